@@ -129,6 +129,16 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         below: The backend that computes; by default that of the tensor given to `from_inner`. Over `NumPy()` the values
             below have no tapes, and their types say so.
         checkpoint: Which values its tapes save and which they compute again; by default they save all.
+
+    Examples:
+        >>> x = tg.tensor(3.0).trace()
+        >>> backend = tg.testing.Autodiff()
+        >>> inner = backend.from_inner(x)
+        >>> gradient = backend.inner((inner.trace() ** 3).backward()[inner])
+        >>> round(gradient.item(), 4)
+        27.0
+        >>> round(gradient.backward()[x].item(), 4)
+        18.0
     """
 
     name = "autodiff"

@@ -36,7 +36,15 @@ F = TypeVar("F")  # a function or a module; no bound tells every checker that bo
 
 
 class NoCheckpointing(Checkpointing):
-    """The default strategy: save all values that the backward pass needs, and compute nothing twice."""
+    """The default strategy: save all values that the backward pass needs, and compute nothing twice.
+
+    Examples:
+        >>> x = tg.tensor([1.0, -2.0, 3.0])
+        >>> y = tg.square(tg.relu(x.trace(checkpoint=tg.NoCheckpointing())))
+        >>> grads = y.sum().backward()
+        >>> grads[x].tolist()
+        [2.0, 0.0, 6.0]
+    """
 
     extent = 0
 
@@ -63,6 +71,13 @@ class BalancedCheckpointing(Checkpointing):
     Source:
         Chen et al., [Training deep nets with sublinear memory cost](https://arxiv.org/abs/1604.06174), §3; which ops
         are worth saving follows burn's strategy of the same name.
+
+    Examples:
+        >>> x = tg.tensor([1.0, -2.0, 3.0])
+        >>> y = tg.square(tg.relu(x.trace(checkpoint=tg.BalancedCheckpointing())))
+        >>> grads = y.sum().backward()
+        >>> grads[x].tolist()
+        [2.0, 0.0, 6.0]
     """
 
     extent = 1
@@ -124,6 +139,15 @@ def checkpoint(f: F) -> F:
 
     Source:
         Chen et al., [Training deep nets with sublinear memory cost](https://arxiv.org/abs/1604.06174), §4.1.
+
+    Examples:
+        >>> @tg.checkpoint
+        ... def block(x):
+        ...     return tg.relu(tg.square(x) - 2.0)
+        >>> x = tg.tensor([1.0, -2.0, 3.0])
+        >>> grads = block(x.trace()).sum().backward()
+        >>> grads[x].tolist()
+        [0.0, -4.0, 6.0]
     """
     function: Any = f
     if not callable(f):

@@ -49,6 +49,12 @@ def hvp(
     Source:
         Pearlmutter, [Fast exact multiplication by the Hessian](https://doi.org/10.1162/neco.1994.6.1.147); here
         computed as the gradient of the product of gradient and vector, not in forward mode as in eq. 1.
+
+    Examples:
+        >>> x = tg.tensor([2.0, 3.0])
+        >>> v = tg.tensor([1.0, 0.5])
+        >>> tg.hvp(lambda x: x[0] * x[0] * x[1], x, v).tolist()
+        [8.0, 4.0]
     """
     _check_point("hvp", x)
     if v.owns_tape:
@@ -101,6 +107,11 @@ def hessian(f: Callable[[Tensor[Any, OwnedTape, Any]], Scalar], x: Tensor[Any, N
         ShapeError: `f` does not return a scalar.
         DTypeError: `x` is not a float, or `f` does not return a tensor.
         TapeError: `x` has a tape, or `f` uses an op that cannot be differentiated twice; the message names it.
+
+    Examples:
+        >>> x = tg.tensor([2.0, 3.0])
+        >>> tg.hessian(lambda x: x[0] * x[0] * x[1], x).tolist()
+        [[6.0, 4.0], [4.0, 0.0]]
     """
     _check_point("hessian", x)
     units = np.eye(x.size, dtype=x.dtype).reshape((x.size, *x.shape))

@@ -56,6 +56,16 @@ def fused(function: F) -> F:
         elementwise, or if it reads an array that is not an argument; `TapeError` if it needs the values of a tensor, or
         the gradient of a tensor that is not an argument; `DTypeError` if no argument is a tensor, or the result is not
         one.
+
+    Examples:
+        >>> @tg.fused
+        ... def gate(x, scale):
+        ...     return tg.relu(x) * scale + 1.0
+        >>> x = tg.tensor([-1.0, 2.0, 3.0])
+        >>> gate(x, 0.5).tolist()
+        [1.0, 2.0, 2.5]
+        >>> gate(x.trace(), 0.5).sum().backward()[x].tolist()
+        [0.0, 0.5, 0.5]
     """
     names = tuple(inspect.signature(function).parameters)
 

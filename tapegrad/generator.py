@@ -42,6 +42,14 @@ def random(seed: int) -> Iterator[np.random.Generator]:
 
     Raises:
         DTypeError: `seed` is not a non-negative int.
+
+    Examples:
+        >>> with tg.random(0):
+        ...     x = tg.normal((2, 3))
+        >>> with tg.random(0):
+        ...     y = tg.normal((2, 3))
+        >>> (x == y).all().item()
+        True
     """
     generator = _seeded(seed, "seed")
     token = _current.set(generator)

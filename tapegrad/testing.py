@@ -70,6 +70,16 @@ def check_gradients(
             gradient; the message names the input, the index and both numbers.
         DTypeError: An input is not a float64 tensor.
         TypeError: There is no input, or the result is not a tensor.
+
+    Examples:
+        >>> x = tg.tensor([0.5, -1.5, 2.0], np.float64)
+        >>> tg.testing.check_gradients(tg.tanh, x, order=2)
+        >>> def square(x):
+        ...     return x * x.detach()
+        >>> tg.testing.check_gradients(square, tg.tensor(3.0, np.float64))
+        Traceback (most recent call last):
+            ...
+        AssertionError: square: the gradient of input 0 () at () is ... by the tape but ... by finite differences
     """
     name = getattr(f, "__name__", type(f).__name__)
     points = [_point(x, position) for position, x in enumerate(inputs)]
@@ -102,6 +112,17 @@ def check_shape_rule(rule: Callable[..., Any], *cases: Case) -> None:
         AssertionError: A result is inconsistent, or a valid call is rejected; the message names the rule, its
             arguments, the result and the expected result.
         TypeError: No parameter is annotated with `Dims` or `Size`.
+
+    Examples:
+        >>> tg.testing.check_shape_rule(tg.matmul, ((3, 4), (4, 5)))
+        >>> def halved_shape(x: tg.sizes.Dims) -> tg.sizes.Dims:
+        ...     if not tg.sizes.surely_divides(2, x[0]):
+        ...         raise tg.ShapeError(f"halved: 2 does not divide {x[0]}")
+        ...     return (x[0] // 2,)
+        >>> tg.testing.check_shape_rule(halved_shape, ((6,),))
+        Traceback (most recent call last):
+            ...
+        AssertionError: halved_shape(x=(?,)) is rejected, though (3,) is true of numbers: halved: 2 does not divide ?
     """
     name = getattr(rule, "__name__", type(rule).__name__)
     key = next((key for key, call in IMPLEMENTATIONS.items() if call is rule), None)

@@ -39,7 +39,18 @@ class MissingGradientError(TapegradError, KeyError):
 
 
 class Gradients:
-    """Gradients by tensor: `grads[x]` is a tensor with the shape and dtype of `x`."""
+    """Gradients by tensor: `grads[x]` is a tensor with the shape and dtype of `x`.
+
+    Examples:
+        >>> x = tg.tensor([1.5, -2.0])
+        >>> grads = tg.square(x.trace()).sum().backward()
+        >>> grads[x].tolist()
+        [3.0, -4.0]
+        >>> grads.norm()
+        5.0
+        >>> grads.clip_norm(2.5)[x].tolist()
+        [1.5, -2.0]
+    """
 
     __slots__ = ("_kept", "values_by_node", "wanted")
 
@@ -301,7 +312,17 @@ class Gradients:
 
 
 class Accumulator(Generic[S, D]):
-    """An accumulator for the gradient of one tensor: `dx += dy` and `dx -= dy` update it in the gradients."""
+    """An accumulator for the gradient of one tensor: `dx += dy` and `dx -= dy` update it in the gradients.
+
+    Examples:
+        >>> x = tg.tensor([1.0, 2.0])
+        >>> grads = tg.Gradients()
+        >>> dx = grads.mut(x)
+        >>> dx += np.float32([0.5, 0.5])
+        >>> dx += np.float32([1.0, 0.0])
+        >>> grads[x].tolist()
+        [1.5, 0.5]
+    """
 
     __slots__ = ("_gradients", "_node")
 

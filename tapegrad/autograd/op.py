@@ -58,6 +58,15 @@ def op(
 
     Raises:
         TypeError: The rule has a parameter that the op does not have, or another order.
+
+    Examples:
+        >>> def doubled_shape(x):
+        ...     return x
+        >>> @tg.op(doubled_shape)
+        ... def doubled(x: tg.Tensor):
+        ...     return x + x
+        >>> doubled(tg.tensor([[1.0, 2.5]])).tolist()
+        [[2.0, 5.0]]
     """
 
     def bind(function: F) -> F:

@@ -47,7 +47,15 @@ _now = count().__next__  # one clock for all tapes and threads, so that entries 
 
 
 class Tape:
-    """The base class of both kinds of tapes."""
+    """The base class of both kinds of tapes.
+
+    Examples:
+        >>> x = tg.tensor([1.0, 2.0])
+        >>> isinstance(x.tape, tg.Tape), isinstance(x.trace().tape, tg.Tape)
+        (True, True)
+        >>> x.tape.owns, x.trace().tape.owns
+        (False, True)
+    """
 
     __slots__ = ()
 
@@ -84,7 +92,17 @@ Merge = TypeAliasType("Merge", Any, type_params=(T1, T2))
 
 
 class NoneTape(Tape):
-    """The tape of an untraced tensor: it records nothing."""
+    """The tape of an untraced tensor: it records nothing.
+
+    Examples:
+        >>> x = tg.tensor([1.0, 2.0])
+        >>> x.tape
+        NoneTape()
+        >>> tg.exp(x).tape
+        NoneTape()
+        >>> isinstance(x.trace().tape, tg.NoneTape)
+        False
+    """
 
     __slots__ = ()
 
@@ -140,7 +158,17 @@ class Checkpointing(ABC):
 
 
 class OwnedTape(Tape):
-    """The tape of a traced tensor; all tensors computed from it share it."""
+    """The tape of a traced tensor; all tensors computed from it share it.
+
+    Examples:
+        >>> x = tg.tensor([1.0, 2.0])
+        >>> y = x.trace() * 3.0
+        >>> y.tape
+        OwnedTape(GradientTape(1 op: mul (2,)))
+        >>> z = y.sum()
+        >>> z.tape.tape is y.tape.tape
+        True
+    """
 
     __slots__ = ("_tape",)
 
@@ -319,6 +347,16 @@ class GradientTape:
 
     Raises:
         DTypeError: `grads` is not of type `Gradients`, or `checkpoint` is not a strategy.
+
+    Examples:
+        >>> x = tg.tensor([1.0, 2.0])
+        >>> y = (x.trace() * 3.0).sum()
+        >>> tape = y.tape.tape
+        >>> tape
+        GradientTape(2 ops: mul (2,), sum ())
+        >>> grads = y.backward()
+        >>> len(tape), tape.is_open
+        (0, False)
     """
 
     __slots__ = (

@@ -39,6 +39,15 @@ class Dataset(Protocol[Item]):
     """Examples by index: any class with these two methods, such as a list.
 
     An example is a tensor or a tuple of tensors, without a tape. All examples have the same shapes and dtypes.
+
+    Examples:
+        >>> class Squares:
+        ...     def __len__(self):
+        ...         return 4
+        ...     def __getitem__(self, index):
+        ...         return tg.tensor([index, index**2])
+        >>> [batch.tolist() for batch in tg.data.batches(Squares(), size=2, shuffle=False)]
+        [[[0, 0], [1, 1]], [[2, 4], [3, 9]]]
     """
 
     def __len__(self) -> int:
@@ -54,6 +63,16 @@ class Batches(Generic[Item]):
 
     Its state is the position in the current pass. A run that saves it in a checkpoint can resume in the middle of a
     pass: after `restore`, the next iteration yields the rest of that pass, in the same order.
+
+    Examples:
+        >>> images, labels = tg.uniform((10, 64), rng=0), tg.arange(10)
+        >>> batches = tg.data.batches(images, labels, size=4, rng=0)
+        >>> len(batches)
+        2
+        >>> for x, y in batches:
+        ...     print(x.shape, y.shape)
+        (4, 64) (4,)
+        (4, 64) (4,)
     """
 
     def __init__(
@@ -302,6 +321,13 @@ def batches(
         DTypeError: An example is neither a tensor nor a tuple of tensors, or the examples differ in dtype; or an
             argument is not a tensor and not the only dataset; or `size` is not an int.
         TapeError: A tensor has a tape.
+
+    Examples:
+        >>> rows = tg.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+        >>> [x.tolist() for x in tg.data.batches(rows, size=2, shuffle=False, drop_last=False)]
+        [[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0]]]
+        >>> [x.shape for x in tg.data.batches(rows, size=2, rng=0)]
+        [(2, 2)]
     """
     if len(data) == 1 and not isinstance(data[0], Tensor):
         if not hasattr(data[0], "__len__") or not hasattr(data[0], "__getitem__"):

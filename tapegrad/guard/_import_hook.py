@@ -72,6 +72,12 @@ def install_import_hook(*packages: str) -> ImportHook:
 
     Warns:
         RuntimeWarning: A module of a package is imported already and stays unguarded.
+
+    Examples:
+        >>> hook = tg.install_import_hook("classifier", "experiments")
+        >>> hook
+        <import hook of tapegrad for classifier, experiments, installed>
+        >>> hook.uninstall()
     """
     with trim_on_exit:
         if not packages:

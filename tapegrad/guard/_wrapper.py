@@ -67,6 +67,16 @@ def guarded(function: F) -> F:
 
     Raises:
         TypeError: `function` is not a function.
+
+    Examples:
+        >>> from typing import Any, Literal
+        >>> @tg.guarded
+        ... def brightness(images: tg.Tensor[tuple[int, Literal[64]], Any]) -> tg.Tensor[tuple[int], Any]:
+        ...     return images.mean(axis=1)
+        >>> brightness(tg.ones((32, 63)))
+        Traceback (most recent call last):
+            ...
+        tapegrad.errors.ShapeError: brightness: images is (32, 63) but (?, 64) is expected: axis 1 is 63, not 64
     """
     if not isinstance(function, FunctionType):
         kind = "a class" if isinstance(function, type) else kind_of(function)

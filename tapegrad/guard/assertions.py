@@ -26,6 +26,16 @@ def assert_divides(divisor: int, number: int) -> None:
 
     Raises:
         ShapeError: There is a remainder, or `divisor` is 0.
+
+    Examples:
+        >>> heads, features = 8, 64
+        >>> tg.assert_divides(heads, features)
+        >>> features // heads
+        8
+        >>> tg.assert_divides(7, features)
+        Traceback (most recent call last):
+            ...
+        tapegrad.errors.ShapeError: assert_divides: 7 does not divide 64
     """
     if divisor == 0 or number % divisor:
         raise ShapeError(messages.not_divided(divisor, number))
@@ -43,6 +53,14 @@ def assert_same(n: int, m: int) -> None:
 
     Raises:
         ShapeError: The sizes differ.
+
+    Examples:
+        >>> images, labels = tg.zeros((32, 64)), tg.zeros((31,), np.int64)
+        >>> tg.assert_same(images.shape[1], 64)
+        >>> tg.assert_same(images.shape[0], labels.shape[0])
+        Traceback (most recent call last):
+            ...
+        tapegrad.errors.ShapeError: assert_same: 32 is not 31
     """
     if n != m:
         raise ShapeError(messages.not_same(n, m))
@@ -62,6 +80,14 @@ def assert_shape(x: Tensor[Any, T, D], shape: S) -> Tensor[S, T, D]:
     Raises:
         ShapeError: `x` has another shape.
         DTypeError: `x` is not a tensor, or `shape` is not a tuple.
+
+    Examples:
+        >>> rows = tg.tensor(np.arange(6.0, dtype=np.float32).reshape(2, 3))
+        >>> rows = tg.assert_shape(rows, (2, 3))
+        >>> tg.assert_shape(rows, (2, 4))
+        Traceback (most recent call last):
+            ...
+        tapegrad.errors.ShapeError: assert_shape: x is (2, 3) but (2, 4) is expected: axis 1 is 3, not 4
     """
     tensor_only(x, "assert_shape: x")
     if not isinstance(shape, tuple):
@@ -85,6 +111,15 @@ def reveal_shape(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
 
     Raises:
         DTypeError: `x` is not a tensor.
+
+    Examples:
+        >>> import contextlib, sys
+        >>> x = tg.zeros((32, 64))
+        >>> with contextlib.redirect_stderr(sys.stdout):
+        ...     y = tg.reveal_shape(x.trace()).mean(axis=1)
+        Runtime shape is (32, 64) float32, owned tape
+        >>> y.shape
+        (32,)
     """
     tensor_only(x, "reveal_shape: x")
     sys.stderr.write(f"Runtime shape is {messages.revealed(show(x.shape), str(x.dtype), owns_tape=x.owns_tape)}\n")

@@ -75,6 +75,16 @@ def save(saved: Saved, path: str | os.PathLike[str], *, layout: Layout = "tapegr
             for an object that is not a module.
         ImportError: The suffix is `.safetensors` and that package is not installed.
         OSError: The file cannot be written.
+
+    Examples:
+        >>> import pathlib, tempfile
+        >>> model = tg.nn.Sequential(tg.nn.Linear(3, 4, rng=0), tg.nn.ReLU())
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "model.npz")
+        ...     tg.io.save({"model": model, "optimizer": tg.optim.SGD(model, lr=0.5)}, path)
+        ...     with np.load(path) as file:
+        ...         print(sorted(name for name in file if "." in name))
+        ['model.layers.0.bias', 'model.layers.0.weight', 'optimizer.lr']
     """
     _check_layout("save", layout)
     path = Path(path)
@@ -117,6 +127,16 @@ def load(saved: Saved, path: str | os.PathLike[str], *, layout: Layout | None = 
         ImportError: The suffix is `.safetensors` and that package is not installed; or the file contains bfloat16 and
             ml_dtypes is not installed.
         OSError: The file does not exist or cannot be read.
+
+    Examples:
+        >>> import pathlib, tempfile
+        >>> x, model, copy = tg.uniform((2, 3), rng=0), tg.nn.Linear(3, 4, rng=1), tg.nn.Linear(3, 4, rng=2)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "model.npz")
+        ...     tg.io.save(model, path)
+        ...     tg.io.load(copy, path)
+        >>> model(x).tolist() == copy(x).tolist()
+        True
     """
     if layout is not None:
         _check_layout("load", layout)

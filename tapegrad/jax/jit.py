@@ -68,6 +68,15 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
             reads the values of a tensor, for example for a shape that depends on them; sets an attribute, or changes a
             list or a dictionary, because only parameters and buffers are carried; or draws from a generator that it was
             not given, or by the generator's own methods. Or an argument, or a result, has a tape for a backward pass.
+
+    Examples:
+        >>> @tg.jit
+        ... def loss_and_gradient(w, x):
+        ...     loss = tg.square(x @ w.trace()).sum()
+        ...     return loss.detach(), loss.backward()[w]
+        >>> loss, gradient = loss_and_gradient(tg.tensor([1.0, 2.0]), tg.tensor([[1.0, 0.0], [0.0, 3.0]]))
+        >>> loss.item(), gradient.tolist()
+        (37.0, [2.0, 36.0])
     """
     if step is None:
         return lambda step: jit(step, static=static)

@@ -49,6 +49,14 @@ def place(target: P, devices: Any, *axes: Axis) -> P:
         ShapeError: An axis cannot be divided among so many devices.
         TapeError: The tensor has a tape.
         DTypeError: The target is neither a tensor nor a module.
+
+    Examples:
+        >>> import jax
+        >>> mesh = jax.sharding.Mesh(jax.devices()[:1], ("data",))
+        >>> model = tg.jax.place(tg.nn.Linear(64, 10, rng=0), mesh)
+        >>> images = tg.jax.place(tg.uniform((32, 64), rng=1), mesh, "data")
+        >>> model(images).shape
+        (32, 10)
     """
     sharding = _sharding(devices, axes)
     if isinstance(target, Module):
@@ -85,6 +93,14 @@ def from_local(x: Tensor[Any, NoneTape, D], devices: Any, *axes: Axis) -> Tensor
     Raises:
         ShapeError: The parts cannot be divided in this way.
         TapeError: `x` has a tape.
+
+    Examples:
+        >>> import jax
+        >>> mesh = jax.sharding.Mesh(jax.devices()[:1], ("data",))
+        >>> images = tg.uniform((32, 64), rng=0)
+        >>> batch = tg.jax.from_local(images, mesh, "data")
+        >>> batch.shape
+        (32, 64)
     """
     if x.owns_tape:
         raise TapeError(messages.tape_unwanted("from_local", "x"))

@@ -32,7 +32,13 @@ if TYPE_CHECKING:
 
 
 class ReLU(Module):
-    r"""Rectified linear unit: $y = \max(x, 0)$."""
+    r"""Rectified linear unit: $y = \max(x, 0)$.
+
+    Examples:
+        >>> relu = tg.nn.ReLU()
+        >>> relu(tg.tensor([-2.0, 0.5, 3.0])).tolist()
+        [0.0, 0.5, 3.0]
+    """
 
     @override
     def forward(self, x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
@@ -49,6 +55,11 @@ class LeakyReLU(Module):
     Raises:
         DTypeError: `negative_slope` is not a number.
         ValueError: `negative_slope` is NaN.
+
+    Examples:
+        >>> x = tg.tensor([-2.0, 3.0])
+        >>> tg.nn.LeakyReLU(negative_slope=0.25)(x).tolist()
+        [-0.5, 3.0]
     """
 
     @public_api
@@ -71,6 +82,11 @@ class ELU(Module):
     Raises:
         DTypeError: `alpha` is not a number.
         ValueError: `alpha` is NaN.
+
+    Examples:
+        >>> x = tg.tensor([-2.0, 3.0])
+        >>> np.round(tg.nn.ELU()(x).numpy().astype(float), 3).tolist()
+        [-0.865, 3.0]
     """
 
     @public_api
@@ -89,6 +105,13 @@ class GELU(Module):
 
     Args:
         approximate: `none` for the error function, or `tanh` for the faster approximation, see `tapegrad.gelu`.
+
+    Examples:
+        >>> x = tg.tensor([-1.0, 1.0, 2.5])
+        >>> np.round(tg.nn.GELU()(x).numpy().astype(float), 3).tolist()
+        [-0.159, 0.841, 2.484]
+        >>> np.round(tg.nn.GELU(approximate="tanh")(x).numpy().astype(float), 3).tolist()
+        [-0.159, 0.841, 2.485]
     """
 
     def __init__(self, *, approximate: Literal["none", "tanh"] = "none") -> None:
@@ -101,7 +124,13 @@ class GELU(Module):
 
 
 class Mish(Module):
-    r"""Mish activation: $y = x \tanh \ln(1 + e^x)$."""
+    r"""Mish activation: $y = x \tanh \ln(1 + e^x)$.
+
+    Examples:
+        >>> x = tg.tensor([-1.0, 1.0, 3.0])
+        >>> np.round(tg.nn.Mish()(x).numpy().astype(float), 3).tolist()
+        [-0.303, 0.865, 2.987]
+    """
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
@@ -124,6 +153,15 @@ class PReLU(Module):
 
     Source:
         He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852), eq. 1, one weight for all channels.
+
+    Examples:
+        >>> prelu = tg.nn.PReLU()
+        >>> x = tg.tensor([-2.0, -4.0, 3.0])
+        >>> prelu(x).tolist()
+        [-0.5, -1.0, 3.0]
+        >>> grads = prelu(x.trace()).sum().backward(wrt=prelu)
+        >>> grads[prelu.weight].item()
+        -6.0
     """
 
     @public_api
@@ -138,7 +176,13 @@ class PReLU(Module):
 
 
 class SiLU(Module):
-    r"""Sigmoid linear unit, also known as swish: $y = x \, \sigma(x)$."""
+    r"""Sigmoid linear unit, also known as swish: $y = x \, \sigma(x)$.
+
+    Examples:
+        >>> x = tg.tensor([-1.0, 1.0, 3.0])
+        >>> np.round(tg.nn.SiLU()(x).numpy().astype(float), 3).tolist()
+        [-0.269, 0.731, 2.858]
+    """
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
@@ -147,7 +191,13 @@ class SiLU(Module):
 
 
 class Softplus(Module):
-    r"""Softplus, a smooth approximation of `ReLU`: $y = \ln(1 + e^x)$."""
+    r"""Softplus, a smooth approximation of `ReLU`: $y = \ln(1 + e^x)$.
+
+    Examples:
+        >>> x = tg.tensor([-1.0, 1.0, 3.0])
+        >>> np.round(tg.nn.Softplus()(x).numpy().astype(float), 3).tolist()
+        [0.313, 1.313, 3.049]
+    """
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
@@ -156,7 +206,13 @@ class Softplus(Module):
 
 
 class Sigmoid(Module):
-    r"""Logistic sigmoid: $y = 1 / (1 + e^{-x})$."""
+    r"""Logistic sigmoid: $y = 1 / (1 + e^{-x})$.
+
+    Examples:
+        >>> logits = tg.tensor([-1.0, 0.0, 3.0])
+        >>> np.round(tg.nn.Sigmoid()(logits).numpy().astype(float), 3).tolist()
+        [0.269, 0.5, 0.953]
+    """
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
@@ -165,7 +221,13 @@ class Sigmoid(Module):
 
 
 class LogSigmoid(Module):
-    r"""Logarithm of the sigmoid: $y = -\ln(1 + e^{-x})$."""
+    r"""Logarithm of the sigmoid: $y = -\ln(1 + e^{-x})$.
+
+    Examples:
+        >>> logits = tg.tensor([-1.0, 0.0, 3.0])
+        >>> np.round(tg.nn.LogSigmoid()(logits).numpy().astype(float), 3).tolist()
+        [-1.313, -0.693, -0.049]
+    """
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
@@ -174,7 +236,13 @@ class LogSigmoid(Module):
 
 
 class Tanh(Module):
-    r"""Hyperbolic tangent: $y = \tanh x$."""
+    r"""Hyperbolic tangent: $y = \tanh x$.
+
+    Examples:
+        >>> x = tg.tensor([-1.0, 0.5, 3.0])
+        >>> np.round(tg.nn.Tanh()(x).numpy().astype(float), 3).tolist()
+        [-0.762, 0.462, 0.995]
+    """
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
@@ -187,6 +255,13 @@ class Softmax(Module):
 
     Args:
         axis: The axis along which the probabilities sum to 1.
+
+    Examples:
+        >>> logits = tg.tensor([[2.0, 1.0, -1.0], [2.0, 1.0, -1.0]])
+        >>> np.round(tg.nn.Softmax()(logits).numpy().astype(float), 3).tolist()
+        [[0.705, 0.259, 0.035], [0.705, 0.259, 0.035]]
+        >>> tg.nn.Softmax(axis=0)(logits).tolist()
+        [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]
     """
 
     def __init__(self, axis: int = -1) -> None:
@@ -207,6 +282,11 @@ class LogSoftmax(Module):
 
     Args:
         axis: The axis along which the probabilities sum to 1.
+
+    Examples:
+        >>> logits = tg.tensor([[2.0, 1.0, -1.0]])
+        >>> np.round(tg.nn.LogSoftmax()(logits).numpy().astype(float), 3).tolist()
+        [[-0.349, -1.349, -3.349]]
     """
 
     def __init__(self, axis: int = -1) -> None:

@@ -54,6 +54,15 @@ class MultiHeadAttention(Module, Generic[Width, Heads]):
 
     Source:
         Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), §3.2.2; biases as PyTorch.
+
+    Examples:
+        >>> attention = tg.nn.MultiHeadAttention(8, 2, rng=0)
+        >>> words = tg.normal((4, 5, 8), rng=0)
+        >>> attention(words, words, causal=True).shape
+        (4, 5, 8)
+        >>> regions = tg.normal((4, 7, 8), rng=0)
+        >>> attention(words, regions).shape
+        (4, 5, 8)
     """
 
     width: Width

@@ -44,6 +44,14 @@ class ModelEMA(Module, Generic[Model]):
     Source:
         Polyak & Juditsky, [Acceleration of stochastic approximation by
         averaging](https://doi.org/10.1137/0330046), with exponentially decaying weights, as PyTorch's `AveragedModel`.
+
+    Examples:
+        >>> model = tg.nn.PReLU(negative_slope=0.25)
+        >>> average = tg.nn.ModelEMA(model, decay=0.75)
+        >>> model.weight.assign(tg.tensor(0.75))
+        >>> average.update(model)
+        >>> average.model.weight.item()
+        0.375
     """
 
     def __init__(self, model: Model, *, decay: float = 0.999) -> None:

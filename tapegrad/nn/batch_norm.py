@@ -108,6 +108,16 @@ class BatchNorm1d(BatchNorm[Channels], Generic[Channels]):
     Source:
         Ioffe & Szegedy, [Batch normalization](https://arxiv.org/abs/1502.03167), algorithms 1 and 2; the running
         statistics as in PyTorch 2.13.
+
+    Examples:
+        >>> norm = tg.nn.BatchNorm1d(2)
+        >>> x = tg.tensor([[1.0, 10.0], [3.0, 20.0]])
+        >>> np.round(norm(x.trace()).numpy().astype(float), 3).tolist()
+        [[-1.0, -1.0], [1.0, 1.0]]
+        >>> np.round(norm.running_mean.numpy().astype(float), 3).tolist()
+        [0.2, 1.5]
+        >>> np.round(norm(x).numpy().astype(float), 3).tolist()  # uses the running statistics
+        [[0.763, 3.499], [2.67, 7.616]]
     """
 
     @guarded
@@ -155,6 +165,14 @@ class BatchNorm2d(BatchNorm[Channels], Generic[Channels]):
 
     Source:
         Ioffe & Szegedy, [Batch normalization](https://arxiv.org/abs/1502.03167), algorithms 1 and 2, §3.2.
+
+    Examples:
+        >>> norm = tg.nn.BatchNorm2d(3)
+        >>> images = tg.uniform((2, 3, 4, 4), rng=0)
+        >>> norm(images.trace()).shape
+        (2, 3, 4, 4)
+        >>> [*norm.parameters()], [*norm.buffers()]
+        (['weight', 'bias'], ['running_mean', 'running_var'])
     """
 
     @guarded

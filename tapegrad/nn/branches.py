@@ -28,6 +28,12 @@ class SplitInto(Container, Generic[*Layers]):
 
     Raises:
         DTypeError: A layer is not a module.
+
+    Examples:
+        >>> heads = tg.nn.SplitInto(tg.nn.Linear(8, 10, rng=0), tg.nn.Linear(8, 1, rng=0))
+        >>> logits, value = heads(tg.normal((4, 8), rng=0))
+        >>> logits.shape, value.shape
+        ((4, 10), (4, 1))
     """
 
     layers: tuple[*Layers]
@@ -61,6 +67,12 @@ class AddInto(Container, Generic[*Layers]):
     Raises:
         DTypeError: A layer is not a module.
         ValueError: There is no layer.
+
+    Examples:
+        >>> joined = tg.nn.AddInto(tg.nn.Linear(8, 5, rng=0), tg.nn.Linear(3, 5, rng=0))
+        >>> text, image = tg.normal((4, 8), rng=0), tg.normal((4, 3), rng=0)
+        >>> joined((text, image)).shape
+        (4, 5)
     """
 
     layers: tuple[*Layers]

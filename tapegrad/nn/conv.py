@@ -69,6 +69,16 @@ class Conv1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, Ha
     Source:
         PyTorch 2.13, `torch.nn.Conv1d`: He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852),
         eq. 10, with a negative slope of √5.
+
+    Examples:
+        >>> conv = tg.nn.Conv1d(3, 8, 5, rng=0)
+        >>> signals = tg.normal((2, 3, 16), rng=0)
+        >>> conv(signals).shape
+        (2, 8, 12)
+        >>> tg.nn.Conv1d(3, 8, 5, stride=2, padding=2, rng=0)(signals).shape
+        (2, 8, 8)
+        >>> conv.weight.shape, conv.bias.shape
+        ((8, 3, 5), (8,))
     """
 
     weight: Param[Shape[Out, Any, Kernel]]
@@ -151,6 +161,16 @@ class Conv2d(
     Source:
         PyTorch 2.13, `torch.nn.Conv2d`: He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852),
         eq. 10, with a negative slope of √5.
+
+    Examples:
+        >>> conv = tg.nn.Conv2d(3, 8, 3, rng=0)
+        >>> images = tg.uniform((2, 3, 16, 16), rng=0)
+        >>> conv(images).shape
+        (2, 8, 14, 14)
+        >>> tg.nn.Conv2d(3, 8, 3, stride=2, padding=1, rng=0)(images).shape
+        (2, 8, 8, 8)
+        >>> conv.weight.shape, conv.bias.shape
+        ((8, 3, 3, 3), (8,))
     """
 
     weight: Param[Shape[Out, Any, Kernel, KernelW]]
@@ -251,6 +271,14 @@ class Conv3d(
     Source:
         PyTorch 2.13, `torch.nn.Conv3d`: He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852),
         eq. 10, with a negative slope of √5.
+
+    Examples:
+        >>> conv = tg.nn.Conv3d(1, 4, 3, padding="same", rng=0)
+        >>> scans = tg.uniform((2, 1, 6, 8, 8), rng=0)
+        >>> conv(scans).shape
+        (2, 4, 6, 8, 8)
+        >>> tg.nn.Conv3d(1, 4, (1, 3, 3), rng=0)(scans).shape
+        (2, 4, 6, 6, 6)
     """
 
     weight: Param[Shape[Out, Any, Kernel, KernelH, KernelW]]

@@ -65,6 +65,14 @@ class ConvTranspose1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Out
     Source:
         PyTorch 2.13, `torch.nn.ConvTranspose1d`: He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852),
         eq. 10, with a negative slope of √5.
+
+    Examples:
+        >>> conv = tg.nn.ConvTranspose1d(8, 3, 4, stride=2, padding=1, rng=0)
+        >>> signals = tg.normal((2, 8, 16), rng=0)
+        >>> conv(signals).shape
+        (2, 3, 32)
+        >>> conv.weight.shape, conv.bias.shape
+        ((8, 3, 4), (3,))
     """
 
     weight: Param[Shape[In, Any, Kernel]]
@@ -164,6 +172,14 @@ class ConvTranspose2d(
     Source:
         PyTorch 2.13, `torch.nn.ConvTranspose2d`: He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852),
         eq. 10, with a negative slope of √5.
+
+    Examples:
+        >>> conv = tg.nn.ConvTranspose2d(8, 3, 4, stride=2, padding=1, rng=0)
+        >>> images = tg.uniform((2, 8, 16, 16), rng=0)
+        >>> conv(images).shape
+        (2, 3, 32, 32)
+        >>> conv.weight.shape, conv.bias.shape
+        ((8, 3, 4, 4), (3,))
     """
 
     weight: Param[Shape[In, Any, Kernel, KernelW]]

@@ -39,6 +39,14 @@ class Dropout(Module):
 
     Source:
         Srivastava et al., [Dropout](https://jmlr.org/papers/v15/srivastava14a.html), §4; scaled during training, §10.
+
+    Examples:
+        >>> dropout = tg.nn.Dropout(0.5, rng=0)
+        >>> x = tg.ones((100,))
+        >>> np.unique(dropout(x.trace()).numpy()).tolist()
+        [0.0, 2.0]
+        >>> np.unique(dropout(x).numpy()).tolist()
+        [1.0]
     """
 
     @public_api

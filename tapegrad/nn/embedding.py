@@ -40,6 +40,14 @@ class Embedding(Module, Generic[Count, Width]):
     Raises:
         ShapeError: A size is below 1.
         DTypeError: A size is not an int.
+
+    Examples:
+        >>> embedding = tg.nn.Embedding(1000, 16, rng=0)
+        >>> tokens = tg.tensor([[5, 17, 999], [0, 5, 42]])
+        >>> embedding(tokens).shape
+        (2, 3, 16)
+        >>> embedding(tokens)[0, 0].tolist() == embedding.weight[5].tolist()
+        True
     """
 
     weight: Param[Shape[Count, Width]]

@@ -41,6 +41,13 @@ def kaiming_uniform(weight: Weight, *, fan: Fan = "in", negative_slope: float = 
 
     Source:
         He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852), eqs. 10 and 14.
+
+    Examples:
+        >>> layer = tg.nn.Linear(24, 10, rng=0)
+        >>> tg.nn.kaiming_uniform(layer.weight, rng=0)
+        >>> bound = (6 / 24) ** 0.5
+        >>> bool(np.abs(layer.weight.numpy()).max() <= bound)
+        True
     """
     _fill_uniform(weight, sqrt(3) * _deviation_for_rectifier("kaiming_uniform", weight, fan, negative_slope), rng)
 
@@ -64,6 +71,15 @@ def kaiming_normal(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0
 
     Source:
         He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852), eqs. 10 and 14.
+
+    Examples:
+        >>> layer = tg.nn.Linear(50, 200, rng=0)
+        >>> tg.nn.kaiming_normal(layer.weight, rng=0)
+        >>> round(float(layer.weight.numpy().std()), 1)
+        0.2
+        >>> tg.nn.kaiming_normal(layer.weight, fan="out", rng=0)
+        >>> round(float(layer.weight.numpy().std()), 1)
+        0.1
     """
     _fill_normal(weight, _deviation_for_rectifier("kaiming_normal", weight, fan, negative_slope), rng)
 
@@ -89,6 +105,13 @@ def xavier_uniform(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> Non
     Source:
         Glorot & Bengio, [Understanding the difficulty of training deep feedforward neural
         networks](https://proceedings.mlr.press/v9/glorot10a.html), eq. 16.
+
+    Examples:
+        >>> layer = tg.nn.Linear(16, 8, rng=0)
+        >>> tg.nn.xavier_uniform(layer.weight, gain=5 / 3, rng=0)
+        >>> bound = 5 / 3 * (6 / (16 + 8)) ** 0.5
+        >>> bool(np.abs(layer.weight.numpy()).max() <= bound)
+        True
     """
     check_at_least_zero("xavier_uniform", "gain", gain)
     _fill_uniform(weight, gain * sqrt(3) * _deviation_for_both("xavier_uniform", weight), rng)
@@ -115,6 +138,12 @@ def xavier_normal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None
     Source:
         Glorot & Bengio, [Understanding the difficulty of training deep feedforward neural
         networks](https://proceedings.mlr.press/v9/glorot10a.html), eq. 12.
+
+    Examples:
+        >>> layer = tg.nn.Linear(20, 30, rng=0)
+        >>> tg.nn.xavier_normal(layer.weight, rng=0)
+        >>> round(float(layer.weight.numpy().std()), 1)
+        0.2
     """
     check_at_least_zero("xavier_normal", "gain", gain)
     _fill_normal(weight, gain * _deviation_for_both("xavier_normal", weight), rng)
@@ -139,6 +168,13 @@ def orthogonal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
     Source:
         Saxe et al., [Exact solutions to the nonlinear dynamics of learning in deep linear neural
         networks](https://arxiv.org/abs/1312.6120), §3.
+
+    Examples:
+        >>> layer = tg.nn.Linear(2, 5, rng=0)
+        >>> tg.nn.orthogonal(layer.weight, rng=0)
+        >>> w = layer.weight.numpy()
+        >>> np.allclose(w @ w.T, np.eye(2), atol=1e-6)
+        True
     """
     check_at_least_zero("orthogonal", "gain", gain)
     _fans("orthogonal", weight)

@@ -42,6 +42,15 @@ class Linear(Module, Generic[In, Out, HasBias]):
     Source:
         PyTorch 2.13, `torch.nn.Linear`: He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852),
         eq. 10, with a negative slope of √5.
+
+    Examples:
+        >>> layer = tg.nn.Linear(3, 2, rng=0)
+        >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> layer(x).shape
+        (2, 2)
+        >>> grads = layer(x.trace()).sum().backward(wrt=layer)
+        >>> grads[layer.weight].tolist(), grads[layer.bias].tolist()
+        ([[5.0, 5.0], [7.0, 7.0], [9.0, 9.0]], [2.0, 2.0])
     """
 
     weight: Param[Shape[In, Out]]

@@ -35,7 +35,16 @@ Leaf: TypeAlias = AnyParam | AnyBuffer | np.random.Generator
 
 
 class HasForward(Protocol[F]):
-    """Protocol of modules for type checkers: a call has the type of `forward`."""
+    """Protocol of modules for type checkers: a call has the type of `forward`.
+
+    Examples:
+        >>> from collections.abc import Callable
+        >>> Layer = tg.nn.HasForward[Callable[[tg.Tensor], tg.Tensor]]
+        >>> def predict(layer: Layer, x: tg.Tensor) -> tg.Tensor:
+        ...     return layer.forward(x)
+        >>> predict(tg.nn.ReLU(), tg.tensor([-1.0, 2.0])).tolist()
+        [0.0, 2.0]
+    """
 
     @property
     def forward(self) -> F:
@@ -54,6 +63,16 @@ class Module:
     An error of a call names the layer by the expression that calls it: `Net.fall Linear(64, 10): x is ...` is raised by
     `self.fall(x)` in the class `Net`. Locations that mypy cannot infer from that line are added as notes, such as
     `in Sequential[1] Net`.
+
+    Examples:
+        >>> class Scale(tg.nn.Module):
+        ...     def __init__(self, width):
+        ...         self.weight = tg.nn.Param(tg.ones((width,)))
+        ...     def forward(self, x):
+        ...         return x * self.weight
+        >>> model = Scale(3)
+        >>> model(tg.tensor([[1.0, 2.0, 3.0]])).tolist(), [*model.parameters()]
+        ([[1.0, 2.0, 3.0]], ['weight'])
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -34,6 +34,13 @@ class Flatten(Module, Generic[BehindTheBatch]):
 
     Args:
         start_axis: The first axis to flatten; the axes before it do not change.
+
+    Examples:
+        >>> images = tg.zeros((2, 3, 4, 4))
+        >>> tg.nn.Flatten()(images).shape
+        (2, 48)
+        >>> tg.nn.Flatten(start_axis=2)(images).shape
+        (2, 3, 16)
     """
 
     @overload
@@ -81,6 +88,11 @@ class Unflatten(Module, Generic[Behind]):
 
     Raises:
         ShapeError: A size is negative.
+
+    Examples:
+        >>> rows = tg.arange(12).reshape((2, 6))
+        >>> tg.nn.Unflatten((2, 3))(rows).tolist()
+        [[[0, 1, 2], [3, 4, 5]], [[6, 7, 8], [9, 10, 11]]]
     """
 
     @public_api
@@ -123,6 +135,11 @@ class Reshape(Module, Generic[Whole]):
     Raises:
         ShapeError: A size is negative.
         DTypeError: `shape` is not a tuple of ints.
+
+    Examples:
+        >>> x = tg.arange(6)
+        >>> tg.nn.Reshape((2, 3))(x).tolist()
+        [[0, 1, 2], [3, 4, 5]]
     """
 
     @public_api

@@ -43,6 +43,12 @@ class LayerNorm(Module, Generic[Width]):
 
     Source:
         Ba et al., [Layer normalization](https://arxiv.org/abs/1607.06450), eq. 4; see `tapegrad.layer_norm`.
+
+    Examples:
+        >>> norm = tg.nn.LayerNorm(4)
+        >>> x = tg.tensor([[1.0, 2.0, 4.0, 5.0], [10.0, 10.0, 30.0, 30.0]])
+        >>> np.round(norm(x).numpy().astype(float), 3).tolist()
+        [[-1.265, -0.632, 0.632, 1.265], [-1.0, -1.0, 1.0, 1.0]]
     """
 
     weight: Param[Shape[Width]]
@@ -85,6 +91,12 @@ class RMSNorm(Module, Generic[Width]):
     Source:
         Zhang & Sennrich, [Root mean square layer normalization](https://arxiv.org/abs/1910.07467), eq. 4; see
         `tapegrad.rms_norm`.
+
+    Examples:
+        >>> norm = tg.nn.RMSNorm(4)
+        >>> x = tg.tensor([[1.0, 1.0, 5.0, 3.0], [-2.0, 2.0, 2.0, -2.0]])
+        >>> np.round(norm(x).numpy().astype(float), 3).tolist()
+        [[0.333, 0.333, 1.667, 1.0], [-1.0, 1.0, 1.0, -1.0]]
     """
 
     weight: Param[Shape[Width]]
@@ -127,6 +139,12 @@ class GroupNorm(Module, Generic[Groups, Channels]):
 
     Source:
         Wu & He, [Group normalization](https://arxiv.org/abs/1803.08494), §3.1; see `tapegrad.group_norm`.
+
+    Examples:
+        >>> norm = tg.nn.GroupNorm(2, 4)
+        >>> x = tg.tensor([[1.0, 3.0, 10.0, 30.0]])
+        >>> np.round(norm(x).numpy().astype(float), 3).tolist()
+        [[-1.0, 1.0, -1.0, 1.0]]
     """
 
     groups: Groups
@@ -173,6 +191,12 @@ class InstanceNorm(Module, Generic[Channels]):
 
     Source:
         Ulyanov et al., [Instance normalization](https://arxiv.org/abs/1607.08022), eq. 4; see `tapegrad.instance_norm`.
+
+    Examples:
+        >>> norm = tg.nn.InstanceNorm(2)
+        >>> x = tg.tensor([[[1.0, 2.0, 4.0, 5.0], [10.0, 10.0, 30.0, 30.0]]])
+        >>> np.round(norm(x).numpy().astype(float), 3).tolist()
+        [[[-1.265, -0.632, 0.632, 1.265], [-1.0, -1.0, 1.0, 1.0]]]
     """
 
     weight: Param[Shape[Channels]]

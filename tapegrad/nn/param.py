@@ -123,6 +123,16 @@ class Param(State[S_co, D_co]):
     Raises:
         DTypeError: `tensor` is not a tensor, or not of a float dtype.
         TapeError: `tensor` has a tape.
+
+    Examples:
+        >>> weight = tg.nn.Param(tg.tensor([1.0, 2.0]))
+        >>> x = tg.tensor([3.0, 4.0])
+        >>> grads = (x.trace() * weight).sum().backward(wrt=[weight])
+        >>> grads[weight].tolist()
+        [3.0, 4.0]
+        >>> weight.assign(weight - 0.5 * grads[weight])
+        >>> weight.tolist()
+        [-0.5, 0.0]
     """
 
     __slots__ = ("frozen",)
@@ -155,6 +165,12 @@ class Buffer(State[S_co, D_co]):
     Raises:
         DTypeError: `tensor` is not a tensor.
         TapeError: `tensor` has a tape.
+
+    Examples:
+        >>> steps = tg.nn.Buffer(tg.tensor(0))
+        >>> steps.assign(steps + 1)
+        >>> steps.item(), steps.version
+        (1, 1)
     """
 
     __slots__ = ()

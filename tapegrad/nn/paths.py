@@ -44,6 +44,12 @@ def freeze(module: Module, *patterns: str) -> None:
 
     Raises:
         ValueError: A pattern matches no path; then nothing is frozen.
+
+    Examples:
+        >>> model = tg.nn.Sequential(tg.nn.Linear(4, 3, rng=0), tg.nn.Linear(3, 2, rng=0))
+        >>> tg.nn.freeze(model, "layers.0.*")
+        >>> [path for path, parameter in model.parameters().items() if parameter.frozen]
+        ['layers.0.weight', 'layers.0.bias']
     """
     _set("freeze", module, patterns, frozen=True)
 
@@ -59,6 +65,13 @@ def unfreeze(module: Module, *patterns: str) -> None:
     Raises:
         ValueError: A pattern matches no path; then nothing changes.
         TapeError: One of the parameters is quantized; then nothing changes.
+
+    Examples:
+        >>> model = tg.nn.Sequential(tg.nn.Linear(4, 3, rng=0), tg.nn.Linear(3, 2, rng=0))
+        >>> tg.nn.freeze(model)
+        >>> tg.nn.unfreeze(model, "layers.1.*")
+        >>> [path for path, parameter in model.parameters().items() if not parameter.frozen]
+        ['layers.1.weight', 'layers.1.bias']
     """
     _set("unfreeze", module, patterns, frozen=False)
 

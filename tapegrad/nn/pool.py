@@ -60,6 +60,13 @@ class MaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
         kernel: The size of a window, in cells.
         stride: The distance between neighbouring windows, in cells; None for the size of a window.
         padding: Cells added to each side, at most half of a window; see `tapegrad.max_pool1d`.
+
+    Examples:
+        >>> signal = tg.tensor([[1.0, 5.0, 2.0, 3.0]])
+        >>> tg.nn.MaxPool1d(2)(signal).tolist()
+        [[5.0, 3.0]]
+        >>> tg.nn.MaxPool1d(2, stride=1)(signal).tolist()
+        [[5.0, 5.0, 3.0]]
     """
 
     def __init__(
@@ -88,6 +95,13 @@ class MaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         kernel: The size of a window, in pixels; here and below, one number, or one for each axis.
         stride: The distance between neighbouring windows, in pixels; None for the size of a window.
         padding: Pixels added to each side, at most half of a window; see `tapegrad.max_pool2d`.
+
+    Examples:
+        >>> image = tg.tensor([[[1.0, 2.0, 5.0, 6.0], [3.0, 4.0, 7.0, 8.0]]])
+        >>> tg.nn.MaxPool2d(2)(image).tolist()
+        [[[4.0, 8.0]]]
+        >>> tg.nn.MaxPool2d(3, stride=2, padding=1)(tg.zeros((2, 3, 16, 16))).shape
+        (2, 3, 8, 8)
     """
 
     def __init__(
@@ -122,6 +136,13 @@ class MinPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
         kernel: The size of a window, in cells.
         stride: The distance between neighbouring windows, in cells; None for the size of a window.
         padding: Cells added to each side, at most half of a window; see `tapegrad.min_pool1d`.
+
+    Examples:
+        >>> signal = tg.tensor([[1.0, 5.0, 2.0, 3.0]])
+        >>> tg.nn.MinPool1d(2)(signal).tolist()
+        [[1.0, 2.0]]
+        >>> tg.nn.MinPool1d(2, stride=1)(signal).tolist()
+        [[1.0, 2.0, 2.0]]
     """
 
     def __init__(
@@ -150,6 +171,13 @@ class MinPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         kernel: The size of a window, in pixels; here and below, one number, or one for each axis.
         stride: The distance between neighbouring windows, in pixels; None for the size of a window.
         padding: Pixels added to each side, at most half of a window; see `tapegrad.min_pool2d`.
+
+    Examples:
+        >>> image = tg.tensor([[[1.0, 2.0, 5.0, 6.0], [3.0, 4.0, 7.0, 8.0]]])
+        >>> tg.nn.MinPool2d(2)(image).tolist()
+        [[[1.0, 5.0]]]
+        >>> tg.nn.MinPool2d((1, 2))(image).tolist()
+        [[[1.0, 5.0], [3.0, 7.0]]]
     """
 
     def __init__(
@@ -185,6 +213,13 @@ class SmoothMaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
         stride: The distance between neighbouring windows, in cells; None for the size of a window.
         padding: Cells added to each side, at most half of a window; see `tapegrad.smooth_max_pool1d`.
         beta: The sharpness β, in inverse units of `x`, finite and not 0.
+
+    Examples:
+        >>> signal = tg.tensor([[1.0, 3.0, 2.0, 2.5]])
+        >>> np.round(tg.nn.SmoothMaxPool1d(2)(signal).numpy().astype(float), 3).tolist()
+        [[3.127, 2.974]]
+        >>> np.round(tg.nn.SmoothMaxPool1d(2, beta=10.0)(signal).numpy().astype(float), 3).tolist()
+        [[3.0, 2.501]]
     """
 
     def __init__(
@@ -216,6 +251,13 @@ class SmoothMaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, Strid
         stride: The distance between neighbouring windows, in pixels; None for the size of a window.
         padding: Pixels added to each side, at most half of a window; see `tapegrad.smooth_max_pool2d`.
         beta: The sharpness β, in inverse units of `x`, finite and not 0.
+
+    Examples:
+        >>> image = tg.tensor([[[1.0, 2.0, 5.0, 6.0], [3.0, 4.0, 7.0, 8.0]]])
+        >>> np.round(tg.nn.SmoothMaxPool2d(2)(image).numpy().astype(float), 3).tolist()
+        [[[4.44, 8.44]]]
+        >>> np.round(tg.nn.SmoothMaxPool2d(2, beta=10.0)(image).numpy().astype(float), 3).tolist()
+        [[[4.0, 8.0]]]
     """
 
     def __init__(
@@ -253,6 +295,13 @@ class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
         stride: The distance between neighbouring windows, in cells; None for the size of a window.
         padding: Cells added to each side, at most half of a window; see `tapegrad.avg_pool1d`.
         count_include_pad: Whether the mean includes padded cells.
+
+    Examples:
+        >>> signal = tg.tensor([[1.0, 5.0, 2.0, 3.0]])
+        >>> tg.nn.AvgPool1d(2)(signal).tolist()
+        [[3.0, 2.5]]
+        >>> tg.nn.AvgPool1d(2, padding=1, count_include_pad=False)(signal).tolist()
+        [[1.0, 3.5, 3.0]]
     """
 
     def __init__(
@@ -286,6 +335,13 @@ class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         stride: The distance between neighbouring windows, in pixels; None for the size of a window.
         padding: Pixels added to each side, at most half of a window; see `tapegrad.avg_pool2d`.
         count_include_pad: Whether the mean includes padded pixels.
+
+    Examples:
+        >>> image = tg.tensor([[[1.0, 2.0, 5.0, 6.0], [3.0, 4.0, 7.0, 8.0]]])
+        >>> tg.nn.AvgPool2d(2)(image).tolist()
+        [[[2.5, 6.5]]]
+        >>> tg.nn.AvgPool2d((1, 2))(image).tolist()
+        [[[1.5, 5.5], [3.5, 7.5]]]
     """
 
     def __init__(
@@ -320,6 +376,13 @@ class AdaptiveAvgPool1d(Module, Generic[Size]):
 
     Args:
         size: The size of the result.
+
+    Examples:
+        >>> pool = tg.nn.AdaptiveAvgPool1d(2)
+        >>> pool(tg.tensor([[1.0, 3.0, 5.0, 7.0]])).tolist()
+        [[2.0, 6.0]]
+        >>> pool(tg.tensor([[1.0, 3.0, 5.0]])).tolist()
+        [[2.0, 4.0]]
     """
 
     def __init__(self: AdaptiveAvgPool1d[Any], size: Size) -> None:
@@ -340,6 +403,13 @@ class AdaptiveAvgPool2d(Module, Generic[Size, SizeW]):
 
     Args:
         size: The size of the result; one number, or one for each axis.
+
+    Examples:
+        >>> pool = tg.nn.AdaptiveAvgPool2d(7)
+        >>> pool(tg.zeros((2, 8, 28, 28))).shape
+        (2, 8, 7, 7)
+        >>> pool(tg.zeros((2, 8, 30, 41))).shape
+        (2, 8, 7, 7)
     """
 
     def __init__(self: AdaptiveAvgPool2d[Any, Any], size: Size | tuple[Size, SizeW]) -> None:
@@ -356,7 +426,13 @@ class AdaptiveAvgPool2d(Module, Generic[Size, SizeW]):
 
 
 class GlobalAvgPool1d(Module):
-    r"""1D global average pooling, the mean of each channel: $y_{nc} = \frac{1}{L} \sum_i x_{nci}$."""
+    r"""1D global average pooling, the mean of each channel: $y_{nc} = \frac{1}{L} \sum_i x_{nci}$.
+
+    Examples:
+        >>> signal = tg.tensor([[1.0, 5.0, 2.0, 4.0], [0.0, 0.0, 0.0, 2.0]])
+        >>> tg.nn.GlobalAvgPool1d()(signal).tolist()
+        [3.0, 0.5]
+    """
 
     @override
     def forward(self, x: Tensor[Shape[*Batch, W], T, Float]) -> Tensor[Shape[*Batch], T, Float]:
@@ -365,7 +441,13 @@ class GlobalAvgPool1d(Module):
 
 
 class GlobalAvgPool2d(Module):
-    r"""2D global average pooling, the mean of each channel: $y_{nc} = \frac{1}{HW} \sum_{ij} x_{ncij}$."""
+    r"""2D global average pooling, the mean of each channel: $y_{nc} = \frac{1}{HW} \sum_{ij} x_{ncij}$.
+
+    Examples:
+        >>> image = tg.tensor([[[1.0, 2.0], [3.0, 4.0]], [[0.0, 0.0], [0.0, 2.0]]])
+        >>> tg.nn.GlobalAvgPool2d()(image).tolist()
+        [2.5, 0.5]
+    """
 
     @override
     def forward(self, x: Tensor[Shape[*Batch, H, W], T, Float]) -> Tensor[Shape[*Batch], T, Float]:
@@ -374,7 +456,13 @@ class GlobalAvgPool2d(Module):
 
 
 class GlobalMaxPool1d(Module):
-    r"""1D global max pooling, the maximum of each channel: $y_{nc} = \max_i x_{nci}$."""
+    r"""1D global max pooling, the maximum of each channel: $y_{nc} = \max_i x_{nci}$.
+
+    Examples:
+        >>> signal = tg.tensor([[1.0, 5.0, 2.0, 4.0], [0.0, 0.0, 0.0, 2.0]])
+        >>> tg.nn.GlobalMaxPool1d()(signal).tolist()
+        [5.0, 2.0]
+    """
 
     @override
     def forward(self, x: Tensor[Shape[*Batch, W], T, Float]) -> Tensor[Shape[*Batch], T, Float]:
@@ -383,7 +471,13 @@ class GlobalMaxPool1d(Module):
 
 
 class GlobalMaxPool2d(Module):
-    r"""2D global max pooling, the maximum of each channel: $y_{nc} = \max_{ij} x_{ncij}$."""
+    r"""2D global max pooling, the maximum of each channel: $y_{nc} = \max_{ij} x_{ncij}$.
+
+    Examples:
+        >>> image = tg.tensor([[[1.0, 2.0], [3.0, 4.0]], [[0.0, 0.0], [0.0, 2.0]]])
+        >>> tg.nn.GlobalMaxPool2d()(image).tolist()
+        [4.0, 2.0]
+    """
 
     @override
     def forward(self, x: Tensor[Shape[*Batch, H, W], T, Float]) -> Tensor[Shape[*Batch], T, Float]:

@@ -74,6 +74,15 @@ def quantized(model: M, scheme: Scheme | None = None) -> M:
 
     Source:
         Dettmers et al., [LLM.int8()](https://arxiv.org/abs/2208.07339), §2, for weights only.
+
+    Examples:
+        >>> model = tg.nn.Sequential(tg.nn.Linear(64, 48, rng=0), tg.nn.ReLU(), tg.nn.Linear(48, 10, rng=0))
+        >>> small = tg.nn.quantized(model)
+        >>> x = tg.uniform((2, 64), rng=0)
+        >>> np.allclose(small(x).numpy(), model(x).numpy(), atol=0.05)
+        True
+        >>> small[0].weight.frozen, small[0].bias.frozen
+        (True, False)
     """
     scheme = BlockSymmetric() if scheme is None else scheme
     weights = [parameter for parameter in model.parameters().values() if parameter.ndim >= 2]

@@ -48,6 +48,13 @@ class RNN(Module, Generic[In, Hidden, HasBias]):
 
     Source:
         PyTorch 2.13, `torch.nn.RNN` with `batch_first=True`; see `tapegrad.rnn`.
+
+    Examples:
+        >>> rnn = tg.nn.RNN(3, 8, rng=0)
+        >>> sequences = tg.normal((2, 5, 3), rng=0)
+        >>> y, h = rnn(sequences)
+        >>> y.shape, h.shape
+        ((2, 5, 8), (2, 8))
     """
 
     weight_x: Param[Shape[In, Hidden]]
@@ -104,6 +111,14 @@ class GRU(Module, Generic[In, Hidden, HasBias]):
 
     Source:
         PyTorch 2.13, `torch.nn.GRU` with `batch_first=True`; see `tapegrad.gru`.
+
+    Examples:
+        >>> gru = tg.nn.GRU(3, 8, rng=0)
+        >>> sequences = tg.normal((2, 5, 3), rng=0)
+        >>> y, h = gru(sequences)
+        >>> y.shape, h.shape
+        ((2, 5, 8), (2, 8))
+        >>> y, h = gru(sequences, h)  # from the last state
     """
 
     weight_x: Param[Shape[In, Mul[L[3], Hidden]]]
@@ -161,6 +176,13 @@ class LSTM(Module, Generic[In, Hidden, HasBias]):
 
     Source:
         PyTorch 2.13, `torch.nn.LSTM` with `batch_first=True`; see `tapegrad.lstm`.
+
+    Examples:
+        >>> lstm = tg.nn.LSTM(3, 8, rng=0)
+        >>> sequences = tg.normal((2, 5, 3), rng=0)
+        >>> y, h, c = lstm(sequences)
+        >>> y.shape, h.shape, c.shape
+        ((2, 5, 8), (2, 8), (2, 8))
     """
 
     weight_x: Param[Shape[In, Mul[L[4], Hidden]]]

@@ -36,6 +36,14 @@ class Residual(Container, Generic[Layer]):
 
     Source:
         He et al., [Deep residual learning](https://arxiv.org/abs/1512.03385), eq. 1.
+
+    Examples:
+        >>> block = tg.nn.Residual(tg.nn.ReLU())
+        >>> block(tg.tensor([-1.0, 2.0])).tolist()
+        [-1.0, 4.0]
+        >>> block = tg.nn.Residual(tg.nn.Linear(8, 8, rng=0))
+        >>> block(tg.normal((2, 8), rng=0)).shape
+        (2, 8)
     """
 
     def __init__(self, layer: Layer) -> None:
@@ -58,6 +66,11 @@ class ResidualMul(Container, Generic[Layer]):
 
     Raises:
         DTypeError: The layer is not a module.
+
+    Examples:
+        >>> block = tg.nn.ResidualMul(tg.nn.Sigmoid())
+        >>> np.round(block(tg.tensor([-1.0, 2.0])).numpy().astype(float), 3).tolist()
+        [-0.269, 1.762]
     """
 
     def __init__(self, layer: Layer) -> None:
@@ -86,6 +99,12 @@ class GeneralizedAdd(Container, Generic[First, Second]):
 
     Source:
         He et al., [Deep residual learning](https://arxiv.org/abs/1512.03385), eq. 2.
+
+    Examples:
+        >>> branch = tg.nn.Sequential(tg.nn.Linear(8, 16, rng=0), tg.nn.ReLU(), tg.nn.Linear(16, 4, rng=0))
+        >>> block = tg.nn.GeneralizedAdd(branch, tg.nn.Linear(8, 4, rng=0))
+        >>> block(tg.normal((2, 8), rng=0)).shape
+        (2, 4)
     """
 
     def __init__(self, first: First, second: Second) -> None:
@@ -118,6 +137,12 @@ class GeneralizedMul(Container, Generic[First, Second]):
     Source:
         Dauphin et al., [Language modeling with gated convolutional networks](https://arxiv.org/abs/1612.08083), eq. 1,
         where g ends in a sigmoid.
+
+    Examples:
+        >>> gate = tg.nn.Sequential(tg.nn.Linear(8, 4, rng=0), tg.nn.Sigmoid())
+        >>> block = tg.nn.GeneralizedMul(tg.nn.Linear(8, 4, rng=0), gate)
+        >>> block(tg.normal((2, 8), rng=0)).shape
+        (2, 4)
     """
 
     def __init__(self, first: First, second: Second) -> None:
@@ -149,6 +174,14 @@ class Repeated(Container, Generic[Layer, Times]):
     Raises:
         DTypeError: The result of `make` is not a module, or `make` is itself a module.
         ValueError: `times` is negative.
+
+    Examples:
+        >>> rng = np.random.default_rng(0)
+        >>> layers = tg.nn.Repeated(lambda: tg.nn.Linear(8, 8, rng=rng), 3)
+        >>> layers(tg.normal((2, 8), rng=0)).shape
+        (2, 8)
+        >>> len(layers), layers[0]
+        (3, Linear(8, 8))
     """
 
     layers: tuple[Layer, ...]

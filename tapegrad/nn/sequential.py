@@ -29,6 +29,16 @@ class Sequential(Container, Generic[*Layers]):
 
     Raises:
         DTypeError: A layer is not a module.
+
+    Examples:
+        >>> model = tg.nn.Sequential(tg.nn.Linear(64, 48, rng=0), tg.nn.ReLU(), tg.nn.Linear(48, 10, rng=0))
+        >>> images = tg.uniform((32, 64), rng=0)
+        >>> model(images).shape
+        (32, 10)
+        >>> model[2]
+        Linear(48, 10)
+        >>> [*model.parameters()]
+        ['layers.0.weight', 'layers.0.bias', 'layers.2.weight', 'layers.2.bias']
     """
 
     layers: tuple[*Layers]

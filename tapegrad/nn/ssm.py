@@ -50,6 +50,12 @@ class SSM(Module, Generic[Width, States]):
         Gu et al., [On the parameterization and initialization of diagonal state space
         models](https://arxiv.org/abs/2206.11893): S4D-Real with zero-order hold; b is 1, because only the product of b
         and c matters.
+
+    Examples:
+        >>> ssm = tg.nn.SSM(8, 16, rng=0)
+        >>> sequences = tg.normal((2, 100, 8), rng=0)
+        >>> ssm(sequences).shape
+        (2, 100, 8)
     """
 
     log_rate: Param[Shape[Width, States]]

@@ -101,6 +101,13 @@ class StackedRNN(Stacked, Generic[In, Hidden, Layers, Directions]):
 
     Source:
         PyTorch 2.13, `torch.nn.RNN` with `num_layers` and `bidirectional`.
+
+    Examples:
+        >>> rnn = tg.nn.StackedRNN(3, 8, 2, rng=0)
+        >>> sequences = tg.normal((4, 5, 3), rng=0)
+        >>> y, h = rnn(sequences)
+        >>> y.shape, h.shape
+        ((4, 5, 8), (2, 4, 8))
     """
 
     layers: tuple[RNN[Any, Hidden], ...]
@@ -164,6 +171,13 @@ class StackedGRU(Stacked, Generic[In, Hidden, Layers, Directions]):
 
     Source:
         PyTorch 2.13, `torch.nn.GRU` with `num_layers` and `bidirectional`.
+
+    Examples:
+        >>> gru = tg.nn.StackedGRU(3, 8, 2, directions=2, rng=0)
+        >>> sequences = tg.normal((4, 5, 3), rng=0)
+        >>> y, h = gru(sequences)
+        >>> y.shape, h.shape
+        ((4, 5, 16), (4, 4, 8))
     """
 
     layers: tuple[GRU[Any, Hidden], ...]
@@ -227,6 +241,13 @@ class StackedLSTM(Stacked, Generic[In, Hidden, Layers, Directions]):
 
     Source:
         PyTorch 2.13, `torch.nn.LSTM` with `num_layers` and `bidirectional`.
+
+    Examples:
+        >>> lstm = tg.nn.StackedLSTM(3, 8, 2, dropout=0.1, rng=0)
+        >>> sequences = tg.normal((4, 5, 3), rng=0)
+        >>> y, h, c = lstm(sequences)
+        >>> y.shape, h.shape, c.shape
+        ((4, 5, 8), (2, 4, 8), (2, 4, 8))
     """
 
     layers: tuple[LSTM[Any, Hidden], ...]

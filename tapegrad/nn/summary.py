@@ -93,6 +93,16 @@ def summary(module: Module, *inputs: Sized, dtype: type[np.generic] = np.float32
         DTypeError: The dtypes do not match, or an input is neither a shape nor a tensor.
         TapeError: A layer needs a tape; a summary has none.
         ValueError: The model reads the values of a tensor, or the value of a named size.
+
+    Examples:
+        >>> model = tg.nn.Sequential(tg.nn.Linear(64, 10), tg.nn.LogSoftmax())
+        >>> print(tg.summary(model, ("N", 64)))
+        path      layer             output   parameters
+                  Sequential        (N, 10)
+        layers.0    Linear(64, 10)  (N, 10)         650
+        layers.1    LogSoftmax()    (N, 10)
+        <BLANKLINE>
+        650 parameters, 2,600 bytes
     """
     tree = list(_tree(module))
     calls: dict[tuple[str, str], int] = {}

@@ -49,6 +49,11 @@ class FeedForward(Module, Generic[Width, Hidden]):
 
     Source:
         Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), eq. 2.
+
+    Examples:
+        >>> feed_forward = tg.nn.FeedForward(8, 32, rng=0)
+        >>> feed_forward(tg.normal((4, 5, 8), rng=0)).shape
+        (4, 5, 8)
     """
 
     rise: Linear[Width, Hidden]
@@ -96,6 +101,15 @@ class TransformerEncoderBlock(Module, Generic[Width, Heads, Hidden]):
     Source:
         Xiong et al., [On layer normalization in the transformer architecture](https://arxiv.org/abs/2002.04745), §3:
         with the norms before each branch, deep stacks train without a warmup.
+
+    Examples:
+        >>> block = tg.nn.TransformerEncoderBlock(8, 2, 32, dropout=0.1, rng=0)
+        >>> words = tg.normal((4, 5, 8), rng=0)
+        >>> block(words).shape
+        (4, 5, 8)
+        >>> is_word = tg.tensor([True, True, True, True, False])  # the last one is padding
+        >>> block(words, mask=is_word).shape
+        (4, 5, 8)
     """
 
     attention: MultiHeadAttention[Width, Heads]
@@ -165,6 +179,12 @@ class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden]):
     Source:
         Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), §3.1, with pre-norm as Xiong et
         al., [On layer normalization in the transformer architecture](https://arxiv.org/abs/2002.04745).
+
+    Examples:
+        >>> block = tg.nn.TransformerDecoderBlock(8, 2, 32, rng=0)
+        >>> target, memory = tg.normal((4, 5, 8), rng=0), tg.normal((4, 7, 8), rng=0)
+        >>> block(target, memory).shape
+        (4, 5, 8)
     """
 
     attention: MultiHeadAttention[Width, Heads]
@@ -247,6 +267,15 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders]):
     Source:
         Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), §3.1, with pre-norm as Xiong et
         al., [On layer normalization in the transformer architecture](https://arxiv.org/abs/2002.04745).
+
+    Examples:
+        >>> model = tg.nn.Transformer(8, 2, 32, 3, 3, rng=0)
+        >>> source, target = tg.normal((4, 7, 8), rng=0), tg.normal((4, 5, 8), rng=0)
+        >>> model(source, target).shape
+        (4, 5, 8)
+        >>> memory = model.encode(source)
+        >>> model.decode(target, memory).shape
+        (4, 5, 8)
     """
 
     encoder: Repeated[TransformerEncoderBlock[Width, Heads, Hidden], Encoders]

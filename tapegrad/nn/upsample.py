@@ -27,6 +27,13 @@ class Upsample(Module, Generic[Scale]):
         scale: The factor of height and width.
         mode: `nearest` copies pixels, `bilinear` interpolates between neighbours.
         align_corners: Whether the centers of the corner pixels are aligned; only for `bilinear`.
+
+    Examples:
+        >>> image = tg.tensor([[[1.0, 2.0]]])
+        >>> tg.nn.Upsample(2)(image).tolist()
+        [[[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0]]]
+        >>> tg.nn.Upsample(2, mode="bilinear")(image).tolist()
+        [[[1.0, 1.25, 1.75, 2.0], [1.0, 1.25, 1.75, 2.0]]]
     """
 
     def __init__(

@@ -26,6 +26,16 @@ class Valid(Generic[M_co]):
 
     Raises:
         TapeError: An argument has a tape, or `parameters` is called.
+
+    Examples:
+        >>> predict = tg.nn.Linear(3, 2, rng=0).valid()
+        >>> x = tg.tensor([[1.0, 2.0, 3.0]])
+        >>> predict(x).shape
+        (1, 2)
+        >>> predict(x.trace())
+        Traceback (most recent call last):
+            ...
+        tapegrad.errors.TapeError: Valid(Linear(3, 2)): an argument has a tape, but a valid module only predicts...
     """
 
     def __init__(self, module: M_co) -> None:

@@ -36,6 +36,14 @@ def sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> logits = tg.tensor([-2.0, 0.0, 2.0])
+        >>> np.round(tg.sigmoid(logits).numpy().astype(float), 3).tolist()
+        [0.119, 0.5, 0.881]
+        >>> grads = tg.sigmoid(logits.trace()).sum().backward()
+        >>> np.round(grads[logits].numpy().astype(float), 3).tolist()
+        [0.105, 0.25, 0.105]
     """
     x, tape = unwrap(x)
     float_only(x)
@@ -62,6 +70,13 @@ def log_sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> logits = tg.tensor([-1000.0, 0.0, 2.0])
+        >>> np.round(tg.log_sigmoid(logits).numpy().astype(float), 3).tolist()
+        [-1000.0, -0.693, -0.127]
+        >>> tg.sigmoid(logits)[0].item()
+        0.0
     """
     return mapped(x, lambda x: -apply("softplus", -x), lambda x, _: apply("sigmoid", -x))
 
@@ -84,6 +99,13 @@ def softplus(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     Source:
         Dugas et al., [Incorporating second-order functional knowledge for better option pricing](
             https://papers.nips.cc/paper/1920).
+
+    Examples:
+        >>> x = tg.tensor([-2.0, 0.0, 1000.0])
+        >>> np.round(tg.softplus(x).numpy().astype(float), 3).tolist()
+        [0.127, 0.693, 1000.0]
+        >>> tg.relu(x).tolist()
+        [0.0, 0.0, 1000.0]
     """
     return mapped(x, lambda x: apply("softplus", x), lambda x, _: apply("sigmoid", x))
 
@@ -105,6 +127,14 @@ def silu(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Source:
         Elfwing et al., [Sigmoid-weighted linear units](https://arxiv.org/abs/1702.03118), §2.
+
+    Examples:
+        >>> x = tg.tensor([-2.0, 0.0, 2.0])
+        >>> np.round(tg.silu(x).numpy().astype(float), 3).tolist()
+        [-0.238, 0.0, 1.762]
+        >>> grads = tg.silu(x.trace()).sum().backward()
+        >>> np.round(grads[x].numpy().astype(float), 3).tolist()
+        [-0.091, 0.5, 1.091]
     """
     return mapped(x, lambda x: x * apply("sigmoid", x), _silu_derivative)
 
@@ -136,6 +166,13 @@ def gelu(x: Tensor[S, T, Float], *, approximate: Literal["none", "tanh"] = "none
 
     Source:
         Hendrycks & Gimpel, [Gaussian error linear units](https://arxiv.org/abs/1606.08415), §2.
+
+    Examples:
+        >>> x = tg.tensor([-2.0, 0.0, 2.0])
+        >>> np.round(tg.gelu(x).numpy().astype(float), 4).tolist()
+        [-0.0455, 0.0, 1.9545]
+        >>> np.round(tg.gelu(x, approximate="tanh").numpy().astype(float), 4).tolist()
+        [-0.0454, 0.0, 1.9546]
     """
     if approximate == "tanh":
         return _gelu_by_tanh(x)
@@ -195,6 +232,13 @@ def elu(x: Tensor[S, T, Float], *, alpha: float = 1.0) -> Tensor[S, T, Float]:
 
     Source:
         Clevert et al., [Exponential linear units](https://arxiv.org/abs/1511.07289), eq. 15.
+
+    Examples:
+        >>> x = tg.tensor([-1000.0, -1.0, 0.0, 2.0])
+        >>> np.round(tg.elu(x).numpy().astype(float), 3).tolist()
+        [-1.0, -0.632, 0.0, 2.0]
+        >>> np.round(tg.elu(x, alpha=0.5).numpy().astype(float), 3).tolist()
+        [-0.5, -0.316, 0.0, 2.0]
     """
 
     def bent(x: Any) -> Any:
@@ -231,6 +275,14 @@ def leaky_relu(x: Tensor[S, T, Float], *, negative_slope: float = 0.01) -> Tenso
     Source:
         Maas et al., [Rectifier nonlinearities improve neural network acoustic models](
             https://ai.stanford.edu/~amaas/papers/relu_hybrid_icml2013_final.pdf), §2.
+
+    Examples:
+        >>> x = tg.tensor([-2.0, 0.0, 3.0])
+        >>> tg.leaky_relu(x, negative_slope=0.25).tolist()
+        [-0.5, 0.0, 3.0]
+        >>> grads = tg.leaky_relu(x.trace(), negative_slope=0.25).sum().backward()
+        >>> grads[x].tolist()
+        [0.25, 0.25, 1.0]
     """
     x, tape = unwrap(x)
     float_only(x)
@@ -270,6 +322,15 @@ def prelu(x: Tensor[Any, T1, Float], weight: Tensor[Any, T2, Float]) -> Tensor[A
 
     Source:
         He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852), eq. 1.
+
+    Examples:
+        >>> images = tg.tensor([[[-4.0, 2.0]], [[-4.0, 8.0]]])  # 2 channels, 1 row, 2 columns
+        >>> weight = tg.tensor([0.25, 0.5]).reshape((2, 1, 1))
+        >>> tg.prelu(images, weight).tolist()
+        [[[-1.0, 2.0]], [[-2.0, 8.0]]]
+        >>> grads = tg.prelu(images, weight.trace()).sum().backward()
+        >>> grads[weight].flatten().tolist()
+        [-4.0, -4.0]
     """
     tensor_only(x, "x")
     tensor_only(weight, "weight")
@@ -308,6 +369,11 @@ def mish(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Source:
         Misra, [Mish](https://arxiv.org/abs/1908.08681), eq. 1.
+
+    Examples:
+        >>> x = tg.tensor([-1.0, 0.0, 1.0])
+        >>> np.round(tg.mish(x).numpy().astype(float), 3).tolist()
+        [-0.303, 0.0, 0.865]
     """
     return mapped(x, lambda x: x * _mish_gate(x), _mish_derivative)
 

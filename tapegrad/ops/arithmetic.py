@@ -38,6 +38,15 @@ def add(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ.
+
+    Examples:
+        >>> rows = tg.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+        >>> bias = tg.tensor([0.5, -1.0])
+        >>> tg.add(rows, bias).tolist()
+        [[1.5, 1.0], [3.5, 3.0], [5.5, 5.0]]
+        >>> grads = (rows + bias.trace()).sum().backward()
+        >>> grads[bias].tolist()
+        [3.0, 3.0]
     """
     x, y, tape = unwrap(x, y)
     out = node(x.data + y.data if x.data.size < FUSE_MIN_ELEMENTS else elementwise(operator.add, x.data, y.data))
@@ -68,6 +77,13 @@ def sub(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are bool.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0], [3.0, 6.0]])
+        >>> tg.sub(x, x.mean(axis=0)).tolist()
+        [[-1.0, -2.0], [1.0, 2.0]]
+        >>> (1 - x).tolist()
+        [[0.0, -1.0], [-2.0, -5.0]]
     """
     given = x
     x, y, tape = unwrap(x, y)
@@ -100,6 +116,16 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ.
+
+    Examples:
+        >>> prices, amounts = tg.tensor([2.0, 0.5, 4.0]), tg.tensor([3.0, 10.0, 1.0])
+        >>> tg.mul(prices, amounts).tolist()
+        [6.0, 5.0, 4.0]
+        >>> grads = (prices.trace() * amounts).sum().backward()
+        >>> grads[prices].tolist()
+        [3.0, 10.0, 1.0]
+        >>> (prices * 2).tolist()
+        [4.0, 1.0, 8.0]
     """
     is_scaled = not isinstance(y, Tensor)  # by a number, which gets no gradient
     x, y, tape = unwrap(x, y)
@@ -137,6 +163,13 @@ def div(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) 
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are not float.
+
+    Examples:
+        >>> counts = tg.tensor([[1.0, 3.0], [2.0, 6.0]])
+        >>> tg.div(counts, counts.sum(axis=1, keepdims=True)).tolist()
+        [[0.25, 0.75], [0.25, 0.75]]
+        >>> (1 / tg.tensor([2.0, 4.0])).tolist()
+        [0.5, 0.25]
     """
     given = x
     x, y, tape = unwrap(x, y)

@@ -102,6 +102,14 @@ def scaled_dot_product_attention(
 
     Source:
         Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), eq. 1.
+
+    Examples:
+        >>> q, k = tg.tensor([[100.0, 0.0], [0.0, 0.0]]), tg.tensor([[1.0, 0.0], [0.0, 1.0]])
+        >>> v = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> tg.scaled_dot_product_attention(q, k, v).tolist()
+        [[1.0, 2.0, 3.0], [2.5, 3.5, 4.5]]
+        >>> tg.scaled_dot_product_attention(q, k, v, mask=tg.tensor([False, True])).tolist()
+        [[4.0, 5.0, 6.0], [4.0, 5.0, 6.0]]
     """
     _check_operands(q, k, v, mask)
     if mask is not None or min(q.ndim, k.ndim, v.ndim) < 2:  # NumPy itself raises in all other cases
@@ -161,6 +169,14 @@ def multi_head_attention(
     Source:
         Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), §3.2.2. The projections are part
         of the layer, `tapegrad.nn.MultiHeadAttention`.
+
+    Examples:
+        >>> x = tg.normal((2, 5, 8), rng=0)  # 2 sequences of 5 tokens
+        >>> tg.multi_head_attention(x, x, x, heads=4, causal=True).shape
+        (2, 5, 8)
+        >>> memory = tg.normal((2, 7, 8), rng=1)
+        >>> tg.multi_head_attention(x, memory, memory, heads=4).shape
+        (2, 5, 8)
     """
     _check_operands(q, k, v, mask)
     multi_head_attention_shape(q.shape, k.shape, v.shape, heads=heads, mask=() if mask is None else mask.shape)
@@ -196,6 +212,13 @@ def rotary_embedding(x: Tensor[S, T, Float], *, offset: int = 0, base: float = 1
 
     Source:
         Su et al., [RoFormer](https://arxiv.org/abs/2104.09864), eq. 34: neighbouring columns form a pair.
+
+    Examples:
+        >>> q = tg.tensor([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])  # 3 positions, 1 pair
+        >>> np.round(tg.rotary_embedding(q).numpy().astype(float), 3).tolist()
+        [[1.0, 0.0], [0.54, 0.841], [-0.416, 0.909]]
+        >>> np.round(tg.rotary_embedding(q[:1], offset=2).numpy().astype(float), 3).tolist()
+        [[-0.416, 0.909]]
     """
     x, tape = unwrap(x)
     float_only(x)

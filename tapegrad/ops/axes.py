@@ -124,6 +124,15 @@ def flatten(x: Tensor[Any, T, D], start_axis: Int = 0, end_axis: Int = -1) -> Te
 
     Raises:
         ShapeError: An axis is out of range, or the first comes after the last.
+
+    Examples:
+        >>> images = tg.uniform((2, 3, 4, 5), rng=0)
+        >>> tg.flatten(images).shape
+        (120,)
+        >>> tg.flatten(images, 1).shape
+        (2, 60)
+        >>> tg.flatten(tg.tensor([[1, 2], [3, 4]])).tolist()
+        [1, 2, 3, 4]
     """
     x, tape = unwrap(x)
     out = node(x.data.reshape(flatten_shape(x.shape, start_axis, end_axis)))
@@ -151,6 +160,15 @@ def unflatten(x: Tensor[Any, T, D], axis: Int, sizes: Sizes) -> Tensor[Any, T, D
     Raises:
         ShapeError: The axis is out of range, or its size is not the product of `sizes`.
         DTypeError: `sizes` is not made of ints.
+
+    Examples:
+        >>> rows = tg.uniform((2, 64), rng=0)
+        >>> tg.unflatten(rows, 1, (8, 8)).shape
+        (2, 8, 8)
+        >>> tg.unflatten(rows, 1, (4, -1)).shape
+        (2, 4, 16)
+        >>> tg.unflatten(tg.tensor([1, 2, 3, 4, 5, 6]), 0, (2, 3)).tolist()
+        [[1, 2, 3], [4, 5, 6]]
     """
     x, tape = unwrap(x)
     out = node(x.data.reshape(unflatten_shape(x.shape, axis, sizes)))  # type: ignore[arg-type]  # NumPy integers are accepted too
@@ -176,6 +194,15 @@ def expand_dims(x: Tensor[Any, T, D], axis: Int | tuple[Int, ...]) -> Tensor[Any
 
     Raises:
         ShapeError: An axis is out of range for the result, or named twice.
+
+    Examples:
+        >>> x = tg.tensor([1.0, 2.0, 3.0])
+        >>> tg.expand_dims(x, 0).shape
+        (1, 3)
+        >>> tg.expand_dims(x, -1).tolist()
+        [[1.0], [2.0], [3.0]]
+        >>> tg.expand_dims(x, (0, 2)).shape
+        (1, 3, 1)
     """
     x, tape = unwrap(x)
     out = node(x.data.reshape(expand_dims_shape(x.shape, axis)))
@@ -202,6 +229,13 @@ def squeeze(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
 
     Raises:
         ShapeError: An axis is out of range, named twice, or not of size one.
+
+    Examples:
+        >>> x = tg.zeros((1, 3, 1))
+        >>> tg.squeeze(x).shape
+        (3,)
+        >>> tg.squeeze(x, -1).shape
+        (1, 3)
     """
     x, tape = unwrap(x)
     out = node(x.data.reshape(squeeze_shape(x.shape, axis)))
@@ -227,6 +261,11 @@ def permute(x: Tensor[Any, T, D], axes: tuple[Int, ...]) -> Tensor[Any, T, D]:
 
     Raises:
         ShapeError: `axes` does not name every axis once.
+
+    Examples:
+        >>> images = tg.uniform((2, 8, 6, 3), rng=0)  # channels last
+        >>> tg.permute(images, (0, 3, 1, 2)).shape
+        (2, 3, 8, 6)
     """
     x, tape = unwrap(x)
     if type(axes) is not tuple:
@@ -258,6 +297,13 @@ def moveaxis(
 
     Raises:
         ShapeError: An axis is out of range or named twice, or `source` and `destination` differ in number.
+
+    Examples:
+        >>> images = tg.uniform((2, 8, 6, 3), rng=0)  # channels last
+        >>> tg.moveaxis(images, -1, 1).shape
+        (2, 3, 8, 6)
+        >>> tg.moveaxis(images, (0, 1), (-2, -1)).shape
+        (6, 3, 2, 8)
     """
     return transpose(x, tuple(_order(x.shape, source, destination)))
 
@@ -276,6 +322,12 @@ def matrix_transpose(x: Tensor[Any, T, D]) -> Tensor[Any, T, D]:
 
     Raises:
         ShapeError: `x` has fewer than two axes.
+
+    Examples:
+        >>> tg.matrix_transpose(tg.tensor([[[1, 2], [3, 4]], [[5, 6], [7, 8]]])).tolist()
+        [[[1, 3], [2, 4]], [[5, 7], [6, 8]]]
+        >>> tg.zeros((7, 2, 3)).mT.shape
+        (7, 3, 2)
     """
     at_least(2, x=x.shape)
     return swapaxes(x, -1, -2)
@@ -297,6 +349,13 @@ def swapaxes(x: Tensor[Any, T, D], axis1: Int, axis2: Int) -> Tensor[Any, T, D]:
 
     Raises:
         ShapeError: An axis is out of range.
+
+    Examples:
+        >>> heads = tg.uniform((2, 5, 4, 8), rng=0)
+        >>> tg.swapaxes(heads, 1, 2).shape
+        (2, 4, 5, 8)
+        >>> tg.swapaxes(tg.tensor([[1, 2, 3], [4, 5, 6]]), 0, 1).tolist()
+        [[1, 4], [2, 5], [3, 6]]
     """
     x, tape = unwrap(x)
     axes = swapaxes_shape(tuple(range(x.ndim)), axis1, axis2)

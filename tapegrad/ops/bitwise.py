@@ -41,6 +41,13 @@ def bitwise_and(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | 
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are float.
+
+    Examples:
+        >>> tg.bitwise_and(tg.tensor([5, 6, 7]), 3).tolist()
+        [1, 2, 3]
+        >>> is_large, is_even = tg.tensor([False, True, True]), tg.tensor([True, False, True])
+        >>> (is_large & is_even).tolist()
+        [False, False, True]
     """
     return _joined("bitwise_and", x, y, bits_only)
 
@@ -61,6 +68,13 @@ def bitwise_or(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | N
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are float.
+
+    Examples:
+        >>> tg.bitwise_or(tg.tensor([4, 5, 6]), 3).tolist()
+        [7, 7, 7]
+        >>> is_large, is_even = tg.tensor([False, True, False]), tg.tensor([True, False, False])
+        >>> (is_large | is_even).tolist()
+        [True, True, False]
     """
     return _joined("bitwise_or", x, y, bits_only)
 
@@ -81,6 +95,12 @@ def bitwise_xor(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | 
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are float.
+
+    Examples:
+        >>> tg.bitwise_xor(tg.tensor([5, 6, 7]), 3).tolist()
+        [6, 5, 4]
+        >>> (tg.tensor([True, True, False]) ^ tg.tensor([True, False, False])).tolist()
+        [False, True, False]
     """
     return _joined("bitwise_xor", x, y, bits_only)
 
@@ -99,6 +119,13 @@ def bitwise_invert(x: Tensor[S, Any, Bits]) -> Tensor[S, NoneTape, Bits]:
 
     Raises:
         DTypeError: `x` is a float.
+
+    Examples:
+        >>> tg.bitwise_invert(tg.tensor([0, 5, -1])).tolist()
+        [-1, -6, 0]
+        >>> mask = tg.tensor([True, False, True])
+        >>> (~mask).tolist()
+        [False, True, False]
     """
     x, _ = unwrap(x)
     bits_only(x)
@@ -119,6 +146,10 @@ def bitwise_count(x: Tensor[S, Any, Whole]) -> Tensor[S, NoneTape, np.uint8]:
 
     Raises:
         DTypeError: `x` is not an int.
+
+    Examples:
+        >>> tg.bitwise_count(tg.tensor([0, 5, -5, 255])).tolist()
+        [0, 2, 2, 8]
     """
     x, _ = unwrap(x)
     whole_only(x)
@@ -143,6 +174,12 @@ def bitwise_left_shift(
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are not int.
+
+    Examples:
+        >>> tg.bitwise_left_shift(tg.tensor([1, 3, -2]), 2).tolist()
+        [4, 12, -8]
+        >>> (1 << tg.tensor([0, 1, 2, 3])).tolist()
+        [1, 2, 4, 8]
     """
     return _joined("bitwise_left_shift", x, y, whole_only)
 
@@ -165,6 +202,12 @@ def bitwise_right_shift(
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are not int.
+
+    Examples:
+        >>> tg.bitwise_right_shift(tg.tensor([12, 7, -7]), 1).tolist()
+        [6, 3, -4]
+        >>> (tg.tensor([0xFF00]) >> 8).tolist()
+        [255]
     """
     return _joined("bitwise_right_shift", x, y, whole_only)
 

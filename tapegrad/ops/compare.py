@@ -45,6 +45,13 @@ def equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> T
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ.
+
+    Examples:
+        >>> labels, predicted = tg.tensor([3, 1, 2, 1]), tg.tensor([3, 2, 2, 1])
+        >>> tg.equal(labels, predicted).tolist()
+        [True, False, True, True]
+        >>> (labels == 1).tolist()
+        [False, True, False, True]
     """
     return _compared(operator.eq, x, y)
 
@@ -65,6 +72,13 @@ def not_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) 
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ.
+
+    Examples:
+        >>> labels, predicted = tg.tensor([3, 1, 2, 1]), tg.tensor([3, 2, 2, 1])
+        >>> tg.not_equal(labels, predicted).tolist()
+        [False, True, False, False]
+        >>> (labels != 1).tolist()
+        [True, False, True, False]
     """
     return _compared(operator.ne, x, y)
 
@@ -85,6 +99,13 @@ def less(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Te
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ.
+
+    Examples:
+        >>> x = tg.tensor([1.0, 2.0, 3.0])
+        >>> tg.less(x, tg.tensor([2.0, 2.0, 4.0])).tolist()
+        [True, False, True]
+        >>> (x < 2).tolist()
+        [True, False, False]
     """
     return _compared(operator.lt, x, y)
 
@@ -105,6 +126,13 @@ def less_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number)
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ.
+
+    Examples:
+        >>> x = tg.tensor([1.0, 2.0, 3.0])
+        >>> tg.less_equal(x, 2).tolist()
+        [True, True, False]
+        >>> (x <= tg.tensor([[1.0], [2.5]])).tolist()
+        [[True, False, False], [True, True, False]]
     """
     return _compared(operator.le, x, y)
 
@@ -125,6 +153,13 @@ def greater(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) ->
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ.
+
+    Examples:
+        >>> probabilities = tg.tensor([0.25, 0.5, 0.75])
+        >>> tg.greater(probabilities, 0.5).tolist()
+        [False, False, True]
+        >>> (probabilities > tg.tensor([0.0, 0.5, 1.0])).tolist()
+        [True, False, False]
     """
     return _compared(operator.gt, x, y)
 
@@ -145,6 +180,13 @@ def greater_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Numb
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ.
+
+    Examples:
+        >>> probabilities = tg.tensor([0.25, 0.5, 0.75])
+        >>> tg.greater_equal(probabilities, 0.5).tolist()
+        [False, True, True]
+        >>> (probabilities >= tg.tensor([0.0, 0.5, 1.0])).tolist()
+        [True, True, False]
     """
     return _compared(operator.ge, x, y)
 
@@ -168,6 +210,14 @@ def where(
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes of `x` and `y` differ, or `condition` is not bool.
+
+    Examples:
+        >>> x = tg.tensor([-2.0, 0.5, 3.0])
+        >>> tg.where(x > 0, x, 0.0).tolist()
+        [0.0, 0.5, 3.0]
+        >>> grads = tg.where(x > 0, x.trace(), 0.0).sum().backward()
+        >>> grads[x].tolist()
+        [0.0, 1.0, 1.0]
     """
     tensor_only(condition, "condition")
     if condition.dtype.kind != "b":

@@ -90,6 +90,16 @@ def conv1d(
     Source:
         Dumoulin & Visin, [A guide to convolution arithmetic](https://arxiv.org/abs/1603.07285), relationship 6 and
         §5.1; the arguments are those of PyTorch.
+
+    Examples:
+        >>> x = tg.tensor([[[1.0, 2.0, 4.0, 7.0]]])  # 1 sequence, 1 channel
+        >>> difference = tg.tensor([[[-1.0, 1.0]]])
+        >>> tg.conv1d(x, difference).tolist()
+        [[[1.0, 2.0, 3.0]]]
+        >>> tg.conv1d(x, difference, padding=1).tolist()
+        [[[1.0, 1.0, 2.0, 3.0, -7.0]]]
+        >>> tg.conv1d(x, difference, stride=2).tolist()
+        [[[1.0, 3.0]]]
     """
     return _correlated(1, x, w, stride, padding, dilation, groups)
 
@@ -130,6 +140,16 @@ def conv2d(
     Source:
         Dumoulin & Visin, [A guide to convolution arithmetic](https://arxiv.org/abs/1603.07285), relationship 6 and
         §5.1; the arguments are those of PyTorch.
+
+    Examples:
+        >>> images, kernels = tg.uniform((2, 3, 8, 8), rng=0), tg.normal((16, 3, 3, 3), rng=1)
+        >>> tg.conv2d(images, kernels).shape
+        (2, 16, 6, 6)
+        >>> tg.conv2d(images, kernels, stride=2, padding=1).shape
+        (2, 16, 4, 4)
+        >>> image, box = tg.tensor([[[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]]]), tg.full((1, 1, 2, 2), 0.25)
+        >>> tg.conv2d(image, box).tolist()
+        [[[3.5, 4.5]]]
     """
     return _correlated(2, x, w, stride, padding, dilation, groups)
 
@@ -169,6 +189,15 @@ def conv3d(
     Source:
         Dumoulin & Visin, [A guide to convolution arithmetic](https://arxiv.org/abs/1603.07285), relationship 6 and
         §5.1; the arguments are those of PyTorch.
+
+    Examples:
+        >>> volumes, kernels = tg.uniform((2, 1, 6, 8, 8), rng=0), tg.normal((4, 1, 3, 3, 3), rng=1)
+        >>> tg.conv3d(volumes, kernels).shape
+        (2, 4, 4, 6, 6)
+        >>> tg.conv3d(volumes, kernels, padding="same").shape
+        (2, 4, 6, 8, 8)
+        >>> tg.conv3d(volumes, kernels, stride=(1, 2, 2), padding=1).shape
+        (2, 4, 6, 4, 4)
     """
     return _correlated(3, x, w, stride, padding, dilation, groups)
 

@@ -108,6 +108,14 @@ def conv_transpose(
 
     Source:
         Dumoulin & Visin, [A guide to convolution arithmetic](https://arxiv.org/abs/1603.07285), relationship 14.
+
+    Examples:
+        >>> x, w = tg.tensor([[[1.0, 2.0, 3.0]]]), tg.tensor([[[1.0, 10.0]]])
+        >>> tg.conv_transpose(x, w, stride=2).tolist()
+        [[[1.0, 10.0, 2.0, 20.0, 3.0, 30.0]]]
+        >>> images, kernels = tg.uniform((2, 8, 5, 5), rng=0), tg.normal((8, 3, 4, 4), rng=1)
+        >>> tg.conv_transpose(images, kernels, stride=2, padding=1).shape
+        (2, 3, 10, 10)
     """
     tensor_only(w, "w")
     return _spread(len(at_least(3, w=w.shape)) - 2, x, w, stride, padding, output_padding, dilation, groups)
@@ -150,6 +158,15 @@ def conv_transpose1d(
     Source:
         Dumoulin & Visin, [A guide to convolution arithmetic](https://arxiv.org/abs/1603.07285), relationship 14; the
         arguments are those of PyTorch.
+
+    Examples:
+        >>> x, w = tg.tensor([[[1.0, 2.0, 3.0]]]), tg.tensor([[[1.0, 10.0]]])  # 1 sequence, 1 channel
+        >>> tg.conv_transpose1d(x, w).tolist()
+        [[[1.0, 12.0, 23.0, 30.0]]]
+        >>> tg.conv_transpose1d(x, w, stride=2).tolist()
+        [[[1.0, 10.0, 2.0, 20.0, 3.0, 30.0]]]
+        >>> tg.conv_transpose1d(x, w, stride=2, output_padding=1).shape
+        (1, 1, 7)
     """
     return _spread(1, x, w, stride, padding, output_padding, dilation, groups)
 
@@ -192,6 +209,14 @@ def conv_transpose2d(
     Source:
         Dumoulin & Visin, [A guide to convolution arithmetic](https://arxiv.org/abs/1603.07285), relationship 14; the
         arguments are those of PyTorch.
+
+    Examples:
+        >>> images, kernels = tg.uniform((2, 8, 5, 5), rng=0), tg.normal((8, 3, 4, 4), rng=1)
+        >>> tg.conv_transpose2d(images, kernels, stride=2, padding=1).shape
+        (2, 3, 10, 10)
+        >>> pixels, kernel = tg.tensor([[[1.0, 2.0]]]), tg.tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+        >>> tg.conv_transpose2d(pixels, kernel, stride=2).tolist()
+        [[[1.0, 2.0, 2.0, 4.0], [3.0, 4.0, 6.0, 8.0]]]
     """
     return _spread(2, x, w, stride, padding, output_padding, dilation, groups)
 
@@ -234,6 +259,13 @@ def conv_transpose3d(
     Source:
         Dumoulin & Visin, [A guide to convolution arithmetic](https://arxiv.org/abs/1603.07285), relationship 14; the
         arguments are those of PyTorch.
+
+    Examples:
+        >>> volumes, kernels = tg.uniform((2, 4, 3, 5, 5), rng=0), tg.normal((4, 1, 2, 2, 2), rng=1)
+        >>> tg.conv_transpose3d(volumes, kernels, stride=2).shape
+        (2, 1, 6, 10, 10)
+        >>> tg.conv_transpose3d(volumes, kernels, stride=(1, 2, 2), output_padding=(0, 1, 1)).shape
+        (2, 1, 4, 11, 11)
     """
     return _spread(3, x, w, stride, padding, output_padding, dilation, groups)
 

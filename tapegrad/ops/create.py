@@ -104,6 +104,16 @@ def tensor(data: Any, dtype: Any = None) -> Tensor[Any, NoneTape, Any]:
         DTypeError: The data are not numbers, or are already a tensor; values are masked or missing, or the dtype cannot
             hold them; or `dtype` is not a dtype.
         TapeError: The data contain a tensor with a tape.
+
+    Examples:
+        >>> tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).shape
+        (2, 3)
+        >>> str(tg.tensor([1.0, 2.0]).dtype), str(tg.tensor([1, 2]).dtype), str(tg.tensor([True]).dtype)
+        ('float32', 'int64', 'bool')
+        >>> tg.tensor([1, 2], np.float32).tolist()
+        [1.0, 2.0]
+        >>> tg.tensor(np.arange(6).reshape(2, 3)).tolist()
+        [[0, 1, 2], [3, 4, 5]]
     """
     if isinstance(data, Tensor):
         message = "data is a tensor already; detach makes a new one of it"
@@ -127,6 +137,11 @@ def empty(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tens
     Raises:
         ShapeError: A size is negative.
         DTypeError: `shape` is not made of ints, or `dtype` is not a dtype.
+
+    Examples:
+        >>> buffer = tg.empty((2, 3))
+        >>> buffer.shape, str(buffer.dtype)
+        ((2, 3), 'float32')
     """
     return from_array(np.empty(several_ints(shape, "shape"), scalar_type(dtype)))
 
@@ -147,6 +162,12 @@ def zeros(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tens
     Raises:
         ShapeError: A size is negative.
         DTypeError: `shape` is not made of ints, or `dtype` is not a dtype.
+
+    Examples:
+        >>> tg.zeros((2, 3)).tolist()
+        [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+        >>> tg.zeros(4, np.int64).tolist()
+        [0, 0, 0, 0]
     """
     return from_array(np.zeros(several_ints(shape, "shape"), scalar_type(dtype)))
 
@@ -167,6 +188,12 @@ def ones(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tenso
     Raises:
         ShapeError: A size is negative.
         DTypeError: `shape` is not made of ints, or `dtype` is not a dtype.
+
+    Examples:
+        >>> tg.ones((2, 3)).tolist()
+        [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
+        >>> tg.ones(4, np.bool_).tolist()
+        [True, True, True, True]
     """
     return from_array(np.ones(several_ints(shape, "shape"), scalar_type(dtype)))
 
@@ -188,6 +215,12 @@ def full(shape: Sizes | Int, value: Scalar, dtype: type[D] | np.dtype[D] = np.fl
     Raises:
         ShapeError: A size is negative.
         DTypeError: `shape` is not made of ints, or `dtype` is not a dtype.
+
+    Examples:
+        >>> tg.full((2, 3), 0.5).tolist()
+        [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]
+        >>> tg.full(3, -1, np.int64).tolist()
+        [-1, -1, -1]
     """
     return from_array(np.full(several_ints(shape, "shape"), value, scalar_type(dtype)))
 
@@ -203,6 +236,12 @@ def empty_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
 
     Returns:
         The shape of `x`, without a tape.
+
+    Examples:
+        >>> x = tg.tensor([[1, 2, 3], [4, 5, 6]])
+        >>> buffer = tg.empty_like(x)
+        >>> buffer.shape, str(buffer.dtype)
+        ((2, 3), 'int64')
     """
     x, _ = unwrap(x)
     return from_array(np.empty(x.shape, x.dtype))
@@ -219,6 +258,13 @@ def zeros_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
 
     Returns:
         The shape of `x`, without a tape.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> tg.zeros_like(x).tolist()
+        [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+        >>> tg.zeros_like(tg.tensor([1, 2])).tolist()
+        [0, 0]
     """
     x, _ = unwrap(x)
     return from_array(np.zeros(x.shape, x.dtype))
@@ -235,6 +281,13 @@ def ones_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
 
     Returns:
         The shape of `x`, without a tape.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> tg.ones_like(x).tolist()
+        [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
+        >>> tg.ones_like(tg.tensor([1, 2])).tolist()
+        [1, 1]
     """
     x, _ = unwrap(x)
     return from_array(np.ones(x.shape, x.dtype))
@@ -252,6 +305,11 @@ def full_like(x: Tensor[S, Any, D], value: Scalar) -> Tensor[S, NoneTape, D]:
 
     Returns:
         The shape of `x`, without a tape.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> tg.full_like(x, 0.5).tolist()
+        [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]
     """
     x, _ = unwrap(x)
     return from_array(np.full(x.shape, value, x.dtype))

@@ -45,6 +45,16 @@ def cumsum(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, R
     Raises:
         ShapeError: The axis is out of range.
         DTypeError: `x` is bool.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> tg.cumsum(x, axis=1).tolist()
+        [[1.0, 3.0, 6.0], [4.0, 9.0, 15.0]]
+        >>> tg.cumsum(x).tolist()
+        [1.0, 3.0, 6.0, 10.0, 15.0, 21.0]
+        >>> grads = tg.cumsum(x.trace(), axis=1).sum().backward()
+        >>> grads[x].tolist()
+        [[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]]
     """
     x, tape = unwrap(x)
     number_only(x)
@@ -79,6 +89,14 @@ def cumprod(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, 
     Raises:
         ShapeError: The axis is out of range.
         DTypeError: `x` is bool.
+
+    Examples:
+        >>> tg.cumprod(tg.tensor([[1, 2, 3], [4, 5, 6]]), axis=1).tolist()
+        [[1, 2, 6], [4, 20, 120]]
+        >>> x = tg.tensor([2.0, 0.0, 3.0])
+        >>> grads = tg.cumprod(x.trace()).sum().backward()
+        >>> grads[x].tolist()
+        [1.0, 8.0, 0.0]
     """
     x, tape = unwrap(x)
     number_only(x)
@@ -111,6 +129,14 @@ def cummax(x: Tensor[Any, T, D], axis: Int | None = None) -> Tensor[Any, T, D]:
 
     Raises:
         ShapeError: The axis is out of range.
+
+    Examples:
+        >>> heights = tg.tensor([3.0, 1.0, 4.0, 2.0])
+        >>> tg.cummax(heights).tolist()
+        [3.0, 3.0, 4.0, 4.0]
+        >>> grads = tg.cummax(heights.trace()).sum().backward()
+        >>> grads[heights].tolist()
+        [2.0, 0.0, 2.0, 0.0]
     """
     return _picked(x, axis, lambda x, axis: engine(x).argcummax(x, axis))
 
@@ -130,6 +156,14 @@ def cummin(x: Tensor[Any, T, D], axis: Int | None = None) -> Tensor[Any, T, D]:
 
     Raises:
         ShapeError: The axis is out of range.
+
+    Examples:
+        >>> losses = tg.tensor([3.0, 1.0, 4.0, 0.5])
+        >>> tg.cummin(losses).tolist()
+        [3.0, 1.0, 1.0, 0.5]
+        >>> grads = tg.cummin(losses.trace()).sum().backward()
+        >>> grads[losses].tolist()
+        [1.0, 2.0, 0.0, 1.0]
     """
     return _picked(x, axis, lambda x, axis: engine(x).argcummin(x, axis))
 

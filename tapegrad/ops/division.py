@@ -42,6 +42,13 @@ def floor_divide(x: Tensor[Any, Any, Real] | Number, y: Tensor[Any, Any, Real] |
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are bool.
+
+    Examples:
+        >>> x = tg.tensor([7.0, -7.0, 6.0])
+        >>> tg.floor_divide(x, 2.0).tolist()
+        [3.0, -4.0, 3.0]
+        >>> (x // 2.0).tolist()
+        [3.0, -4.0, 3.0]
     """
     given = x
     x, y, _ = unwrap(x, y)
@@ -65,6 +72,13 @@ def remainder(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Numb
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are bool.
+
+    Examples:
+        >>> x = tg.tensor([7.0, -7.0, 6.0])
+        >>> tg.remainder(x, 4.0).tolist()
+        [3.0, 1.0, 2.0]
+        >>> (x % -4.0).tolist()
+        [-1.0, -3.0, -2.0]
     """
     return _left_over("remainder", x, y)
 
@@ -85,6 +99,13 @@ def fmod(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are bool.
+
+    Examples:
+        >>> x = tg.tensor([7.0, -7.0, 6.0])
+        >>> tg.fmod(x, 4.0).tolist()
+        [3.0, -3.0, 2.0]
+        >>> tg.remainder(x, 4.0).tolist()
+        [3.0, 1.0, 2.0]
     """
     return _left_over("fmod", x, y)
 
@@ -107,6 +128,14 @@ def divmod(
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are bool.
+
+    Examples:
+        >>> seconds = tg.tensor([59, 60, 135])
+        >>> minutes, rest = tg.divmod(seconds, 60)
+        >>> minutes.tolist()
+        [0, 1, 2]
+        >>> rest.tolist()
+        [59, 0, 15]
     """
     given = x
     x, y, tape = unwrap(x, y)
@@ -139,6 +168,13 @@ def gcd(x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are not int.
+
+    Examples:
+        >>> x = tg.tensor([12, 18, -8])
+        >>> tg.gcd(x, tg.tensor([8, 27, 0])).tolist()
+        [4, 9, 8]
+        >>> tg.gcd(x, 6).tolist()
+        [6, 6, 2]
     """
     return _divisible("gcd", x, y)
 
@@ -159,6 +195,13 @@ def lcm(x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are not int.
+
+    Examples:
+        >>> x = tg.tensor([4, 6, -8])
+        >>> tg.lcm(x, tg.tensor([6, 9, 2])).tolist()
+        [12, 18, 8]
+        >>> tg.lcm(x, 3).tolist()
+        [12, 6, 24]
     """
     return _divisible("lcm", x, y)
 

@@ -51,6 +51,13 @@ def normal(
         ShapeError: A size is negative.
         DTypeError: `dtype` is not a float, or `shape` is not made of ints.
         ValueError: `std` is negative.
+
+    Examples:
+        >>> w = tg.normal((64, 10), std=0.02, rng=0)
+        >>> w.shape, str(w.dtype)
+        ((64, 10), 'float32')
+        >>> tg.normal(3, dtype=np.float64, rng=0).shape
+        (3,)
     """
     float_dtype_only(dtype)
     _check_normal("normal", mean, std)
@@ -84,6 +91,13 @@ def uniform(
         ShapeError: A size is negative.
         DTypeError: `dtype` is not a float, or `shape` is not made of ints.
         ValueError: `high` is below `low`.
+
+    Examples:
+        >>> images = tg.uniform((2, 28, 28), low=-1.0, high=1.0, rng=0)
+        >>> images.shape, str(images.dtype)
+        ((2, 28, 28), 'float32')
+        >>> bool((images.numpy() >= -1).all() and (images.numpy() < 1).all())
+        True
     """
     float_dtype_only(dtype)
     _check_uniform("uniform", low, high)
@@ -115,6 +129,13 @@ def bernoulli(
         ShapeError: A size is negative.
         DTypeError: `shape` is not made of ints, or `dtype` is not a dtype.
         ValueError: `p` is out of range.
+
+    Examples:
+        >>> mask = tg.bernoulli((8, 16), p=0.75, rng=0)
+        >>> mask.shape, np.unique(mask.numpy()).tolist()
+        ((8, 16), [0.0, 1.0])
+        >>> str(tg.bernoulli(8, dtype=np.bool_, rng=0).dtype)
+        'bool'
     """
     return from_array(_ones("bernoulli", several_ints(shape, "shape"), p, scalar_type(dtype), rng))
 
@@ -139,6 +160,12 @@ def normal_like(
     Raises:
         DTypeError: `x` is not a float.
         ValueError: `std` is negative.
+
+    Examples:
+        >>> images = tg.zeros((2, 28, 28))
+        >>> noise = tg.normal_like(images, std=0.1, rng=0)
+        >>> noise.shape, str(noise.dtype)
+        ((2, 28, 28), 'float32')
     """
     x, _ = unwrap(x)
     float_only(x)
@@ -166,6 +193,12 @@ def uniform_like(
     Raises:
         DTypeError: `x` is not a float.
         ValueError: `high` is below `low`.
+
+    Examples:
+        >>> x = tg.zeros((4, 3), np.float64)
+        >>> y = tg.uniform_like(x, low=-1.0, high=1.0, rng=0)
+        >>> y.shape, str(y.dtype)
+        ((4, 3), 'float64')
     """
     x, _ = unwrap(x)
     float_only(x)
@@ -189,6 +222,12 @@ def bernoulli_like(x: Tensor[S, Any, D], *, p: float = 0.5, rng: RNG = None) -> 
 
     Raises:
         ValueError: `p` is out of range.
+
+    Examples:
+        >>> x = tg.tensor([[0.5, 1.5, 2.5], [3.5, 4.5, 5.5]])
+        >>> mask = tg.bernoulli_like(x, p=0.9, rng=0)
+        >>> mask.shape, str(mask.dtype)
+        ((2, 3), 'float32')
     """
     x, _ = unwrap(x)
     return from_array(_ones("bernoulli_like", x.shape, p, x.dtype, rng))
@@ -214,6 +253,14 @@ def dropout(x: Tensor[S, T, Float], *, rate: float = 0.5, rng: RNG = None) -> Te
 
     Source:
         Srivastava et al., [Dropout](https://jmlr.org/papers/v15/srivastava14a.html), §4; scaled during training, §10.
+
+    Examples:
+        >>> x = tg.ones((4, 8))
+        >>> y = tg.dropout(x.trace(), rate=0.5, rng=0)
+        >>> y.shape, np.unique(y.numpy()).tolist()
+        ((4, 8), [0.0, 2.0])
+        >>> tg.dropout(x, rate=0.5) is x
+        True
     """
     check_fraction("dropout", "rate", rate)
     tensor_only(x, "x")

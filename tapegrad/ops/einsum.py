@@ -89,6 +89,16 @@ def einsum(subscripts: str, *operands: Tensor[Any, T, D]) -> Tensor[Any, T, D]:
     Raises:
         ShapeError: A letter has two sizes, the rank of an operand differs from its subscripts, or these are invalid.
         DTypeError: The dtypes differ.
+
+    Examples:
+        >>> x, y = tg.tensor([[1.0, 2.0], [3.0, 4.0]]), tg.tensor([[1.0, 0.0], [2.0, 1.0]])
+        >>> tg.einsum("ij,jk->ik", x, y).tolist()
+        [[5.0, 2.0], [11.0, 4.0]]
+        >>> tg.einsum("ii", x).item()
+        5.0
+        >>> queries, keys = tg.ones((2, 5, 8)), tg.ones((2, 7, 8))
+        >>> tg.einsum("bqc,bkc->bqk", queries, keys).shape
+        (2, 5, 7)
     """
     parts, tape = unwrap_all(operands, "operands")
     same_dtypes(parts, "operands")
@@ -117,6 +127,14 @@ def tensordot(
     Raises:
         ShapeError: Two matching axes differ in size, an axis is out of range, or has no matching one.
         DTypeError: The dtypes differ.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> tg.tensordot(x, tg.tensor([1.0, 10.0]), axes=1).tolist()
+        [21.0, 43.0]
+        >>> images, w = tg.ones((2, 28, 28)), tg.ones((10, 28, 28))
+        >>> tg.tensordot(images, w, axes=((1, 2), (1, 2))).shape
+        (2, 10)
     """
     x, y, tape = unwrap(x, y)
     tensordot_shape(x.shape, y.shape, axes)

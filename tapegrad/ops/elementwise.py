@@ -47,6 +47,14 @@ def scale(x: Tensor[S, T, Float], *, factor: float) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([1.0, -2.0, 3.0])
+        >>> tg.scale(x, factor=0.5).tolist()
+        [0.5, -1.0, 1.5]
+        >>> grads = tg.scale(x.trace(), factor=0.5).sum().backward()
+        >>> grads[x].tolist()
+        [0.5, 0.5, 0.5]
     """
     x, tape = unwrap(x)
     float_only(x)
@@ -72,6 +80,13 @@ def neg(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
 
     Raises:
         DTypeError: `x` is bool.
+
+    Examples:
+        >>> x = tg.tensor([1.0, -2.0, 3.0])
+        >>> tg.neg(x).tolist()
+        [-1.0, 2.0, -3.0]
+        >>> (-x).tolist()
+        [-1.0, 2.0, -3.0]
     """
     x, tape = unwrap(x)
     number_only(x)
@@ -97,6 +112,13 @@ def positive(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
 
     Raises:
         DTypeError: `x` is bool.
+
+    Examples:
+        >>> x = tg.tensor([1.0, -2.0, 3.0])
+        >>> tg.positive(x).tolist()
+        [1.0, -2.0, 3.0]
+        >>> (+x).tolist()
+        [1.0, -2.0, 3.0]
     """
     x, tape = unwrap(x)
     number_only(x)
@@ -122,6 +144,14 @@ def exp(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([-1.0, 0.0, 1.0])
+        >>> np.round(tg.exp(x).numpy().astype(float), 3).tolist()
+        [0.368, 1.0, 2.718]
+        >>> grads = tg.exp(x.trace()).sum().backward()
+        >>> np.round(grads[x].numpy().astype(float), 3).tolist()
+        [0.368, 1.0, 2.718]
     """
     x, tape = unwrap(x)
     float_only(x)
@@ -148,6 +178,14 @@ def log(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([0.5, 1.0, 4.0])
+        >>> np.round(tg.log(x).numpy().astype(float), 3).tolist()
+        [-0.693, 0.0, 1.386]
+        >>> grads = tg.log(x.trace()).sum().backward()
+        >>> grads[x].tolist()
+        [2.0, 1.0, 0.25]
     """
     x, tape = unwrap(x)
     float_only(x)
@@ -176,6 +214,14 @@ def tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([-2.0, 0.0, 0.5])
+        >>> np.round(tg.tanh(x).numpy().astype(float), 3).tolist()
+        [-0.964, 0.0, 0.462]
+        >>> grads = tg.tanh(x.trace()).sum().backward()
+        >>> np.round(grads[x].numpy().astype(float), 3).tolist()
+        [0.071, 1.0, 0.786]
     """
     x, tape = unwrap(x)
     float_only(x)
@@ -207,6 +253,14 @@ def relu(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
 
     Raises:
         DTypeError: `x` is bool.
+
+    Examples:
+        >>> x = tg.tensor([-1.0, 0.0, 2.0])
+        >>> tg.relu(x).tolist()
+        [0.0, 0.0, 2.0]
+        >>> grads = tg.relu(x.trace()).sum().backward()
+        >>> grads[x].tolist()
+        [0.0, 0.0, 1.0]
     """
     x, tape = unwrap(x)
     number_only(x)
@@ -235,6 +289,14 @@ def astype(x: Tensor[S, T, Any], dtype: type[G] | np.dtype[G]) -> Tensor[S, T, G
 
     Raises:
         DTypeError: `dtype` is neither a NumPy dtype nor a scalar type.
+
+    Examples:
+        >>> x = tg.tensor([1.75, -0.5, 3.0])
+        >>> tg.astype(x, np.int64).tolist()
+        [1, 0, 3]
+        >>> y = x.astype(np.float64)
+        >>> str(y.dtype), y.tolist()
+        ('float64', [1.75, -0.5, 3.0])
     """
     x, tape = unwrap(x)
     out = node(engine(x.data).cast(x.data, scalar_type(dtype)))

@@ -34,6 +34,14 @@ def expm1(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([0.0, 1.0, -1.0])
+        >>> np.round(tg.expm1(x).numpy().astype(float), 3).tolist()
+        [0.0, 1.718, -0.632]
+        >>> small = tg.tensor([1e-8])
+        >>> tg.expm1(small).item() > 0, (tg.exp(small) - 1.0).item()
+        (True, 0.0)
     """
     return mapped(x, lambda x: apply("expm1", x), lambda x, _: engine(x).exp(x))
 
@@ -52,6 +60,11 @@ def exp2(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([-1.0, 0.0, 0.5, 3.0])
+        >>> np.round(tg.exp2(x).numpy().astype(float), 3).tolist()
+        [0.5, 1.0, 1.414, 8.0]
     """
     return mapped(x, lambda x: apply("exp2", x), lambda _, y: y * math.log(2))
 
@@ -70,6 +83,14 @@ def log1p(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([0.0, 1.0, -0.5])
+        >>> np.round(tg.log1p(x).numpy().astype(float), 3).tolist()
+        [0.0, 0.693, -0.693]
+        >>> small = tg.tensor([1e-8])
+        >>> tg.log1p(small).item() > 0, tg.log(small + 1.0).item()
+        (True, 0.0)
     """
     return mapped(x, lambda x: apply("log1p", x), lambda x, _: 1 / (1 + x))
 
@@ -88,6 +109,11 @@ def log2(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([0.5, 1.0, 3.0, 8.0])
+        >>> np.round(tg.log2(x).numpy().astype(float), 3).tolist()
+        [-1.0, 0.0, 1.585, 3.0]
     """
     return mapped(x, lambda x: apply("log2", x), lambda x, _: 1 / (x * math.log(2)))
 
@@ -106,6 +132,11 @@ def log10(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([0.01, 1.0, 2.0, 1000.0])
+        >>> np.round(tg.log10(x).numpy().astype(float), 3).tolist()
+        [-2.0, 0.0, 0.301, 3.0]
     """
     return mapped(x, lambda x: apply("log10", x), lambda x, _: 1 / (x * math.log(10)))
 
@@ -128,6 +159,14 @@ def logaddexp(
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are not float.
+
+    Examples:
+        >>> x, y = tg.tensor([0.0, 1000.0]), tg.tensor([1.0, 1000.0])
+        >>> np.round(tg.logaddexp(x, y).numpy().astype(float), 3).tolist()
+        [1.313, 1000.693]
+        >>> p, q = tg.tensor([0.25]), tg.tensor([0.5])
+        >>> round(tg.exp(tg.logaddexp(tg.log(p), tg.log(q))).item(), 3)
+        0.75
     """
     return _summed_powers("logaddexp", "exp", x, y)
 
@@ -150,6 +189,11 @@ def logaddexp2(
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are not float.
+
+    Examples:
+        >>> x, y = tg.tensor([3.0, 0.0, 1000.0]), tg.tensor([3.0, 1.0, 1000.0])
+        >>> np.round(tg.logaddexp2(x, y).numpy().astype(float), 3).tolist()
+        [4.0, 1.585, 1001.0]
     """
     return _summed_powers("logaddexp2", "exp2", x, y)
 
@@ -194,6 +238,13 @@ def safe_log(x: Tensor[S, T, Float], *, eps: float = 1e-6) -> Tensor[S, T, Float
     Raises:
         DTypeError: `x` is not a float.
         ValueError: `eps` is not above 0.
+
+    Examples:
+        >>> x = tg.tensor([-100.0, 0.0, 10.0])
+        >>> np.round(tg.safe_log(x).numpy().astype(float), 3).tolist()
+        [-13.816, -0.367, 2.303]
+        >>> round(tg.safe_log(x, eps=0.01)[0].item(), 3)
+        -4.605
     """
     if not eps > 0:
         message = f"safe_log: eps is {eps} but must be above 0"
@@ -222,5 +273,13 @@ def erf(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Source:
         Moshier, [Cephes](https://www.netlib.org/cephes/) 2.8, `cprob/ndtr.c`.
+
+    Examples:
+        >>> x = tg.tensor([-1.0, 0.0, 0.25, 2.0])
+        >>> np.round(tg.erf(x).numpy().astype(float), 3).tolist()
+        [-0.843, 0.0, 0.276, 0.995]
+        >>> grads = tg.erf(x.trace()).sum().backward()
+        >>> np.round(grads[x].numpy().astype(float), 3).tolist()
+        [0.415, 1.128, 1.06, 0.021]
     """
     return mapped(x, lambda x: apply("erf", x), lambda x, _: 2 / math.sqrt(math.pi) * engine(x).exp(-x * x))

@@ -43,6 +43,14 @@ def modf(x: Tensor[S, T, Float]) -> tuple[Tensor[S, T, Float], Tensor[S, NoneTap
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([3.25, -1.5, 2.0])
+        >>> fraction, whole = tg.modf(x)
+        >>> fraction.tolist()
+        [0.25, -0.5, 0.0]
+        >>> whole.tolist()
+        [3.0, -1.0, 2.0]
     """
     x, tape = unwrap(x)
     float_only(x)
@@ -68,6 +76,14 @@ def frexp(x: Tensor[S, T, Float]) -> tuple[Tensor[S, T, Float], Tensor[S, NoneTa
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([8.0, -3.0, 0.375])
+        >>> mantissa, exponent = tg.frexp(x)
+        >>> mantissa.tolist(), exponent.tolist()
+        ([0.5, -0.75, 0.75], [4, 2, -1])
+        >>> tg.ldexp(mantissa, exponent).tolist()
+        [8.0, -3.0, 0.375]
     """
     x, tape = unwrap(x)
     float_only(x)
@@ -98,6 +114,13 @@ def ldexp(
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: `x` is not a float, or `y` is not an int.
+
+    Examples:
+        >>> x = tg.tensor([0.5, -0.75, 3.0])
+        >>> tg.ldexp(x, tg.tensor([4, 2, -1])).tolist()
+        [8.0, -3.0, 1.5]
+        >>> tg.ldexp(x, 3).tolist()
+        [4.0, -6.0, 24.0]
     """
     tensor_only(x, "x")
     exponent: Any = y if isinstance(y, Tensor) else node(_counted(y))  # without a tape, so T2 is NoneTape
@@ -130,6 +153,12 @@ def nextafter(x: Tensor[Any, Any, Float] | Number, y: Tensor[Any, Any, Float] | 
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are not float.
+
+    Examples:
+        >>> x = tg.tensor([1.0, 2.0], np.float64)
+        >>> y = tg.nextafter(x, np.inf)
+        >>> (y - x).tolist()
+        [2.220446049250313e-16, 4.440892098500626e-16]
     """
     given = x
     x, y, _ = unwrap(x, y)
@@ -151,6 +180,11 @@ def spacing(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([1.0, -1.0, 1024.0], np.float64)
+        >>> tg.spacing(x).tolist()
+        [2.220446049250313e-16, -2.220446049250313e-16, 2.2737367544323206e-13]
     """
     x, _ = unwrap(x)
     float_only(x)

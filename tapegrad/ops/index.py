@@ -80,6 +80,15 @@ def take(
         ShapeError: The axis is out of range.
         DTypeError: `indices` are not ints.
         IndexError: An index is out of range; for an axis of size 0 also a `ShapeError`.
+
+    Examples:
+        >>> embeddings = tg.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+        >>> tokens = tg.tensor([2, 0, 2])
+        >>> tg.take(embeddings, tokens).tolist()
+        [[5.0, 6.0], [1.0, 2.0], [5.0, 6.0]]
+        >>> grads = tg.take(embeddings.trace(), tokens).sum().backward()
+        >>> grads[embeddings].tolist()
+        [[1.0, 1.0], [0.0, 0.0], [2.0, 2.0]]
     """
     _not_a_number(indices)
     x, indices, tape = unwrap_mixed(x, indices)
@@ -112,6 +121,13 @@ def select(x: Tensor[Any, T, D], index: int, axis: Int = 0) -> Tensor[Any, T, D]
     Raises:
         ShapeError: The axis is out of range.
         IndexError: The index is out of range; also a `ShapeError`.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> tg.select(x, 0).tolist()
+        [1.0, 2.0, 3.0]
+        >>> tg.select(x, -1, axis=1).tolist()
+        [3.0, 6.0]
     """
     tensor_only(x, "x")
     select_shape(x.shape, index, axis)
@@ -138,6 +154,12 @@ def gather(
         ShapeError: The axis is out of range, or `x` and `indices` differ along another.
         DTypeError: `indices` are not ints.
         IndexError: An index is out of range; for an axis of size 0 also a `ShapeError`.
+
+    Examples:
+        >>> logits = tg.tensor([[2.0, -1.0, 0.5], [0.0, 3.0, 1.0]])
+        >>> labels = tg.tensor([[2], [1]])
+        >>> tg.gather(logits, labels, axis=1).tolist()
+        [[0.5], [3.0]]
     """
     _not_a_number(indices)
     tensor_only(x, "x")
@@ -169,6 +191,11 @@ def scatter_add(
         ShapeError: The updates do not have the shape that `take` would return.
         DTypeError: `indices` are not ints.
         IndexError: An index is out of range; for an axis of size 0 also a `ShapeError`.
+
+    Examples:
+        >>> updates = tg.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+        >>> tg.scatter_add(updates, tg.tensor([2, 0, 2]), (4, 2)).tolist()
+        [[3.0, 4.0], [0.0, 0.0], [6.0, 8.0], [0.0, 0.0]]
     """
     _not_a_number(indices)
     updates, indices, tape = unwrap_mixed(updates, indices)

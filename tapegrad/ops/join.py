@@ -125,6 +125,15 @@ def concat(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T
     Raises:
         ShapeError: `tensors` is empty, their shapes differ on another axis, or the axis is out of range.
         DTypeError: The dtypes differ.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> y = tg.tensor([[5.0], [6.0]])
+        >>> tg.concat([x, y], axis=1).tolist()
+        [[1.0, 2.0, 5.0], [3.0, 4.0, 6.0]]
+        >>> grads = (tg.concat([x.trace(), y], axis=1) ** 2).sum().backward()
+        >>> grads[x].tolist()
+        [[2.0, 4.0], [6.0, 8.0]]
     """
     parts, tape = unwrap_all(tensors, "tensors")
     axis = normal_axis(axis, _first(tuple(x.shape for x in parts)), "tensors[0]")
@@ -159,6 +168,13 @@ def stack(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T,
     Raises:
         ShapeError: `tensors` is empty, their shapes differ, or the axis is out of range.
         DTypeError: The dtypes differ.
+
+    Examples:
+        >>> x, y = tg.tensor([1.0, 2.0, 3.0]), tg.tensor([4.0, 5.0, 6.0])
+        >>> tg.stack([x, y]).tolist()
+        [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+        >>> tg.stack([x, y], axis=1).tolist()
+        [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
     """
     parts, tape = unwrap_all(tensors, "tensors")
     stack_shape(tuple(x.shape for x in parts), axis)  # concat would accept parts of different lengths
@@ -193,6 +209,13 @@ def split(x: Tensor[Any, T, D], sections: int | tuple[int, ...], axis: Int = 0) 
     Raises:
         ShapeError: The parts do not add up to the size along `axis` or are more than 2²⁰, or the axis is out of range.
         DTypeError: `sections` is neither an int nor made of ints.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]])
+        >>> [part.tolist() for part in tg.split(x, 2, axis=1)]
+        [[[1.0, 2.0], [5.0, 6.0]], [[3.0, 4.0], [7.0, 8.0]]]
+        >>> [part.shape for part in tg.split(x, (1, 3), axis=1)]
+        [(2, 1), (2, 3)]
     """
     places = split_shape(x.shape, sections, axis)
     axis = normal_axis(axis, x.shape)
@@ -219,6 +242,11 @@ def chunk(x: Tensor[Any, T, D], chunks: int, axis: Int = 0) -> tuple[Tensor[Any,
 
     Raises:
         ShapeError: `chunks` is below 1 or gives more than 2²⁰ parts, or the axis is out of range.
+
+    Examples:
+        >>> x = tg.arange(7)
+        >>> [part.tolist() for part in tg.chunk(x, 3)]
+        [[0, 1, 2], [3, 4, 5], [6]]
     """
     axis = normal_axis(axis, x.shape)
     sizes: Any = [part[axis] for part in chunk_shape(x.shape, chunks, axis)]
@@ -240,6 +268,14 @@ def unstack(x: Tensor[Any, T, D], axis: Int = 0) -> tuple[Tensor[Any, T, D], ...
 
     Raises:
         ShapeError: The axis is out of range, or has more than 2²⁰ elements.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> first, second = tg.unstack(x)
+        >>> first.tolist(), second.tolist()
+        ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0])
+        >>> [column.tolist() for column in tg.unstack(x, axis=1)]
+        [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
     """
     axis = normal_axis(axis, x.shape)
     _check_count(x.shape, x.shape[axis])
@@ -261,6 +297,10 @@ def concat_vectors(tensors: Sequence[Tensor[Any, T, D]]) -> Tensor[Any, T, D]:
     Raises:
         ShapeError: `tensors` is empty, or one is not a vector.
         DTypeError: The dtypes differ.
+
+    Examples:
+        >>> tg.concat_vectors([tg.tensor([1.0, 2.0]), tg.tensor([3.0])]).tolist()
+        [1.0, 2.0, 3.0]
     """
     parts, _ = unwrap_all(tensors, "tensors")
     concat_vectors_shape(tuple(x.shape for x in parts))

@@ -98,6 +98,15 @@ def cross_entropy(
 
     Source:
         Szegedy et al., [Rethinking the inception architecture](https://arxiv.org/abs/1512.00567), §7, for smoothing.
+
+    Examples:
+        >>> logits = tg.tensor([[2.0, 0.5, -1.0], [0.0, 1.0, 3.0]])
+        >>> labels = tg.tensor([0, 1])
+        >>> round(tg.cross_entropy(logits, labels).item(), 3)
+        1.206
+        >>> grads = tg.cross_entropy(logits.trace(), labels).backward()
+        >>> np.round(grads[logits].numpy().astype(float), 3).tolist()
+        [[-0.107, 0.088, 0.02], [0.021, -0.443, 0.422]]
     """
     if not 0 <= smoothing <= 1:
         message = f"cross_entropy: smoothing is {smoothing} but must be from 0 to 1"
@@ -149,6 +158,13 @@ def nll(
         TapeError: The target has a tape.
         IndexError: A label is negative or not below C.
         ValueError: `reduction` is invalid.
+
+    Examples:
+        >>> logits = tg.tensor([[2.0, 0.5, -1.0], [0.0, 1.0, 3.0]])
+        >>> labels = tg.tensor([0, -1])
+        >>> log_probabilities = tg.log_softmax(logits)
+        >>> round(tg.nll(log_probabilities, labels, ignore_index=-1).item(), 3)
+        0.241
     """
     untaped_only(target)
     x, tape = unwrap(x)
@@ -191,6 +207,14 @@ def kl_div(
     Source:
         Kullback & Leibler, [On information and sufficiency](https://doi.org/10.1214/aoms/1177729694), eq. 2.4. The mean
         is over rows: `batchmean` in PyTorch.
+
+    Examples:
+        >>> x = tg.log_softmax(tg.tensor([[0.0, 0.0], [1.0, 0.0]]))
+        >>> target = tg.tensor([[0.75, 0.25], [0.25, 0.75]])
+        >>> round(tg.kl_div(x, target).item(), 3)
+        0.316
+        >>> np.round(tg.kl_div(x, target, reduction="none").numpy().astype(float), 3).tolist()
+        [0.131, 0.501]
     """
     untaped_only(target)
     x, tape = unwrap(x)
@@ -234,6 +258,14 @@ def bce(
 
     Source:
         PyTorch 2.13, `torch.nn.functional.binary_cross_entropy`, for both bounds.
+
+    Examples:
+        >>> probabilities = tg.tensor([0.9, 0.2, 0.5])
+        >>> target = tg.tensor([1.0, 0.0, 1.0])
+        >>> round(tg.bce(probabilities, target).item(), 3)
+        0.341
+        >>> np.round(tg.bce(probabilities, target, reduction="none").numpy().astype(float), 3).tolist()
+        [0.105, 0.223, 0.693]
     """
     return _bounded_bce(x, target, reduction=reduction, is_float16=getattr(x, "dtype", None) == np.float16)
 
@@ -260,6 +292,15 @@ def bce_with_logits(
         DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
         ValueError: `reduction` is invalid.
+
+    Examples:
+        >>> logits = tg.tensor([2.0, -1.0, 0.0])
+        >>> target = tg.tensor([1.0, 0.0, 1.0])
+        >>> round(tg.bce_with_logits(logits, target).item(), 3)
+        0.378
+        >>> grads = tg.bce_with_logits(logits.trace(), target).backward()
+        >>> np.round(grads[logits].numpy().astype(float), 3).tolist()
+        [-0.04, 0.09, -0.167]
     """
     # The two terms are computed separately, because softplus(x) - t * x would cancel for large x.
     return compared(

@@ -54,6 +54,13 @@ def inv(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
         ShapeError: The matrices of `x` are not square.
         DTypeError: `x` is not a float, or is float16 or bfloat16.
         SingularError: A matrix is singular.
+
+    Examples:
+        >>> x = tg.tensor([[2.0, 1.0], [0.0, 4.0]])
+        >>> tg.inv(x).tolist()
+        [[0.5, -0.125], [0.0, 0.25]]
+        >>> (x @ tg.inv(x)).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
     """
     tensor_only(x, "x")
     x, tape = unwrap(x)
@@ -86,6 +93,15 @@ def solve(x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float]) -> Tensor[Any, M
         ShapeError: The matrices of `x` are not square, `y` has other rows, or the leading axes do not broadcast.
         DTypeError: The dtypes differ, are not float, or are float16 or bfloat16.
         SingularError: A matrix is singular.
+
+    Examples:
+        >>> x = tg.tensor([[2.0, 1.0], [1.0, 3.0]])
+        >>> y = tg.tensor([[3.0], [5.0]])
+        >>> z = tg.solve(x, y)
+        >>> np.round(z.numpy().astype(float), 3).tolist()
+        [[0.8], [1.4]]
+        >>> np.round((x @ z).numpy().astype(float), 3).tolist()
+        [[3.0], [5.0]]
     """
     tensor_only(x, "x")
     tensor_only(y, "y")
@@ -122,6 +138,14 @@ def det(x: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
     Raises:
         ShapeError: The matrices of `x` are not square.
         DTypeError: `x` is not a float, or is float16 or bfloat16.
+
+    Examples:
+        >>> x = tg.tensor([[2.0, 1.0], [4.0, 6.0]])
+        >>> tg.det(x).item()
+        8.0
+        >>> grads = tg.det(x.trace()).backward()
+        >>> grads[x].tolist()
+        [[6.0, -4.0], [-1.0, 2.0]]
     """
     tensor_only(x, "x")
     x, tape = unwrap(x)

@@ -43,6 +43,11 @@ def logical_and(
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: An operand is not bool.
+
+    Examples:
+        >>> x = tg.tensor([0.5, 2.0, 7.0])
+        >>> tg.logical_and(x > 1, x < 5).tolist()
+        [False, True, False]
     """
     return _joined("logical_and", x, y)
 
@@ -65,6 +70,11 @@ def logical_or(
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: An operand is not bool.
+
+    Examples:
+        >>> x = tg.tensor([0.5, 2.0, 7.0])
+        >>> tg.logical_or(x < 1, x > 5).tolist()
+        [True, False, True]
     """
     return _joined("logical_or", x, y)
 
@@ -87,6 +97,12 @@ def logical_xor(
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: An operand is not bool.
+
+    Examples:
+        >>> x = tg.tensor([False, False, True, True])
+        >>> y = tg.tensor([False, True, False, True])
+        >>> tg.logical_xor(x, y).tolist()
+        [False, True, True, False]
     """
     return _joined("logical_xor", x, y)
 
@@ -105,6 +121,11 @@ def logical_not(x: Tensor[S, Any, Truth]) -> Tensor[S, NoneTape, np.bool_]:
 
     Raises:
         DTypeError: `x` is not bool.
+
+    Examples:
+        >>> is_padding = tg.tensor([[False, False, True], [False, True, True]])
+        >>> tg.logical_not(is_padding).tolist()
+        [[True, True, False], [True, False, False]]
     """
     x, _ = unwrap(x)
     _bool_only(x)
@@ -125,6 +146,10 @@ def isfinite(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> tg.isfinite(tg.tensor([1.0, np.inf, -np.inf, np.nan])).tolist()
+        [True, False, False, False]
     """
     x, _ = unwrap(x)
     float_only(x)
@@ -145,6 +170,10 @@ def isinf(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> tg.isinf(tg.tensor([1.0, np.inf, -np.inf, np.nan])).tolist()
+        [False, True, True, False]
     """
     x, _ = unwrap(x)
     float_only(x)
@@ -165,6 +194,13 @@ def isnan(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> losses = tg.tensor([0.25, np.nan, np.inf])
+        >>> tg.isnan(losses).tolist()
+        [False, True, False]
+        >>> tg.isnan(losses).any().item()
+        True
     """
     x, _ = unwrap(x)
     float_only(x)
@@ -190,6 +226,14 @@ def nan_to_num(
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([1.5, np.nan, np.inf, -np.inf])
+        >>> tg.nan_to_num(x, posinf=100.0, neginf=-100.0).tolist()
+        [1.5, 0.0, 100.0, -100.0]
+        >>> grads = tg.nan_to_num(x.trace()).sum().backward()
+        >>> grads[x].tolist()
+        [1.0, 0.0, 0.0, 0.0]
     """
     x, tape = unwrap(x)
     float_only(x)

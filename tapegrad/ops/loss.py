@@ -62,6 +62,15 @@ def mse(
         DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
         ValueError: `reduction` is invalid.
+
+    Examples:
+        >>> predictions = tg.tensor([2.5, 0.0, 2.0, 8.0])
+        >>> target = tg.tensor([3.0, -0.5, 2.0, 7.0])
+        >>> tg.mse(predictions, target).item()
+        0.375
+        >>> grads = tg.mse(predictions.trace(), target).backward()
+        >>> grads[predictions].tolist()
+        [-0.25, 0.25, 0.0, 0.5]
     """
 
     def loss(x: Any, t: Any) -> Any:
@@ -95,6 +104,12 @@ def rmse(
         DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
         ValueError: `reduction` is invalid.
+
+    Examples:
+        >>> predictions = tg.tensor([11.0, 27.0])
+        >>> target = tg.tensor([10.0, 20.0])
+        >>> round(tg.rmse(predictions, target).item(), 4)
+        5.0
     """
     untaped_only(target)
     x, tape = unwrap(x)
@@ -133,6 +148,15 @@ def mae(
         DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
         ValueError: `reduction` is invalid.
+
+    Examples:
+        >>> predictions = tg.tensor([2.5, 0.0, 2.0, 8.0])
+        >>> target = tg.tensor([3.0, -0.5, 2.0, 7.0])
+        >>> tg.mae(predictions, target).item()
+        0.5
+        >>> grads = tg.mae(predictions.trace(), target).backward()
+        >>> grads[predictions].tolist()
+        [-0.25, 0.25, 0.0, 0.25]
     """
     return compared("mae", x, target, reduction, _distance, lambda x, t: apply("sign", x - t))
 
@@ -168,6 +192,15 @@ def huber(
 
     Source:
         Huber, [Robust estimation of a location parameter](https://doi.org/10.1214/aoms/1177703732), §4.
+
+    Examples:
+        >>> predictions, target = tg.tensor([1.5, 5.0]), tg.tensor([1.0, 2.0])
+        >>> tg.huber(predictions, target).item()
+        1.3125
+        >>> tg.huber(predictions, target, reduction="none").tolist()
+        [0.125, 2.5]
+        >>> tg.huber(predictions, target, delta=2.0, reduction="none").tolist()
+        [0.125, 4.0]
     """
     if not delta > 0:
         message = f"huber: delta is {delta} but must be above 0"
@@ -208,6 +241,13 @@ def smooth_l1(
 
     Source:
         Girshick, [Fast R-CNN](https://arxiv.org/abs/1504.08083), eq. 3, where β is 1.
+
+    Examples:
+        >>> predictions, target = tg.tensor([1.5, 5.0]), tg.tensor([1.0, 2.0])
+        >>> tg.smooth_l1(predictions, target).item()
+        1.3125
+        >>> tg.smooth_l1(predictions, target, beta=2.0, reduction="none").tolist()
+        [0.0625, 2.0]
     """
     if not beta >= 0:
         message = f"smooth_l1: beta is {beta} but must be at least 0"
@@ -246,6 +286,14 @@ def hinge(
         DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
         ValueError: `reduction` is invalid.
+
+    Examples:
+        >>> scores = tg.tensor([2.0, 0.5, -1.0, -0.5])
+        >>> target = tg.tensor([1.0, 1.0, 1.0, -1.0])
+        >>> tg.hinge(scores, target).item()
+        0.75
+        >>> tg.hinge(scores, target, reduction="none").tolist()
+        [0.0, 0.5, 2.0, 0.5]
     """
 
     def loss(x: Any, t: Any) -> Any:
@@ -289,6 +337,15 @@ def cosine(
         DTypeError: The dtypes differ, or are not float.
         TapeError: The target has a tape.
         ValueError: `eps` is not above 0, or `reduction` is invalid.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 0.0], [1.0, 0.0], [3.0, 4.0]])
+        >>> target = tg.tensor([[2.0, 0.0], [0.0, 5.0], [-3.0, -4.0]])
+        >>> losses = tg.cosine(x, target, reduction="none")
+        >>> np.round(losses.numpy().astype(float), 3).tolist()
+        [0.0, 1.0, 2.0]
+        >>> round(tg.cosine(x, target).item(), 4)
+        1.0
     """
     if not eps > 0:
         message = f"cosine: eps is {eps} but must be above 0"

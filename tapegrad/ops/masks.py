@@ -63,6 +63,12 @@ def masked_fill(
     Raises:
         ShapeError: The mask or the value does not broadcast to `x`.
         DTypeError: The dtypes of `x` and `value` differ, or the mask is not bool.
+
+    Examples:
+        >>> scores = tg.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> is_future = tg.tensor([[False, True], [False, False]])
+        >>> tg.masked_fill(scores, is_future, -np.inf).tolist()
+        [[1.0, -inf], [3.0, 4.0]]
     """
     tensor_only(x, "x")
     _mask_only(mask)
@@ -89,6 +95,14 @@ def masked_select(x: Tensor[Any, T, D], mask: Tensor[Any, Any, np.bool_]) -> Ten
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The mask is not bool.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, -2.0], [-3.0, 4.0]])
+        >>> tg.masked_select(x, x > 0).tolist()
+        [1.0, 4.0]
+        >>> grads = tg.masked_select(x.trace(), x > 0).sum().backward()
+        >>> grads[x].tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
     """
     tensor_only(x, "x")
     _mask_only(mask)
@@ -112,6 +126,14 @@ def nonzero(x: Tensor[Any, Any, Any]) -> tuple[Tensor[Any, NoneTape, np.int64], 
 
     Raises:
         ShapeError: `x` is a scalar.
+
+    Examples:
+        >>> x = tg.tensor([[0, 3, 0], [5, 0, 7]])
+        >>> rows, columns = tg.nonzero(x)
+        >>> rows.tolist(), columns.tolist()
+        ([0, 1, 1], [1, 0, 2])
+        >>> x[rows, columns].tolist()
+        [3, 5, 7]
     """
     x, _ = unwrap(x)
     nonzero_shape(x.shape)

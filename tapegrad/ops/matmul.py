@@ -82,6 +82,16 @@ def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
     Raises:
         ShapeError: The inner sizes differ, an operand has no axis, or the leading axes do not broadcast.
         DTypeError: The dtypes differ.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> y = tg.tensor([[5.0, 6.0], [7.0, 8.0]])
+        >>> tg.matmul(x, y).tolist()
+        [[19.0, 22.0], [43.0, 50.0]]
+        >>> (x @ tg.tensor([1.0, -1.0])).tolist()
+        [-1.0, -1.0]
+        >>> tg.matmul(tg.zeros((8, 2, 3)), tg.zeros((3, 5))).shape
+        (8, 2, 5)
     """
     x, y, tape = unwrap(x, y)
     out = node(x.data @ y.data)
@@ -122,6 +132,10 @@ def outer(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Ten
     Raises:
         ShapeError: An operand is not a vector.
         DTypeError: The dtypes differ.
+
+    Examples:
+        >>> tg.outer(tg.tensor([1.0, 2.0]), tg.tensor([3.0, 4.0, 5.0])).tolist()
+        [[3.0, 4.0, 5.0], [6.0, 8.0, 10.0]]
     """
     x, y, tape = unwrap(x, y)
     out = node(_as_matrix(x.data, 1) * y.data)
@@ -152,6 +166,14 @@ def dot(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     Raises:
         ShapeError: The sizes differ, or an operand is not a vector.
         DTypeError: The dtypes differ.
+
+    Examples:
+        >>> x, y = tg.tensor([1.0, 2.0, 3.0]), tg.tensor([4.0, 5.0, 6.0])
+        >>> tg.dot(x, y).item()
+        32.0
+        >>> grads = tg.dot(x.trace(), y).backward()
+        >>> grads[x].tolist()
+        [4.0, 5.0, 6.0]
     """
     x, y, tape = unwrap(x, y)
     out = node(x.data @ y.data)
@@ -182,6 +204,14 @@ def bmm(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     Raises:
         ShapeError: The batches or the inner sizes differ, or an operand is not a stack of matrices.
         DTypeError: The dtypes differ.
+
+    Examples:
+        >>> x = tg.tensor([[[1.0, 2.0]], [[3.0, 4.0]]])
+        >>> y = tg.tensor([[[1.0], [1.0]], [[2.0], [0.5]]])
+        >>> tg.bmm(x, y).tolist()
+        [[[3.0]], [[8.0]]]
+        >>> tg.bmm(tg.zeros((8, 2, 3)), tg.zeros((8, 3, 5))).shape
+        (8, 2, 5)
     """
     x, y, tape = unwrap(x, y)
     out = node(x.data @ y.data)
@@ -215,6 +245,16 @@ def linear(
     Raises:
         ShapeError: The rows or columns of `weight` do not match, or an operand has the wrong rank.
         DTypeError: The dtypes differ.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0]])
+        >>> weight = tg.tensor([[1.0, 0.0, 2.0], [0.0, 1.0, 3.0]])
+        >>> bias = tg.tensor([0.5, 0.5, 0.5])
+        >>> tg.linear(x, weight, bias).tolist()
+        [[1.5, 2.5, 8.5]]
+        >>> grads = tg.linear(x, weight.trace(), bias).sum().backward()
+        >>> grads[weight].tolist()
+        [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
     """
     try:
         are_alike = x.data.dtype is weight.data.dtype is bias.data.dtype

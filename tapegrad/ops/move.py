@@ -105,6 +105,14 @@ def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
     Raises:
         ShapeError: The numbers of elements differ, two sizes are -1, or a size is below -1.
         DTypeError: `shape` is not a tuple, or a size is not an int.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> tg.reshape(x, (3, 2)).tolist()
+        [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+        >>> images = tg.zeros((8, 3, 32, 32))
+        >>> tg.reshape(images, (8, -1)).shape
+        (8, 3072)
     """
     x, tape = unwrap(x)
     if len(shape) and min(shape) < -1:  # `len`, because the truth value of an array is ambiguous
@@ -133,6 +141,14 @@ def transpose(x: Tensor[Any, T, D], axes: tuple[Int, ...] | None = None) -> Tens
     Raises:
         ShapeError: `axes` does not contain every axis exactly once.
         DTypeError: `axes` is not a tuple of ints.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> tg.transpose(x).tolist()
+        [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
+        >>> images = tg.zeros((8, 28, 32, 3))
+        >>> tg.transpose(images, (0, 3, 1, 2)).shape
+        (8, 3, 28, 32)
     """
     x, tape = unwrap(x)
     if type(axes) is not tuple and axes is not None:
@@ -163,6 +179,14 @@ def broadcast_to(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
     Raises:
         ShapeError: `x` does not broadcast to `shape`, or a size is negative.
         DTypeError: A size in `shape` is not an int.
+
+    Examples:
+        >>> x = tg.tensor([1.0, 2.0, 3.0])
+        >>> tg.broadcast_to(x, (2, 3)).tolist()
+        [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
+        >>> grads = tg.broadcast_to(x.trace(), (2, 3)).sum().backward()
+        >>> grads[x].tolist()
+        [2.0, 2.0, 2.0]
     """
     x, tape = unwrap(x)
     out = node(engine(x.data).broadcast_to(x.data, shape))  # type: ignore[arg-type]  # NumPy ints are accepted too

@@ -89,6 +89,12 @@ def normalize(x: Tensor[S, T, Float], axis: Axis = -1, *, eps: float = 1e-5) -> 
         ShapeError: An axis is out of range or named twice.
         DTypeError: `x` is not a float.
         ValueError: `eps` is not above 0.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 3.0], [10.0, 30.0]])
+        >>> y = tg.normalize(x)
+        >>> np.round(y.numpy().astype(float), 3).tolist()
+        [[-1.0, 1.0], [-1.0, 1.0]]
     """
     _check_eps("normalize", eps)
     return _standardized(x, axis, eps, centred=True)
@@ -123,6 +129,12 @@ def layer_norm(
 
     Source:
         Ba et al., [Layer normalization](https://arxiv.org/abs/1607.06450), eq. 4, with ε under the root as in PyTorch.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 3.0], [10.0, 30.0]])
+        >>> y = tg.layer_norm(x, weight=tg.tensor([1.0, 2.0]), bias=tg.tensor([0.0, 1.0]))
+        >>> np.round(y.numpy().astype(float), 3).tolist()
+        [[-1.0, 3.0], [-1.0, 3.0]]
     """
     _check_operands(x, weight=weight, bias=bias)
     _check_eps("layer_norm", eps)
@@ -175,6 +187,12 @@ def rms_norm(
     Source:
         Zhang & Sennrich, [Root mean square layer normalization](https://arxiv.org/abs/1910.07467), eq. 4, with ε under
         the root as in PyTorch.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 7.0], [10.0, 70.0]])
+        >>> y = tg.rms_norm(x, weight=tg.tensor([1.0, 2.0]))
+        >>> np.round(y.numpy().astype(float), 3).tolist()
+        [[0.2, 2.8], [0.2, 2.8]]
     """
     _check_operands(x, weight=weight)
     _check_eps("rms_norm", eps)
@@ -209,6 +227,15 @@ def batch_norm(
 
     Source:
         Ioffe & Szegedy, [Batch normalization](https://arxiv.org/abs/1502.03167), algorithm 1.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 10.0], [3.0, 30.0]])
+        >>> y = tg.batch_norm(x, weight=tg.tensor([1.0, 2.0]), bias=tg.tensor([0.0, 5.0]))
+        >>> np.round(y.numpy().astype(float), 3).tolist()
+        [[-1.0, 3.0], [1.0, 7.0]]
+        >>> images = tg.uniform((8, 3, 32, 32), rng=0)
+        >>> tg.batch_norm(images, weight=tg.ones((3,)), bias=tg.zeros((3,))).shape
+        (8, 3, 32, 32)
     """
     _check_operands(x, weight=weight, bias=bias)
     _check_eps("batch_norm", eps)
@@ -250,6 +277,15 @@ def group_norm(
 
     Source:
         Wu & He, [Group normalization](https://arxiv.org/abs/1803.08494), eqs. 1, 2 and 7.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 3.0, 10.0, 30.0]])
+        >>> y = tg.group_norm(x, weight=tg.ones((4,)), bias=tg.zeros((4,)), groups=2)
+        >>> np.round(y.numpy().astype(float), 3).tolist()
+        [[-1.0, 1.0, -1.0, 1.0]]
+        >>> images = tg.uniform((8, 6, 32, 32), rng=0)
+        >>> tg.group_norm(images, weight=tg.ones((6,)), bias=tg.zeros((6,)), groups=3).shape
+        (8, 6, 32, 32)
     """
     _check_operands(x, weight=weight, bias=bias)
     _check_eps("group_norm", eps)
@@ -287,6 +323,12 @@ def instance_norm(
 
     Source:
         Ulyanov et al., [Instance normalization](https://arxiv.org/abs/1607.08022), eq. 4; weight and bias of PyTorch.
+
+    Examples:
+        >>> x = tg.tensor([[[1.0, 3.0], [10.0, 30.0]]])
+        >>> y = tg.instance_norm(x, weight=tg.tensor([1.0, 2.0]), bias=tg.tensor([0.0, 5.0]))
+        >>> np.round(y.numpy().astype(float), 3).tolist()
+        [[[-1.0, 1.0], [3.0, 7.0]]]
     """
     _check_operands(x, weight=weight, bias=bias)
     _check_eps("instance_norm", eps)

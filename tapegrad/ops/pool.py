@@ -86,6 +86,13 @@ def max_pool1d(
 
     Source:
         PyTorch 2.13, `torch.nn.functional.max_pool1d`.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 3.0, 2.0, 5.0, 4.0, 0.0]])
+        >>> tg.max_pool1d(x, 2).tolist()
+        [[3.0, 5.0, 4.0]]
+        >>> tg.max_pool1d(x, 3, stride=1).tolist()
+        [[3.0, 5.0, 5.0, 5.0]]
     """
     return _extreme(1, x, kernel, stride, padding, "maximum")
 
@@ -118,6 +125,14 @@ def max_pool2d(
 
     Source:
         PyTorch 2.13, `torch.nn.functional.max_pool2d`.
+
+    Examples:
+        >>> image = tg.arange(16).astype(np.float32).reshape((1, 4, 4))
+        >>> tg.max_pool2d(image, 2).tolist()
+        [[[5.0, 7.0], [13.0, 15.0]]]
+        >>> images = tg.uniform((8, 3, 32, 32), rng=0)
+        >>> tg.max_pool2d(images, 3, stride=2, padding=1).shape
+        (8, 3, 16, 16)
     """
     return _extreme(2, x, kernel, stride, padding, "maximum")
 
@@ -150,6 +165,13 @@ def min_pool1d(
 
     Source:
         The negative of `max_pool1d` of the negated input.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 3.0, 2.0, 5.0, 4.0, 0.0]])
+        >>> tg.min_pool1d(x, 2).tolist()
+        [[1.0, 2.0, 0.0]]
+        >>> tg.min_pool1d(x, 3, stride=1).tolist()
+        [[1.0, 2.0, 2.0, 0.0]]
     """
     return _extreme(1, x, kernel, stride, padding, "minimum")
 
@@ -182,6 +204,13 @@ def min_pool2d(
 
     Source:
         The negative of `max_pool2d` of the negated input.
+
+    Examples:
+        >>> image = tg.arange(16).astype(np.float32).reshape((1, 4, 4))
+        >>> tg.min_pool2d(image, 2).tolist()
+        [[[0.0, 2.0], [8.0, 10.0]]]
+        >>> tg.min_pool2d(image, (4, 1)).tolist()
+        [[[0.0, 1.0, 2.0, 3.0]]]
     """
     return _extreme(2, x, kernel, stride, padding, "minimum")
 
@@ -219,6 +248,15 @@ def smooth_max_pool1d(
     Source:
         Boyd & Vandenberghe, [Convex optimization](https://web.stanford.edu/~boyd/cvxbook/), §3.1.5: at least the
         maximum, and at most log(K) / β more.
+
+    Examples:
+        >>> x = tg.tensor([[0.0, 0.0, 2.0, 1.0]])
+        >>> y = tg.smooth_max_pool1d(x, 2)
+        >>> np.round(y.numpy().astype(float), 3).tolist()
+        [[0.693, 2.313]]
+        >>> y = tg.smooth_max_pool1d(x, 2, beta=10.0)
+        >>> np.round(y.numpy().astype(float), 3).tolist()
+        [[0.069, 2.0]]
     """
     return _smooth(1, x, kernel, stride, padding, beta)
 
@@ -256,6 +294,15 @@ def smooth_max_pool2d(
     Source:
         Boyd & Vandenberghe, [Convex optimization](https://web.stanford.edu/~boyd/cvxbook/), §3.1.5: at least the
         maximum, and at most log(K) / β more.
+
+    Examples:
+        >>> image = tg.tensor([[[0.0, 1.0], [2.0, 3.0]]])
+        >>> y = tg.smooth_max_pool2d(image, 2)
+        >>> np.round(y.numpy().astype(float), 3).tolist()
+        [[[3.44]]]
+        >>> grads = tg.smooth_max_pool2d(image.trace(), 2).sum().backward()
+        >>> np.round(grads[image].numpy().astype(float), 3).tolist()
+        [[[0.032, 0.087], [0.237, 0.644]]]
     """
     return _smooth(2, x, kernel, stride, padding, beta)
 
@@ -289,6 +336,15 @@ def avg_pool1d(
 
     Source:
         PyTorch 2.13, `torch.nn.functional.avg_pool1d`.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 3.0, 2.0, 6.0]])
+        >>> tg.avg_pool1d(x, 2).tolist()
+        [[2.0, 4.0]]
+        >>> tg.avg_pool1d(x, 2, padding=1).tolist()
+        [[0.5, 2.5, 3.0]]
+        >>> tg.avg_pool1d(x, 2, padding=1, count_include_pad=False).tolist()
+        [[1.0, 2.5, 6.0]]
     """
     return _average(1, x, kernel, stride, padding, count_include_pad=count_include_pad)
 
@@ -322,6 +378,14 @@ def avg_pool2d(
 
     Source:
         PyTorch 2.13, `torch.nn.functional.avg_pool2d`.
+
+    Examples:
+        >>> image = tg.arange(16).astype(np.float32).reshape((1, 4, 4))
+        >>> tg.avg_pool2d(image, 2).tolist()
+        [[[2.5, 4.5], [10.5, 12.5]]]
+        >>> images = tg.uniform((8, 3, 32, 32), rng=0)
+        >>> tg.avg_pool2d(images, 3, stride=2, padding=1).shape
+        (8, 3, 16, 16)
     """
     return _average(2, x, kernel, stride, padding, count_include_pad=count_include_pad)
 
@@ -346,6 +410,13 @@ def adaptive_avg_pool1d(x: Tensor[Any, T, Float], size: int | tuple[int]) -> Ten
 
     Source:
         PyTorch 2.13, `torch.nn.functional.adaptive_avg_pool1d`.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 3.0, 2.0, 6.0]])
+        >>> tg.adaptive_avg_pool1d(x, 2).tolist()
+        [[2.0, 4.0]]
+        >>> tg.adaptive_avg_pool1d(x, 3).tolist()
+        [[2.0, 2.5, 4.0]]
     """
     return _adaptive(1, x, size)
 
@@ -373,6 +444,14 @@ def adaptive_avg_pool2d(x: Tensor[Any, T, Float], size: int | tuple[int, int]) -
 
     Source:
         PyTorch 2.13, `torch.nn.functional.adaptive_avg_pool2d`.
+
+    Examples:
+        >>> image = tg.arange(16).astype(np.float32).reshape((1, 4, 4))
+        >>> tg.adaptive_avg_pool2d(image, 2).tolist()
+        [[[2.5, 4.5], [10.5, 12.5]]]
+        >>> images = tg.uniform((8, 64, 7, 9), rng=0)
+        >>> tg.adaptive_avg_pool2d(images, 1).shape
+        (8, 64, 1, 1)
     """
     return _adaptive(2, x, size)
 

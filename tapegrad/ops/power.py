@@ -42,6 +42,16 @@ def pow(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are bool.
         ValueError: An int is raised to a negative power.
+
+    Examples:
+        >>> tg.pow(tg.tensor([1, 2, 3]), 2).tolist()
+        [1, 4, 9]
+        >>> x = tg.tensor([1.0, 4.0, 16.0])
+        >>> np.round((x**0.5).numpy().astype(float), 3).tolist()
+        [1.0, 2.0, 4.0]
+        >>> grads = (x.trace() ** 0.5).sum().backward()
+        >>> np.round(grads[x].numpy().astype(float), 3).tolist()
+        [0.5, 0.25, 0.125]
     """
     given = x
     x, y, tape = unwrap(x, y)
@@ -67,6 +77,13 @@ def float_power(
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: An operand is bool, or neither is a tensor.
+
+    Examples:
+        >>> y = tg.float_power(tg.tensor([1, 2, 4]), -1)
+        >>> np.round(y.numpy(), 3).tolist()
+        [1.0, 0.5, 0.25]
+        >>> y.dtype
+        dtype('float64')
     """
     wide_x, wide_y = _widened(x, "x"), _widened(y, "y")  # alive until recorded, because backward reads both
     x, y, tape = unwrap(wide_x, wide_y)
@@ -129,6 +146,14 @@ def square(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
 
     Raises:
         DTypeError: `x` is bool.
+
+    Examples:
+        >>> x = tg.tensor([-1.0, 2.0, 3.0])
+        >>> tg.square(x).tolist()
+        [1.0, 4.0, 9.0]
+        >>> grads = tg.square(x.trace()).sum().backward()
+        >>> grads[x].tolist()
+        [-2.0, 4.0, 6.0]
     """
     return mapped(x, lambda x: x * x, lambda x, _: 2 * x, number_only)
 
@@ -148,6 +173,14 @@ def sqrt(x: Tensor[S, T, Float], *, safe: bool = False) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([0.0, 4.0, 16.0])
+        >>> tg.sqrt(x).tolist()
+        [0.0, 2.0, 4.0]
+        >>> grads = tg.sqrt(x.trace(), safe=True).sum().backward()
+        >>> grads[x].tolist()
+        [0.0, 0.25, 0.125]
     """
     x, tape = unwrap(x)
     float_only(x)
@@ -178,6 +211,10 @@ def rsqrt(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> tg.rsqrt(tg.tensor([0.25, 4.0, 16.0])).tolist()
+        [2.0, 0.5, 0.25]
     """
     return mapped(x, lambda x: 1 / apply("sqrt", x), lambda x, y: -y / (2 * x))
 
@@ -196,6 +233,14 @@ def reciprocal(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([0.5, 2.0, -4.0])
+        >>> tg.reciprocal(x).tolist()
+        [2.0, 0.5, -0.25]
+        >>> grads = tg.reciprocal(x.trace()).sum().backward()
+        >>> grads[x].tolist()
+        [-4.0, -0.25, -0.0625]
     """
     return mapped(x, lambda x: 1 / x, lambda _, y: -y * y)
 
@@ -214,6 +259,11 @@ def cbrt(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> y = tg.cbrt(tg.tensor([-8.0, 1.0, 27.0]))
+        >>> np.round(y.numpy().astype(float), 3).tolist()
+        [-2.0, 1.0, 3.0]
     """
     return mapped(x, lambda x: apply("cbrt", x), lambda _, y: 1 / (3 * y * y))
 
@@ -234,6 +284,11 @@ def hypot(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are not float.
+
+    Examples:
+        >>> y = tg.hypot(tg.tensor([3.0, 6.0]), tg.tensor([4.0, 8.0]))
+        >>> np.round(y.numpy().astype(float), 3).tolist()
+        [5.0, 10.0]
     """
     given = x
     x, y, tape = unwrap(x, y)

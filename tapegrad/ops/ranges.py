@@ -83,6 +83,12 @@ def eye(n: Int, m: Int | None = None, *, dtype: type[D] | np.dtype[D] = np.float
     Raises:
         ShapeError: A size is negative.
         DTypeError: A size is not an int, or `dtype` is not a dtype.
+
+    Examples:
+        >>> tg.eye(2).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+        >>> tg.eye(2, 3, dtype=np.int64).tolist()
+        [[1, 0, 0], [0, 1, 0]]
     """
     sizes: Any = eye_shape(n, m)  # gives the error for a negative size
     return from_array(np.eye(*sizes, dtype=scalar_type(dtype)))
@@ -105,6 +111,12 @@ def arange(start: Int, stop: Int | None = None, step: Int = 1) -> Tensor[Any, No
     Raises:
         ShapeError: The step is 0.
         DTypeError: An argument is not an int, or a number is too large for int64.
+
+    Examples:
+        >>> tg.arange(5).tolist()
+        [0, 1, 2, 3, 4]
+        >>> tg.arange(2, 10, 3).tolist()
+        [2, 5, 8]
     """
     arange_shape(start, stop, step)  # rejects fractions, which NumPy accepts
     begin, end = (0, start) if stop is None else (start, stop)
@@ -146,6 +158,10 @@ def linspace(
     Raises:
         ShapeError: `num` is negative.
         DTypeError: `start` or `stop` is not a number, `num` is not an int, or `dtype` is not a float dtype.
+
+    Examples:
+        >>> tg.linspace(0.0, 1.0, 5).tolist()
+        [0.0, 0.25, 0.5, 0.75, 1.0]
     """
     float_dtype_only(dtype)
     shape: Any = linspace_shape(start, stop, num)  # rejects a bool, which NumPy accepts as a count
@@ -180,6 +196,13 @@ def one_hot(
         ShapeError: `size` is negative.
         DTypeError: `indices` are not integers, `size` is not an int, or `dtype` is not a dtype.
         IndexError: An index is out of range.
+
+    Examples:
+        >>> labels = tg.tensor([2, 0])
+        >>> tg.one_hot(labels, 3).tolist()
+        [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
+        >>> tg.one_hot(labels, 3, dtype=np.bool_).tolist()
+        [[False, False, True], [True, False, False]]
     """
     indices, _ = unwrap(indices)
     if indices.dtype.kind not in "iu":

@@ -102,6 +102,15 @@ def rnn_cell(
 
     Source:
         PyTorch 2.13, `torch.nn.RNNCell`.
+
+    Examples:
+        >>> x, h = tg.uniform((8, 5, 3), rng=0), tg.zeros((8, 4))
+        >>> weight_x, weight_h = tg.normal((3, 4), rng=1), tg.normal((4, 4), rng=2)
+        >>> bias = tg.zeros((4,))
+        >>> for step in range(5):
+        ...     h = tg.rnn_cell(x[:, step], h, weight_x, weight_h, bias, bias)
+        >>> h.shape
+        (8, 4)
     """
     _check_dtypes(x, h=h, weight_x=weight_x, weight_h=weight_h, bias_x=bias_x, bias_h=bias_h)
     rnn_cell_shape(x.shape, h.shape, weight_x.shape, weight_h.shape, bias_x.shape, bias_h.shape)
@@ -141,6 +150,15 @@ def gru_cell(
 
     Source:
         PyTorch 2.13, `torch.nn.GRUCell`.
+
+    Examples:
+        >>> x, h = tg.uniform((8, 5, 3), rng=0), tg.zeros((8, 4))
+        >>> weight_x, weight_h = tg.normal((3, 12), rng=1), tg.normal((4, 12), rng=2)
+        >>> bias = tg.zeros((12,))
+        >>> for step in range(5):
+        ...     h = tg.gru_cell(x[:, step], h, weight_x, weight_h, bias, bias)
+        >>> h.shape
+        (8, 4)
     """
     _check_dtypes(x, h=h, weight_x=weight_x, weight_h=weight_h, bias_x=bias_x, bias_h=bias_h)
     gru_cell_shape(x.shape, h.shape, weight_x.shape, weight_h.shape, bias_x.shape, bias_h.shape)
@@ -183,6 +201,15 @@ def lstm_cell(
 
     Source:
         PyTorch 2.13, `torch.nn.LSTMCell`.
+
+    Examples:
+        >>> x, h, c = tg.uniform((8, 5, 3), rng=0), tg.zeros((8, 4)), tg.zeros((8, 4))
+        >>> weight_x, weight_h = tg.normal((3, 16), rng=1), tg.normal((4, 16), rng=2)
+        >>> bias = tg.zeros((16,))
+        >>> for step in range(5):
+        ...     h, c = tg.lstm_cell(x[:, step], h, c, weight_x, weight_h, bias, bias)
+        >>> h.shape, c.shape
+        ((8, 4), (8, 4))
     """
     _check_dtypes(x, h=h, c=c, weight_x=weight_x, weight_h=weight_h, bias_x=bias_x, bias_h=bias_h)
     lstm_cell_shape(x.shape, h.shape, c.shape, weight_x.shape, weight_h.shape, bias_x.shape, bias_h.shape)
@@ -221,6 +248,15 @@ def rnn(
 
     Source:
         Elman, [Finding structure in time](https://doi.org/10.1207/s15516709cog1402_1); PyTorch 2.13, `torch.nn.RNN`.
+
+    Examples:
+        >>> x, h, bias = tg.tensor([[1.0], [0.0], [0.0]]), tg.zeros((1,)), tg.zeros((1,))
+        >>> weight_x, weight_h = tg.tensor([[1.0]]), tg.tensor([[0.5]])
+        >>> states, last = tg.rnn(x, h, weight_x, weight_h, bias, bias)
+        >>> np.round(states.numpy().astype(float), 3).tolist()
+        [[0.762], [0.363], [0.18]]
+        >>> states.shape, last.shape
+        ((3, 1), (1,))
     """
     _check_dtypes(x, h=h, weight_x=weight_x, weight_h=weight_h, bias_x=bias_x, bias_h=bias_h)
     rnn_shape(x.shape, h.shape, weight_x.shape, weight_h.shape, bias_x.shape, bias_h.shape)
@@ -262,6 +298,14 @@ def gru(
     Source:
         Cho et al., [Learning phrase representations](https://arxiv.org/abs/1406.1078), §2.3, with r after the product
         as in PyTorch 2.13, `torch.nn.GRU`, and in cuDNN.
+
+    Examples:
+        >>> x, h = tg.uniform((8, 5, 3), rng=0), tg.zeros((8, 4))
+        >>> weight_x, weight_h = tg.normal((3, 12), rng=1), tg.normal((4, 12), rng=2)
+        >>> bias = tg.zeros((12,))
+        >>> states, last = tg.gru(x, h, weight_x, weight_h, bias, bias)
+        >>> states.shape, last.shape
+        ((8, 5, 4), (8, 4))
     """
     _check_dtypes(x, h=h, weight_x=weight_x, weight_h=weight_h, bias_x=bias_x, bias_h=bias_h)
     gru_shape(x.shape, h.shape, weight_x.shape, weight_h.shape, bias_x.shape, bias_h.shape)
@@ -307,6 +351,14 @@ def lstm(
     Source:
         Gers et al., [Learning to forget](https://doi.org/10.1162/089976600300015015), eq. 2.1-2.8; gates in the order
         of PyTorch 2.13, `torch.nn.LSTM`.
+
+    Examples:
+        >>> x, h, c = tg.uniform((8, 5, 3), rng=0), tg.zeros((8, 4)), tg.zeros((8, 4))
+        >>> weight_x, weight_h = tg.normal((3, 16), rng=1), tg.normal((4, 16), rng=2)
+        >>> bias = tg.zeros((16,))
+        >>> states, h, c = tg.lstm(x, h, c, weight_x, weight_h, bias, bias)
+        >>> states.shape, h.shape, c.shape
+        ((8, 5, 4), (8, 4), (8, 4))
     """
     _check_dtypes(x, h=h, c=c, weight_x=weight_x, weight_h=weight_h, bias_x=bias_x, bias_h=bias_h)
     lstm_shape(x.shape, h.shape, c.shape, weight_x.shape, weight_h.shape, bias_x.shape, bias_h.shape)

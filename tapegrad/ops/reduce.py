@@ -54,6 +54,15 @@ def sum(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) -
     Raises:
         ShapeError: An axis is out of range or named twice.
         DTypeError: `x` is bool.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> tg.sum(x).item()
+        21.0
+        >>> tg.sum(x, axis=1).tolist()
+        [6.0, 15.0]
+        >>> tg.sum(x, axis=1, keepdims=True).shape
+        (2, 1)
     """
     x, tape = unwrap(x)
     number_only(x)
@@ -84,6 +93,16 @@ def mean(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = False)
     Raises:
         ShapeError: An axis is out of range or named twice.
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> tg.mean(x).item()
+        2.5
+        >>> tg.mean(x, axis=0).tolist()
+        [2.0, 3.0]
+        >>> grads = tg.mean(x.trace()).backward()
+        >>> grads[x].tolist()
+        [[0.25, 0.25], [0.25, 0.25]]
     """
     x, tape = unwrap(x)
     float_only(x)
@@ -114,6 +133,14 @@ def max(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> T
 
     Raises:
         ShapeError: An axis is out of range, named twice, or empty.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 3.0, 3.0], [6.0, 5.0, 4.0]])
+        >>> tg.max(x, axis=1).tolist()
+        [3.0, 6.0]
+        >>> grads = tg.max(x.trace(), axis=1).sum().backward()
+        >>> grads[x].tolist()
+        [[0.0, 0.5, 0.5], [1.0, 0.0, 0.0]]
     """
     x, tape = unwrap(x)
     check_axis(x, axis)
@@ -141,6 +168,14 @@ def min(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> T
 
     Raises:
         ShapeError: An axis is out of range, named twice, or empty.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 3.0, 1.0], [6.0, 5.0, 4.0]])
+        >>> tg.min(x, axis=1).tolist()
+        [1.0, 4.0]
+        >>> grads = tg.min(x.trace(), axis=1).sum().backward()
+        >>> grads[x].tolist()
+        [[0.5, 0.0, 0.5], [0.0, 0.0, 1.0]]
     """
     x, tape = unwrap(x)
     check_axis(x, axis)
@@ -169,6 +204,14 @@ def prod(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) 
     Raises:
         ShapeError: An axis is out of range or named twice.
         DTypeError: `x` is bool.
+
+    Examples:
+        >>> x = tg.tensor([[2.0, 3.0, 4.0], [5.0, 0.0, 2.0]])
+        >>> tg.prod(x, axis=1).tolist()
+        [24.0, 0.0]
+        >>> grads = tg.prod(x.trace(), axis=1).sum().backward()
+        >>> grads[x].tolist()
+        [[12.0, 8.0, 6.0], [0.0, 10.0, 0.0]]
     """
     x, tape = unwrap(x)
     number_only(x)

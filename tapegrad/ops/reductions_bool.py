@@ -40,6 +40,13 @@ def argmax(
 
     Raises:
         ShapeError: The axis is out of range, or empty.
+
+    Examples:
+        >>> logits = tg.tensor([[0.5, 2.0, -1.0], [3.0, 0.0, 1.0]])
+        >>> tg.argmax(logits, axis=1).tolist()
+        [1, 0]
+        >>> tg.argmax(logits).item()
+        3
     """
     x, _ = unwrap(x)
     check_axis(x, axis)
@@ -64,6 +71,13 @@ def argmin(
 
     Raises:
         ShapeError: The axis is out of range, or empty.
+
+    Examples:
+        >>> distances = tg.tensor([[0.5, 2.0, 1.0], [3.0, 4.0, 0.25]])
+        >>> tg.argmin(distances, axis=1).tolist()
+        [0, 2]
+        >>> tg.argmin(distances).item()
+        5
     """
     x, _ = unwrap(x)
     check_axis(x, axis)
@@ -88,6 +102,13 @@ def all(
 
     Raises:
         ShapeError: An axis is out of range or named twice.
+
+    Examples:
+        >>> x = tg.tensor([[0.5, 1.0], [-2.0, 3.0]])
+        >>> tg.all(x > 0).item()
+        False
+        >>> tg.all(x > 0, axis=1).tolist()
+        [True, False]
     """
     x, _ = unwrap(x)
     check_axis(x, axis)
@@ -112,6 +133,13 @@ def any(
 
     Raises:
         ShapeError: An axis is out of range or named twice.
+
+    Examples:
+        >>> x = tg.tensor([[0.5, 1.0], [-2.0, 3.0]])
+        >>> tg.any(x < 0).item()
+        True
+        >>> tg.any(x < 0, axis=1).tolist()
+        [False, True]
     """
     x, _ = unwrap(x)
     check_axis(x, axis)
@@ -136,6 +164,13 @@ def count_nonzero(
 
     Raises:
         ShapeError: An axis is out of range or named twice.
+
+    Examples:
+        >>> x = tg.tensor([[0.0, 1.5, 0.0], [2.0, 0.0, -3.0]])
+        >>> tg.count_nonzero(x).item()
+        3
+        >>> tg.count_nonzero(x, axis=1).tolist()
+        [1, 2]
     """
     x, _ = unwrap(x)
     check_axis(x, axis)

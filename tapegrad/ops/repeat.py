@@ -62,6 +62,16 @@ def repeat(x: Tensor[Any, T, D], repeats: int, axis: Int | None = None) -> Tenso
 
     Raises:
         ShapeError: The axis is out of range, or `repeats` is negative.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> tg.repeat(x, 2, axis=1).tolist()
+        [[1.0, 1.0, 2.0, 2.0], [3.0, 3.0, 4.0, 4.0]]
+        >>> tg.repeat(x, 2).shape
+        (8,)
+        >>> grads = tg.repeat(x.trace(), 3).sum().backward()
+        >>> grads[x].tolist()
+        [[3.0, 3.0], [3.0, 3.0]]
     """
     shape: Any = repeat_shape(x.shape, repeats, axis)  # rejects a negative number
     front, behind = (x.shape, ()) if axis is None else _cut(x.shape, normal_axis(axis, x.shape))
@@ -85,6 +95,13 @@ def tile(x: Tensor[Any, T, D], reps: int | tuple[int, ...]) -> Tensor[Any, T, D]
     Raises:
         ShapeError: A number in `reps` is negative.
         DTypeError: `reps` is neither an int nor a tuple of ints.
+
+    Examples:
+        >>> x = tg.tensor([1.0, 2.0, 3.0])
+        >>> tg.tile(x, 2).tolist()
+        [1.0, 2.0, 3.0, 1.0, 2.0, 3.0]
+        >>> tg.tile(x, (2, 1)).tolist()
+        [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
     """
     shape: Any = tile_shape(x.shape, reps)
     sizes, times = _aligned(x.shape, reps)
@@ -112,6 +129,16 @@ def unfold(x: Tensor[Any, T, D], axis: Int, *, size: int, step: int = 1) -> Tens
 
     Raises:
         ShapeError: The axis is out of range, `size` or `step` is below 1, or a window is longer than the axis.
+
+    Examples:
+        >>> x = tg.tensor([1.0, 2.0, 3.0, 4.0, 5.0])
+        >>> tg.unfold(x, 0, size=3).tolist()
+        [[1.0, 2.0, 3.0], [2.0, 3.0, 4.0], [3.0, 4.0, 5.0]]
+        >>> tg.unfold(x, 0, size=2, step=2).tolist()
+        [[1.0, 2.0], [3.0, 4.0]]
+        >>> grads = tg.unfold(x.trace(), 0, size=3).sum().backward()
+        >>> grads[x].tolist()
+        [1.0, 2.0, 3.0, 2.0, 1.0]
     """
     tensor_only(x, "x")
     sizes: Any = unfold_shape(x.shape, axis, size=size, step=step)

@@ -37,6 +37,10 @@ def floor(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
 
     Raises:
         DTypeError: `x` is bool.
+
+    Examples:
+        >>> tg.floor(tg.tensor([-1.5, 0.25, 2.0])).tolist()
+        [-2.0, 0.0, 2.0]
     """
     return _stepped("floor", x)
 
@@ -55,6 +59,10 @@ def ceil(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
 
     Raises:
         DTypeError: `x` is bool.
+
+    Examples:
+        >>> tg.ceil(tg.tensor([-1.25, 0.25, 2.0])).tolist()
+        [-1.0, 1.0, 2.0]
     """
     return _stepped("ceil", x)
 
@@ -73,6 +81,10 @@ def round(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
 
     Raises:
         DTypeError: `x` is bool.
+
+    Examples:
+        >>> tg.round(tg.tensor([0.5, 1.5, 2.25, -1.75])).tolist()
+        [0.0, 2.0, 2.0, -2.0]
     """
     return _stepped("round", x)
 
@@ -91,6 +103,10 @@ def trunc(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
 
     Raises:
         DTypeError: `x` is bool.
+
+    Examples:
+        >>> tg.trunc(tg.tensor([-1.5, 1.75, 2.0])).tolist()
+        [-1.0, 1.0, 2.0]
     """
     return _stepped("trunc", x)
 
@@ -109,6 +125,10 @@ def sign(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
 
     Raises:
         DTypeError: `x` is bool.
+
+    Examples:
+        >>> tg.sign(tg.tensor([-2.5, 0.0, 3.0])).tolist()
+        [-1.0, 0.0, 1.0]
     """
     return _stepped("sign", x)
 
@@ -127,6 +147,14 @@ def abs(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
 
     Raises:
         DTypeError: `x` is bool.
+
+    Examples:
+        >>> x = tg.tensor([-2.5, 0.0, 3.0])
+        >>> tg.abs(x).tolist()
+        [2.5, 0.0, 3.0]
+        >>> grads = abs(x.trace()).sum().backward()
+        >>> grads[x].tolist()
+        [-1.0, 0.0, 1.0]
     """
     return mapped(x, lambda x: apply("abs", x), lambda x, _: apply("sign", x), number_only)
 
@@ -159,6 +187,16 @@ def clamp(
 
     Raises:
         DTypeError: `x` is bool, a bound is not a number, or a bound is a float and `x` is an int.
+
+    Examples:
+        >>> x = tg.tensor([-3.0, 0.5, 7.0])
+        >>> tg.clamp(x, min=-1.0, max=6.0).tolist()
+        [-1.0, 0.5, 6.0]
+        >>> tg.clamp(x, min=0.0).tolist()
+        [0.0, 0.5, 7.0]
+        >>> grads = tg.clamp(x.trace(), min=-1.0, max=6.0).sum().backward()
+        >>> grads[x].tolist()
+        [0.0, 1.0, 0.0]
     """
     x, tape = unwrap(x)
     number_only(x)
@@ -201,6 +239,14 @@ def maximum(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are bool.
+
+    Examples:
+        >>> x = tg.tensor([1.0, 4.0, np.nan])
+        >>> y = tg.tensor([3.0, 2.0, 5.0])
+        >>> tg.maximum(x, y).tolist()
+        [3.0, 4.0, nan]
+        >>> tg.maximum(y, 2.5).tolist()
+        [3.0, 2.5, 5.0]
     """
     return _chosen("maximum", x, y)
 
@@ -221,6 +267,14 @@ def minimum(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are bool.
+
+    Examples:
+        >>> x = tg.tensor([1.0, 4.0, np.nan])
+        >>> y = tg.tensor([3.0, 2.0, 5.0])
+        >>> tg.minimum(x, y).tolist()
+        [1.0, 2.0, nan]
+        >>> tg.minimum(y, 2.5).tolist()
+        [2.5, 2.0, 2.5]
     """
     return _chosen("minimum", x, y)
 
@@ -241,6 +295,12 @@ def fmax(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are bool.
+
+    Examples:
+        >>> x = tg.tensor([1.0, np.nan, np.nan])
+        >>> y = tg.tensor([3.0, 2.0, np.nan])
+        >>> tg.fmax(x, y).tolist()
+        [3.0, 2.0, nan]
     """
     return _chosen("fmax", x, y)
 
@@ -261,6 +321,12 @@ def fmin(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are bool.
+
+    Examples:
+        >>> x = tg.tensor([1.0, np.nan, np.nan])
+        >>> y = tg.tensor([3.0, 2.0, np.nan])
+        >>> tg.fmin(x, y).tolist()
+        [1.0, 2.0, nan]
     """
     return _chosen("fmin", x, y)
 

@@ -53,6 +53,16 @@ def ssm_scan(
 
     Source:
         Gu & Dao, [Mamba](https://arxiv.org/abs/2312.00752), eq. 2a, with a diagonal A.
+
+    Examples:
+        >>> a = tg.full((4,), 0.5)
+        >>> b = tg.ones((4,))
+        >>> x = tg.tensor([8.0, 0.0, 0.0, 4.0])
+        >>> tg.ssm_scan(a, b, x).tolist()
+        [8.0, 4.0, 2.0, 5.0]
+        >>> grads = tg.ssm_scan(a, b, x.trace()).sum().backward()
+        >>> grads[x].tolist()
+        [1.875, 1.75, 1.5, 1.0]
     """
     _one_float_dtype(a=a, b=b, x=x)
     (a, b, x), tape = unwrap_all((a, b, x), "operands")

@@ -95,6 +95,15 @@ def getitem(x: Tensor[Any, T1, D], index: Index[T2]) -> Tensor[Any, Merge[T1, T2
         ShapeError: The index has too many axes for `x`, an int is out of range, or a mask does not match the sizes.
         IndexError: An element of an index tensor is out of range.
         DTypeError: An index tensor has a float dtype.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> x[1, ::2].tolist()
+        [4.0, 6.0]
+        >>> x[:, tg.tensor([0, 0, 2])].tolist()
+        [[1.0, 1.0, 3.0], [4.0, 4.0, 6.0]]
+        >>> x[x > 2.0].tolist()
+        [3.0, 4.0, 5.0, 6.0]
     """
     index, tape_of_index = untaped(index)
     x, tape = _with_tape(x, tape_of_index)
@@ -128,6 +137,13 @@ def at_set(
         ShapeError: The index does not match `x`, or `value` does not broadcast to `x[index]`.
         DTypeError: The dtypes differ.
         IndexError: An element of an index tensor is out of range, or an element is selected twice.
+
+    Examples:
+        >>> x = tg.zeros((2, 3))
+        >>> tg.at_set(x, 0, tg.tensor([1.0, 2.0, 3.0])).tolist()
+        [[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]
+        >>> x.at_set((slice(None), -1), 9.0).tolist()
+        [[0.0, 0.0, 9.0], [0.0, 0.0, 9.0]]
     """
     index, tape_of_index = untaped(index)
     x, value, tape = _with_value(x, value, tape_of_index)
@@ -168,6 +184,12 @@ def at_add(
         ShapeError: The index does not match `x`, or `value` does not broadcast to `x[index]`.
         DTypeError: The dtypes differ.
         IndexError: An element of an index tensor is out of range.
+
+    Examples:
+        >>> counts = tg.zeros((4,), np.int64)
+        >>> labels = tg.tensor([2, 0, 2])
+        >>> tg.at_add(counts, labels, 1).tolist()
+        [1, 0, 2, 0]
     """
     index, tape_of_index = untaped(index)
     x, value, tape = _with_value(x, value, tape_of_index)

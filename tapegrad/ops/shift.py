@@ -62,6 +62,13 @@ def flip(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
 
     Raises:
         ShapeError: An axis is out of range or named twice.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> tg.flip(x, axis=1).tolist()
+        [[3.0, 2.0, 1.0], [6.0, 5.0, 4.0]]
+        >>> tg.flip(x).tolist()
+        [[6.0, 5.0, 4.0], [3.0, 2.0, 1.0]]
     """
     x, tape = unwrap(x)
     axes = normal_axes(axis, x.shape)
@@ -92,6 +99,13 @@ def roll(x: Tensor[S, T, D], shift: Int | tuple[Int, ...], axis: Axis = None) ->
     Raises:
         ShapeError: An axis is out of range or named twice, or the numbers of shifts and axes differ.
         DTypeError: A shift is not an int.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> tg.roll(x, 1, axis=1).tolist()
+        [[3.0, 1.0, 2.0], [6.0, 4.0, 5.0]]
+        >>> tg.roll(x, -1).tolist()
+        [[2.0, 3.0, 4.0], [5.0, 6.0, 1.0]]
     """
     x, tape = unwrap(x)
     roll_shape(x.shape, shift, axis)
@@ -134,6 +148,15 @@ def pad(
     Raises:
         ShapeError: A width is negative, or the numbers of pairs and axes differ.
         DTypeError: A width is not an int, or `value` is a float and `x` is not.
+
+    Examples:
+        >>> image = tg.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> tg.pad(image, ((0, 0), (1, 2))).tolist()
+        [[0.0, 1.0, 2.0, 0.0, 0.0], [0.0, 3.0, 4.0, 0.0, 0.0]]
+        >>> tg.pad(image, 1, value=-1.0)[0].tolist()
+        [-1.0, -1.0, -1.0, -1.0]
+        >>> tg.pad(tg.zeros((2, 3, 8, 8)), ((0, 0), (0, 0), (1, 1), (1, 1))).shape
+        (2, 3, 10, 10)
     """
     x, tape = unwrap(x)
     pad_dtypes(Typed(x.ndim, str(x.dtype)), value)

@@ -34,6 +34,10 @@ def signbit(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> tg.signbit(tg.tensor([-2.0, -0.0, 0.0, 3.0])).tolist()
+        [True, True, False, False]
     """
     x, _ = unwrap(x)
     float_only(x)
@@ -58,6 +62,14 @@ def copysign(
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are not float.
+
+    Examples:
+        >>> x = tg.tensor([1.0, -2.0, 3.0])
+        >>> tg.copysign(x, tg.tensor([-1.0, 1.0, -0.0])).tolist()
+        [-1.0, 2.0, -3.0]
+        >>> grads = tg.copysign(x.trace(), -1.0).sum().backward()
+        >>> grads[x].tolist()
+        [-1.0, 1.0, -1.0]
     """
     given = x
     x, y, tape = unwrap(x, y)
@@ -93,6 +105,11 @@ def heaviside(
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are not float.
+
+    Examples:
+        >>> x = tg.tensor([-1.5, 0.0, 2.0])
+        >>> tg.heaviside(x, 0.5).tolist()
+        [0.0, 0.5, 1.0]
     """
     given = x
     x, y, tape = unwrap(x, y)

@@ -38,6 +38,16 @@ def softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
     Raises:
         ShapeError: The axis is out of range.
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> logits = tg.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 1000.0]])
+        >>> p = tg.softmax(logits)
+        >>> np.round(p.numpy().astype(float), 3).tolist()
+        [[0.09, 0.245, 0.665], [0.0, 0.0, 1.0]]
+        >>> x = tg.tensor([1.0, 2.0, 3.0])
+        >>> grads = tg.softmax(x.trace())[2].backward()
+        >>> np.round(grads[x].numpy().astype(float), 3).tolist()
+        [-0.06, -0.163, 0.223]
     """
     x, tape = unwrap(x)
     float_only(x)
@@ -69,6 +79,11 @@ def log_softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
     Raises:
         ShapeError: The axis is out of range.
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> logits = tg.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 1000.0]])
+        >>> np.round(tg.log_softmax(logits).numpy().astype(float), 3).tolist()
+        [[-2.408, -1.408, -0.408], [-1000.0, -1000.0, 0.0]]
     """
     x, tape = unwrap(x)
     float_only(x)

@@ -54,6 +54,13 @@ def sort(x: Tensor[S, T, D], axis: Int = -1, *, descending: bool = False) -> Ten
 
     Raises:
         ShapeError: The axis is out of range.
+
+    Examples:
+        >>> x = tg.tensor([[3.0, 1.0, 2.0], [4.0, 6.0, 5.0]])
+        >>> tg.sort(x).tolist()
+        [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+        >>> tg.sort(x, axis=0, descending=True).tolist()
+        [[4.0, 6.0, 5.0], [3.0, 1.0, 2.0]]
     """
     tensor_only(x, "x")
     axis = normal_axis(axis, x.shape)
@@ -78,6 +85,16 @@ def argsort(x: Tensor[S, Any, Any], axis: Int = -1, *, descending: bool = False)
 
     Raises:
         ShapeError: The axis is out of range.
+
+    Examples:
+        >>> x = tg.tensor([30.0, 10.0, 20.0])
+        >>> order = tg.argsort(x)
+        >>> order.tolist()
+        [1, 2, 0]
+        >>> x[order].tolist()
+        [10.0, 20.0, 30.0]
+        >>> tg.argsort(x, descending=True).tolist()
+        [0, 2, 1]
     """
     x, _ = unwrap(x)
     return node(engine(x.data).argsort(x.data, normal_axis(axis, x.shape), descending=descending))
@@ -103,6 +120,14 @@ def topk(
 
     Raises:
         ShapeError: The axis or `k` is out of range.
+
+    Examples:
+        >>> logits = tg.tensor([[0.5, 3.0, 1.0, 2.0], [4.0, 1.0, 0.0, 4.0]])
+        >>> values, classes = tg.topk(logits, 2)
+        >>> values.tolist()
+        [[3.0, 2.0], [4.0, 4.0]]
+        >>> classes.tolist()
+        [[1, 3], [0, 3]]
     """
     tensor_only(x, "x")
     topk_shape(x.shape, k, axis)  # a slice would silently clamp `k`

@@ -49,6 +49,16 @@ def var(
     Raises:
         ShapeError: An axis is out of range or named twice.
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 3.0, 5.0, 7.0], [2.0, 2.0, 8.0, 8.0]])
+        >>> tg.var(x, axis=1).tolist()
+        [5.0, 9.0]
+        >>> round(tg.var(x[0], correction=1).item(), 3)
+        6.667
+        >>> grads = tg.var(x.trace(), axis=1).sum().backward()
+        >>> grads[x].tolist()
+        [[-1.5, -0.5, 0.5, 1.5], [-1.5, -1.5, 1.5, 1.5]]
     """
     x, tape = unwrap(x)
     float_only(x)
@@ -86,6 +96,13 @@ def std(
     Raises:
         ShapeError: An axis is out of range or named twice.
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 1.0, 5.0, 5.0], [2.0, 2.0, 8.0, 8.0]])
+        >>> tg.std(x, axis=1).tolist()
+        [2.0, 3.0]
+        >>> ((x - x.mean(axis=1, keepdims=True)) / tg.std(x, axis=1, keepdims=True)).tolist()
+        [[-1.0, -1.0, 1.0, 1.0], [-1.0, -1.0, 1.0, 1.0]]
     """
     x, tape = unwrap(x)
     float_only(x)
@@ -125,6 +142,14 @@ def logsumexp(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = F
     Raises:
         ShapeError: An axis is out of range, named twice, or empty.
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> logits = tg.tensor([[0.0, 0.0], [1000.0, 1000.0]])
+        >>> np.round(tg.logsumexp(logits, axis=1).numpy().astype(float), 3).tolist()
+        [0.693, 1000.693]
+        >>> grads = tg.logsumexp(logits.trace(), axis=1).sum().backward()
+        >>> grads[logits].tolist()
+        [[0.5, 0.5], [0.5, 0.5]]
     """
     x, tape = unwrap(x)
     float_only(x)
@@ -168,6 +193,15 @@ def norm(
         ShapeError: An axis is out of range or named twice, or empty while `ord` is infinity.
         DTypeError: `x` is not a float.
         ValueError: `ord` is below 1.
+
+    Examples:
+        >>> x = tg.tensor([[3.0, 4.0], [-6.0, 8.0]])
+        >>> tg.norm(x, axis=1).tolist()
+        [5.0, 10.0]
+        >>> tg.norm(x, axis=1, ord=1).tolist()
+        [7.0, 14.0]
+        >>> tg.norm(x, ord=float("inf")).item()
+        8.0
     """
     if not ord >= 1:
         message = f"norm: ord is {ord} but must be at least 1"

@@ -60,6 +60,12 @@ def tri(n: Int, m: Int | None = None, *, k: int = 0, dtype: type[D] = np.float32
     Raises:
         ShapeError: A size is negative.
         DTypeError: A size is not an int.
+
+    Examples:
+        >>> tg.tri(3).tolist()
+        [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0]]
+        >>> tg.tri(2, 4, k=1, dtype=np.bool_).tolist()
+        [[True, True, False, False], [True, True, True, False]]
     """
     sizes: Any = tri_shape(n, m)  # rejects a negative size, which NumPy reads as 0
     countable(max(sizes))
@@ -82,6 +88,13 @@ def tril(x: Tensor[S, T, D], *, k: int = 0) -> Tensor[S, T, D]:
 
     Raises:
         ShapeError: `x` has fewer than two axes.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])
+        >>> tg.tril(x).tolist()
+        [[1.0, 0.0, 0.0], [4.0, 5.0, 0.0], [7.0, 8.0, 9.0]]
+        >>> tg.tril(x, k=-1).tolist()
+        [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [7.0, 8.0, 0.0]]
     """
     at_least(2, x=x.shape)
     return _kept(x, np.tri(x.shape[-2], x.shape[-1], k, np.bool_))
@@ -102,6 +115,13 @@ def triu(x: Tensor[S, T, D], *, k: int = 0) -> Tensor[S, T, D]:
 
     Raises:
         ShapeError: `x` has fewer than two axes.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])
+        >>> tg.triu(x).tolist()
+        [[1.0, 2.0, 3.0], [0.0, 5.0, 6.0], [0.0, 0.0, 9.0]]
+        >>> tg.triu(x, k=1).tolist()
+        [[0.0, 2.0, 3.0], [0.0, 0.0, 6.0], [0.0, 0.0, 0.0]]
     """
     at_least(2, x=x.shape)
     return _kept(x, ~np.tri(x.shape[-2], x.shape[-1], k - 1, np.bool_))
@@ -122,6 +142,15 @@ def diag(x: Tensor[Any, T, D], *, k: int = 0) -> Tensor[Any, T, D]:
 
     Raises:
         ShapeError: The rank of `x` is neither 1 nor 2.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> tg.diag(x).tolist()
+        [1.0, 5.0]
+        >>> tg.diag(x, k=1).tolist()
+        [2.0, 6.0]
+        >>> tg.diag(tg.tensor([7.0, 8.0])).tolist()
+        [[7.0, 0.0], [0.0, 8.0]]
     """
     tensor_only(x, "x")
     sizes: Any = diag_shape(x.shape, k=k)

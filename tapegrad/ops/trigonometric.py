@@ -39,6 +39,15 @@ def sin(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([0.0, np.pi / 6, np.pi / 2])
+        >>> np.round(tg.sin(x).numpy().astype(float), 3).tolist()
+        [0.0, 0.5, 1.0]
+        >>> x = tg.tensor([0.0, np.pi / 3])
+        >>> grads = tg.sin(x.trace()).sum().backward()
+        >>> np.round(grads[x].numpy().astype(float), 3).tolist()
+        [1.0, 0.5]
     """
     return mapped(x, lambda x: apply("sin", x), lambda x, _: apply("cos", x))
 
@@ -57,6 +66,11 @@ def cos(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([0.0, np.pi / 3, np.pi])
+        >>> np.round(tg.cos(x).numpy().astype(float), 3).tolist()
+        [1.0, 0.5, -1.0]
     """
     return mapped(x, lambda x: apply("cos", x), lambda x, _: -apply("sin", x))
 
@@ -75,6 +89,11 @@ def tan(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([0.0, np.pi / 4, 1.0])
+        >>> np.round(tg.tan(x).numpy().astype(float), 3).tolist()
+        [0.0, 1.0, 1.557]
     """
     return mapped(x, lambda x: apply("tan", x), lambda _, y: 1 + y * y)
 
@@ -93,6 +112,11 @@ def asin(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([-1.0, 0.0, 0.5])
+        >>> np.round(tg.asin(x).numpy().astype(float), 3).tolist()
+        [-1.571, 0.0, 0.524]
     """
     return mapped(x, lambda x: apply("asin", x), lambda x, _: 1 / apply("sqrt", (1 - x) * (1 + x)))
 
@@ -111,6 +135,11 @@ def acos(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([-1.0, 0.0, 0.5])
+        >>> np.round(tg.acos(x).numpy().astype(float), 3).tolist()
+        [3.142, 1.571, 1.047]
     """
     return mapped(x, lambda x: apply("acos", x), lambda x, _: -1 / apply("sqrt", (1 - x) * (1 + x)))
 
@@ -129,6 +158,14 @@ def atan(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([-1.0, 0.0, 100.0])
+        >>> np.round(tg.atan(x).numpy().astype(float), 3).tolist()
+        [-0.785, 0.0, 1.561]
+        >>> grads = tg.atan(x.trace()).sum().backward()
+        >>> np.round(grads[x].numpy().astype(float), 3).tolist()
+        [0.5, 1.0, 0.0]
     """
     return mapped(x, lambda x: apply("atan", x), lambda x, _: 1 / (1 + x * x))
 
@@ -149,6 +186,12 @@ def atan2(y: Tensor[Any, T2, Float] | Number, x: Tensor[Any, T1, Float] | Number
     Raises:
         ShapeError: The shapes do not broadcast.
         DTypeError: The dtypes differ, or are not float.
+
+    Examples:
+        >>> y = tg.tensor([1.0, 1.0, -1.0])
+        >>> x = tg.tensor([1.0, -1.0, -1.0])
+        >>> np.round(tg.rad2deg(tg.atan2(y, x)).numpy().astype(float), 2).tolist()
+        [45.0, 135.0, -135.0]
     """
     given = x
     x, y, tape = unwrap_mixed(x, y)
@@ -182,6 +225,11 @@ def sinh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([-1.0, 0.0, 1.0])
+        >>> np.round(tg.sinh(x).numpy().astype(float), 3).tolist()
+        [-1.175, 0.0, 1.175]
     """
     return mapped(x, lambda x: apply("sinh", x), lambda x, _: apply("cosh", x))
 
@@ -200,6 +248,11 @@ def cosh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([-1.0, 0.0, 1.0])
+        >>> np.round(tg.cosh(x).numpy().astype(float), 3).tolist()
+        [1.543, 1.0, 1.543]
     """
     return mapped(x, lambda x: apply("cosh", x), lambda x, _: apply("sinh", x))
 
@@ -218,6 +271,11 @@ def asinh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([-1.0, 0.0, 100.0])
+        >>> np.round(tg.asinh(x).numpy().astype(float), 3).tolist()
+        [-0.881, 0.0, 5.298]
     """
     return mapped(x, lambda x: apply("asinh", x), lambda x, _: 1 / apply("hypot", x, x.dtype.type(1)))
 
@@ -236,6 +294,11 @@ def acosh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([1.0, 2.0, 100.0])
+        >>> np.round(tg.acosh(x).numpy().astype(float), 3).tolist()
+        [0.0, 1.317, 5.298]
     """
     return mapped(x, lambda x: apply("acosh", x), lambda x, _: 1 / (apply("sqrt", x - 1) * apply("sqrt", x + 1)))
 
@@ -254,6 +317,11 @@ def atanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([-0.5, 0.0, 0.9])
+        >>> np.round(tg.atanh(x).numpy().astype(float), 3).tolist()
+        [-0.549, 0.0, 1.472]
     """
     return mapped(x, lambda x: apply("atanh", x), lambda x, _: 1 / ((1 - x) * (1 + x)))
 
@@ -272,6 +340,11 @@ def deg2rad(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> angles = tg.tensor([-90.0, 0.0, 180.0])
+        >>> np.round(tg.deg2rad(angles).numpy().astype(float), 3).tolist()
+        [-1.571, 0.0, 3.142]
     """
     return mapped(x, lambda x: x * (math.pi / 180), lambda *_: math.pi / 180)
 
@@ -290,5 +363,10 @@ def rad2deg(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     Raises:
         DTypeError: `x` is not a float.
+
+    Examples:
+        >>> angles = tg.tensor([-np.pi / 2, 0.0, np.pi])
+        >>> np.round(tg.rad2deg(angles).numpy().astype(float), 2).tolist()
+        [-90.0, 0.0, 180.0]
     """
     return mapped(x, lambda x: x * (180 / math.pi), lambda *_: 180 / math.pi)

@@ -60,6 +60,15 @@ def upsample2d(
 
     Source:
         PyTorch 2.13, `torch.nn.functional.interpolate`.
+
+    Examples:
+        >>> image = tg.tensor([[[1.0, 3.0]]])
+        >>> tg.upsample2d(image, 2).tolist()
+        [[[1.0, 1.0, 3.0, 3.0], [1.0, 1.0, 3.0, 3.0]]]
+        >>> tg.upsample2d(image, (1, 2), mode="bilinear").tolist()
+        [[[1.0, 1.5, 2.5, 3.0]]]
+        >>> tg.upsample2d(tg.zeros((2, 3, 8, 8)), 2).shape
+        (2, 3, 16, 16)
     """
     tensor_only(x, "x")
     float_only(x)

@@ -76,6 +76,14 @@ def vecdot(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number)
     Raises:
         ShapeError: The vectors differ in length, an operand has no axis, or the leading axes do not broadcast.
         DTypeError: The dtypes differ, or are bool.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> y = tg.tensor([[5.0, 6.0], [7.0, 8.0]])
+        >>> tg.vecdot(x, y).tolist()
+        [17.0, 53.0]
+        >>> tg.vecdot(x, tg.tensor([1.0, -1.0])).tolist()
+        [-1.0, -1.0]
     """
     given = x
     x, y = _fitting(vecdot_shape, x, y)
@@ -99,6 +107,12 @@ def matvec(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
     Raises:
         ShapeError: The inner sizes differ, an operand has too few axes, or the leading axes do not broadcast.
         DTypeError: The dtypes differ.
+
+    Examples:
+        >>> w = tg.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+        >>> x = tg.tensor([[1.0, 0.0], [1.0, -1.0]])
+        >>> tg.matvec(w, x).tolist()
+        [[1.0, 3.0, 5.0], [-1.0, -1.0, -1.0]]
     """
     x, y = _fitting(matvec_shape, x, y)
     return squeeze(matmul(x, expand_dims(y, -1)), -1)
@@ -120,6 +134,12 @@ def vecmat(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
     Raises:
         ShapeError: The inner sizes differ, an operand has too few axes, or the leading axes do not broadcast.
         DTypeError: The dtypes differ.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 0.0], [1.0, -1.0]])
+        >>> w = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> tg.vecmat(x, w).tolist()
+        [[1.0, 2.0, 3.0], [-3.0, -3.0, -3.0]]
     """
     x, y = _fitting(vecmat_shape, x, y)
     return squeeze(matmul(expand_dims(x, -2), y), -2)

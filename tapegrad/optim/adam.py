@@ -21,7 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Adam's state of a parameter: its step count, and decaying means of its gradient and of the squared gradient."""
+    """Adam's state of a parameter: its step count, and decaying means of its gradient and of the squared gradient.
+
+    Examples:
+        >>> w = tg.nn.Param(tg.tensor([1.0, -2.0]))
+        >>> opt = tg.optim.Adam([w], betas=(0.5, 0.75))
+        >>> opt.step((w.trace() ** 2).sum().backward(wrt=[w]))
+        >>> moments = opt.state[w]
+        >>> moments.steps, moments.first.tolist(), moments.second.tolist()
+        (1, [1.0, -2.0], [1.0, 4.0])
+    """
 
     steps: int
     first: Any
@@ -50,6 +59,13 @@ class Adam(Optimizer[Moments]):
 
     Source:
         Kingma & Ba, [Adam](https://arxiv.org/abs/1412.6980), algorithm 1, in the faster order of its §2.
+
+    Examples:
+        >>> w = tg.nn.Param(tg.tensor([1.0, -2.0]))
+        >>> opt = tg.optim.Adam([w], lr=0.25)
+        >>> opt.step((w.trace() ** 2).sum().backward(wrt=[w]))
+        >>> np.round(w.numpy().astype(float), 3).tolist()
+        [0.75, -1.75]
     """
 
     @public_api
@@ -116,6 +132,13 @@ class AdamW(Adam):
     Source:
         Loshchilov & Hutter, [Decoupled weight decay regularization](https://arxiv.org/abs/1711.05101), algorithm 2,
         where η multiplies both the step and the decay, as in PyTorch 2.13.
+
+    Examples:
+        >>> w = tg.nn.Param(tg.tensor([1.0, -2.0]))
+        >>> opt = tg.optim.AdamW([w], lr=0.5, weight_decay=0.5)
+        >>> opt.step((w.trace() ** 2).sum().backward(wrt=[w]))
+        >>> np.round(w.numpy().astype(float), 3).tolist()
+        [0.25, -1.0]
     """
 
     @public_api

@@ -32,6 +32,17 @@ def elementwise(update: F) -> F:
     Such an `update` may be called with many parameters concatenated into arrays of rank 1. For large parameters it may
     be called with symbolic values, which trace its operations. An `update` that overrides it needs the decorator
     again; otherwise it is called once for each parameter.
+
+    Examples:
+        >>> class SignSGD(tg.optim.SGD):
+        ...     @tg.optim.elementwise
+        ...     def update(self, x, dx, state, lr):
+        ...         return x - np.sign(dx) * lr, state
+        >>> w = tg.nn.Param(tg.tensor([1.0, -2.0]))
+        >>> opt = SignSGD([w], lr=0.5)
+        >>> opt.step((w.trace() ** 2).sum().backward(wrt=[w]))
+        >>> w.tolist()
+        [0.5, -1.5]
     """
     vars(update)["is_elementwise"] = True
     return update

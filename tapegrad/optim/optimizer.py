@@ -72,6 +72,14 @@ class Group:
     Attributes:
         lr: Their learning rate; None for the optimizer's.
         weight_decay: Their weight decay; None for the optimizer's.
+
+    Examples:
+        >>> body, head = tg.nn.Param(tg.tensor([1.0])), tg.nn.Param(tg.tensor([2.0]))
+        >>> groups = {"body*": tg.optim.Group(lr=0.0)}
+        >>> opt = tg.optim.SGD({"body.w": body, "head.w": head}, lr=0.25, groups=groups)
+        >>> opt.step((body.trace() * head).sum().backward(wrt=[body, head]))
+        >>> body.tolist(), head.tolist()
+        ([1.0], [1.75])
     """
 
     lr: float | None = None
@@ -103,6 +111,18 @@ class Optimizer(ABC, Generic[State]):
         DTypeError: An item is not a parameter, or is bfloat16 and not frozen; `parameters` is neither a module nor
             iterable; or `lr` is not a number.
         ValueError: There are no parameters, `lr` or `weight_decay` is negative, or a pattern matches no path.
+
+    Examples:
+        >>> class SignSGD(tg.optim.Optimizer):
+        ...     def start(self, x):
+        ...         return None
+        ...     def update(self, x, dx, state, lr):
+        ...         return x - np.sign(dx) * lr, state
+        >>> w = tg.nn.Param(tg.tensor([1.0, -2.0]))
+        >>> opt = SignSGD([w], lr=0.5)
+        >>> opt.step((w.trace() ** 2).sum().backward(wrt=[w]))
+        >>> w.tolist()
+        [0.5, -1.5]
     """
 
     def __init__(

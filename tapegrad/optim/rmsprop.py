@@ -19,14 +19,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Squares:
-    """RMSprop's state of a parameter: a decaying mean of its squared gradient."""
+    """RMSprop's state of a parameter: a decaying mean of its squared gradient.
+
+    Examples:
+        >>> w = tg.nn.Param(tg.tensor([1.0, -2.0]))
+        >>> opt = tg.optim.RMSprop([w], alpha=0.75)
+        >>> opt.step((w.trace() ** 2).sum().backward(wrt=[w]))
+        >>> opt.state[w].square.tolist()
+        [1.0, 4.0]
+    """
 
     square: Any
 
 
 @dataclass(frozen=True, slots=True)
 class RollingSquares(Squares):
-    """State of RMSprop with momentum: additionally a decaying sum of its steps."""
+    """State of RMSprop with momentum: additionally a decaying sum of its steps.
+
+    Examples:
+        >>> w = tg.nn.Param(tg.tensor([1.0, -2.0]))
+        >>> opt = tg.optim.RMSprop([w], alpha=0.75, eps=0.0, momentum=0.5)
+        >>> opt.step((w.trace() ** 2).sum().backward(wrt=[w]))
+        >>> opt.state[w].square.tolist(), opt.state[w].velocity.tolist()
+        ([1.0, 4.0], [2.0, -2.0])
+    """
 
     velocity: Any
 
@@ -55,6 +71,13 @@ class RMSprop(Optimizer[Squares]):
     Source:
         Hinton, [Neural networks for machine learning](https://www.cs.toronto.edu/~tijmen/csc321/slides/lecture_slides_lec6.pdf),
         lecture 6e, with ε outside the square root and the order of operations of PyTorch 2.13.
+
+    Examples:
+        >>> w = tg.nn.Param(tg.tensor([1.0, -2.0]))
+        >>> opt = tg.optim.RMSprop([w], lr=0.25, alpha=0.75, eps=0.0)
+        >>> opt.step((w.trace() ** 2).sum().backward(wrt=[w]))
+        >>> w.tolist()
+        [0.5, -1.5]
     """
 
     @public_api

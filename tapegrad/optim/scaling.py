@@ -64,6 +64,16 @@ class LossScaler:
     Source:
         Micikevicius et al., [Mixed Precision Training](https://arxiv.org/abs/1710.03740), §3.2; the defaults are those
         of PyTorch's `GradScaler`.
+
+    Examples:
+        >>> w = tg.nn.Param(tg.tensor([1.0, 2.0]))
+        >>> opt, scaler = tg.optim.SGD([w], lr=0.25), tg.optim.LossScaler(16.0)
+        >>> loss = (w.trace() ** 2).sum()
+        >>> scaler.step(opt, scaler.scaled(loss).backward(wrt=[w])), w.tolist()
+        (True, [0.5, 1.0])
+        >>> loss = (w.trace() * np.inf).sum()
+        >>> scaler.step(opt, scaler.scaled(loss).backward(wrt=[w])), scaler.scale
+        (False, 8.0)
     """
 
     def __init__(

@@ -26,6 +26,11 @@ def constant(lr: float) -> Schedule:
     Raises:
         DTypeError: `lr` is not a number.
         ValueError: `lr` is negative or NaN.
+
+    Examples:
+        >>> schedule = tg.optim.constant(0.1)
+        >>> schedule(0), schedule(1000)
+        (0.1, 0.1)
     """
     check_at_least_zero("constant", "lr", lr)
     return lambda _: lr
@@ -45,6 +50,11 @@ def step(lr: float, *, every: int, factor: float = 0.1) -> Schedule:
     Raises:
         DTypeError: An argument is not a number, or `every` is not an int.
         ValueError: A number is out of range.
+
+    Examples:
+        >>> schedule = tg.optim.step(0.5, every=30, factor=0.5)
+        >>> [schedule(t) for t in (0, 29, 30, 60)]
+        [0.5, 0.5, 0.25, 0.125]
     """
     check_count("step", "every", every)
     for option, number in (("lr", lr), ("factor", factor)):
@@ -63,6 +73,11 @@ def exponential(lr: float, *, factor: float) -> Schedule:
     Raises:
         DTypeError: An argument is not a number.
         ValueError: An argument is negative or NaN.
+
+    Examples:
+        >>> schedule = tg.optim.exponential(1.0, factor=0.5)
+        >>> [schedule(t) for t in range(4)]
+        [1.0, 0.5, 0.25, 0.125]
     """
     for option, number in (("lr", lr), ("factor", factor)):
         check_at_least_zero("exponential", option, number)
@@ -86,6 +101,11 @@ def cosine(lr: float, *, steps: int, end: float = 0.0) -> Schedule:
 
     Source:
         Loshchilov & Hutter, [SGDR](https://arxiv.org/abs/1608.03983), eq. 5, without restarts.
+
+    Examples:
+        >>> schedule = tg.optim.cosine(0.1, steps=100, end=0.01)
+        >>> [round(schedule(t), 4) for t in (0, 25, 50, 100, 101)]
+        [0.1, 0.0868, 0.055, 0.01, 0.01]
     """
     check_count("cosine", "steps", steps)
     for option, number in (("lr", lr), ("end", end)):
@@ -108,6 +128,11 @@ def warmup(schedule: Schedule, *, steps: int) -> Schedule:
     Raises:
         DTypeError: `steps` is not an int.
         ValueError: `steps` is below 1.
+
+    Examples:
+        >>> schedule = tg.optim.warmup(tg.optim.constant(1.0), steps=3)
+        >>> [schedule(t) for t in range(5)]
+        [0.25, 0.5, 0.75, 1.0, 1.0]
     """
     check_count("warmup", "steps", steps)
     return lambda t: schedule(0) * (t + 1) / (steps + 1) if t < steps else schedule(t - steps)
@@ -132,6 +157,11 @@ def one_cycle(lr: float, *, steps: int, rise: float = 0.3, start: float = 1 / 25
 
     Source:
         Smith & Topin, [Super-convergence](https://arxiv.org/abs/1708.07120), as PyTorch 2.13 computes it.
+
+    Examples:
+        >>> schedule = tg.optim.one_cycle(0.1, steps=10)
+        >>> [round(schedule(t), 3) for t in range(10)]
+        [0.004, 0.052, 0.1, 0.095, 0.081, 0.061, 0.039, 0.019, 0.005, 0.0]
     """
     check_count("one_cycle", "steps", steps, least=2)
     for option, number in (("lr", lr), ("rise", rise), ("start", start), ("end", end)):

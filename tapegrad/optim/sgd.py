@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Velocity:
-    """State of SGD with momentum for a parameter: a decaying sum of its gradients."""
+    """State of SGD with momentum for a parameter: a decaying sum of its gradients.
+
+    Examples:
+        >>> w = tg.nn.Param(tg.tensor([1.0, -2.0]))
+        >>> opt = tg.optim.SGD([w], lr=0.25, momentum=0.5)
+        >>> opt.step((w.trace() ** 2).sum().backward(wrt=[w]))
+        >>> opt.step((w.trace() ** 2).sum().backward(wrt=[w]))
+        >>> opt.state[w].velocity.tolist()
+        [2.0, -4.0]
+    """
 
     velocity: Any
 
@@ -47,6 +56,17 @@ class SGD(Optimizer[Velocity | None]):
     Source:
         Sutskever et al., [On the importance of initialization and momentum](https://proceedings.mlr.press/v28/sutskever13.html),
         §2, with η outside v and the order of operations of PyTorch 2.13.
+
+    Examples:
+        >>> w = tg.nn.Param(tg.tensor([1.0, -2.0]))
+        >>> opt = tg.optim.SGD([w], lr=0.25)
+        >>> opt.step((w.trace() ** 2).sum().backward(wrt=[w]))
+        >>> w.tolist()
+        [0.5, -1.0]
+        >>> opt.lr = 0.125
+        >>> opt.step((w.trace() ** 2).sum().backward(wrt=[w]))
+        >>> w.tolist()
+        [0.375, -0.75]
     """
 
     @public_api

@@ -28,6 +28,16 @@ def curves(log: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
         ImportError: matplotlib is not installed.
         OSError: The log cannot be read, or the PNG file cannot be written.
         ValueError: The suffix of `path` is not `.png`, or the log has no epoch.
+
+    Examples:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     log, picture = pathlib.Path(folder, "run.json"), pathlib.Path(folder, "run.png")
+        ...     for epoch in tg.progress.track(range(2), epochs=3, log=log, show=False):
+        ...         epoch.note(loss=1 / epoch.number)
+        ...     tg.progress.curves(log, picture)
+        ...     print(picture.read_bytes()[1:4])
+        b'PNG'
     """
     path = Path(path)
     if path.suffix != ".png":

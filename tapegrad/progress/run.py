@@ -45,6 +45,14 @@ class Epoch(Generic[Item]):
 
     Attributes:
         number: The number of the epoch, from 1.
+
+    Examples:
+        >>> for epoch in tg.progress.track([4.0, 2.0], epochs=2, show=False):
+        ...     for number in epoch:
+        ...         epoch.note(loss=number / epoch.number)
+        ...     print(epoch.number, epoch.step, epoch.means)
+        1 1 {'loss': 3.0}
+        2 3 {'loss': 1.5}
     """
 
     def __init__(self, run: Run[Item]) -> None:
@@ -107,6 +115,15 @@ class Run(Generic[Item]):
         passed: The number of batches yielded in the current epoch.
         is_over: Whether early stopping has ended the run.
         seconds: The run time in seconds at the last checkpoint, summed over all processes.
+
+    Examples:
+        >>> run = tg.progress.track(range(3), epochs=2, show=False)
+        >>> for epoch in run:
+        ...     print(list(epoch), run.done)
+        [0, 1, 2] 0
+        [0, 1, 2] 1
+        >>> run.done
+        2
     """
 
     def __init__(
@@ -268,6 +285,16 @@ def track(
             reserved. During the run: an epoch did not note the metric of `until`.
         FileError: The suffix of `checkpoint` is unknown, or the file does not match `saved`.
         OSError: The folder of `checkpoint` does not exist or is not writable, or a file cannot be read or written.
+
+    Examples:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "run.csv")
+        ...     for epoch in tg.progress.track([0.5, 0.25], epochs=2, log=path, show=False):
+        ...         for loss in epoch:
+        ...             epoch.note(loss=loss / epoch.number)
+        ...     print([line.split(",")[-1] for line in path.read_text().splitlines()])
+        ['loss', '0.375', '0.1875']
     """
     return Run(batches, epochs, log=log, checkpoint=checkpoint, saved=saved, every=every, until=until, show=show)
 

@@ -35,6 +35,13 @@ class EarlyStopping:
     Source:
         Prechelt, [Early stopping, but when?](https://doi.org/10.1007/978-3-642-35289-8_5), §2.2: the third criterion,
         with strips of one epoch.
+
+    Examples:
+        >>> until = tg.progress.EarlyStopping("test_loss", patience=2)
+        >>> for epoch in tg.progress.track(range(3), epochs=9, until=until, show=False):
+        ...     epoch.note(test_loss=[0.5, 0.25, 0.375, 0.3125, 0.5][epoch.number - 1])
+        >>> epoch.number, until.best, until.waited
+        (4, 0.25, 2)
     """
 
     def __init__(self, name: str, *, patience: int, mode: Literal["min", "max"] = "min", least: float = 0.0) -> None:

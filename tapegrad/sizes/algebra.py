@@ -31,7 +31,17 @@ class RankUnknownError(Exception):
 
 
 class Name(NamedTuple):
-    """A symbolic size, known by name only; two different names are two different sizes."""
+    """A symbolic size, known by name only; two different names are two different sizes.
+
+    Examples:
+        >>> name = tg.sizes.Name("N")
+        >>> print(tg.sizes.size_of_name(name) + 1)
+        N + 1
+        >>> name.least
+        1
+        >>> tg.sizes.Name("N", scope="encode") == tg.sizes.Name("N", scope="decode")
+        False
+    """
 
     label: str
     scope: str = ""
@@ -44,7 +54,17 @@ class Name(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Floor:
-    """A floor division that could not be simplified, stored as a factor."""
+    """A floor division that could not be simplified, stored as a factor.
+
+    Examples:
+        >>> n, m = tg.sizes.named("N"), tg.sizes.named("M")
+        >>> print(tg.sizes.Floor(n + 1, m))
+        (N + 1) // M
+        >>> print((n + 1) // m * 2)
+        2*((N + 1) // M)
+        >>> print(n * m // m)
+        N
+    """
 
     numerator: Dim
     denominator: Dim
@@ -80,7 +100,19 @@ Terms: TypeAlias = "Mapping[Monomial, int]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dim:
-    """An integer polynomial over names, in normal form; `terms` is None if nothing is known about the size."""
+    """An integer polynomial over names, in normal form; `terms` is None if nothing is known about the size.
+
+    Examples:
+        >>> n, m = tg.sizes.named("N"), tg.sizes.named("M")
+        >>> print((n + m) * 2 - n)
+        2*M + N
+        >>> print((4 * n + 6) // 2)
+        2*N + 3
+        >>> n == m
+        Traceback (most recent call last):
+            ...
+        TypeError: a size answers no bool: ask surely_differ, surely_less or surely_divides
+    """
 
     terms: frozenset[tuple[Monomial, int]] | None
 
@@ -147,7 +179,16 @@ Dims: TypeAlias = tuple[Size, ...]
 
 
 class Divides(NamedTuple):
-    """The fact that a size divides another without remainder."""
+    """The fact that a size divides another without remainder.
+
+    Examples:
+        >>> w = tg.sizes.named("W")
+        >>> tg.sizes.surely_same(w // 2 * 2, w)
+        False
+        >>> with tg.sizes.assuming([tg.sizes.Divides(2, w)]):
+        ...     tg.sizes.surely_same(w // 2 * 2, w)
+        True
+    """
 
     divisor: Size
     number: Size
@@ -172,7 +213,14 @@ class UndecidedError(ShapeError):
 
 
 class Same(NamedTuple):
-    """The fact that a name denotes a size."""
+    """The fact that a name denotes a size.
+
+    Examples:
+        >>> n, m = tg.sizes.named("N"), tg.sizes.named("M")
+        >>> with tg.sizes.assuming([tg.sizes.Same(tg.sizes.Name("N"), 2 * m)]):
+        ...     print(n // 2)
+        M
+    """
 
     name: Name
     size: Size
@@ -238,7 +286,17 @@ UNKNOWN = Dim(None)
 
 
 class UnknownDims(tuple[Size, ...]):
-    """The sizes of a tensor of unknown rank: every access raises RankUnknownError."""
+    """The sizes of a tensor of unknown rank: every access raises RankUnknownError.
+
+    Examples:
+        >>> dims = tg.sizes.UnknownDims()
+        >>> tg.sizes.show(dims)
+        '(...)'
+        >>> dims[0]
+        Traceback (most recent call last):
+            ...
+        tapegrad.sizes.algebra.RankUnknownError
+    """
 
     __slots__ = ()
 
@@ -250,22 +308,55 @@ class UnknownDims(tuple[Size, ...]):
 
 
 def named(label: str, scope: str = "") -> Dim:
-    """Return the symbolic size named `label`; the same label in two scopes is two sizes."""
+    """Return the symbolic size named `label`; the same label in two scopes is two sizes.
+
+    Examples:
+        >>> n = tg.sizes.named("N")
+        >>> print(2 * n + 1)
+        2*N + 1
+        >>> tg.sizes.show((n, n // 2, 64))
+        '(N, N // 2, 64)'
+        >>> tg.sizes.surely_differ(n, tg.sizes.named("N", scope="decode"))
+        True
+    """
     return size_of_name(Name(label, scope))
 
 
 def size_of_name(name: Name) -> Dim:
-    """Return the symbolic size of a name."""
+    """Return the symbolic size of a name.
+
+    Examples:
+        >>> name = tg.sizes.Name("N", least=0)
+        >>> size = tg.sizes.size_of_name(name)
+        >>> print(3 * size)
+        3*N
+        >>> tg.sizes.surely_less(0, size)
+        False
+    """
     return Dim(frozenset({((name,), 1)}))
 
 
 def is_unknown(size: Size) -> bool:
-    """Return whether nothing is known about a size."""
+    """Return whether nothing is known about a size.
+
+    Examples:
+        >>> tg.sizes.is_unknown(tg.sizes.UNKNOWN + 1)
+        True
+        >>> tg.sizes.is_unknown(tg.sizes.named("N") + 1)
+        False
+    """
     return isinstance(size, Dim) and size.terms is None
 
 
 def simplest(size: Size) -> Size:
-    """Return a size simplified by the facts assumed about it."""
+    """Return a size simplified by the facts assumed about it.
+
+    Examples:
+        >>> n = tg.sizes.named("N")
+        >>> with tg.sizes.assuming([tg.sizes.Same(tg.sizes.Name("N"), 6)]):
+        ...     tg.sizes.simplest(n // 2)
+        3
+    """
     facts = _assumed.get()
     if not facts.replacements or not isinstance(size, Dim) or size.terms is None:
         return size
@@ -277,7 +368,15 @@ def simplest(size: Size) -> Size:
 
 
 def surely_differ(a: Size, b: Size) -> bool:
-    """Return whether `a` and `b` are proven to differ; names are rigid, so `N` and `M` differ, and so do `N` and 5."""
+    """Return whether `a` and `b` are proven to differ; names are rigid, so `N` and `M` differ, and so do `N` and 5.
+
+    Examples:
+        >>> n = tg.sizes.named("N")
+        >>> tg.sizes.surely_differ(n, n + 1), tg.sizes.surely_differ(n, 5)
+        (True, True)
+        >>> tg.sizes.surely_differ(n, n), tg.sizes.surely_differ(n, tg.sizes.UNKNOWN)
+        (False, False)
+    """
     if isinstance(a, int) and isinstance(b, int):
         return a != b
     if a is b:
@@ -287,7 +386,15 @@ def surely_differ(a: Size, b: Size) -> bool:
 
 
 def surely_same(a: Size, b: Size) -> bool:
-    """Return whether `a` and `b` are known and proven to be equal for all values of the names."""
+    """Return whether `a` and `b` are known and proven to be equal for all values of the names.
+
+    Examples:
+        >>> n = tg.sizes.named("N")
+        >>> tg.sizes.surely_same((n + 1) * 2, 2 * n + 2)
+        True
+        >>> tg.sizes.surely_same(n, tg.sizes.UNKNOWN)
+        False
+    """
     if isinstance(a, int) and isinstance(b, int):
         return a == b
     left = _terms(a)
@@ -295,7 +402,15 @@ def surely_same(a: Size, b: Size) -> bool:
 
 
 def surely_less(a: Size, b: Size) -> bool:
-    """Return whether `a < b` is proven for all values of the names."""
+    """Return whether `a < b` is proven for all values of the names.
+
+    Examples:
+        >>> n, m = tg.sizes.named("N"), tg.sizes.named("M")
+        >>> tg.sizes.surely_less(n, n + m)
+        True
+        >>> tg.sizes.surely_less(n, m), tg.sizes.surely_less(m, n)
+        (False, False)
+    """
     if isinstance(a, int) and isinstance(b, int):
         return a < b
     if is_unknown(a) or is_unknown(b):
@@ -305,7 +420,15 @@ def surely_less(a: Size, b: Size) -> bool:
 
 
 def surely_divides(a: Size, b: Size) -> bool:
-    """Return whether `a` is proven to divide `b` for all values of the names."""
+    """Return whether `a` is proven to divide `b` for all values of the names.
+
+    Examples:
+        >>> n = tg.sizes.named("N")
+        >>> tg.sizes.surely_divides(2, 4 * n + 6), tg.sizes.surely_divides(n, n * n)
+        (True, True)
+        >>> tg.sizes.surely_divides(2, n)
+        False
+    """
     if isinstance(a, int) and isinstance(b, int):
         return a != 0 and b % a == 0
     if is_unknown(a) or is_unknown(b) or not surely_differ(a, 0):
@@ -321,6 +444,14 @@ def misfit(a: Size, b: Size, message: str, doubt: str) -> ShapeError:
         b: Another one.
         message: The message if they differ.
         doubt: The message if they are equal provided that one size divides another, as `N` and `2 * (N // 2)` are.
+
+    Examples:
+        >>> n = tg.sizes.named("N")
+        >>> message, doubt = "x and y differ", "x and y may differ"
+        >>> print(tg.sizes.misfit(n, n + 1, message, doubt))
+        x and y differ
+        >>> print(tg.sizes.misfit(n, n // 2 * 2, message, doubt))
+        x and y may differ: add tg.assert_divides(2, N)
     """
     difference = a - b
     floors = [f for m, _ in (difference.terms or () if isinstance(difference, Dim) else ()) for f in m]
@@ -363,18 +494,44 @@ def _factor_renamed(factor: Factor, expressions: Mapping[Name, str]) -> Factor:
 
 @contextmanager
 def assuming(facts: Iterable[Fact]) -> Iterator[None]:
-    """Use facts about names in arithmetic: which size divides which, and which name denotes which size."""
+    """Use facts about names in arithmetic: which size divides which, and which name denotes which size.
+
+    Examples:
+        >>> width = tg.sizes.named("W")
+        >>> print((width + 1) // 2)
+        (W + 1) // 2
+        >>> with tg.sizes.assuming([tg.sizes.Divides(2, width)]):
+        ...     print((width + 1) // 2 * 2)
+        W
+    """
     with _using(reduce(_Facts.and_, facts, _assumed.get())):
         yield
 
 
 def assumed() -> tuple[Fact, ...]:
-    """Return the facts that arithmetic currently uses."""
+    """Return the facts that arithmetic currently uses.
+
+    Examples:
+        >>> tg.sizes.assumed()
+        ()
+        >>> with tg.sizes.assuming([tg.sizes.Divides(2, tg.sizes.named("W"))]):
+        ...     for fact in tg.sizes.assumed():
+        ...         print(fact.divisor, "divides", fact.number)
+        2 divides W
+    """
     return _assumed.get().given
 
 
 def value_of(size: Size, names: Mapping[Name, int]) -> int | None:
-    """Return the value of a size for given values of its names, or None if a name or the size is unknown."""
+    """Return the value of a size for given values of its names, or None if a name or the size is unknown.
+
+    Examples:
+        >>> size = 2 * tg.sizes.named("N") + 1
+        >>> tg.sizes.value_of(size, {tg.sizes.Name("N"): 3})
+        7
+        >>> print(tg.sizes.value_of(size, {}))
+        None
+    """
     terms = _terms(size)
     if terms is None:
         return None
@@ -388,7 +545,15 @@ def value_of(size: Size, names: Mapping[Name, int]) -> int | None:
 
 
 def names_in(size: Size) -> set[Name]:
-    """Return the names that a size is computed from."""
+    """Return the names that a size is computed from.
+
+    Examples:
+        >>> n, m = tg.sizes.named("N"), tg.sizes.named("M")
+        >>> sorted(name.label for name in tg.sizes.names_in(n * m // 2 + 1))
+        ['M', 'N']
+        >>> tg.sizes.names_in(64)
+        set()
+    """
     terms = size.terms or () if isinstance(size, Dim) else ()
     return {name for monomial, _ in terms for factor in monomial for name in _names_of(factor)}
 

@@ -30,7 +30,18 @@ class Sum(Arithmetic[N0, N1]):
 
 
 class Product(Arithmetic[N0, N1]):
-    """The type to which the plugin expands `Mul`."""
+    """The type to which the plugin expands `Mul`.
+
+    Examples:
+        >>> from typing import TypeVar
+        >>> N, M = TypeVar("N", bound=int), TypeVar("M", bound=int)
+        >>> Matrix = tg.Tensor[tg.Shape[N, M], tg.NoneTape]
+        >>> Vector = tg.Tensor[tg.Shape[tg.sizes.Mul[N, M]], tg.NoneTape]
+        >>> def flat(x: Matrix) -> Vector:  # mypy expands Mul[N, M] to Product[N, M]
+        ...     return x.reshape(-1)
+        >>> flat(tg.zeros((2, 3))).shape
+        (6,)
+    """
 
 
 class Quotient(Arithmetic[N0, N1]):

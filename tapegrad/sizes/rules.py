@@ -25,7 +25,16 @@ if TYPE_CHECKING:
 
 
 def show(dims: Iterable[Size]) -> str:
-    """Return sizes formatted like a Python tuple, with `?` for an unknown size."""
+    """Return sizes formatted like a Python tuple, with `?` for an unknown size.
+
+    Examples:
+        >>> tg.sizes.show((32, 64))
+        '(32, 64)'
+        >>> tg.sizes.show((tg.sizes.named("N"), tg.sizes.UNKNOWN))
+        '(N, ?)'
+        >>> tg.sizes.show(tg.sizes.UnknownDims())
+        '(...)'
+    """
     if isinstance(dims, UnknownDims):
         return "(...)"
     sizes = [str(size) for size in dims]
@@ -33,7 +42,17 @@ def show(dims: Iterable[Size]) -> str:
 
 
 def at_least(rank: int, **operand: Dims) -> Dims:
-    """Return the operand's sizes after checking that its rank is at least `rank`."""
+    """Return the operand's sizes after checking that its rank is at least `rank`.
+
+    Examples:
+        >>> *leading, rows, columns = tg.sizes.at_least(2, x=(8, 3, 4))
+        >>> leading, rows, columns
+        ([8], 3, 4)
+        >>> tg.sizes.at_least(2, x=(4,))
+        Traceback (most recent call last):
+            ...
+        tapegrad.errors.ShapeError: x (4,) has rank 1 but needs at least 2
+    """
     ((name, dims),) = operand.items()
     if len(dims) < rank:
         message = f"{name} {show(dims)} has rank {len(dims)} but needs at least {rank}"
@@ -42,7 +61,17 @@ def at_least(rank: int, **operand: Dims) -> Dims:
 
 
 def of_rank(rank: int, **operand: Dims) -> Dims:
-    """Return the operand's sizes after checking that its rank is `rank`."""
+    """Return the operand's sizes after checking that its rank is `rank`.
+
+    Examples:
+        >>> rows, columns = tg.sizes.of_rank(2, x=(3, 4))
+        >>> rows, columns
+        (3, 4)
+        >>> tg.sizes.of_rank(2, x=(8, 3, 4))
+        Traceback (most recent call last):
+            ...
+        tapegrad.errors.ShapeError: x (8, 3, 4) has rank 3, not 2
+    """
     ((name, dims),) = operand.items()
     if len(dims) != rank:
         message = f"{name} {show(dims)} has rank {len(dims)}, not {rank}"
@@ -54,6 +83,16 @@ def broadcast(last: int = 0, /, **operands: Dims) -> Dims:
     """Return the shape to which all operands broadcast, by NumPy's rule: sizes align from the right, 1 matches any.
 
     The `last` axes of each operand, such as those of a matrix, are left out.
+
+    Examples:
+        >>> tg.sizes.broadcast(x=(32, 1, 64), y=(10, 64))
+        (32, 10, 64)
+        >>> tg.sizes.broadcast(2, x=(5, 1, 3, 4), y=(7, 4, 2))
+        (5, 7)
+        >>> tg.sizes.broadcast(x=(32, 64), y=(32,))
+        Traceback (most recent call last):
+            ...
+        tapegrad.errors.ShapeError: x (32, 64) and y (32,) do not broadcast: axis -1 is 64 in x but 32 in y
     """
     leading = {name: sizes for name, dims in operands.items() if (sizes := dims[: max(len(dims) - last, 0)])}
     if len(leading) < 2:
@@ -75,6 +114,16 @@ def window(size: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0, dil
     """Return how many windows of `kernel` cells fit into `size` cells padded by `padding` on both sides.
 
     The cells of a window are `dilation` apart.
+
+    Examples:
+        >>> tg.sizes.window(28, 3), tg.sizes.window(28, 3, padding=1), tg.sizes.window(28, 2, stride=2)
+        (26, 28, 14)
+        >>> print(tg.sizes.window(tg.sizes.named("W"), 3, stride=2, padding=1))
+        (W + 1) // 2
+        >>> tg.sizes.window(2, 3)
+        Traceback (most recent call last):
+            ...
+        tapegrad.errors.ShapeError: a window of 3 does not fit into 2 cells
     """
     padded, span = size + 2 * padding, dilation * (kernel - 1) + 1
     if surely_less(padded, span):
@@ -87,7 +136,18 @@ def window(size: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0, dil
 def windows(
     x: Dims, axis: int, kernels: Dims, strides: Dims, paddings: Dims | None = None, dilations: Dims | None = None
 ) -> Dims:
-    """Return the number of windows along consecutive axes of `x` from `axis` on, each as in `window`."""
+    """Return the number of windows along consecutive axes of `x` from `axis` on, each as in `window`.
+
+    Examples:
+        >>> tg.sizes.windows((8, 3, 28, 20), 2, (3, 3), (1, 2))
+        (26, 9)
+        >>> tg.sizes.windows((8, 3, 28, 20), 2, (3, 3), (1, 2), paddings=(1, 1))
+        (28, 10)
+        >>> tg.sizes.windows((8, 3, 28, 2), 2, (3, 3), (1, 2))
+        Traceback (most recent call last):
+            ...
+        tapegrad.errors.ShapeError: a window of 3 does not fit into 2 cells along axis 3 of x (8, 3, 28, 2)
+    """
     still, adjacent = (0,) * len(kernels), (1,) * len(kernels)
     sizes = x[axis : axis + len(kernels)]
     each = zip(sizes, kernels, strides, paddings or still, dilations or adjacent, strict=True)
@@ -108,6 +168,14 @@ def covered(
 
     It is the inverse of `window`: the least size with so many windows, and `window` of it is `count` as long as
     `beyond` is below `stride`.
+
+    Examples:
+        >>> tg.sizes.covered(14, 2, stride=2)
+        28
+        >>> tg.sizes.window(28, 2, stride=2)
+        14
+        >>> tg.sizes.covered(14, 3, stride=2, padding=1, beyond=1)
+        28
     """
     size = (count - 1) * stride + dilation * (kernel - 1) + 1 + beyond - 2 * padding
     if surely_less(size, 1):
@@ -117,7 +185,14 @@ def covered(
 
 
 def product(dims: Iterable[Size]) -> Size:
-    """Return the number of elements of a shape; unknown if the rank is unknown."""
+    """Return the number of elements of a shape; unknown if the rank is unknown.
+
+    Examples:
+        >>> tg.sizes.product((2, 3, 4))
+        24
+        >>> print(tg.sizes.product((tg.sizes.named("N"), 3, 4)))
+        12*N
+    """
     if isinstance(dims, UnknownDims):
         return UNKNOWN
     count: Size = 1
@@ -127,7 +202,16 @@ def product(dims: Iterable[Size]) -> Size:
 
 
 def normal_axis(axis: SupportsIndex | Dim, dims: Dims, name: str = "x") -> int:
-    """Return `axis` counted from the front; raise RankUnknownError if it is symbolic."""
+    """Return `axis` counted from the front; raise RankUnknownError if it is symbolic.
+
+    Examples:
+        >>> tg.sizes.normal_axis(-1, (8, 3, 4))
+        2
+        >>> tg.sizes.normal_axis(3, (8, 3, 4))
+        Traceback (most recent call last):
+            ...
+        tapegrad.errors.ShapeError: axis 3 is out of range for x (8, 3, 4)
+    """
     place = one_int(axis)
     if isinstance(place, Dim):
         raise RankUnknownError
@@ -138,7 +222,18 @@ def normal_axis(axis: SupportsIndex | Dim, dims: Dims, name: str = "x") -> int:
 
 
 def normal_axes(axis: SupportsIndex | tuple[SupportsIndex, ...] | None, dims: Dims, name: str = "x") -> tuple[int, ...]:
-    """Return the axes of a NumPy `axis` argument, counted from the front; None means all."""
+    """Return the axes of a NumPy `axis` argument, counted from the front; None means all.
+
+    Examples:
+        >>> tg.sizes.normal_axes((0, -1), (8, 3, 4))
+        (0, 2)
+        >>> tg.sizes.normal_axes(None, (8, 3, 4))
+        (0, 1, 2)
+        >>> tg.sizes.normal_axes((2, -1), (8, 3, 4))
+        Traceback (most recent call last):
+            ...
+        tapegrad.errors.ShapeError: axis (2, -1) names an axis of x (8, 3, 4) twice
+    """
     if axis is None:
         return tuple(range(len(dims)))
     axes = tuple(normal_axis(one, dims, name) for one in several_ints(axis))
@@ -153,6 +248,14 @@ def one_int(number: SupportsIndex | Dim, name: str = "axis") -> Size:
 
     Raises:
         DTypeError: It is neither a Python nor a NumPy int.
+
+    Examples:
+        >>> tg.sizes.one_int(np.int64(2))
+        2
+        >>> tg.sizes.one_int(2.0, "stride")
+        Traceback (most recent call last):
+            ...
+        tapegrad.errors.DTypeError: stride is 2.0 but an int is expected
     """
     if not is_int(number):
         message = f"{name} is {number!r} but an int is expected"
@@ -165,6 +268,12 @@ def several_ints(numbers: Any, name: str = "axis") -> tuple[Any, ...]:
 
     Raises:
         DTypeError: They are not ints.
+
+    Examples:
+        >>> tg.sizes.several_ints(-1)
+        (-1,)
+        >>> tg.sizes.several_ints((0, np.int64(2)))
+        (0, 2)
     """
     several = numbers if isinstance(numbers, tuple) else (numbers,)
     if not all(map(is_int, several)):
@@ -174,7 +283,14 @@ def several_ints(numbers: Any, name: str = "axis") -> tuple[Any, ...]:
 
 
 def is_int(axis: object) -> bool:
-    """Return whether a value is an axis or a count: a Python or NumPy int, or a `Dim`, but not a bool."""
+    """Return whether a value is an axis or a count: a Python or NumPy int, or a `Dim`, but not a bool.
+
+    Examples:
+        >>> tg.sizes.is_int(2), tg.sizes.is_int(np.int64(2)), tg.sizes.is_int(tg.sizes.named("N"))
+        (True, True, True)
+        >>> tg.sizes.is_int(2.0), tg.sizes.is_int(True)
+        (False, False)
+    """
     return type(axis) is int or isinstance(axis, Dim) or (isinstance(axis, Integral) and not isinstance(axis, bool))
 
 

@@ -62,6 +62,16 @@ class SlotTape:
     Every method raises a `ShapeError` if the length of an array differs from that of its slot or two lengths that must
     be equal differ, a `DTypeError` if an array is not a float array or has another dtype than its slot, and a
     `TapeError` if a slot is not on this tape. A call that raises records nothing.
+
+    Examples:
+        >>> x_data, w_data = np.array([1.0, 2.0, 3.0]), np.array([0.5, -1.0, 2.0])
+        >>> tape = tg.slot_tape.SlotTape()
+        >>> x, w = tape.leaf(x_data), tape.leaf(w_data)
+        >>> y = tape.record_mul(x, x_data, w, w_data)
+        >>> gradients = [np.zeros(3) for _ in range(tape.num_tensors)]
+        >>> tape.backward(np.ones(3), gradients)
+        >>> gradients[x].tolist(), gradients[w].tolist()
+        ([0.5, -1.0, 2.0], [1.0, 2.0, 3.0])
     """
 
     def __init__(self) -> None:

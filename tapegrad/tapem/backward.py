@@ -32,6 +32,15 @@ class NodeGradients:
     Attributes:
         tape: The tape of the loss; nodes of another tape are rejected.
         gradients: The same gradients by tensor, for the library's optimizers.
+
+    Examples:
+        >>> x, tape = tg.tapem.leaf(tg.tensor([3.0, 4.0])).run(tg.tapem.Tape.empty()).unwrap()
+        >>> program = tg.tapem.mul(x, x).bind(tg.tapem.sum).bind(tg.tapem.backward)
+        >>> grads = program.eval(tape).unwrap()
+        >>> grads.of(x).tolist()
+        [6.0, 8.0]
+        >>> x in grads, len(grads)
+        (True, 3)
     """
 
     def __init__(self, tape: Tape, gradients: Gradients) -> None:
@@ -68,17 +77,38 @@ def backward(loss: Node[tuple[()], Float], *, dense: bool = False) -> TapeM[Node
     Args:
         loss: A scalar, which depends on a leaf that requires a gradient.
         dense: Whether float nodes that no gradient reaches get a gradient of zeros, instead of none.
+
+    Examples:
+        >>> x, tape = tg.tapem.leaf(tg.tensor([3.0, 4.0])).run(tg.tapem.Tape.empty()).unwrap()
+        >>> loss, tape = tg.tapem.mul(x, x).bind(tg.tapem.sum).run(tape).unwrap()
+        >>> grads = tg.tapem.backward(loss).eval(tape).unwrap()
+        >>> grads.of(x).tolist()
+        [6.0, 8.0]
     """
     return Question("backward", lambda tape: _gradients(tape, loss, dense=dense))
 
 
 def gradient(gradients: NodeGradients, node: Node[S, D]) -> TapeM[Tensor[S, NoneTape, D]]:
-    """Return a program that returns the gradient of a node, or an `Err` if there is none."""
+    """Return a program that returns the gradient of a node, or an `Err` if there is none.
+
+    Examples:
+        >>> x, tape = tg.tapem.leaf(tg.tensor([3.0, 4.0])).run(tg.tapem.Tape.empty()).unwrap()
+        >>> program = tg.tapem.mul(x, x).bind(tg.tapem.sum).bind(tg.tapem.backward)
+        >>> dx = program.bind(lambda grads: tg.tapem.gradient(grads, x))
+        >>> dx.eval(tape).unwrap().tolist()
+        [6.0, 8.0]
+    """
     return Question("gradient", lambda _: gradients.of(node))
 
 
 def value(node: Node[S, D]) -> TapeM[Tensor[S, NoneTape, D]]:
-    """Return a program that returns the value of a node."""
+    """Return a program that returns the value of a node.
+
+    Examples:
+        >>> program = tg.tapem.leaf(tg.tensor([1.0, -2.0])).bind(tg.tapem.relu).bind(tg.tapem.value)
+        >>> program.eval(tg.tapem.Tape.empty()).unwrap().tolist()
+        [1.0, 0.0]
+    """
 
     def held(tape: Tape) -> Tensor[S, NoneTape, D]:
         check_on(tape, node)
@@ -88,7 +118,13 @@ def value(node: Node[S, D]) -> TapeM[Tensor[S, NoneTape, D]]:
 
 
 def item(loss: Node[tuple[()], Any]) -> TapeM[float]:
-    """Return a program that returns the value of a scalar node as a Python number."""
+    """Return a program that returns the value of a scalar node as a Python number.
+
+    Examples:
+        >>> program = tg.tapem.leaf(tg.tensor([1.0, 2.0, 6.0])).bind(tg.tapem.mean).bind(tg.tapem.item)
+        >>> program.eval(tg.tapem.Tape.empty())
+        Ok(value=3.0)
+    """
 
     def number(tape: Tape) -> float:
         check_on(tape, loss)

@@ -58,6 +58,13 @@ def lift(op: F, check: Callable[..., None] | None = None) -> Lifted[F]:
 
     Returns:
         The function from nodes, and the same settings, to a program whose value is a node.
+
+    Examples:
+        >>> def cubed(x):
+        ...     return x * x * x
+        >>> program = tg.tapem.leaf(tg.tensor([1.0, -2.0])).bind(tg.tapem.lift(cubed)).bind(tg.tapem.value)
+        >>> program.eval(tg.tapem.Tape.empty()).unwrap().tolist()
+        [1.0, -8.0]
     """
     return Lifted(op, check)
 
@@ -73,6 +80,14 @@ def leaf(
         value: A tensor without a tape; or an array or a parameter, which is copied immediately.
         requires_grad: Whether a gradient flows to it. Ints and bools never have one.
         name: The label of the leaf in graphs of the tape.
+
+    Examples:
+        >>> program = tg.tapem.leaf(tg.tensor([1.0, 2.0, 3.0]), name="x")
+        >>> x, tape = program.run(tg.tapem.Tape.empty()).unwrap()
+        >>> x
+        Node(0: leaf x (3,))
+        >>> x.requires_grad, len(tape)
+        (True, 1)
     """
     return _Entered(value if isinstance(value, list) else _kept(value), requires_grad, name)
 

@@ -26,6 +26,16 @@ class TapeM(ABC, Generic[A_co]):
     It is an immutable value: nothing happens until it is run, and runs are independent. In a generator under `do` it is
     run by `y = yield from program`, in an `async def` by `y = await program`. With mypy's `unused-awaitable` a program
     that is discarded, and so would never run, is an error.
+
+    Examples:
+        >>> x, tape = tg.tapem.leaf(tg.tensor([3.0, 4.0])).run(tg.tapem.Tape.empty()).unwrap()
+        >>> program = tg.tapem.mul(x, x).bind(tg.tapem.sum).bind(tg.tapem.item)
+        >>> program
+        TapeM(mul, ...)
+        >>> program.eval(tape)
+        Ok(value=25.0)
+        >>> len(tape), len(program.exec(tape).unwrap())
+        (1, 3)
     """
 
     __slots__ = ()
@@ -122,6 +132,16 @@ def do(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Returns:
         The function that takes the same arguments and returns a program.
+
+    Examples:
+        >>> @tg.tapem.do
+        ... def squared_norm(values):
+        ...     x = yield from tg.tapem.leaf(values)
+        ...     square = yield from tg.tapem.mul(x, x)
+        ...     total = yield from tg.tapem.sum(square)
+        ...     return (yield from tg.tapem.item(total))
+        >>> squared_norm(tg.tensor([3.0, 4.0])).eval(tg.tapem.Tape.empty())
+        Ok(value=25.0)
     """
 
     @functools.wraps(function)
@@ -132,22 +152,50 @@ def do(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def pure(value: A) -> TapeM[A]:
-    """Return a program that does nothing and returns this value."""
+    """Return a program that does nothing and returns this value.
+
+    Examples:
+        >>> program = tg.tapem.pure(0.5).map(lambda rate: rate / 2)
+        >>> program.eval(tg.tapem.Tape.empty())
+        Ok(value=0.25)
+    """
     return _Pure(value)
 
 
 def fail(error: Err) -> TapeM[Never]:
-    """Return a program that ends the whole run with an error."""
+    """Return a program that ends the whole run with an error.
+
+    Examples:
+        >>> error = tg.tapem.Err("domain", "root", "at least 0 is expected", "x is -1")
+        >>> program = tg.tapem.fail(error).bind(lambda x: tg.tapem.pure(x + 1))
+        >>> print(program.eval(tg.tapem.Tape.empty()))
+        root: x is -1 but at least 0 is expected
+    """
     return _Failed(error)
 
 
 def get_tape() -> TapeM[Tape]:
-    """Return a program that returns the current tape."""
+    """Return a program that returns the current tape.
+
+    Examples:
+        >>> program = tg.tapem.leaf(tg.tensor([1.0, 2.0])).bind(tg.tapem.exp).bind(lambda _: tg.tapem.get_tape())
+        >>> [node.op for node in program.eval(tg.tapem.Tape.empty()).unwrap()]
+        ['leaf', 'exp']
+    """
     return Question("get_tape", lambda tape: tape)
 
 
 def set_tape(tape: Tape) -> TapeM[None]:
-    """Return a program that replaces the tape; nodes that are not on the new tape are rejected afterwards."""
+    """Return a program that replaces the tape; nodes that are not on the new tape are rejected afterwards.
+
+    Examples:
+        >>> x, tape = tg.tapem.leaf(tg.tensor([3.0, 4.0])).run(tg.tapem.Tape.empty()).unwrap()
+        >>> program = tg.tapem.exp(x).bind(lambda _: tg.tapem.set_tape(tape))
+        >>> len(program.exec(tape).unwrap())
+        1
+        >>> print(tg.tapem.set_tape(tg.tapem.Tape.empty()).bind(lambda _: tg.tapem.exp(x)).eval(tape))
+        exp: node 0 is of another tape but one of this tape of 0 nodes is expected
+    """
     return _TapeSet(tape)
 
 

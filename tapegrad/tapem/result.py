@@ -27,7 +27,17 @@ _RAISED: Final[dict[Code, type[Exception]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Ok(Generic[A_co]):
-    """The value of a program that succeeded."""
+    """The value of a program that succeeded.
+
+    Examples:
+        >>> outcome = tg.tapem.pure(2.5).eval(tg.tapem.Tape.empty())
+        >>> outcome
+        Ok(value=2.5)
+        >>> outcome.unwrap()
+        2.5
+        >>> isinstance(outcome, tg.tapem.Ok)
+        True
+    """
 
     value: A_co
 
@@ -46,6 +56,16 @@ class Err:
         op: The op that failed.
         expected: What it requires; empty where `got` says everything.
         got: What it was given.
+
+    Examples:
+        >>> x, tape = tg.tapem.leaf(tg.tensor([3.0, 4.0])).run(tg.tapem.Tape.empty()).unwrap()
+        >>> outcome = tg.tapem.reshape(x, (3,)).eval(tape)
+        >>> outcome.code, outcome.op
+        ('shape', 'reshape')
+        >>> outcome.unwrap()
+        Traceback (most recent call last):
+            ...
+        tapegrad.errors.ShapeError: reshape: x (2,) has 2 elements but shape (3,) has 3
     """
 
     code: Code

@@ -37,6 +37,16 @@ class Node(Generic[S_co, D_co]):
         requires_grad: Whether a gradient flows to it.
         name: The label given by the user, or None.
         entries: The tape entries that the library's op recorded, for the backward pass.
+
+    Examples:
+        >>> program = tg.tapem.leaf(tg.tensor([1.0, -2.0]), name="x").bind(tg.tapem.relu)
+        >>> y = program.eval(tg.tapem.Tape.empty()).unwrap()
+        >>> y
+        Node(1: relu (2,))
+        >>> y.parents
+        (Node(0: leaf x (2,)),)
+        >>> y.value.tolist()
+        [1.0, 0.0]
     """
 
     id: int
@@ -82,6 +92,16 @@ class Tape:
     A longer tape shares its nodes with the tape that it extends, which is unchanged. Appending to the newest tape takes
     constant time on average; the first push onto an older one makes a fork, which is detected in constant time and
     copies the references up to there. A tape keeps all nodes of its line alive, except an empty one.
+
+    Examples:
+        >>> program = tg.tapem.leaf(tg.tensor([1.0, -2.0]), name="x").bind(tg.tapem.relu)
+        >>> tape = program.exec(tg.tapem.Tape.empty()).unwrap()
+        >>> tape
+        Tape(0: leaf x (2,), 1: relu (2,))
+        >>> tape[1].op, len(tape)
+        ('relu', 2)
+        >>> tape == program.exec(tg.tapem.Tape.empty()).unwrap()
+        True
     """
 
     __slots__ = ("_length", "_nodes")

@@ -22,7 +22,17 @@ Plain = Tensor[Any, NoneTape, Any]
 
 
 class Trained(NamedTuple):
-    """The result of a training loop."""
+    """The result of a training loop.
+
+    Examples:
+        >>> def loss(w):
+        ...     return tg.tapem.mul(w, w).bind(tg.tapem.sum)
+        >>> trained = tg.tapem.sgd(loss, [tg.tensor([1.0, -2.0])], lr=0.25, steps=2).unwrap()
+        >>> trained.losses
+        (5.0, 1.25)
+        >>> [x.tolist() for x in trained.parameters]
+        [[0.25, -0.5]]
+    """
 
     parameters: tuple[Plain, ...]
     losses: tuple[float, ...]  # before each step
@@ -45,6 +55,16 @@ def sgd(loss: Loss, parameters: Sequence[Plain], *, lr: float, steps: int) -> Re
 
     Raises:
         ValueError: `lr` is negative.
+
+    Examples:
+        >>> def loss(w, b):
+        ...     return tg.tapem.add(w, b).bind(lambda y: tg.tapem.mul(y, y)).bind(tg.tapem.sum)
+        >>> result = tg.tapem.sgd(loss, [tg.tensor([1.0, 3.0]), tg.tensor([0.0, 1.0])], lr=0.25, steps=2)
+        >>> w, b = result.unwrap().parameters
+        >>> w.tolist(), b.tolist()
+        ([0.5, 1.0], [-0.5, -1.0])
+        >>> result.unwrap().losses
+        (17.0, 0.0)
     """
     places = [Param(x) for x in parameters]
     optimizer = SGD(places, lr)

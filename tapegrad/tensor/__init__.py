@@ -79,6 +79,16 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     `Tensor[tuple[Literal[3], N], OwnedTape]` has three rows, `N` columns, a tape, and dtype float32. Create tensors
     with `tapegrad.tensor`; this constructor, for authors of ops, uses an array without copying or checking it.
+
+    Examples:
+        >>> x = tg.tensor([1.0, 2.0, 3.0])
+        >>> x
+        Tensor([1., 2., 3.], shape=(3,), float32, no tape)
+        >>> (x * 2.0 + 1.0).tolist()
+        [3.0, 5.0, 7.0]
+        >>> grads = (x.trace() ** 2).sum().backward()
+        >>> grads[x].tolist()
+        [2.0, 4.0, 6.0]
     """
 
     __slots__ = ("__weakref__", "data", "node", "tape")
@@ -720,7 +730,15 @@ class Constant(Tensor[S_co, NoneTape, D_co]):
 
 
 def node(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
-    """Return a tensor without a tape that holds the result of an op, without checking it."""
+    """Return a tensor without a tape that holds the result of an op, without checking it.
+
+    Examples:
+        >>> x = tg.node(np.float32([1.0, 2.0]))
+        >>> x.tolist()
+        [1.0, 2.0]
+        >>> x.owns_tape
+        False
+    """
     out = _new(Tensor)
     out.data, out.tape = data, NONE
     return out
@@ -729,7 +747,16 @@ def node(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, 
 @public_api
 @deprecated("tapegrad.handle is called tapegrad.node now")
 def handle(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
-    """Return `node(data)`; deprecated: use `node`."""
+    """Return `node(data)`; deprecated: use `node`.
+
+    Examples:
+        >>> import warnings
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     warnings.simplefilter("always")
+        ...     x = tg.handle(np.float32([1.0, 2.0]))
+        >>> x.tolist(), caught[0].category.__name__
+        ([1.0, 2.0], 'DeprecationWarning')
+    """
     return node(data)
 
 

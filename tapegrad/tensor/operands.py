@@ -101,6 +101,16 @@ def split_tape(x: Any, y: Any = _ALONE) -> Any:
     """Return the operands without their tapes, and the tape on which to record the op.
 
     Two operands may differ in dtype. All values are saved for the backward pass, regardless of `saved=`.
+
+    Examples:
+        >>> def tripled(x):
+        ...     operand, tape = tg.split_tape(x)
+        ...     out = tg.node(operand.data * 3.0)
+        ...     backward = lambda grads: grads.add(operand, grads.pop_output(out) * 3.0)
+        ...     return tape.record(out, (operand,), backward)
+        >>> x = tg.tensor([1.0, 2.0])
+        >>> tripled(x.trace()).sum().backward()[x].tolist()
+        [3.0, 3.0]
     """
     *operands, tape = unwrap(x) if y is _ALONE else unwrap_mixed(x, y)
     for operand in operands:

@@ -175,6 +175,15 @@ def use_fast(*, is_on: bool) -> None:
 
     Raises:
         ModuleNotFoundError: `is_on` is true and Numba is not installed.
+
+    Examples:
+        >>> from importlib.util import find_spec
+        >>> has_numba = find_spec("numba") is not None
+        >>> tg.use_fast(is_on=False)
+        >>> x = tg.zeros((256, 256))
+        >>> tg.exp(x).sum().item()
+        65536.0
+        >>> tg.use_fast(is_on=has_numba)
     """
     if is_on and not _has_numba():
         message = "use_fast: compiled kernels need Numba, which the extra `fast` brings"

@@ -20,7 +20,14 @@ _limit: int | None = None
 
 
 def threads() -> int:
-    """Return how many threads tapegrad uses for large arrays: as many as there are cores, unless set."""
+    """Return how many threads tapegrad uses for large arrays: as many as there are cores, unless set.
+
+    Examples:
+        >>> tg.set_threads(2)
+        >>> tg.threads()
+        2
+        >>> tg.set_threads(None)
+    """
     if _limit is not None:
         return _limit
     has_affinity = hasattr(os, "sched_getaffinity")  # only on Linux
@@ -39,6 +46,14 @@ def set_threads(count: int | None) -> None:
     Raises:
         ValueError: `count` is less than 1.
         DTypeError: `count` is not an integer.
+
+    Examples:
+        >>> tg.set_threads(1)
+        >>> tg.threads()
+        1
+        >>> tg.set_threads(None)
+        >>> tg.threads() >= 1
+        True
     """
     global _limit  # noqa: PLW0603  # the number of threads is global to the process
     if count is not None:
