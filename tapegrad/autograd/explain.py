@@ -78,8 +78,8 @@ def explained_error(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], er
     kinds = _with_kinds(entry, error, args, kwargs)
     if kinds is not error:
         return _named(entry, kinds, args, kwargs)
-    if getattr(error, "op", ""):
-        return error
+    if getattr(error, "op", ""):  # raised by an op inside, with sizes that the caller of this op has not passed
+        return _rejection(entry, args, kwargs) or error
     if isinstance(error, DTypeError) and _has_no_shape(entry, args, kwargs):
         return _named(entry, error, args, kwargs)
     try:
@@ -99,6 +99,16 @@ def explained_error(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], er
         overflow = DTypeError(f"a number is too large for its dtype or its place ({error})")
         return _named(entry, overflow, args, kwargs)
     return error
+
+
+def _rejection(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:
+    """Return the error of an op's rule for a call, or None if the rule accepts the sizes."""
+    with suppress(AttributeError, IndexError, OverflowError, TypeError):  # the call does not match the signature
+        try:
+            entry.sizes(*args, **kwargs)
+        except ShapeError as error:
+            return _named(entry, error, args, kwargs)
+    return None
 
 
 def _overflowing(sizes: Any) -> Any:

@@ -16,7 +16,7 @@ from tapegrad.autograd.op import op
 from tapegrad.autograd.registry import IMPLEMENTATIONS, OPS
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import matmul, mul, ones, softmax, tensor
-from tapegrad.sizes import Dims
+from tapegrad.sizes import Dims, show
 from tapegrad.tensor import Tensor, node
 
 
@@ -173,6 +173,23 @@ def test_every_error_reads_the_same_without_checked_rules() -> None:
     )
 
     assert run.returncode == 0, run.stdout
+
+
+def halves_shape(x: Dims) -> Dims:
+    if isinstance(x[-1], int) and x[-1] % 2:
+        message = f"the last axis of x {show(x)} is odd"
+        raise ShapeError(message)
+    return (*x[:-1], 2, x[-1] // 2)
+
+
+@op(halves_shape)
+def halves(x: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
+    return x.reshape((*x.shape[:-1], 2, x.shape[-1] // 2))
+
+
+def test_a_rule_explains_what_an_op_inside_rejects() -> None:
+    with pytest.raises(ShapeError, match=r"^halves: the last axis of x \(2, 13\) is odd$"):
+        halves(unchecked(2, 13))
 
 
 def unchecked(*shape: int) -> Any:
