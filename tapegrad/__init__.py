@@ -10,7 +10,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from tapegrad._moved import MovedModules
+from tapegrad._moved import MOVED, MovedModules, moved_module
 
 _EXPORT = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
 with open(f"{__file__.removesuffix('.py')}.pyi", encoding="utf-8") as _file:  # noqa: PTH123  # pathlib takes 3 ms
@@ -36,6 +36,8 @@ def __getattr__(name: str) -> Any:
         return __dir__()
     if name == "__version__":
         return _version()
+    if f"{__name__}.{name}" in MOVED:
+        return moved_module(f"{__name__}.{name}")
     if name not in _modules:
         from tapegrad.errors.tracebacks import trim_on_exit
 

@@ -25,6 +25,12 @@ MOVED: Final = {
 }
 
 
+def moved_module(old: str) -> ModuleType:
+    """Return the module that had an old path, with a warning at the line that calls the caller."""
+    warnings.warn(f"{old} is called {MOVED[old]} now", DeprecationWarning, stacklevel=3)
+    return import_module(MOVED[old])
+
+
 class MovedModules:
     """An import hook that finds the modules of `MOVED` at their new paths."""
 
@@ -40,9 +46,7 @@ class _Loader:
 
     def exec_module(self, module: ModuleType) -> None:
         """Replace an empty module by the moved one."""
-        old = module.__name__
-        warnings.warn(f"{old} is called {MOVED[old]} now", DeprecationWarning, stacklevel=2)
-        sys.modules[old] = import_module(MOVED[old])
+        sys.modules[module.__name__] = moved_module(module.__name__)
 
 
 _loader: Any = _Loader()  # not a subclass of `Loader`, because `import importlib.abc` takes 14 ms

@@ -73,3 +73,11 @@ def test_an_old_module_path_is_the_moved_module(old: str, new: str) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 
     assert done.stderr == ""
+
+
+def test_a_module_that_was_public_is_found_as_an_attribute_too() -> None:
+    with pytest.warns(DeprecationWarning, match=r"^tapegrad\.dims is called tapegrad\.sizes now$") as caught:
+        moved = getattr(tg, "dims")  # noqa: B009  # mypy knows the new name only
+
+    assert moved is tg.sizes
+    assert [one.filename for one in caught] == [__file__]

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tapegrad.autograd.registry import IMPLEMENTATIONS, NUMBERS, Op, data_of, key_of, signature_of
 from tapegrad.errors import DTypeError, ShapeError, SingularError, TapeError, TapegradError, messages
 from tapegrad.errors.diagram import AxisTracker, annotate_axes
 from tapegrad.sizes import is_int, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-from tapegrad.autograd.registry import IMPLEMENTATIONS, NUMBERS, Op, data_of, key_of, signature_of
 
 
 class NoNumbersError(Exception):
