@@ -37,7 +37,7 @@ test: $(VENV)/.ready ## run everything that CI runs
 	@$(BIN)/ruff format --check
 	@echo "== lint"
 	@$(BIN)/ruff check
-	@echo "== floors"
+	@echo "== layers"
 	@$(BIN)/lint-imports
 	@echo "== mypy"
 	@$(BIN)/mypy
