@@ -49,3 +49,22 @@ def reject_a_layer_of_another_width() -> None:
     model = nn.Linear(4, 2)
     for rows in data.batches(Rows(), size=2):
         model(rows)  # E: model Linear(4, 2): x is (2, 3) but (..., 4) is expected: axis -1 is 3, not 4 [tapegrad-shape]
+
+
+def accept_any_number_of_tensors() -> None:
+    x, y = tg.ones((10, 3)), tg.zeros((10,))
+    for images, labels in data.batches(x, y, size=4):
+        assert_type(images, Tensor[Shape[L[4], L[3]], NoneTape])
+        assert_type(labels, Tensor[Shape[L[4]], NoneTape])
+    for four in data.batches(x, y, x, y, size=4):
+        assert_type(four, Any)
+
+
+def reject_tensors_of_different_lengths() -> None:
+    x, y = tg.ones((10, 3)), tg.zeros((12,))
+    data.batches(x, y, size=4)  # E: batches: N is 10 in argument 1 but 12 in argument 2 [tapegrad-shape]
+
+
+def reject_a_third_tensor_of_another_length() -> None:
+    x, y = tg.ones((10, 3)), tg.zeros((12,))
+    data.batches(x, x, y, size=4, drop_last=False)  # E: batches: N is 10 in argument 1 but 12 in argument 3

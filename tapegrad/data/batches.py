@@ -289,7 +289,16 @@ def batches(
 ) -> Batches[Any]: ...
 @overload
 def batches(
-    *tensors: Tensor[Any, NoneTape, Any], size: int, shuffle: bool = True, drop_last: bool = True, rng: RNG = None
+    w: Tensor[Any, NoneTape, Any],
+    x: Tensor[Any, NoneTape, Any],
+    y: Tensor[Any, NoneTape, Any],
+    z: Tensor[Any, NoneTape, Any],
+    /,
+    *more: Tensor[Any, NoneTape, Any],
+    size: int,
+    shuffle: bool = True,
+    drop_last: bool = True,
+    rng: RNG = None,
 ) -> Batches[Any]: ...
 @public_api
 def batches(
@@ -394,4 +403,4 @@ def _rows(tensors: tuple[Tensor[Any, Any, Any], ...]) -> int:
 
 
 def _place(position: int) -> str:
-    return "xyz"[position] if position < len("xyz") else f"tensor {position}"
+    return f"argument {position + 1}"

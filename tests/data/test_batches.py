@@ -94,16 +94,17 @@ def test_one_tensor_gives_tensors_and_several_give_tuples() -> None:
 
     assert alone.shape == (7, 2)
     assert (x.shape, y.shape, z.shape) == ((7, 2), (7,), (7, 2))
-    assert (x.dtype, y.dtype) == (np.float32, np.int64)
+    assert x.dtype == np.float32
+    assert y.dtype == np.int64
     assert len(four) == 4
 
 
 @pytest.mark.parametrize(
     ("tensors", "size", "message"),
     [
-        ((X, Y, ones((6, 3))), 2, "batches: N is 7 in x but 6 in z"),
-        ((X, Y, X, ones((8,))), 2, "batches: N is 7 in x but 8 in tensor 3"),
-        ((X, tensor(1.0)), 2, "batches: y has shape (), which has no rows"),
+        ((X, Y, ones((6, 3))), 2, "batches: N is 7 in argument 1 but 6 in argument 3"),
+        ((X, Y, X, ones((8,))), 2, "batches: N is 7 in argument 1 but 8 in argument 4"),
+        ((X, tensor(1.0)), 2, "batches: argument 2 has shape (), which has no rows"),
         ((X,), 0, "batches: size is 0 but must be at least 1"),
         ((X,), 8, "batches: size is 8 but the tensors have 7 rows, which fill no batch"),
         ((), 2, "batches: there is no tensor"),
@@ -115,7 +116,7 @@ def test_what_does_not_fit_is_rejected_at_once(tensors: Any, size: int, message:
 
 
 def test_a_tape_is_rejected() -> None:
-    with pytest.raises(TapeError, match=r"^batches: y has a tape but must have none$"):
+    with pytest.raises(TapeError, match=r"^batches: argument 2 has a tape but must have none$"):
         batches(X, Y.trace(), size=2)
 
 
@@ -235,7 +236,7 @@ def test_examples_that_do_not_fit_are_rejected(examples: Any, error: Any, messag
 def test_a_dataset_beside_another_is_rejected() -> None:
     both: Any = (X, [1, 2])
 
-    with pytest.raises(DTypeError, match=r"^batches: y is a list, not a tensor$"):
+    with pytest.raises(DTypeError, match=r"^batches: argument 2 is a list, not a tensor$"):
         batches(*both, size=2)
     with pytest.raises(ShapeError, match=r"^batches: size is 8 but the data has 7 rows, which fill no batch$"):
         batches(Squares(7), size=8)
