@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tapegrad.jax.access import Access
 
 SEED_BYTES: Final = 8
+NO_CREATION: Final = "under jit, layers and batches are created outside the step and passed as arguments"
 NO_SEED: Final = np.zeros(SEED_BYTES // 4, np.uint32)
 
 
@@ -51,6 +52,12 @@ class Draws:
         """Draw from a normal distribution."""
         return self._drawn(lambda key: jax.random.normal(key, shape, dtype)) * std + mean
 
+    def __getattr__(self, name: str) -> Any:
+        """Reject what only the construction of a layer or of batches asks of a generator."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise TapeError(NO_CREATION)
+
     def _drawn(self, draw: Callable[[Any], Any]) -> Traced:
         self.is_used = True
         self.key, key = computed(lambda key: tuple(jax.random.split(key)), self.key)
@@ -77,11 +84,16 @@ class Substitutions:
         """Return the replacement for `rng`; None for an integer seed, which gives the same numbers at each call.
 
         Raises:
-            TapeError: `rng` is a generator that is no argument of the step.
+            TapeError: `rng` is a generator that is no argument of the step, or a layer is created in the step.
         """
+        if isinstance(rng, Draws):  # only layers pass on what `generator` returned
+            raise TapeError(NO_CREATION)
         if isinstance(rng, np.random.Generator):
             if id(rng) not in self.given:
-                message = "jit: a generator is used that is no argument of the step: it would draw but once"
+                message = (
+                    "a generator is used that is no argument of the step under jit, so it would draw only once: "
+                    "pass it as an argument"
+                )
                 raise TapeError(message)
             return self.given[id(rng)]
         return self.ambient if rng is None and current() is self.around else None

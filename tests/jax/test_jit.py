@@ -784,10 +784,18 @@ def test_what_is_captured_and_assigned_is_rejected_and_stays() -> None:
 def test_a_generator_that_is_captured_is_rejected() -> None:
     rng = np.random.default_rng(0)
 
-    with pytest.raises(
-        TapeError, match=r"a generator is used that is no argument of the step: it would draw but once$"
-    ):
+    words = (
+        r"^normal: a generator is used that is no argument of the step under jit, so it would draw only once: "
+        r"pass it as an argument$"
+    )
+    with pytest.raises(TapeError, match=words):
         jit(lambda x: x + tg.normal((3,), rng=rng))(tg.ones((3,)))
+
+
+@pytest.mark.parametrize("create", [lambda: nn.Dropout(0.5), lambda: nn.Linear(3, 2)], ids=["dropout", "linear"])
+def test_a_layer_that_is_created_in_the_step_is_rejected(create: Any) -> None:
+    with pytest.raises(TapeError, match=r"layers and batches are created outside the step and passed as arguments$"):
+        jit(lambda x: create()(x.trace()).detach())(tg.ones((3,)))
 
 
 def test_an_attribute_that_a_step_sets_is_rejected_and_put_back() -> None:
