@@ -14,7 +14,7 @@ from tapegrad.autograd.tape import OwnedTape
 from tapegrad.engines import engine
 from tapegrad.engines.interface import HALF
 from tapegrad.engines.numpy.program import program
-from tapegrad.engines.trace import Step, Trace
+from tapegrad.engines.trace import Trace, TracedValue
 from tapegrad.engines.underflow import ignore_underflow
 from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
 from tapegrad.ops._broadcast import sum_to_shape
@@ -94,7 +94,7 @@ class _Given(NamedTuple):
     @classmethod
     def among(cls, args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[str]) -> _Given:
         """Find the tensors among some arguments."""
-        called = [names[min(place, len(names) - 1)] for place in range(len(args))] + [*kwargs]
+        called = [names[min(position, len(names) - 1)] for position in range(len(args))] + [*kwargs]
         found = [(name, x) for name, x in zip(called, (*args, *kwargs.values()), strict=True) if isinstance(x, Tensor)]
         return cls(args, kwargs, [x for _, x in found], [name for name, _ in found])
 
@@ -110,62 +110,64 @@ class _Given(NamedTuple):
 class _TracedFunction(NamedTuple):
     """The traced program of a function: its result, and the gradients of its operands."""
 
-    out: Step
+    out: TracedValue
     shape: tuple[int, ...]  # of the result
-    dy: Step
-    gradients: dict[int, Step]  # by the position of the operand
-    derivatives: dict[int, Step]  # derivatives, gradients divided by `dy`: only those that are worth saving
+    dy: TracedValue
+    gradients: dict[int, TracedValue]  # by the position of the operand
+    derivatives: dict[int, TracedValue]  # derivatives, gradients divided by `dy`: only those that are worth saving
 
     def run(self, operands: list[Tensor[Any, Any, Any]], kept: Iterable[int]) -> tuple[Any, dict[int, Any]]:
         """Return the result and the derivatives to save, by the position of the operand."""
-        places = [place for place in kept if place in self.derivatives]
-        forward = program([self.out, *(self.derivatives[place] for place in places)])
+        positions = [position for position in kept if position in self.derivatives]
+        forward = program([self.out, *(self.derivatives[position] for position in positions)])
         with ignore_underflow():  # as in any op
             out, *derivatives = forward.run(
-                [operands[one].data for one in forward.arguments], self.out.sheet.numbers, self.shape, _compiler()
+                [operands[one].data for one in forward.arguments], self.out.trace.numbers, self.shape, _compiler()
             )
-        return out, dict(zip(places, derivatives, strict=True))
+        return out, dict(zip(positions, derivatives, strict=True))
 
     def run_back(self, operands: list[Tensor[Any, Any, Any]], dy: Any, wanted: list[int]) -> list[Any]:
         """Return the gradients of some operands, each in the shape of the result."""
-        back = program([self.gradients[place] for place in wanted])
-        given = [dy if place == self.dy.place else operands[place].data for place in back.arguments]
-        return back.run(given, self.dy.sheet.numbers, self.shape, _compiler())
+        back = program([self.gradients[position] for position in wanted])
+        given = [dy if position == self.dy.ref else operands[position].data for position in back.arguments]
+        return back.run(given, self.dy.trace.numbers, self.shape, _compiler())
 
 
 def _recorded(function: Callable[..., Any], given: _Given) -> Any:
     """Trace a function, run the program, and record it as one op."""
     operands, tape = unwrap_all(given.tensors, "operands")
     shape: Any = broadcast(**dict(zip(given.names, (x.shape for x in operands), strict=True)))
-    written = _written(function, given, operands, shape, is_taped=tape.owns)
+    traced = _trace(function, given, operands, shape, is_taped=tape.owns)
     is_kept = tape.owns and tape.checkpoint is None  # a checkpointing tape runs the function again
-    tracked = [place for place, x in enumerate(given.tensors) if is_kept and (x.owns_tape or not x.has_plain_state)]
-    value, derivatives = written.run(operands, tracked)
+    tracked = [
+        position for position, x in enumerate(given.tensors) if is_kept and (x.owns_tape or not x.has_plain_state)
+    ]
+    value, derivatives = traced.run(operands, tracked)
     out = node(value)
-    if not written.gradients:
+    if not traced.gradients:
         return out
 
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
-        wanted = [place for place in written.gradients if grads.wants(operands[place])]
+        wanted = [position for position in traced.gradients if grads.wants(operands[position])]
         if isinstance(dy, np.ndarray | np.generic):
             kept = dict(derivatives)
             derivatives.clear()  # a gradient may overwrite one; if the closure runs again, it computes them
-            others = [place for place in wanted if place not in kept]
-            found = dict(zip(others, written.run_back(operands, dy, others), strict=True)) if others else {}
-            for place in {*wanted} & {*kept}:
-                found[place] = engine(dy).scale_in_place(kept, place, dy)
-                del kept[place]
+            others = [position for position in wanted if position not in kept]
+            found = dict(zip(others, traced.run_back(operands, dy, others), strict=True)) if others else {}
+            for position in {*wanted} & {*kept}:
+                found[position] = engine(dy).scale_in_place(kept, position, dy)
+                del kept[position]
         else:  # a gradient that is to be differentiated again
             found = dict(zip(wanted, _op_by_op(function, given, operands, wanted, dy), strict=True))
-        for place in wanted:
-            grads.add(operands[place], sum_to_shape(found[place], operands[place]))
+        for position in wanted:
+            grads.add(operands[position], sum_to_shape(found[position], operands[position]))
 
     backward.__qualname__ = f"{function.__name__}.<locals>.backward"  # the tape's repr and graph show it
     return tape.record(out, tuple(operands), backward, saved=tuple(operands))
 
 
-def _written(
+def _trace(
     function: Callable[..., Any],
     given: _Given,
     operands: list[Tensor[Any, Any, Any]],
@@ -174,8 +176,8 @@ def _written(
     is_taped: bool,
 ) -> _TracedFunction:
     """Trace what a function computes, and what the backward pass of its tape computes."""
-    sheet = Trace(shape)
-    leaves = [node(sheet.argument(x.dtype)) for x in operands]  # first, so that they have the operands' positions
+    trace = Trace(shape)
+    leaves = [node(trace.argument(x.dtype)) for x in operands]  # first, so that they have the operands' positions
     tape = OwnedTape()
     ours = tape.tape
     with np.errstate(all="ignore"):  # the values are placeholders
@@ -184,26 +186,30 @@ def _written(
             raise TapeError(
                 "its result hangs on a tensor that is traced, or a parameter, and is not among its arguments"
             )
-        step: Any = result.data
-        if not isinstance(step, Step):
+        value: Any = result.data
+        if not isinstance(value, TracedValue):
             raise ShapeError("its result is computed from none of its arguments")
-        shape = np.broadcast_shapes(*(operands[place].shape for place in program([step]).arguments))
-        dy = sheet.argument(step.dtype)
-        derivatives: dict[int, Step] = {}
-        gradients: dict[int, Step] = {}
+        shape = np.broadcast_shapes(*(operands[position].shape for position in program([value]).arguments))
+        dy = trace.argument(value.dtype)
+        derivatives: dict[int, TracedValue] = {}
+        gradients: dict[int, TracedValue] = {}
         if result.owns_tape and result.is_float:
             targets = [x for x in leaves if x.is_float]
             # A gradient of 1 removes most multiplications; with half precision, loss scaling has to stay in `dy`.
-            is_one = step.dtype.itemsize > 2 and all(x.dtype == step.dtype for x in targets)
-            seed = sheet.number(np.ones((), step.dtype)) if is_one else dy
+            is_one = value.dtype.itemsize > 2 and all(x.dtype == value.dtype for x in targets)
+            seed = trace.number(np.ones((), value.dtype)) if is_one else dy
             grads = result.backward(wrt=targets, seed=node(seed))
-            gradients = {place: _step(grads.ref(x), sheet) for place, x in enumerate(leaves) if x in grads}
+            gradients = {
+                position: _traced_value(grads.ref(x), trace) for position, x in enumerate(leaves) if x in grads
+            }
             if is_one:
                 derivatives = {
-                    place: derivative for place, derivative in gradients.items() if not program([derivative]).is_cheap
+                    position: derivative
+                    for position, derivative in gradients.items()
+                    if not program([derivative]).is_cheap
                 }
-                gradients = {place: dy * derivative for place, derivative in gradients.items()}
-    return _TracedFunction(step, shape, dy, gradients, derivatives)
+                gradients = {position: dy * derivative for position, derivative in gradients.items()}
+    return _TracedFunction(value, shape, dy, gradients, derivatives)
 
 
 def _op_by_op(
@@ -213,13 +219,13 @@ def _op_by_op(
     tape = OwnedTape()
     leaves = [node(x.data) for x in operands]
     result = given.call(function, [x.put_tape(tape) for x in leaves])
-    grads = result.backward(wrt=[leaves[place] for place in wanted], seed=node(dy))
-    return [grads.ref(leaves[place]) for place in wanted]
+    grads = result.backward(wrt=[leaves[position] for position in wanted], seed=node(dy))
+    return [grads.ref(leaves[position]) for position in wanted]
 
 
-def _step(value: Any, sheet: Trace) -> Step:
-    """Return a gradient as a step; a constant gradient is converted to one."""
-    return value if isinstance(value, Step) else sheet.note(np.positive, value)
+def _traced_value(value: Any, trace: Trace) -> TracedValue:
+    """Return a gradient as a value; a constant gradient is converted to one."""
+    return value if isinstance(value, TracedValue) else trace.record(np.positive, value)
 
 
 def _compiler() -> Any:

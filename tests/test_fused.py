@@ -289,24 +289,24 @@ def test_result_of_some_arguments_has_their_shape() -> None:
 
 
 def test_what_is_multiplied_by_one_stays_as_it_is_and_numbers_are_computed_at_once() -> None:
-    sheet = Trace((3,))
-    x, one = sheet.argument(np.dtype(np.float32)), sheet.number(np.ones((), np.float32))
+    trace = Trace((3,))
+    x, one = trace.argument(np.dtype(np.float32)), trace.number(np.ones((), np.float32))
 
-    kept = [(x * one).place, (one * x).place, (x * 1.0).place]
+    kept = [(x * one).ref, (one * x).ref, (x * 1.0).ref]
     doubled = x * (one + one)
 
-    assert kept == [x.place] * 3
-    assert [np.asarray(operand).item() for operand in sheet.lines[doubled.place].operands] == [x.place, 2]
+    assert kept == [x.ref] * 3
+    assert [np.asarray(operand).item() for operand in trace.instructions[doubled.ref].operands] == [x.ref, 2]
     assert (x * np.float64(1)).dtype == np.float64
 
 
 def test_a_product_and_a_sum_are_computed_once_whatever_their_order() -> None:
-    sheet = Trace((3,))
-    x, y = (sheet.argument(np.dtype(np.float32)) for _ in range(2))
+    trace = Trace((3,))
+    x, y = (trace.argument(np.dtype(np.float32)) for _ in range(2))
 
-    assert (x * y).place == (y * x).place
-    assert (x + y).place == (y + x).place
-    assert (x - y).place != (y - x).place
+    assert (x * y).ref == (y * x).ref
+    assert (x + y).ref == (y + x).ref
+    assert (x - y).ref != (y - x).ref
 
 
 @pytest.mark.filterwarnings("error")

@@ -1,4 +1,4 @@
-"""The engine whose values are the steps of a program: it traces an elementwise function.
+"""The engine that traces an elementwise function, to run it as one program.
 
 A program is run on any part of the arrays, so that intermediate results stay in cache.
 """
@@ -27,28 +27,28 @@ Number: TypeAlias = "float | np.generic | Array"  # an array of rank 0
 _COMMUTATIVE: Final = frozenset({np.add, np.multiply})
 
 
-class Place(int):
-    """The index of a line of a sheet, as an operand; a plain int is a number."""
+class Ref(int):
+    """The index of an instruction of a trace, as an operand; a plain int is a number."""
 
     __slots__ = ()
 
 
-class Slot(NamedTuple):
-    """The index of a number of a sheet; sheets that differ only in the numbers in slots share a program."""
+class ConstantSlot(NamedTuple):
+    """The index of a number of a trace; traces that differ only in the numbers in slots share a program."""
 
     number: int
 
 
-class Line(NamedTuple):
+class Instruction(NamedTuple):
     """A function and its operands; an argument of the program has no function."""
 
     function: Function | None
-    operands: tuple[Place | Slot | Number, ...]  # a number itself is an exponent, which selects the formula
+    operands: tuple[Ref | ConstantSlot | Number, ...]  # a number itself is an exponent, which selects the formula
     dtype: np.dtype[Any]
 
 
 class Trace:
-    """The trace of a function, line by line; repeated computations are recorded once.
+    """The trace of a function, instruction by instruction; repeated computations are recorded once.
 
     A value that is the same for all elements is computed immediately, and a product with 1 is skipped.
 
@@ -56,184 +56,184 @@ class Trace:
         shape: Of all values.
     """
 
-    __slots__ = ("_numbers", "_places", "_said", "lines", "numbers", "shape")
+    __slots__ = ("_keys", "_numbers", "_refs", "instructions", "numbers", "shape")
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
-        self.lines: list[Line] = []
+        self.instructions: list[Instruction] = []
         self.numbers: list[Number] = []  # by their slots
-        self._places: dict[Any, Place] = {}  # by the key of a line
-        self._said: list[Any] = []  # the keys of all lines, without the numbers in slots
-        self._numbers: dict[Place, Array] = {}
+        self._refs: dict[Any, Ref] = {}  # by the key of an instruction
+        self._keys: list[Any] = []  # the keys of all instructions, without the numbers in slots
+        self._numbers: dict[Ref, Array] = {}
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """A key that sheets share if they differ only in their numbers."""
-        return tuple(self._said)
+        """A key that traces share if they differ only in their numbers."""
+        return tuple(self._keys)
 
-    def argument(self, dtype: np.dtype[Any]) -> Step:
+    def argument(self, dtype: np.dtype[Any]) -> TracedValue:
         """Return a value that is passed when the program runs."""
-        key = None, len(self.lines), dtype
-        return self._written(key, key, Line(None, (), dtype))
+        key = None, len(self.instructions), dtype
+        return self._append(key, key, Instruction(None, (), dtype))
 
-    def number(self, number: Array) -> Step:
+    def number(self, number: Array) -> TracedValue:
         """Return a float that is the same for all elements, an array of rank 0."""
-        step = self._noted(np.positive, (number,), number.dtype)
-        self._numbers[step.place] = number
-        return step
+        value = self._record_once(np.positive, (number,), number.dtype)
+        self._numbers[value.ref] = number
+        return value
 
-    def note(self, function: Function, *operands: Any) -> Step:
-        """Return the value of a function of steps and numbers.
+    def record(self, function: Function, *operands: Any) -> TracedValue:
+        """Return the value of a function of traced values and numbers.
 
         Raises:
             ShapeError: An operand is an array with more than one distinct element.
-            TapeError: An operand was recorded on another sheet.
+            TapeError: An operand was recorded on another trace.
         """
-        found = [self._found(one) for one in operands]
-        places = [one for one in found if isinstance(one, Place)]
-        dtype = _dtype(function, [self.lines[one].dtype if isinstance(one, Place) else one for one in found])
-        if len(places) < 2 and dtype.kind == "f":
-            if not places:
+        found = [self._operand(one) for one in operands]
+        refs = [one for one in found if isinstance(one, Ref)]
+        dtype = _dtype(function, [self.instructions[one].dtype if isinstance(one, Ref) else one for one in found])
+        if len(refs) < 2 and dtype.kind == "f":
+            if not refs:
                 return self.number(np.asarray(function(*found)))
-            if function is np.multiply and self.lines[places[0]].dtype == dtype and _has_one(found):
-                return Step(self, places[0], dtype)
-        return self._noted(function, found, dtype)
+            if function is np.multiply and self.instructions[refs[0]].dtype == dtype and _has_one(found):
+                return TracedValue(self, refs[0], dtype)
+        return self._record_once(function, found, dtype)
 
-    def _found(self, value: Any) -> Place | Number:
+    def _operand(self, value: Any) -> Ref | Number:
         """Return the index of a recorded value, or the number that it is."""
-        if not isinstance(value, Step):
+        if not isinstance(value, TracedValue):
             return _number(value)
-        if value.sheet is not self:
+        if value.trace is not self:
             message = "a tensor has left the fused function that it was computed in"
             raise TapeError(message)
-        return self._numbers.get(value.place, value.place)
+        return self._numbers.get(value.ref, value.ref)
 
-    def _noted(self, function: Function, operands: Sequence[Place | Number], dtype: np.dtype[Any]) -> Step:
-        places = [one for one in operands if isinstance(one, Place)]
-        if function in _COMMUTATIVE and len(places) == 2:
-            operands = sorted(places)
-        key = (function, *[one if isinstance(one, Place) else _bits(one) for one in operands])
-        place = self._places.get(key)
-        if place is not None:
-            return Step(self, place, dtype)
+    def _record_once(self, function: Function, operands: Sequence[Ref | Number], dtype: np.dtype[Any]) -> TracedValue:
+        refs = [one for one in operands if isinstance(one, Ref)]
+        if function in _COMMUTATIVE and len(refs) == 2:
+            operands = sorted(refs)
+        key = (function, *[one if isinstance(one, Ref) else _bits(one) for one in operands])
+        ref = self._refs.get(key)
+        if ref is not None:
+            return TracedValue(self, ref, dtype)
         if function is power:
-            return self._written(key, key, Line(function, tuple(operands), dtype))
-        slotted = [one if isinstance(one, Place) else self._slot(one) for one in operands]
-        line = Line(function, tuple(slotted), dtype)
-        return self._written(key, line, line)
+            return self._append(key, key, Instruction(function, tuple(operands), dtype))
+        slotted = [one if isinstance(one, Ref) else self._slot(one) for one in operands]
+        instruction = Instruction(function, tuple(slotted), dtype)
+        return self._append(key, instruction, instruction)
 
-    def _slot(self, number: Number) -> Slot:
+    def _slot(self, number: Number) -> ConstantSlot:
         self.numbers.append(number)
-        return Slot(len(self.numbers) - 1)
+        return ConstantSlot(len(self.numbers) - 1)
 
-    def _written(self, key: Any, said: Any, line: Line) -> Step:
-        place = self._places[key] = Place(len(self.lines))
-        self._said.append(said)
-        self.lines.append(line)
-        return Step(self, place, line.dtype)
+    def _append(self, key: Any, shared_key: Any, instruction: Instruction) -> TracedValue:
+        ref = self._refs[key] = Ref(len(self.instructions))
+        self._keys.append(shared_key)
+        self.instructions.append(instruction)
+        return TracedValue(self, ref, instruction.dtype)
 
 
-class Step(Value[Any, Any]):
+class TracedValue(Value[Any, Any]):
     """A value that will be computed for each element; its operators are recorded."""
 
-    __slots__ = ("dtype", "place", "sheet")
+    __slots__ = ("dtype", "ref", "trace")
 
     dtype: Any
-    __array_ufunc__ = None  # so that numpy_array * step calls the operator of the step
+    __array_ufunc__ = None  # so that numpy_array * value calls the operator of the value
 
-    def __init__(self, sheet: Trace, place: Place, dtype: np.dtype[Any]) -> None:
-        self.sheet = sheet
-        self.place = place
+    def __init__(self, trace: Trace, ref: Ref, dtype: np.dtype[Any]) -> None:
+        self.trace = trace
+        self.ref = ref
         self.dtype = dtype
 
     @property
     @override
     def shape(self) -> tuple[int, ...]:
-        return self.sheet.shape
+        return self.trace.shape
 
     @property
     @override
     def ndim(self) -> int:
-        return len(self.sheet.shape)
+        return len(self.trace.shape)
 
     @property
     @override
     def size(self) -> int:
-        return prod(self.sheet.shape)
+        return prod(self.trace.shape)
 
     @override
-    def __neg__(self) -> Step:
-        return self.sheet.note(np.negative, self)
+    def __neg__(self) -> TracedValue:
+        return self.trace.record(np.negative, self)
 
     @override
-    def __add__(self, y: Any, /) -> Step:
-        return self.sheet.note(np.add, self, y)
+    def __add__(self, y: Any, /) -> TracedValue:
+        return self.trace.record(np.add, self, y)
 
     @override
-    def __radd__(self, y: Any, /) -> Step:
-        return self.sheet.note(np.add, y, self)
+    def __radd__(self, y: Any, /) -> TracedValue:
+        return self.trace.record(np.add, y, self)
 
     @override
-    def __sub__(self, y: Any, /) -> Step:
-        return self.sheet.note(np.subtract, self, y)
+    def __sub__(self, y: Any, /) -> TracedValue:
+        return self.trace.record(np.subtract, self, y)
 
     @override
-    def __rsub__(self, y: Any, /) -> Step:
-        return self.sheet.note(np.subtract, y, self)
+    def __rsub__(self, y: Any, /) -> TracedValue:
+        return self.trace.record(np.subtract, y, self)
 
     @override
-    def __mul__(self, y: Any, /) -> Step:
-        return self.sheet.note(np.multiply, self, y)
+    def __mul__(self, y: Any, /) -> TracedValue:
+        return self.trace.record(np.multiply, self, y)
 
     @override
-    def __rmul__(self, y: Any, /) -> Step:
-        return self.sheet.note(np.multiply, y, self)
+    def __rmul__(self, y: Any, /) -> TracedValue:
+        return self.trace.record(np.multiply, y, self)
 
     @override
-    def __truediv__(self, y: Any, /) -> Step:
-        return self.sheet.note(np.true_divide, self, y)
+    def __truediv__(self, y: Any, /) -> TracedValue:
+        return self.trace.record(np.true_divide, self, y)
 
     @override
-    def __rtruediv__(self, y: Any, /) -> Step:
-        return self.sheet.note(np.true_divide, y, self)
+    def __rtruediv__(self, y: Any, /) -> TracedValue:
+        return self.trace.record(np.true_divide, y, self)
 
-    def __pow__(self, y: Any, /) -> Step:
-        return self.sheet.note(ELEMENTWISE["pow"], self, np.asarray(y))
+    def __pow__(self, y: Any, /) -> TracedValue:
+        return self.trace.record(ELEMENTWISE["pow"], self, np.asarray(y))
 
-    def __abs__(self) -> Step:
-        return self.sheet.note(np.absolute, self)
+    def __abs__(self) -> TracedValue:
+        return self.trace.record(np.absolute, self)
 
-    def __invert__(self) -> Step:
-        return self.sheet.note(np.invert, self)
+    def __invert__(self) -> TracedValue:
+        return self.trace.record(np.invert, self)
 
-    def __and__(self, y: Any) -> Step:
-        return self.sheet.note(np.bitwise_and, self, y)
+    def __and__(self, y: Any) -> TracedValue:
+        return self.trace.record(np.bitwise_and, self, y)
 
-    def __or__(self, y: Any) -> Step:
-        return self.sheet.note(np.bitwise_or, self, y)
+    def __or__(self, y: Any) -> TracedValue:
+        return self.trace.record(np.bitwise_or, self, y)
 
-    def __xor__(self, y: Any) -> Step:
-        return self.sheet.note(np.bitwise_xor, self, y)
+    def __xor__(self, y: Any) -> TracedValue:
+        return self.trace.record(np.bitwise_xor, self, y)
 
     @override
     def __eq__(self, y: object) -> Any:
-        return self.sheet.note(np.equal, self, y)
+        return self.trace.record(np.equal, self, y)
 
     @override
     def __ne__(self, y: object) -> Any:
-        return self.sheet.note(np.not_equal, self, y)
+        return self.trace.record(np.not_equal, self, y)
 
-    def __lt__(self, y: Any) -> Step:
-        return self.sheet.note(np.less, self, y)
+    def __lt__(self, y: Any) -> TracedValue:
+        return self.trace.record(np.less, self, y)
 
-    def __le__(self, y: Any) -> Step:
-        return self.sheet.note(np.less_equal, self, y)
+    def __le__(self, y: Any) -> TracedValue:
+        return self.trace.record(np.less_equal, self, y)
 
-    def __gt__(self, y: Any) -> Step:
-        return self.sheet.note(np.greater, self, y)
+    def __gt__(self, y: Any) -> TracedValue:
+        return self.trace.record(np.greater, self, y)
 
-    def __ge__(self, y: Any) -> Step:
-        return self.sheet.note(np.greater_equal, self, y)
+    def __ge__(self, y: Any) -> TracedValue:
+        return self.trace.record(np.greater_equal, self, y)
 
     __hash__ = object.__hash__
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
@@ -248,7 +248,7 @@ class Step(Value[Any, Any]):
         mixed()
 
     @override
-    def reshape(self, shape: Any) -> Step:
+    def reshape(self, shape: Any) -> TracedValue:
         return self if tuple(shape) == self.shape else mixed()
 
     @override
@@ -271,55 +271,55 @@ def mixed(*_: Any, **__: Any) -> NoReturn:
     raise ShapeError(message)
 
 
-class Steps(Backend[Step]):
-    """The primitives over steps: the elementwise ones are recorded, the others rejected."""
+class TracingEngine(Backend[TracedValue]):
+    """The primitives over traced values: the elementwise ones are recorded, the others rejected."""
 
-    name = "steps"
-
-    @override
-    def exp(self, x: Step) -> Step:
-        return x.sheet.note(np.exp, x)
+    name = "tracing"
 
     @override
-    def log(self, x: Step) -> Step:
-        return x.sheet.note(np.log, x)
+    def exp(self, x: TracedValue) -> TracedValue:
+        return x.trace.record(np.exp, x)
 
     @override
-    def tanh(self, x: Step) -> Step:
-        return x.sheet.note(np.tanh, x)
+    def log(self, x: TracedValue) -> TracedValue:
+        return x.trace.record(np.log, x)
 
     @override
-    def relu(self, x: Step) -> Step:
-        return x.sheet.note(np.maximum, x, 0)
+    def tanh(self, x: TracedValue) -> TracedValue:
+        return x.trace.record(np.tanh, x)
 
     @override
-    def map(self, name: Elementwise, *operands: Step) -> Step:
-        return _sheet(*operands).note(ELEMENTWISE[name], *operands)
+    def relu(self, x: TracedValue) -> TracedValue:
+        return x.trace.record(np.maximum, x, 0)
 
     @override
-    def pair(self, name: Pairwise, *operands: Step) -> tuple[Step, Step]:
+    def map(self, name: Elementwise, *operands: TracedValue) -> TracedValue:
+        return _trace_of(*operands).record(ELEMENTWISE[name], *operands)
+
+    @override
+    def pair(self, name: Pairwise, *operands: TracedValue) -> tuple[TracedValue, TracedValue]:
         first, second = _PARTS[name]
-        sheet = _sheet(*operands)
-        return sheet.note(first, *operands), sheet.note(second, *operands)
+        trace = _trace_of(*operands)
+        return trace.record(first, *operands), trace.record(second, *operands)
 
     @override
-    def equal(self, x: Step, y: Step) -> Step:
-        return _sheet(x, y).note(np.equal, x, y)
+    def equal(self, x: TracedValue, y: TracedValue) -> TracedValue:
+        return _trace_of(x, y).record(np.equal, x, y)
 
     @override
-    def greater(self, x: Step, y: Step | float) -> Step:
-        return _sheet(x, y).note(np.greater, x, y)
+    def greater(self, x: TracedValue, y: TracedValue | float) -> TracedValue:
+        return _trace_of(x, y).record(np.greater, x, y)
 
     @override
-    def where(self, condition: Step, x: Step, y: Step | float) -> Step:
-        return _sheet(condition, x, y).note(chosen, condition, x, y)
+    def where(self, condition: TracedValue, x: TracedValue, y: TracedValue | float) -> TracedValue:
+        return _trace_of(condition, x, y).record(chosen, condition, x, y)
 
     @override
-    def cast(self, x: Step, dtype: Any) -> Step:
-        return x.sheet.note(converter(np.dtype(dtype)), x)
+    def cast(self, x: TracedValue, dtype: Any) -> TracedValue:
+        return x.trace.record(converter(np.dtype(dtype)), x)
 
     @override
-    def broadcast_to(self, x: Step, shape: Sequence[int]) -> Step:
+    def broadcast_to(self, x: TracedValue, shape: Sequence[int]) -> TracedValue:
         return x.reshape(shape)
 
     # Strides of zero show that all elements are the same number.
@@ -369,9 +369,9 @@ def chosen(condition: Any, x: Any, y: Any) -> Array:
     return np.asarray(np.where(condition, x, y))
 
 
-def number_of(operand: Slot | Number, numbers: Sequence[Number]) -> Number:
+def number_of(operand: ConstantSlot | Number, numbers: Sequence[Number]) -> Number:
     """Return the number of an operand, from its slot if it has one."""
-    return numbers[operand.number] if isinstance(operand, Slot) else operand
+    return numbers[operand.number] if isinstance(operand, ConstantSlot) else operand
 
 
 def can_write(function: Function | None) -> bool:
@@ -391,9 +391,9 @@ def converted_to(function: Function | None) -> np.dtype[Any] | None:
     return next((dtype for dtype, one in _CONVERTERS.items() if one is function), None)
 
 
-def _sheet(*operands: Any) -> Trace:
-    """Return the sheet of the steps among some operands."""
-    return next(one.sheet for one in operands if isinstance(one, Step))
+def _trace_of(*operands: Any) -> Trace:
+    """Return the trace of the traced values among some operands."""
+    return next(one.trace for one in operands if isinstance(one, TracedValue))
 
 
 def _number(value: Any) -> Number:
@@ -407,8 +407,8 @@ def _number(value: Any) -> Number:
     return number
 
 
-def _has_one(operands: Sequence[Place | Number]) -> bool:
-    return any(one == 1 for one in operands if not isinstance(one, Place))
+def _has_one(operands: Sequence[Ref | Number]) -> bool:
+    return any(one == 1 for one in operands if not isinstance(one, Ref))
 
 
 def _bits(number: Number) -> Any:
@@ -419,7 +419,7 @@ def _bits(number: Number) -> Any:
 
 
 def _dtype(function: Function, operands: Sequence[Any]) -> np.dtype[Any]:
-    """Return the dtype of the result of a function of steps and numbers, as NumPy computes it."""
+    """Return the dtype of the result of a function of traced values and numbers, as NumPy computes it."""
     kinds = (function, *[one if isinstance(one, np.dtype) else getattr(one, "dtype", type(one)) for one in operands])
     if kinds not in _DTYPES:
         probes = [np.ones((), one)[()] if isinstance(one, np.dtype) else one for one in operands]
@@ -428,12 +428,12 @@ def _dtype(function: Function, operands: Sequence[Any]) -> np.dtype[Any]:
     return _DTYPES[kinds]
 
 
-def _part(function: Function, place: int) -> Function:
-    return lambda *operands: np.asarray(function(*operands)[place])
+def _part(function: Function, position: int) -> Function:
+    return lambda *operands: np.asarray(function(*operands)[position])
 
 
 _DTYPES: Final[dict[tuple[Any, ...], np.dtype[Any]]] = {}
 _CONVERTERS: Final[dict[np.dtype[Any], Function]] = {}
 _PARTS: Final = {name: (_part(function, 0), _part(function, 1)) for name, function in PAIRWISE.items()}
 
-register(Steps(), Step)
+register(TracingEngine(), TracedValue)

@@ -11,12 +11,12 @@ import numpy as np
 
 from tapegrad.engines.formulas import erf, power, sigmoid
 from tapegrad.engines.numba import kernel_cache
-from tapegrad.engines.trace import Place, chosen, converted_to, number_of
+from tapegrad.engines.trace import Ref, chosen, converted_to, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tapegrad.engines.numpy.program import Instruction, Program
+    from tapegrad.engines.numpy.program import Program, ScheduledInstruction
 
 # A function that is not here runs in NumPy, whose loops are as fast as Numba's calls of the C library.
 _WRITTEN: Final[dict[Any, str]] = {
@@ -58,9 +58,9 @@ from tapegrad.engines.numba.kernels import sigmoid32, sigmoid64, tanh32, tanh64
 
 @{decorator}
 def kernel(count, {parameters}):
-    for place in range(count):
+    for i in range(count):
 """
-_NOWHERE: Final[Mapping[Place, int]] = {}
+_NOWHERE: Final[Mapping[Ref, int]] = {}
 _kernels: dict[str, Callable[..., None]] = {}
 _texts: dict[Any, Text | None] = {}  # of programs that differ only in their numbers
 
@@ -72,7 +72,7 @@ class Kernel(NamedTuple):
     operands: list[tuple[Any, Any]]  # slots, with the dtype to which a Python number is converted
 
     def taken(self, numbers: Sequence[Any]) -> list[Any]:
-        """Return the numbers of a sheet, converted for the function."""
+        """Return the numbers of a trace, converted for the function."""
         return [_number(number_of(operand, numbers), dtype) for operand, dtype in self.operands]
 
     def run(self, given: Sequence[Any], taken: Sequence[Any], results: Sequence[Any], first: int, last: int) -> None:
@@ -88,7 +88,7 @@ class Text(NamedTuple):
     numbers: list[tuple[int, int, Any]]  # an instruction, an operand, and the dtype for a Python number
 
 
-def kernel(program: Program, given: Sequence[Any], into: Mapping[Place, int] = _NOWHERE) -> Kernel | None:
+def kernel(program: Program, given: Sequence[Any], into: Mapping[Ref, int] = _NOWHERE) -> Kernel | None:
     """Return the kernel of a program, or None where NumPy is as fast.
 
     Args:
@@ -102,11 +102,11 @@ def kernel(program: Program, given: Sequence[Any], into: Mapping[Place, int] = _
     return program.kernels[key]
 
 
-def _kernel(program: Program, given: Sequence[Any], into: Mapping[Place, int]) -> Kernel | None:
+def _kernel(program: Program, given: Sequence[Any], into: Mapping[Ref, int]) -> Kernel | None:
     key = (
-        *((place, array.dtype, array.ndim) for place, array in zip(program.arguments, given, strict=True)),
+        *((ref, array.dtype, array.ndim) for ref, array in zip(program.arguments, given, strict=True)),
         *map(_meaning, program.instructions),
-        *((place, into.get(place)) for place in program.computed),
+        *((ref, into.get(ref)) for ref in program.computed),
     )
     if key not in _texts:
         _texts[key] = _text(program, given, into)
@@ -115,50 +115,50 @@ def _kernel(program: Program, given: Sequence[Any], into: Mapping[Place, int]) -
         return None
     if text.source not in _kernels:
         _kernels[text.source] = _loaded(text.source)
-    operands = [(program.instructions[one].operands[place], dtype) for one, place, dtype in text.numbers]
+    operands = [(program.instructions[one].operands[position], dtype) for one, position, dtype in text.numbers]
     return Kernel(_kernels[text.source], operands)
 
 
-def _meaning(one: Instruction) -> tuple[Any, ...]:
+def _meaning(one: ScheduledInstruction) -> tuple[Any, ...]:
     """Return a key of an instruction that does not depend on its numbers."""
     if one.function is power:
         x, exponent = one.operands
-        return power, x, exponent if isinstance(exponent, Place) else (float(exponent),), one.place, one.dtype
-    return one.function, *(isinstance(x, Place) and (x,) for x in one.operands), one.place, one.dtype
+        return power, x, exponent if isinstance(exponent, Ref) else (float(exponent),), one.ref, one.dtype
+    return one.function, *(isinstance(x, Ref) and (x,) for x in one.operands), one.ref, one.dtype
 
 
-def _text(program: Program, given: Sequence[Any], into: Mapping[Place, int]) -> Text | None:
+def _text(program: Program, given: Sequence[Any], into: Mapping[Ref, int]) -> Text | None:
     lines: list[str] = []
     numbers: list[tuple[int, int, Any]] = []
-    dtypes = {place: array.dtype for place, array in zip(program.arguments, given, strict=True)}
-    dtypes |= {one.place: one.dtype for one in program.instructions}
+    dtypes = {ref: array.dtype for ref, array in zip(program.arguments, given, strict=True)}
+    dtypes |= {one.ref: one.dtype for one in program.instructions}
     if not dtypes.keys() or not all(dtype in _KINDS for dtype in dtypes.values()):
         return None
-    for place, array in zip(program.arguments, given, strict=True):
-        lines.append(f"v{place} = x{place}{'[place]' if array.ndim else ''}")
+    for ref, array in zip(program.arguments, given, strict=True):
+        lines.append(f"v{ref} = x{ref}{'[i]' if array.ndim else ''}")
     for number, one in enumerate(program.instructions):
         written = _expression(number, one, dtypes, numbers)
         if written is None:
             return None
-        lines.append(f"v{one.place} = np.{_KINDS[one.dtype]}({written})")
-    written = {place: f"x{into[place]}" if place in into else f"y{place}" for place in program.computed}
-    lines += [f"{array}[place] = v{place}" for place, array in written.items()]
-    parameters = [f"x{place}" for place in program.arguments]
-    parameters += [f"n{place}" for place in range(len(numbers))]
-    parameters += [array for place, array in written.items() if place not in into]
+        lines.append(f"v{one.ref} = np.{_KINDS[one.dtype]}({written})")
+    written = {ref: f"x{into[ref]}" if ref in into else f"y{ref}" for ref in program.computed}
+    lines += [f"{array}[i] = v{ref}" for ref, array in written.items()]
+    parameters = [f"x{ref}" for ref in program.arguments]
+    parameters += [f"n{index}" for index in range(len(numbers))]
+    parameters += [array for ref, array in written.items() if ref not in into]
     body = "".join(f"        {line}\n" for line in lines)
     head = _HEAD.format(decorator="locked" if into else "compiled", parameters=", ".join(parameters))
     return Text(head + body, numbers)
 
 
 def _expression(
-    number: int, one: Instruction, dtypes: dict[Place, Any], numbers: list[tuple[int, int, Any]]
+    number: int, one: ScheduledInstruction, dtypes: dict[Ref, Any], numbers: list[tuple[int, int, Any]]
 ) -> str | None:
     """Return the source of what an instruction computes, and append its numbers to `numbers`."""
-    steps = [dtypes[operand] for operand in one.operands if isinstance(operand, Place)]
+    steps = [dtypes[operand] for operand in one.operands if isinstance(operand, Ref)]
     if one.function is power:
         exponent = one.operands[1]
-        template = None if isinstance(exponent, Place) else _POWERS.get(float(exponent))
+        template = None if isinstance(exponent, Ref) else _POWERS.get(float(exponent))
         operands = one.operands[:1]
     else:
         template, operands = _WRITTEN.get(one.function), one.operands
@@ -167,15 +167,15 @@ def _expression(
     if template is None:
         return None
     width = next((dtype for dtype in (one.dtype, *steps) if dtype.kind == "f"), np.dtype(np.bool_))
-    if width.kind != "f" and any(not isinstance(operand, Place) for operand in operands):
+    if width.kind != "f" and any(not isinstance(operand, Ref) for operand in operands):
         return None
     names = []
-    for place, operand in enumerate(operands):
-        if isinstance(operand, Place):
+    for position, operand in enumerate(operands):
+        if isinstance(operand, Ref):
             names.append(f"v{operand}")
         else:
             names.append(f"n{len(numbers)}")
-            numbers.append((number, place, width.type))
+            numbers.append((number, position, width.type))
     return template.format(*names, bits=8 * width.itemsize, dtype=f"np.{_KINDS[width]}")
 
 

@@ -15,45 +15,47 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tapegrad.engines.numpy.program import Program
-    from tapegrad.engines.trace import Number, Place
+    from tapegrad.engines.trace import Number, Ref
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 
 def changes(
-    function: Callable[..., Any], rows: Sequence[Sequence[Array]], places: Sequence[int]
+    function: Callable[..., Any], rows: Sequence[Sequence[Array]], positions: Sequence[int]
 ) -> list[tuple[Any, ...]] | None:
     """Return the calls that overwrite the arguments of a function with its results, see `Backend.changes`."""
-    if not all(is_of_its_own(row[place]) for row in rows for place in places):
+    if not all(is_of_its_own(row[position]) for row in rows for position in positions):
         return None
-    written, numbers, _ = program_of(function, rows[0])
-    if len(written.values) != len(places):
+    program, numbers, _ = program_of(function, rows[0])
+    if len(program.values) != len(positions):
         return None
-    moves = [(value, place) for value, place in zip(written.values, places, strict=True) if value != place]
+    moves = [(value, position) for value, position in zip(program.values, positions, strict=True) if value != position]
     into = dict(moves)
-    if len(into) < len(moves) or not all(_fits(written, value, rows[0][place], place) for value, place in moves):
+    if len(into) < len(moves) or not all(
+        _fits(program, value, rows[0][position], position) for value, position in moves
+    ):
         return None
     calls = []
     for row in rows:
-        one = _call(written, into, [row[place] for place in written.arguments], numbers)
+        one = _call(program, into, [row[position] for position in program.arguments], numbers)
         if one is None:
             return None
         calls.append(one)
     return calls
 
 
-def _fits(written: Program, value: Place, array: Array, place: int) -> bool:
+def _fits(program: Program, value: Ref, array: Array, position: int) -> bool:
     """Return whether a value of a program can overwrite one of its arguments."""
-    return value in written.computed and written.computed[value] == array.dtype and place in written.arguments
+    return value in program.computed and program.computed[value] == array.dtype and position in program.arguments
 
 
 def _call(
-    written: Program, into: Mapping[Place, int], arrays: Sequence[Array], numbers: Sequence[Number]
+    program: Program, into: Mapping[Ref, int], arrays: Sequence[Array], numbers: Sequence[Number]
 ) -> tuple[Any, ...] | None:
     if not all(is_one(array) or array.flags.c_contiguous for array in arrays):
         return None
     given = [one_number(array) if is_one(array) else array.reshape(-1) for array in arrays]
-    found = kernel(written, given, into)
+    found = kernel(program, given, into)
     if found is None:
         return None
     operands = *(array if array.ndim else array[()] for array in given), *found.taken(numbers)

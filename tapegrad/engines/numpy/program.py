@@ -1,4 +1,4 @@
-"""Programs of elementwise steps, run tile by tile, so that intermediate results stay in cache."""
+"""Programs of elementwise functions, run tile by tile, so that intermediate results stay in cache."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tapegrad.engines.numpy.buffers import BUFFERS
 from tapegrad.engines.numpy.large import is_one, one_number
 from tapegrad.engines.numpy.threads import shared_out
 from tapegrad.engines.thresholds import PROGRAM_PARALLEL_MIN_ELEMENTS
-from tapegrad.engines.trace import Place, Trace, can_write, chosen, number_of
+from tapegrad.engines.trace import Ref, Trace, can_write, chosen, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tapegrad.engines.numba.codegen import Kernel
-    from tapegrad.engines.trace import Line, Number, Step
+    from tapegrad.engines.trace import Instruction, Number, TracedValue
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Tile: TypeAlias = "tuple[int | slice, ...]"
@@ -54,12 +54,12 @@ _programs: dict[Any, Program] = {}
 _keeping = Lock()  # dropping the oldest program must happen in one thread at a time
 
 
-class Instruction(NamedTuple):
+class ScheduledInstruction(NamedTuple):
     """A function of values, by index, or of numbers; its result goes into a buffer or is a result of the program."""
 
     function: Any  # callable
     operands: tuple[Any, ...]
-    place: Place
+    ref: Ref
     dtype: np.dtype[Any]
     buffer: int | None
 
@@ -72,15 +72,15 @@ class Call(NamedTuple):
 
 
 class Program:
-    """The lines that some values need, in order; values whose lifetimes do not overlap share a buffer.
+    """The traced instructions that some values need, in order; values whose lifetimes do not overlap share a buffer.
 
     Its numbers are stored in slots, and passed when it runs.
     """
 
     __slots__ = (
         "_calls",
-        "_lines",
-        "_places",
+        "_constants",
+        "_traced",
         "arguments",
         "buffers",
         "computed",
@@ -89,16 +89,16 @@ class Program:
         "values",
     )
 
-    def __init__(self, lines: Sequence[Line], values: Sequence[Place]) -> None:
+    def __init__(self, traced: Sequence[Instruction], values: Sequence[Ref]) -> None:
         self.values = values
-        self.computed = {one: lines[one].dtype for one in self.values if lines[one].function is not None}
-        needed = _needed(lines, self.values)
-        self.arguments = [place for place in needed if lines[place].function is None]
+        self.computed = {one: traced[one].dtype for one in self.values if traced[one].function is not None}
+        needed = _needed(traced, self.values)
+        self.arguments = [ref for ref in needed if traced[ref].function is None]
         self.buffers: list[np.dtype[Any]] = []
-        self.instructions = self._arranged(lines, [place for place in needed if lines[place].function is not None])
+        self.instructions = self._arranged(traced, [ref for ref in needed if traced[ref].function is not None])
         self._calls: list[Call] = []
-        self._places: list[tuple[Instruction, Any]] = []  # of the numbers: the instruction and the operand
-        self._lines = lines
+        self._constants: list[tuple[ScheduledInstruction, Any]] = []  # of the numbers: the instruction and the operand
+        self._traced = traced
         self.kernels: dict[Any, Kernel | None] = {}  # by the key that `compiler` uses
 
     @property
@@ -117,16 +117,16 @@ class Program:
 
         Args:
             arrays: The arguments of the program, in order; they broadcast to `shape`.
-            numbers: Those of the sheet.
+            numbers: Those of the trace.
             shape: Of the values.
             compiler: Returns an equivalent kernel for arrays of rank 1 and 0, or None.
         """
         given = [one_number(array) if is_one(array) else _whole(array, shape) for array in arrays]
-        results = {place: BUFFERS.empty(shape, dtype) for place, dtype in self.computed.items()}
+        results = {ref: BUFFERS.empty(shape, dtype) for ref, dtype in self.computed.items()}
         if results:
             self._fill([*results.values()], given, numbers, compiler)
         arguments = dict(zip(self.arguments, arrays, strict=True))
-        return [results[place] if place in results else _whole(arguments[place], shape) for place in self.values]
+        return [results[ref] if ref in results else _whole(arguments[ref], shape) for ref in self.values]
 
     def _fill(
         self, results: list[Array], given: list[Array], numbers: Sequence[Number], compiler: Compiler | None
@@ -144,7 +144,7 @@ class Program:
 
     def _run_tiles(self, given: list[Array], results: list[Array], numbers: Sequence[Number]) -> None:
         self._calls = self._calls or self._linked()  # not needed by a kernel
-        taken = [_beside(number_of(operand, numbers), one, self._lines) for one, operand in self._places]
+        taken = [_beside(number_of(operand, numbers), one, self._traced) for one, operand in self._constants]
         size = results[0].size
         count = self._in_tile([array for array in given if array.ndim], size)
         tiles = _tiles(results[0].shape, count)
@@ -176,45 +176,45 @@ class Program:
         for function, operands in self._calls:
             function(*operands(arrays))
 
-    def _arranged(self, lines: Sequence[Line], places: Sequence[Place]) -> list[Instruction]:
+    def _arranged(self, traced: Sequence[Instruction], refs: Sequence[Ref]) -> list[ScheduledInstruction]:
         """Assign each result a buffer, which is free again after its last reader."""
-        last_read = {one: place for place in places for one in lines[place].operands if isinstance(one, Place)}
-        held: dict[Place, int] = {}
+        last_read = {one: ref for ref in refs for one in traced[ref].operands if isinstance(one, Ref)}
+        held: dict[Ref, int] = {}
         free: list[int] = []
         arranged = []
-        for place in places:
-            function, operands, dtype = lines[place]
-            read = {one for one in operands if isinstance(one, Place) and last_read[one] == place}
+        for ref in refs:
+            function, operands, dtype = traced[ref]
+            read = {one for one in operands if isinstance(one, Ref) and last_read[one] == ref}
             done = [held.pop(one) for one in read & held.keys()]
             can_reuse = can_write(function)
             if can_reuse:
                 free += done
-            buffer = None if place in self.computed else self._buffer(dtype, free)
+            buffer = None if ref in self.computed else self._buffer(dtype, free)
             if not can_reuse:
                 free += done
             if buffer is not None:
-                held[place] = buffer
-            arranged.append(Instruction(function, operands, place, dtype, buffer))
+                held[ref] = buffer
+            arranged.append(ScheduledInstruction(function, operands, ref, dtype, buffer))
         return arranged
 
     def _linked(self) -> list[Call]:
         """Resolve the operands of each instruction: among arguments, results, buffers and numbers."""
-        stand = {place: index for index, place in enumerate((*self.arguments, *self.computed))}
+        stand = {ref: index for index, ref in enumerate((*self.arguments, *self.computed))}
         first = len(stand)
-        stand |= {one.place: first + one.buffer for one in self.instructions if one.buffer is not None}
+        stand |= {one.ref: first + one.buffer for one in self.instructions if one.buffer is not None}
         first += len(self.buffers)
         linked: list[Call] = []
-        numbers: list[tuple[Instruction, Any]] = []
+        numbers: list[tuple[ScheduledInstruction, Any]] = []
         for one in self.instructions:
-            places = []
+            refs = []
             for operand in one.operands:
-                if isinstance(operand, Place):
-                    places.append(stand[operand])
+                if isinstance(operand, Ref):
+                    refs.append(stand[operand])
                 else:
-                    places.append(first + len(numbers))
+                    refs.append(first + len(numbers))
                     numbers.append((one, operand))
-            linked.append(Call(_writing(one.function), itemgetter(*places, stand[one.place])))
-        self._places = numbers  # assigned once, and before the calls: another thread may do the same
+            linked.append(Call(_writing(one.function), itemgetter(*refs, stand[one.ref])))
+        self._constants = numbers  # assigned once, and before the calls: another thread may do the same
         return linked
 
     def _buffer(self, dtype: np.dtype[Any], free: list[int]) -> int:
@@ -230,16 +230,16 @@ def _whole(array: Array, shape: tuple[int, ...]) -> Array:
     return array if array.shape == shape else np.broadcast_to(array, shape)
 
 
-def program(values: Sequence[Step]) -> Program:
-    """Return the program of some steps of one sheet; sheets that differ only in their numbers share it."""
-    sheet, places = values[0].sheet, tuple(value.place for value in values)
-    key = (places, sheet.key)
+def program(values: Sequence[TracedValue]) -> Program:
+    """Return the program of some values of one trace; traces that differ only in their numbers share it."""
+    trace, refs = values[0].trace, tuple(value.ref for value in values)
+    key = (refs, trace.key)
     found = _programs.get(key)
     if found is None:
         with _keeping:
             if len(_programs) >= _KEPT:
                 del _programs[next(iter(_programs))]
-            found = _programs[key] = Program(sheet.lines, places)
+            found = _programs[key] = Program(trace.instructions, refs)
     return found
 
 
@@ -249,8 +249,7 @@ def computed(
     """Return the results of an elementwise function for sets of arrays, each of one shape: one result or a tuple."""
     written, numbers, is_tuple = program_of(function, rows[0])
     each = [
-        written.run([values[place] for place in written.arguments], numbers, values[0].shape, compiler)
-        for values in rows
+        written.run([values[ref] for ref in written.arguments], numbers, values[0].shape, compiler) for values in rows
     ]
     return [tuple(results) if is_tuple else results[0] for results in each]
 
@@ -260,11 +259,11 @@ def program_of(function: Callable[..., Any], values: Sequence[Array]) -> tuple[P
 
     Its arguments have the order of the arrays.
     """
-    sheet = Trace(values[0].shape)
+    trace = Trace(values[0].shape)
     with np.errstate(all="ignore"):  # placeholder numbers may overflow
-        found = function(*(sheet.argument(value.dtype) for value in values))
+        found = function(*(trace.argument(value.dtype) for value in values))
         is_tuple = isinstance(found, tuple)
-        return program(found if is_tuple else [found]), sheet.numbers, is_tuple
+        return program(found if is_tuple else [found]), trace.numbers, is_tuple
 
 
 def _buffer(size: int, dtype: np.dtype[Any]) -> Array:
@@ -274,12 +273,12 @@ def _buffer(size: int, dtype: np.dtype[Any]) -> Array:
     return memory[first : first + size * dtype.itemsize].view(dtype)
 
 
-def _needed(lines: Sequence[Line], places: Sequence[Place]) -> list[Place]:
-    """Return in order the lines that some values depend on."""
-    needed = {*places}
-    for place in range(len(lines) - 1, -1, -1):
-        if place in needed:
-            needed.update(one for one in lines[place].operands if isinstance(one, Place))
+def _needed(traced: Sequence[Instruction], refs: Sequence[Ref]) -> list[Ref]:
+    """Return in order the instructions that some values depend on."""
+    needed = {*refs}
+    for ref in range(len(traced) - 1, -1, -1):
+        if ref in needed:
+            needed.update(one for one in traced[ref].operands if isinstance(one, Ref))
     return sorted(needed)
 
 
@@ -292,9 +291,9 @@ def _writing(function: Any) -> Any:
     return function
 
 
-def _beside(number: Any, one: Instruction, lines: Sequence[Line]) -> Any:
+def _beside(number: Any, one: ScheduledInstruction, traced: Sequence[Instruction]) -> Any:
     """Return a number as an array of the dtype that it has beside floats; NumPy would convert it at each call."""
-    kinds = {lines[operand].dtype for operand in one.operands if isinstance(operand, Place)}
+    kinds = {traced[operand].dtype for operand in one.operands if isinstance(operand, Ref)}
     is_like_them = isinstance(one.function, np.ufunc) and type(number) in (int, float) and len(kinds) == 1
     return np.asarray(number, kinds.pop()) if is_like_them and {*"efdg"} >= {kind.char for kind in kinds} else number
 
