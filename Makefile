@@ -39,12 +39,10 @@ test: $(VENV)/.ready ## run everything that CI runs
 	@$(BIN)/ruff check
 	@echo "== layers"
 	@$(BIN)/lint-imports
-	@echo "== mypy"
-	@$(BIN)/mypy
-	@echo "== pyright"
-	@$(BIN)/pyright --pythonpath $(BIN)/python
+	@echo "== mypy and pyright, side by side"
+	@printf '%s\n' "mypy" "pyright --pythonpath $(BIN)/python" | xargs -P 2 -I COMMAND sh -c '$(BIN)/COMMAND'
 	@echo "== tests"
-	@$(BIN)/pytest -n auto
+	@$(BIN)/pytest -n auto --dist worksteal
 
 differential: $(VENV)/.ready ## compare what mypy says of 10,000 calls with what they do
 	@$(BIN)/python tests/mypy/test_differential.py 5000
