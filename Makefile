@@ -42,7 +42,7 @@ test: $(VENV)/.ready ## run everything that CI runs
 	@echo "== mypy and pyright, side by side"
 	@printf '%s\n' "mypy" "pyright --pythonpath $(BIN)/python" | xargs -P 2 -I COMMAND sh -c '$(BIN)/COMMAND'
 	@echo "== tests"
-	@$(BIN)/pytest -n auto --dist worksteal
+	@$(BIN)/pytest -n auto
 
 differential: $(VENV)/.ready ## compare what mypy says of 10,000 calls with what they do
 	@$(BIN)/python tests/mypy/test_differential.py 5000
