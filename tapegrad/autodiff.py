@@ -407,13 +407,13 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         return ops.scatter_add(_lifted(updates), _lifted(indices), tuple(shape), axis)
 
     @override
-    def scatter_sum(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[Recorded]) -> Recorded:
-        return scatter_sum([_lifted(value) for value in values], tuple(shape), places)
+    def scatter_sum(self, shape: Sequence[int], indices: Sequence[Any], values: Sequence[Recorded]) -> Recorded:
+        return scatter_sum([_lifted(value) for value in values], tuple(shape), indices)
 
     @override
-    def convolve(self, x: Recorded, w: Recorded, slide: ConvWindow) -> Recorded:
-        shape = (*x.shape[:2], w.shape[1], *slide.sizes)
-        return correlate(_lifted(x), _lifted(w), slide, x.shape, w.shape, shape)
+    def convolve(self, x: Recorded, w: Recorded, window: ConvWindow) -> Recorded:
+        shape = (*x.shape[:2], w.shape[1], *window.sizes)
+        return correlate(_lifted(x), _lifted(w), window, x.shape, w.shape, shape)
 
     @override
     def one_hot(self, indices: Recorded, size: int, dtype: Any) -> Recorded:

@@ -38,8 +38,8 @@ def surrounded(x: Any, pad_width: Any, value: float = 0) -> Any:
 
 def ordered(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(x: Any, axis: int = -1, *, descending: bool = False) -> Any:
-        turned = -x.astype(np.float64) if descending else x
-        found = function(turned, axis, stable=True)
+        negated = -x.astype(np.float64) if descending else x
+        found = function(negated, axis, stable=True)
         return (-found).astype(x.dtype) if descending and function is np.sort else found
 
     return call

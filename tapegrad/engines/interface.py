@@ -148,14 +148,15 @@ class Value(ABC, Generic[S, D]):
 class ConvWindow(NamedTuple):
     """The geometry of a correlation of cells with kernels: a number for each axis.
 
-    `spread` is the dilation of the cells, `dilation` that of the kernels, and `before` the number of leading zeros.
+    `input_dilation` is the dilation of the cells, `dilation` that of the kernels, and `padding_before` the number of
+    leading zeros.
     """
 
     sizes: tuple[int, ...]  # of the result
     stride: tuple[int, ...]
     dilation: tuple[int, ...]
-    spread: tuple[int, ...]
-    before: tuple[int, ...]
+    input_dilation: tuple[int, ...]
+    padding_before: tuple[int, ...]
 
 
 class Backend(ABC, Generic[V, I, B, Q]):
@@ -320,12 +321,12 @@ class Backend(ABC, Generic[V, I, B, Q]):
         """Add each update to the slice of a zero array at its index: the backward pass of `take`."""
 
     @abstractmethod
-    def scatter_sum(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[V]) -> V:
+    def scatter_sum(self, shape: Sequence[int], indices: Sequence[Any], values: Sequence[V]) -> V:
         """Add each value to a zero array at its index of numbers and slices."""
 
     @abstractmethod
-    def convolve(self, x: V, w: V, slide: ConvWindow) -> V:
-        """Correlate cells `x`, `(N, G, C, *S)`, with kernels `w`, `(G, O, C, *K)`, to `(N, G, O, *slide.sizes)`."""
+    def convolve(self, x: V, w: V, window: ConvWindow) -> V:
+        """Correlate cells `x`, `(N, G, C, *S)`, with kernels `w`, `(G, O, C, *K)`, to `(N, G, O, *window.sizes)`."""
 
     @abstractmethod
     def one_hot(self, indices: I, size: int, dtype: Any) -> V:
@@ -360,14 +361,14 @@ class Backend(ABC, Generic[V, I, B, Q]):
         self,
         function: Callable[..., Any],  # noqa: ARG002  # used by engines that overwrite their values
         rows: Sequence[Sequence[Any]],  # noqa: ARG002
-        places: Sequence[int],  # noqa: ARG002
+        indices: Sequence[int],  # noqa: ARG002
     ) -> list[tuple[Any, ...]] | None:
         """Return calls that run an elementwise function in place, or None if that is not possible.
 
         Args:
-            function: As `update` takes it, with a result for each of `places`.
+            function: As `update` takes it, with a result for each of `indices`.
             rows: The sets of values.
-            places: The positions in a set of the values that the results overwrite.
+            indices: The positions in a set of the values that the results overwrite.
 
         Returns:
             For each set a function that is not written in Python and keeps the GIL, with its arguments, which hold
@@ -465,7 +466,7 @@ class Backend(ABC, Generic[V, I, B, Q]):
 
     def pool_sum_back(self, dy: Any, windows: Windows) -> Any:
         """Add each gradient to all cells of its window: the backward pass of sums."""
-        return windows.back([dy] * len(windows.places))
+        return windows.back([dy] * len(windows.indices))
 
     def pool_extreme_back(self, x: Any, y: Any, dy: Any, windows: Windows) -> Any:
         """Add each gradient to the first cell of its window that equals `y`: the backward pass of extremes."""

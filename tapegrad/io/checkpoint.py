@@ -274,24 +274,24 @@ def _part_of_torch(call: str, prefix: str, module: Any) -> Part:
     if not isinstance(module, Module):
         message = f"{call}: {prefix[:-1] or 'saved'} is {_kind(module)}, which is no module, as PyTorch's layout is for"
         raise FileError(message)
-    places = torch_layout.places(module)
-    first: dict[int, torch_layout.Place] = {}  # by the id of a parameter, which the module keeps alive
+    entries = torch_layout.entries(module)
+    first: dict[int, torch_layout.Entry] = {}  # by the id of a parameter, which the module keeps alive
     copies: dict[str, str] = {}
-    for place in places:
-        if place.tensors and first.setdefault(id(place.tensors[0]), place) is not place:
-            copies[place.name] = first[id(place.tensors[0])].name
+    for entry in entries:
+        if entry.tensors and first.setdefault(id(entry.tensors[0]), entry) is not entry:
+            copies[entry.name] = first[id(entry.tensors[0])].name
 
     def restore(arrays: Mapping[str, Any]) -> None:
-        for place in first.values():
-            place.restore(arrays[place.name])
+        for entry in first.values():
+            entry.restore(arrays[entry.name])
 
     return Part(
         prefix,
-        {place.name: _plain(place.array()) for place in first.values()},
+        {entry.name: _plain(entry.array()) for entry in first.values()},
         restore,
         copies,
-        frozenset(place.name for place in places if not place.tensors),
-        is_read_alike=not any(place.is_turned for place in places),
+        frozenset(entry.name for entry in entries if not entry.tensors),
+        is_read_alike=not any(entry.is_transposed for entry in entries),
     )
 
 

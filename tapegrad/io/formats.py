@@ -216,7 +216,7 @@ class _Member(NamedTuple):
     info: zipfile.ZipInfo
     start: int  # offset of the values, after the header
     header: Header
-    is_turned: bool
+    is_transposed: bool
 
     def values(self, archive: zipfile.ZipFile) -> Array:
         """Read the values to the end of the member, where zipfile verifies the checksum."""
@@ -230,7 +230,7 @@ class _Member(NamedTuple):
             while count := stream.readinto(buffer[passed : passed + _AT_ONCE]):
                 passed += count
             stream.read(1)
-        return flat.reshape(shape[::-1]).T if self.is_turned else flat.reshape(shape)
+        return flat.reshape(shape[::-1]).T if self.is_transposed else flat.reshape(shape)
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> _Member:
@@ -244,7 +244,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> _Memb
     if version not in _VERSIONS:
         message = f"{name} is of version {version} of the npy format, not of (1, 0) or (2, 0)"
         raise ValueError(message)
-    shape, is_turned, dtype = _VERSIONS[version](front)
+    shape, is_transposed, dtype = _VERSIONS[version](front)
     if dtype.hasobject:
         message = f"{name} holds objects of Python's, which would run code when they are read"
         raise ValueError(message)
@@ -257,7 +257,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> _Memb
     if info.file_size != start + length:
         message = f"{name} has {info.file_size - start} bytes of values, but {dtype} {show(shape)} takes {length}"
         raise ValueError(message)
-    return _Member(info, start, Header(dtype, shape), is_turned)
+    return _Member(info, start, Header(dtype, shape), is_transposed)
 
 
 def _write_safetensors(file: IO[bytes], arrays: dict[str, Array], metadata: dict[str, str]) -> None:

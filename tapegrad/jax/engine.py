@@ -176,15 +176,15 @@ class JAX(Backend[Traced]):
         return self.place(shape, (*(slice(None),) * axis, indices), updates)
 
     @override
-    def scatter_sum(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[Traced]) -> Traced:
+    def scatter_sum(self, shape: Sequence[int], indices: Sequence[Any], values: Sequence[Traced]) -> Traced:
         total = self.zeros(shape, values[0].dtype)
-        for place, value in zip(places, values, strict=True):
-            total = self.at_add(total, place, value)
+        for index, value in zip(indices, values, strict=True):
+            total = self.at_add(total, index, value)
         return total
 
     @override
-    def convolve(self, x: Traced, w: Traced, slide: ConvWindow) -> Traced:
-        return self._of(_convolved, x, w, slide)
+    def convolve(self, x: Traced, w: Traced, window: ConvWindow) -> Traced:
+        return self._of(_convolved, x, w, window)
 
     @override
     def one_hot(self, indices: Traced, size: int, dtype: Any) -> Traced:
@@ -206,7 +206,7 @@ class JAX(Backend[Traced]):
 def _last_equal(x: Any, axis: Int, extreme: Any) -> Any:
     """Return for each running extreme the last index where it occurs."""
     met = (x == extreme.accumulate(x, axis)) | jnp.isnan(x)
-    indices = jnp.arange(x.shape[axis]).reshape([-1 if place == axis % x.ndim else 1 for place in range(x.ndim)])
+    indices = jnp.arange(x.shape[axis]).reshape([-1 if position == axis % x.ndim else 1 for position in range(x.ndim)])
     return jax.lax.cummax(jnp.where(met, indices, 0), axis % x.ndim)
 
 
@@ -223,12 +223,12 @@ def _ordered(x: Any, axis: Int, *, descending: bool) -> Any:
     return x.shape[axis] - 1 - jnp.flip(jnp.argsort(jnp.flip(x, axis), axis, stable=True), axis)
 
 
-def _convolved(x: Any, w: Any, slide: ConvWindow) -> Any:
+def _convolved(x: Any, w: Any, window: ConvWindow) -> Any:
     (n, g, c, *cells), (_, o, _, *kernel) = x.shape, w.shape
-    shape = (n, g, o, *slide.sizes)
+    shape = (n, g, o, *window.sizes)
     if 0 in (*x.shape, *w.shape, *shape):
         return jnp.zeros(shape, x.dtype)
-    along = zip(cells, kernel, *slide, strict=True)
+    along = zip(cells, kernel, *window, strict=True)
     padding = [
         (b, (m - 1) * s + (k - 1) * d + 1 - b - ((size - 1) * r + 1))  # padding for the required number of windows
         for size, k, m, s, d, r, b in along
@@ -236,10 +236,10 @@ def _convolved(x: Any, w: Any, slide: ConvWindow) -> Any:
     y = jax.lax.conv_general_dilated(
         jnp.reshape(x, (n, g * c, *cells)),
         jnp.reshape(w, (g * o, c, *kernel)),
-        slide.stride,
+        window.stride,
         padding,
-        lhs_dilation=slide.spread,
-        rhs_dilation=slide.dilation,
+        lhs_dilation=window.input_dilation,
+        rhs_dilation=window.dilation,
         feature_group_count=g,
     )
     return y.reshape(shape)

@@ -308,12 +308,12 @@ class Outlines(Backend[Outline]):
         return ruled("scatter_add", updates, indices, tuple(shape), axis)
 
     @override
-    def scatter_sum(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[Outline]) -> Outline:
+    def scatter_sum(self, shape: Sequence[int], indices: Sequence[Any], values: Sequence[Outline]) -> Outline:
         return Outline(tuple(shape), values[0].dtype)
 
     @override
-    def convolve(self, x: Outline, w: Outline, slide: ConvWindow) -> Outline:
-        return Outline((*x.shape[:2], w.shape[1], *slide.sizes), x.dtype)
+    def convolve(self, x: Outline, w: Outline, window: ConvWindow) -> Outline:
+        return Outline((*x.shape[:2], w.shape[1], *window.sizes), x.dtype)
 
 
 register(Outlines(), Outline)

@@ -53,12 +53,12 @@ def at_least_one(number: Size, name: str) -> Size:
 def correlate(
     x: Tensor[Any, T1, D],
     w: Tensor[Any, T2, D],
-    slide: ConvWindow,
+    window: ConvWindow,
     cells: tuple[int, ...],
     kernels: tuple[int, ...],
     shape: tuple[int, ...],
     *,
-    turned: bool = False,
+    flipped: bool = False,
 ) -> Tensor[Any, Merge[T1, T2], D]:
     r"""Correlate `x`, viewed as `(N, G, C, *S)`, with kernels `w`, viewed as `(G, O, C, *K)`, and reshape the result.
 
@@ -67,27 +67,27 @@ def correlate(
 
     $$y_i = \sum_{k : r j + b = s i + d k} x_j w_k, \quad dx_j = \sum_k dy_i w_k, \quad dw_k = \sum_i x_j dy_i$$
 
-    Where `turned`, w is viewed as `(G, C, O, *K)` and flipped. The reshapes are part of this one op, because an op on
+    Where `flipped`, w is viewed as `(G, C, O, *K)` and flipped. The reshapes are part of this one op, because an op on
     operands without a tape is not recorded.
     """
     x, w, tape = unwrap(x, w)
 
-    def seen() -> Any:
-        return _turned(w.data.reshape(kernels)) if turned else w.data.reshape(kernels)
+    def kernel_view() -> Any:
+        return _flipped(w.data.reshape(kernels)) if flipped else w.data.reshape(kernels)
 
-    y = engine(x.data, w.data).convolve(x.data.reshape(cells), seen(), slide)
-    out, windows = node(y.reshape(shape)), y.shape
+    y = engine(x.data, w.data).convolve(x.data.reshape(cells), kernel_view(), window)
+    out, result_shape = node(y.reshape(shape)), y.shape
 
     def backward(grads: Gradients) -> None:
-        dy = grads.pop_output(out).reshape(windows)
+        dy = grads.pop_output(out).reshape(result_shape)
         if grads.wants(x):
-            dx = engine(dy, w.data).convolve(dy, _turned(seen()), _to_cells(slide, cells[3:], kernels[3:]))
+            dx = engine(dy, w.data).convolve(dy, _flipped(kernel_view()), _to_cells(window, cells[3:], kernels[3:]))
             grads.add(x, dx.reshape(x.shape))
         if grads.wants(w):
             images, bank = _swapped(x.data.reshape(cells), 0, 2), _swapped(_swapped(dy, 0, 1), 1, 2)
-            dw = engine(images, bank).convolve(images, bank, _to_kernels(slide, kernels[3:]))  # (C, G, O, *K)
+            dw = engine(images, bank).convolve(images, bank, _to_kernels(window, kernels[3:]))  # (C, G, O, *K)
             dw = _swapped(_swapped(dw, 0, 1), 1, 2)
-            grads.add(w, (_turned(dw) if turned else dw).reshape(w.shape))
+            grads.add(w, (_flipped(dw) if flipped else dw).reshape(w.shape))
 
     return tape.record(out, (x, w), backward, saved=(x, w))
 
@@ -113,7 +113,7 @@ def add_channel_bias(y: Tensor[Any, T1, D], bias: Tensor[Any, T2, D], rank: int)
 
 @rematerializable()
 def scatter_sum(
-    values: Sequence[Tensor[Any, T, D]], shape: tuple[int, ...], places: Sequence[Any]
+    values: Sequence[Tensor[Any, T, D]], shape: tuple[int, ...], indices: Sequence[Any]
 ) -> Tensor[Any, T, D]:
     r"""Add values to a zero tensor, each at the elements that its index selects: the backward pass of indexing.
 
@@ -121,27 +121,29 @@ def scatter_sum(
     """
     parts, tape = unwrap_all(values, "values")
     data: list[Any] = [part.data for part in parts]
-    out = node(engine(*data).scatter_sum(shape, places, data))
+    out = node(engine(*data).scatter_sum(shape, indices, data))
 
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
-        for part, place in zip(parts, places, strict=True):
+        for part, index in zip(parts, indices, strict=True):
             if grads.wants(part):
-                grads.add(part, engine(dy).getitem(dy, place))
+                grads.add(part, engine(dy).getitem(dy, index))
 
     return tape.record(out, tuple(parts), backward)
 
 
-def _to_cells(slide: ConvWindow, cells: tuple[int, ...], kernel: tuple[int, ...]) -> ConvWindow:
-    before = tuple((k - 1) * d - b for k, d, b in zip(kernel, slide.dilation, slide.before, strict=True))
-    return ConvWindow(cells, slide.spread, slide.dilation, slide.stride, before)
+def _to_cells(window: ConvWindow, cells: tuple[int, ...], kernel: tuple[int, ...]) -> ConvWindow:
+    padding_before = tuple(
+        (k - 1) * d - b for k, d, b in zip(kernel, window.dilation, window.padding_before, strict=True)
+    )
+    return ConvWindow(cells, window.input_dilation, window.dilation, window.stride, padding_before)
 
 
-def _to_kernels(slide: ConvWindow, kernel: tuple[int, ...]) -> ConvWindow:
-    return ConvWindow(kernel, slide.dilation, slide.stride, slide.spread, slide.before)
+def _to_kernels(window: ConvWindow, kernel: tuple[int, ...]) -> ConvWindow:
+    return ConvWindow(kernel, window.dilation, window.stride, window.input_dilation, window.padding_before)
 
 
-def _turned(w: Any) -> Any:
+def _flipped(w: Any) -> Any:
     """Return kernels as `(G, C, O, *K)`: channel axes swapped, spatial axes flipped."""
     swapped = _swapped(w, 1, 2)
     return engine(swapped).getitem(swapped, (..., *(slice(None, None, -1),) * (swapped.ndim - 3)))

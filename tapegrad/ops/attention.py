@@ -229,10 +229,10 @@ def rotary_embedding(x: Tensor[S, T, Float], *, offset: int = 0, base: float = 1
     *_, n, width = x.shape
     angles = np.outer(np.arange(n) + offset, base ** (-np.arange(0, width, 2) / max(width, 1)))
     cosine, sine = (np.asarray(table, x.dtype) for table in (np.cos(angles), np.sin(angles)))
-    out = node(_turned(x.data, cosine, sine))
+    out = node(_rotated(x.data, cosine, sine))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, _turned(grads.pop_output(out), cosine, -sine))
+        grads.add(x, _rotated(grads.pop_output(out), cosine, -sine))
 
     return tape.record(out, (x,), backward)
 
@@ -279,12 +279,12 @@ def _visible(mask: Any, q: Tensor[Any, Any, Any], k: Tensor[Any, Any, Any], *, c
     return mask.data & below
 
 
-def _turned(x: Any, cosine: Any, sine: Any) -> Any:
+def _rotated(x: Any, cosine: Any, sine: Any) -> Any:
     primitives = engine(x)
     pairs = (*x.shape[:-1], x.shape[-1] // 2, 1)
     even, odd = (primitives.getitem(x, (..., slice(start, None, 2))) for start in range(2))
-    turned = [(even * cosine - odd * sine).reshape(pairs), (even * sine + odd * cosine).reshape(pairs)]
-    return primitives.concat(turned, -1).reshape(x.shape)
+    rotated = [(even * cosine - odd * sine).reshape(pairs), (even * sine + odd * cosine).reshape(pairs)]
+    return primitives.concat(rotated, -1).reshape(x.shape)
 
 
 def _divided(x: Tensor[Any, T, Float], heads: int) -> Tensor[Any, T, Float]:
@@ -300,8 +300,8 @@ def _swapped(x: Any) -> Any:
 def _check_mask(mask: Dims, scores: Dims) -> None:
     if isinstance(mask, UnknownDims):
         return  # the mask does not change the result's shape
-    behind = scores[len(scores) - len(mask) :] if len(mask) <= len(scores) else None
-    if behind is None or any(surely_differ(n, 1) and surely_differ(n, m) for n, m in zip(mask, behind, strict=True)):
+    aligned = scores[len(scores) - len(mask) :] if len(mask) <= len(scores) else None
+    if aligned is None or any(surely_differ(n, 1) and surely_differ(n, m) for n, m in zip(mask, aligned, strict=True)):
         message = f"mask {show(mask)} does not broadcast to the scores, {show(scores)}"
         raise ShapeError(message)
 

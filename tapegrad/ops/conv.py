@@ -259,6 +259,6 @@ def _correlated(
         if padding == "same"
         else numbers(0 if padding == "valid" else padding, rank, "padding", 0)
     )
-    slide = ConvWindow(shape[-rank:], strides, dilations, (1,) * rank, before)
+    window = ConvWindow(shape[-rank:], strides, dilations, (1,) * rank, before)
     cells, kernels = (n, groups, c // groups, *x.shape[-rank:]), (groups, o // groups, c_w, *kernel)
-    return correlate(x, w, slide, cells, kernels, shape)
+    return correlate(x, w, window, cells, kernels, shape)

@@ -320,6 +320,6 @@ def _spread(
     dilations: Any = numbers(dilation, rank, "dilation", 1)
     paddings: Any = numbers(padding, rank, "padding", 0)
     before = tuple(d * (k - 1) - p for d, k, p in zip(dilations, w.shape[2:], paddings, strict=True))
-    slide = ConvWindow(shape[-rank:], (1,) * rank, dilations, strides, before)
+    window = ConvWindow(shape[-rank:], (1,) * rank, dilations, strides, before)
     cells, kernels = (n, groups, c // groups, *x.shape[-rank:]), (groups, c // groups, *w.shape[1:])
-    return correlate(x, w, slide, cells, kernels, shape, turned=True)
+    return correlate(x, w, window, cells, kernels, shape, flipped=True)

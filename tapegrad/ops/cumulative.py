@@ -66,8 +66,8 @@ def cumsum(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, R
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
         primitives = engine(dy)
-        turned = (*(slice(None),) * along, slice(None, None, -1))
-        back = primitives.getitem(primitives.cumsum(primitives.getitem(dy, turned), along), turned)
+        flipped = (*(slice(None),) * along, slice(None, None, -1))
+        back = primitives.getitem(primitives.cumsum(primitives.getitem(dy, flipped), along), flipped)
         grads.add(x, back.reshape(x.shape))
 
     return tape.record(out, (x,), backward)

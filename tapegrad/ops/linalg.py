@@ -70,8 +70,8 @@ def inv(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
-        turned = engine(out.data).swap_last_axes(out.data)
-        grads.add(x, -(turned @ dy @ turned))
+        transposed = engine(out.data).swap_last_axes(out.data)
+        grads.add(x, -(transposed @ dy @ transposed))
 
     return tape.record(out, (x,), backward)
 
@@ -112,8 +112,8 @@ def solve(x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float]) -> Tensor[Any, M
 
     def backward(grads: Gradients) -> None:
         dz = grads.pop_output(out)
-        turned = engine(x.data).swap_last_axes(x.data)
-        dy = engine(turned, dz).solve(turned, dz)
+        transposed = engine(x.data).swap_last_axes(x.data)
+        dy = engine(transposed, dz).solve(transposed, dz)
         if grads.wants(x):
             grads.add(x, sum_to_shape(-(dy @ engine(out.data).swap_last_axes(out.data)), x.data))
         if grads.wants(y):

@@ -74,8 +74,8 @@ def repeat(x: Tensor[Any, T, D], repeats: int, axis: Int | None = None) -> Tenso
         [[3.0, 3.0], [3.0, 3.0]]
     """
     shape: Any = repeat_shape(x.shape, repeats, axis)  # rejects a negative number
-    front, behind = (x.shape, ()) if axis is None else _cut(x.shape, normal_axis(axis, x.shape))
-    return _copied(x, (*front, 1, *behind), (*front, repeats, *behind), shape)
+    front, after = (x.shape, ()) if axis is None else _cut(x.shape, normal_axis(axis, x.shape))
+    return _copied(x, (*front, 1, *after), (*front, repeats, *after), shape)
 
 
 @op(tile_shape)
@@ -143,8 +143,8 @@ def unfold(x: Tensor[Any, T, D], axis: Int, *, size: int, step: int = 1) -> Tens
     tensor_only(x, "x")
     sizes: Any = unfold_shape(x.shape, axis, size=size, step=step)
     axis = normal_axis(axis, x.shape)
-    places = np.arange(sizes[axis])[:, None] * step + np.arange(size)
-    return moveaxis(getitem(x, (*(slice(None),) * axis, places)), axis + 1, -1)
+    positions = np.arange(sizes[axis])[:, None] * step + np.arange(size)
+    return moveaxis(getitem(x, (*(slice(None),) * axis, positions)), axis + 1, -1)
 
 
 def _copied(x: Tensor[Any, T, D], narrow: Any, wide: Any, shape: tuple[int, ...]) -> Tensor[Any, T, D]:

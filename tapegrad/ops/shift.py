@@ -72,12 +72,12 @@ def flip(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
     """
     x, tape = unwrap(x)
     axes = normal_axes(axis, x.shape)
-    turned = tuple(slice(None, None, -1 if position in axes else 1) for position in range(x.ndim))
-    out = node(engine(x.data).getitem(x.data, turned))
+    flipped = tuple(slice(None, None, -1 if position in axes else 1) for position in range(x.ndim))
+    out = node(engine(x.data).getitem(x.data, flipped))
 
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
-        grads.add(x, engine(dy).getitem(dy, turned))
+        grads.add(x, engine(dy).getitem(dy, flipped))
 
     return tape.record(out, (x,), backward)
 

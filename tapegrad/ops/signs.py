@@ -79,8 +79,8 @@ def copysign(
     def backward(grads: Gradients) -> None:
         dz = grads.pop_output(out)
         if grads.wants(x):
-            turned = apply("sign", x.data) * apply("sign", out.data)
-            accumulate_broadcast(grads, x, dz * turned)
+            signs = apply("sign", x.data) * apply("sign", out.data)
+            accumulate_broadcast(grads, x, dz * signs)
         if grads.wants(y):
             grads.add(y, engine(y.data).zeros(y.shape, y.dtype))
 

@@ -55,10 +55,12 @@ def test_a_rule_with_another_parameter_is_an_error_at_import() -> None:
 
 
 def test_a_rule_with_its_parameters_in_another_order_is_an_error_at_import() -> None:
-    with pytest.raises(TypeError, match=r"^turned: its rule has the parameters \['x', 'y'\], the op has \['y', 'x'\]$"):
+    with pytest.raises(
+        TypeError, match=r"^reversed_operands: its rule has the parameters \['x', 'y'\], the op has \['y', 'x'\]$"
+    ):
 
         @op(pair_shape)
-        def turned(y: Any, x: Any) -> Any:
+        def reversed_operands(y: Any, x: Any) -> Any:
             """Never made."""
 
 

@@ -22,18 +22,18 @@ def at_a_time(request: Any, monkeypatch: Any) -> Iterator[str]:
     """Gather all rows at once, as in small convolutions, or one at a time, as far as it goes in large ones."""
     if request.param == "row by row":
         monkeypatch.setattr(convolution, "_BYTES", 1)
-        monkeypatch.setattr(convolution, "_PLACES", 1)
+        monkeypatch.setattr(convolution, "_POSITIONS", 1)
     convolution._planned.cache_clear()
     yield request.param
     convolution._planned.cache_clear()
 
 
-def by_the_formula(x: Any, w: Any, slide: ConvWindow) -> Any:
+def by_the_formula(x: Any, w: Any, window: ConvWindow) -> Any:
     """Add up x_j w_k wherever r j + b = s i + d k."""
-    y = np.zeros((len(x), x.shape[1], w.shape[1], *slide.sizes))
-    for i in np.ndindex(*slide.sizes):
+    y = np.zeros((len(x), x.shape[1], w.shape[1], *window.sizes))
+    for i in np.ndindex(*window.sizes):
         for k in np.ndindex(*w.shape[3:]):
-            met = [divmod(s * m + d * e - b, r) for m, e, s, d, r, b in zip(i, k, *slide[1:], strict=True)]
+            met = [divmod(s * m + d * e - b, r) for m, e, s, d, r, b in zip(i, k, *window[1:], strict=True)]
             j = [cell for cell, rest in met if rest == 0]
             if len(j) == len(met) and all(0 <= cell < size for cell, size in zip(j, x.shape[3:], strict=True)):
                 y[..., *i] += np.einsum("ngc,goc->ngo", x[..., *j], w[..., *k])
@@ -41,7 +41,7 @@ def by_the_formula(x: Any, w: Any, slide: ConvWindow) -> Any:
 
 
 def drawn(rng: Any, least: int = 1) -> tuple[Any, Any, ConvWindow]:
-    """Draw cells, kernels and a slide; some windows may lie outside."""
+    """Draw cells, kernels and a window; some windows may lie outside."""
     rank, groups = int(rng.integers(least, 4)), int(rng.integers(1, 3))
 
     def numbers(low: int, high: int) -> tuple[int, ...]:
@@ -53,33 +53,33 @@ def drawn(rng: Any, least: int = 1) -> tuple[Any, Any, ConvWindow]:
 
 
 @pytest.mark.usefixtures("at_a_time")
-@pytest.mark.parametrize("spread", [1, 2])
-def test_short_lines_under_short_kernels_are_met_at_every_stride(spread: int) -> None:
+@pytest.mark.parametrize("input_dilation", [1, 2])
+def test_short_lines_under_short_kernels_are_met_at_every_stride(input_dilation: int) -> None:
     rng = np.random.default_rng(0)
-    for cells, kernel, places, stride, before in np.ndindex(7, 3, 4, 4, 2):
+    for cells, kernel, positions, stride, before in np.ndindex(7, 3, 4, 4, 2):
         x, w = rng.normal(size=(2, 1, 3, cells + 1)), rng.normal(size=(1, 4, 3, kernel + 1))
-        slide = ConvWindow((places + 1,), (stride + 1,), (1,), (spread,), (before,))
+        window = ConvWindow((positions + 1,), (stride + 1,), (1,), (input_dilation,), (before,))
 
-        np.testing.assert_allclose(convolve(x, w, slide), by_the_formula(x, w, slide), atol=1e-12)
+        np.testing.assert_allclose(convolve(x, w, window), by_the_formula(x, w, window), atol=1e-12)
 
 
 @pytest.mark.usefixtures("at_a_time")
 @pytest.mark.parametrize("seed", range(60))
 def test_values_are_those_of_the_formula(seed: int) -> None:
-    x, w, slide = drawn(np.random.default_rng(seed))
+    x, w, window = drawn(np.random.default_rng(seed))
 
-    np.testing.assert_allclose(convolve(x, w, slide), by_the_formula(x, w, slide), atol=1e-12)
+    np.testing.assert_allclose(convolve(x, w, window), by_the_formula(x, w, window), atol=1e-12)
 
 
 @pytest.mark.usefixtures("at_a_time")
 @pytest.mark.parametrize("seed", range(40))
 def test_either_product_gives_the_values_of_the_other(seed: int) -> None:
-    x, w, slide = drawn(np.random.default_rng(seed), least=2)
+    x, w, window = drawn(np.random.default_rng(seed), least=2)
 
-    expected = by_the_formula(x, w, slide)
-    np.testing.assert_allclose(convolution._by_places(x, w, slide), expected, atol=1e-12)
-    np.testing.assert_allclose(convolution._by_elements(x, w, slide), expected, atol=1e-12)
-    np.testing.assert_allclose(convolution._by_elements(x, w, slide, is_exact=True), expected, atol=1e-12)
+    expected = by_the_formula(x, w, window)
+    np.testing.assert_allclose(convolution._by_positions(x, w, window), expected, atol=1e-12)
+    np.testing.assert_allclose(convolution._by_elements(x, w, window), expected, atol=1e-12)
+    np.testing.assert_allclose(convolution._by_elements(x, w, window, is_exact=True), expected, atol=1e-12)
 
 
 @pytest.mark.usefixtures("at_a_time")

@@ -128,11 +128,11 @@ def test_parts_on_several_threads_give_the_same_bits() -> None:
 def test_an_array_that_lies_in_another_order_is_read_as_it_stands() -> None:
     x = numbers((1031, 555), np.float32)
 
-    turned = np.asfortranarray(x)
+    transposed = np.asfortranarray(x)
 
-    np.testing.assert_allclose(ENGINE.softmax(turned, -1), ENGINE.softmax(x, -1), rtol=1e-5)
-    np.testing.assert_allclose(ENGINE.softmax_back(x, turned, -1), ENGINE.softmax_back(x, x, -1), rtol=1e-5)
-    (y, _), (y_, _) = (ENGINE.standardize(one, -1, 1e-5, centred=True) for one in (turned, x))
+    np.testing.assert_allclose(ENGINE.softmax(transposed, -1), ENGINE.softmax(x, -1), rtol=1e-5)
+    np.testing.assert_allclose(ENGINE.softmax_back(x, transposed, -1), ENGINE.softmax_back(x, x, -1), rtol=1e-5)
+    (y, _), (y_, _) = (ENGINE.standardize(one, -1, 1e-5, centred=True) for one in (transposed, x))
     np.testing.assert_allclose(y, y_, rtol=1e-4, atol=1e-6)
 
 

@@ -12,7 +12,7 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from tapegrad.io import FileError, formats, load, save
-from tapegrad.io.torch_layout import places
+from tapegrad.io.torch_layout import entries
 from tapegrad.nn import (
     GRU,
     BatchNorm2d,
@@ -142,8 +142,8 @@ def test_blocks_and_recurrent_layers_go_by_their_names_there() -> None:
     attention = ["in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias"]
     names = [f"{part}.{name}" for part in ("self_attn", "multihead_attn") for name in attention]
     names += [f"{part}.{name}" for part in ("linear1", "linear2", "norm1", "norm2", "norm3") for name in WORDS]
-    assert sorted(place.name for place in places(blocks)) == sorted(f"{n}.{name}" for n in range(2) for name in names)
-    assert {place.name: place.array().shape for place in places(GRU(3, 4))} == {
+    assert sorted(place.name for place in entries(blocks)) == sorted(f"{n}.{name}" for n in range(2) for name in names)
+    assert {place.name: place.array().shape for place in entries(GRU(3, 4))} == {
         "weight_ih_l0": (12, 3),
         "weight_hh_l0": (12, 4),
         "bias_ih_l0": (12,),

@@ -17,7 +17,7 @@ import pytest
 
 from tapegrad import io, optim, summary
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.io.torch_layout import places
+from tapegrad.io.torch_layout import entries
 from tapegrad.nn import Buffer, Linear, Module, Param, ReLU, Sequential
 from tapegrad.ops import matmul, ones, sum
 
@@ -326,7 +326,7 @@ def test_parameters_are_found_however_deep_they_are_nested(nest: str, tmp_path: 
     assert (weight.shape, bias.shape) == ((3, 2), (2,))
     assert len(deep.paths()) == len(optim.SGD(deep, lr=0.1).parameters) == 2
     assert summary(deep, (2, 3)).parameters == 8
-    assert {place.name for place in places(deep)} == {*deep.parameters()}
+    assert {place.name for place in entries(deep)} == {*deep.parameters()}
 
 
 @pytest.mark.skipif(sys.version_info[:2] == (3, 12), reason="of calls with stars 3.12 lets no setting nest 1,200")

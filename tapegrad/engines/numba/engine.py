@@ -290,7 +290,7 @@ def _over_images(name: str, windows: Windows, *arrays: Array, options: tuple[Any
     kind, rank = name.rpartition("_")[2], len(windows.sizes)
     # A line is an image of one row.
     over = tuple((1,) * (2 - rank) + tuple(one) for one in (windows.kernel, windows.stride))
-    over += ((0,) * (2 - rank) + tuple(windows.before),)
+    over += ((0,) * (2 - rank) + tuple(windows.padding_before),)
     images = []
     for array in arrays:
         sizes, channels = (1,) * (2 - rank) + array.shape[-rank:], array.shape[-rank - 1]

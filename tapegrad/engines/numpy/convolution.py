@@ -30,11 +30,11 @@ Move: TypeAlias = "tuple[Index | None, Index | None, Index]"
 _BYTES: Final = 1 << 21  # of gathered cells at a time
 _TOO_MANY: Final = 1 << 26  # bytes of a row with all its windows copied out, as for a long line under a long kernel
 _GAP: Final = 8  # windows at least this many window lengths apart are gathered without the cells between them
-_PLACES: Final = 512  # minimum positions at a time, because all kernels are read each time
+_POSITIONS: Final = 512  # minimum positions at a time, because all kernels are read each time
 _EVERY: Final = slice(None)
 
 
-def convolve(x: Array, w: Array, slide: ConvWindow) -> Array:
+def convolve(x: Array, w: Array, window: ConvWindow) -> Array:
     r"""Correlate cells with kernels, see `Backend.convolve`.
 
     $$y_{ngo,i} = \\sum_{ck} x_{ngc,\\,(si + dk - b) / r} \\, w_{gock}$$
@@ -42,45 +42,45 @@ def convolve(x: Array, w: Array, slide: ConvWindow) -> Array:
     The positions i and the elements k have symmetric roles: whichever are more numerous give the rows of a matrix,
     which has a column for each of the others.
     """
-    kernel, sizes = w.shape[3:], slide.sizes
+    kernel, sizes = w.shape[3:], window.sizes
     shape = (*x.shape[:2], w.shape[1], *sizes)
     if not x.size * w.size * prod(sizes):
         return np.zeros(shape, x.dtype)
     np.empty(shape, x.dtype)  # raises MemoryError here if it does not fit, before a plan of that size is made
     if len(sizes) == 1:
-        flat = ConvWindow(*((one, *numbers) for one, numbers in zip((1, 1, 1, 1, 0), slide, strict=True)))
+        flat = ConvWindow(*((one, *numbers) for one, numbers in zip((1, 1, 1, 1, 0), window, strict=True)))
         return convolve(x[..., None, :], w[..., None, :], flat)[..., 0, :]
     is_to_kernels = prod(kernel) > prod(sizes)
-    if any(r > 1 for r in slide.spread):  # most of what would be gathered is zeros
-        if is_to_kernels and all(d == 1 for d in slide.dilation):
-            return _exchanged(x, w, slide)
-        if all(s == 1 for s in slide.stride):
-            return _interleaved(x, w, slide)
-    return _by_elements(x, w, slide) if is_to_kernels else _by_places(x, w, slide)
+    if any(r > 1 for r in window.input_dilation):  # most of what would be gathered is zeros
+        if is_to_kernels and all(d == 1 for d in window.dilation):
+            return _exchanged(x, w, window)
+        if all(s == 1 for s in window.stride):
+            return _interleaved(x, w, window)
+    return _by_elements(x, w, window) if is_to_kernels else _by_positions(x, w, window)
 
 
-def _by_places(x: Array, w: Array, slide: ConvWindow) -> Array:
+def _by_positions(x: Array, w: Array, window: ConvWindow) -> Array:
     """Multiply the windows at all positions by the kernels."""
     (n, g, *_), (_, o, _, *kernel) = x.shape, w.shape
-    plan = _planned(x.shape, x.itemsize, tuple(kernel), *slide, o)
+    plan = _planned(x.shape, x.itemsize, tuple(kernel), *window, o)
     filters = w.transpose(0, 1, *(3 + axis for axis in plan.order), 2).reshape(g, o, -1).swapaxes(1, 2)
     if w.nbytes < _BYTES:  # BLAS takes up to half as long when the columns of both are contiguous
         filters = np.ascontiguousarray(filters)
-    y = BUFFERS.empty((n, *slide.sizes[:-1], plan.pitch, g, o), x.dtype)
+    y = BUFFERS.empty((n, *window.sizes[:-1], plan.pitch, g, o), x.dtype)
     with np.errstate(invalid="ignore"):  # from infinity times an unused zero, also inside BLAS
         for images, rows, phases in _gathered(x, plan):
             out = y[images, rows].reshape(-1, g, o).swapaxes(0, 1)
             for phase, windows in enumerate(phases):
                 np.matmul(windows, filters, out=out[:, phase :: len(phases)])
-    return y[..., : slide.sizes[-1], :, :].transpose(0, -2, -1, *range(1, 1 + len(kernel)))
+    return y[..., : window.sizes[-1], :, :].transpose(0, -2, -1, *range(1, 1 + len(kernel)))
 
 
-def _by_elements(x: Array, w: Array, slide: ConvWindow, *, is_exact: bool = False) -> Array:
+def _by_elements(x: Array, w: Array, window: ConvWindow, *, is_exact: bool = False) -> Array:
     """Multiply the cells that the elements of all kernels meet by the kernels."""
-    (g, o, _, *kernel), sizes, rank = w.shape, slide.sizes, len(slide.sizes)
+    (g, o, _, *kernel), sizes, rank = w.shape, window.sizes, len(window.sizes)
     x = x.swapaxes(0, 2)
-    turned = (tuple(kernel), slide.dilation, slide.stride)
-    plan = _planned(x.shape, x.itemsize, sizes, *turned, *slide[3:], o, is_exact=is_exact)
+    geometry = (tuple(kernel), window.dilation, window.stride)
+    plan = _planned(x.shape, x.itemsize, sizes, *geometry, *window[3:], o, is_exact=is_exact)
     kernels = w.transpose(0, 2, *range(3, 3 + rank), 1)
     total: Any = 0
     with np.errstate(invalid="ignore"):
@@ -90,35 +90,37 @@ def _by_elements(x: Array, w: Array, slide: ConvWindow, *, is_exact: bool = Fals
                 total = total + met[:, phase :: len(phases)].swapaxes(1, 2) @ cells
     # A zero after a row met an infinity: gather the rows again, without the windows that reach past their row.
     if plan.pitch > kernel[-1] and not np.isfinite(total).all():
-        return _by_elements(x.swapaxes(0, 2), w, slide, is_exact=True)
+        return _by_elements(x.swapaxes(0, 2), w, window, is_exact=True)
     y: Array = total.reshape(g, o, *(sizes[axis] for axis in plan.order), x.shape[2])
     return y.transpose(rank + 2, 0, 1, *(2 + plan.order.index(axis) for axis in range(rank)))
 
 
-def _exchanged(x: Array, w: Array, slide: ConvWindow) -> Array:
+def _exchanged(x: Array, w: Array, window: ConvWindow) -> Array:
     """Exchange the roles of kernels and cells; the positions then run in the opposite direction."""
-    before = tuple((m - 1) * s - b for m, s, b in zip(slide.sizes, slide.stride, slide.before, strict=True))
-    back = ConvWindow(slide.sizes, slide.stride, slide.spread, slide.dilation, before)
+    padding_before = tuple(
+        (m - 1) * s - b for m, s, b in zip(window.sizes, window.stride, window.padding_before, strict=True)
+    )
+    back = ConvWindow(window.sizes, window.stride, window.input_dilation, window.dilation, padding_before)
     y = convolve(w.swapaxes(0, 1), x.swapaxes(0, 1), back)
-    backwards: Index = (..., *(slice(None, None, -1),) * len(before))
+    backwards: Index = (..., *(slice(None, None, -1),) * len(padding_before))
     return y.swapaxes(0, 2)[backwards]
 
 
-def _interleaved(x: Array, w: Array, slide: ConvWindow) -> Array:
+def _interleaved(x: Array, w: Array, window: ConvWindow) -> Array:
     """Compute the positions that meet the same elements separately, so that their cells need no dilation."""
-    sizes, rank = slide.sizes, len(slide.sizes)
+    sizes, rank = window.sizes, len(window.sizes)
     y = np.zeros((len(x), *sizes, x.shape[1], w.shape[1]), x.dtype).transpose(0, -2, -1, *range(1, 1 + rank))
     x = _channels_last(x).transpose(1, 0, -1, *range(2, 2 + rank))
-    for first in product(*map(range, slide.spread)):
-        along = zip(first, w.shape[3:], sizes, *slide[2:], strict=True)
-        parts = [part for one in along if (part := _every_other(*one)) is not None]
+    for first in product(*map(range, window.input_dilation)):
+        along = zip(first, w.shape[3:], sizes, *window[2:], strict=True)
+        parts = [part for one in along if (part := _every_rth(*one)) is not None]
         if len(parts) == rank:
-            places, elements, *numbers = zip(*parts, strict=True)
-            y[..., *places] = convolve(x, w[..., *elements], ConvWindow(*numbers))
+            positions, elements, *numbers = zip(*parts, strict=True)
+            y[..., *positions] = convolve(x, w[..., *elements], ConvWindow(*numbers))
     return y
 
 
-def _every_other(i: int, k: int, m: int, d: int, r: int, b: int) -> tuple[Any, ...] | None:
+def _every_rth(i: int, k: int, m: int, d: int, r: int, b: int) -> tuple[Any, ...] | None:
     """Return the positions i, i + r, ... of m, the elements of k that they meet if any, and their geometry."""
     apart = r // gcd(d, r)
     first = next((element for element in range(min(apart, k)) if (i + d * element - b) % r == 0), None)
@@ -139,26 +141,28 @@ class _Axis(NamedTuple):
     """The geometry of windows along one axis: position i meets cell j at element k where r j + b = s i + d k."""
 
     cells: int
-    places: int
+    positions: int
     step: int  # s
     reach: int  # d
-    spread: int  # r
-    before: int  # b
+    input_dilation: int  # r
+    padding_before: int  # b
 
-    def met(self, element: int, places: slice) -> tuple[slice, slice] | None:
+    def met(self, element: int, positions: slice) -> tuple[slice, slice] | None:
         """Return which of some positions meet a cell at an element, counted from the first of them, and which cells."""
-        offset = self.step * places.start + self.reach * element - self.before
-        apart = self.spread // gcd(self.spread, self.step)
-        place = next((i for i in range(apart) if (self.step * i + offset) % self.spread == 0), None)
-        if place is None:
+        dilation = self.input_dilation
+        offset = self.step * positions.start + self.reach * element - self.padding_before
+        apart = dilation // gcd(dilation, self.step)
+        position = next((i for i in range(apart) if (self.step * i + offset) % dilation == 0), None)
+        if position is None:
             return None
-        cell, hop = (self.step * place + offset) // self.spread, self.step * apart // self.spread
+        cell, hop = (self.step * position + offset) // dilation, self.step * apart // dilation
         late = max(0, -(cell // hop))  # positions until the first cell is met
-        place, cell = place + late * apart, cell + late * hop
-        count = min(-((place - places.stop + places.start) // apart), -((cell - self.cells) // hop))
+        position, cell = position + late * apart, cell + late * hop
+        count = min(-((position - positions.stop + positions.start) // apart), -((cell - self.cells) // hop))
         if count <= 0:
             return None
-        return slice(place, place + (count - 1) * apart + 1, apart), slice(cell, cell + (count - 1) * hop + 1, hop)
+        last = count - 1
+        return slice(position, position + last * apart + 1, apart), slice(cell, cell + last * hop + 1, hop)
 
 
 class _Plan(NamedTuple):
@@ -183,8 +187,8 @@ def _planned(
     many: tuple[int, ...],
     step: tuple[int, ...],
     reach: tuple[int, ...],
-    spread: tuple[int, ...],
-    before: tuple[int, ...],
+    input_dilation: tuple[int, ...],
+    padding_before: tuple[int, ...],
     columns: int,
     *,
     is_exact: bool = False,
@@ -192,19 +196,19 @@ def _planned(
     """Plan for windows of `few` elements, `reach` apart, at `many` positions, `step` apart, and `columns` columns."""
     n, g, c, *cells = shape
     *others, run = few
-    behind = -(-(run - 1) // step[-1])  # windows of a row that reach into the next
+    overhang = -(-(run - 1) // step[-1])  # windows of a row that reach into the next
     is_large = prod((*many[1:], *few, c)) * itemsize > _TOO_MANY
     is_near = step[-1] <= _GAP * run
-    is_run = reach[-1] == 1 and is_near and not is_exact and (is_large or _pays(behind / many[-1], run, c, columns))
-    pitch, hop = (many[-1] + behind, step[-1]) if is_run else (many[-1], 1)
+    is_run = reach[-1] == 1 and is_near and not is_exact and (is_large or _pays(overhang / many[-1], run, c, columns))
+    pitch, hop = (many[-1] + overhang, step[-1]) if is_run else (many[-1], 1)
     if is_run:
         many, step, few = (*many[:-1], pitch * hop), (*step[:-1], 1), (*others, 1)
     else:
         run = 1
-    axes = [_Axis(*one) for one in zip(cells, many, step, reach, spread, before, strict=True)]
+    axes = [_Axis(*one) for one in zip(cells, many, step, reach, input_dilation, padding_before, strict=True)]
     gathered = (*many[1:], *few, c)
 
-    at_once = max(1, _BYTES // (g * prod(gathered) * itemsize), _PLACES // prod(many[1:]))
+    at_once = max(1, _BYTES // (g * prod(gathered) * itemsize), _POSITIONS // prod(many[1:]))
     parts = [slice(first, min(first + at_once, many[0])) for first in range(0, many[0], at_once)]
     rank = len(few)
     return _Plan(
@@ -221,16 +225,16 @@ def _planned(
     )
 
 
-def _pays(behind: float, run: int, c: int, columns: int) -> bool:
+def _pays(overhang: float, run: int, c: int, columns: int) -> bool:
     """Return whether products with unused windows take less time than gathering along the last axis."""
-    return behind * columns * c <= (1 - 1 / run) * (6 * c + 40)  # as measured; 40 is the cost of starting a copy
+    return overhang * columns * c <= (1 - 1 / run) * (6 * c + 40)  # as measured; 40 is the cost of starting a copy
 
 
 def _moves(axes: list[_Axis], rows: slice, few: tuple[int, ...], *, is_all: bool) -> tuple[Move, ...]:
     """Return for each element of a window the area to clear, the destination and the source, for these rows."""
     found: list[Move] = []
     for element in product(*map(range, few)):
-        parts = (rows, *(slice(0, axis.places) for axis in axes[1:]))
+        parts = (rows, *(slice(0, axis.positions) for axis in axes[1:]))
         met = [axis.met(k, part) for axis, k, part in zip(axes, element, parts, strict=True)]
         pairs = [pair for pair in met if pair is not None]
         targets, sources = zip(*pairs, strict=True) if len(pairs) == len(axes) else ((), ())

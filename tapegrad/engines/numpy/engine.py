@@ -212,8 +212,8 @@ class NumPy(Backend[Floats, Whole, Truths]):
         if not descending:
             return np.argsort(x, axis, kind="stable")
         # Flipped before and after, so that equal elements keep their order.
-        turned = np.flip(np.argsort(np.flip(x, int(axis)), axis, kind="stable"), int(axis))
-        return np.asarray(x.shape[axis] - 1 - turned)
+        flipped = np.flip(np.argsort(np.flip(x, int(axis)), axis, kind="stable"), int(axis))
+        return np.asarray(x.shape[axis] - 1 - flipped)
 
     @override
     def concat(self, values: Sequence[Array], axis: Int) -> Array:
@@ -223,7 +223,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
     def pad(self, x: Array, pad_width: Sequence[tuple[int, int]], value: float) -> Array:
         widths = list(zip(pad_width, np.shape(x), strict=True))
         # np.pad would change the memory order of the axes.
-        out = BUFFERS.empty_like(np.asarray(x), shape=[before + n + behind for (before, behind), n in widths])
+        out = BUFFERS.empty_like(np.asarray(x), shape=[before + n + after for (before, after), n in widths])
         out.fill(value)
         out[tuple(slice(before, before + n) for (before, _), n in widths)] = x
         return out
@@ -345,16 +345,16 @@ class NumPy(Backend[Floats, Whole, Truths]):
         return out
 
     @override
-    def scatter_sum(self, shape: Sequence[int], places: Sequence[Any], values: Sequence[Array]) -> Array:
+    def scatter_sum(self, shape: Sequence[int], indices: Sequence[Any], values: Sequence[Array]) -> Array:
         out = BUFFERS.empty_like(values[0], shape=shape)
-        are_apart = _are_apart(places)
+        are_apart = _are_apart(indices)
         if not are_apart or sum(value.size for value in values) < out.size:
             out.fill(0)
-        for place, value in zip(places, values, strict=True):
+        for index, value in zip(indices, values, strict=True):
             if are_apart:
-                out[place] = value
+                out[index] = value
             else:
-                out[place] += value
+                out[index] += value
         return out
 
     @override
@@ -373,8 +373,8 @@ class NumPy(Backend[Floats, Whole, Truths]):
         return found
 
     @override
-    def convolve(self, x: Array, w: Array, slide: ConvWindow) -> Array:
-        return convolve(x, w, slide)
+    def convolve(self, x: Array, w: Array, window: ConvWindow) -> Array:
+        return convolve(x, w, window)
 
     @override
     def one_hot(self, indices: Array, size: int, dtype: Any) -> Array:
@@ -411,8 +411,8 @@ def _singular(x: Array) -> str:
     """Return the message that names the singular matrices of a stack."""
     if x.ndim == 2:
         return f"x {x.shape} is singular"
-    place = next(index for index in np.ndindex(x.shape[:-2]) if not _is_invertible(x[index]))
-    return f"x {x.shape} is singular at {place}"
+    position = next(index for index in np.ndindex(x.shape[:-2]) if not _is_invertible(x[index]))
+    return f"x {x.shape} is singular at {position}"
 
 
 def _is_invertible(x: Array) -> bool:
@@ -449,9 +449,9 @@ def _is_basic(index: Any) -> bool:
     return not any(isinstance(item, np.ndarray) for item in (index if isinstance(index, tuple) else (index,)))
 
 
-def _are_apart(places: Sequence[Any]) -> bool:
+def _are_apart(indices: Sequence[Any]) -> bool:
     """Return whether strided indices of the last axes surely have no element in common."""
-    slices = [[one for one in place if isinstance(one, slice)] for place in places]
+    slices = [[one for one in index if isinstance(one, slice)] for index in indices]
     steps = {tuple(one.step for one in each) for each in slices}
     starts = {tuple(one.start % one.step for one in each) for each in slices}
-    return len(steps) == 1 and len(starts) == len(places)
+    return len(steps) == 1 and len(starts) == len(indices)

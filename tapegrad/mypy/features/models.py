@@ -240,10 +240,10 @@ def _other_sizes(shape: list[Size | Many], expected: list[Size | Many]) -> str:
 
 def _behind(shape: list[Size | Many]) -> list[Size]:
     """Return the sizes after the last `...`, or all sizes if there is none."""
-    behind: list[Size] = []
+    after: list[Size] = []
     for n in shape:
-        behind = [] if isinstance(n, Many) else [*behind, n]
-    return behind
+        after = [] if isinstance(n, Many) else [*after, n]
+    return after
 
 
 def _both(passage: Passage, x: Type, y: Type) -> Type:
