@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -67,6 +68,17 @@ DIFFERENCES = dict.fromkeys(
 )  # XLA takes 0 times infinity for 0, where that 0 is a bool
 
 
+@pytest.fixture(autouse=True, scope="module")
+def unoptimized() -> Iterator[None]:
+    """Let XLA compile the programs of these tests, which run once, without its costly optimizations."""
+    import jax  # an extra
+
+    config: Any = jax.config  # its methods are not typed
+    config.update("jax_disable_most_optimizations", True)  # noqa: FBT003  # JAX's signature
+    yield
+    config.update("jax_disable_most_optimizations", False)  # noqa: FBT003  # JAX's signature
+
+
 def test_the_oracle_has_calls_of_every_other_op() -> None:
     assert {*NAMES} - NOT_COMPARED == {*ORACLE.TORCH, *OWN} & {*NAMES}
 
@@ -76,17 +88,17 @@ def calls(name: str) -> list[Any]:
     return [ORACLE.converted(one, np.float32, DIFFERENCES.get(name, np.zeros_like)) for one in lines]
 
 
-def operands(name: str) -> list[Tensor[Any, Any, Any]]:
+def operands(lines: list[Any]) -> list[Tensor[Any, Any, Any]]:
     found: list[Any] = []
-    for one in calls(name):
+    for one in lines:
         ORACLE.replaced([*one.args, one.options], lambda array, fixed: found.append(node(array)))  # noqa: ARG005
     return found
 
 
-def computed(name: str, tensors: list[Any]) -> list[list[Any]]:
+def computed(name: str, lines: list[Any], tensors: list[Any]) -> list[list[Any]]:
     """Return what all calls of an op give for these operands, and the gradients along a direction."""
     rest, found = iter(tensors), []
-    for one in calls(name):
+    for one in lines:
         leaves: list[Any] = []
 
         def made(array: Any, *, fixed: bool, leaves: list[Any] = leaves) -> Any:
@@ -111,12 +123,13 @@ def computed(name: str, tensors: list[Any]) -> list[list[Any]]:
 @pytest.mark.parametrize("name", sorted({*NAMES} - NOT_COMPARED - {*REJECTED}))
 @pytest.mark.filterwarnings("ignore")  # NumPy warns of edges
 def test_an_op_gives_under_jit_what_it_gives_without(name: str) -> None:
-    tensors = operands(name)
+    lines = calls(name)
+    tensors = operands(lines)
 
-    without = computed(name, tensors)
-    under = tg.jit(computed)(name, tensors)
+    without = computed(name, lines, tensors)
+    under = tg.jit(lambda tensors: computed(name, lines, tensors))(tensors)
 
-    for one, ours, theirs in zip(calls(name), under, without, strict=True):
+    for one, ours, theirs in zip(lines, under, without, strict=True):
         for x, y in zip(ours, theirs, strict=True):
             assert (x.shape, x.dtype) == (y.shape, y.dtype), one
             np.testing.assert_allclose(x.numpy(), y.numpy(), rtol=1e-4, atol=1e-5, err_msg=str(one))
@@ -124,11 +137,12 @@ def test_an_op_gives_under_jit_what_it_gives_without(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(REJECTED))
 def test_an_op_whose_shape_hangs_on_numbers_is_rejected_by_name(name: str) -> None:
-    tensors = operands(name)
+    lines = calls(name)
+    tensors = operands(lines)
 
     words = rf"^{name}: the numbers of a tensor are asked for, which a step under jit has only when it runs$"
     with pytest.raises(TapeError, match=words):
-        tg.jit(computed)(name, tensors)
+        tg.jit(lambda tensors: computed(name, lines, tensors))(tensors)
 
 
 @pytest.mark.parametrize("name", sorted(DRAWN))

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 from queue import Empty
@@ -114,8 +115,7 @@ def in_server(folder: Path) -> Iterator[Kernel]:
             data=json.dumps({"name": "python3"}).encode(),
             headers={"Authorization": f"token {about['token']}"},
         )
-        with urllib.request.urlopen(request, timeout=LONGEST) as answer:  # noqa: S310  # on this machine
-            kernel = json.load(answer)["id"]
+        kernel = json.loads(until_answered(request, server))["id"]
         client = BlockingKernelClient(connection_file=str(runtime / f"kernel-{kernel}.json"))
         client.load_connection_file()
         client.start_channels(hb=False)  # its `wait_for_ready` gives a busy machine one second
@@ -129,8 +129,23 @@ def in_server(folder: Path) -> Iterator[Kernel]:
         server.wait(timeout=60)
 
 
+def until_answered(request: urllib.request.Request, server: subprocess.Popen[bytes]) -> bytes:
+    """Return a server's answer; it writes its address before it listens there."""
+    end = time.monotonic() + LONGEST
+    while True:
+        try:
+            with urllib.request.urlopen(request, timeout=LONGEST) as answer:  # noqa: S310  # on this machine
+                return bytes(answer.read())
+        except urllib.error.URLError as error:
+            if not isinstance(error.reason, ConnectionRefusedError):
+                raise
+        assert server.poll() is None, f"the server ended with exit code {server.returncode}"
+        assert time.monotonic() < end, "the server does not listen"
+        time.sleep(0.1)
+
+
 def until_written(path: Path, server: subprocess.Popen[bytes]) -> dict[str, Any]:
-    """Read what a server says of itself once it listens."""
+    """Read what a server says of itself."""
     end = time.monotonic() + LONGEST
     while not path.is_file() or not path.read_text("utf-8"):
         assert server.poll() is None, f"the server ended with exit code {server.returncode}"
