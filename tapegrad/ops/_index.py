@@ -38,8 +38,8 @@ def items_of(x: Dims, index: Any) -> list[tuple[str, Any]]:
         message = f"index names {axes} axes but x {show(x)} has rank {len(x)}"
         raise ShapeError(message)
     called = [(f"index[{position}]", item) for position, item in enumerate(items)]
-    place = ellipses[0] + 1 if ellipses else len(items)
-    return [*called[:place], *[("...", slice(None))] * (len(x) - axes), *called[place:]]
+    position = ellipses[0] + 1 if ellipses else len(items)
+    return [*called[:position], *[("...", slice(None))] * (len(x) - axes), *called[position:]]
 
 
 def _plain(item: Any) -> Any:
@@ -186,13 +186,13 @@ def check_once(shape: tuple[int, ...], index: Any) -> None:
     """Raise if an element is indexed twice: the stored value would be undefined, and its gradient wrong."""
     if not any(isinstance(item, np.ndarray) for item in (index if isinstance(index, tuple) else (index,))):
         return
-    places = np.arange(int(np.prod(shape))).reshape(shape)[index].reshape(-1)
-    if len(np.unique(places)) < len(places):
-        message = "index names a place twice; at_add accumulates"
+    positions = np.arange(int(np.prod(shape))).reshape(shape)[index].reshape(-1)
+    if len(np.unique(positions)) < len(positions):
+        message = "index names a position twice; at_add accumulates"
         raise IndexError(message)
 
 
 def along(positions: Any, axis: int) -> tuple[Any, ...]:
     """Return the index that picks along the axis by `positions`, as `numpy.take_along_axis` does."""
-    places: list[Any] = list(np.indices(positions.shape, sparse=True))
-    return (*places[:axis], positions, *places[axis + 1 :])
+    grid: list[Any] = list(np.indices(positions.shape, sparse=True))
+    return (*grid[:axis], positions, *grid[axis + 1 :])

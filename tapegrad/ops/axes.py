@@ -64,12 +64,12 @@ def expand_dims_shape(x: Dims, axis: Int | tuple[Int, ...]) -> Dims:
         if not -rank <= one < rank:
             message = f"axis {one} is out of range for a result of rank {rank}, x {show(x)} with {len(axes)} more"
             raise ShapeError(message)
-    places = {one % rank for one in axes}
-    if len(places) < len(axes):
+    positions = {one % rank for one in axes}
+    if len(positions) < len(axes):
         message = f"axis {axis} names an axis of the result twice"
         raise ShapeError(message)
     sizes = iter(x)
-    return tuple(1 if position in places else next(sizes) for position in range(rank))
+    return tuple(1 if position in positions else next(sizes) for position in range(rank))
 
 
 def squeeze_shape(x: Dims, axis: Axis = None) -> Dims:
@@ -369,11 +369,11 @@ def swapaxes(x: Tensor[Any, T, D], axis1: Int, axis2: Int) -> Tensor[Any, T, D]:
 
 def _order(x: Dims, source: Int | tuple[Int, ...], destination: Int | tuple[Int, ...]) -> list[int]:
     """Return for each axis of the result the axis of `x` it comes from."""
-    origins, places = normal_axes(source, x), normal_axes(destination, x)
-    if len(origins) != len(places):
-        message = f"source {source} names {len(origins)} axes but destination {destination} names {len(places)}"
+    origins, positions = normal_axes(source, x), normal_axes(destination, x)
+    if len(origins) != len(positions):
+        message = f"source {source} names {len(origins)} axes but destination {destination} names {len(positions)}"
         raise ShapeError(message)
     order = [axis for axis in range(len(x)) if axis not in origins]
-    for place, origin in sorted(zip(places, origins, strict=True)):
-        order.insert(place, origin)
+    for position, origin in sorted(zip(positions, origins, strict=True)):
+        order.insert(position, origin)
     return order

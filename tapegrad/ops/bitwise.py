@@ -10,7 +10,7 @@ from typing_extensions import TypeVar
 from tapegrad.autograd.op import op
 from tapegrad.errors import DTypeError, messages
 from tapegrad.ops._mapped import apply
-from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, place
+from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, operand_name
 from tapegrad.tensor import S, Tensor, node
 from tapegrad.tensor.operands import unwrap
 
@@ -215,13 +215,13 @@ def bitwise_right_shift(
 def whole_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
     """Reject all dtypes but ints; `given` is the first of two operands as the caller passed it."""
     if x.data.dtype.kind not in "iu":
-        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, place(given), str(x.dtype), "integer"))
+        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, operand_name(given), str(x.dtype), "integer"))
 
 
 def bits_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
     """Reject all dtypes but ints and bools; `given` is the first of two operands as the caller passed it."""
     if x.data.dtype.kind not in "iub":
-        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, place(given), str(x.dtype), "integer or bool"))
+        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, operand_name(given), str(x.dtype), "integer or bool"))
 
 
 def _joined(name: Elementwise, x: Any, y: Any, reject: Callable[..., None]) -> Tensor[Any, NoneTape, Any]:

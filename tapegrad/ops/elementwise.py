@@ -345,15 +345,15 @@ def _is_known(scalar: type[Any]) -> bool:
 def float_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
     """Reject ints and bools, which NumPy would convert to float64; `given` is the first of two operands as passed."""
     if x.data.dtype.kind not in "fV":
-        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, place(given), str(x.dtype), "floating"))
+        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, operand_name(given), str(x.dtype), "floating"))
 
 
 def number_only(x: Tensor[Any, Any, Any], given: object = None) -> None:
     """Reject bools, which have no sign; `given` is the first of two operands as the caller passed it."""
     if x.data.dtype.kind == "b":
-        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, place(given), str(x.dtype), "number"))
+        raise DTypeError(messages.wrong_dtype(messages.UNNAMED, operand_name(given), str(x.dtype), "number"))
 
 
-def place(given: object) -> str:
+def operand_name(given: object) -> str:
     """Return the name of the operand that has the dtype: `y` if the first one is a Python number, which has none."""
     return "y" if isinstance(given, bool | int | float) else "x"

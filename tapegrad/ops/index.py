@@ -163,10 +163,10 @@ def gather(
     """
     _not_a_number(indices)
     tensor_only(x, "x")
-    _, places, _ = unwrap_mixed(x, indices)
-    gather_shape(x.shape, places.shape, axis)  # NumPy would broadcast them
+    _, positions, _ = unwrap_mixed(x, indices)
+    gather_shape(x.shape, positions.shape, axis)  # NumPy would broadcast them
     axis = normal_axis(axis, x.shape)
-    _check_indices(places, x.shape[axis], axis)
+    _check_indices(positions, x.shape[axis], axis)
     return getitem(x, along(indices, axis))
 
 

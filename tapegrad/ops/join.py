@@ -217,9 +217,9 @@ def split(x: Tensor[Any, T, D], sections: int | tuple[int, ...], axis: Int = 0) 
         >>> [part.shape for part in tg.split(x, (1, 3), axis=1)]
         [(2, 1), (2, 3)]
     """
-    places = split_shape(x.shape, sections, axis)
+    parts = split_shape(x.shape, sections, axis)
     axis = normal_axis(axis, x.shape)
-    sizes: list[Any] = [place[axis] for place in places]
+    sizes: list[Any] = [part[axis] for part in parts]
     front = (slice(None),) * axis
     return tuple(
         getitem(x, (*front, slice(end - size, end))) for size, end in zip(sizes, accumulate(sizes), strict=True)

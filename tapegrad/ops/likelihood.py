@@ -350,7 +350,7 @@ def _check_range(x: Any, name: str, hint: str = "") -> None:
         return  # values are unknown under `jit`
     outside = np.asarray((values < 0) | (values > 1))
     if outside.any():
-        index = tuple(int(places[0]) for places in np.argwhere(outside).T)
+        index = tuple(int(axis[0]) for axis in np.argwhere(outside).T)
         at = f" at index {show(index)}" if index else ""
         message = f"bce: {name} is {values[index]}{at} but must be from 0 to 1{hint}"
         raise ValueError(message)

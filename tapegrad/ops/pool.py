@@ -541,8 +541,8 @@ def _adaptive(rank: int, x: Tensor[Any, T, Float], size: Any) -> Tensor[Any, T, 
     y: Any = x
     for axis, count in zip(range(-rank, 0), sizes, strict=True):
         countable(count)
-        n, after, places = y.shape[axis], (slice(None),) * (-axis - 1), np.arange(count)
-        spans = np.stack([places * n // count, -(-(places + 1) * n // count)], axis=1)
+        n, after, positions = y.shape[axis], (slice(None),) * (-axis - 1), np.arange(count)
+        spans = np.stack([positions * n // count, -(-(positions + 1) * n // count)], axis=1)
         windows, which = np.unique(spans, axis=0, return_inverse=True)  # windows repeat if count > n
         cells = [getitem(y, (..., slice(*window), *after)) for window in windows.tolist()]
         y = concat([mean(one, axis, keepdims=True) for one in cells], axis)

@@ -416,19 +416,19 @@ def _states(step: Step, *operands: Tensor[Any, T, Float]) -> Tensor[Any, T, Floa
     nodes, tape = unwrap_all(operands, "operands")
     x, *first, weight, bias = nodes
     steps = x.shape[-2]
-    now, hidden, ways_back = tuple(one.data for one in first), [first[0].data], []
+    now, hidden, backward_steps = tuple(one.data for one in first), [first[0].data], []
     for t in range(steps):
-        now, way_back = step(_step_of(x.data, t), now[0] @ weight.data + bias.data, *now)
+        now, backward_step = step(_step_of(x.data, t), now[0] @ weight.data + bias.data, *now)
         hidden.append(now[0])
-        ways_back.append(way_back)
+        backward_steps.append(backward_step)
     out = node(_stacked([*hidden[1:], *now[1:]]))
 
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
         dx, du = [], []
-        dstate: tuple[Any, ...] = (0.0, *(_step_of(dy, steps + place) for place in range(len(now) - 1)))
+        dstate: tuple[Any, ...] = (0.0, *(_step_of(dy, steps + index) for index in range(len(now) - 1)))
         for t in reversed(range(steps)):
-            dx_t, du_t, (dh, *others) = ways_back[t](_step_of(dy, t) + dstate[0], *dstate[1:])
+            dx_t, du_t, (dh, *others) = backward_steps[t](_step_of(dy, t) + dstate[0], *dstate[1:])
             dstate = (dh + du_t @ engine(weight.data).swap_last_axes(weight.data), *others)
             dx.append(dx_t)
             du.append(du_t)
@@ -444,8 +444,8 @@ def _states(step: Step, *operands: Tensor[Any, T, Float]) -> Tensor[Any, T, Floa
     return tape.record(out, tuple(nodes), backward)
 
 
-def _row(states: Tensor[Any, T, Float], place: int) -> Tensor[Any, T, Float]:
-    return getitem(states, (..., place, slice(None)))
+def _row(states: Tensor[Any, T, Float], index: int) -> Tensor[Any, T, Float]:
+    return getitem(states, (..., index, slice(None)))
 
 
 def _step_of(x: Any, t: int) -> Any:
@@ -500,8 +500,8 @@ def _check_sizes(
     }
     for name, (wanted, given) in (of_x | of_gates).items():
         if len(given) != len(wanted) or any(map(surely_differ, given, wanted)):
-            beside = f"x {show(x)}" if name == "h" else f"x {show(x)} and h {show(h)}"
-            message = f"{name} is {show(given)} but {show(wanted)} is expected beside {beside}"
+            operands = f"x {show(x)}" if name == "h" else f"x {show(x)} and h {show(h)}"
+            message = f"{name} is {show(given)} but {show(wanted)} is expected for {operands}"
             raise ShapeError(message)
 
 

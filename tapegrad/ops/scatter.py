@@ -60,12 +60,12 @@ def getitem_shape(x: Dims, index: Index) -> Dims:
 
 def at_shape(x: Dims, index: Index, value: Dims) -> Dims:
     """Return the shape of `x`, after checking that `value` broadcasts to `x[index]`."""
-    places = getitem_shape(x, index)
-    aligned = places[max(len(places) - len(value), 0) :]
+    target = getitem_shape(x, index)
+    aligned = target[max(len(target) - len(value), 0) :]
     if len(aligned) != len(value) or any(
         surely_differ(n, 1) and surely_differ(n, m) for n, m in zip(value, aligned, strict=True)
     ):
-        message = f"value {show(value)} does not broadcast to the {show(places)} that index names in x {show(x)}"
+        message = f"value {show(value)} does not broadcast to the {show(target)} that index names in x {show(x)}"
         raise ShapeError(message)
     return x
 

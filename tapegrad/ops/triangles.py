@@ -97,7 +97,7 @@ def tril(x: Tensor[S, T, D], *, k: int = 0) -> Tensor[S, T, D]:
         [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [7.0, 8.0, 0.0]]
     """
     at_least(2, x=x.shape)
-    return _kept(x, np.tri(x.shape[-2], x.shape[-1], k, np.bool_))
+    return _masked(x, np.tri(x.shape[-2], x.shape[-1], k, np.bool_))
 
 
 @op(triangle_shape, memory_bound=True)
@@ -124,7 +124,7 @@ def triu(x: Tensor[S, T, D], *, k: int = 0) -> Tensor[S, T, D]:
         [[0.0, 2.0, 3.0], [0.0, 0.0, 6.0], [0.0, 0.0, 0.0]]
     """
     at_least(2, x=x.shape)
-    return _kept(x, ~np.tri(x.shape[-2], x.shape[-1], k - 1, np.bool_))
+    return _masked(x, ~np.tri(x.shape[-2], x.shape[-1], k - 1, np.bool_))
 
 
 @op(diag_shape)
@@ -155,11 +155,11 @@ def diag(x: Tensor[Any, T, D], *, k: int = 0) -> Tensor[Any, T, D]:
     tensor_only(x, "x")
     sizes: Any = diag_shape(x.shape, k=k)
     steps = np.arange(x.shape[0] if x.ndim == 1 else sizes[0])
-    place = (steps - min(k, 0), steps + max(k, 0))
-    return getitem(x, place) if x.ndim == 2 else at_set(zeros(sizes, x.dtype.type), place, x)
+    index = (steps - min(k, 0), steps + max(k, 0))
+    return getitem(x, index) if x.ndim == 2 else at_set(zeros(sizes, x.dtype.type), index, x)
 
 
-def _kept(x: Tensor[S, T, D], mask: Any) -> Tensor[S, T, D]:
+def _masked(x: Tensor[S, T, D], mask: Any) -> Tensor[S, T, D]:
     x, tape = unwrap(x)
     out = node(engine(x.data).where(mask, x.data, x.dtype.type(0)))
 

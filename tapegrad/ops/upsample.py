@@ -80,22 +80,22 @@ def upsample2d(
         if mode == "nearest":
             y = take(y, node(np.arange(size) * n // size), axis)
         else:
-            y = _mixed(y, axis, _places(n, size, align_corners=align_corners))
+            y = _interpolated(y, axis, _source_positions(n, size, align_corners=align_corners))
     result: Tensor[Any, T, Float] = y
     return result
 
 
-def _places(n: int, size: int, *, align_corners: bool) -> Any:
+def _source_positions(n: int, size: int, *, align_corners: bool) -> Any:
     """Return the input position, as a float, of each output pixel."""
     if align_corners:
         return np.arange(size) * ((n - 1) / max(size - 1, 1))
     return np.clip((np.arange(size) + 0.5) * n / size - 0.5, 0, n - 1)
 
 
-def _mixed(x: Any, axis: int, places: Any) -> Any:
-    lower = np.minimum(places.astype(np.int64), x.shape[axis] - 1)
+def _interpolated(x: Any, axis: int, positions: Any) -> Any:
+    lower = np.minimum(positions.astype(np.int64), x.shape[axis] - 1)
     upper = np.minimum(lower + 1, x.shape[axis] - 1)
-    share = (places - lower).astype(x.dtype).reshape((-1, *(1,) * (-axis - 1)))
+    share = (positions - lower).astype(x.dtype).reshape((-1, *(1,) * (-axis - 1)))
     return add(mul(take(x, node(lower), axis), 1 - share), mul(take(x, node(upper), axis), share))
 
 

@@ -66,27 +66,27 @@ def sgd(loss: Loss, parameters: Sequence[Plain], *, lr: float, steps: int) -> Re
         >>> result.unwrap().losses
         (17.0, 0.0)
     """
-    places = [Param(x) for x in parameters]
-    optimizer = SGD(places, lr)
+    params = [Param(x) for x in parameters]
+    optimizer = SGD(params, lr)
     losses: list[float] = []
     for _ in range(steps):
-        outcome = _differentiated(loss, places).eval(Tape.empty())
+        outcome = _differentiated(loss, params).eval(Tape.empty())
         if isinstance(outcome, Err):
             return outcome
         number, gradients = outcome.value
         losses.append(number)
         optimizer.step(gradients)
-    return Ok(Trained(tuple(place.detach() for place in places), tuple(losses)))
+    return Ok(Trained(tuple(param.detach() for param in params), tuple(losses)))
 
 
 @do
-def _differentiated(loss: Loss, places: Sequence[Param[Any, Any]]) -> Do[tuple[float, Gradients]]:
+def _differentiated(loss: Loss, params: Sequence[Param[Any, Any]]) -> Do[tuple[float, Gradients]]:
     nodes = []
-    for place in places:
-        nodes.append((yield from leaf(place)))  # noqa: PERF401  # no comprehension can yield
+    for param in params:
+        nodes.append((yield from leaf(param)))  # noqa: PERF401  # no comprehension can yield
     scalar = yield from loss(*nodes)
     grads = yield from backward(scalar)
-    by_place = Gradients()
-    for place, node in zip(places, nodes, strict=True):
-        by_place.add(place, grads.of(node).data)
-    return (yield from item(scalar)), by_place
+    by_param = Gradients()
+    for param, node in zip(params, nodes, strict=True):
+        by_param.add(param, grads.of(node).data)
+    return (yield from item(scalar)), by_param

@@ -821,10 +821,10 @@ Sizes: TypeAlias = "tuple[Int, ...]"
 Number: TypeAlias = "float | np.ndarray[Any, np.dtype[Any]] | np.generic"
 Scalar: TypeAlias = "float | np.floating[Any] | np.integer[Any]"
 Operand: TypeAlias = "Tensor[Any, T2, Any] | Number"
-Place: TypeAlias = "Int | slice | EllipsisType | Tensor[Any, T2, Any] | np.ndarray[Any, np.dtype[Any]] | None"
+IndexItem: TypeAlias = "Int | slice | EllipsisType | Tensor[Any, T2, Any] | np.ndarray[Any, np.dtype[Any]] | None"
 Index: TypeAlias = (
     "int | np.integer[Any] | slice | EllipsisType | Tensor[Any, T2, Any] | np.ndarray[Any, np.dtype[Any]]"
-    " | tuple[Place[T2], ...] | None"
+    " | tuple[IndexItem[T2], ...] | None"
 )
 Wrt: TypeAlias = "Tensor[Any, Any, Any] | HasParameters | Mapping[str, Wrt] | Iterable[Wrt]"
 # Other checkers see the strict form; the plugin accepts any tape here and reports errors with tapegrad's messages.

@@ -229,7 +229,7 @@ def test_the_law_of_rules() -> None:
         (
             lambda: rnn(real(2, 7, 3), real(1, 5), real(3, 5), real(5, 5), real(5), real(5)),
             ShapeError,
-            r"rnn: h is \(1, 5\) but \(2, 5\) is expected beside x \(2, 7, 3\)",
+            r"rnn: h is \(1, 5\) but \(2, 5\) is expected for x \(2, 7, 3\)",
         ),
         (
             lambda: rnn(real(2, 0, 3), real(2, 5), real(3, 5), real(5, 5), real(5), real(5)),
@@ -244,7 +244,7 @@ def test_the_law_of_rules() -> None:
         (
             lambda: gru_cell(real(2, 3), real(2, 5), real(3, 5), real(5, 15), real(15), real(15)),
             ShapeError,
-            r"gru_cell: weight_x is \(3, 5\) but \(3, 15\) is expected beside x \(2, 3\) and h \(2, 5\)",
+            r"gru_cell: weight_x is \(3, 5\) but \(3, 15\) is expected for x \(2, 3\) and h \(2, 5\)",
         ),
         (
             lambda: gru_cell(real(), real(5), real(3, 15), real(5, 15), real(15), real(15)),
@@ -254,12 +254,12 @@ def test_the_law_of_rules() -> None:
         (
             lambda: lstm(*[real(2, 7, 3), real(2, 5), real(5), *[real(20)] * 4]),
             ShapeError,
-            r"lstm: c is \(5,\) but \(2, 5\) is expected beside x \(2, 7, 3\) and h \(2, 5\)",
+            r"lstm: c is \(5,\) but \(2, 5\) is expected for x \(2, 7, 3\) and h \(2, 5\)",
         ),
         (
             lambda: lstm_cell(real(3), real(5), real(5), real(3, 20), real(5, 20), real(20), real(1)),
             ShapeError,
-            r"lstm_cell: bias_h is \(1,\) but \(20,\) is expected beside x \(3,\) and h \(5,\)",
+            r"lstm_cell: bias_h is \(1,\) but \(20,\) is expected for x \(3,\) and h \(5,\)",
         ),
         (
             lambda: rnn_cell(real(2, 3), real(), real(3, 5), real(5, 5), real(5), real(5)),
@@ -288,5 +288,5 @@ def test_dtypes_do_not_mix(name: str) -> None:
 def test_a_memory_of_another_width_is_named() -> None:
     rule = OPS["lstm_cell"].rule
 
-    with pytest.raises(ShapeError, match=r"^c is \(2, 4\) but \(2, 5\) is expected beside x \(2, 3\) and h \(2, 5\)$"):
+    with pytest.raises(ShapeError, match=r"^c is \(2, 4\) but \(2, 5\) is expected for x \(2, 3\) and h \(2, 5\)$"):
         rule((2, 3), (2, 5), (2, 4), (3, 20), (5, 20), (20,), (20,))

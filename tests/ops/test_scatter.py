@@ -188,7 +188,7 @@ def test_places_named_twice_accumulate() -> None:
     x, rows = zeros((3,)), tensor([1, 1, 2])
 
     assert at_add(x, rows, 2.0).tolist() == [0, 4, 2]
-    with pytest.raises(IndexError, match=r"^at_set: index names a place twice; at_add accumulates$"):
+    with pytest.raises(IndexError, match=r"^at_set: index names a position twice; at_add accumulates$"):
         at_set(x, rows, 2.0)
 
 

@@ -81,28 +81,28 @@ def accept_dtypes() -> None:
 
 
 def reject_a_state_of_another_batch() -> None:
-    tg.rnn(x, tg.ones((1, 5)), w, u, b, b)  # E: rnn: h is (1, 5) but (2, 5) is expected beside x (2, 7, 3) [tapegrad-shape]
+    tg.rnn(x, tg.ones((1, 5)), w, u, b, b)  # E: rnn: h is (1, 5) but (2, 5) is expected for x (2, 7, 3) [tapegrad-shape]
 
 
 def reject_a_memory_of_another_width() -> None:
-    tg.lstm_cell(step, h, step, w4, u4, b4, b4)  # E: lstm_cell: c is (2, 3) but (2, 5) is expected beside x (2, 3) and h (2, 5) [tapegrad-shape]
+    tg.lstm_cell(step, h, step, w4, u4, b4, b4)  # E: lstm_cell: c is (2, 3) but (2, 5) is expected for x (2, 3) and h (2, 5) [tapegrad-shape]
 
 
 def reject_the_weights_of_other_gates() -> None:
-    tg.lstm(x, h, h, w3, u3, b3, b3)  # E: lstm: weight_x is (3, 15) but (3, 20) is expected beside x (2, 7, 3) and h (2, 5) [tapegrad-shape]
+    tg.lstm(x, h, h, w3, u3, b3, b3)  # E: lstm: weight_x is (3, 15) but (3, 20) is expected for x (2, 7, 3) and h (2, 5) [tapegrad-shape]
 
 
 def reject_a_weight_of_another_state() -> None:
-    tg.gru(x, h, w3, w3, b3, b3)  # E: gru: weight_h is (3, 15) but (5, 15) is expected beside x (2, 7, 3) and h (2, 5) [tapegrad-shape]
+    tg.gru(x, h, w3, w3, b3, b3)  # E: gru: weight_h is (3, 15) but (5, 15) is expected for x (2, 7, 3) and h (2, 5) [tapegrad-shape]
 
 
 def reject_a_bias_that_would_broadcast() -> None:
-    tg.gru_cell(step, h, w3, u3, b3, tg.ones((1,)))  # E: gru_cell: bias_h is (1,) but (15,) is expected beside x (2, 3) and h (2, 5) [tapegrad-shape]
+    tg.gru_cell(step, h, w3, u3, b3, tg.ones((1,)))  # E: gru_cell: bias_h is (1,) but (15,) is expected for x (2, 3) and h (2, 5) [tapegrad-shape]
 
 
 def reject_a_width_by_another_name() -> None:
     def read(a: Tensor[Shape[N, I]], s: Tensor[Shape[N, H]], w: Tensor[Shape[H, H]], b: Tensor[Shape[H]]) -> None:
-        tg.rnn_cell(a, s, w, w, b, b)  # E(mypy): rnn_cell: weight_x is (H, H) but (I, H) is expected beside x (N, I) and h (N, H) [tapegrad-shape]
+        tg.rnn_cell(a, s, w, w, b, b)  # E(mypy): rnn_cell: weight_x is (H, H) but (I, H) is expected for x (N, I) and h (N, H) [tapegrad-shape]
 
     read(tg.ones((2, 5)), h, u, b)
 

@@ -138,8 +138,8 @@ class Fast(numpy.NumPy):
             plain: Array = super().pool(x, windows, name)
             return plain
         y = _image(x, windows.sizes, kind)
-        way = {"add": 0, "maximum": 1, "minimum": -1}[name]
-        _over_images(f"pool_{kind}", windows, x, y, options=(way,))
+        mode = {"add": 0, "maximum": 1, "minimum": -1}[name]
+        _over_images(f"pool_{kind}", windows, x, y, options=(mode,))
         return y
 
     @override

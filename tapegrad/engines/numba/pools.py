@@ -17,19 +17,19 @@ at = np.uintp
 
 
 @compiled
-def _met(found: Any, x: Any, way: Any) -> Any:
-    """Combine a cell with the result so far: add it (`way` 0), or keep the larger (1) or smaller (-1); NaN stays."""
-    if way == 0:
+def _met(found: Any, x: Any, mode: Any) -> Any:
+    """Combine a cell with the result so far: add it (`mode` 0), or keep the larger (1) or smaller (-1); NaN stays."""
+    if mode == 0:
         return found + x
-    if way > 0:
+    if mode > 0:
         return x if (x > found) | (x != x) else found  # noqa: PLR0124  # NaN is not itself
     return x if (x < found) | (x != x) else found  # noqa: PLR0124  # NaN is not itself
 
 
 @compiled
-def _nothing(like: Any, way: Any) -> Any:
+def _nothing(like: Any, mode: Any) -> Any:
     """Return the initial result, which any cell replaces."""
-    return like.dtype.type(0) if way == 0 else like.dtype.type(-np.inf) if way > 0 else like.dtype.type(np.inf)
+    return like.dtype.type(0) if mode == 0 else like.dtype.type(-np.inf) if mode > 0 else like.dtype.type(np.inf)
 
 
 @compiled
@@ -45,19 +45,19 @@ def _reached(place: Any, stride: Any, before: Any, size: Any, windows: Any) -> A
 
 
 @compiled
-def _gathered(line: Any, y: Any, place: Any, stride: Any, before: Any, way: Any) -> None:
+def _gathered(line: Any, y: Any, place: Any, stride: Any, before: Any, mode: Any) -> None:
     """Combine each window of a line with its cell at a position."""
     first, last = _reached(place, stride, before, line.shape[0], y.shape[0])
     shift = place - before
     if stride == 1:
         for j in range(first, last):
-            y[at(j)] = _met(y[at(j)], line[at(j + shift)], way)
+            y[at(j)] = _met(y[at(j)], line[at(j + shift)], mode)
     elif stride == 2:
         for j in range(first, last):
-            y[at(j)] = _met(y[at(j)], line[at(2 * j + shift)], way)
+            y[at(j)] = _met(y[at(j)], line[at(2 * j + shift)], mode)
     else:
         for j in range(first, last):
-            y[at(j)] = _met(y[at(j)], line[at(stride * j + shift)], way)
+            y[at(j)] = _met(y[at(j)], line[at(stride * j + shift)], mode)
 
 
 @compiled
@@ -85,9 +85,9 @@ def _noted(line: Any, y: Any, found: Any, base: Any, place: Any, stride: Any, be
 
 
 @compiled
-def pool_planes(x: Any, y: Any, kernel: Any, stride: Any, before: Any, way: Any) -> None:
+def pool_planes(x: Any, y: Any, kernel: Any, stride: Any, before: Any, mode: Any) -> None:
     """Pool planes `x`, `(P, H, W)`, to `y`, `(P, I, J)`."""
-    line, nothing = np.empty(x.shape[2], x.dtype), _nothing(x, way)
+    line, nothing = np.empty(x.shape[2], x.dtype), _nothing(x, mode)
     for p in range(x.shape[0]):
         for i in range(y.shape[1]):
             start = i * stride[0] - before[0]
@@ -95,16 +95,16 @@ def pool_planes(x: Any, y: Any, kernel: Any, stride: Any, before: Any, way: Any)
             line[:] = x[p, start + first]
             for h in range(start + first + 1, start + last):
                 for w in range(x.shape[2]):
-                    line[w] = _met(line[w], x[p, h, w], way)
+                    line[w] = _met(line[w], x[p, h, w], mode)
             y[p, i] = nothing
             for place in range(kernel[1]):
-                _gathered(line, y[p, i], place, stride[1], before[1], way)
+                _gathered(line, y[p, i], place, stride[1], before[1], mode)
 
 
 @compiled
-def pool_channels(x: Any, y: Any, kernel: Any, stride: Any, before: Any, way: Any) -> None:
+def pool_channels(x: Any, y: Any, kernel: Any, stride: Any, before: Any, mode: Any) -> None:
     """Pool images `x`, `(N, H, W, C)`, to `y`, `(N, I, J, C)`."""
-    nothing = _nothing(x, way)
+    nothing = _nothing(x, mode)
     for n in range(x.shape[0]):
         for i in range(y.shape[1]):
             h = i * stride[0] - before[0]
@@ -116,7 +116,7 @@ def pool_channels(x: Any, y: Any, kernel: Any, stride: Any, before: Any, way: An
                 for k in range(first, last):
                     for m in range(left, right):
                         for c in range(x.shape[3]):
-                            y[n, i, j, c] = _met(y[n, i, j, c], x[n, h + k, w + m, c], way)
+                            y[n, i, j, c] = _met(y[n, i, j, c], x[n, h + k, w + m, c], mode)
 
 
 @compiled

@@ -33,7 +33,7 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
     unknown,
 )
-from tapegrad.mypy.features.models import WAYS, Passage, RejectedError, container, with_path
+from tapegrad.mypy.features.models import CONTAINERS, Passage, RejectedError, container, with_path
 from tapegrad.mypy.features.places import called_as, is_forward, shown
 from tapegrad.mypy.mypy_api import Argument, accepts, make, method_signature
 from tapegrad.mypy.reports import CurrentLayer, report
@@ -65,7 +65,7 @@ def called(ctx: MethodContext, declared: CallableType) -> Type:
 def wired(ctx: FunctionContext, result: Type) -> Type:
     """Check a model where it is made: the output of each layer must match the input of the next."""
     made = get_proper_type(result)
-    if not isinstance(made, Instance) or made.type.name not in WAYS:
+    if not isinstance(made, Instance) or made.type.name not in CONTAINERS:
         return result
     # For a single layer, mypy reports the error itself.
     several = made.args if made.type.has_type_var_tuple_type and container(made) is not None else ()

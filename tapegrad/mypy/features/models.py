@@ -72,7 +72,7 @@ class Passage:
             return unknown()
         if holder is not None:
             is_taken = not others or holder.type.name == "Repeated"
-            return WAYS[holder.type.name](self, holder, x, place) if is_taken else unknown()
+            return CONTAINERS[holder.type.name](self, holder, x, place) if is_taken else unknown()
         with with_path(partial(messages.of_layer, place, shown(p))):
             trial = tried_method(self.api, p, "forward", [Argument(x), *others], self._context)
         if trial.errors:
@@ -96,7 +96,7 @@ def container(t: Type) -> Instance | None:
     p = get_proper_type(t)
     symbol = p.type.get("forward") if isinstance(p, Instance) else None
     owner = getattr(symbol.node, "info", None) if symbol is not None else None
-    if not isinstance(p, Instance) or not isinstance(owner, TypeInfo) or owner.name not in WAYS:
+    if not isinstance(p, Instance) or not isinstance(owner, TypeInfo) or owner.name not in CONTAINERS:
         return None
     return map_instance_to_supertype(p, owner) if owner.module_name.startswith("tapegrad.nn.") else None
 
@@ -186,7 +186,7 @@ def _inputs(passage: Passage, model: Instance, x: Type, place: str) -> list[Type
     return [unknown()] * count
 
 
-WAYS: dict[str, Callable[[Passage, Instance, Type, str], Type]] = {
+CONTAINERS: dict[str, Callable[[Passage, Instance, Type, str], Type]] = {
     "Sequential": _in_turn,
     "GeneralizedAdd": _both_ways,
     "GeneralizedMul": _both_ways,
