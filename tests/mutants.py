@@ -129,7 +129,7 @@ PARTS = {
         lambda _: [*TAPES, CLIPPED],
     ),
     "updates": Part(
-        ["tapegrad/optim/flat.py", "tapegrad/optim/large.py", "tapegrad/engines/numba/in_place.py"],
+        ["tapegrad/optim/packing.py", "tapegrad/optim/large.py", "tapegrad/engines/numba/in_place.py"],
         everywhere,
         lambda _: [
             *(f"tests/optim/test_{name}.py" for name in ("flat", "large", "optimizer")),

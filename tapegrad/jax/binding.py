@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import replace
 from itertools import islice, repeat, starmap
 from operator import add, attrgetter, is_
@@ -17,12 +16,12 @@ from tapegrad.jax.device_tensor import DeviceTensor
 from tapegrad.jax.draws import NO_SEED, seeds_of
 from tapegrad.jax.library import exact, jax, jnp
 from tapegrad.jax.scalars import MOST_INPUTS
-from tapegrad.jax.transactions import at_once
 from tapegrad.jax.unchanged import unchanged
 from tapegrad.nn.param import State, fetched
-from tapegrad.optim.flat import Layout
 from tapegrad.optim.optimizer import OnDevice
+from tapegrad.optim.packing import Layout
 from tapegrad.tensor import Tensor
+from tapegrad.transactions import commit, commit_delaying_interrupts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -159,7 +158,7 @@ class Binding:
             outs = self._carried_over()
         else:
             arrays, draws = self._inputs()
-            deque(draws, maxlen=0)
+            commit(draws)
             outs = self.program.call(*arrays)
         return self.program.result(outs, self)
 
@@ -168,7 +167,7 @@ class Binding:
         outs: list[Any] = []
         arrays, draws = self._inputs()
         versions = map(add, map(_VERSION, self._changed), repeat(1))
-        at_once(
+        commit_delaying_interrupts(
             draws,
             map(outs.extend, starmap(self.program.call, [arrays])),
             map(setattr, self._changed, repeat("on_device"), outs),

@@ -21,8 +21,8 @@ from tapegrad.jax.results import ResultTemplate
 from tapegrad.jax.scalars import NumberPlan, Numbers, TracedNumber
 from tapegrad.jax.substitutions import as_before, held_before, put_back, put_in
 from tapegrad.jax.traced import Traced, UntraceableError
-from tapegrad.jax.transactions import at_once
 from tapegrad.tensor import node, values_of
+from tapegrad.transactions import commit_delaying_interrupts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -161,16 +161,16 @@ def _unharmed(
     drawn = [source.bit_generator.state for source in survey.generators.values()]
     try:
         noted = note()
-        at_once(starmap(call, standing))
+        commit_delaying_interrupts(starmap(call, standing))
         put_back(survey)
         after = again()
         _reject_changes(fixed, dict(after.fixed))
         _reject_kinds(survey, after)
         _reject_tensors(survey, after)
         _reject_draws(survey, drawn)
-        at_once(starmap(call, held))
+        commit_delaying_interrupts(starmap(call, held))
     except BaseException:
-        at_once(starmap(call, standing), starmap(call, held))
+        commit_delaying_interrupts(starmap(call, standing), starmap(call, held))
         raise
     return noted, after.captured == survey.captured
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from itertools import chain, repeat, starmap
+from itertools import repeat, starmap
 from operator import add, attrgetter, call
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from weakref import ref
@@ -16,6 +15,7 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
 from tapegrad.errors.tracebacks import public_api, trim_on_exit
 from tapegrad.tensor import D, D_co, S, S_co, Tensor, as_compute_dtype, values_of
 from tapegrad.tensor.operands import tensor_only
+from tapegrad.transactions import commit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -185,9 +185,6 @@ class Buffer(State[S_co, D_co]):
 def replace_all(tensors: Sequence[State[Any, Any]], arrays: Sequence[Any], *others: tuple[Any, ...]) -> None:
     """Replace the arrays of several tensors atomically, as `State.replace` does for one.
 
-    All changes are made by C code within one bytecode instruction, so that no signal handler or other thread runs in
-    between.
-
     Args:
         tensors: The tensors.
         arrays: The new array of each.
@@ -204,7 +201,7 @@ def replace_all(tensors: Sequence[State[Any, Any]], arrays: Sequence[Any], *othe
         map(setattr, tensors, repeat("version"), versions),
         map(setattr, tensors, repeat("on_device"), repeat(None)),
     )
-    deque(chain(*changes), maxlen=0)
+    commit(*changes)
 
 
 _SLOT: Final = attrgetter("slot")

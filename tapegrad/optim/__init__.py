@@ -3,9 +3,9 @@
 from tapegrad.optim.adam import Adam as Adam
 from tapegrad.optim.adam import AdamW as AdamW
 from tapegrad.optim.adam import Moments as Moments
-from tapegrad.optim.flat import elementwise as elementwise
 from tapegrad.optim.optimizer import Group as Group
 from tapegrad.optim.optimizer import Optimizer as Optimizer
+from tapegrad.optim.packing import elementwise as elementwise
 from tapegrad.optim.rmsprop import RMSprop as RMSprop
 from tapegrad.optim.rmsprop import RollingSquares as RollingSquares
 from tapegrad.optim.rmsprop import Squares as Squares

@@ -12,8 +12,8 @@ from typing_extensions import override
 from tapegrad.errors import DTypeError
 from tapegrad.errors.options import check_at_least_zero, check_fraction
 from tapegrad.errors.tracebacks import public_api
-from tapegrad.optim.flat import elementwise
 from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
+from tapegrad.optim.packing import elementwise
 
 if TYPE_CHECKING:
     from tapegrad.engines import Value

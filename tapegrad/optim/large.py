@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from tapegrad.engines import engine
-from tapegrad.engines.numpy.buffers import unseen
-from tapegrad.optim.flat import names_of
+from tapegrad.engines.numpy.buffers import check_references
+from tapegrad.optim.state_fields import names_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from tapegrad.optim.flat import Update
-
+Update: TypeAlias = "Callable[[Any, Any, Any], tuple[Any, Any]]"
 Call: TypeAlias = tuple[Any, ...]  # a function implemented in C, and its arguments
 
 # Reference counts expected during an in-place step. Values are referenced by the parameter, the old layout, the new
@@ -44,40 +43,40 @@ def in_one_pass(
         references than those of the parameter, the optimizer, and its layouts before and after the step; and the
         calls to make once all checks have passed. Checks and calls are empty if the update is not in place.
     """
-    written, of = _Written(update, states[0]), engine(*xs, *dxs)
-    rows = written.rows(xs, dxs, states)
+    traced, of = _ArrayUpdate(update, states[0]), engine(*xs, *dxs)
+    rows = traced.rows(xs, dxs, states)
     may_change = is_in_place and _is_frozen(states[0])  # a retried step needs the state unchanged
     try:
-        calls = of.changes(written, rows, [0, *range(2, len(rows[0]))]) if may_change else None
+        calls = of.changes(traced, rows, [0, *range(2, len(rows[0]))]) if may_change else None
         if calls is None:
-            return written.pairs(of.update(written, rows)), [], []
+            return traced.pairs(of.update(traced, rows)), [], []
     except Exception:  # noqa: BLE001  # either it cannot be traced, or the direct call raises the same error
         return [*map(update, xs, dxs, states)], [], []
-    return written.pairs([(x, *arrays) for x, _, *arrays in rows]), [_look(xs, rows, states)], calls
+    return traced.pairs([(x, *arrays) for x, _, *arrays in rows]), [_checks(xs, rows, states)], calls
 
 
-def _look(xs: Sequence[Any], rows: Sequence[Sequence[Any]], states: Sequence[Any]) -> Call:
+def _checks(xs: Sequence[Any], rows: Sequence[Sequence[Any]], states: Sequence[Any]) -> Call:
     memory = [array for _, _, *arrays in rows for array in arrays]
     states = [state for state in states if state is not None]
     counts = [_OF_VALUES] * len(xs) + [_OF_MEMORY] * len(memory) + [_OF_STATE] * len(states)
-    return deque, unseen([*xs, *memory, *states], counts), 0
+    return deque, check_references([*xs, *memory, *states], counts), 0
 
 
 def _is_frozen(state: Any) -> bool:
     return state is None or type(state).__dataclass_params__.frozen
 
 
-class _Written:
+class _ArrayUpdate:
     """An elementwise update as a function of arrays only; the structure of the next state is known after a call."""
 
     def __init__(self, update: Update, state: Any) -> None:
         self._update = update
-        self._before = self._behind = state
+        self._before = self._after = state
         self._names = _arrays_of(state)
 
     def __call__(self, x: Any, dx: Any, *memory: Any) -> tuple[Any, ...]:
-        x, self._behind = self._update(x, dx, _with(self._before, self._names, memory))
-        return (x, *(getattr(self._behind, name) for name in _arrays_of(self._behind)))
+        x, self._after = self._update(x, dx, _with(self._before, self._names, memory))
+        return (x, *(getattr(self._after, name) for name in _arrays_of(self._after)))
 
     def rows(self, xs: Sequence[Any], dxs: Sequence[Any], states: Sequence[Any]) -> list[tuple[Any, ...]]:
         """Return the arguments of the function for each parameter."""
@@ -86,8 +85,8 @@ class _Written:
 
     def pairs(self, found: Sequence[Sequence[Any]]) -> list[tuple[Any, Any]]:
         """Return the values and states of the update, given the arrays that the function returned."""
-        names = _arrays_of(self._behind)
-        return [(x, _with(self._behind, names, memory)) for x, *memory in found]
+        names = _arrays_of(self._after)
+        return [(x, _with(self._after, names, memory)) for x, *memory in found]
 
 
 def _arrays_of(state: Any) -> list[str]:

@@ -6,10 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from operator import attrgetter
 from threading import RLock
-from typing import Any, Final, Generic, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias
 
 import numpy as np
 from typing_extensions import TypeVar, override
@@ -25,10 +24,13 @@ from tapegrad.errors.tracebacks import public_api, trim_traceback
 from tapegrad.nn import Module, Param, Valid
 from tapegrad.nn.param import replace_all
 from tapegrad.nn.paths import check_pattern, fits
-from tapegrad.optim.flat import Layout, kind_of, laid_out, names_of
-from tapegrad.optim.large import Call, in_one_pass
+from tapegrad.optim.packing import Layout, advanced, packed
+from tapegrad.optim.state_fields import names_of
 from tapegrad.sizes import show
 from tapegrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tapegrad.optim.large import Update
 
 State = TypeVar("State", default=Any)
 
@@ -168,11 +170,11 @@ class Optimizer(ABC, Generic[State]):
         with _STEPPING:
             try:
                 used = self._used(grads, allow_unused=allow_unused)
-                layout = self._layout if self._layout.is_of(used, self.state) else self._laid_out(used)
+                layout = self._layout if self._layout.is_of(used, self.state) else self._packed(used)
                 gradients = self._gradients(layout, grads)
                 with ignore_underflow():  # the square of a small gradient may underflow to 0
-                    if not self._took_over(*self._advanced(layout, gradients)):
-                        self._took_over(*self._advanced(layout, gradients, is_in_place=False))
+                    if not self._commit(layout, gradients, is_in_place=True):
+                        self._commit(layout, gradients, is_in_place=False)
             except Exception as error:
                 trim_traceback(error)
                 raise
@@ -274,59 +276,29 @@ class Optimizer(ABC, Generic[State]):
             if parameter in by_parameter:
                 parameter.check(by_parameter[parameter], f"{type(self).__name__}.step", f"the {role} of {path}")
 
-    def _took_over(self, after: Layout, changes: Sequence[Call]) -> bool:
-        """Commit the new values and states; return False, changing nothing, if an array has another reference."""
+    def _commit(self, layout: Layout, gradients: Sequence[Any], *, is_in_place: bool) -> bool:
+        """Compute and store the new values and states; return False, changing nothing, if in place is not possible."""
+        after, changes = advanced(layout, gradients, self._update_of, is_in_place=is_in_place)
+        if (after.large or after.unpacked) and not layout.fits(after.xs):
+            self._check("update", layout, after.xs)
         states = zip(after.parameters, after.states, strict=True)
         others = *changes, (self.state.update, states), (setattr, self, "_layout", after)
         try:
             replace_all(after.parameters, after.xs, *others)
-        except KeyError:  # raised by a check; all checks run before the first change
+        except KeyError:  # raised by a check: an array has another reference
             return False
         return True
 
-    def _advanced(
-        self, layout: Layout, gradients: Sequence[Any], *, is_in_place: bool = True
-    ) -> tuple[Layout, list[Call]]:
-        """Return the layout after the step, and the calls that remain to be made.
-
-        Arrays that are updated in place keep their old values until those calls are made.
-        """
-        parameters, looks, changes = layout.parameters, [], []
-        xs, states, rows, alone = [*layout.xs], [*layout.states], [], layout.alone
-        for row in layout.rows:
-            places = row.places
-            after = row.step(partial(self._updated, self._options(parameters[places.start])), gradients)
-            if after is None:
-                alone = [*alone, places]
-                continue
-            rows.append(after)
-            xs[places] = after.views(after.x)
-            if after.state is not None:
-                states[places] = after.states()
-        for places in layout.large:
-            update = partial(self._updated, self._options(parameters[places.start]))
-            pairs, look, calls = in_one_pass(
-                update, xs[places], gradients[places], states[places], is_in_place=is_in_place
-            )
-            xs[places], states[places] = zip(*pairs, strict=True)
-            looks += look
-            changes += calls
-        for place in chain(*[range(len(xs))[places] for places in alone]):
-            options = self._options(parameters[place])
-            xs[place], states[place] = self._updated(options, xs[place], gradients[place], states[place])
-        if (layout.large or alone) and not layout.fits(xs):
-            self._check("update", layout, xs)
-        return layout.after(xs, states, rows, alone), [*looks, *changes]  # all checks run before the first change
-
-    def _laid_out(self, used: Sequence[AnyParam]) -> Layout:
+    def _packed(self, used: Sequence[AnyParam]) -> Layout:
         _check_dtypes(type(self).__name__, self.parameters.items())  # a parameter may have been unfrozen
         states = [self._state_of(parameter) for parameter in used]
-        kinds: list[Any] = [None] * len(used)
-        if hasattr(self.update, "is_elementwise"):
-            for place, (parameter, state) in enumerate(zip(used, states, strict=True)):
-                kind = kind_of(parameter.data, state)
-                kinds[place] = kind and (*kind, *map(id, self._groups_of[parameter]))
-        return laid_out(used, states, kinds)
+        is_elementwise = hasattr(self.update, "is_elementwise")
+        # The groups live as long as the optimizer, so that their ids tell them apart.
+        options = [tuple(map(id, self._groups_of[parameter])) if is_elementwise else None for parameter in used]
+        return packed(used, states, options)
+
+    def _update_of(self, parameter: AnyParam) -> Update:
+        return partial(self._updated, self._options(parameter))
 
     def _options(self, parameter: AnyParam) -> tuple[Any, float]:
         """Return the learning rate and the weight decay of a parameter; its groups override the optimizer."""

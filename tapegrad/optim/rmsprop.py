@@ -10,8 +10,8 @@ from typing_extensions import override
 
 from tapegrad.errors.options import check_at_least_zero, check_fraction
 from tapegrad.errors.tracebacks import public_api
-from tapegrad.optim.flat import elementwise
 from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
+from tapegrad.optim.packing import elementwise
 
 if TYPE_CHECKING:
     from tapegrad.engines import Value
@@ -111,8 +111,8 @@ class RMSprop(Optimizer[Squares]):
         self, x: Value[Any, Any], dx: Value[Any, Any], state: Squares, lr: float
     ) -> tuple[Value[Any, Any], Squares]:
         square = state.square * self.alpha + dx * dx * (1 - self.alpha)
-        way = dx / (square**0.5 + self.eps)
+        direction = dx / (square**0.5 + self.eps)
         if not isinstance(state, RollingSquares):
-            return x - way * lr, Squares(square)
-        velocity = state.velocity * self.momentum + way
+            return x - direction * lr, Squares(square)
+        velocity = state.velocity * self.momentum + direction
         return x - velocity * lr, RollingSquares(square, velocity)

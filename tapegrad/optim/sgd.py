@@ -10,8 +10,8 @@ from typing_extensions import override
 
 from tapegrad.errors.options import check_fraction
 from tapegrad.errors.tracebacks import public_api
-from tapegrad.optim.flat import elementwise
 from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
+from tapegrad.optim.packing import elementwise
 
 if TYPE_CHECKING:
     from tapegrad.engines import Value
@@ -101,5 +101,5 @@ class SGD(Optimizer[Velocity | None]):
         if state is None:
             return dx * -lr + x, None  # equals `x - dx * lr`, but NumPy adds into the buffer of the product
         velocity = state.velocity * self.momentum + dx
-        way = dx + velocity * self.momentum if self.nesterov else velocity
-        return x - way * lr, Velocity(velocity)
+        direction = dx + velocity * self.momentum if self.nesterov else velocity
+        return x - direction * lr, Velocity(velocity)

@@ -12,7 +12,7 @@ import pytest
 from tapegrad.engines import engine
 from tapegrad.engines.numba import engine as fast
 from tapegrad.engines.numba.engine import use_fast
-from tapegrad.engines.numpy.buffers import BUFFERS, is_of_its_own, unseen
+from tapegrad.engines.numpy.buffers import BUFFERS, check_references, is_of_its_own
 from tapegrad.engines.numpy.threads import set_threads
 
 changes: Any = pytest.importorskip("tapegrad.engines.numba.in_place").changes  # which needs numba
@@ -35,11 +35,11 @@ def test_nobody_sees_what_its_holders_know_of(made_of: Any) -> None:
     array = made_of()
     assert is_of_its_own(array)
 
-    deque(unseen([array], [1]), 0)  # the name
+    deque(check_references([array], [1]), 0)  # the name
 
     for references in (0, 2):
         with pytest.raises(KeyError):
-            deque(unseen([array], [references]), 0)
+            deque(check_references([array], [references]), 0)
 
 
 def test_other_engines_change_nothing() -> None:

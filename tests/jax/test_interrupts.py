@@ -17,7 +17,7 @@ pytest.importorskip("jax", reason="the extra `jax` brings it")
 import tapegrad as tg
 from tapegrad import nn, optim
 from tapegrad.generator import state_of
-from tapegrad.jax.transactions import at_once
+from tapegrad.transactions import commit_delaying_interrupts
 from tests.test_interrupts import MANY, Interrupter, bits, moments, struck
 
 jit: Any = tg.jit
@@ -137,7 +137,7 @@ def test_ctrl_c_waits_for_what_is_under_way() -> None:
     before = signal.getsignal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        at_once(starmap(signal.raise_signal, [(signal.SIGINT,)]), map(done.append, ["taken over"]))
+        commit_delaying_interrupts(starmap(signal.raise_signal, [(signal.SIGINT,)]), map(done.append, ["taken over"]))
 
     assert done == ["taken over"]
     assert signal.getsignal(signal.SIGINT) is before
@@ -147,7 +147,7 @@ def test_ctrl_c_comes_even_with_an_error() -> None:
     before = signal.getsignal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt) as caught:
-        at_once(starmap(signal.raise_signal, [(signal.SIGINT,)]), starmap(int, [("no number",)]))
+        commit_delaying_interrupts(starmap(signal.raise_signal, [(signal.SIGINT,)]), starmap(int, [("no number",)]))
 
     assert isinstance(caught.value.__context__, ValueError)
     assert signal.getsignal(signal.SIGINT) is before

@@ -21,8 +21,8 @@ from tapegrad.engines import engine
 from tapegrad.engines.numba.engine import use_fast
 from tapegrad.engines.numpy.threads import set_threads
 from tests.engines.test_buffers import LOOKS, place_of
-from tests.optim.test_flat import any_optimizer, of_one_number
-from tests.optim.test_flat import gradients as gradients_of
+from tests.optim.test_packing import any_optimizer, of_one_number
+from tests.optim.test_packing import gradients as gradients_of
 
 pytest.importorskip("numba")
 

@@ -48,7 +48,7 @@ class BufferPool:
         if not POOL_MIN_BYTES <= size <= _ALL or not _COUNTS:
             return np.empty(shape, dtype)
         with self._lock:
-            buffer = self._unseen(size)
+            buffer = self._unused(size)
             return np.empty(shape, dtype) if buffer is None else np.ndarray(shape, dtype, buffer)
 
     def empty_like(self, x: Array, dtype: Any = None, shape: Sequence[int] | None = None) -> Array:
@@ -66,13 +66,13 @@ class BufferPool:
             self._rows.clear()
             self.nbytes = 0
 
-    def _unseen(self, size: int) -> _Buffer | None:
+    def _unused(self, size: int) -> _Buffer | None:
         """Return an unreferenced buffer of so many bytes, or up to an eighth more."""
         step = 1 << max(0, size.bit_length() - 4)
         size = -(-size // step) * step
         row = self._rows.pop(size, [])
         self._rows[size] = row
-        buffer = _taken(row)
+        buffer = _pop_unused(row)
         if buffer is None and self._has_space(size):
             buffer = _Buffer(size, np.uint8)
             self.nbytes += size
@@ -83,7 +83,7 @@ class BufferPool:
     def _has_space(self, size: int) -> bool:
         """Return whether another buffer fits, after releasing the least recently used list if needed."""
         other = next(iter(self._rows))
-        while self.nbytes + size > _ALL and _taken(self._rows[other]) is not None:
+        while self.nbytes + size > _ALL and _pop_unused(self._rows[other]) is not None:
             self.nbytes -= other
         return self.nbytes + size <= _ALL
 
@@ -119,7 +119,7 @@ def is_free(values: dict[Any, Any], key: Any) -> bool:
 
 
 def is_of_its_own(array: Array) -> bool:
-    """Return whether an array is contiguous and may be changed in place, if `unseen` finds no other reference."""
+    """Return whether an array is contiguous and may be changed in place once `check_references` has passed."""
     return (
         type(array) is np.ndarray
         and _COUNTS
@@ -128,7 +128,7 @@ def is_of_its_own(array: Array) -> bool:
     )
 
 
-def unseen(values: Iterable[Any], references: Iterable[int]) -> Iterator[None]:
+def check_references(values: Iterable[Any], references: Iterable[int]) -> Iterator[None]:
     """Return an iterator that raises a KeyError at the first value whose reference count differs from the expected one.
 
     Nothing here is written in Python, so that no other thread runs meanwhile.
@@ -154,17 +154,17 @@ def _is_owned(array: Array) -> bool:
     )
 
 
-def _taken(row: list[_Buffer]) -> _Buffer | None:
+def _pop_unused(row: list[_Buffer]) -> _Buffer | None:
     """Return an unreferenced buffer of a list, the last used if possible, because it may still be in cache."""
     last = len(row) - 1
-    for place in (*range(last, max(last - _LOOKS, -1), -1), *range(min(_LOOKS, max(0, last - _LOOKS + 1)))):
-        if _references(row, place) == _UNSEEN:
-            return row.pop(place)
+    for position in (*range(last, max(last - _LOOKS, -1), -1), *range(min(_LOOKS, max(0, last - _LOOKS + 1)))):
+        if _references(row, position) == _UNUSED:
+            return row.pop(position)
     return None
 
 
-def _references(row: list[Any], place: int) -> int:
-    buffer = row[place]
+def _references(row: list[Any], position: int) -> int:
+    buffer = row[position]
     return sys.getrefcount(buffer)
 
 
@@ -175,7 +175,7 @@ def _held(values: dict[Any, Any], key: Any, _: Any) -> int:
 
 # References to a value that only its dictionary holds, during the check.
 _ALONE: Final = _held({0: np.empty(0)}, 0, None)
-_UNSEEN: Final = _references([np.empty(0)], 0)  # to a buffer that only its list holds
+_UNUSED: Final = _references([np.empty(0)], 0)  # to a buffer that only its list holds
 _LISTED: Final = next(map(sys.getrefcount, [np.empty(0)]))  # to a value that only a list holds, during iteration
 _NONE: Final[dict[int, None]] = {0: None}
 BUFFERS: Final = BufferPool()

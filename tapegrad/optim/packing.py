@@ -1,22 +1,23 @@
-"""Elementwise updates of many parameters at once: small ones are concatenated into one array."""
+"""Update many parameters at once: small ones are concatenated into one array, large ones updated in one pass."""
 
 from __future__ import annotations
 
-import functools
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import accumulate, chain, repeat, starmap
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
+from tapegrad.optim.large import in_one_pass
+from tapegrad.optim.state_fields import names_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tapegrad.nn import Param
+    from tapegrad.optim.large import Call, Update
 
-Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
-Update: TypeAlias = "Callable[[Any, Any, Any], tuple[Any, Any]]"
 Kind: TypeAlias = "tuple[Any, ...] | None"
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -52,14 +53,14 @@ class Row(NamedTuple):
     """Parameters of one kind, concatenated.
 
     Attributes:
-        places: The positions of the parameters in the layout.
+        positions: The positions of the parameters in the layout.
         parts: The slice of each parameter in `x`.
         shapes: The shape of each.
         x: Their values.
         state: Their optimizer state, concatenated in the same way.
     """
 
-    places: slice
+    positions: slice
     parts: Sequence[slice]
     shapes: Sequence[tuple[int, ...]]
     x: Any
@@ -67,10 +68,10 @@ class Row(NamedTuple):
 
     def step(self, update: Update, dxs: Sequence[Any]) -> Row | None:
         """Return the updated row, or None if the new values are not an array of the same shape and dtype."""
-        places, parts, shapes, before, state = self
-        x, state = update(before, _joined(dxs[places]), state)
-        is_alike = type(x) is np.ndarray and x.shape == before.shape and x.dtype is before.dtype
-        return Row(places, parts, shapes, x, state) if is_alike else None
+        positions, parts, shapes, old, state = self
+        x, state = update(old, _joined(dxs[positions]), state)
+        is_alike = type(x) is np.ndarray and x.shape == old.shape and x.dtype is old.dtype
+        return Row(positions, parts, shapes, x, state) if is_alike else None
 
     def views(self, array: Any) -> Iterable[Any]:
         """Return a view of an array for each parameter, in the shape of the parameter."""
@@ -91,78 +92,125 @@ class Layout(NamedTuple):
     Attributes:
         used: The parameters, in the order of the optimizer.
         parameters: The same parameters in the order of the layout: row by row, then large ones grouped by kind.
-        facts: The expected class, shape and dtype of each gradient.
+        expected: The expected class, shape and dtype of each gradient.
         large: The slice of each group of large parameters of one kind, which are in no row.
-        alone: The slices of parameters without a kind, which are updated one by one.
+        unpacked: The slices of parameters without a kind, which are updated one by one.
     """
 
     used: Sequence[Param[Any, Any]] = ()
     parameters: Sequence[Param[Any, Any]] = ()
-    facts: Sequence[Any] = ()
+    expected: Sequence[Any] = ()
     xs: Sequence[Any] = ()
     states: Sequence[Any] = ()
     rows: Sequence[Row] = ()
     large: Sequence[slice] = ()
-    alone: Sequence[slice] = ()
+    unpacked: Sequence[slice] = ()
 
-    def is_of(self, used: Sequence[Param[Any, Any]], memory: Mapping[Any, Any]) -> bool:
+    def is_of(self, used: Sequence[Param[Any, Any]], state_of: Mapping[Any, Any]) -> bool:
         """Return whether the layout has these parameters, and none of their arrays or states was replaced since."""
         return (
             len(used) == len(self.used)
             and all(map(is_, used, self.used))
             and all(map(is_, map(_DATA, self.parameters), self.xs))
-            and all(map(is_, map(memory.get, self.parameters), self.states))
+            and all(map(is_, map(state_of.get, self.parameters), self.states))
         )
 
-    def after(self, xs: Sequence[Any], states: Sequence[Any], rows: Sequence[Row], alone: Sequence[slice]) -> Layout:
+    def after(self, xs: Sequence[Any], states: Sequence[Any], rows: Sequence[Row], unpacked: Sequence[slice]) -> Layout:
         """Return the layout after a step, which may have dissolved a row."""
-        return Layout(self.used, self.parameters, self.facts, xs, states, rows, self.large, alone)
+        return Layout(self.used, self.parameters, self.expected, xs, states, rows, self.large, unpacked)
 
     def fits(self, dxs: Sequence[Any]) -> bool:
         """Return whether all gradients have the expected class, shape and dtype, as they nearly always do."""
-        return [*map(_FACTS, dxs)] == self.facts
+        return [*map(_CLASS_SHAPE_DTYPE, dxs)] == self.expected
 
 
-def laid_out(used: Sequence[Param[Any, Any]], states: Sequence[Any], kinds: Sequence[Kind]) -> Layout:
+def advanced(
+    layout: Layout,
+    gradients: Sequence[Any],
+    update_of: Callable[[Param[Any, Any]], Update],
+    *,
+    is_in_place: bool = True,
+) -> tuple[Layout, list[Call]]:
+    """Compute the step of an optimizer: all new values and states, without changing a parameter.
+
+    Args:
+        layout: The parameters, their values and states.
+        gradients: Their gradients, in the order of the layout.
+        update_of: Returns the update of a parameter with its options. Parameters of one kind have the same options.
+        is_in_place: Whether large arrays may be overwritten. They keep their old values until the calls are made.
+
+    Returns:
+        The layout after the step, and the calls that commit it, all checks before the first change.
+    """
+    parameters, checks, changes = layout.parameters, [], []
+    xs, states, rows, unpacked = [*layout.xs], [*layout.states], [], layout.unpacked
+    for row in layout.rows:
+        positions = row.positions
+        after = row.step(update_of(parameters[positions.start]), gradients)
+        if after is None:
+            unpacked = [*unpacked, positions]
+            continue
+        rows.append(after)
+        xs[positions] = after.views(after.x)
+        if after.state is not None:
+            states[positions] = after.states()
+    for positions in layout.large:
+        update = update_of(parameters[positions.start])
+        pairs, check, calls = in_one_pass(
+            update, xs[positions], gradients[positions], states[positions], is_in_place=is_in_place
+        )
+        xs[positions], states[positions] = zip(*pairs, strict=True)
+        checks += check
+        changes += calls
+    for position in chain(*[range(len(xs))[positions] for positions in unpacked]):
+        update = update_of(parameters[position])
+        xs[position], states[position] = update(xs[position], gradients[position], states[position])
+    return layout.after(xs, states, rows, unpacked), [*checks, *changes]
+
+
+def packed(used: Sequence[Param[Any, Any]], states: Sequence[Any], options: Sequence[Kind]) -> Layout:
     """Return a layout that groups parameters by kind and concatenates small ones into rows.
 
     Args:
         used: The parameters, in the order of the optimizer.
         states: The optimizer state of each.
-        kinds: A key for each parameter: those with equal keys are updated together, those with None one by one.
+        options: A key for each parameter: those with equal keys may be updated together, those with None not.
     """
     rows: list[list[int]] = []
     large: dict[Kind, list[int]] = {}
-    alone: list[int] = []
+    unpacked: list[int] = []
     unfilled: dict[Kind, tuple[list[int], int]] = {}
-    for place, (parameter, kind) in enumerate(zip(used, kinds, strict=True)):
+    for position, (parameter, state, key) in enumerate(zip(used, states, options, strict=True)):
+        kind = None if key is None else _kind_of(parameter.data, state, key)
         if kind is None:
-            alone.append(place)
+            unpacked.append(position)
         elif (size := parameter.nbytes) > _SMALL:
-            large.setdefault(kind, []).append(place)
+            large.setdefault(kind, []).append(position)
         else:
             row, filled = unfilled.get(kind, ([], _ROW))
             if filled + size > _ROW:
                 row, filled = [], 0
                 rows.append(row)
-            row.append(place)
+            row.append(position)
             unfilled[kind] = row, filled + size
 
-    groups = [*rows, *large.values(), alone]
+    groups = [*rows, *large.values(), unpacked]
     order = [*chain(*groups)]
-    parameters, states = [used[place] for place in order], [states[place] for place in order]
+    parameters, states = [used[position] for position in order], [states[position] for position in order]
     xs = [parameter.data for parameter in parameters]
-    facts = [(np.ndarray, x.shape, x.dtype) for x in xs]
-    places = _parts([len(group) for group in groups])
-    filled_rows = [_row(places.pop(0), xs, states) for _ in rows]
-    return Layout(used, parameters, facts, xs, states, filled_rows, places[:-1], places[-1:] if alone else ())
+    expected = [(np.ndarray, x.shape, x.dtype) for x in xs]
+    positions = _parts([len(group) for group in groups])
+    filled_rows = [_row(positions.pop(0), xs, states) for _ in rows]
+    return Layout(
+        used, parameters, expected, xs, states, filled_rows, positions[:-1], positions[-1:] if unpacked else ()
+    )
 
 
-def kind_of(x: Any, state: Any) -> Kind:
-    """Return a key of dtypes and step count: parameters with equal keys are updated together, those with None alone."""
+def _kind_of(x: Any, state: Any, options: tuple[Any, ...]) -> Kind:
+    """Return a key of dtypes, step count and options for parameters that are updated together, or None."""
     if type(x) is not np.ndarray:
         return None
-    kind: list[Any] = [x.dtype, type(state)]
+    kind = [x.dtype, type(state), *options]
     for name in names_of(state):
         part = getattr(state, name)
         if isinstance(part, np.ndarray) and part.shape == x.shape:
@@ -174,19 +222,8 @@ def kind_of(x: Any, state: Any) -> Kind:
     return tuple(kind)
 
 
-def names_of(state: Any) -> tuple[str, ...]:
-    """Return the field names of a state."""
-    kind: Any = type(state)  # Any: mypy does not treat a class as hashable
-    return () if state is None else _names(kind)
-
-
-@functools.cache  # called in each step
-def _names(kind: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
-
-
-def _row(places: slice, xs: Sequence[Any], states: Sequence[Any]) -> Row:
-    xs, states = xs[places], states[places]
+def _row(positions: slice, xs: Sequence[Any], states: Sequence[Any]) -> Row:
+    xs, states = xs[positions], states[positions]
     first = states[0]
     arrays = {
         name: _joined([getattr(state, name) for state in states])
@@ -194,7 +231,7 @@ def _row(places: slice, xs: Sequence[Any], states: Sequence[Any]) -> Row:
         if isinstance(getattr(first, name), np.ndarray)
     }
     state = replace(first, **arrays) if arrays else first
-    return Row(places, _parts([x.size for x in xs]), [x.shape for x in xs], _joined(xs), state)
+    return Row(positions, _parts([x.size for x in xs]), [x.shape for x in xs], _joined(xs), state)
 
 
 def _parts(sizes: Sequence[int]) -> list[slice]:
@@ -208,4 +245,4 @@ def _joined(arrays: Sequence[Any]) -> Any:
 
 
 _DATA: Final = attrgetter("data")
-_FACTS: Final = attrgetter("__class__", "shape", "dtype")
+_CLASS_SHAPE_DTYPE: Final = attrgetter("__class__", "shape", "dtype")
