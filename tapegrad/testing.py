@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from inspect import signature
 from itertools import combinations, product
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from tapegrad.autodiff import Autodiff
-from tapegrad.autograd.registry import IMPLEMENTATIONS, OPS
+from tapegrad.autograd.registry import IMPLEMENTATIONS, OPS, observers
 from tapegrad.checkpoint import BalancedCheckpointing, checkpoint
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.errors.tracebacks import public_api
@@ -32,6 +33,9 @@ from tapegrad.tensor import Tensor, node
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Function: TypeAlias = Callable[..., Tensor[Any, Any, Any]]
 Case: TypeAlias = tuple[Any, ...] | Mapping[str, Any]
+
+checked_order: Final = ContextVar("checked_order", default=0)
+"""The order of the `check_gradients` that is running, 0 outside."""
 
 
 @public_api
@@ -86,12 +90,16 @@ def check_gradients(
     if not points:
         message = "check_gradients: there is no input to differentiate by"
         raise TypeError(message)
-    for level in range(1, order + 1):
-        label = name if level == 1 else f"{name}, order {level}"
-        _compare(f, points, label, eps=eps, rtol=rtol, atol=atol, seed=seed)
-        if level == 1 < order:
-            _compare_levels(f, points, label, rtol=rtol, atol=atol, seed=seed)
-        f = _derivative(f, seed + level)
+    before = checked_order.set(order)
+    try:
+        for level in range(1, order + 1):
+            label = name if level == 1 else f"{name}, order {level}"
+            _compare(f, points, label, eps=eps, rtol=rtol, atol=atol, seed=seed)
+            if level == 1 < order:
+                _compare_levels(f, points, label, rtol=rtol, atol=atol, seed=seed)
+            f = _derivative(f, seed + level)
+    finally:
+        checked_order.reset(before)
 
 
 @public_api
@@ -124,6 +132,8 @@ def check_shape_rule(rule: Callable[..., Any], *cases: Case) -> None:
             ...
         AssertionError: halved_shape(x=(?,)) is rejected, though (3,) is true of numbers: halved: 2 does not divide ?
     """
+    for observer in observers:
+        observer.rule_checked(rule)
     name = getattr(rule, "__name__", type(rule).__name__)
     key = next((key for key, call in IMPLEMENTATIONS.items() if call is rule), None)
     if key is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from contextvars import ContextVar
+from typing import Any, Final, TypeVar
 
 from tapegrad.autograd.explain import EXPLAINED, explain, explained_error
 from tapegrad.autograd.registry import (
@@ -16,6 +17,7 @@ from tapegrad.autograd.registry import (
     Rule,
     entry_of,
     key_of,
+    observers,
     parameters_of,
     star_of,
 )
@@ -28,6 +30,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
 _INSTALLED_IN: list[type] = []
 _CHECK_RULES = bool(os.environ.get("TAPEGRAD_CHECK_RULES"))
+_inside_an_op: Final = ContextVar("_inside_an_op", default=False)
 
 
 def op(
@@ -77,7 +80,7 @@ def op(
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
             try:
-                return _checked(entry, call, args, kwargs)
+                return (_observed if observers else _checked)(entry, call, args, kwargs)
             except EXPLAINED as error:
                 trim_traceback(error)
                 raise
@@ -193,6 +196,24 @@ def _register_result(entry: Op, result: Any, args: tuple[Any, ...], kwargs: dict
     given = entry.memory_bound
     memory_bound = given if isinstance(given, bool) else given(*args, **kwargs)
     result.tape._tape.checkpoint.register(result, entry.function, args, kwargs, memory_bound=memory_bound)
+
+
+def _observed(entry: Op, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Tell the observers of a call that no other op makes."""
+    if _inside_an_op.get():
+        return _checked(entry, call, args, kwargs)
+    before = _inside_an_op.set(True)
+    try:
+        result = _checked(entry, call, args, kwargs)
+    except Exception as error:
+        for observer in observers:
+            observer.called(entry, args, kwargs, error)
+        raise
+    finally:
+        _inside_an_op.reset(before)
+    for observer in observers:
+        observer.called(entry, args, kwargs, result)
+    return result
 
 
 def _checked(entry: Op, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

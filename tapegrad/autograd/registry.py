@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -66,6 +66,19 @@ class Typed(NamedTuple):
         """Whether the dtype is a float type."""
         return self.dtype.startswith(("float", "bfloat"))
 
+
+class Observer(Protocol):
+    """The interface of a test tool that follows which ops run and which rules are checked."""
+
+    def called(self, entry: Op, args: Sequence[Any], kwargs: Mapping[str, Any], outcome: object) -> None:
+        """Receive a call of an op that no other op made, and its result or its error."""
+
+    def rule_checked(self, rule: Callable[..., Any]) -> None:
+        """Receive a rule, or an op, that `testing.check_shape_rule` was called with."""
+
+
+observers: Final[list[Observer]] = []
+"""Told of each call while results are compared with rules, that is, in tests."""
 
 OPS: dict[str, Op] = {}
 IMPLEMENTATIONS: dict[str, Callable[..., Any]] = {}

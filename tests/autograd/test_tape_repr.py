@@ -107,7 +107,7 @@ def test_a_step_of_any_op_goes_by_the_name_of_an_op_or_says_what_it_does(name: s
         OPS[name].function(*[x] * len(OPS[name].operands))
 
     steps = {tape_repr.step(entry).partition(" ")[0] for entry in x.tape.tape.entries}
-    assert steps <= {*OPS, "contracted", "copied", "kept", "standardized"}
+    assert steps <= {*OPS, "contracted", "copied", "masked", "standardized"}
 
 
 def test_a_step_by_hand_goes_by_its_own_name() -> None:

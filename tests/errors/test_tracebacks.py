@@ -1,6 +1,6 @@
 """That whatever the library rejects ends its traceback at the caller, and that nothing else is shortened.
 
-Run as a program it gives every public entry what it is not made for, without what tests/conftest.py puts around ops.
+Run as a program it gives every public entry what it is not made for, without the comparison of results with rules.
 """
 
 from __future__ import annotations
@@ -136,9 +136,8 @@ def tried(call: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | Non
 
 
 def frames(error: BaseException) -> list[FrameType]:
-    """Return the frames under the one that called; those of conftest.py, which wraps all ops, are not ours."""
-    under = [frame for frame, _ in traceback.walk_tb(error.__traceback__)][1:]
-    return [frame for frame in under if not frame.f_code.co_filename.endswith("conftest.py")]
+    """Return the frames under the one that called."""
+    return [frame for frame, _ in traceback.walk_tb(error.__traceback__)][1:]
 
 
 def is_raised_inside(error: BaseException) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.errors import ShapeError
+from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import (
     expand_dims,
     flatten,
@@ -164,3 +164,10 @@ def test_unflatten_divides_a_named_size() -> None:
 def test_an_axis_that_goes_by_a_name_leaves_the_rank_unknown() -> None:
     with pytest.raises(RankUnknownError):
         expand_dims_shape((3, 5), named("N"))  # type: ignore[arg-type]  # as the checker may have it
+
+
+def test_sizes_that_are_no_ints_are_rejected() -> None:
+    sizes: Any = (2.0, 2)
+
+    with pytest.raises(DTypeError, match=r"^unflatten: sizes is \(2\.0, 2\) but a tuple of ints is expected$"):
+        unflatten(zeros((4,)), 0, sizes)

@@ -222,3 +222,10 @@ def test_the_axis_of_a_stack_is_counted_from_either_end() -> None:
     for axis in (3, -4):
         with pytest.raises(ShapeError, match=rf"^axis {axis} is out of range for a stack of \(2, 5\)$"):
             stack_shape(pairs, axis)
+
+
+def test_sections_that_are_no_ints_are_rejected() -> None:
+    sections: Any = 2.5
+
+    with pytest.raises(DTypeError, match=r"^split: sections is 2\.5 but an int or a tuple of ints is expected$"):
+        split(zeros((4,)), sections)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import max, mean, normal, sum, tensor, zeros
+from tapegrad.ops import max, mean, min, normal, prod, sum, tensor, zeros
 from tapegrad.testing import check_gradients, check_shape_rule
 
-REDUCTIONS: dict[str, Callable[..., Any]] = {"sum": sum, "mean": mean, "max": max}
+REDUCTIONS: dict[str, Callable[..., Any]] = {"sum": sum, "mean": mean, "max": max, "min": min, "prod": prod}
 AXES = [None, 0, 1, -1, (0,), (0, 2), (-1, 0), (0, 1, 2), ()]
 
 
@@ -28,7 +28,14 @@ def real(*shape: int, seed: int = 0) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("name", "total", "rows"), [("sum", 21.0, [6, 15]), ("mean", 3.5, [2, 5]), ("max", 6.0, [3, 6])]
+    ("name", "total", "rows"),
+    [
+        ("sum", 21.0, [6, 15]),
+        ("mean", 3.5, [2, 5]),
+        ("max", 6.0, [3, 6]),
+        ("min", 1.0, [1, 4]),
+        ("prod", 720.0, [6, 120]),
+    ],
 )
 def test_values_that_a_reader_can_add_up(name: str, total: float, rows: list[float]) -> None:
     x: Any = tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -44,7 +51,7 @@ def test_every_choice_of_axes_is_numpys_and_has_its_gradient(name: str, axis: An
     f, x = REDUCTIONS[name], real(2, 3, 5)
 
     np.testing.assert_allclose(
-        f(x, axis, keepdims=keepdims).numpy(), getattr(np, name)(x.numpy(), axis=axis, keepdims=keepdims), rtol=1e-14
+        f(x, axis, keepdims=keepdims).numpy(), getattr(np, name)(x.numpy(), axis=axis, keepdims=keepdims), rtol=1e-13
     )
     check_gradients(lambda x: f(x, axis, keepdims=keepdims), x)
 
@@ -98,26 +105,29 @@ def test_a_scalar_reduces_to_itself() -> None:
         check_gradients(f, real(), order=2)
 
 
-def test_an_empty_sum_is_zero_and_an_empty_mean_nan() -> None:
+def test_an_empty_sum_is_zero_a_product_one_and_a_mean_nan() -> None:
     x = zeros((0, 3), np.float64)
 
     assert sum(x, 0).tolist() == [0, 0, 0]
     assert all(math.isnan(n) for n in mean(x, 0).tolist())
     assert math.isnan(mean(x).item())
     assert mean(x, 1).shape == (0,)
+    assert prod(x, 0).tolist() == [1, 1, 1]
     check_gradients(lambda x: sum(x, 0), x)
+    check_gradients(lambda x: prod(x, 0), x)
     check_gradients(mean, x)
 
 
-def test_an_empty_max_is_rejected() -> None:
-    x: Any = zeros((0, 3))
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_an_empty_extreme_is_rejected(name: str) -> None:
+    f, x = REDUCTIONS[name], zeros((0, 3))
 
-    with pytest.raises(ShapeError, match=r"^max: x \(0, 3\) has no element along axis 0$"):
-        max(x)
-    with pytest.raises(ShapeError, match=r"^max: x \(0, 3\) has no element along axis 0$"):
-        max(x, (0, 1))
+    with pytest.raises(ShapeError, match=rf"^{name}: x \(0, 3\) has no element along axis 0$"):
+        f(x)
+    with pytest.raises(ShapeError, match=rf"^{name}: x \(0, 3\) has no element along axis 0$"):
+        f(x, (0, 1))
 
-    assert max(x, 1).shape == (0,)
+    assert f(x, 1).shape == (0,)
 
 
 def test_ties_share_the_gradient_of_a_max() -> None:
@@ -128,6 +138,22 @@ def test_ties_share_the_gradient_of_a_max() -> None:
 
     assert over_rows.tolist() == [[0, 0.5, 0.5], [1, 0, 0]]
     np.testing.assert_allclose(over_all.numpy(), np.array([[0, 1, 1], [1, 0, 0]]) / 3, rtol=1e-6)
+
+
+def test_ties_share_the_gradient_of_a_min() -> None:
+    x: Any = tensor([[2.0, 7.0, 2.0], [1.0, 1.0, 0.0]])
+
+    assert min(x.trace(), 1).sum().backward()[x].tolist() == [[0.5, 0, 0.5], [0, 0, 1]]
+
+
+@pytest.mark.parametrize("zeroes", [(1,), (0, 2), (0, 1, 2)], ids=str)
+def test_the_gradient_of_a_product_is_right_with_zeros(zeroes: tuple[int, ...]) -> None:
+    x = real(4).at_set(np.array(zeroes), 0.0)
+
+    # By hand: with one zero only its own gradient is left; with more none is.
+    others = [math.prod(n for j, n in enumerate(x.tolist()) if j != i) for i in range(4)]
+    np.testing.assert_allclose(prod(x.trace()).backward()[x].numpy(), others)
+    check_gradients(prod, x, order=2)
 
 
 def test_a_max_sees_infinities_and_nan() -> None:
@@ -141,9 +167,10 @@ def test_a_mean_of_ints_is_rejected() -> None:
         mean(tensor([1, 2]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
-def test_a_sum_of_bools_is_rejected() -> None:
-    with pytest.raises(DTypeError, match=r"^sum: x is bool but number is expected$"):
-        sum(tensor([True, False]))  # type: ignore[tapegrad-dtype]  # the mistake under test
+@pytest.mark.parametrize("name", ["sum", "prod"])
+def test_a_sum_and_a_product_of_bools_are_rejected(name: str) -> None:
+    with pytest.raises(DTypeError, match=rf"^{name}: x is bool but number is expected$"):
+        REDUCTIONS[name](tensor([True, False]))
 
 
 def test_sums_and_extremes_of_ints_are_ints() -> None:
@@ -151,6 +178,8 @@ def test_sums_and_extremes_of_ints_are_ints() -> None:
     assert sum(tensor([1, 2], np.int8)).dtype == np.int8
     assert sum(tensor([1, 2], np.uint32), 0, keepdims=True).dtype == np.uint32
     assert max(tensor([1, 2], np.int8)).dtype == np.int8
+    assert prod(tensor([2, 3])).dtype == np.int64
+    assert min(tensor([2, 3])).item() == 2
 
 
 def test_the_mean_of_large_numbers_keeps_the_dtype() -> None:

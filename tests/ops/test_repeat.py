@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
-from tapegrad.errors import ShapeError
+from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import normal, repeat, tensor, tile, unfold, zeros
 from tapegrad.ops.repeat import repeat_shape, unfold_shape
 from tapegrad.sizes import named, show
@@ -102,3 +102,10 @@ def test_copies_of_nothing_and_windows_over_one_element() -> None:
     assert repeat(zeros((0, 3)), 2, 1).shape == (0, 6)
     assert unfold(zeros((0, 3)), 1, size=2).shape == (0, 2, 2)
     assert unfold(tensor([7]), 0, size=1).tolist() == [[7]]
+
+
+def test_repetitions_that_are_no_ints_are_rejected() -> None:
+    reps: Any = 2.5
+
+    with pytest.raises(DTypeError, match=r"^tile: reps is 2\.5 but an int or a tuple of ints is expected$"):
+        tile(zeros((4,)), reps)

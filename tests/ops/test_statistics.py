@@ -1,4 +1,4 @@
-"""Variance, deviation, logsumexp, norms, products and minima: NumPy's values, edges, gradients, shapes, errors."""
+"""Variance, deviation, logsumexp and norms: NumPy's values, edges, gradients, shapes, errors."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import logsumexp, min, norm, normal, prod, sqrt, std, tensor, var, zeros
+from tapegrad.ops import logsumexp, norm, normal, sqrt, std, tensor, var, zeros
 from tapegrad.testing import check_gradients, check_shape_rule
 
 REDUCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "var": (var, np.var),
     "std": (std, np.std),
     "logsumexp": (logsumexp, lambda x, axis, keepdims: np.log(np.sum(np.exp(x), axis, keepdims=keepdims))),
-    "prod": (prod, np.prod),
-    "min": (min, np.min),
     "norm": (norm, np.linalg.vector_norm),
 }
 ROWS = np.array([[0, 0, 2], [3, 3, 3], [np.inf, -np.inf, 100], [-np.inf, -np.inf, 1], [1, np.nan, np.inf]])
@@ -87,36 +85,17 @@ def test_axes_that_are_not_there_are_rejected(name: str) -> None:
         REDUCTIONS[name][0](real(), 0)
 
 
-@pytest.mark.parametrize("name", ["min", "logsumexp"])
-def test_of_nothing_there_is_none(name: str) -> None:
+def test_nothing_has_no_logsumexp() -> None:
     x: Any = zeros((0, 3))
 
-    with pytest.raises(ShapeError, match=rf"^{name}: x \(0, 3\) has no element along axis 0$"):
-        REDUCTIONS[name][0](x, 0)
+    with pytest.raises(ShapeError, match=r"^logsumexp: x \(0, 3\) has no element along axis 0$"):
+        logsumexp(x, 0)
 
 
-def test_an_empty_product_is_one_and_an_empty_variance_nan() -> None:
-    assert prod(zeros((0, 3)), 0).tolist() == [1, 1, 1]
+def test_an_empty_variance_is_nan() -> None:
     assert math.isnan(var(zeros((0,))).item())
     assert math.isnan(std(zeros((0,))).item())
     assert math.isnan(std(tensor([3.0]), correction=1).item())
-    check_gradients(lambda x: prod(x, 0), zeros((0, 3), np.float64))
-
-
-@pytest.mark.parametrize("zeroes", [(1,), (0, 2), (0, 1, 2)], ids=str)
-def test_the_gradient_of_a_product_is_right_with_zeros(zeroes: tuple[int, ...]) -> None:
-    x = real(4).at_set(np.array(zeroes), 0.0)
-
-    # By hand: with one zero only its own gradient is left; with more none is.
-    others = [math.prod(n for j, n in enumerate(x.tolist()) if j != i) for i in range(4)]
-    np.testing.assert_allclose(prod(x.trace()).backward()[x].numpy(), others)
-    check_gradients(prod, x, order=2)
-
-
-def test_ties_share_the_gradient_of_a_min() -> None:
-    x: Any = tensor([[2.0, 7.0, 2.0], [1.0, 1.0, 0.0]])
-
-    assert min(x.trace(), 1).sum().backward()[x].tolist() == [[0.5, 0, 0.5], [0, 0, 1]]
 
 
 def test_correction_takes_from_the_count() -> None:
@@ -153,10 +132,6 @@ def test_other_dtypes_are_rejected() -> None:
     for name in ("var", "std", "logsumexp"):
         with pytest.raises(DTypeError, match=rf"^{name}: x is int64 but floating is expected$"):
             REDUCTIONS[name][0](tensor([1, 2]))
-    with pytest.raises(DTypeError, match=r"^prod: x is bool but number is expected$"):
-        prod(tensor([True]))  # type: ignore[tapegrad-dtype]  # the mistake under test
-    assert prod(tensor([2, 3])).dtype == np.int64
-    assert min(tensor([2, 3])).item() == 2
 
 
 @pytest.mark.parametrize("power", [1, 1.5, 2, 3, math.inf])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.errors import ShapeError
+from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import diag, normal, tensor, tri, tril, triu, zeros
 from tapegrad.ops.triangles import diag_shape
 from tapegrad.sizes import named, show
@@ -113,3 +113,10 @@ def test_a_diagonal_is_claimed_where_it_is_certain() -> None:
     assert show(diag_shape((n, n), k=-1)) == "(N - 1,)"
     assert show(diag_shape((n, n), k=-2)) == "(?,)"  # of one row the second below is empty, not shorter than nothing
     assert show(diag_shape((n, n), k=-3)) == "(?,)"
+
+
+def test_a_size_that_is_no_int_is_rejected() -> None:
+    n: Any = 2.5
+
+    with pytest.raises(DTypeError, match=r"^tri: n is 2\.5 but an int is expected$"):
+        tri(n)

@@ -1,0 +1,108 @@
+"""What pytest says of an op that lacks a test, a program or a part of its docstring."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tapegrad import ops
+from tapegrad.autograd.registry import OPS
+from tapegrad.tensor import node
+from tests.op_coverage import NAMES, TESTS, CoverageOfOps, family, holds_its_tape, lacks_in_files
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_docstring_programs_and_exports_of_an_op_are_complete(name: str) -> None:
+    assert lacks_in_files(name) == []
+
+
+def test_each_family_of_ops_has_a_file_of_tests() -> None:
+    assert {family(name) for name in NAMES} <= {path.stem.removeprefix("test_") for path in TESTS.glob("test_*.py")}
+
+
+def test_an_op_that_no_test_calls_lacks_what_is_expected_of_its_kind() -> None:
+    coverage = CoverageOfOps()
+    of_any_op = ["a call outside check_gradients", "DTypeError", "ShapeError"]
+    of_operands = ["check_shape_rule", "an empty operand", "an operand of size one"]
+    of_floats = ["a zero", "equal elements", "an infinity", "a NaN", "a large number"]
+    gradients = ["check_gradients", "check_gradients(order=2)"]
+    coverage.note("div", {"an operand of floats"})
+    coverage.note("all", {"a taped operand and no tape"})
+
+    assert coverage.lacks("div") == [*of_any_op, *of_operands, *of_floats, *gradients]
+    assert coverage.lacks("concat") == [*of_any_op, *of_operands, *gradients]
+    assert coverage.lacks("all") == ["a call outside check_gradients", "ShapeError", *of_operands]
+    assert coverage.lacks("zeros") == ["a call outside check_gradients", "DTypeError", "ShapeError"]
+
+
+def test_what_is_tested_is_not_lacking_and_an_undocumented_error_is() -> None:
+    coverage = CoverageOfOps()
+    coverage.note("zeros", {"a call outside check_gradients", "ShapeError", "DTypeError"})
+    coverage.note("all", {"DTypeError"})
+
+    assert coverage.lacks("zeros") == []
+    assert coverage.lacks("all")[-1] == "DTypeError in its docstring"
+
+
+def test_calls_count_for_the_family_whose_tests_run() -> None:
+    coverage = CoverageOfOps()
+    x = ops.ones((2, 3))
+
+    coverage.called(OPS["vecdot"], (x,), {}, x)
+    assert coverage.seen == {}
+    coverage.family = "vectors"
+    coverage.called(OPS["vecdot"], (x,), {}, x)
+    assert coverage.seen["vecdot"] == {"a call outside check_gradients", "an operand of floats", "equal elements"}
+
+
+def test_a_closure_that_holds_its_own_tape_is_found() -> None:
+    x = ops.ones((3,)).trace()
+    out = node(x.data)
+
+    leaky = x.tape.record(out, (x.node,), lambda grads: grads.add(x, grads.pop_output(out)))
+
+    assert holds_its_tape(leaky)
+    assert not holds_its_tape(ops.tanh(ops.ones((3,)).trace()))
+    assert not holds_its_tape(out)
+
+
+TEST = """
+import tapegrad as tg
+
+def test_of_vecdot():
+    assert tg.vecdot(tg.ones((3,)), tg.ones((3,))).item() == 3
+
+def test_of_nothing():
+    pass
+"""
+
+
+@pytest.mark.parametrize(("options", "code"), [((), 1), (("-k", "test_of_vecdot"), 0)], ids=["file", "selection"])
+def test_the_tests_of_one_family_alone_say_what_its_ops_lack(
+    tmp_path: Path, options: tuple[str, ...], code: int
+) -> None:
+    folder = tmp_path / "tests" / "ops"
+    folder.mkdir(parents=True)
+    for file in ("conftest.py", "op_coverage.py"):
+        shutil.copy(ROOT / "tests" / file, tmp_path / "tests")
+    (folder / "test_vectors.py").write_text(TEST, "utf-8")
+    (tmp_path / "typecheck").symlink_to(ROOT / "typecheck")
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --import-mode=importlib -p no:xdist\n", "utf-8")
+
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "tests/ops/test_vectors.py", *options],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    lines = [line for line in run.stdout.splitlines() if line.startswith("vecdot: ")]
+    assert run.returncode == code
+    assert [line.split(", ")[1:3] for line in lines] == [["ShapeError", "check_shape_rule"]] * code
