@@ -71,7 +71,15 @@ def packages() -> list[str]:
 
 def imports(module: str) -> list[ast.ImportFrom]:
     """Return the imports at the top of a module."""
-    return [node for node in source(module).body if isinstance(node, ast.ImportFrom)]
+    return [with_names(node) for node in source(module).body if isinstance(node, ast.ImportFrom)]
+
+
+def with_names(node: ast.ImportFrom) -> ast.ImportFrom:
+    """Return an import of `*` as the import of each public name of that module."""
+    if node.names[0].name != "*" or node.module is None:
+        return node
+    names = [one for other in imports(node.module) for one in other.names if one.asname == one.name]
+    return ast.ImportFrom(node.module, [ast.alias(one.name, one.name) for one in names], node.level)
 
 
 def names() -> list[Name]:
@@ -99,7 +107,7 @@ def public(package: str) -> list[Name]:
 def statements(module: str) -> Iterator[ast.stmt]:
     """Return the statements of a module, with those under `if TYPE_CHECKING:`."""
     for node in source(module).body:
-        yield node
+        yield with_names(node) if isinstance(node, ast.ImportFrom) else node
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             yield from node.body
 

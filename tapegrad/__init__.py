@@ -1,7 +1,8 @@
 """Tensors whose shapes, gradient tapes and dtypes are types.
 
-`__init__.pyi` lists the public names, one import a line. This module reads that list and imports a name when it is
-first used, so that `import tapegrad` is fast and mypy can load the plugin without NumPy and without any op.
+`__init__.pyi` lists the public names, one import a line, and `ops/__init__.py` the ops. This module reads both and
+imports a name when it is first used, so that `import tapegrad` is fast and mypy can load the plugin without NumPy and
+without any op.
 """
 
 import importlib
@@ -13,8 +14,11 @@ from typing import Any
 from tapegrad._moved import MOVED, MovedModules, moved_module
 
 _EXPORT = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
-with open(f"{__file__.removesuffix('.py')}.pyi", encoding="utf-8") as _file:  # noqa: PTH123  # pathlib takes 3 ms
+_FOLDER = __file__.removesuffix("__init__.py")
+with open(f"{_FOLDER}__init__.pyi", encoding="utf-8") as _file:  # noqa: PTH123  # pathlib takes 3 ms
     _modules = {name: module for module, name in _EXPORT.findall(_file.read())}
+with open(f"{_FOLDER}ops/__init__.py", encoding="utf-8") as _file:  # noqa: PTH123  # as above
+    _modules |= {name: "tapegrad.ops" for _, name in _EXPORT.findall(_file.read())}
 _PACKAGES = {"bfloat16": "ml_dtypes", "jax": "jax", "jit": "jax"}  # packages of extras that a name needs
 
 

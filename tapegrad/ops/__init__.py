@@ -4,6 +4,7 @@ from tapegrad.ops.activation import elu as elu
 from tapegrad.ops.activation import gelu as gelu
 from tapegrad.ops.activation import leaky_relu as leaky_relu
 from tapegrad.ops.activation import log_sigmoid as log_sigmoid
+from tapegrad.ops.activation import logit as logit
 from tapegrad.ops.activation import mish as mish
 from tapegrad.ops.activation import prelu as prelu
 from tapegrad.ops.activation import sigmoid as sigmoid

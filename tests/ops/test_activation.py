@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import elu, gelu, leaky_relu, log_sigmoid, mish, normal, prelu, sigmoid, silu, softplus, tensor
+from tapegrad.ops import elu, gelu, leaky_relu, log_sigmoid, logit, mish, normal, prelu, sigmoid, silu, softplus, tensor
 from tapegrad.testing import check_gradients, check_shape_rule
 
 ACTIVATIONS: dict[str, Callable[..., Any]] = {
@@ -130,6 +130,40 @@ def test_what_is_far_below_zero_keeps_its_digits() -> None:
     for f in (sigmoid, softplus, elu):
         assert f(x.trace()).sum().backward()[x].tolist() == pytest.approx(powers, rel=1e-6, abs=0)
     assert log_sigmoid(-x.trace()).sum().backward()[x].tolist() == pytest.approx([-p for p in powers], rel=1e-6, abs=0)
+
+
+# SciPy 1.17: scipy.special.logit([0.25, 0.75, 0.75, 0, 1, nan])
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
+def test_logit_is_that_of_scipy() -> None:
+    x = tensor([0.25, 0.75, 0.75, 0.0, 1.0, math.nan], np.float64)
+    expected = [-1.0986122886681098, 1.0986122886681098, 1.0986122886681098, -math.inf, math.inf, math.nan]
+
+    np.testing.assert_allclose(logit(x).numpy(), expected, rtol=1e-15)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_a_number_that_is_no_probability_has_neither_a_logit_nor_a_gradient() -> None:
+    x: Any = tensor([-1.0, 2.0, 100.0, math.inf])
+
+    assert np.isnan(logit(x).numpy()).all()
+    assert np.isnan(logit(x.trace()).sum().backward()[x].numpy()).all()
+
+
+def test_logit_is_the_inverse_of_sigmoid() -> None:
+    x = real(2, 3)
+
+    np.testing.assert_allclose(logit(sigmoid(x)).numpy(), x.numpy(), rtol=1e-13)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (), (1,), (0, 3)], ids=str)
+def test_the_gradient_of_logit_can_be_differentiated(shape: tuple[int, ...]) -> None:
+    check_gradients(logit, sigmoid(real(*shape)), order=2, rtol=1e-4)
+
+
+def test_logit_has_a_shape_rule_and_rejects_ints() -> None:
+    check_shape_rule(logit, ((),), ((5,),), ((2, 3, 7),), ((2, 0),))
+    with pytest.raises(DTypeError, match=r"^logit: x is int64 but floating is expected$"):
+        logit(tensor([0, 1]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
 def test_saturated_ends() -> None:

@@ -56,6 +56,20 @@ def reject_log_sigmoid_of_ints() -> None:
     tg.log_sigmoid(whole)  # E: log_sigmoid: x is int64 but floating is expected [tapegrad-dtype]
 
 
+def accept_logit() -> None:
+    p = tg.full((2, 3), 0.25)
+    assert_type(tg.logit(p), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.logit(p.trace()), Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(tg.logit(p.astype(np.float64)), Tensor[Shape[L[2], L[3]], NoneTape, np.float64])
+
+    def any_sizes(a: Tensor[Shape[N, M]]) -> Tensor[Shape[N, M]]:
+        return tg.logit(a)
+
+
+def reject_logit_of_ints() -> None:
+    tg.logit(whole)  # E: logit: x is int64 but floating is expected [tapegrad-dtype]
+
+
 def accept_sigmoid() -> None:
     assert_type(tg.sigmoid(x), Tensor[Shape[L[2], L[3]], NoneTape])
     assert_type(tg.sigmoid(x.trace()), Tensor[Shape[L[2], L[3]], OwnedTape])
