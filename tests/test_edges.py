@@ -6,10 +6,8 @@ tensors of other numbers here.
 
 from __future__ import annotations
 
-import importlib.util
 import random
 import re
-import sys
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -22,6 +20,7 @@ import pytest
 import tapegrad as tg
 from tapegrad.autograd.registry import OPS
 from tapegrad.errors import DTypeError, ShapeError, SingularError
+from tests.mypy.test_differential import calls_of_one_op
 
 NAMES = sorted(name for name, entry in OPS.items() if entry.function.__module__.startswith("tapegrad.ops."))
 TINY, HUGE = np.finfo(np.float32).smallest_subnormal, np.finfo(np.float32).max
@@ -48,22 +47,10 @@ def _frozen(x: Any) -> Any:
 
 
 @cache
-def differential() -> Any:
-    path = Path(__file__).parent / "mypy" / "test_differential.py"
-    spec = importlib.util.spec_from_file_location("differential_of_the_edges", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-@cache
 def drawn(name: str, count: int = 8) -> list[str]:
     """Return calls of an op that are right, and draw nothing at random."""
     dice = random.Random(name)  # noqa: S311  # draws programs, not secrets
-    calls = differential()._of_one_op(OPS[name], dice, count)
+    calls = calls_of_one_op(OPS[name], dice, count)
     return [call.written for call in calls if call.valid and "rng" not in call.written]
 
 

@@ -29,8 +29,9 @@ from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.quantized import Symmetric
 from tapegrad.slot_tape import SlotTape
 from tapegrad.tapem import Tape
+from tests.mypy.test_differential import calls_of_one_op
 from tests.tapem import test_lift
-from tests.test_edges import differential, parts
+from tests.test_edges import parts
 
 NAMES = sorted(name for name, entry in OPS.items() if entry.function.__module__.startswith("tapegrad.ops."))
 # These give numbers of the dtype itself, which are tested below; and in half precision nobody eliminates.
@@ -106,7 +107,7 @@ class Face:
 
 def drawn(name: str) -> list[str]:
     dice = random.Random(name)  # noqa: S311  # draws programs, not secrets
-    return [call.written for call in differential()._of_one_op(OPS[name], dice, 5) if call.valid]
+    return [call.written for call in calls_of_one_op(OPS[name], dice, 5) if call.valid]
 
 
 def assert_near(x: Any, y: Any, written: str, dtype: Any, least: int = 0) -> None:

@@ -325,14 +325,14 @@ class Drawn:
 def drawn(calls: int, seed: int) -> list[Call]:
     """Return about as many calls as asked for, as many of each op, right and wrong ones."""
     dice, ops = random.Random(seed), _ops()  # noqa: S311  # draws programs, not secrets
-    return [call for op in ops for call in _of_one_op(op, dice, math.ceil(calls / len(ops) / 2))]
+    return [call for op in ops for call in calls_of_one_op(op, dice, math.ceil(calls / len(ops) / 2))]
 
 
 def _ops() -> list[Op]:
     return [op for op in OPS.values() if op.function.__module__.startswith("tapegrad.")]  # tests define others
 
 
-def _of_one_op(op: Op, dice: random.Random, share: int) -> Iterator[Call]:
+def calls_of_one_op(op: Op, dice: random.Random, share: int) -> Iterator[Call]:
     left = {True: share, False: share}
     seen: set[str] = set()
     draw = Drawn(op, dice)
@@ -449,7 +449,7 @@ def test_of_numbers_that_mypy_does_not_see_it_says_nothing_wrong(tmp_path: Path)
 
 def test_every_op_is_drawn_right_and_wrong() -> None:
     for op in _ops():
-        kinds = {call.valid for call in _of_one_op(op, random.Random(0), share=12)}  # noqa: S311  # draws programs
+        kinds = {call.valid for call in calls_of_one_op(op, random.Random(0), share=12)}  # noqa: S311  # draws programs
 
         assert True in kinds, op.name
 
