@@ -160,9 +160,10 @@ def test_a_file_of_theirs_is_loaded(tmp_path: Path, ours: Any, make: Any, operan
     torchs = make()
     torchs(*map(theirs, operands))  # which moves what is running
     torchs.eval()
-    importlib.import_module("safetensors.torch").save_file(torchs.state_dict(), tmp_path / "model.safetensors")
+    save_file = importlib.import_module("safetensors.torch").save_file
+    save_file(torchs.state_dict(), tmp_path / "model.safetensors", {"format": "pt"})  # as Hugging Face's libraries do
 
-    load(ours, tmp_path / "model.safetensors")  # the metadata say that PyTorch wrote it
+    load(ours, tmp_path / "model.safetensors")
 
     y, expected = ours(*operands), torchs(*map(theirs, operands))
     y, expected = (one[0] if isinstance(one, tuple) else one for one in (y, expected))
