@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# Any: it has no stubs. The public module `signal` converts each result to an enumeration, which takes 5 µs.
+# Any: it has no stubs. The public `signal` makes an enumeration of each result (benchmarks/devices.py, "signal").
 _signals: Any = import_module("_signal")
 
 

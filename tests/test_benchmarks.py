@@ -1,11 +1,13 @@
 """The benchmark is fair by construction: each contestant has its own process, and only one runs at a time."""
 
 import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from benchmarks import speed_page, workloads
+from benchmarks import devices, speed_page, workloads
 from benchmarks.contestants import CONTESTANTS, IDIOMS, LEANEST_WORKLOADS, WORKLOADS
 from benchmarks.workloads import ContestantError, ContestantProcess, Times
 
@@ -107,3 +109,19 @@ def test_the_number_of_rounds_fits_into_the_budget() -> None:
     assert workloads._rounds({"a": 1e-4}, short=False) == 31
     assert workloads._rounds({"a": 1.0, "b": 1.0}, short=False) == 7
     assert workloads._rounds({"a": 1.0}, short=True) == 3
+
+
+def test_each_row_of_the_devices_is_named_by_a_comment_and_each_comment_names_a_row() -> None:
+    files = Path(__file__).parent.parent.joinpath("tapegrad").rglob("*.py")
+    text = " ".join(" ".join(file.read_text("utf-8") for file in files).split())
+
+    assert set(re.findall(r'benchmarks/devices\.py`?, "([^"]+)"', text)) == {*devices.ROWS}
+
+
+@pytest.mark.parametrize("name", devices.ROWS)
+def test_both_lines_of_a_row_run(name: str) -> None:
+    with np.errstate(all="ignore"):
+        line, plain = devices.measured(devices.ROWS[name]._replace(number=1), rounds=1)
+
+    assert line > 0
+    assert plain > 0

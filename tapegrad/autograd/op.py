@@ -152,8 +152,7 @@ def _reflected(call: Callable[..., Any]) -> Callable[..., Any]:
 def _with_explanation(function: Callable[..., Any], entry: Op) -> Callable[..., Any]:
     """Return a function that calls an op and explains its errors.
 
-    One and two operands are passed without `*args`: this saves a tenth of the time of an op that is not recorded, see
-    `benchmarks/overhead.py`.
+    One and two operands are passed without `*args`, which is faster (`benchmarks/devices.py`, "two operands").
     """
     is_single = entry.is_single
 

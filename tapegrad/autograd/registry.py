@@ -85,7 +85,7 @@ IMPLEMENTATIONS: dict[str, Callable[..., Any]] = {}
 NUMBERS = (bool, int, float)
 
 
-@functools.cache  # an eager op needs it in each call, and reading the annotations takes ten times as long as the rule
+@functools.cache  # an eager op needs it in each call (benchmarks/devices.py, "signatures")
 def signature_of(function: Callable[..., Any]) -> inspect.Signature:
     """Return the signature of an op."""
     return inspect.signature(function)

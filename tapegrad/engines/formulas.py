@@ -74,9 +74,11 @@ def power(x: Array, y: Array) -> Array:
     """Raise `x` to the power `y`."""
     if y.ndim > 0:
         return np.asarray(x**y)
-    exponent = y.item()  # NumPy has fast paths for squares and roots for Python numbers only
+    exponent = (
+        y.item()
+    )  # NumPy has fast paths for squares and roots by a Python number (benchmarks/devices.py, "a square")
     if exponent == 3:
-        return x * x * x  # two products take a three-hundredth of the time of `x**3`
+        return x * x * x  # `x**3` calls the C library for each element (benchmarks/devices.py, "a cube")
     return np.asarray(x**exponent)
 
 
@@ -90,7 +92,7 @@ def sigmoid(x: Array, out: Array | None = None) -> Array:
 
 
 def softplus(x: Array) -> Array:
-    """Compute `log(1 + exp(x))`, in a tenth of the time of `np.logaddexp`."""
+    """Compute `log(1 + exp(x))`; `np.logaddexp` is slower (benchmarks/devices.py, "softplus")."""
     return np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
 
 

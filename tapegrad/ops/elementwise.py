@@ -229,7 +229,7 @@ def tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
     def backward(grads: Gradients) -> None:
         dy, y = grads.pop_output(out), out.data
-        # (1 - y²) * dy is slower, because NumPy converts the 1 to an array.
+        # (1 - y²) * dy is slower, because NumPy converts the 1 to an array (benchmarks/devices.py, "tanh").
         accumulate_like(
             grads,
             x,

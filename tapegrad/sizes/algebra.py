@@ -581,7 +581,7 @@ def _terms(size: Size) -> Terms | None:
 
 
 def _normal(terms: Iterable[tuple[Monomial, int]]) -> Size:
-    total: dict[Monomial, int] = {}  # a Counter takes four times as long
+    total: dict[Monomial, int] = {}  # a Counter is slower (benchmarks/devices.py, "a counter")
     for monomial, coefficient in terms:
         total[monomial] = total.get(monomial, 0) + coefficient
     kept = {monomial: coefficient for monomial, coefficient in total.items() if coefficient}

@@ -205,7 +205,7 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
     number: Any = np.array(value, dtype)
     if dtype.char in HALF:
         number = as_compute_dtype(number)
-    return Constant(number)  # NumPy adds an array of rank 0 in half the time it takes for a Python number
+    return Constant(number)  # NumPy converts a Python number at each call (benchmarks/devices.py, "a number of rank 0")
 
 
 def is_concrete(scalar_type: type) -> bool:

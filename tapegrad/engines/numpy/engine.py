@@ -67,10 +67,8 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def relu(self, x: Array) -> Array:
-        if x.size < _SMALL or x.dtype.kind != "f":
-            return np.maximum(x, _zero(x.dtype))
-        # A third of the time, with 2 µs more overhead.
-        return x.clip(0, np.inf, out=BUFFERS.empty_like(x))
+        is_small = x.size < _SMALL or x.dtype.kind != "f"
+        return np.maximum(x, _zero(x.dtype), out=None if is_small else BUFFERS.empty_like(x))
 
     @override
     def relu_back(self, x: Array, dy: Array) -> Array:
@@ -243,7 +241,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
     def at_add(self, x: Array, index: Any, value: Array | float) -> Array:
         out = np.array(x)
         if _is_basic(index):
-            out[index] += value  # ten times as fast as `add.at`, which is needed only for repeated indices
+            out[index] += value  # `add.at` is needed only for repeated indices (benchmarks/devices.py, "a basic index")
         else:
             np.add.at(out, index, value)
         return out
@@ -434,9 +432,9 @@ def _planned(subscripts: str, *shapes: tuple[int, ...]) -> Any:
 
 
 def _kept(condition: Array, x: Array) -> Array:
-    """Zero the elements where a condition is false, with bit masks: `np.where` branches at each, ten times as long.
+    """Zero the elements where a condition is false, with bit masks: `np.where` branches at each.
 
-    A product with the condition would be as fast, but turn an infinity into NaN.
+    A product with the condition would be as fast, but turn an infinity into NaN. See `benchmarks/devices.py`, "a mask".
     """
     kept = BUFFERS.empty_like(condition, f"i{x.itemsize}")
     np.copyto(kept, np.negative(condition.view(np.int8)))  # all bits are set where the condition is true

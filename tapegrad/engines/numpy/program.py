@@ -267,7 +267,7 @@ def program_of(function: Callable[..., Any], values: Sequence[Array]) -> tuple[P
 
 
 def _buffer(size: int, dtype: np.dtype[Any]) -> Array:
-    """Return an uninitialized array aligned to a cache line, which saves a tenth of the time."""
+    """Return an uninitialized array aligned to a cache line (`benchmarks/devices.py`, "an aligned buffer")."""
     memory = BUFFERS.empty((size * dtype.itemsize + _LINE,), np.uint8)
     first = -memory.ctypes.data % _LINE
     return memory[first : first + size * dtype.itemsize].view(dtype)

@@ -200,7 +200,7 @@ def _result_buffer(x: Array, axis: Axis) -> Array:
 
 
 def _is_short(x: Array, axis: Axis) -> bool:
-    """Return whether BLAS adds up these rows as exactly as NumPy, which takes five times as long."""
+    """Return whether BLAS adds up these rows as exactly as NumPy (`benchmarks/devices.py`, "rows by BLAS")."""
     return axis == _ROWS and x.ndim == 2 and x.shape[1] <= _SHORT and x.dtype.char in "fd"
 
 

@@ -1,0 +1,143 @@
+"""Times each line that a comment in tapegrad/ justifies by its speed, against the plain line that it replaces.
+
+A comment names its row. Both lines of a row are timed in turn, so that a noisy machine slows both alike; the ratio is
+that of the medians. A line whose ratio is not above 1 goes.
+
+    python benchmarks/devices.py [--short]
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import inspect
+import signal
+import sys
+from importlib import import_module
+from statistics import median
+from timeit import Timer
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import tapegrad as tg
+from tapegrad.autograd import registry, tape
+from tapegrad.engines.numpy.engine import NumPy
+
+native_signal: Any = import_module("_signal")
+ENGINE = NumPy()
+rng = np.random.default_rng(0)
+small = np.linspace(0.5, 1.5, 8, dtype=np.float32)
+large = rng.normal(size=(512, 2048)).astype(np.float32)
+out, condition = np.empty_like(large), large > 0
+ones = np.ones(2048, np.float32)
+three, two, rank_0 = np.array(3), np.array(2), np.array(0.5, np.float32)
+rows = slice(0, 512)
+handler = signal.getsignal(signal.SIGINT)
+x = tg.tensor(small)
+MUL = registry.OPS["mul"]
+memory = np.zeros((2, (1 << 15) + 128), np.uint8)
+first = -memory[0].ctypes.data % 64
+aligned, unaligned = (memory[0, start : start + (1 << 15)].view(np.float32) for start in (first, first + 16))
+TERMS = [(("N",), 2), (("M",), 3), (("N",), 4), ((), 1)]
+
+
+def general(function: Any) -> Any:
+    """Return a function called with `*args`, as an op of any number of operands is."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return call
+
+
+def pair(function: Any) -> Any:
+    """Return a function called with two operands."""
+
+    def call(x: Any, y: Any) -> Any:
+        return function(x, y)
+
+    return call
+
+
+multiply_pair, multiply_general = pair(np.multiply), general(np.multiply)
+
+
+def added_by_dict() -> dict[Any, int]:
+    """Add up terms in a dict."""
+    total: dict[Any, int] = {}
+    for key, coefficient in TERMS:
+        total[key] = total.get(key, 0) + coefficient
+    return total
+
+
+def added_by_counter() -> dict[Any, int]:
+    """Add up terms in a Counter."""
+    total: collections.Counter[Any] = collections.Counter()
+    for key, coefficient in TERMS:
+        total[key] += coefficient
+    return total
+
+
+def run_back(at_once: int) -> None:
+    """Run back a hundred products, whose entries are released in batches."""
+    vars(tape)["_AT_ONCE"] = at_once
+    h = x.trace()
+    for _ in range(100):
+        h = h * x
+    h.backward(seed=x)
+
+
+class Row(NamedTuple):
+    """A line and the plain one, as source or functions, and how often each is called per round."""
+
+    line: Any
+    plain: Any
+    number: int
+
+
+ROWS = {
+    "a basic index": Row("out[rows] += large[rows]", "np.add.at(out, rows, large[rows])", 5),
+    "a cube": Row("large * large * large", "large**three", 3),
+    "a counter": Row(added_by_dict, added_by_counter, 5000),
+    "a mask": Row("ENGINE.where(condition, large, 0)", "np.where(condition, large, 0)", 5),
+    "a number of rank 0": Row("small + rank_0", "small + 0.5", 20_000),
+    "a square": Row("large**2", "large**two", 5),
+    "a tuple of types": Row("isinstance(1.5, (str, int))", "isinstance(1.5, str | int)", 20_000),
+    "an aligned buffer": Row("np.add(aligned, aligned, aligned)", "np.add(unaligned, unaligned, unaligned)", 2000),
+    "batches of entries": Row(lambda: run_back(16), lambda: run_back(1), 20),
+    "rows by BLAS": Row("np.vecdot(large, ones)", "np.add.reduce(large, axis=1)", 20),
+    "signal": Row("native_signal.signal(2, handler)", "signal.signal(signal.SIGINT, handler)", 2000),
+    "signatures": Row(lambda: registry.signature_of(MUL.function), lambda: inspect.signature(MUL.function), 500),
+    "softplus": Row("ENGINE.map('softplus', large)", "np.logaddexp(large, 0)", 2),
+    "tanh": Row("small - small * small * small", "(1 - small * small) * small", 20_000),
+    "two operands": Row("multiply_pair(small, small)", "multiply_general(small, small)", 20_000),
+}
+
+
+def measured(row: Row, rounds: int) -> tuple[float, float]:
+    """Return the medians of a row, in µs."""
+    timers = [Timer(call, globals=globals()) for call in (row.line, row.plain)]
+    taken: tuple[list[float], list[float]] = ([], [])
+    for _ in range(rounds):
+        for times, timer in zip(taken, timers, strict=True):
+            times.append(timer.timeit(row.number) / row.number * 1e6)
+    return median(taken[0]), median(taken[1])
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--short", action="store_true", help="fewer rounds")
+    rounds = 3 if parser.parse_args().short else 21
+    print(f"Python {sys.version.split()[0]}, NumPy {np.__version__}")
+    print(f"{'row':24} {'line, µs':>12} {'plain, µs':>12} {'ratio':>7}")
+    with np.errstate(all="ignore"):
+        for name, row in ROWS.items():
+            line, plain = measured(row, rounds)
+            print(f"{name:24} {line:12.2f} {plain:12.2f} {plain / line:7.2f}")
+    vars(tape)["_AT_ONCE"] = 16
+
+
+if __name__ == "__main__":
+    main()
