@@ -36,9 +36,9 @@ rows = slice(0, 512)
 handler = signal.getsignal(signal.SIGINT)
 x = tg.tensor(small)
 MUL = registry.OPS["mul"]
-memory = np.zeros((2, (1 << 15) + 128), np.uint8)
-first = -memory[0].ctypes.data % 64
-aligned, unaligned = (memory[0, start : start + (1 << 15)].view(np.float32) for start in (first, first + 16))
+memory = np.zeros((1 << 15) + 128, np.uint8)
+first = -memory.ctypes.data % 64
+aligned, unaligned = (memory[start : start + (1 << 15)].view(np.float32) for start in (first, first + 16))
 TERMS = [(("N",), 2), (("M",), 3), (("N",), 4), ((), 1)]
 
 
@@ -81,11 +81,15 @@ def added_by_counter() -> dict[Any, int]:
 
 def run_back(at_once: int) -> None:
     """Run back a hundred products, whose entries are released in batches."""
+    before = vars(tape)["_AT_ONCE"]
     vars(tape)["_AT_ONCE"] = at_once
-    h = x.trace()
-    for _ in range(100):
-        h = h * x
-    h.backward(seed=x)
+    try:
+        h = x.trace()
+        for _ in range(100):
+            h = h * x
+        h.backward(seed=x)
+    finally:
+        vars(tape)["_AT_ONCE"] = before
 
 
 class Row(NamedTuple):
@@ -136,7 +140,6 @@ def main() -> None:
         for name, row in ROWS.items():
             line, plain = measured(row, rounds)
             print(f"{name:24} {line:12.2f} {plain:12.2f} {plain / line:7.2f}")
-    vars(tape)["_AT_ONCE"] = 16
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Change several objects together or not at all: the changes are made within one bytecode instruction.
 
 A signal handler or another thread runs only between two bytecode instructions. Calls of functions written in C that an
-iterator makes while `deque` consumes it are all part of one instruction. In a build of Python without a global lock
-(free-threaded) other threads run in parallel: there the locks of the callers keep them out.
+iterator makes while `deque` consumes it are all part of one instruction. In a free-threaded build of Python, other
+threads run in parallel, and this holds for signal handlers only.
 """
 
 from __future__ import annotations

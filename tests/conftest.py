@@ -75,7 +75,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(config, "workeroutput"):
         seen = {name: sorted(facts) for name, facts in coverage.seen.items()}
         config.workeroutput.update(seen=seen, families=sorted(families))
-    elif coverage.seen and session.exitstatus == pytest.ExitCode.OK:
+    elif coverage in observers and session.exitstatus == pytest.ExitCode.OK:
         config.stash[LACKING] = coverage.lacking(families)
         if config.stash[LACKING]:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -129,7 +129,7 @@ def advanced(
     gradients: Sequence[Any],
     update_of: Callable[[Param[Any, Any]], Update],
     *,
-    is_in_place: bool = True,
+    is_in_place: bool,
 ) -> tuple[Layout, list[Call]]:
     """Compute the step of an optimizer: all new values and states, without changing a parameter.
 

@@ -14,7 +14,8 @@ import pytest
 
 from tapegrad import ops
 from tapegrad.tensor import Tensor, node
-from tests.oracle.calls import CALLS, INTEGERS, NAMES, Call, converted, direction, replaced
+from tests.op_coverage import NAMES
+from tests.oracle.calls import CALLS, INTEGERS, Call, converted, direction, replaced
 
 torch: Any = pytest.importorskip("torch", reason="make oracle installs it")
 F: Any = torch.nn.functional
@@ -349,6 +350,10 @@ COMPARED = [name for name in NAMES if name not in NOT_IN_TORCH]
 def test_every_op_has_calls_and_a_function_in_torch_or_a_reason(name: str) -> None:
     assert CALLS[name]
     assert callable(function_of(name))
+
+
+def test_no_table_names_what_is_no_op() -> None:
+    assert {*CALLS, *INTEGERS, *FUNCTIONS, *NOT_IN_TORCH} <= {*NAMES}
 
 
 def cases() -> list[Any]:
