@@ -14,6 +14,7 @@ from tapegrad.autograd.tape import Checkpointing
 from tapegrad.checkpoint import NoCheckpointing
 from tapegrad.engines import Backend, engine, register
 from tapegrad.engines.numpy.engine import NumPy
+from tapegrad.engines.rows import Rows
 from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
 from tapegrad.errors.tracebacks import public_api, trim_on_exit
 from tapegrad.ops._lowering import correlate, scatter_sum
@@ -22,7 +23,7 @@ from tapegrad.tensor import Tensor, described, node
 from tapegrad.tensor.operands import tensor_only
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import NoneTape, OwnedTape
@@ -175,7 +176,6 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     cast = staticmethod(ops.astype)
     inv = staticmethod(ops.inv)
     det = staticmethod(ops.det)
-    softmax = staticmethod(ops.softmax)
 
     @overload
     def from_inner(self: Autodiff[NumPy, Any], x: Tensor[S, NoneTape, D]) -> Tensor[S, NoneTape, D]: ...
@@ -333,9 +333,10 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         return ops.sum(_lifted(x), axis, keepdims=keepdims)
 
     @override
-    def log_softmax_back(self, y: Recorded, dy: Recorded, axis: Int, *, is_free: bool = False) -> Recorded:
-        dx: Recorded = super().log_softmax_back(_lifted(y), dy, axis)
-        return dx
+    def rowwise(
+        self, formula: Callable[..., Any], *values: Any, axis: Axis, is_free: bool = False, **options: Any
+    ) -> Any:
+        return formula(_RecordedRows(self, axis), *map(_lifted, values), **options)
 
     @override
     def equal(self, x: Recorded, y: Recorded) -> Truths:
@@ -426,6 +427,14 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     @override
     def zeros(self, shape: Sequence[int], dtype: Any) -> Recorded:
         return ops.zeros(tuple(shape), dtype)
+
+
+class _RecordedRows(Rows):
+    """The operations of a formula over rows, recorded; the maximum is a constant."""
+
+    @override
+    def max(self, x: Any) -> Any:
+        return super().max(x.detach())
 
 
 def _lifted(value: Any) -> Any:

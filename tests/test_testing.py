@@ -93,7 +93,7 @@ def test_a_second_order_that_is_wrong_is_named_as_such() -> None:
 def test_an_engine_that_is_asked_of_one_value_alone_is_found(asked: str, lifted: str) -> None:
     check_gradients(lambda x: grown(x, asked), real(3))
 
-    with pytest.raises(AttributeError) as failed:
+    with pytest.raises(TypeError, match="does not support ufuncs") as failed:
         check_gradients(lambda x: grown(x, asked), real(3), order=2)
 
     assert failed.value.__notes__ == [f"<lambda>, where {lifted} alone is lifted"]
@@ -107,7 +107,7 @@ def grown(x: Any, asked: str) -> Any:
     def backward(grads: Gradients) -> None:
         dy, y = grads.pop_output(out), out.data
         primitives = engine(dy if asked == "dy" else y)
-        grads.add(x, primitives.softmax_back(y, dy, 0) + dy * y - primitives.softmax_back(y, dy, 0))
+        grads.add(x, dy * y + 0.0 * primitives.map("abs", y) * primitives.map("abs", dy))
 
     return tape.record(out, (x,), backward)
 

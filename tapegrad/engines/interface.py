@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, Type
 
 from typing_extensions import TypeVar
 
+from tapegrad.engines.rows import Rows
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -269,10 +271,6 @@ class Backend(ABC, Generic[V, I, B, Q]):
         """Add values to a zero array at an index: the backward pass of `getitem`."""
 
     @abstractmethod
-    def softmax(self, x: V, axis: Int) -> V:
-        """Compute the softmax along an axis that has elements."""
-
-    @abstractmethod
     def equal(self, x: V, y: V) -> B:
         """Return `x == y`, element by element."""
 
@@ -411,39 +409,26 @@ class Backend(ABC, Generic[V, I, B, Q]):
         total: Any = self.sum(x, axis, keepdims=True)
         return total * (total.size / x.size if x.size else nan)
 
-    def softmax_back(self, y: Any, dy: Any, axis: Int, *, is_free: bool = False) -> Any:  # noqa: ARG002  # as above
-        """Compute the gradient of the scores of a softmax from that of its result `y`: `y (dy - sum(y dy))`.
+    def rowwise(
+        self,
+        formula: Callable[..., Any],
+        *values: Any,
+        axis: Axis,
+        is_free: bool = False,  # noqa: ARG002  # as above
+        **options: Any,
+    ) -> Any:
+        """Compute a formula over rows, which span `axis` and have elements.
 
-        The result may overwrite `dy` if `is_free`.
+        Args:
+            formula: Takes the operations of `Rows`, the values, and the options; uses only these operations and
+                operators, and returns a value or a tuple of several. A function of a module, not a new one each time.
+            values: The first has the shape of all rows; others have it too, or with size one along `axis`, or that of
+                a row if `axis` are the last axes, or are numbers.
+            axis: The axes of a row.
+            is_free: Whether the first result may overwrite the last value.
+            options: Parameters of the formula that can be hashed.
         """
-        return (dy - self.sum(dy * y, axis, keepdims=True)) * y
-
-    def log_softmax(self, x: Any, axis: Int) -> Any:
-        """Compute the log-softmax along an axis that has elements."""
-        # Shift by the max first: exp(89) overflows float32.
-        shifted: Any = x - self.max(x, axis, keepdims=True)
-        return shifted - self.log(self.sum(self.exp(shifted), axis, keepdims=True))
-
-    def log_softmax_back(self, y: Any, dy: Any, axis: Int, *, is_free: bool = False) -> Any:  # noqa: ARG002  # as above
-        """Compute the gradient of the scores of a log-softmax from that of its result `y`: `dy - exp(y) sum(dy)`.
-
-        The result may overwrite `dy` if `is_free`.
-        """
-        powers: Any = self.exp(y)
-        return dy - powers * self.sum(dy, axis, keepdims=True)
-
-    def standardize(self, x: Any, axis: Axis, eps: Any, *, centred: bool) -> tuple[Any, Any]:
-        """Return `x / s` and `1 / s`, where `s = sqrt(mean(x²) + eps)`; `centred` subtracts the mean of `x` first."""
-        if centred:
-            x = x - self.mean(x, axis)
-        root: Any = self.map("sqrt", self.mean(x * x, axis) + eps)
-        factor = 1 / root
-        return x * factor, factor
-
-    def standardize_back(self, y: Any, factor: Any, dy: Any, axis: Axis, *, centred: bool) -> Any:
-        """Compute the gradient of the input of `standardize` from that of its result, `y` and `factor`."""
-        dx = dy - y * self.mean(dy * y, axis)
-        return (dx - self.mean(dy, axis) if centred else dx) * factor
+        return formula(Rows(self, axis), *values, **options)
 
     def firsts(self, values: Sequence[Any], inside: Sequence[Any], y: Any) -> list[Any]:
         """Return for each of several values where it is the first, of those inside, that equals `y`; NaN equals NaN."""
@@ -473,22 +458,3 @@ class Backend(ABC, Generic[V, I, B, Q]):
         cells = windows.of(x, nan)
         firsts = self.firsts(cells, windows.inside(), y)
         return windows.back([self.where(is_first, dy, 0) for is_first in firsts])
-
-    def layer_norm(self, x: Any, w: Any, b: Any, eps: Any) -> tuple[Any, Any]:
-        """Return `z w + b` and `1 / s`, where `z` and `1 / s` are the results of the centred `standardize` of rows."""
-        z, factor = self.standardize(x, -1, eps, centred=True)
-        return z * w + b, factor
-
-    def layer_norm_back(self, x: Any, w: Any, dy: Any, eps: Any, wanted: Sequence[bool]) -> tuple[Any, Any, Any, Any]:
-        """Compute the gradients of `x`, `w` and `b` from that of the result of `layer_norm`; return `1 / s` as well.
-
-        A gradient that is not in `wanted` is None.
-        """
-        z, factor = self.standardize(x, -1, eps, centred=True)
-        rows = tuple(range(dy.ndim - 1))
-        return (
-            self.standardize_back(z, factor, dy * w, -1, centred=True) if wanted[0] else None,
-            self.sum(dy * z, rows, keepdims=False) if wanted[1] else None,
-            self.sum(dy, rows, keepdims=False) if wanted[2] else None,
-            factor,
-        )

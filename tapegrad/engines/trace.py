@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from math import prod
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from typing_extensions import override
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Function: TypeAlias = "Callable[..., Any]"
 Number: TypeAlias = "float | np.generic | Array"  # an array of rank 0
+Extent: TypeAlias = Literal["element", "row", "column", "number"]  # what a value has one number for, or all
 
 _COMMUTATIVE: Final = frozenset({np.add, np.multiply})
 
@@ -45,6 +46,7 @@ class Instruction(NamedTuple):
     function: Function | None
     operands: tuple[Ref | ConstantSlot | Number, ...]  # a number itself is an exponent, which selects the formula
     dtype: np.dtype[Any]
+    extent: Extent
 
 
 class Trace:
@@ -71,10 +73,10 @@ class Trace:
         """A key that traces share if they differ only in their numbers."""
         return tuple(self._keys)
 
-    def argument(self, dtype: np.dtype[Any]) -> TracedValue:
+    def argument(self, dtype: np.dtype[Any], extent: Extent = "element") -> TracedValue:
         """Return a value that is passed when the program runs."""
         key = None, len(self.instructions), dtype
-        return self._append(key, key, Instruction(None, (), dtype))
+        return self._append(key, key, Instruction(None, (), dtype, extent))
 
     def number(self, number: Array) -> TracedValue:
         """Return a float that is the same for all elements, an array of rank 0."""
@@ -99,6 +101,10 @@ class Trace:
                 return TracedValue(self, refs[0], dtype)
         return self._record_once(function, found, dtype)
 
+    def reduce(self, function: Function, *operands: TracedValue, extent: Extent) -> TracedValue:
+        """Return what a function reduces values to, in their dtype."""
+        return self._record_once(function, [one.ref for one in operands], operands[0].dtype, extent)
+
     def _operand(self, value: Any) -> Ref | Number:
         """Return the index of a recorded value, or the number that it is."""
         if not isinstance(value, TracedValue):
@@ -108,7 +114,13 @@ class Trace:
             raise TapeError(message)
         return self._numbers.get(value.ref, value.ref)
 
-    def _record_once(self, function: Function, operands: Sequence[Ref | Number], dtype: np.dtype[Any]) -> TracedValue:
+    def _record_once(
+        self,
+        function: Function,
+        operands: Sequence[Ref | Number],
+        dtype: np.dtype[Any],
+        extent: Extent | None = None,
+    ) -> TracedValue:
         refs = [one for one in operands if isinstance(one, Ref)]
         if function in _COMMUTATIVE and len(refs) == 2:
             operands = sorted(refs)
@@ -116,10 +128,11 @@ class Trace:
         ref = self._refs.get(key)
         if ref is not None:
             return TracedValue(self, ref, dtype)
+        extent = extent or _extent({self.instructions[one].extent for one in refs})
         if function is power:
-            return self._append(key, key, Instruction(function, tuple(operands), dtype))
+            return self._append(key, key, Instruction(function, tuple(operands), dtype, extent))
         slotted = [one if isinstance(one, Ref) else self._slot(one) for one in operands]
-        instruction = Instruction(function, tuple(slotted), dtype)
+        instruction = Instruction(function, tuple(slotted), dtype, extent)
         return self._append(key, instruction, instruction)
 
     def _slot(self, number: Number) -> ConstantSlot:
@@ -351,7 +364,7 @@ class TracingEngine(Backend[TracedValue]):
     at_set: Any = staticmethod(mixed)
     at_add: Any = staticmethod(mixed)
     place: Any = staticmethod(mixed)
-    softmax: Any = staticmethod(mixed)
+    rowwise: Any = staticmethod(mixed)
     swap_last_axes: Any = staticmethod(mixed)
     einsum: Any = staticmethod(mixed)
     inv: Any = staticmethod(mixed)
@@ -394,6 +407,13 @@ def converted_to(function: Function | None) -> np.dtype[Any] | None:
 def _trace_of(*operands: Any) -> Trace:
     """Return the trace of the traced values among some operands."""
     return next(one.trace for one in operands if isinstance(one, TracedValue))
+
+
+def _extent(operands: set[Extent]) -> Extent:
+    """Return what a function of values has one number for."""
+    if "element" in operands or {"row", "column"} <= operands:
+        return "element"
+    return next((one for one in operands if one != "number"), "number")
 
 
 def _number(value: Any) -> Number:

@@ -270,7 +270,6 @@ class Outlines(Backend[Outline]):
     getitem: Any = staticmethod(partial(ruled, "getitem"))
     at_set: Any = staticmethod(partial(ruled, "at_set"))
     at_add: Any = staticmethod(partial(ruled, "at_add"))
-    softmax: Any = staticmethod(partial(ruled, "softmax"))
     take: Any = staticmethod(partial(ruled, "take"))
     one_hot: Any = staticmethod(partial(ruled, "one_hot"))
     ones: Any = staticmethod(partial(ruled, "ones"))

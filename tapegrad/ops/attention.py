@@ -17,6 +17,7 @@ from tapegrad.ops._fallback import with_fallback
 from tapegrad.ops.axes import expand_dims, swapaxes
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
+from tapegrad.ops.softmax import softmax_of
 from tapegrad.sizes import Dims, Size, UnknownDims, at_least, broadcast, misfit, show, surely_differ, surely_less
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node, values_of
 from tapegrad.tensor.operands import limits, on_one_tape, tensor_only, unwrap, unwrap_all
@@ -243,7 +244,7 @@ def _weights(q: Any, k: Any, visible: Any, scale: float) -> Any:
         scores = _hidden((q * scale) @ _swapped(k), visible)
         if 0 in scores.shape:
             return scores
-        weights = engine(scores).softmax(scores, -1)
+        weights = engine(scores).rowwise(softmax_of, scores, axis=-1)
         # All of a row is NaN if its maximum is infinite: every key is masked, or a product overflowed.
         is_whole = np.isfinite(values_of(weights)[..., 0])
         (rescued_weights,) = with_fallback(is_whole, (weights,), lambda: (_weights_in_units(q, k, visible, scale),))

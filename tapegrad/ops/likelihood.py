@@ -25,7 +25,7 @@ from tapegrad.ops._reduction import (
 )
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.loss import elementwise_loss_shape, row_loss_shape
-from tapegrad.ops.softmax import log_normalized
+from tapegrad.ops.softmax import log_normalized, log_softmax_gradient
 from tapegrad.ops.statistics import not_zero
 from tapegrad.sizes import Dims, at_least, show, surely_differ, surely_same
 from tapegrad.tensor import Float, T, Tensor, node, values_of
@@ -125,7 +125,7 @@ def cross_entropy(
     def backward(grads: Gradients) -> None:
         dlogs = probabilities * of_rows(grads.pop_output(out) * -weight, x.shape, reduction)
         logs = log_normalized(x.data, -1)
-        grads.add(x, engine(dlogs, logs).log_softmax_back(logs, dlogs, -1, is_free=True))
+        grads.add(x, engine(dlogs, logs).rowwise(log_softmax_gradient, logs, dlogs, axis=-1, is_free=True))
 
     return tape.record(out, (x,), backward)
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Merge
+    from tapegrad.engines.rows import Rows
 
 
 def normalize_shape(x: Dims, axis: Axis = -1) -> Dims:
@@ -141,17 +142,24 @@ def layer_norm(
     layer_norm_shape(x.shape, weight.shape, bias.shape)
     operands, tape = unwrap_all([x, weight, bias], "operands")
     (x, weight, bias), primitives = operands, engine(*(operand.data for operand in operands))
-    y, _ = _in_range(x.data, -1, eps, lambda x, eps: primitives.layer_norm(x, weight.data, bias.data, eps), (0, -1))
+
+    def scaled(x: Any, eps: Any) -> tuple[Any, ...]:
+        found: tuple[Any, ...] = primitives.rowwise(layer_norm_of, x, weight.data, bias.data, eps, axis=-1)
+        return found
+
+    y, _ = _in_range(x.data, -1, eps, scaled, (0, -1))
     out = node(y)
 
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
-        wanted = [grads.wants(operand) for operand in operands]
+        wanted = tuple(grads.wants(operand) for operand in operands)
         primitives = engine(dy, x.data, weight.data)
 
         def derivatives(x: Any, eps: Any) -> tuple[Any, ...]:
-            found = primitives.layer_norm_back(x, weight.data, dy, eps, wanted)
-            return tuple(one for one in found if one is not None)
+            found: tuple[Any, ...] = primitives.rowwise(
+                layer_norm_gradients, x, weight.data, dy, eps, axis=-1, wanted=wanted
+            )
+            return found
 
         units = tuple(unit for unit, is_wanted in zip((-1, 0, 0), wanted, strict=True) if is_wanted)
         found = _in_range(x.data, -1, eps, derivatives, (*units, -1))
@@ -347,20 +355,59 @@ def scaled_and_shifted(
     return scaled
 
 
+def standardized(rows: Rows, x: Any, eps: Any, *, centred: bool) -> tuple[Any, Any]:
+    """Return `x / s` and `1 / s`, where `s = sqrt(mean(x²) + eps)`; `centred` subtracts the mean of `x` first."""
+    if centred:
+        x = x - rows.mean(x)
+    factor = 1 / rows.sqrt(rows.mean(x * x) + eps)
+    return x * factor, factor
+
+
+def standardized_gradient(rows: Rows, y: Any, factor: Any, dy: Any, *, centred: bool) -> Any:
+    """Compute the gradient of the `x` of `standardized` from its results and the gradient of the first."""
+    dx = dy - y * rows.mean(y * dy)
+    return (dx - rows.mean(dy) if centred else dx) * factor
+
+
+def layer_norm_of(rows: Rows, x: Any, weight: Any, bias: Any, eps: Any) -> tuple[Any, Any]:
+    """Return the result of `layer_norm`, and one over the standard deviation of each row."""
+    z, factor = standardized(rows, x, eps, centred=True)
+    return z * weight + bias, factor
+
+
+def layer_norm_gradients(
+    rows: Rows, x: Any, weight: Any, dy: Any, eps: Any, *, wanted: tuple[bool, bool, bool]
+) -> tuple[Any, ...]:
+    """Return the wanted gradients of `x`, `weight` and `bias`, and one over the standard deviation of each row."""
+    z, factor = standardized(rows, x, eps, centred=True)
+    gradients: list[Any] = []
+    if wanted[0]:
+        gradients.append(standardized_gradient(rows, z, factor, dy * weight, centred=True))
+    if wanted[1]:
+        gradients.append(rows.total(z * dy))
+    if wanted[2]:
+        gradients.append(rows.total(dy))
+    return (*gradients, factor)
+
+
 @rematerializable()
 def _standardized(x: Tensor[S, T, Float], axis: Axis, eps: float, *, centred: bool) -> Tensor[S, T, Float]:
     """Divide by the root mean square along `axis`, after subtracting the mean if `centred`."""
     x, tape = unwrap(x)
     float_only(x)
     check_axis(x, axis)
-    y, one_over_s = _in_range(
-        x.data, axis, eps, lambda x, eps: engine(x).standardize(x, axis, eps, centred=centred), (0, -1)
-    )
+
+    def normed(x: Any, eps: Any) -> tuple[Any, ...]:
+        found: tuple[Any, ...] = engine(x).rowwise(standardized, x, eps, axis=axis, centred=centred)
+        return found
+
+    y, one_over_s = _in_range(x.data, axis, eps, normed, (0, -1))
     out, factor = node(y), node(one_over_s)
 
     def backward(grads: Gradients) -> None:
-        dy = grads.pop_output(out)
-        grads.add(x, engine(dy, out.data).standardize_back(out.data, factor.data, dy, axis, centred=centred))
+        dy, y = grads.pop_output(out), out.data
+        dx = engine(dy, y).rowwise(standardized_gradient, y, factor.data, dy, axis=axis, centred=centred)
+        grads.add(x, dx)
 
     return tape.record(out, (x,), backward, saved=(out,))
 

@@ -14,6 +14,7 @@ from tapegrad.tensor.operands import unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
+    from tapegrad.engines.rows import Rows
 
 
 def softmax_shape(x: Dims, axis: Int = -1) -> Dims:
@@ -54,11 +55,12 @@ def softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
     check_axis(x, axis)
     if not x.size:
         normal_axis(axis, x.shape)  # checks the axis, because softmax is not computed
-    out = node(engine(x.data).softmax(x.data, axis) if x.size else x.data)
+    out = node(engine(x.data).rowwise(softmax_of, x.data, axis=axis) if x.size else x.data)
 
     def backward(grads: Gradients) -> None:
         dy, is_free = grads.pop_reusable(out)
-        grads.add(x, engine(dy, out.data).softmax_back(out.data, dy, axis, is_free=is_free))
+        y = out.data
+        grads.add(x, engine(dy, y).rowwise(softmax_gradient, y, dy, axis=axis, is_free=is_free))
 
     return tape.record(out, (x,), backward, saved=(out,))
 
@@ -94,11 +96,34 @@ def log_softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
 
     def backward(grads: Gradients) -> None:
         dy, is_free = grads.pop_reusable(out)
-        grads.add(x, engine(dy, out.data).log_softmax_back(out.data, dy, axis, is_free=is_free))
+        y = out.data
+        grads.add(x, engine(dy, y).rowwise(log_softmax_gradient, y, dy, axis=axis, is_free=is_free))
 
     return tape.record(out, (x,), backward, saved=(out,))
 
 
 def log_normalized(x: Any, axis: Int) -> Any:
     """Compute the log-softmax of a raw value; return an empty value as it is, because log(0) is not finite."""
-    return engine(x).log_softmax(x, axis) if x.size else x
+    return engine(x).rowwise(log_softmax_of, x, axis=axis) if x.size else x
+
+
+def softmax_of(rows: Rows, x: Any) -> Any:
+    """Compute the softmax of rows."""
+    powers = rows.scaled_exp(x)
+    return powers / rows.sum(powers)
+
+
+def softmax_gradient(rows: Rows, y: Any, dy: Any) -> Any:
+    """Compute the gradient of logits from that of their softmax `y`."""
+    return y * (dy - rows.sum(y * dy))
+
+
+def log_softmax_of(rows: Rows, x: Any) -> Any:
+    """Compute the log-softmax of rows."""
+    shifted = x - rows.max(x)  # e ** 89 overflows in float32
+    return shifted - rows.log(rows.sum(rows.exp(shifted)))
+
+
+def log_softmax_gradient(rows: Rows, y: Any, dy: Any) -> Any:
+    """Compute the gradient of logits from that of their log-softmax `y`."""
+    return dy - rows.exp(y) * rows.sum(dy)

@@ -17,9 +17,13 @@ from tapegrad.engines import engine
 from tapegrad.engines.interface import Pooling
 from tapegrad.engines.numba import engine as fast
 from tapegrad.engines.numba.engine import Fast, use_fast
+from tapegrad.engines.numpy import rows as row_programs
 from tapegrad.engines.numpy.engine import NumPy
 from tapegrad.engines.numpy.threads import set_threads, threads
 from tapegrad.ops._windows import windows_over
+from tapegrad.ops.norm import layer_norm_gradients
+from tapegrad.ops.softmax import log_softmax_of, softmax_of
+from tests.engines.row_formulas import FORMULAS, call, expected, listed
 
 pytest.importorskip("numba")
 
@@ -31,9 +35,14 @@ TOLERANCE = {np.float32: 2e-5, np.float64: 1e-12}
 @pytest.fixture(autouse=True)
 def for_arrays_of_any_size(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(fast, "_LARGE", 1)
-    monkeypatch.setattr(fast, "KERNEL_PARALLEL_MIN_ELEMENTS", 1)
-    monkeypatch.setattr(fast, "_BLOCK", 4096)
+    monkeypatch.setattr(NumPy, "rows_from", 1)
+    monkeypatch.setattr(Fast, "rows_from", 1)
+    for module in (fast, row_programs):
+        monkeypatch.setattr(module, "KERNEL_PARALLEL_MIN_ELEMENTS", 1)
+    monkeypatch.setattr(row_programs, "_BYTES", 1 << 14)
+    row_programs.Layout.of.cache_clear()
     yield
+    row_programs.Layout.of.cache_clear()
     use_fast(is_on=True)
     set_threads(None)
 
@@ -42,43 +51,20 @@ def numbers(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> Any:
     return np.random.default_rng(seed).normal(1, 3, shape).astype(dtype)
 
 
+@pytest.mark.parametrize("name", FORMULAS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("count", [1, 3])
-def test_kernels_of_rows_give_what_numpy_does(shape: tuple[int, ...], dtype: Any, count: int) -> None:
+def test_kernels_of_rows_give_what_the_formula_gives(name: str, shape: tuple[int, ...], dtype: Any, count: int) -> None:
     set_threads(count)
-    x, dy = numbers(shape, dtype), numbers(shape, dtype, 1)
-    w, b = numbers(shape[-1:], dtype, 2), numbers(shape[-1:], dtype, 3)
-    plain, compiled = NumPy(), Fast()
-    y = plain.softmax(x, -1)
-    z, factor = plain.standardize(x, -1, 1e-5, centred=True)
-    pairs = {
-        "softmax": (plain.softmax(x, -1), compiled.softmax(x, -1)),
-        "log_softmax": (plain.log_softmax(x, -1), compiled.log_softmax(x, -1)),
-        "log_softmax_back": (
-            plain.log_softmax_back(np.log(y), dy, -1),
-            compiled.log_softmax_back(np.log(y), dy, -1),
-        ),
-        "softmax_back": (plain.softmax_back(y, dy, -1), compiled.softmax_back(y, dy, -1)),
-    }
-    for centred in (True, False):
-        expected = plain.standardize(x, -1, 1e-5, centred=centred)
-        found = compiled.standardize(x, -1, 1e-5, centred=centred)
-        pairs[f"standardize {centred}"], pairs[f"factor {centred}"] = zip(expected, found, strict=True)
-        pairs[f"standardize_back {centred}"] = (
-            plain.standardize_back(z, factor, dy, -1, centred=centred),
-            compiled.standardize_back(z, factor, dy, -1, centred=centred),
-        )
-    normed = plain.layer_norm(x, w, b, 1e-5), compiled.layer_norm(x, w, b, 1e-5)
-    back = [one.layer_norm_back(x, w, dy, 1e-5, [True] * 3) for one in (plain, compiled)]
-    pairs |= {f"layer_norm {place}": pair for place, pair in enumerate(zip(*normed, strict=True))}
-    pairs |= {f"layer_norm_back {place}": pair for place, pair in enumerate(zip(*back, strict=True))}
+    formula, values, options = call(name, shape, -1, dtype)
 
-    for name, (expected, found) in pairs.items():
-        assert found.dtype == dtype, name
-        assert found.shape == expected.shape, name
-        scale = max(1.0, float(np.abs(expected).max()))
-        np.testing.assert_allclose(found, expected, rtol=TOLERANCE[dtype], atol=scale * TOLERANCE[dtype], err_msg=name)
+    found = listed(Fast().rowwise(formula, *values, axis=-1, **options))
+
+    for ours, theirs in zip(found, expected(formula, values, -1, options), strict=True):
+        assert (ours.dtype, ours.shape) == (dtype, theirs.shape)
+        scale = max(1.0, float(np.abs(theirs).max()))
+        np.testing.assert_allclose(ours, theirs, rtol=TOLERANCE[dtype], atol=scale * TOLERANCE[dtype])
 
 
 POOLS: list[tuple[tuple[int, ...], dict[str, Any]]] = [
@@ -124,18 +110,18 @@ def test_kernels_of_pools_give_what_numpy_does(
         np.testing.assert_allclose(back[1], back[0], rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype], err_msg=name)
 
 
-@pytest.mark.parametrize("engine", [NumPy(), Fast()], ids=["NumPy", "kernels"])
-@pytest.mark.parametrize("name", ["softmax_back", "log_softmax_back"])
+@pytest.mark.parametrize("primitives", [NumPy(), Fast()], ids=["NumPy", "kernels"])
+@pytest.mark.parametrize("name", ["softmax gradient", "log_softmax gradient"])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_gradient_of_scores_may_take_the_place_of_what_it_is_made_of(
-    shape: tuple[int, ...], name: str, engine: Any
+def test_the_gradient_of_logits_may_overwrite_that_of_the_result(
+    shape: tuple[int, ...], name: str, primitives: Any
 ) -> None:
-    y, dy = NumPy().softmax(numbers(shape, np.float32), -1), numbers(shape, np.float32, 1)
-    before, back = dy.copy(), getattr(engine, name)
+    formula, (y, dy), _ = call(name, shape, -1, np.float32)
+    before = dy.copy()
 
-    dx = back(y, dy, -1)
+    dx = primitives.rowwise(formula, y, dy, axis=-1)
     np.testing.assert_array_equal(dy, before)
-    in_place = back(y, dy, -1, is_free=True)
+    in_place = primitives.rowwise(formula, y, dy, axis=-1, is_free=True)
 
     assert in_place is dy
     np.testing.assert_array_equal(in_place, dx)
@@ -161,11 +147,10 @@ def test_softmax_of_what_is_no_number_is_what_numpy_gives(x: list[float], dtype:
     row = np.array([x], dtype)
 
     with np.errstate(invalid="ignore"):
-        expected = NumPy().softmax(row, -1), NumPy().log_softmax(row, -1)
-        found = Fast().softmax(row, -1), Fast().log_softmax(row, -1)
+        for formula in (softmax_of, log_softmax_of):
+            found, (theirs,) = Fast().rowwise(formula, row, axis=-1), expected(formula, [row], -1, {})
 
-    for ours, theirs in zip(found, expected, strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-30)
+            np.testing.assert_allclose(found, theirs, rtol=1e-6, atol=1e-30)
 
 
 @pytest.mark.parametrize(("name", "units"), [("exp", 2), ("sigmoid", 3), ("tanh", 4)])
@@ -208,11 +193,11 @@ def test_sums_of_many_rows_are_the_same_bits_on_any_number_of_threads() -> None:
 
     for count in (1, 2, 3):
         set_threads(count)
-        found.append(Fast().layer_norm_back(x, w, dy, 1e-5, [True] * 3))
+        found.append(Fast().rowwise(layer_norm_gradients, x, w, dy, 1e-5, axis=-1, wanted=(True, True, True)))
 
     for other in found[1:]:
-        for expected, result in zip(found[0], other, strict=True):
-            np.testing.assert_array_equal(result, expected)
+        for first, result in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(result, first)
 
 
 def test_a_fused_function_is_one_kernel_whatever_its_numbers() -> None:

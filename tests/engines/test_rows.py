@@ -1,55 +1,56 @@
-"""Normalisation by parts: what NumPy's short way gives is what the formulas of every engine give."""
+"""Formulas over rows in NumPy: tiles give what the formula gives as it stands."""
 
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tapegrad.engines import Backend
-from tapegrad.engines.numpy import rows as by_parts
+from tapegrad.engines.numpy import rows as row_programs
 from tapegrad.engines.numpy.engine import NumPy
 from tapegrad.engines.numpy.threads import set_threads
+from tapegrad.ops.norm import layer_norm_gradients, layer_norm_of, standardized
+from tapegrad.ops.softmax import softmax_gradient, softmax_of
+from tests.engines.row_formulas import FORMULAS, call, expected, listed, numbers
 
 ENGINE: Any = NumPy()
-LARGE = (37, 3, 5, 1031)  # 2.2 MiB, and not a whole number of parts
-
-
-def numbers(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> Any:
-    return np.random.default_rng(seed).normal(1, 2, shape).astype(dtype)
+LARGE = (37, 3, 5, 1031)  # 2.2 MiB, and not a whole number of tiles
 
 
 @pytest.mark.parametrize(
-    ("axis", "dtype"),
+    ("name", "axis"),
     [
-        *((axis, np.float32) for axis in (-1, (3,), (1,), (2, 3), (-1, 1, 2), (0, 3), None)),
-        ((2, 3), np.float64),
-        (1, np.float16),  # of longer rows the sum overflows
+        (name, axis)
+        for name, (_, letters, _) in FORMULAS.items()
+        for axis in ((-1, (3,)) if "w" in letters else (-1, (3,), 1, (2, 3), (-1, 1, 2), (0, 3), None))
     ],
 )
-def test_parts_give_what_the_formulas_give(axis: Any, dtype: Any) -> None:
-    x, dy = numbers(LARGE, dtype), numbers(LARGE, dtype, seed=1)
-    within: Any = {"rtol": 1e-2, "atol": 1e-2} if dtype is np.float16 else {"rtol": 1e-4, "atol": 1e-5}
-
-    for centred in (True, False):
-        y, factor = ENGINE.standardize(x, axis, 1e-5, centred=centred)
-        y_, factor_ = Backend.standardize(ENGINE, x, axis, 1e-5, centred=centred)
-        dx = ENGINE.standardize_back(y, factor, dy, axis, centred=centred)
-
-        assert {array.dtype for array in (y, factor, dx)} == {np.dtype(dtype)}
-        assert factor.shape == factor_.shape
-        np.testing.assert_allclose(y, y_, **within)
-        np.testing.assert_allclose(factor, factor_, **within)
-        np.testing.assert_allclose(dx, Backend.standardize_back(ENGINE, y, factor, dy, axis, centred=centred), **within)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_tiles_give_what_the_formula_gives(name: str, axis: Any, dtype: Any) -> None:
+    check(name, LARGE, axis, dtype)
 
 
-@pytest.mark.parametrize("axis", [-1, 0, 2])
-def test_the_gradient_of_scores_is_that_of_the_formula(axis: int) -> None:
-    y, dy = ENGINE.softmax(numbers(LARGE, np.float32), axis), numbers(LARGE, np.float32, seed=1)
+@pytest.mark.parametrize("name", FORMULAS)
+def test_half_precision_is_computed_in_float32(name: str) -> None:
+    check(name, (37, 3, 60, 7), -1, np.float16)  # of longer rows the sum overflows
 
-    np.testing.assert_allclose(y.sum(axis), 1, rtol=1e-5)
-    np.testing.assert_allclose(
-        ENGINE.softmax_back(y, dy, axis), Backend.softmax_back(ENGINE, y, dy, axis), rtol=1e-4, atol=1e-6
-    )
+
+@pytest.mark.parametrize("name", ["layer_norm", "layer_norm gradients", "standardized"])
+@pytest.mark.parametrize("shape", [(3, 5), (2, 0), (1 << 11, 1 << 10), (5000, 1), (9000,)])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_tiles_of_any_shape_give_what_the_formula_gives(shape: tuple[int, ...], name: str, dtype: Any) -> None:
+    check(name, shape, -1, dtype)
+
+
+def check(name: str, shape: tuple[int, ...], axis: Any, dtype: Any) -> None:
+    within: Any = {"rtol": 1e-2, "atol": 2e-2} if dtype is np.float16 else {"rtol": 1e-4, "atol": 1e-5}
+    formula, values, options = call(name, shape, axis, dtype)
+
+    found = listed(ENGINE.rowwise(formula, *values, axis=axis, **options))
+
+    for ours, theirs in zip(found, expected(formula, values, axis, options), strict=True):
+        assert (ours.dtype, ours.shape) == (np.dtype(dtype), theirs.shape)
+        scale = max(1.0, float(np.abs(theirs).max(initial=0)))
+        np.testing.assert_allclose(ours / scale, theirs / scale, **within)
 
 
 def test_probabilities_are_exact_wherever_scores_lie() -> None:
@@ -60,65 +61,35 @@ def test_probabilities_are_exact_wherever_scores_lie() -> None:
     expected = powers / powers.sum(axis=1, keepdims=True)
 
     for rows in ([0], [0, 1], [0, 2], [0, 3], [5], [0, 6], [7], [0, 8], [*range(9)]):
-        np.testing.assert_allclose(ENGINE.softmax(x[rows], -1), expected[rows], rtol=2e-6, atol=1e-30)
+        np.testing.assert_allclose(ENGINE.rowwise(softmax_of, x[rows], axis=-1), expected[rows], rtol=2e-6, atol=1e-30)
 
 
 def test_scores_that_are_left_out_have_no_probability() -> None:
     x = np.array([[1, -np.inf, 1], [-np.inf, -np.inf, -200]], np.float32)
 
-    np.testing.assert_array_equal(ENGINE.softmax(x, -1), [[0.5, 0, 0.5], [0, 0, 1]])
+    np.testing.assert_array_equal(ENGINE.rowwise(softmax_of, x, axis=-1), [[0.5, 0, 0.5], [0, 0, 1]])
 
 
-@pytest.mark.parametrize("shape", [(3, 5), (2, 0), LARGE, (1 << 11, 1 << 10)])
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_layer_norm_by_parts_is_that_of_the_formulas(shape: tuple[int, ...], dtype: Any) -> None:
-    x, dy = numbers(shape, dtype), numbers(shape, dtype, seed=1)
-    w, b = numbers(shape[-1:], dtype, seed=2), numbers(shape[-1:], dtype, seed=3)
-    within: Any = {"rtol": 1e-2, "atol": 2e-2} if dtype is np.float16 else {"rtol": 1e-4, "atol": 1e-5}
+@pytest.mark.parametrize("shape", [(3, 5), (300, 50)])
+def test_layer_norm_gives_only_the_gradients_that_are_wanted(shape: tuple[int, ...]) -> None:
+    x, w = numbers(shape, np.float32), numbers(shape[-1:], np.float32)
+    *every, _ = ENGINE.rowwise(layer_norm_gradients, x, w, x, 1e-5, axis=-1, wanted=(True, True, True))
 
-    found = ENGINE.layer_norm(x, w, b, 1e-5)
-    expected = Backend.layer_norm(ENGINE, x, w, b, 1e-5)
-    back = ENGINE.layer_norm_back(x, w, dy, 1e-5, [True] * 3)
-    expected_back = Backend.layer_norm_back(ENGINE, x, w, dy, 1e-5, [True] * 3)
+    for wanted in ((True, False, False), (False, True, False), (False, False, True)):
+        found, _ = ENGINE.rowwise(layer_norm_gradients, x, w, x, 1e-5, axis=-1, wanted=wanted)
 
-    for ours, theirs in zip((*found, *back), (*expected, *expected_back), strict=True):
-        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
-        scale = max(1.0, float(np.abs(theirs).max(initial=0)))
-        np.testing.assert_allclose(ours / scale, theirs / scale, **within)
+        np.testing.assert_array_equal(found, every[wanted.index(True)])
 
 
-@pytest.mark.parametrize("axis", [-1, 0, 2])
-def test_logarithms_of_probabilities_are_those_of_the_formula(axis: int) -> None:
-    x, dy = numbers(LARGE, np.float32), numbers(LARGE, np.float32, seed=1)
-
-    y = ENGINE.log_softmax(x, axis)
-
-    np.testing.assert_allclose(y, Backend.log_softmax(ENGINE, x, axis), rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(
-        ENGINE.log_softmax_back(y, dy, axis), Backend.log_softmax_back(ENGINE, y, dy, axis), rtol=1e-4, atol=1e-4
-    )
-
-
-def test_layer_norm_gives_only_the_gradients_that_are_wanted() -> None:
-    x, w = numbers((3, 5), np.float32), numbers((5,), np.float32)
-    every = ENGINE.layer_norm_back(x, w, x, 1e-5, [True] * 3)
-
-    for wanted in ([True, False, False], [False, True, False], [False, False, True]):
-        found = ENGINE.layer_norm_back(x, w, x, 1e-5, wanted)
-
-        assert [one is not None for one in found] == [*wanted, True]
-        for ours, theirs in zip(found, every, strict=True):
-            assert ours is None or np.array_equal(ours, theirs)
-
-
-def test_parts_on_several_threads_give_the_same_bits() -> None:
+def test_tiles_on_several_threads_give_the_same_bits() -> None:
     x, w = numbers((1 << 11, 1 << 10), np.float32), numbers((1 << 10,), np.float32)
     found = []
 
     for count in (1, 3):
         set_threads(count)
-        y, _ = ENGINE.layer_norm(x, w, w, 1e-5)
-        found.append([ENGINE.softmax(x, -1), y, *ENGINE.layer_norm_back(x, w, y, 1e-5, [True] * 3)])
+        y, _ = ENGINE.rowwise(layer_norm_of, x, w, w, 1e-5, axis=-1)
+        back = ENGINE.rowwise(layer_norm_gradients, x, w, y, 1e-5, axis=-1, wanted=(True, True, True))
+        found.append([ENGINE.rowwise(softmax_of, x, axis=-1), y, *back])
     set_threads(None)
 
     for ours, theirs in zip(*found, strict=True):
@@ -130,38 +101,64 @@ def test_an_array_that_lies_in_another_order_is_read_as_it_stands() -> None:
 
     transposed = np.asfortranarray(x)
 
-    np.testing.assert_allclose(ENGINE.softmax(transposed, -1), ENGINE.softmax(x, -1), rtol=1e-5)
-    np.testing.assert_allclose(ENGINE.softmax_back(x, transposed, -1), ENGINE.softmax_back(x, x, -1), rtol=1e-5)
-    (y, _), (y_, _) = (ENGINE.standardize(one, -1, 1e-5, centred=True) for one in (transposed, x))
+    for formula, *values in ((softmax_of, x), (softmax_gradient, x, x)):
+        found = ENGINE.rowwise(formula, *values[1:], transposed, axis=-1)
+        np.testing.assert_allclose(found, ENGINE.rowwise(formula, *values, axis=-1), rtol=1e-5)
+    (y, _), (y_, _) = (ENGINE.rowwise(standardized, one, 1e-5, axis=-1, centred=True) for one in (transposed, x))
     np.testing.assert_allclose(y, y_, rtol=1e-4, atol=1e-6)
 
 
 def test_each_row_may_have_an_eps_of_its_own() -> None:
-    x = numbers((3, 5), np.float32)
+    x, each = numbers((3, 5000), np.float32), (0.5, 1.0, 2.0)
 
-    y, _ = ENGINE.standardize(x, -1, np.array([[0.5], [1.0], [2.0]], np.float32), centred=True)
+    y, _ = ENGINE.rowwise(standardized, x, np.array(each, np.float32)[:, None], axis=-1, centred=True)
 
-    for row, eps in enumerate((0.5, 1.0, 2.0)):
-        np.testing.assert_allclose(y[row], ENGINE.standardize(x[row], -1, eps, centred=True)[0], rtol=1e-6)
+    for row, eps in enumerate(each):
+        (alone, _) = ENGINE.rowwise(standardized, x[row], eps, axis=-1, centred=True)
+        np.testing.assert_allclose(y[row], alone, rtol=1e-6, atol=1e-6)
 
 
 def test_long_rows_are_added_up_by_halves() -> None:
     x = np.full((2, 1 << 22), 0.1, np.float32)
 
-    _, factor = ENGINE.standardize(x, -1, 1e-5, centred=False)
+    _, factor = ENGINE.rowwise(standardized, x, 1e-5, axis=-1, centred=False)
 
     np.testing.assert_allclose(factor, 1 / np.sqrt(np.float64(np.float32(0.1)) ** 2 + 1e-5), rtol=1e-6)
 
 
 def test_not_a_number_and_infinity_stay_in_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_parts, "_BYTES", 64)
+    monkeypatch.setattr(row_programs, "_BYTES", 64)
+    monkeypatch.setattr(ENGINE, "rows_from", 1)
     x = numbers((6, 7), np.float32)
     x[1, 2], x[4, 0] = np.nan, np.inf
 
     with np.errstate(invalid="ignore"):
-        y = ENGINE.softmax(x, -1)
-        z, _ = ENGINE.standardize(x, -1, 1e-5, centred=True)
+        y = ENGINE.rowwise(softmax_of, x, axis=-1)
+        z, _ = ENGINE.rowwise(standardized, x, 1e-5, axis=-1, centred=True)
 
     for result in (y, z):
         assert np.isnan(result).all(axis=1).tolist() == [False, True, False, False, True, False]
         assert np.isfinite(result[[0, 2, 3, 5]]).all()
+
+
+def test_a_result_overwrites_only_a_value_that_no_later_instruction_reads() -> None:
+    x, y = numbers((300, 50), np.float32), numbers((300, 50), np.float32, 1)
+
+    for formula in (read_later, read_at_once):
+        values = x.copy(), y.copy()
+        first, second = ENGINE.rowwise(formula, *values, axis=-1, is_free=True)
+
+        assert (first is values[1]) == (formula is read_at_once)
+        np.testing.assert_array_equal(first, x + y)
+        np.testing.assert_array_equal(second, x * y if formula is read_later else x + y + x)
+        np.testing.assert_array_equal(values[0], x)
+
+
+def read_later(_: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """Read `y` after the first result is computed."""
+    return x + y, x * y
+
+
+def read_at_once(_: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """Read `y` once."""
+    return x + y, x + y + x

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tapegrad.engines.numpy.program import Program, ScheduledInstruction
+    from tapegrad.engines.trace import Instruction
 
 # A function that is not here runs in NumPy, whose loops are as fast as Numba's calls of the C library.
 _WRITTEN: Final[dict[Any, str]] = {
@@ -48,7 +49,7 @@ _WRITTEN: Final[dict[Any, str]] = {
     sigmoid: "sigmoid{bits}({0})",
 }
 _POWERS: Final = {-1: "{dtype}(1) / {0}", 0.5: "np.sqrt({0})", 1: "{0}", 2: "{0} * {0}", 3: "{0} * {0} * {0}"}
-_KINDS: Final = {np.dtype(np.float32): "float32", np.dtype(np.float64): "float64", np.dtype(np.bool_): "bool_"}
+KINDS: Final = {np.dtype(np.float32): "float32", np.dtype(np.float64): "float64", np.dtype(np.bool_): "bool_"}
 _HEAD: Final = """\
 import numpy as np
 
@@ -73,7 +74,7 @@ class Kernel(NamedTuple):
 
     def taken(self, numbers: Sequence[Any]) -> list[Any]:
         """Return the numbers of a trace, converted for the function."""
-        return [_number(number_of(operand, numbers), dtype) for operand, dtype in self.operands]
+        return [number_in(number_of(operand, numbers), dtype) for operand, dtype in self.operands]
 
     def run(self, given: Sequence[Any], taken: Sequence[Any], results: Sequence[Any], first: int, last: int) -> None:
         """Compute some elements; operands of rank 0 are the same for all."""
@@ -114,7 +115,7 @@ def _kernel(program: Program, given: Sequence[Any], into: Mapping[Ref, int]) -> 
     if text is None:
         return None
     if text.source not in _kernels:
-        _kernels[text.source] = _loaded(text.source)
+        _kernels[text.source] = loaded(text.source)
     operands = [(program.instructions[one].operands[position], dtype) for one, position, dtype in text.numbers]
     return Kernel(_kernels[text.source], operands)
 
@@ -132,15 +133,15 @@ def _text(program: Program, given: Sequence[Any], into: Mapping[Ref, int]) -> Te
     numbers: list[tuple[int, int, Any]] = []
     dtypes = {ref: array.dtype for ref, array in zip(program.arguments, given, strict=True)}
     dtypes |= {one.ref: one.dtype for one in program.instructions}
-    if not dtypes.keys() or not all(dtype in _KINDS for dtype in dtypes.values()):
+    if not dtypes.keys() or not all(dtype in KINDS for dtype in dtypes.values()):
         return None
     for ref, array in zip(program.arguments, given, strict=True):
         lines.append(f"v{ref} = x{ref}{'[i]' if array.ndim else ''}")
     for number, one in enumerate(program.instructions):
-        written = _expression(number, one, dtypes, numbers)
+        written = expression(number, one, dtypes, numbers)
         if written is None:
             return None
-        lines.append(f"v{one.ref} = np.{_KINDS[one.dtype]}({written})")
+        lines.append(f"v{one.ref} = np.{KINDS[one.dtype]}({written})")
     written = {ref: f"x{into[ref]}" if ref in into else f"y{ref}" for ref in program.computed}
     lines += [f"{array}[i] = v{ref}" for ref, array in written.items()]
     parameters = [f"x{ref}" for ref in program.arguments]
@@ -151,13 +152,13 @@ def _text(program: Program, given: Sequence[Any], into: Mapping[Ref, int]) -> Te
     return Text(head + body, numbers)
 
 
-def _expression(
-    number: int, one: ScheduledInstruction, dtypes: dict[Ref, Any], numbers: list[tuple[int, int, Any]]
+def expression(
+    number: int, one: Instruction | ScheduledInstruction, dtypes: dict[Ref, Any], numbers: list[tuple[int, int, Any]]
 ) -> str | None:
     """Return the source of what an instruction computes, and append its numbers to `numbers`."""
     steps = [dtypes[operand] for operand in one.operands if isinstance(operand, Ref)]
     if one.function is power:
-        exponent = one.operands[1]
+        exponent: Any = one.operands[1]
         template = None if isinstance(exponent, Ref) else _POWERS.get(float(exponent))
         operands = one.operands[:1]
     else:
@@ -176,15 +177,15 @@ def _expression(
         else:
             names.append(f"n{len(numbers)}")
             numbers.append((number, position, width.type))
-    return template.format(*names, bits=8 * width.itemsize, dtype=f"np.{_KINDS[width]}")
+    return template.format(*names, bits=8 * width.itemsize, dtype=f"np.{KINDS[width]}")
 
 
-def _number(number: Any, dtype: Any) -> Any:
+def number_in(number: Any, dtype: Any) -> Any:
     """Return a number as a kernel takes it: a Python number gets the dtype of its other operand, as in NumPy."""
     return dtype(number) if isinstance(number, float | int) else np.asarray(number)[()]
 
 
-def _loaded(source: str) -> Callable[..., None]:
+def loaded(source: str) -> Callable[..., None]:
     """Compile the source of a kernel to a function; a file is written because Numba caches kernels beside a file."""
     helpers = Path(import_module("tapegrad.engines.numba.kernels").__file__ or "").read_bytes()
     name = hashlib.sha256(source.encode() + helpers).hexdigest()[:24]

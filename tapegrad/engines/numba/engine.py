@@ -26,16 +26,17 @@ from tapegrad.errors.tracebacks import public_api
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tapegrad.engines.interface import Axis, Int, Pooling
+    from tapegrad.engines.interface import Pooling
     from tapegrad.engines.numba.codegen import Kernel
+    from tapegrad.engines.numba.row_kernels import RowKernel
     from tapegrad.engines.numpy.program import Program
+    from tapegrad.engines.numpy.row_program import RowProgram
     from tapegrad.engines.windows import Windows
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 _SETTING: Final = os.environ.get("TAPEGRAD_FAST", "1")  # 0 for no kernels, `all` for small arrays too, in tests
 _LARGE: Final = 1 if _SETTING == "all" else 1 << 15  # elements; below, NumPy is done before a kernel is looked up
-_BLOCK: Final = 1 << 18  # elements of the rows that a kernel processes and sums at a time
 _FAR: Final = 1 << 31  # elements of a plane, too many for a 32-bit index
 _UPDATES: Final = 1 if _SETTING == "all" else 1 << 18  # elements for which tracing an update pays
 _AS_FAST: Final = 4  # threads that write new arrays about as fast as one thread changes them in place
@@ -51,11 +52,22 @@ def _compiler(program: Program, given: Sequence[Array]) -> Kernel | None:
     return kernel(program, given)
 
 
+def _row_compiler(program: RowProgram, size: int, *, is_free: bool) -> RowKernel | None:
+    """Return the kernel of a formula over rows, or None if it has none or the arrays are small."""
+    if size < _LARGE:
+        return None
+    from tapegrad.engines.numba.row_kernels import row_kernel
+
+    return row_kernel(program, is_free=is_free)
+
+
 class Fast(numpy.NumPy):
     """NumPy, with compiled kernels for operations on whole rows of large float arrays."""
 
     compiler = staticmethod(_compiler)
+    row_compiler = staticmethod(_row_compiler)
     fused_from = _PROGRAMS
+    rows_from = min(_LARGE, numpy.NumPy.rows_from)
 
     @override
     def update(self, function: Callable[..., Any], rows: Sequence[Sequence[Array]]) -> list[Any]:
@@ -74,62 +86,6 @@ class Fast(numpy.NumPy):
         from tapegrad.engines.numba.in_place import changes
 
         return changes(function, rows, places)
-
-    @override
-    def softmax(self, x: Array, axis: Int) -> Array:
-        return _filled("softmax", x, _bits(x)) if _are_rows(axis, x) else super().softmax(x, axis)
-
-    @override
-    def softmax_back(self, y: Array, dy: Array, axis: Int, *, is_free: bool = False) -> Array:
-        if not _are_rows(axis, y, dy):
-            return super().softmax_back(y, dy, axis, is_free=is_free)
-        return _in_place("softmax_back", y, dy, is_free=is_free)
-
-    @override
-    def log_softmax(self, x: Array, axis: Int) -> Array:
-        return _filled("log_softmax", x, _bits(x)) if _are_rows(axis, x) else super().log_softmax(x, axis)
-
-    @override
-    def log_softmax_back(self, y: Array, dy: Array, axis: Int, *, is_free: bool = False) -> Array:
-        if not _are_rows(axis, y, dy):
-            return super().log_softmax_back(y, dy, axis, is_free=is_free)
-        return _in_place("log_softmax_back", y, dy, is_free=is_free)
-
-    @override
-    def standardize(self, x: Array, axis: Axis, eps: Any, *, centred: bool) -> tuple[Array, Array]:
-        if not (isinstance(eps, float) and _are_rows(axis, x)):
-            return super().standardize(x, axis, eps, centred=centred)
-        y, factor = BUFFERS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
-        _run("standardize", x, y, factor, options=(x.dtype.type(eps), centred))
-        return y, factor
-
-    @override
-    def standardize_back(self, y: Array, factor: Array, dy: Array, axis: Axis, *, centred: bool) -> Array:
-        if not _are_rows(axis, y, dy):
-            return super().standardize_back(y, factor, dy, axis, centred=centred)
-        return _filled("standardize_back", y, factor, dy, options=(centred,))
-
-    @override
-    def layer_norm(self, x: Array, w: Array, b: Array, eps: Any) -> tuple[Array, Array]:
-        if not (isinstance(eps, float) and _are_rows(-1, x)):
-            return super().layer_norm(x, w, b, eps)
-        y, factor = BUFFERS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
-        _run("layer_norm", x, y, factor, options=(w, b, x.dtype.type(eps)))
-        return y, factor
-
-    @override
-    def layer_norm_back(
-        self, x: Array, w: Array, dy: Array, eps: Any, wanted: Sequence[bool]
-    ) -> tuple[Any, Any, Any, Array]:
-        if not (isinstance(eps, float) and all(wanted) and _are_rows(-1, x, dy)):
-            return super().layer_norm_back(x, w, dy, eps, wanted)
-        dx, factor = BUFFERS.empty(x.shape, x.dtype), np.empty((*x.shape[:-1], 1), x.dtype)
-        kernel, eps = _kernel("layer_norm_back"), x.dtype.type(eps)
-        # Each block has its own sums, independent of the number of threads: so each run gives the same bits.
-        sums = np.zeros((_blocks(x), 2, x.shape[-1]), x.dtype)
-        _over_rows(lambda block, *rows: kernel(*rows, w, eps, sums[block]), x, dy, dx, factor)
-        dw, db = np.add.reduce(sums, axis=0)
-        return dx, dw, db, factor
 
     @override
     def pool(self, x: Array, windows: Windows, name: Pooling) -> Array:
@@ -204,66 +160,6 @@ def _are_for_one_pass(rows: Sequence[Sequence[Array]]) -> bool:
     return is_whole and sum(first.size for first, *_ in rows) >= _UPDATES
 
 
-def _are_rows(axis: Axis, *arrays: Array) -> bool:
-    """Return whether arrays are large, of one float dtype, and have contiguous rows along the axis."""
-    first = arrays[0]
-    return (
-        first.size >= _LARGE
-        and first.dtype.char in "fd"
-        and axis in (-1, first.ndim - 1, (-1,), (first.ndim - 1,))
-        and all(
-            array.dtype == first.dtype and array.shape == first.shape and array.flags.c_contiguous for array in arrays
-        )
-    )
-
-
-def _filled(name: str, y: Array, *others: Array, options: tuple[Any, ...] = ()) -> Array:
-    """Return what a kernel writes into a buffer like its first array."""
-    out = BUFFERS.empty(y.shape, y.dtype)
-    _run(name, y, *others, out, options=options)
-    return out
-
-
-def _in_place(name: str, y: Array, dy: Array, *, is_free: bool) -> Array:
-    """Return what a kernel makes of a gradient: in place if it is free, else in a copy."""
-    dx, kernel = dy if is_free else BUFFERS.empty(y.shape, y.dtype), _kernel(name)
-
-    def work(_: int, y: Array, dy: Array, dx: Array) -> None:
-        if not is_free:
-            np.copyto(dx, dy)  # block by block, so that the kernel finds it in the cache
-        kernel(y, dx)
-
-    _over_rows(work, y, dy, dx)
-    return dx
-
-
-def _bits(x: Array) -> Array:
-    """Return floats reinterpreted as integers of the same bits."""
-    return x.view(np.int32 if x.dtype.char == "f" else np.int64)
-
-
-def _run(name: str, *arrays: Array, options: tuple[Any, ...] = ()) -> None:
-    """Run a kernel over the rows of some arrays."""
-    kernel = _kernel(name)
-    _over_rows(lambda _, *rows: kernel(*rows, *options), *arrays)
-
-
-def _kernel(name: str, module: str = "kernels") -> Callable[..., None]:
-    kernel: Callable[..., None] = getattr(import_module(f"tapegrad.engines.numba.{module}"), name)
-    return kernel
-
-
-def _over_rows(work: Callable[..., None], *arrays: Array) -> None:
-    """Run `work` on a block of rows at a time, with the number of the block, on several threads."""
-    matrices, step = [array.reshape(-1, array.shape[-1]) for array in arrays], _in_block(arrays[0])
-
-    def part(first: int, last: int) -> None:
-        for block in range(first, last):
-            work(block, *(matrix[block * step : (block + 1) * step] for matrix in matrices))
-
-    shared_out(part, _blocks(arrays[0]), is_worth_it=arrays[0].size >= KERNEL_PARALLEL_MIN_ELEMENTS)
-
-
 def _kind_of_image(x: Array, windows: Windows) -> str | None:
     """Return how a large array of floats is stored: with channels first or with channels last."""
     if prod(windows.shape) < _LARGE or x.dtype.char not in "fd" or prod(windows.shape[-2:]) >= _FAR:
@@ -297,21 +193,12 @@ def _over_images(name: str, windows: Windows, *arrays: Array, options: tuple[Any
         flat = array if kind == "planes" else _channels_last(array, rank)
         shape = (-1, *sizes) if kind == "planes" else (-1, *sizes, channels)
         images.append(np.ascontiguousarray(flat).reshape(shape))
-    kernel = _kernel(name, "pools")
+    kernel: Callable[..., None] = getattr(import_module("tapegrad.engines.numba.pools"), name)
 
     def part(first: int, last: int) -> None:
         kernel(*(image[first:last] for image in images), *over, *options)
 
     shared_out(part, len(images[0]), is_worth_it=prod(windows.shape) >= KERNEL_PARALLEL_MIN_ELEMENTS)
-
-
-def _in_block(x: Array) -> int:
-    """Return the number of rows of an array in a block."""
-    return max(1, _BLOCK // int(x.shape[-1]))
-
-
-def _blocks(x: Array) -> int:
-    return -(-x.size // (int(x.shape[-1]) * _in_block(x)))
 
 
 use_fast(is_on=_SETTING != "0" and _has_numba())

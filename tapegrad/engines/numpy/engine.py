@@ -45,6 +45,8 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     name = "numpy"
     compiler: Any = None  # of the programs of elementwise functions, see `Program.run`
+    row_compiler: Any = None  # of formulas over rows, see `rows.computed`
+    rows_from = 1 << 12  # elements; for fewer, tracing a formula over rows and cutting it into tiles does not pay
     fused_from = 1 << 18  # elements; intermediate results of fewer stay in cache without fusion
 
     # Any: mypy compares only the first overload of a ufunc with the primitive's signature.
@@ -257,38 +259,13 @@ class NumPy(Backend[Floats, Whole, Truths]):
         return out
 
     @override
-    def softmax(self, x: Array, axis: Int) -> Array:
-        return rows.softmax(x, axis)
-
-    @override
-    def softmax_back(self, y: Array, dy: Array, axis: Int, *, is_free: bool = False) -> Array:
-        return rows.softmax_back(y, dy, axis, is_free=is_free)
-
-    @override
-    def log_softmax(self, x: Array, axis: Int) -> Array:
-        return rows.log_softmax(x, axis)
-
-    @override
-    def log_softmax_back(self, y: Array, dy: Array, axis: Int, *, is_free: bool = False) -> Array:
-        return rows.log_softmax_back(y, dy, axis, is_free=is_free)
-
-    @override
-    def standardize(self, x: Array, axis: Axis, eps: Any, *, centred: bool) -> tuple[Array, Array]:
-        return rows.standardize(x, axis, eps, centred=centred)
-
-    @override
-    def standardize_back(self, y: Array, factor: Array, dy: Array, axis: Axis, *, centred: bool) -> Array:
-        return rows.standardize_back(y, factor, dy, axis, centred=centred)
-
-    @override
-    def layer_norm(self, x: Array, w: Array, b: Array, eps: Any) -> tuple[Array, Array]:
-        return rows.layer_norm(x, w, b, eps)
-
-    @override
-    def layer_norm_back(
-        self, x: Array, w: Array, dy: Array, eps: Any, wanted: Sequence[bool]
-    ) -> tuple[Any, Any, Any, Array]:
-        return rows.layer_norm_back(x, w, dy, eps, wanted)
+    def rowwise(
+        self, formula: Callable[..., Any], *values: Any, axis: Axis, is_free: bool = False, **options: Any
+    ) -> Any:
+        x = values[0]
+        if x.size < self.rows_from or x.dtype.char not in "fd":
+            return formula(rows.WholeRows(axis), *values, **options)
+        return rows.computed(formula, values, axis, options, is_free=is_free, compiler=self.row_compiler)
 
     @override
     def zeros(self, shape: Sequence[int], dtype: Any) -> Array:

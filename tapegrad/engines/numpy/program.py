@@ -92,7 +92,7 @@ class Program:
     def __init__(self, traced: Sequence[Instruction], values: Sequence[Ref]) -> None:
         self.values = values
         self.computed = {one: traced[one].dtype for one in self.values if traced[one].function is not None}
-        needed = _needed(traced, self.values)
+        needed = needed_for(traced, self.values)
         self.arguments = [ref for ref in needed if traced[ref].function is None]
         self.buffers: list[np.dtype[Any]] = []
         self.instructions = self._arranged(traced, [ref for ref in needed if traced[ref].function is not None])
@@ -147,13 +147,15 @@ class Program:
         taken = [_beside(number_of(operand, numbers), one, self._traced) for one, operand in self._constants]
         size = results[0].size
         count = self._in_tile([array for array in given if array.ndim], size)
-        tiles = _tiles(results[0].shape, count)
+        tiles = tiles_of(results[0].shape, count)
 
         tile_buffers: list[list[Array]] = []  # at most one for each thread
 
         def work(first: int, last: int) -> None:
             tile_buffer = (
-                tile_buffers.pop() if tile_buffers else [_buffer(min(count, size), dtype) for dtype in self.buffers]
+                tile_buffers.pop()
+                if tile_buffers
+                else [aligned_buffer(min(count, size), dtype) for dtype in self.buffers]
             )
             for tile in tiles[first:last]:
                 parts = [array[tile] if array.ndim else array for array in given]
@@ -183,7 +185,7 @@ class Program:
         free: list[int] = []
         arranged = []
         for ref in refs:
-            function, operands, dtype = traced[ref]
+            function, operands, dtype, _ = traced[ref]
             read = {one for one in operands if isinstance(one, Ref) and last_read[one] == ref}
             done = [held.pop(one) for one in read & held.keys()]
             can_reuse = can_write(function)
@@ -266,14 +268,14 @@ def program_of(function: Callable[..., Any], values: Sequence[Array]) -> tuple[P
         return program(found if is_tuple else [found]), trace.numbers, is_tuple
 
 
-def _buffer(size: int, dtype: np.dtype[Any]) -> Array:
+def aligned_buffer(size: int, dtype: np.dtype[Any]) -> Array:
     """Return an uninitialized array aligned to a cache line (`benchmarks/devices.py`, "an aligned buffer")."""
     memory = BUFFERS.empty((size * dtype.itemsize + _LINE,), np.uint8)
     first = -memory.ctypes.data % _LINE
     return memory[first : first + size * dtype.itemsize].view(dtype)
 
 
-def _needed(traced: Sequence[Instruction], refs: Sequence[Ref]) -> list[Ref]:
+def needed_for(traced: Sequence[Instruction], refs: Sequence[Ref]) -> list[Ref]:
     """Return in order the instructions that some values depend on."""
     needed = {*refs}
     for ref in range(len(traced) - 1, -1, -1):
@@ -298,7 +300,7 @@ def _beside(number: Any, one: ScheduledInstruction, traced: Sequence[Instruction
     return np.asarray(number, kinds.pop()) if is_like_them and {*"efdg"} >= {kind.char for kind in kinds} else number
 
 
-def _tiles(shape: tuple[int, ...], count: int) -> list[Tile]:
+def tiles_of(shape: tuple[int, ...], count: int) -> list[Tile]:
     """Cut an array into tiles of at most `count` elements: rows of the first axis whose rows are small enough."""
     axis = next(axis for axis in range(len(shape)) if prod(shape[axis + 1 :]) <= count)
     rows = max(1, count // max(1, prod(shape[axis + 1 :])))
