@@ -100,7 +100,7 @@ def accept_wrt_from_the_start() -> None:
     assert_type(grads[x], Tensor[Shape[L[3], L[5]], NoneTape])
 
 
-def accept_a_traced_tensor_that_is_given_up() -> None:
+def accept_a_tensor_consumed_by_traced() -> None:
     given = tg.ones((3, 5))
     a = given.traced()
     assert_type(a, Tensor[Shape[L[3], L[5]], OwnedTape])
@@ -362,7 +362,7 @@ def reject_an_attribute_behind_a_branch() -> None:
     Step().run(early=False)
 
 
-def accept_what_was_given_up_where_no_path_leads_on() -> None:
+def accept_what_traced_consumed_where_no_path_leads_on() -> None:
     def summed(given: Tensor[Shape[N], NoneTape], *, early: bool) -> Tensor[tuple[()], Any]:
         if early:
             return given.traced().sum()
@@ -394,19 +394,19 @@ def accept_a_variable_that_a_function_inside_binds() -> None:
         again()
 
 
-def reject_what_was_given_up() -> None:
+def reject_what_traced_consumed() -> None:
     given = tg.ones((3, 5))
     given.traced()
     given * 2.0  # E(mypy): mul: x was consumed by traced on line {-1} [tapegrad-tape]
 
 
-def reject_tracing_what_was_given_up() -> None:
+def reject_tracing_what_traced_consumed() -> None:
     given = tg.ones((3, 5))
     given.traced()
     given.trace()  # E(mypy): trace: given was consumed by traced on line {-1} [tapegrad-tape]
 
 
-def reject_what_was_given_up_on_one_path() -> None:
+def reject_what_traced_consumed_on_one_path() -> None:
     def traced(given: Tensor[Shape[N], NoneTape], *, early: bool) -> None:
         if early:
             given.traced()
@@ -415,13 +415,13 @@ def reject_what_was_given_up_on_one_path() -> None:
     traced(row, early=True)
 
 
-def reject_giving_up_in_a_loop() -> None:
+def reject_traced_in_a_loop() -> None:
     given = tg.ones((3, 5))
     for _ in range(2):
         given.traced()  # E(mypy): traced: given was consumed by traced on line {-0} [tapegrad-tape]
 
 
-def reject_an_attribute_that_was_given_up() -> None:
+def reject_an_attribute_that_traced_consumed() -> None:
     class Batch:
         def __init__(self) -> None:
             self.x = tg.ones((3, 5))
@@ -433,7 +433,7 @@ def reject_an_attribute_that_was_given_up() -> None:
     Batch().both()
 
 
-def reject_an_empty_tape_on_what_was_given_up() -> None:
+def reject_an_empty_tape_on_what_traced_consumed() -> None:
     given = tg.ones((3, 5))
     given.traced()
     given.with_empty_tape()  # E(mypy): with_empty_tape: given was consumed by traced on line {-1} [tapegrad-tape]

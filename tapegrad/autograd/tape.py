@@ -330,7 +330,7 @@ class ConsumedTape(OwnedTape):
     """The type to which the plugin narrows a tape after `backward`; at run time `consumed_at` is set instead."""
 
 
-class GivenUpTape(ConsumedTape):
+class ConsumedByTraced(ConsumedTape):
     """The type to which the plugin narrows the tape of `x` after `x.traced()`; it is not enforced at run time."""
 
 

@@ -50,7 +50,7 @@ GRADIENTS = "tapegrad.autograd.gradients.Gradients"
 NONE_TAPE = "tapegrad.autograd.tape.NoneTape"
 OWNED_TAPE = "tapegrad.autograd.tape.OwnedTape"
 CONSUMED_TAPE = "tapegrad.autograd.tape.ConsumedTape"
-GIVEN_UP_TAPE = "tapegrad.autograd.tape.GivenUpTape"
+CONSUMED_BY_TRACED = "tapegrad.autograd.tape.ConsumedByTraced"
 MERGED = "tapegrad.autograd.tape.Merged"
 SUM, PRODUCT, QUOTIENT = (
     "tapegrad.sizes.arithmetic.Sum",
@@ -285,16 +285,16 @@ def merged_tape(tapes: list[Type], make: Make) -> Type:
 
 
 def is_tape(t: Type, fullname: str) -> bool:
-    """Return whether a type is that kind of tape; a tape that is given up counts as consumed."""
+    """Return whether a type is that kind of tape; one consumed by `traced` counts as consumed."""
     p = get_proper_type(t)
     return isinstance(p, Instance) and (
-        p.type.fullname == fullname or (p.type.fullname == GIVEN_UP_TAPE and fullname == CONSUMED_TAPE)
+        p.type.fullname == fullname or (p.type.fullname == CONSUMED_BY_TRACED and fullname == CONSUMED_TAPE)
     )
 
 
 def consumer_of(tape: Type) -> str:
     """Return the name of the method that consumed a tape."""
-    return "traced" if is_tape(tape, GIVEN_UP_TAPE) else "backward"
+    return "traced" if is_tape(tape, CONSUMED_BY_TRACED) else "backward"
 
 
 def is_behind(tape: Type, reader: Context) -> bool:

@@ -9,8 +9,8 @@ from mypy.types import AnyType, Instance, LiteralType, TupleType, Type, get_prop
 
 from tapegrad.errors import DTypeError, messages
 from tapegrad.mypy.conversion import (
+    CONSUMED_BY_TRACED,
     CONSUMED_TAPE,
-    GIVEN_UP_TAPE,
     NONE_TAPE,
     OWNED_TAPE,
     Many,
@@ -61,15 +61,15 @@ def trace(ctx: MethodContext, result: Type) -> Type:
 
 
 def traced(ctx: MethodContext, result: Type) -> Type:
-    """Check `x.traced()`, after which `x` is given up."""
+    """Check `x.traced()`, after which `x` is consumed."""
     _begin("traced", ctx)
-    _consume(ctx, GIVEN_UP_TAPE)
+    _consume(ctx, CONSUMED_BY_TRACED)
     return result
 
 
 def put_tape(ctx: MethodContext, result: Type) -> Type:
     """Check `x.put_tape(tape)`, for which `x` must have no tape."""
-    if not _is_given_up("put_tape", ctx) and _owns_tape(ctx):
+    if not _is_consumed_by_traced("put_tape", ctx) and _owns_tape(ctx):
         report(ctx.api, messages.tape_unwanted("put_tape", "x"), ctx.context, "tape")
     return result
 
@@ -77,7 +77,7 @@ def put_tape(ctx: MethodContext, result: Type) -> Type:
 def with_empty_tape(ctx: MethodContext, result: Type) -> Type:
     """Check `x.with_empty_tape()`, which starts a new tape if that of `x` was consumed."""
     tensor, parts = get_proper_type(result), tensor_parts(result)
-    if _is_given_up("with_empty_tape", ctx) or parts is None or not isinstance(tensor, Instance):
+    if _is_consumed_by_traced("with_empty_tape", ctx) or parts is None or not isinstance(tensor, Instance):
         return result
     if not is_tape(parts.tape, CONSUMED_TAPE) or len(tensor.args) != 3:
         return result
@@ -139,7 +139,7 @@ def _consume(ctx: MethodContext, kind: str = CONSUMED_TAPE) -> None:
 
 
 def _begin(call: str, ctx: MethodContext) -> None:
-    if not _is_given_up(call, ctx) and _owns_tape(ctx):
+    if not _is_consumed_by_traced(call, ctx) and _owns_tape(ctx):
         report(ctx.api, messages.traced_twice(), ctx.context, "tape")
 
 
@@ -152,8 +152,8 @@ def _end(ctx: MethodContext) -> End | None:
     return consumed_by(_receiver(ctx), ctx.api)
 
 
-def _is_given_up(call: str, ctx: MethodContext) -> bool:
-    """Return whether the receiver may be given up, and report it if so."""
+def _is_consumed_by_traced(call: str, ctx: MethodContext) -> bool:
+    """Return whether `traced` may have consumed the receiver, and report it if so."""
     end = _end(ctx)
     if end is None or end.method != "traced":
         return False

@@ -1,8 +1,8 @@
 """Find where tensors may be consumed, by following the statements of a function along every path.
 
 mypy itself narrows types in straight-line code. Where paths join, it falls back to the declared type, so this module
-follows branches, loops and handlers: a name, or an attribute of `self`, is consumed from `x.backward()`, and given up
-from `x.traced()`, until it is bound again. A tensor in another variable, a container or a helper is left to the
+follows branches, loops and handlers: a name, or an attribute of `self`, is consumed from `x.backward()` or
+`x.traced()` on, until it is bound again. A tensor in another variable, a container or a helper is left to the
 check at run time.
 """
 
