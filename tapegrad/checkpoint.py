@@ -228,8 +228,8 @@ class Recomputed(Lazy[Any, Any]):
         return _computed(self) if value is None else value
 
     @override
-    def discard_value(self) -> None:
-        self.node.discard_value()
+    def discard_value(self, *, for_good: bool) -> None:
+        self.node.discard(for_good=for_good)
         if self.is_filled():
             del self.data
 
@@ -297,10 +297,12 @@ class _Recipe:
         _, out, _, backward = self.entry
         return out, backward
 
-    def discard_value(self) -> None:
-        """Release the operands."""
-        self.function, self.args, self.kwargs, self.operands = None, (), {}, ()
-        self.taped, self.entry = frozenset(), None
+    def discard(self, *, for_good: bool) -> None:
+        """Release what the second run of the op has saved; for good also what it needs to run once more."""
+        self.entry = None
+        if for_good:
+            self.function, self.args, self.kwargs, self.operands = None, (), {}, ()
+            self.taped = frozenset()
 
     def reject(self, why: str) -> NoReturn:
         """Raise a TapeError that says why there is no value."""
@@ -334,18 +336,12 @@ def _empty(
         return
     if recipe.operands and {*inputs} <= {*recipe.operands} and _is_burdened(backward, out, inputs):
         recipe.taped = frozenset(x.node for x in _tensors((args, kwargs)) if x.owns_tape)
-    forgetting = _again(out, recipe) if recipe.taped else _forgetting(out, backward)
-    forgetting.__qualname__ = getattr(backward, "__qualname__", type(backward).__name__)  # for the tape's repr
-    entries[-1] = (time, out, inputs, forgetting)
+    if recipe.taped:
+        again = _again(out, recipe)
+        again.__qualname__ = getattr(backward, "__qualname__", type(backward).__name__)  # for the tape's repr
+        entries[-1] = (time, out, inputs, again)
+    result.tape.tape.recomputes = True
     set_lazy(out, Recomputed, recipe)
-
-
-def _forgetting(out: Any, backward: Pullback) -> Pullback:
-    def forgetting(grads: Gradients) -> None:
-        backward(grads)
-        out.discard_value()
-
-    return forgetting
 
 
 def _again(out: Any, recipe: _Recipe) -> Pullback:
@@ -356,7 +352,6 @@ def _again(out: Any, recipe: _Recipe) -> Pullback:
         twin, backward = recipe.way_back()
         grads.add(twin, dy)
         backward(grads)
-        out.discard_value()
 
     return again
 

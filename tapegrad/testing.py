@@ -166,7 +166,9 @@ def _compare(f: Function, points: list[Array], label: str, *, eps: float, rtol: 
     _compare_results(plain, taped, label)
     weights: Array = np.asarray(np.random.default_rng(seed).normal(size=plain.shape))
     direction = node(np.asarray(weights, plain.dtype))
+    retained = _way_back(taped, inputs, direction, retain_tape=True)
     grads = _way_back(taped, inputs, direction)
+    _compare_strategies(retained, grads, inputs, f"{label}, after retain_tape=True")
     for position, x in enumerate(inputs):
         expected = _differences(f, points, position, weights, eps)
         found = grads[x].numpy() if x in grads else np.zeros(x.shape)  # the result does not depend on the input
@@ -184,11 +186,19 @@ def _compare(f: Function, points: list[Array], label: str, *, eps: float, rtol: 
         ("BalancedCheckpointing", f(*(x.trace(checkpoint=BalancedCheckpointing()) for x in inputs))),
         ("checkpoint", checkpoint(f)(*(x.trace() for x in inputs))),
     ):
-        _compare_strategies(grads, _way_back(result, inputs, direction), inputs, f"{label}, {strategy}")
+        for retain_tape in (True, False):
+            computed = _way_back(result, inputs, direction, retain_tape=retain_tape)
+            _compare_strategies(grads, computed, inputs, f"{label}, {strategy}")
 
 
-def _way_back(y: Tensor[Any, Any, Any], inputs: list[Tensor[Any, Any, Any]], direction: Tensor[Any, Any, Any]) -> Any:
-    return y.backward(wrt=inputs, seed=direction) if y.owns_tape else {}
+def _way_back(
+    y: Tensor[Any, Any, Any],
+    inputs: list[Tensor[Any, Any, Any]],
+    direction: Tensor[Any, Any, Any],
+    *,
+    retain_tape: bool = False,
+) -> Any:
+    return y.backward(wrt=inputs, seed=direction, retain_tape=retain_tape) if y.owns_tape else {}
 
 
 def _compare_strategies(saved: Any, computed: Any, inputs: list[Tensor[Any, Any, Any]], label: str) -> None:

@@ -61,6 +61,18 @@ def accept_two_tapes() -> None:
     assert_type(grads[b], Tensor[Shape[L[5], L[2]], NoneTape])
 
 
+def accept_a_second_backward_on_a_retained_tape() -> None:
+    h = tg.tanh(x.trace())
+    loss = h.sum()
+    for keep in (True, True):
+        grads = loss.backward(retain_tape=keep)
+    loss.backward(seed=tg.tensor(2.0), retain_tape=True)
+    assert_type(loss * 2.0, Tensor[Shape[()], OwnedTape])
+    assert_type(grads[x], Tensor[Shape[L[3], L[5]], NoneTape])
+    assert len(h.tape.tape.execute(retain_tape=True)) == 0
+    loss.backward()
+
+
 def accept_two_losses_that_were_only_compared() -> None:
     left, right = tg.tanh(x.trace()).mean(), tg.exp(w.trace()).mean()
     if left < right and left.argmax() == 0:
@@ -186,6 +198,13 @@ def reject_use_after_backward() -> None:
     loss = x.trace().sum()
     loss.backward()
     loss * 2.0  # E(mypy): mul: x was consumed by backward on line {-1} [tapegrad-tape]
+
+
+def reject_backward_after_the_one_that_retained_no_tape() -> None:
+    loss = x.trace().sum()
+    loss.backward(retain_tape=True)
+    loss.backward(retain_tape=False)
+    loss.backward(retain_tape=True)  # E(mypy): backward: loss was consumed by backward on line {-1} [tapegrad-tape]
 
 
 def reject_backward_twice_on_an_attribute() -> None:

@@ -372,6 +372,7 @@ class GradientTape:
         "is_open",
         "leaves",
         "merged_into",
+        "recomputes",
         "watched",
     )
 
@@ -392,6 +393,7 @@ class GradientTape:
         self.is_open = True  # until it is consumed or merged away
         self.consumed_at: str | None = None
         self.merged_into: GradientTape | None = None
+        self.recomputes = False  # whether it has nodes whose values are computed again in the backward pass
         self._asks_parameters = wrt is None
         self._gradients: tuple[Gradients, ...] = () if grads is None else (grads,)
         self._claims: list[str] = []  # the calls that try to consume it; of several threads the first one continues
@@ -452,6 +454,7 @@ class GradientTape:
                 tape._reject()
         self._shuffled = self._shuffled or other._shuffled or bool(self.entries and other.entries)
         self._has_opaque = self._has_opaque or other._has_opaque
+        self.recomputes = self.recomputes or other.recomputes
         self.entries += other.entries
         self.leaves |= other.leaves
         for node, version in dict(other.watched).items():  # a copy: other threads may be recording
@@ -462,12 +465,13 @@ class GradientTape:
             self.checkpoint = strongest(self.checkpoint, other.checkpoint)
         other.entries, other.leaves, other.watched, other._gradients = [], {}, {}, ()
 
-    def execute(self, grads: Gradients | None = None) -> Gradients:
+    def execute(self, grads: Gradients | None = None, *, retain_tape: bool = False) -> Gradients:
         """Run all recorded backward steps, newest first, and consume the tape.
 
         Args:
             grads: The initial gradients, at least that of a result. By default empty: then only the steps of
                 `add_backward_op` run.
+            retain_tape: Whether the tape can be used again afterwards; then its steps keep what they have saved.
 
         Returns:
             The gradients given to `trace`, otherwise `grads`, with the gradient of every traced float tensor and
@@ -477,13 +481,13 @@ class GradientTape:
             TapeError: The tape has been consumed, or a parameter has changed since it was recorded.
         """
         grads = Gradients() if grads is None else grads
-        return self._run(grads, self._default_targets(), tuple(grads.values_by_node))
+        return self._run(grads, self._default_targets(), tuple(grads.values_by_node), retain=retain_tape)
 
-    def backward(self, x: Node, seed: Any, wrt: Iterable[Node] | None) -> Gradients:
+    def backward(self, x: Node, seed: Any, wrt: Iterable[Node] | None, *, retain: bool = False) -> Gradients:
         """Run the backward pass from `x` with the upstream gradient `seed`, and return the gradients of `wrt`."""
         grads = Gradients()
         grads.add(x, seed)
-        return self._run(grads, self._default_targets() if wrt is None else wrt, ())
+        return self._run(grads, self._default_targets() if wrt is None else wrt, (), retain=retain)
 
     def graph(self) -> str:
         """Return the tape as a Mermaid graph: each op with the shape of its result, and arrows from its operands.
@@ -517,30 +521,33 @@ class GradientTape:
         parameters = self.watched if self._asks_parameters else ()
         return [*self.leaves, *(node for node in parameters if not node.frozen)]
 
-    def _run(self, grads: Gradients, targets: Iterable[Node], kept: Iterable[Node]) -> Gradients:
+    def _run(self, grads: Gradients, targets: Iterable[Node], kept: Iterable[Node], *, retain: bool) -> Gradients:
         if self.consumed_at is not None:
             self._reject()
         self._check_versions()
-        here = where_called()
-        self._claims.append(here)
-        self.is_open, self.consumed_at = False, self._claims[0]
-        if self._claims[0] is not here:
-            self._reject()
+        if not retain:
+            here = where_called()
+            self._claims.append(here)
+            self.is_open, self.consumed_at = False, self._claims[0]
+            if self._claims[0] is not here:
+                self._reject()
+        entries = self.entries.copy() if retain else self.entries
         if self._shuffled:
-            self.entries.sort(key=_time)
-            self.entries = [*{entry[0]: entry for entry in self.entries}.values()]
-        self._count = len(self.entries)
-        grads._want(targets, kept, self.entries, has_opaque=self._has_opaque)
+            entries[:] = {entry[0]: entry for entry in sorted(entries, key=_time)}.values()
+        grads._want(targets, kept, entries, has_opaque=self._has_opaque)
+        if not retain:
+            self._count = len(entries)
+            self.leaves, self.watched = {}, {}
         with ignore_underflow():
-            self._run_back(grads)
+            self._run_back(grads, entries, retain=retain)
         grads._finish()
-        return self._accumulated(grads)
+        return self._accumulated(grads, retain=retain)
 
-    def _run_back(self, grads: Gradients) -> None:
-        """Run the entries, newest first, and release each op's saved values after its step."""
-        values, entries, wanted = grads.values_by_node, self.entries, grads.wanted
-        at_once = 1 if _extent(self.checkpoint) else _AT_ONCE  # checkpointing trades time for memory
-        self.leaves, self.watched = {}, {}
+    def _run_back(self, grads: Gradients, entries: list[Entry], *, retain: bool) -> None:
+        """Run entries, newest first and removing each, and release each op's saved values after its step."""
+        values, wanted = grads.values_by_node, grads.wanted
+        recomputes = self.recomputes
+        at_once = 1 if recomputes or _extent(self.checkpoint) else _AT_ONCE  # checkpointing trades time for memory
         out, backward = None, _nothing
         try:
             while entries:
@@ -549,8 +556,8 @@ class GradientTape:
                 for _, out, _, backward in reversed(newest):
                     if out in values or out is None:
                         backward(grads)
-                    else:
-                        out.discard_value()
+                    if recomputes and out is not None:
+                        out.discard_value(for_good=not retain)
                 wanted.difference_update([out for _, out, _, _ in newest])
         except SingularError:
             raise  # its message names the op already
@@ -559,11 +566,12 @@ class GradientTape:
         finally:
             entries.clear()
 
-    def _accumulated(self, grads: Gradients) -> Gradients:
+    def _accumulated(self, grads: Gradients, *, retain: bool) -> Gradients:
         """Add the computed gradients to those given by `trace(grads=...)` to this tape and to tapes merged into it."""
         if not self._gradients:
             return grads
-        (total, *others), self._gradients = self._gradients, ()
+        total, *others = self._gradients
+        self._gradients = (total,) if retain else ()
         together = Gradients()
         together.values_by_node = dict(total.values_by_node)
         for part in (*others, grads):

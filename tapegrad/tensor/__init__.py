@@ -272,8 +272,8 @@ class Tensor(Generic[S_co, T_co, D_co]):
         if plain.__class__ is Tensor and any(x.__class__ is Derived or not x.frozen for x in inputs):
             plain.__class__ = Derived
 
-    def discard_value(self) -> None:
-        """Release the value if it can be computed again, which a plain tensor's cannot."""
+    def discard_value(self, *, for_good: bool) -> None:
+        """Release the value if it can be computed again, which a plain tensor's cannot; for good with its operands."""
 
     def release_value(self) -> None:
         """Keep only a weak reference to the value, which stays alive while the taped tensor that shares it does."""
@@ -288,12 +288,20 @@ class Tensor(Generic[S_co, T_co, D_co]):
         """Return a tensor without a tape that holds another array of the same shape and dtype."""
         return Tensor(data)
 
-    def backward(self: Taped[S, D], wrt: Wrt | None = None, *, seed: Tensor[S, NoneTape, D] | None = None) -> Gradients:
+    def backward(
+        self: Taped[S, D],
+        wrt: Wrt | None = None,
+        *,
+        seed: Tensor[S, NoneTape, D] | None = None,
+        retain_tape: bool = False,
+    ) -> Gradients:
         """Compute gradients by running the tape backwards, and consume the tape.
 
         Args:
             wrt: Tensors, or modules, to compute gradients of; by default the traced float tensors and parameters.
             seed: The upstream gradient of this tensor (PyTorch's `gradient=`); by default 1 for a scalar.
+            retain_tape: Whether the tape can be used again afterwards (PyTorch's `retain_graph=`), for another loss, or
+                for the same one with another seed; then it keeps the memory that it would free.
 
         Returns:
             Gradients, looked up by tensor.
@@ -310,7 +318,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
             value: Any = as_compute_dtype(data.dtype.type(1)) if seed is None else seed.data
             if hasattr(data, "like"):  # under `jit` the seed is traced, so that all gradients are
                 value = data.like(value)
-            return self.tape.tape.backward(self.node, value, None if wrt is None else _targets(wrt))
+            return self.tape.tape.backward(self.node, value, None if wrt is None else _targets(wrt), retain=retain_tape)
         except Exception as error:
             trim_traceback(error)
             raise

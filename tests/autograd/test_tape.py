@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import operator
 import re
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import permutations
@@ -16,6 +17,7 @@ import pytest
 
 from tapegrad.autograd.gradients import Gradients
 from tapegrad.autograd.tape import NONE, GradientTape, NoneTape, OwnedTape
+from tapegrad.checkpoint import BalancedCheckpointing
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.fused import fused
 from tapegrad.nn import MultiHeadAttention, Param
@@ -714,6 +716,94 @@ def test_a_parameter_assigned_between_forward_and_backward_is_noticed() -> None:
     )
     with pytest.raises(TapeError, match=message):
         loss.backward()
+
+
+# A retained tape
+
+
+@pytest.mark.parametrize("checkpoint", [None, BalancedCheckpointing()], ids=["none", "balanced"])
+def test_a_retained_tape_gives_the_gradients_of_several_losses(checkpoint: Any) -> None:
+    x, w = real(3), parameter(2.0, -1.0, 0.5)
+    h = tanh(x.trace(checkpoint=checkpoint) * w)
+    first, second = (h * h).sum(), exp(h).sum()
+
+    grads = [loss.backward(retain_tape=True) for loss in (first, second, first)]
+    last = second.backward()
+
+    derivative = 1 - np.tanh(x.numpy() * w.numpy()) ** 2
+    for each, outer in ((grads[0], 2 * h.numpy()), (grads[1], np.exp(h.numpy())), (grads[2], 2 * h.numpy())):
+        np.testing.assert_allclose(each[x].numpy(), outer * derivative * w.numpy())
+        np.testing.assert_allclose(each[w].numpy(), outer * derivative * x.numpy())
+    assert last[x].tolist() == grads[1][x].tolist()
+    with pytest.raises(TapeError, match=r"^the tape was consumed by backward at test_tape\.py:\d+; trace again"):
+        first.backward(retain_tape=True)
+
+
+def test_a_retained_tape_records_on() -> None:
+    x: Any = tensor([1.0, 2.0])
+    y = x.trace() * 3
+
+    y.sum().backward(retain_tape=True)
+
+    assert (y * y).sum().backward()[x].tolist() == [18, 36]
+
+
+def test_a_retained_tape_of_merged_tapes_runs_in_the_order_of_time() -> None:
+    log: list[str] = []
+    x, y = real(3), real(3, seed=1)
+    left, right = x.trace(), y.trace()
+    for step in range(2):
+        left, right = recorded(left, log, f"left {step}"), recorded(right, log, f"right {step}")
+    loss = (left * right).sum()
+
+    loss.backward(retain_tape=True)
+    loss.backward()
+
+    assert log == 2 * ["right 1", "left 1", "right 0", "left 0"]
+
+
+def test_each_backward_of_a_retained_tape_adds_to_the_gradients_that_trace_was_given() -> None:
+    x, y = tensor([1.0, 2.0]), tensor([4.0, 5.0])
+    one, other = x.trace().sum().backward(), y.trace().sum().backward()
+    loss = (x.trace(grads=one) * y.trace(grads=other)).sum()
+
+    for _ in range(2):
+        grads = loss.backward(retain_tape=True)
+
+    assert grads[x].tolist() == [1 + 2 * 4, 1 + 2 * 5]
+    assert grads[y].tolist() == [1 + 2 * 1, 1 + 2 * 2]
+
+
+def test_a_retained_tape_notices_a_parameter_assigned_since() -> None:
+    w = parameter(1.0, 2.0)
+    loss = (real(2).trace() * w).sum()
+    loss.backward(retain_tape=True)
+
+    type(w).version = 1
+
+    with pytest.raises(TapeError, match=r"^a parameter of shape \(2,\) was assigned after the forward pass used it"):
+        loss.backward(retain_tape=True)
+
+
+def test_a_tape_that_is_executed_and_retained_can_be_executed_again() -> None:
+    log: list[str] = []
+    tape = GradientTape()
+    tape.add_backward_op(lambda _: log.append("run"))
+
+    tape.execute(retain_tape=True)
+    tape.execute()
+
+    assert log == ["run", "run"]
+
+
+def test_a_retained_tape_is_freed_with_its_tensors() -> None:
+    with no_collector():
+        loss = tanh(real(3).trace()).sum()
+        loss.backward(retain_tape=True)
+        tape = weakref.ref(loss.node)
+        del loss
+
+        assert tape() is None
 
 
 # Accumulation
