@@ -22,7 +22,7 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
 )
 from tapegrad.mypy.mypy_api import make, narrow
-from tapegrad.mypy.ownership.paths import End, consumed_by, may_be_renewed
+from tapegrad.mypy.ownership.paths import End, consumed_by, may_be_renewed, retains_tape
 from tapegrad.mypy.reports import report
 from tapegrad.mypy.scopes.values import ValueUnknownError, index_of
 from tapegrad.sizes import UNKNOWN, product
@@ -50,7 +50,8 @@ def backward(ctx: MethodContext, result: Type) -> Type:
     seeded = any(ctx.args[position] for position, name in enumerate(ctx.callee_arg_names) if name == "seed")
     if items and isinstance(shape, TupleType) and not seeded and not all(isinstance(item, Many) for item in items):
         report(ctx.api, messages.not_scalar(items), ctx.context, "shape")
-    _consume(ctx)
+    if not retains_tape(ctx.context):
+        _consume(ctx)
     return result
 
 

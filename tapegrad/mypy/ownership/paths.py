@@ -313,9 +313,15 @@ def _root(expression: Any) -> Node | None:
 
 def _consumed_by(call: Any) -> Key | None:
     """Return the key of the receiver that a call consumes; None for any other call."""
-    if isinstance(call, CallExpr) and isinstance(call.callee, MemberExpr) and call.callee.name in CONSUMERS:
-        return _key(call.callee.expr)
-    return None
+    if not isinstance(call, CallExpr) or not isinstance(call.callee, MemberExpr) or retains_tape(call):
+        return None
+    return _key(call.callee.expr) if call.callee.name in CONSUMERS else None
+
+
+def retains_tape(call: Any) -> bool:
+    """Return whether a call may leave the tape usable: it has the argument `retain_tape`, and not `False`."""
+    given = dict(zip(call.arg_names, call.args, strict=True)).get("retain_tape")
+    return given is not None and not (isinstance(given, NameExpr) and given.fullname == "builtins.False")
 
 
 def _never_returns(call: CallExpr) -> bool:
