@@ -18,7 +18,7 @@ export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help demo examples test differential fire fuzz mutants oldest faults matrix oracle bench compare docs docs-serve
-.PHONY: format lock clean
+.PHONY: format lock dist release clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1: \2/p' Makefile
@@ -101,9 +101,18 @@ format: $(VENV)/.ready ## format, and fix what ruff can fix
 	$(BIN)/ruff format
 
 lock: $(VENV)/.locked ## lock the newest versions, for every platform
-	$(BIN)/uv pip compile pyproject.toml --extra dev --quiet --upgrade --universal --python-version 3.11 \
+	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --quiet --upgrade --universal --python-version 3.11 \
 		--fork-strategy fewest --generate-hashes --no-annotate \
 		--custom-compile-command "make lock" --output-file $(LOCK)
+
+dist: $(VENV)/.ready ## build the wheel and the source archive into dist/, and check them
+	@rm -rf dist
+	@$(BIN)/hatchling build --directory dist
+	@$(BIN)/twine check --strict dist/*
+	@$(BIN)/check-wheel-contents dist/*.whl
+
+release: $(VENV)/.ready ## date the changelog and tag a commit as VERSION, and show its notes
+	@$(BIN)/python -m docs.release $(VERSION)
 
 clean: ## remove the environment, the builds and the caches
 	rm -rf $(VENV) $(BENCH) build dist docs/api docs/errors site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

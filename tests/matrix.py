@@ -8,6 +8,7 @@ core needs, where each extra that is missing is asked for and has to say so, and
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -62,7 +63,8 @@ def ran(*command: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
 def failed(place: Place, folder: Path) -> str:
     """Return what goes wrong in an environment, which is made for it."""
     environment = folder / "venv"
-    python = str(environment / "bin" / "python")
+    scripts = environment / ("Scripts" if os.name == "nt" else "bin")
+    python = str(scripts / "python")
     uv = (sys.executable, "-m", "uv")
     wanted = f".[{place.extras}]" if place.extras else "."
     for command in (
@@ -73,7 +75,7 @@ def failed(place: Place, folder: Path) -> str:
         if done.returncode:
             return done.stderr
     tests = WITH_EXTRAS if place.extras else CORE
-    pytest = str(environment / "bin" / "pytest")  # by its name: `python -m` would find tapegrad in the tree
+    pytest = str(scripts / "pytest")  # by its name: `python -m` would find tapegrad in the tree
     done = ran(
         pytest,
         "-q",

@@ -1,0 +1,77 @@
+"""Cut a release: date its section of the changelog, commit it, and tag the commit.
+
+    python -m docs.release 0.2.0
+
+The version is the tag, so nothing else changes. `make dist` then builds what is uploaded.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+UNRELEASED = "## Unreleased\n"
+
+
+def dated(changelog: str, version: str, day: str) -> str:
+    """Return the changelog in which the unreleased changes are those of a version.
+
+    Raises:
+        ValueError: The version is no number of three parts or is not the next one, or nothing has changed since.
+    """
+    if not re.fullmatch(r"\d+\.\d+\.\d+", version):
+        raise ValueError(f"{version} is not a version: three numbers are expected, such as 0.2.0")
+    released = re.findall(r"^## (\d+)\.(\d+)\.(\d+) \(", changelog, re.MULTILINE)
+    newest = max((tuple(map(int, parts)) for parts in released), default=(0, 0, 0))
+    if tuple(map(int, version.split("."))) <= newest:
+        raise ValueError(f"{version} is not newer than {'.'.join(map(str, newest))}, which is in CHANGELOG.md")
+    if not notes(changelog, "Unreleased"):
+        raise ValueError("CHANGELOG.md lists no change under Unreleased")
+    return changelog.replace(UNRELEASED, f"## {version} ({day})\n", 1)
+
+
+def notes(changelog: str, version: str) -> str:
+    """Return what the changelog says of a version, which is what a release page shows."""
+    found = re.search(
+        rf"^## {re.escape(version)}(?: \([^)\n]*\))?\n(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL
+    )
+    return found[1].strip() if found else ""
+
+
+def release(root: Path, version: str) -> str:
+    """Commit and tag a version in a clean checkout, and return its notes.
+
+    Raises:
+        ValueError: The checkout has changes that are not committed, or the version does not fit the changelog.
+    """
+    if git(root, "status", "--porcelain"):
+        raise ValueError("the checkout has changes that are not committed")
+    file = root / "CHANGELOG.md"
+    changelog = dated(file.read_text("utf-8"), version, datetime.now(UTC).date().isoformat())
+    file.write_text(changelog, "utf-8")
+    git(root, "commit", "--quiet", "--message", f"Release {version}", "CHANGELOG.md")
+    git(root, "tag", "--annotate", f"v{version}", "--message", f"tapegrad {version}")
+    return notes(changelog, version)
+
+
+def git(root: Path, *arguments: str) -> str:
+    """Run git, and return what it prints; its own error ends the program."""
+    return subprocess.run(["git", *arguments], cwd=root, check=True, text=True, stdout=subprocess.PIPE).stdout  # noqa: S603, S607  # the caller's own git
+
+
+def main() -> None:
+    """Release the version of the command line."""
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m docs.release VERSION")
+    try:
+        sys.stdout.write(release(ROOT, sys.argv[1]) + "\n")
+    except ValueError as error:
+        sys.exit(f"nothing was released: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Releases are cut by one command, and what is deprecated says since when and until when."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from docs.release import dated, git, notes, release
+
+ROOT = Path(__file__).parent.parent
+CHANGELOG = "# Changes\n\n## Unreleased\n\n- Two ops.\n\n## 0.1.0 (2026-12-01)\n\n- One op.\n"
+
+
+def test_the_unreleased_changes_become_those_of_the_version() -> None:
+    changelog = dated(CHANGELOG, "0.2.0", "2027-01-31")
+
+    assert changelog == CHANGELOG.replace("Unreleased", "0.2.0 (2027-01-31)")
+    assert notes(changelog, "0.2.0") == "- Two ops."
+    assert notes(changelog, "0.1.0") == "- One op."
+
+
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        ("0.2", r"^0\.2 is not a version: three numbers are expected, such as 0\.2\.0$"),
+        ("0.1.0", r"^0\.1\.0 is not newer than 0\.1\.0, which is in CHANGELOG\.md$"),
+    ],
+)
+def test_a_version_that_does_not_come_next_is_rejected(version: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        dated(CHANGELOG, version, "2027-01-31")
+
+
+def test_a_release_without_changes_is_rejected() -> None:
+    with pytest.raises(ValueError, match=r"^CHANGELOG\.md lists no change under Unreleased$"):
+        dated(CHANGELOG.replace("- Two ops.\n", ""), "0.2.0", "2027-01-31")
+
+
+def test_a_release_commits_the_changelog_and_tags_it(tmp_path: Path) -> None:
+    for command in (["init"], ["config", "user.name", "Ada"], ["config", "user.email", "ada@example.org"]):
+        git(tmp_path, *command)
+    (tmp_path / "CHANGELOG.md").write_text(CHANGELOG, "utf-8")
+    with pytest.raises(ValueError, match=r"^the checkout has changes that are not committed$"):
+        release(tmp_path, "0.2.0")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "--quiet", "--message", "Begin")
+
+    assert release(tmp_path, "0.2.0") == "- Two ops."
+    assert git(tmp_path, "describe") == "v0.2.0\n"
+    assert git(tmp_path, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize(
+    ("schema", "pattern"),
+    [
+        ("vendor.github-workflows", ".github/workflows/*.yml"),
+        ("vendor.github-issue-forms", ".github/ISSUE_TEMPLATE/wrong_*.yml"),
+        ("vendor.dependabot", ".github/dependabot.yml"),
+        ("vendor.citation-file-format", "CITATION.cff"),
+    ],
+)
+def test_files_of_the_repository_fit_their_schema(schema: str, pattern: str) -> None:
+    files = [str(path) for path in sorted(ROOT.glob(pattern))]
+
+    done = subprocess.run(
+        [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, *files],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert files
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_linter_finds_no_weakness_in_the_workflows() -> None:
+    zizmor = str(Path(sys.executable).with_name("zizmor"))
+
+    done = subprocess.run([zizmor, "--offline", ".github"], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout
+    assert "No findings to report" in done.stdout
