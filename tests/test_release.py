@@ -84,3 +84,18 @@ def test_a_linter_finds_no_weakness_in_the_workflows() -> None:
 
     assert done.returncode == 0, done.stdout
     assert "No findings to report" in done.stdout
+
+
+def test_each_deprecated_name_says_since_when_and_until_when() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    titles = re.findall(r"^## (\d+)\.(\d+)\.\d+ \(", changelog, re.MULTILINE)
+    released = [(int(major), int(minor)) for major, minor in titles]
+    source = "".join(path.read_text("utf-8") for path in sorted((ROOT / "tapegrad").rglob("*.py")))
+
+    messages = re.findall(r'"([^"\n]+ is called [^"\n]+ since [^"\n]+)"', source)
+
+    assert len(messages) == source.count("DeprecationWarning, stacklevel") + source.count("@deprecated(")
+    for message in messages:
+        until = re.search(r"since \d+\.\d+\.0, and its old name is removed in (\d+)\.(\d+)\.0$", message)
+        assert until, message
+        assert (int(until[1]), int(until[2])) > max(released, default=(0, 0)), f"remove it: {message}"

@@ -31,12 +31,18 @@ def recorded(**options: Any) -> Any:
 
 
 RENAMED: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
-    r"tapegrad\.handle is called tapegrad\.node now": (lambda: tg.handle(np.ones(3)), lambda: tg.node(np.ones(3))),
-    r"Gradients\.take is called Gradients\.pop_output now": (
+    r"tapegrad\.handle is called tapegrad\.node since 0\.1\.0, and its old name is removed in 0\.2\.0": (
+        lambda: tg.handle(np.ones(3)),
+        lambda: tg.node(np.ones(3)),
+    ),
+    r"Gradients\.take is called Gradients\.pop_output since 0\.1\.0, and its old name is removed in 0\.2\.0": (
         lambda: gradients().take(X),
         lambda: gradients().pop_output(X),
     ),
-    r"record: reads is called saved now": (lambda: recorded(reads=()), lambda: recorded(saved=())),
+    r"record: reads is called saved since 0\.1\.0, and its old name is removed in 0\.2\.0": (
+        lambda: recorded(reads=()),
+        lambda: recorded(saved=()),
+    ),
 }
 
 
@@ -53,7 +59,9 @@ def test_an_old_name_works_and_says_the_new_one(warning: str) -> None:
 def test_a_tape_that_records_nothing_says_the_new_name_too() -> None:
     out = tg.node(X.data * 2.0)
 
-    with pytest.warns(DeprecationWarning, match="record: reads is called saved now"):
+    with pytest.warns(
+        DeprecationWarning, match=r"record: reads is called saved since 0\.1\.0, and its old name is removed in 0\.2\.0"
+    ):
         assert X.tape.record(out, (X,), lambda _: None, reads=()) is out
 
 
@@ -66,7 +74,8 @@ def test_an_old_module_path_is_the_moved_module(old: str, new: str) -> None:
         f"    import {old}\n"
         f"import {new}\n"
         f"assert sys.modules['{old}'] is sys.modules['{new}']\n"
-        f"assert '{old} is called {new} now' in [str(one.message) for one in caught], caught\n"
+        f"message = '{old} is called {new} since 0.1.0, and its old name is removed in 0.2.0'\n"
+        "assert message in [str(one.message) for one in caught], caught\n"
         "assert {one.filename for one in caught} == {'<string>'}, caught\n"
     )
 
@@ -76,7 +85,10 @@ def test_an_old_module_path_is_the_moved_module(old: str, new: str) -> None:
 
 
 def test_a_module_that_was_public_is_found_as_an_attribute_too() -> None:
-    with pytest.warns(DeprecationWarning, match=r"^tapegrad\.dims is called tapegrad\.sizes now$") as caught:
+    with pytest.warns(
+        DeprecationWarning,
+        match=r"^tapegrad\.dims is called tapegrad\.sizes since 0\.1\.0, and its old name is removed in 0\.2\.0$",
+    ) as caught:
         moved = getattr(tg, "dims")  # noqa: B009  # mypy knows the new name only
 
     assert moved is tg.sizes

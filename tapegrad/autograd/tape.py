@@ -621,7 +621,8 @@ def _check(option: str, given: object, kind: type, expected: str) -> None:
 
 
 def _renamed(reads: tuple[Node, ...]) -> tuple[Node, ...]:
-    warnings.warn("record: reads is called saved now", DeprecationWarning, stacklevel=3)
+    message = "record: reads is called saved since 0.1.0, and its old name is removed in 0.2.0"
+    warnings.warn(message, DeprecationWarning, stacklevel=3)
     return reads
 
 

@@ -753,7 +753,7 @@ def node(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, 
 
 
 @public_api
-@deprecated("tapegrad.handle is called tapegrad.node now")
+@deprecated("tapegrad.handle is called tapegrad.node since 0.1.0, and its old name is removed in 0.2.0")
 def handle(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
     """Return `node(data)`; deprecated: use `node`.
 
