@@ -16,7 +16,7 @@ T = TypeVar("T", bound=Tape)
 
 
 class Classifier(nn.Module, Generic[H]):
-    """The second layer takes what the first was given."""
+    """The second layer takes what it has returned itself."""
 
     def __init__(self, hidden: H) -> None:
         self.rise = nn.Linear(64, hidden)
@@ -24,7 +24,7 @@ class Classifier(nn.Module, Generic[H]):
 
     @override
     def forward(self, x: Tensor[Shape[N, L[64]], T]) -> Tensor[Shape[N, L[10]], T]:
-        return self.fall(x)  # E: Classifier.fall Linear(H, 10): x is (N, 64) but (..., H) is expected: axis -1 is 64, not H [tapegrad-shape]
+        return self.fall(self.fall(self.rise(x)))  # E: Classifier.fall Linear(H, 10): x is (N, 10) but (..., H) is expected: axis -1 is 10, not H [tapegrad-shape]
 
 
 def main() -> None:

@@ -93,7 +93,7 @@ def reject_a_module_wired_wrongly_inside() -> None:
             self.fall = nn.Linear(hidden, 10)
 
         def forward(self, image: Tensor[Shape[N, L[64]], NoneTape]) -> Tensor[Shape[N, L[10]], NoneTape]:
-            return self.fall(tg.relu(self.fall(image)))  # E(mypy): Wrong.fall Linear(H, 10): x is (N, 64) but (..., H) is expected: axis -1 is 64, not H [tapegrad-shape]
+            return self.fall(tg.relu(self.fall(self.rise(image))))  # E(mypy): Wrong.fall Linear(H, 10): x is (N, 10) but (..., H) is expected: axis -1 is 10, not H [tapegrad-shape]
 
     Wrong(32)
 

@@ -167,6 +167,14 @@ def no_module(place: str, given: str) -> str:
     return f"{place} is {given}, not a module"
 
 
+def idle(name: str) -> str:
+    """Return the message for an unused layer or parameter.
+
+    `Net.spare Linear(3, 5): created in __init__ but used by no method`
+    """
+    return f"{name}: created in __init__ but used by no method"
+
+
 def no_dtype(call: str, place: str, given: str) -> str:
     """Return the message for a value that is not a dtype.
 

@@ -40,6 +40,7 @@ Context = TypeVar("Context", bound=Any)
 Result = TypeVar("Result")
 
 INTERNAL = ErrorCode("tapegrad-internal", "The tapegrad plugin failed", "tapegrad")
+UNUSED = ErrorCode("tapegrad-unused", "A layer or parameter that no method uses", "tapegrad")
 
 # Packages without tensors: one set lookup recognizes their calls.
 FOREIGN = frozenset(

@@ -59,6 +59,7 @@ SUM, PRODUCT, QUOTIENT = (
 )
 ARRAY = "numpy.ndarray"
 MODULE = "tapegrad.nn.module.Module"
+PARAM = "tapegrad.nn.param.Param"
 
 Make: TypeAlias = Callable[[str, list[Type]], Instance]
 

@@ -22,6 +22,7 @@ from tapegrad.mypy.calls import check as calls
 from tapegrad.mypy.calls.assertions import facts_for
 from tapegrad.mypy.conversion import GRADIENTS, TENSOR, VALUE, is_size, settled, size_type, tensor_parts, unknown
 from tapegrad.mypy.features import layers, numbers, pure_tape
+from tapegrad.mypy.features.idle import report_idle
 from tapegrad.mypy.features.lambdas import with_lambdas
 from tapegrad.mypy.mypy_api import depend_on, drop_union_context, make, returned_type
 from tapegrad.mypy.ownership import flow
@@ -96,6 +97,7 @@ def function_result(ctx: FunctionContext) -> Type:
             result = _judged_function(ctx, declared)
     else:
         result = _judged_function(ctx, declared)
+    report_idle(ctx, result)
     open_targets(ctx.context, result, ctx.api)
     return result
 

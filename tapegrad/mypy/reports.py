@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 CODES = {
     kind: ErrorCode(f"tapegrad-{kind}", f"A {kind} does not fit", "tapegrad") for kind in ("shape", "tape", "dtype")
 }
-INTERNAL: Final = error_codes["tapegrad-internal"]  # which the entry module defines: mypy reads it before any file
+# The entry module defines these: mypy reads them before any file.
+INTERNAL: Final = error_codes["tapegrad-internal"]
+UNUSED: Final = error_codes["tapegrad-unused"]
 
 
 class CurrentLayer:

@@ -27,8 +27,9 @@ class Scaled(Module):
 
     def __init__(self) -> None:
         self.scale = Param(ones((3,)))
-        self.layers = [Linear(3, 2, rng=0), ReLU()]
-        self.heads = {"left": Linear(2, 1, bias=False, rng=1), "right": (Param(ones((4,)), frozen=True),)}
+        self.layers = [Linear(3, 2, rng=0), ReLU()]  # type: ignore[tapegrad-unused]  # only its path is under test
+        heads = {"left": Linear(2, 1, bias=False, rng=1), "right": (Param(ones((4,)), frozen=True),)}
+        self.heads = heads
         self.name = "scaled"
 
     def forward(self, x: Any, *, times: int = 1) -> Any:

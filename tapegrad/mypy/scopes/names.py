@@ -59,10 +59,22 @@ _BINDERS = {
 }
 # The attributes with the child nodes of a node. A plugin cannot subclass mypy's visitors.
 _PARTS = (
-    *("defs", "func", "body", "else_body", "finally_body", "handlers", "bodies", "guards", "patterns", "subject"),
+    *(
+        "defs",
+        "func",
+        "impl",
+        "body",
+        "else_body",
+        "finally_body",
+        "handlers",
+        "bodies",
+        "guards",
+        "patterns",
+        "subject",
+    ),
     *("expr", "rvalue", "items", "args", "callee", "left", "right", "operands", "base", "index", "value", "values"),
     *("begin_index", "end_index", "stride", "if_expr", "cond", "else_expr", "left_expr", "sequences", "condlists"),
-    *("generator", "pattern", "keys", "positionals", "keyword_values", "from_expr", "msg"),
+    *("generator", "pattern", "key", "keys", "positionals", "keyword_values", "from_expr", "msg"),
 )
 _VALUES = (BytesExpr, ComplexExpr, FloatExpr, IntExpr, StrExpr)
 
