@@ -18,7 +18,7 @@ from weakref import ref
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.autograd.tape import Checkpointing, OwnedTape, strongest
+from tapegrad.autograd.tape import Checkpointing, GradientTape, OwnedTape, strongest
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.errors.messages import with_article
 from tapegrad.errors.tracebacks import public_api
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tapegrad.autograd.gradients import Gradients
-    from tapegrad.autograd.tape import GradientTape, Pullback
+    from tapegrad.autograd.tape import Pullback
 
 F = TypeVar("F")  # a function or a module; no bound tells every checker that both can be called
 
@@ -258,10 +258,23 @@ class _Recipe:
 
     Attributes:
         taped: The operands that had tapes, if the op is recorded again when it recomputes the value; otherwise empty.
+        training: Whether layers train on these tapes.
         entry: The entry that was recorded when the op ran again, or None.
     """
 
-    __slots__ = ("args", "dtype", "entry", "function", "kwargs", "operands", "shape", "taped", "value", "versions")
+    __slots__ = (
+        "args",
+        "dtype",
+        "entry",
+        "function",
+        "kwargs",
+        "operands",
+        "shape",
+        "taped",
+        "training",
+        "value",
+        "versions",
+    )
 
     def __init__(self, value: Any, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.value = ref(value)
@@ -271,6 +284,7 @@ class _Recipe:
         self.operands = tuple(_tensors((args, kwargs)))
         self.versions = tuple(x.version for x in self.operands)
         self.taped: frozenset[Any] = frozenset()
+        self.training = True
         self.entry: Any = None
 
     def compute(self) -> Any:
@@ -282,7 +296,7 @@ class _Recipe:
         with np.errstate(all="ignore"):  # NumPy warned the first time
             if not self.taped:
                 return self.function(*self.args, **self.kwargs).data
-            tape = OwnedTape()
+            tape = OwnedTape(GradientTape(training=self.training))
             args, kwargs = _mapped((self.args, self.kwargs), lambda x: x.put_tape(tape) if x in self.taped else x)
             value = self.function(*args, **kwargs).data
         self.entry = tape.tape.entries[-1]
@@ -336,6 +350,7 @@ def _empty(
         return
     if recipe.operands and {*inputs} <= {*recipe.operands} and _is_burdened(backward, out, inputs):
         recipe.taped = frozenset(x.node for x in _tensors((args, kwargs)) if x.owns_tape)
+        recipe.training = result.is_training
     if recipe.taped:
         again = _again(out, recipe)
         again.__qualname__ = getattr(backward, "__qualname__", type(backward).__name__)  # for the tape's repr

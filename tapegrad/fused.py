@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from tapegrad.autograd.op import rematerializable
-from tapegrad.autograd.tape import OwnedTape
+from tapegrad.autograd.tape import GradientTape, OwnedTape
 from tapegrad.engines import engine
 from tapegrad.engines.interface import HALF
 from tapegrad.engines.numpy.program import program
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import Tape
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -136,8 +137,9 @@ class _TracedFunction(NamedTuple):
 def _recorded(function: Callable[..., Any], given: _Given) -> Any:
     """Trace a function, run the program, and record it as one op."""
     operands, tape = unwrap_all(given.tensors, "operands")
+    training = tape.is_training
     shape: Any = broadcast(**dict(zip(given.names, (x.shape for x in operands), strict=True)))
-    traced = _trace(function, given, operands, shape, is_taped=tape.owns)
+    traced = _trace(function, given, operands, shape, tape)
     is_kept = tape.owns and tape.checkpoint is None  # a checkpointing tape runs the function again
     tracked = [
         position for position, x in enumerate(given.tensors) if is_kept and (x.owns_tape or not x.has_plain_state)
@@ -159,7 +161,7 @@ def _recorded(function: Callable[..., Any], given: _Given) -> Any:
                 found[position] = engine(dy).scale_in_place(kept, position, dy)
                 del kept[position]
         else:  # a gradient that is to be differentiated again
-            found = dict(zip(wanted, _op_by_op(function, given, operands, wanted, dy), strict=True))
+            found = dict(zip(wanted, _op_by_op(function, given, operands, wanted, dy, training=training), strict=True))
         for position in wanted:
             grads.add(operands[position], sum_to_shape(found[position], operands[position]))
 
@@ -172,13 +174,12 @@ def _trace(
     given: _Given,
     operands: list[Tensor[Any, Any, Any]],
     shape: tuple[int, ...],
-    *,
-    is_taped: bool,
+    outer: Tape,
 ) -> _TracedFunction:
-    """Trace what a function computes, and what the backward pass of its tape computes."""
-    trace = Trace(shape)
+    """Trace what a function computes, and if it is recorded on an outer tape, what the backward pass computes."""
+    trace, is_taped = Trace(shape), outer.owns
     leaves = [node(trace.argument(x.dtype)) for x in operands]  # first, so that they have the operands' positions
-    tape = OwnedTape()
+    tape = OwnedTape(GradientTape(training=outer.is_training))
     ours = tape.tape
     with np.errstate(all="ignore"):  # the values are placeholders
         result = given.call(function, [x.put_tape(tape) for x in leaves] if is_taped else leaves)
@@ -213,10 +214,16 @@ def _trace(
 
 
 def _op_by_op(
-    function: Callable[..., Any], given: _Given, operands: list[Tensor[Any, Any, Any]], wanted: list[int], dy: Any
+    function: Callable[..., Any],
+    given: _Given,
+    operands: list[Tensor[Any, Any, Any]],
+    wanted: list[int],
+    dy: Any,
+    *,
+    training: bool,
 ) -> list[Any]:
     """Return the gradients of some operands, computed op by op as values of the backend of `dy`."""
-    tape = OwnedTape()
+    tape = OwnedTape(GradientTape(training=training))
     leaves = [node(x.data) for x in operands]
     result = given.call(function, [x.put_tape(tape) for x in leaves])
     grads = result.backward(wrt=[leaves[position] for position in wanted], seed=node(dy))

@@ -61,6 +61,14 @@ def accept_two_tapes() -> None:
     assert_type(grads[b], Tensor[Shape[L[5], L[2]], NoneTape])
 
 
+def accept_the_gradients_of_a_prediction() -> None:
+    predict = nn.Linear(5, 4).valid()
+    y = predict(x.trace(training=False))
+    assert_type(y, Tensor[Shape[L[3], L[4]], OwnedTape])
+    assert_type(y.is_training, bool)
+    assert_type(y.sum().backward()[x], Tensor[Shape[L[3], L[5]], NoneTape])
+
+
 def accept_a_second_backward_on_a_retained_tape() -> None:
     h = tg.tanh(x.trace())
     loss = h.sum()

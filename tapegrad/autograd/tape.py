@@ -61,6 +61,11 @@ class Tape:
 
     owns: ClassVar[bool]
 
+    @property
+    def is_training(self) -> bool:
+        """Whether layers that compute differently in training, such as dropout, do so."""
+        return False
+
     def record(
         self,
         out: Tensor[S, NoneTape, D],
@@ -189,6 +194,11 @@ class OwnedTape(Tape):
         """The checkpointing strategy, or None if all values are saved."""
         return self.tape.checkpoint
 
+    @property
+    @override
+    def is_training(self) -> bool:
+        return self.tape.is_training
+
     def join(self, other: OwnedTape) -> OwnedTape:
         """Return a tape for the result of operands on both tapes; the two merge when the result is recorded."""
         return self if self._tape is other._tape else JointTape((self, other))
@@ -287,6 +297,11 @@ class JointTape(OwnedTape):
     def checkpoint(self) -> Checkpointing | None:
         return strongest(*(part.checkpoint for part in self._parts))
 
+    @property
+    @override
+    def is_training(self) -> bool:
+        return self._parts[0].is_training
+
     @override
     def join(self, other: OwnedTape) -> OwnedTape:
         return JointTape((*self._parts, other))
@@ -314,7 +329,7 @@ class JointTape(OwnedTape):
         first, *others = self._parts
         if others:
             for part in self._parts:
-                part._opened()  # rejects a consumed tape before anything merges
+                first._opened().check_merge(part._opened())  # rejects a tape before anything merges
             for other in others:
                 first.merge(other)
             self._parts = (first,)
@@ -370,6 +385,7 @@ class GradientTape:
         "consumed_at",
         "entries",
         "is_open",
+        "is_training",
         "leaves",
         "merged_into",
         "recomputes",
@@ -381,6 +397,8 @@ class GradientTape:
         wrt: Iterable[Node] | None = None,
         grads: Gradients | None = None,
         checkpoint: Checkpointing | None = None,
+        *,
+        training: bool = True,
     ) -> None:
         if grads is not None:
             _check("grads", grads, Gradients, "Gradients are")
@@ -390,6 +408,7 @@ class GradientTape:
         self.leaves: dict[Node, None] = dict.fromkeys(wrt or ())
         self.watched: dict[Node, int] = {}  # parameters used, and the version each had at its first use
         self.checkpoint = checkpoint
+        self.is_training = training
         self.is_open = True  # until it is consumed or merged away
         self.consumed_at: str | None = None
         self.merged_into: GradientTape | None = None
@@ -445,13 +464,11 @@ class GradientTape:
         """Move all entries and settings of `other` to this tape; the entries' times keep the order.
 
         Raises:
-            TapeError: One of the tapes has been consumed.
+            TapeError: One of the tapes has been consumed, or only one of them was traced with `training=False`.
         """
         if other is self:
             return
-        for tape in (self, other):
-            if tape.consumed_at is not None:
-                tape._reject()
+        self.check_merge(other)
         self._shuffled = self._shuffled or other._shuffled or bool(self.entries and other.entries)
         self._has_opaque = self._has_opaque or other._has_opaque
         self.recomputes = self.recomputes or other.recomputes
@@ -464,6 +481,14 @@ class GradientTape:
         if other.checkpoint is not None:
             self.checkpoint = strongest(self.checkpoint, other.checkpoint)
         other.entries, other.leaves, other.watched, other._gradients = [], {}, {}, ()
+
+    def check_merge(self, other: GradientTape) -> None:
+        """Raise a TapeError if the tapes cannot become one."""
+        for tape in (self, other):
+            if tape.consumed_at is not None:
+                tape._reject()
+        if self.is_training is not other.is_training:
+            raise TapeError("one operand was traced with training=False and another without; trace all of them alike")
 
     def execute(self, grads: Gradients | None = None, *, retain_tape: bool = False) -> Gradients:
         """Run all recorded backward steps, newest first, and consume the tape.
@@ -509,8 +534,8 @@ class GradientTape:
     def _absorb(self, other: GradientTape) -> None:
         """Move all entries of `other` to this tape, and redirect what is recorded on it later."""
         if other is not self:
-            if self.consumed_at is None is other.consumed_at:
-                other.merged_into, other.is_open = self, False  # first, so that `record` in another thread notices
+            self.check_merge(other)
+            other.merged_into, other.is_open = self, False  # first, so that `record` in another thread notices
             self.append(other)
 
     def _reject(self) -> NoReturn:

@@ -17,6 +17,7 @@ from tapegrad.ops.norm import scaled_and_shifted
 from tapegrad.sizes import show
 from tapegrad.tensor import T, Tensor, node, values_of
 from tapegrad.tensor.aliases import Shape
+from tapegrad.tensor.operands import on_one_tape
 
 N = TypeVar("N", bound=int)
 H = TypeVar("H", bound=int)
@@ -47,7 +48,7 @@ class BatchNorm(Module, Generic[Channels]):
         return f"{type(self).__name__}({self.weight.shape[0]})"
 
     def _normalized(self, x: Tensor[Shape[N, Channels, *Length], T]) -> Tensor[Shape[N, Channels, *Length], T]:
-        return self._trained(x) if x.owns_tape else self._predicted(x)
+        return self._trained(x) if x.is_training else self._predicted(x)
 
     def _trained(self, x: Tensor[Shape[N, Channels, *Length], T]) -> Tensor[Shape[N, Channels, *Length], T]:
         """Normalize by the statistics of this batch, and update the running statistics."""
@@ -64,8 +65,9 @@ class BatchNorm(Module, Generic[Channels]):
 
     def _predicted(self, x: Tensor[Shape[N, Channels, *Length], T]) -> Tensor[Shape[N, Channels, *Length], T]:
         """Normalize by the running statistics, as one scale and one shift per channel."""
-        factor = mul(self.weight, rsqrt(add(self.running_var, self.eps)))
-        return scaled_and_shifted(x, factor, sub(self.bias, mul(self.running_mean, factor)))
+        x, weight, bias = on_one_tape(x, self.weight, self.bias)
+        factor = mul(weight, rsqrt(add(self.running_var, self.eps)))
+        return scaled_and_shifted(x, factor, sub(bias, mul(self.running_mean, factor)))
 
     def _move(self, *towards: Any) -> None:
         """Update the running mean and variance, atomically."""
@@ -84,8 +86,8 @@ class BatchNorm1d(BatchNorm[Channels], Generic[Channels]):
     $$y_{ncl} = w_c \frac{x_{ncl} - \mu_c}{\sqrt{v_c + \epsilon}} + b_c, \quad w_c = 1, \; b_c = 0 \text{ at first}$$
 
     If `x` has a tape, the layer normalizes by the mean and variance of the batch, and updates the running mean and the
-    running variance, the latter with the unbiased variance. Otherwise it normalizes by the running statistics, and
-    updates nothing.
+    running variance, the latter with the unbiased variance. Otherwise, and after `trace(training=False)`, it normalizes
+    by the running statistics, and updates nothing.
 
     Args:
         channels: The size of axis 1.
@@ -127,7 +129,7 @@ class BatchNorm1d(BatchNorm[Channels], Generic[Channels]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[N, Channels, *Length], T]) -> Tensor[Shape[N, Channels, *Length], T]:
-        """Normalize float32 `x`, `(N, Channels)` or `(N, Channels, L)`, in training mode if `x` has a tape."""
+        """Normalize float32 `x`, `(N, Channels)` or `(N, Channels, L)`, in training mode if `x` trains."""
         return self._normalized(x)
 
     @guarded
@@ -143,7 +145,8 @@ class BatchNorm2d(BatchNorm[Channels], Generic[Channels]):
 
     $$y_{nchw} = w_c \frac{x_{nchw} - \mu_c}{\sqrt{v_c + \epsilon}} + b_c, \quad w_c = 1, \; b_c = 0 \text{ at first}$$
 
-    Statistics are over the pixels of all images. As for `BatchNorm1d`, a tape means training.
+    Statistics are over the pixels of all images. As for `BatchNorm1d`, a tape means training, unless
+    `trace(training=False)` started it.
 
     Args:
         channels: The size of axis 1.
@@ -182,7 +185,7 @@ class BatchNorm2d(BatchNorm[Channels], Generic[Channels]):
     @override
     @guarded
     def forward(self, x: Tensor[Shape[N, Channels, H, W], T]) -> Tensor[Shape[N, Channels, H, W], T]:
-        """Normalize float32 `x`, `(N, Channels, H, W)`, in training mode if `x` has a tape."""
+        """Normalize float32 `x`, `(N, Channels, H, W)`, in training mode if `x` trains."""
         return self._normalized(x)
 
     @guarded

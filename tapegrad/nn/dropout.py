@@ -22,7 +22,7 @@ class Dropout(Module):
 
     $$y_i = \frac{m_i}{1 - p} \, x_i, \quad m_i \sim \mathrm{Bernoulli}(1 - p)$$
 
-    Without a tape `x` is returned unchanged, so there is no training flag to set.
+    Without a tape, and after `trace(training=False)`, `x` is returned unchanged, so there is no training flag to set.
 
     Args:
         p: The probability that an element is dropped, from 0 to below 1.
@@ -57,7 +57,7 @@ class Dropout(Module):
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-        """Apply dropout to `x` of any shape if it has a tape."""
+        """Apply dropout to `x` of any shape if it trains."""
         return dropout(x, rate=self.p, rng=self.rng)
 
     @override

@@ -22,10 +22,11 @@ class Valid(Generic[M_co]):
     """A module for inference only, created by `module.valid()`.
 
     It is not a `Module`: mypy reports a `Valid[Net]` passed to an optimizer or to a function that trains a `Net`. At
-    run time, arguments with a tape are errors. It shares its parameters with the module.
+    run time, arguments with a tape are errors, except for tapes of `trace(training=False)`. It shares its parameters
+    with the module.
 
     Raises:
-        TapeError: An argument has a tape, or `parameters` is called.
+        TapeError: An argument has a tape on which layers train, or `parameters` is called.
 
     Examples:
         >>> predict = tg.nn.Linear(3, 2, rng=0).valid()
@@ -51,10 +52,10 @@ class Valid(Generic[M_co]):
 
         @public_api
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            """Compute the module's `forward` for tensors without a tape."""
+            """Compute the module's `forward` for tensors on which layers do not train."""
             for x in (*args, *kwargs.values()):
-                if isinstance(x, Tensor) and x.owns_tape:
-                    error = "an argument has a tape, but a valid module only predicts; detach it first"
+                if isinstance(x, Tensor) and x.is_training:
+                    error = "an argument has a tape, but a valid module only predicts; use x.trace(training=False)"
                     message = f"{self._shown}: {error}"
                     raise TapeError(message)
             return self._module(*args, **kwargs)

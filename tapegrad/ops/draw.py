@@ -235,7 +235,9 @@ def bernoulli_like(x: Tensor[S, Any, D], *, p: float = 0.5, rng: RNG = None) -> 
 
 @op(elementwise_shape)
 def dropout(x: Tensor[S, T, Float], *, rate: float = 0.5, rng: RNG = None) -> Tensor[S, T, Float]:
-    r"""Apply dropout: under a tape, set elements to zero at random and scale up the others; otherwise return `x`.
+    r"""Apply dropout in training: set elements to zero at random and scale up the others; otherwise return `x`.
+
+    `x` trains if it has a tape, unless `trace(training=False)` started it.
 
     $$y_i = \frac{m_i}{1 - p} \, x_i, \quad m_i \sim \mathrm{Bernoulli}(1 - p), \quad dx_i = \frac{m_i}{1 - p} \, dy_i$$
 
@@ -265,7 +267,7 @@ def dropout(x: Tensor[S, T, Float], *, rate: float = 0.5, rng: RNG = None) -> Te
     check_fraction("dropout", "rate", rate)
     tensor_only(x, "x")
     float_only(x)
-    if not x.owns_tape or not rate:
+    if not x.is_training or not rate:
         return x
     x, tape = unwrap(x)
     mask = _ones("dropout", x.shape, 1 - rate, x.dtype, rng) / (1 - rate)

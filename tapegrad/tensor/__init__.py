@@ -145,6 +145,14 @@ class Tensor(Generic[S_co, T_co, D_co]):
         return self.tape.owns
 
     @property
+    def is_training(self) -> bool:
+        """Whether layers train on this tensor: it has a tape, and not one of `trace(training=False)`.
+
+        Dropout then drops elements, and batch normalization uses the statistics of the batch and updates its own.
+        """
+        return self.tape.is_training
+
+    @property
     def is_float(self) -> bool:
         """Whether the dtype is a float, so that the tensor can have a gradient."""
         return self.data.dtype.kind in "fV"
@@ -157,6 +165,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         *,
         grads: Gradients | None = None,
         checkpoint: Checkpointing | None = None,
+        training: bool = True,
     ) -> Tensor[S, OwnedTape, D]:
         """Return the same tensor with a new tape, which records operations from here on.
 
@@ -165,6 +174,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
                 if it is a float, and the parameters that are used.
             grads: Gradients to accumulate into; the tape adds its gradients after `backward` has succeeded.
             checkpoint: The checkpointing strategy, such as `BalancedCheckpointing()`; by default all values are saved.
+            training: Whether layers train, such as dropout; False computes gradients of a prediction.
 
         Raises:
             TapeError: The tensor has a tape already.
@@ -173,7 +183,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         try:
             if self.tape.owns:
                 _reject(TapeError(messages.traced_twice(), op="trace"))
-            tape = GradientTape(None if wrt is None else _targets(wrt), grads, checkpoint)
+            tape = GradientTape(None if wrt is None else _targets(wrt), grads, checkpoint, training=training)
             if wrt is None and self.is_float and not self.frozen:
                 tape.leaves[self] = None
             return self._carrying(OwnedTape(tape))
@@ -187,6 +197,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
         *,
         grads: Gradients | None = None,
         checkpoint: Checkpointing | None = None,
+        training: bool = True,
     ) -> Tensor[S, OwnedTape, D]:
         """Trace the tensor like `trace`, and let mypy report any later use of `x` after `x.traced()`.
 
@@ -196,13 +207,14 @@ class Tensor(Generic[S_co, T_co, D_co]):
             wrt: Tensors, or modules, to compute gradients of, see `trace`.
             grads: Gradients to accumulate into.
             checkpoint: The checkpointing strategy, such as `BalancedCheckpointing()`; by default all values are saved.
+            training: Whether layers train, such as dropout; False computes gradients of a prediction.
 
         Raises:
             TapeError: The tensor has a tape already.
             DTypeError: `wrt` names an object without a gradient, or another option has the wrong type.
         """
         with trim_on_exit:
-            return self.trace(wrt, grads=grads, checkpoint=checkpoint)
+            return self.trace(wrt, grads=grads, checkpoint=checkpoint, training=training)
 
     def split_tape(self) -> tuple[Tensor[S_co, NoneTape, D_co], T_co]:
         """Return the same tensor without its tape, and the tape: an op computes with one and records on the other."""
@@ -238,7 +250,8 @@ class Tensor(Generic[S_co, T_co, D_co]):
         """Return the same tensor with an empty tape of the given kind: `x.retaped(OwnedTape)`.
 
         Args:
-            kind: `NoneTape` or `OwnedTape`; a function that is generic in the tape passes on its own argument.
+            kind: `NoneTape` or `OwnedTape`; a function that is generic in the tape passes on its own argument. A tape
+                after one of `trace(training=False)` is of that sort too.
 
         Raises:
             TapeError: `kind` is neither.
@@ -248,7 +261,8 @@ class Tensor(Generic[S_co, T_co, D_co]):
             if kind not in (NoneTape, OwnedTape):
                 message = f"retaped: kind is {getattr(kind, '__name__', kind)}, neither NoneTape nor OwnedTape"
                 _reject(TapeError(message, op="retaped"))
-        retaped: Tensor[S_co, T, D_co] = plain._carrying(kind()) if kind.owns else plain
+        tape = OwnedTape(GradientTape(training=self.is_training or not self.owns_tape))
+        retaped: Tensor[S_co, T, D_co] = plain._carrying(tape) if kind.owns else plain
         return retaped
 
     def _carrying(self, tape: T) -> Tensor[S_co, T, D_co]:

@@ -17,7 +17,7 @@ import pytest
 
 from tapegrad.autograd.gradients import Gradients
 from tapegrad.autograd.tape import NONE, GradientTape, NoneTape, OwnedTape
-from tapegrad.checkpoint import BalancedCheckpointing
+from tapegrad.checkpoint import BalancedCheckpointing, checkpoint
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.fused import fused
 from tapegrad.nn import MultiHeadAttention, Param
@@ -181,6 +181,45 @@ def test_an_op_that_meets_a_consumed_tape_leaves_the_others_alone() -> None:
         concat((first, second, consumed))
 
     assert not share_a_tape(first, second)
+
+
+UNLIKE = r"^(add|concat): one operand was traced with training=False and another without; trace all of them alike$"
+
+
+def test_a_tape_that_trains_merges_with_none_that_does_not() -> None:
+    x, y, z = real(3).trace(), real(3, seed=1).trace(training=False), real(3, seed=2).trace()
+
+    for mixed in (lambda: x + y, lambda: y + x, lambda: concat([x, z, y])):
+        with pytest.raises(TapeError, match=UNLIKE):
+            mixed()
+
+    assert not share_a_tape(x, z)
+    assert [one.is_training for one in (x, y, x + z, y * 2, y + real(3), real(3))] == [
+        *(True, False, True),
+        *(False, False, False),
+    ]
+    with pytest.raises(TapeError, match="traced with training=False"):
+        x.tape.tape.append(y.tape.tape)
+    y.sum().backward()
+    (x + z).sum().backward()
+
+
+def test_whether_a_tape_trains_is_passed_on() -> None:
+    x = real(3).trace(training=False)
+    seen: list[bool] = []
+
+    def noted(x: Any) -> Any:
+        seen.append(x.is_training)
+        return tanh(x)
+
+    others = (x.with_empty_tape(), x.retaped(OwnedTape), x.detach().put_tape(x.tape), real(3).traced(training=False))
+    for call in (noted, fused(noted), checkpoint(noted)):
+        call(x)
+    call(real(3).trace())
+
+    assert not any(one.is_training for one in others)
+    assert seen == [False, False, False, True]
+    assert x.retaped(NoneTape).retaped(OwnedTape).is_training
 
 
 def test_an_operand_that_no_gradient_would_reach_merges_no_tapes() -> None:
@@ -721,10 +760,10 @@ def test_a_parameter_assigned_between_forward_and_backward_is_noticed() -> None:
 # A retained tape
 
 
-@pytest.mark.parametrize("checkpoint", [None, BalancedCheckpointing()], ids=["none", "balanced"])
-def test_a_retained_tape_gives_the_gradients_of_several_losses(checkpoint: Any) -> None:
+@pytest.mark.parametrize("strategy", [None, BalancedCheckpointing()], ids=["none", "balanced"])
+def test_a_retained_tape_gives_the_gradients_of_several_losses(strategy: Any) -> None:
     x, w = real(3), parameter(2.0, -1.0, 0.5)
-    h = tanh(x.trace(checkpoint=checkpoint) * w)
+    h = tanh(x.trace(checkpoint=strategy) * w)
     first, second = (h * h).sum(), exp(h).sum()
 
     grads = [loss.backward(retain_tape=True) for loss in (first, second, first)]

@@ -47,6 +47,28 @@ def test_without_a_tape_the_running_statistics_are_what_counts_and_nothing_moves
     assert layer.running_mean.version == 1
 
 
+@pytest.mark.parametrize("layer", [BatchNorm1d(2), BatchNorm2d(2)], ids=["1d", "2d"])
+def test_a_tape_without_training_leaves_the_statistics_and_has_the_gradients_of_a_prediction(layer: Any) -> None:
+    shape = (5, 2, 3, 4) if isinstance(layer, BatchNorm2d) else (5, 2)
+    layer.running_mean.assign(tensor([1.0, 2.0]))
+    layer.running_var.assign(tensor([3.5, 0.5]))
+    layer.weight.assign(tensor([2.0, 3.0]))
+    before, x = state(layer), normal(shape, rng=0)
+
+    y = layer(x.trace(training=False))
+    grads = y.sum().backward()
+
+    assert y.tolist() == layer(x).tolist()
+    assert state(layer) == before
+    channel = (slice(None), slice(None), *[None] * (len(shape) - 2))
+    scale = (np.array([[2.0, 3.0]]) / np.sqrt([[3.5 + 1e-5, 0.5 + 1e-5]]))[channel]
+    normalized = (x.numpy() - np.array([[1.0, 2.0]])[channel]) * scale / np.array([[2.0, 3.0]])[channel]
+    axes = (0, *range(2, len(shape)))
+    np.testing.assert_allclose(grads[x].numpy(), np.broadcast_to(scale, shape), rtol=1e-5)
+    np.testing.assert_allclose(grads[layer.weight].numpy(), normalized.sum(axes), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(grads[layer.bias].numpy(), np.full(2, np.prod(shape) / 2))
+
+
 def test_running_statistics_go_where_the_batches_are() -> None:
     layer, rng = BatchNorm2d(3), np.random.default_rng(0)
 

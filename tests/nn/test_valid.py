@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tapegrad.errors import TapeError
@@ -34,7 +35,7 @@ def test_its_parameters_are_those_of_the_module() -> None:
 
 def test_what_is_traced_is_rejected() -> None:
     valid: Any = Linear(5, 3, rng=0).valid()
-    message = r"^Valid\(Linear\(5, 3\)\): an argument has a tape, but a valid module only predicts; detach it first$"
+    message = r"^Valid\(Linear\(5, 3\)\): an argument has a tape, but a valid module only predicts; use x\.trace\(tra"
 
     with pytest.raises(TapeError, match=message):
         valid(ones((2, 5)).trace())
@@ -42,8 +43,20 @@ def test_what_is_traced_is_rejected() -> None:
         valid(x=ones((2, 5)).trace())
 
 
+def test_a_tape_on_which_layers_do_not_train_is_accepted() -> None:
+    model = Sequential(Linear(5, 3, rng=0), Dropout(0.5, rng=1))
+    x = ones((2, 5))
+
+    grads = model.valid()(x.trace(training=False)).sum().backward()
+
+    np.testing.assert_allclose(grads[x].numpy(), np.tile(model[0].weight.numpy().sum(1), (2, 1)), rtol=1e-6)
+
+
 def test_a_model_is_named_in_one_line() -> None:
-    message = r"^Valid\(Sequential\): an argument has a tape, but a valid module only predicts; detach it first$"
+    message = (
+        r"^Valid\(Sequential\): an argument has a tape, but a valid module only predicts; "
+        r"use x\.trace\(training=False\)$"
+    )
     with pytest.raises(TapeError, match=message):
         Sequential(Linear(5, 3)).valid()(ones((2, 5)).trace())
 
