@@ -10,10 +10,10 @@ OLDEST := $(shell sed -n 's/^mypy = \["mypy>=\([0-9.]*\)".*/\1/p' pyproject.toml
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
-# Pyright's launcher otherwise asks a registry at each run whether there is a newer one.
+# Otherwise pyright looks for a newer version in a registry at each run.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-# mkdocs-material otherwise announces its end in 2027 at each build; the tests build with its successor as well.
+# Otherwise mkdocs-material announces its end in 2027 at each build. The tests build with its successor as well.
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
@@ -26,7 +26,7 @@ help: ## list the commands
 demo: $(VENV)/.ready ## check the examples with mypy, train on real digits
 	@$(BIN)/python examples/demo.py
 
-examples: $(VENV)/.ready ## run every example, and draw what comes of it into build/plots
+examples: $(VENV)/.ready ## run every example, and write the plots to build/plots
 	@set -e; for file in $(EXAMPLES); do \
 		echo "== $$file"; \
 		$(BIN)/python $$file --plot build/plots/$$(basename $$file .py).png; \
@@ -44,7 +44,7 @@ test: $(VENV)/.ready ## run everything that CI runs
 	@echo "== tests"
 	@$(BIN)/pytest -n auto
 
-differential: $(VENV)/.ready ## compare what mypy says of 10,000 calls with what they do
+differential: $(VENV)/.ready ## compare mypy's report on 10,000 calls with their results
 	@$(BIN)/python tests/mypy/test_differential.py 5000
 	@$(BIN)/python tests/mypy/test_differential.py 5000 --hide
 
@@ -54,11 +54,11 @@ fire: $(VENV)/.ready ## check programs broken at 10,000 places, with each size h
 	@$(BIN)/python tests/mypy/test_wrong_arguments.py
 	@$(BIN)/python -m tests.mypy.test_unknown_sizes
 
-fuzz: $(VENV)/.ready ## draw programs, tapes, sizes and shapes at random for some minutes
+fuzz: $(VENV)/.ready ## generate random programs, tapes, sizes and shapes for some minutes
 	@$(BIN)/pytest --hypothesis-profile=fuzz tests/test_programs.py tests/test_beside_numpy.py \
 		tests/autograd/test_tape_machine.py tests/sizes/test_algebra.py tests/tapem/test_tape.py tests/oracle/test_programs.py
 
-mutants: $(VENV)/.ready ## break the library in small ways for an hour, and write what no test notices to build/mutants.md
+mutants: $(VENV)/.ready ## run mutation tests for an hour, and write the mutants that no test detects to build/mutants.md
 	@$(BIN)/python -m pip install --quiet mutmut==3.8.1
 	@$(BIN)/python tests/mutants.py
 
@@ -79,12 +79,12 @@ oracle: $(VENV)/.ready ## install PyTorch and JAX, and compare every op with the
 	@$(BIN)/python -m pip install --quiet torch==2.13.0 jax==0.10.2
 	@$(BIN)/pytest tests/oracle
 
-bench: $(BENCH)/.ready ## install the other libraries in .venv-bench, and time training beside them; SHORT=1, AVX2=1
+bench: $(BENCH)/.ready ## install the other libraries in .venv-bench, and compare training times with theirs; SHORT=1, AVX2=1
 	@mkdir -p build
 	@$(BENCH)/bin/python -m benchmarks.workloads --tuned $(if $(SHORT),--short) $(if $(AVX2),--avx2) \
 		--json build/workloads.json
 
-compare: $(BENCH)/.ready ## ask PyTorch, jaxtyping and pyrefly again what docs/guide/comparison.md quotes
+compare: $(BENCH)/.ready ## run PyTorch, jaxtyping and pyrefly again, and compare with what docs/guide/comparison.md quotes
 	@$(BENCH)/bin/python -m pip install --quiet pyrefly==1.4.1 pyrefly-torch-stubs==1.4.0
 	@$(BENCH)/bin/python -m benchmarks.comparison
 
@@ -93,7 +93,7 @@ docs: $(VENV)/.ready ## build the pages into site/
 	@$(BIN)/python -m docs.error_pages
 	@$(BIN)/python -m mkdocs build --strict
 
-docs-serve: docs ## show the pages at http://localhost:8000, and again whenever one is saved
+docs-serve: docs ## show the pages at http://localhost:8000, and reload them when one is saved
 	@$(BIN)/python -m mkdocs serve
 
 format: $(VENV)/.ready ## format, and fix what ruff can fix
@@ -117,7 +117,7 @@ release: $(VENV)/.ready ## date the changelog and tag a commit as VERSION, and s
 clean: ## remove the environment, the builds and the caches
 	rm -rf $(VENV) $(BENCH) build dist docs/api docs/errors site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
-# A new lock makes a new environment; a new pyproject.toml only installs tapegrad again.
+# A new lock file creates a new environment; a new pyproject.toml only installs tapegrad again.
 $(VENV)/.locked: $(LOCK)
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit(1)' \
 		|| { echo "tapegrad needs Python 3.11 or newer, and $(PYTHON) is older: make PYTHON=python3.11"; exit 1; }
@@ -130,9 +130,9 @@ $(VENV)/.ready: $(VENV)/.locked pyproject.toml
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# The rivals stay out of the lock: torch alone is larger than all of the tools together.
+# The lock file excludes the other libraries: torch alone is larger than all tools.
 $(BENCH)/.ready: pyproject.toml
-	@echo "== $(BENCH): the rivals, some minutes"
+	@echo "== $(BENCH): the other libraries, some minutes"
 	@$(PYTHON) -m venv --clear $(BENCH)
 	@$(BENCH)/bin/python -m pip install --quiet --editable ".[fast,plot]" torch==2.13.0 jax==0.10.2 autograd==1.9.1
 	@touch $@

@@ -79,17 +79,17 @@ def added_by_counter() -> dict[Any, int]:
     return total
 
 
-def run_back(at_once: int) -> None:
+def run_back(batch_size: int) -> None:
     """Run back a hundred products, whose entries are released in batches."""
-    before = vars(tape)["_AT_ONCE"]
-    vars(tape)["_AT_ONCE"] = at_once
+    before = vars(tape)["_BATCH_SIZE"]
+    vars(tape)["_BATCH_SIZE"] = batch_size
     try:
         h = x.trace()
         for _ in range(100):
             h = h * x
         h.backward(seed=x)
     finally:
-        vars(tape)["_AT_ONCE"] = before
+        vars(tape)["_BATCH_SIZE"] = before
 
 
 class Row(NamedTuple):

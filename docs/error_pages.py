@@ -170,15 +170,15 @@ def cut(rejection: RejectedProgram) -> str:
     lines[rejection.line - 1] = MARK.sub(HERE, lines[rejection.line - 1])
     body = [line.removeprefix("    ") for line in lines[first(function.body[0]) - 1 : function.end_lineno]]
     needed = names_in(function)
-    kept: list[str] = []
+    sources: list[str] = []
     for statement in reversed(tree(path).body[: tree(path).body.index(function)]):
         if isinstance(statement, ast.Import | ast.ImportFrom):
             imported = narrowed(statement, needed)
-            kept += [ast.unparse(imported)] if imported.names else []
+            sources += [ast.unparse(imported)] if imported.names else []
         elif bound_by(statement) & needed:
             needed |= names_in(statement)
-            kept.append("\n".join(lines[first(statement) - 1 : statement.end_lineno]))
-    return "\n".join([*reversed(kept), "", *body, ""])
+            sources.append("\n".join(lines[first(statement) - 1 : statement.end_lineno]))
+    return "\n".join([*reversed(sources), "", *body, ""])
 
 
 def first(statement: ast.stmt) -> int:
@@ -208,7 +208,7 @@ def bound_by(statement: ast.stmt) -> set[str]:
 
 
 def formatted(programs: list[str]) -> list[str]:
-    """Return programs as ruff formats what stands on a page."""
+    """Return programs as ruff formats them."""
     with TemporaryDirectory() as folder:
         files = [Path(folder, f"{number}.py") for number in range(len(programs))]
         for file, program in zip(files, programs, strict=True):
@@ -240,7 +240,7 @@ def fixed(text: Text, program: str) -> str:
 
 
 def marked(program: str) -> tuple[str, int, int]:
-    """Return a program without its mark, the line that mypy names, and the one that the mark stood on."""
+    """Return a program without its mark, the line that mypy names, and the line of the mark."""
     place = next(number for number, line in enumerate(program.splitlines(), start=1) if line.endswith(HERE))
     around = [
         node

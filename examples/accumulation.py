@@ -30,7 +30,7 @@ def network() -> Model:
         return nn.Sequential(nn.Linear(64, 48), nn.Tanh(), nn.Linear(48, 10))
 
 
-def at_once(model: Model, images: Images[L[256]], labels: Labels[L[256]]) -> tuple[float, Gradients]:
+def whole_batch(model: Model, images: Images[L[256]], labels: Labels[L[256]]) -> tuple[float, Gradients]:
     """Return the loss and the gradients of a whole batch."""
     loss = tg.cross_entropy(model(images.trace()), labels)
     return loss.item(), loss.backward(wrt=model)
@@ -60,8 +60,8 @@ def main() -> None:
     furthest = 0.0
     for epoch in progress.track(data.batches(images, labels, size=256, rng=0), epochs=3 if short else 60):
         for x, y in epoch:
-            furthest = max(furthest, largest_difference(whole, at_once(whole, x, y)[1], in_parts(whole, x, y)[1]))
-            (loss, grads), (parted_loss, parted_grads) = at_once(whole, x, y), in_parts(parted, x, y)
+            furthest = max(furthest, largest_difference(whole, whole_batch(whole, x, y)[1], in_parts(whole, x, y)[1]))
+            (loss, grads), (parted_loss, parted_grads) = whole_batch(whole, x, y), in_parts(parted, x, y)
             whole_opt.step(grads)
             parted_opt.step(parted_grads)
             losses.append((loss, parted_loss))

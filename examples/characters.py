@@ -43,14 +43,14 @@ class Writer(nn.Module, Generic[C]):
 
 
 def waves(n: N) -> Tensor[Shape[N, L[64]], NoneTape]:
-    """Tell places apart by the phases of 32 waves, each longer than the one before."""
+    """Encode positions as the phases of 32 waves, each longer than the one before."""
     lengths = tg.exp(tg.linspace(0.0, np.log(1000.0), 32))
     angles = tg.arange(n).astype(np.float32).reshape((n, 1)) / lengths
     return tg.concat([tg.sin(angles), tg.cos(angles)], axis=1)
 
 
 def train(model: Writer[C], text: Tensor[Shape[N], NoneTape, np.int64], epochs: int, log: Path) -> None:
-    """Show the model 50 times an epoch 32 pieces of the text, from places of chance."""
+    """Show the model 50 times an epoch 32 pieces of the text, from random positions."""
     rng, opt = np.random.default_rng(0), optim.Adam(model, lr=3e-3)
     for epoch in progress.track(range(50), epochs=epochs, log=log):
         for _ in epoch:

@@ -20,7 +20,7 @@ python = Syntax("", "python", theme="ansi_dark", background_color="default")
 
 
 def planted(path: str) -> dict[int, str]:
-    """Return what stands behind `# E:`, by line."""
+    """Return the text after `# E:`, by line."""
     lines = (ROOT / path).read_text("utf-8").splitlines()
     marks = ((number, MARK.search(line)) for number, line in enumerate(lines, start=1))
     return {number: mark[1] for number, mark in marks if mark is not None}

@@ -59,7 +59,7 @@ def test(model: Classifier[H], images: Images[N], labels: Labels[N]) -> None:
 
 
 def plot(model: Classifier[H]) -> Figure:
-    """Draw what speaks for each digit, dark, and against it, red, were all hidden units at work at once."""
+    """Draw the evidence for each digit, dark, and against it, red, if all hidden units were active."""
     weights = (model.rise.weight @ model.fall.weight).numpy()  # (64, 10)
     figure = Figure(figsize=(8, 1.2), layout="constrained")
     for digit, axes in enumerate(figure.subplots(1, 10)):

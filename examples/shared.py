@@ -53,6 +53,6 @@ def accuracy(scores: Tensor[Shape[N, C], Tape], labels: Labels[N]) -> float:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a picture, into a folder that is made if need be."""
+    """Write a picture, and create its folder if it does not exist."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=80)

@@ -39,7 +39,7 @@ from tapegrad.guard.assertions import assert_shape as assert_shape
 from tapegrad.guard.assertions import reveal_shape as reveal_shape
 from tapegrad.jax.jit import jit as jit
 from tapegrad.nn.summary import summary as summary
-from tapegrad.ops import *  # noqa: F403  # each op stands in one list only
+from tapegrad.ops import *  # noqa: F403  # each op is in one list only
 from tapegrad.quantized import Affine as Affine
 from tapegrad.quantized import BlockSymmetric as BlockSymmetric
 from tapegrad.quantized import Quantized as Quantized

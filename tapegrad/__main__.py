@@ -16,8 +16,8 @@ def main(arguments: list[str] | None = None) -> int:
     Args:
         arguments: The command line arguments after the program name; by default those of this process.
     """
-    asked, for_mypy = _parser().parse_known_args(arguments)
-    if for_mypy and asked.command != "check":
+    options, for_mypy = _parser().parse_known_args(arguments)
+    if for_mypy and options.command != "check":
         _parser().error(f"unrecognized arguments: {' '.join(for_mypy)}")
     if find_spec("mypy") is None:
         print(f"mypy is not installed in {sys.executable}: pip install 'tapegrad[mypy]'", file=sys.stderr)  # noqa: T201
@@ -26,9 +26,9 @@ def main(arguments: list[str] | None = None) -> int:
     from tapegrad.project.check import check
     from tapegrad.project.doctor import doctor
 
-    if asked.command == "doctor":
+    if options.command == "doctor":
         return doctor(Path.cwd())
-    return check(Path.cwd(), [*for_mypy, *asked.paths])
+    return check(Path.cwd(), [*for_mypy, *options.paths])
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Pullback
 
-F = TypeVar("F")  # a function or a module; no bound tells every checker that both can be called
+F = TypeVar("F")  # a function or a module; no bound means to all type checkers that both can be called
 
 
 class NoCheckpointing(Checkpointing):
@@ -177,15 +177,15 @@ def _segmented(layer: Any) -> Any:
         return _run(functools.partial(layer.forward, self), args, kwargs)
 
     def reduce(self: Any) -> Any:
-        return _remade, (layer,), vars(self)
+        return _new_segment, (layer,), vars(self)
 
-    words = {"__doc__": layer.__doc__, "__module__": layer.__module__, "__qualname__": layer.__qualname__}
-    twin = type(layer)(layer.__name__, (layer,), {**words, "forward": forward, "__reduce__": reduce})
+    attributes = {"__doc__": layer.__doc__, "__module__": layer.__module__, "__qualname__": layer.__qualname__}
+    twin = type(layer)(layer.__name__, (layer,), {**attributes, "forward": forward, "__reduce__": reduce})
     twin.__parameters__ = getattr(layer, "__parameters__", ())  # error messages print them: `Linear(5, 7)`
     return twin
 
 
-def _remade(layer: Any) -> Any:
+def _new_segment(layer: Any) -> Any:
     """Return a segment without attributes, which copy and pickle then set."""
     return object.__new__(_segmented(layer))
 
@@ -290,7 +290,7 @@ class _Recipe:
     def compute(self) -> Any:
         """Run the op again on the current values of its operands."""
         if self.function is None:
-            self.reject("was given up when the tape ran backwards past it")
+            self.reject("was released after its step of the backward pass")
         if tuple(x.version for x in self.operands) != self.versions:
             self.reject("cannot be computed again: a parameter was assigned since")
         with np.errstate(all="ignore"):  # NumPy warned the first time
@@ -302,7 +302,7 @@ class _Recipe:
         self.entry = tape.tape.entries[-1]
         return value
 
-    def way_back(self) -> tuple[Any, Pullback]:
+    def recompute_backward(self) -> tuple[Any, Pullback]:
         """Return the result and the backward closure of the op's second run."""
         if self.entry is None:  # the value is still referenced, so it was not computed again
             for x in self.operands:
@@ -348,40 +348,40 @@ def _empty(
         recipe = _Recipe(out.data, function, *_mapped((args, kwargs), untaped))
     except (_UnsuitableError, TypeError):  # a NumPy scalar has no weak references, and is small
         return
-    if recipe.operands and {*inputs} <= {*recipe.operands} and _is_burdened(backward, out, inputs):
+    if recipe.operands and {*inputs} <= {*recipe.operands} and _saves_much(backward, out, inputs):
         recipe.taped = frozenset(x.node for x in _tensors((args, kwargs)) if x.owns_tape)
         recipe.training = result.is_training
     if recipe.taped:
-        again = _again(out, recipe)
-        again.__qualname__ = getattr(backward, "__qualname__", type(backward).__name__)  # for the tape's repr
-        entries[-1] = (time, out, inputs, again)
+        backward_again = _record_again(out, recipe)
+        backward_again.__qualname__ = getattr(backward, "__qualname__", type(backward).__name__)  # for the tape's repr
+        entries[-1] = (time, out, inputs, backward_again)
     result.tape.tape.recomputes = True
     set_lazy(out, Recomputed, recipe)
 
 
-def _again(out: Any, recipe: _Recipe) -> Pullback:
+def _record_again(out: Any, recipe: _Recipe) -> Pullback:
     """Return a backward closure that saves no arrays: it records the op again, then runs the new closure."""
 
-    def again(grads: Gradients) -> None:
+    def backward_again(grads: Gradients) -> None:
         dy = grads.pop_output(out)
-        twin, backward = recipe.way_back()
+        twin, backward = recipe.recompute_backward()
         grads.add(twin, dy)
         backward(grads)
 
-    return again
+    return backward_again
 
 
-def _is_burdened(backward: Pullback, out: Any, inputs: tuple[Any, ...]) -> bool:
+def _saves_much(backward: Pullback, out: Any, inputs: tuple[Any, ...]) -> bool:
     """Return whether a closure holds a quarter of the result's size or more, not counting operands and result.
 
     Such a closure is better recorded again. Attention holds its weights, a recurrent network the gates of each step. A
     few numbers a row stay below the limit.
     """
-    held: int = sum(x.size for x in _held(backward, {id(x) for x in (out, *inputs)}))
+    held: int = sum(x.size for x in _saved_values(backward, {id(x) for x in (out, *inputs)}))
     return 4 * held >= int(out.size)
 
 
-def _held(value: Any, seen: set[int]) -> Iterator[Any]:
+def _saved_values(value: Any, seen: set[int]) -> Iterator[Any]:
     """Return the arrays and the tensors with a value that a closure holds, each once."""
     if id(value) in seen:
         return
@@ -393,11 +393,11 @@ def _held(value: Any, seen: set[int]) -> Iterator[Any]:
         yield value
     elif isinstance(value, list | tuple):
         for one in value:
-            yield from _held(one, seen)
+            yield from _saved_values(one, seen)
     else:
         for cell in getattr(value, "__closure__", None) or ():
             with contextlib.suppress(ValueError):  # an empty cell: the variable is not assigned yet
-                yield from _held(cell.cell_contents, seen)
+                yield from _saved_values(cell.cell_contents, seen)
 
 
 def _computed(node: Recomputed) -> Any:
@@ -424,8 +424,8 @@ def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, tuple | list):
-        made: Any = getattr(value, "_make", type(value))  # a named tuple has `_make`
-        return made(_mapped(one, change) for one in value)
+        constructor: Any = getattr(value, "_make", type(value))  # a named tuple has `_make`
+        return constructor(_mapped(one, change) for one in value)
     if isinstance(value, dict):
         return {key: _mapped(one, change) for key, one in value.items()}
     if value is None or value is ... or isinstance(value, _FIXED) or _is_of_a_module(value):

@@ -79,7 +79,7 @@ def fused(function: F) -> F:
                 raise DTypeError("no argument is a tensor")
             if not all(map(_is_array, given.tensors)):
                 return _tensor(function(*args, **kwargs))
-            return _recorded(function, given)
+            return _record_traced(function, given)
 
     return call  # type: ignore[return-value]  # wraps() keeps the signature, which mypy cannot see
 
@@ -117,9 +117,9 @@ class _TracedFunction(NamedTuple):
     gradients: dict[int, TracedValue]  # by the position of the operand
     derivatives: dict[int, TracedValue]  # derivatives, gradients divided by `dy`: only those that are worth saving
 
-    def run(self, operands: list[Tensor[Any, Any, Any]], kept: Iterable[int]) -> tuple[Any, dict[int, Any]]:
+    def run(self, operands: list[Tensor[Any, Any, Any]], saved: Iterable[int]) -> tuple[Any, dict[int, Any]]:
         """Return the result and the derivatives to save, by the position of the operand."""
-        positions = [position for position in kept if position in self.derivatives]
+        positions = [position for position in saved if position in self.derivatives]
         forward = program([self.out, *(self.derivatives[position] for position in positions)])
         with ignore_underflow():  # as in any op
             out, *derivatives = forward.run(
@@ -134,15 +134,17 @@ class _TracedFunction(NamedTuple):
         return back.run(given, self.dy.trace.numbers, self.shape, _compiler())
 
 
-def _recorded(function: Callable[..., Any], given: _Given) -> Any:
+def _record_traced(function: Callable[..., Any], given: _Given) -> Any:
     """Trace a function, run the program, and record it as one op."""
     operands, tape = unwrap_all(given.tensors, "operands")
     training = tape.is_training
     shape: Any = broadcast(**dict(zip(given.names, (x.shape for x in operands), strict=True)))
     traced = _trace(function, given, operands, shape, tape)
-    is_kept = tape.owns and tape.checkpoint is None  # a checkpointing tape runs the function again
+    saves_derivatives = tape.owns and tape.checkpoint is None  # a checkpointing tape runs the function again
     tracked = [
-        position for position, x in enumerate(given.tensors) if is_kept and (x.owns_tape or not x.has_plain_state)
+        position
+        for position, x in enumerate(given.tensors)
+        if saves_derivatives and (x.owns_tape or not x.has_plain_state)
     ]
     value, derivatives = traced.run(operands, tracked)
     out = node(value)
@@ -153,13 +155,13 @@ def _recorded(function: Callable[..., Any], given: _Given) -> Any:
         dy = grads.pop_output(out)
         wanted = [position for position in traced.gradients if grads.wants(operands[position])]
         if isinstance(dy, np.ndarray | np.generic):
-            kept = dict(derivatives)
+            saved = dict(derivatives)
             derivatives.clear()  # a gradient may overwrite one; if the closure runs again, it computes them
-            others = [position for position in wanted if position not in kept]
+            others = [position for position in wanted if position not in saved]
             found = dict(zip(others, traced.run_back(operands, dy, others), strict=True)) if others else {}
-            for position in {*wanted} & {*kept}:
-                found[position] = engine(dy).scale_in_place(kept, position, dy)
-                del kept[position]
+            for position in {*wanted} & {*saved}:
+                found[position] = engine(dy).scale_in_place(saved, position, dy)
+                del saved[position]
         else:  # a gradient that is to be differentiated again
             found = dict(zip(wanted, _op_by_op(function, given, operands, wanted, dy, training=training), strict=True))
         for position in wanted:

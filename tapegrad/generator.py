@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _WORD = 2**64
 _current: ContextVar[np.random.Generator | None] = ContextVar("_current", default=None)
-stand_in: ContextVar[Any] = ContextVar("stand_in", default=None)  # Any: the class needs JAX
+substitutions: ContextVar[Any] = ContextVar("substitutions", default=None)  # Any: the class needs JAX
 """A function that gives a traced step a generator; NumPy's would draw its numbers only once, during tracing."""
 
 
@@ -70,7 +70,7 @@ def generator(rng: RNG = None) -> np.random.Generator:
     Raises:
         DTypeError: `rng` is neither a generator nor a non-negative int.
     """
-    replace = stand_in.get()
+    replace = substitutions.get()
     if replace is not None and (other := replace(rng)) is not None:
         return other  # type: ignore[no-any-return]  # it has the methods of a Generator
     if isinstance(rng, np.random.Generator):

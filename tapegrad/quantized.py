@@ -59,7 +59,7 @@ class Steps:
         steps = self.values.astype(self.dtype)
         if self.zero:
             steps -= np.asarray(self.zero, self.dtype)
-        scale, largest = _spread(self.scale, self.values.shape, self.scheme), np.finfo(self.dtype).max
+        scale, largest = _broadcast_scale(self.scale, self.values.shape, self.scheme), np.finfo(self.dtype).max
         if self.scale.max(initial=0) < largest / 256:
             return np.asarray(steps * scale)
         with np.errstate(over="ignore"):  # the last of 255 steps may exceed the largest float
@@ -271,7 +271,7 @@ def dequantize(x: Quantized[S, Float]) -> Tensor[S, NoneTape, Float]:
 def _symmetric(x: Array, scheme: Scheme) -> Steps:
     wide = x.astype(np.float64)
     scale = _as_scale(_peaks(np.abs(wide).reshape(-1), scheme) / 127, x.dtype)
-    values = np.clip(np.rint(wide / _spread(scale.astype(np.float64), x.shape, scheme)), -127, 127)
+    values = np.clip(np.rint(wide / _broadcast_scale(scale.astype(np.float64), x.shape, scheme)), -127, 127)
     return Steps(values.astype(np.int8), scale, 0, scheme)
 
 
@@ -289,7 +289,7 @@ def _as_scale(scale: Array, dtype: np.dtype[Any]) -> Array:
     return np.where(scale > 0, np.maximum(scale, smallest), 1).astype(dtype)
 
 
-def _spread(scale: Array, shape: tuple[int, ...], scheme: Scheme) -> Array:
+def _broadcast_scale(scale: Array, shape: tuple[int, ...], scheme: Scheme) -> Array:
     """Broadcast the scale of each block to its elements."""
     if not isinstance(scheme, BlockSymmetric):
         return scale.reshape((1,) * len(shape))

@@ -166,8 +166,8 @@ def _compare(f: Function, points: list[Array], label: str, *, eps: float, rtol: 
     _compare_results(plain, taped, label)
     weights: Array = np.asarray(np.random.default_rng(seed).normal(size=plain.shape))
     direction = node(np.asarray(weights, plain.dtype))
-    retained = _way_back(taped, inputs, direction, retain_tape=True)
-    grads = _way_back(taped, inputs, direction)
+    retained = _gradients_of(taped, inputs, direction, retain_tape=True)
+    grads = _gradients_of(taped, inputs, direction)
     _compare_strategies(retained, grads, inputs, f"{label}, after retain_tape=True")
     for position, x in enumerate(inputs):
         expected = _differences(f, points, position, weights, eps)
@@ -187,11 +187,11 @@ def _compare(f: Function, points: list[Array], label: str, *, eps: float, rtol: 
         ("checkpoint", checkpoint(f)(*(x.trace() for x in inputs))),
     ):
         for retain_tape in (True, False):
-            computed = _way_back(result, inputs, direction, retain_tape=retain_tape)
+            computed = _gradients_of(result, inputs, direction, retain_tape=retain_tape)
             _compare_strategies(grads, computed, inputs, f"{label}, {strategy}")
 
 
-def _way_back(
+def _gradients_of(
     y: Tensor[Any, Any, Any],
     inputs: list[Tensor[Any, Any, Any]],
     direction: Tensor[Any, Any, Any],
@@ -239,7 +239,7 @@ def _mixed(f: Function, points: list[Array], lifted: int | None, seed: int) -> d
     inputs = [_at(level, node(point.copy()), is_lifted=place == lifted) for place, point in enumerate(points)]
     y = f(*(x.trace() for x in inputs))
     direction = node(np.asarray(np.random.default_rng(seed).normal(size=y.shape), y.dtype))
-    grads = _way_back(y, inputs, _at(level, direction, is_lifted=lifted == len(points)))
+    grads = _gradients_of(y, inputs, _at(level, direction, is_lifted=lifted == len(points)))
     return {place: grads[x].numpy() for place, x in enumerate(inputs) if x in grads}
 
 

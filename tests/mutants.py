@@ -203,7 +203,9 @@ def is_strict(node: Any) -> bool:
 
 def is_of_speed(node: Any) -> bool:
     """Return whether a place only asks which of two ways to the same numbers is the faster one."""
-    return isinstance(node, cst.Comparison) and cst.Module([]).code_for_node(node).endswith(" LARGE")
+    return isinstance(node, cst.Comparison) and cst.Module([]).code_for_node(node).endswith(
+        ("_MIN_ELEMENTS", "_MIN_BYTES")
+    )
 
 
 def chooses_speed(node: Any) -> bool:

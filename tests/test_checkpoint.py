@@ -469,7 +469,7 @@ def test_nothing_is_left_over_after_backward() -> None:
     assert len(grads) == 2
     assert grads[node].shape == (2, 3)
     assert probability.node.shape == (2, 3)
-    with pytest.raises(TapeError, match=r"^the value of a tensor of shape \(2, 3\) was given up when the tape ran "):
+    with pytest.raises(TapeError, match=r"^the value of a tensor of shape \(2, 3\) was released after its step of "):
         node.numpy()
 
 

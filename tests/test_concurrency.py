@@ -240,7 +240,7 @@ class Slow(dict[Any, Any]):
 
 def test_threads_that_make_more_programs_than_are_kept_get_each_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program, "_programs", Slow())
-    monkeypatch.setattr(program, "_KEPT", 1)
+    monkeypatch.setattr(program, "_MAX_PROGRAMS", 1)
     scaled: Any = tg.fused(lambda x, factor: x * factor)
 
     def multiplied(number: int) -> list[float]:

@@ -17,7 +17,7 @@ from tapegrad.autograd.registry import OPS
 from tapegrad.engines import engine
 from tapegrad.engines.numba.engine import use_fast
 from tapegrad.engines.trace import Trace
-from tapegrad.nn.shape_engine import Outline
+from tapegrad.nn.shape_engine import ShapeValue
 from tapegrad.tensor import node
 from tapegrad.testing import check_gradients
 
@@ -395,7 +395,7 @@ def test_values_that_a_tape_gave_up_are_computed_again() -> None:
 
 
 def test_runs_on_shapes_alone() -> None:
-    assert gate(node(Outline((2, 3), np.float32)), node(Outline((3,), np.float32))).shape == (2, 3)
+    assert gate(node(ShapeValue((2, 3), np.float32)), node(ShapeValue((3,), np.float32))).shape == (2, 3)
 
 
 def test_warns_where_the_ops_would() -> None:
@@ -433,7 +433,7 @@ REJECTED: dict[str, tuple[Callable[..., Any], type[Exception], str]] = {
     "numbers": (
         lambda x: tg.tensor(x.numpy()),
         tg.TapeError,
-        "the numbers of a tensor are asked for, which a fused function has only when its program runs",
+        "the numbers of a tensor are needed, which a fused function has only when its program runs",
     ),
     "branch": (lambda x: x if x.sum() > 0 else -x, tg.ShapeError, "sum: mixes elements"),
     "no tensor": (lambda x: x.shape, tg.DTypeError, "its result is a tuple, not a tensor"),
@@ -500,10 +500,10 @@ def test_many_numbers_do_not_pile_up_programs() -> None:
 
     scaled: Any = fused(lambda x, factor: x * factor)
 
-    for factor in range(2 * program._KEPT):
+    for factor in range(2 * program._MAX_PROGRAMS):
         scaled(tg.ones((2,)), float(factor))
 
-    assert len(program._programs) <= program._KEPT
+    assert len(program._programs) <= program._MAX_PROGRAMS
 
 
 def test_tape_type_is_that_of_the_call() -> None:

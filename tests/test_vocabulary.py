@@ -13,10 +13,13 @@ READ = (
     "tapegrad/**/*.pyi",
     "docs/*.md",
     "docs/*.py",
+    "docs/*.toml",
     "docs/guide/*.md",
     "examples/*.py",
     "notebooks/*.ipynb",
     "[!C]*.md",
+    "Makefile",
+    "pyproject.toml",
 )
 STANDARD = {
     r"whoever|whatever|nobody|somebody": "the caller, the tape, another tensor",
@@ -35,6 +38,23 @@ STANDARD = {
     r"sentences?": "message",
     r"loosens?|fastens?|let_go": "release, save",
     r"come of|comes of|came of": "result from",
+    r"what becomes of|be it": "the result of, whether",
+    r"faces?|tongue": "public API",
+    r"clash(?:es|ed)?|point_out": "diagram, do not match",
+    r"superpose\w*|convolved": "scatter_sum, correlate",
+    r"rescue[ds]?|vanish(?:es|ed|ing)?": "with_fallback, underflow",
+    r"surveys?|codec|passages?": "reductions_bool, conversion, model_pass",
+    r"outlin(?:e|es|ed)": "shape",
+    r"be_methods|operated|stand_ins?|StandIns?": "install_operators, substitutes",
+    r"grown|add_alike|add_summed|summed_to": "accumulate, sum_to_shape",
+    r"told|came_through|tells?(?!\()": "attach_facts, inform, distinguish",
+    r"remember(?:s|ed|ing)?|recall(?:s|ed|ing)?": "register, store",
+    r"gives? up|given up|giving up|GivenUp\w*": "consume, release",
+    r"shorten(?:s|ed)?|with leaving": "trim_traceback, trim_on_exit",
+    r"Sheet|(?-i:Slide)|slid|Landed\w*|Keeper|Maker": "Trace, ConvWindow, DeviceTensor, ResultTemplate",
+    r"kept_\w+|\w*_kept|\.kept": "saved, cached, retained",
+    r"(?-i:_?LARGE|GROWING|MANY)": "thresholds.py, *_MIN_ELEMENTS",
+    r"asked|stood|standing": "requested, was",
 }
 
 

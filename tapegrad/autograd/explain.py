@@ -147,7 +147,7 @@ def _has_no_shape(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> b
 def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[str]:
     """Yield a message for each argument that is not of the annotated type: a tensor, int or string."""
     for name, value in arguments.items():
-        asked, parameter = entry.function.__annotations__.get(name), signature_of(entry.function).parameters[name]
+        annotation, parameter = entry.function.__annotations__.get(name), signature_of(entry.function).parameters[name]
         kind = messages.with_article(type(value).__name__)
         if value is parameter.default:
             continue
@@ -156,17 +156,17 @@ def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[str]:
                 yield f"{name} is {kind} but a sequence of tensors is expected"
         elif name in entry.operands:
             if not hasattr(value, "shape") and not isinstance(value, NUMBERS):
-                may_be_number = str(asked).endswith("| Number")
+                may_be_number = str(annotation).endswith("| Number")
                 yield (
                     messages.no_operand(messages.UNNAMED, kind) if may_be_number else f"{name} is {kind}, not a tensor"
                 )
-        elif asked in ("int", "Int") and not is_int(value):
+        elif annotation in ("int", "Int") and not is_int(value):
             yield f"{name} is {kind} but an int is expected"
-        elif asked == "Sizes" and not isinstance(value, tuple | list):
+        elif annotation == "Sizes" and not isinstance(value, tuple | list):
             yield f"{name} is {kind} but a tuple of ints is expected"
-        elif asked == "Sizes" and not all(map(is_int, value)):
+        elif annotation == "Sizes" and not all(map(is_int, value)):
             yield f"{name} is {value!r} but a tuple of ints is expected"
-        elif asked == "str" and not isinstance(value, str):
+        elif annotation == "str" and not isinstance(value, str):
             yield f"{name} is {kind} but a string is expected"
 
 

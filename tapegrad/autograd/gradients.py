@@ -52,12 +52,12 @@ class Gradients:
         [1.5, -2.0]
     """
 
-    __slots__ = ("_kept", "values_by_node", "wanted")
+    __slots__ = ("_retained", "values_by_node", "wanted")
 
     def __init__(self) -> None:
         self.values_by_node: dict[Any, Any] = {}
         self.wanted: set[Any] = set()
-        self._kept: set[Any] = set()
+        self._retained: set[Any] = set()
 
     def __getitem__(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
         node = _identity(x)
@@ -192,7 +192,7 @@ class Gradients:
             KeyError: `x` has no gradient. Only a step of `add_backward_op`, which is never pruned, has to check first.
         """
         try:
-            value: Any = self.values_by_node[x] if x in self._kept else self.values_by_node.pop(x)
+            value: Any = self.values_by_node[x] if x in self._retained else self.values_by_node.pop(x)
         except KeyError:
             with trim_on_exit:
                 raise MissingGradientError(_unreached(x)) from None
@@ -206,7 +206,7 @@ class Gradients:
         The caller may if the array is large and has no other reference.
         """
         values = self.values_by_node
-        is_ours = x in values and x not in self._kept and values[x].size >= ACCUMULATE_MIN_ELEMENTS
+        is_ours = x in values and x not in self._retained and values[x].size >= ACCUMULATE_MIN_ELEMENTS
         is_free = is_ours and engine(values[x]).is_free(values, x)
         return self.pop_output(x), is_free
 
@@ -280,11 +280,11 @@ class Gradients:
         return changed
 
     def _want(
-        self, targets: Iterable[Node], kept: Iterable[Node], entries: Iterable[Entry], *, has_opaque: bool
+        self, targets: Iterable[Node], retained: Iterable[Node], entries: Iterable[Entry], *, has_opaque: bool
     ) -> None:
         """Mark every tensor on a path from a target to the result as wanted."""
         wanted: set[Node | None] = set(targets)
-        self.wanted, self._kept = wanted, {*wanted, *kept}
+        self.wanted, self._retained = wanted, {*wanted, *retained}
         is_apart, add = wanted.isdisjoint, wanted.add
         if has_opaque:
             entries = _all_needed(entries, wanted)
@@ -295,7 +295,7 @@ class Gradients:
     def _finish(self) -> None:
         """Discard intermediate gradients and check the dtypes of the others."""
         values = self.values_by_node
-        for node in values.keys() - self._kept:
+        for node in values.keys() - self._retained:
             del values[node]
         for node, value in values.items():
             dtype = node.data.dtype if node.is_saved else node.dtype  # reading an unsaved value would compute it
@@ -303,7 +303,7 @@ class Gradients:
                 raise DTypeError(
                     messages.mixed_dtypes("Gradients.add", str(node.dtype), "x", str(value.dtype), "gradient")
                 )
-        self.wanted, self._kept = set(), set()
+        self.wanted, self._retained = set(), set()
 
     @override
     def __repr__(self) -> str:

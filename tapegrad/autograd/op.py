@@ -191,14 +191,14 @@ def _with_explanation(function: Callable[..., Any], entry: Op) -> Callable[..., 
 
 
 def _register_result(entry: Op, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Tell a checkpointing tape how to recompute the result that it has just recorded."""
+    """Inform a checkpointing tape how to recompute the result that it has just recorded."""
     given = entry.memory_bound
     memory_bound = given if isinstance(given, bool) else given(*args, **kwargs)
     result.tape._tape.checkpoint.register(result, entry.function, args, kwargs, memory_bound=memory_bound)
 
 
 def _observed(entry: Op, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Tell the observers of a call that no other op makes."""
+    """Call the observers of a call that no other op makes."""
     if _inside_an_op.get():
         return _checked(entry, call, args, kwargs)
     before = _inside_an_op.set(True)

@@ -78,7 +78,7 @@ class Observer(Protocol):
 
 
 observers: Final[list[Observer]] = []
-"""Told of each call while results are compared with rules, that is, in tests."""
+"""Called for each call of an op while results are compared with rules, that is, in tests."""
 
 OPS: dict[str, Op] = {}
 IMPLEMENTATIONS: dict[str, Callable[..., Any]] = {}

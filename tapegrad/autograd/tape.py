@@ -40,9 +40,9 @@ Node: TypeAlias = "Tensor[Any, NoneTape, Any]"  # a tensor without its tape, the
 Pullback: TypeAlias = Callable[["Gradients"], None]
 Entry: TypeAlias = "tuple[int, Node | None, tuple[Node, ...], Pullback]"
 
-_AT_ONCE: Final = 16  # entries released per batch in the backward pass (benchmarks/devices.py, "batches of entries")
+_BATCH_SIZE: Final = 16  # entries released per batch in the backward pass (benchmarks/devices.py, "batches of entries")
 # Bytes from which on an unsaved value is released; 0 under test, so that tests find a closure that reads such a value.
-_LARGE: Final = 0 if os.environ.get("TAPEGRAD_CHECK_RULES") else 1 << 16
+_RELEASE_MIN_BYTES: Final = 0 if os.environ.get("TAPEGRAD_CHECK_RULES") else 1 << 16
 _now = count().__next__  # one clock for all tapes and threads, so that entries keep their order when tapes merge
 
 
@@ -242,7 +242,7 @@ class OwnedTape(Tape):
         taped: Tensor[S, OwnedTape, D] = _new(type(out))  # like `Tensor._carrying`, without the call
         data: Any = out.data
         taped.data, taped.tape, taped.node = data, self, out
-        if saved is not None and type(data) is ndarray and data.nbytes >= _LARGE:
+        if saved is not None and type(data) is ndarray and data.nbytes >= _RELEASE_MIN_BYTES:
             tape.release_unsaved(out, saved)
         return taped
 
@@ -376,7 +376,7 @@ class GradientTape:
 
     __slots__ = (
         "_asks_parameters",
-        "_claims",
+        "_consumers",
         "_count",
         "_gradients",
         "_has_opaque",
@@ -415,7 +415,7 @@ class GradientTape:
         self.recomputes = False  # whether it has nodes whose values are computed again in the backward pass
         self._asks_parameters = wrt is None
         self._gradients: tuple[Gradients, ...] = () if grads is None else (grads,)
-        self._claims: list[str] = []  # the calls that try to consume it; of several threads the first one continues
+        self._consumers: list[str] = []  # the calls that try to consume it; of several threads the first one continues
         self._count = 0  # the number of ops when it was consumed
         self._shuffled = False
         self._has_opaque = False  # whether it has steps of `add_backward_op`, whose inputs and outputs are unknown
@@ -552,9 +552,9 @@ class GradientTape:
         self._check_versions()
         if not retain:
             here = where_called()
-            self._claims.append(here)
-            self.is_open, self.consumed_at = False, self._claims[0]
-            if self._claims[0] is not here:
+            self._consumers.append(here)
+            self.is_open, self.consumed_at = False, self._consumers[0]
+            if self._consumers[0] is not here:
                 self._reject()
         entries = self.entries.copy() if retain else self.entries
         if self._shuffled:
@@ -572,12 +572,12 @@ class GradientTape:
         """Run entries, newest first and removing each, and release each op's saved values after its step."""
         values, wanted = grads.values_by_node, grads.wanted
         recomputes = self.recomputes
-        at_once = 1 if recomputes or _extent(self.checkpoint) else _AT_ONCE  # checkpointing trades time for memory
+        batch_size = 1 if recomputes or _extent(self.checkpoint) else _BATCH_SIZE  # checkpointing trades time for memory
         out, backward = None, _nothing
         try:
             while entries:
-                newest = entries[-at_once:]
-                del entries[-at_once:]
+                newest = entries[-batch_size:]
+                del entries[-batch_size:]
                 for _, out, _, backward in reversed(newest):
                     if out in values or out is None:
                         backward(grads)

@@ -272,7 +272,7 @@ class TracedValue(Value[Any, Any]):
         mixed()
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        message = "the numbers of a tensor are asked for, which a fused function has only when its program runs"
+        message = "the numbers of a tensor are needed, which a fused function has only when its program runs"
         raise TapeError(message)
 
     __bool__ = __float__ = __int__ = __index__ = __array__

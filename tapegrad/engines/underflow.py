@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-_AS_IT_IS: Final[AbstractContextManager[object]] = nullcontext()
+_NO_CHANGE: Final[AbstractContextManager[object]] = nullcontext()
 
 
 def ignore_underflow() -> AbstractContextManager[object]:
@@ -17,10 +17,10 @@ def ignore_underflow() -> AbstractContextManager[object]:
 
     If it is ignored already, the context is empty, because `np.errstate` slows down each ufunc inside it by a tenth.
     """
-    return _AS_IT_IS if _vanish() else np.errstate(under="ignore")
+    return _NO_CHANGE if _is_ignored() else np.errstate(under="ignore")
 
 
-def _vanish() -> bool:
+def _is_ignored() -> bool:
     """Return whether underflow is ignored; `np.geterr` takes twenty times as long as checking that nothing is set."""
     variable = _setting()
     return (variable is not None and variable.get(None) is None) or np.geterr()["under"] == "ignore"

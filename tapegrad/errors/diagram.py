@@ -36,10 +36,10 @@ def draw(error: ShapeError, shapes: Mapping[str, Sequence[Any]], axes: Axes) -> 
     ranks = [len(shape) for shape in shapes.values()]
     is_pair = len(shapes) == 2 and max(ranks) > 1 and all(len(found) == 1 for found in axes.values())
     if is_pair or (len(shapes) == 1 and ranks[0] > 2):
-        error.add_note(picture(shapes, axes))
+        error.add_note(diagram(shapes, axes))
 
 
-def picture(shapes: Mapping[str, Sequence[Any]], axes: Axes) -> str:
+def diagram(shapes: Mapping[str, Sequence[Any]], axes: Axes) -> str:
     """Return a diagram: shapes one above the other, the axes that do not match aligned and underlined.
 
     x  (32, 10)

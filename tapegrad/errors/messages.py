@@ -46,8 +46,8 @@ def of_layer(place: str, layer: str, message: str) -> str:
 
 def with_article(noun: str) -> str:
     """Return a noun with its article, `a` or `an`."""
-    spoken_with_vowel = noun.startswith(("a", "e", "i", "o", "A", "E", "I", "O", "nd"))  # ndarray
-    return f"{'an' if spoken_with_vowel else 'a'} {noun}"
+    starts_with_vowel = noun.startswith(("a", "e", "i", "o", "A", "E", "I", "O", "nd"))  # ndarray
+    return f"{'an' if starts_with_vowel else 'a'} {noun}"
 
 
 def shown(shape: Sequence[object]) -> str:
@@ -264,7 +264,7 @@ def consumed(call: str, place: str, where: str, by: str = "backward") -> str:
 
 def untraceable(call: str) -> str:
     """Return the message for an op that needs values under `jit`: `nonzero: the numbers of a tensor are ...`."""
-    return f"{call}: the numbers of a tensor are asked for, which a step under jit has only when it runs"
+    return f"{call}: the numbers of a tensor are needed, which a step under jit has only when it runs"
 
 
 def traced_before() -> str:

@@ -107,14 +107,14 @@ def _package(frame: FrameType) -> str:
 
 def _outside(trace: TracebackType | None) -> TracebackType | None:
     """Return a traceback without the frames of the library and of the packages that it called."""
-    kept: list[TracebackType] = []
+    outside: list[TracebackType] = []
     inside = False
     while trace is not None:
         inside = _is_inside(trace.tb_frame) or (inside and _package(trace.tb_frame) in _BELOW)
         if not inside:
-            kept.append(trace)
+            outside.append(trace)
         trace = trace.tb_next
     below: TracebackType | None = None
-    for one in reversed(kept):
+    for one in reversed(outside):
         below = type(one)(below, one.tb_frame, one.tb_lasti, one.tb_lineno)
     return below

@@ -85,7 +85,8 @@ def _put_guards(module: ast.Module) -> None:
             node.decorator_list.insert(0, _decorator("guard_class", node))  # above @dataclass, which adds an __init__
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_annotated(node):
             node.decorator_list.append(_decorator("guard_function", node))
-    first = next((place for place, node in enumerate(module.body) if not _stands_first(node)), len(module.body))
+    body = module.body
+    first = next((position for position, node in enumerate(body) if not _must_come_first(node)), len(body))
     start = ast.ImportFrom("tapegrad.guard", [ast.alias("_tensors", _GUARD)], 0)
     module.body.insert(first, ast.fix_missing_locations(start))
 
@@ -105,11 +106,13 @@ def _decorator(name: str, node: ast.AST) -> ast.expr:
 
 def _is_annotated(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     arguments = function.args
-    places = [*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
-    return function.returns is not None or any(place is not None and place.annotation for place in places)
+    parameters = [*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
+    return function.returns is not None or any(
+        parameter is not None and parameter.annotation for parameter in parameters
+    )
 
 
-def _stands_first(node: ast.stmt) -> bool:
+def _must_come_first(node: ast.stmt) -> bool:
     """Return whether a statement is a docstring or an import from `__future__`."""
     is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     return is_docstring or (isinstance(node, ast.ImportFrom) and node.module == "__future__")

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import FunctionType
 
-_MEMORY: Final = "_bound_by_init"  # an attribute of the instance, so that copies and pickles have it too
+_ATTRIBUTE: Final = "_bound_by_init"  # an attribute of the instance, so that copies and pickles have it too
 
 
-class Memory(dict[str, "Mapping[str, Any]"]):
+class StoredSizes(dict[str, "Mapping[str, Any]"]):
     """The stored values, by class; a separate type, so that modules do not search it for parameters."""
 
 
@@ -32,26 +32,26 @@ def class_of(function: FunctionType, instance: object) -> type | None:
 def store_sizes(instance: object, owner: type, values: dict[str, Any]) -> None:
     """Store the values of a class's type variables in an instance, by label."""
     with suppress(AttributeError):  # an instance with slots has no `__dict__`
-        instance.__dict__.setdefault(_MEMORY, Memory())[_key(owner)] = values
+        instance.__dict__.setdefault(_ATTRIBUTE, StoredSizes())[_key(owner)] = values
 
 
 def stored_sizes(instance: object, owner: type) -> Mapping[str, Any]:
     """Return the stored values of a class's type variables in an instance, by label."""
-    return recalling(owner)(instance)
+    return stored_sizes_of(owner)(instance)
 
 
-def recalling(owner: type | None) -> Callable[[object], Mapping[str, Any]]:
+def stored_sizes_of(owner: type | None) -> Callable[[object], Mapping[str, Any]]:
     """Return a function that does what `stored_sizes` does for one class, or for None, in a third of the time."""
     key = "" if owner is None else _key(owner)
 
-    def recalled(instance: object) -> Mapping[str, Any]:
+    def of_instance(instance: object) -> Mapping[str, Any]:
         try:
-            memory: Mapping[str, Any] = instance.__dict__[_MEMORY][key]
+            memory: Mapping[str, Any] = instance.__dict__[_ATTRIBUTE][key]
         except (AttributeError, KeyError):
             return _NOTHING
         return memory
 
-    return recalled
+    return of_instance
 
 
 def _key(owner: type) -> str:

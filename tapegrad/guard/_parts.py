@@ -139,8 +139,8 @@ def _wrong_size(
 
 
 def _rejection(message: str, place: str, shape: tuple[Any, ...], expected: list[Any]) -> ShapeError:
-    asked = tuple(size if isinstance(size, int) else str(size) for size in expected)
-    return ShapeError(message, shapes={place: tuple(shape)}, expected={place: asked})
+    sizes = tuple(size if isinstance(size, int) else str(size) for size in expected)
+    return ShapeError(message, shapes={place: tuple(shape)}, expected={place: sizes})
 
 
 def _is_a(dtype: np.dtype[Any], scalar_type: type) -> bool:

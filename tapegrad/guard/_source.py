@@ -124,7 +124,7 @@ def _open_locals(parameters: Parameters, scope: Scope) -> str:
         elif name in scope.open:
             lines.append(f"    {local} = None\n")
     knows = scope.locals.keys() & scope.class_names
-    return "".join([f"    __known = __remembered({parameters.names[0]})\n" if knows else "", *lines])
+    return "".join([f"    __known = __stored_sizes({parameters.names[0]})\n" if knows else "", *lines])
 
 
 def _all_of(conditions: Iterable[str]) -> str:

@@ -20,7 +20,7 @@ from tapegrad.guard._checks import Anything, Check, kind_of
 from tapegrad.guard._containers import DefaultCheck
 from tapegrad.guard._facts import attach_facts
 from tapegrad.guard._leftover import with_beartype
-from tapegrad.guard._memory import class_of, recalling, store_sizes, stored_sizes
+from tapegrad.guard._memory import class_of, store_sizes, stored_sizes, stored_sizes_of
 from tapegrad.guard._mentions import mentions, names_for_checkers
 from tapegrad.guard._names import Bindings, Scope, name_of
 from tapegrad.guard._source import Parameters, short_form, wrapper_source
@@ -137,7 +137,7 @@ class Guard:
         self.owner: type | None = None  # the class that defines it
         self.class_names: dict[Name, str] = {}
         self.checks: dict[str, Check] = {}
-        self.asked: set[Any] = set()  # the type variables that the annotations name
+        self.type_variables: set[Any] = set()  # the type variables that the annotations name
         self.result: Check = Anything()
         stub = _called_async if inspect.iscoroutinefunction(function) else _called
         # Compiled at the first call, so that a module of a hundred guarded methods imports fast.
@@ -162,7 +162,7 @@ class Guard:
             __function=with_beartype(self.function, left) if left else self.function,
             __check_arguments=self.check_arguments,
             __check_result=self.check_result,
-            __remembered=recalling(self.owner),
+            __stored_sizes=stored_sizes_of(self.owner),
             __isinstance=isinstance,
             __issubclass=issubclass,
             __len=len,
@@ -201,7 +201,7 @@ class Guard:
                 continue
             if default in found:
                 found[one.__name__] = found[default]
-            elif one in self.asked and one.__bound__ is int:
+            elif one in self.type_variables and one.__bound__ is int:
                 found[one.__name__] = None  # an unknown size
         return found
 
@@ -234,7 +234,7 @@ class Guard:
         hints = self._hints()
         if self.sparing and not self._concerns_tensors(hints):
             hints, self.class_names = {}, {}
-        self.asked = {one for hint in hints.values() for one in (hint, *getattr(hint, "__parameters__", ()))}
+        self.type_variables = {one for hint in hints.values() for one in (hint, *getattr(hint, "__parameters__", ()))}
         declared = {place: self._read_one(place, hint) for place, hint in hints.items()}
         left = {place: hint for place, hint in hints.items() if not declared[place].is_complete()}
         self.result = declared.pop("return", Anything())

@@ -141,15 +141,15 @@ def load(saved: Saved, path: str | os.PathLike[str], *, layout: Layout | None = 
     if layout is not None:
         _check_layout("load", layout)
     path = Path(path)
-    asked = layout or "tapegrad"
-    parts = _parts("load", saved, asked)
+    requested = layout or "tapegrad"
+    parts = _parts("load", saved, requested)
 
     def accept(headers: dict[str, Header], metadata: dict[str, str]) -> list[str]:
         nonlocal parts
         found = layout or LAYOUTS.get(metadata.get("format", ""))
         if found is None:
             _check_unambiguous(saved, parts, path.name, headers)
-        elif found != asked:
+        elif found != requested:
             parts = _parts("load", saved, found)
         differences = _differences(parts, headers)
         if differences:
@@ -296,14 +296,14 @@ def _part_of_torch(call: str, prefix: str, module: Any) -> Part:
 
 
 def _all(call: str, parts: list[Part]) -> dict[str, Array]:
-    together: dict[str, Array] = {}
+    merged: dict[str, Array] = {}
     for part in parts:
         for name, array in part.arrays.items():
-            if part.prefix + name in together:
+            if part.prefix + name in merged:
                 message = f"{call}: two arrays go by the name {part.prefix + name}"
                 raise FileError(message)
-            together[part.prefix + name] = array
-    return together
+            merged[part.prefix + name] = array
+    return merged
 
 
 def _differences(parts: list[Part], headers: dict[str, Header]) -> list[str]:

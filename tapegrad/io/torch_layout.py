@@ -112,9 +112,9 @@ def _inside(prefix: str, modules: tuple[Module, ...]) -> list[Entry | tuple[str,
             entry for layer, end in zip(module.layers, ends, strict=True) for entry in _recurrent(layer, prefix, end)
         ]
     found: list[Entry | tuple[str, tuple[Module, ...]]] = []
-    together: tuple[str, ...] = ()
+    joint: tuple[str, ...] = ()
     if isinstance(module, MultiHeadAttention):
-        together = ("query", "key", "value")
+        joint = ("query", "key", "value")
         found += _projections(module, prefix)
     if isinstance(module, BatchNorm):
         found.append(Entry(f"{prefix}num_batches_tracked", ()))
@@ -123,7 +123,7 @@ def _inside(prefix: str, modules: tuple[Module, ...]) -> list[Entry | tuple[str,
         if isinstance(child, Param | Buffer):
             is_transposed = isinstance(module, Linear) and path == "weight"
             found.append(Entry(prefix + name, (child,), is_transposed, is_vector=isinstance(module, PReLU)))
-        elif isinstance(child, Module) and path not in together and not any(child is one for one in modules):
+        elif isinstance(child, Module) and path not in joint and not any(child is one for one in modules):
             found.append((f"{prefix}{name}." if name else prefix, (*modules, child)))
     return found
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tapegrad.errors import messages
-from tapegrad.generator import stand_in
+from tapegrad.generator import substitutions
 from tapegrad.nn.param import Buffer, State
 from tapegrad.optim import Optimizer
 from tapegrad.sizes import show
@@ -24,17 +24,17 @@ class Access:
     """What a step may read while it is traced: its arguments, and what it creates itself.
 
     Args:
-        survey: Its arguments.
+        tree: Its arguments.
     """
 
-    def __init__(self, survey: ArgumentTree) -> None:
-        self.survey = survey
-        self._made: dict[int, Any] = {}
+    def __init__(self, tree: ArgumentTree) -> None:
+        self.tree = tree
+        self._created: dict[int, Any] = {}
         self._error: NotGivenError | None = None
 
-    def add(self, made: Any) -> None:
+    def add(self, created: Any) -> None:
         """Let the step read a parameter, a buffer or an optimizer that it has created."""
-        self._made[id(made)] = made
+        self._created[id(created)] = created
 
     def check(self, read: Any) -> None:
         """Reject reading an object that the step was not given and has not created.
@@ -43,19 +43,19 @@ class Access:
             NotGivenError: The step may not read it.
         """
         if (
-            id(read) in self.survey.states
-            or id(read) in self._made
-            or any(read is one for one in self.survey.optimizers)
+            id(read) in self.tree.states
+            or id(read) in self._created
+            or any(read is one for one in self.tree.optimizers)
         ):
             return
-        call = self.survey.call
-        path = self.survey.unknown.get(id(read), ("", None))[0]
+        call = self.tree.call
+        path = self.tree.unknown.get(id(read), ("", None))[0]
         noun = "buffer" if isinstance(read, Buffer) else "parameter" if isinstance(read, State) else "optimizer"
         of_whom = (
             f"of shape {show(_layout(read).shape)}" if isinstance(read, State) else f"of class {type(read).__name__}"
         )
         root = path.partition(".")[0]
-        fix = f"pass {root if root in self.survey.reads.variables else 'it'} as an argument of {call}"
+        fix = f"pass {root if root in self.tree.reads.variables else 'it'} as an argument of {call}"
         self._error = NotGivenError(messages.not_given(call, f"the {noun} {path or of_whom}", fix))
         raise self._error
 
@@ -71,13 +71,13 @@ class _Data:
     def __get__(self, state: Any, _: Any) -> Any:
         if state is None:
             return self
-        if (standing := stand_in.get()) is not None:
-            standing.access.check(state)
+        if (traced := substitutions.get()) is not None:
+            traced.access.check(state)
         return _SLOT.__get__(state)
 
     def __set__(self, state: Any, values: Any) -> None:
-        if (standing := stand_in.get()) is not None and _layout(state) is None:
-            standing.access.add(state)
+        if (traced := substitutions.get()) is not None and _layout(state) is None:
+            traced.access.add(state)
         _SLOT.__set__(state, values)
 
     def __delete__(self, state: Any) -> None:
@@ -90,13 +90,13 @@ class _Memory:
     def __get__(self, optimizer: Any, _: Any) -> Any:
         if optimizer is None:
             return self
-        if (standing := stand_in.get()) is not None:
-            standing.access.check(optimizer)
+        if (traced := substitutions.get()) is not None:
+            traced.access.check(optimizer)
         return vars(optimizer)["state"]
 
     def __set__(self, optimizer: Any, state: Any) -> None:
-        if (standing := stand_in.get()) is not None and "state" not in vars(optimizer):
-            standing.access.add(optimizer)
+        if (traced := substitutions.get()) is not None and "state" not in vars(optimizer):
+            traced.access.add(optimizer)
         vars(optimizer)["state"] = state
 
 

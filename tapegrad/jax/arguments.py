@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tapegrad.errors import DTypeError, TapeError, messages
-from tapegrad.guard._memory import Memory
+from tapegrad.guard._memory import StoredSizes
 from tapegrad.jax.captured import Captured, contents_of, module_of
 from tapegrad.jax.keys import Same, content_of, counts_by_value, key_of
 from tapegrad.jax.objects import Slots, has_python_layout, is_its_attributes, slots_of
@@ -45,7 +45,7 @@ class ArgumentTree:
         tensors: Tensors that are not parameters.
         numbers: Which arguments are numbers, and their values: inputs, unless the step reads the values.
         fixed: What the program is compiled for: all other content of attributes and containers.
-        kinds: The key of each object that was visited, so that two surveys with equal keys share a program.
+        kinds: The key of each object that was visited, so that two trees with equal keys share a program.
         captured: The same for what the step reads without being given it, values included.
         unknown: Parameters, buffers and optimizers among that, by identity, with their paths.
         containers: The lists and dictionaries that were visited, including those of attributes, which tracing must not
@@ -136,7 +136,7 @@ class ArgumentTree:
             self._optimizer(value, path)
         elif isinstance(value, Group):
             self._group(value, path)
-        elif isinstance(value, Memory):
+        elif isinstance(value, StoredSizes):
             self._note(path, repr(value))  # the cache of a guard does not count as state
         elif isinstance(value, dict | MappingProxyType):
             self._mapping(value, path)

@@ -51,26 +51,26 @@ class Binding:
     program: Program
     latest: ClassVar[int] = 0  # number of bindings so far
 
-    def __init__(self, survey: ArgumentTree, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.states: list[State[Any, Any]] = [state for _, state in survey.states.values()]
-        self.cells = _cells(survey)
-        self.numbers: list[Any] = [*survey.optimizers, *(group for group in survey.groups if group.lr is not None)]
-        self.generators = list(survey.generators.values())
-        self.tensors: list[Any] = [tensor for _, tensor in survey.tensors.values()]
-        self.survey = survey
+    def __init__(self, tree: ArgumentTree, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.states: list[State[Any, Any]] = [state for _, state in tree.states.values()]
+        self.cells = _cells(tree)
+        self.numbers: list[Any] = [*tree.optimizers, *(group for group in tree.groups if group.lr is not None)]
+        self.generators = list(tree.generators.values())
+        self.tensors: list[Any] = [tensor for _, tensor in tree.tensors.values()]
+        self.tree = tree
         self.home = _home([*(state.on_device for state in self.states), *map(_array_of, self.tensors)])
 
         for state in self.states:
             if state.on_device is None or not self._is_home(state.on_device):
                 state.on_device = self._uploaded(state.data if state.on_device is None else state.on_device)
-        for cell, beside in self._beside(survey):
+        for cell, beside in self._with_parameters(tree):
             if not isinstance(cell.array, jax.Array) or not self._is_home(cell.array):
                 cell.array = self._uploaded(cell.array, beside)
         self._rates = [holder.lr for holder in self.numbers]
         self._rates_there = [self._uploaded(float(rate)) for rate in self._rates]
         self._there = [self._tensor_there(tensor) for tensor in self.tensors]
-        self.given = [value for _, value in survey.numbers]
-        self._words: Any = None  # the numbers that are inputs, packed as the program takes them
+        self.given = [value for _, value in tree.numbers]
+        self._packed: Any = None  # the numbers that are inputs, packed as the program takes them
         self._arguments(args, kwargs)
 
     def layout(self) -> tuple[Any, ...]:
@@ -101,23 +101,23 @@ class Binding:
         ]
         first = len(found) - len(self.tensors)
         seeds = [seed] * (len(self.generators) + 1)
-        words = [jax.ShapeDtypeStruct((2 * MOST_INPUTS,), np.uint32, sharding=self.home)] if self.given else []
-        return [*found[:first], *seeds, *words, *found[first:]], first
+        packed = [jax.ShapeDtypeStruct((2 * MOST_INPUTS,), np.uint32, sharding=self.home)] if self.given else []
+        return [*found[:first], *seeds, *packed, *found[first:]], first
 
     def take(self, program: Program) -> None:
         """Bind the objects to a program."""
         self.program = program
-        self._changed = [self.states[place] for place in program.changed]
-        self._moved = [self.cells[place] for place in program.moved]
-        self._is_unchanged = unchanged(self.survey)
-        self._has_words = bool(program.numbers.inputs)
-        self._has_tensors_alone = not (self.states or self.numbers or program.seeded or self._has_words)
+        self._changed = [self.states[position] for position in program.changed]
+        self._moved = [self.cells[position] for position in program.moved]
+        self._is_unchanged = unchanged(self.tree)
+        self._has_packed = bool(program.numbers.inputs)
+        self._has_tensors_alone = not (self.states or self.numbers or program.seeded or self._has_packed)
         values = program.numbers.values(self.given)
         self._kinds = [*map(type, self.given)]
         self._hold_numbers(self.given, [] if values is None else values)
         Binding.latest += 1
         self._checked = 0
-        for opt in self.survey.optimizers:
+        for opt in self.tree.optimizers:
             opt._layout = Layout()  # releases the references to the old arrays of the parameters
 
     def __call__(self, args: tuple[Any, ...]) -> Any:
@@ -129,13 +129,13 @@ class Binding:
         """
         if len(args) != self._count:
             return MISS
-        for place, value in self._others:
-            if args[place] is not value:
+        for position, value in self._others:
+            if args[position] is not value:
                 return MISS
         tensors, has_others = self.tensors, False
-        for leaf, place in self._places:
-            if args[place] is not tensors[leaf]:
-                if not self._fits(leaf, args[place]):
+        for leaf, position in self._positions:
+            if args[position] is not tensors[leaf]:
+                if not self._fits(leaf, args[position]):
                     return MISS
                 has_others = True
         try:
@@ -143,11 +143,11 @@ class Binding:
                 return MISS
         except (AttributeError, KeyError, RuntimeError, ValueError):  # an object is gone, or another thread changes it
             return MISS
-        if self._number_places and not self._numbers([args[place] for place in self._number_places]):
+        if self._number_positions and not self._numbers([args[position] for position in self._number_positions]):
             return MISS
-        for leaf, place in self._places if has_others else ():
-            if args[place] is not tensors[leaf]:
-                self._take_tensor(leaf, args[place])
+        for leaf, position in self._positions if has_others else ():
+            if args[position] is not tensors[leaf]:
+                self._take_tensor(leaf, args[position])
         return self.run()
 
     def run(self) -> Any:
@@ -191,11 +191,11 @@ class Binding:
         arrays = [*map(_ON_DEVICE, self.states)]
         if self.cells:
             arrays += map(_ARRAY, self.cells)
-        for place, holder in enumerate(self.numbers):
-            if holder.lr is not self._rates[place]:
-                self._rates[place] = _END  # after an interrupt it is uploaded again
-                self._rates_there[place] = self._uploaded(float(holder.lr))
-                self._rates[place] = holder.lr
+        for position, holder in enumerate(self.numbers):
+            if holder.lr is not self._rates[position]:
+                self._rates[position] = _END  # after an interrupt it is uploaded again
+                self._rates_there[position] = self._uploaded(float(holder.lr))
+                self._rates[position] = holder.lr
         arrays += self._rates_there
         draws: Iterable[object] = ()
         if self.program.seeded:
@@ -204,8 +204,8 @@ class Binding:
             first, count = len(arrays), len(self.program.seeded)
             arrays += [None] * count
             draws = map(arrays.__setitem__, range(first, first + count), self._drawn())
-        if self._has_words:
-            arrays.append(self._words)
+        if self._has_packed:
+            arrays.append(self._packed)
         arrays += self._there
         return arrays, draws
 
@@ -228,27 +228,29 @@ class Binding:
 
     def _drawn(self) -> Iterator[Any]:
         sources = [*self.generators, None]
-        seeds = seeds_of([generator(sources[place]) for place in self.program.seeded])
+        seeds = seeds_of([generator(sources[position]) for position in self.program.seeded])
         return seeds if self.home is None else map(jax.device_put, seeds, repeat(self.home))
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Sort the arguments of a call into tensors (if no tensor is nested in an argument), numbers, and the rest."""
         values = [*args, *kwargs.values()]
         self.names = tuple(kwargs)
-        at: dict[int | str, int] = {name: len(args) + place for place, name in enumerate(kwargs)}
-        self._number_places = [at[place] if isinstance(place, str) else place for place, _ in self.survey.numbers]
-        places = [place for place, value in enumerate(values) if type(value) in _PLAIN]
-        self._places = list(enumerate(places))
-        rest = {*range(len(values))} - {*places, *self._number_places}
-        self._others = [(place, values[place]) for place in sorted(rest)]
-        is_plain = [id(values[place]) for place in places] == list(map(id, self.tensors))
+        at: dict[int | str, int] = {name: len(args) + position for position, name in enumerate(kwargs)}
+        self._number_positions = [
+            at[position] if isinstance(position, str) else position for position, _ in self.tree.numbers
+        ]
+        positions = [position for position, value in enumerate(values) if type(value) in _PLAIN]
+        self._positions = list(enumerate(positions))
+        rest = {*range(len(values))} - {*positions, *self._number_positions}
+        self._others = [(position, values[position]) for position in sorted(rest)]
+        is_plain = [id(values[position]) for position in positions] == list(map(id, self.tensors))
         self._count = len(values) if is_plain else -1
 
     def _numbers(self, given: list[Any]) -> bool:
         """Store new numbers; return whether the program is valid for them."""
         if all(map(is_, given, self.given)):
-            if type(self._words) is np.ndarray and self._has_words:
-                self._words = jax.device_put(self._words)  # upload them, because they seem to be constant
+            if type(self._packed) is np.ndarray and self._has_packed:
+                self._packed = jax.device_put(self._packed)  # upload them, because they seem to be constant
             return True
         values = self.program.numbers.values(given) if [*map(type, given)] == self._kinds else None
         if values is None:
@@ -259,9 +261,9 @@ class Binding:
     def _hold_numbers(self, given: list[Any], values: list[Any]) -> None:
         self.given = [_END] * len(given)  # after an interrupt they are packed again
         self.values = values
-        self._words = self.program.numbers.packed(values)
-        if self.home is not None and self._has_words:
-            self._words = jax.device_put(self._words, self.home)
+        self._packed = self.program.numbers.packed(values)
+        if self.home is not None and self._has_packed:
+            self._packed = jax.device_put(self._packed, self.home)
         self.given = given
 
     def _is_home(self, array: Any) -> bool:
@@ -280,10 +282,10 @@ class Binding:
             array = jnp.asarray(value) if isinstance(value, int | float) else jnp.array(value, copy=True)
             return array if self.home is None else jax.device_put(array, sharding or self.home)
 
-    def _beside(self, survey: ArgumentTree) -> Iterator[tuple[OnDevice, Any]]:
+    def _with_parameters(self, tree: ArgumentTree) -> Iterator[tuple[OnDevice, Any]]:
         """Place the state of an optimizer with the shape of its parameter on the device of the parameter."""
         cells = iter(self.cells)
-        for opt in survey.optimizers:
+        for opt in tree.optimizers:
             for parameter, state in opt.state.items():
                 for _ in parts_of(state):
                     cell = next(cells)
@@ -291,10 +293,10 @@ class Binding:
                     yield cell, parameter.on_device.sharding if is_alike else None
 
 
-def _cells(survey: ArgumentTree) -> list[OnDevice]:
+def _cells(tree: ArgumentTree) -> list[OnDevice]:
     """Let the device hold all states of optimizers."""
     found: list[OnDevice] = []
-    for opt in survey.optimizers:
+    for opt in tree.optimizers:
         for parameter, state in opt.state.items():
             parts = {name: part if isinstance(part, OnDevice) else OnDevice(part) for name, part in parts_of(state)}
             if any(parts[name] is not part for name, part in parts_of(state)):

@@ -46,7 +46,7 @@ class DeviceTensor(Lazy[S_co, D_co]):
         return Tensor, (self.data,)  # for processes without that device
 
 
-class LandedWithTape(Lazy[S_co, D_co]):
+class DeviceTensorWithTape(Lazy[S_co, D_co]):
     """A tensor on a device whose tape was consumed while the step was traced."""
 
     __slots__ = ()

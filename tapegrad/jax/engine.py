@@ -179,7 +179,7 @@ class JAX(Backend[Traced]):
 
     @override
     def convolve(self, x: Traced, w: Traced, window: ConvWindow) -> Traced:
-        return self._of(_convolved, x, w, window)
+        return self._of(_correlate, x, w, window)
 
     @override
     def one_hot(self, indices: Traced, size: int, dtype: Any) -> Traced:
@@ -218,7 +218,7 @@ def _ordered(x: Any, axis: Int, *, descending: bool) -> Any:
     return x.shape[axis] - 1 - jnp.flip(jnp.argsort(jnp.flip(x, axis), axis, stable=True), axis)
 
 
-def _convolved(x: Any, w: Any, window: ConvWindow) -> Any:
+def _correlate(x: Any, w: Any, window: ConvWindow) -> Any:
     (n, g, c, *cells), (_, o, _, *kernel) = x.shape, w.shape
     shape = (n, g, o, *window.sizes)
     if 0 in (*x.shape, *w.shape, *shape):

@@ -12,7 +12,7 @@ from typing_extensions import TypeVar
 
 from tapegrad.errors import DTypeError, messages
 from tapegrad.errors.tracebacks import trim_on_exit, trim_traceback
-from tapegrad.generator import stand_in
+from tapegrad.generator import substitutions
 from tapegrad.jax.arguments import ArgumentTree
 from tapegrad.jax.binding import MISS, Binding
 from tapegrad.jax.program import Program, traced_program
@@ -92,7 +92,7 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
         nonlocal bound
         if first or named:
             args, kwargs = (*first, *args), named | kwargs
-        if stand_in.get() is not None:
+        if substitutions.get() is not None:
             return step(*args, **kwargs)  # inside a step that is being traced, it becomes part of that step
         values, names = ((*args, *kwargs.values()), tuple(kwargs)) if kwargs else (args, ())
         for known in bound:
@@ -149,12 +149,12 @@ def _bound(
     static: Collection[str],
 ) -> Binding:
     """Bind the arguments of a call to their program, which is traced if there is none yet."""
-    survey = ArgumentTree(step, args, kwargs, static)
-    binding = Binding(survey, args, kwargs)
-    key = (survey.key, binding.layout())
+    tree = ArgumentTree(step, args, kwargs, static)
+    binding = Binding(tree, args, kwargs)
+    key = (tree.key, binding.layout())
     program = programs.find(key, binding.given)
     if program is None:
-        program = traced_program(step, args, kwargs, survey, binding, static)
+        program = traced_program(step, args, kwargs, tree, binding, static)
         if program.is_lasting:
             programs.add(key, program)
     binding.take(program)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.errors import TapeError
-from tapegrad.generator import stand_in
+from tapegrad.generator import substitutions
 from tapegrad.jax.access import Access, NotGivenError, watch
 from tapegrad.jax.arguments import ArgumentTree, parts_of, rebuilt
 from tapegrad.jax.draws import Draws, Substitutions
@@ -71,7 +71,7 @@ def traced_program(
     step: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    survey: ArgumentTree,
+    tree: ArgumentTree,
     binding: Binding,
     static: Collection[str],
 ) -> Program:
@@ -80,23 +80,23 @@ def traced_program(
     structs, first = binding.structs()
     with exact():
         noted, is_lasting = _unharmed(
-            lambda: _noted(lambda *arrays: _run(step, args, kwargs, survey, binding, arrays, outcome), structs),
+            lambda: _noted(lambda *arrays: _run(step, args, kwargs, tree, binding, arrays, outcome), structs),
             lambda: ArgumentTree(step, args, kwargs, static),
-            survey,
+            tree,
             binding,
         )
-        carried = [*outcome.changed, *(place + len(binding.states) for place in outcome.moved)]
+        carried = [*outcome.changed, *(position + len(binding.states) for position in outcome.moved)]
         unused = [first + at for at in range(len(binding.generators) + 1) if at not in outcome.seeded]
-        if survey.numbers and not outcome.numbers.inputs:
+        if tree.numbers and not outcome.numbers.inputs:
             unused.append(first + len(binding.generators) + 1)
         zeros = {at: np.zeros(structs[at].shape, structs[at].dtype) for at in unused}
         structs = [struct for at, struct in enumerate(structs) if at not in zeros]
         given, found = noted.in_avals, noted.out_avals
-        alike = [place for at, place in enumerate(carried) if _same_memory(given[place], found[at])]
+        alike = [position for at, position in enumerate(carried) if _same_memory(given[position], found[at])]
         options: dict[str, Any] = {"donate_argnums": tuple(alike)}
         if binding.home is not None:
             rest = [None] * (len(found) - len(carried))
-            options["out_shardings"] = [*(structs[place].sharding for place in carried), *rest]
+            options["out_shardings"] = [*(structs[position].sharding for position in carried), *rest]
         compiled = jax.jit(_without(_jaxpr_as_fun(noted), zeros), **options).lower(*structs).compile()
     return Program(
         compiled, outcome.changed, outcome.moved, outcome.seeded, outcome.numbers, outcome.result, is_lasting
@@ -135,8 +135,8 @@ def _without(function: Callable[..., Any], unused: dict[int, Any]) -> Callable[.
 
     def pruned(*arrays: Any) -> Any:
         inputs = list(arrays)
-        for place, zeros in unused.items():
-            inputs.insert(place, zeros)
+        for position, zeros in unused.items():
+            inputs.insert(position, zeros)
         return function(*inputs)
 
     return pruned
@@ -147,7 +147,7 @@ def _same_memory(given: Any, found: Any) -> bool:
 
 
 def _unharmed(
-    note: Callable[[], Any], again: Callable[[], ArgumentTree], survey: ArgumentTree, binding: Binding
+    note: Callable[[], Any], again: Callable[[], ArgumentTree], tree: ArgumentTree, binding: Binding
 ) -> tuple[Any, bool]:
     """Trace a step, restore everything it changed, and reject a step that sets attributes that cannot be carried.
 
@@ -156,23 +156,23 @@ def _unharmed(
     Returns:
         The traced computation, and whether the values that the step reads without being given them are unchanged.
     """
-    standing, fixed = as_before(survey, binding), dict(survey.fixed)
-    held = [one for container in survey.containers for one in held_before(container)]
-    drawn = [source.bit_generator.state for source in survey.generators.values()]
+    states_before, fixed = as_before(tree, binding), dict(tree.fixed)
+    held = [one for container in tree.containers for one in held_before(container)]
+    drawn = [source.bit_generator.state for source in tree.generators.values()]
     try:
         noted = note()
-        commit_delaying_interrupts(starmap(call, standing))
-        put_back(survey)
+        commit_delaying_interrupts(starmap(call, states_before))
+        put_back(tree)
         after = again()
         _reject_changes(fixed, dict(after.fixed))
-        _reject_kinds(survey, after)
-        _reject_tensors(survey, after)
-        _reject_draws(survey, drawn)
+        _reject_kinds(tree, after)
+        _reject_tensors(tree, after)
+        _reject_draws(tree, drawn)
         commit_delaying_interrupts(starmap(call, held))
     except BaseException:
-        commit_delaying_interrupts(starmap(call, standing), starmap(call, held))
+        commit_delaying_interrupts(starmap(call, states_before), starmap(call, held))
         raise
-    return noted, after.captured == survey.captured
+    return noted, after.captured == tree.captured
 
 
 def _reject_tensors(before: ArgumentTree, after: ArgumentTree) -> None:
@@ -189,8 +189,8 @@ def _reject_kinds(before: ArgumentTree, after: ArgumentTree) -> None:
         raise TapeError(message)
 
 
-def _reject_draws(survey: ArgumentTree, before: list[Any]) -> None:
-    for source, state in zip(survey.generators.values(), before, strict=True):
+def _reject_draws(tree: ArgumentTree, before: list[Any]) -> None:
+    for source, state in zip(tree.generators.values(), before, strict=True):
         if repr(source.bit_generator.state) != repr(state):
             source.bit_generator.state = state
             message = "jit: the step draws from a generator by its own methods, which happens but once; give it as rng="
@@ -211,7 +211,7 @@ def _run(
     step: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    survey: ArgumentTree,
+    tree: ArgumentTree,
     binding: Binding,
     arrays: tuple[Any, ...],
     outcome: _Outcome,
@@ -219,7 +219,7 @@ def _run(
     """Run a step on traced values, note what it has changed, and return the changed arrays and those of its result."""
 
     def carries(state: object) -> bool:
-        return id(state) in survey.states
+        return id(state) in tree.states
 
     inputs = iter(arrays)
 
@@ -228,7 +228,7 @@ def _run(
 
     states, cells, rates = taken(binding.states), taken(binding.cells), taken(binding.numbers)
     draws = [Draws(seed) for seed in taken([*binding.generators, None])]
-    words = taken([None])[0] if survey.numbers else None
+    packed = taken([None])[0] if tree.numbers else None
     nodes: dict[int, Any] = {
         id(tensor): node(value) for tensor, value in zip(binding.tensors, taken(binding.tensors), strict=True)
     }
@@ -238,19 +238,19 @@ def _run(
 
     for state, value in zip(binding.states, states, strict=True):
         state.data = value
-    _remember(survey.optimizers, cells)
+    _trace_states(tree.optimizers, cells)
     for holder, rate in zip(binding.numbers, rates, strict=True):
         holder.lr = rate
-    numbers = Numbers([value for _, value in survey.numbers], words)
-    places = {place: TracedNumber(numbers, at) for at, (place, _) in enumerate(survey.numbers)}
+    numbers = Numbers([value for _, value in tree.numbers], packed)
+    traced_numbers = {position: TracedNumber(numbers, at) for at, (position, _) in enumerate(tree.numbers)}
     by_generator = {id(source): one for source, one in zip(binding.generators, draws, strict=False)}
-    access = Access(survey)
-    stand_in.set(Substitutions(by_generator, draws[-1], access))
+    access = Access(tree)
+    substitutions.set(Substitutions(by_generator, draws[-1], access))
     watch()
-    put_in(survey, replaced)
+    put_in(tree, replaced)
 
-    def given(place: int | str, value: Any) -> Any:
-        return places[place] if place in places else rebuilt(value, replaced)
+    def given(position: int | str, value: Any) -> Any:
+        return traced_numbers[position] if position in traced_numbers else rebuilt(value, replaced)
 
     result = step(*map(given, range(len(args)), args), **{name: given(name, value) for name, value in kwargs.items()})
 
@@ -260,15 +260,15 @@ def _run(
         raise TapeError(message)
     values = [values_of(state) for state in binding.states]
     outcome.changed = tuple(at for at, (new, old) in enumerate(zip(values, states, strict=True)) if new is not old)
-    parts = [part for opt in survey.optimizers for state in opt.state.values() for _, part in parts_of(state)]
+    parts = [part for opt in tree.optimizers for state in opt.state.values() for _, part in parts_of(state)]
     if len(parts) != len(cells):
-        message = "jit: the step changes for which parameters an optimizer remembers something"
+        message = "jit: the step changes for which parameters an optimizer has a state"
         raise TapeError(message)
     outcome.moved = tuple(at for at, (new, old) in enumerate(zip(parts, cells, strict=True)) if new is not old)
     outcome.seeded = tuple(at for at, one in enumerate(draws) if one.is_used)
     outs = [*(values[at] for at in outcome.changed), *(parts[at] for at in outcome.moved)]
-    keeper = ResultTemplate(survey, binding, nodes, outs)
-    outcome.result = keeper.maker(result)
+    template = ResultTemplate(tree, binding, nodes, outs)
+    outcome.result = template.builder(result)
     outcome.numbers = numbers.plan()
     return [_copied(out.array, arrays) if isinstance(out, Traced) else jnp.asarray(out) for out in outs]
 
@@ -278,7 +278,7 @@ def _copied(array: Any, arrays: Sequence[Any]) -> Any:
     return jnp.copy(array) if any(array is one for one in arrays) else array
 
 
-def _remember(optimizers: list[Optimizer[Any]], cells: list[Traced]) -> None:
+def _trace_states(optimizers: list[Optimizer[Any]], cells: list[Traced]) -> None:
     """Replace the states of optimizers by traced values."""
     rest = iter(cells)
     for opt in optimizers:

@@ -73,11 +73,11 @@ class NumberPlan:
 
     def packed(self, values: Sequence[Any]) -> np.ndarray[Any, Any]:
         """Return the input numbers packed into words, as the program takes them."""
-        words = np.zeros(2 * MOST_INPUTS, np.uint32)
+        packed = np.zeros(2 * MOST_INPUTS, np.uint32)
         if self.inputs:
             numbers = [values[place] for place in self.inputs]
-            words[: 2 * len(numbers)] = np.frombuffer(pack(self.layout, *numbers), "<u4")
-        return words
+            packed[: 2 * len(numbers)] = np.frombuffer(pack(self.layout, *numbers), "<u4")
+        return packed
 
 
 class Numbers:
@@ -85,13 +85,13 @@ class Numbers:
 
     Args:
         given: Their values in the call for which the step is traced.
-        words: The traced value of the packed numbers.
+        packed: The traced value of the packed numbers.
     """
 
-    def __init__(self, given: Sequence[Any], words: Traced | None) -> None:
+    def __init__(self, given: Sequence[Any], packed: Traced | None) -> None:
         self.values = [*given]
         self.is_open = True
-        self._words = words
+        self._packed = packed
         self._computed: list[Computed] = []
         self._fixed: dict[int, Any] = {}
         self._inputs: dict[int, int] = {}
@@ -131,7 +131,7 @@ class Numbers:
 
     def traced(self, place: int, dtype: np.dtype[Any]) -> Traced | None:
         """Return a number, rounded to a dtype by the host, as an input of the program; None if it cannot be one."""
-        if self._words is None or not self.is_open:
+        if self._packed is None or not self.is_open:
             return None
         if (place, dtype) not in self._rounded:
             rounded = self.compute(partial(_rounded, dtype), TracedNumber(self, place))
@@ -141,8 +141,8 @@ class Numbers:
             return None
         start = 2 * self._inputs.setdefault(at, len(self._inputs))
         bits = jnp.int64 if is_whole(self.values[at]) else jnp.float64
-        number = jax.lax.bitcast_convert_type(self._words.array[start : start + 2], bits)
-        return Traced(number.astype(dtype), self._words.carries)
+        number = jax.lax.bitcast_convert_type(self._packed.array[start : start + 2], bits)
+        return Traced(number.astype(dtype), self._packed.carries)
 
 
 class TracedNumber(Number):

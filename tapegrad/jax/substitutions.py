@@ -6,7 +6,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.generator import stand_in
+from tapegrad.generator import substitutions
 from tapegrad.jax.access import unwatch
 from tapegrad.jax.arguments import rebuilt
 from tapegrad.jax.objects import UNSET, Slots
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from tapegrad.nn.param import State
 
 
-def as_before(survey: ArgumentTree, binding: Binding) -> list[tuple[Any, ...]]:
+def as_before(tree: ArgumentTree, binding: Binding) -> list[tuple[Any, ...]]:
     """Return calls of functions that are not written in Python, that restore the values replaced by traced ones."""
-    calls: list[tuple[Any, ...]] = [*unwatch(), (stand_in.set, stand_in.get())]
+    calls: list[tuple[Any, ...]] = [*unwatch(), (substitutions.set, substitutions.get())]
     for state in binding.states:
         calls += _values_before(state)
         calls += [(setattr, state, "version", state.version), (setattr, state, "on_device", state.on_device)]
-    for opt in survey.optimizers:
+    for opt in tree.optimizers:
         calls += held_before(opt.state)
     return calls + [(setattr, holder, "lr", holder.lr) for holder in binding.numbers]
 
@@ -57,22 +57,22 @@ def _slot_before(member: Any, value: Any, held: Any) -> list[tuple[Any, ...]]:
     return [(member.__set__, value, held)]
 
 
-def put_in(survey: ArgumentTree, replace: Callable[[Any], Any]) -> None:
+def put_in(tree: ArgumentTree, replace: Callable[[Any], Any]) -> None:
     """Replace tensors in attributes, lists and dictionaries."""
-    for container in survey.containers:
-        places = range(len(container)) if isinstance(container, list | deque) else list(container)
-        for place in places:
-            before = container[place]
+    for container in tree.containers:
+        keys = range(len(container)) if isinstance(container, list | deque) else list(container)
+        for key in keys:
+            before = container[key]
             there = rebuilt(before, replace)
             if there is not before:
-                container[place] = there
-                survey.replaced.append((container, place, before, there))
+                container[key] = there
+                tree.replaced.append((container, key, before, there))
 
 
-def put_back(survey: ArgumentTree) -> None:
+def put_back(tree: ArgumentTree) -> None:
     """Restore the tensors, except where the step has assigned another value."""
-    for container, place, before, there in survey.replaced:
+    for container, key, before, there in tree.replaced:
         with suppress(LookupError):  # the key or index is gone
-            if container[place] is there:
-                container[place] = before
-    survey.replaced.clear()
+            if container[key] is there:
+                container[key] = before
+    tree.replaced.clear()

@@ -21,31 +21,31 @@ if TYPE_CHECKING:
     from tapegrad.jax.arguments import ArgumentTree
 
 
-def unchanged(survey: ArgumentTree) -> Callable[[], bool]:
-    """Return a function that returns whether everything that a survey has found is still the same.
+def unchanged(tree: ArgumentTree) -> Callable[[], bool]:
+    """Return a function that returns whether everything that an argument tree contains is still the same.
 
     Raises:
         AttributeError: In a call of the function: an attribute is gone. A `KeyError` or a `ValueError` is raised if a
             variable is gone, and a `RuntimeError` if another thread changes an object during the comparison.
     """
     check = _Check()
-    for kind in survey.reads.classes:
+    for kind in tree.reads.classes:
         check.add_mapping(vars(kind))
-    for container in survey.watched:
+    for container in tree.watched:
         check.add_container(container)
-    for mapping, names in survey.items:
+    for mapping, names in tree.items:
         name = check.name_of(mapping)
         check.terms += [f"{name}[{one!r}] is {check.name_of(mapping[one])}" for one in names]
-    for value, names in survey.attributes:
+    for value, names in tree.attributes:
         name = check.name_of(value)
         check.terms += [f"{name}.{one} is {check.name_of(getattr(value, one))}" for one in names]
-    for get, value in survey.getters:
+    for get, value in tree.getters:
         check.terms.append(f"all(map(is_, {check.name_of(get)}({check.name_of(value)}), {check.name_of(get(value))}))")
-    for variables, names in survey.reads.globals:
+    for variables, names in tree.reads.globals:
         check.add_variables(variables, names)
-    for cell in survey.reads.cells:
+    for cell in tree.reads.cells:
         check.terms.append(f"contents_of({check.name_of(cell)}) is {check.name_of(contents_of(cell))}")
-    for array in survey.arrays:
+    for array in tree.arrays:
         check.terms.append(f"content_of({check.name_of(array)}) == {check.name_of(content_of(array))}")
     return check.function()
 

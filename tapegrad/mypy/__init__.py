@@ -148,7 +148,7 @@ _DEFAULTS = {
 }
 _RESULTS = ("get_function_hook", "get_method_hook")
 
-CLAIMS = ("assert_divides", "assert_same", "assert_shape", "reveal_shape")
+ASSERTIONS = ("assert_divides", "assert_same", "assert_shape", "reveal_shape")
 
 
 class Tapegrad(Plugin):
@@ -206,7 +206,7 @@ class Tapegrad(Plugin):
     @override
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         if fullname.startswith("tapegrad.guard.assertions."):
-            return _claims.get(fullname)
+            return _assertions.get(fullname)
         return self._chained("get_function_hook", fullname, _function)
 
     @override
@@ -311,7 +311,7 @@ def _lazy(name: str) -> Callable[[Any], Any]:
     return lambda ctx: loaded()(ctx)  # noqa: PLW0108  # import the hooks at the first call, not here
 
 
-def _lazy_claim(name: str) -> Callable[[Any], Any]:
+def _lazy_assertion(name: str) -> Callable[[Any], Any]:
     def hook(ctx: FunctionContext) -> Type:
         from tapegrad.mypy.calls import assertions as facts
 
@@ -360,8 +360,8 @@ def _tensor_sum(ctx: FunctionContext) -> Type:
 
 
 _types = {fullname: _lazy_type(fullname) for fullname in SPELLED}
-_claims = {f"tapegrad.guard.assertions.{name}": _lazy_claim(name) for name in CLAIMS}
-_signature = _guard(_lazy("loosened_signature"), lambda ctx: ctx.default_signature)
+_assertions = {f"tapegrad.guard.assertions.{name}": _lazy_assertion(name) for name in ASSERTIONS}
+_signature = _guard(_lazy("opened_signature"), lambda ctx: ctx.default_signature)
 _function = _guard(_lazy("function_result"), lambda ctx: ctx.default_return_type)
 _method = _guard(_lazy("method_result"), lambda ctx: ctx.default_return_type)
 _note_defaults = _guard(_lazy_note_defaults, lambda _: None)

@@ -77,7 +77,7 @@ class Call(NamedTuple):
         """Return the cached result; None if there is none."""
         return self.answers.of(self)
 
-    def kept(self, result: Type) -> Type:
+    def store(self, result: Type) -> Type:
         """Store the result, and return it."""
         self.answers.keep(self, result)
         return result

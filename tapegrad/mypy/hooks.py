@@ -30,13 +30,13 @@ from tapegrad.mypy.scopes.names import is_given_back
 from tapegrad.mypy.scopes.rebinding import newest, open_targets, with_newest
 from tapegrad.mypy.scopes.values import size_value
 from tapegrad.mypy.signatures import (
+    clear_signatures,
     declared_for,
-    forget,
     is_concerned,
     is_overload,
-    loosened,
     method_of_tensor,
-    remember,
+    open_signature,
+    register,
     with_numbers,
 )
 from tapegrad.mypy.unify.named_tuples import is_replace, replace_signature
@@ -52,15 +52,15 @@ if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import Checker
 
 
-def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
+def opened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
     """Return a signature that accepts tensors of any shape, tape and dtype; the result hooks check the call later."""
     declared = ctx.default_signature
     drop_union_context(ctx.api, declared)
     if isinstance(declared, CallableType) and (method := method_of_tensor(declared)) is not None:
-        remember(ctx.context, declared)
+        register(ctx.context, declared)
         return with_starred_shapes(declared.copy_modified(arg_types=method.opened), ctx)
     if isinstance(ctx, MethodSigContext) and (op := pure_tape.op_called(ctx)) is not None:
-        remember(ctx.context, op)
+        register(ctx.context, op)
         return pure_tape.signature(ctx, op)
     if isinstance(ctx, MethodSigContext) and (changed := replace_signature(ctx, declared)) is not None:
         declared = changed
@@ -68,13 +68,13 @@ def loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLi
         return declared.copy_modified(arg_types=[unknown()] * len(declared.arg_types))
     if not is_concerned(declared):
         if isinstance(declared, CallableType) and is_overload(declared):
-            remember(ctx.context, declared)  # mypy may choose this overload
+            register(ctx.context, declared)  # mypy may choose this overload
         else:
-            forget(ctx.context, declared)
+            clear_signatures(ctx.context, declared)
         return declared
-    remember(ctx.context, declared)
+    register(ctx.context, declared)
     depend_on(ctx.api, declared)
-    opened = with_lambdas(with_numbers(loosened(declared, ctx), declared, ctx), declared, ctx)
+    opened = with_lambdas(with_numbers(open_signature(declared, ctx), declared, ctx), declared, ctx)
     return with_starred_shapes(opened, ctx) if isinstance(opened, CallableType) else opened
 
 
@@ -91,9 +91,9 @@ def function_result(ctx: FunctionContext) -> Type:
     """Compute the result type of a call of a function or a class."""
     declared = declared_for(ctx)
     ctx = with_newest(ctx)
-    claimed = facts_for(ctx)
-    if claimed:
-        with assuming(claimed):
+    asserted = facts_for(ctx)
+    if asserted:
+        with assuming(asserted):
             result = _judged_function(ctx, declared)
     else:
         result = _judged_function(ctx, declared)
@@ -112,9 +112,9 @@ def method_result(ctx: MethodContext) -> Type:
             return layers.item(ctx)
         return flow.item(ctx) if flow.is_item(ctx.context) else ctx.default_return_type
     ctx = with_newest(ctx, reflected=calls.is_reflected(declared))
-    claimed = facts_for(ctx)
-    if claimed:
-        with assuming(claimed):
+    asserted = facts_for(ctx)
+    if asserted:
+        with assuming(asserted):
             result = _judged_method(ctx, declared)
     else:
         result = _judged_method(ctx, declared)

@@ -56,12 +56,12 @@ Checker: TypeAlias = Any
 def make(api: Checker) -> Callable[[str, list[Type]], Instance]:
     """Return a function that makes an instance of a class by full name, also if the checked file does not import it."""
 
-    def made(fullname: str, arguments: list[Type]) -> Instance:
+    def instance(fullname: str, arguments: list[Type]) -> Instance:
         module, name = _split(fullname)
         info: TypeInfo = api.modules[module].names[name].node
         return Instance(info, arguments)
 
-    return made
+    return instance
 
 
 def plugins_behind(plugin: Plugin, api: Checker) -> list[Plugin]:
@@ -87,9 +87,9 @@ def outermost_scope(api: Checker) -> Node:
     return scope
 
 
-def note(api: Checker, words: str, context: Context) -> None:
+def note(api: Checker, text: str, context: Context) -> None:
     """Report a note, which does not count as an error."""
-    api.msg.note(words, context)
+    api.msg.note(text, context)
 
 
 def module_tree(api: Checker, variable: Var) -> MypyFile | None:
@@ -275,13 +275,13 @@ def is_complete(t: Type) -> bool:
     return not has_placeholder(t)
 
 
-def default_argument(made: Instance, position: int, api: Any) -> Type:
+def default_argument(instance: Instance, position: int, api: Any) -> Type:
     """Return the default of a class's type parameter.
 
     Raises:
         NotReadyError: The default has not been analyzed yet; mypy will analyze the annotation again.
     """
-    variables = made.type.defn.type_vars
+    variables = instance.type.defn.type_vars
     default = variables[position].default if position < len(variables) else PlaceholderType(None, [], -1)
     if isinstance(default, PlaceholderType):
         api.api.record_incomplete_ref()

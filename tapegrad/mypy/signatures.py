@@ -135,7 +135,7 @@ def _method(function: FuncDef, bound: CallableType) -> Method | None:
     written = function.type
     if not isinstance(written, CallableType) or is_overload(written) or tensor_parts(written.ret_type) is None:
         return None
-    opened = _loosened(written).arg_types[1:]
+    opened = _opened_signature(written).arg_types[1:]
     if len(opened) != len(bound.arg_types) or any(map(has_type_vars, opened)):
         return None
     return Method(parameter_names(bound), opened)
@@ -148,12 +148,12 @@ _MOST = 1000  # far more than the calls nested in arguments, and than the functi
 _declared: OrderedDict[Context, list[CallableType]] = OrderedDict()  # a dict is slow to drop its oldest entry
 
 
-def remember(context: Context, declared: FunctionLike) -> None:
+def register(context: Context, declared: FunctionLike) -> None:
     """Store the declared signature of a call until its result is checked."""
     # The context of a `yield from` is a type, which may equal other types; its call needs no check.
     if not isinstance(declared, CallableType) or isinstance(context, Type):
         return
-    forget(context, declared)
+    clear_signatures(context, declared)
     if context in _declared:
         _declared[context].append(declared)
     else:
@@ -162,7 +162,7 @@ def remember(context: Context, declared: FunctionLike) -> None:
         _declared.popitem(last=False)
 
 
-def forget(context: Context, declared: FunctionLike) -> None:
+def clear_signatures(context: Context, declared: FunctionLike) -> None:
     """Remove the signatures of earlier calls at this expression, except other overloads of the same function."""
     earlier = _declared.pop(context, None)
     if earlier is not None and isinstance(declared, CallableType) and is_overload(declared):
@@ -171,10 +171,10 @@ def forget(context: Context, declared: FunctionLike) -> None:
 
 def declared_for(ctx: FunctionContext | MethodContext) -> CallableType | None:
     """Return the stored signature of a call; of overloads the first that accepts the arguments, which mypy chooses."""
-    remembered = _declared.get(ctx.context)
-    if remembered is None:
+    registered = _declared.get(ctx.context)
+    if registered is None:
         return None
-    candidates = [one for one in remembered if one.arg_names == ctx.callee_arg_names]
+    candidates = [one for one in registered if one.arg_names == ctx.callee_arg_names]
     if any(map(is_overload, candidates)):
         chosen = next((one for one in candidates if _takes(one, ctx.arg_types)), None)
         return chosen if chosen is not None and is_concerned(chosen) else None
@@ -201,17 +201,17 @@ def is_overload(declared: CallableType) -> bool:
     return bool(getattr(declared.definition, "is_overload", False))
 
 
-def loosened(declared: FunctionLike, ctx: FunctionSigContext | MethodSigContext | None = None) -> FunctionLike:
+def open_signature(declared: FunctionLike, ctx: FunctionSigContext | MethodSigContext | None = None) -> FunctionLike:
     """Open every tensor parameter, so that tapegrad reports arguments that do not match, not mypy."""
     if not isinstance(declared, CallableType) or is_overload(declared):
         return declared
     if _comes_again(declared):
-        return _loosened(declared, ctx)
+        return _opened_signature(declared, ctx)
     signature = signature_of(declared)
     if signature.calls and ctx is not None:
-        return _loosened(declared, ctx)
+        return _opened_signature(declared, ctx)
     if signature.opened is None:
-        signature.opened = _loosened(declared)
+        signature.opened = _opened_signature(declared)
     return signature.opened
 
 
@@ -284,20 +284,20 @@ def _open_calls(declared: CallableType, ctx: FunctionSigContext | MethodSigConte
         opened_call(p)
         if isinstance(p := get_proper_type(t), CallableType)
         and actuals
-        and all(_tells(one, ctx.api) for one in actuals)
+        and all(_has_known_type(one, ctx.api) for one in actuals)
         else t
         for t, actuals in zip(declared.arg_types, ctx.args, strict=True)
     ]
 
 
-def _tells(expression: Expression, api: Any) -> bool:
+def _has_known_type(expression: Expression, api: Any) -> bool:
     # mypy infers a lambda from its expected type.
     if not isinstance(expression, NameExpr | MemberExpr | CallExpr):
         return False
     return called(api.get_expression_type(expression)) is not None
 
 
-def _loosened(declared: CallableType, ctx: FunctionSigContext | MethodSigContext | None = None) -> CallableType:
+def _opened_signature(declared: CallableType, ctx: FunctionSigContext | MethodSigContext | None = None) -> CallableType:
     if ctx is not None and any(isinstance(get_proper_type(t), CallableType) for t in declared.arg_types):
         declared = declared.copy_modified(arg_types=_open_calls(declared, ctx))
     parts: dict[TypeVarId, Type] = {

@@ -86,10 +86,10 @@ class Convolution(Module):
         is_transposed = hasattr(self, "output_padding")
         channels = (first, second * self.groups) if is_transposed else (second * self.groups, first)
         options = {name: getattr(self, name) for name in _PLAIN if hasattr(self, name)}
-        words = [f"{name}={value!r}" for name, value in options.items() if value != _PLAIN[name]]
-        words += ["bias=False"] if self.bias is None else []
+        options = [f"{name}={value!r}" for name, value in options.items() if value != _PLAIN[name]]
+        options += ["bias=False"] if self.bias is None else []
         size = kernel[0] if len(set(kernel)) == 1 else tuple(kernel)
-        return f"{type(self).__name__}({', '.join([*map(str, (*channels, size)), *words])})"
+        return f"{type(self).__name__}({', '.join([*map(str, (*channels, size)), *options])})"
 
 
 _PLAIN = {"stride": 1, "padding": 0, "output_padding": 0, "dilation": 1, "groups": 1}

@@ -79,9 +79,9 @@ class ModelEMA(Module, Generic[Model]):
             raise ShapeError(message)
         for path, state in ours.items():
             state.check(theirs[path].data, "ModelEMA.update", path)
-        kept = self.model.parameters()
+        parameters = self.model.parameters()
         arrays = [
-            self._moved(state.data, theirs[path].data) if path in kept else theirs[path].data
+            self._moved(state.data, theirs[path].data) if path in parameters else theirs[path].data
             for path, state in ours.items()
         ]
         replace_all([*ours.values()], arrays)

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 from typing_extensions import override
 
 from tapegrad.errors import DTypeError, ShapeError, TapegradError, messages
+from tapegrad.nn.layer_names import forward_name, layer_text
 from tapegrad.nn.module import Module
-from tapegrad.nn.places import called, shown
 
 Beside: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]  # further positional and keyword arguments of a layer
 
@@ -31,22 +31,22 @@ class Container(Module):
     def _point(self, error: TapegradError, part: int | str, layer: Module) -> None:
         """Add the path of the layer to an error; the message is unchanged if it comes from user code in the layer."""
         message = str(error)
-        place = f"{type(self).__name__}{f'[{part}]' if isinstance(part, int) else f'.{part}'}"
-        layer._place(error, place)
+        path = f"{type(self).__name__}{f'[{part}]' if isinstance(part, int) else f'.{part}'}"
+        layer._add_path(error, path)
         if str(error) == message:
-            error.add_location(f"{place} {shown(layer)}")
+            error.add_location(f"{path} {layer_text(layer)}")
 
     @override
-    def _place(self, error: TapegradError, place: str) -> None:
+    def _add_path(self, error: TapegradError, path: str) -> None:
         """Prepend the path of this container to that of the inner layer."""
         name, message = type(self).__name__, str(error)
         if self._rejects(error):
-            super()._place(error, place)
+            super()._add_path(error, path)
         elif error.places:
             return  # a path at the start of the message is one inside user code
-        elif place and message.startswith((f"{name}[", f"{name}.")):
-            error.path = place + error.path.removeprefix(name)
-            error.args = (place + message.removeprefix(name),)
+        elif path and message.startswith((f"{name}[", f"{name}.")):
+            error.path = path + error.path.removeprefix(name)
+            error.args = (path + message.removeprefix(name),)
 
 
 def check_modules(name: str, layers: tuple[object, ...]) -> None:
@@ -55,17 +55,17 @@ def check_modules(name: str, layers: tuple[object, ...]) -> None:
         check_module(f"{name}: layer {index}", layer)
 
 
-def check_module(place: str, layer: object) -> None:
+def check_module(path: str, layer: object) -> None:
     """Reject a layer that is not a module."""
     if not isinstance(layer, Module):
         kind = messages.with_article(type(layer).__name__)
         given = f"the class {layer.__name__}" if isinstance(layer, type) else kind
-        raise DTypeError(messages.no_module(place, given))
+        raise DTypeError(messages.no_module(path, given))
 
 
 def _check_kind(layer: Module, y: Any, expected: Any) -> None:
     """Reject the result of a layer if its shape or dtype differs from the expected one."""
     if y.shape != expected.shape:
-        raise ShapeError(messages.other_sizes(called(layer), messages.RESULT, y.shape, expected.shape))
+        raise ShapeError(messages.other_sizes(forward_name(layer), messages.RESULT, y.shape, expected.shape))
     if y.dtype != expected.dtype:
-        raise DTypeError(messages.wrong_dtype(called(layer), messages.RESULT, str(y.dtype), str(expected.dtype)))
+        raise DTypeError(messages.wrong_dtype(forward_name(layer), messages.RESULT, str(y.dtype), str(expected.dtype)))

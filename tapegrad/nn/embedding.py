@@ -11,9 +11,9 @@ from typing_extensions import TypeVar, TypeVarTuple, override
 from tapegrad.autograd.explain import NoNumbersError
 from tapegrad.generator import RNG
 from tapegrad.guard import guarded
+from tapegrad.nn.layer_names import layer_text
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
-from tapegrad.nn.places import shown
 from tapegrad.ops import expand_dims, normal, take, where
 from tapegrad.tensor import T, Tensor
 from tapegrad.tensor.aliases import Shape
@@ -74,9 +74,8 @@ class Embedding(Module, Generic[Count, Width]):
             return where(expand_dims(indices < 0, -1), math.nan, take(self.weight, indices))
         if (numbers < 0).any():
             count = self.weight.shape[0]
-            message = (
-                f"{shown(self)}: index {numbers[numbers < 0][0]} is below 0; the rows of the table are 0 to {count - 1}"
-            )
+            index = f"index {numbers[numbers < 0][0]} is below 0"
+            message = f"{layer_text(self)}: {index}; the rows of the table are 0 to {count - 1}"
             raise IndexError(message)
         return take(self.weight, indices)
 

@@ -18,9 +18,9 @@ from typing_extensions import TypeVar, override
 
 from tapegrad.errors import DTypeError, TapegradError, messages
 from tapegrad.errors.tracebacks import trim_on_exit, trim_traceback
-from tapegrad.guard._memory import Memory
+from tapegrad.guard._memory import StoredSizes
+from tapegrad.nn.layer_names import call_path, container_path, forward_name, layer_text
 from tapegrad.nn.param import Buffer, Param, State
-from tapegrad.nn.places import called, called_as, held_by, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -122,9 +122,9 @@ class Module:
                 return self.forward(*args, **kwargs)
             except TapegradError as error:
                 frame = sys._getframe(1)
-                place = called_as(self, frame)
-                self._place(error, place)
-                if place.isidentifier() and (holder := held_by(self, frame)):
+                path = call_path(self, frame)
+                self._add_path(error, path)
+                if path.isidentifier() and (holder := container_path(self, frame)):
                     error.add_location(holder)  # mypy does not know the index of a loop variable
                 trim_traceback(error)
                 raise
@@ -192,15 +192,15 @@ class Module:
             _leaves(self)  # raises if one of them contains a parameter, with its path
         return [leaf for leaf in found if isinstance(leaf, Param) and not leaf.frozen]
 
-    def _place(self, error: TapegradError, place: str) -> None:
+    def _add_path(self, error: TapegradError, path: str) -> None:
         """Add the module and its location to an error that it raised itself; errors of ops in it are unchanged."""
         # `forward` of a library layer has no user code, so an error of its op about `x` is about the layer's `x`.
         if self._rejects(error) or (getattr(self.forward, "__module__", None) or "").startswith("tapegrad.nn."):
-            error.path, error.layer = place, shown(self)
+            error.path, error.layer = path, layer_text(self)
             error.args = (messages.of_layer(error.path, error.layer, str(error)),)
 
     def _rejects(self, error: Exception) -> bool:
-        return str(error).startswith(f"{called(self)}: ")
+        return str(error).startswith(f"{forward_name(self)}: ")
 
     @override
     @recursive_repr()
@@ -261,7 +261,7 @@ class _Listings(dict[type, "Callable[[Any], Iterable[tuple[Any, Any]]] | None"])
             self[kind] = _leaf
         elif issubclass(kind, Module):
             self[kind] = _attributes
-        elif issubclass(kind, dict) and kind is not Memory:
+        elif issubclass(kind, dict) and kind is not StoredSizes:
             self[kind] = dict.items
         elif issubclass(kind, list | tuple):
             self[kind] = enumerate

@@ -46,9 +46,9 @@ class _Windowed(Module):
     @override
     def __repr__(self) -> str:
         layer: Any = self  # Any: subclasses declare the sizes with different types
-        words = [f"stride={layer.stride}"] if layer.stride != layer.kernel else []
-        words += [f"padding={layer.padding}"] if layer.padding else []
-        return f"{type(self).__name__}({', '.join([str(layer.kernel), *words])})"
+        options = [f"stride={layer.stride}"] if layer.stride != layer.kernel else []
+        options += [f"padding={layer.padding}"] if layer.padding else []
+        return f"{type(self).__name__}({', '.join([str(layer.kernel), *options])})"
 
 
 class MaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):

@@ -86,5 +86,5 @@ def quantized(model: M, scheme: Scheme | None = None) -> M:
     """
     scheme = BlockSymmetric() if scheme is None else scheme
     weights = [parameter for parameter in model.parameters().values() if parameter.ndim >= 2]
-    made: Any = {id(weight): QuantizedParam(quantize(weight, scheme).steps) for weight in weights}
-    return copy.deepcopy(model, made)  # the memo: deepcopy uses these objects as the copies of the weights
+    memo: Any = {id(weight): QuantizedParam(quantize(weight, scheme).steps) for weight in weights}
+    return copy.deepcopy(model, memo)  # the memo: deepcopy uses these objects as the copies of the weights

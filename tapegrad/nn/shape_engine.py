@@ -26,7 +26,7 @@ class ShapesOnlyError(NoNumbersError):
 
     @override
     def answer(self, entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        found = _outlined(entry, args, kwargs)
+        found = _shape_values(entry, args, kwargs)
         return tuple(map(node, found)) if isinstance(found, tuple) else node(found)
 
 
@@ -119,14 +119,14 @@ def answering(size: Size) -> Size:
     return NamedSize(size.terms) if isinstance(size, Dim) and not isinstance(size, NamedSize) else size
 
 
-class Outline(Value[Any, Any]):
+class ShapeValue(Value[Any, Any]):
     """A shape and a dtype instead of an array; its operators apply the shape rules of the corresponding ops."""
 
     __slots__ = ("dtype", "shape")
 
     shape: Any
     dtype: Any
-    __array_ufunc__ = None  # so that numpy_array * outline calls Outline.__rmul__
+    __array_ufunc__ = None  # so that numpy_array * value calls ShapeValue.__rmul__
 
     def __init__(self, shape: Dims, dtype: Any) -> None:
         self.shape = tuple(map(answering, shape))
@@ -144,7 +144,7 @@ class Outline(Value[Any, Any]):
 
     @property
     @override
-    def T(self) -> Outline:
+    def T(self) -> ShapeValue:
         return self.transpose(None)
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
@@ -152,46 +152,46 @@ class Outline(Value[Any, Any]):
         raise ShapesOnlyError(message)
 
     @override
-    def __neg__(self) -> Outline:
+    def __neg__(self) -> ShapeValue:
         return ruled("neg", self)
 
     @override
-    def __add__(self, y: Any, /) -> Outline:
+    def __add__(self, y: Any, /) -> ShapeValue:
         return ruled("add", self, y)
 
     @override
-    def __radd__(self, y: Any, /) -> Outline:
+    def __radd__(self, y: Any, /) -> ShapeValue:
         return ruled("add", y, self)
 
     @override
-    def __sub__(self, y: Any, /) -> Outline:
+    def __sub__(self, y: Any, /) -> ShapeValue:
         return ruled("sub", self, y)
 
     @override
-    def __rsub__(self, y: Any, /) -> Outline:
+    def __rsub__(self, y: Any, /) -> ShapeValue:
         return ruled("sub", y, self)
 
     @override
-    def __mul__(self, y: Any, /) -> Outline:
+    def __mul__(self, y: Any, /) -> ShapeValue:
         return ruled("mul", self, y)
 
     @override
-    def __rmul__(self, y: Any, /) -> Outline:
+    def __rmul__(self, y: Any, /) -> ShapeValue:
         return ruled("mul", y, self)
 
     @override
-    def __truediv__(self, y: Any, /) -> Outline:
+    def __truediv__(self, y: Any, /) -> ShapeValue:
         return ruled("div", self, y)
 
     @override
-    def __rtruediv__(self, y: Any, /) -> Outline:
+    def __rtruediv__(self, y: Any, /) -> ShapeValue:
         return ruled("div", y, self)
 
     @override
-    def __matmul__(self, y: Any, /) -> Outline:
+    def __matmul__(self, y: Any, /) -> ShapeValue:
         return ruled("matmul", self, y)
 
-    def __rmatmul__(self, y: Any, /) -> Outline:
+    def __rmatmul__(self, y: Any, /) -> ShapeValue:
         return ruled("matmul", y, self)
 
     @override
@@ -202,47 +202,47 @@ class Outline(Value[Any, Any]):
     def __ne__(self, y: object) -> Any:
         return ruled("not_equal", self, y)
 
-    def __lt__(self, y: Any) -> Outline:
+    def __lt__(self, y: Any) -> ShapeValue:
         return ruled("less", self, y)
 
-    def __le__(self, y: Any) -> Outline:
+    def __le__(self, y: Any) -> ShapeValue:
         return ruled("less_equal", self, y)
 
-    def __gt__(self, y: Any) -> Outline:
+    def __gt__(self, y: Any) -> ShapeValue:
         return ruled("greater", self, y)
 
-    def __ge__(self, y: Any) -> Outline:
+    def __ge__(self, y: Any) -> ShapeValue:
         return ruled("greater_equal", self, y)
 
     __hash__ = object.__hash__
 
     @override
-    def reshape(self, shape: Any) -> Outline:
+    def reshape(self, shape: Any) -> ShapeValue:
         return ruled("reshape", self, shape)
 
     @override
-    def transpose(self, axes: Any) -> Outline:
+    def transpose(self, axes: Any) -> ShapeValue:
         return ruled("transpose", self, axes)
 
 
-def ruled(name: str, *args: Any, **kwargs: Any) -> Outline:
-    """Return the outline of an op's result for raw values, by its shape rule.
+def ruled(name: str, *args: Any, **kwargs: Any) -> ShapeValue:
+    """Return the shape and dtype of an op's result for raw values, by its shape rule.
 
     Raises:
         ShapeError: The shapes do not match.
     """
     try:
-        found: Outline = _outlined(OPS[name], args, kwargs)
+        found: ShapeValue = _shape_values(OPS[name], args, kwargs)
     except ShapeError as error:
         message = f"{name}: {error}"
         raise ShapeError(message) from None
     return found
 
 
-class Outlines(Backend[Outline]):
-    """The primitives of the backend on outlines: each applies the shape rule of the corresponding op."""
+class ShapeEngine(Backend[ShapeValue]):
+    """The primitives of the backend on shapes: each applies the shape rule of the corresponding op."""
 
-    name = "outlines"
+    name = "shapes"
 
     # Any: mypy compares the signature of `ruled` with the primitive's.
     exp: Any = staticmethod(partial(ruled, "exp"))
@@ -281,52 +281,52 @@ class Outlines(Backend[Outline]):
     cast: Any = staticmethod(partial(ruled, "astype"))
 
     @override
-    def map(self, name: Elementwise, *operands: Outline) -> Outline:
+    def map(self, name: Elementwise, *operands: ShapeValue) -> ShapeValue:
         return ruled(name, *operands)
 
     @override
-    def pair(self, name: Pairwise, *operands: Outline) -> tuple[Outline, Outline]:
-        first, second = _outlined(OPS[name], operands, {})
+    def pair(self, name: Pairwise, *operands: ShapeValue) -> tuple[ShapeValue, ShapeValue]:
+        first, second = _shape_values(OPS[name], operands, {})
         return first, second
 
     @override
-    def pad(self, x: Outline, pad_width: Sequence[tuple[int, int]], value: float) -> Outline:
+    def pad(self, x: ShapeValue, pad_width: Sequence[tuple[int, int]], value: float) -> ShapeValue:
         return ruled("pad", x, tuple(pad_width), value=value)
 
     @override
-    def swap_last_axes(self, x: Outline) -> Outline:
+    def swap_last_axes(self, x: ShapeValue) -> ShapeValue:
         axes = tuple(range(x.ndim))
         return x.transpose((*axes[:-2], *axes[-2:][::-1]))
 
     @override
-    def place(self, shape: Sequence[int], index: Any, value: Outline) -> Outline:
+    def place(self, shape: Sequence[int], index: Any, value: ShapeValue) -> ShapeValue:
         return ruled("at_add", ruled("zeros", tuple(shape)), index, value)
 
     @override
-    def scatter_add(self, shape: Sequence[int], indices: Outline, updates: Outline, axis: Int) -> Outline:
+    def scatter_add(self, shape: Sequence[int], indices: ShapeValue, updates: ShapeValue, axis: Int) -> ShapeValue:
         return ruled("scatter_add", updates, indices, tuple(shape), axis)
 
     @override
-    def scatter_sum(self, shape: Sequence[int], indices: Sequence[Any], values: Sequence[Outline]) -> Outline:
-        return Outline(tuple(shape), values[0].dtype)
+    def scatter_sum(self, shape: Sequence[int], indices: Sequence[Any], values: Sequence[ShapeValue]) -> ShapeValue:
+        return ShapeValue(tuple(shape), values[0].dtype)
 
     @override
-    def convolve(self, x: Outline, w: Outline, window: ConvWindow) -> Outline:
-        return Outline((*x.shape[:2], w.shape[1], *window.sizes), x.dtype)
+    def convolve(self, x: ShapeValue, w: ShapeValue, window: ConvWindow) -> ShapeValue:
+        return ShapeValue((*x.shape[:2], w.shape[1], *window.sizes), x.dtype)
 
 
-register(Outlines(), Outline)
+register(ShapeEngine(), ShapeValue)
 
 
-def _outlined(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _shape_values(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     sizes = entry.sizes(*args, **kwargs)
     result = str(entry.function.__annotations__.get("return"))
     if not result.startswith("tuple["):
-        return Outline(sizes, _dtype(result, entry.function, args, kwargs))
+        return ShapeValue(sizes, _dtype(result, entry.function, args, kwargs))
     parts = [part.group() for part in _TENSOR.finditer(result)]
     parts *= len(sizes) if len(parts) == 1 else 1
     return tuple(
-        Outline(one, _dtype(part, entry.function, args, kwargs)) for one, part in zip(sizes, parts, strict=True)
+        ShapeValue(one, _dtype(part, entry.function, args, kwargs)) for one, part in zip(sizes, parts, strict=True)
     )
 
 

@@ -76,10 +76,10 @@ class SSM(Module, Generic[Width, States]):
     @guarded
     def forward(self, x: Tensor[Shape[*Batch, Steps, Width], T]) -> Tensor[Shape[*Batch, Steps, Width], T]:
         """Process float32 `x`, `(..., Steps, Width)`, from states of zero; keeps the shape."""
-        kept, taken = self._over_a_step(x.tape)
-        shape: Any = (*x.shape, kept.shape[-1])  # (..., Steps, Width, States)
+        decay, gain = self._over_a_step(x.tape)
+        shape: Any = (*x.shape, decay.shape[-1])  # (..., Steps, Width, States)
         rows: Any = broadcast_to(expand_dims(x, -1), shape)
-        states = ssm_scan(broadcast_to(kept, shape), broadcast_to(taken, shape), rows, axis=-3)
+        states = ssm_scan(broadcast_to(decay, shape), broadcast_to(gain, shape), rows, axis=-3)
         passed: Tensor[Shape[*Batch, Steps, Width], T] = x * self.skip
         return passed + sum(states * self.mix, axis=-1)
 
@@ -87,8 +87,8 @@ class SSM(Module, Generic[Width, States]):
         """Return the factors of the state and of the input in each step."""
         # On the tape of the input, because parameters do not start a tape.
         rate = -exp(self.log_rate.put_tape(tape))
-        kept = exp(rate * expand_dims(exp(self.log_step.put_tape(tape)), -1))
-        return kept, (kept - 1.0) / rate
+        decay = exp(rate * expand_dims(exp(self.log_step.put_tape(tape)), -1))
+        return decay, (decay - 1.0) / rate
 
     @override
     def __repr__(self) -> str:

@@ -69,10 +69,10 @@ class Stacked(Module):
     def __repr__(self) -> str:
         first, count = self.layers[0], len(self.layers) // self.directions
         sizes = [first.weight_x.shape[0], first.weight_h.shape[0], count]
-        words = [f"directions={self.directions}"] if self.directions > 1 else []
-        words += ["bias=False"] if first.bias_x is None else []
-        words += [f"dropout={self.dropout.p}"] if self.dropout.p else []
-        return f"{type(self).__name__}({', '.join([*map(str, sizes), *words])})"
+        options = [f"directions={self.directions}"] if self.directions > 1 else []
+        options += ["bias=False"] if first.bias_x is None else []
+        options += [f"dropout={self.dropout.p}"] if self.dropout.p else []
+        return f"{type(self).__name__}({', '.join([*map(str, sizes), *options])})"
 
 
 class StackedRNN(Stacked, Generic[In, Hidden, Layers, Directions]):

@@ -15,7 +15,7 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn import Module, Param
 from tapegrad.nn.module import children
-from tapegrad.nn.shape_engine import Outline
+from tapegrad.nn.shape_engine import ShapeValue
 from tapegrad.sizes import named, show
 from tapegrad.tensor import Tensor, node
 
@@ -107,7 +107,7 @@ def summary(module: Module, *inputs: Sized, dtype: type[np.generic] = np.float32
     tree = list(_tree(module))
     calls: dict[tuple[str, str], int] = {}
     failed: list[str] = []
-    arguments = [_outlined(shape, dtype, f"input {position}") for position, shape in enumerate(inputs)]
+    arguments = [_shape_values(shape, dtype, f"input {position}") for position, shape in enumerate(inputs)]
     try:
         with _watched(tree, calls, failed):
             module.forward(*arguments)
@@ -211,20 +211,20 @@ def _summed(tree: list[_Node], calls: dict[tuple[str, str], int]) -> Summary:
     )
 
 
-def _outlined(shape: Any, dtype: type[np.generic], place: str) -> Any:
+def _shape_values(shape: Any, dtype: type[np.generic], place: str) -> Any:
     if isinstance(shape, Tensor):
         return _of(shape.shape, shape.dtype)
     if not isinstance(shape, tuple):
         message = f"summary: {place} is {shape!r}, neither a shape nor a tensor"
         raise DTypeError(message)
     if any(isinstance(one, tuple | Tensor) for one in shape):
-        return tuple(_outlined(one, dtype, f"{place}[{position}]") for position, one in enumerate(shape))
+        return tuple(_shape_values(one, dtype, f"{place}[{position}]") for position, one in enumerate(shape))
     return _of(tuple(_size(one, shape, place) for one in shape), dtype)
 
 
 def _of(shape: Any, dtype: Any) -> Tensor[Any, Any, Any]:
-    outline: Any = Outline(shape, dtype)
-    return node(outline)
+    value: Any = ShapeValue(shape, dtype)
+    return node(value)
 
 
 def _size(size: Any, shape: tuple[Any, ...], place: str) -> Any:

@@ -8,7 +8,7 @@ from typing_extensions import TypeVar, override
 
 from tapegrad.errors import TapeError
 from tapegrad.errors.tracebacks import public_api
-from tapegrad.nn.places import shown
+from tapegrad.nn.layer_names import layer_text
 from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Valid(Generic[M_co]):
 
     @property
     def _shown(self) -> str:
-        return f"Valid({shown(self._module)})"
+        return f"Valid({layer_text(self._module)})"
 
     @override
     def __repr__(self) -> str:

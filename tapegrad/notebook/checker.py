@@ -77,7 +77,7 @@ class Checker:
         self._plugin = ""
         self._ids = count()
         self._written = int(time.time())
-        self._asking = Lock()  # the first run may still be warming up in another thread
+        self._lock = Lock()  # the first run may still be warming up in another thread
 
     def check(self, draft: Draft) -> list[Report]:
         """Return mypy's reports on the cell, with the cell's own line numbers.
@@ -86,9 +86,9 @@ class Checker:
             UnreadableOutputError: The output of mypy cannot be read, and may contain an error.
             CheckerError: mypy does not check the cell: it cannot be started, fails twice, or skips the cell.
         """
-        with self._asking:
+        with self._lock:
             self._wait()
-            reports = self._ask(draft)
+            reports = self._request(draft)
             if reports is None:
                 reports = self._run(draft)
                 self._start()
@@ -96,7 +96,7 @@ class Checker:
 
     def close(self) -> None:
         """Stop the child process."""
-        with self._asking:
+        with self._lock:
             self._stop()
             self._place.cleanup()
 
@@ -129,7 +129,7 @@ class Checker:
         os.utime(self._path, (self._written, self._written))
         return Question(number, above.count("\n"))
 
-    def _ask(self, draft: Draft) -> list[Report] | None:
+    def _request(self, draft: Draft) -> list[Report] | None:
         """Ask the child; return None if there is no child, or its answer is not about this program."""
         child = self._child
         if child is None or child.stdin is None or child.stdout is None or self._plugin != _plugin_version():

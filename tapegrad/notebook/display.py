@@ -14,8 +14,8 @@ from tapegrad.autograd.gradients import Gradients
 from tapegrad.autograd.tape import GradientTape, OwnedTape
 from tapegrad.errors import messages
 from tapegrad.nn import Module, Param
+from tapegrad.nn.layer_names import layer_text
 from tapegrad.nn.module import children
-from tapegrad.nn.places import shown
 from tapegrad.notebook.drawing import drawing
 from tapegrad.notebook.heat import heat_map
 from tapegrad.sizes import show
@@ -103,7 +103,7 @@ def module_html(module: Module) -> str:
 def _branch(module: Module, name: str, *, is_open: bool = False) -> str:
     count = sum(parameter.size for parameter in module.parameters().values())
     learns = f", {tape_repr.counted(count, 'parameter')}" if count else ""
-    title = f"{f'{escape(name)}: ' if name else ''}<b>{escape(shown(module))}</b>{learns}"
+    title = f"{f'{escape(name)}: ' if name else ''}<b>{escape(layer_text(module))}</b>{learns}"
     inside = "".join(f"<li>{_leaf(path, child)}</li>" for path, child in children(module))
     if not inside:
         return title

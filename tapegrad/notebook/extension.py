@@ -213,16 +213,16 @@ class Extension(ast.NodeTransformer):
         return display.Table(("name", "mypy", "Python"), rows)
 
     def _revealed(self, names: list[str]) -> dict[str, str]:
-        asked = [name for name in names if name in self.program.names]
+        checked_names = [name for name in names if name in self.program.names]
         draft = self.program.with_lines(
-            ["from tapegrad import reveal_shape as _reveal", *(f"_reveal({name})" for name in asked)]
+            ["from tapegrad import reveal_shape as _reveal", *(f"_reveal({name})" for name in checked_names)]
         )
         notes = {
             report.line - 2: report.text.removeprefix("Revealed shape is ")
             for report in self.checker.check(draft)
             if report.kind == "note"
         }
-        return {name: notes[place] for place, name in enumerate(asked) if place in notes}
+        return {name: notes[place] for place, name in enumerate(checked_names) if place in notes}
 
 
 def _cell_magic(tree: ast.Module) -> tuple[str, str] | None:

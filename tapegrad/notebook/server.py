@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mypy.server.update import FineGrainedBuildManager
 
 
-class Watched:
+class CheckedFile:
     """One file that mypy checks repeatedly."""
 
     def __init__(self, flags: list[str], path: str) -> None:
@@ -52,12 +52,12 @@ def _is_new(name: str, held: FineGrainedBuildManager) -> bool:
 
 def serve(requests: TextIO, answers: TextIO, flags: list[str], path: str) -> None:
     """Report that the server is ready, and answer requests until there are no more."""
-    watched = Watched(flags, path)
+    checked_file = CheckedFile(flags, path)
     answers.write("ready\n")
     answers.flush()
     for line in requests:
         request = json.loads(line)
-        answer = watched.answer(request["modules"])
+        answer = checked_file.answer(request["modules"])
         answers.write(json.dumps({"id": request["id"], **answer}) + "\n")
         answers.flush()
 

@@ -112,10 +112,10 @@ def sliced_size(n: Size, item: slice) -> Size:
     start, stop = _bound(item.start, 0, n), _bound(item.stop, n, n)
     if surely_less(start, stop + 1):
         return (stop - start + (step - 1)) // step
-    return 0 if surely_less(stop, start + 1) else _kept(start, stop, step)
+    return 0 if surely_less(stop, start + 1) else _slice_size(start, stop, step)
 
 
-def _kept(start: Size, stop: Size, step: int) -> Size:
+def _slice_size(start: Size, stop: Size, step: int) -> Size:
     """Return the size of a slice that may be empty: known from start 0, because a size is at least 0."""
     whole = isinstance(start, int) and start == 0
     return (stop + (step - 1)) // step if whole else UNKNOWN

@@ -29,7 +29,7 @@ def mapped(
     out = node(engine(x.data).fuse(forward, x.data))
 
     def backward(grads: Gradients) -> None:
-        values = (x.data, out.data) if x.is_saved and out.is_saved else _asked_for(derivative, x, out)
+        values = (x.data, out.data) if x.is_saved and out.is_saved else _values_read(derivative, x, out)
         accumulate_like(grads, x, _times(derivative, values, grads.pop_output(out)))
 
     backward.__qualname__ = forward.__qualname__  # a printed tape shows the op, not this helper
@@ -47,7 +47,7 @@ def _times(derivative: Callable[[Any, Any], Any], values: tuple[Any, ...], dy: A
     return engine(dy, *given).fuse(product, dy, *given)
 
 
-def _asked_for(derivative: Callable[[Any, Any], Any], *operands: Any) -> tuple[Any, ...]:
+def _values_read(derivative: Callable[[Any, Any], Any], *operands: Any) -> tuple[Any, ...]:
     """Return the values that a derivative reads: one whose parameter is named `_` need not be recomputed."""
     names: Any = derivative.__code__.co_varnames
     return tuple(None if name == "_" else x.data for name, x in zip(names, operands, strict=False))

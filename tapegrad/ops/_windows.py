@@ -24,8 +24,8 @@ def pool_shape(rank: int, x: Dims, kernel: Any, stride: Any, padding: Any) -> Di
 
 def windows_over(x: Any, rank: int, kernel: Any, stride: Any, padding: Any) -> Windows:
     """Return the windows over the last `rank` axes of a raw value."""
-    before: Any = numbers(padding, rank, "padding", 0)
+    padding_before: Any = numbers(padding, rank, "padding", 0)
     sizes: Any = pool_shape(rank, x.shape, kernel, stride, padding)[-rank:]
     kernels: Any = numbers(kernel, rank, "kernel", 1)
     strides: Any = numbers(kernel if stride is None else stride, rank, "stride", 1)
-    return Windows(x.shape, sizes, kernels, strides, before)
+    return Windows(x.shape, sizes, kernels, strides, padding_before)

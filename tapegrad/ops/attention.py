@@ -247,8 +247,8 @@ def _weights(q: Any, k: Any, visible: Any, scale: float) -> Any:
         weights = engine(scores).rowwise(softmax_of, scores, axis=-1)
         # All of a row is NaN if its maximum is infinite: every key is masked, or a product overflowed.
         is_whole = np.isfinite(values_of(weights)[..., 0])
-        (rescued_weights,) = with_fallback(is_whole, (weights,), lambda: (_weights_in_units(q, k, visible, scale),))
-        return rescued_weights
+        (weights,) = with_fallback(is_whole, (weights,), lambda: (_weights_in_units(q, k, visible, scale),))
+        return weights
 
 
 def _weights_in_units(q: Any, k: Any, visible: Any, scale: float) -> Any:

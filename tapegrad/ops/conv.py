@@ -254,11 +254,11 @@ def _correlated(
 
     strides: Any = numbers(stride, rank, "stride", 1)
     dilations: Any = numbers(dilation, rank, "dilation", 1)
-    before: Any = (
+    padding_before: Any = (
         tuple(d * (k - 1) // 2 for d, k in zip(dilations, kernel, strict=True))
         if padding == "same"
         else numbers(0 if padding == "valid" else padding, rank, "padding", 0)
     )
-    window = ConvWindow(shape[-rank:], strides, dilations, (1,) * rank, before)
+    window = ConvWindow(shape[-rank:], strides, dilations, (1,) * rank, padding_before)
     cells, kernels = (n, groups, c // groups, *x.shape[-rank:]), (groups, o // groups, c_w, *kernel)
     return correlate(x, w, window, cells, kernels, shape)

@@ -118,7 +118,7 @@ def conv_transpose(
         (2, 3, 10, 10)
     """
     tensor_only(w, "w")
-    return _spread(len(at_least(3, w=w.shape)) - 2, x, w, stride, padding, output_padding, dilation, groups)
+    return _conv_transpose(len(at_least(3, w=w.shape)) - 2, x, w, stride, padding, output_padding, dilation, groups)
 
 
 @op(conv_transpose1d_shape)
@@ -168,7 +168,7 @@ def conv_transpose1d(
         >>> tg.conv_transpose1d(x, w, stride=2, output_padding=1).shape
         (1, 1, 7)
     """
-    return _spread(1, x, w, stride, padding, output_padding, dilation, groups)
+    return _conv_transpose(1, x, w, stride, padding, output_padding, dilation, groups)
 
 
 @op(conv_transpose2d_shape)
@@ -218,7 +218,7 @@ def conv_transpose2d(
         >>> tg.conv_transpose2d(pixels, kernel, stride=2).tolist()
         [[[1.0, 2.0, 2.0, 4.0], [3.0, 4.0, 6.0, 8.0]]]
     """
-    return _spread(2, x, w, stride, padding, output_padding, dilation, groups)
+    return _conv_transpose(2, x, w, stride, padding, output_padding, dilation, groups)
 
 
 @op(conv_transpose3d_shape)
@@ -267,7 +267,7 @@ def conv_transpose3d(
         >>> tg.conv_transpose3d(volumes, kernels, stride=(1, 2, 2), output_padding=(0, 1, 1)).shape
         (2, 1, 4, 11, 11)
     """
-    return _spread(3, x, w, stride, padding, output_padding, dilation, groups)
+    return _conv_transpose(3, x, w, stride, padding, output_padding, dilation, groups)
 
 
 def _shape(
@@ -298,7 +298,7 @@ def _shape(
     return (*batch, o * groups, *sizes)
 
 
-def _spread(
+def _conv_transpose(
     rank: int,
     x: Tensor[Any, T1, Float],
     w: Tensor[Any, T2, Float],
@@ -319,7 +319,7 @@ def _spread(
     strides: Any = numbers(stride, rank, "stride", 1)
     dilations: Any = numbers(dilation, rank, "dilation", 1)
     paddings: Any = numbers(padding, rank, "padding", 0)
-    before = tuple(d * (k - 1) - p for d, k, p in zip(dilations, w.shape[2:], paddings, strict=True))
-    window = ConvWindow(shape[-rank:], (1,) * rank, dilations, strides, before)
+    padding_before = tuple(d * (k - 1) - p for d, k, p in zip(dilations, w.shape[2:], paddings, strict=True))
+    window = ConvWindow(shape[-rank:], (1,) * rank, dilations, strides, padding_before)
     cells, kernels = (n, groups, c // groups, *x.shape[-rank:]), (groups, c // groups, *w.shape[1:])
     return correlate(x, w, window, cells, kernels, shape, flipped=True)

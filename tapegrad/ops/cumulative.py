@@ -194,8 +194,8 @@ def _moved(x: Any, axis: Int, by: int, fill: int) -> Any:
     """Shift elements by `by` positions along an axis, towards the start if negative; fill the gap with `fill`."""
     if not x.size:
         return x
-    kept, width = (slice(None, -by), (by, 0)) if by > 0 else (slice(-by, None), (0, -by))
+    remaining, width = (slice(None, -by), (by, 0)) if by > 0 else (slice(-by, None), (0, -by))
     widths = [(0, 0)] * x.ndim
     widths[axis] = width
-    part = engine(x).getitem(x, (*(slice(None),) * axis, kept))
+    part = engine(x).getitem(x, (*(slice(None),) * axis, remaining))
     return engine(part).pad(part, widths, fill)

@@ -155,7 +155,7 @@ def contraction(subscripts: str, operands: tuple[Dims, ...]) -> Contraction:
     """
     inputs, output = _parsed(subscripts, len(operands))
     operands = tuple(map(_with_rank, inputs, operands))
-    counts = [_count_behind_dots(position, *pair) for position, pair in enumerate(zip(inputs, operands, strict=True))]
+    counts = [_count_of_dots(position, *pair) for position, pair in enumerate(zip(inputs, operands, strict=True))]
     free = [letter for letter in ascii_letters if letter not in subscripts]
     dots = "".join(free[: max(counts)])
     if output is not None and dots and "..." not in output:
@@ -173,12 +173,12 @@ def contraction(subscripts: str, operands: tuple[Dims, ...]) -> Contraction:
 
 
 def _contracted(whole: Contraction, parts: list[Tensor[Any, Any, Any]], tape: Any) -> Tensor[Any, Any, Any]:
-    letters, values = _unstretched(whole, parts)
+    letters, values = _without_broadcast_axes(whole, parts)
     out = node(engine(*values).einsum(f"{','.join(letters)}->{whole.output}", *values))
 
     def backward(grads: Gradients) -> None:
         dz = grads.pop_output(out)
-        letters, values = _unstretched(whole, parts)
+        letters, values = _without_broadcast_axes(whole, parts)
         for position, x in enumerate(parts):
             if grads.wants(x):
                 others = [*letters[:position], *letters[position + 1 :]]
@@ -190,18 +190,18 @@ def _contracted(whole: Contraction, parts: list[Tensor[Any, Any, Any]], tape: An
     return recorded
 
 
-def _unstretched(whole: Contraction, parts: list[Tensor[Any, Any, Any]]) -> tuple[list[str], list[Any]]:
+def _without_broadcast_axes(whole: Contraction, parts: list[Tensor[Any, Any, Any]]) -> tuple[list[str], list[Any]]:
     """Return the letters and values of the operands, without axes of size one that are broadcast."""
     letters, values = [], []
     for names, x in zip(whole.inputs, parts, strict=True):
-        kept = [axis for axis, name in enumerate(names) if not _is_stretched(x.shape[axis], whole.sizes[name])]
-        letters.append("".join(names[axis] for axis in kept))
-        stays = len(kept) == len(names)
-        values.append(x.data if stays else x.data.reshape(tuple(x.shape[axis] for axis in kept)))
+        axes = [axis for axis, name in enumerate(names) if not _is_broadcast(x.shape[axis], whole.sizes[name])]
+        letters.append("".join(names[axis] for axis in axes))
+        is_unchanged = len(axes) == len(names)
+        values.append(x.data if is_unchanged else x.data.reshape(tuple(x.shape[axis] for axis in axes)))
     return letters, values
 
 
-def _is_stretched(size: Size, whole: Size) -> bool:
+def _is_broadcast(size: Size, whole: Size) -> bool:
     return surely_same(size, 1) and not surely_same(whole, 1)
 
 
@@ -248,7 +248,7 @@ def _with_rank(part: str, dims: Dims) -> Dims:
     return (UNKNOWN,) * len(part) if isinstance(dims, UnknownDims) and "..." not in part else dims
 
 
-def _count_behind_dots(position: int, part: str, dims: Dims) -> int:
+def _count_of_dots(position: int, part: str, dims: Dims) -> int:
     """Return how many axes of an operand `...` stands for; 0 without it."""
     named = len(part.replace("...", ""))
     if len(dims) < named or (len(dims) > named and "..." not in part):

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def masked_fill_shape(x: Dims, mask: Dims, value: Dims) -> Dims:
     """Return the shape of `x`, after checking that `mask` and `value` broadcast to it."""
     for name, dims in (("mask", mask), ("value", value)):
-        together = broadcast(x=x, **{name: dims})
-        if len(together) != len(x) or any(map(surely_differ, together, x)):
+        broadcast_sizes = broadcast(x=x, **{name: dims})
+        if len(broadcast_sizes) != len(x) or any(map(surely_differ, broadcast_sizes, x)):
             message = f"{name} {show(dims)} does not broadcast to x {show(x)}"
             raise ShapeError(message)
     return x

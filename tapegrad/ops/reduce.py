@@ -70,7 +70,7 @@ def sum(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) -
     out = node(engine(x.data).sum(x.data, axis, keepdims=keepdims))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, spread_over(grads.pop_output(out), x.shape, axis))
+        grads.add(x, broadcast_over(grads.pop_output(out), x.shape, axis))
 
     return tape.record(out, (x,), backward, saved=())
 
@@ -112,7 +112,7 @@ def mean(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = False)
     out = node(total * scale)
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, spread_over(grads.pop_output(out) * scale, x.shape, axis))
+        grads.add(x, broadcast_over(grads.pop_output(out) * scale, x.shape, axis))
 
     return tape.record(out, (x,), backward, saved=())
 
@@ -226,7 +226,7 @@ def prod(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) 
         sizes = tuple(x.shape[one] for one in order)
         rows, columns = dy.size, math.prod(x.shape[one] for one in axes)
         others = _products_of_others(x.data.transpose(order).reshape((rows, columns)))
-        grads.add(x, spread_over(dy, x.shape, axis) * others.reshape(sizes).transpose(back))
+        grads.add(x, broadcast_over(dy, x.shape, axis) * others.reshape(sizes).transpose(back))
 
     return tape.record(out, (x,), backward)
 
@@ -242,9 +242,9 @@ def _to_the_extremes(grads: Gradients, x: Tensor[Any, Any, Any], out: Tensor[Any
     dy = grads.pop_output(out)
     primitives = engine(dy, x.data)
     # Ties share the gradient equally, so that it does not depend on their order.
-    peaks = primitives.cast(primitives.equal(x.data, spread_over(out.data, x.shape, axis)), x.dtype)
+    peaks = primitives.cast(primitives.equal(x.data, broadcast_over(out.data, x.shape, axis)), x.dtype)
     share = peaks / engine(peaks).sum(peaks, axis, keepdims=True)
-    grads.add(x, spread_over(dy, x.shape, axis) * share)
+    grads.add(x, broadcast_over(dy, x.shape, axis) * share)
 
 
 def _products_of_others(x: Any) -> Any:
@@ -261,6 +261,6 @@ def _products_of_others(x: Any) -> Any:
     )
 
 
-def spread_over(value: Any, shape: tuple[int, ...], axis: Axis) -> Any:
+def broadcast_over(value: Any, shape: tuple[int, ...], axis: Axis) -> Any:
     """Broadcast a reduced value back to `shape` along the reduced axes."""
     return engine(value).broadcast_to(value.reshape(reduce_shape(shape, axis, keepdims=True)), shape)

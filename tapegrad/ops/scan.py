@@ -67,10 +67,10 @@ def ssm_scan(
     _one_float_dtype(a=a, b=b, x=x)
     (a, b, x), tape = unwrap_all((a, b, x), "operands")
     axis = normal_axis(axis, a.shape, "a")
-    out = node(_scanned(a.data, b.data * x.data, axis))
+    out = node(_scan(a.data, b.data * x.data, axis))
 
     def backward(grads: Gradients) -> None:
-        adjoint = _scanned(_later(a.data, axis), grads.pop_output(out), axis, back=True)
+        adjoint = _scan(_later(a.data, axis), grads.pop_output(out), axis, back=True)
         if grads.wants(a):
             grads.add(a, adjoint * _earlier(out.data, axis))
         if grads.wants(b):
@@ -81,16 +81,16 @@ def ssm_scan(
     return tape.record(out, (a, b, x), backward)
 
 
-def _scanned(kept: Any, taken: Any, axis: int, *, back: bool = False) -> Any:
-    """Return the states `h[t] = kept[t] * h[t - 1] + taken[t]`, or with `h[t + 1]` if `back`."""
-    # Sequential: a parallel scan over products of `kept` has fewer steps, but can overflow where no state does.
-    count = taken.shape[axis]
+def _scan(decay: Any, inputs: Any, axis: int, *, back: bool = False) -> Any:
+    """Return the states `h[t] = decay[t] * h[t - 1] + inputs[t]`, or with `h[t + 1]` if `back`."""
+    # Sequential: a parallel scan over products of `decay` has fewer steps, but can overflow where no state does.
+    count = inputs.shape[axis]
     order = range(count)[::-1] if back else range(count)
     states: list[Any] = []
     for step in order:
-        state = _steps(taken, axis, step, step + 1)
-        states.append(state if not states else _steps(kept, axis, step, step + 1) * states[-1] + state)
-    return engine(*states).concat(states[::-1] if back else states, axis) if states else taken
+        state = _steps(inputs, axis, step, step + 1)
+        states.append(state if not states else _steps(decay, axis, step, step + 1) * states[-1] + state)
+    return engine(*states).concat(states[::-1] if back else states, axis) if states else inputs
 
 
 def _later(value: Any, axis: int) -> Any:

@@ -52,10 +52,10 @@ def getitem_shape(x: Dims, index: Index) -> Dims:
             else:
                 gathered[name] = gathered_shape(item, axis, x)
             axis += axes_of(item)
-    together = broadcast(**gathered)
+    broadcast_sizes = broadcast(**gathered)
     if where and where[-1] - where[0] >= len(where):
         front = 0  # NumPy puts the axes of separated index tensors first
-    return (*sizes[:front], *together, *sizes[front:])
+    return (*sizes[:front], *broadcast_sizes, *sizes[front:])
 
 
 def at_shape(x: Dims, index: Index, value: Dims) -> Dims:

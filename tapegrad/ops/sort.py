@@ -34,8 +34,8 @@ def topk_shape(x: Dims, k: Size, axis: Int = -1) -> tuple[Dims, Dims]:
     if surely_less(x[axis], k):
         message = f"k is {k} but axis {axis} of x {show(x)} has {x[axis]}"
         raise ShapeError(message)
-    kept = (*x[:axis], k, *x[axis + 1 :])
-    return kept, kept
+    sizes = (*x[:axis], k, *x[axis + 1 :])
+    return sizes, sizes
 
 
 @op(sort_shape)

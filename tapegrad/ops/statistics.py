@@ -12,7 +12,7 @@ from tapegrad.engines import Axis, engine
 from tapegrad.ops._float32 import in_float32
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import float_only
-from tapegrad.ops.reduce import check_axis, extremum_shape, max, reduce_shape, spread_over
+from tapegrad.ops.reduce import broadcast_over, check_axis, extremum_shape, max, reduce_shape
 from tapegrad.ops.rounding import abs
 from tapegrad.tensor import Float, T, Tensor, node, values_of
 from tapegrad.tensor.operands import unwrap
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from tapegrad.sizes import Dims
 
 
-def spread_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:
+def moment_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:
     """Return the shape without the reduced axes, or with size one for each if `keepdims`."""
     return reduce_shape(x, axis, keepdims=keepdims)
 
 
-@op(spread_shape)
+@op(moment_shape)
 @in_float32
 def var(
     x: Tensor[Any, T, Float], axis: Axis = None, *, correction: float = 0, keepdims: bool = False
@@ -69,12 +69,12 @@ def var(
 
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
-        grads.add(x, spread_over(dy, x.shape, axis) * (_centred(x.data, axis) * (2 * scale)))
+        grads.add(x, broadcast_over(dy, x.shape, axis) * (_centred(x.data, axis) * (2 * scale)))
 
     return tape.record(out, (x,), backward)
 
 
-@op(spread_shape)
+@op(moment_shape)
 @in_float32
 def std(
     x: Tensor[Any, T, Float], axis: Axis = None, *, correction: float = 0, keepdims: bool = False
@@ -119,7 +119,7 @@ def std(
         is_flat = primitives.equal(variance, 0)
         derivative = dy.reshape(variance.shape) / primitives.map("sqrt", primitives.where(is_flat, 1, variance)) * scale
         derivative = engine(derivative, is_flat).where(is_flat, 0, derivative)  # the incoming gradient may be infinite
-        grads.add(x, spread_over(derivative, x.shape, axis) * centred)
+        grads.add(x, broadcast_over(derivative, x.shape, axis) * centred)
 
     return tape.record(out, (x,), backward)
 
@@ -161,12 +161,12 @@ def logsumexp(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = F
         # Shifted exponentials, not exp(x - y): if y is large, float32 loses the digits of the difference.
         powers, _ = _powers(x.data, axis)
         total = not_zero(engine(powers).sum(powers, axis, keepdims=True))
-        grads.add(x, spread_over(dy.reshape(total.shape) / total, x.shape, axis) * powers)
+        grads.add(x, broadcast_over(dy.reshape(total.shape) / total, x.shape, axis) * powers)
 
     return tape.record(out, (x,), backward)
 
 
-@op(spread_shape)
+@op(moment_shape)
 @in_float32
 def norm(
     x: Tensor[Any, T, Float],
@@ -217,12 +217,12 @@ def norm(
 
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
-        y = spread_over(not_zero(out.data), x.shape, axis)
+        y = broadcast_over(not_zero(out.data), x.shape, axis)
         ratio = x.data / y
         if ord != 2:
             moduli = apply("abs", ratio)
             ratio = apply("sign", x.data) * apply("pow", moduli, np.asarray(ord - 1, x.dtype))
-        grads.add(x, spread_over(dy, x.shape, axis) * ratio)
+        grads.add(x, broadcast_over(dy, x.shape, axis) * ratio)
 
     return tape.record(out, (x,), backward)
 
@@ -248,7 +248,7 @@ def _powers(x: Any, axis: Axis) -> tuple[Any, Any]:
     values = values_of(x)
     peak = engine(values).max(values, axis, keepdims=True)
     peak = engine(values).where(np.isfinite(peak), peak, 0.0)
-    return engine(x).exp(x - spread_over(peak, x.shape, axis)), peak
+    return engine(x).exp(x - broadcast_over(peak, x.shape, axis)), peak
 
 
 def not_zero(y: Any) -> Any:
@@ -258,12 +258,12 @@ def not_zero(y: Any) -> Any:
 
 
 def _centred(x: Any, axis: Axis) -> Any:
-    return x - spread_over(engine(x).mean(x, axis), x.shape, axis)
+    return x - broadcast_over(engine(x).mean(x, axis), x.shape, axis)
 
 
 def _count(x: Tensor[Any, Any, Any], axis: Axis) -> float:
-    kept = math.prod(reduce_shape(x.shape, axis))
-    return x.size / kept if kept else 0
+    count = math.prod(reduce_shape(x.shape, axis))
+    return x.size / count if count else 0
 
 
 def _one_over(n: float) -> float:

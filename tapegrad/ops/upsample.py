@@ -104,5 +104,5 @@ def _check_mode(mode: str, *, align_corners: bool) -> None:
         message = f"upsample2d: mode {mode!r} is neither 'nearest' nor 'bilinear'"
         raise ValueError(message)
     if align_corners and mode == "nearest":
-        message = "upsample2d: align_corners stands beside 'nearest', which mixes no pixels"
+        message = "upsample2d: align_corners is set, but 'nearest' does not interpolate"
         raise ValueError(message)

@@ -293,7 +293,7 @@ class Optimizer(ABC, Generic[State]):
         _check_dtypes(type(self).__name__, self.parameters.items())  # a parameter may have been unfrozen
         states = [self._state_of(parameter) for parameter in used]
         is_elementwise = hasattr(self.update, "is_elementwise")
-        # The groups live as long as the optimizer, so that their ids tell them apart.
+        # The groups live as long as the optimizer, so that their ids differ.
         options = [tuple(map(id, self._groups_of[parameter])) if is_elementwise else None for parameter in used]
         return packed(used, states, options)
 

@@ -68,7 +68,7 @@ class Epoch(Generic[Item]):
 
     def __iter__(self) -> Iterator[Item]:
         if self._has_begun:
-            message = f"Epoch: epoch {self.number} has been gone through; a loop over the run gives the next one"
+            message = f"Epoch: epoch {self.number} is finished; a loop over the run returns the next one"
             raise ValueError(message)
         self._has_begun = True
         return self._items()
@@ -80,7 +80,7 @@ class Epoch(Generic[Item]):
             run.passed += 1
             yield item
             run._draw(self)
-            run._keep()
+            run._save_if_due()
 
     def note(self, **numbers: SupportsFloat) -> None:
         """Record metrics by name; the mean over the epoch is shown and logged.
@@ -164,13 +164,13 @@ class Run(Generic[Item]):
             load(self._saved, self._path)
         if log is not None:
             self.log = Log(log, self._log_length)
-        self._since = self._kept = time.monotonic()
+        self._since = self._saved_at = time.monotonic()
         self._before = self.done * len(batches) + self.passed, self.seconds
 
     def __iter__(self) -> Iterator[Epoch[Item]]:
         if self.show:
             self._display = display(self.epochs * len(self.batches), self._before[0])
-        self._since = self._kept = time.monotonic()
+        self._since = self._saved_at = time.monotonic()
         try:
             while self.done < self.epochs and not self.is_over:
                 epoch = Epoch(self)
@@ -198,13 +198,13 @@ class Run(Generic[Item]):
         if self._display.is_due():
             self._display.draw(self._text(epoch), self.done * len(self.batches) + self.passed)
 
-    def _keep(self, *, at_once: bool = False) -> None:
+    def _save_if_due(self, *, is_due: bool = False) -> None:
         """Write a checkpoint if one is due."""
         now = time.monotonic()
-        if self._path is not None and (at_once or now - self._kept >= self.every):
+        if self._path is not None and (is_due or now - self._saved_at >= self.every):
             self.seconds = self._before[1] + now - self._since
             save(self._saved, self._path)
-            self._kept = now
+            self._saved_at = now
 
     def _end(self, epoch: Epoch[Any]) -> None:
         """Finish an epoch: check early stopping, show and log the epoch, and write a checkpoint if due."""
@@ -221,7 +221,7 @@ class Run(Generic[Item]):
             step = epoch.number * len(self.batches)
             self.log.write({"epoch": epoch.number, "step": step, "seconds": seconds} | means)
         self.done, self.passed, self.sums = self.done + 1, 0, {}
-        self._keep(at_once=self.is_over or self.done == self.epochs)
+        self._save_if_due(is_due=self.is_over or self.done == self.epochs)
 
     def _text(self, epoch: Epoch[Any]) -> str:
         count = self.done * len(self.batches) + self.passed - self._before[0]

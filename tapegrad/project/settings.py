@@ -69,7 +69,7 @@ class Settings:
 def read_settings(folder: Path) -> Settings:
     """Return the settings that mypy would read if it were started in a folder."""
     options, complaints, strict = Options(), io.StringIO(), []
-    with contextlib.chdir(folder), _kept_environment():
+    with contextlib.chdir(folder), _restored_environment():
         parse_config_file(options, lambda: strict.append(True), None, complaints, complaints)
 
     file = Path(os.path.normpath(folder / options.config_file)) if options.config_file else None
@@ -85,7 +85,7 @@ def read_settings(folder: Path) -> Settings:
 
 
 @contextlib.contextmanager
-def _kept_environment() -> Generator[None]:
+def _restored_environment() -> Generator[None]:
     """Restore `os.environ`, which mypy changes for its child processes: this folder may be the first of several."""
     name = "MYPY_CONFIG_FILE_DIR"
     before = os.environ.get(name)

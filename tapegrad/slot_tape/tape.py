@@ -245,18 +245,18 @@ class SlotTape:
             if number is not None and x_data is None:
                 message = f"{call}: {name} is slot {number}, whose gradient needs x_data"
                 raise TapeError(message)
-        kept = self._of_slot_or_none(call, a, a_vals, "a", slot.dtype)
-        taken = self._of_slot_or_none(call, b, b_vals, "b", slot.dtype)
-        if kept.shape != taken.shape or kept.size != slot.length or not kept.ndim:
+        decay = self._of_slot_or_none(call, a, a_vals, "a", slot.dtype)
+        gain = self._of_slot_or_none(call, b, b_vals, "b", slot.dtype)
+        if decay.shape != gain.shape or decay.size != slot.length or not decay.ndim:
             message = (
-                f"{call}: a_vals is {show(kept.shape)} and b_vals is {show(taken.shape)} "
+                f"{call}: a_vals is {show(decay.shape)} and b_vals is {show(gain.shape)} "
                 f"but slot {x} has {slot.length} elements"
             )
             raise ShapeError(message)
         # dx depends only on a and b, so any x will do if only dx is needed.
         value = np.zeros(slot.length, slot.dtype) if x_data is None else self._value(call, x, x_data, "x")
         slots = {position: number for position, number in enumerate((a, b, x)) if number is not None}
-        pull = of_function(ops.ssm_scan, kept, taken, value.reshape(kept.shape), wanted=[*slots])
+        pull = of_function(ops.ssm_scan, decay, gain, value.reshape(decay.shape), wanted=[*slots])
         return self._record("ssm_scan", tuple(slots.values()), slot, pull)
 
     def backward(self, loss_grad: Array | float, tensors: Sequence[Array]) -> None:

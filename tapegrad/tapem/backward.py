@@ -13,7 +13,7 @@ from tapegrad.autograd.tape_repr import listed
 from tapegrad.engines import engine
 from tapegrad.errors import ShapeError, TapeError, messages
 from tapegrad.tapem.lift import check_on
-from tapegrad.tapem.program import Question
+from tapegrad.tapem.program import Query
 
 if TYPE_CHECKING:
     from tapegrad.autograd.tape import NoneTape
@@ -85,7 +85,7 @@ def backward(loss: Node[tuple[()], Float], *, dense: bool = False) -> TapeM[Node
         >>> grads.of(x).tolist()
         [6.0, 8.0]
     """
-    return Question("backward", lambda tape: _gradients(tape, loss, dense=dense))
+    return Query("backward", lambda tape: _gradients(tape, loss, dense=dense))
 
 
 def gradient(gradients: NodeGradients, node: Node[S, D]) -> TapeM[Tensor[S, NoneTape, D]]:
@@ -98,7 +98,7 @@ def gradient(gradients: NodeGradients, node: Node[S, D]) -> TapeM[Tensor[S, None
         >>> dx.eval(tape).unwrap().tolist()
         [6.0, 8.0]
     """
-    return Question("gradient", lambda _: gradients.of(node))
+    return Query("gradient", lambda _: gradients.of(node))
 
 
 def value(node: Node[S, D]) -> TapeM[Tensor[S, NoneTape, D]]:
@@ -114,7 +114,7 @@ def value(node: Node[S, D]) -> TapeM[Tensor[S, NoneTape, D]]:
         check_on(tape, node)
         return node.value
 
-    return Question("value", held)
+    return Query("value", held)
 
 
 def item(loss: Node[tuple[()], Any]) -> TapeM[float]:
@@ -132,7 +132,7 @@ def item(loss: Node[tuple[()], Any]) -> TapeM[float]:
         held: float = loss.value.item()
         return held
 
-    return Question("item", number)
+    return Query("item", number)
 
 
 def _gradients(tape: Tape, loss: Node[Any, Any], *, dense: bool) -> NodeGradients:

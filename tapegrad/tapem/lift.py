@@ -40,7 +40,7 @@ class Lifted(Generic[F]):
 
     def __call__(self, *operands: Any, **settings: Any) -> TapeM[Node[Any, Any]]:
         """Return the program that runs the op."""
-        return _Applied(self, _kept(operands), {name: _kept(setting) for name, setting in settings.items()})
+        return _Applied(self, _copied(operands), {name: _copied(setting) for name, setting in settings.items()})
 
     @override
     def __repr__(self) -> str:
@@ -89,7 +89,7 @@ def leaf(
         >>> x.requires_grad, len(tape)
         (True, 1)
     """
-    return _Entered(value if isinstance(value, list) else _kept(value), requires_grad, name)
+    return _Entered(value if isinstance(value, list) else _copied(value), requires_grad, name)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -189,10 +189,10 @@ def check_on(tape: Tape, node: Node[Any, Any]) -> None:
         raise TapeError(message)
 
 
-def _kept(value: Any) -> Any:
+def _copied(value: Any) -> Any:
     """Return a copy of an argument: changing a list or an array later does not change the program."""
     if isinstance(value, list | tuple):
-        return tuple(map(_kept, value))
+        return tuple(map(_copied, value))
     if isinstance(value, Tensor) and value.version is not None:
         return from_array(value.numpy(copy=True))  # a tensor is immutable, except parameters, which optimizers write
     return np.array(value) if isinstance(value, np.ndarray | np.generic) else value

@@ -90,23 +90,23 @@ class Action(TapeM[A_co]):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Question(Action[A]):
+class Query(Action[A]):
     """A program that reads the tape and does not change it."""
 
-    asks: str
+    name: str
     answer: Callable[[Tape], A]
 
     @property
     @override
     def op(self) -> str:
-        return self.asks
+        return self.name
 
     @override
     def step(self, tape: Tape) -> tuple[A, Tape] | Err:
         try:
             return self.answer(tape), tape
         except ERRORS as error:
-            return Err.of(self.asks, error)
+            return Err.of(self.name, error)
 
 
 Do: TypeAlias = Generator[TapeM[Any], Any, A]  # the return type of a generator under `do`, which returns an `A`
@@ -182,7 +182,7 @@ def get_tape() -> TapeM[Tape]:
         >>> [node.op for node in program.eval(tg.tapem.Tape.empty()).unwrap()]
         ['leaf', 'exp']
     """
-    return Question("get_tape", lambda tape: tape)
+    return Query("get_tape", lambda tape: tape)
 
 
 def set_tape(tape: Tape) -> TapeM[None]:

@@ -129,7 +129,7 @@ class Tape:
 
     def __getitem__(self, id: int) -> Node[Any, Any]:  # noqa: A002  # the name of the node's attribute
         if not 0 <= id < self._length:
-            message = f"the tape has {self._length} nodes but node {id} was asked for"
+            message = f"the tape has {self._length} nodes but node {id} was requested"
             raise IndexError(message)
         return self._nodes[id]
 

@@ -635,7 +635,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def transpose(self, *axes: Int | tuple[Int, ...] | None) -> Tensor[Any, T_co, D_co]:
         """Permute the axes, given as a tuple or one by one, see `tapegrad.transpose`."""
         try:
-            return IMPLEMENTATIONS["transpose"](self, _together(axes) if axes else None)
+            return IMPLEMENTATIONS["transpose"](self, _as_tuple(axes) if axes else None)
         except Exception as error:
             trim_traceback(error)
             raise
@@ -643,7 +643,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def reshape(self, *shape: Int | Sizes) -> Tensor[Any, T_co, D_co]:
         """Reshape to a shape given as a tuple or as sizes one by one, see `tapegrad.reshape`."""
         try:
-            return IMPLEMENTATIONS["reshape"](self, _together(shape))
+            return IMPLEMENTATIONS["reshape"](self, _as_tuple(shape))
         except Exception as error:
             trim_traceback(error)
             raise
@@ -808,7 +808,7 @@ def described(value: Any) -> str:
     return str(value.dtype) if isinstance(value, Tensor) else messages.with_article(type(value).__name__)
 
 
-def _together(sizes: tuple[Any, ...]) -> Any:
+def _as_tuple(sizes: tuple[Any, ...]) -> Any:
     """Return sizes as one argument: the tuple itself if it was passed, else the sizes passed one by one."""
     first = sizes[0] if len(sizes) == 1 else 0
     return first if type(first) is tuple or not is_int(first) else sizes

@@ -78,7 +78,7 @@ def test_small_arrays_come_from_the_allocator() -> None:
 
 
 def test_no_more_stays_than_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(buffers, "_ALL", 5 << 20)
+    monkeypatch.setattr(buffers, "_MAX_POOL_BYTES", 5 << 20)
     pool = BufferPool()
 
     held = [pool.empty((1 << 20,), np.uint8) for _ in range(7)]

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 def at_a_time(request: Any, monkeypatch: Any) -> Iterator[str]:
     """Gather all rows at once, as in small convolutions, or one at a time, as far as it goes in large ones."""
     if request.param == "row by row":
-        monkeypatch.setattr(convolution, "_BYTES", 1)
-        monkeypatch.setattr(convolution, "_POSITIONS", 1)
-    convolution._planned.cache_clear()
+        monkeypatch.setattr(convolution, "_GATHERED_BYTES", 1)
+        monkeypatch.setattr(convolution, "_MIN_POSITIONS", 1)
+    convolution._plan_for.cache_clear()
     yield request.param
-    convolution._planned.cache_clear()
+    convolution._plan_for.cache_clear()
 
 
 def by_the_formula(x: Any, w: Any, window: ConvWindow) -> Any:
@@ -105,15 +105,15 @@ def test_an_infinity_reaches_what_sees_it_only(place: Any) -> None:
 
 
 def test_a_long_line_under_a_long_kernel_is_not_laid_out_window_by_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(convolution, "_TOO_MANY", 1 << 20)
-    convolution._planned.cache_clear()
+    monkeypatch.setattr(convolution, "_ROW_MAX_BYTES", 1 << 20)
+    convolution._plan_for.cache_clear()
     x, w = np.ones((1, 1, 16, 600)), np.ones((1, 64, 16, 101))  # 6 MiB of windows
 
     tracemalloc.start()
     y = convolve(x, w, ConvWindow((500,), (1,), (1,), (1,), (0,)))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    convolution._planned.cache_clear()
+    convolution._plan_for.cache_clear()
 
     np.testing.assert_allclose(y, 16 * 101)
     assert peak < 2 << 20

@@ -14,7 +14,7 @@ from tapegrad.autodiff import Autodiff
 from tapegrad.autograd.registry import IMPLEMENTATIONS
 from tapegrad.engines import Elementwise, Pairwise, engine
 from tapegrad.engines.numpy.engine import NumPy
-from tapegrad.nn.shape_engine import Outline, Outlines
+from tapegrad.nn.shape_engine import ShapeEngine, ShapeValue
 from tapegrad.ops import ones, tensor
 from tapegrad.tensor import Tensor
 
@@ -34,9 +34,9 @@ def test_of_several_values_the_one_that_is_not_numpys_decides() -> None:
 
 def test_a_tensor_decides_beside_any_value_below_it() -> None:
     x, array = ones((3,)), np.ones(3)
-    below = Outline(array.shape, array.dtype)
+    below = ShapeValue(array.shape, array.dtype)
 
-    assert isinstance(engine(array, below), Outlines)
+    assert isinstance(engine(array, below), ShapeEngine)
     for values in ((x, below), (below, x), (array, below, x), (array, x, below)):
         assert isinstance(engine(*values), Autodiff)
 
@@ -95,9 +95,9 @@ def test_every_engine_has_every_function_of_two_results(name: Any) -> None:
 
     by_numpy = NumPy().pair(name, *operands)
     by_autodiff = Autodiff().pair(name, *map(tensor, operands))
-    by_outlines = Outlines().pair(name, *(Outline(one.shape, one.dtype) for one in operands))
+    by_shapes = ShapeEngine().pair(name, *(ShapeValue(one.shape, one.dtype) for one in operands))
 
-    for theirs, ours, outline in zip(by_numpy, by_autodiff, by_outlines, strict=True):
-        assert ours.dtype == outline.dtype == theirs.dtype
-        assert outline.shape == theirs.shape
+    for theirs, ours, shape_value in zip(by_numpy, by_autodiff, by_shapes, strict=True):
+        assert ours.dtype == shape_value.dtype == theirs.dtype
+        assert shape_value.shape == theirs.shape
         np.testing.assert_array_equal(ours.numpy(), theirs)

@@ -34,12 +34,12 @@ TOLERANCE = {np.float32: 2e-5, np.float64: 1e-12}
 
 @pytest.fixture(autouse=True)
 def for_arrays_of_any_size(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(fast, "_LARGE", 1)
+    monkeypatch.setattr(fast, "_KERNEL_MIN_ELEMENTS", 1)
     monkeypatch.setattr(NumPy, "rows_from", 1)
     monkeypatch.setattr(Fast, "rows_from", 1)
     for module in (fast, row_programs):
         monkeypatch.setattr(module, "KERNEL_PARALLEL_MIN_ELEMENTS", 1)
-    monkeypatch.setattr(row_programs, "_BYTES", 1 << 14)
+    monkeypatch.setattr(row_programs, "_TILE_BYTES", 1 << 14)
     row_programs.Layout.of.cache_clear()
     yield
     row_programs.Layout.of.cache_clear()

@@ -12,7 +12,7 @@ import pytest
 from tapegrad.engines import engine
 from tapegrad.engines.numba import engine as fast
 from tapegrad.engines.numba.engine import use_fast
-from tapegrad.engines.numpy.buffers import BUFFERS, check_references, is_of_its_own
+from tapegrad.engines.numpy.buffers import BUFFERS, can_overwrite, check_references
 from tapegrad.engines.numpy.threads import set_threads
 
 changes: Any = pytest.importorskip("tapegrad.engines.numba.in_place").changes  # which needs numba
@@ -33,7 +33,7 @@ OWN: dict[str, Any] = {"own": lambda: np.ones(3), "room": lambda: BUFFERS.empty(
 @pytest.mark.parametrize("made_of", OWN.values(), ids=OWN)
 def test_nobody_sees_what_its_holders_know_of(made_of: Any) -> None:
     array = made_of()
-    assert is_of_its_own(array)
+    assert can_overwrite(array)
 
     deque(check_references([array], [1]), 0)  # the name
 
@@ -100,7 +100,7 @@ def test_what_cannot_be_changed_is_left_alone(function: Any, arrays: Any, where:
 def test_small_arrays_are_not_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.ones(10)
     assert engine(x).changes(lambda x: x + 1, [[x]], [0]) is None
-    monkeypatch.setattr(fast, "_UPDATES", 1)
+    monkeypatch.setattr(fast, "_UPDATE_MIN_ELEMENTS", 1)
 
     calls = engine(x).changes(lambda x: x + 1, [[x]], [0])
 

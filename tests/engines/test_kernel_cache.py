@@ -54,7 +54,7 @@ def reason() -> str:
         assert kernel_cache.folder() is None
     (one,) = warned
     message = str(one.message)
-    before, after = "compiled kernels are not kept because ", "; remove it, or set XDG_CACHE_HOME to another folder"
+    before, after = "compiled kernels are not cached because ", "; remove it, or set XDG_CACHE_HOME to another folder"
     assert message.startswith(before)
     assert message.endswith(after)
     return message.removeprefix(before).removesuffix(after)

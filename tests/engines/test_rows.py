@@ -127,7 +127,7 @@ def test_long_rows_are_added_up_by_halves() -> None:
 
 
 def test_not_a_number_and_infinity_stay_in_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_programs, "_BYTES", 64)
+    monkeypatch.setattr(row_programs, "_TILE_BYTES", 64)
     monkeypatch.setattr(ENGINE, "rows_from", 1)
     x = numbers((6, 7), np.float32)
     x[1, 2], x[4, 0] = np.nan, np.inf

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tapegrad.engines.numpy import threads
-from tapegrad.engines.numpy.threads import set_threads, shared_out
+from tapegrad.engines.numpy.threads import run_in_threads, set_threads
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def test_each_number_is_worked_on_once(crew: int, count: int) -> None:
     parts: list[tuple[int, int]] = []
     set_threads(crew)
 
-    shared_out(lambda first, last: parts.append((first, last)), count, is_worth_it=True)
+    run_in_threads(lambda first, last: parts.append((first, last)), count, is_worth_it=True)
 
     assert sorted(number for first, last in parts for number in range(first, last)) == [*range(count)]
 
@@ -40,7 +40,7 @@ def test_what_takes_long_holds_up_its_own_part_alone() -> None:
             if len(others) == 7:
                 held_up.set()
 
-    shared_out(work, 1_000, is_worth_it=True)
+    run_in_threads(work, 1_000, is_worth_it=True)
 
     assert sorted(others) == [125, 250, 375, 500, 625, 750, 875]
 
@@ -49,7 +49,7 @@ def test_work_that_is_not_worth_it_is_done_in_one_part() -> None:
     parts: list[tuple[int, int]] = []
     set_threads(2)
 
-    shared_out(lambda first, last: parts.append((first, last)), 1_000, is_worth_it=False)
+    run_in_threads(lambda first, last: parts.append((first, last)), 1_000, is_worth_it=False)
 
     assert parts == [(0, 1_000)]
 
@@ -63,7 +63,7 @@ def test_a_failure_ends_the_work_and_is_raised() -> None:
         raise ValueError(first)
 
     with pytest.raises(ValueError, match=r"^\d+$"):
-        shared_out(work, 1_000, is_worth_it=True)
+        run_in_threads(work, 1_000, is_worth_it=True)
 
     assert len(done) <= 2
 
@@ -77,7 +77,7 @@ def test_one_thread_does_it_all_where_there_can_be_no_other(monkeypatch: pytest.
     parts: list[tuple[int, int]] = []
     set_threads(3)
 
-    shared_out(lambda first, last: parts.append((first, last)), 3, is_worth_it=True)
+    run_in_threads(lambda first, last: parts.append((first, last)), 3, is_worth_it=True)
 
     assert parts == [(0, 1), (1, 2), (2, 3)]
 
@@ -90,7 +90,7 @@ def test_a_thread_that_comes_too_late_has_nothing_to_do_and_holds_nothing(monkey
     reference = weakref.ref(held)
 
     def share(held: threading.Event) -> None:
-        shared_out(lambda *_: held.set(), 1_000, is_worth_it=True)
+        run_in_threads(lambda *_: held.set(), 1_000, is_worth_it=True)
 
     share(held)
     del held

@@ -18,7 +18,7 @@ import tapegrad as tg
 from tapegrad import errors, nn, optim
 from tapegrad.autograd.tape import NoneTape
 from tapegrad.errors import DTypeError, ShapeError, SingularError, TapeError, TapegradError
-from tapegrad.errors.diagram import picture
+from tapegrad.errors.diagram import diagram
 from tapegrad.guard import guarded
 from tapegrad.tensor import Tensor
 from tapegrad.tensor.aliases import Shape
@@ -285,7 +285,7 @@ def test_pictures_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_picture_of_long_sizes() -> None:
-    said = picture({"a": (1, 60_000), "longer": (784,)}, {"a": [1], "longer": [0]})
+    said = diagram({"a": (1, 60_000), "longer": (784,)}, {"a": [1], "longer": [0]})
 
     assert said == "    a       (1, 60000)\n    longer     (  784,)\n                ^^^^^"
 

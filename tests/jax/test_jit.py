@@ -731,7 +731,7 @@ def test_an_index_out_of_range_gives_nan() -> None:
 # What is rejected, and that nothing is half done
 
 
-ASKED = "the numbers of a tensor are asked for, which a step under jit has only when it runs"
+NEEDED = "the numbers of a tensor are needed, which a step under jit has only when it runs"
 
 
 @pytest.mark.parametrize(
@@ -748,7 +748,7 @@ ASKED = "the numbers of a tensor are asked for, which a step under jit has only 
     ids=["float", "if", "numpy", "tolist", "mask", "nonzero", "masked_select"],
 )
 def test_a_step_that_asks_for_numbers_is_rejected(asks: Any, call: str) -> None:
-    with pytest.raises(TapeError, match=rf"^{call}: {ASKED}$"):
+    with pytest.raises(TapeError, match=rf"^{call}: {NEEDED}$"):
         jit(asks)(tg.ones((3,)))
 
 

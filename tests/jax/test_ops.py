@@ -108,7 +108,7 @@ def test_an_op_whose_shape_hangs_on_numbers_is_rejected_by_name(name: str) -> No
     lines = calls(name)
     tensors = operands(lines)
 
-    words = rf"^{name}: the numbers of a tensor are asked for, which a step under jit has only when it runs$"
+    words = rf"^{name}: the numbers of a tensor are needed, which a step under jit has only when it runs$"
     with pytest.raises(TapeError, match=words):
         tg.jit(lambda tensors: computed(name, lines, tensors))(tensors)
 

@@ -1,4 +1,4 @@
-"""Outlines: ops give by their rules what they give of numbers, and names answer what is true of any number."""
+"""ShapeEngine: ops give by their rules what they give of numbers, and names answer what is true of any number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tapegrad.autograd.explain import NoNumbersError
 from tapegrad.autograd.registry import OPS
 from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.nn.shape_engine import NamedSize, Outline, answering
+from tapegrad.nn.shape_engine import NamedSize, ShapeValue, answering
 from tapegrad.sizes import UNKNOWN, named
 from tapegrad.tensor import Tensor, node
 
@@ -82,8 +82,8 @@ CALLED: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-def outline(*shape: Any, dtype: Any = np.float32) -> Any:
-    value: Any = Outline(shape, dtype)
+def shape_value(*shape: Any, dtype: Any = np.float32) -> Any:
+    value: Any = ShapeValue(shape, dtype)
     return node(value)
 
 
@@ -91,10 +91,10 @@ def outline(*shape: Any, dtype: Any = np.float32) -> Any:
 def test_an_op_gives_the_shape_and_the_dtype_of_a_run(name: str) -> None:
     call, shapes = CALLED[name]
 
-    run, outlined = call(*(tg.ones(shape) for shape in shapes)), call(*(outline(*shape) for shape in shapes))
+    run, by_shapes = call(*(tg.ones(shape) for shape in shapes)), call(*(shape_value(*shape) for shape in shapes))
 
-    assert isinstance(outlined.data, Outline)
-    assert (outlined.shape, outlined.dtype) == (run.shape, run.dtype)
+    assert isinstance(by_shapes.data, ShapeValue)
+    assert (by_shapes.shape, by_shapes.dtype) == (run.shape, run.dtype)
 
 
 @pytest.mark.parametrize("name", sorted(name for name in vars(ops) if name in OPS and name != "tensor"))
@@ -110,7 +110,7 @@ def test_the_annotations_of_an_op_say_its_dtype(name: str) -> None:
 
 
 def test_a_name_goes_through() -> None:
-    x = outline(N, 3, 5)
+    x = shape_value(N, 3, 5)
 
     b, c, h = x.shape
     y = x.reshape((b, c * h)) @ tg.ones((15, 7))
@@ -126,17 +126,17 @@ def test_what_does_not_fit_is_rejected_in_the_words_of_a_run() -> None:
     with pytest.raises(
         ShapeError, match=r"^matmul: inner sizes differ: x \(N, 3\) has 3 columns but y \(5, 7\) has 5 r"
     ):
-        outline(N, 3) @ tg.ones((5, 7))
+        shape_value(N, 3) @ tg.ones((5, 7))
     with pytest.raises(
         ShapeError, match=r"^add: x \(N,\) and y \(M,\) do not broadcast: axis -1 is N in x but M in y$"
     ):
-        outline(N) + outline(M)
+        shape_value(N) + shape_value(M)
     with pytest.raises(ShapeError, match=r"^softmax: axis 2 is out of range for x \(N, 3\)$"):
-        tg.softmax(outline(N, 3), 2)
+        tg.softmax(shape_value(N, 3), 2)
     with pytest.raises(DTypeError, match=r"^add: x is float32 but y is float64$"):
-        outline(N) + outline(N, dtype=np.float64)
+        shape_value(N) + shape_value(N, dtype=np.float64)
     with pytest.raises(DTypeError, match=r"^exp: x is int64 but floating is expected$"):
-        tg.exp(outline(N, dtype=np.int64))
+        tg.exp(shape_value(N, dtype=np.int64))
 
 
 def test_an_op_of_ones_own_needs_no_rule() -> None:
@@ -150,16 +150,16 @@ def test_an_op_of_ones_own_needs_no_rule() -> None:
         out: Any = tg.node(primitives.concat([value, primitives.cast(value, np.float32)], 0))
         return tape.record(out, (a, b), lambda _: None)
 
-    assert bent(outline(3, 5), tg.ones((15,))).shape == bent(tg.ones((3, 5)), tg.ones((15,))).shape == (32,)
+    assert bent(shape_value(3, 5), tg.ones((15,))).shape == bent(tg.ones((3, 5)), tg.ones((15,))).shape == (32,)
     with pytest.raises(ShapeError, match=r"^reshape: x \(3, 7\) has 21 elements but shape \(15,\) has 15$"):
-        bent(outline(3, 7), tg.ones((15,)))
+        bent(shape_value(3, 7), tg.ones((15,)))
 
 
-def test_an_array_beside_an_outline_asks_the_outline() -> None:
-    assert (np.ones((2, 3), np.float32) @ Outline((3, N), np.float32)).shape == (2, N)
-    assert (np.float32(2) * Outline((N,), np.float32)).shape == (N,)
-    assert (np.ones(3, np.float32) - Outline((N, 3), np.float32)).shape == (N, 3)
-    assert (np.ones(3, np.float32) / Outline((N, 3), np.float32)).shape == (N, 3)
+def test_an_operator_of_an_array_and_a_shape_value_calls_the_shape_value() -> None:
+    assert (np.ones((2, 3), np.float32) @ ShapeValue((3, N), np.float32)).shape == (2, N)
+    assert (np.float32(2) * ShapeValue((N,), np.float32)).shape == (N,)
+    assert (np.ones(3, np.float32) - ShapeValue((N, 3), np.float32)).shape == (N, 3)
+    assert (np.ones(3, np.float32) / ShapeValue((N, 3), np.float32)).shape == (N, 3)
 
 
 QUESTIONS: dict[str, Callable[[Any], Any]] = {
@@ -177,7 +177,7 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_numbers_are_rejected(name: str) -> None:
     with pytest.raises(NoNumbersError, match=r"^the number that N stands for$|^the numbers of a tensor$"):
-        QUESTIONS[name](outline(N, 3))
+        QUESTIONS[name](shape_value(N, 3))
 
 
 def test_a_name_answers_what_holds_for_every_number() -> None:
@@ -200,7 +200,7 @@ def test_a_name_answers_what_holds_for_every_number() -> None:
 
 
 def test_a_size_that_no_rule_knows_is_itself_and_answers_nothing_else() -> None:
-    unknown = outline(N)[: N - 3].shape[0]
+    unknown = shape_value(N)[: N - 3].shape[0]
 
     assert str(unknown) == "?"
     assert unknown == unknown  # noqa: PLR0124  # under test

@@ -234,13 +234,13 @@ def test_inputs_may_be_several_and_tensors() -> None:
     ],
 )
 def test_a_wrong_shape_is_rejected_in_the_words_of_a_run(model: Any, path: str, message: str) -> None:
-    with pytest.raises(ShapeError) as outlined:
+    with pytest.raises(ShapeError) as by_shapes:
         tg.summary(model, (2, 64))
     with pytest.raises(ShapeError) as run:
         model.forward(tg.ones((2, 64)))
 
-    assert str(outlined.value) == str(run.value) == message
-    assert outlined.value.__notes__[-1] == f"in {path}"
+    assert str(by_shapes.value) == str(run.value) == message
+    assert by_shapes.value.__notes__[-1] == f"in {path}"
 
 
 def test_the_tape_that_a_layer_needs_is_missed() -> None:

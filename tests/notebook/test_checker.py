@@ -22,7 +22,7 @@ def checker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checker]:
         yield checker
 
 
-def asked(checker: Checker, program: str) -> list[Report]:
+def checked_names(checker: Checker, program: str) -> list[Report]:
     return checker.check(Program().with_cell(program, ast.parse(program)))
 
 
@@ -48,7 +48,7 @@ reveal_type(C().m(tg.ones(({m}, 2))))
 """
 
     for n, m in [(3, 3), (4, 4), (4, 3), (3, 3), (3, 4), (5, 5), (5, 3), (3, 3)] * 2:
-        reports = asked(checker, program.format(n=n, m=m))
+        reports = checked_names(checker, program.format(n=n, m=m))
 
         wrong = [report.text for report in reports if report.kind == "error"]
         shown = [report.text for report in reports if report.kind == "note"]
@@ -59,23 +59,23 @@ reveal_type(C().m(tg.ones(({m}, 2))))
 
 
 def test_a_child_that_dies_is_replaced(checker: Checker) -> None:
-    asked(checker, "x = 1\n")
+    checked_names(checker, "x = 1\n")
     child = checker._child
     assert child is not None
     child.kill()
     child.wait()
 
-    assert [report.text for report in asked(checker, "y: str = 1\n")] == [
+    assert [report.text for report in checked_names(checker, "y: str = 1\n")] == [
         'Incompatible types in assignment (expression has type "int", variable has type "str")'
     ]
 
 
 def test_two_new_modules_in_a_row_are_never_added_to_what_is_in_memory(checker: Checker) -> None:
-    asked(checker, "import colorsys\n")
+    checked_names(checker, "import colorsys\n")
     first = checker._child
-    asked(checker, "import colorsys\nimport sndhdr\n")
+    checked_names(checker, "import colorsys\nimport sndhdr\n")
     second = checker._child
-    asked(checker, "import colorsys\nimport sndhdr\nx = 1\n")
+    checked_names(checker, "import colorsys\nimport sndhdr\nx = 1\n")
 
     assert second is not first
     assert checker._child is second
@@ -84,7 +84,7 @@ def test_two_new_modules_in_a_row_are_never_added_to_what_is_in_memory(checker: 
 def test_settings_of_the_folder_are_nobodys_business(checker: Checker) -> None:
     Path(checker._folder, "mypy.ini").write_text("[mypy]\nignore_errors = true\n", "utf-8")
 
-    assert len(asked(checker, "z: str = 1\n")) == 1
+    assert len(checked_names(checker, "z: str = 1\n")) == 1
 
 
 WRONG = 'Incompatible types in assignment (expression has type "int", variable has type "str")'
@@ -92,27 +92,27 @@ WRONG = 'Incompatible types in assignment (expression has type "int", variable h
 
 def test_an_identical_mistake_is_reported_again_by_a_new_child(checker: Checker) -> None:
     for _ in range(3):
-        assert [report.text for report in asked(checker, "again: str = 1\n")] == [WRONG]
+        assert [report.text for report in checked_names(checker, "again: str = 1\n")] == [WRONG]
 
-    asked(checker, "import wave\n")  # starts another child
+    checked_names(checker, "import wave\n")  # starts another child
     for _ in range(2):
-        assert [report.text for report in asked(checker, "again: str = 1\n")] == [WRONG]
+        assert [report.text for report in checked_names(checker, "again: str = 1\n")] == [WRONG]
     child = checker._child
     assert child is not None
     child.kill()
     child.wait()
     for _ in range(2):
-        assert [report.text for report in asked(checker, "again: str = 1\n")] == [WRONG]
+        assert [report.text for report in checked_names(checker, "again: str = 1\n")] == [WRONG]
 
 
 def test_a_child_survives_errors_in_programs_that_import_less_than_it_has_loaded(checker: Checker) -> None:
-    asked(checker, "import concurrent.futures\nfrom xml.dom import minidom\nfrom email import *\n")
+    checked_names(checker, "import concurrent.futures\nfrom xml.dom import minidom\nfrom email import *\n")
     checker._wait()
     child = checker._child
     assert child is not None
 
     for number in range(3):
-        assert [report.text for report in asked(checker, f"x{number}: str = {number}\n")] == [WRONG]
+        assert [report.text for report in checked_names(checker, f"x{number}: str = {number}\n")] == [WRONG]
 
     assert checker._child is child
     assert child.poll() is None
@@ -122,9 +122,9 @@ def test_errors_in_a_module_beside_the_notebook_are_not_those_of_the_cell(checke
     module = Path(checker._folder, "beside.py")
     module.write_text("# a comment\n" * 100 + "x: str = 1\n", "utf-8")
 
-    assert asked(checker, "import beside\nprint(beside.x)\n") == []
-    assert asked(checker, "import beside\nprint(beside.x, 1)\n") == []
+    assert checked_names(checker, "import beside\nprint(beside.x)\n") == []
+    assert checked_names(checker, "import beside\nprint(beside.x, 1)\n") == []
 
     module.write_text("x = (\n", "utf-8")
     with pytest.raises(CheckerError, match=r"^beside\.py:\d+: "):
-        asked(checker, "import beside\ny: str = 1\n")
+        checked_names(checker, "import beside\ny: str = 1\n")

@@ -12,7 +12,7 @@ from tapegrad.errors import ShapeError
 from tapegrad.ops import all, any, argmax, argmin, count_nonzero, normal, tensor, zeros
 from tapegrad.testing import check_shape_rule
 
-SURVEYS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+REDUCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "argmax": (argmax, np.argmax),
     "argmin": (argmin, np.argmin),
     "all": (all, np.all),
@@ -30,11 +30,11 @@ def real(*shape: int, seed: int = 0) -> Any:
     return normal(shape, dtype=np.float64, rng=seed)
 
 
-@pytest.mark.parametrize("name", SURVEYS)
+@pytest.mark.parametrize("name", REDUCTIONS)
 @pytest.mark.parametrize("keepdims", [False, True])
 @pytest.mark.parametrize("axis", [None, 0, -1])
-def test_surveys_are_numpys_and_have_no_tape(name: str, axis: int | None, keepdims: bool) -> None:  # noqa: FBT001  # a parameter
-    (f, numpys), x = SURVEYS[name], real(2, 3, 5)
+def test_reductions_are_numpys_and_have_no_tape(name: str, axis: int | None, keepdims: bool) -> None:  # noqa: FBT001  # a parameter
+    (f, numpys), x = REDUCTIONS[name], real(2, 3, 5)
     x = x * (x > 0).astype(np.float64)
 
     y = f(x.trace(), axis, keepdims=keepdims)
@@ -45,9 +45,9 @@ def test_surveys_are_numpys_and_have_no_tape(name: str, axis: int | None, keepdi
     check_shape_rule(f, {"x": (2, 3, 7), "axis": axis, "keepdims": keepdims}, {"x": (0, 3), "axis": axis})
 
 
-@pytest.mark.parametrize("name", SURVEYS)
+@pytest.mark.parametrize("name", REDUCTIONS)
 def test_rows_with_zeros_ties_infinities_and_nan_are_numpys(name: str) -> None:
-    f, numpys = SURVEYS[name]
+    f, numpys = REDUCTIONS[name]
 
     np.testing.assert_array_equal(f(tensor(ROWS), 1).numpy(), numpys(ROWS, 1))
     assert f(tensor([[3.0]])).item() == numpys([[3.0]])
@@ -74,10 +74,10 @@ def test_of_nothing_all_is_true_any_is_false_and_the_count_is_zero() -> None:
             f(nothing, 0)
 
 
-@pytest.mark.parametrize("name", SURVEYS)
+@pytest.mark.parametrize("name", REDUCTIONS)
 def test_axes_that_are_not_there_are_rejected(name: str) -> None:
     with pytest.raises(ShapeError, match=rf"^{name}: axis 2 is out of range for x \(2, 3\)$"):
-        SURVEYS[name][0](real(2, 3), 2)
+        REDUCTIONS[name][0](real(2, 3), 2)
 
 
 def test_nan_and_true_count_and_minus_zero_does_not() -> None:

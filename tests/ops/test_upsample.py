@@ -90,5 +90,5 @@ def test_what_does_not_fit_is_rejected() -> None:
         inspect.unwrap(upsample2d)(NUMBER, 2)
     with pytest.raises(ValueError, match=r"^upsample2d: mode 'cubic' is neither 'nearest' nor 'bilinear'$"):
         upsample2d(image, 2, mode=OTHER)
-    with pytest.raises(ValueError, match=r"^upsample2d: align_corners stands beside 'nearest', which mixes no pixels$"):
+    with pytest.raises(ValueError, match=r"^upsample2d: align_corners is set, but 'nearest' does not interpolate$"):
         upsample2d(image, 2, align_corners=True)

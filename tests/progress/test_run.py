@@ -154,7 +154,7 @@ def test_an_epoch_is_gone_through_once() -> None:
     epoch = next(iter(track([1, 2, 3], show=False)))
     list(epoch)
 
-    with pytest.raises(ValueError, match=r"^Epoch: epoch 1 has been gone through; a loop over the run gives the next"):
+    with pytest.raises(ValueError, match=r"^Epoch: epoch 1 is finished; a loop over the run returns the next"):
         list(epoch)
 
 

@@ -100,7 +100,7 @@ def test_a_node_that_is_not_there_is_an_index_error() -> None:
     tape = pushed(Tape.empty(), 2)
 
     for id in (2, -1):
-        with pytest.raises(IndexError, match=rf"^the tape has 2 nodes but node {id} was asked for$"):
+        with pytest.raises(IndexError, match=rf"^the tape has 2 nodes but node {id} was requested$"):
             tape[id]
 
 

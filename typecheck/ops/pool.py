@@ -76,7 +76,7 @@ def accept_unknown_sizes() -> None:
     pooled(tg.ones((2, 3, 4, 20)), images.trace(), 2)
 
 
-def reject_a_window_with_no_room() -> None:
+def reject_a_window_larger_than_the_image() -> None:
     tg.max_pool2d(tg.ones((3, 4, 28)), 5)  # E: max_pool2d: a window of 5 does not fit into 4 cells along axis 1 of x (3, 4, 28) [tapegrad-shape]
 
 

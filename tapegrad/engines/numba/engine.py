@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from tapegrad.engines.numpy import engine as numpy
 from tapegrad.engines.numpy.buffers import BUFFERS
-from tapegrad.engines.numpy.threads import shared_out, threads
+from tapegrad.engines.numpy.threads import run_in_threads, threads
 from tapegrad.engines.registry import register
 from tapegrad.engines.thresholds import KERNEL_PARALLEL_MIN_ELEMENTS
 from tapegrad.errors.tracebacks import public_api
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 _SETTING: Final = os.environ.get("TAPEGRAD_FAST", "1")  # 0 for no kernels, `all` for small arrays too, in tests
-_LARGE: Final = 1 if _SETTING == "all" else 1 << 15  # elements; below, NumPy is done before a kernel is looked up
-_FAR: Final = 1 << 31  # elements of a plane, too many for a 32-bit index
-_UPDATES: Final = 1 if _SETTING == "all" else 1 << 18  # elements for which tracing an update pays
-_AS_FAST: Final = 4  # threads that write new arrays about as fast as one thread changes them in place
-_PROGRAMS: Final = 1 if _SETTING == "all" else 1 << 16  # elements for which tracing a program pays
+_KERNEL_MIN_ELEMENTS: Final = 1 if _SETTING == "all" else 1 << 15  # elements from which on a kernel runs
+_PLANE_MAX_ELEMENTS: Final = 1 << 31  # of a plane, because the indices of its elements have 32 bits
+_UPDATE_MIN_ELEMENTS: Final = 1 if _SETTING == "all" else 1 << 18  # elements from which on an update is traced
+_IN_PLACE_MAX_THREADS: Final = 4  # with more threads, these write new arrays, instead of one in place
+_PROGRAM_MIN_ELEMENTS: Final = 1 if _SETTING == "all" else 1 << 16  # elements from which on a function is traced
 
 
 def _compiler(program: Program, given: Sequence[Array]) -> Kernel | None:
     """Return the kernel of a program, or None if it has none or the arrays are small."""
-    if max(array.size for array in given) < _LARGE:
+    if max(array.size for array in given) < _KERNEL_MIN_ELEMENTS:
         return None
     from tapegrad.engines.numba.codegen import kernel
 
@@ -54,7 +54,7 @@ def _compiler(program: Program, given: Sequence[Array]) -> Kernel | None:
 
 def _row_compiler(program: RowProgram, size: int, *, is_free: bool) -> RowKernel | None:
     """Return the kernel of a formula over rows, or None if it has none or the arrays are small."""
-    if size < _LARGE:
+    if size < _KERNEL_MIN_ELEMENTS:
         return None
     from tapegrad.engines.numba.row_kernels import row_kernel
 
@@ -66,12 +66,12 @@ class Fast(numpy.NumPy):
 
     compiler = staticmethod(_compiler)
     row_compiler = staticmethod(_row_compiler)
-    fused_from = _PROGRAMS
-    rows_from = min(_LARGE, numpy.NumPy.rows_from)
+    fused_from = _PROGRAM_MIN_ELEMENTS
+    rows_from = min(_KERNEL_MIN_ELEMENTS, numpy.NumPy.rows_from)
 
     @override
     def update(self, function: Callable[..., Any], rows: Sequence[Sequence[Array]]) -> list[Any]:
-        if not _are_for_one_pass(rows):
+        if not _can_run_in_one_pass(rows):
             return super().update(function, rows)
         from tapegrad.engines.numpy.program import computed
 
@@ -79,43 +79,43 @@ class Fast(numpy.NumPy):
 
     @override
     def changes(
-        self, function: Callable[..., Any], rows: Sequence[Sequence[Array]], places: Sequence[int]
+        self, function: Callable[..., Any], rows: Sequence[Sequence[Array]], positions: Sequence[int]
     ) -> list[tuple[Any, ...]] | None:
-        if threads() > _AS_FAST or not _are_for_one_pass(rows):
+        if threads() > _IN_PLACE_MAX_THREADS or not _can_run_in_one_pass(rows):
             return None
         from tapegrad.engines.numba.in_place import changes
 
-        return changes(function, rows, places)
+        return changes(function, rows, positions)
 
     @override
     def pool(self, x: Array, windows: Windows, name: Pooling) -> Array:
-        kind = _kind_of_image(x, windows)
-        if kind is None:
+        order = _memory_order(x, windows)
+        if order is None:
             plain: Array = super().pool(x, windows, name)
             return plain
-        y = _image(x, windows.sizes, kind)
+        y = _image(x, windows.sizes, order)
         mode = {"add": 0, "maximum": 1, "minimum": -1}[name]
-        _over_images(f"pool_{kind}", windows, x, y, options=(mode,))
+        _run_on_images(f"pool_{order}", windows, x, y, options=(mode,))
         return y
 
     @override
     def pool_sum_back(self, dy: Array, windows: Windows) -> Array:
-        kind = _kind_of_image(dy, windows)
-        if kind is None:
+        order = _memory_order(dy, windows)
+        if order is None:
             plain: Array = super().pool_sum_back(dy, windows)
             return plain
-        dx = _image(dy, windows.shape[-len(windows.sizes) :], kind)
-        _over_images(f"sum_back_{kind}", windows, dy, dx)
+        dx = _image(dy, windows.shape[-len(windows.sizes) :], order)
+        _run_on_images(f"sum_back_{order}", windows, dy, dx)
         return dx
 
     @override
     def pool_extreme_back(self, x: Array, y: Array, dy: Array, windows: Windows) -> Array:
-        kind = _kind_of_image(x, windows)
-        if kind is None or not x.dtype == y.dtype == dy.dtype:
+        order = _memory_order(x, windows)
+        if order is None or not x.dtype == y.dtype == dy.dtype:
             plain: Array = super().pool_extreme_back(x, y, dy, windows)
             return plain
-        dx = _image(x, x.shape[-len(windows.sizes) :], kind)
-        _over_images(f"extreme_back_{kind}", windows, x, y, dy, dx)
+        dx = _image(x, x.shape[-len(windows.sizes) :], order)
+        _run_on_images(f"extreme_back_{order}", windows, x, y, dy, dx)
         return dx
 
 
@@ -154,15 +154,19 @@ def _has_numba() -> bool:
         return False
 
 
-def _are_for_one_pass(rows: Sequence[Sequence[Array]]) -> bool:
+def _can_run_in_one_pass(rows: Sequence[Sequence[Array]]) -> bool:
     """Return whether sets of arrays are large enough to be processed in one pass."""
     is_whole = all(one.shape == first.shape for first, *others in rows for one in others)
-    return is_whole and sum(first.size for first, *_ in rows) >= _UPDATES
+    return is_whole and sum(first.size for first, *_ in rows) >= _UPDATE_MIN_ELEMENTS
 
 
-def _kind_of_image(x: Array, windows: Windows) -> str | None:
+def _memory_order(x: Array, windows: Windows) -> str | None:
     """Return how a large array of floats is stored: with channels first or with channels last."""
-    if prod(windows.shape) < _LARGE or x.dtype.char not in "fd" or prod(windows.shape[-2:]) >= _FAR:
+    if (
+        prod(windows.shape) < _KERNEL_MIN_ELEMENTS
+        or x.dtype.char not in "fd"
+        or prod(windows.shape[-2:]) >= _PLANE_MAX_ELEMENTS
+    ):
         return None
     if x.flags.c_contiguous:
         return "planes"
@@ -173,32 +177,32 @@ def _channels_last(x: Array, rank: int) -> Array:
     return np.moveaxis(x, -rank - 1, -1)
 
 
-def _image(x: Array, sizes: Sequence[int], kind: str) -> Array:
+def _image(x: Array, sizes: Sequence[int], order: str) -> Array:
     """Return an uninitialized array with other sizes along its last axes, in the memory order of `x`."""
     *batch, channels = x.shape[: x.ndim - len(sizes)]
-    if kind == "planes":
+    if order == "planes":
         return BUFFERS.empty((*batch, channels, *sizes), x.dtype)
     return np.moveaxis(BUFFERS.empty((*batch, *sizes, channels), x.dtype), -1, -len(sizes) - 1)
 
 
-def _over_images(name: str, windows: Windows, *arrays: Array, options: tuple[Any, ...] = ()) -> None:
+def _run_on_images(name: str, windows: Windows, *arrays: Array, options: tuple[Any, ...] = ()) -> None:
     """Run a kernel over images, in the memory order of the last of them, on several threads."""
-    kind, rank = name.rpartition("_")[2], len(windows.sizes)
+    order, rank = name.rpartition("_")[2], len(windows.sizes)
     # A line is an image of one row.
-    over = tuple((1,) * (2 - rank) + tuple(one) for one in (windows.kernel, windows.stride))
-    over += ((0,) * (2 - rank) + tuple(windows.padding_before),)
+    geometry = tuple((1,) * (2 - rank) + tuple(one) for one in (windows.kernel, windows.stride))
+    geometry += ((0,) * (2 - rank) + tuple(windows.padding_before),)
     images = []
     for array in arrays:
         sizes, channels = (1,) * (2 - rank) + array.shape[-rank:], array.shape[-rank - 1]
-        flat = array if kind == "planes" else _channels_last(array, rank)
-        shape = (-1, *sizes) if kind == "planes" else (-1, *sizes, channels)
+        flat = array if order == "planes" else _channels_last(array, rank)
+        shape = (-1, *sizes) if order == "planes" else (-1, *sizes, channels)
         images.append(np.ascontiguousarray(flat).reshape(shape))
     kernel: Callable[..., None] = getattr(import_module("tapegrad.engines.numba.pools"), name)
 
-    def part(first: int, last: int) -> None:
-        kernel(*(image[first:last] for image in images), *over, *options)
+    def work(first: int, last: int) -> None:
+        kernel(*(image[first:last] for image in images), *geometry, *options)
 
-    shared_out(part, len(images[0]), is_worth_it=prod(windows.shape) >= KERNEL_PARALLEL_MIN_ELEMENTS)
+    run_in_threads(work, len(images[0]), is_worth_it=prod(windows.shape) >= KERNEL_PARALLEL_MIN_ELEMENTS)
 
 
 use_fast(is_on=_SETTING != "0" and _has_numba())

@@ -61,7 +61,7 @@ def write(path: Path, text: str) -> bool:
     return True
 
 
-def kept_in_folder(function: Any) -> Callable[..., Any] | None:
+def with_cache_folder(function: Any) -> Callable[..., Any] | None:
     """Return a function of the library with Numba's cache enabled, or None if no folder can be used.
 
     Numba caches only beside the file of a function, if that folder is writable: if not, the function is loaded from a
@@ -70,16 +70,16 @@ def kept_in_folder(function: Any) -> Callable[..., Any] | None:
     path = Path(function.__code__.co_filename)
     if not path.is_file():
         return None
-    if not _is_kept_beside(path):
+    if not _has_writable_cache(path):
         if (copy := _copied(path)) is None:
             return None
         function.__code__ = function.__code__.replace(co_filename=str(copy))
-    kept: Callable[..., Any] = function
-    return kept
+    cacheable: Callable[..., Any] = function
+    return cacheable
 
 
 @cache
-def _is_kept_beside(path: Path) -> bool:
+def _has_writable_cache(path: Path) -> bool:
     return is_writable(path.parent / "__pycache__")
 
 
@@ -107,7 +107,7 @@ def _checked(path: Path) -> Path | None:
             return path if is_writable(path) and is_writable(pycache) else None
     except OSError:
         return None
-    message = f"compiled kernels are not kept because {reason}; remove it, or set XDG_CACHE_HOME to another folder"
+    message = f"compiled kernels are not cached because {reason}; remove it, or set XDG_CACHE_HOME to another folder"
     warnings.warn(message, RuntimeWarning, stacklevel=2)
     return None
 

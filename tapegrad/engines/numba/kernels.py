@@ -28,10 +28,10 @@ def _compiler(**options: Any) -> Decorator:
     """Return a decorator that compiles functions, and caches the result where a folder can be used."""
 
     def compile_function(function: Callable[..., Any]) -> Any:
-        kept = function if numba.config.CACHE_DIR else kernel_cache.kept_in_folder(function)
-        if kept is not None:
+        cacheable = function if numba.config.CACHE_DIR else kernel_cache.with_cache_folder(function)
+        if cacheable is not None:
             try:
-                return numba.njit(kept, cache=True, **options)
+                return numba.njit(cacheable, cache=True, **options)
             except RuntimeError:  # Numba found no folder either
                 pass
         return numba.njit(function, **options)
@@ -43,15 +43,15 @@ def _compiler(**options: Any) -> Decorator:
 # flags would be compiled with those of its caller.
 compiled: Final[Decorator] = _compiler(fastmath={"contract"}, **OPTIONS)
 # In-place updates keep the GIL, so that no other thread reads half-updated arrays.
-locked: Final[Decorator] = _compiler(fastmath={"contract"}, **OPTIONS | {"nogil": False})
+with_gil: Final[Decorator] = _compiler(fastmath={"contract"}, **OPTIONS | {"nogil": False})
 # Each product is rounded; an empty set of flags would be replaced by those of the caller.
 unfused: Final[Decorator] = _compiler(fastmath={"nsz"}, **OPTIONS)
 # Sums may be taken in any order, which lets a row be vectorized; NaN and infinity keep their meaning.
-summed: Final[Decorator] = _compiler(fastmath={"reassoc", "contract", "nsz"}, **OPTIONS)
+reassociated: Final[Decorator] = _compiler(fastmath={"reassoc", "contract", "nsz"}, **OPTIONS)
 
 
 @compiled
-def power32(x: Any) -> Any:
+def reduced_exp32(x: Any) -> Any:
     """Return n and q, where `e ** x = 2 ** n * (1 + q)` and n is whole.
 
     Source:
@@ -69,7 +69,7 @@ def power32(x: Any) -> Any:
 
 
 @compiled
-def power64(x: Any) -> Any:
+def reduced_exp64(x: Any) -> Any:
     """Return n, p and q, where `e ** x = 2 ** n * (q + p) / (q - p)` and n is whole.
 
     Source:
@@ -84,13 +84,13 @@ def power64(x: Any) -> Any:
 
 
 @compiled
-def two32(n: Any) -> Any:
+def power_of_two32(n: Any) -> Any:
     """Return 2 to an integer power, from -126 to 128, where the result is infinite."""
     return np.int32((np.int32(n) + 127) << 23).view(np.float32)
 
 
 @compiled
-def two64(n: Any) -> Any:
+def power_of_two64(n: Any) -> Any:
     """Return 2 to an integer power, from -1022 to 1024, where the result is infinite."""
     return np.int64((np.int64(n) + 1023) << 52).view(np.float64)
 
@@ -101,10 +101,10 @@ def exp32(x: Any) -> Any:
     # Outside, e ** x is 0 or infinite.
     x = F(-104) if x < F(-104) else x  # noqa: FURB136  # NaN stays one
     x = F(89) if x > F(89) else x  # noqa: FURB136  # NaN stays one
-    n, q = power32(x)
+    n, q = reduced_exp32(x)
     # Two factors, because 2 to the power n may overflow where the product does not.
     half = np.floor(n * F(0.5))
-    return (F(1) + q) * two32(half) * two32(n - half)
+    return (F(1) + q) * power_of_two32(half) * power_of_two32(n - half)
 
 
 @compiled
@@ -113,9 +113,9 @@ def exp64(x: Any) -> Any:
     # Outside, e ** x is 0 or infinite.
     x = -746.0 if x < -746.0 else x  # noqa: FURB136  # NaN stays one
     x = 710.0 if x > 710.0 else x  # noqa: FURB136  # NaN stays one
-    n, p, q = power64(x)
+    n, p, q = reduced_exp64(x)
     half = np.floor(n * 0.5)
-    return (1.0 + 2.0 * (p / (q - p))) * two64(half) * two64(n - half)
+    return (1.0 + 2.0 * (p / (q - p))) * power_of_two64(half) * power_of_two64(n - half)
 
 
 @compiled
@@ -124,8 +124,8 @@ def sigmoid32(x: Any) -> Any:
     # Above 87 it rounds to 1, and below -88.4 it is 0 or subnormal.
     x = F(87) if x > F(87) else x  # noqa: FURB136  # NaN stays one
     x = F(-89) if x < F(-89) else x  # noqa: FURB136  # NaN stays one
-    n, q = power32(-x)
-    return F(1) / (F(1) + (F(1) + q) * two32(n))
+    n, q = reduced_exp32(-x)
+    return F(1) / (F(1) + (F(1) + q) * power_of_two32(n))
 
 
 @compiled
@@ -134,16 +134,16 @@ def sigmoid64(x: Any) -> Any:
     # Above 708 it rounds to 1, and below -709.4 it is 0 or subnormal.
     x = 708.0 if x > 708.0 else x  # noqa: FURB136  # NaN stays one
     x = -710.0 if x < -710.0 else x  # noqa: FURB136  # NaN stays one
-    n, p, q = power64(-x)
-    return (q - p) / (q - p + two64(n) * (q + p))
+    n, p, q = reduced_exp64(-x)
+    return (q - p) / (q - p + power_of_two64(n) * (q + p))
 
 
 @compiled
 def tanh32(x: Any) -> Any:
     """Compute the hyperbolic tangent, `e / (e + 2)` of `e = e ** 2x - 1`, to three units in the last place."""
     a = abs(x) + abs(x)
-    n, q = power32(F(20) if a > F(20) else a)  # noqa: FURB136  # NaN stays one; tanh(10) rounds to 1
-    e = two32(n) * q + (two32(n) - F(1))  # near 0, e is q
+    n, q = reduced_exp32(F(20) if a > F(20) else a)  # noqa: FURB136  # NaN stays one; tanh(10) rounds to 1
+    e = power_of_two32(n) * q + (power_of_two32(n) - F(1))  # near 0, e is q
     y = e / (e + F(2))
     return y if x > F(0) else (-y if x < F(0) else x)  # -0 and NaN stay themselves
 
@@ -152,8 +152,8 @@ def tanh32(x: Any) -> Any:
 def tanh64(x: Any) -> Any:
     """Compute the hyperbolic tangent, `(e - 1) / (e + 1)` of `e = e ** 2x`, to four units in the last place."""
     a = abs(x) + abs(x)
-    n, p, q = power64(40.0 if a > 40.0 else a)  # noqa: FURB136  # NaN stays one; tanh(20) rounds to 1
-    less, more = two64(n) - 1.0, two64(n) + 1.0
+    n, p, q = reduced_exp64(40.0 if a > 40.0 else a)  # noqa: FURB136  # NaN stays one; tanh(20) rounds to 1
+    less, more = power_of_two64(n) - 1.0, power_of_two64(n) + 1.0
     # Near 1 the difference from 1 is exact; near 0 the result is p / q.
     y = (2.0 * (q - p) if n > 1.0 else q * less + p * more) / (q * more + p * less)
     y = 1.0 - y if n > 1.0 else y
@@ -174,9 +174,9 @@ def erf32(x: Any) -> Any:
         p = p * a + F(one)
     for one in Q:
         q = q * a + F(one)
-    far = F(1) - exp32(-z) * p / q
-    found = a * t / u if a < F(1) else far
-    return found if x > F(0) else (-found if x < F(0) else x)  # -0 and NaN stay themselves
+    above_one = F(1) - exp32(-z) * p / q
+    y = a * t / u if a < F(1) else above_one
+    return y if x > F(0) else (-y if x < F(0) else x)  # -0 and NaN stay themselves
 
 
 @compiled
@@ -193,13 +193,13 @@ def erf64(x: Any) -> Any:
         p = p * a + one
     for one in Q:
         q = q * a + one
-    far = 1.0 - exp64(-z) * p / q
-    found = a * t / u if a < 1.0 else far
-    return found if x > 0.0 else (-found if x < 0.0 else x)  # -0 and NaN stay themselves
+    above_one = 1.0 - exp64(-z) * p / q
+    y = a * t / u if a < 1.0 else above_one
+    return y if x > 0.0 else (-y if x < 0.0 else x)  # -0 and NaN stay themselves
 
 
 @compiled
-def highest(bits: Any, row: Any) -> Any:
+def largest_bits(bits: Any, row: Any) -> Any:
     """Return the bits of the largest of a row of floats, with a defined order even if there is a NaN.
 
     The bits as integers are ordered as the floats from 0 up are, and in reverse below 0. If there is a NaN, the result
@@ -217,13 +217,13 @@ def largest(bits: Any, row: Any) -> Any:
 
 
 @numba.extending.overload(largest, jit_options=OPTIONS)
-def _of_bits(bits, row):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001  # as above
+def _largest_of_bits(bits, row):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001  # as above
     if bits.dtype == numba.int32:
-        return lambda bits, row: np.int32(highest(bits, row)).view(np.float32)
-    return lambda bits, row: np.int64(highest(bits, row)).view(np.float64)
+        return lambda bits, row: np.int32(largest_bits(bits, row)).view(np.float32)
+    return lambda bits, row: np.int64(largest_bits(bits, row)).view(np.float64)
 
 
-@summed
-def added(x: Any, y: Any) -> Any:
+@reassociated
+def add_to_sum(x: Any, y: Any) -> Any:
     """Add to a sum, whose terms may be added in any order."""
     return x + y

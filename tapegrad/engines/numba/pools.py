@@ -13,11 +13,11 @@ import numpy as np
 from tapegrad.engines.numba.kernels import compiled
 
 # Indices are unsigned: a signed index is checked for each element, which prevents vectorization.
-at = np.uintp
+unsigned = np.uintp
 
 
 @compiled
-def _met(found: Any, x: Any, mode: Any) -> Any:
+def _combined(found: Any, x: Any, mode: Any) -> Any:
     """Combine a cell with the result so far: add it (`mode` 0), or keep the larger (1) or smaller (-1); NaN stays."""
     if mode == 0:
         return found + x
@@ -27,152 +27,161 @@ def _met(found: Any, x: Any, mode: Any) -> Any:
 
 
 @compiled
-def _nothing(like: Any, mode: Any) -> Any:
+def _initial(like: Any, mode: Any) -> Any:
     """Return the initial result, which any cell replaces."""
     return like.dtype.type(0) if mode == 0 else like.dtype.type(-np.inf) if mode > 0 else like.dtype.type(np.inf)
 
 
 @compiled
-def _inside(start: Any, kernel: Any, size: Any) -> Any:
+def _inside_range(start: Any, kernel: Any, size: Any) -> Any:
     """Return the range of positions of a window, given its start, that are inside."""
     return max(0, -start), min(kernel, size - start)
 
 
 @compiled
-def _reached(place: Any, stride: Any, before: Any, size: Any, windows: Any) -> Any:
+def _window_range(position: Any, stride: Any, padding_before: Any, size: Any, windows: Any) -> Any:
     """Return the range of windows that have a cell of the line at a position."""
-    return max(0, -((place - before) // stride)), min(windows, (size - 1 - place + before) // stride + 1)
+    return max(0, -((position - padding_before) // stride)), min(
+        windows, (size - 1 - position + padding_before) // stride + 1
+    )
 
 
 @compiled
-def _gathered(line: Any, y: Any, place: Any, stride: Any, before: Any, mode: Any) -> None:
+def _combine_position(line: Any, y: Any, position: Any, stride: Any, padding_before: Any, mode: Any) -> None:
     """Combine each window of a line with its cell at a position."""
-    first, last = _reached(place, stride, before, line.shape[0], y.shape[0])
-    shift = place - before
+    first, last = _window_range(position, stride, padding_before, line.shape[0], y.shape[0])
+    shift = position - padding_before
     if stride == 1:
         for j in range(first, last):
-            y[at(j)] = _met(y[at(j)], line[at(j + shift)], mode)
+            y[unsigned(j)] = _combined(y[unsigned(j)], line[unsigned(j + shift)], mode)
     elif stride == 2:
         for j in range(first, last):
-            y[at(j)] = _met(y[at(j)], line[at(2 * j + shift)], mode)
+            y[unsigned(j)] = _combined(y[unsigned(j)], line[unsigned(2 * j + shift)], mode)
     else:
         for j in range(first, last):
-            y[at(j)] = _met(y[at(j)], line[at(stride * j + shift)], mode)
+            y[unsigned(j)] = _combined(y[unsigned(j)], line[unsigned(stride * j + shift)], mode)
 
 
 @compiled
-def _first(x: Any, y: Any, place: Any, found: Any) -> Any:
+def _position_if_equal(x: Any, y: Any, position: Any, found: Any) -> Any:
     """Return the position of a cell if it equals the extreme (NaN equals NaN); else `found`."""
-    return place if (x == y) | (x != x) else found  # noqa: PLR0124  # NaN is not itself
+    return position if (x == y) | (x != x) else found  # noqa: PLR0124  # NaN is not itself
 
 
 @compiled
-def _noted(line: Any, y: Any, found: Any, base: Any, place: Any, stride: Any, before: Any) -> None:
+def _store_index(line: Any, y: Any, found: Any, base: Any, position: Any, stride: Any, padding_before: Any) -> None:
     """Store for each window of a line the index of its cell at a position, if that equals `y`."""
-    first, last = _reached(place, stride, before, line.shape[0], y.shape[0])
-    shift = place - before
+    first, last = _window_range(position, stride, padding_before, line.shape[0], y.shape[0])
+    shift = position - padding_before
     if stride == 1:
         for j in range(first, last):
-            found[at(j)] = _first(line[at(j + shift)], y[at(j)], base + np.int32(j + shift), found[at(j)])
+            found[unsigned(j)] = _position_if_equal(
+                line[unsigned(j + shift)], y[unsigned(j)], base + np.int32(j + shift), found[unsigned(j)]
+            )
     elif stride == 2:
         for j in range(first, last):
-            found[at(j)] = _first(line[at(2 * j + shift)], y[at(j)], base + np.int32(2 * j + shift), found[at(j)])
+            found[unsigned(j)] = _position_if_equal(
+                line[unsigned(2 * j + shift)], y[unsigned(j)], base + np.int32(2 * j + shift), found[unsigned(j)]
+            )
     else:
         for j in range(first, last):
-            found[at(j)] = _first(
-                line[at(stride * j + shift)], y[at(j)], base + np.int32(stride * j + shift), found[at(j)]
+            found[unsigned(j)] = _position_if_equal(
+                line[unsigned(stride * j + shift)],
+                y[unsigned(j)],
+                base + np.int32(stride * j + shift),
+                found[unsigned(j)],
             )
 
 
 @compiled
-def pool_planes(x: Any, y: Any, kernel: Any, stride: Any, before: Any, mode: Any) -> None:
+def pool_planes(x: Any, y: Any, kernel: Any, stride: Any, padding_before: Any, mode: Any) -> None:
     """Pool planes `x`, `(P, H, W)`, to `y`, `(P, I, J)`."""
-    line, nothing = np.empty(x.shape[2], x.dtype), _nothing(x, mode)
+    line, initial = np.empty(x.shape[2], x.dtype), _initial(x, mode)
     for p in range(x.shape[0]):
         for i in range(y.shape[1]):
-            start = i * stride[0] - before[0]
-            first, last = _inside(start, kernel[0], x.shape[1])
+            start = i * stride[0] - padding_before[0]
+            first, last = _inside_range(start, kernel[0], x.shape[1])
             line[:] = x[p, start + first]
             for h in range(start + first + 1, start + last):
                 for w in range(x.shape[2]):
-                    line[w] = _met(line[w], x[p, h, w], mode)
-            y[p, i] = nothing
-            for place in range(kernel[1]):
-                _gathered(line, y[p, i], place, stride[1], before[1], mode)
+                    line[w] = _combined(line[w], x[p, h, w], mode)
+            y[p, i] = initial
+            for position in range(kernel[1]):
+                _combine_position(line, y[p, i], position, stride[1], padding_before[1], mode)
 
 
 @compiled
-def pool_channels(x: Any, y: Any, kernel: Any, stride: Any, before: Any, mode: Any) -> None:
+def pool_channels(x: Any, y: Any, kernel: Any, stride: Any, padding_before: Any, mode: Any) -> None:
     """Pool images `x`, `(N, H, W, C)`, to `y`, `(N, I, J, C)`."""
-    nothing = _nothing(x, mode)
+    initial = _initial(x, mode)
     for n in range(x.shape[0]):
         for i in range(y.shape[1]):
-            h = i * stride[0] - before[0]
-            first, last = _inside(h, kernel[0], x.shape[1])
+            h = i * stride[0] - padding_before[0]
+            first, last = _inside_range(h, kernel[0], x.shape[1])
             for j in range(y.shape[2]):
-                w = j * stride[1] - before[1]
-                left, right = _inside(w, kernel[1], x.shape[2])
-                y[n, i, j] = nothing
+                w = j * stride[1] - padding_before[1]
+                left, right = _inside_range(w, kernel[1], x.shape[2])
+                y[n, i, j] = initial
                 for k in range(first, last):
                     for m in range(left, right):
                         for c in range(x.shape[3]):
-                            y[n, i, j, c] = _met(y[n, i, j, c], x[n, h + k, w + m, c], mode)
+                            y[n, i, j, c] = _combined(y[n, i, j, c], x[n, h + k, w + m, c], mode)
 
 
 @compiled
-def extreme_back_planes(x: Any, y: Any, dy: Any, dx: Any, kernel: Any, stride: Any, before: Any) -> None:
+def extreme_back_planes(x: Any, y: Any, dy: Any, dx: Any, kernel: Any, stride: Any, padding_before: Any) -> None:
     """Add each gradient of a plane to the first cell of its window that equals the extreme."""
     found = np.empty(y.shape[2], np.int32)
     for p in range(x.shape[0]):
         dx[p] = 0
         flat = dx[p].reshape(-1)
         for i in range(y.shape[1]):
-            start = i * stride[0] - before[0]
-            first, last = _inside(start, kernel[0], x.shape[1])
+            start = i * stride[0] - padding_before[0]
+            first, last = _inside_range(start, kernel[0], x.shape[1])
             found[:] = -1
             # From the last position to the first, so that the first is kept.
             for k in range(last - 1, first - 1, -1):
-                for place in range(kernel[1] - 1, -1, -1):
+                for position in range(kernel[1] - 1, -1, -1):
                     base = np.int32((start + k) * x.shape[2])
-                    _noted(x[p, start + k], y[p, i], found, base, place, stride[1], before[1])
+                    _store_index(x[p, start + k], y[p, i], found, base, position, stride[1], padding_before[1])
             for j in range(y.shape[2]):
                 if found[j] >= 0:
                     flat[found[j]] += dy[p, i, j]
 
 
 @compiled
-def extreme_back_channels(x: Any, y: Any, dy: Any, dx: Any, kernel: Any, stride: Any, before: Any) -> None:
+def extreme_back_channels(x: Any, y: Any, dy: Any, dx: Any, kernel: Any, stride: Any, padding_before: Any) -> None:
     """Add each gradient of images to the first cell of its window that equals the extreme."""
     rest = np.empty(x.shape[3], x.dtype)
     zero = x.dtype.type(0)
     for n in range(x.shape[0]):
         dx[n] = zero
         for i in range(y.shape[1]):
-            h = i * stride[0] - before[0]
-            first, last = _inside(h, kernel[0], x.shape[1])
+            h = i * stride[0] - padding_before[0]
+            first, last = _inside_range(h, kernel[0], x.shape[1])
             for j in range(y.shape[2]):
-                w = j * stride[1] - before[1]
-                begin, end = _inside(w, kernel[1], x.shape[2])
+                w = j * stride[1] - padding_before[1]
+                begin, end = _inside_range(w, kernel[1], x.shape[2])
                 rest[:] = dy[n, i, j]
                 for k in range(first, last):
                     for m in range(begin, end):
                         for c in range(x.shape[3]):
                             one = x[n, h + k, w + m, c]
-                            is_met = (one == y[n, i, j, c]) | (one != one)  # noqa: PLR0124  # NaN is not itself
+                            is_equal = (one == y[n, i, j, c]) | (one != one)  # noqa: PLR0124  # NaN is not itself
                             left = rest[c]
-                            dx[n, h + k, w + m, c] += left if is_met else zero
-                            rest[c] = zero if is_met else left
+                            dx[n, h + k, w + m, c] += left if is_equal else zero
+                            rest[c] = zero if is_equal else left
 
 
 @compiled
-def sum_back_planes(dy: Any, dx: Any, kernel: Any, stride: Any, before: Any) -> None:
+def sum_back_planes(dy: Any, dx: Any, kernel: Any, stride: Any, padding_before: Any) -> None:
     """Add each gradient of a plane to all cells of its window."""
     line, windows = np.empty(dy.shape[2], dy.dtype), np.int64(dy.shape[1])
     for p in range(dx.shape[0]):
         for h in range(dx.shape[1]):
             # The windows that have a cell in this row, at any position.
-            first = max(0, (h + before[0] - kernel[0]) // stride[0] + 1)
-            last = min(windows, (h + before[0]) // stride[0] + 1)
+            first = max(0, (h + padding_before[0] - kernel[0]) // stride[0] + 1)
+            last = min(windows, (h + padding_before[0]) // stride[0] + 1)
             row = dx[p, h]
             row[:] = 0
             if first >= last:
@@ -181,28 +190,28 @@ def sum_back_planes(dy: Any, dx: Any, kernel: Any, stride: Any, before: Any) -> 
             for i in range(first + 1, last):
                 for j in range(dy.shape[2]):
                     line[j] += dy[p, i, j]
-            for place in range(kernel[1]):
-                left, right = _reached(place, stride[1], before[1], dx.shape[2], dy.shape[2])
-                shift = place - before[1]
+            for position in range(kernel[1]):
+                left, right = _window_range(position, stride[1], padding_before[1], dx.shape[2], dy.shape[2])
+                shift = position - padding_before[1]
                 if stride[1] == 1:
                     for j in range(left, right):
-                        row[at(j + shift)] += line[at(j)]
+                        row[unsigned(j + shift)] += line[unsigned(j)]
                 else:
                     for j in range(left, right):
-                        row[at(stride[1] * j + shift)] += line[at(j)]
+                        row[unsigned(stride[1] * j + shift)] += line[unsigned(j)]
 
 
 @compiled
-def sum_back_channels(dy: Any, dx: Any, kernel: Any, stride: Any, before: Any) -> None:
+def sum_back_channels(dy: Any, dx: Any, kernel: Any, stride: Any, padding_before: Any) -> None:
     """Add each gradient of images to all cells of its window."""
     for n in range(dx.shape[0]):
         dx[n] = 0
         for i in range(dy.shape[1]):
-            h = i * stride[0] - before[0]
-            first, last = _inside(h, kernel[0], dx.shape[1])
+            h = i * stride[0] - padding_before[0]
+            first, last = _inside_range(h, kernel[0], dx.shape[1])
             for j in range(dy.shape[2]):
-                w = j * stride[1] - before[1]
-                left, right = _inside(w, kernel[1], dx.shape[2])
+                w = j * stride[1] - padding_before[1]
+                left, right = _inside_range(w, kernel[1], dx.shape[2])
                 for k in range(first, last):
                     for m in range(left, right):
                         for c in range(dx.shape[3]):

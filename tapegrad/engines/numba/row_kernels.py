@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tapegrad.engines.formulas import erf, sigmoid
-from tapegrad.engines.numba.codegen import KINDS, expression, loaded, number_in
+from tapegrad.engines.numba.codegen import DTYPE_NAMES, compile_source, convert_number, expression
 from tapegrad.engines.numpy.row_program import TracedRows, row_dot, row_max, row_sum, traced
 from tapegrad.engines.rows import Rows
 from tapegrad.engines.trace import Ref, number_of
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from tapegrad.engines.numpy.row_program import RowProgram
 
-_HEAD: Final = """\
+_HEADER: Final = """\
 import numpy as np
 
-from tapegrad.engines.numba.kernels import added, erf32, erf64, exp32, exp64, largest, sigmoid32, sigmoid64
+from tapegrad.engines.numba.kernels import add_to_sum, erf32, erf64, exp32, exp64, largest, sigmoid32, sigmoid64
 from tapegrad.engines.numba.kernels import tanh32, tanh64, unfused
 
 
@@ -29,7 +29,9 @@ from tapegrad.engines.numba.kernels import tanh32, tanh64, unfused
 def kernel(rows, columns, {parameters}):
 {scratch}    for row in range(rows):
 {body}"""
-_COSTLY: Final = frozenset({erf, sigmoid, np.exp, np.tanh})  # stored if several loops need them; others are repeated
+_STORED_FUNCTIONS: Final = frozenset(
+    {erf, sigmoid, np.exp, np.tanh}
+)  # stored if several loops need them; others are repeated
 
 
 class RowKernel(NamedTuple):
@@ -62,8 +64,8 @@ def row_kernel(program: RowProgram, *, is_free: bool) -> RowKernel | None:
     Returns None where an instruction has no source text.
     """
     if is_free not in program.kernels:
-        into = Ref(len(program.given.signature) - 1) if is_free else None
-        source = _Source(traced(*program.given, _PlainRows), into)
+        overwritten = Ref(len(program.given.signature) - 1) if is_free else None
+        source = _Source(traced(*program.given, _PlainRows), overwritten)
         program.kernels[is_free] = source.kernel()
     kernel: RowKernel | None = program.kernels[is_free]
     return kernel
@@ -77,14 +79,14 @@ class _Source:
 
     Args:
         program: What to compute.
-        into: The argument that the first result overwrites.
+        overwritten: The argument that the first result overwrites.
     """
 
-    def __init__(self, program: RowProgram, into: Ref | None) -> None:
+    def __init__(self, program: RowProgram, overwritten: Ref | None) -> None:
         self.program = program
         self.traced = program.traced
         self.dtypes: Any = {Ref(number): one.dtype for number, one in enumerate(self.traced)}
-        self.into = into
+        self.overwritten = overwritten
         self.numbers: list[tuple[int, int, Any]] = []  # of the formula: an instruction, an operand and its dtype
         self.sums = [ref for ref in program.order if self.traced[ref].function in (row_sum, row_dot)]
         self.peaks = {
@@ -95,36 +97,38 @@ class _Source:
             self.levels[ref] = max(self.levels[one] for one in self._operands(ref)) + (ref in self.sums)
         self.loops = range(max(self.levels.values()) + 1)
         repeated = Counter(ref for level in self.loops for ref in self._elements(level))
-        self.stored = [ref for ref, count in repeated.items() if count > 1 and self.traced[ref].function in _COSTLY]
+        self.stored = [
+            ref for ref, count in repeated.items() if count > 1 and self.traced[ref].function in _STORED_FUNCTIONS
+        ]
 
     def kernel(self) -> RowKernel | None:
         """Return the kernel, or None if an instruction has no source text."""
-        if not {*self.dtypes.values()} <= KINDS.keys():
+        if not {*self.dtypes.values()} <= DTYPE_NAMES.keys():
             return None
         if any(self.traced[one].function is not None for one in self.peaks.values()):
             return None
         lines = self._lines()
         if None in lines:
             return None
-        results = [f"y{number}" for number in range(self.into is not None, len(self.program.results))]
+        results = [f"y{number}" for number in range(self.overwritten is not None, len(self.program.results))]
         arguments = [f"x{ref}" for ref, one in enumerate(self.traced) if one.function is None]
         bits = [f"b{ref}" for ref in self.peaks]
         constants = [f"n{number}" for number in range(len(self.numbers))]
-        kind = KINDS[self.traced[0].dtype]
-        source = _HEAD.format(
+        kind = DTYPE_NAMES[self.traced[0].dtype]
+        source = _HEADER.format(
             parameters=", ".join([*arguments, *bits, *constants, *results]),
             scratch="".join(f"    s{ref} = np.empty(columns, np.{kind})\n" for ref in self.stored),
             body="".join(f"        {line}\n" for line in lines),
         )
         numbers = [
-            number_in(number_of(self.traced[ref].operands[position], self.program.numbers), dtype)
+            convert_number(number_of(self.traced[ref].operands[position], self.program.numbers), dtype)
             for ref, position, dtype in self.numbers
         ]
-        return RowKernel(loaded(source), [*self.peaks.values()], numbers, self.into is not None)
+        return RowKernel(compile_source(source), [*self.peaks.values()], numbers, self.overwritten is not None)
 
     def _lines(self) -> list[str | None]:
         """Return the lines that compute one row; None is an instruction without source text."""
-        kind = KINDS[self.traced[0].dtype]
+        kind = DTYPE_NAMES[self.traced[0].dtype]
         lines: list[str | None] = []
         for ref, one in enumerate(self.traced):
             if one.function is None and one.extent in ("row", "number"):
@@ -143,12 +147,12 @@ class _Source:
             lines += [f"v{ref} = np.{kind}(0)" for ref in sums]
             lines.append("for column in range(columns):")
             for ref in self._elements(level):
-                lines += self._element(ref, level)
+                lines += self._element_lines(ref, level)
             for ref in sums:
                 term = " * ".join(f"v{one}" for one in self._operands(ref))
-                lines.append(f"    v{ref} = added(v{ref}, {term})")
+                lines.append(f"    v{ref} = add_to_sum(v{ref}, {term})")
         for number, ref in enumerate(self.program.results):
-            out = f"x{self.into}" if number == 0 and self.into is not None else f"y{number}"
+            out = f"x{self.overwritten}" if number == 0 and self.overwritten is not None else f"y{number}"
             if self.traced[ref].extent == "element":
                 lines.append(f"    {out}[row, column] = v{ref}")
             elif self.traced[ref].extent == "column":
@@ -160,7 +164,7 @@ class _Source:
         ]
         return lines
 
-    def _element(self, ref: Ref, level: int) -> list[str | None]:
+    def _element_lines(self, ref: Ref, level: int) -> list[str | None]:
         """Return the lines that compute an element of a value in the loop of a level, or read it from memory."""
         one = self.traced[ref]
         if one.function is None:
@@ -175,7 +179,7 @@ class _Source:
         if one.function is np.log and one.extent == "row":
             return f"v{ref} = np.log(v{self._operands(ref)[0]})"
         text = expression(ref, one, self.dtypes, self.numbers)
-        return None if text is None else f"v{ref} = np.{KINDS[one.dtype]}({text})"
+        return None if text is None else f"v{ref} = np.{DTYPE_NAMES[one.dtype]}({text})"
 
     def _operands(self, ref: Ref) -> list[Ref]:
         return [one for one in self.traced[ref].operands if isinstance(one, Ref)]

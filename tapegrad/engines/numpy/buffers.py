@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
-_ALL: Final = 1 << 28  # bytes of all buffers; more than that, or larger arrays, come from the allocator
-_LOOKS: Final = 32  # buffers that are checked at either end of a list
-_COUNTS: Final = getattr(sys, "_is_gil_enabled", lambda: True)()  # whether reference counts are exact
+_MAX_POOL_BYTES: Final = 1 << 28  # bytes of all buffers; more than that, or larger arrays, come from the allocator
+_MAX_CHECKED: Final = 32  # buffers that are checked at either end of a list
+_HAS_EXACT_COUNTS: Final = getattr(sys, "_is_gil_enabled", lambda: True)()  # whether reference counts are exact
 
 
 class _Buffer(np.ndarray[tuple[int], np.dtype[np.uint8]]):
@@ -38,14 +38,14 @@ class BufferPool:
     """
 
     def __init__(self) -> None:
-        self._rows: dict[int, list[_Buffer]] = {}  # by bytes, the most recently used last, and so in each list
+        self._lists: dict[int, list[_Buffer]] = {}  # by bytes, the most recently used last, and so in each list
         self._lock = Lock()
         self.nbytes = 0
 
     def empty(self, shape: Sequence[int], dtype: Any) -> Array:
         """Return an uninitialized array, as `np.empty` does."""
         size = prod(shape) * np.dtype(dtype).itemsize
-        if not POOL_MIN_BYTES <= size <= _ALL or not _COUNTS:
+        if not POOL_MIN_BYTES <= size <= _MAX_POOL_BYTES or not _HAS_EXACT_COUNTS:
             return np.empty(shape, dtype)
         with self._lock:
             buffer = self._unused(size)
@@ -63,29 +63,29 @@ class BufferPool:
     def clear(self) -> None:
         """Release all buffers; arrays that use one keep it alive."""
         with self._lock:
-            self._rows.clear()
+            self._lists.clear()
             self.nbytes = 0
 
     def _unused(self, size: int) -> _Buffer | None:
         """Return an unreferenced buffer of so many bytes, or up to an eighth more."""
         step = 1 << max(0, size.bit_length() - 4)
         size = -(-size // step) * step
-        row = self._rows.pop(size, [])
-        self._rows[size] = row
-        buffer = _pop_unused(row)
+        buffers = self._lists.pop(size, [])
+        self._lists[size] = buffers
+        buffer = _pop_unused(buffers)
         if buffer is None and self._has_space(size):
             buffer = _Buffer(size, np.uint8)
             self.nbytes += size
         if buffer is not None:
-            row.append(buffer)
+            buffers.append(buffer)
         return buffer
 
     def _has_space(self, size: int) -> bool:
         """Return whether another buffer fits, after releasing the least recently used list if needed."""
-        other = next(iter(self._rows))
-        while self.nbytes + size > _ALL and _pop_unused(self._rows[other]) is not None:
+        other = next(iter(self._lists))
+        while self.nbytes + size > _MAX_POOL_BYTES and _pop_unused(self._lists[other]) is not None:
             self.nbytes -= other
-        return self.nbytes + size <= _ALL
+        return self.nbytes + size <= _MAX_POOL_BYTES
 
 
 def accumulate(values: dict[Any, Any], key: Any, x: Any) -> Any:
@@ -93,10 +93,10 @@ def accumulate(values: dict[Any, Any], key: Any, x: Any) -> Any:
 
     The sum then needs no new memory.
     """
-    return np.add(values[key], x, out=values[key]) if may_become(values, key, x) else values[key] + x
+    return np.add(values[key], x, out=values[key]) if can_accumulate(values, key, x) else values[key] + x
 
 
-def may_become(values: dict[Any, Any], key: Any, x: Any) -> bool:
+def can_accumulate(values: dict[Any, Any], key: Any, x: Any) -> bool:
     """Return whether `values[key]` has the layout and dtype of `x`, and no other reference."""
     return (
         type(x) is np.ndarray and (values[key].shape, values[key].dtype) == (x.shape, x.dtype) and is_free(values, key)
@@ -111,18 +111,18 @@ def is_free(values: dict[Any, Any], key: Any) -> bool:
     value = values[key]
     return (
         type(value) is np.ndarray
-        and _COUNTS
+        and _HAS_EXACT_COUNTS
         and value.flags.writeable
-        and sys.getrefcount(value) == _ALONE
+        and sys.getrefcount(value) == _REFERENCES_IN_DICT
         and _is_owned(value)
     )
 
 
-def is_of_its_own(array: Array) -> bool:
+def can_overwrite(array: Array) -> bool:
     """Return whether an array is contiguous and may be changed in place once `check_references` has passed."""
     return (
         type(array) is np.ndarray
-        and _COUNTS
+        and _HAS_EXACT_COUNTS
         and array.flags.carray
         and (array.base is None or (type(array.base) is _Buffer and _is_owned(array)))
     )
@@ -137,7 +137,10 @@ def check_references(values: Iterable[Any], references: Iterable[int]) -> Iterat
         values: The values to check.
         references: The number of references to each besides those that `values` holds.
     """
-    return map(_NONE.__getitem__, map(sub, map(sys.getrefcount, values), map(_LISTED.__add__, references)))
+    return map(
+        _ZERO_TO_NONE.__getitem__,
+        map(sub, map(sys.getrefcount, values), map(_REFERENCES_IN_ITERATION.__add__, references)),
+    )
 
 
 def _is_owned(array: Array) -> bool:
@@ -150,32 +153,36 @@ def _is_owned(array: Array) -> bool:
     return (
         (is_result_buffer or type(memory) is np.ndarray)
         and memory.base is None
-        and sys.getrefcount(memory) == _ALONE + is_result_buffer
+        and sys.getrefcount(memory) == _REFERENCES_IN_DICT + is_result_buffer
     )
 
 
-def _pop_unused(row: list[_Buffer]) -> _Buffer | None:
+def _pop_unused(buffers: list[_Buffer]) -> _Buffer | None:
     """Return an unreferenced buffer of a list, the last used if possible, because it may still be in cache."""
-    last = len(row) - 1
-    for position in (*range(last, max(last - _LOOKS, -1), -1), *range(min(_LOOKS, max(0, last - _LOOKS + 1)))):
-        if _references(row, position) == _UNUSED:
-            return row.pop(position)
+    last = len(buffers) - 1
+    for position in (
+        *range(last, max(last - _MAX_CHECKED, -1), -1),
+        *range(min(_MAX_CHECKED, max(0, last - _MAX_CHECKED + 1))),
+    ):
+        if _references(buffers, position) == _REFERENCES_IN_LIST:
+            return buffers.pop(position)
     return None
 
 
-def _references(row: list[Any], position: int) -> int:
-    buffer = row[position]
+def _references(buffers: list[Any], position: int) -> int:
+    buffer = buffers[position]
     return sys.getrefcount(buffer)
 
 
-def _held(values: dict[Any, Any], key: Any, _: Any) -> int:
+def _references_in_dict(values: dict[Any, Any], key: Any, _: Any) -> int:
     value = values[key]
     return sys.getrefcount(value)
 
 
 # References to a value that only its dictionary holds, during the check.
-_ALONE: Final = _held({0: np.empty(0)}, 0, None)
-_UNUSED: Final = _references([np.empty(0)], 0)  # to a buffer that only its list holds
-_LISTED: Final = next(map(sys.getrefcount, [np.empty(0)]))  # to a value that only a list holds, during iteration
-_NONE: Final[dict[int, None]] = {0: None}
+_REFERENCES_IN_DICT: Final = _references_in_dict({0: np.empty(0)}, 0, None)
+_REFERENCES_IN_LIST: Final = _references([np.empty(0)], 0)  # to a buffer that only its list holds
+# To a value that only a list holds, during iteration.
+_REFERENCES_IN_ITERATION: Final = next(map(sys.getrefcount, [np.empty(0)]))
+_ZERO_TO_NONE: Final[dict[int, None]] = {0: None}
 BUFFERS: Final = BufferPool()

@@ -27,11 +27,11 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Index: TypeAlias = "tuple[Any, ...]"
 Move: TypeAlias = "tuple[Index | None, Index | None, Index]"
 
-_BYTES: Final = 1 << 21  # of gathered cells at a time
-_TOO_MANY: Final = 1 << 26  # bytes of a row with all its windows copied out, as for a long line under a long kernel
+_GATHERED_BYTES: Final = 1 << 21  # of gathered cells at a time
+_ROW_MAX_BYTES: Final = 1 << 26  # of a row with all its windows gathered, as for a long row and a long kernel
 _GAP: Final = 8  # windows at least this many window lengths apart are gathered without the cells between them
-_POSITIONS: Final = 512  # minimum positions at a time, because all kernels are read each time
-_EVERY: Final = slice(None)
+_MIN_POSITIONS: Final = 512  # minimum positions at a time, because all kernels are read each time
+_WHOLE_AXIS: Final = slice(None)
 
 
 def convolve(x: Array, w: Array, window: ConvWindow) -> Array:
@@ -53,7 +53,7 @@ def convolve(x: Array, w: Array, window: ConvWindow) -> Array:
     is_to_kernels = prod(kernel) > prod(sizes)
     if any(r > 1 for r in window.input_dilation):  # most of what would be gathered is zeros
         if is_to_kernels and all(d == 1 for d in window.dilation):
-            return _exchanged(x, w, window)
+            return _with_exchanged_roles(x, w, window)
         if all(s == 1 for s in window.stride):
             return _interleaved(x, w, window)
     return _by_elements(x, w, window) if is_to_kernels else _by_positions(x, w, window)
@@ -62,9 +62,9 @@ def convolve(x: Array, w: Array, window: ConvWindow) -> Array:
 def _by_positions(x: Array, w: Array, window: ConvWindow) -> Array:
     """Multiply the windows at all positions by the kernels."""
     (n, g, *_), (_, o, _, *kernel) = x.shape, w.shape
-    plan = _planned(x.shape, x.itemsize, tuple(kernel), *window, o)
+    plan = _plan_for(x.shape, x.itemsize, tuple(kernel), *window, o)
     filters = w.transpose(0, 1, *(3 + axis for axis in plan.order), 2).reshape(g, o, -1).swapaxes(1, 2)
-    if w.nbytes < _BYTES:  # BLAS takes up to half as long when the columns of both are contiguous
+    if w.nbytes < _GATHERED_BYTES:  # BLAS takes up to half as long when the columns of both are contiguous
         filters = np.ascontiguousarray(filters)
     y = BUFFERS.empty((n, *window.sizes[:-1], plan.pitch, g, o), x.dtype)
     with np.errstate(invalid="ignore"):  # from infinity times an unused zero, also inside BLAS
@@ -80,12 +80,12 @@ def _by_elements(x: Array, w: Array, window: ConvWindow, *, is_exact: bool = Fal
     (g, o, _, *kernel), sizes, rank = w.shape, window.sizes, len(window.sizes)
     x = x.swapaxes(0, 2)
     geometry = (tuple(kernel), window.dilation, window.stride)
-    plan = _planned(x.shape, x.itemsize, sizes, *geometry, *window[3:], o, is_exact=is_exact)
+    plan = _plan_for(x.shape, x.itemsize, sizes, *geometry, *window[3:], o, is_exact=is_exact)
     kernels = w.transpose(0, 2, *range(3, 3 + rank), 1)
     total: Any = 0
     with np.errstate(invalid="ignore"):
         for images, rows, phases in _gathered(x, plan):
-            met = _pitched(kernels[:, images, rows], plan.pitch).reshape(g, -1, o)
+            met = _padded_rows(kernels[:, images, rows], plan.pitch).reshape(g, -1, o)
             for phase, cells in enumerate(phases):
                 total = total + met[:, phase :: len(phases)].swapaxes(1, 2) @ cells
     # A zero after a row met an infinity: gather the rows again, without the windows that reach past their row.
@@ -95,7 +95,7 @@ def _by_elements(x: Array, w: Array, window: ConvWindow, *, is_exact: bool = Fal
     return y.transpose(rank + 2, 0, 1, *(2 + plan.order.index(axis) for axis in range(rank)))
 
 
-def _exchanged(x: Array, w: Array, window: ConvWindow) -> Array:
+def _with_exchanged_roles(x: Array, w: Array, window: ConvWindow) -> Array:
     """Exchange the roles of kernels and cells; the positions then run in the opposite direction."""
     padding_before = tuple(
         (m - 1) * s - b for m, s, b in zip(window.sizes, window.stride, window.padding_before, strict=True)
@@ -113,14 +113,14 @@ def _interleaved(x: Array, w: Array, window: ConvWindow) -> Array:
     x = _channels_last(x).transpose(1, 0, -1, *range(2, 2 + rank))
     for first in product(*map(range, window.input_dilation)):
         along = zip(first, w.shape[3:], sizes, *window[2:], strict=True)
-        parts = [part for one in along if (part := _every_rth(*one)) is not None]
+        parts = [part for one in along if (part := _phase_of(*one)) is not None]
         if len(parts) == rank:
             positions, elements, *numbers = zip(*parts, strict=True)
             y[..., *positions] = convolve(x, w[..., *elements], ConvWindow(*numbers))
     return y
 
 
-def _every_rth(i: int, k: int, m: int, d: int, r: int, b: int) -> tuple[Any, ...] | None:
+def _phase_of(i: int, k: int, m: int, d: int, r: int, b: int) -> tuple[Any, ...] | None:
     """Return the positions i, i + r, ... of m, the elements of k that they meet if any, and their geometry."""
     apart = r // gcd(d, r)
     first = next((element for element in range(min(apart, k)) if (i + d * element - b) % r == 0), None)
@@ -180,7 +180,7 @@ class _Plan(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def _planned(
+def _plan_for(
     shape: tuple[int, ...],
     itemsize: int,
     few: tuple[int, ...],
@@ -197,9 +197,14 @@ def _planned(
     n, g, c, *cells = shape
     *others, run = few
     overhang = -(-(run - 1) // step[-1])  # windows of a row that reach into the next
-    is_large = prod((*many[1:], *few, c)) * itemsize > _TOO_MANY
+    is_large = prod((*many[1:], *few, c)) * itemsize > _ROW_MAX_BYTES
     is_near = step[-1] <= _GAP * run
-    is_run = reach[-1] == 1 and is_near and not is_exact and (is_large or _pays(overhang / many[-1], run, c, columns))
+    is_run = (
+        reach[-1] == 1
+        and is_near
+        and not is_exact
+        and (is_large or _wastes_little(overhang / many[-1], run, c, columns))
+    )
     pitch, hop = (many[-1] + overhang, step[-1]) if is_run else (many[-1], 1)
     if is_run:
         many, step, few = (*many[:-1], pitch * hop), (*step[:-1], 1), (*others, 1)
@@ -208,8 +213,8 @@ def _planned(
     axes = [_Axis(*one) for one in zip(cells, many, step, reach, input_dilation, padding_before, strict=True)]
     gathered = (*many[1:], *few, c)
 
-    at_once = max(1, _BYTES // (g * prod(gathered) * itemsize), _POSITIONS // prod(many[1:]))
-    parts = [slice(first, min(first + at_once, many[0])) for first in range(0, many[0], at_once)]
+    row_count = max(1, _GATHERED_BYTES // (g * prod(gathered) * itemsize), _MIN_POSITIONS // prod(many[1:]))
+    parts = [slice(first, min(first + row_count, many[0])) for first in range(0, many[0], row_count)]
     rank = len(few)
     return _Plan(
         order=(rank - 1, *range(rank - 1)) if is_run else tuple(range(rank)),
@@ -218,14 +223,14 @@ def _planned(
         phases=-(-run // hop),
         pitch=pitch,
         gathered=gathered,
-        images=max(1, min(n, at_once // many[0])),
+        images=max(1, min(n, row_count // many[0])),
         chunks=tuple((rows, _moves(axes, rows, few, is_all=len(parts) == 1)) for rows in parts),
         is_plain=run * prod(few) * hop == 1
         and all(axis == _Axis(axis.cells, axis.cells, 1, axis.reach, 1, 0) for axis in axes),
     )
 
 
-def _pays(overhang: float, run: int, c: int, columns: int) -> bool:
+def _wastes_little(overhang: float, run: int, c: int, columns: int) -> bool:
     """Return whether products with unused windows take less time than gathering along the last axis."""
     return overhang * columns * c <= (1 - 1 / run) * (6 * c + 40)  # as measured; 40 is the cost of starting a copy
 
@@ -240,7 +245,7 @@ def _moves(axes: list[_Axis], rows: slice, few: tuple[int, ...], *, is_all: bool
         targets, sources = zip(*pairs, strict=True) if len(pairs) == len(axes) else ((), ())
         is_covered = is_all or targets[:1] == (slice(0, rows.stop - rows.start, 1),)
         cleared = None if is_covered else (..., *element, slice(None))
-        target, source = (_EVERY, _EVERY, *targets, *element), (_EVERY, _EVERY, *sources)
+        target, source = (_WHOLE_AXIS, _WHOLE_AXIS, *targets, *element), (_WHOLE_AXIS, _WHOLE_AXIS, *sources)
         if targets or cleared:
             found.append((cleared, target if targets else None, source))
     return tuple(found)
@@ -250,14 +255,14 @@ def _gathered(x: Array, plan: _Plan) -> Iterator[tuple[slice, slice, list[Array]
     """Yield images, rows, and of the windows in them a stack of matrices, `(G, positions, window)`, for each phase."""
     cells = _channels_last(x)
     if plan.is_plain:
-        yield _EVERY, _EVERY, [cells.reshape(len(cells), -1, plan.window)]
+        yield _WHOLE_AXIS, _WHOLE_AXIS, [cells.reshape(len(cells), -1, plan.window)]
         return
     g, n = cells.shape[:2]
     buffer = BUFFERS.empty((g, plan.images * plan.chunks[0][0].stop * prod(plan.gathered) + plan.window), x.dtype)
     buffer.fill(0)
     for first in range(0, n, plan.images):
         images = slice(first, min(first + plan.images, n))
-        seen = cells[:, images]
+        selected = cells[:, images]
         for rows, moves in plan.chunks:
             shape = (images.stop - first, rows.stop - rows.start, *plan.gathered)
             part = buffer[:, : prod(shape)].reshape(g, *shape)
@@ -265,7 +270,7 @@ def _gathered(x: Array, plan: _Plan) -> Iterator[tuple[slice, slice, list[Array]
                 if cleared is not None:
                     part[cleared] = 0
                 if target is not None:
-                    part[target] = seen[source]
+                    part[target] = selected[source]
             yield images, rows, [_phase(buffer, phase, prod(shape) // plan.hop, plan) for phase in range(plan.phases)]
 
 
@@ -276,7 +281,7 @@ def _phase(buffer: Array, first: int, count: int, plan: _Plan) -> Array:
     return np.ndarray(shape, buffer.dtype, buffer, first * plan.hop * buffer.itemsize, strides)
 
 
-def _pitched(values: Array, pitch: int) -> Array:
+def _padded_rows(values: Array, pitch: int) -> Array:
     """Pad each row, `(G, N, *S, O)`, with zeros at its end to the length of the pitch."""
     if values.shape[-2] == pitch:
         return values

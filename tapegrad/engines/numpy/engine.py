@@ -36,8 +36,8 @@ _OPERATORS: Final = {
     operator.truediv: np.true_divide,
 }
 
-_TILED: Final = 1 << 19  # elements that no longer fit the caches when the next step of a function reads them
-_SMALL: Final = 1024  # elements; below, the overhead of a call dominates
+_TILED_MIN_ELEMENTS: Final = 1 << 19  # more than the caches hold until the next step of a function reads them
+_SMALL_MAX_ELEMENTS: Final = 1024  # below, a call with less overhead is used
 
 
 class NumPy(Backend[Floats, Whole, Truths]):
@@ -69,12 +69,12 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def relu(self, x: Array) -> Array:
-        is_small = x.size < _SMALL or x.dtype.kind != "f"
+        is_small = x.size < _SMALL_MAX_ELEMENTS or x.dtype.kind != "f"
         return np.maximum(x, _zero(x.dtype), out=None if is_small else BUFFERS.empty_like(x))
 
     @override
     def relu_back(self, x: Array, dy: Array) -> Array:
-        if x.size < _SMALL and x.dtype.kind == "f":
+        if x.size < _SMALL_MAX_ELEMENTS and x.dtype.kind == "f":
             zero = _zero(x.dtype)
             return np.where(np.greater(x, zero), dy, zero)
         dx: Array = super().relu_back(x, dy)
@@ -82,8 +82,14 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def where(self, condition: Array, x: Array, y: Array | float) -> Array:
-        if type(y) is int and y == 0 and x.size >= _SMALL and x.shape == condition.shape and x.dtype.kind == "f":
-            return _kept(condition, x)
+        if (
+            type(y) is int
+            and y == 0
+            and x.size >= _SMALL_MAX_ELEMENTS
+            and x.shape == condition.shape
+            and x.dtype.kind == "f"
+        ):
+            return _masked(condition, x)
         return np.where(condition, x, y)
 
     @override
@@ -113,7 +119,9 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def update(self, function: Callable[..., Any], rows: Sequence[Sequence[Array]]) -> list[Any]:
-        are_large = [row[0].size >= _TILED and all(one.shape == row[0].shape for one in row) for row in rows]
+        are_large = [
+            row[0].size >= _TILED_MIN_ELEMENTS and all(one.shape == row[0].shape for one in row) for row in rows
+        ]
         if not any(are_large):
             return super().update(function, rows)
         from tapegrad.engines.numpy.program import computed  # imported here, because it imports this module
@@ -137,7 +145,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
         ):
             return added(x)
         # Half the cost of np.sum on small arrays; the dtype is that of `x`, while NumPy would widen small ints.
-        if axis == 0 and not keepdims and x.ndim == 2 and len(x) <= _SMALL and x.dtype.char in "fd":
+        if axis == 0 and not keepdims and x.ndim == 2 and len(x) <= _SMALL_MAX_ELEMENTS and x.dtype.char in "fd":
             sums: Array = _ones(len(x), x.dtype).dot(x)
             return sums
         total: Array = np.add.reduce(x, axis=axis, dtype=x.dtype, keepdims=keepdims)  # type: ignore[call-overload]  # asks for a literal
@@ -277,7 +285,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def einsum(self, subscripts: str, *values: Array) -> Array:
-        total: Array = np.einsum(subscripts, *values, optimize=_planned(subscripts, *map(np.shape, values)))
+        total: Array = np.einsum(subscripts, *values, optimize=_contraction_order(subscripts, *map(np.shape, values)))
         return total
 
     @override
@@ -322,11 +330,11 @@ class NumPy(Backend[Floats, Whole, Truths]):
     @override
     def scatter_sum(self, shape: Sequence[int], indices: Sequence[Any], values: Sequence[Array]) -> Array:
         out = BUFFERS.empty_like(values[0], shape=shape)
-        are_apart = _are_apart(indices)
-        if not are_apart or sum(value.size for value in values) < out.size:
+        are_disjoint = _are_disjoint(indices)
+        if not are_disjoint or sum(value.size for value in values) < out.size:
             out.fill(0)
         for index, value in zip(indices, values, strict=True):
-            if are_apart:
+            if are_disjoint:
                 out[index] = value
             else:
                 out[index] += value
@@ -359,16 +367,16 @@ class NumPy(Backend[Floats, Whole, Truths]):
 @lru_cache(maxsize=16)
 def _zero(dtype: Any) -> Array:
     """Return a zero array for a ufunc; converting a Python number takes as long as a small ufunc itself."""
-    return _fixed(np.zeros((), dtype))
+    return _read_only(np.zeros((), dtype))
 
 
 @lru_cache(maxsize=64)
 def _ones(count: int, dtype: Any) -> Array:
     """Return ones, whose product with a matrix is the sum of its rows, in half the time of a sum."""
-    return _fixed(np.ones(count, dtype))
+    return _read_only(np.ones(count, dtype))
 
 
-def _fixed(array: Array) -> Array:
+def _read_only(array: Array) -> Array:
     """Make a shared array read-only."""
     array.flags.writeable = False
     return array
@@ -376,9 +384,9 @@ def _fixed(array: Array) -> Array:
 
 def _last_equal(x: Array, running: Array, axis: Int) -> Array:
     """Return for each running extreme the last index where it occurs."""
-    met = (x == running) | np.isnan(x)
+    is_equal = (x == running) | np.isnan(x)
     indices: Array = np.indices(x.shape, sparse=True)[axis]
-    found: Array = np.maximum.accumulate(np.where(met, indices, 0), axis)
+    found: Array = np.maximum.accumulate(np.where(is_equal, indices, 0), axis)
     return found
 
 
@@ -399,24 +407,24 @@ def _is_invertible(x: Array) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _planned(subscripts: str, *shapes: tuple[int, ...]) -> Any:
+def _contraction_order(subscripts: str, *shapes: tuple[int, ...]) -> Any:
     """Return the contraction order with the fewest multiplications; a single value needs none."""
     if len(shapes) == 1:
         return False
-    stand_ins = [np.broadcast_to(np.float32(0), shape) for shape in shapes]
+    placeholders = [np.broadcast_to(np.float32(0), shape) for shape in shapes]
     # Trying all orders takes a number of steps that grows with the factorial of the number of values.
-    return np.einsum_path(subscripts, *stand_ins, optimize="optimal" if len(shapes) <= 4 else "greedy")[0]
+    return np.einsum_path(subscripts, *placeholders, optimize="optimal" if len(shapes) <= 4 else "greedy")[0]
 
 
-def _kept(condition: Array, x: Array) -> Array:
+def _masked(condition: Array, x: Array) -> Array:
     """Zero the elements where a condition is false, with bit masks: `np.where` branches at each.
 
     A product with the condition would be as fast, but turn an infinity into NaN. See `benchmarks/devices.py`, "a mask".
     """
-    kept = BUFFERS.empty_like(condition, f"i{x.itemsize}")
-    np.copyto(kept, np.negative(condition.view(np.int8)))  # all bits are set where the condition is true
-    kept &= x.view(kept.dtype)
-    return kept.view(x.dtype)
+    bits = BUFFERS.empty_like(condition, f"i{x.itemsize}")
+    np.copyto(bits, np.negative(condition.view(np.int8)))  # all bits are set where the condition is true
+    bits &= x.view(bits.dtype)
+    return bits.view(x.dtype)
 
 
 def _is_basic(index: Any) -> bool:
@@ -424,7 +432,7 @@ def _is_basic(index: Any) -> bool:
     return not any(isinstance(item, np.ndarray) for item in (index if isinstance(index, tuple) else (index,)))
 
 
-def _are_apart(indices: Sequence[Any]) -> bool:
+def _are_disjoint(indices: Sequence[Any]) -> bool:
     """Return whether strided indices of the last axes surely have no element in common."""
     slices = [[one for one in index if isinstance(one, slice)] for index in indices]
     steps = {tuple(one.step for one in each) for each in slices}

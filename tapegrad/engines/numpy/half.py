@@ -17,7 +17,7 @@ from typing_extensions import override
 from tapegrad.engines.formulas import ELEMENTWISE
 from tapegrad.engines.interface import HALF, Backend, Elementwise
 from tapegrad.engines.numpy.engine import NumPy
-from tapegrad.engines.numpy.large import converted, written
+from tapegrad.engines.numpy.large import converted, converted_by
 from tapegrad.engines.registry import engine, register
 from tapegrad.engines.thresholds import HALF_PARALLEL_MIN_ELEMENTS
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 # Their results depend on the dtype itself: in float32 they would differ.
-_OF_THE_DTYPE: Final = frozenset({np.nextafter, np.spacing})
+_DTYPE_DEPENDENT: Final = frozenset({np.nextafter, np.spacing})
 # Read or move elements unchanged.
-_MOVES: Final[frozenset[Callable[..., Any]]] = frozenset(
+_MOVING_FUNCTIONS: Final[frozenset[Callable[..., Any]]] = frozenset(
     {
         np.broadcast_to,
         np.concatenate,
@@ -43,7 +43,17 @@ _MOVES: Final[frozenset[Callable[..., Any]]] = frozenset(
         np.zeros_like,
     }
 )
-_MOVED: Final = ("at_set", "broadcast_to", "cast", "concat", "getitem", "ones", "swap_last_axes", "take", "zeros")
+_MOVING_PRIMITIVES: Final = (
+    "at_set",
+    "broadcast_to",
+    "cast",
+    "concat",
+    "getitem",
+    "ones",
+    "swap_last_axes",
+    "take",
+    "zeros",
+)
 
 _SMALL: Final = 1 << 10  # elements; fewer are converted without checking for subnormal numbers
 _BLOCK: Final = 1 << 15  # elements that stay in cache while they are checked and converted
@@ -56,7 +66,7 @@ class Halves(np.ndarray[Any, np.dtype[Any]]):
 
     @override
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
-        if ufunc in _OF_THE_DTYPE:
+        if ufunc in _DTYPE_DEPENDENT:
             return halves(getattr(ufunc, method)(*map(_plain, inputs), **kwargs))
         if method == "at":
             wide = widened(inputs[0])
@@ -81,7 +91,7 @@ class Halves(np.ndarray[Any, np.dtype[Any]]):
 
     @override
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        if func in _MOVES:
+        if func in _MOVING_FUNCTIONS:
             return halves(func(*_plain(args), **_plain(kwargs)))
         return halved(func(*widened(args), **widened(kwargs)), self.dtype)
 
@@ -114,7 +124,7 @@ def rounded(x: Any, dtype: np.dtype[Any]) -> Array:
     x = np.asarray(x)
     if dtype.char != "e" or x.dtype.kind != "f" or x.size < _SMALL or not x.flags.c_contiguous:
         return x.astype(dtype)
-    return written(x, dtype, _round_blocks, least=HALF_PARALLEL_MIN_ELEMENTS)
+    return converted_by(x, dtype, _round_blocks, least=HALF_PARALLEL_MIN_ELEMENTS)
 
 
 def _round_blocks(x: Array, out: Array) -> None:
@@ -162,19 +172,19 @@ class Half(NumPy):
     @override
     def map(self, name: Elementwise, *operands: Any) -> Any:
         function = ELEMENTWISE[name]
-        if function in _OF_THE_DTYPE:
+        if function in _DTYPE_DEPENDENT:
             return function(*operands)
         return halved(engine(_PROBE).map(name, *map(widened, operands)), _half_of(operands))
 
 
-def _moving(name: str) -> Callable[..., Any]:
+def _move_primitive(name: str) -> Callable[..., Any]:
     def moved(_: Half, *args: Any, **kwargs: Any) -> Any:
         return halves(getattr(_PLAIN, name)(*_plain(args), **_plain(kwargs)))
 
     return moved
 
 
-def _rounding(name: str) -> Callable[..., Any]:
+def _round_primitive(name: str) -> Callable[..., Any]:
     def computed(_: Half, *args: Any, **kwargs: Any) -> Any:
         found = getattr(engine(_PROBE), name)(*widened(args), **widened(kwargs))
         return halved(found, _half_of((*args, *kwargs.values())))
@@ -197,6 +207,6 @@ _PLAIN: Final = NumPy()
 _PROBE: Final = np.float32(0)
 for _name, _primitive in vars(Backend).items():
     if isfunction(_primitive) and _name not in vars(Half):
-        setattr(Half, _name, _moving(_name) if _name in _MOVED else _rounding(_name))
+        setattr(Half, _name, _move_primitive(_name) if _name in _MOVING_PRIMITIVES else _round_primitive(_name))
 
 register(Half(), Halves)

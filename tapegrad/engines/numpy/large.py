@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from tapegrad.engines.numpy.buffers import BUFFERS, may_become
-from tapegrad.engines.numpy.threads import shared_out
+from tapegrad.engines.numpy.buffers import BUFFERS, can_accumulate
+from tapegrad.engines.numpy.threads import run_in_threads
 from tapegrad.engines.thresholds import PARALLEL_MIN_ELEMENTS
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ def applied(function: np.ufunc, *operands: Array, out: Array | None = None) -> A
     shape = np.broadcast(*operands).shape
     given = [one_number(one) if is_one(one) else one for one in operands]
     whole = [one for one in given if one.shape == shape]
-    written = whole if out is None else [*whole, out]
-    if not whole or not all(one.flags.c_contiguous for one in written):
+    arrays = whole if out is None else [*whole, out]
+    if not whole or not all(one.flags.c_contiguous for one in arrays):
         return np.asarray(function(*operands, out=out))  # in the memory order that NumPy chooses
     if out is None:
         out = BUFFERS.empty(shape, _result(function, *(one.dtype for one in operands)))
@@ -46,10 +46,10 @@ def converted(x: Array, dtype: Any) -> Array:
     """Return an array converted to another dtype: `x.astype(dtype)`."""
     if x.size < PARALLEL_MIN_ELEMENTS or not x.flags.c_contiguous:
         return x.astype(dtype)
-    return written(x, dtype, _convert, least=PARALLEL_MIN_ELEMENTS)
+    return converted_by(x, dtype, _convert, least=PARALLEL_MIN_ELEMENTS)
 
 
-def written(x: Array, dtype: Any, write: Callable[[Array, Array], None], *, least: int) -> Array:
+def converted_by(x: Array, dtype: Any, write: Callable[[Array, Array], None], *, least: int) -> Array:
     """Return an array of another dtype, filled by a function that converts parts of a contiguous array.
 
     Args:
@@ -64,7 +64,7 @@ def written(x: Array, dtype: Any, write: Callable[[Array, Array], None], *, leas
     def work(first: int, last: int) -> None:
         write(flat[first:last], result[first:last])
 
-    shared_out(work, x.size, is_worth_it=x.size >= least)
+    run_in_threads(work, x.size, is_worth_it=x.size >= least)
     return out
 
 
@@ -81,7 +81,7 @@ def added(x: Array) -> Array:
         for block in range(first, last):
             np.add.reduce(flat[block * _BLOCK : (block + 1) * _BLOCK], out=sums[block : block + 1].reshape(()))
 
-    shared_out(work, sums.size, is_worth_it=True)
+    run_in_threads(work, sums.size, is_worth_it=True)
     return np.asarray(np.add.reduce(sums))
 
 
@@ -89,7 +89,7 @@ def scale_in_place(values: dict[Any, Any], key: Any, x: Any) -> Any:
     """Return the product of `values[key]` and `x`, in place if `values[key]` has no other reference."""
     if isinstance(x, np.ndarray) and is_one(x) and one_number(x) == 1 and x.dtype == values[key].dtype:
         return values[key]  # the gradient of a sum is 1
-    out = values[key] if may_become(values, key, x) else None
+    out = values[key] if can_accumulate(values, key, x) else None
     return (
         np.multiply(values[key], x, out=out)
         if x.size < PARALLEL_MIN_ELEMENTS
@@ -113,7 +113,7 @@ def _fill(function: np.ufunc, operands: Sequence[Array], out: Array) -> None:
     def work(first: int, last: int) -> None:
         function(*(one[first:last] if one.ndim else one for one in operands), out=out[first:last])
 
-    shared_out(work, len(out), is_worth_it=out.size >= PARALLEL_MIN_ELEMENTS)
+    run_in_threads(work, len(out), is_worth_it=out.size >= PARALLEL_MIN_ELEMENTS)
 
 
 @lru_cache(maxsize=1024)

@@ -13,8 +13,8 @@ import numpy as np
 
 from tapegrad.engines.numpy.buffers import BUFFERS
 from tapegrad.engines.numpy.large import is_one, one_number
-from tapegrad.engines.numpy.threads import shared_out
-from tapegrad.engines.thresholds import PROGRAM_PARALLEL_MIN_ELEMENTS
+from tapegrad.engines.numpy.threads import run_in_threads
+from tapegrad.engines.thresholds import KERNEL_PARALLEL_MIN_ELEMENTS, PROGRAM_PARALLEL_MIN_ELEMENTS
 from tapegrad.engines.trace import Ref, Trace, can_write, chosen, number_of
 
 if TYPE_CHECKING:
@@ -27,11 +27,10 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Tile: TypeAlias = "tuple[int | slice, ...]"
 Compiler: TypeAlias = "Callable[[Program, Sequence[Array]], Kernel | None]"
 
-_TILE: Final = 1 << 21, 1 << 22  # bytes of a tile of all arrays and buffers, at least and at most
-_TILES: Final = 16  # tiles of the largest size that pay for the calls
-_LINE: Final = 64  # bytes of a cache line, and of the widest vectors
-_MANY_COMPILED: Final = 1 << 18  # elements for which a second thread pays in a kernel, which has little overhead
-_KEPT: Final = 256  # programs: an exponent that differs at each call makes a program each time
+_TILE_BYTES: Final = 1 << 21, 1 << 22  # bytes of a tile of all arrays and buffers, at least and at most
+_TILE_COUNT: Final = 16  # tiles of an array, if they are between these sizes
+_CACHE_LINE_BYTES: Final = 64  # bytes of a cache line, and of the widest vectors
+_MAX_PROGRAMS: Final = 256  # a power whose exponent differs in each call has a new program each time
 _CHEAP: Final = frozenset(
     {
         chosen,
@@ -51,7 +50,7 @@ _CHEAP: Final = frozenset(
     }
 )
 _programs: dict[Any, Program] = {}
-_keeping = Lock()  # dropping the oldest program must happen in one thread at a time
+_lock = Lock()  # only one thread at a time removes the oldest program
 
 
 class ScheduledInstruction(NamedTuple):
@@ -95,7 +94,7 @@ class Program:
         needed = needed_for(traced, self.values)
         self.arguments = [ref for ref in needed if traced[ref].function is None]
         self.buffers: list[np.dtype[Any]] = []
-        self.instructions = self._arranged(traced, [ref for ref in needed if traced[ref].function is not None])
+        self.instructions = self._scheduled(traced, [ref for ref in needed if traced[ref].function is not None])
         self._calls: list[Call] = []
         self._constants: list[tuple[ScheduledInstruction, Any]] = []  # of the numbers: the instruction and the operand
         self._traced = traced
@@ -121,12 +120,12 @@ class Program:
             shape: Of the values.
             compiler: Returns an equivalent kernel for arrays of rank 1 and 0, or None.
         """
-        given = [one_number(array) if is_one(array) else _whole(array, shape) for array in arrays]
+        given = [one_number(array) if is_one(array) else _broadcast_to(array, shape) for array in arrays]
         results = {ref: BUFFERS.empty(shape, dtype) for ref, dtype in self.computed.items()}
         if results:
             self._fill([*results.values()], given, numbers, compiler)
         arguments = dict(zip(self.arguments, arrays, strict=True))
-        return [results[ref] if ref in results else _whole(arguments[ref], shape) for ref in self.values]
+        return [results[ref] if ref in results else _broadcast_to(arguments[ref], shape) for ref in self.values]
 
     def _fill(
         self, results: list[Array], given: list[Array], numbers: Sequence[Number], compiler: Compiler | None
@@ -139,14 +138,16 @@ class Program:
         if kernel is None:
             self._run_tiles(given, results, numbers)
         else:
-            work = partial(kernel.run, given, kernel.taken(numbers), results)
-            shared_out(work, size, is_worth_it=size >= _MANY_COMPILED)
+            work = partial(kernel.run, given, kernel.converted_numbers(numbers), results)
+            run_in_threads(work, size, is_worth_it=size >= KERNEL_PARALLEL_MIN_ELEMENTS)
 
     def _run_tiles(self, given: list[Array], results: list[Array], numbers: Sequence[Number]) -> None:
-        self._calls = self._calls or self._linked()  # not needed by a kernel
-        taken = [_beside(number_of(operand, numbers), one, self._traced) for one, operand in self._constants]
+        self._calls = self._calls or self._resolved()  # not needed by a kernel
+        converted_numbers = [
+            _as_operand_dtype(number_of(operand, numbers), one, self._traced) for one, operand in self._constants
+        ]
         size = results[0].size
-        count = self._in_tile([array for array in given if array.ndim], size)
+        count = self._tile_size([array for array in given if array.ndim], size)
         tiles = tiles_of(results[0].shape, count)
 
         tile_buffers: list[list[Array]] = []  # at most one for each thread
@@ -159,16 +160,16 @@ class Program:
             )
             for tile in tiles[first:last]:
                 parts = [array[tile] if array.ndim else array for array in given]
-                self._run_tile(parts, [result[tile] for result in results], tile_buffer, taken)
+                self._run_tile(parts, [result[tile] for result in results], tile_buffer, converted_numbers)
             tile_buffers.append(tile_buffer)
 
-        shared_out(work, len(tiles), is_worth_it=size >= PROGRAM_PARALLEL_MIN_ELEMENTS)
+        run_in_threads(work, len(tiles), is_worth_it=size >= PROGRAM_PARALLEL_MIN_ELEMENTS)
 
-    def _in_tile(self, given: list[Array], size: int) -> int:
+    def _tile_size(self, given: list[Array], size: int) -> int:
         """Return the number of elements of a tile, which should stay in cache and be worth its calls."""
         dtypes = [*(array.dtype for array in given), *self.computed.values(), *self.buffers]
-        each, (least, most) = sum(dtype.itemsize for dtype in dtypes), _TILE
-        return max(1, min(max(least, size * each // _TILES), most) // each)
+        each, (least, most) = sum(dtype.itemsize for dtype in dtypes), _TILE_BYTES
+        return max(1, min(max(least, size * each // _TILE_COUNT), most) // each)
 
     def _run_tile(self, given: list[Array], results: list[Array], tile_buffer: list[Array], numbers: list[Any]) -> None:
         shape, size = results[0].shape, results[0].size
@@ -178,16 +179,16 @@ class Program:
         for function, operands in self._calls:
             function(*operands(arrays))
 
-    def _arranged(self, traced: Sequence[Instruction], refs: Sequence[Ref]) -> list[ScheduledInstruction]:
+    def _scheduled(self, traced: Sequence[Instruction], refs: Sequence[Ref]) -> list[ScheduledInstruction]:
         """Assign each result a buffer, which is free again after its last reader."""
         last_read = {one: ref for ref in refs for one in traced[ref].operands if isinstance(one, Ref)}
-        held: dict[Ref, int] = {}
+        buffers_in_use: dict[Ref, int] = {}
         free: list[int] = []
         arranged = []
         for ref in refs:
             function, operands, dtype, _ = traced[ref]
             read = {one for one in operands if isinstance(one, Ref) and last_read[one] == ref}
-            done = [held.pop(one) for one in read & held.keys()]
+            done = [buffers_in_use.pop(one) for one in read & buffers_in_use.keys()]
             can_reuse = can_write(function)
             if can_reuse:
                 free += done
@@ -195,15 +196,15 @@ class Program:
             if not can_reuse:
                 free += done
             if buffer is not None:
-                held[ref] = buffer
+                buffers_in_use[ref] = buffer
             arranged.append(ScheduledInstruction(function, operands, ref, dtype, buffer))
         return arranged
 
-    def _linked(self) -> list[Call]:
+    def _resolved(self) -> list[Call]:
         """Resolve the operands of each instruction: among arguments, results, buffers and numbers."""
-        stand = {ref: index for index, ref in enumerate((*self.arguments, *self.computed))}
-        first = len(stand)
-        stand |= {one.ref: first + one.buffer for one in self.instructions if one.buffer is not None}
+        indices = {ref: index for index, ref in enumerate((*self.arguments, *self.computed))}
+        first = len(indices)
+        indices |= {one.ref: first + one.buffer for one in self.instructions if one.buffer is not None}
         first += len(self.buffers)
         linked: list[Call] = []
         numbers: list[tuple[ScheduledInstruction, Any]] = []
@@ -211,11 +212,11 @@ class Program:
             refs = []
             for operand in one.operands:
                 if isinstance(operand, Ref):
-                    refs.append(stand[operand])
+                    refs.append(indices[operand])
                 else:
                     refs.append(first + len(numbers))
                     numbers.append((one, operand))
-            linked.append(Call(_writing(one.function), itemgetter(*refs, stand[one.ref])))
+            linked.append(Call(_with_out(one.function), itemgetter(*refs, indices[one.ref])))
         self._constants = numbers  # assigned once, and before the calls: another thread may do the same
         return linked
 
@@ -228,7 +229,7 @@ class Program:
         return len(self.buffers) - 1
 
 
-def _whole(array: Array, shape: tuple[int, ...]) -> Array:
+def _broadcast_to(array: Array, shape: tuple[int, ...]) -> Array:
     return array if array.shape == shape else np.broadcast_to(array, shape)
 
 
@@ -238,8 +239,8 @@ def program(values: Sequence[TracedValue]) -> Program:
     key = (refs, trace.key)
     found = _programs.get(key)
     if found is None:
-        with _keeping:
-            if len(_programs) >= _KEPT:
+        with _lock:
+            if len(_programs) >= _MAX_PROGRAMS:
                 del _programs[next(iter(_programs))]
             found = _programs[key] = Program(trace.instructions, refs)
     return found
@@ -249,9 +250,9 @@ def computed(
     function: Callable[..., Any], rows: Sequence[Sequence[Array]], compiler: Compiler | None = None
 ) -> list[Any]:
     """Return the results of an elementwise function for sets of arrays, each of one shape: one result or a tuple."""
-    written, numbers, is_tuple = program_of(function, rows[0])
+    program, numbers, is_tuple = program_of(function, rows[0])
     each = [
-        written.run([values[ref] for ref in written.arguments], numbers, values[0].shape, compiler) for values in rows
+        program.run([values[ref] for ref in program.arguments], numbers, values[0].shape, compiler) for values in rows
     ]
     return [tuple(results) if is_tuple else results[0] for results in each]
 
@@ -270,8 +271,8 @@ def program_of(function: Callable[..., Any], values: Sequence[Array]) -> tuple[P
 
 def aligned_buffer(size: int, dtype: np.dtype[Any]) -> Array:
     """Return an uninitialized array aligned to a cache line (`benchmarks/devices.py`, "an aligned buffer")."""
-    memory = BUFFERS.empty((size * dtype.itemsize + _LINE,), np.uint8)
-    first = -memory.ctypes.data % _LINE
+    memory = BUFFERS.empty((size * dtype.itemsize + _CACHE_LINE_BYTES,), np.uint8)
+    first = -memory.ctypes.data % _CACHE_LINE_BYTES
     return memory[first : first + size * dtype.itemsize].view(dtype)
 
 
@@ -284,7 +285,7 @@ def needed_for(traced: Sequence[Instruction], refs: Sequence[Ref]) -> list[Ref]:
     return sorted(needed)
 
 
-def _writing(function: Any) -> Any:
+def _with_out(function: Any) -> Any:
     """Return a function that writes the result of another into its last operand."""
     if not can_write(function):
         return lambda *operands: np.copyto(operands[-1], function(*operands[:-1]))
@@ -293,7 +294,7 @@ def _writing(function: Any) -> Any:
     return function
 
 
-def _beside(number: Any, one: ScheduledInstruction, traced: Sequence[Instruction]) -> Any:
+def _as_operand_dtype(number: Any, one: ScheduledInstruction, traced: Sequence[Instruction]) -> Any:
     """Return a number as an array of the dtype that it has beside floats; NumPy would convert it at each call."""
     kinds = {traced[operand].dtype for operand in one.operands if isinstance(operand, Ref)}
     is_like_them = isinstance(one.function, np.ufunc) and type(number) in (int, float) and len(kinds) == 1

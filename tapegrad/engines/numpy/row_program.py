@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Signature: TypeAlias = "tuple[tuple[Extent, np.dtype[Any]], ...]"
 
-_SHORT: Final = 1 << 14  # elements; of longer rows NumPy's pairwise sum is more exact than BLAS's sequential one
-_HIGH: Final = 16.0  # an exponent up to which a sum of powers does not overflow
+_BLAS_MAX_SIZE: Final = 1 << 14  # of longer rows NumPy's pairwise sum is more exact than BLAS's sequential one
+_SAFE_EXPONENT: Final = 16.0  # an exponent up to which a sum of powers does not overflow
 
 _programs: dict[Any, RowProgram] = {}
 _tracing = Lock()
@@ -30,7 +30,7 @@ _tracing = Lock()
 
 def row_sum(x: Array) -> Any:
     """Add up rows of a matrix."""
-    if x.shape[1] <= _SHORT:  # BLAS (benchmarks/devices.py, "rows by BLAS")
+    if x.shape[1] <= _BLAS_MAX_SIZE:  # BLAS (benchmarks/devices.py, "rows by BLAS")
         return np.vecdot(x, _ones(x.shape[1], x.dtype))[:, None]
     return np.add.reduce(x, axis=1, keepdims=True)
 
@@ -42,7 +42,7 @@ def _ones(size: int, dtype: np.dtype[Any]) -> Array:
 
 def row_dot(x: Array, y: Array) -> Any:
     """Add up the products of rows of two matrices, or of one with a row."""
-    if x.shape[-1] <= _SHORT:
+    if x.shape[-1] <= _BLAS_MAX_SIZE:
         return np.vecdot(x, y)[:, None]
     return np.add.reduce(x * y, axis=1, keepdims=True)
 
@@ -58,8 +58,11 @@ def total(x: Array) -> Any:
 
 
 def scaled_exp(x: Array, out: Array | None = None, axis: Any = 1) -> Array:
-    """Compute `e ** x`, divided by a constant for each row if anything could overflow or vanish without."""
-    if np.maximum.reduce(x, axis=None) <= _HIGH and np.minimum.reduce(x.take(0, axis), axis=None) >= -_HIGH:
+    """Compute `e ** x`, divided by a constant for each row if it could overflow or underflow otherwise."""
+    if (
+        np.maximum.reduce(x, axis=None) <= _SAFE_EXPONENT
+        and np.minimum.reduce(x.take(0, axis), axis=None) >= -_SAFE_EXPONENT
+    ):
         return np.exp(x, out=out)  # the sum of each row is from e ** -16 to its size times e ** 16
     shifted = np.subtract(x, np.maximum.reduce(x, axis=axis, keepdims=True), out=out)
     return np.exp(shifted, out=shifted)
@@ -109,7 +112,7 @@ class TracedRows(Rows):
         return x.trace.reduce(total, x, extent="column")
 
 
-class _Step(NamedTuple):
+class _Instruction(NamedTuple):
     """A function of values, by index; its result goes into the result or the buffer with a number, or a new array."""
 
     function: Any  # callable
@@ -118,7 +121,7 @@ class _Step(NamedTuple):
     target: int | None
 
 
-class Given(NamedTuple):
+class Origin(NamedTuple):
     """What a program was traced from: a formula, the extents and dtypes of its values, and its options."""
 
     formula: Callable[..., Any]
@@ -129,7 +132,7 @@ class Given(NamedTuple):
 class RowProgram:
     """The instructions of a formula over rows; intermediate results whose lifetimes do not overlap share memory."""
 
-    def __init__(self, trace: Trace, results: Sequence[TracedValue], *, is_tuple: bool, given: Given) -> None:
+    def __init__(self, trace: Trace, results: Sequence[TracedValue], *, is_tuple: bool, given: Origin) -> None:
         self.given = given
         self.traced = trace.instructions
         self.results = [one.ref for one in results]
@@ -138,10 +141,10 @@ class RowProgram:
         self.order = [ref for ref in needed_for(self.traced, self.results) if self.traced[ref].function is not None]
         self.buffers = 0
         self.constants: list[Any] = []  # the numbers of the formula, by the order in which steps use them
-        self.kernels: dict[Any, Any] = {}  # what a compiler makes of it
+        self.kernels: dict[Any, Any] = {}  # compiled kernels, by whether the last argument is free
         self._last_read = {one: ref for ref in self.order for one in self._operands(ref)}
-        self._targets = self._assigned()
-        self._steps = [self._step(ref) for ref in self.order]
+        self._targets = self._assign_memory()
+        self._instructions = [self._instruction(ref) for ref in self.order]
 
     def can_overwrite(self, argument: int) -> bool:
         """Return whether no instruction reads an argument after one has written to the memory of the first result."""
@@ -157,7 +160,7 @@ class RowProgram:
             memory: For the results, None for a new array, and the buffers.
         """
         values = [*arguments, *[None] * (len(self.traced) - len(arguments)), *self.constants]
-        for function, operands, ref, target in self._steps:
+        for function, operands, ref, target in self._instructions:
             given = [values[one] for one in operands]
             values[ref] = function(*given) if target is None else function(*given, out=memory[target])
         return [values[ref] for ref in self.results]
@@ -165,7 +168,7 @@ class RowProgram:
     def _operands(self, ref: Ref) -> list[Ref]:
         return [one for one in self.traced[ref].operands if isinstance(one, Ref)]
 
-    def _step(self, ref: Ref) -> _Step:
+    def _instruction(self, ref: Ref) -> _Instruction:
         function, operands, _, _ = self.traced[ref]
         indices: list[int] = []
         for one in operands:
@@ -174,9 +177,9 @@ class RowProgram:
             else:
                 indices.append(len(self.traced) + len(self.constants))
                 self.constants.append(number_of(one, self.numbers))
-        return _Step(function, tuple(indices), ref, self._targets.get(ref))
+        return _Instruction(function, tuple(indices), ref, self._targets.get(ref))
 
-    def _assigned(self) -> dict[Ref, int]:
+    def _assign_memory(self) -> dict[Ref, int]:
         """Return which memory each instruction writes to: results have the first numbers, buffers the next."""
         targets: dict[Ref, int] = {}
         for number, result in enumerate(self.results):
@@ -186,16 +189,20 @@ class RowProgram:
             while ref is not None and ref >= first and self._writes(ref) and ref not in targets:
                 targets[ref] = number
                 ref = next((one for one in self._overwritable(ref) if one not in self.results), None)
-        held: dict[Ref, int] = {}
+        buffers_in_use: dict[Ref, int] = {}
         free: list[int] = []
         for ref in self.order:
-            free += [held.pop(one) for one in self._overwritable(ref) if one in held]
+            free += [buffers_in_use.pop(one) for one in self._overwritable(ref) if one in buffers_in_use]
             if self._writes(ref) and ref not in targets:
                 if not free:
                     free.append(len(self.results) + self.buffers)
                     self.buffers += 1
-                held[ref] = targets[ref] = free.pop()
-            free += [held.pop(one) for one in self._operands(ref) if one in held and self._last_read[one] == ref]
+                buffers_in_use[ref] = targets[ref] = free.pop()
+            free += [
+                buffers_in_use.pop(one)
+                for one in self._operands(ref)
+                if one in buffers_in_use and self._last_read[one] == ref
+            ]
         return targets
 
     def _writes(self, ref: Ref) -> bool:
@@ -236,6 +243,8 @@ def traced(
         with _tracing:
             program = _programs.setdefault(
                 key,
-                RowProgram(trace, results, is_tuple=isinstance(found, tuple), given=Given(formula, signature, options)),
+                RowProgram(
+                    trace, results, is_tuple=isinstance(found, tuple), given=Origin(formula, signature, options)
+                ),
             )
     return program

@@ -13,7 +13,7 @@ from typing_extensions import override
 from tapegrad.engines.numpy.buffers import BUFFERS
 from tapegrad.engines.numpy.program import aligned_buffer, tiles_of
 from tapegrad.engines.numpy.row_program import scaled_exp, traced
-from tapegrad.engines.numpy.threads import shared_out
+from tapegrad.engines.numpy.threads import run_in_threads
 from tapegrad.engines.rows import Rows
 from tapegrad.engines.thresholds import KERNEL_PARALLEL_MIN_ELEMENTS, PARALLEL_MIN_ELEMENTS
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Compiler: TypeAlias = "Callable[..., RowKernel | None]"
 
-_BYTES: Final = 1 << 21  # of some rows of an array
+_TILE_BYTES: Final = 1 << 21  # of some rows of an array
 
 
 def computed(
@@ -85,8 +85,8 @@ class WholeRows(Rows):
 
     @override
     def total(self, x: Any) -> Any:
-        spanned = _axes(self.axis, x.ndim)
-        return np.add.reduce(x, axis=tuple(one for one in range(x.ndim) if one not in spanned))
+        reduced_axes = _axes(self.axis, x.ndim)
+        return np.add.reduce(x, axis=tuple(one for one in range(x.ndim) if one not in reduced_axes))
 
 
 def _axes(axis: Axis, rank: int) -> set[int]:
@@ -99,19 +99,19 @@ class Layout:
     """How the rows of an array lie in memory, as those of a matrix or apart, and the tiles that they are cut into."""
 
     def __init__(self, shape: tuple[int, ...], axis: Axis, dtype: np.dtype[Any]) -> None:
-        rank, spanned = len(shape), _axes(axis, len(shape))
-        kept = [one for one in range(rank) if one not in spanned]
+        rank, reduced_axes = len(shape), _axes(axis, len(shape))
+        other_axes = [one for one in range(rank) if one not in reduced_axes]
         self.shape = shape
         self.dtype = dtype
-        self.has_last = rank - 1 in spanned
-        self.order = [*kept, *sorted(spanned)]
+        self.has_last = rank - 1 in reduced_axes
+        self.order = [*other_axes, *sorted(reduced_axes)]
         self.is_matrix = self.order == [*range(rank)]
-        self.row_shape = tuple(n for one, n in enumerate(shape) if one in spanned)
-        self.kept_shape = tuple(1 if one in spanned else n for one, n in enumerate(shape))
+        self.row_shape = tuple(n for one, n in enumerate(shape) if one in reduced_axes)
+        self.reduced_shape = tuple(1 if one in reduced_axes else n for one, n in enumerate(shape))
         self.columns = prod(self.row_shape)
         self.share = dtype.type(1 / self.columns)
-        self.lead = (prod(self.kept_shape),) if self.is_matrix else tuple(shape[one] for one in kept)
-        self.rows = min(max(1, _BYTES // (self.columns * dtype.itemsize)), prod(self.lead))
+        self.lead = (prod(self.reduced_shape),) if self.is_matrix else tuple(shape[one] for one in other_axes)
+        self.rows = min(max(1, _TILE_BYTES // (self.columns * dtype.itemsize)), prod(self.lead))
         self.tiles = tiles_of(self.lead, self.rows)
 
     @staticmethod
@@ -133,7 +133,7 @@ class Layout:
     def _extent(self, shape: tuple[int, ...]) -> Extent | None:
         if shape == self.shape:
             return "element"
-        if shape == self.kept_shape:
+        if shape == self.reduced_shape:
             return "row"
         if shape == self.row_shape and self.is_matrix:
             return "column"
@@ -169,7 +169,7 @@ class Layout:
             memory.append(buffers)
 
         least = KERNEL_PARALLEL_MIN_ELEMENTS if kernel else PARALLEL_MIN_ELEMENTS
-        shared_out(work, len(self.tiles), is_worth_it=values[0].size >= least)
+        run_in_threads(work, len(self.tiles), is_worth_it=values[0].size >= least)
         totals = (np.add.reduce(each) for each in zip(*sums, strict=True))
         found = tuple(next(totals) if out is None else out for out in results)
         return found if program.is_tuple else found[0]
@@ -179,7 +179,7 @@ class Layout:
         if extent == "column":
             return None
         if extent == "row":
-            return np.empty(self.kept_shape, self.dtype)
+            return np.empty(self.reduced_shape, self.dtype)
         return BUFFERS.empty(self.shape, self.dtype) if self.is_matrix else BUFFERS.empty_like(x)
 
     def _view(self, value: Any, extent: Extent) -> tuple[Any, int]:

@@ -61,7 +61,7 @@ def set_threads(count: int | None) -> None:
     _limit = count
 
 
-def shared_out(work: Callable[[int, int], None], count: int, *, is_worth_it: bool) -> None:
+def run_in_threads(work: Callable[[int, int], None], count: int, *, is_worth_it: bool) -> None:
     """Run `work` on the range below `count`, part by part on several threads, and raise its first error.
 
     Each thread takes the next part when it has finished one, so that a delayed thread does not hold up the others.
@@ -72,12 +72,12 @@ def shared_out(work: Callable[[int, int], None], count: int, *, is_worth_it: boo
         count: The size of the range.
         is_worth_it: Whether it is enough for more than one thread.
     """
-    crew = min(threads(), count) if is_worth_it else 1
-    if crew <= 1:
+    thread_count = min(threads(), count) if is_worth_it else 1
+    if thread_count <= 1:
         work(0, count)
         return
-    parts = _Parts(work, count, min(count, crew * _PARTS))
-    for _ in range(crew - 1):
+    parts = _Parts(work, count, min(count, thread_count * _PARTS))
+    for _ in range(thread_count - 1):
         # In the caller's context, which holds NumPy's settings for overflow. `threading.Thread.start` would wait
         # until the thread runs, which takes longer than many calls of `work`.
         try:
@@ -93,8 +93,8 @@ class _Parts:
 
     def __init__(self, work: Callable[[int, int], None], count: int, parts: int) -> None:
         self._work = work
-        self._left = [(count * part // parts, count * (part + 1) // parts) for part in reversed(range(parts))]
-        self._undone = parts
+        self._remaining = [(count * part // parts, count * (part + 1) // parts) for part in reversed(range(parts))]
+        self._unfinished = parts
         self._lock = Lock()
         self._all_done = Lock()
         self._all_done.acquire()
@@ -107,7 +107,7 @@ class _Parts:
                 self._work(*bounds)
             except BaseException as failure:  # noqa: BLE001  # raised again in the calling thread
                 self._failures.append(failure)
-            self._note()
+            self._finish_part()
 
     def wait(self) -> None:
         """Wait until all parts are done, and raise the first error."""
@@ -118,14 +118,14 @@ class _Parts:
 
     def _next(self) -> tuple[int, int] | None:
         with self._lock:
-            return self._left.pop() if self._left else None
+            return self._remaining.pop() if self._remaining else None
 
-    def _note(self) -> None:
+    def _finish_part(self) -> None:
         """Count a part as done; after a failure the remaining parts are skipped."""
         with self._lock:
-            self._undone -= 1
+            self._unfinished -= 1
             if self._failures:
-                self._undone -= len(self._left)
-                self._left.clear()
-            if not self._undone:
+                self._unfinished -= len(self._remaining)
+                self._remaining.clear()
+            if not self._unfinished:
                 self._all_done.release()

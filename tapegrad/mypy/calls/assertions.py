@@ -71,8 +71,8 @@ def facts_for(ctx: FunctionContext | MethodContext | AttributeContext) -> list[F
     """Return the asserted facts that hold at a call."""
     if not _known:
         return []
-    line, claims = ctx.context.line, _known.get(outermost_scope(ctx.api), {})
-    return [known.fact for known in claims.values() if known.first < line <= known.last]
+    line, known_facts = ctx.context.line, _known.get(outermost_scope(ctx.api), {})
+    return [known.fact for known in known_facts.values() if known.first < line <= known.last]
 
 
 def assert_divides(ctx: FunctionContext) -> Type:
@@ -101,17 +101,17 @@ def assert_same(ctx: FunctionContext) -> Type:
 def assert_shape(ctx: FunctionContext) -> Type:
     """Narrow a tensor to its asserted shape."""
     ctx = with_newest(ctx)
-    parts, claimed = tensor_parts(joined(ctx.arg_types[0][0])) if all(ctx.arg_types) else None, _claimed(ctx)
+    parts, asserted = tensor_parts(joined(ctx.arg_types[0][0])) if all(ctx.arg_types) else None, _asserted_shape(ctx)
     result = get_proper_type(ctx.default_return_type)
     if parts is None and all(ctx.arg_types) and isinstance(get_proper_type(ctx.arg_types[0][0]), AnyType):
         parts = TensorParts(unknown(), unknown(), unknown())
-    if parts is None or claimed is None or not isinstance(result, Instance):
+    if parts is None or asserted is None or not isinstance(result, Instance):
         return result
     sizes = _sizes(parts.shape)
-    if sizes is not None and _contradict(sizes, claimed):
-        report(ctx.api, messages.other_sizes("assert_shape", "x", sizes, claimed), ctx.context, "shape")
+    if sizes is not None and _contradict(sizes, asserted):
+        report(ctx.api, messages.other_sizes("assert_shape", "x", sizes, asserted), ctx.context, "shape")
         return result
-    shape = [known if is_unknown(n) else n for known, n in zip(sizes or claimed, claimed, strict=True)]
+    shape = [known if is_unknown(n) else n for known, n in zip(sizes or asserted, asserted, strict=True)]
     result = result.copy_modified(args=[shape_type(tuple(shape), make(ctx.api)), parts.tape, parts.dtype])
     if isinstance(ctx.args[0][0], NameExpr | MemberExpr):
         narrow(ctx.api, ctx.args[0][0], result)
@@ -133,7 +133,7 @@ def reveal_shape(ctx: FunctionContext) -> Type:
     return ctx.default_return_type
 
 
-def in_words(error: Exception, arguments: Iterable[Argument], ctx: FunctionContext | MethodContext) -> str:
+def message_of(error: Exception, arguments: Iterable[Argument], ctx: FunctionContext | MethodContext) -> str:
     """Return the message of an error; assertions that it suggests use expressions of the program."""
     if not isinstance(error, UndecidedError):
         return str(error)
@@ -183,14 +183,14 @@ def _size(ctx: FunctionContext, position: int) -> Size:
         return simplest(size_value(types[0], expressions[0], ctx.api) + 0) if types else UNKNOWN
 
 
-def _claimed(ctx: FunctionContext) -> Dims | None:
+def _asserted_shape(ctx: FunctionContext) -> Dims | None:
     try:
-        claimed = value_of(ctx.arg_types[1][0], ctx.args[1][0], ctx.api) if all(ctx.arg_types) else None
+        asserted = value_of(ctx.arg_types[1][0], ctx.args[1][0], ctx.api) if all(ctx.arg_types) else None
     except ValueUnknownError:
         return None
-    if isinstance(claimed, UnknownDims) or not isinstance(claimed, tuple):
+    if isinstance(asserted, UnknownDims) or not isinstance(asserted, tuple):
         return None
-    return claimed if all(isinstance(n, int | Dim) for n in claimed) else None  # Python rejects anything else
+    return asserted if all(isinstance(n, int | Dim) for n in asserted) else None  # Python rejects anything else
 
 
 def _sizes(shape: Type) -> Dims | None:
@@ -199,10 +199,10 @@ def _sizes(shape: Type) -> Dims | None:
     return sizes if items is not None and len(sizes) == len(items) else None
 
 
-def _contradict(sizes: Dims, claimed: Dims) -> bool:
+def _contradict(sizes: Dims, asserted: Dims) -> bool:
     """Return whether no values of the names make the two shapes equal."""
-    return len(sizes) != len(claimed) or any(
-        isinstance(n, int) and isinstance(m, int) and n != m for n, m in zip(sizes, claimed, strict=True)
+    return len(sizes) != len(asserted) or any(
+        isinstance(n, int) and isinstance(m, int) and n != m for n, m in zip(sizes, asserted, strict=True)
     )
 
 

@@ -124,9 +124,9 @@ def _bind_defaults(bindings: Bindings, signature: Signature, arguments: dict[str
             unify(bindings, signature.formals[name], default, name)
 
 
-def owner_of_init(made: Type) -> TypeInfo | None:
+def owner_of_init(constructed: Type) -> TypeInfo | None:
     """Return the class that defines the constructor of a type."""
-    p = get_proper_type(made)
+    p = get_proper_type(constructed)
     return next((one for one in p.type.mro if "__init__" in one.names), None) if isinstance(p, Instance) else None
 
 

@@ -22,7 +22,7 @@ from mypy.types import (
 
 from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.mypy.cache import Answers, Call, answers_of, call_of
-from tapegrad.mypy.calls.assertions import in_words
+from tapegrad.mypy.calls.assertions import message_of
 from tapegrad.mypy.calls.binding import CheckedCall, bind_arguments
 from tapegrad.mypy.calls.checks import Rule, check_numbers, check_operands
 from tapegrad.mypy.calls.results import raw_receiver, result_of, unknown_result, with_shape
@@ -52,7 +52,7 @@ from tapegrad.mypy.signatures import (
 from tapegrad.mypy.unify.arguments import (
     Argument,
     arguments_of,
-    together,
+    sizes_as_tuple,
 )
 from tapegrad.mypy.unify.bindings import Bindings, CallError
 from tapegrad.mypy.unify.named_tuples import replaced_fields
@@ -105,7 +105,7 @@ def operation(ctx: MethodContext, declared: CallableType, name: str, tensor: Ten
         return ctx.default_return_type
     signature, method = signature_of(function), method_of_tensor(declared)
     given = arguments_of(ctx, parameter_names(declared) if method is None else method.names)
-    if declared.arg_kinds and declared.arg_kinds[0].is_star() and (sizes := together(ctx)) is not None:
+    if declared.arg_kinds and declared.arg_kinds[0].is_star() and (sizes := sizes_as_tuple(ctx)) is not None:
         given = {parameter: [sizes] for parameter in given}
     receiver = [Argument(ctx.type, receiver_of(ctx.context, reflected=reflected), tensor)]
     first, second = [*signature.names[:2], ""][:2]
@@ -188,7 +188,7 @@ def check_call(
         return unknown_result(ctx, signature, bindings.make)
     if cacheable is None or (op is not None and (items is None or is_several(items))):
         return result
-    return cacheable.kept(result)
+    return cacheable.store(result)
 
 
 def _apply_rule(call: CheckedCall) -> list[Any] | None:
@@ -222,7 +222,7 @@ def _report_rule(call: CheckedCall, error: ShapeError | DTypeError) -> None:
     with past_trial(ctx.api) if all_overloads else nullcontext():
         kind = "shape" if isinstance(error, ShapeError) else "dtype"
         given = [argument for actuals in call.arguments.values() for argument in actuals]
-        report(ctx.api, f"{call.bindings.name}: {in_words(error, given, ctx)}", ctx.context, kind)
+        report(ctx.api, f"{call.bindings.name}: {message_of(error, given, ctx)}", ctx.context, kind)
 
 
 def _cacheable(

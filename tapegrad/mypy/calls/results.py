@@ -44,8 +44,8 @@ def result_of(call: CheckedCall, items: list[Any] | None) -> Type:
     if call.op is not None:
         return _op_result(ctx, signature, bindings, items)
     if signature.declared.is_type_obj() and isinstance(signature.result, Instance):
-        made = _constructed(signature, signature.result, bindings, ctx.default_return_type)
-        return stepped(made, [argument.type for argument in call.arguments.get("stride", [])])
+        constructed = _constructed(signature, signature.result, bindings, ctx.default_return_type)
+        return stepped(constructed, [argument.type for argument in call.arguments.get("stride", [])])
     return bindings.applied(signature.result, ctx.default_return_type)
 
 

@@ -33,7 +33,7 @@ from mypy.types import Instance, Type, get_proper_type
 
 from tapegrad.errors import messages
 from tapegrad.mypy.conversion import MODULE, PARAM
-from tapegrad.mypy.features.places import shown
+from tapegrad.mypy.features.layer_names import shown
 from tapegrad.mypy.mypy_api import checked_file, enclosing_function
 from tapegrad.mypy.reports import UNUSED
 from tapegrad.mypy.scopes.names import OfScope, inside, targets_in

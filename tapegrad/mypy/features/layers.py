@@ -33,8 +33,8 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
     unknown,
 )
-from tapegrad.mypy.features.models import CONTAINERS, Passage, RejectedError, container, with_path
-from tapegrad.mypy.features.places import called_as, is_forward, shown
+from tapegrad.mypy.features.layer_names import call_path, is_forward, layer_text
+from tapegrad.mypy.features.models import CONTAINERS, ModelPass, RejectedError, container, with_path
 from tapegrad.mypy.mypy_api import Argument, accepts, make, method_signature
 from tapegrad.mypy.reports import CurrentLayer, report
 from tapegrad.mypy.rules.windows import rule_of
@@ -51,31 +51,31 @@ def called(ctx: MethodContext, declared: CallableType) -> Type:
         return method_call(ctx, declared)
     if container(receiver) is not None:
         return _threaded(ctx, declared, receiver)
-    asked = cacheable_layer_call(ctx, declared, receiver)
-    known = asked.answer() if asked is not None else None
+    cacheable = cacheable_layer_call(ctx, declared, receiver)
+    known = cacheable.answer() if cacheable is not None else None
     if known is not None:
         return _without_int(known, ctx.api)
     rule = rule_of(receiver)
     if CurrentLayer.add_path is not None or is_forward(ctx.context):
-        return _without_int(method_call(ctx, declared, rule, asked), ctx.api)
-    with with_path(lambda message: messages.of_layer(called_as(ctx), shown(receiver), message)):
-        return _without_int(method_call(ctx, declared, rule, asked), ctx.api)
+        return _without_int(method_call(ctx, declared, rule, cacheable), ctx.api)
+    with with_path(lambda message: messages.of_layer(call_path(ctx), layer_text(receiver), message)):
+        return _without_int(method_call(ctx, declared, rule, cacheable), ctx.api)
 
 
 def wired(ctx: FunctionContext, result: Type) -> Type:
     """Check a model where it is made: the output of each layer must match the input of the next."""
-    made = get_proper_type(result)
-    if not isinstance(made, Instance) or made.type.name not in CONTAINERS:
+    model = get_proper_type(result)
+    if not isinstance(model, Instance) or model.type.name not in CONTAINERS:
         return result
     # For a single layer, mypy reports the error itself.
-    several = made.args if made.type.has_type_var_tuple_type and container(made) is not None else ()
+    several = model.args if model.type.has_type_var_tuple_type and container(model) is not None else ()
     for position, layer in enumerate(map(get_proper_type, several)):
         if given := _no_module(layer):
-            message = messages.no_module(f"{made.type.name}: layer {position}", given)
+            message = messages.no_module(f"{model.type.name}: layer {position}", given)
             report(ctx.api, message, ctx.context, "dtype")
             return result
-    if not any(_is_miswired(layer, ctx.api, ctx.context) for layer in made.args):
-        _report(_miswiring(made, ctx.api, ctx.context), ctx)
+    if not any(_is_miswired(layer, ctx.api, ctx.context) for layer in model.args):
+        _report(_miswiring(model, ctx.api, ctx.context), ctx)
     return result
 
 
@@ -135,9 +135,11 @@ def _threaded(ctx: MethodContext, declared: CallableType, model: Instance) -> Ty
     ]
     if not arguments or not accepts(declared.arg_types[0], arguments[0].given):
         return ctx.default_return_type  # mypy has reported the error itself
-    place = "" if is_forward(ctx.context) else called_as(ctx)
+    path = "" if is_forward(ctx.context) else call_path(ctx)
     try:
-        return Passage(ctx.api, ctx.context, arguments[1:]).through(model, arguments[0].given, place or model.type.name)
+        return ModelPass(ctx.api, ctx.context, arguments[1:]).through(
+            model, arguments[0].given, path or model.type.name
+        )
     except RejectedError as rejected:
         if not _is_miswired(model, ctx.api, ctx.context):  # otherwise reported where the model was made
             _report(rejected, ctx)
@@ -161,7 +163,7 @@ def _miswiring(model: Instance, api: Any, context: Context) -> RejectedError | N
     failures: list[RejectedError] = []
     for one in [x, *_of_each_rank(x)] if x is not None else []:
         try:
-            Passage(api, context).through(model, one, model.type.name)
+            ModelPass(api, context).through(model, one, model.type.name)
         except RejectedError as rejected:
             failures.append(rejected)
         else:

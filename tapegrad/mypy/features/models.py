@@ -24,7 +24,7 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
     unknown,
 )
-from tapegrad.mypy.features.places import shown
+from tapegrad.mypy.features.layer_names import layer_text
 from tapegrad.mypy.mypy_api import Argument, accepts, make, needs_others, tried_method
 from tapegrad.mypy.reports import CODES, CurrentLayer
 from tapegrad.sizes import UNKNOWN, is_unknown, surely_differ, surely_same
@@ -47,7 +47,7 @@ class RejectedError(Exception):
         self.passed = passed
 
 
-class Passage:
+class ModelPass:
     """Passes the type of an argument through the layers of a model.
 
     The `others` are further arguments, for each layer of a `Repeated`; None while the model is made, when they are
@@ -61,7 +61,7 @@ class Passage:
         self._context = context
         self._passed = 0
 
-    def through(self, layer: Type, x: Type, place: str, others: Sequence[Argument] = ()) -> Type:
+    def through(self, layer: Type, x: Type, path: str, others: Sequence[Argument] = ()) -> Type:
         """Return what a layer returns for `x` and the other arguments.
 
         Raises:
@@ -72,23 +72,23 @@ class Passage:
             return unknown()
         if holder is not None:
             is_taken = not others or holder.type.name == "Repeated"
-            return CONTAINERS[holder.type.name](self, holder, x, place) if is_taken else unknown()
-        with with_path(partial(messages.of_layer, place, shown(p))):
+            return CONTAINERS[holder.type.name](self, holder, x, path) if is_taken else unknown()
+        with with_path(partial(messages.of_layer, path, layer_text(p))):
             trial = tried_method(self.api, p, "forward", [Argument(x), *others], self._context)
         if trial.errors:
             raise RejectedError(trial.errors, self._passed)
         self._passed += 1
         return trial.result
 
-    def reject(self, place: str, layer: Type, message: str, kind: str) -> NoReturn:
+    def reject(self, path: str, layer: Type, message: str, kind: str) -> NoReturn:
         """Raise an error about the input or output of a layer, with its path in the message.
 
         Raises:
             RejectedError: Always.
         """
         p = get_proper_type(layer)
-        written = shown(p) if isinstance(p, Instance) else "?"
-        raise RejectedError([(messages.of_layer(place, written, message), CODES[kind])], self._passed)
+        written = layer_text(p) if isinstance(p, Instance) else "?"
+        raise RejectedError([(messages.of_layer(path, written, message), CODES[kind])], self._passed)
 
 
 def container(t: Type) -> Instance | None:
@@ -102,77 +102,77 @@ def container(t: Type) -> Instance | None:
 
 
 @contextmanager
-def with_path(told: Callable[[str], str]) -> Iterator[None]:
+def with_path(add_path: Callable[[str], str]) -> Iterator[None]:
     """Pass every message about a call through a function that adds the path of the layer."""
-    outer, CurrentLayer.add_path = CurrentLayer.add_path, told
+    outer, CurrentLayer.add_path = CurrentLayer.add_path, add_path
     try:
         yield
     finally:
         CurrentLayer.add_path = outer
 
 
-def _in_turn(passage: Passage, model: Instance, x: Type, place: str) -> Type:
+def _sequential(model_pass: ModelPass, model: Instance, x: Type, path: str) -> Type:
     for index, layer in enumerate(model.args):
         if isinstance(layer, UnpackType):
             return unknown()
-        x = passage.through(layer, x, f"{place}[{index}]")
+        x = model_pass.through(layer, x, f"{path}[{index}]")
     return x
 
 
-def _beside(passage: Passage, model: Instance, x: Type, place: str) -> Type:
-    return _both(passage, x, _kept(passage, model.args[0], x, f"{place}.layer"))
+def _residual(model_pass: ModelPass, model: Instance, x: Type, path: str) -> Type:
+    return _both(model_pass, x, _shape_preserved(model_pass, model.args[0], x, f"{path}.layer"))
 
 
-def _both_ways(passage: Passage, model: Instance, x: Type, place: str) -> Type:
+def _generalized(model_pass: ModelPass, model: Instance, x: Type, path: str) -> Type:
     first, second = model.args
-    y, where = passage.through(first, x, f"{place}.first"), f"{place}.second"
-    z = passage.through(second, x, where)
+    y, where = model_pass.through(first, x, f"{path}.first"), f"{path}.second"
+    z = model_pass.through(second, x, where)
     change = _change(z, y)
     if change is not None:
-        passage.reject(where, second, *change)
-    return _both(passage, y, z)
+        model_pass.reject(where, second, *change)
+    return _both(model_pass, y, z)
 
 
-def _again(passage: Passage, model: Instance, x: Type, place: str) -> Type:
+def _repeated(model_pass: ModelPass, model: Instance, x: Type, path: str) -> Type:
     layer, times = model.args[0], size_of(model.args[1])
-    if passage.others is None and needs_others(passage.api, layer):
+    if model_pass.others is None and needs_others(model_pass.api, layer):
         return unknown()
-    others = passage.others or ()
+    others = model_pass.others or ()
     if not isinstance(times, int):
         try:
-            y = passage.through(layer, x, f"{place}[0]", others)
+            y = model_pass.through(layer, x, f"{path}[0]", others)
         except RejectedError:
             if is_unknown(times):  # `times` may be 0
                 return unknown()
             raise
-        return _common(passage, y, x)
+        return _common(model_pass, y, x)
     if not times:
         return x
-    through = partial(_kept, passage) if times > 1 else passage.through
-    return through(layer, x, f"{place}[0]", others)
+    through = partial(_shape_preserved, model_pass) if times > 1 else model_pass.through
+    return through(layer, x, f"{path}[0]", others)
 
 
-def _each(passage: Passage, model: Instance, x: Type, place: str) -> Type:
+def _split_into(model_pass: ModelPass, model: Instance, x: Type, path: str) -> Type:
     if any(isinstance(layer, UnpackType) for layer in model.args):
         return unknown()
-    results = [passage.through(layer, x, f"{place}[{index}]") for index, layer in enumerate(model.args)]
-    return TupleType(results, passage.make("builtins.tuple", [unknown()]))
+    results = [model_pass.through(layer, x, f"{path}[{index}]") for index, layer in enumerate(model.args)]
+    return TupleType(results, model_pass.make("builtins.tuple", [unknown()]))
 
 
-def _summed(passage: Passage, model: Instance, x: Type, place: str) -> Type:
+def _add_into(model_pass: ModelPass, model: Instance, x: Type, path: str) -> Type:
     if any(isinstance(layer, UnpackType) for layer in model.args):
         return unknown()
     results: list[Type] = []
-    for index, (layer, one) in enumerate(zip(model.args, _inputs(passage, model, x, place), strict=True)):
-        y = passage.through(layer, one, f"{place}[{index}]")
+    for index, (layer, one) in enumerate(zip(model.args, _inputs(model_pass, model, x, path), strict=True)):
+        y = model_pass.through(layer, one, f"{path}[{index}]")
         change = _change(y, results[0]) if results else None
         if change is not None:
-            passage.reject(f"{place}[{index}]", layer, *change)
+            model_pass.reject(f"{path}[{index}]", layer, *change)
         results.append(y)
-    return reduce(partial(_both, passage), results)
+    return reduce(partial(_both, model_pass), results)
 
 
-def _inputs(passage: Passage, model: Instance, x: Type, place: str) -> list[Type]:
+def _inputs(model_pass: ModelPass, model: Instance, x: Type, path: str) -> list[Type]:
     """Return the input of each layer of an `AddInto`."""
     p, count = get_proper_type(x), len(model.args)
     given, kind = "a Tensor" if tensor_parts(x) is not None else "", "dtype"
@@ -182,42 +182,42 @@ def _inputs(passage: Passage, model: Instance, x: Type, place: str) -> list[Type
         given, kind = f"a tuple of {len(p.items)}", "shape"
     if given:
         message = messages.wrong_number("forward", "inputs", given, f"a tuple of {count}")
-        passage.reject(place, model, message, kind)
+        model_pass.reject(path, model, message, kind)
     return [unknown()] * count
 
 
-CONTAINERS: dict[str, Callable[[Passage, Instance, Type, str], Type]] = {
-    "Sequential": _in_turn,
-    "GeneralizedAdd": _both_ways,
-    "GeneralizedMul": _both_ways,
-    "Residual": _beside,
-    "ResidualMul": _beside,
-    "Repeated": _again,
-    "SplitInto": _each,
-    "AddInto": _summed,
+CONTAINERS: dict[str, Callable[[ModelPass, Instance, Type, str], Type]] = {
+    "Sequential": _sequential,
+    "GeneralizedAdd": _generalized,
+    "GeneralizedMul": _generalized,
+    "Residual": _residual,
+    "ResidualMul": _residual,
+    "Repeated": _repeated,
+    "SplitInto": _split_into,
+    "AddInto": _add_into,
 }
 
 
-def _kept(passage: Passage, layer: Type, x: Type, place: str, others: Sequence[Argument] = ()) -> Type:
+def _shape_preserved(model_pass: ModelPass, layer: Type, x: Type, path: str, others: Sequence[Argument] = ()) -> Type:
     """Return the output of a layer that must keep the shape and dtype of `x`."""
-    y = passage.through(layer, x, place, others)
+    y = model_pass.through(layer, x, path, others)
     change = _change(y, x)
     if change is not None:
-        passage.reject(place, layer, *change)
-    return _known(passage, y, x)
+        model_pass.reject(path, layer, *change)
+    return _known(model_pass, y, x)
 
 
 def _change(y: Type, x: Type) -> tuple[str, str] | None:
     """Return the message and its kind if `y` surely differs from `x` in shape or dtype, else None."""
-    before, after = tensor_parts(x), tensor_parts(y)
-    if before is None or after is None:
+    given, returned = tensor_parts(x), tensor_parts(y)
+    if given is None or returned is None:
         return None
-    expected, shape = shape_items(before.shape), shape_items(after.shape)
+    expected, shape = shape_items(given.shape), shape_items(returned.shape)
     if expected is not None and shape is not None:
         message = _other_sizes(shape, expected)
         if message:
             return message, "shape"
-    ours, theirs = get_proper_type(after.dtype), get_proper_type(before.dtype)
+    ours, theirs = get_proper_type(returned.dtype), get_proper_type(given.dtype)
     if not isinstance(ours, Instance) or not isinstance(theirs, Instance):
         return None
     if accepts(ours, theirs) or accepts(theirs, ours):
@@ -227,7 +227,7 @@ def _change(y: Type, x: Type) -> tuple[str, str] | None:
 
 def _other_sizes(shape: list[Size | Many], expected: list[Size | Many]) -> str:
     """Return the message for two shapes that surely differ; after a `...`, axes are counted from the end."""
-    ours, theirs = _behind(shape), _behind(expected)
+    ours, theirs = _after_ellipsis(shape), _after_ellipsis(expected)
     whole = len(ours) == len(shape) and len(theirs) == len(expected)
     if whole and len(shape) != len(expected):
         return messages.wrong_rank("forward", messages.RESULT, shape, expected)
@@ -238,22 +238,22 @@ def _other_sizes(shape: list[Size | Many], expected: list[Size | Many]) -> str:
     return ""
 
 
-def _behind(shape: list[Size | Many]) -> list[Size]:
+def _after_ellipsis(shape: list[Size | Many]) -> list[Size]:
     """Return the sizes after the last `...`, or all sizes if there is none."""
-    after: list[Size] = []
+    returned: list[Size] = []
     for n in shape:
-        after = [] if isinstance(n, Many) else [*after, n]
-    return after
+        returned = [] if isinstance(n, Many) else [*returned, n]
+    return returned
 
 
-def _both(passage: Passage, x: Type, y: Type) -> Type:
+def _both(model_pass: ModelPass, x: Type, y: Type) -> Type:
     """Return the type of the sum or the product of two tensors of one shape."""
-    known = _known(passage, x, y)
-    tape = merged_tape([_parts(x).tape, _parts(y).tape], passage.make)
+    known = _known(model_pass, x, y)
+    tape = merged_tape([_parts(x).tape, _parts(y).tape], model_pass.make)
     return known.copy_modified(args=[known.args[0], tape, known.args[2]])
 
 
-def _known(passage: Passage, y: Type, x: Type) -> Instance:
+def _known(model_pass: ModelPass, y: Type, x: Type) -> Instance:
     """Return `y`, which has the shape and dtype of `x`, with everything known of either."""
     ours, theirs = _parts(y), _parts(x)
     shape, other = shape_items(ours.shape), shape_items(theirs.shape)
@@ -262,10 +262,10 @@ def _known(passage: Passage, y: Type, x: Type) -> Instance:
     else:
         shape = [m if not isinstance(n, Many) and is_unknown(n) else n for n, m in zip(shape, other, strict=True)]
     dtype = theirs.dtype if isinstance(get_proper_type(ours.dtype), AnyType) else ours.dtype
-    return passage.make(TENSOR, [shape_type(shape, passage.make), ours.tape, dtype])
+    return model_pass.make(TENSOR, [shape_type(shape, model_pass.make), ours.tape, dtype])
 
 
-def _common(passage: Passage, y: Type, x: Type) -> Type:
+def _common(model_pass: ModelPass, y: Type, x: Type) -> Type:
     """Return the type of a tensor that is either `y` or `x`: the parts that both share."""
     if tensor_parts(y) is None or tensor_parts(x) is None or _change(y, x) is not None:
         return unknown()
@@ -275,7 +275,7 @@ def _common(passage: Passage, y: Type, x: Type) -> Type:
         one if get_proper_type(one) == get_proper_type(other) else unknown()
         for one, other in ((ours.tape, theirs.tape), (ours.dtype, theirs.dtype))
     )
-    return passage.make(TENSOR, [shape_type(shape, passage.make), tape, dtype])
+    return model_pass.make(TENSOR, [shape_type(shape, model_pass.make), tape, dtype])
 
 
 def _common_sizes(shape: list[Size | Many] | None, other: list[Size | Many] | None) -> list[Size | Many] | None:

@@ -52,7 +52,7 @@ from mypy.nodes import (
 from mypy.types import CallableType, Instance, UninhabitedType, get_proper_type
 
 from tapegrad.mypy.mypy_api import attribute_variable, enclosing_function, outermost_scope
-from tapegrad.mypy.scopes.names import OfScope, bound_in, captured, inside, parts_of, targets_in
+from tapegrad.mypy.scopes.names import ScopeCache, bound_in, captured, inside, parts_of, targets_in
 
 if TYPE_CHECKING:
     from mypy.nodes import SymbolNode
@@ -116,7 +116,7 @@ def _bindings_of_outer_names(file: Node | None) -> dict[Node | None, list[FuncIt
     return found
 
 
-_outer_bindings = OfScope(_bindings_of_outer_names)
+_outer_bindings = ScopeCache(_bindings_of_outer_names)
 
 
 def consumed_in(api: Checker) -> dict[Expression, End]:
@@ -132,7 +132,7 @@ def _found_in(scope: Node | None) -> dict[Expression, End]:
     return walk.found
 
 
-_consumed = OfScope(_found_in)
+_consumed = ScopeCache(_found_in)
 
 
 class _Walk:

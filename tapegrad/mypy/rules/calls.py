@@ -163,13 +163,13 @@ def _for_any_rank(
     errors: list[ShapeError] = []
     spelled: list[dict[Many, Dims]] = []
     for count in range(3):
-        stand_ins: dict[Many, Dims] = {
+        substitutes: dict[Many, Dims] = {
             one: tuple(named("...", f"{one.variable.id}.{position}") for position in range(count)) for one in many
         }
-        spelled.append(stand_ins)
-        arguments = {name: _as_dims(shape, stand_ins) for name, shape in shapes.items()}
+        spelled.append(substitutes)
+        arguments = {name: _as_dims(shape, substitutes) for name, shape in shapes.items()}
         starred = {
-            name: _as_dims(value.items, stand_ins) for name, value in values.items() if isinstance(value, StarredDims)
+            name: _as_dims(value.items, substitutes) for name, value in values.items() if isinstance(value, StarredDims)
         }
         try:
             answer = _answer(op, arguments | values | starred)
@@ -184,25 +184,25 @@ def _for_any_rank(
     if any(answer is None for answer in answers):
         return None
     folded: list[Size | Many] | None = _folded(answers[1] or (), spelled[1])
-    for stand_ins, answer in zip(spelled, answers, strict=True):
-        folded = _agreed(folded or [], stand_ins, answer or ())
+    for substitutes, answer in zip(spelled, answers, strict=True):
+        folded = _agreed(folded or [], substitutes, answer or ())
         if folded is None:
             return None
     return folded
 
 
-def _folded(dims: Dims, stand_ins: dict[Many, Dims]) -> list[Size | Many]:
-    by_size = {one[0]: many for many, one in stand_ins.items()}
+def _folded(dims: Dims, substitutes: dict[Many, Dims]) -> list[Size | Many]:
+    by_size = {one[0]: many for many, one in substitutes.items()}
     return [next((many for one, many in by_size.items() if surely_same(one, n)), n) for n in dims]
 
 
-def _agreed(folded: list[Size | Many], stand_ins: dict[Many, Dims], answer: Dims) -> list[Size | Many] | None:
+def _agreed(folded: list[Size | Many], substitutes: dict[Many, Dims], answer: Dims) -> list[Size | Many] | None:
     """Return a shape, unknown where an answer differs; None if the answer cannot be aligned with it."""
     agreed: list[Size | Many] = []
     rest = list(answer)
     is_spread = any(isinstance(item, Many) for item in folded)  # then a size that differs may be that of another axis
     for item in folded:
-        expected = stand_ins[item] if isinstance(item, Many) else (item,)
+        expected = substitutes[item] if isinstance(item, Many) else (item,)
         sizes = rest[: len(expected)]
         del rest[: len(expected)]
         if len(sizes) < len(expected) or (is_spread and any(map(surely_differ, sizes, expected))):
@@ -216,17 +216,17 @@ def _agreed(folded: list[Size | Many], stand_ins: dict[Many, Dims], answer: Dims
     return None if rest else agreed
 
 
-def _as_dims(shape: Any, stand_ins: dict[Many, Dims] | None = None) -> Any:
+def _as_dims(shape: Any, substitutes: dict[Many, Dims] | None = None) -> Any:
     if isinstance(shape, tuple):
-        return tuple(_as_dims(part, stand_ins) for part in shape)
+        return tuple(_as_dims(part, substitutes) for part in shape)
     if shape is None:
         return UnknownDims()
-    if stand_ins is None:
+    if substitutes is None:
         return tuple(shape)
     dims: list[Size] = []
     for item in shape:
         if isinstance(item, Many):
-            dims += stand_ins[item]
+            dims += substitutes[item]
         else:
             dims.append(item)
     return tuple(dims)

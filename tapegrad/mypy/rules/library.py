@@ -40,7 +40,7 @@ def ops() -> dict[str, Op]:
 @cache
 def op_in(module: str, name: str) -> Op | None:
     """Return an op from the module that defines it."""
-    with suppress(Exception), _numpy_by_name(), _without_face():
+    with suppress(Exception), _numpy_by_name(), _without_other_ops():
         importlib.import_module(module)
     importlib.import_module(module)  # as in `ops`
     return _table().get(name)
@@ -85,13 +85,13 @@ def _table() -> dict[str, Op]:
 
 
 @contextmanager
-def _without_face() -> Iterator[None]:
+def _without_other_ops() -> Iterator[None]:
     """Let one module of ops be imported without the others, which takes a tenth of the time of all of them."""
     if OPS in sys.modules:
         yield
         return
-    face = sys.modules[OPS] = ModuleType(OPS)
-    face.__path__ = [str(_PACKAGE / "ops")]
+    package = sys.modules[OPS] = ModuleType(OPS)
+    package.__path__ = [str(_PACKAGE / "ops")]
     try:
         yield
     finally:

@@ -89,15 +89,15 @@ def op_at(fullname: str) -> Op | None:
 
 def _ops_of(module: str) -> dict[str, Op]:
     error = _loaded(module)
-    if error is not None and module not in _told:
-        _told.add(module)
+    if error is not None and module not in _reported:
+        _reported.add(module)
         raise RulesError(f"the rules of {module} cannot be imported: {error}")
     from tapegrad.autograd.registry import OPS
 
     return OPS if error is None else {}
 
 
-_told: set[str] = set()
+_reported: set[str] = set()
 
 
 @cache

@@ -54,8 +54,8 @@ def rule_of(layer: Instance) -> Callable[[list[Size | Many] | None], None] | Non
 
 def stepped(layer: Type, stride: list[Type]) -> Type:
     """Return a pool that is given no stride with its window as stride along each axis; other layers unchanged."""
-    is_told = any(not isinstance(get_proper_type(one), NoneType) for one in stride)
-    if is_told or not isinstance(layer, Instance) or layer.type.module_name != POOLS:
+    has_stride = any(not isinstance(get_proper_type(one), NoneType) for one in stride)
+    if has_stride or not isinstance(layer, Instance) or layer.type.module_name != POOLS:
         return layer
     names = [variable.name for variable in layer.type.defn.type_vars]
     sizes = dict(zip(names, layer.args, strict=True))

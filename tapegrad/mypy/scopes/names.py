@@ -81,22 +81,22 @@ _VALUES = (BytesExpr, ComplexExpr, FloatExpr, IntExpr, StrExpr)
 V = TypeVar("V")
 
 
-class OfScope(Generic[V]):
+class ScopeCache(Generic[V]):
     """A cache of a value computed from a scope, for the last file and the last function: both are read repeatedly."""
 
     def __init__(self, read: Callable[[Node | None], V]) -> None:
         self._read = read
-        self._kept: dict[bool, tuple[Node | None, object, V]] = {}
+        self._cached: dict[bool, tuple[Node | None, object, V]] = {}
 
     def of(self, scope: Node | None, *, again: bool = False) -> V:
         """Return the value for a scope, computed again if `again` is set or the scope has changed."""
-        place = isinstance(scope, MypyFile)
+        is_module = isinstance(scope, MypyFile)
         # After an edit, the daemon keeps the node of a function or file and replaces its statements.
-        statements = getattr(scope, "defs" if place else "body", None)
-        kept = self._kept.get(place)
-        if kept is None or kept[0] is not scope or kept[1] is not statements or again:
-            kept = self._kept[place] = (scope, statements, self._read(scope))
-        return kept[2]
+        statements = getattr(scope, "defs" if is_module else "body", None)
+        cached = self._cached.get(is_module)
+        if cached is None or cached[0] is not scope or cached[1] is not statements or again:
+            cached = self._cached[is_module] = (scope, statements, self._read(scope))
+        return cached[2]
 
 
 def bound_once(variable: Var, api: Checker) -> tuple[Expression | None, bool]:
@@ -247,7 +247,7 @@ def _shared_out(scope: Node | None) -> dict[Expression, int]:
     }
 
 
-_shared = OfScope(_shared_out)
+_shared = ScopeCache(_shared_out)
 
 
 def targets_bound_to(value: Any, api: Checker) -> list[NameExpr]:
@@ -273,7 +273,7 @@ def _targets_by_value(scope: Node | None) -> dict[Any, list[NameExpr]]:
     return found
 
 
-_targets = OfScope(_targets_by_value)
+_targets = ScopeCache(_targets_by_value)
 
 
 def is_given_back(value: Expression, api: Checker) -> bool:
@@ -299,7 +299,7 @@ def _alternatives(value: Expression) -> list[Expression]:
     return [value]
 
 
-_given_back = OfScope(_values_given_back)
+_given_back = ScopeCache(_values_given_back)
 
 
 def captured(pattern: Any) -> list[Expression]:
@@ -319,7 +319,7 @@ def _bindings(scope: Node | None) -> Bindings:
     return found
 
 
-_bound = OfScope(_bindings)
+_bound = ScopeCache(_bindings)
 
 
 def _bound_by(node: Any) -> Iterator[tuple[Node | None, Expression | None]]:

@@ -73,7 +73,7 @@ def newest(t: Type, expression: Expression | None, api: Checker) -> Type:
 
 def open_targets(value: Context, result: Type, api: Checker) -> None:
     """Make the variables that a result is bound to unknown where the result is, although older bindings are known."""
-    if _tells_all(result):
+    if _is_complete(result):
         return
     for name in targets_bound_to(value, api):
         variable = name.node
@@ -83,7 +83,7 @@ def open_targets(value: Context, result: Type, api: Checker) -> None:
                 variable.type = older
 
 
-def _tells_all(t: Type) -> bool:
+def _is_complete(t: Type) -> bool:
     """Return whether a type has no parts, or is a tensor without unknown parts, as most are."""
     p = get_proper_type(t)
     if not isinstance(p, Instance):

@@ -291,7 +291,7 @@ def _tuple(p: TupleType, expression: Expression | None, api: Checker) -> Any:
     if isinstance(expression, NameExpr) and isinstance(expression.node, Var):
         expression = _settled(expression.node, api)
     items = expression.items if isinstance(expression, TupleExpr) else []
-    written = [one for item in items for one in _standing_for(item, api)]
+    written = [one for item in items for one in _expanded(item, api)]
     if len(written) != len(p.items):
         written = [None] * len(p.items)
     values: list[Any] = [
@@ -319,7 +319,7 @@ def _star(item: UnpackType) -> Many | None:
     return Many(inner) if isinstance(inner, TypeVarTupleType) else None
 
 
-def _standing_for(item: Expression, api: Checker) -> list[Expression | None]:
+def _expanded(item: Expression, api: Checker) -> list[Expression | None]:
     """Return the expression of each item of a written tuple; None for the items that a star adds."""
     if not isinstance(item, StarExpr):
         return [item]

@@ -91,7 +91,7 @@ def _is_array_of_any(t: Type) -> bool:
     return not isinstance(dtype, Instance) or isinstance(get_proper_type(dtype.args[0]), AnyType)
 
 
-def together(ctx: MethodContext) -> Argument | None:
+def sizes_as_tuple(ctx: MethodContext) -> Argument | None:
     """Return separate size arguments as one tuple, as methods of NumPy take them; None if one is not a size."""
     types: dict[tuple[Expression, int], Type] = {}  # mypy repeats a star for each item of the starred tuple
     for t, expression, kind in zip(ctx.arg_types[0], ctx.args[0], ctx.arg_kinds[0], strict=True):
@@ -151,7 +151,7 @@ def _parts(argument: Argument, api: Any) -> Parts:
         written = written if len(written) == len(p.items) else [None] * len(p.items)
         return Parts([_newest_item(t, item, api) for t, item in zip(p.items, written, strict=True)], counted=True)
     items = _items(p)
-    if expression is not None and _tells_nothing(items):
+    if expression is not None and _are_unknown(items):
         items = _items(get_proper_type(api.get_expression_type(expression)))  # without the type the op expects
     return Parts(items, counted=False)
 
@@ -169,7 +169,7 @@ def _items(p: ProperType) -> list[Type]:
     return [unknown()]
 
 
-def _tells_nothing(items: list[Type]) -> bool:
+def _are_unknown(items: list[Type]) -> bool:
     parts = tensor_parts(items[0])
     return parts is not None and all(isinstance(get_proper_type(part), AnyType) for part in parts)
 

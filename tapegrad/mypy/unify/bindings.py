@@ -289,12 +289,12 @@ class Bindings:
         """Substitute in a function type that a call returns; it keeps its own type variables."""
         if len(answer.arg_types) != len(p.arg_types):
             return answer
-        kept = self._open_tapes(p)
-        self.tapes.update({variable.id: [variable] for variable in kept})
+        open_tapes = self._open_tapes(p)
+        self.tapes.update({variable.id: [variable] for variable in open_tapes})
         types = [self.applied(one, other) for one, other in zip(p.arg_types, answer.arg_types, strict=True)]
         result = self.applied(p.ret_type, answer.ret_type)
         # mypy has renamed the function's own type variables, and may have added more.
-        variables = [*p.variables, *kept, *answer.variables[len(p.variables) :]]
+        variables = [*p.variables, *open_tapes, *answer.variables[len(p.variables) :]]
         return answer.copy_modified(arg_types=types, ret_type=result, variables=variables)
 
     def _open_tapes(self, p: CallableType) -> list[TypeVarType]:
@@ -332,7 +332,7 @@ class Bindings:
             # stays unknown.
             given = [formal for formal in self.given if _mentions(formal, p.id)]
             is_left_out = all(self._follows(p, formal) for formal in given)
-            return self._default_size(p, answer) if is_left_out else _kept_size(answer)
+            return self._default_size(p, answer) if is_left_out else _size_or_unknown(answer)
         if kind == "shape":
             return shape_type(shape_items(self.shapes[p.id][0]), self.make) if p.id in self.shapes else unknown()
         if kind == "tape":
@@ -359,7 +359,7 @@ class Bindings:
             return default
         if isinstance(default, TypeVarType) and default.id in self.own:
             return self._applied_variable(default, None)
-        return _kept_size(answer)
+        return _size_or_unknown(answer)
 
     def _applied_tuple(self, p: TupleType, answer: ProperType | None) -> Type:
         others = answer.items if isinstance(answer, TupleType) and len(answer.items) == len(p.items) else None
@@ -507,6 +507,6 @@ def _mentions(t: Type, variable: TypeVarId) -> bool:
     return any(_mentions(part, variable) for part in parts)
 
 
-def _kept_size(answer: ProperType | None) -> Type:
+def _size_or_unknown(answer: ProperType | None) -> Type:
     """Return the size that mypy inferred, or unknown if mypy inferred no particular size."""
     return unknown() if answer is None or is_unknown(size_of(answer)) else answer

@@ -23,13 +23,13 @@ def replace_signature(ctx: MethodSigContext, declared: FunctionLike) -> Callable
     receiver = get_proper_type(ctx.type)
     if not isinstance(receiver, TupleType) or not is_replace(declared):
         return None
-    made = receiver.partial_fallback
-    variables = made.type.defn.type_vars
+    instance = receiver.partial_fallback
+    variables = instance.type.defn.type_vars
     open_ones = [one for one in variables if kind_of(one) not in ("other", "sizes")]
-    if not open_ones or len(variables) != len(made.args):
+    if not open_ones or len(variables) != len(instance.args):
         return None
-    fixed = {one.id: argument for one, argument in zip(variables, made.args, strict=True) if one not in open_ones}
-    whole = expand_type(fill_typevars(made.type), fixed)
+    fixed = {one.id: argument for one, argument in zip(variables, instance.args, strict=True) if one not in open_ones}
+    whole = expand_type(fill_typevars(instance.type), fixed)
     items = whole.items if isinstance(whole, TupleType) else receiver.items
     return declared.copy_modified(arg_types=items, ret_type=whole, variables=open_ones)
 

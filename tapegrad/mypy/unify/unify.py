@@ -80,10 +80,14 @@ def unify(bindings: Bindings, formal: Type, actual: Type, where: str) -> None:
     elif isinstance(declared, TypeVarType):
         bindings.bind(declared, given, where)
     elif isinstance(declared, TypeType):
-        made = _instance_of(given)
+        instance = _instance_of(given)
         # mypy itself rejects a class that is not a scalar type of NumPy.
-        if not (_is_dtype(bindings, declared.item) and isinstance(made, Instance) and not made.type.has_base(GENERIC)):
-            unify(bindings, declared.item, made, where)
+        if not (
+            _is_dtype(bindings, declared.item)
+            and isinstance(instance, Instance)
+            and not instance.type.has_base(GENERIC)
+        ):
+            unify(bindings, declared.item, instance, where)
     elif isinstance(declared, TupleType):
         if isinstance(given, TupleType) and len(given.items) == len(declared.items):
             _unify_tuple(bindings, declared, given, where)
@@ -188,16 +192,16 @@ def _unify_scalar_type(bindings: Bindings, declared: Type, given: ProperType, wh
     if isinstance(given, UnionType) or (isinstance(given, Instance) and given.type.fullname == "builtins.type"):
         return
     if isinstance(given, Instance) and given.type.has_base("numpy.dtype"):
-        (made,) = map(get_proper_type, map_instance_to_supertype(given, _base(given, "numpy.dtype")).args)
+        (instance,) = map(get_proper_type, map_instance_to_supertype(given, _base(given, "numpy.dtype")).args)
     else:
-        made = _instance_of(given)
-    if made is given or (isinstance(made, Instance) and not made.type.has_base(GENERIC)):
-        name = made.type.name if isinstance(made, Instance) else "NoneType"
-        kind = messages.with_article(name) if made is given else f"the class {name}"
+        instance = _instance_of(given)
+    if instance is given or (isinstance(instance, Instance) and not instance.type.has_base(GENERIC)):
+        name = instance.type.name if isinstance(instance, Instance) else "NoneType"
+        kind = messages.with_article(name) if instance is given else f"the class {name}"
         raise CallError(messages.no_dtype(bindings.name, where, kind), "dtype")
-    if isinstance(made, Instance) and any(map(made.type.has_base, UNKNOWN_TO_OPS)):
-        raise CallError(messages.no_real_dtype(bindings.name, where, dtype_name(made)), "dtype")
-    unify(bindings, declared, made, where)
+    if isinstance(instance, Instance) and any(map(instance.type.has_base, UNKNOWN_TO_OPS)):
+        raise CallError(messages.no_real_dtype(bindings.name, where, dtype_name(instance)), "dtype")
+    unify(bindings, declared, instance, where)
 
 
 def _takes(bindings: Bindings, item: ProperType, given: ProperType) -> bool:
@@ -329,8 +333,8 @@ def _unify_layer(bindings: Bindings, declared: Instance, given: Instance, where:
 def _with_arguments(layer: Instance, kinds: set[str]) -> str:
     """Return the text of a layer with its sizes, and with its flags if these differ."""
     variables = zip(layer.type.defn.type_vars, layer.args, strict=False)
-    told = [(one, size_of(argument)) for one, argument in variables if kind_of(one) in kinds]
-    sizes = [f"{one.name}={size}" if kind_of(one) == "flag" else size for one, size in told]
+    shown_sizes = [(one, size_of(argument)) for one, argument in variables if kind_of(one) in kinds]
+    sizes = [f"{one.name}={size}" if kind_of(one) == "flag" else size for one, size in shown_sizes]
     return messages.layer(layer.type.name, sizes)
 
 
@@ -551,7 +555,7 @@ def _instance_of(given: ProperType) -> ProperType:
         given = given.items[0]
     if not isinstance(given, CallableType):
         return given
-    made = get_proper_type(given.ret_type)
-    if isinstance(made, Instance) or not given.is_type_obj():
-        return made
+    instance = get_proper_type(given.ret_type)
+    if isinstance(instance, Instance) or not given.is_type_obj():
+        return instance
     return Instance(given.type_object(), [unknown() for _ in given.type_object().type_vars])  # for `numpy.object_`

@@ -1,4 +1,4 @@
-"""Paths of layers, such as `Net.layers[1]`: the counterpart of `tapegrad.nn.places` for mypy's expressions."""
+"""Paths of layers, such as `Net.layers[1]`: the counterpart of `tapegrad.nn.layer_names` for mypy's expressions."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from tapegrad.sizes import Size
 
 
-def called_as(ctx: MethodContext) -> str:
+def call_path(ctx: MethodContext) -> str:
     """Return the path by which a layer is called, with the class for `self`: `Net.layers[1]`; empty if none."""
     return _path(ctx.context.callee, ctx.api) if isinstance(ctx.context, CallExpr) else ""
 
 
-def shown(layer: Instance) -> str:
+def layer_text(layer: Instance) -> str:
     """Return the text of a layer: its class, with the sizes that a guarded `__init__` stores at run time."""
     symbol = layer.type.names.get("__init__")
     # mypy's cache keeps that there is a decorator, but not which.

@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from tapegrad.nn.module import Module
 
 
-def called_as(layer: Module, frame: FrameType) -> str:
+def call_path(layer: Module, frame: FrameType) -> str:
     """Return the source expression by which a frame calls a layer, with `self` replaced by its class: `Net.layers[1]`.
 
     The result is empty if the source is not available, or if the frame calls the layer indirectly.
     """
     try:
-        path, found = _followed(_callee(frame), frame)
+        path, found = _evaluated(_callee(frame), frame)
     except Exception:  # noqa: BLE001  # the caller is handling an error, which another one must not replace
         return ""
     return path if found is layer else ""
 
 
-def held_by(layer: Module, frame: FrameType) -> str:
+def container_path(layer: Module, frame: FrameType) -> str:
     """Return the position of a layer in a container attribute of the `self` of a frame, such as `Net.layers[1]`."""
     owner = frame.f_locals.get("self")
     for name, value in getattr(owner, "__dict__", {}).items():
@@ -41,12 +41,12 @@ def held_by(layer: Module, frame: FrameType) -> str:
     return ""
 
 
-def called(layer: Module) -> str:
+def forward_name(layer: Module) -> str:
     """Return the name of a layer in errors of `@guarded`: `Linear.forward`, also for a class that inherits it."""
     return messages.callee(getattr(layer.forward, "__qualname__", ""))
 
 
-def shown(layer: Module) -> str:
+def layer_text(layer: Module) -> str:
     """Format a layer as its class with the sizes that were passed to a guarded `__init__`: `Linear(64, 10)`."""
     owner = type(layer)
     known = stored_sizes(layer, owner)
@@ -66,35 +66,35 @@ def _default(variable: Any, sizes: Mapping[str, Any]) -> Any:
 
 
 def _callee(frame: FrameType) -> ast.expr:
-    place: Any = inspect.getframeinfo(frame, context=0).positions  # None if Python runs with no_debug_ranges
-    lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)[place.lineno - 1 : place.end_lineno]
-    written = [line.encode() for line in lines]  # column offsets are in bytes
-    written[-1] = written[-1][: place.end_col_offset]
-    written[0] = written[0][place.col_offset :]
-    match ast.parse(b"(" + b"".join(written) + b")", mode="eval").body:
+    positions: Any = inspect.getframeinfo(frame, context=0).positions  # None if Python runs with no_debug_ranges
+    lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)[positions.lineno - 1 : positions.end_lineno]
+    source = [line.encode() for line in lines]  # column offsets are in bytes
+    source[-1] = source[-1][: positions.end_col_offset]
+    source[0] = source[0][positions.col_offset :]
+    match ast.parse(b"(" + b"".join(source) + b")", mode="eval").body:
         case ast.Call(func=callee):
             return callee
     raise LookupError
 
 
-def _followed(expression: ast.expr, frame: FrameType) -> tuple[str, Any]:
+def _evaluated(expression: ast.expr, frame: FrameType) -> tuple[str, Any]:
     """Return the source of a name, an attribute or an item, and its value in a frame."""
     match expression:
         case ast.Name(name):
             value = frame.f_locals[name] if name in frame.f_locals else frame.f_globals[name]
             return (_class_of(value, frame) if name == "self" else name), value
         case ast.Attribute(of, name):
-            path, owner = _followed(of, frame)
+            path, owner = _evaluated(of, frame)
             return f"{path}.{name}", getattr(owner, name)
         case ast.Subscript(of, ast.Name() as index):
-            path, owner = _followed(of, frame)
-            name, key = _followed(index, frame)
+            path, owner = _evaluated(of, frame)
+            name, key = _evaluated(index, frame)
             return f"{path}[{name}]", owner[key]
         case ast.Subscript(of, ast.Constant(int() | str() as key)):
-            path, owner = _followed(of, frame)
+            path, owner = _evaluated(of, frame)
             return f"{path}[{key!r}]", owner[key]
         case ast.Subscript(of, ast.UnaryOp(ast.USub(), ast.Constant(int() as key))):
-            path, owner = _followed(of, frame)
+            path, owner = _evaluated(of, frame)
             return f"{path}[-{key}]", owner[-key]
     raise LookupError
 
