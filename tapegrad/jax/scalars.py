@@ -29,7 +29,7 @@ MOST_INPUTS: Final = 64
 class Ref(NamedTuple):
     """The index of a number that is an operand."""
 
-    place: int
+    position: int
 
 
 class Computed(NamedTuple):
@@ -61,21 +61,21 @@ class NumberPlan:
         values = [*given]
         for function, operands, kind in self.computed:
             try:
-                value = function(*[values[one.place] if type(one) is Ref else one for one in operands])
+                value = function(*[values[one.position] if type(one) is Ref else one for one in operands])
             except Exception:  # noqa: BLE001  # the step will raise it when it is traced for these numbers
                 return None
             if type(value) is not kind:
                 return None
             values.append(value)
-        if any(key_of(values[place]) != key for place, key in self.fixed):
+        if any(key_of(values[position]) != key for position, key in self.fixed):
             return None
-        return values if all(is_input(values[place]) for place in self.inputs) else None
+        return values if all(is_input(values[position]) for position in self.inputs) else None
 
     def packed(self, values: Sequence[Any]) -> np.ndarray[Any, Any]:
         """Return the input numbers packed into words, as the program takes them."""
         packed = np.zeros(2 * MOST_INPUTS, np.uint32)
         if self.inputs:
-            numbers = [values[place] for place in self.inputs]
+            numbers = [values[position] for position in self.inputs]
             packed[: 2 * len(numbers)] = np.frombuffer(pack(self.layout, *numbers), "<u4")
         return packed
 
@@ -100,43 +100,43 @@ class Numbers:
     def plan(self) -> NumberPlan:
         """End the tracing, and return how the numbers were used."""
         self.is_open = False
-        layout = "".join("q" if is_whole(self.values[place]) else "d" for place in self._inputs)
+        layout = "".join("q" if is_whole(self.values[position]) else "d" for position in self._inputs)
         return NumberPlan(tuple(self._computed), tuple(self._fixed.items()), tuple(self._inputs), f"<{layout}")
 
-    def fix(self, place: int) -> Any:
+    def fix(self, position: int) -> Any:
         """Return the value of a number, and restrict the program to this value."""
         if self.is_open:
-            self._fixed.setdefault(place, key_of(self.values[place]))
-        return self.values[place]
+            self._fixed.setdefault(position, key_of(self.values[position]))
+        return self.values[position]
 
     def compute(self, function: Callable[..., Any], *operands: Any) -> Any:
         """Compute with numbers on the host, now and at each call."""
         refs: list[Any] = []
         for one in operands:
             is_own = type(one) is TracedNumber and one.numbers is self
-            refs.append(Ref(one.place) if is_own else value_of(one))
+            refs.append(Ref(one.position) if is_own else value_of(one))
         try:
-            value = function(*[self.values[one.place] if type(one) is Ref else one for one in refs])
+            value = function(*[self.values[one.position] if type(one) is Ref else one for one in refs])
         except Exception:
             for one in refs:
                 if type(one) is Ref:
-                    self.fix(one.place)  # now, because the step may catch the error
+                    self.fix(one.position)  # now, because the step may catch the error
             raise
         if not self.is_open:
             return value
-        place = len(self.values)
+        position = len(self.values)
         self.values.append(value)
         self._computed.append(Computed(function, tuple(refs), type(value)))
-        return TracedNumber(self, place) if is_input(value) else self.fix(place)
+        return TracedNumber(self, position) if is_input(value) else self.fix(position)
 
-    def traced(self, place: int, dtype: np.dtype[Any]) -> Traced | None:
+    def traced(self, position: int, dtype: np.dtype[Any]) -> Traced | None:
         """Return a number, rounded to a dtype by the host, as an input of the program; None if it cannot be one."""
         if self._packed is None or not self.is_open:
             return None
-        if (place, dtype) not in self._rounded:
-            rounded = self.compute(partial(_rounded, dtype), TracedNumber(self, place))
-            self._rounded[place, dtype] = rounded.place if type(rounded) is TracedNumber else None
-        at = self._rounded[place, dtype]
+        if (position, dtype) not in self._rounded:
+            rounded = self.compute(partial(_rounded, dtype), TracedNumber(self, position))
+            self._rounded[position, dtype] = rounded.position if type(rounded) is TracedNumber else None
+        at = self._rounded[position, dtype]
         if at is None or (at not in self._inputs and len(self._inputs) == MOST_INPUTS):
             return None
         start = 2 * self._inputs.setdefault(at, len(self._inputs))
@@ -152,31 +152,31 @@ class TracedNumber(Number):
     other use needs its value and restricts the program to this value; a comparison restricts it to its answer.
     """
 
-    __slots__ = ("numbers", "place")
+    __slots__ = ("numbers", "position")
 
-    def __init__(self, numbers: Numbers, place: int) -> None:
+    def __init__(self, numbers: Numbers, position: int) -> None:
         self.numbers = numbers
-        self.place = place
+        self.position = position
 
     @override
     def fix(self) -> Any:
-        return self.numbers.fix(self.place)
+        return self.numbers.fix(self.position)
 
     @override
     def in_dtype_of(self, x: Traced) -> Any:
         # Beside an array of floats NumPy rounds a Python number to the dtype of the array, but not a NumPy scalar.
         is_rounded = type(self.plain) in (int, float) and x.dtype.kind in "fV"
-        traced = self.numbers.traced(self.place, x.dtype) if is_rounded else None
+        traced = self.numbers.traced(self.position, x.dtype) if is_rounded else None
         return self.fix() if traced is None else traced
 
     @property
     def plain(self) -> Any:
         """The value, for uses that do not depend on it."""
-        return self.numbers.values[self.place]
+        return self.numbers.values[self.position]
 
     def beside(self, constant: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
         """Return a tensor for an op: of the value, or of an input of the program."""
-        traced: Any = self.numbers.traced(self.place, constant.dtype)
+        traced: Any = self.numbers.traced(self.position, constant.dtype)
         if traced is None:
             self.fix()
         else:
