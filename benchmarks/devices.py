@@ -13,6 +13,9 @@ import collections
 import inspect
 import signal
 import sys
+import threading
+from _thread import start_new_thread
+from contextvars import Context
 from importlib import import_module
 from statistics import median
 from timeit import Timer
@@ -22,6 +25,8 @@ import numpy as np
 
 import tapegrad as tg
 from tapegrad.autograd import registry, tape
+from tapegrad.engines import underflow
+from tapegrad.engines.numpy import half
 from tapegrad.engines.numpy.engine import NumPy
 
 native_signal: Any = import_module("_signal")
@@ -31,6 +36,11 @@ small = np.linspace(0.5, 1.5, 8, dtype=np.float32)
 large = rng.normal(size=(512, 2048)).astype(np.float32)
 out, condition = np.empty_like(large), large > 0
 ones = np.ones(2048, np.float32)
+tiny, halves = np.full(1 << 16, 1e-6, np.float32), np.dtype(np.float16)
+matrix = rng.normal(size=(256, 128)).astype(np.float32)
+cells = rng.normal(size=(4096, 144)).astype(np.float32)
+filters = rng.normal(size=(32, 144)).astype(np.float32).T
+contiguous = np.ascontiguousarray(filters)
 three, two, rank_0 = np.array(3), np.array(2), np.array(0.5, np.float32)
 rows = slice(0, 512)
 handler = signal.getsignal(signal.SIGINT)
@@ -61,6 +71,12 @@ def pair(function: Any) -> Any:
 
 
 multiply_pair, multiply_general = pair(np.multiply), general(np.multiply)
+
+
+def errstate_product() -> Any:
+    """Multiply while underflow is ignored."""
+    with np.errstate(under="ignore"):
+        return small * small
 
 
 def added_by_dict() -> dict[Any, int]:
@@ -105,14 +121,23 @@ ROWS = {
     "a cube": Row("large * large * large", "large**three", 3),
     "a counter": Row(added_by_dict, added_by_counter, 5000),
     "a mask": Row("ENGINE.where(condition, large, 0)", "np.where(condition, large, 0)", 5),
+    "a new thread": Row(
+        lambda: start_new_thread(len, ((),)), lambda: threading.Thread(target=len, args=((),)).start(), 200
+    ),
     "a number of rank 0": Row("small + rank_0", "small + 0.5", 20_000),
+    "a small sum": Row("np.add.reduce(small, axis=0)", "np.sum(small, axis=0)", 20_000),
     "a square": Row("large**2", "large**two", 5),
     "a tuple of types": Row("isinstance(1.5, (str, int))", "isinstance(1.5, str | int)", 20_000),
     "an aligned buffer": Row("np.add(aligned, aligned, aligned)", "np.add(unaligned, unaligned, unaligned)", 2000),
     "batches of entries": Row(lambda: run_back(16), lambda: run_back(1), 20),
+    "columns by BLAS": Row("ones[:256].dot(matrix)", "np.add.reduce(matrix, axis=0)", 2000),
+    "contiguous columns": Row("cells @ contiguous", "cells @ filters", 20),
+    "errors": Row(lambda: Context().run(underflow._is_ignored), lambda: Context().run(np.geterr), 20_000),
+    "no errstate": Row("small * small", errstate_product, 5000),
     "rows by BLAS": Row("np.vecdot(large, ones)", "np.add.reduce(large, axis=1)", 20),
     "signal": Row("native_signal.signal(2, handler)", "signal.signal(signal.SIGINT, handler)", 2000),
     "signatures": Row(lambda: registry.signature_of(MUL.function), lambda: inspect.signature(MUL.function), 500),
+    "subnormal halves": Row(lambda: half.rounded(tiny, halves), lambda: tiny.astype(halves), 5),
     "softplus": Row("ENGINE.map('softplus', large)", "np.logaddexp(large, 0)", 2),
     "tanh": Row("small - small * small * small", "(1 - small * small) * small", 20_000),
     "two operands": Row("multiply_pair(small, small)", "multiply_general(small, small)", 20_000),

@@ -50,4 +50,4 @@ class _Loader:
         sys.modules[module.__name__] = moved_module(module.__name__)
 
 
-_loader: Any = _Loader()  # not a subclass of `Loader`, because `import importlib.abc` takes 14 ms
+_loader: Any = _Loader()  # not a subclass of `Loader`, to import less (benchmarks/overhead.py, "import tapegrad")

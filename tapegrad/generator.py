@@ -23,7 +23,10 @@ substitutions: ContextVar[Any] = ContextVar("substitutions", default=None)  # An
 
 
 def __getattr__(name: str) -> Any:
-    """Return `RNG`, created on first use: `numpy.random` takes 10 ms to import, and not every program needs it."""
+    """Return `RNG`, created on first use.
+
+    It imports `numpy.random`, which not every program needs (benchmarks/overhead.py, "import tapegrad").
+    """
     if name != "RNG":
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)

@@ -118,6 +118,40 @@ def test_each_row_of_the_devices_is_named_by_a_comment_and_each_comment_names_a_
     assert set(re.findall(r'benchmarks/devices\.py`?, "([^"]+)"', text)) == {*devices.ROWS}
 
 
+CLAIM = r"\b(?:faster|slower|times as (?:long|fast)|takes? (?:half|longer|[\d.]+ (?:ms|µs))|costs? [\d.]+ (?:ms|µs))\b"
+# Advice to users, general statements, and lines in which these words are not about time.
+NOT_CLAIMS = {
+    "engines/interface.py": 1,
+    "engines/thresholds.py": 1,
+    "fused.py": 1,
+    "jax/place.py": 1,
+    "nn/activation.py": 1,
+    "notebook/waiting.py": 2,
+    "ops/activation.py": 1,
+    "ops/join.py": 1,
+    "ops/linalg.py": 1,
+    "optim/adam.py": 1,
+    "optim/optimizer.py": 1,
+    "slot_tape/pullback.py": 1,
+}
+
+
+def test_a_comment_that_claims_a_speed_names_its_row() -> None:
+    package = Path(__file__).parent.parent / "tapegrad"
+    found: dict[str, int] = {}
+    for file in package.rglob("*.py"):
+        lines = file.read_text("utf-8").splitlines()
+        claims = [
+            number
+            for number, line in enumerate(lines)
+            if re.search(CLAIM, line) and "benchmarks/" not in " ".join(lines[max(0, number - 1) : number + 3])
+        ]
+        if claims:
+            found[file.relative_to(package).as_posix()] = len(claims)
+
+    assert found == NOT_CLAIMS
+
+
 @pytest.mark.parametrize("name", devices.ROWS)
 def test_both_lines_of_a_row_run(name: str) -> None:
     with np.errstate(all="ignore"):

@@ -65,7 +65,10 @@ def _answered(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], missing:
 
 
 def _without_underflow(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: FloatingPointError) -> Any:
-    """Call an op again if underflow raised an error: 0 is the intended result. `errstate` in each call costs 1 µs."""
+    """Call an op again if underflow raised an error: 0 is the intended result.
+
+    So the call itself needs no `errstate` (benchmarks/devices.py, "no errstate").
+    """
     if np.geterr()["under"] != "raise":
         raise error from None
     with np.errstate(under="ignore"):

@@ -572,7 +572,7 @@ class GradientTape:
         """Run entries, newest first and removing each, and release each op's saved values after its step."""
         values, wanted = grads.values_by_node, grads.wanted
         recomputes = self.recomputes
-        batch_size = 1 if recomputes or _extent(self.checkpoint) else _BATCH_SIZE  # checkpointing trades time for memory
+        batch_size = 1 if recomputes or _extent(self.checkpoint) else _BATCH_SIZE  # trades time for memory
         out, backward = None, _nothing
         try:
             while entries:

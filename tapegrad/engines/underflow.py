@@ -15,13 +15,14 @@ _NO_CHANGE: Final[AbstractContextManager[object]] = nullcontext()
 def ignore_underflow() -> AbstractContextManager[object]:
     """Return a context that ignores underflow, as NumPy does by default.
 
-    If it is ignored already, the context is empty, because `np.errstate` slows down each ufunc inside it by a tenth.
+    If it is ignored already, the context is empty, because `np.errstate` slows down ufuncs inside it
+    (benchmarks/devices.py, "no errstate").
     """
     return _NO_CHANGE if _is_ignored() else np.errstate(under="ignore")
 
 
 def _is_ignored() -> bool:
-    """Return whether underflow is ignored; `np.geterr` takes twenty times as long as checking that nothing is set."""
+    """Return whether underflow is ignored, without `np.geterr` if possible (benchmarks/devices.py, "errors")."""
     variable = _setting()
     return (variable is not None and variable.get(None) is None) or np.geterr()["under"] == "ignore"
 

@@ -92,7 +92,7 @@ def _put_guards(module: ast.Module) -> None:
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield all statements; walking all expressions as well would take three times as long."""
+    """Yield all statements, without walking the expressions."""
     for block in ("body", "orelse", "finalbody", "handlers", "cases"):
         for statement in getattr(node, block, ()):
             yield statement

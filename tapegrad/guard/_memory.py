@@ -41,7 +41,7 @@ def stored_sizes(instance: object, owner: type) -> Mapping[str, Any]:
 
 
 def stored_sizes_of(owner: type | None) -> Callable[[object], Mapping[str, Any]]:
-    """Return a function that does what `stored_sizes` does for one class, or for None, in a third of the time."""
+    """Return a function that does what `stored_sizes` does for one class, or for None."""
     key = "" if owner is None else _key(owner)
 
     def of_instance(instance: object) -> Mapping[str, Any]:

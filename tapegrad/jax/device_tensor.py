@@ -76,7 +76,7 @@ def here(array: Any) -> Any:
     """
     try:
         return np.asarray(array)
-    except RuntimeError:  # checked afterwards: the check takes longer than reading
+    except RuntimeError:  # checked only after reading has failed
         if array.is_fully_addressable:
             raise
     message = (

@@ -56,7 +56,7 @@ def is_of_a_library(module: str) -> bool:
     return "site-packages" in file or "dist-packages" in file
 
 
-@lru_cache(maxsize=4096)  # by identity: comparing two functions of the same code takes longer than reading one
+@lru_cache(maxsize=4096)  # by identity of the function
 def _reads_of(held: Same) -> Reads:
     code: Any = held.value
     uses: dict[tuple[str, bool], list[tuple[tuple[str, ...], bool]]] = {}

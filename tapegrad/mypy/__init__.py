@@ -269,13 +269,13 @@ def __getattr__(name: str) -> str:
 def _version() -> str:
     digest = hashlib.sha256()
     for file in (*_files_in(str(Path(__file__).parent.parent)), *map(str, _rule_files)):
-        with open(file, "rb", buffering=0) as opened:  # noqa: PTH123  # faster than pathlib: mypy asks at each start
+        with open(file, "rb", buffering=0) as opened:  # noqa: PTH123  # unbuffered, and without pathlib
             digest.update(opened.read())
     return digest.hexdigest()
 
 
 def _files_in(folder: str) -> list[str]:
-    """Return the Python files in a folder and its subfolders, sorted; pathlib takes ten times as long."""
+    """Return the Python files in a folder and its subfolders, sorted."""
     found: list[str] = []
     pending = [folder]
     while pending:

@@ -145,7 +145,7 @@ _WRITTEN = (IntExpr, OpExpr, UnaryExpr)  # expressions whose type is the size it
 _signatures: dict[Context | None, Signature] = {}
 _methods: dict[FuncDef, tuple[Type | None, Method | None]] = {}
 _MOST = 1000  # far more than the calls nested in arguments, and than the functions that a file calls
-_declared: OrderedDict[Context, list[CallableType]] = OrderedDict()  # a dict is slow to drop its oldest entry
+_declared: OrderedDict[Context, list[CallableType]] = OrderedDict()  # drops its oldest entry
 
 
 def register(context: Context, declared: FunctionLike) -> None:

@@ -167,7 +167,7 @@ class Module:
         return Valid(self)
 
     def _unfrozen(self) -> list[AnyParam]:
-        """Return each parameter that is not frozen, once, without computing paths, which takes half the time.
+        """Return each parameter that is not frozen, once, without computing paths.
 
         `backward(wrt=module)` calls it, and paths would take a tenth of the time of a step of a small model.
         """

@@ -1,6 +1,6 @@
 """Numba kernels: each processes some rows of matrices, in one thread and without the GIL.
 
-Exponentials are written out, because a loop that calls the C library is not vectorized.
+Exponentials are written out, so that a loop over them calls no function of the C library.
 """
 
 from __future__ import annotations

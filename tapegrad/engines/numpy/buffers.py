@@ -1,7 +1,7 @@
 """A pool of buffers for large NumPy results; a buffer is reused once no array refers to it.
 
-The system maps the pages of a fresh array as they are first written, which takes longer than most arithmetic on them,
-and the allocator returns them as soon as the array is freed. So large primitives write their results into this pool.
+The system maps the pages of a fresh array as they are first written, and the allocator returns them as soon as the
+array is freed. So large primitives write their results into this pool.
 """
 
 from __future__ import annotations

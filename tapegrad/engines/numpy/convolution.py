@@ -64,7 +64,7 @@ def _by_positions(x: Array, w: Array, window: ConvWindow) -> Array:
     (n, g, *_), (_, o, _, *kernel) = x.shape, w.shape
     plan = _plan_for(x.shape, x.itemsize, tuple(kernel), *window, o)
     filters = w.transpose(0, 1, *(3 + axis for axis in plan.order), 2).reshape(g, o, -1).swapaxes(1, 2)
-    if w.nbytes < _GATHERED_BYTES:  # BLAS takes up to half as long when the columns of both are contiguous
+    if w.nbytes < _GATHERED_BYTES:  # for BLAS (benchmarks/devices.py, "contiguous columns")
         filters = np.ascontiguousarray(filters)
     y = BUFFERS.empty((n, *window.sizes[:-1], plan.pitch, g, o), x.dtype)
     with np.errstate(invalid="ignore"):  # from infinity times an unused zero, also inside BLAS
@@ -232,7 +232,7 @@ def _plan_for(
 
 def _wastes_little(overhang: float, run: int, c: int, columns: int) -> bool:
     """Return whether products with unused windows take less time than gathering along the last axis."""
-    return overhang * columns * c <= (1 - 1 / run) * (6 * c + 40)  # as measured; 40 is the cost of starting a copy
+    return overhang * columns * c <= (1 - 1 / run) * (6 * c + 40)  # estimated costs of a product and of a copy
 
 
 def _moves(axes: list[_Axis], rows: slice, few: tuple[int, ...], *, is_all: bool) -> tuple[Move, ...]:

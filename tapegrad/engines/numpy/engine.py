@@ -144,7 +144,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
             and x.flags.c_contiguous
         ):
             return added(x)
-        # Half the cost of np.sum on small arrays; the dtype is that of `x`, while NumPy would widen small ints.
+        # Not np.sum (benchmarks/devices.py, "a small sum"). The dtype is that of `x`: NumPy would widen small ints.
         if axis == 0 and not keepdims and x.ndim == 2 and len(x) <= _SMALL_MAX_ELEMENTS and x.dtype.char in "fd":
             sums: Array = _ones(len(x), x.dtype).dot(x)
             return sums
@@ -366,13 +366,13 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
 @lru_cache(maxsize=16)
 def _zero(dtype: Any) -> Array:
-    """Return a zero array for a ufunc; converting a Python number takes as long as a small ufunc itself."""
+    """Return a zero array for a ufunc (benchmarks/devices.py, "a number of rank 0")."""
     return _read_only(np.zeros((), dtype))
 
 
 @lru_cache(maxsize=64)
 def _ones(count: int, dtype: Any) -> Array:
-    """Return ones, whose product with a matrix is the sum of its rows, in half the time of a sum."""
+    """Return ones, whose product with a matrix is the sum of its rows, see benchmarks/devices.py, "columns by BLAS"."""
     return _read_only(np.ones(count, dtype))
 
 

@@ -1,8 +1,8 @@
 """Half precision in NumPy: arrays are widened to float32, computed with, and rounded once.
 
 NumPy's own loops over float16, and those that `ml_dtypes` adds for bfloat16, round at each step: in a column of a
-matrix, 5000 ones add up to 2048 and to 256. And a matrix product does not use BLAS, so that it takes eighty times as
-long. So a tensor's array is a `Halves`, which does all its arithmetic in float32, also in the user's own NumPy calls.
+matrix, 5000 ones add up to 2048 and to 256. And a matrix product does not use BLAS. So a tensor's array is a `Halves`,
+which does all its arithmetic in float32, also in the user's own NumPy calls.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def _round_blocks(x: Array, out: Array) -> None:
 def _round(x: Array, out: Array) -> None:
     """Write floats as float16, and those below its normal numbers as a multiple of its smallest positive number.
 
-    NumPy reports underflow for each of these, which takes forty times as long as the conversion.
+    NumPy reports underflow for each of these (benchmarks/devices.py, "subnormal halves").
     """
     moduli = np.abs(x)
     is_low = moduli < _NORMAL

@@ -65,7 +65,7 @@ def run_in_threads(work: Callable[[int, int], None], count: int, *, is_worth_it:
     """Run `work` on the range below `count`, part by part on several threads, and raise its first error.
 
     Each thread takes the next part when it has finished one, so that a delayed thread does not hold up the others.
-    Threads are created for each call, in a fiftieth of a millisecond: a pool would not survive a fork.
+    Threads are created for each call, because a pool would not survive a fork.
 
     Args:
         work: Takes the first index of a part, and the one after its last.
@@ -79,7 +79,7 @@ def run_in_threads(work: Callable[[int, int], None], count: int, *, is_worth_it:
     parts = _Parts(work, count, min(count, thread_count * _PARTS))
     for _ in range(thread_count - 1):
         # In the caller's context, which holds NumPy's settings for overflow. `threading.Thread.start` would wait
-        # until the thread runs, which takes longer than many calls of `work`.
+        # until the thread runs (benchmarks/devices.py, "a new thread").
         try:
             start_new_thread(copy_context().run, (parts.work_on,))
         except RuntimeError:  # the system has no more threads, or the interpreter is shutting down

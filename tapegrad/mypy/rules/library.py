@@ -86,7 +86,7 @@ def _table() -> dict[str, Op]:
 
 @contextmanager
 def _without_other_ops() -> Iterator[None]:
-    """Let one module of ops be imported without the others, which takes a tenth of the time of all of them."""
+    """Let one module of ops be imported without importing the others."""
     if OPS in sys.modules:
         yield
         return
