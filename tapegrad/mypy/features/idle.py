@@ -33,10 +33,10 @@ from mypy.types import Instance, Type, get_proper_type
 
 from tapegrad.errors import messages
 from tapegrad.mypy.conversion import MODULE, PARAM
-from tapegrad.mypy.features.layer_names import shown
+from tapegrad.mypy.features.layer_names import layer_text
 from tapegrad.mypy.mypy_api import checked_file, enclosing_function
 from tapegrad.mypy.reports import UNUSED
-from tapegrad.mypy.scopes.names import OfScope, inside, targets_in
+from tapegrad.mypy.scopes.names import ScopeCache, inside, targets_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +68,7 @@ def report_idle(ctx: FunctionContext, result: Type) -> None:
     if assigned is None or _may_be_used(assigned.target.name, function.info, checked_file(ctx.api)):
         return
     owner = f"{function.info.name}.{assigned.target.name}"
-    name = f"{owner} {shown(made)}" if assigned.is_alone and is_layer else owner
+    name = f"{owner} {layer_text(made)}" if assigned.is_alone and is_layer else owner
     ctx.api.fail(messages.idle(name), assigned.target, code=UNUSED)
 
 
@@ -92,7 +92,7 @@ def _found_in(function: Node | None) -> dict[Context, _Assigned]:
     return found
 
 
-_created_in = OfScope(_found_in)
+_created_in = ScopeCache(_found_in)
 
 
 def _parts_of_value(value: Expression) -> Iterator[CallExpr]:
@@ -154,7 +154,7 @@ def _read_uses(file: Node | None) -> _Uses:
     return uses
 
 
-_uses = OfScope(_read_uses)
+_uses = ScopeCache(_read_uses)
 
 
 def _add_read(uses: _Uses, owner: TypeInfo, name: str) -> None:
