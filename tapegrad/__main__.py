@@ -1,4 +1,4 @@
-"""The command line: `python -m tapegrad doctor` and `python -m tapegrad check PATHS`."""
+"""The command line: `python -m tapegrad doctor`, and `check` and `coverage` of PATHS."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import tapegrad
 
@@ -17,7 +18,7 @@ def main(arguments: list[str] | None = None) -> int:
         arguments: The command line arguments after the program name; by default those of this process.
     """
     options, for_mypy = _parser().parse_known_args(arguments)
-    if for_mypy and options.command != "check":
+    if for_mypy and options.command == "doctor":
         _parser().error(f"unrecognized arguments: {' '.join(for_mypy)}")
     if find_spec("mypy") is None:
         print(f"mypy is not installed in {sys.executable}: pip install 'tapegrad[mypy]'", file=sys.stderr)  # noqa: T201
@@ -28,6 +29,11 @@ def main(arguments: list[str] | None = None) -> int:
 
     if options.command == "doctor":
         return doctor(Path.cwd())
+    if options.command == "coverage":
+        from tapegrad.project.coverage import coverage
+
+        to_mypy = [*for_mypy, *options.paths]
+        return coverage(Path.cwd(), to_mypy, html=options.html, as_json=options.json, fail_under=options.fail_under)
     return check(Path.cwd(), [*for_mypy, *options.paths])
 
 
@@ -43,7 +49,27 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Further options are mypy's.",
     )
     check.add_argument("paths", nargs="*", metavar="PATH", help="files and folders; those of mypy's settings if none")
+    _add_coverage(commands)
     return parser
+
+
+def _add_coverage(commands: Any) -> None:
+    coverage = commands.add_parser(
+        "coverage",
+        help="say how much mypy knows of each tensor, and where it is lost first",
+        epilog="Further options are mypy's.",
+    )
+    coverage.add_argument("--html", type=Path, metavar="FOLDER", help="also write pages with the source, coloured")
+    coverage.add_argument("--json", action="store_true", help="print JSON instead of text")
+    coverage.add_argument(
+        "--fail-under",
+        type=float,
+        metavar="PERCENT",
+        help="exit with 1 if less than this percentage of the tensor expressions is known",
+    )
+    coverage.add_argument(
+        "paths", nargs="*", metavar="PATH", help="files and folders; those of mypy's settings if none"
+    )
 
 
 if __name__ == "__main__":

@@ -30,16 +30,26 @@ def check(folder: Path, arguments: Sequence[str]) -> int:
     Returns:
         mypy's exit code, or 2 if the settings lack the plugin.
     """
+    file = usable_settings(folder)
+    if file is None:
+        return 2
+    command = [sys.executable, "-m", "mypy", "--config-file", str(file), *arguments]
+    return subprocess.run(command, cwd=folder, check=False).returncode  # noqa: S603  # mypy, in this interpreter
+
+
+def usable_settings(folder: Path) -> Path | None:
+    """Return the file of the settings for a run of mypy in a folder, ours if there are none; say so on stderr.
+
+    Returns:
+        None if the folder has settings without the plugin, which are the user's to change.
+    """
     settings = read_settings(folder)
     if settings.file and not settings.has_plugin:
         sys.stderr.write(f"{settings.file} does not name the plugin. Add to it:\n\n{_plugin_line(settings)}\n")
-        return 2
-
+        return None
     if settings.file is None:
         sys.stderr.write(NO_SETTINGS)
-    file = settings.file or OWN
-    command = [sys.executable, "-m", "mypy", "--config-file", str(file), *arguments]
-    return subprocess.run(command, cwd=folder, check=False).returncode  # noqa: S603  # mypy, in this interpreter
+    return settings.file or OWN
 
 
 def _plugin_line(settings: Settings) -> str:

@@ -1,0 +1,56 @@
+"""Expressions as the program spells them, and their places in characters."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mypy.nodes import CallExpr, Expression, FuncDef, IndexExpr, MemberExpr
+
+from tapegrad.mypy.coverage.findings import Span
+
+_SHORT: Final = 40
+
+
+class Spelling:
+    """The text of one file."""
+
+    def __init__(self, source: str) -> None:
+        self._lines = source.splitlines()
+        self._is_ascii = source.isascii()
+
+    def of(self, expression: Expression) -> str:
+        """Return an expression on one line, without what is inside its parentheses if it is long."""
+        span = self.span(expression)
+        lines = self._lines[span.line - 1 : span.end_line]
+        if not lines:
+            return "the expression"
+        lines[-1] = lines[-1][: span.end_column]
+        lines[0] = lines[0][span.column :]
+        text = " ".join(" ".join(lines).split())
+        if len(text) <= _SHORT:
+            return text
+        match expression:
+            case CallExpr(callee=callee):
+                return f"{self.of(callee)}(...)"
+            case IndexExpr(base=base):
+                return f"{self.of(base)}[...]"
+            case MemberExpr(expr=owner, name=name):
+                return f"{self.of(owner)}.{name}"
+        return f"{text[: _SHORT - 3]}..."
+
+    def span(self, node: Any) -> Span:
+        """Return where an expression is; of a function, the line with its name."""
+        line, column = node.line, max(node.column, 0)
+        end_line, end_column = node.end_line or line, node.end_column or 0
+        if isinstance(node, FuncDef):
+            return Span(line, self._characters(line, column), line, len(self._line(line)))
+        return Span(line, self._characters(line, column), end_line, self._characters(end_line, end_column))
+
+    def _characters(self, line: int, column: int) -> int:
+        """Return a column in characters; Python's parser counts bytes."""
+        if self._is_ascii:
+            return column
+        return len(self._line(line).encode()[:column].decode(errors="replace"))
+
+    def _line(self, number: int) -> str:
+        return self._lines[number - 1] if number <= len(self._lines) else ""

@@ -1,0 +1,332 @@
+"""The survey of a checked file: how much is known of each tensor expression, and where something is lost first.
+
+An expression is where something is lost if it is unknown there although it is known of all that the expression is
+computed from. What is computed from it later is unknown too, but no place to fix.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from mypy.nodes import (
+    AssertTypeExpr,
+    Block,
+    CallExpr,
+    ClassDef,
+    Decorator,
+    Expression,
+    FuncDef,
+    Import,
+    ImportAll,
+    ImportFrom,
+    MemberExpr,
+    NameExpr,
+    OverloadedFuncDef,
+    RevealExpr,
+    Statement,
+)
+from mypy.types import CallableType, get_proper_type
+
+from tapegrad.mypy.coverage.comments import comments_in
+from tapegrad.mypy.coverage.findings import Loss, Seen, Survey, Unit
+from tapegrad.mypy.coverage.levels import NOTHING, PARTS, Knowledge, Level, contents, knowledge_of, unknown_sizes
+from tapegrad.mypy.coverage.program import DISPLAYS, Program, inner, is_cast, nodes_in, operands
+from tapegrad.mypy.coverage.reasons import Reason, Reasons
+from tapegrad.mypy.coverage.spelling import Spelling
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mypy.nodes import MypyFile
+    from mypy.types import Type
+
+    from tapegrad.mypy.coverage.comments import Comment
+
+MODULE_LEVEL: Final = "(module)"
+_CLAIM: Final = "tapegrad.guard.assertions.assert_shape"
+_UNCOUNTED: Final = (AssertTypeExpr, NameExpr, RevealExpr)  # what they stand for is counted where it is made
+
+
+def survey(
+    tree: MypyFile,
+    types: Mapping[Expression, Type],
+    source: str,
+    rejected: frozenset[int] = frozenset(),
+    *,
+    skips_untyped: bool = False,
+) -> Survey:
+    """Return what is known of each tensor expression of a checked file.
+
+    Args:
+        tree: The file.
+        types: The type of each of its expressions.
+        source: Its text.
+        rejected: The lines with errors: what is lost there is no matter of coverage.
+        skips_untyped: Whether mypy leaves out functions without annotations.
+    """
+    surveyor = _Surveyor(tree, types, source, rejected, skips_untyped=skips_untyped and _imports_tapegrad(tree))
+    surveyor.read()
+    return surveyor.result()
+
+
+class _Place(NamedTuple):
+    """The function that an expression is in, and the lines beside which a comment accepts it."""
+
+    unit: Unit
+    lines: range
+
+
+class _Root(NamedTuple):
+    """A place where something is lost first."""
+
+    node: Any
+    place: _Place
+    parts: frozenset[str]
+    axes: tuple[int, ...]
+    reason: Reason
+    expression: str
+    sizes: tuple[str, ...] = ()
+
+
+class _Surveyor:
+    def __init__(
+        self,
+        tree: MypyFile,
+        types: Mapping[Expression, Type],
+        source: str,
+        rejected: frozenset[int],
+        *,
+        skips_untyped: bool,
+    ) -> None:
+        self._tree = tree
+        self._rejected = rejected
+        self._skips_untyped = skips_untyped
+        self._comments = comments_in(source)
+        self._spelling = Spelling(source)
+        self._program = Program(tree, types)
+        self._reasons = Reasons(self._program, self._spelling.of)
+        self._module = Unit(MODULE_LEVEL, 1, max(source.count("\n"), 1), None)
+        self._units = [self._module]
+        self._places: dict[Expression, _Place] = {}
+        self._headers: list[tuple[range, range]] = []  # of functions and classes: the lines of the head, and all lines
+        self._claimed = self._claims()
+        self._found: list[tuple[Any, Any, _Place, Knowledge]] = []  # with the key of its root, should it be one
+        self._roots: dict[Any, _Root] = {}
+        self._origins: dict[Any, frozenset[Any]] = {}
+
+    def read(self) -> None:
+        """Walk through the file, then judge each expression."""
+        self._walk(self._tree.defs, _Place(self._module, range(0)), "")
+        for expression, place in self._places.items():
+            self._judge(expression, place)
+
+    def _claims(self) -> set[Expression]:
+        """Return the expressions whose shape `assert_shape` names, where they are made or in a later line."""
+        claimed: set[Expression] = set()
+        for node in nodes_in(self._tree):
+            if isinstance(node, CallExpr) and node.args and getattr(node.callee, "fullname", "") == _CLAIM:
+                known = self._program.knowledge(node)
+                if known is not None and known.level <= Level.NAMED:
+                    variable = self._program.variable(node.args[0])
+                    claimed |= {node.args[0], *self._program.bound_to(variable)}
+        return claimed
+
+    def _walk(self, node: Any, place: _Place, prefix: str) -> None:
+        """Note where each expression is, and the parameters and results of functions."""
+        if isinstance(node, list | tuple):
+            for one in node:
+                self._walk(one, place, prefix)
+        elif isinstance(node, FuncDef):
+            self._function(node, place, prefix)
+        elif isinstance(node, ClassDef):
+            self._headers.append((_header(node), _all_lines_of(node)))
+            self._walk([*node.decorators, *node.base_type_exprs], place._replace(lines=_header(node)), prefix)
+            self._walk(node.defs, place, f"{prefix}{node.name}.")
+        elif node is not None:
+            if isinstance(node, Statement) and not isinstance(node, Decorator | OverloadedFuncDef):
+                place = place._replace(lines=_header(node))
+            if isinstance(node, Expression):
+                self._places[node] = place
+            self._walk(node.analyzed.expr if is_cast(node) else inner(node), place, prefix)
+
+    def _function(self, function: FuncDef, outside: _Place, prefix: str) -> None:
+        header, name = _header(function), f"{prefix}{function.name}"
+        unit = Unit(name, function.line, function.end_line or function.line, function)
+        place = _Place(unit, header)
+        self._units.append(unit)
+        self._headers.append((header, _all_lines_of(function)))
+        self._walk([argument.initializer for argument in function.arguments], outside, prefix)
+        if function.type is None and function.arguments and self._skips_untyped:
+            self._declared(function, function, NOTHING, place, self._reasons.of_unchecked(function))
+            return
+        for argument in function.arguments:
+            declared = argument.variable.type
+            known = knowledge_of(declared) if declared is not None else None
+            if known is not None:
+                reason = self._reasons.of_declared(declared, _first(known.missing)) if known.missing else Reason("")
+                self._declared(argument, argument.variable, known, place, reason)
+        signature = get_proper_type(function.type) if function.type is not None else None
+        result = signature.ret_type if isinstance(signature, CallableType) else None
+        lost = [one for one in contents(result) if one.missing] if result is not None else []
+        if lost:  # a result that is known is counted where the function is called
+            reason = self._reasons.of_declared(result, _first(lost[0].missing), "the result")
+            self._declared(function, function, lost[0], place, reason)
+        self._walk(function.body, _Place(unit, range(0)), f"{name}.")
+
+    def _declared(self, node: Any, key: Any, known: Knowledge, place: _Place, reason: Reason) -> None:
+        """Count a parameter or a result, and note it as a root if its annotation loses something."""
+        self._found.append((node, key, place, known))
+        if known.missing:
+            name = node.name if isinstance(node, FuncDef) else node.variable.name
+            self._roots[key] = _Root(node, place, known.missing, known.axes, reason, name)
+            self._origins[key] = frozenset({key})
+
+    def _judge(self, expression: Expression, place: _Place) -> None:
+        """Count an expression if it makes a tensor, and find what it comes from if it is not known."""
+        if expression in self._claimed or isinstance(expression, _UNCOUNTED):
+            return
+        known = self._program.knowledge(expression)
+        if known is None:
+            return
+        self._found.append((expression, expression, place, known))
+        if known.missing:
+            self._origin(expression)
+
+    def _origin(self, expression: Expression) -> frozenset[Any]:
+        """Return the roots that an unknown expression comes from; it is one itself if all its operands are known."""
+        found = self._origins.get(expression)
+        if found is None:
+            self._origins[expression] = frozenset()  # for a variable that is bound to itself
+            found = self._origins[expression] = self._traced(expression)
+        return found
+
+    def _traced(self, expression: Expression) -> frozenset[Any]:
+        missing = self._program.missing(expression)
+        if isinstance(expression, NameExpr | MemberExpr):
+            return self._origin_of_variable(expression, missing)
+        origins: set[Any] = set()
+        explained: set[str] = set()
+        for one in [] if is_cast(expression) else operands(expression):
+            theirs = self._program.missing(one) & missing
+            if theirs and one not in self._claimed:
+                explained |= theirs
+                origins |= self._origin(one)
+        callee = self._program.callee(expression) if isinstance(expression, CallExpr) else None
+        if callee in self._roots:
+            return frozenset({callee})
+        is_container = isinstance(expression, DISPLAYS) and bool(explained)
+        if not missing <= explained and not origins and not is_container:
+            origins.add(self._new_root(expression, missing))
+        return frozenset(origins)
+
+    def _origin_of_variable(self, expression: NameExpr | MemberExpr, missing: frozenset[str]) -> frozenset[Any]:
+        variable = self._program.variable(expression)
+        if variable is not None and variable in self._roots:
+            return frozenset({variable})
+        sources = list(self._program.bound_to(variable))
+        if isinstance(expression, MemberExpr):
+            sources.append(expression.expr)
+        unknown = [one for one in sources if self._program.missing(one) & missing and one not in self._claimed]
+        origins = frozenset[Any]().union(*map(self._origin, unknown))
+        mixed = [one for one in sources if isinstance(one, DISPLAYS) and operands(one)]
+        if not origins and mixed and variable is not None and any(map(self._is_tensor, operands(mixed[0]))):
+            return frozenset({self._new_root(mixed[0], missing, variable)})
+        return origins or frozenset({self._new_root(expression, missing, variable or expression)})
+
+    def _is_tensor(self, expression: Expression) -> bool:
+        t = self._program.type_of(expression)
+        return t is not None and knowledge_of(t) is not None
+
+    def _new_root(self, expression: Expression, parts: frozenset[str], key: Any = None) -> Any:
+        key = expression if key is None else key
+        known = self._program.knowledge(expression) or self._program.least_inside(expression)
+        t = self._program.type_of(expression)
+        sizes = unknown_sizes(t) if t is not None else []
+        reason = self._reasons.of_layer(expression, sizes) if sizes else self._reasons.of(expression, _first(parts))
+        place = self._places.get(expression, _Place(self._module, _lines_of(expression)))
+        axes = known.axes if known is not None else ()
+        self._roots[key] = _Root(expression, place, parts, axes, reason, self._spelling.of(expression), tuple(sizes))
+        return key
+
+    def result(self) -> Survey:
+        """Return what was found, without what errors cause, and with what comments accept."""
+        errors = {key for key, root in self._roots.items() if not self._rejected.isdisjoint(_lines_of(root.node))}
+        comments = {key: self._accepting(root.place) for key, root in self._roots.items()}
+        accepted = {key for key, several in comments.items() if any(one.reason for one in several)}
+        used = {one.line for several in comments.values() for one in several}
+        seen = []
+        for node, key, place, known in self._found:
+            beside = self._accepting(place) if known.missing else []
+            used |= {one.line for one in beside}
+            origins = self._origins.get(key, frozenset())
+            left_out = any(one.reason for one in beside) or (bool(origins) and origins <= errors | accepted)
+            seen.append(Seen(self._spelling.span(node), place.unit, known, left_out and bool(known.missing)))
+        losses = [self._loss(key, comments[key]) for key in self._roots if key not in errors]
+        every = self._comments.values()
+        return Survey(
+            self._units,
+            sorted(seen, key=lambda one: one.span),
+            sorted(losses, key=lambda one: one.span),
+            [one for one in every if one.reason and one.line not in used],
+            [one for one in every if not one.reason],
+        )
+
+    def _loss(self, key: Any, comments: list[Comment]) -> Loss:
+        root = self._roots[key]
+        return Loss(
+            self._spelling.span(root.node),
+            root.place.unit,
+            root.expression,
+            tuple(part for part in PARTS if part in root.parts),
+            root.sizes,
+            root.axes,
+            root.reason.text,
+            root.reason.fix,
+            next((one.reason for one in comments if one.reason), None),
+        )
+
+    def _accepting(self, place: _Place) -> list[Comment]:
+        """Return the comments that accept an expression: beside its statement, or the head of what is around it."""
+        if not self._comments:
+            return []
+        heads = [head for head, lines in self._headers if place.lines and place.lines.start in lines]
+        return [
+            comment
+            for line, comment in self._comments.items()
+            if line in place.lines or any(line in head for head in heads)
+        ]
+
+
+def _first(parts: frozenset[str]) -> str:
+    return next(part for part in PARTS if part in parts)
+
+
+def _header(node: Any) -> range:
+    """Return the lines of a statement, without those of the statements inside it."""
+    inside = [block.body[0].line for block in _blocks(node) if block.body]
+    last = max(node.line, min(inside) - 1) if inside else node.end_line or node.line
+    return range(node.line, last + 1)
+
+
+def _blocks(node: Any) -> list[Block]:
+    found = [getattr(node, name, None) for name in ("body", "else_body", "finally_body", "defs", "bodies")]
+    flat = [one for each in found for one in (each if isinstance(each, list) else [each])]
+    return [one for one in flat if isinstance(one, Block)]
+
+
+def _lines_of(node: Any) -> range:
+    return _header(node) if isinstance(node, Statement) else _all_lines_of(node)
+
+
+def _all_lines_of(node: Any) -> range:
+    return range(node.line, (node.end_line or node.line) + 1)
+
+
+def _imports_tapegrad(tree: MypyFile) -> bool:
+    names = []
+    for one in tree.imports:
+        if isinstance(one, Import):
+            names += [name for name, _ in one.ids]
+        elif isinstance(one, ImportFrom | ImportAll):
+            names.append(one.id)
+    return any(name.partition(".")[0] == "tapegrad" for name in names)

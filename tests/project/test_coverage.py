@@ -1,0 +1,348 @@
+# ruff: noqa: E501  # a message stands whole on the line it judges
+"""`python -m tapegrad coverage`: what it counts, where something is lost, why, and what accepts it."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from tapegrad.__main__ import main
+from tapegrad.mypy.coverage.comments import comments_in
+from tapegrad.mypy.coverage.findings import Survey
+from tapegrad.mypy.coverage.survey import survey
+from tapegrad.mypy.mypy_api import checked_files
+from tapegrad.project.coverage_html import COLORS, FAINT, LINK, PAGE, TEXT, file_name
+
+CACHE = Path(__file__).parents[2] / ".mypy_cache" / "coverage"
+SETTINGS = f"[mypy]\nplugins = tapegrad.mypy\nallow_redefinition = true\ncache_dir = {CACHE}\n"
+
+# Each line that loses something says so behind `# U: `, in the words of the report.
+LOST = """
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal as L, TypeVar, cast
+
+import numpy as np
+import tapegrad as tg
+from tapegrad import NoneTape, OwnedTape, Shape, Tape, Tensor, nn
+
+N = TypeVar("N", bound=int)
+Rows = Tensor[Shape[L[2], L[3]], NoneTape]
+
+
+def declared(x: Tensor) -> None:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor: name its sizes, such as Shape[N, L[8]]
+    y = x + 1.0
+    print(y)
+
+
+def declared_in_part(x: Tensor[Shape[Any, L[3]], NoneTape]) -> None:  # U: x: the size of axis 0 is unknown, because it is declared as (?, 3): name its sizes, such as Shape[N, L[8]]
+    print(x @ tg.ones((3, 4)))
+
+
+def with_either_tape(x: Tensor[Shape[N], Tape]) -> None:  # U: x: the tape is unknown, because it is declared with either tape: write a TypeVar with bound=Tape
+    print(x * 2.0)
+
+
+def of_any_dtype(x: Tensor[Shape[N], NoneTape, Any]) -> None:  # U: x: the dtype is unknown, because it is declared with any dtype: write one, or a TypeVar with bound=np.generic
+    print(x)
+
+
+def of_any_tape(x: Tensor[Shape[N], Any]) -> None:  # U: x: the tape is unknown, because it is declared with any tape: write NoneTape, OwnedTape or a TypeVar
+    print(x)
+
+
+def result(n: N) -> Tensor[Shape[N, Any], NoneTape]:  # U: result: the size of axis 1 is unknown, because the result is declared as (N, ?): name its sizes, such as Shape[N, L[8]]
+    return tg.ones((n, 3))
+
+
+def callers(n: N) -> None:
+    print(result(n) * 2.0)
+
+
+def data() -> None:
+    loaded = json.loads("[[1.0]]")
+    print(tg.tensor(loaded))  # U: tg.tensor(loaded): the shape, the tape and the dtype are unknown, because loaded is Any: annotate loaded
+    rows = np.loadtxt("rows.csv", np.float32)
+    print(tg.tensor(rows))  # U: tg.tensor(rows): the shape is unknown, because mypy does not know the shape of the array rows: claim it with tg.assert_shape
+    print(tg.tensor([float(word) for word in "1 2".split()]))  # U: tg.tensor(...): the shape is unknown, because mypy does not know how long [float(word) for word in "1 2".split()] is: claim it with tg.assert_shape
+    claimed = tg.tensor(rows)
+    tg.assert_shape(claimed, (2, 3))
+    print(claimed @ tg.ones((3, 4)), tg.assert_shape(tg.tensor(rows), (2, 3)))
+
+
+def sizes(n: int, k: N) -> None:
+    print(tg.ones((n, 3)))  # U: tg.ones((n, 3)): the size of axis 0 is unknown, because n is a parameter of type int: name a size, n: N with a TypeVar N
+    m = 3
+    if input():
+        m = 4
+    print(tg.ones((m,)))  # U: tg.ones((m,)): the size of axis 0 is unknown, because m is an int that is assigned more than once: use a name for each value
+    print(tg.ones((2, len(input()))))  # U: tg.ones((2, len(input()))): the size of axis 1 is unknown, because mypy does not know the number len(input()): claim it with tg.assert_shape
+    for i in range(4):
+        print(tg.ones((i, k)))  # U: tg.ones((i, k)): the size of axis 0 is unknown, because i is the variable of a loop, or unpacked
+    x = tg.ones((k, 3))
+    print(x[:2])  # U: x[:2]: the size of axis 0 is unknown, because an axis of x (N, 3) may end before the slice does: claim it with tg.assert_shape
+    print(x.sum(axis=n))  # U: x.sum(axis=n): the shape is unknown, because n is a parameter of type int
+    print(x[x > 0])  # U: x[x > 0]: the size of axis 0 is unknown, because the values of x > 0 decide how many elements are selected
+
+
+@dataclass
+class Config:
+    width: int
+
+
+class Net(nn.Module):
+    def __init__(self, config: Config) -> None:
+        self.fall = nn.Linear(config.width, 3)  # U: nn.Linear(config.width, 3): the size In is unknown, because config.width is a plain int: make it Final, or a size of its class
+
+    def forward(self, x: Tensor[Shape[N, L[8]], NoneTape]) -> Tensor[Shape[N, L[3]], NoneTape]:
+        return self.fall(x)
+
+
+def layers(layer: nn.Linear, x: Rows) -> None:
+    print(layer(x))  # U: layer: the sizes In and Out are unknown, because mypy cannot tell In and Out of Linear: name them where it is declared
+
+
+def untyped(x):  # U: untyped: the shape, the tape and the dtype are unknown, because mypy skips untyped, which has no annotations: annotate it, or set check_untyped_defs
+    return x
+
+
+def calls(x: Rows, f: Callable[[Rows], Any], g: Any) -> None:
+    y = untyped(x)
+    print(y @ tg.ones((3, 4)))
+    print(f(x))  # U: f(x): the shape, the tape and the dtype are unknown, because f is declared to return Any: annotate f
+    print(g(x))  # U: g(x): the shape, the tape and the dtype are unknown, because g is untyped: it is Any: claim it with tg.assert_shape
+    print(x.tolist(), x.sum().item())
+    print(cast(Tensor, x))  # U: cast(Tensor, x): the shape, the tape and the dtype are unknown, because that is the type it is cast to: use tg.assert_shape instead
+
+
+def choices(x: Rows, y: Tensor[Shape[L[4], L[3]], NoneTape], owned: Tensor[Shape[L[2], L[3]], OwnedTape]) -> None:
+    z = x if input() else y  # U: x if input() else y: the size of axis 0 is unknown, because it is (2, 3) or (4, 3)
+    print(z * 2.0)
+    both = [x, y]  # U: [x, y]: the size of axis 0 is unknown, because its items are (2, 3) or (4, 3): use a name for each
+    for one in both:
+        print(one * 2.0)
+    print(tg.concat([x, y]))
+    print(x if input() else owned)  # U: x if input() else owned: the tape is unknown, because it has a tape on one side only
+
+
+def gradients(model: nn.Linear[L[8], L[3]], grads: tg.Gradients) -> None:
+    for w in model.parameters().values():
+        print(grads[w] * 2.0)  # U: w: the shape and the dtype are unknown, because it is any of the parameters of a model
+
+
+def options(x: Rows, reduction: L["mean", "none"]) -> None:
+    print(tg.mse(x, x, reduction=reduction))  # U: tg.mse(x, x, reduction=reduction): the shape is unknown, because mypy does not know the value of reduction
+
+
+def known(x: Rows) -> Rows:
+    hidden = nn.Linear(3, 5)(x.trace())
+    first, second = hidden, tg.relu(hidden)
+    return (first + second).detach() @ tg.ones((5, 3))
+"""
+
+
+def at(folder: Path, text: str, settings: str = SETTINGS) -> Path:
+    """Write a program and the settings of mypy into a folder."""
+    (folder / ".git").mkdir(exist_ok=True)  # where mypy stops to look for settings further up
+    (folder / "mypy.ini").write_text(settings, "utf-8")
+    path = folder / "program.py"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def surveyed(text: str) -> Survey:
+    messages: list[str] = []
+    with TemporaryDirectory() as folder:
+        path = at(Path(folder), text)
+        settings = ["--config-file", str(path.with_name("mypy.ini"))]
+        (checked,), types = checked_files([*settings, str(path)], messages.extend)
+    assert messages == []
+    return survey(checked.tree, types, checked.source, checked.rejected, skips_untyped=checked.skips_untyped)
+
+
+@cache
+def lost() -> Survey:
+    return surveyed(LOST)
+
+
+def test_each_loss_says_where_why_and_how_to_fix_it() -> None:
+    lines = LOST.splitlines()
+    expected = {number: line.partition("# U: ")[2] for number, line in enumerate(lines, start=1) if "# U: " in line}
+
+    found = {loss.span.line: loss.message for loss in lost().losses}
+
+    assert found == expected
+    assert len(lost().losses) == len(expected), "two losses on one line"
+
+
+def test_a_survey_of_known_tensors_loses_nothing() -> None:
+    (known,) = (unit for unit in lost().units if unit.name == "known")
+    seen = [one for one in lost().seen if one.unit is known]
+
+    assert all(one.is_known for one in seen)
+    assert len(seen) == 9
+
+
+ACCEPTED = """
+import numpy as np
+import tapegrad as tg
+from tapegrad import NoneTape, Shape, Tensor
+
+rows = np.loadtxt("rows.csv", np.float32)
+x = tg.tensor(rows)  # tapegrad: unknown because the file decides
+y = x @ tg.ones((3, 4))
+z = (
+    tg.tensor(
+        rows
+    )  # type: ignore[attr-defined, unused-ignore]  # tapegrad: unknown: of many lines
+)
+known = tg.ones((2, 3))  # tapegrad: unknown because of a mistake
+bare = tg.tensor(rows)  # tapegrad: unknown
+
+
+def function(x: Tensor) -> None:  # tapegrad: unknown because it takes any
+    print(x @ x, tg.tensor(rows))
+"""
+
+
+def test_a_comment_accepts_a_statement_or_a_function_and_what_comes_of_it() -> None:
+    found = surveyed(ACCEPTED)
+
+    assert [(loss.span.line, loss.accepted) for loss in found.losses] == [
+        (7, "the file decides"),
+        (10, "of many lines"),
+        (15, None),
+        (18, "it takes any"),
+        (19, "it takes any"),
+    ]
+    assert [one.span.line for one in found.seen if not one.is_known and not one.left_out] == [15]
+    assert {one.span.line for one in found.seen if one.left_out} == {7, 8, 10, 18, 19}
+    assert [(comment.line, words) for comment, words in found.mistakes] == [
+        (14, "# tapegrad: unknown: unused: nothing is unknown on this line"),
+        (15, '# tapegrad: unknown: the reason is missing: write "# tapegrad: unknown because ..."'),
+    ]
+
+
+def test_only_comments_are_read_as_comments() -> None:
+    source = 's = "# tapegrad: unknown because"\n# tapegrad: unknown because a\nx = 1  # Tapegrad: unknown b\n'
+
+    assert {line: comment.reason for line, comment in comments_in(source).items()} == {2: "a"}
+
+
+def run(folder: Path, *arguments: str) -> int:
+    return main(["coverage", "--config-file", str(folder / "mypy.ini"), *arguments])
+
+
+SMALL = """\
+import tapegrad as tg
+from tapegrad import NoneTape, Shape, Tensor
+
+
+def f(n: int) -> None:
+    x = tg.ones((n, 3))
+    print(x * 2.0, tg.ones((2,)))
+
+
+y = tg.ones((2, 3))
+"""
+
+
+def test_the_report_is_a_table_and_a_line_for_each_loss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at(tmp_path, SMALL)
+    monkeypatch.chdir(tmp_path)
+
+    assert main(["coverage", "program.py", "--fail-under", "50"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == (
+        "               exact     named    partly   unknown   no tape  no dtype  accepted     known\n"
+        "program.py         2         -         2         -         -         -         -      50 %\n"
+        "  (module)         1         -         -         -         -         -         -     100 %\n"
+        "  f                1         -         2         -         -         -         -    33.3 %\n"
+        "\n"
+        "all                2         -         2         -         -         -         -      50 %\n"
+        "\n"
+        "Lost first at:\n"
+        "program.py:6:9: tg.ones((n, 3)): the size of axis 0 is unknown, because n is a parameter of type int:"
+        " name a size, n: N with a TypeVar N\n"
+    )
+    assert printed.err == ""
+
+
+def test_json_and_pages_have_the_same_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(at(tmp_path, SMALL))
+
+    assert run(tmp_path, path, "--json", "--html", str(tmp_path / "pages"), "--fail-under", "50.1") == 1
+    printed = capsys.readouterr()
+    assert "50.0 % of the tensor expressions are known, but 50.1 % is asked for\n" in printed.err
+    report = json.loads(printed.out)
+    assert report["all"]["percent"] == 50
+    assert report["all"] == {name: count for name, count in report["files"][0].items() if name in report["all"]}
+    (loss,) = report["files"][0]["lost"]
+    assert (loss["line"], loss["column"], loss["parts"], loss["axes"]) == (6, 9, ["shape"], [0])
+    assert loss["function"] == "f"
+    page = (tmp_path / "pages" / file_name(path)).read_text("utf-8")
+    assert '<span class="partly">tg.ones((n, 3))</span>' in page
+    assert '<span class="exact">tg.ones((2, 3))</span>' in page
+    assert "the size of axis 0 is unknown, because n is a parameter of type int" in page
+    index = (tmp_path / "pages" / "index.html").read_text("utf-8")
+    assert f'href="{file_name(path)}#L5">f</a>' in index
+    assert not re.search(r"<script|https?://", page + index), "a page fetches nothing"
+
+
+def test_what_mypy_rejects_is_no_loss_and_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = "tg.ones((2, 3)) @ tg.ones((2, 3))"
+    accepted = "w = tg.ones((2,))  # tapegrad: unknown because it was\n"
+    ignored = f"z = {wrong}  # type: ignore[tapegrad-shape]\n"
+    path = at(tmp_path, f"import tapegrad as tg\n\nx = {wrong}\ny = x * 2.0\n{ignored}{accepted}")
+
+    assert run(tmp_path, str(path)) == 1
+    printed = capsys.readouterr()
+    assert "matmul: inner sizes differ" in printed.err
+    assert "mypy reports errors, 1 in all: what is unknown because of them is left out\n" in printed.err
+    *_, total, _, mistake = printed.out.splitlines()
+    assert total.split() == ["all", "5", "-", "-", "-", "-", "-", "3", "100", "%"]
+    assert mistake == f"{path}:6:20: # tapegrad: unknown: unused: nothing is unknown on this line"
+
+
+def test_what_mypy_cannot_read_is_told_and_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(at(tmp_path, "x = (\n"))
+
+    assert run(tmp_path, path) == 2
+    assert run(tmp_path, str(tmp_path / "no.py")) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"{path}:")  # a syntax error, on the line that this Python names
+    assert "no.py: error: Cannot read file" in printed.err
+    assert printed.err.count("mypy stopped before it had checked everything\n") == 2
+
+
+@pytest.mark.parametrize("scheme", [0, 1])
+def test_text_on_each_color_has_enough_contrast(scheme: int) -> None:
+    on_page = {"text": TEXT, "faint": FAINT, "link": LINK}
+
+    assert min(contrast(pair[scheme], PAGE[scheme]) for pair in on_page.values()) >= 4.5
+    assert min(contrast(TEXT[scheme], pair[scheme]) for pair in COLORS.values()) >= 4.5
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colors, by the definition of WCAG 2."""
+    low, high = sorted(luminance(color) for color in (one, other))
+    return (high + 0.05) / (low + 0.05)
+
+
+def luminance(color: str) -> float:
+    parts = [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def test_two_files_have_two_pages() -> None:
+    assert len({file_name(path) for path in ("a_b.py", "a/b.py", "a__b.py", "a/_b.py", "a_/b.py")}) == 5
