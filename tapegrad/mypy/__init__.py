@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -41,6 +42,9 @@ Result = TypeVar("Result")
 
 INTERNAL = ErrorCode("tapegrad-internal", "The tapegrad plugin failed", "tapegrad")
 UNUSED = ErrorCode("tapegrad-unused", "A layer or parameter that no method uses", "tapegrad")
+UNKNOWN = ErrorCode(
+    "tapegrad-unknown", "A shape, a tape or a dtype is not known", "tapegrad", default_enabled=False
+)  # on by mypy's `enable_error_code`, for all files or for some
 
 # Packages without tensors: one set lookup recognizes their calls.
 FOREIGN = frozenset(
@@ -159,6 +163,7 @@ class Tapegrad(Plugin):
         self._mistake = ""
         self._others: list[Plugin] | None = None  # the plugins after this one, known from the first hook on
         self._hooks: dict[tuple[str, str], Callable[[Any], Any] | None] = {}
+        self._current: object = None  # mypy's checker of the file that the last hook was called for
         if options.config_file and "tapegrad-mypy" in Path(options.config_file).read_text("utf-8"):
             self._register_rules(options)
 
@@ -207,6 +212,9 @@ class Tapegrad(Plugin):
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
         if fullname.startswith("tapegrad.guard.assertions."):
             return _assertions.get(fullname)
+        if fullname == _CHECKED:
+            self._current = None  # what mypy checks in this file from here on needs another report
+            return _end_if_last
         return self._chained("get_function_hook", fullname, _function)
 
     @override
@@ -221,6 +229,13 @@ class Tapegrad(Plugin):
         elif fullname.startswith("tapegrad.nn.") and fullname.endswith((".bias", ".bias_x", ".bias_h")):
             ours = _bias
         return self._chained("get_attribute_hook", fullname, ours)
+
+    def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
+        """Report what is unknown in a file; mypy asks for further dependencies when it has checked the file."""
+        from_strict = sys.modules.get("tapegrad.mypy.coverage.strict")  # loaded for the first file with the code on
+        if from_strict is not None:
+            from_strict.end(file)
+        return set()
 
     def _chained(self, lookup: str, fullname: str, ours: Callable[[Any], Any]) -> Callable[[Any], Any] | None:
         """Return a hook that first asks the plugins after this one, because mypy stops at the first hook."""
@@ -242,6 +257,9 @@ class Tapegrad(Plugin):
                 from tapegrad.mypy.mypy_api import plugins_behind
 
                 self._others = plugins_behind(self, ctx.api)
+            if ctx.api is not self._current:
+                self._current = ctx.api
+                _begin(ctx)
             for other in self._others:
                 theirs = getattr(other, lookup)(fullname)
                 if theirs is not None:
@@ -329,6 +347,21 @@ def _lazy_type(fullname: str) -> Callable[[AnalyzeTypeContext], Type]:
     return _guard(hook, lambda _: AnyType(TypeOfAny.from_error))
 
 
+def _begin(ctx: Any) -> None:
+    """Prepare the report on what is unknown in a file, at the first hook in it, if its error code is on."""
+    if UNKNOWN in ctx.api.options.enabled_error_codes:
+        from tapegrad.mypy.coverage import strict
+
+        strict.begin(ctx.api)
+
+
+def _lazy_end_if_last(ctx: FunctionContext) -> Type:
+    from tapegrad.mypy.coverage import strict
+
+    strict.end_if_last(ctx.api)
+    return ctx.default_return_type
+
+
 def _unless_known(hook: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Call a hook only where mypy itself infers Any."""
     return lambda ctx: (
@@ -360,6 +393,8 @@ def _tensor_sum(ctx: FunctionContext) -> Type:
 
 
 _types = {fullname: _lazy_type(fullname) for fullname in SPELLED}
+_CHECKED = "tapegrad.mypy.coverage.<checked>"  # a call that mypy checks last in a file
+_end_if_last = _guard(_lazy_end_if_last, lambda ctx: ctx.default_return_type)
 _assertions = {f"tapegrad.guard.assertions.{name}": _lazy_assertion(name) for name in ASSERTIONS}
 _signature = _guard(_lazy("opened_signature"), lambda ctx: ctx.default_signature)
 _function = _guard(_lazy("function_result"), lambda ctx: ctx.default_return_type)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from mypy.checker import DeferredNode
 from mypy.erasetype import erase_typevars
 from mypy.indirection import TypeIndirectionVisitor
 from mypy.modulefinder import BuildSource
 from mypy.nodes import (
     ARG_POS,
+    GDEF,
     ArgKind,
+    Block,
+    CallExpr,
     Decorator,
     Expression,
+    ExpressionStmt,
     FuncDef,
     FuncItem,
     MemberExpr,
@@ -26,6 +31,7 @@ from mypy.nodes import (
     Var,
 )
 from mypy.nodes import TypeAlias as AliasNode
+from mypy.scope import Scope
 from mypy.semanal_shared import has_placeholder
 from mypy.subtypes import find_member, is_subtype
 from mypy.typeops import make_simplified_union
@@ -46,13 +52,17 @@ from mypy.util import decode_python_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from mypy.build import BuildResult
     from mypy.errorcodes import ErrorCode
     from mypy.errors import Errors
     from mypy.fscache import FileSystemCache
     from mypy.nodes import Context
+    from mypy.options import Options
     from mypy.plugin import Plugin
+
+UNKNOWN: Final = "tapegrad-unknown"
 
 # mypy.checker.TypeChecker has more than CheckerPluginInterface; other modules use it only through this one.
 Checker: TypeAlias = Any
@@ -333,6 +343,102 @@ def accepts(formal: Type, actual: Type) -> bool:
     return is_subtype(actual, erase_typevars(formal))
 
 
+def file_has_code(api: Checker, code: ErrorCode) -> bool:
+    """Return whether an error code that is off by default is on for the file that is being checked."""
+    return code in api.options.enabled_error_codes and code not in api.options.disabled_error_codes
+
+
+def types_so_far(api: Checker) -> dict[Expression, Type]:
+    """Return the types of the expressions that have been checked; the daemon may have checked part of the file."""
+    types: dict[Expression, Type] = api._type_maps[0]
+    return types
+
+
+def skips_untyped(options: Options) -> bool:
+    """Return whether mypy leaves out the bodies of functions without annotations."""
+    return not (options.check_untyped_defs or options.disallow_untyped_defs)
+
+
+def is_daemon(options: Options) -> bool:
+    """Return whether mypy stays in memory, and then checks single functions again."""
+    return options.fine_grained_incremental
+
+
+class LastCall(NamedTuple):
+    """A call that mypy checks after the functions that it deferred: of a function that no program can name.
+
+    Attributes:
+        fullname: Of that function.
+        node: The call in mypy's list of deferred functions.
+        queue: That list.
+    """
+
+    fullname: str
+    node: FuncDef
+    queue: list[DeferredNode]
+
+
+def call_last(api: Checker, fullname: str) -> LastCall:
+    """Let mypy check a call of a function after everything that it has deferred in the current file.
+
+    The plugin's function hook for that name is then called with all types of the file known.
+    """
+    return _queued(api, fullname, api.deferred_nodes)
+
+
+def not_yet_last(api: Checker, call: LastCall) -> LastCall | None:
+    """Return the call that follows one which turned out not to be the last; None if it is the last.
+
+    mypy goes through a list while the list grows; a function that it defers once more is in the next list.
+    """
+    if api.deferred_nodes:
+        return _queued(api, call.fullname, api.deferred_nodes)
+    return None if call.queue[-1].node is call.node else _queued(api, call.fullname, call.queue)
+
+
+def _queued(api: Checker, fullname: str, queue: list[DeferredNode]) -> LastCall:
+    signature = CallableType([], [], [], NoneType(), api.named_type("builtins.function"))
+    function = FuncDef(fullname, [], Block([]), signature)
+    function._fullname = fullname
+    name = NameExpr(fullname)
+    name.node, name.fullname, name.kind = function, fullname, GDEF
+    around = FuncDef(fullname, [], Block([ExpressionStmt(CallExpr(name, [], [], []))]), signature)
+    around._fullname = api.tree.fullname
+    around.def_or_infer_vars = True  # or mypy may skip it
+    queue.append(DeferredNode(around, None))
+    return LastCall(fullname, around, queue)
+
+
+class Placed(NamedTuple):
+    """A message, where it belongs, and the function that the daemon checks again as a whole; None for the module."""
+
+    message: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    function: FuncDef | None
+
+
+def report_later(api: Checker, placed: list[Placed], code: ErrorCode) -> None:
+    """Report errors in a file whose check has ended."""
+    errors = api.errors
+    before = errors.file, errors.target_module, errors.options, errors.scope
+    scope = Scope()
+    errors.set_file(api.path, api.tree.fullname, api.options, scope)
+    try:
+        for one in placed:
+            with scope.module_scope(api.tree.fullname), _function_scope(scope, one.function):
+                place = {"end_line": one.end_line, "end_column": one.end_column}
+                errors.report(one.line, one.column, one.message, code, **place)
+    finally:
+        errors.set_file(*before)
+
+
+def _function_scope(scope: Scope, function: FuncDef | None) -> AbstractContextManager[None]:
+    return nullcontext() if function is None else scope.function_scope(function)
+
+
 class Checked(NamedTuple):
     """A file that mypy has checked with its types kept.
 
@@ -411,12 +517,16 @@ def _checked(source: BuildSource, built: BuildResult) -> Checked:
         message = f"mypy did not check {source.path}"
         raise BuildError(message)
     rejected = rejected_lines(built.manager.errors, state.xpath)
-    skips = not (state.options.check_untyped_defs or state.options.disallow_untyped_defs)
-    return Checked(source.path, state.tree, source.text, rejected, skips_untyped=skips)
+    return Checked(source.path, state.tree, source.text, rejected, skips_untyped=skips_untyped(state.options))
+
+
+def _is_rejection(code: ErrorCode | None) -> bool:
+    return code is None or code.code != UNKNOWN
 
 
 def rejected_lines(errors: Errors, path: str) -> frozenset[int]:
     """Return the lines of a file with errors, and those whose errors a `type: ignore` silences."""
-    reported = {info.line for info in errors.error_info_map.get(path, ()) if info.severity == "error"}
-    ignored = {line for line, codes in errors.used_ignored_lines.get(path, {}).items() if codes}
+    infos = errors.error_info_map.get(path, ())
+    reported = {info.line for info in infos if info.severity == "error" and _is_rejection(info.code)}
+    ignored = {line for line, codes in errors.used_ignored_lines.get(path, {}).items() if {*codes} - {UNKNOWN}}
     return frozenset(reported | ignored)

@@ -18,6 +18,7 @@ CODES = {
 # The entry module defines these: mypy reads them before any file.
 INTERNAL: Final = error_codes["tapegrad-internal"]
 UNUSED: Final = error_codes["tapegrad-unused"]
+UNKNOWN: Final = error_codes["tapegrad-unknown"]
 
 
 class CurrentLayer:

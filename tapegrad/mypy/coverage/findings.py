@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from mypy.nodes import FuncDef
 
     from tapegrad.mypy.coverage.comments import Comment
     from tapegrad.mypy.coverage.levels import Knowledge
@@ -25,13 +27,13 @@ class Unit(NamedTuple):
 
     Attributes:
         name: With the classes and functions around it, `Net.forward`.
-        node: The function as mypy has it; None outside of all functions.
+        target: The function or method that mypy checks as a whole: the outermost one; None outside of all functions.
     """
 
     name: str
     line: int
     end_line: int
-    node: Any
+    target: FuncDef | None
 
 
 class Seen(NamedTuple):
@@ -102,6 +104,7 @@ class Survey(NamedTuple):
         units: Its functions, with those that have no tensor expression.
         unused: Comments that accept a line on which nothing is unknown.
         bare: Comments without a reason.
+        checked: The targets with expressions whose types are known; the daemon checks only some of them again.
     """
 
     units: list[Unit]
@@ -109,6 +112,7 @@ class Survey(NamedTuple):
     losses: list[Loss]
     unused: list[Comment]
     bare: list[Comment]
+    checked: set[FuncDef | None]
 
     @property
     def mistakes(self) -> list[tuple[Comment, str]]:

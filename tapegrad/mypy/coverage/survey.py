@@ -151,7 +151,7 @@ class _Surveyor:
 
     def _function(self, function: FuncDef, outside: _Place, prefix: str) -> None:
         header, name = _header(function), f"{prefix}{function.name}"
-        unit = Unit(name, function.line, function.end_line or function.line, function)
+        unit = Unit(name, function.line, function.end_line or function.line, outside.unit.target or function)
         place = _Place(unit, header)
         self._units.append(unit)
         self._headers.append((header, _all_lines_of(function)))
@@ -269,6 +269,7 @@ class _Surveyor:
             sorted(losses, key=lambda one: one.span),
             [one for one in every if one.reason and one.line not in used],
             [one for one in every if not one.reason],
+            {place.unit.target for expression, place in self._places.items() if self._program.type_of(expression)},
         )
 
     def _loss(self, key: Any, comments: list[Comment]) -> Loss:

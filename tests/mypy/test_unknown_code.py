@@ -1,0 +1,126 @@
+"""The error code `tapegrad-unknown` in mypy's own run: by file, from the cache, and in the daemon after edits."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from mypy.dmypy_server import Server, process_start_options
+from mypy.find_sources import create_source_list
+
+from tapegrad.project.reports import Report, run_mypy
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = """\
+[mypy]
+plugins = tapegrad.mypy
+allow_redefinition = true
+warn_unused_ignores = true
+
+[mypy-strict,strict_too]
+enable_error_code = tapegrad-unknown
+"""
+PROGRAM = """\
+import numpy as np
+import tapegrad as tg
+from sizes import N
+from tapegrad import Tensor
+
+
+def declared(x: Tensor) -> None:
+    print(x @ x)
+
+
+def of_another_file() -> None:
+    print(tg.ones((N, 2)))
+
+
+def in_a_loop(x: Tensor, n: int) -> None:  # tapegrad: unknown because it takes any
+    for _ in range(3):
+        x = tg.relu(x)
+    print(tg.ones((n,)))
+
+
+rows = np.loadtxt("rows.csv", np.float32)
+x = tg.tensor(rows)  # tapegrad: unknown because the file decides
+y = tg.tensor(rows)  # type: ignore[tapegrad-unknown]
+z = tg.tensor(rows)  # tapegrad: unknown
+known = tg.ones((2, 3))  # tapegrad: unknown because it was
+
+
+def deferred() -> None:
+    print(later.sum())
+
+
+later = tg.tensor(rows)
+"""
+BARE = 'the reason is missing: write "# tapegrad: unknown because ..."'
+ROWS = "mypy does not know the shape of the array rows: claim it with tg.assert_shape"
+DECLARED = "it is declared as Tensor: name its sizes, such as Shape[N, L[8]]"
+EXPECTED = {
+    7: [f"x: the shape, the tape and the dtype are unknown, because {DECLARED}"],
+    24: [f"# tapegrad: unknown: {BARE}", f"tg.tensor(rows): the shape is unknown, because {ROWS}"],
+    25: ["# tapegrad: unknown: unused: nothing is unknown on this line"],
+    32: [f"tg.tensor(rows): the shape is unknown, because {ROWS}"],
+}
+SIZE = "tg.ones((N, 2)): the size of axis 0 is unknown, because N is an int of another module: declare it Final there"
+
+
+def write(folder: Path) -> None:
+    (folder / "mypy.ini").write_text(SETTINGS, "utf-8")
+    (folder / "strict.py").write_text(PROGRAM, "utf-8")
+    (folder / "strict_too.py").write_text("import tapegrad as tg\n\nprint(tg.ones((len(input()),)))\n", "utf-8")
+    (folder / "lax.py").write_text(PROGRAM.replace("  # type: ignore[tapegrad-unknown]", ""), "utf-8")
+    (folder / "sizes.py").write_text("from typing import Final\n\nN: Final = 3\n", "utf-8")
+
+
+def by_line(reports: list[Report], file: str) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for report in reports:
+        assert report.code == "tapegrad-unknown"
+        if report.file == file:
+            found.setdefault(report.line, []).append(report.text)
+    return {line: sorted(texts) for line, texts in found.items()}
+
+
+def test_a_file_with_the_code_on_is_reported_on_cold_and_warm(tmp_path: Path) -> None:
+    write(tmp_path)
+    cache = ["--cache-dir", str(ROOT / ".mypy_cache" / "unknown_code")]
+    files = ["strict.py", "strict_too.py", "lax.py"]
+
+    cold = run_mypy([*cache, *files], folder=tmp_path)
+    warm = run_mypy([*cache, *files], folder=tmp_path)
+
+    assert by_line(cold, "strict.py") == EXPECTED
+    assert list(by_line(cold, "strict_too.py")) == [3]
+    assert by_line(cold, "lax.py") == {}
+    assert warm == cold
+
+
+def test_the_daemon_reports_what_a_new_run_does(tmp_path: Path) -> None:
+    write(tmp_path)
+    flags = ["--config-file", str(tmp_path / "mypy.ini"), "--cache-dir", os.devnull]
+    options = process_start_options([*flags, "--no-error-summary"], allow_sources=False)
+    server = Server(options, os.devnull + ".no_status_file")
+    paths = [str(tmp_path / name) for name in ("strict.py", "sizes.py")]
+    sources = create_source_list(paths, options, server.fscache)
+
+    def said() -> list[str]:
+        answer = server.check(sources, export_types=False, is_tty=False, terminal_width=80)
+        lines = [line.partition("strict.py:")[2] for line in answer["out"].splitlines()]
+        return [line.partition(":")[0] + line.partition(" error")[2] for line in lines]
+
+    def edit(name: str, text: str) -> None:
+        path = tmp_path / name
+        later = path.stat().st_mtime + 2  # mypy compares times in whole seconds for files of one size
+        path.write_text(text, "utf-8")
+        os.utime(path, (later, later))
+
+    first = sorted(said())
+    assert first == sorted(f"{line}: {text}  [tapegrad-unknown]" for line, texts in EXPECTED.items() for text in texts)
+    edit("sizes.py", "N: int = len(input())\n\n\n")
+    assert sorted(said()) == sorted([*first, f"12: {SIZE}  [tapegrad-unknown]"])
+    edit("sizes.py", "from typing import Final\n\nN: Final = 4\n")
+    assert sorted(said()) == first
+    edit("strict.py", PROGRAM.replace("(x: Tensor) -> None:\n    print(x @ x)", "() -> None:\n    pass"))
+    assert sorted(said()) == [line for line in first if not line.startswith("7:")]
