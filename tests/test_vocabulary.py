@@ -54,7 +54,7 @@ STANDARD = {
     r"Sheet|(?-i:Slide)|slid|Landed\w*|Keeper|Maker": "Trace, ConvWindow, DeviceTensor, ResultTemplate",
     r"kept_\w+|\w*_kept|\.kept": "saved, cached, retained",
     r"(?-i:_?LARGE|GROWING|MANY)": "thresholds.py, *_MIN_ELEMENTS",
-    r"asked|stood|standing": "requested, was",
+    r"(?<!frequently )asked|stood|standing": "requested, was",
 }
 
 
