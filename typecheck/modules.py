@@ -278,3 +278,23 @@ def reject_to_train_without_a_tape() -> None:
 
 def reject_groups_of_other_channels() -> None:
     nn.GroupNorm(3, 6)(image)  # E: GroupNorm(3, 6): x is (32, 64) but (N, 6, ...) is expected: axis 1 is 64, not 6 [tapegrad-shape]
+
+
+def reject_a_shape_of_another_number_of_elements() -> None:
+    nn.Reshape((32, 63))(image)  # E: Reshape: x (32, 64) has 2048 elements but shape (32, 63) has 2016 [tapegrad-shape]
+
+
+def reject_to_unflatten_another_number() -> None:
+    nn.Unflatten((8, 7))(image)  # E: Unflatten: x (32, 64) has 2048 elements but shape (32, 8, 7) has 1792 [tapegrad-shape]
+
+
+def reject_a_size_to_infer_in_a_layer() -> None:
+    nn.Unflatten((8, -1))  # E: Unflatten: shape (8, -1) has a negative size [tapegrad-shape]
+
+
+def reject_a_softmax_along_a_missing_axis() -> None:
+    nn.Sequential(nn.Linear(64, 10), nn.Softmax(2))(image)  # E: Sequential[1] Softmax: axis 2 is out of range for x (32, 10) [tapegrad-shape]
+
+
+def reject_three_directions() -> None:
+    nn.StackedGRU(3, 4, 2, directions=3)  # E: StackedGRU: directions is 3 but 1 or 2 is expected [tapegrad-shape]

@@ -145,3 +145,41 @@ def reject_a_target_of_another_width() -> None:
 
 def reject_a_mask_of_numbers() -> None:
     nn.MultiHeadAttention(12, 4)(rows, rows, mask=tg.ones((7, 7)))  # E: MultiHeadAttention(12, 4): mask is float32 but bool is expected [tapegrad-dtype]
+
+
+def accept_masks_that_broadcast() -> None:
+    attention = nn.MultiHeadAttention(12, 4)
+    seen = tg.ones((7, 5), np.bool_)
+    assert_type(attention(rows, context, mask=seen), Tensor[Shape[L[2], L[7], L[12]], NoneTape])
+    attention(rows, context, mask=tg.ones((5,), np.bool_))
+    attention(rows, context, mask=tg.ones((2, 1, 5), np.bool_))
+
+
+def masked(a: Tensor[Shape[B, N, L[12]]], b: Tensor[Shape[B, M, L[12]]], seen: Tensor[Shape[N, M], Any, np.bool_]) -> None:
+    nn.MultiHeadAttention(12, 4)(a, b, mask=seen)
+    nn.TransformerDecoderBlock(12, 4, 8)(a, b, memory_mask=seen)
+
+
+def accept_masks_of_named_sizes() -> None:
+    masked(rows, context, tg.ones((7, 5), np.bool_))
+
+
+def reject_a_mask_of_other_rows() -> None:
+    nn.MultiHeadAttention(12, 4)(rows, rows, mask=tg.ones((5, 5), np.bool_))  # E: MultiHeadAttention(12, 4): mask (5, 5) does not broadcast to the scores, (2, 7, 7) [tapegrad-shape]
+
+
+def reject_a_mask_of_another_memory() -> None:
+    block = nn.TransformerDecoderBlock(12, 4, 48)
+    block(rows, context, memory_mask=tg.ones((7, 7), np.bool_))  # E: block TransformerDecoderBlock(12, 4, 48): mask (7, 7) does not broadcast to the scores, (2, 7, 5) [tapegrad-shape]
+
+
+def reject_a_mask_for_encoding_alone() -> None:
+    model = nn.Transformer(12, 4, 48, 2, 2)
+    model.encode(context, mask=tg.ones((7, 7), np.bool_))  # E: Transformer.encoder[0] TransformerEncoderBlock(12, 4, 48): mask (7, 7) does not broadcast to the scores, (2, 5, 5) [tapegrad-shape]
+
+
+def reject_a_mask_of_swapped_names() -> None:
+    def swapped(a: Tensor[Shape[B, N, L[12]]], b: Tensor[Shape[B, M, L[12]]], seen: Tensor[Shape[M, N], Any, np.bool_]) -> None:
+        nn.MultiHeadAttention(12, 4)(a, b, mask=seen)  # E(mypy): MultiHeadAttention(12, 4): mask (M, N) does not broadcast to the scores, (B, N, M) [tapegrad-shape]
+
+    swapped(rows, context, tg.ones((5, 7), np.bool_))

@@ -136,6 +136,8 @@ def _judged_method(ctx: MethodContext, declared: CallableType) -> Type:
         return calls.replaced(ctx, declared)
     if name == "forward":
         return layers.called(ctx, declared)
+    if name in ("encode", "decode"):
+        return layers.with_masks(ctx, declared)
     receiver = get_proper_type(ctx.type)
     if name == "__getitem__" and isinstance(receiver, Instance) and receiver.type.fullname == GRADIENTS:
         return flow.gradient_taken(ctx, calls.method_call(ctx, declared))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal
 
-from typing_extensions import override
+from typing_extensions import TypeVar, override
 
 from tapegrad.errors.options import check_number
 from tapegrad.errors.tracebacks import public_api
@@ -29,6 +29,8 @@ from tapegrad.ops import (
 
 if TYPE_CHECKING:
     from tapegrad.tensor import Float, Real, S, T, Tensor
+
+Axis = TypeVar("Axis", bound=int, default=Any, covariant=True)
 
 
 class ReLU(Module):
@@ -250,7 +252,7 @@ class Tanh(Module):
         return tanh(x)
 
 
-class Softmax(Module):
+class Softmax(Module, Generic[Axis]):
     r"""Softmax along an axis: $y_i = e^{x_i} / \sum_j e^{x_j}$.
 
     Args:
@@ -264,7 +266,9 @@ class Softmax(Module):
         [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]
     """
 
-    def __init__(self, axis: int = -1) -> None:
+    axis: Axis
+
+    def __init__(self: Softmax[Any], axis: Axis = -1) -> None:
         self.axis = axis
 
     @override
@@ -277,7 +281,7 @@ class Softmax(Module):
         return f"Softmax({'' if self.axis == -1 else self.axis})"
 
 
-class LogSoftmax(Module):
+class LogSoftmax(Module, Generic[Axis]):
     r"""Logarithm of the softmax along an axis: $y_i = x_i - \ln \sum_j e^{x_j}$.
 
     Args:
@@ -289,7 +293,9 @@ class LogSoftmax(Module):
         [[-0.349, -1.349, -3.349]]
     """
 
-    def __init__(self, axis: int = -1) -> None:
+    axis: Axis
+
+    def __init__(self: LogSoftmax[Any], axis: Axis = -1) -> None:
         self.axis = axis
 
     @override

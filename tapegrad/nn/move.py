@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, overload
 
 from typing_extensions import TypeVar, override
 
-from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.errors import DTypeError
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn.module import Module
 from tapegrad.ops import flatten, reshape
 from tapegrad.sizes import is_int, show
+from tapegrad.sizes.constraints import check_shape
 
 if TYPE_CHECKING:
     from tapegrad.sizes import Mul
@@ -81,8 +82,6 @@ class Unflatten(Module, Generic[Behind]):
 
     $$y_{bij} = x_{b, i \cdot m + j}$$
 
-    The number of elements is checked at run time.
-
     Args:
         shape: The sizes after the batch axis, each at least 0.
 
@@ -127,8 +126,6 @@ class Unflatten(Module, Generic[Behind]):
 class Reshape(Module, Generic[Whole]):
     r"""Reshape all axes including the batch, in row-major order; `Unflatten` keeps the batch axis.
 
-    The number of elements is checked at run time.
-
     Args:
         shape: The sizes, each at least 0.
 
@@ -162,6 +159,4 @@ def _check_sizes(name: str, shape: tuple[Any, ...]) -> None:
     if not isinstance(shape, tuple | list) or not all(map(is_int, shape)):
         message = f"{name}: shape is {shape!r} but a tuple of ints is expected"
         raise DTypeError(message)
-    if any(size < 0 for size in shape):
-        message = f"{name}: shape {show(shape)} has a negative size"
-        raise ShapeError(message)
+    check_shape(name, shape)

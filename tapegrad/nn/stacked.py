@@ -6,7 +6,6 @@ from typing import Any, Generic, Literal
 
 from typing_extensions import TypeVar, TypeVarTuple, override
 
-from tapegrad.errors import ShapeError
 from tapegrad.generator import RNG, generator
 from tapegrad.guard import guarded
 from tapegrad.nn.dropout import Dropout
@@ -14,6 +13,7 @@ from tapegrad.nn.module import Module
 from tapegrad.nn.recurrent import GRU, LSTM, RNN
 from tapegrad.ops import concat, flip, stack, zeros_like
 from tapegrad.sizes import Mul
+from tapegrad.sizes.constraints import check_directions
 from tapegrad.tensor import T, Tensor
 from tapegrad.tensor.aliases import Shape
 
@@ -42,9 +42,7 @@ class Stacked(Module):
         rng: RNG,
     ) -> None:
         in_features, hidden_features, layers, self.directions = sizes
-        if self.directions not in (1, 2):
-            message = f"{type(self).__name__}: directions is {self.directions} but 1 or 2 is expected"
-            raise ShapeError(message)
+        check_directions(type(self).__name__, self.directions)
         rng = generator(rng)
         widths = [in_features, *(self.directions * hidden_features,) * (layers - 1)]
         self.layers = tuple(

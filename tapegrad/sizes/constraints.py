@@ -1,10 +1,10 @@
-"""Divisibility checks for layer arguments, made by the constructors, and by mypy where the numbers are literals."""
+"""Checks of numbers given to layers, made by the constructors, and by mypy where the numbers are literals."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tapegrad.errors import ShapeError
+from tapegrad.errors import ShapeError, messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +32,20 @@ def check_same(layer: str, padding: object, stride: int | tuple[int, ...]) -> No
         raise ShapeError(message)
 
 
+def check_shape(layer: str, shape: tuple[int, ...]) -> None:
+    """Raise a ShapeError if a size in the shape that a layer gives its results is negative."""
+    if any(size < 0 for size in shape):
+        message = f"{layer}: shape {messages.shown(shape)} has a negative size"
+        raise ShapeError(message)
+
+
+def check_directions(layer: str, directions: int) -> None:
+    """Raise a ShapeError unless a recurrent layer has one or two directions."""
+    if directions not in (1, 2):
+        message = f"{layer}: directions is {directions} but 1 or 2 is expected"
+        raise ShapeError(message)
+
+
 def _groups_of(layer: str) -> Callable[..., None]:
     def check(in_channels: int, out_channels: int, groups: int) -> None:
         check_groups(layer, groups, in_channels, out_channels)
@@ -46,6 +60,20 @@ def _same_of(layer: str) -> Callable[..., None]:
     return check
 
 
+def _shape_of(layer: str) -> Callable[..., None]:
+    def check(shape: tuple[int, ...]) -> None:
+        check_shape(layer, shape)
+
+    return check
+
+
+def _directions_of(layer: str) -> Callable[..., None]:
+    def check(directions: int) -> None:
+        check_directions(layer, directions)
+
+    return check
+
+
 def _of_group_norm(groups: int, channels: int) -> None:
     check_groups("GroupNorm", groups, channels)
 
@@ -54,6 +82,8 @@ def _of_group_norm(groups: int, channels: int) -> None:
 CHECKS: dict[str, tuple[Callable[..., None], ...]] = {
     **{f"tapegrad.nn.conv.{name}": (_groups_of(name), _same_of(name)) for name in ("Conv1d", "Conv2d", "Conv3d")},
     **{f"tapegrad.nn.conv_transpose.{name}": (_groups_of(name),) for name in ("ConvTranspose1d", "ConvTranspose2d")},
+    **{f"tapegrad.nn.move.{name}": (_shape_of(name),) for name in ("Reshape", "Unflatten")},
+    **{f"tapegrad.nn.stacked.{name}": (_directions_of(name),) for name in ("StackedRNN", "StackedGRU", "StackedLSTM")},
     "tapegrad.nn.norm.GroupNorm": (_of_group_norm,),
     "tapegrad.nn.attention.MultiHeadAttention": (check_heads,),
     **{

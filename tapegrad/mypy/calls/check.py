@@ -74,7 +74,7 @@ def function_call(ctx: FunctionContext, declared: CallableType) -> Type:
 def method_call(
     ctx: MethodContext, declared: CallableType, rule: Rule | None = None, cacheable: Call | None = None
 ) -> Type:
-    """Compute the result type of a method call by its signature; a rule also checks the first tensor's shape."""
+    """Compute the result type of a method call by its signature; a rule also checks the shapes of the tensors."""
     signature = Signature(declared)
     return check_call(ctx, signature, arguments_of(ctx, signature.names), None, rule, cacheable)
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from tapegrad.sizes import Size
 
 
-Rule: TypeAlias = "Callable[[list[Size | Many] | None], None]"
+Rule: TypeAlias = "Callable[[dict[str, list[Size | Many] | None]], None]"  # takes the shapes of tensors, by parameter
 
 _NO_OPERANDS: Final = frozenset(
     f"builtins.{name}" for name in ("bytes", "complex", "dict", "frozenset", "list", "range", "set", "str", "tuple")
@@ -66,11 +66,11 @@ def check_operands(call: CheckedCall) -> None:
 
 
 def check_numbers(call: CheckedCall, rule: Rule | None) -> None:
-    """Check the first tensor by the rule of a layer, and the numbers by which a constructor was called.
+    """Check the tensors by the rule of a layer, and the numbers by which a constructor was called.
 
     Raises:
         CallError: A number is rejected.
-        ShapeError: The rule rejects the tensor.
+        ShapeError: The rule rejects the tensors.
     """
     if rule is not None:
         _reject_by_rule(rule, call.arguments)
@@ -79,9 +79,8 @@ def check_numbers(call: CheckedCall, rule: Rule | None) -> None:
 
 
 def _reject_by_rule(rule: Rule, arguments: dict[str, list[Argument]]) -> None:
-    first = next(iter(arguments.values()), [])
-    if first and first[0].tensor is not None:
-        rule(shape_items(first[0].tensor.shape))
+    tensors = {name: given[0].tensor for name, given in arguments.items() if len(given) == 1}
+    rule({name: shape_items(tensor.shape) for name, tensor in tensors.items() if tensor is not None})
 
 
 def _reject_numbers(signature: Signature, bindings: Bindings, arguments: dict[str, list[Argument]], api: Any) -> None:

@@ -68,6 +68,8 @@ def _number(value: Expression | None) -> int | None:
         return value.name == "True"
     if isinstance(value, RefExpr) and isinstance(value.node, Var) and isinstance(value.node.final_value, int):
         return value.node.final_value
+    if isinstance(value, UnaryExpr) and value.op == "-" and isinstance(value.expr, IntExpr):
+        return -value.expr.value
     return value.value if isinstance(value, IntExpr) else None
 
 

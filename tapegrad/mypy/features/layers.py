@@ -21,7 +21,7 @@ from mypy.types import (
 )
 
 from tapegrad.errors import messages
-from tapegrad.mypy.calls.check import cacheable_layer_call, method_call
+from tapegrad.mypy.calls.check import cacheable_layer_call, method_call, method_name
 from tapegrad.mypy.conversion import (
     MODULE,
     TENSOR,
@@ -37,7 +37,7 @@ from tapegrad.mypy.features.layer_names import call_path, is_forward, layer_text
 from tapegrad.mypy.features.models import CONTAINERS, ModelPass, RejectedError, container, with_path
 from tapegrad.mypy.mypy_api import Argument, accepts, make, method_signature
 from tapegrad.mypy.reports import CurrentLayer, report
-from tapegrad.mypy.rules.windows import rule_of
+from tapegrad.mypy.rules.layers import rule_of
 
 if TYPE_CHECKING:
     from mypy.nodes import Context
@@ -60,6 +60,14 @@ def called(ctx: MethodContext, declared: CallableType) -> Type:
         return _without_int(method_call(ctx, declared, rule, cacheable), ctx.api)
     with with_path(lambda message: messages.of_layer(call_path(ctx), layer_text(receiver), message)):
         return _without_int(method_call(ctx, declared, rule, cacheable), ctx.api)
+
+
+def with_masks(ctx: MethodContext, declared: CallableType) -> Type:
+    """Compute the type of a call of `encode` or `decode`, whose masks the blocks of a `Transformer` reject."""
+    receiver = get_proper_type(ctx.type)
+    if not isinstance(receiver, Instance) or not receiver.type.has_base(MODULE):
+        return method_call(ctx, declared)
+    return method_call(ctx, declared, rule_of(receiver, method_name(declared)))
 
 
 def wired(ctx: FunctionContext, result: Type) -> Type:

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from mypy.maptype import map_instance_to_supertype
-from mypy.nodes import TypeInfo
 from mypy.types import Instance, NoneType, Type, get_proper_type
 
 from tapegrad.mypy.conversion import Many, size_of
@@ -15,23 +14,24 @@ from tapegrad.mypy.rules.library import op_named
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mypy.nodes import TypeInfo
+
     from tapegrad.sizes import Size
 
 POOLS = "tapegrad.nn.pool"
 MODULES = frozenset({"tapegrad.nn.conv", "tapegrad.nn.conv_transpose", POOLS})
 
 
-def rule_of(layer: Instance) -> Callable[[list[Size | Many] | None], None] | None:
-    """Return a function that rejects images as the layer's op does; None without windows, or if a size is unknown."""
-    symbol = layer.type.get("forward")
-    owner = getattr(symbol.node, "info", None) if symbol is not None else None
-    if not isinstance(owner, TypeInfo) or owner.module_name not in MODULES:
-        return None
-    op = op_named(_snake(owner.name))
+def rule_of(layer: Instance, owner: TypeInfo) -> Callable[[dict[str, list[Size | Many] | None]], None] | None:
+    """Return a function that rejects images as the layer's op does; None if a size is unknown.
+
+    The owner is the class that defines `forward`.
+    """
+    op = op_named(snake(owner.name))
     if op is None:
         return None
     known = zip(owner.defn.type_vars, map_instance_to_supertype(layer, owner).args, strict=True)
-    sizes = {_snake(variable.name): size_of(argument) for variable, argument in known}
+    sizes = {snake(variable.name): size_of(argument) for variable, argument in known}
     axes = int(owner.name[-2])
     options = {name: _along(axes, name, sizes) for name in op.parameters if name in sizes}
     if not all(isinstance(size, int) for one in options.values() for size in one):
@@ -39,7 +39,8 @@ def rule_of(layer: Instance) -> Callable[[list[Size | Many] | None], None] | Non
     numbers = {name: one[0] if len(set(one)) == 1 else one for name, one in options.items()}
     kernels = _kernels(sizes, axes, transposed="Transpose" in owner.name) if "in" in sizes else {}
 
-    def judge(shape: list[Size | Many] | None) -> None:
+    def judge(shapes: dict[str, list[Size | Many] | None]) -> None:
+        shape = shapes.get("x")
         # One image is enough where the batch has several axes, or unknown ones.
         images = [] if shape is None else shape[-axes - 2 :]
         if images and isinstance(images[0], Many):
@@ -73,5 +74,6 @@ def _along(axes: int, name: str, sizes: dict[str, Size]) -> tuple[Size, ...]:
     return (sizes[name], *(sizes[f"{name}_{axis}"] for axis in later))
 
 
-def _snake(name: str) -> str:
+def snake(name: str) -> str:
+    """Return the name of the op of a layer: `max_pool2d` for `MaxPool2d`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
