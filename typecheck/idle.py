@@ -50,7 +50,7 @@ class Listed(nn.Module):
             x = block(x)
         first, second = self.pair
         self.slots[0] = nn.ReLU()
-        return [self.heads["one"](one) * self.gains[0] for one in [first(x), second(x)]][0]
+        return next(self.heads["one"](one) * self.gains[0] for one in [first(x), second(x)])
 
 
 class Whole(nn.Module):
