@@ -422,5 +422,7 @@ def test_a_log_softmax_of_plain_numbers_has_a_lifted_gradient() -> None:
 
 def test_what_is_no_tensor_is_not_lifted() -> None:
     array: Any = np.ones(3, np.float32)
-    with pytest.raises(DTypeError, match=r"^Autodiff\.from_inner: x is an ndarray, not a tensor$"):
+    with pytest.raises(
+        DTypeError, match=r"^Autodiff\.from_inner: x is an ndarray, not a tensor; tg\.tensor\(x\) makes one$"
+    ):
         Autodiff().from_inner(array)

@@ -134,7 +134,7 @@ def test_what_is_no_tensor_is_rejected() -> None:
     array: Any = np.ones(3)
     floats: Any = ones((3,))
 
-    with pytest.raises(DTypeError, match=r"^quantize: x is an ndarray, not a tensor$"):
+    with pytest.raises(DTypeError, match=r"^quantize: x is an ndarray, not a tensor; tg\.tensor\(x\) makes one$"):
         quantize(array, Symmetric())
     with pytest.raises(DTypeError, match=r"^dequantize: x is a Tensor, not a quantized tensor$"):
         dequantize(floats)

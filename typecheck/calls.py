@@ -256,7 +256,7 @@ def reject_names_that_are_two() -> None:
 
 def reject_a_return_of_another_shape() -> None:
     def wrong(a: Tensor[Shape[N, M], NoneTape]) -> Tensor[Shape[N, M], NoneTape]:
-        return a.T  # E(mypy): Incompatible return value type (got "Tensor[tuple[M, N], NoneTape, floating[_32Bit]]", expected "Tensor[tuple[N, M], NoneTape, floating[_32Bit]]") [return-value]
+        return a.T  # E(mypy): wrong: the result is (M, N) but (N, M) is expected: axis 0 is M, not N [return-value]
 
     wrong(x)
 

@@ -145,5 +145,5 @@ def reject_in_a_loop() -> None:
 
 
 def reject_an_assignment_of_another_shape() -> None:
-    y: Tensor[Shape[L[5], L[3]], NoneTape] = x  # E(mypy): Incompatible types in assignment (expression has type "Tensor[tuple[Literal[3], Literal[5]], NoneTape, floating[_32Bit]]", variable has type "Tensor[tuple[Literal[5], Literal[3]], NoneTape, floating[_32Bit]]") [assignment]
+    y: Tensor[Shape[L[5], L[3]], NoneTape] = x  # E(mypy): reject_an_assignment_of_another_shape: y is (3, 5) but (5, 3) is expected: axis 0 is 3, not 5 [assignment]
     y.sum()

@@ -160,6 +160,6 @@ def reject_a_field_that_fits_no_other() -> None:
 
 def reject_a_result_of_another_size() -> None:
     def wrong() -> Batch[L[2], L[4]]:
-        return Batch(x, y)  # E(mypy): Incompatible return value type (got "Batch[Literal[2], Literal[3]]", expected "Batch[Literal[2], Literal[4]]") [return-value]
+        return Batch(x, y)  # E(mypy): wrong: the result is Batch[2, 3] but Batch[2, 4] is expected: 3, not 4 [return-value]
 
     wrong()

@@ -86,6 +86,6 @@ def reject_a_line_without_room_for_a_window() -> None:
 def reject_a_forgotten_stride() -> None:
     class Wrong(Conv[In, Out, K, S]):
         def counted(self, x: Tensor[Shape[B, In, W], NoneTape]) -> Tensor[Shape[B, Out, Add[Sub[W, K], L[1]]], NoneTape]:
-            return self.forward(x)  # E(mypy): Incompatible return value type (got "Tensor[tuple[B, Out, Sum[Quotient[Sum[Product[Literal[-1], K], W], S], Literal[1]]], NoneTape, floating[_32Bit]]", expected "Tensor[tuple[B, Out, Sum[Sum[Product[Literal[-1], K], W], Literal[1]]], NoneTape, floating[_32Bit]]") [return-value]
+            return self.forward(x)  # E(mypy): Wrong.counted: the result is (B, Out, (-K + W) // S + 1) but (B, Out, -K + W + 1) is expected: axis 2 is (-K + W) // S + 1, not -K + W + 1 [return-value]
 
     assert Wrong(3, 8, 5, 2).counted(x).shape == (2, 8, 14)

@@ -97,7 +97,7 @@ def reject_another_name() -> None:
 def reject_a_width_that_is_declared_otherwise() -> None:
     def tripled(width: W) -> Position[Mul[L[2], W]]:
         whole = width * 3
-        return Position(whole)  # E(mypy): Incompatible return value type (got "Position[Product[Literal[3], W]]", expected "Position[Product[Literal[2], W]]") [return-value]
+        return Position(whole)  # E(mypy): tripled: the result is Position[3*W] but Position[2*W] is expected: 3*W, not 2*W [return-value]
 
     tripled(3)
 

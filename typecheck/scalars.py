@@ -217,6 +217,6 @@ def reject_attention_to_the_keys() -> None:
     ) -> Tensor[Shape[N, E], T]:
         scores = queries @ keys.T / queries.shape[1] ** 0.5
         found = tg.softmax(scores, axis=1) @ keys
-        return found + values.sum()  # E(mypy): Incompatible return value type (got "Tensor[tuple[N, D], T, floating[_32Bit]]", expected "Tensor[tuple[N, E], T, floating[_32Bit]]") [return-value]
+        return found + values.sum()  # E(mypy): attention: the result is (N, D) but (N, E) is expected: axis 1 is D, not E [return-value]
 
     attention(tg.ones((5, 4)), tg.ones((5, 4)), tg.ones((5, 4)))

@@ -291,7 +291,7 @@ def accept_attributes_of_computed_sizes() -> None:
 
 def reject_arithmetic_of_another_size() -> None:
     def one_more(n: N) -> Add[N, L[1]]:
-        return n + 2  # E(mypy): Incompatible return value type (got "Sum[N, Literal[2]]", expected "Sum[N, Literal[1]]") [return-value]
+        return n + 2  # E(mypy): one_more: the result is N + 2 but N + 1 is expected [return-value]
 
     one_more(3)
 
@@ -300,7 +300,7 @@ def reject_a_name_for_another_size() -> None:
     def one_more(n: N) -> Add[N, L[1]]:
         k = n + 2
         assert k > n
-        return k  # E(mypy): Incompatible return value type (got "Sum[N, Literal[2]]", expected "Sum[N, Literal[1]]") [return-value]
+        return k  # E(mypy): one_more: the result is N + 2 but N + 1 is expected [return-value]
 
     one_more(3)
 

@@ -161,7 +161,9 @@ def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[str]:
             if not hasattr(value, "shape") and not isinstance(value, NUMBERS):
                 may_be_number = str(annotation).endswith("| Number")
                 yield (
-                    messages.no_operand(messages.UNNAMED, kind) if may_be_number else f"{name} is {kind}, not a tensor"
+                    messages.no_operand(messages.UNNAMED, kind)
+                    if may_be_number
+                    else f"{name} is {kind}, not a tensor{messages.tensor_hint(name, kind)}"
                 )
         elif annotation in ("int", "Int") and not is_int(value):
             yield f"{name} is {kind} but an int is expected"

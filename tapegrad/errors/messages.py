@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 RESULT: Final = "the result"
 ANY_NUMBER: Final = "..."  # how any `*Ts` is written
+_ARRAYS: Final = ("an ndarray", "a list")
 UNNAMED: Final = ""  # the call inside an op: `@op` adds the name
 
 
@@ -202,6 +203,19 @@ def mixed_dtypes(call: str, dtype: str, place: str, other: str, other_place: str
 def no_tensor(call: str, x: str, y: str) -> str:
     """Return the message for two operands that are not tensors: `add: neither a float nor an int is a tensor`."""
     return _said(call, f"neither {x} nor {y} is a tensor")
+
+
+def no_tensor_given(call: str, place: str, given: str) -> str:
+    """Return the message for an argument of the wrong type.
+
+    `f: x is an ndarray but a tensor is expected; tg.tensor(x) makes one`
+    """
+    return _said(call, f"{place} is {given} but a tensor is expected{tensor_hint(place, given)}")
+
+
+def tensor_hint(place: str, given: str) -> str:
+    """Return how to make a tensor of an array or a list, to be added to a message; empty for any other value."""
+    return f"; tg.tensor({place if place.isidentifier() else '...'}) makes one" if given in _ARRAYS else ""
 
 
 def no_operand(call: str, given: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.errors.messages import with_article, wrong_number
+from tapegrad.errors.messages import tensor_hint, with_article, wrong_number
 from tapegrad.guard._names import NoShortFormError
 from tapegrad.sizes import Dim
 from tapegrad.tensor import Tensor
@@ -45,7 +45,9 @@ class Check(ABC):
         if self.admits(value):
             self.fit(value, place, bound)
         elif self.is_complete():
-            raise DTypeError(f"{bound.call}: {place} is {kind_of(value)} but {self.kind()} is expected")
+            given, expected = kind_of(value), self.kind()
+            hint = tensor_hint(place, given) if expected == "a tensor" else ""
+            raise DTypeError(f"{bound.call}: {place} is {given} but {expected} is expected{hint}")
 
     def fit(self, value: Any, place: str, bound: Bindings) -> None:  # noqa: B027  # many checks compare only the type
         """Raise an error if a value of the expected type has sizes, a tape or a dtype that do not match."""

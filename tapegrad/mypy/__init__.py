@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from mypy.nodes import MypyFile
     from mypy.options import Options
     from mypy.types import FunctionLike, Type
+
+    from tapegrad.mypy.mypy_api import ReportedError, Rewording
 
 Context = TypeVar("Context", bound=Any)
 Result = TypeVar("Result")
@@ -142,6 +144,9 @@ POWERS = {
     "numpy._typing._ufunc._UFunc_Nin1_Nout1.__call__": "ufunc_result",
 }
 
+# What mypy's messages about them contain.
+_TENSORS_AND_SIZES = ("Tensor[", "Param[", "Sum[", "Product[", "Quotient[", "[Literal[", ", Literal[")
+
 # The attribute of a context that holds mypy's own answer, by the kind of hook.
 _DEFAULTS = {
     "get_function_signature_hook": "default_signature",
@@ -164,6 +169,7 @@ class Tapegrad(Plugin):
         self._others: list[Plugin] | None = None  # the plugins after this one, known from the first hook on
         self._hooks: dict[tuple[str, str], Callable[[Any], Any] | None] = {}
         self._current: object = None  # mypy's checker of the file that the last hook was called for
+        self._rewording = _rewording(self._parameters)
         if options.config_file and "tapegrad-mypy" in Path(options.config_file).read_text("utf-8"):
             self._register_rules(options)
 
@@ -175,10 +181,19 @@ class Tapegrad(Plugin):
         except own_rules.SettingsError as mistake:
             self._mistake = str(mistake)
 
+    def _parameters(self, layer: str, method: str) -> list[str]:
+        """Return the parameters of a method of a layer of the library, without `self`; empty for any other class."""
+        symbol = self.lookup_fully_qualified(f"tapegrad.nn.{layer}")
+        found = symbol.node.get(method) if symbol is not None and isinstance(symbol.node, TypeInfo) else None
+        function = getattr(found.node, "func", found.node) if found is not None else None
+        return [name for name in getattr(function, "arg_names", [])[1:] if name is not None]
+
     @override
     def set_modules(self, modules: dict[str, MypyFile]) -> None:
         if self._mistake:  # raised earlier, mypy would show a traceback
             raise CompileError([self._mistake])
+        if self._rewording is not None:
+            self._rewording.install()
         super().set_modules(modules)
 
     @override
@@ -304,6 +319,26 @@ def _files_in(folder: str) -> list[str]:
                 elif entry.is_dir():
                     pending.append(entry.path)
     return sorted(found)
+
+
+def _rewording(parameters: Callable[[str, str], list[str]]) -> Rewording | None:
+    try:
+        from tapegrad.mypy.mypy_api import Rewording
+    except ImportError:  # in a mypy that is not known yet; the first hook reports it at the user's line
+        return None
+    return Rewording(partial(_reworded, parameters))
+
+
+def _reworded(parameters: Callable[[str, str], list[str]], error: ReportedError) -> str | None:
+    """Return mypy's message about a wrong tensor or size in the words of the guard; None to keep mypy's."""
+    if not any(one in error.message for one in _TENSORS_AND_SIZES):
+        return None
+    try:
+        from tapegrad.mypy.features.mismatches import reworded
+
+        return reworded(error, parameters)
+    except Exception:  # noqa: BLE001  # mypy's own words are a message too
+        return None
 
 
 def _guard(hook: Callable[[Context], Result], default: Callable[[Context], Result]) -> Callable[[Context], Result]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from contextlib import contextmanager, nullcontext, suppress
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from mypy.checker import DeferredNode
 from mypy.erasetype import erase_typevars
+from mypy.errors import Errors, ErrorWatcher
 from mypy.indirection import TypeIndirectionVisitor
 from mypy.modulefinder import BuildSource
 from mypy.nodes import (
@@ -56,7 +58,7 @@ if TYPE_CHECKING:
 
     from mypy.build import BuildResult
     from mypy.errorcodes import ErrorCode
-    from mypy.errors import Errors
+    from mypy.errors import ErrorInfo
     from mypy.fscache import FileSystemCache
     from mypy.nodes import Context
     from mypy.options import Options
@@ -530,3 +532,51 @@ def rejected_lines(errors: Errors, path: str) -> frozenset[int]:
     reported = {info.line for info in infos if info.severity == "error" and _is_rejection(info.code)}
     ignored = {line for line, codes in errors.used_ignored_lines.get(path, {}).items() if {*codes} - {UNKNOWN}}
     return frozenset(reported | ignored)
+
+
+class ReportedError(NamedTuple):
+    """An error that mypy is about to report, and what mypy knows of its place."""
+
+    code: str
+    message: str
+    line: int
+    owner: str | None  # the class around it
+    function: str | None
+    may_redefine: bool  # whether `allow_redefinition` is set
+    read_source: Callable[[], str | None]  # the text of the file; None if it cannot be read
+
+
+class Rewording:
+    """Lets a function reword mypy's errors before mypy stores, ignores or prints them.
+
+    mypy asks the handlers on a stack about each error, innermost first. This one is at the bottom, so it sees only
+    errors that no trial discards. mypy hands its stack to no plugin, so it is looked up once, when few objects exist.
+    """
+
+    def __init__(self, reword: Callable[[ReportedError], str | None]) -> None:
+        self._handlers = {
+            errors: ErrorWatcher(errors, filter_errors=partial(_reword, reword, errors))
+            for errors in gc.get_objects()
+            if type(errors) is Errors and hasattr(errors, "_watchers")
+        }
+
+    def install(self) -> None:
+        """Put the handler on the stack, which a daemon empties before each run."""
+        for errors, handler in self._handlers.items():
+            if handler not in errors._watchers:
+                errors._watchers.insert(0, handler)
+
+
+def _reword(reword: Callable[[ReportedError], str | None], errors: Errors, file: str, info: ErrorInfo) -> bool:
+    if info.severity == "error" and info.code is not None:
+        owner, function = info.local_ctx
+        may_redefine = errors.options.allow_redefinition
+        source = partial(_source, errors, file)
+        error = ReportedError(info.code.code, info.message, info.line, owner, function, may_redefine, source)
+        info.message = reword(error) or info.message
+    return False  # mypy goes on with the error
+
+
+def _source(errors: Errors, file: str) -> str | None:
+    lines = errors.read_source(file) if errors.read_source is not None else None
+    return None if lines is None else "\n".join(lines)

@@ -156,7 +156,8 @@ def both_on_one_tape(
 def tensor_only(x: object, name: str) -> None:
     """Raise a DTypeError if `x` is not a tensor."""
     if not isinstance(x, Tensor):
-        message = f"{name} is {described(x)}, not a tensor"
+        kind = described(x)
+        message = f"{name} is {kind}, not a tensor{messages.tensor_hint(name.rpartition(' ')[2], kind)}"
         raise DTypeError(message)
 
 

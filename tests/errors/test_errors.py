@@ -189,7 +189,7 @@ def test_copies_and_pickles_know_what_the_original_knew(again: Callable[[Any], A
     [
         (lambda: unseen.split("hello", 2), "split: x is a str, not a tensor"),
         (lambda: unseen.moveaxis(None, 0, 1), "moveaxis: x is a NoneType, not a tensor"),
-        (lambda: unseen.tile([1.0], 2), "tile: x is a list, not a tensor"),
+        (lambda: unseen.tile([1.0], 2), "tile: x is a list, not a tensor; tg.tensor(x) makes one"),
         (lambda: unseen.concat(None), "concat: tensors is a NoneType but a sequence of tensors is expected"),
         (lambda: unseen.select(ones(2), ones(2)), "select: index is a Tensor but an int is expected"),
         (lambda: unseen.einsum(ones(2), "i->i"), "einsum: subscripts is a Tensor but a string is expected"),

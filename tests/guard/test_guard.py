@@ -353,7 +353,7 @@ def test_a_bare_tensor_is_any_tensor() -> None:
 
     f(some(3, dtype=np.int64))
     f(some(3, taped=True))
-    rejects(DTypeError, "f: x is an ndarray but a tensor is expected", f, np.zeros(3))
+    rejects(DTypeError, "f: x is an ndarray but a tensor is expected; tg.tensor(x) makes one", f, np.zeros(3))
 
 
 def test_an_alias_with_parameters_is_expanded() -> None:
@@ -930,7 +930,14 @@ def test_jaxtyping_binds_its_own_names_beside_the_type_variables() -> None:
     assert result[1].shape == (3,)
     with pytest.raises(TypeCheckError, match="M=5"):
         f(some(2), np.zeros((3, 5)), np.zeros(4))
-    rejects(DTypeError, "f: x is an ndarray but a tensor is expected", f, np.zeros(3), np.zeros((3, 5)), np.zeros(5))
+    rejects(
+        DTypeError,
+        "f: x is an ndarray but a tensor is expected; tg.tensor(x) makes one",
+        f,
+        np.zeros(3),
+        np.zeros((3, 5)),
+        np.zeros(5),
+    )
 
 
 def test_a_parameter_may_be_a_tensor_or_an_array_that_jaxtyping_knows() -> None:

@@ -62,7 +62,7 @@ def test_only_assign_writes() -> None:
         (ones((3,)), ShapeError, "Param.assign: value is (3,) but (2, 3) is expected: rank 1, not 2"),
         (ones((2, 3), np.float64), DTypeError, "Param.assign: value is float64 but float32 is expected"),
         (ones((2, 3)).trace(), TapeError, "Param.assign: value has a tape but must have none"),
-        ([[1.0]], DTypeError, "Param.assign: value is a list, not a tensor"),
+        ([[1.0]], DTypeError, "Param.assign: value is a list, not a tensor; tg.tensor(value) makes one"),
     ],
 )
 def test_assign_rejects_what_does_not_fit_and_changes_nothing(value: Any, error: type[Exception], message: str) -> None:
@@ -80,7 +80,7 @@ def test_assign_rejects_what_does_not_fit_and_changes_nothing(value: Any, error:
     [
         (tensor([1, 2]), DTypeError, "Param: a tensor of dtype int64 has no gradient"),
         (ones((2, 3)).trace(), TapeError, "Param: tensor has a tape but must have none"),
-        (np.ones(3), DTypeError, "Param: tensor is an ndarray, not a tensor"),
+        (np.ones(3), DTypeError, "Param: tensor is an ndarray, not a tensor; tg.tensor(tensor) makes one"),
     ],
 )
 def test_a_parameter_is_made_of_a_tapeless_float_tensor(value: Any, error: type[Exception], message: str) -> None:

@@ -129,7 +129,9 @@ def test_a_condition_that_is_not_bool_is_rejected() -> None:
         where(ints, x, x)
     with pytest.raises(DTypeError, match=r"^where: condition is int64 but bool is expected$"):
         where(ints, x, cast("Any", tensor([True, False])))
-    with pytest.raises(DTypeError, match=r"^where: condition is an ndarray, not a tensor$"):
+    with pytest.raises(
+        DTypeError, match=r"^where: condition is an ndarray, not a tensor; tg\.tensor\(condition\) makes one$"
+    ):
         where(array, x, x)
 
 

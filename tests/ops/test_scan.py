@@ -104,7 +104,7 @@ def test_other_dtypes_are_rejected() -> None:
         ssm_scan(real(3), real(3), short)
     with pytest.raises(DTypeError, match=r"^ssm_scan: a is int64 but floating is expected$"):
         ssm_scan(whole, whole, whole)  # type: ignore[tapegrad-dtype]  # the mistake under test
-    with pytest.raises(DTypeError, match=r"^ssm_scan: b is an ndarray, not a tensor$"):
+    with pytest.raises(DTypeError, match=r"^ssm_scan: b is an ndarray, not a tensor; tg\.tensor\(b\) makes one$"):
         ssm_scan(short, array, short)
 
 

@@ -145,7 +145,7 @@ def reject_negative_ones() -> None:
 
 def reject_another_size_than_was_promised() -> None:
     def square(n: N) -> Tensor[Shape[N, N]]:
-        return tg.zeros((n, 3))  # E(mypy): Incompatible return value type (got "Tensor[tuple[N, Literal[3]], NoneTape, floating[_32Bit]]", expected "Tensor[tuple[N, N], NoneTape, floating[_32Bit]]") [return-value]
+        return tg.zeros((n, 3))  # E(mypy): square: the result is (N, 3) but (N, N) is expected: axis 1 is 3, not N [return-value]
 
     square(3)
 
@@ -199,7 +199,7 @@ def reject_a_list_for_a_shape() -> None:
 
 def reject_an_array_of_another_dtype_where_one_is_declared() -> None:
     rows = [[1.0, 2.0]]
-    whole: Tensor[Any, NoneTape, np.int64] = tg.tensor(np.array(rows, np.float32))  # E(mypy): Incompatible types in assignment (expression has type "Tensor[Any, NoneTape, floating[_32Bit]]", variable has type "Tensor[Any, NoneTape, signedinteger[_64Bit]]") [assignment]
+    whole: Tensor[Any, NoneTape, np.int64] = tg.tensor(np.array(rows, np.float32))  # E(mypy): reject_an_array_of_another_dtype_where_one_is_declared: whole is float32 but int64 is expected [assignment]
     whole.sum()
 
 

@@ -153,7 +153,7 @@ def reject_bools_as_indices() -> None:
 
 
 def reject_a_number_as_an_index() -> None:
-    table.take(1)  # E(mypy): Argument 1 to "take" of "Tensor" has incompatible type "int"; expected "Tensor[Any, Any, Any]" [arg-type]
+    table.take(1)  # E: take: indices is an int, not a tensor [arg-type]
 
 
 def reject_updates_of_another_width() -> None:

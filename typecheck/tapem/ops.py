@@ -201,4 +201,4 @@ def reject_a_bias_of_another_size() -> None:
 
 def reject_one_gradient_for_another() -> None:
     loss, longer = tapem.sum(x).run(tape).unwrap()
-    dx: Tensor[Shape[L[3], L[2]], NoneTape] = tapem.backward(loss).eval(longer).unwrap().of(x)  # E(mypy): Incompatible types in assignment (expression has type "Tensor[tuple[Literal[2], Literal[3]], NoneTape, floating[_32Bit]]", variable has type "Tensor[tuple[Literal[3], Literal[2]], NoneTape, floating[_32Bit]]") [assignment]
+    dx: Tensor[Shape[L[3], L[2]], NoneTape] = tapem.backward(loss).eval(longer).unwrap().of(x)  # E(mypy): reject_one_gradient_for_another: dx is (2, 3) but (3, 2) is expected: axis 0 is 2, not 3 [assignment]

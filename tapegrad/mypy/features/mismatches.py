@@ -1,0 +1,347 @@
+"""Messages of mypy about a wrong return, assignment or argument, in the words of the guard.
+
+mypy writes both types in full, which for two tensors is up to a thousand characters without an axis. Its text is all
+there is to read: anything that does not parse keeps mypy's words.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tapegrad.errors import messages
+from tapegrad.mypy.features.source_lines import place_of
+from tapegrad.mypy.rules.library import op_named
+from tapegrad.sizes import UNKNOWN, Size, is_unknown, named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tapegrad.mypy.features.source_lines import Place
+    from tapegrad.mypy.mypy_api import ReportedError
+
+LONGEST: Final = 300
+_CODES: Final = frozenset({"return-value", "assignment", "arg-type", "list-item", "dict-item", "misc"})
+
+_RETURN: Final = re.compile(r"Incompatible return value type \(got (?P<got>.+), expected (?P<expected>.+)\)")
+_YIELD: Final = re.compile(r'Incompatible types in "yield" \(actual type (?P<got>.+), expected type (?P<expected>.+)\)')
+_ASSIGNMENT: Final = re.compile(
+    r"Incompatible types in assignment \(expression has type (?P<got>.+), "
+    r"(?:variable|target) has type (?P<expected>.+)\)"
+)
+_DEFAULT: Final = re.compile(
+    r'Incompatible default for parameter "(?P<name>\w+)" '
+    r"\(default has type (?P<got>.+), parameter has type (?P<expected>.+)\)"
+)
+_ITEM: Final = re.compile(r"List item (?P<index>\d+) has incompatible type (?P<got>.+); expected (?P<expected>.+)")
+_ENTRY: Final = re.compile(
+    r'Dict entry (?P<index>\d+) has incompatible type "[^:]+": (?P<got>.+); expected "[^:]+": (?P<expected>.+)'
+)
+_ARGUMENT: Final = re.compile(
+    r'Argument (?P<place>\d+|"\w+") to "(?P<function>\w+)"(?: of "(?P<owner>\w+)")? '
+    r"has incompatible type (?P<got>.+); expected (?P<expected>.+)"
+)
+
+
+class UnreadableError(Exception):
+    """A text is not a type that this module reads."""
+
+
+class Written(NamedTuple):
+    """A type as mypy writes it: a class with arguments; a union is written as the class `|`."""
+
+    name: str
+    arguments: tuple[Written, ...] = ()
+
+
+class Parts(NamedTuple):
+    """The shape of a tensor (None if unknown, a name for a type variable), its tape and its dtype."""
+
+    shape: list[str] | str | None
+    tape: Written
+    dtype: str
+
+
+def reworded(error: ReportedError, parameters: Callable[[str, str], list[str]]) -> str | None:
+    """Return a message of mypy in the words of the guard; None to keep mypy's.
+
+    Args:
+        error: What mypy reports.
+        parameters: Returns the parameters of a layer's method, by the names of both; empty for other classes.
+    """
+    if error.code not in _CODES:
+        return None
+    place = place_of(error.read_source(), error.line, error.owner, error.function)
+    try:
+        found = _told(error.message, place, parameters, may_redefine=error.may_redefine)
+    except UnreadableError:
+        return None
+    return found if found is not None and len(found) <= LONGEST else None
+
+
+def _told(message: str, place: Place, parameters: Callable[[str, str], list[str]], *, may_redefine: bool) -> str | None:
+    call = messages.callee(place.function)
+    if match := _RETURN.fullmatch(message) or _YIELD.fullmatch(message):
+        return _difference(call, messages.RESULT, match)
+    if match := _ASSIGNMENT.fullmatch(message):
+        return _assigned(call, place, match, may_redefine=may_redefine)
+    if match := _DEFAULT.fullmatch(message):
+        return _difference(call, match["name"], match)
+    if match := _ITEM.fullmatch(message):
+        return _difference(call, f"item {match['index']} of the list", match)
+    if match := _ENTRY.fullmatch(message):
+        return _difference(call, f"entry {match['index']} of the dict", match)
+    if match := _ARGUMENT.fullmatch(message):
+        return _argument(place, match, parameters)
+    return None
+
+
+def _assigned(call: str, place: Place, match: re.Match[str], *, may_redefine: bool) -> str | None:
+    told = _difference(call, place.target or "the value", match)
+    if told is not None:
+        told = told.replace(f"tg.tensor({place.target})", "tg.tensor(...)")
+    if told is None or may_redefine or not place.is_plain_name:
+        return told
+    hint = f"{told}; allow_redefinition = true in mypy's settings lets {place.target} be bound to it"
+    return hint if len(hint) <= LONGEST else told
+
+
+def _argument(place: Place, match: re.Match[str], parameters: Callable[[str, str], list[str]]) -> str | None:
+    function, owner = match["function"], match["owner"]
+    op = op_named(function) if owner in (None, "Tensor") else None
+    names = list(op.parameters) if op is not None else place.parameters(owner, function)
+    of_layer = parameters(owner, function) if owner is not None and not names else []
+    name = match["place"].strip('"')
+    if name.isdigit():
+        position, known = int(name) - 1 + (owner == "Tensor"), names or of_layer
+        name = known[position] if position < len(known) else f"argument {name}"
+    call = messages.callee(".".join(filter(None, [owner, function])) if owner != "Tensor" else function)
+    call = call.removesuffix(".forward") if of_layer else call
+    told = _difference(call, name, match)
+    if told is None or op is None:
+        return told
+    return told.replace(" but a tensor is expected", ", not a tensor")  # as ops say it
+
+
+def _difference(call: str, place: str, match: re.Match[str]) -> str | None:
+    got, expected = (_read(match[side].strip('"')) for side in ("got", "expected"))
+    told = _compared(call, place, got, expected)
+    return None if told is None else told.removeprefix(": ")
+
+
+def _compared(call: str, place: str, got: Written, expected: Written) -> str | None:
+    """Return what differs between two types; None if nothing that this module knows."""
+    if got.name == "|":
+        return _of_union(call, place, got, expected)
+    if expected.name == "|":
+        others = ("None", "tuple") if got.name in ("ndarray", "list") else ("None",)
+        fitting = [one for one in expected.arguments if one.name not in others]
+        return _compared(call, place, got, fitting[0]) if len(fitting) == 1 else None
+    if expected.name in _TENSORS:
+        return _of_tensor(call, place, got, expected)
+    if got.name == expected.name == "tuple":
+        return _of_tuple(call, place, got.arguments, expected.arguments)
+    if {got.name, expected.name} & _ARITHMETIC:
+        n, m = _size(got), _size(expected)
+        return messages.wrong_number(call, place, n, m)
+    if got.name == expected.name and got.name not in _BUILTINS and len(got.arguments) == len(expected.arguments):
+        return _of_sizes(call, place, got, expected)
+    return None
+
+
+def _of_union(call: str, place: str, got: Written, expected: Written) -> str | None:
+    for one in got.arguments:
+        told = _compared(call, place, one, expected)
+        if told is not None:
+            return told.replace(f"{place} is ", f"{place} may be ", 1).replace(f"{place} has ", f"{place} may have ", 1)
+    return None
+
+
+def _of_tuple(call: str, place: str, got: Sequence[Written], expected: Sequence[Written]) -> str | None:
+    if any(one.name.startswith(("*", "...")) for one in (*got, *expected)):
+        return None
+    if len(got) != len(expected):
+        return f"{call}: {place} is a tuple of {len(got)} but a tuple of {len(expected)} is expected"
+    each = [_compared(call, f"{place}[{index}]", n, m) for index, (n, m) in enumerate(zip(got, expected, strict=True))]
+    return next(filter(None, each), None)
+
+
+def _of_tensor(call: str, place: str, got: Written, expected: Written) -> str | None:
+    if got.name in _NO_TENSORS:
+        kind = "None" if got.name == "None" else messages.with_article(got.name)
+        return messages.no_tensor_given(call, place, kind)
+    if got.name not in _TENSORS:
+        return None
+    if expected.name == "Param" and got.name == "Tensor":
+        return f"{call}: {place} is a tensor but a Param is expected"
+    x, y = _parts(got), _parts(expected)
+    told = _of_shape(call, place, x.shape, y.shape) or _of_tape(call, place, x.tape, y.tape)
+    if told is None and x.dtype != y.dtype and "?" not in (x.dtype, y.dtype):
+        return messages.wrong_dtype(call, place, x.dtype, y.dtype)
+    return told
+
+
+def _of_shape(call: str, place: str, got: list[str] | str | None, expected: list[str] | str | None) -> str | None:
+    if got is None or expected is None or got == expected:
+        return None
+    if isinstance(got, str) or isinstance(expected, str):
+        texts = (one if isinstance(one, str) else messages.shown(one) for one in (got, expected))
+        return messages.other_shape(call, place, *texts)
+    many = messages.ANY_NUMBER
+    if many not in got and many not in expected and len(got) != len(expected):
+        return messages.wrong_rank(call, place, got, expected)
+    if many in expected and many not in got and len(got) < len(expected) - 1:
+        return messages.wrong_rank(call, place, got, expected)
+    for axis in _axes(got, expected):
+        if got[axis] != expected[axis] and "?" not in got[axis] and "?" not in expected[axis]:
+            return messages.wrong_size(call, place, got, expected, axis)
+    return None
+
+
+def _axes(got: list[str], expected: list[str]) -> list[int]:
+    """Return the axes of two shapes that can be compared, counted from the back after any number of sizes."""
+    many = messages.ANY_NUMBER
+    if many not in got and many not in expected:
+        return list(range(len(got)))
+    before = min(one.index(many) if many in one else len(one) for one in (got, expected))
+    after = min(one[::-1].index(many) if many in one else len(one) for one in (got, expected))
+    return [*range(before), *range(-after, 0)]
+
+
+def _of_tape(call: str, place: str, got: Written, expected: Written) -> str | None:
+    if got.name == "Any":
+        return None
+    if expected.name == "NoneTape" and got.name != "NoneTape":
+        told = messages.tape_unwanted(call, place)
+        return told if got.name == "OwnedTape" else told.replace(f"{place} has ", f"{place} may have ", 1)
+    if expected.name == "OwnedTape" and got.name != "OwnedTape":
+        told = messages.tape_missing(call, place)
+        return told if got.name == "NoneTape" else told.replace(f"{place} has ", f"{place} may have ", 1)
+    return None
+
+
+def _of_sizes(call: str, place: str, got: Written, expected: Written) -> str | None:
+    """Compare two objects of one class by the sizes in their types, such as two layers."""
+    texts = [[_argument_text(one) for one in side.arguments] for side in (got, expected)]
+    differing = [
+        (n, m) for n, m in zip(*texts, strict=True) if n != m and not n.startswith("?") and not m.startswith("?")
+    ]
+    if not differing:
+        return None
+    n, m = (f"{got.name}[{', '.join(text)}]" for text in texts)
+    return f"{call}: {place} is {n} but {m} is expected: {differing[0][0]}, not {differing[0][1]}"
+
+
+def _argument_text(written: Written) -> str:
+    if written.name in ("True", "False") or written.name in _TAPES:
+        return written.name
+    if written.name == "Any":
+        return "?"
+    return str(_size(written))
+
+
+# --- Types as text ---
+
+_TENSORS: Final = frozenset({"Tensor", "Param"})
+_NO_TENSORS: Final = frozenset({"None", "bool", "dict", "float", "int", "list", "ndarray", "str"})
+_BUILTINS: Final = frozenset({"list", "dict", "set", "frozenset", "tuple", "type", "Literal"})
+_TAPES: Final = frozenset({"NoneTape", "OwnedTape", "ConsumedTape", "Tape"})
+_OPERATORS: Final[dict[str, Callable[[Size, Size], Size]]] = {
+    "Sum": lambda n, m: n + m,
+    "Product": lambda n, m: n * m,
+    "Quotient": lambda n, m: n // m,
+}
+_ARITHMETIC: Final = frozenset(_OPERATORS)
+_TOKEN: Final = re.compile(r"\s*(\*?[\w.]+\??|-?\d+|\[|\]|,|\||\(\))")
+_DTYPE: Final = {"floating": "float", "signedinteger": "int", "unsignedinteger": "uint"}
+
+
+def _read(text: str) -> Written:
+    """Read a type.
+
+    Raises:
+        UnreadableError: The text is none, or one with callables, strings or bytes in it.
+    """
+    tokens: list[str] = []
+    end = 0
+    while end < len(text):
+        match = _TOKEN.match(text, end)
+        if match is None:
+            raise UnreadableError
+        tokens.append(match[1])
+        end = match.end()
+    written, rest = _union(tokens)
+    if rest:
+        raise UnreadableError
+    return written
+
+
+def _union(tokens: list[str]) -> tuple[Written, list[str]]:
+    first, tokens = _class(tokens)
+    items = [first]
+    while tokens and tokens[0] == "|":
+        item, tokens = _class(tokens[1:])
+        items.append(item)
+    return (Written("|", tuple(items)) if len(items) > 1 else first), tokens
+
+
+def _class(tokens: list[str]) -> tuple[Written, list[str]]:
+    if not tokens or tokens[0] in ("[", "]", ",", "|"):
+        raise UnreadableError
+    name, tokens = tokens[0], tokens[1:]
+    name = name if name.startswith(("...", "*")) else name.rpartition(".")[2]
+    arguments: list[Written] = []
+    while tokens and tokens[0] == ("," if arguments else "["):
+        argument, tokens = _union(tokens[1:])
+        arguments.append(argument)
+        if tokens and tokens[0] == "]":
+            return _named(name, arguments), tokens[1:]
+    if arguments:
+        raise UnreadableError
+    return Written(name.removesuffix("?")), tokens
+
+
+def _named(name: str, arguments: list[Written]) -> Written:
+    if name == "Literal" and len(arguments) == 1:
+        return arguments[0]  # a number or a bool
+    arguments = [one for one in arguments if one.name != "()"]
+    return Written(name, tuple(arguments))
+
+
+def _parts(tensor: Written) -> Parts:
+    if len(tensor.arguments) != (3 if tensor.name == "Tensor" else 2):
+        raise UnreadableError
+    shape, *tape, dtype = tensor.arguments
+    return Parts(_shape(shape), tape[0] if tape else Written("NoneTape"), _dtype(dtype))
+
+
+def _shape(written: Written) -> list[str] | str | None:
+    if written.name == "Any":
+        return None
+    if written.name != "tuple":
+        return written.name
+    if written.arguments[1:] and written.arguments[-1].name == "...":
+        return None
+    return [messages.ANY_NUMBER if one.name.startswith("*") else str(_size(one)) for one in written.arguments]
+
+
+def _size(written: Written) -> Size:
+    name = written.name
+    if name in _OPERATORS and len(written.arguments) == 2:
+        left, right = map(_size, written.arguments)
+        return UNKNOWN if is_unknown(left) or is_unknown(right) else _OPERATORS[name](left, right)
+    if written.arguments:
+        raise UnreadableError
+    if re.fullmatch(r"-?\d+", name):
+        return int(name)
+    return UNKNOWN if name in ("Any", "int") else named(name, name)
+
+
+def _dtype(written: Written) -> str:
+    if written.name in ("|", "Any"):
+        return "?"
+    if not written.arguments:
+        return written.name.removesuffix("_")
+    bits = written.arguments[0].name.strip("_").removesuffix("Bit").removesuffix("bit")
+    kind = _DTYPE.get(written.name, written.name)
+    return f"{kind}{bits}" if bits.isdigit() else written.name.removesuffix("_")

@@ -1,0 +1,181 @@
+"""A wrong return, assignment or argument is reported in the words of the guard, however mypy is run."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tapegrad.mypy.features.mismatches import LONGEST, reworded
+from tapegrad.mypy.mypy_api import ReportedError
+
+SIZES = """from typing import TypeAlias, TypeVar
+from typing import Literal as L
+
+import tapegrad as tg
+from tapegrad import NoneTape, Shape, Tape, Tensor
+
+N = TypeVar("N", bound=int)
+M = TypeVar("M", bound=int)
+T = TypeVar("T", bound=Tape)
+Rows: TypeAlias = Tensor[Shape[L[3], L[4]], NoneTape]
+Columns: TypeAlias = Tensor[Shape[L[4], L[3]], NoneTape]
+"""
+USE = """import numpy as np
+
+from sizes import Columns, L, M, N, Rows, Shape, T, Tensor
+
+def flipped(a: Rows) -> Columns:
+    return a
+
+class Net:
+    kept: Columns
+
+    def set(self, a: Rows) -> None:
+        def inner() -> Columns:
+            return a
+
+        self.kept = a
+
+    def untaped(self, a: Tensor[Shape[N, M], T]) -> Tensor[Shape[N, M]]:
+        return a
+
+def given(a: Rows) -> None:
+    flipped(np.ones((3, 4), np.float32))
+    array: Rows = [[1.0]]
+    items: dict[str, Columns] = {"a": a}
+    same: Columns = a  # type: ignore[assignment]
+    right: Rows = a  # type: ignore[assignment]
+    missing
+"""
+SAID = [
+    "use.py:6: error: flipped: the result is (3, 4) but (4, 3) is expected: axis 0 is 3, not 4  [return-value]",
+    "use.py:13: error: inner: the result is (3, 4) but (4, 3) is expected: axis 0 is 3, not 4  [return-value]",
+    "use.py:15: error: Net.set: self.kept is (3, 4) but (4, 3) is expected: axis 0 is 3, not 4  [assignment]",
+    "use.py:18: error: Net.untaped: the result may have a tape but must have none  [return-value]",
+    "use.py:21: error: flipped: a is an ndarray but a tensor is expected; tg.tensor(a) makes one  [arg-type]",
+    "use.py:22: error: given: array is a list but a tensor is expected; tg.tensor(...) makes one  [assignment]",
+    "use.py:23: error: given: entry 0 of the dict is (3, 4) but (4, 3) is expected: axis 0 is 3, not 4  [dict-item]",
+    'use.py:25: error: Unused "type: ignore" comment  [unused-ignore]',
+    'use.py:26: error: Name "missing" is not defined  [name-defined]',
+]
+SETTINGS = "[mypy]\nplugins = tapegrad.mypy\nstrict = True\nallow_redefinition = True\nimplicit_reexport = True\n"
+
+
+def mypy(folder: Path, *options: str, module: str = "mypy") -> list[str]:
+    """Return what mypy reports, without its count of errors."""
+    command = [sys.executable, "-m", module, *options]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert run.returncode in (0, 1), run.stdout + run.stderr
+    lines = run.stdout.splitlines()
+    return [line for line in lines if not line.startswith(("Found", "Success", "Daemon started"))]
+
+
+def written(folder: Path, settings: str = SETTINGS) -> Path:
+    for name, text in {"sizes.py": SIZES, "use.py": USE, "mypy.ini": settings}.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_mypy_says_it_cold_warm_edited_and_in_several_processes(tmp_path: Path) -> None:
+    folder = written(tmp_path)
+
+    assert mypy(folder, "use.py") == SAID
+    assert mypy(folder, "use.py") == SAID
+    (folder / "use.py").write_text(USE + "\n")  # `sizes` comes from the cache, and `use` names no tensor
+    assert mypy(folder, "use.py") == SAID
+    (folder / "use.py").write_text(USE)
+    assert mypy(folder, "-n", "2", "use.py") == SAID
+    told = [json.loads(line) for line in mypy(folder, "--output", "json", "use.py")]
+    assert [f"use.py:{one['line']}: error: {one['message']}  [{one['code']}]" for one in told] == SAID
+
+
+def test_a_daemon_says_it_again_after_an_edit(tmp_path: Path) -> None:
+    folder, run = written(tmp_path), ("run", "--", "use.py")
+    try:
+        assert mypy(folder, *run, module="mypy.dmypy") == SAID
+        (folder / "use.py").write_text(USE.replace("missing", "np.pi"))
+        assert mypy(folder, *run, module="mypy.dmypy") == SAID[:-1]
+        (folder / "sizes.py").write_text(SIZES.replace("[L[3], L[4]]", "[L[3], L[5]]"))
+        said = mypy(folder, *run, module="mypy.dmypy")
+        assert said[0] == SAID[0].replace("(3, 4)", "(3, 5)")
+        assert not any("incompatible type" in line.lower() for line in said)
+    finally:
+        mypy(folder, "stop", module="mypy.dmypy")
+
+
+def test_a_name_that_is_bound_to_another_shape_names_the_setting(tmp_path: Path) -> None:
+    (tmp_path / "use.py").write_text("import tapegrad as tg\n\nx = tg.ones((2, 3))\nx = x.T\n")
+    (tmp_path / "mypy.ini").write_text(SETTINGS.replace("allow_redefinition = True\n", ""))
+
+    (message,) = mypy(tmp_path, "use.py")
+
+    assert message == (
+        "use.py:4: error: x is (3, 2) but (2, 3) is expected: axis 0 is 3, not 2; allow_redefinition = true in mypy's "
+        "settings lets x be bound to it  [assignment]"
+    )
+
+
+def told(message: str, code: str = "return-value") -> str | None:
+    error = ReportedError(code, message, 1, None, "f", may_redefine=True, read_source=lambda: None)
+    return reworded(error, lambda _layer, _method: [])
+
+
+def returned(got: str, expected: str) -> str | None:
+    return told(f'Incompatible return value type (got "{got}", expected "{expected}")')
+
+
+def tensor(shape: str, tape: str = "NoneTape", dtype: str = "floating[_32Bit]") -> str:
+    return f"Tensor[{shape}, {tape}, {dtype}]"
+
+
+@pytest.mark.parametrize(
+    ("got", "expected", "message"),
+    [
+        (tensor("tuple[N]"), tensor("tuple[()]"), "(N,) but () is expected: rank 1, not 0"),
+        (
+            tensor("tuple[*Batch, N]"),
+            tensor("tuple[*Batch, Sum[N, Literal[1]]]"),
+            "(..., N) but (..., N + 1) is expected: axis -1 is N, not N + 1",
+        ),
+        (
+            tensor("tuple[Literal[2]]"),
+            tensor("tuple[*Batch, N, M]"),
+            "(2,) but (..., N, M) is expected: rank 1, not at least 2",
+        ),
+        (tensor("S"), tensor("tuple[N]"), "S but (N,) is expected"),
+        (tensor("Any"), tensor("tuple[N]", dtype="signedinteger[_64Bit]"), "float32 but int64 is expected"),
+        (tensor("Any", dtype="numpy.bool[builtins.bool]"), tensor("Any"), "bool but float32 is expected"),
+        (
+            "Param[tuple[N], floating[_32Bit]]",
+            tensor("tuple[M]"),
+            "(N,) but (M,) is expected: axis 0 is N, not M",
+        ),
+        (tensor("tuple[N]"), "Param[tuple[N], floating[_32Bit]]", "a tensor but a Param is expected"),
+        ("Literal[5]", "Product[N, Literal[2]]", "5 but 2*N is expected"),
+        ("Linear[Literal[3], N]", "Linear[Any, M]", "Linear[3, N] but Linear[?, M] is expected: N, not M"),
+    ],
+)
+def test_each_difference_has_its_sentence(got: str, expected: str, message: str) -> None:
+    assert (returned(got, expected), len(message) <= LONGEST) == (f"f: the result is {message}", True)
+
+
+LONG, OTHER = (f"tuple[{', '.join([name] * 20)}]" for name in ("LongName", "OtherName"))
+
+
+@pytest.mark.parametrize(
+    ("got", "expected"),
+    [
+        (tensor("tuple[N]"), tensor("tuple[N]")),
+        (tensor("tuple[N]"), "str"),
+        (tensor("tuple[N]"), "Callable[[int], str]"),
+        ("def (x: Tensor[Any]) -> int", tensor("tuple[N]")),
+        ("list[Literal[1]]", "list[Literal[2]]"),
+        ("Tensor[", tensor("tuple[N]")),
+        ("Mode[Literal['a']]", "Mode[Literal['b']]"),
+        (tensor(LONG), tensor(OTHER)),
+    ],
+)
+def test_what_is_not_read_keeps_the_words_of_mypy(got: str, expected: str) -> None:
+    assert returned(got, expected) is None
