@@ -117,13 +117,13 @@ def test_a_name_that_is_bound_to_another_shape_names_the_setting(tmp_path: Path)
     )
 
 
-def told(message: str, code: str = "return-value") -> str | None:
+def said(message: str, code: str = "return-value") -> str | None:
     error = ReportedError(code, message, 1, None, "f", may_redefine=True, read_source=lambda: None)
     return reworded(error, lambda _layer, _method: [])
 
 
 def returned(got: str, expected: str) -> str | None:
-    return told(f'Incompatible return value type (got "{got}", expected "{expected}")')
+    return said(f'Incompatible return value type (got "{got}", expected "{expected}")')
 
 
 def tensor(shape: str, tape: str = "NoneTape", dtype: str = "floating[_32Bit]") -> str:

@@ -73,13 +73,15 @@ def reworded(error: ReportedError, parameters: Callable[[str, str], list[str]]) 
         return None
     place = place_of(error.read_source(), error.line, error.owner, error.function)
     try:
-        found = _told(error.message, place, parameters, may_redefine=error.may_redefine)
+        found = _message(error.message, place, parameters, may_redefine=error.may_redefine)
     except UnreadableError:
         return None
     return found if found is not None and len(found) <= LONGEST else None
 
 
-def _told(message: str, place: Place, parameters: Callable[[str, str], list[str]], *, may_redefine: bool) -> str | None:
+def _message(
+    message: str, place: Place, parameters: Callable[[str, str], list[str]], *, may_redefine: bool
+) -> str | None:
     call = messages.callee(place.function)
     if match := _RETURN.fullmatch(message) or _YIELD.fullmatch(message):
         return _difference(call, messages.RESULT, match)
@@ -97,13 +99,13 @@ def _told(message: str, place: Place, parameters: Callable[[str, str], list[str]
 
 
 def _assigned(call: str, place: Place, match: re.Match[str], *, may_redefine: bool) -> str | None:
-    told = _difference(call, place.target or "the value", match)
-    if told is not None:
-        told = told.replace(f"tg.tensor({place.target})", "tg.tensor(...)")
-    if told is None or may_redefine or not place.is_plain_name:
-        return told
-    hint = f"{told}; allow_redefinition = true in mypy's settings lets {place.target} be bound to it"
-    return hint if len(hint) <= LONGEST else told
+    text = _difference(call, place.target or "the value", match)
+    if text is not None:
+        text = text.replace(f"tg.tensor({place.target})", "tg.tensor(...)")
+    if text is None or may_redefine or not place.is_plain_name:
+        return text
+    hint = f"{text}; allow_redefinition = true in mypy's settings lets {place.target} be bound to it"
+    return hint if len(hint) <= LONGEST else text
 
 
 def _argument(place: Place, match: re.Match[str], parameters: Callable[[str, str], list[str]]) -> str | None:
@@ -117,16 +119,16 @@ def _argument(place: Place, match: re.Match[str], parameters: Callable[[str, str
         name = known[position] if position < len(known) else f"argument {name}"
     call = messages.callee(".".join(filter(None, [owner, function])) if owner != "Tensor" else function)
     call = call.removesuffix(".forward") if of_layer else call
-    told = _difference(call, name, match)
-    if told is None or op is None:
-        return told
-    return told.replace(" but a tensor is expected", ", not a tensor")  # as ops say it
+    text = _difference(call, name, match)
+    if text is None or op is None:
+        return text
+    return text.replace(" but a tensor is expected", ", not a tensor")  # as ops say it
 
 
 def _difference(call: str, place: str, match: re.Match[str]) -> str | None:
     got, expected = (_read(match[side].strip('"')) for side in ("got", "expected"))
-    told = _compared(call, place, got, expected)
-    return None if told is None else told.removeprefix(": ")
+    text = _compared(call, place, got, expected)
+    return None if text is None else text.removeprefix(": ")
 
 
 def _compared(call: str, place: str, got: Written, expected: Written) -> str | None:
@@ -151,9 +153,9 @@ def _compared(call: str, place: str, got: Written, expected: Written) -> str | N
 
 def _of_union(call: str, place: str, got: Written, expected: Written) -> str | None:
     for one in got.arguments:
-        told = _compared(call, place, one, expected)
-        if told is not None:
-            return told.replace(f"{place} is ", f"{place} may be ", 1).replace(f"{place} has ", f"{place} may have ", 1)
+        text = _compared(call, place, one, expected)
+        if text is not None:
+            return text.replace(f"{place} is ", f"{place} may be ", 1).replace(f"{place} has ", f"{place} may have ", 1)
     return None
 
 
@@ -175,10 +177,10 @@ def _of_tensor(call: str, place: str, got: Written, expected: Written) -> str | 
     if expected.name == "Param" and got.name == "Tensor":
         return f"{call}: {place} is a tensor but a Param is expected"
     x, y = _parts(got), _parts(expected)
-    told = _of_shape(call, place, x.shape, y.shape) or _of_tape(call, place, x.tape, y.tape)
-    if told is None and x.dtype != y.dtype and "?" not in (x.dtype, y.dtype):
+    text = _of_shape(call, place, x.shape, y.shape) or _of_tape(call, place, x.tape, y.tape)
+    if text is None and x.dtype != y.dtype and "?" not in (x.dtype, y.dtype):
         return messages.wrong_dtype(call, place, x.dtype, y.dtype)
-    return told
+    return text
 
 
 def _of_shape(call: str, place: str, got: list[str] | str | None, expected: list[str] | str | None) -> str | None:
@@ -212,11 +214,11 @@ def _of_tape(call: str, place: str, got: Written, expected: Written) -> str | No
     if got.name == "Any":
         return None
     if expected.name == "NoneTape" and got.name != "NoneTape":
-        told = messages.tape_unwanted(call, place)
-        return told if got.name == "OwnedTape" else told.replace(f"{place} has ", f"{place} may have ", 1)
+        text = messages.tape_unwanted(call, place)
+        return text if got.name == "OwnedTape" else text.replace(f"{place} has ", f"{place} may have ", 1)
     if expected.name == "OwnedTape" and got.name != "OwnedTape":
-        told = messages.tape_missing(call, place)
-        return told if got.name == "NoneTape" else told.replace(f"{place} has ", f"{place} may have ", 1)
+        text = messages.tape_missing(call, place)
+        return text if got.name == "NoneTape" else text.replace(f"{place} has ", f"{place} may have ", 1)
     return None
 
 
