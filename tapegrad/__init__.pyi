@@ -49,6 +49,7 @@ from tapegrad.quantized import quantize as quantize
 from tapegrad.sizes.arithmetic import Add as Add
 from tapegrad.sizes.arithmetic import FloorDiv as FloorDiv
 from tapegrad.sizes.arithmetic import Mul as Mul
+from tapegrad.sizes.arithmetic import Pow as Pow
 from tapegrad.sizes.arithmetic import Sub as Sub
 from tapegrad.tensor import Tensor as Tensor
 from tapegrad.tensor import Tensor0D as Tensor0D

@@ -42,7 +42,7 @@ from tapegrad.guard._checks import (
 from tapegrad.guard._containers import EachCheck, FieldsCheck, TupleCheck, UnionCheck
 from tapegrad.guard._names import name_of
 from tapegrad.guard._parts import DTypes, Sizes, Tapes
-from tapegrad.sizes import UNKNOWN, Add, FloorDiv, Mul, Size, Sub, size_of_name
+from tapegrad.sizes import UNKNOWN, Add, FloorDiv, Mul, Pow, Size, Sub, power, size_of_name
 from tapegrad.tensor import Tensor, Tensor0D, Tensor1D, Tensor2D, Tensor3D, Tensor4D, Tensor5D, Tensor6D
 from tapegrad.tensor.aliases import N0, N1, N2, N3, N4, N5
 
@@ -54,6 +54,7 @@ _OPERATORS: dict[Any, Callable[[Any, Any], Any]] = {
     Sub: operator.sub,
     Mul: operator.mul,
     FloorDiv: operator.floordiv,
+    Pow: power,
 }
 # Without arguments, an alias keeps its own type variables as unknown sizes; no other annotation has them.
 _UNKNOWN_SIZES = (N0, N1, N2, N3, N4, N5)

@@ -27,7 +27,7 @@ from mypy.plugin import (
     Plugin,
     ReportConfigContext,
 )
-from mypy.types import AnyType, Instance, TupleType, TypeOfAny, get_proper_type
+from mypy.types import AnyType, Instance, TupleType, TypeOfAny, UnionType, get_proper_type
 from typing_extensions import override
 
 if TYPE_CHECKING:
@@ -105,6 +105,7 @@ SPELLED = frozenset(
         "sizes.arithmetic.Sub",
         "sizes.arithmetic.Mul",
         "sizes.arithmetic.FloorDiv",
+        "sizes.arithmetic.Pow",
         "autograd.tape.Merge",
         "tensor.Tensor",
         "tensor.Untaped",
@@ -448,4 +449,12 @@ _numbers |= {
     fullname: _unless_known(_guard(_lazy(name), lambda ctx: ctx.default_return_type))
     for fullname, name in POWERS.items()
 }
+_extreme = _guard(_lazy("extreme_result"), lambda ctx: ctx.default_return_type)
+_numbers |= dict.fromkeys(
+    ["builtins.max", "builtins.min"],
+    # mypy joins a named and a computed size to a union of protocols.
+    lambda ctx: (
+        _extreme(ctx) if isinstance(get_proper_type(ctx.default_return_type), UnionType) else ctx.default_return_type
+    ),
+)
 _numbers["builtins.sum"] = _guard(_tensor_sum, lambda ctx: ctx.default_return_type)

@@ -163,6 +163,11 @@ def reflected_power_result(ctx: MethodContext) -> Type:
     return numbers.power(ctx, ctx.arg_types[0][0], ctx.type)
 
 
+def extreme_result(ctx: FunctionContext) -> Type:
+    """Compute the type of `max(n, n + m)`, for which mypy finds no common type."""
+    return numbers.extreme(ctx)
+
+
 def ufunc_result(ctx: MethodContext) -> Type:
     """Compute the type of `np.sqrt(n)`, which is Any in NumPy's stubs."""
     return numbers.ufunc(ctx)

@@ -20,6 +20,9 @@ Mul = TypeAliasType("Mul", Any, type_params=(N0, N1))
 FloorDiv = TypeAliasType("FloorDiv", Any, type_params=(N0, N1))
 """`FloorDiv[N, M]` is the size N // M; each argument is a name, a literal, or another computed size."""
 
+Pow = TypeAliasType("Pow", Any, type_params=(N0, N1))
+"""`Pow[N, L[2]]` is the size N ** 2; the exponent is a number, and of any other the size is unknown."""
+
 
 class Arithmetic(int, Generic[N0, N1]):
     """The type by which the plugin represents a computed size; it is never instantiated."""

@@ -25,7 +25,7 @@ from tapegrad.autograd.tape import Merge, NoneTape, OwnedTape, Tape
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.guard import guarded
 from tapegrad.ops import matmul
-from tapegrad.sizes import Add, FloorDiv, Mul, Sub
+from tapegrad.sizes import Add, FloorDiv, Mul, Pow, Sub
 from tapegrad.tensor import Tensor, Tensor0D, Tensor1D, Tensor2D, Untaped
 from tapegrad.tensor.aliases import Rank2, Shape
 
@@ -209,6 +209,16 @@ def test_a_computed_size_of_the_result_is_compared() -> None:
     assert halved(some(7), some(3)).shape == (3,)
     message = "halved: the result is (4,) but ((N + 1) // 2 - 1,) is expected: axis 0 is 4, not (N + 1) // 2 - 1 = 3"
     rejects(ShapeError, message, halved, some(7), some(4))
+
+
+def test_a_power_in_an_annotation_is_compared() -> None:
+    @guarded
+    def squared(x: Tensor[tuple[N], T], result: Tensor) -> Tensor[tuple[Pow[N, L[2]]], T]:
+        return result
+
+    assert squared(some(3), some(9)).shape == (9,)
+    message = "squared: the result is (6,) but (N*N,) is expected: axis 0 is 6, not N*N = 9"
+    rejects(ShapeError, message, squared, some(3), some(6))
 
 
 def test_a_single_open_name_is_solved_for() -> None:

@@ -28,15 +28,18 @@ from tapegrad.sizes import (
     broadcast,
     covered,
     is_unknown,
+    largest,
     misfit,
     named,
     normal_axes,
     normal_axis,
     of_rank,
+    power,
     product,
     show,
     simplest,
     size_of_name,
+    smallest,
     surely_differ,
     surely_divides,
     surely_less,
@@ -272,6 +275,30 @@ def test_what_is_surely_less_is_less_whatever_the_names_stand_for(a: Tree, b: Tr
 def test_what_surely_divides_divides_whatever_the_names_stand_for(a: Tree, b: Tree, values: dict[str, int]) -> None:
     if surely_divides(computed(a, named), computed(b, named)):
         assert known(b, values) % known(a, values) == 0
+
+
+@given(st.lists(trees, min_size=1, max_size=3), numbers)
+def test_the_largest_and_the_smallest_are_so_whatever_the_names_stand_for(
+    several: list[Tree], values: dict[str, int]
+) -> None:
+    sizes, expected = [computed(one, named) for one in several], [known(one, values) for one in several]
+    names = {Name(label): value for label, value in values.items()}
+
+    for size, extreme in ((largest(sizes), max(expected)), (smallest(sizes), min(expected))):
+        assert is_unknown(size) or value_of(size, names) == extreme
+
+
+@given(trees, st.integers(0, 4), numbers)
+def test_a_power_is_a_product(a: Tree, exponent: int, values: dict[str, int]) -> None:
+    names = {Name(label): value for label, value in values.items()}
+
+    assert value_of(power(computed(a, named), exponent), names) == known(a, values) ** exponent
+
+
+def test_a_power_is_unknown_where_the_exponent_is_no_small_number() -> None:
+    assert [is_unknown(power(*one)) for one in ((N, -1), (N, 9), (2, N), (2, 64), (N, UNKNOWN))] == [True] * 5
+    assert power(2, 63) == 2**63
+    assert is_unknown(power(UNKNOWN, 2))
 
 
 @given(st.integers(-9, 9), st.integers(-9, 9))

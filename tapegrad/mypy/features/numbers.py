@@ -13,7 +13,7 @@ from tapegrad.mypy.unify.arguments import numbers_in
 from tapegrad.sizes import is_unknown, surely_less
 
 if TYPE_CHECKING:
-    from mypy.plugin import MethodContext
+    from mypy.plugin import FunctionContext, MethodContext
 
     from tapegrad.mypy.mypy_api import Checker
 
@@ -55,6 +55,13 @@ def power(ctx: MethodContext, base: Type, exponent: Type) -> Type:
     if not is_float and _is_size(base) and _is_size(exponent):
         return make(ctx.api)("builtins.int", [])
     return ctx.default_return_type
+
+
+def extreme(ctx: FunctionContext) -> Type:
+    """Compute the type of the largest or smallest of several sizes: an int."""
+    classes = [numbers_in(t) for types in ctx.arg_types for t in types]
+    are_whole = all(one and all(number.type.has_base("builtins.int") for number in one) for one in classes)
+    return make(ctx.api)("builtins.int", []) if are_whole else ctx.default_return_type
 
 
 def ufunc(ctx: MethodContext) -> Type:

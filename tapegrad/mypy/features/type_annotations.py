@@ -10,6 +10,7 @@ from mypy.types import AnyType, Instance, LiteralType, RawExpressionType, Type, 
 from tapegrad.errors import ShapeError
 from tapegrad.mypy.conversion import NONE_TAPE, TENSOR, expanded, merged_tape, size_of, size_type, unknown
 from tapegrad.mypy.mypy_api import NotReadyError, default_argument, is_complete, named_in, wait_for
+from tapegrad.sizes import power
 
 if TYPE_CHECKING:
     from mypy.plugin import AnalyzeTypeContext
@@ -58,7 +59,12 @@ def _read(name: str, arguments: list[Type], ctx: AnalyzeTypeContext, make: Make)
     if name == "Merge":
         return merged_tape(arguments, make)
     left, right = map(size_of, arguments)
-    operations = {"Add": lambda: left + right, "Sub": lambda: left - right, "Mul": lambda: left * right}
+    operations = {
+        "Add": lambda: left + right,
+        "Sub": lambda: left - right,
+        "Mul": lambda: left * right,
+        "Pow": lambda: power(left, right),
+    }
     try:
         return size_type(operations.get(name, lambda: left // right)(), make)
     except ShapeError as error:

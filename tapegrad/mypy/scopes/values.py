@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import operator
+from functools import reduce
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import (
+    ARG_POS,
     CallExpr,
     ConditionalExpr,
     Expression,
@@ -16,6 +18,7 @@ from mypy.nodes import (
     MemberExpr,
     NameExpr,
     OpExpr,
+    RefExpr,
     SliceExpr,
     StarExpr,
     TupleExpr,
@@ -39,7 +42,7 @@ from typing_extensions import override
 from tapegrad.errors import DTypeError, messages
 from tapegrad.mypy.conversion import ARRAY, Many, dtype_name, kind_of, literal, shape_items, size_of, tensor_parts
 from tapegrad.mypy.scopes.names import bound_last, bound_once
-from tapegrad.sizes import UNKNOWN, Size, UnknownDims, product, surely_same
+from tapegrad.sizes import UNKNOWN, Size, UnknownDims, is_unknown, largest, power, product, smallest, surely_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,6 +56,17 @@ _ARITHMETIC: Final[dict[str, Callable[[Any, Any], Size]]] = {
     "*": operator.mul,
     "//": lambda n, m: UNKNOWN if surely_same(m, 0) else n // m,
     "%": lambda n, m: n % m if isinstance(n, int) and isinstance(m, int) and m else UNKNOWN,
+    "**": power,
+    "<<": lambda n, m: n * power(2, m),
+    ">>": lambda n, m: UNKNOWN if is_unknown(below := power(2, m)) else n // below,
+}
+# Functions of sizes, given as arguments or as the items of a tuple or a list.
+_FUNCTIONS: Final[dict[str, Callable[[list[Size]], Size]]] = {
+    "builtins.abs": lambda sizes: largest([*sizes, *(n * -1 for n in sizes)]),
+    "builtins.max": largest,
+    "builtins.min": smallest,
+    "builtins.sum": lambda sizes: reduce(operator.add, sizes, 0),
+    "math.prod": product,
 }
 
 
@@ -183,8 +197,13 @@ def _computed(expression: Expression, api: Checker) -> Size:
         case ConditionalExpr(if_expr=one, else_expr=other):
             n, m = _size(one, api), _size(other, api)
             return n if surely_same(n, m) else UNKNOWN
+        case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[ListExpr(items=items)]):
+            return UNKNOWN if any(isinstance(item, StarExpr) for item in items) else len(items)
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[operand]):
             return _length(_type_of(operand, api))
+        case CallExpr(callee=RefExpr(fullname=name)) if name in _FUNCTIONS:
+            sizes = _sizes_given(expression, api)
+            return _FUNCTIONS[name](sizes) if sizes else UNKNOWN
         case CallExpr(args=[operand]) if _converts(expression, api):
             return _size(operand, api)
         case MemberExpr(name="ndim" | "size" as name, expr=operand):
@@ -195,6 +214,21 @@ def _computed(expression: Expression, api: Checker) -> Size:
             value = _settled(variable, api)
             return _followed(expression, api) if value is None else _size(value, api)
     return UNKNOWN
+
+
+def _sizes_given(call: CallExpr, api: Checker) -> list[Size] | None:
+    """Return the arguments of a function of sizes, or the items of its only argument; None if any is unknown."""
+    if any(kind is not ARG_POS for kind in call.arg_kinds):
+        return None
+    items: list[Expression] = call.args
+    given = get_proper_type(_type_of(items[0], api)) if len(items) == 1 else None
+    if isinstance(items[0], TupleExpr | ListExpr) and len(items) == 1:
+        items = items[0].items
+    elif isinstance(given, TupleType):
+        sizes = [UNKNOWN if _is_star(item) else size_of(item) for item in given.items]
+        return None if any(map(is_unknown, sizes)) else sizes
+    sizes = [_size(item, api) for item in items]
+    return None if any(map(is_unknown, sizes)) else sizes
 
 
 def _followed(name: NameExpr, api: Checker) -> Size:
@@ -209,7 +243,7 @@ def _size(expression: Expression, api: Checker) -> Size:
 
 
 def _is_plain(expression: Expression) -> bool:
-    """Return whether evaluating an expression again has no effect: no call but `len`."""
+    """Return whether evaluating an expression again has no effect: no call but `len` and functions of sizes."""
     match expression:
         case IntExpr() | NameExpr():
             return True
@@ -221,8 +255,10 @@ def _is_plain(expression: Expression) -> bool:
             return _is_plain(operand)
         case OpExpr(left=left, right=right) | IndexExpr(base=left, index=right):
             return _is_plain(left) and _is_plain(right)
-        case TupleExpr(items=items):
+        case TupleExpr(items=items) | ListExpr(items=items):
             return all(map(_is_plain, items))
+        case CallExpr(callee=RefExpr(fullname=name), args=args) if name in _FUNCTIONS:
+            return all(map(_is_plain, args))
         case ConditionalExpr(if_expr=one, else_expr=other):
             return _is_plain(one) and _is_plain(other)
     return False

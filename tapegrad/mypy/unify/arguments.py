@@ -113,6 +113,8 @@ def _is_count(t: Type) -> bool:
 def refined(argument: Argument, api: Any) -> Type:
     """Return an argument's type, with the size known from its expression if the type has lost it."""
     p = get_proper_type(argument.type)
+    if isinstance(p, UnionType) and all(is_whole(one) or isinstance(one, LiteralType) for one in p.items):
+        p = make(api)("builtins.int", [])  # `sum((n, m))` is of type `int | Literal[0]`
     if isinstance(p, Instance) and p.last_known_value is None and is_whole(p):
         size = size_value(p, argument.expression, api)
         return argument.type if is_unknown(size) else size_type(size, make(api))
