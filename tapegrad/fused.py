@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from tapegrad.autograd.op import rematerializable
-from tapegrad.autograd.tape import GradientTape, OwnedTape
+from tapegrad.autograd.tape import GradientTape, OwnedTape, is_data
 from tapegrad.engines import engine
 from tapegrad.engines.interface import HALF
 from tapegrad.engines.numpy.program import program
@@ -77,7 +77,7 @@ def fused(function: F) -> F:
         with _named(function.__name__):
             if not given.tensors:
                 raise DTypeError("no argument is a tensor")
-            if not all(map(_is_array, given.tensors)):
+            if not all(map(_is_array, given.tensors)) or _is_of_parameters(given.tensors):
                 return _tensor(function(*args, **kwargs))
             return _record_traced(function, given)
 
@@ -144,7 +144,7 @@ def _record_traced(function: Callable[..., Any], given: _Given) -> Any:
     tracked = [
         position
         for position, x in enumerate(given.tensors)
-        if saves_derivatives and (x.owns_tape or not x.has_plain_state)
+        if saves_derivatives and (x.tape.holds or not x.has_plain_state)
     ]
     value, derivatives = traced.run(operands, tracked)
     out = node(value)
@@ -241,6 +241,11 @@ def _compiler() -> Any:
     """Return the compiler for programs on NumPy arrays, or None if there is none."""
     primitives: Any = engine(np.float32(0))
     return primitives.compiler
+
+
+def _is_of_parameters(tensors: Sequence[Tensor[Any, Any, Any]]) -> bool:
+    """Return whether a result without a tape may be recorded all the same, op by op: no tensor is data."""
+    return not any(x.owns_tape or (is_data(x) and not x.tape.holds) for x in tensors)
 
 
 def _is_array(x: Tensor[Any, Any, Any]) -> bool:

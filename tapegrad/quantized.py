@@ -15,7 +15,7 @@ from tapegrad.errors import DTypeError, messages
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.tensor import D_co, Float, S, S_co, Tensor
 from tapegrad.tensor.nodes import Lazy
-from tapegrad.tensor.operands import tensor_only
+from tapegrad.tensor.operands import fixed, tensor_only
 
 if TYPE_CHECKING:
     from tapegrad.autograd.tape import NoneTape
@@ -265,7 +265,7 @@ def dequantize(x: Quantized[S, Float]) -> Tensor[S, NoneTape, Float]:
     if not isinstance(x, Quantized):
         message = f"dequantize: x is a {type(x).__name__}, not a quantized tensor"
         raise DTypeError(message)
-    return Tensor(x.data)
+    return fixed(x.data)
 
 
 def _symmetric(x: Array, scheme: Scheme) -> Steps:

@@ -69,6 +69,24 @@ def accept_the_gradients_of_a_prediction() -> None:
     assert_type(y.sum().backward()[x], Tensor[Shape[L[3], L[5]], NoneTape])
 
 
+def accept_parameters_that_join_the_tape_they_meet() -> None:
+    table, position = nn.Embedding(7, 5), nn.Param(tg.ones((4, 5)))
+    h = x.trace() + position[:3]
+    assert_type(h, Tensor[Shape[L[3], L[5]], OwnedTape])
+    assert_type(position[:3], Tensor[Shape[L[3], L[5]], NoneTape])
+    scores = h @ table.weight.T + table(tg.arange(3)).sum()
+    assert_type(scores, Tensor[Shape[L[3], L[7]], OwnedTape])
+    loss = scores.sum() + 0.5 * (position * position).sum()
+    grads = loss.backward()
+    assert_type(grads[position], Tensor[Shape[L[4], L[5]], NoneTape])
+    assert_type(grads[table.weight], Tensor[Shape[L[7], L[5]], NoneTape])
+
+
+def reject_backward_of_parameters_alone() -> None:
+    position = nn.Param(tg.ones((4, 5)))
+    (position * position).sum().backward()  # E: backward: the tensor has no tape; trace an input first [tapegrad-tape]
+
+
 def accept_a_second_backward_on_a_retained_tape() -> None:
     h = tg.tanh(x.trace())
     loss = h.sum()

@@ -90,7 +90,7 @@ class Gradients:
 
     def wants(self, x: Tensor[Any, Any, Any]) -> bool:
         """Return whether the gradient of `x` is needed; a backward closure may skip computing it if not."""
-        return x in self.wanted or (x.tape.owns and x.node in self.wanted)
+        return x in self.wanted or (x.tape.holds and x.node in self.wanted)
 
     @public_api
     def ref(self, x: Tensor[S, Any, D]) -> Value[S, D]:
@@ -173,7 +173,7 @@ class Gradients:
         except ShapeError as error:
             trim_traceback(error)
             raise
-        if x.tape.owns:
+        if x.tape.holds:
             x = x.node
         values = self.values_by_node
         if x not in values:
@@ -369,7 +369,7 @@ def _all_needed(entries: Iterable[Entry], wanted: set[Node | None]) -> Iterator[
 def _identity(x: Any) -> Any:
     """Return the node of `x`, the tensor without its tape, which is the key of its gradient."""
     tape = getattr(x, "tape", None)
-    return x.node if tape is not None and tape.owns else x
+    return x.node if tape is not None and tape.holds else x
 
 
 def _without_gradient(x: Node) -> str:

@@ -15,7 +15,7 @@ from operator import itemgetter
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Self, TypeAlias
 
-from numpy import ndarray
+from numpy import dtype, ndarray
 from typing_extensions import TypeAliasType, TypeVar, override
 
 from tapegrad.autograd import tape_repr
@@ -25,11 +25,11 @@ from tapegrad.autograd.mermaid import bundle
 from tapegrad.engines.underflow import ignore_underflow
 from tapegrad.errors import DTypeError, SingularError, TapeError, TapegradError
 from tapegrad.errors.messages import with_article
-from tapegrad.sizes import show
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from tapegrad.autograd.parameter_tape import ParameterTape
     from tapegrad.tensor import Tensor
 
 S = TypeVar("S", bound=tuple[Any, ...], default=Any)
@@ -40,10 +40,12 @@ Node: TypeAlias = "Tensor[Any, NoneTape, Any]"  # a tensor without its tape, the
 Pullback: TypeAlias = Callable[["Gradients"], None]
 Entry: TypeAlias = "tuple[int, Node | None, tuple[Node, ...], Pullback]"
 
+_FLOAT32: Final = dtype("float32")
+_NO_TIMES: Final[frozenset[int]] = frozenset()
 _BATCH_SIZE: Final = 16  # entries released per batch in the backward pass (benchmarks/devices.py, "batches of entries")
 # Bytes from which on an unsaved value is released; 0 under test, so that tests find a closure that reads such a value.
-_RELEASE_MIN_BYTES: Final = 0 if os.environ.get("TAPEGRAD_CHECK_RULES") else 1 << 16
-_now = count().__next__  # one clock for all tapes and threads, so that entries keep their order when tapes merge
+RELEASE_MIN_BYTES: Final = 0 if os.environ.get("TAPEGRAD_CHECK_RULES") else 1 << 16
+now = count().__next__  # one clock for all tapes and threads, so that entries keep their order when tapes merge
 
 
 class Tape:
@@ -60,6 +62,7 @@ class Tape:
     __slots__ = ()
 
     owns: ClassVar[bool]
+    holds: ClassVar[bool]  # whether the tensor with this tape has a node
 
     @property
     def is_training(self) -> bool:
@@ -112,6 +115,7 @@ class NoneTape(Tape):
     __slots__ = ()
 
     owns = False
+    holds = False
 
     @override
     def record(
@@ -124,11 +128,13 @@ class NoneTape(Tape):
         reads: tuple[Node, ...] | None = None,
     ) -> Tensor[S, NoneTape, D]:
         if reads is not None:
-            _renamed(reads)
+            renamed(reads)
         for x in inputs:
-            if not x.is_of_parameters:
-                return out  # the usual case
-        out.derive(inputs)
+            if x.is_of_module:
+                first = inputs[0]
+                if first.has_plain_state and first.data.dtype is _FLOAT32 and first.data.ndim:
+                    return out  # data: the usual case, a layer that predicts
+                return _recorded_parameters(out, inputs, backward, saved)
         return out
 
     @override
@@ -178,6 +184,7 @@ class OwnedTape(Tape):
     __slots__ = ("_tape",)
 
     owns = True
+    holds = True
 
     def __init__(self, tape: GradientTape | None = None) -> None:
         self._tape = GradientTape() if tape is None else tape
@@ -199,9 +206,9 @@ class OwnedTape(Tape):
     def is_training(self) -> bool:
         return self.tape.is_training
 
-    def join(self, other: OwnedTape) -> OwnedTape:
+    def join(self, other: OwnedTape | ParameterTape) -> OwnedTape:
         """Return a tape for the result of operands on both tapes; the two merge when the result is recorded."""
-        return self if self._tape is other._tape else JointTape((self, other))
+        return self if self._tape is other._tape else JointTape((self,)).join(other)
 
     def merge(self, other: OwnedTape) -> OwnedTape:
         """Merge two tapes into one, which both share from then on, and return it."""
@@ -212,6 +219,15 @@ class OwnedTape(Tape):
                     into, away = away, into
                 into._absorb(away)
                 other._tape = self._tape = into
+        return self
+
+    def adopt(self, *parameters: ParameterTape) -> Self:
+        """Take over the ops that computed operands from parameters, each op once, and return this tape."""
+        for one in parameters:
+            one.check()
+        if parameters and self.tape.is_open:  # read here, because a joint tape takes the lock to merge
+            with _MERGING:
+                self._opened().adopt(parameters)
         return self
 
     @override
@@ -225,7 +241,7 @@ class OwnedTape(Tape):
         reads: tuple[Node, ...] | None = None,
     ) -> Tensor[S, OwnedTape, D]:
         if reads is not None:
-            saved = _renamed(reads)
+            saved = renamed(reads)
         tape = self._tape
         if not tape.is_open:
             tape = self._opened()
@@ -235,14 +251,14 @@ class OwnedTape(Tape):
                     tape.take_note(x, saved)
                 else:  # checked here: most operands that are not plain are parameters
                     tape.watched.setdefault(x, x.version)
-        entry = (_now(), out, inputs, backward)
+        entry = (now(), out, inputs, backward)
         tape.entries.append(entry)
         if not tape.is_open:  # another thread has consumed or merged it meanwhile
             self._record_again(entry, saved)
-        taped: Tensor[S, OwnedTape, D] = _new(type(out))  # like `Tensor._carrying`, without the call
+        taped: Tensor[S, OwnedTape, D] = _new(type(out))  # like `Tensor.carrying`, without the call
         data: Any = out.data
         taped.data, taped.tape, taped.node = data, self, out
-        if saved is not None and type(data) is ndarray and data.nbytes >= _RELEASE_MIN_BYTES:
+        if saved is not None and type(data) is ndarray and data.nbytes >= RELEASE_MIN_BYTES:
             tape.release_unsaved(out, saved)
         return taped
 
@@ -276,13 +292,15 @@ class OwnedTape(Tape):
 class JointTape(OwnedTape):
     """The tape of operands on several tapes, which merge when an op is recorded or the tape itself is read.
 
-    So an op that raises, or whose result has no tape, such as a comparison, does not merge the tapes of its operands.
+    So an op that raises, or whose result has no tape, such as a comparison, does not merge the tapes of its operands,
+    and takes over no ops on parameters.
     """
 
-    __slots__ = ("_parts",)
+    __slots__ = ("_parameters", "_parts")
 
-    def __init__(self, parts: tuple[OwnedTape, ...]) -> None:
+    def __init__(self, parts: tuple[OwnedTape, ...], parameters: tuple[ParameterTape, ...] = ()) -> None:
         self._parts = parts
+        self._parameters = parameters
 
     @property
     def _tape(self) -> GradientTape:
@@ -303,8 +321,10 @@ class JointTape(OwnedTape):
         return self._parts[0].is_training
 
     @override
-    def join(self, other: OwnedTape) -> OwnedTape:
-        return JointTape((*self._parts, other))
+    def join(self, other: OwnedTape | ParameterTape) -> OwnedTape:
+        if isinstance(other, OwnedTape):
+            return JointTape((*self._parts, other), self._parameters)
+        return JointTape(self._parts, (*self._parameters, other))
 
     @override
     def record(
@@ -316,23 +336,21 @@ class JointTape(OwnedTape):
         *,
         reads: tuple[Node, ...] | None = None,
     ) -> Tensor[S, Self, D]:
-        if reads is not None:
-            saved = _renamed(reads)
-        for x in inputs:
-            if not x.has_plain_state and x.version is None:
-                self._parts[0].tape.take_note(x, saved)  # rejects a lost gradient before anything merges
-        recorded: Any = self._merged().record(out, inputs, backward, saved)
+        recorded: Any = self._merged().record(out, inputs, backward, saved, reads=reads)
         taped: Tensor[S, Self, D] = recorded  # with the merged tape
         return taped
 
     def _merged(self) -> OwnedTape:
         first, *others = self._parts
-        if others:
+        if others or self._parameters:
             for part in self._parts:
                 first._opened().check_merge(part._opened())  # rejects a tape before anything merges
+            for parameters in self._parameters:
+                parameters.check()
             for other in others:
                 first.merge(other)
-            self._parts = (first,)
+            first.adopt(*self._parameters)
+            self._parts, self._parameters = (first,), ()
         return first
 
     @override
@@ -375,6 +393,7 @@ class GradientTape:
     """
 
     __slots__ = (
+        "_adopted",
         "_asks_parameters",
         "_consumers",
         "_count",
@@ -413,6 +432,7 @@ class GradientTape:
         self.consumed_at: str | None = None
         self.merged_into: GradientTape | None = None
         self.recomputes = False  # whether it has nodes whose values are computed again in the backward pass
+        self._adopted: frozenset[int] = _NO_TIMES  # the times of the entries taken over from tapes of parameters
         self._asks_parameters = wrt is None
         self._gradients: tuple[Gradients, ...] = () if grads is None else (grads,)
         self._consumers: list[str] = []  # the calls that try to consume it; of several threads the first one continues
@@ -435,30 +455,30 @@ class GradientTape:
         if self.consumed_at is not None:
             self._reject()
         self._has_opaque = True
-        self.entries.append((_now(), None, (), op))
+        self.entries.append((now(), None, (), op))
 
     def release_unsaved(self, out: Node, saved: tuple[Node, ...]) -> None:
         """Release the node's reference to the value of a result, unless the backward pass reads or recomputes it."""
-        if self.checkpoint is None and not _is_among(out, saved):
+        if self.checkpoint is None and not is_among(out, saved):
             out.release_value()
 
     def take_note(self, x: Node, saved: tuple[Node, ...] | None) -> None:
-        """Store the version of a parameter that is used, or save a value that the backward pass reads.
-
-        Raises:
-            TapeError: `x` was computed from parameters alone without a tape, so that their gradients would be lost.
-        """
+        """Store the version of a parameter that is used, or save a value that the backward pass reads."""
         if x.version is not None:
             self.watched.setdefault(x, x.version)
-        elif x.is_of_parameters:
-            message = (
-                f"a tensor {show(x.shape)} was computed of parameters alone, before they met a tape: "
-                "no gradient would reach them; give them the tape with put_tape, or detach what needs none"
-            )
-            raise TapeError(message)
         # An op that is run again reads all of its operands.
-        elif saved is None or self.checkpoint is not None or _is_among(x, saved):
+        elif saved is None or self.checkpoint is not None or is_among(x, saved):
             x.save_value()
+
+    def adopt(self, parameters: Iterable[ParameterTape]) -> None:
+        """Take over the ops that computed tensors from parameters, each op once; their times keep the order."""
+        for one in parameters:
+            for tape in one.chain():
+                if tape.entry is not None and tape.entry[0] not in self._adopted:
+                    self._adopted |= {tape.entry[0]}
+                    self.entries.append(tape.entry)
+                    self._shuffled = True
+                    self._watch(tape.versions)
 
     def append(self, other: GradientTape) -> None:
         """Move all entries and settings of `other` to this tape; the entries' times keep the order.
@@ -470,12 +490,12 @@ class GradientTape:
             return
         self.check_merge(other)
         self._shuffled = self._shuffled or other._shuffled or bool(self.entries and other.entries)
+        self._adopted |= other._adopted
         self._has_opaque = self._has_opaque or other._has_opaque
         self.recomputes = self.recomputes or other.recomputes
         self.entries += other.entries
         self.leaves |= other.leaves
-        for node, version in dict(other.watched).items():  # a copy: other threads may be recording
-            self.watched.setdefault(node, version)
+        self._watch(dict(other.watched).items())  # a copy: other threads may be recording
         self._asks_parameters = self._asks_parameters or other._asks_parameters
         self._gradients += tuple(grads for grads in other._gradients if grads not in self._gradients)
         if other.checkpoint is not None:
@@ -530,6 +550,11 @@ class GradientTape:
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         """Return the text and the Mermaid graph for display in notebooks."""
         return {"text/plain": repr(self)} if self.consumed_at is not None else bundle(repr(self), self.graph())
+
+    def _watch(self, versions: Iterable[tuple[Node, int]]) -> None:
+        """Store the versions of parameters that were used, of each the oldest."""
+        for x, version in versions:
+            self.watched[x] = min(version, self.watched.get(x, version))
 
     def _absorb(self, other: GradientTape) -> None:
         """Move all entries of `other` to this tape, and redirect what is recorded on it later."""
@@ -645,13 +670,43 @@ def _check(option: str, given: object, kind: type, expected: str) -> None:
         raise DTypeError(message)
 
 
-def _renamed(reads: tuple[Node, ...]) -> tuple[Node, ...]:
+def _recorded_parameters(
+    out: Tensor[S, NoneTape, D], inputs: tuple[Node, ...], backward: Pullback, saved: tuple[Node, ...] | None
+) -> Tensor[S, NoneTape, D]:
+    """Record an op on parameters, buffers, numbers and integers alone; a float without a tape is data.
+
+    A result of frozen ones alone is not recorded, but marked.
+    """
+    is_trained = False
+    for x in inputs:
+        if is_data(x):
+            return out
+        is_trained = is_trained or (x.version is not None and not x.frozen)
+    if not out.is_float:
+        return out
+    if not is_trained:
+        out.mark_frozen()
+        return out
+    from tapegrad.autograd.parameter_tape import record_parameters  # not at the top: it imports this module
+
+    recorded: Tensor[S, NoneTape, D] = record_parameters(out, inputs, backward, saved)
+    return recorded
+
+
+def is_data(x: Node) -> bool:
+    """Return whether a tensor without a tape is no part of a module: a float that is not a number."""
+    return not x.is_of_module and x.is_float and x.ndim > 0
+
+
+def renamed(reads: tuple[Node, ...]) -> tuple[Node, ...]:
+    """Return the nodes given by the old name of `saved`, with a warning."""
     message = "record: reads is called saved since 0.1.0, and its old name is removed in 0.2.0"
     warnings.warn(message, DeprecationWarning, stacklevel=3)
     return reads
 
 
-def _is_among(x: Node, nodes: tuple[Node, ...]) -> bool:
+def is_among(x: Node, nodes: tuple[Node, ...]) -> bool:
+    """Return whether a node is one of some nodes."""
     return any(x is node for node in nodes)  # `==` compares elements
 
 

@@ -291,6 +291,14 @@ def captured(call: str, place: str) -> str:
     return f"{call}: {place} would change what is no argument of the step under jit"
 
 
+OUTSIDE_STEP: Final = "they ran outside the step under jit; compute it inside the step, or detach it"
+
+
+def outside_step(call: str, place: str) -> str:
+    """Return the message for a step that reads what was computed from parameters outside it: `step: head was ...`."""
+    return f"{call}: {place} was computed from parameters outside the step; compute it inside the step, or detach it"
+
+
 def not_given(call: str, what: str, fix: str) -> str:
     """Return the message for a step that reads an array that is not its argument: `predict: the parameter ...`."""
     return f"{call}: {what} is read but is no argument, so its values would stay as they are now; {fix}"

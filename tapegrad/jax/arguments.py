@@ -169,12 +169,14 @@ class ArgumentTree:
 
     def _tensor(self, value: Tensor[Any, Any, Any], path: str) -> None:
         if not self._is_given:
+            if value.tape.holds and not value.owns_tape:
+                raise TapeError(messages.outside_step(self.call, path))
             self._note(path, Same(value))
             return
         if value.owns_tape:
             raise TapeError(messages.tape_unwanted(self.call, path))
         self.tensors[id(value)] = path, value
-        self._note(path, Tensor)
+        self._note(path, Tensor, value.tape.holds)
 
     def _array(self, value: np.ndarray[Any, Any], path: str) -> None:
         if self._is_given and "." not in path:

@@ -21,6 +21,7 @@ from tapegrad.nn.param import State, fetched
 from tapegrad.optim.optimizer import OnDevice
 from tapegrad.optim.packing import Layout
 from tapegrad.tensor import Tensor
+from tapegrad.tensor.nodes import Frozen
 from tapegrad.transactions import commit, commit_delaying_interrupts
 
 if TYPE_CHECKING:
@@ -329,5 +330,5 @@ def _has_data(state: State[Any, Any]) -> bool:
 _ARRAY: Final = attrgetter("array")
 _ON_DEVICE: Final = attrgetter("on_device")
 _VERSION: Final = attrgetter("version")
-_PLAIN: Final = frozenset({Tensor, DeviceTensor})
+_PLAIN: Final = frozenset({Tensor, DeviceTensor, Frozen})
 _DATA: Any = vars(Tensor)["data"]  # the slot itself, because `__getattr__` would fetch a missing attribute

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.errors import TapeError
+from tapegrad.autograd.parameter_tape import lost
+from tapegrad.errors import TapeError, messages
 from tapegrad.generator import substitutions
 from tapegrad.jax.access import Access, NotGivenError, watch
 from tapegrad.jax.arguments import ArgumentTree, parts_of, rebuilt
@@ -230,7 +231,8 @@ def _run(
     draws = [Draws(seed) for seed in taken([*binding.generators, None])]
     packed = taken([None])[0] if tree.numbers else None
     nodes: dict[int, Any] = {
-        id(tensor): node(value) for tensor, value in zip(binding.tensors, taken(binding.tensors), strict=True)
+        id(tensor): lost(node(value), messages.OUTSIDE_STEP) if tensor.tape.holds else node(value)
+        for tensor, value in zip(binding.tensors, taken(binding.tensors), strict=True)
     }
 
     def replaced(x: Any) -> Any:

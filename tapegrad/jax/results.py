@@ -32,6 +32,8 @@ class ResultTemplate:
     def __init__(self, tree: ArgumentTree, binding: Binding, nodes: dict[int, Any], outs: list[Any]) -> None:
         self.states = {id(state): position for position, state in enumerate(binding.states)}
         self.given = {id(given): position for position, given in enumerate(nodes.values())}
+        # The key of a gradient is the node.
+        self.given |= {id(given.node): position for position, given in enumerate(nodes.values()) if given.tape.holds}
         self.tree = tree
         self.outs = outs
 
@@ -90,7 +92,9 @@ class ResultTemplate:
 
         def build(outs: Sequence[Any], binding: Binding) -> Gradients:
             gradients = Gradients()
-            gradients.values_by_node = {make(outs, binding): np.asarray(outs[out]) for make, out in found}
+            gradients.values_by_node = {
+                make(outs, binding).split_tape()[0]: np.asarray(outs[out]) for make, out in found
+            }
             return gradients
 
         return build

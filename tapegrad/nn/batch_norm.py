@@ -17,7 +17,6 @@ from tapegrad.ops.norm import scaled_and_shifted
 from tapegrad.sizes import show
 from tapegrad.tensor import T, Tensor, node, values_of
 from tapegrad.tensor.aliases import Shape
-from tapegrad.tensor.operands import on_one_tape
 
 N = TypeVar("N", bound=int)
 H = TypeVar("H", bound=int)
@@ -65,9 +64,8 @@ class BatchNorm(Module, Generic[Channels]):
 
     def _predicted(self, x: Tensor[Shape[N, Channels, *Length], T]) -> Tensor[Shape[N, Channels, *Length], T]:
         """Normalize by the running statistics, as one scale and one shift per channel."""
-        x, weight, bias = on_one_tape(x, self.weight, self.bias)
-        factor = mul(weight, rsqrt(add(self.running_var, self.eps)))
-        return scaled_and_shifted(x, factor, sub(bias, mul(self.running_mean, factor)))
+        factor = mul(self.weight, rsqrt(add(self.running_var, self.eps)))
+        return scaled_and_shifted(x, factor, sub(self.bias, mul(self.running_mean, factor)))
 
     def _move(self, *towards: Any) -> None:
         """Update the running mean and variance, atomically."""

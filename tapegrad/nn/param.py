@@ -35,7 +35,7 @@ class State(Tensor[S_co, NoneTape, D_co]):
     __slots__ = ("on_device", "version")
 
     has_plain_state: ClassVar[bool] = False
-    is_of_parameters: ClassVar[bool] = True
+    is_of_module: ClassVar[bool] = True
     slot: ClassVar[str] = "data"  # the attribute of the values
     version: int  # type: ignore[misc]  # in the base class it is a class attribute, None
     on_device: Any  # the same values on the device of `jit`, or None

@@ -15,6 +15,7 @@ from tapegrad.nn.param import HasBias, Param
 from tapegrad.ops import gru, lstm, rnn, uniform, zeros
 from tapegrad.tensor import T, Tensor
 from tapegrad.tensor.aliases import Shape
+from tapegrad.tensor.operands import fixed
 
 if TYPE_CHECKING:
     from tapegrad.sizes import Mul
@@ -238,13 +239,13 @@ def _drawn(
 def _biases(layer: RNN | GRU | LSTM) -> tuple[Any, Any]:
     if layer.bias_x is not None and layer.bias_h is not None:
         return layer.bias_x, layer.bias_h
-    nothing = zeros(layer.weight_h.shape[1:])
+    nothing = fixed(zeros(layer.weight_h.shape[1:]).data)
     return nothing, nothing
 
 
 def _nothing(x: Tensor[Any, Any], weight: Param[Any]) -> Any:
     """Return the initial state, which is zero."""
-    return zeros((*x.shape[:-2], weight.shape[0]))
+    return fixed(zeros((*x.shape[:-2], weight.shape[0])).data)
 
 
 def _shown(layer: RNN | GRU | LSTM) -> str:

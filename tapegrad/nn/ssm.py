@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import log
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic
 
 import numpy as np
 from typing_extensions import TypeVar, TypeVarTuple, override
@@ -15,9 +15,6 @@ from tapegrad.nn.param import Param
 from tapegrad.ops import broadcast_to, exp, expand_dims, normal, ones, ssm_scan, sum, uniform
 from tapegrad.tensor import T, Tensor, node
 from tapegrad.tensor.aliases import Shape
-
-if TYPE_CHECKING:
-    from tapegrad.autograd.tape import Tape
 
 Width = TypeVar("Width", bound=int, default=Any, covariant=True)
 States = TypeVar("States", bound=int, default=Any, covariant=True)
@@ -76,18 +73,17 @@ class SSM(Module, Generic[Width, States]):
     @guarded
     def forward(self, x: Tensor[Shape[*Batch, Steps, Width], T]) -> Tensor[Shape[*Batch, Steps, Width], T]:
         """Process float32 `x`, `(..., Steps, Width)`, from states of zero; keeps the shape."""
-        decay, gain = self._over_a_step(x.tape)
+        decay, gain = self._over_a_step()
         shape: Any = (*x.shape, decay.shape[-1])  # (..., Steps, Width, States)
         rows: Any = broadcast_to(expand_dims(x, -1), shape)
         states = ssm_scan(broadcast_to(decay, shape), broadcast_to(gain, shape), rows, axis=-3)
         passed: Tensor[Shape[*Batch, Steps, Width], T] = x * self.skip
         return passed + sum(states * self.mix, axis=-1)
 
-    def _over_a_step(self, tape: Tape) -> tuple[Any, Any]:
+    def _over_a_step(self) -> tuple[Any, Any]:
         """Return the factors of the state and of the input in each step."""
-        # On the tape of the input, because parameters do not start a tape.
-        rate = -exp(self.log_rate.put_tape(tape))
-        decay = exp(rate * expand_dims(exp(self.log_step.put_tape(tape)), -1))
+        rate = -exp(self.log_rate)
+        decay = exp(rate * expand_dims(exp(self.log_step), -1))
         return decay, (decay - 1.0) / rate
 
     @override

@@ -187,7 +187,7 @@ def _paths(variables: Mapping[str, Any]) -> dict[Any, str]:
             paths.setdefault(parameter, f"{name}.{path}")
     for name, value in own.items():
         if isinstance(value, Tensor):
-            paths.setdefault(value.node if value.owns_tape else value, name)
+            paths.setdefault(value.node if value.tape.holds else value, name)
     return paths
 
 

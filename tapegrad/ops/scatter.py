@@ -20,7 +20,7 @@ from tapegrad.ops._index import (
 )
 from tapegrad.sizes import Dim, Dims, Size, broadcast, show, surely_differ
 from tapegrad.tensor import T1, T2, D, T, Tensor, node
-from tapegrad.tensor.operands import constant, same_dtype, tensor_only, unwrap, unwrap_mixed
+from tapegrad.tensor.operands import constant, joined, same_dtype, tensor_only, unwrap, unwrap_mixed
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
@@ -209,7 +209,7 @@ def at_add(
 
 def _with_tape(x: Tensor[Any, T1, D], tape_of_index: T2) -> tuple[Tensor[Any, NoneTape, D], Merge[T1, T2]]:
     x, tape = unwrap(x)
-    return x, _merged(tape, tape_of_index)
+    return x, joined(tape, tape_of_index)
 
 
 def _with_value(
@@ -218,10 +218,4 @@ def _with_value(
     tensor_only(x, "x")
     x, value, tape = unwrap_mixed(x, value if isinstance(value, Tensor) else constant(value, x, "value", "x"))
     same_dtype(x, value, "value")
-    return x, value, _merged(tape, tape_of_index)
-
-
-def _merged(tape: Any, other: Any) -> Any:
-    if not other.owns:
-        return tape
-    return tape.join(other) if tape.owns else other
+    return x, value, joined(tape, tape_of_index)

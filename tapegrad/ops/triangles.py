@@ -14,7 +14,7 @@ from tapegrad.ops.ranges import countable, eye_shape
 from tapegrad.ops.scatter import at_set, getitem
 from tapegrad.sizes import UNKNOWN, Dims, Size, at_least, show, surely_less
 from tapegrad.tensor import D, S, T, Tensor, from_array, node
-from tapegrad.tensor.operands import tensor_only, unwrap
+from tapegrad.tensor.operands import fixed, tensor_only, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
@@ -156,7 +156,7 @@ def diag(x: Tensor[Any, T, D], *, k: int = 0) -> Tensor[Any, T, D]:
     sizes: Any = diag_shape(x.shape, k=k)
     steps = np.arange(x.shape[0] if x.ndim == 1 else sizes[0])
     index = (steps - min(k, 0), steps + max(k, 0))
-    return getitem(x, index) if x.ndim == 2 else at_set(zeros(sizes, x.dtype.type), index, x)
+    return getitem(x, index) if x.ndim == 2 else at_set(fixed(zeros(sizes, x.dtype.type).data), index, x)
 
 
 def _masked(x: Tensor[S, T, D], mask: Any) -> Tensor[S, T, D]:

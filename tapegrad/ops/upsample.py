@@ -12,7 +12,7 @@ from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.index import take
 from tapegrad.tensor import Float, T, Tensor, node
-from tapegrad.tensor.operands import tensor_only
+from tapegrad.tensor.operands import fixed, tensor_only
 
 if TYPE_CHECKING:
     from tapegrad.sizes import Dims
@@ -96,7 +96,8 @@ def _interpolated(x: Any, axis: int, positions: Any) -> Any:
     lower = np.minimum(positions.astype(np.int64), x.shape[axis] - 1)
     upper = np.minimum(lower + 1, x.shape[axis] - 1)
     share = (positions - lower).astype(x.dtype).reshape((-1, *(1,) * (-axis - 1)))
-    return add(mul(take(x, node(lower), axis), 1 - share), mul(take(x, node(upper), axis), share))
+    before, after = take(x, node(lower), axis), take(x, node(upper), axis)
+    return add(mul(before, fixed(1 - share)), mul(after, fixed(share)))
 
 
 def _check_mode(mode: str, *, align_corners: bool) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from typing_extensions import TypeAliasType, TypeVar, TypeVarTuple, deprecated, override
 
 from tapegrad.autograd.op import install_operators
+from tapegrad.autograd.parameter_tape import ParameterTape
 from tapegrad.autograd.registry import IMPLEMENTATIONS
 from tapegrad.autograd.tape import NONE, GradientTape, Merge, NoneTape, OwnedTape, Tape
 from tapegrad.engines.interface import HALF
@@ -95,12 +96,12 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     data: Value[S_co, D_co]
     tape: T_co
-    node: Tensor[S_co, NoneTape, D_co]  # only of a taped tensor: the same tensor without the tape
+    node: Tensor[S_co, NoneTape, D_co]  # only where the tape holds ops: the same tensor without the tape
 
     has_plain_state: ClassVar[bool] = True  # False for a parameter, and for a node that may lack its value
     version: ClassVar[Any] = None  # of a parameter: the number of assignments
     frozen: ClassVar[Any] = False
-    is_of_parameters: ClassVar[bool] = False  # True for parameters, numbers, and results computed from these alone
+    is_of_module: ClassVar[bool] = False  # True for parameters, buffers, and results computed from frozen ones alone
     is_saved: ClassVar[bool] = True  # False if the value may have been released
     __array_ufunc__: ClassVar[None] = None  # so that numpy_array + x calls x.__radd__, and no tape is lost
 
@@ -184,9 +185,10 @@ class Tensor(Generic[S_co, T_co, D_co]):
             if self.tape.owns:
                 _reject(TapeError(messages.traced_twice(), op="trace"))
             tape = GradientTape(None if wrt is None else _targets(wrt), grads, checkpoint, training=training)
-            if wrt is None and self.is_float and not self.frozen:
-                tape.leaves[self] = None
-            return self._carrying(OwnedTape(tape))
+            plain: Any = self.node if self.tape.holds else self
+            if wrt is None and plain.is_float and not plain.frozen:
+                tape.leaves[plain] = None
+            return plain.carrying(OwnedTape(tape) if plain is self else self._continuing(OwnedTape(tape)))
         except Exception as error:
             trim_traceback(error)
             raise
@@ -218,7 +220,7 @@ class Tensor(Generic[S_co, T_co, D_co]):
 
     def split_tape(self) -> tuple[Tensor[S_co, NoneTape, D_co], T_co]:
         """Return the same tensor without its tape, and the tape: an op computes with one and records on the other."""
-        plain: Any = self.node if self.owns_tape else self
+        plain: Any = self._plain()
         plain.save_value()
         return plain, self.tape
 
@@ -234,7 +236,9 @@ class Tensor(Generic[S_co, T_co, D_co]):
             if not isinstance(tape, Tape):
                 message = f"put_tape: tape is {described(tape)}, neither a NoneTape nor an OwnedTape"
                 _reject(TapeError(message, op="put_tape"))
-        carrying: Any = self._carrying(tape) if tape.owns else self
+            if isinstance(tape, OwnedTape) and isinstance(self.tape, ParameterTape):
+                tape.adopt(self.tape)
+        carrying: Any = self._plain().carrying(tape) if tape.owns else self
         return carrying
 
     def with_empty_tape(self) -> Tensor[S_co, T_co, D_co]:
@@ -256,35 +260,43 @@ class Tensor(Generic[S_co, T_co, D_co]):
         Raises:
             TapeError: `kind` is neither.
         """
-        plain: Any = self.split_tape()[0]
         with trim_on_exit:
             if kind not in (NoneTape, OwnedTape):
                 message = f"retaped: kind is {getattr(kind, '__name__', kind)}, neither NoneTape nor OwnedTape"
                 _reject(TapeError(message, op="retaped"))
-        tape = OwnedTape(GradientTape(training=self.is_training or not self.owns_tape))
-        retaped: Tensor[S_co, T, D_co] = plain._carrying(tape) if kind.owns else plain
+        retaped: Any
+        if kind.owns:
+            tape = OwnedTape(GradientTape(training=self.is_training or not self.owns_tape))
+            retaped = self.split_tape()[0].carrying(self._continuing(tape))
+        else:
+            retaped = self.split_tape()[0] if self.owns_tape else self
         return retaped
 
-    def _carrying(self, tape: T) -> Tensor[S_co, T, D_co]:
-        """Return this tensor, which has no tape, with a tape."""
-        if self.__class__ is Derived:  # the caller puts it on a tape explicitly, so this is not an error
-            self.__class__ = Tensor  # type: ignore[assignment]  # a plain tensor from here on
+    def carrying(self, tape: T) -> Tensor[S_co, T, D_co]:
+        """Return this node with a tape, unchecked."""
         taped = _new(Tensor)
         taped.data, taped.tape, taped.node = self.data, tape, self
         return taped
+
+    def _plain(self) -> Tensor[S_co, NoneTape, D_co]:
+        """Return the node of this tensor, which it is itself if its tape holds no ops."""
+        plain: Any = self.node if self.tape.holds else self
+        return plain
+
+    def _continuing(self, tape: OwnedTape) -> OwnedTape:
+        """Return a new tape with the ops that computed this tensor from parameters, unless they are lost."""
+        parameters: Any = self.tape
+        return tape.adopt(parameters) if isinstance(parameters, ParameterTape) and not parameters.lost else tape
 
     def detach(self) -> Tensor[S_co, NoneTape, D_co]:
         """Return a new tensor of the same values without a tape."""
         return Tensor(self.data)
 
-    def derive(self, inputs: tuple[Tensor[Any, NoneTape, Any], ...]) -> None:
-        """Mark this tensor, which has no tape, as computed from parameters and numbers alone.
+    def mark_frozen(self) -> None:
+        """Mark this tensor, which has no tape, as computed from buffers and frozen parameters alone."""
+        from tapegrad.tensor import nodes  # not at the top: nodes imports this module
 
-        Using it on a tape raises a TapeError, because the gradient would not reach the parameters.
-        """
-        plain: Any = self
-        if plain.__class__ is Tensor and any(x.__class__ is Derived or not x.frozen for x in inputs):
-            plain.__class__ = Derived
+        nodes.mark_frozen(self)
 
     def discard_value(self, *, for_good: bool) -> None:
         """Release the value if it can be computed again, which a plain tensor's cannot; for good with its operands."""
@@ -731,24 +743,6 @@ class Tensor(Generic[S_co, T_co, D_co]):
     def take(self, indices: Tensor[Any, T2, np.integer[Any]], axis: Int = 0) -> Tensor[Any, Merge[T_co, T2], D_co]:
         """Take slices by index along an axis, see `tapegrad.take`."""
         return IMPLEMENTATIONS["take"](self, indices, axis)
-
-
-class Derived(Tensor[S_co, NoneTape, D_co]):
-    """A result computed from parameters without a tape, such as `w.T`; using it on a tape is an error."""
-
-    __slots__ = ()
-
-    has_plain_state: ClassVar[bool] = False
-    is_of_parameters: ClassVar[bool] = True
-
-
-class Constant(Tensor[S_co, NoneTape, D_co]):
-    """A Python number used as an operand, which never needs a gradient."""
-
-    __slots__ = ()
-
-    is_of_parameters: ClassVar[bool] = True
-    frozen: ClassVar[Any] = True
 
 
 def node(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:

@@ -6,7 +6,7 @@
 | `Weak` | empty | by a weak reference: no backward closure reads the value |
 | `checkpoint.Recomputed` | empty until read | the op runs again: a checkpointing tape does not save the value |
 | `jax.DeviceTensor` | empty | it is copied from the device |
-| `Derived` | the value | it is there, with the ops on parameters that no tape has recorded yet |
+| `Frozen` | the value | it is there; it was computed from frozen parameters and buffers, and counts as one of them |
 """
 
 from __future__ import annotations
@@ -109,6 +109,19 @@ class Weak(Lazy[Any, Any]):
         return Tensor, (self.data,)
 
 
+class Frozen(Tensor[S_co, NoneTape, D_co]):
+    """A result computed from buffers and frozen parameters alone, without a tape.
+
+    Like these it is part of a module and no data: an op on it and a parameter is recorded.
+    """
+
+    __slots__ = ()
+
+    has_plain_state: ClassVar[bool] = False
+    is_of_module: ClassVar[bool] = True
+    frozen: ClassVar[Any] = True
+
+
 class _Held:
     """A weak reference to a value, with its shape and dtype."""
 
@@ -129,6 +142,12 @@ class _Held:
             message = f"the value of a tensor of shape {show(self.shape)} was released: `saved` did not name it"
             raise TapeError(message)
         return value
+
+
+def mark_frozen(node: Any) -> None:
+    """Turn a plain node into one of a frozen result."""
+    if node.__class__ is Tensor:
+        node.__class__ = Frozen
 
 
 def set_lazy(node: Any, kind: type[Lazy[Any, Any]], source: Source) -> None:

@@ -14,7 +14,7 @@ from tapegrad.engines.interface import HALF
 from tapegrad.errors import DTypeError, messages
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.sizes import Dim
-from tapegrad.tensor import Constant, Tensor, as_compute_dtype, described, from_array, node, values_of
+from tapegrad.tensor import Tensor, as_compute_dtype, described, from_array, node, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,19 +129,24 @@ def unwrap_all(tensors: Sequence[Tensor[Any, T, D]], name: str) -> tuple[list[Te
         if own_tape is NONE:
             parts.append(x)
         else:
-            tape = own_tape if tape is NONE else tape.join(own_tape)
+            tape = joined(tape, own_tape)
             parts.append(x.node)
     return parts, tape
+
+
+def joined(tape: Any, other: Any) -> Any:
+    """Return the tape that joins two, either of which may be a `NoneTape`."""
+    return other if tape is NONE else tape if other is NONE else tape.join(other)
 
 
 def on_one_tape(*tensors: Tensor[Any, Any, Any]) -> tuple[Tensor[Any, Any, Any], ...]:
     """Return the operands, with the joint tape of those that have one put on those that have none.
 
-    An op composed of other ops starts with this: a parameter has no tape, and reshaping it without one would lose its
-    gradient. The tapes merge when an inner op records on both.
+    An op composed of other ops starts with this: data without a tape may be named in `wrt=`, and reshaping them without
+    one would lose their gradient. The tapes merge when an inner op records on both.
     """
-    parts, tape = unwrap_all(tensors, "operands")
-    return tuple(x if x.owns_tape else x.put_tape(tape) for x in tensors) if tape.owns else tuple(parts)
+    _, tape = unwrap_all(tensors, "operands")
+    return tuple(x.put_tape(tape) if tape.owns and x.tape is NONE else x for x in tensors)
 
 
 def both_on_one_tape(
@@ -206,7 +211,17 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
     number: Any = np.array(value, dtype)
     if dtype.char in HALF:
         number = as_compute_dtype(number)
-    return Constant(number)  # NumPy converts a Python number at each call (benchmarks/devices.py, "a number of rank 0")
+    return node(number)  # NumPy converts a Python number at each call (benchmarks/devices.py, "a number of rank 0")
+
+
+def fixed(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
+    """Return a tensor that is no data but a part of the model, as a number is; ops on it and parameters are recorded.
+
+    An op or a layer composed of other ops needs it for arrays of its own, such as an initial state of zeros.
+    """
+    x = node(data)
+    x.mark_frozen()
+    return x
 
 
 def is_concrete(scalar_type: type) -> bool:

@@ -1,0 +1,465 @@
+"""What is computed from parameters before it meets a tape: its gradients reach the parameters, or an error says why."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Thread
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tapegrad as tg
+from tapegrad import nn, optim
+from tapegrad.autodiff import Autodiff
+from tapegrad.autograd import parameter_tape
+from tapegrad.checkpoint import BalancedCheckpointing, checkpoint
+from tapegrad.errors import TapeError
+from tapegrad.fused import fused
+from tapegrad.tensor.nodes import Frozen
+from tests.oracle.calls import CALLS, converted, direction, replaced
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return tg.normal(shape, dtype=np.float64, rng=seed)
+
+
+def parameter(*shape: int, seed: int = 1, frozen: bool = False) -> Any:
+    return nn.Param(real(*shape, seed=seed), frozen=frozen)
+
+
+IDS: Any = tg.tensor([[0, 2], [1, 1]])
+
+
+@fused
+def gate(x: Any, y: Any) -> Any:
+    return tg.tanh(x) * tg.sigmoid(y) + x
+
+
+@checkpoint
+def segment(x: Any, w: Any) -> Any:
+    return tg.tanh(x @ w) @ tg.exp(w.T * 0.1)
+
+
+def two_parts(x: Any, v: Any) -> Any:
+    return tg.square(x @ v).sum() + (tg.tanh(v) * v).sum()
+
+
+def at_two_places(x: Any, v: Any) -> Any:
+    return tg.square(tg.tanh(x @ v) @ v.T).sum()
+
+
+# Each gives a scalar from x (2, 3) and w (3, 5).
+PROGRAMS: dict[str, Any] = {
+    "a penalty": lambda x, w: (x @ w).sum() + 0.5 * (w * w).sum(),
+    "a penalty on the left": lambda x, w: (w * w).sum() + (x @ w).sum(),
+    "tied weights": lambda x, w: tg.square(x @ w @ w.T).sum(),
+    "rows by integers": lambda x, w: (tg.take(w, IDS) * (x @ w)).sum(),
+    "a position": lambda x, w: tg.square(x + w.T[:2]).sum(),
+    "a class token": lambda x, w: tg.square(
+        tg.concat([tg.broadcast_to(tg.expand_dims(w[:, 0], 0), (2, 3)), x], 1)
+    ).sum(),
+    "a composed op": lambda x, w: tg.square(x @ tg.softmax(w)).sum(),
+    "two parts of one chain": lambda x, w: two_parts(x, tg.exp(w * 0.3)),
+    "at two places": lambda x, w: at_two_places(x, w * 2.0),
+    "frozen and trained": lambda x, w: tg.square(x @ (parameter(5, 3, frozen=True, seed=4).T * 2.0 + w)).sum(),
+    "quantized and trained": lambda x, w: tg.square(
+        x @ (tg.dequantize(tg.quantize(real(3, 5, seed=6), tg.Symmetric())) + w)
+    ).sum(),
+    "a buffer": lambda x, w: tg.square(x @ (w * nn.Buffer(tg.tril(tg.ones((3, 5), np.float64))))).sum(),
+    "an array of one number": lambda x, w: tg.square(x @ (w * np.float64(0.5))).sum(),
+    "put on a tape": lambda x, w: tg.square(x @ (w * w).put_tape(x.tape)).sum(),
+    "traced": lambda x, w: ((w * 2.0).retaped(type(x.tape)).sum() * x.sum()),
+    "scattered": lambda x, w: tg.square(tg.at_add(x, (0, slice(None)), tg.tanh(w[:, 1]))).sum(),
+    "a number of a chain": lambda x, w: tg.square(x * tg.norm(w)).sum(),
+    "several results": lambda x, w: sum(tg.square(x + part.sum()).sum() for part in tg.split(tg.exp(w), 5, 1)),
+    "a fused function": lambda x, w: gate(x, w.T[:2]).sum() + gate(w, w * 0.5).sum(),
+    "a segment": lambda x, w: tg.square(segment(x, w * 0.5)).sum(),
+    "attention": lambda x, w: tg.scaled_dot_product_attention(
+        tg.expand_dims(x, 0), tg.expand_dims(w.T, 0), tg.expand_dims(tg.sin(w.T), 0)
+    ).sum(),
+    "a recurrent cell": lambda x, w: tg.rnn_cell(
+        x, x, (w @ w.T) * 0.1, tg.tanh(w[:, :3]), w[:, 4] * 2.0, w[:, 3] + 1.0
+    ).sum(),
+    "a norm": lambda x, w: (tg.layer_norm(x, tg.exp(w[:, 0]), w[:, 1] * 2.0) * real(2, 3, seed=7)).sum(),
+}  # fmt: skip
+
+
+def differences(program: Any, x: Any, w: Any) -> Any:
+    expected = np.zeros(w.shape)
+    for index in np.ndindex(*w.shape):
+        step = np.zeros(w.shape)
+        step[index] = 1e-6
+        high, low = (program(x, nn.Param(tg.tensor(w.numpy() + by, np.float64))).item() for by in (step, -step))
+        expected[index] = (high - low) / 2e-6
+    return expected
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+@pytest.mark.parametrize("strategy", [None, BalancedCheckpointing()], ids=["saved", "balanced"])
+def test_gradients_reach_the_parameters(program: Any, strategy: Any) -> None:
+    x, w = real(2, 3), parameter(3, 5)
+
+    plain = program(x, w)
+    loss = program(x.trace(checkpoint=strategy), w)
+    retained, grads = loss.backward(retain_tape=True), loss.backward()
+
+    assert not plain.owns_tape
+    assert plain.item() == pytest.approx(loss.item(), rel=1e-12)
+    np.testing.assert_allclose(grads[w].numpy(), differences(program, x, w), rtol=1e-6, atol=1e-7)
+    assert retained[w].tolist() == grads[w].tolist()
+
+
+def test_every_op_passes_a_gradient_on_to_the_parameters_of_an_operand() -> None:
+    """An op that took the node without its tape would lose the gradient without an error."""
+    missing: list[str] = []
+    for name in sorted({*CALLS} - {"bitwise_count"}):  # its calls are of integers
+        for one in CALLS[name][:3]:
+            line = converted(one, np.float64, np.zeros_like)
+            with np.errstate(all="ignore"):
+                missing += [f"{name}{line}, operand {at}: {why}" for at, why in losses_of(getattr(tg, name), line)]
+
+    assert missing == []
+
+
+def losses_of(op: Any, line: Any) -> Iterator[tuple[int, str]]:
+    """Yield the float operands whose gradient does not reach a parameter that they were computed from."""
+    expected = gradients(op, line, None)
+    for at in expected:
+        found = gradients(op, line, at)
+        if at not in found:
+            yield at, "no gradient"
+        elif not np.allclose(found[at], expected[at], rtol=1e-9, atol=1e-12, equal_nan=True):
+            yield at, "another gradient"
+
+
+def gradients(op: Any, line: Any, derived: int | None) -> dict[int, Any]:
+    """Return the gradient of each float operand; the one at a position is computed from a parameter."""
+    leaves: list[Any] = []
+
+    def made(array: Any, *, fixed: bool) -> Any:
+        x = tg.node(array)
+        if fixed or array.dtype.kind != "f":
+            return x
+        leaves.append(nn.Param(x) if len(leaves) == derived else x)
+        return leaves[-1] * 1.0 if isinstance(leaves[-1], nn.Param) else x.trace()
+
+    result = op(*replaced(line.args, made), **replaced(line.options, made))
+    several = [y for y in (result if isinstance(result, tuple | list) else [result]) if y.tape.holds]
+    if not several:
+        return {}
+    taped = [y if y.owns_tape else y.trace() for y in several]
+    total: Any = sum((y * direction(np.zeros(y.shape, y.dtype))).sum() for y in taped)
+    grads = total.backward(wrt=leaves)
+    return {at: grads[x].numpy() for at, x in enumerate(leaves) if x in grads}
+
+
+def test_second_derivatives_reach_the_parameters() -> None:
+    x, w = real(2, 3), parameter(3, 5)
+    level = Autodiff()
+
+    def outer(x: Any, w: Any) -> Any:
+        """Return the squared norm of the gradient of a loss by `x`."""
+        inner = level.from_inner(x)
+        loss = tg.tanh(inner.trace() @ level.from_inner(tg.exp(w * 0.3))).sum()
+        return tg.square(level.inner(loss.backward()[inner])).sum()
+
+    grads = outer(x.trace(), w).backward()
+
+    np.testing.assert_allclose(grads[w].numpy(), differences(outer, x, w), rtol=1e-6)
+
+
+def test_a_level_of_autodiff_passes_on_what_was_computed_from_a_parameter() -> None:
+    x, w = real(3, 5), parameter(3, 5)
+    level = Autodiff()
+
+    scaled = level.inner(level.from_inner(w) * 0.3)
+
+    assert (x.trace() * scaled).sum().backward()[w].tolist() == pytest.approx(x.numpy() * 0.3)
+
+
+def test_the_hessian_of_a_penalty() -> None:
+    w = parameter(2, 2)
+
+    found = tg.hvp(lambda v: (tg.square(v @ w.T)).sum(), real(3, 2), real(3, 2, seed=9))
+
+    np.testing.assert_allclose(found.numpy(), 2 * real(3, 2, seed=9).numpy() @ w.numpy().T @ w.numpy(), rtol=1e-9)
+
+
+# What is recorded, and when it is freed
+
+
+def test_to_the_program_it_is_a_tensor_without_a_tape() -> None:
+    w = parameter(3, 5)
+    v = w.T * 2.0
+
+    assert repr(v).startswith("Tensor(")
+    assert repr(v).endswith("no tape)")
+    assert isinstance(v.tape, tg.NoneTape)
+    assert (v.owns_tape, v.is_training) == (False, False)
+    with pytest.raises(TapeError, match=r"^backward: the tensor has no tape; trace an input first$"):
+        v.sum().backward()
+    assert v.with_empty_tape() is v
+    assert np.asarray(v).shape == (5, 3)
+
+
+def test_what_is_computed_from_data_or_by_a_comparison_is_not_recorded() -> None:
+    x, w = real(2, 3), parameter(3, 5)
+
+    for plain in (x @ w, w * real(3, 5), (w > 0.0), w.argmax(), w.T.detach(), tg.astype(w, np.int64), tg.sign(w)):
+        assert plain.tape is tg.autograd.tape.NONE
+
+
+def test_frozen_parameters_record_nothing_and_are_no_data() -> None:
+    frozen = parameter(3, 5, frozen=True)
+
+    v = tg.exp(frozen * 2.0).T
+
+    assert type(v) is Frozen
+    assert v.tape is tg.autograd.tape.NONE
+    assert (real(2, 5).trace() @ v).sum().backward(wrt=[]).norm() == 0
+
+
+def test_the_ops_of_a_chain_are_taken_over_once() -> None:
+    w = parameter(3, 3)
+    v = tg.tanh(w)
+    h = real(2, 3).trace()
+
+    for _ in range(4):
+        h = h @ v
+
+    assert (
+        repr(h.tape.tape)
+        == "GradientTape(5 ops: tanh (3, 3), matmul (2, 3), matmul (2, 3), matmul (2, 3), matmul (2, 3))"
+    )
+    other = real(2, 3).trace() @ v
+    grads = (h * other).sum().backward()
+    np.testing.assert_allclose(
+        grads[w].numpy(),
+        differences(lambda _, w: powers(w), None, w),
+        rtol=1e-6,
+    )
+
+
+def powers(w: Any) -> Any:
+    v, x = tg.tanh(w), real(2, 3)
+    return (x @ v @ v @ v @ v * (x @ v)).sum()
+
+
+def test_a_comparison_and_a_rejected_op_take_over_nothing() -> None:
+    x, w = real(2, 3).trace(), parameter(3, 5)
+
+    assert (x.sum() > (w * w).sum()).shape == ()
+    with pytest.raises(tg.ShapeError):
+        x @ (w.T * 2.0)
+
+    assert len(x.tape.tape) == 1
+
+
+def test_a_chain_is_used_by_one_tape_after_another() -> None:
+    w = parameter(3, 5)
+    v = tg.exp(w)
+
+    first, second = ((real(2, 3, seed=seed).trace() @ v).sum().backward()[w].numpy() for seed in (2, 2))
+
+    assert first.tolist() == second.tolist()
+
+
+@contextmanager
+def no_collector() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def test_a_dropped_result_is_freed_at_once() -> None:
+    x, w = real(2, 90), parameter(80, 90)
+
+    def forwards() -> None:
+        for _ in range(30):
+            (x.trace() @ tg.exp(w.T)).sum() + (w * w).sum()
+            tg.softmax(w @ w.T)
+
+    with no_collector():
+        tracemalloc.start()
+        forwards()
+        forwards()
+        before = tracemalloc.get_traced_memory()[0]
+        forwards()
+        grown = tracemalloc.get_traced_memory()[0] - before
+        tracemalloc.stop()
+        assert gc.collect() == 0
+
+    assert grown < w.nbytes
+
+
+# Changes between the ops and the meeting
+
+
+def test_a_parameter_assigned_before_the_meeting_is_noticed() -> None:
+    x, w = real(2, 3), parameter(3, 5)
+    v = w * 2.0
+    h = x.trace() @ w  # the tape has seen the version before the assignment, too
+    w.assign(w.detach())
+
+    for loss in ((x.trace() @ v).sum(), (h + x.trace() @ v).sum()):
+        message = r"^a parameter of shape \(3, 5\) was assigned after the forward pass .* version 0 was .* version 1 is"
+        with pytest.raises(TapeError, match=message):
+            loss.backward()
+    with pytest.raises(TapeError, match="version 0 was recorded, version 1 is there"):
+        (x.trace() @ w + x.trace() @ v).sum().backward()
+
+
+def test_a_parameter_frozen_before_backward_gets_no_gradient() -> None:
+    x, w = real(2, 3), parameter(3, 5)
+    loss = (x.trace() @ (w * 2.0)).sum()
+
+    w.frozen = True
+
+    assert w not in loss.backward()
+
+
+def test_training_with_every_kind_of_use_goes_down() -> None:
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            self.word = nn.Embedding(7, 6, rng=0)
+            self.place = nn.Param(tg.normal((5, 6), rng=1))
+            self.token = nn.Param(tg.normal((6,), rng=2))
+
+        def forward(self, ids: Any) -> Any:
+            h = self.word(ids) + self.place[: ids.shape[1]]
+            token = tg.broadcast_to(self.token, (ids.shape[0], 1, 6))
+            h = tg.concat([token, h], 1)
+            return tg.tanh(h)[:, 1:] @ self.word.weight.T
+
+    model, ids = Model(), tg.tensor(np.random.default_rng(0).integers(0, 7, (8, 5)))
+    opt = optim.Adam(model, lr=0.05)
+    losses = []
+    for _ in range(30):
+        loss = (
+            tg.cross_entropy(model(ids.trace()), ids)
+            + 1e-3 * (model.place * model.place).sum()
+            + model.token.sum() ** 2
+        )
+        losses.append(loss.item())
+        opt.step(loss.backward(wrt=model))
+
+    assert losses[-1] < 0.3 * losses[0]
+
+
+def test_embedding_untraced_integers_trains_the_table() -> None:
+    word, segment_of = nn.Embedding(7, 6, rng=0), nn.Embedding(2, 6, rng=1)
+    ids, segments = tg.tensor([[1, 2, 1]]), tg.tensor([[0, 1, 1]])
+
+    grads = (word(ids.trace()) + segment_of(segments)).sum().backward()
+
+    assert grads[segment_of.weight].tolist() == [[1.0] * 6, [2.0] * 6]
+
+
+# What is lost
+
+
+LOST = r"^(add|matmul|mul|put_tape): the ops that computed a tensor \(3, 5\) from parameters are lost: "
+REMEDY = "; compute it from a traced tensor, or detach it$"
+
+
+def chained(w: Any, count: int) -> Any:
+    v = w * 1.0
+    for _ in range(count - 1):
+        v = v * 1.0
+    return v
+
+
+def test_a_chain_of_too_many_ops_is_lost() -> None:
+    x, w = real(2, 3), parameter(3, 5)
+
+    np.testing.assert_allclose((x.trace() @ chained(w, 256)).sum().backward()[w].numpy(), x.numpy().T @ np.ones((2, 5)))
+    for lost in (chained(w, 257), chained(w, 300), chained(w, 257) + w):
+        with pytest.raises(TapeError, match=LOST + "there are more than 256 of them" + REMEDY):
+            x.trace() @ lost
+    assert (x.trace() @ lost.detach()).owns_tape
+    leaf = lost.trace()
+    assert leaf.sum().backward()[leaf].tolist() == [[1.0] * 5] * 3
+
+
+def test_ops_that_branches_share_count_once() -> None:
+    x, w = real(2, 3), parameter(3, 5)
+    v: Any = w
+    for _ in range(60):
+        v = v * 0.5 + v * 0.5
+
+    np.testing.assert_allclose((x.trace() @ v).sum().backward()[w].numpy(), x.numpy().T @ np.ones((2, 5)))
+
+
+def test_a_chain_of_large_results_is_lost() -> None:
+    w = nn.Param(tg.ones((3, 5)))
+    wide: list[Any] = [tg.broadcast_to(w, (1000, 3, 5)) * 1.0 for _ in range(30)]
+
+    assert (wide[0] + wide[1]).tape.lost == ""
+    large: Any = tg.stack(wide)
+    assert large.tape.lost.startswith(f"their results take more than {(1 << 20) + 4 * 60:,} bytes; ")
+
+
+def test_a_model_that_predicts_from_integers_keeps_a_bounded_part() -> None:
+    ids, word = tg.tensor(np.zeros((64, 64), np.int64)), nn.Embedding(3, 32, rng=0)
+    mlp = nn.Sequential(*[nn.Sequential(nn.Linear(32, 32, rng=0), nn.ReLU()) for _ in range(12)])
+    mlp(word(ids))
+    tracemalloc.start()
+    y = mlp(word(ids))
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+
+    assert held < 3 * y.nbytes + parameter_tape.MAX_BYTES
+
+
+def deep(x: Any) -> Any:
+    return copy.deepcopy(x)
+
+
+def pickled(x: Any) -> Any:
+    return pickle.loads(pickle.dumps(x))  # noqa: S301  # of our own
+
+
+@pytest.mark.parametrize("copied", [deep, pickled], ids=["copy", "pickle"])
+def test_a_copy_is_lost(copied: Any) -> None:
+    x, w = real(2, 3), parameter(3, 5)
+
+    again = copied(w * 2.0)
+
+    assert again.tolist() == (w * 2.0).tolist()
+    uses: list[Any] = [lambda: x.trace() @ again, lambda: again.put_tape(x.trace().tape)]
+    for use in uses:
+        with pytest.raises(TapeError, match=r"the ops that computed a tensor .* are lost: it is a copy" + REMEDY):
+            use()
+    (x.trace() @ copy.copy(w * 2.0)).sum().backward()[w]
+
+
+# Threads
+
+
+def test_threads_that_share_a_chain_and_a_tape_record_all() -> None:
+    x, w = real(2, 3), parameter(3, 3)
+    v, taped = tg.tanh(w), x.trace()
+    found: list[Any] = [None] * 8
+
+    def run(place: int) -> None:
+        for _ in range(20):
+            found[place] = (taped @ v).sum()
+
+    threads = [Thread(target=run, args=(place,)) for place in range(len(found))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    grads = sum(found).backward()
+    one = (x.trace() @ v).sum().backward()
+    np.testing.assert_allclose(grads[w].numpy(), 8 * one[w].numpy(), rtol=1e-12)
