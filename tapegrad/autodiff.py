@@ -19,7 +19,7 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
 from tapegrad.errors.tracebacks import public_api, trim_on_exit
 from tapegrad.ops._lowering import correlate, scatter_sum
 from tapegrad.quantized import Quantized
-from tapegrad.tensor import Tensor, described, node
+from tapegrad.tensor import Float, Tensor, described, node
 from tapegrad.tensor.operands import tensor_only
 
 if TYPE_CHECKING:
@@ -145,6 +145,10 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     name = "autodiff"
 
     def __init__(self, below: B | None = None, checkpoint: C | None = None) -> None:
+        if below is not None and not isinstance(below, Backend):
+            message = f"Autodiff: below is {described(below)} but a backend is expected"
+            with trim_on_exit:
+                raise DTypeError(message)
         if checkpoint is not None and not isinstance(checkpoint, Checkpointing):
             message = f"Autodiff: checkpoint is {described(checkpoint)} but a strategy is expected"
             with trim_on_exit:
@@ -214,37 +218,49 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
 
     @override
     def int_from_inner(self, x: Ints) -> Ints:
-        """Return the same integer tensor: only floats are recorded."""
-        return x
+        """Return the same integer tensor: only floats are recorded.
+
+        Raises:
+            DTypeError: `x` is not an integer tensor.
+        """
+        return _of_kind("iu", "integer", "Autodiff.int_from_inner", "x", x)
 
     @override
     def int_inner(self, y: Ints) -> Ints:
-        """Return the same integer tensor."""
-        return y
+        """Return the same integer tensor, or raise a DTypeError as `int_from_inner` does."""
+        return _of_kind("iu", "integer", "Autodiff.int_inner", "y", y)
 
     @override
     def bool_from_inner(self, x: Bools) -> Bools:
-        """Return the same bool tensor: only floats are recorded."""
-        return x
+        """Return the same bool tensor: only floats are recorded.
+
+        Raises:
+            DTypeError: `x` is not a bool tensor.
+        """
+        return _of_kind("b", "bool", "Autodiff.bool_from_inner", "x", x)
 
     @override
     def bool_inner(self, y: Bools) -> Bools:
-        """Return the same bool tensor."""
-        return y
+        """Return the same bool tensor, or raise a DTypeError as `bool_from_inner` does."""
+        return _of_kind("b", "bool", "Autodiff.bool_inner", "y", y)
 
     @override
     def q_from_inner(self, x: Steps) -> Steps:
-        """Return the same quantized tensor: it has no gradient on any level."""
-        return x
+        """Return the same quantized tensor: it has no gradient on any level.
+
+        Raises:
+            DTypeError: `x` is not a quantized tensor.
+        """
+        return _quantized("Autodiff.q_from_inner", "x", x)
 
     @override
     def q_inner(self, y: Steps) -> Steps:
-        """Return the same quantized tensor."""
-        return y
+        """Return the same quantized tensor, or raise a DTypeError as `q_from_inner` does."""
+        return _quantized("Autodiff.q_inner", "y", y)
 
     @override
     @public_api
-    def require_grad(self, x: Tensor[S, NoneTape, D]) -> Tensor[S, OwnedTape, D]:
+    def require_grad(self, x: Tensor[S, NoneTape, Float]) -> Tensor[S, OwnedTape, Float]:
         """Return the same tensor with a tape that uses the checkpointing strategy of this backend.
 
         Raises:
@@ -254,8 +270,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         if x.owns_tape:
             raise TapeError(messages.tape_unwanted("Autodiff.require_grad", "x"))
         if not x.is_float:
-            message = f"Autodiff.require_grad: a tensor of dtype {x.dtype} has no gradient"
-            raise DTypeError(message)
+            raise DTypeError(messages.wrong_dtype("Autodiff.require_grad", "x", str(x.dtype), "floating"))
         return x.trace(checkpoint=self.checkpoint)
 
     @override
@@ -435,6 +450,24 @@ class _RecordedRows(Rows):
     @override
     def max(self, x: Any) -> Any:
         return super().max(x.detach())
+
+
+def _of_kind(kinds: str, expected: str, call: str, place: str, x: V) -> V:
+    """Return a tensor, and reject one whose dtype is of another kind."""
+    with trim_on_exit:
+        tensor_only(x, f"{call}: {place}")
+        dtype: Any = x.dtype  # type: ignore[attr-defined]  # checked above
+        if dtype.kind not in kinds:
+            raise DTypeError(messages.wrong_dtype(call, place, str(dtype), expected))
+    return x
+
+
+def _quantized(call: str, place: str, x: V) -> V:
+    if not isinstance(x, Quantized):
+        message = f"{call}: {place} is {described(x)} but a quantized tensor is expected"
+        with trim_on_exit:
+            raise DTypeError(message)
+    return x
 
 
 def _lifted(value: Any) -> Any:

@@ -302,6 +302,21 @@ def test_over_numpy_no_value_below_has_a_tape() -> None:
         backend.inner(lifted)
 
 
+def test_values_of_another_kind_are_rejected() -> None:
+    backend: Any = LEVEL
+    for call, kind in (("int", "integer"), ("bool", "bool")):
+        for way, place in (("inner", "y"), ("from_inner", "x")):
+            name = f"{call}_{way}"
+            with pytest.raises(DTypeError, match=f"^Autodiff.{name}: {place} is float32 but {kind} is expected$"):
+                getattr(backend, name)(tensor([1.0]))
+    with pytest.raises(DTypeError, match=r"^Autodiff.q_inner: y is float32 but a quantized tensor is expected$"):
+        backend.q_inner(tensor([1.0]))
+    with pytest.raises(DTypeError, match=r"^Autodiff.q_from_inner: x is an int but a quantized tensor is expected$"):
+        backend.q_from_inner(3)
+    with pytest.raises(DTypeError, match=r"^Autodiff: below is an int but a backend is expected$"):
+        Autodiff(3)  # type: ignore[arg-type]  # the mistake under test
+
+
 def test_what_has_no_gradient_gives_none() -> None:
     x, other = LEVEL.require_grad(tensor([2.0])), LEVEL.require_grad(tensor([1.0]))
     grads = LEVEL.backward((x * x).sum())
@@ -334,8 +349,8 @@ def test_only_floats_are_lifted() -> None:
     assert LEVEL.int_from_inner(whole) is LEVEL.int_inner(whole) is whole
     assert LEVEL.bool_from_inner(truth) is LEVEL.bool_inner(truth) is truth
     assert LEVEL.q_from_inner(q) is LEVEL.q_inner(q) is q
-    with pytest.raises(DTypeError, match=r"^Autodiff.require_grad: a tensor of dtype int64 has no gradient$"):
-        LEVEL.require_grad(whole)
+    with pytest.raises(DTypeError, match=r"^Autodiff.require_grad: x is int64 but floating is expected$"):
+        LEVEL.require_grad(whole)  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
 def test_a_replacement_has_the_shape_and_the_dtype_of_the_tensor() -> None:

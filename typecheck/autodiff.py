@@ -87,5 +87,9 @@ def reject_what_does_not_fit_a_valid_module() -> None:
     nn.Linear(5, 7).valid()(tg.ones((3, 4)))  # E(mypy): Linear.forward: x is (3, 4) but (..., 5) is expected: axis -1 is 4, not 5 [tapegrad-shape]
 
 
+def reject_a_gradient_of_whole_numbers_required() -> None:
+    numpy.require_grad(tg.tensor([1, 2]))  # E: Autodiff.require_grad: x is int64 but floating is expected [tapegrad-dtype]
+
+
 def reject_a_float_in_the_place_of_whole_numbers() -> None:
     numpy.int_inner(x)  # E(mypy): Value of type variable "Ints" of "int_inner" of "Autodiff" cannot be "Tensor[tuple[Literal[3], Literal[5]], NoneTape, floating[_32Bit]]" [type-var]

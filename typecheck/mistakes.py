@@ -78,8 +78,8 @@ def reject_scores_against_targets_of_another_width() -> None:
     tg.cross_entropy(tg.ones((32, 10)), tg.ones((32, 9)))  # E: cross_entropy: target (32, 9) does not fit x (32, 10): expected (32, 10) [tapegrad-shape]
 
 
-def reject_a_traced_target() -> None:
-    tg.mse(x.trace(), x.trace())  # E: mse: target has a tape but must have none [tapegrad-tape]
+def reject_a_tape_put_on_a_traced_tensor() -> None:
+    x.trace().put_tape(x.trace().tape)  # E: put_tape: x has a tape but must have none [tapegrad-tape]
 
 
 def reject_concatenated_tapes_by_hand() -> None:

@@ -451,9 +451,15 @@ class GradientTape:
 
         Raises:
             TapeError: The tape has been consumed.
+            DTypeError: `op` cannot be called.
         """
         if self.consumed_at is not None:
             self._reject()
+        if not callable(op):
+            message = (
+                f"add_backward_op: op is {with_article(type(op).__name__)} but a function of the gradients is expected"
+            )
+            raise DTypeError(message)
         self._has_opaque = True
         self.entries.append((now(), None, (), op))
 

@@ -10,13 +10,14 @@ from tapegrad.engines import engine
 from tapegrad.errors import ShapeError, TapeError, messages
 from tapegrad.ops.elementwise import float_only
 from tapegrad.sizes import Dims, RankUnknownError, is_unknown, show, surely_differ
-from tapegrad.tensor import Tensor, node
-from tapegrad.tensor.operands import same_dtype, tensor_only, unwrap
+from tapegrad.tensor import D2, S2, T2, D, S, T, Tensor, node
+from tapegrad.tensor.operands import same_dtype, tensor_only, unwrap_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import Merge, NoneTape
 
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
 """How the losses of all elements, or of all rows, are reduced: to their mean, to their sum, or not at all."""
@@ -39,6 +40,17 @@ def same_sizes(expected: Dims, target: Dims, x: Dims) -> Dims:
         message = f"target {show(target)} does not fit x {show(x)}: expected {show(expected)}"
         raise ShapeError(message)
     return tuple(m if is_unknown(n) else n for n, m in zip(expected, target, strict=True))
+
+
+def unwrap_with_target(
+    x: Tensor[S, T, D], target: Tensor[S2, T2, D2]
+) -> tuple[Tensor[S, NoneTape, D], Tensor[S2, NoneTape, D2], Merge[T, T2]]:
+    """Return the operands of a loss without their tapes, and the tape on which to record it."""
+    tensor_only(target, "target")
+    tensor_only(x, "x")
+    operands: Any = (x, target)
+    (left, right), tape = unwrap_all(operands, "operands")
+    return left, right, tape
 
 
 def untaped_only(target: Tensor[Any, Any, Any]) -> None:
@@ -82,10 +94,13 @@ def compared(
     reduction: str,
     loss: Callable[[Any, Any], Any],
     derivative: Callable[[Any, Any], Any],
+    by_target: Callable[[Any, Any], Any] | None = None,
 ) -> Tensor[Any, Any, Any]:
-    """Compute an elementwise loss from functions of the raw values of `x` and the target."""
-    untaped_only(target)
-    x, tape = unwrap(x)
+    """Compute an elementwise loss from functions of the raw values of `x` and the target.
+
+    Without a derivative by the target it is the negative of that by `x`, as of any function of their difference.
+    """
+    x, target, tape = unwrap_with_target(x, target)
     if x.data.shape != target.data.shape:  # NumPy would broadcast them
         same_sizes(x.shape, target.shape, x.shape)
     same_dtype(x, target, "target")
@@ -94,7 +109,12 @@ def compared(
     out = node(reduced(loss(x.data, target.data), reduction, weight))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, derivative(x.data, target.data) * (grads.pop_output(out) * weight))
+        dy = grads.pop_output(out) * weight
+        if grads.wants(x):
+            grads.add(x, derivative(x.data, target.data) * dy)
+        if grads.wants(target):
+            dt = -derivative(x.data, target.data) if by_target is None else by_target(x.data, target.data)
+            grads.add(target, dt * dy)
 
-    recorded: Tensor[Any, Any, Any] = tape.record(out, (x,), backward)
+    recorded: Tensor[Any, Any, Any] = tape.record(out, (x, target), backward)
     return recorded

@@ -21,6 +21,7 @@ from tapegrad.ops._reduction import (
     reduced_shape,
     same_sizes,
     untaped_only,
+    unwrap_with_target,
     weight_of,
 )
 from tapegrad.ops.elementwise import float_only
@@ -28,14 +29,14 @@ from tapegrad.ops.loss import elementwise_loss_shape, row_loss_shape
 from tapegrad.ops.softmax import log_normalized, log_softmax_gradient
 from tapegrad.ops.statistics import not_zero
 from tapegrad.sizes import Dims, at_least, show, surely_differ, surely_same
-from tapegrad.tensor import Float, T, Tensor, node, values_of
+from tapegrad.tensor import T2, Float, T, Tensor, node, values_of
 from tapegrad.tensor.operands import known, same_dtype, unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tapegrad.autograd.gradients import Gradients
-    from tapegrad.autograd.tape import NoneTape
+    from tapegrad.autograd.tape import Merge, NoneTape
 
 
 def cross_entropy_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
@@ -68,20 +69,21 @@ def cross_entropy_dtypes(x: Typed, target: Typed) -> None:
 @in_float32
 def cross_entropy(
     x: Tensor[Any, T, Float],
-    target: Tensor[Any, NoneTape, Float | np.integer[Any]],
+    target: Tensor[Any, T2, Float | np.integer[Any]],
     *,
     smoothing: float = 0.0,
     ignore_index: int | None = None,
     reduction: Reduction = "mean",
-) -> Tensor[Any, T, Float]:
+) -> Tensor[Any, Merge[T, T2], Float]:
     r"""Compute the cross-entropy loss between logits and class indices or probabilities.
 
     $$L = -\frac{1}{n} \sum_{ic} p_{ic} \ln \operatorname{softmax}(x_i)_c, \quad p = (1 - s) \, t + \frac{s}{C}, \quad
-    dx = \frac{1}{n} \left( \operatorname{softmax}(x) \sum_c p_{c} - p \right) dL$$
+    dx = \frac{1}{n} \left( \operatorname{softmax}(x) \sum_c p_{c} - p \right) dL, \quad
+    dt = -\frac{1 - s}{n} \ln \operatorname{softmax}(x) \, dL$$
 
     Args:
         x: Logits in nats, `(..., C)`, a float dtype.
-        target: Labels from 0 to C - 1, `(...)`; or probabilities, `(..., C)`, of the dtype of `x`. It gets no gradient.
+        target: Labels from 0 to C - 1, `(...)`; or probabilities, `(..., C)`, of the dtype of `x`.
         smoothing: The fraction s of each target that is spread over all classes, from 0 to 1.
         ignore_index: A label to ignore: its rows have a loss of 0 and are not counted in the mean.
         reduction: `mean` over the rows that are not ignored, `sum`, or `none` for the loss of each row.
@@ -92,7 +94,6 @@ def cross_entropy(
     Raises:
         ShapeError: The target has neither the shape of `x` nor that of its rows.
         DTypeError: `x` is not a float, labels are not ints, or probabilities are of another dtype.
-        TapeError: The target has a tape.
         IndexError: A label is negative or not below C.
         ValueError: `smoothing` is out of range, `ignore_index` is given with probabilities, or `reduction` is invalid.
 
@@ -111,8 +112,7 @@ def cross_entropy(
     if not 0 <= smoothing <= 1:
         message = f"cross_entropy: smoothing is {smoothing} but must be from 0 to 1"
         raise ValueError(message)
-    untaped_only(target)
-    x, tape = unwrap(x)
+    x, target, tape = unwrap_with_target(x, target)
     float_only(x)
     _check_target(x, target)
     probabilities, count = _probabilities("cross_entropy", x, target, ignore_index)
@@ -123,11 +123,16 @@ def cross_entropy(
     out = node(reduced(_encoded(log_normalized(x.data, -1), probabilities), reduction, weight))
 
     def backward(grads: Gradients) -> None:
-        dlogs = probabilities * of_rows(grads.pop_output(out) * -weight, x.shape, reduction)
+        dy = of_rows(grads.pop_output(out) * -weight, x.shape, reduction)
         logs = log_normalized(x.data, -1)
+        if target.is_float and grads.wants(target):
+            grads.add(target, logs * (dy * (1 - smoothing)))
+        if not grads.wants(x):
+            return
+        dlogs = probabilities * dy
         grads.add(x, engine(dlogs, logs).rowwise(log_softmax_gradient, logs, dlogs, axis=-1, is_free=True))
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x, target), backward)
 
 
 @op(nll_shape, eager=True)
@@ -184,15 +189,16 @@ def nll(
 @op(row_loss_shape, eager=True)
 @in_float32
 def kl_div(
-    x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
-) -> Tensor[Any, T, Float]:
+    x: Tensor[Any, T, Float], target: Tensor[Any, T2, Float], *, reduction: Reduction = "mean"
+) -> Tensor[Any, Merge[T, T2], Float]:
     r"""Compute the Kullback-Leibler divergence between target probabilities and predicted log-probabilities.
 
-    $$L = \frac{1}{n} \sum_{ic} t_{ic} \left( \ln t_{ic} - x_{ic} \right), \quad dx = -\frac{1}{n} \, t \, dL$$
+    $$L = \frac{1}{n} \sum_{ic} t_{ic} \left( \ln t_{ic} - x_{ic} \right), \quad dx = -\frac{1}{n} \, t \, dL, \quad
+    dt = \frac{1}{n} \left( \ln t + 1 - x \right) dL$$
 
     Args:
         x: Log-probabilities in nats, such as those of `log_softmax`, `(..., C)`, a float dtype.
-        target: Probabilities, the same shape and dtype; one of 0 adds no loss. It gets no gradient.
+        target: Probabilities, the same shape and dtype; one of 0 adds no loss, and its gradient is 0.
         reduction: `mean` over the rows, `sum`, or `none` for the divergence of each row.
 
     Returns:
@@ -201,7 +207,6 @@ def kl_div(
     Raises:
         ShapeError: The shapes differ, or `x` is a scalar.
         DTypeError: The dtypes differ, or are not float.
-        TapeError: The target has a tape.
         ValueError: `reduction` is invalid.
 
     Source:
@@ -216,8 +221,7 @@ def kl_div(
         >>> np.round(tg.kl_div(x, target, reduction="none").numpy().astype(float), 3).tolist()
         [0.131, 0.501]
     """
-    untaped_only(target)
-    x, tape = unwrap(x)
+    x, target, tape = unwrap_with_target(x, target)
     same_dtype(x, target, "target")
     float_only(x)
     weight = weight_of("kl_div", reduction, math.prod(x.shape[:-1]))
@@ -225,24 +229,31 @@ def kl_div(
     out = node(reduced(_encoded(x.data, target.data) - own, reduction, weight))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, target.data * of_rows(grads.pop_output(out) * -weight, x.shape, reduction))
+        dy = of_rows(grads.pop_output(out) * -weight, x.shape, reduction)
+        if grads.wants(x):
+            grads.add(x, target.data * dy)
+        if grads.wants(target):
+            t = target.data
+            dt = x.data - (_log(not_zero(t)) + 1)
+            grads.add(target, engine(dt).where(engine(t).equal(t, 0), 0, dt) * dy)
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x, target), backward)
 
 
 @op(elementwise_loss_shape)
 def bce(
-    x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
-) -> Tensor[Any, T, Float]:
+    x: Tensor[Any, T, Float], target: Tensor[Any, T2, Float], *, reduction: Reduction = "mean"
+) -> Tensor[Any, Merge[T, T2], Float]:
     r"""Compute the binary cross-entropy loss between probabilities and targets.
 
     $$L = -\frac{1}{n} \sum_i t_i \max(\ln x_i, -100) + (1 - t_i) \max(\ln(1 - x_i), -100), \quad
-    dx = \frac{1}{n} \frac{x - t}{\max(x (1 - x), 10^{-12})} \, dL$$
+    dx = \frac{1}{n} \frac{x - t}{\max(x (1 - x), 10^{-12})} \, dL, \quad
+    dt = \frac{1}{n} \left( \max(\ln(1 - x), -100) - \max(\ln x, -100) \right) dL$$
 
     Args:
         x: Probabilities from 0 to 1, any shape, a float dtype; `bce_with_logits` is more precise near 0 and 1. A
             NaN makes the loss NaN.
-        target: The true probabilities, from 0 to 1, the same shape and dtype; it gets no gradient.
+        target: The true probabilities, from 0 to 1, the same shape and dtype.
         reduction: `mean`, `sum`, or `none` for the loss of each element.
 
     Returns:
@@ -252,7 +263,6 @@ def bce(
     Raises:
         ShapeError: The shapes differ; losses do not broadcast.
         DTypeError: The dtypes differ, or are not float.
-        TapeError: The target has a tape.
         ValueError: `x` or `target` is not from 0 to 1, or `reduction` is invalid. Under `jit`, where values
             are unknown, such an `x` makes the loss NaN and such a target is not detected.
 
@@ -273,15 +283,16 @@ def bce(
 @op(elementwise_loss_shape)
 @in_float32
 def bce_with_logits(
-    x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
-) -> Tensor[Any, T, Float]:
+    x: Tensor[Any, T, Float], target: Tensor[Any, T2, Float], *, reduction: Reduction = "mean"
+) -> Tensor[Any, Merge[T, T2], Float]:
     r"""Compute the binary cross-entropy loss between logits and targets: `bce` of their `sigmoid`.
 
-    $$L = \frac{1}{n} \sum_i \ln(1 + e^{x_i}) - t_i x_i, \quad dx = \frac{1}{n} \left( \sigma(x) - t \right) dL$$
+    $$L = \frac{1}{n} \sum_i \ln(1 + e^{x_i}) - t_i x_i, \quad dx = \frac{1}{n} \left( \sigma(x) - t \right) dL, \quad
+    dt = -\frac{1}{n} \, x \, dL$$
 
     Args:
         x: Logits in nats, any shape, a float dtype; finite ones have a finite loss.
-        target: The true probabilities, from 0 to 1, the same shape and dtype; it gets no gradient.
+        target: The true probabilities, from 0 to 1, the same shape and dtype.
         reduction: `mean`, `sum`, or `none` for the loss of each element.
 
     Returns:
@@ -290,7 +301,6 @@ def bce_with_logits(
     Raises:
         ShapeError: The shapes differ; losses do not broadcast.
         DTypeError: The dtypes differ, or are not float.
-        TapeError: The target has a tape.
         ValueError: `reduction` is invalid.
 
     Examples:
@@ -310,17 +320,24 @@ def bce_with_logits(
         reduction,
         lambda x, t: apply("softplus", -x) * t + apply("softplus", x) * (1 - t),
         lambda x, t: apply("sigmoid", x) - t,
+        lambda x, _: -x,
     )
 
 
 @in_float32
 def _bounded_bce(
-    x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction, is_float16: bool
-) -> Tensor[Any, T, Float]:
+    x: Tensor[Any, T, Float], target: Tensor[Any, T2, Float], *, reduction: Reduction, is_float16: bool
+) -> Tensor[Any, Merge[T, T2], Float]:
+    def log_of(x: Any) -> Any:
+        return _bounded_log(_log, x, 0)
+
+    def log_of_rest(x: Any) -> Any:
+        return _bounded_log(lambda x: apply("log1p", -x), x, 1)
+
     def loss(x: Any, t: Any) -> Any:
         _check_range(x, "x", "; bce_with_logits takes scores")
         _check_range(t, "target")
-        return -(t * _bounded_log(_log, x, 0) + (1 - t) * _bounded_log(lambda x: apply("log1p", -x), x, 1))
+        return -(t * log_of(x) + (1 - t) * log_of_rest(x))
 
     def derivative(x: Any, t: Any) -> Any:
         variance = x * (1 - x)
@@ -332,7 +349,7 @@ def _bounded_bce(
         largest = float(np.finfo(np.float16).max)
         return primitives.map("maximum", primitives.map("minimum", dx, largest), -largest)
 
-    return compared("bce", x, target, reduction, loss, derivative)
+    return compared("bce", x, target, reduction, loss, derivative, lambda x, _: log_of_rest(x) - log_of(x))
 
 
 def _bounded_log(log: Callable[[Any], Any], x: Any, pole: int) -> Any:
@@ -407,6 +424,6 @@ def _unchecked(labels: Any, classes: int, dtype: Any, ignore_index: int | None) 
 
 def _encoded(logs: Any, probabilities: Any) -> Any:
     """Return the cross-entropy of each row; a probability of 0 adds nothing, although 0 * -inf is NaN."""
-    primitives = engine(logs)
+    primitives = engine(logs, probabilities)
     logs = primitives.where(engine(probabilities).equal(probabilities, 0), 0, logs)
     return -primitives.sum(logs * probabilities, -1, keepdims=False)

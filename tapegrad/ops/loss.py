@@ -16,18 +16,18 @@ from tapegrad.ops._reduction import (
     reduced,
     reduced_shape,
     same_sizes,
-    untaped_only,
+    unwrap_with_target,
     weight_of,
 )
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.statistics import not_zero
 from tapegrad.sizes import Dims, at_least
-from tapegrad.tensor import Float, T, Tensor, node
-from tapegrad.tensor.operands import same_dtype, unwrap
+from tapegrad.tensor import T2, Float, T, Tensor, node
+from tapegrad.tensor.operands import same_dtype
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
-    from tapegrad.autograd.tape import NoneTape
+    from tapegrad.autograd.tape import Merge
 
 
 def elementwise_loss_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
@@ -43,15 +43,15 @@ def row_loss_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
 @op(elementwise_loss_shape)
 @in_float32
 def mse(
-    x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
-) -> Tensor[Any, T, Float]:
+    x: Tensor[Any, T, Float], target: Tensor[Any, T2, Float], *, reduction: Reduction = "mean"
+) -> Tensor[Any, Merge[T, T2], Float]:
     r"""Compute the mean squared error (MSE) loss.
 
-    $$L = \frac{1}{n} \sum_i (x_i - t_i)^2, \quad dx = \frac{2}{n} (x - t) \, dL$$
+    $$L = \frac{1}{n} \sum_i (x_i - t_i)^2, \quad dx = -dt = \frac{2}{n} (x - t) \, dL$$
 
     Args:
         x: Predictions, any shape, a float dtype.
-        target: The expected values, the same shape and dtype; it gets no gradient.
+        target: The expected values, the same shape and dtype.
         reduction: `mean`, `sum`, or `none` for the squared error of each element.
 
     Returns:
@@ -60,7 +60,6 @@ def mse(
     Raises:
         ShapeError: The shapes differ; losses do not broadcast.
         DTypeError: The dtypes differ, or are not float.
-        TapeError: The target has a tape.
         ValueError: `reduction` is invalid.
 
     Examples:
@@ -85,15 +84,15 @@ def mse(
 @op(elementwise_loss_shape, eager=True)
 @in_float32
 def rmse(
-    x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
-) -> Tensor[Any, T, Float]:
+    x: Tensor[Any, T, Float], target: Tensor[Any, T2, Float], *, reduction: Reduction = "mean"
+) -> Tensor[Any, Merge[T, T2], Float]:
     r"""Compute the root mean squared error (RMSE) loss.
 
-    $$L = \sqrt{\frac{1}{n} \sum_i (x_i - t_i)^2}, \quad dx = \frac{x - t}{n L} \, dL$$
+    $$L = \sqrt{\frac{1}{n} \sum_i (x_i - t_i)^2}, \quad dx = -dt = \frac{x - t}{n L} \, dL$$
 
     Args:
         x: Predictions, any shape, a float dtype.
-        target: The expected values, the same shape and dtype; it gets no gradient.
+        target: The expected values, the same shape and dtype.
         reduction: The reduction under the root: `mean`, `sum`, or `none` for the absolute error of each element.
 
     Returns:
@@ -102,7 +101,6 @@ def rmse(
     Raises:
         ShapeError: The shapes differ; losses do not broadcast.
         DTypeError: The dtypes differ, or are not float.
-        TapeError: The target has a tape.
         ValueError: `reduction` is invalid.
 
     Examples:
@@ -111,8 +109,7 @@ def rmse(
         >>> round(tg.rmse(predictions, target).item(), 4)
         5.0
     """
-    untaped_only(target)
-    x, tape = unwrap(x)
+    x, target, tape = unwrap_with_target(x, target)
     same_dtype(x, target, "target")
     float_only(x)
     weight = weight_of("rmse", reduction, x.size)
@@ -121,23 +118,27 @@ def rmse(
     def backward(grads: Gradients) -> None:
         error = x.data - target.data
         root = not_zero(_root_of_squares(error, reduction, weight))
-        grads.add(x, error * (grads.pop_output(out) * weight / root))
+        dx = error * (grads.pop_output(out) * weight / root)
+        if grads.wants(target):
+            grads.add(target, -dx)
+        if grads.wants(x):
+            grads.add(x, dx)
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x, target), backward)
 
 
 @op(elementwise_loss_shape)
 @in_float32
 def mae(
-    x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
-) -> Tensor[Any, T, Float]:
+    x: Tensor[Any, T, Float], target: Tensor[Any, T2, Float], *, reduction: Reduction = "mean"
+) -> Tensor[Any, Merge[T, T2], Float]:
     r"""Compute the mean absolute error (MAE, L1) loss.
 
-    $$L = \frac{1}{n} \sum_i |x_i - t_i|, \quad dx = \frac{1}{n} \operatorname{sign}(x - t) \, dL$$
+    $$L = \frac{1}{n} \sum_i |x_i - t_i|, \quad dx = -dt = \frac{1}{n} \operatorname{sign}(x - t) \, dL$$
 
     Args:
         x: Predictions, any shape, a float dtype. Where a prediction equals its target, the gradient is 0.
-        target: The expected values, the same shape and dtype; it gets no gradient.
+        target: The expected values, the same shape and dtype.
         reduction: `mean`, `sum`, or `none` for the absolute error of each element.
 
     Returns:
@@ -146,7 +147,6 @@ def mae(
     Raises:
         ShapeError: The shapes differ; losses do not broadcast.
         DTypeError: The dtypes differ, or are not float.
-        TapeError: The target has a tape.
         ValueError: `reduction` is invalid.
 
     Examples:
@@ -165,19 +165,19 @@ def mae(
 @in_float32
 def huber(
     x: Tensor[Any, T, Float],
-    target: Tensor[Any, NoneTape, Float],
+    target: Tensor[Any, T2, Float],
     *,
     delta: float = 1.0,
     reduction: Reduction = "mean",
-) -> Tensor[Any, T, Float]:
+) -> Tensor[Any, Merge[T, T2], Float]:
     r"""Compute the Huber loss: quadratic for small errors, linear for large ones.
 
     $$L = \frac{1}{n} \sum_i c_i \left( |e_i| - \tfrac{1}{2} c_i \right), \quad c_i = \min(|e_i|, \delta), \quad
-    e = x - t, \quad dx = \frac{1}{n} \min(\max(e, -\delta), \delta) \, dL$$
+    e = x - t, \quad dx = -dt = \frac{1}{n} \min(\max(e, -\delta), \delta) \, dL$$
 
     Args:
         x: Predictions, any shape, a float dtype.
-        target: The expected values, the same shape and dtype; it gets no gradient.
+        target: The expected values, the same shape and dtype.
         delta: The absolute error δ up to which the loss is quadratic, in the units of `x`, above 0.
         reduction: `mean`, `sum`, or `none` for the loss of each element.
 
@@ -187,7 +187,6 @@ def huber(
     Raises:
         ShapeError: The shapes differ; losses do not broadcast.
         DTypeError: The dtypes differ, or are not float.
-        TapeError: The target has a tape.
         ValueError: `delta` is not above 0, or `reduction` is invalid.
 
     Source:
@@ -214,19 +213,19 @@ def huber(
 @in_float32
 def smooth_l1(
     x: Tensor[Any, T, Float],
-    target: Tensor[Any, NoneTape, Float],
+    target: Tensor[Any, T2, Float],
     *,
     beta: float = 1.0,
     reduction: Reduction = "mean",
-) -> Tensor[Any, T, Float]:
+) -> Tensor[Any, Merge[T, T2], Float]:
     r"""Compute the smooth L1 loss: `huber` with δ = β, divided by β.
 
     $$L = \frac{1}{n \beta} \sum_i c_i \left( |e_i| - \tfrac{1}{2} c_i \right), \quad c_i = \min(|e_i|, \beta), \quad
-    e = x - t, \quad dx = \frac{1}{n \beta} \min(\max(e, -\beta), \beta) \, dL$$
+    e = x - t, \quad dx = -dt = \frac{1}{n \beta} \min(\max(e, -\beta), \beta) \, dL$$
 
     Args:
         x: Predictions, any shape, a float dtype.
-        target: The expected values, the same shape and dtype; it gets no gradient.
+        target: The expected values, the same shape and dtype.
         beta: The absolute error β up to which the loss is quadratic, in the units of `x`, at least 0; 0 gives `mae`.
         reduction: `mean`, `sum`, or `none` for the loss of each element.
 
@@ -236,7 +235,6 @@ def smooth_l1(
     Raises:
         ShapeError: The shapes differ; losses do not broadcast.
         DTypeError: The dtypes differ, or are not float.
-        TapeError: The target has a tape.
         ValueError: `beta` is below 0, or `reduction` is invalid.
 
     Source:
@@ -267,15 +265,16 @@ def smooth_l1(
 @op(elementwise_loss_shape)
 @in_float32
 def hinge(
-    x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, Float], *, reduction: Reduction = "mean"
-) -> Tensor[Any, T, Float]:
+    x: Tensor[Any, T, Float], target: Tensor[Any, T2, Float], *, reduction: Reduction = "mean"
+) -> Tensor[Any, Merge[T, T2], Float]:
     r"""Compute the hinge loss between scores and targets of -1 or 1.
 
-    $$L = \frac{1}{n} \sum_i \max(0, 1 - t_i x_i), \quad dx = -\frac{1}{n} \, t \, [t x < 1] \, dL$$
+    $$L = \frac{1}{n} \sum_i \max(0, 1 - t_i x_i), \quad dx = -\frac{1}{n} \, t \, [t x < 1] \, dL, \quad
+    dt = -\frac{1}{n} \, x \, [t x < 1] \, dL$$
 
     Args:
         x: Scores, any shape, a float dtype. Where the product with the target is 1, the gradient is 0.
-        target: The class of each element, -1 or 1, the same shape and dtype; it gets no gradient.
+        target: The class of each element, -1 or 1, the same shape and dtype.
         reduction: `mean`, `sum`, or `none` for the loss of each element.
 
     Returns:
@@ -284,7 +283,6 @@ def hinge(
     Raises:
         ShapeError: The shapes differ; losses do not broadcast.
         DTypeError: The dtypes differ, or are not float.
-        TapeError: The target has a tape.
         ValueError: `reduction` is invalid.
 
     Examples:
@@ -305,18 +303,18 @@ def hinge(
         primitives = engine(lack)
         return primitives.where(primitives.greater(lack, 0), -t, 0)
 
-    return compared("hinge", x, target, reduction, loss, derivative)
+    return compared("hinge", x, target, reduction, loss, derivative, lambda x, t: derivative(t, x))
 
 
 @op(row_loss_shape, eager=True)
 @in_float32
 def cosine(
     x: Tensor[Any, T, Float],
-    target: Tensor[Any, NoneTape, Float],
+    target: Tensor[Any, T2, Float],
     *,
     eps: float = 1e-8,
     reduction: Reduction = "mean",
-) -> Tensor[Any, T, Float]:
+) -> Tensor[Any, Merge[T, T2], Float]:
     r"""Compute the cosine loss: 1 minus the cosine similarity of each row and its target.
 
     $$L = \frac{1}{n} \sum_i \left( 1 - \cos_i \right), \quad \cos_i = \frac{x_i \cdot t_i}{|x_i| \, |t_i|}, \quad
@@ -324,18 +322,17 @@ def cosine(
 
     Args:
         x: Vectors, `(..., C)`, a float dtype.
-        target: The expected vectors, the same shape and dtype; it gets no gradient.
+        target: The expected vectors, the same shape and dtype.
         eps: The lower bound of the lengths that are divided by, in the units of `x`, above 0.
         reduction: `mean`, `sum`, or `none` for the loss of each row.
 
     Returns:
         A scalar, or `(...)` where nothing is reduced; 0 for the same direction, 1 for a right angle, 2 for
-        opposite directions.
+        opposite directions. The gradient of the target is that of `x` with both exchanged.
 
     Raises:
         ShapeError: The shapes differ, or `x` is a scalar.
         DTypeError: The dtypes differ, or are not float.
-        TapeError: The target has a tape.
         ValueError: `eps` is not above 0, or `reduction` is invalid.
 
     Examples:
@@ -350,8 +347,7 @@ def cosine(
     if not eps > 0:
         message = f"cosine: eps is {eps} but must be above 0"
         raise ValueError(message)
-    untaped_only(target)
-    x, tape = unwrap(x)
+    x, target, tape = unwrap_with_target(x, target)
     same_dtype(x, target, "target")
     float_only(x)
     rows = x.shape[:-1]
@@ -360,14 +356,12 @@ def cosine(
     out = node(reduced(away.reshape(rows), reduction, weight))
 
     def backward(grads: Gradients) -> None:
-        length = _length(x.data, eps)
-        dx = x.data * (_cosines(x.data, target.data, eps) / (length * length))
-        primitives = engine(dx)
-        dx = primitives.where(engine(length).greater(length, eps), dx, 0)  # a length replaced by eps is constant
-        dx = target.data / (length * _length(target.data, eps)) - dx
-        grads.add(x, dx * of_rows(grads.pop_output(out) * -weight, x.shape, reduction))
+        dy = of_rows(grads.pop_output(out) * -weight, x.shape, reduction)
+        for one, other in ((x, target), (target, x)):
+            if grads.wants(one):
+                grads.add(one, _cosine_derivative(one.data, other.data, eps) * dy)
 
-    return tape.record(out, (x,), backward)
+    return tape.record(out, (x, target), backward)
 
 
 def _distance(x: Any, t: Any) -> Any:
@@ -392,6 +386,14 @@ def _limited(error: Any, limit: float) -> Any:
 def _cosines(x: Any, t: Any, eps: float) -> Any:
     dots = x * t
     return engine(dots).sum(dots, -1, keepdims=True) / (_length(x, eps) * _length(t, eps))
+
+
+def _cosine_derivative(x: Any, t: Any, eps: float) -> Any:
+    """Return the derivative of the cosine similarity of rows by `x`."""
+    length = _length(x, eps)
+    dx = x * (_cosines(x, t, eps) / (length * length))
+    dx = engine(dx).where(engine(length).greater(length, eps), dx, 0)  # a length replaced by eps is constant
+    return t / (length * _length(t, eps)) - dx
 
 
 def _length(x: Any, eps: float) -> Any:

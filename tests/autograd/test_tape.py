@@ -986,6 +986,13 @@ def test_a_tape_executes_once_newest_first() -> None:
             again()
 
 
+def test_a_step_that_cannot_be_called_is_rejected_at_once() -> None:
+    step: Any = 3
+    message = r"^add_backward_op: op is an int but a function of the gradients is expected$"
+    with pytest.raises(DTypeError, match=message):
+        GradientTape().add_backward_op(step)
+
+
 def test_execute_starts_from_the_gradients_it_is_given() -> None:
     x: Any = tensor([1.0, 2.0])
     taped = x.trace() * 3

@@ -386,12 +386,48 @@ def test_ints_and_two_dtypes_are_rejected(name: str) -> None:
         LOSSES[name](ones((2,)), real(2))
 
 
-@pytest.mark.parametrize("name", LOSSES)
-def test_a_taped_target_is_rejected(name: str) -> None:
-    x, target = real(2, 3), tensor([0, 1]) if name == "nll" else real(2, 3, seed=1)
+@pytest.mark.parametrize("name", OF_PROBABILITIES)
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_a_target_has_its_gradient(name: str, reduction: str) -> None:
+    loss = partial(LOSSES[name], reduction=reduction)
+    x = sigmoid(real(2, 3)) if name == "bce" else real(2, 3)
+    target = sigmoid(real(2, 3, seed=1))
 
-    with pytest.raises(TapeError, match=f"^{name}: target has a tape but must have none$"):
-        LOSSES[name](x.trace(), target.trace())
+    check_gradients(loss, x, target, order=2)
+    check_gradients(lambda t: loss(x, t), target)
+    if name == "cross_entropy":
+        check_gradients(partial(loss, smoothing=0.3), x, target, order=2)
+
+
+def test_a_target_has_the_gradient_of_its_formula() -> None:
+    x, t = log_softmax(tensor([[1.0, 0.0]])), tensor([[0.25, 0.75]])
+
+    grads = kl_div(x, t.trace()).backward()
+
+    np.testing.assert_allclose(grads[t].numpy(), np.log(t.numpy()) + 1 - x.numpy(), rtol=1e-6)
+
+
+def test_a_target_of_zero_has_a_finite_gradient() -> None:
+    x, t = log_softmax(tensor([[1.0, 0.0]])), tensor([[0.0, 1.0]])
+
+    assert kl_div(x, t.trace()).backward()[t].numpy()[0, 0] == 0
+
+
+def test_labels_may_have_a_tape() -> None:
+    x, labels = real(2, 3), tensor([0, 2])
+
+    grads = cross_entropy(x.trace(), labels.trace()).backward()
+
+    assert grads[x].tolist() == cross_entropy(x.trace(), labels).backward()[x].tolist()
+    assert cross_entropy(x, labels.trace()).owns_tape
+    taped = x.trace()
+    whole = (x * 0.0).astype(np.int64)[:, 0]
+    assert cross_entropy(taped, whole + taped.astype(np.int64)[:, 0] * 0).backward()[x].shape == (2, 3)
+
+
+def test_traced_labels_of_a_negative_log_likelihood_are_rejected() -> None:
+    with pytest.raises(TapeError, match=r"^nll: target has a tape but must have none$"):
+        nll(real(2, 3).trace(), tensor([0, 1]).trace())  # type: ignore[tapegrad-tape]  # the mistake under test
 
 
 @pytest.mark.parametrize("name", LOSSES)
