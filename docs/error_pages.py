@@ -258,7 +258,7 @@ def last(node: ast.stmt) -> int:
 def quoted(text: Text, rejection: RejectedProgram, program: str) -> str:
     """Return a rejected program and the messages of mypy and Python about it."""
     program, line, place = marked(program)
-    message = re.sub(r"\{-(\d+)\}", lambda back: str(place - int(back[1])), rejection.text)
+    message = re.sub(r"\{([-+]\d+)\}", lambda away: str(place + int(away[1])), rejection.text)
     file = f"{text.name.replace('-', '_')}.py"
     said = f"{file}:{line}: error: {message}  [{text.code}]"
     raised = raised_by(program, file)
@@ -350,7 +350,7 @@ def examples(text: Text) -> dict[str, str]:
 
 def line_numbered(said: str) -> str:
     """Return a message with a number for the placeholder of a line of the program."""
-    return re.sub(r"\{-?\d+\}", "9", said)
+    return re.sub(r"\{[-+]?\d+\}", "9", said)
 
 
 def is_public(subject: str) -> bool:

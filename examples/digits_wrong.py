@@ -45,7 +45,7 @@ def main() -> None:
         tg.log_softmax(model(x.trace())).backward(wrt=model)  # E: backward: x (32, 10) is not a scalar; reduce it or pass seed= [tapegrad-shape]
         loss = tg.cross_entropy(model(x.trace()), y)
         opt.step(loss.backward(wrt=model))
-        opt.step(loss.backward(wrt=model))  # E: backward: loss was consumed by backward on line 47 [tapegrad-tape]
+        opt.step(loss.backward(wrt=model))  # E: loss.backward(wrt=model): loss was consumed by loss.backward(wrt=model) on line 47; trace again [tapegrad-tape]
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from tapegrad import testing as testing
 from tapegrad.autograd.gradients import Accumulator as Accumulator
 from tapegrad.autograd.gradients import Gradients as Gradients
 from tapegrad.autograd.op import op as op
+from tapegrad.autograd.tape import Consumed as Consumed
 from tapegrad.autograd.tape import GradientTape as GradientTape
 from tapegrad.autograd.tape import Merge as Merge
 from tapegrad.autograd.tape import NoneTape as NoneTape

@@ -2,7 +2,7 @@
 
 A function `accept_*` must be clean and run, and every `assert_type` in it holds of the very value. In a function
 `reject_*` the line marked `# E: text` is what mypy rejects and Python raises; `# E(mypy): text` is mypy's alone. In the
-text `{-1}` stands for the number of the line before, `{-0}` for that of the line itself.
+text `{-1}` stands for the number of the line before, `{-0}` for that of the line itself, `{+1}` for that of the next.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class Mark(NamedTuple):
 def marks(path: Path) -> dict[int, Mark]:
     found = {number: MARK.search(line) for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1)}
     return {
-        number: Mark(re.sub(r"\{-(\d+)\}", partial(line_before, number), m[2]), m[3], m[1] is None)
+        number: Mark(re.sub(r"\{([-+]\d+)\}", partial(other_line, number), m[2]), m[3], m[1] is None)
         for number, m in found.items()
         if m is not None
     }
 
 
-def line_before(number: int, back: re.Match[str]) -> str:
-    return str(number - int(back[1]))
+def other_line(number: int, away: re.Match[str]) -> str:
+    return str(number + int(away[1]))
 
 
 def functions(path: Path) -> list[ast.FunctionDef]:

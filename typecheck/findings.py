@@ -140,7 +140,7 @@ def reject_after_a_try() -> None:
         loss.backward()
     finally:
         pass
-    loss.backward()  # E(mypy): backward: loss was consumed by backward on line {-3} [tapegrad-tape]
+    loss.backward()  # E(mypy): loss.backward(): loss was consumed by loss.backward() on line {-3}; trace again [tapegrad-tape]
 
 
 def reject_a_method_without_its_tensor() -> None:

@@ -58,7 +58,7 @@ def reject_backward_on_a_matrix() -> None:
 def reject_a_second_backward() -> None:
     loss = x.trace().sum()
     loss.backward()
-    loss.backward()  # E(mypy): backward: loss was consumed by backward on line {-1} [tapegrad-tape]
+    loss.backward()  # E(mypy): loss.backward(): loss was consumed by loss.backward() on line {-1}; trace again [tapegrad-tape]
 
 
 def accept_a_traced_operand_on_the_right() -> None:

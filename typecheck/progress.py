@@ -66,4 +66,4 @@ def reject_a_second_backward_in_an_epoch() -> None:
         for x, y in epoch:
             loss = tg.cross_entropy(model(x.trace()), y)
             loss.backward(wrt=model)
-            loss.backward(wrt=model)  # E(mypy): backward: loss was consumed by backward on line {-1} [tapegrad-tape]
+            loss.backward(wrt=model)  # E(mypy): loss.backward(wrt=model): loss was consumed by loss.backward(wrt=model) on line {-1}; trace again [tapegrad-tape]

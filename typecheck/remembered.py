@@ -67,7 +67,7 @@ def reject_what_was_right_before_the_tape_was_consumed() -> None:
     loss = tg.ones(()).trace() * 2.0
     loss * 3.0
     loss.backward()
-    loss * 3.0  # E(mypy): mul: x was consumed by backward on line {-1} [tapegrad-tape]
+    loss * 3.0  # E(mypy): loss * 3.0: loss was consumed by loss.backward() on line {-1}; trace again [tapegrad-tape]
 
 def reject_a_mistake_as_often_as_it_is_made() -> None:
     w @ w  # E: matmul: inner sizes differ: x (3, 5) has 5 columns but y (3, 5) has 3 rows

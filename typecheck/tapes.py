@@ -223,14 +223,14 @@ def accept_an_open_tape() -> None:
 def reject_use_after_backward() -> None:
     loss = x.trace().sum()
     loss.backward()
-    loss * 2.0  # E(mypy): mul: x was consumed by backward on line {-1} [tapegrad-tape]
+    loss * 2.0  # E(mypy): loss * 2.0: loss was consumed by loss.backward() on line {-1}; trace again [tapegrad-tape]
 
 
 def reject_backward_after_the_one_that_retained_no_tape() -> None:
     loss = x.trace().sum()
     loss.backward(retain_tape=True)
     loss.backward(retain_tape=False)
-    loss.backward(retain_tape=True)  # E(mypy): backward: loss was consumed by backward on line {-1} [tapegrad-tape]
+    loss.backward(retain_tape=True)  # E(mypy): loss.backward(retain_tape=True): loss was consumed by loss.backward(retain_tape=False) on line {-1}; trace again [tapegrad-tape]
 
 
 def reject_backward_twice_on_an_attribute() -> None:
@@ -240,7 +240,7 @@ def reject_backward_twice_on_an_attribute() -> None:
 
         def run(self) -> None:
             self.loss.backward()
-            self.loss.backward()  # E(mypy): backward: self.loss was consumed by backward on line {-1} [tapegrad-tape]
+            self.loss.backward()  # E(mypy): self.loss.backward(): self.loss was consumed by self.loss.backward() on line {-1}; trace again [tapegrad-tape]
 
     Step()
 
@@ -265,7 +265,7 @@ def reject_a_second_backward_behind_a_branch() -> None:
         loss = a.trace().sum()
         if early:
             loss.backward()
-        loss.backward()  # E(mypy): backward: loss was consumed by backward on line {-1} [tapegrad-tape]
+        loss.backward()  # E(mypy): loss.backward(): loss was consumed by loss.backward() on line {-1}; trace again [tapegrad-tape]
 
     differentiated(row, early=False)
 
@@ -279,18 +279,18 @@ def accept_a_comprehension_of_one_backward_each() -> None:
 
 def reject_backward_in_a_comprehension_around_one_forward() -> None:
     loss = row.trace().sum()
-    _ = [loss.backward() for _ in range(2)]  # E(mypy): backward: loss was consumed by backward on line {-0} [tapegrad-tape]
+    _ = [loss.backward() for _ in range(2)]  # E(mypy): loss.backward(): loss was consumed by loss.backward() on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
 
 
 def reject_backward_in_the_condition_of_a_comprehension() -> None:
     loss = row.trace().sum()
-    _ = {k: k for k in range(2) if len(loss.backward())}  # E(mypy): backward: loss was consumed by backward on line {-0} [tapegrad-tape]
+    _ = {k: k for k in range(2) if len(loss.backward())}  # E(mypy): loss.backward(): loss was consumed by loss.backward() on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
 
 
 def reject_backward_in_a_loop_around_one_forward() -> None:
     loss = row.trace().sum()
     for _ in range(1):
-        loss.backward()  # E(mypy): backward: loss was consumed by backward on line {-0} [tapegrad-tape]
+        loss.backward()  # E(mypy): loss.backward(): loss was consumed by loss.backward() on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
 
 
 def accept_a_forward_for_each_turn() -> None:
@@ -312,12 +312,12 @@ def accept_a_call_with_overloads_whose_arguments_mypy_reads_twice() -> None:
 def reject_what_such_a_call_consumed() -> None:
     loss = x.trace().sum()
     assert max(len(loss.backward()), 0) == 1
-    loss.backward()  # E(mypy): backward: loss was consumed by backward on line {-1} [tapegrad-tape]
+    loss.backward()  # E(mypy): loss.backward(): loss was consumed by loss.backward() on line {-1}; trace again [tapegrad-tape]
 
 
 def reject_two_in_one_call() -> None:
     loss = x.trace().sum()
-    max(len(loss.backward()), len(loss.backward()))  # E(mypy): backward: loss was consumed by backward on line {-0} [tapegrad-tape]
+    max(len(loss.backward()), len(loss.backward()))  # E(mypy): loss.backward(): loss was consumed by loss.backward() on line {-0}; trace again [tapegrad-tape]
 
 
 def accept_a_branch_that_leaves() -> None:
@@ -341,7 +341,7 @@ def reject_use_behind_a_loop_that_may_have_consumed() -> None:
     while bool(row.sum() > 3):
         loss.backward()
         break
-    tg.exp(loss)  # E(mypy): exp: x was consumed by backward on line {-2} [tapegrad-tape]
+    tg.exp(loss)  # E(mypy): tg.exp(loss): loss was consumed by loss.backward() on line {-2}; trace again [tapegrad-tape]
 
 
 def reject_use_behind_a_handler() -> None:
@@ -351,7 +351,7 @@ def reject_use_behind_a_handler() -> None:
     except ValueError:
         loss.backward()
     finally:
-        loss + 1.0  # E(mypy): add: x was consumed by backward on line {-2} [tapegrad-tape]
+        loss + 1.0  # E(mypy): loss + 1.0: loss was consumed by loss.backward() on line {-2}; trace again [tapegrad-tape]
 
 
 def accept_a_handler_that_starts_again() -> None:
@@ -373,7 +373,7 @@ def reject_use_behind_a_match() -> None:
                 loss.backward()
             case 2:
                 return
-        -loss  # E(mypy): neg: x was consumed by backward on line {-3} [tapegrad-tape]
+        -loss  # E(mypy): -loss: loss was consumed by loss.backward() on line {-3}; trace again [tapegrad-tape]
 
     differentiated(row, 3)
 
@@ -402,7 +402,7 @@ def reject_an_attribute_behind_a_branch() -> None:
         def run(self, *, early: bool) -> None:
             if early:
                 self.loss.backward()
-            self.loss * 2.0  # E(mypy): mul: x was consumed by backward on line {-1} [tapegrad-tape]
+            self.loss * 2.0  # E(mypy): self.loss * 2.0: self.loss was consumed by self.loss.backward() on line {-1}; trace again [tapegrad-tape]
 
     Step().run(early=False)
 
@@ -442,20 +442,20 @@ def accept_a_variable_that_a_function_inside_binds() -> None:
 def reject_what_traced_consumed() -> None:
     given = tg.ones((3, 5))
     given.traced()
-    given * 2.0  # E(mypy): mul: x was consumed by traced on line {-1} [tapegrad-tape]
+    given * 2.0  # E(mypy): given * 2.0: given was consumed by given.traced() on line {-1}; use the tensor that it returned [tapegrad-tape]
 
 
 def reject_tracing_what_traced_consumed() -> None:
     given = tg.ones((3, 5))
     given.traced()
-    given.trace()  # E(mypy): trace: given was consumed by traced on line {-1} [tapegrad-tape]
+    given.trace()  # E(mypy): given.trace(): given was consumed by given.traced() on line {-1}; use the tensor that it returned [tapegrad-tape]
 
 
 def reject_what_traced_consumed_on_one_path() -> None:
     def traced(given: Tensor[Shape[N], NoneTape], *, early: bool) -> None:
         if early:
             given.traced()
-        given * 2.0  # E(mypy): mul: x was consumed by traced on line {-1} [tapegrad-tape]
+        given * 2.0  # E(mypy): given * 2.0: given was consumed by given.traced() on line {-1}; use the tensor that it returned [tapegrad-tape]
 
     traced(row, early=True)
 
@@ -463,7 +463,7 @@ def reject_what_traced_consumed_on_one_path() -> None:
 def reject_traced_in_a_loop() -> None:
     given = tg.ones((3, 5))
     for _ in range(2):
-        given.traced()  # E(mypy): traced: given was consumed by traced on line {-0} [tapegrad-tape]
+        given.traced()  # E(mypy): given.traced(): given was consumed by given.traced() on line {-0}; use the tensor that it returned [tapegrad-tape]
 
 
 def reject_an_attribute_that_traced_consumed() -> None:
@@ -473,7 +473,7 @@ def reject_an_attribute_that_traced_consumed() -> None:
 
         def both(self) -> None:
             self.x.traced()
-            self.x.trace()  # E(mypy): trace: self.x was consumed by traced on line {-1} [tapegrad-tape]
+            self.x.trace()  # E(mypy): self.x.trace(): self.x was consumed by self.x.traced() on line {-1}; use the tensor that it returned [tapegrad-tape]
 
     Batch().both()
 
@@ -481,7 +481,7 @@ def reject_an_attribute_that_traced_consumed() -> None:
 def reject_an_empty_tape_on_what_traced_consumed() -> None:
     given = tg.ones((3, 5))
     given.traced()
-    given.with_empty_tape()  # E(mypy): with_empty_tape: given was consumed by traced on line {-1} [tapegrad-tape]
+    given.with_empty_tape()  # E(mypy): given.with_empty_tape(): given was consumed by given.traced() on line {-1}; use the tensor that it returned [tapegrad-tape]
 
 
 def reject_tracing_twice() -> None:
@@ -583,7 +583,7 @@ def reject_a_branch_that_may_go_on() -> None:
         if early:
             loss.backward()
             early or sys.exit()
-        loss.backward()  # E(mypy): backward: loss was consumed by backward on line {-2} [tapegrad-tape]
+        loss.backward()  # E(mypy): loss.backward(): loss was consumed by loss.backward() on line {-2}; trace again [tapegrad-tape]
 
     differentiated(early=False)
 
@@ -616,7 +616,7 @@ def reject_a_property_that_is_kept() -> None:
 
     step = Step()
     step.loss.backward()
-    step.loss.backward()  # E(mypy): backward: step.loss was consumed by backward on line {-1} [tapegrad-tape]
+    step.loss.backward()  # E(mypy): step.loss.backward(): step.loss was consumed by step.loss.backward() on line {-1}; trace again [tapegrad-tape]
 
 
 def accept_a_name_that_another_function_binds() -> None:
@@ -646,7 +646,7 @@ def reject_a_name_that_only_this_function_binds() -> None:
         nonlocal loss
         loss = row.trace().sum()
         loss.backward()
-        loss.backward()  # E(mypy): backward: loss was consumed by backward on line {-1} [tapegrad-tape]
+        loss.backward()  # E(mypy): loss.backward(): loss was consumed by loss.backward() on line {-1}; trace again [tapegrad-tape]
 
     step()
 

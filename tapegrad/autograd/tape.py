@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from operator import itemgetter
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NoReturn, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Generic, NoReturn, Self, TypeAlias
 
 from numpy import dtype, ndarray
 from typing_extensions import TypeAliasType, TypeVar, override
@@ -144,6 +144,11 @@ class NoneTape(Tape):
     @override
     def __repr__(self) -> str:
         return "NoneTape()"
+
+
+T = TypeVar("T")
+Consumed = Annotated[T, "consumed"]
+"""`Consumed[Tensor[...]]` is a parameter whose tape the function consumes; mypy reports later uses of the argument."""
 
 
 class Merged(Tape, Generic[T1, T2]):
@@ -357,14 +362,6 @@ class JointTape(OwnedTape):
     def __repr__(self) -> str:
         count = len(self._parts)
         return f"OwnedTape({count} tapes that become one when an op is recorded)" if count > 1 else super().__repr__()
-
-
-class ConsumedTape(OwnedTape):
-    """The type to which the plugin narrows a tape after `backward`; at run time `consumed_at` is set instead."""
-
-
-class ConsumedByTraced(ConsumedTape):
-    """The type to which the plugin narrows the tape of `x` after `x.traced()`; it is not enforced at run time."""
 
 
 class GradientTape:

@@ -271,9 +271,20 @@ def traced_twice() -> str:
     return "trace: the tensor has a tape already"
 
 
-def consumed(call: str, place: str, where: str, by: str = "backward") -> str:
-    """Return the message for the use of a consumed tape: `mul: x was consumed by backward on line 7`."""
-    return f"{call}: {place} was consumed by {by} {where}"
+def consumed(use: str, name: str, call: str, consumed_name: str, line: int, *, in_earlier_iteration: bool) -> str:
+    """Return the message for the use of a consumed tape.
+
+    `model(a): a shares the tape that loss.backward() consumed on line 7; trace again`
+    """
+    where = f"on line {line}{', in an earlier iteration' * in_earlier_iteration}; trace again"
+    if name == consumed_name:
+        return f"{use}: {name} was consumed by {call} {where}"
+    return f"{use}: {name} shares the tape that {call} consumed {where}"
+
+
+def consumed_by_traced(use: str, name: str, call: str, line: int) -> str:
+    """Return the message for the use of a tensor after `traced`, such as `x * 2.0` after `x.traced()`."""
+    return f"{use}: {name} was consumed by {call} on line {line}; use the tensor that it returned"
 
 
 def untraceable(call: str) -> str:

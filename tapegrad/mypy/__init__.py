@@ -158,6 +158,7 @@ _DEFAULTS = {
 }
 _RESULTS = ("get_function_hook", "get_method_hook")
 
+AFTERWARDS = "tapegrad.mypy.after"  # the function that a scheduled function calls, see `ownership.schedule`
 ASSERTIONS = ("assert_divides", "assert_same", "assert_shape", "reveal_shape")
 
 
@@ -231,6 +232,8 @@ class Tapegrad(Plugin):
         if fullname == _CHECKED:
             self._current = None  # what mypy checks in this file from here on needs another report
             return _end_if_last
+        if fullname == AFTERWARDS:
+            return _walk_scheduled
         return self._chained("get_function_hook", fullname, _function)
 
     @override
@@ -436,6 +439,7 @@ _signature = _guard(_lazy("opened_signature"), lambda ctx: ctx.default_signature
 _function = _guard(_lazy("function_result"), lambda ctx: ctx.default_return_type)
 _method = _guard(_lazy("method_result"), lambda ctx: ctx.default_return_type)
 _note_defaults = _guard(_lazy_note_defaults, lambda _: None)
+_walk_scheduled = _guard(_lazy("walk_scheduled"), lambda ctx: ctx.default_return_type)
 _attribute = _guard(_lazy("attribute_type"), lambda ctx: ctx.default_attr_type)
 _owns_tape = _guard(_lazy("owns_tape"), lambda ctx: ctx.default_attr_type)
 _settled_attribute = _guard(_lazy("settled_attribute"), lambda ctx: ctx.default_attr_type)

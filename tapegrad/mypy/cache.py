@@ -28,7 +28,7 @@ from mypy.types import (
     has_type_vars,
 )
 
-from tapegrad.mypy.conversion import CONSUMED_BY_TRACED, CONSUMED_TAPE, PRODUCT, QUOTIENT, SUM, TENSOR, kind_of
+from tapegrad.mypy.conversion import PRODUCT, QUOTIENT, SUM, TENSOR, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -223,10 +223,8 @@ def _is_of_libraries(t: ProperType) -> bool:
     if not isinstance(t, Instance):
         return isinstance(t, AnyType)
     fullname = t.type.fullname
-    return (
-        fullname.startswith(("numpy.", "tapegrad.", "builtins."))
-        and fullname not in (CONSUMED_TAPE, CONSUMED_BY_TRACED)
-        and all(_is_of_libraries(get_proper_type(argument)) for argument in t.args)
+    return fullname.startswith(("numpy.", "tapegrad.", "builtins.")) and all(
+        _is_of_libraries(get_proper_type(argument)) for argument in t.args
     )
 
 

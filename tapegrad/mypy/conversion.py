@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from mypy.maptype import map_instance_to_supertype
 from mypy.types import (
@@ -40,17 +40,13 @@ from tapegrad.sizes import (
     size_of_name,
 )
 
-if TYPE_CHECKING:
-    from mypy.nodes import Context
-
 TENSOR = "tapegrad.tensor.Tensor"
 VALUE = "tapegrad.engines.interface.Value"
 NODE = "tapegrad.tapem.tape.Node"
 GRADIENTS = "tapegrad.autograd.gradients.Gradients"
 NONE_TAPE = "tapegrad.autograd.tape.NoneTape"
 OWNED_TAPE = "tapegrad.autograd.tape.OwnedTape"
-CONSUMED_TAPE = "tapegrad.autograd.tape.ConsumedTape"
-CONSUMED_BY_TRACED = "tapegrad.autograd.tape.ConsumedByTraced"
+CONSUMED = "tapegrad.autograd.tape.Consumed"
 MERGED = "tapegrad.autograd.tape.Merged"
 SUM, PRODUCT, QUOTIENT = (
     "tapegrad.sizes.arithmetic.Sum",
@@ -272,7 +268,7 @@ def merged_tape(tapes: list[Type], make: Make) -> Type:
         return tapes[0] if tapes else make(NONE_TAPE, [])
     parts = [part for tape in tapes for part in _tape_parts(tape)]
     names = [t.type.fullname if isinstance(t, Instance) else "" for t in map(get_proper_type, parts)]
-    if any(name in (OWNED_TAPE, CONSUMED_TAPE) for name in names):
+    if OWNED_TAPE in names:
         return make(OWNED_TAPE, [])
     if any(
         isinstance(get_proper_type(part), AnyType) or name == "tapegrad.autograd.tape.Tape"
@@ -286,21 +282,9 @@ def merged_tape(tapes: list[Type], make: Make) -> Type:
 
 
 def is_tape(t: Type, fullname: str) -> bool:
-    """Return whether a type is that kind of tape; one consumed by `traced` counts as consumed."""
+    """Return whether a type is that kind of tape."""
     p = get_proper_type(t)
-    return isinstance(p, Instance) and (
-        p.type.fullname == fullname or (p.type.fullname == CONSUMED_BY_TRACED and fullname == CONSUMED_TAPE)
-    )
-
-
-def consumer_of(tape: Type) -> str:
-    """Return the name of the method that consumed a tape."""
-    return "traced" if is_tape(tape, CONSUMED_BY_TRACED) else "backward"
-
-
-def is_behind(tape: Type, reader: Context) -> bool:
-    """Return whether a tape was consumed above its reader; mypy checks the arguments of an overloaded call twice."""
-    return (tape.line, tape.column) < (reader.line, reader.column)
+    return isinstance(p, Instance) and p.type.fullname == fullname
 
 
 def is_endless(t: Type) -> bool:

@@ -25,7 +25,8 @@ from tapegrad.mypy.features import layers, numbers, pure_tape
 from tapegrad.mypy.features.idle import report_idle
 from tapegrad.mypy.features.lambdas import with_lambdas
 from tapegrad.mypy.mypy_api import depend_on, drop_union_context, make, returned_type
-from tapegrad.mypy.ownership import flow
+from tapegrad.mypy.ownership import tape_methods
+from tapegrad.mypy.ownership.schedule import note_call, walk_over
 from tapegrad.mypy.scopes.names import is_given_back
 from tapegrad.mypy.scopes.rebinding import newest, open_targets, with_newest
 from tapegrad.mypy.scopes.values import size_value
@@ -90,6 +91,7 @@ def _assigns_item(ctx: FunctionSigContext | MethodSigContext, declared: Function
 def function_result(ctx: FunctionContext) -> Type:
     """Compute the result type of a call of a function or a class."""
     declared = declared_for(ctx)
+    note_call(ctx.api, declared)
     ctx = with_newest(ctx)
     asserted = facts_for(ctx)
     if asserted:
@@ -102,15 +104,22 @@ def function_result(ctx: FunctionContext) -> Type:
     return result
 
 
+def walk_scheduled(ctx: FunctionContext) -> Type:
+    """Follow the tapes through a unit that mypy has checked."""
+    walk_over(ctx.api, ctx.context)
+    return ctx.default_return_type
+
+
 def method_result(ctx: MethodContext) -> Type:
     """Compute the result type of a call of a method or an operator."""
     if isinstance(ctx.context, IndexExpr) and len(ctx.args) == 2 and tensor_parts(ctx.type) is not None:
-        return flow.item_assigned(ctx)
+        return tape_methods.item_assigned(ctx)
     declared = declared_for(ctx)
+    note_call(ctx.api, declared)
     if declared is None:
         if isinstance(ctx.context, IndexExpr):
             return layers.item(ctx)
-        return flow.item(ctx) if flow.is_item(ctx.context) else ctx.default_return_type
+        return tape_methods.item(ctx) if tape_methods.is_item(ctx.context) else ctx.default_return_type
     ctx = with_newest(ctx, reflected=calls.is_reflected(declared))
     asserted = facts_for(ctx)
     if asserted:
@@ -140,10 +149,10 @@ def _judged_method(ctx: MethodContext, declared: CallableType) -> Type:
         return layers.with_masks(ctx, declared)
     receiver = get_proper_type(ctx.type)
     if name == "__getitem__" and isinstance(receiver, Instance) and receiver.type.fullname == GRADIENTS:
-        return flow.gradient_taken(ctx, calls.method_call(ctx, declared))
+        return tape_methods.gradient_taken(ctx, calls.method_call(ctx, declared))
     if isinstance(receiver, Instance) and (tensor := tensor_parts(receiver)) is not None:
-        if name in flow.METHODS:
-            return flow.METHODS[name](ctx, calls.method_call(ctx, declared))
+        if name in tape_methods.METHODS:
+            return tape_methods.METHODS[name](ctx, calls.method_call(ctx, declared))
         return calls.operation(ctx, declared, name, tensor)
     return calls.method_call(ctx, declared)
 
@@ -209,7 +218,7 @@ def _is_given_as_size(value: Expression, api: Checker) -> bool:
 
 def owns_tape(ctx: AttributeContext) -> Type:
     """Return the type of the attribute `owns_tape` of a tensor."""
-    return flow.owns_tape(ctx)
+    return tape_methods.owns_tape(ctx)
 
 
 def settled_attribute(ctx: AttributeContext) -> Type:

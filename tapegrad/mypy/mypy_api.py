@@ -7,6 +7,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from mypy.argmap import map_actuals_to_formals
 from mypy.checker import DeferredNode
 from mypy.erasetype import erase_typevars
 from mypy.errors import Errors, ErrorWatcher
@@ -28,6 +29,7 @@ from mypy.nodes import (
     NameExpr,
     Node,
     SymbolNode,
+    SymbolTableNode,
     TempNode,
     TypeInfo,
     Var,
@@ -38,6 +40,7 @@ from mypy.semanal_shared import has_placeholder
 from mypy.subtypes import find_member, is_subtype
 from mypy.typeops import make_simplified_union
 from mypy.types import (
+    AnyType,
     CallableType,
     FunctionLike,
     Instance,
@@ -45,6 +48,7 @@ from mypy.types import (
     PlaceholderType,
     ProperType,
     Type,
+    TypeOfAny,
     TypeVarTupleType,
     UnboundType,
     UnionType,
@@ -580,3 +584,128 @@ def _reword(reword: Callable[[ReportedError], str | None], errors: Errors, file:
 def _source(errors: Errors, file: str) -> str | None:
     lines = errors.read_source(file) if errors.read_source is not None else None
     return None if lines is None else "\n".join(lines)
+
+
+_AFTERWARDS: Final = "tapegrad.mypy.after"  # whose hook the entry module returns
+_UNIT_NAME: Final = "tapegrad-tapes"
+_scheduled: dict[str, Any] = {"api": None, "pass": -1, "units": set()}
+_unit_of: dict[CallExpr, tuple[Node, FuncDef, str]] = {}
+_types: dict[str, dict[Expression, Type]] = {}  # by module, under a daemon only
+
+
+def can_report(api: Checker) -> bool:
+    """Return whether errors of the file being checked are shown."""
+    return not api.can_skip_diagnostics
+
+
+def schedule(api: Checker, unit: Node) -> None:
+    """Let mypy check one more function after the unit that is being checked, whose hook then walks over the unit.
+
+    mypy checks the code of a module, and methods that define attributes, before all other functions, and drops what is
+    scheduled meanwhile. So for these units the function also becomes a symbol of the module, which mypy checks last.
+    """
+    if _scheduled["api"] is not api or _scheduled["pass"] != api.pass_num:
+        _scheduled.update(api=api, units=set())
+        _scheduled["pass"] = api.pass_num
+    if unit in _scheduled["units"]:
+        return
+    _scheduled["units"].add(unit)
+    module: str = api.tree.fullname
+    fullname: str = module if isinstance(unit, MypyFile) else unit.fullname  # type: ignore[attr-defined]  # a function
+    function = _function_that_calls_back(api, unit, fullname)
+    api.defer_node(function, None)
+    if isinstance(unit, MypyFile) or unit.def_or_infer_vars:  # type: ignore[attr-defined]  # a function
+        name = f"{_UNIT_NAME}-{fullname}"
+        function._fullname = f"{module}.{name}"
+        api.tree.names[name] = SymbolTableNode(GDEF, function, module_public=False, no_serialize=True)
+
+
+def _function_that_calls_back(api: Checker, unit: Node, target: str) -> FuncDef:
+    nothing = CallableType([], [], [], NoneType(), api.named_type("builtins.function"))
+    callee = FuncDef("after", [], Block([]), nothing)
+    callee._fullname = _AFTERWARDS
+    name = NameExpr("after")
+    name.node, name.fullname, name.kind = callee, _AFTERWARDS, GDEF
+    call = CallExpr(name, [], [], [])
+    function = FuncDef(_UNIT_NAME, [], Block([ExpressionStmt(call)]), nothing)
+    function._fullname = target
+    for node in (function, function.body, function.body.body[0], call, name):
+        node.set_line(unit.line)
+    _unit_of[call] = unit, function, target
+    return function
+
+
+def scheduled_unit(api: Checker, call: CallExpr) -> Node | None:
+    """Return the unit that a scheduled call stands for; None if it was walked over."""
+    unit, function, target = _unit_of.pop(call, (None, None, ""))
+    if function is None:
+        return None
+    api.tree.names.pop(f"{_UNIT_NAME}-{target}", None)
+    function._fullname = target  # errors are those of the unit, which the daemon removes when it checks the unit again
+    return unit
+
+
+def store_types(api: Checker) -> None:
+    """Store the types of the expressions of a file: the daemon checks some functions again and drops all types."""
+    if api.options.fine_grained_incremental:
+        _types.setdefault(api.tree.fullname, {}).update(api._type_maps[0])
+
+
+def type_of(api: Checker, expression: Expression) -> Type | None:
+    """Return the type that mypy has inferred for an expression; None if it has not checked the expression."""
+    found: Type | None = api._type_maps[0].get(expression)
+    return found or _types.get(api.tree.fullname, {}).get(expression)
+
+
+def depend_on_name(api: Checker, fullname: str) -> None:
+    """Let the daemon check the current function again when another one has changed."""
+    api.tree.alias_deps[api.tscope.current_target()].add(fullname)
+
+
+def may_suppress(manager: Type | None) -> bool:
+    """Return whether a context manager may suppress an exception: mypy says so if `__exit__` returns a bool."""
+    method = method_of(manager, "__exit__") if manager is not None else None
+    result = get_proper_type(method.ret_type) if method is not None else None
+    return isinstance(result, Instance) and result.type.fullname == "builtins.bool"
+
+
+def returned_by(function: Node) -> ProperType | None:
+    """Return the declared return type of a function."""
+    declared = get_proper_type(function.type) if isinstance(function, FuncItem) and function.type is not None else None
+    return get_proper_type(declared.ret_type) if isinstance(declared, CallableType) else None
+
+
+def written_types(declared: CallableType) -> list[Type]:
+    """Return the types of a signature's parameters as declared, with their aliases, which mypy expands in a call."""
+    function = declared.definition
+    written = function.type if isinstance(function, FuncDef) else None
+    bound = len(written.arg_types) - len(declared.arg_types) if isinstance(written, CallableType) else 0
+    return list(
+        written.arg_types[bound:] if isinstance(written, CallableType) and bound in (0, 1) else declared.arg_types
+    )
+
+
+def formals_of(call: CallExpr, declared: CallableType) -> dict[Expression | None, Type]:
+    """Return the declared type of the parameter that takes each argument of a call."""
+    types = written_types(declared)
+    mapped = map_actuals_to_formals(
+        call.arg_kinds,
+        call.arg_names,
+        declared.arg_kinds,
+        declared.arg_names,
+        lambda _: AnyType(TypeOfAny.special_form),
+    )
+    return {call.args[actual]: types[formal] for formal, actuals in enumerate(mapped) for actual in actuals}
+
+
+def analyzed_function(api: Any) -> FuncItem | None:
+    """Return the function that mypy is analyzing, while it analyzes annotations."""
+    functions = api.api.scope.functions
+    function = functions[-1] if functions else None
+    return function if isinstance(function, FuncItem) else None
+
+
+def alias_of(api: Any, fullname: str) -> AliasNode | None:
+    """Return an alias by its full name, while mypy analyzes annotations; None if it is not known yet."""
+    symbol = api.api.lookup_fully_qualified_or_none(fullname)
+    return symbol.node if symbol is not None and isinstance(symbol.node, AliasNode) else None

@@ -69,7 +69,6 @@ class Signature:
         "result",
         "starred",
         "tensors",
-        "unasked",
     )
 
     def __init__(self, declared: CallableType) -> None:
@@ -77,8 +76,6 @@ class Signature:
         self.names = parameter_names(declared)
         self.formals = {name: expanded(t) for name, t in zip(self.names, declared.arg_types, strict=True)}
         self.tensors = {name: _tensor_of(formal) for name, formal in self.formals.items()}
-        # Parameters whose tape is not checked, such as the key of a gradient.
-        self.unasked = {name for name, parts in self.tensors.items() if parts and isinstance(parts.tape, AnyType)}
         self.starred = {name for name, kind in zip(self.names, declared.arg_kinds, strict=True) if kind.is_star()}
         self.required = {name for name, kind in zip(self.names, declared.arg_kinds, strict=True) if kind.is_required()}
         self.kinds = {variable.id: kind_of(variable) for variable in declared.variables}

@@ -983,7 +983,7 @@ def test_a_tape_executes_once_newest_first() -> None:
     assert len(tape) == 0
     for again in (tape.execute, lambda: tape.add_backward_op(print), lambda: tape.append(GradientTape())):
         with pytest.raises(TapeError, match=r"^the tape was consumed by backward at test_tape\.py:\d+"):
-            again()
+            again()  # type: ignore[tapegrad-tape]  # the mistake under test
 
 
 def test_a_step_that_cannot_be_called_is_rejected_at_once() -> None:

@@ -222,6 +222,76 @@ CASES: Final[dict[str, list[Files]]] = {
     ],
 }
 
+USE_OF_STEP: Final = "import tapegrad as tg\nfrom use import step\n"
+SCALAR: Final = "Tensor[tuple[()], OwnedTape]"
+TAPES: Final[dict[str, list[Files]]] = {
+    "a function that begins to consume its argument": [
+        {
+            "use.py": f"{HEAD}def step(loss: {SCALAR}) -> None:\n    loss.{method}()\n",
+            "top.py": f"{USE_OF_STEP}def f() -> None:\n    a = tg.ones(()).trace()\n    step(a)\n    a.backward()\n",
+        }
+        for method in ("item", "backward")
+    ],
+    "a function that module code calls": [
+        {
+            "use.py": f"{HEAD}def step(loss: {SCALAR}) -> None:\n    loss.{method}()\n",
+            "top.py": f"{USE_OF_STEP}a = tg.ones(()).trace()\nstep(a)\na.backward()\n",
+        }
+        for method in ("item", "backward")
+    ],
+    "a method that begins to consume its argument": [
+        {
+            "use.py": f"{HEAD}class Trainer:\n    def step(self, loss: {SCALAR}) -> None:\n        loss.{method}()\n",
+            "top.py": "import tapegrad as tg\nfrom use import Trainer\n"
+            "def f(trainer: Trainer) -> None:\n    a = tg.ones(()).trace()\n    trainer.step(a)\n    a.backward()\n",
+        }
+        for method in ("item", "backward")
+    ],
+    "a parameter that is declared as consumed": [
+        {
+            "use.py": f"{HEAD}from collections.abc import Callable\nfrom tapegrad import Consumed\n"
+            f"def step(loss: {declared}, run: Callable[..., Any]) -> None:\n    run(loss)\n",
+            "top.py": f"{USE_OF_STEP}def f() -> None:\n    a = tg.ones(()).trace()\n"
+            "    step(a, print)\n    a.backward()\n",
+        }
+        for declared in (SCALAR, f"Consumed[{SCALAR}]")
+    ],
+    "a function that another function of the file calls": [
+        {
+            "use.py": f"{HEAD}def step(loss: {SCALAR}) -> None:\n    loss.{method}()\n",
+            "top.py": f"{USE_OF_STEP}from tapegrad import OwnedTape, Tensor\n"
+            f"def g(loss: {SCALAR}) -> None:\n    step(loss)\n"
+            "def f() -> None:\n    a = tg.ones(()).trace()\n    g(a)\n    a.backward()\n",
+        }
+        for method in ("item", "backward")
+    ],
+    "a function of the same file": [
+        {
+            "top.py": f"{HEAD}def g(loss: {SCALAR}) -> None:\n    loss.{method}()\n"
+            "def f() -> None:\n    a = tg.ones(()).trace()\n    g(a)\n    a.backward()\n",
+        }
+        for method in ("item", "backward")
+    ],
+    "module code, a constructor and a nested class": [
+        {
+            "top.py": f"{HEAD}a = tg.ones(()).trace()\na.backward()\na.{method}()\n"
+            "class Outer:\n    def __init__(self) -> None:\n        self.loss = tg.ones(()).trace()\n"
+            f"        self.loss.backward()\n        self.loss.{method}()\n"
+            "    class Inner:\n        def run(self) -> None:\n            b = tg.ones(()).trace()\n"
+            f"            b.backward()\n            b.{method}()\n",
+        }
+        for method in ("item", "backward")
+    ],
+    "a caller that is edited": [
+        {
+            "use.py": f"{HEAD}def step(loss: {SCALAR}) -> None:\n    loss.backward()\n",
+            "top.py": f"{USE_OF_STEP}def f() -> None:\n    a = tg.ones(()).trace()\n    step(a)\n    a.{method}()\n",
+        }
+        for method in ("item", "backward")
+    ],
+}
+CASES.update(TAPES)
+
 
 def drawn(dice: random.Random, *, stubs: bool) -> list[Files]:
     """Return what a program is before all edits and after each of them."""
@@ -354,6 +424,17 @@ def test_a_warm_mypy_and_its_daemon_say_what_a_fresh_mypy_says(tmp_path: Path) -
 
     assert found == []
     assert {name: [*map(bool, expected[name])] for name in CASES} == {key: [False, True] for key in CASES}
+
+
+def test_tapes_are_followed_by_two_workers(tmp_path: Path) -> None:
+    (tmp_path / "mypy.ini").write_text(SETTINGS, "utf-8")
+    written = (write(files[-1], tmp_path, f"p{number}", 0) for number, files in enumerate(TAPES.values()))
+    paths = list(chain(*written))
+
+    said = mypy(tmp_path, "mypy", "-n", "2", *paths)
+
+    assert said.keys() == {f"p{number}" for number in range(len(TAPES))}
+    assert sum(map(len, said.values())) == len(TAPES) + 2  # three in the program of module code
 
 
 def test_a_daemon_overlooks_a_stub_without_the_plugin_as_well(tmp_path: Path) -> None:

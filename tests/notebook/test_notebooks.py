@@ -24,7 +24,9 @@ REJECTED = {
     },
     "tape.ipynb": {
         "y.sum().backward()": "backward: the tensor has no tape; trace an input first  [tapegrad-tape]",
-        "again = loss.backward()": "backward: loss was consumed by backward in an earlier cell  [tapegrad-tape]",
+        "again = loss.backward()": (
+            "loss.backward(): loss was consumed by loss.backward() in an earlier cell; trace again  [tapegrad-tape]"
+        ),
     },
 }
 

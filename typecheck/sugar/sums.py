@@ -67,7 +67,7 @@ def reject_a_sum_that_is_consumed() -> None:
     losses = [x.trace().sum()]
     total = sum(losses)
     total.backward()
-    total.backward()  # E(mypy): backward: total was consumed by backward on line {-1} [tapegrad-tape]
+    total.backward()  # E(mypy): total.backward(): total was consumed by total.backward() on line {-1}; trace again [tapegrad-tape]
 
 
 def reject_terms_that_do_not_broadcast() -> None:

@@ -9,7 +9,6 @@ from mypy.types import AnyType, Instance, Type, get_proper_type
 
 from tapegrad.errors import messages
 from tapegrad.mypy.conversion import (
-    CONSUMED_TAPE,
     NONE_TAPE,
     OWNED_TAPE,
     Many,
@@ -124,7 +123,7 @@ def reveal_shape(ctx: FunctionContext) -> Type:
     parts = tensor_parts(joined(ctx.arg_types[0][0])) if all(ctx.arg_types) else None
     if parts is not None:
         items = shape_items(parts.shape)
-        tapes = {NONE_TAPE: False, OWNED_TAPE: True, CONSUMED_TAPE: True}
+        tapes = {NONE_TAPE: False, OWNED_TAPE: True}
         owns = next((owns for tape, owns in tapes.items() if is_tape(parts.tape, tape)), None)
         words = messages.revealed(
             show(UnknownDims()) if items is None else messages.shown(items), dtype_name(parts.dtype), owns_tape=owns

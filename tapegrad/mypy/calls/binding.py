@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mypy.nodes import (
     LambdaExpr,
@@ -16,19 +16,12 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad.errors import messages
 from tapegrad.mypy.calls.size_defaults import defaults_of
 from tapegrad.mypy.conversion import (
-    CONSUMED_TAPE,
-    NONE_TAPE,
-    consumer_of,
-    is_behind,
-    is_tape,
     tensor_parts,
     unknown,
 )
 from tapegrad.mypy.mypy_api import accepts
-from tapegrad.mypy.ownership.paths import End, consumed_by
 from tapegrad.mypy.signatures import (
     Signature,
     opened_call,
@@ -39,7 +32,6 @@ from tapegrad.mypy.unify.arguments import (
     listed,
     refined,
 )
-from tapegrad.mypy.unify.bindings import Bindings, CallError
 from tapegrad.mypy.unify.unify import bind_given_shape, unify, unify_tensor
 
 if TYPE_CHECKING:
@@ -47,6 +39,7 @@ if TYPE_CHECKING:
     from mypy.plugin import FunctionContext, MethodContext
 
     from tapegrad.autograd.registry import Op
+    from tapegrad.mypy.unify.bindings import Bindings
 
 
 class CheckedCall(NamedTuple):
@@ -83,8 +76,6 @@ def bind_arguments(call: CheckedCall) -> None:
 def _bind_argument(call: CheckedCall, name: str, argument: Argument, place: str) -> None:
     formal, expected = call.signature.formals[name], call.signature.tensors[name]
     bindings, api = call.bindings, call.ctx.api
-    if argument.tensor is not None and name not in call.signature.unasked:
-        reject_consumed(bindings.name, place, argument, api)
     bindings.given.append(formal)
     # In a union of a tensor with other types, each tensor type counts.
     is_one = not isinstance(get_proper_type(formal), UnionType) or tensor_parts(argument.type) is not None
@@ -100,7 +91,6 @@ def _unify_parts(bindings: Bindings, formal: Type, name: str, parts: Parts) -> N
     p = get_proper_type(formal)
     for position, part in enumerate(parts.types):
         place = f"{name}[{position}]" if parts.counted else name
-        reject_consumed(bindings.name, place, Argument(part, None, tensor_parts(part)), None)
         if isinstance(p, Instance):
             unify(bindings, formal if tensor_parts(p) is not None else p.args[0], part, place)
 
@@ -128,19 +118,3 @@ def owner_of_init(constructed: Type) -> TypeInfo | None:
     """Return the class that defines the constructor of a type."""
     p = get_proper_type(constructed)
     return next((one for one in p.type.mro if "__init__" in one.names), None) if isinstance(p, Instance) else None
-
-
-def reject_consumed(call: str, name: str, argument: Argument, api: Any) -> None:
-    """Reject a tensor whose tape was consumed.
-
-    Raises:
-        CallError: It was.
-    """
-    if argument.tensor is None:
-        return
-    tape = get_proper_type(argument.tensor.tape)
-    reader = argument.expression
-    known = is_tape(tape, CONSUMED_TAPE) and (reader is None or is_behind(tape, reader))
-    end = End(tape.line, consumer_of(tape)) if known else consumed_by(reader, api)
-    if end is not None and (end.method == "traced" or not is_tape(tape, NONE_TAPE)):
-        raise CallError(messages.consumed(call, name, f"on line {end.line}", end.method), "tape")

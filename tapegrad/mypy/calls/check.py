@@ -35,7 +35,6 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
 )
 from tapegrad.mypy.mypy_api import declared_function, make, past_trial
-from tapegrad.mypy.ownership.paths import consumed_in
 from tapegrad.mypy.reports import INTERNAL, report
 from tapegrad.mypy.rules.calls import is_several, reject_dtypes, ruled, shaped
 from tapegrad.mypy.rules.library import op_in, op_named, op_of_method
@@ -230,11 +229,11 @@ def _cacheable(
 ) -> Call | None:
     """Return a call of an op, or of a class of the library, whose answer may be cached."""
     if op is not None:
-        return _cacheable_with(signature.answers, arguments, op.sequences, ctx.api) if signature.is_open else None
+        return _cacheable_with(signature.answers, arguments, op.sequences) if signature.is_open else None
     definition = signature.declared.definition
     if definition is None or not definition.fullname.startswith("tapegrad.nn.") or not signature.declared.is_type_obj():
         return None
-    return _cacheable_with(signature.answers, arguments, frozenset(), ctx.api, default=ctx.default_return_type)
+    return _cacheable_with(signature.answers, arguments, frozenset(), default=ctx.default_return_type)
 
 
 def cacheable_layer_call(ctx: MethodContext, declared: CallableType, layer: Instance) -> Call | None:
@@ -243,25 +242,23 @@ def cacheable_layer_call(ctx: MethodContext, declared: CallableType, layer: Inst
     if answers is None:
         return None
     arguments = arguments_of(ctx, parameter_names(declared))
-    return _cacheable_with(answers, arguments, frozenset(), ctx.api, layer=layer, default=ctx.default_return_type)
+    return _cacheable_with(answers, arguments, frozenset(), layer=layer, default=ctx.default_return_type)
 
 
 def _cacheable_with(
     answers: Answers,
     arguments: dict[str, list[Argument]],
     sequences: frozenset[str],
-    api: Any,
     layer: Instance | None = None,
     default: Type | None = None,
 ) -> Call | None:
     """Return a call that can be cached; None if its answer depends on more than the types."""
     if assumed():
         return None
-    consumed = consumed_in(api)
     read: list[tuple[str, Type, Expression | None]] = []
     for name, actuals in arguments.items():
         argument = actuals[0]
-        if len(actuals) > 1 or argument.starred or argument.expression in consumed:
+        if len(actuals) > 1 or argument.starred:
             return None
         if name in sequences and not isinstance(get_proper_type(argument.type), TupleType):
             return None

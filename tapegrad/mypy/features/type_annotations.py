@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from mypy.types import AnyType, Instance, LiteralType, RawExpressionType, Type, TypeOfAny, UnboundType
 
 from tapegrad.errors import ShapeError
-from tapegrad.mypy.conversion import NONE_TAPE, TENSOR, expanded, merged_tape, size_of, size_type, unknown
+from tapegrad.mypy.conversion import NONE_TAPE, TENSOR, expanded, is_tape, merged_tape, size_of, size_type, unknown
 from tapegrad.mypy.mypy_api import NotReadyError, default_argument, is_complete, named_in, wait_for
+from tapegrad.mypy.ownership.consumed import as_consumed
 from tapegrad.sizes import power
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def _with_literals(t: Type, api: Any, make: Make) -> Type:
 
 def _read(name: str, arguments: list[Type], ctx: AnalyzeTypeContext, make: Make) -> Type:
     if name == "Tensor":
-        return _tensor(arguments, ctx, make)
+        tensor = _tensor(arguments, ctx, make)
+        return as_consumed(tensor, ctx) if len(arguments) > 1 and not is_tape(arguments[1], NONE_TAPE) else tensor
     if name in ("Untaped", "Taped"):
         shape, dtype = arguments
         return make(TENSOR, [shape, unknown(), dtype])

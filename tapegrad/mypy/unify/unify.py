@@ -29,7 +29,6 @@ from mypy.types import (
 from tapegrad.errors import messages
 from tapegrad.mypy.conversion import (
     ARRAY,
-    CONSUMED_TAPE,
     MODULE,
     NONE_TAPE,
     OWNED_TAPE,
@@ -526,7 +525,7 @@ SEQUENCES = frozenset({"builtins.tuple", "typing.Sequence", "typing.Iterable", "
 
 def is_owned(tape: Type) -> bool:
     """Return whether a tape is owned, consumed or not."""
-    return is_tape(tape, OWNED_TAPE) or is_tape(tape, CONSUMED_TAPE)
+    return is_tape(tape, OWNED_TAPE)
 
 
 def _fixed(sizes: list[Size | Many], own: set[TypeVarId], rank: int) -> list[Size | Many]:

@@ -1,0 +1,244 @@
+"""Classes of the file: constructors, methods, properties and class attributes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mypy.nodes import ArgKind, ClassDef, Decorator, FuncDef, FuncItem, OverloadedFuncDef, SuperExpr, TypeInfo, Var
+from mypy.types import CallableType, FunctionLike, Instance, TupleType, TypeType, TypeVarType, get_proper_type
+
+from tapegrad.mypy.ownership import containers, expressions, functions, statements
+from tapegrad.mypy.ownership.carriers import new_object
+from tapegrad.mypy.ownership.state import NOTHING, Argument, Function, Ref, union
+from tapegrad.mypy.scopes.names import ScopeCache, inside
+
+if TYPE_CHECKING:
+    from mypy.nodes import CallExpr, Expression, Node
+    from mypy.types import Type
+
+    from tapegrad.mypy.ownership.state import State, Value
+    from tapegrad.mypy.ownership.walk import Walk
+
+_TRANSPARENT = ("tapegrad.", "functools.wraps", "typing.override", "typing_extensions.override", "abc.abstractmethod")
+
+
+def functions_of(node: Any) -> list[FuncItem]:
+    """Return the functions behind a definition, which may be decorated or overloaded."""
+    match node:
+        case Decorator(func=function):
+            return [function]
+        case OverloadedFuncDef(items=items, impl=implementation):
+            if implementation is not None:
+                return functions_of(implementation)
+            return [one for item in items for one in functions_of(item)] if node.is_property else []
+        case FuncItem():
+            return [node]
+    return []
+
+
+def is_plain(decorator: Decorator) -> bool:
+    """Return whether a decorated function does what the function does."""
+    names = [
+        getattr(one, "fullname", None) or getattr(getattr(one, "callee", None), "fullname", "")
+        for one in decorator.decorators
+    ]
+    return all((name or "").startswith(_TRANSPARENT) for name in names)
+
+
+def function_named(walk: Walk, target: Any, node: Any, state: State) -> Value:
+    """Return the function that a name refers to, as its decorators make it."""
+    function = next(iter(functions_of(target)), None)
+    if function is None:
+        return NOTHING
+    if not isinstance(target, Decorator) or is_plain(target):
+        return frozenset([Function(function, (), node)])
+    names = [_decorator_name(one) for one in target.decorators]
+    if all(name in ("functools.cache", "functools.lru_cache") for name in names):
+        return frozenset([Function(function, (), functions.CACHED)])
+    if all(name in ("contextlib.contextmanager", "contextlib.asynccontextmanager") for name in names):
+        return frozenset([Function(function, (), node)])
+    holder = ("name", target.var)
+    if holder not in state.held:
+        held: Value = frozenset([Function(function, (), node)])
+        for decorator in reversed(target.decorators):
+            made = walk.value(decorator, state)
+            known = frozenset(one for one in made if isinstance(one, Function))
+            held = functions.call_all(walk, known, decorator, [functions.positional(held)], state) if known else NOTHING
+        state.held[holder] = held
+    return state.held[holder]
+
+
+def _decorator_name(decorator: Any) -> str:
+    return getattr(decorator, "fullname", None) or getattr(getattr(decorator, "callee", None), "fullname", "") or ""
+
+
+def info_of(t: Type | None) -> TypeInfo | None:
+    """Return the class of a value of a type; None if it is no single class."""
+    p = get_proper_type(t) if t is not None else None
+    if isinstance(p, TypeVarType):
+        p = get_proper_type(p.upper_bound)
+    if isinstance(p, TypeType):
+        p = get_proper_type(p.item)
+    if isinstance(p, TupleType):
+        p = p.partial_fallback
+    if isinstance(p, FunctionLike) and p.is_type_obj():
+        return p.type_object()
+    return p.type if isinstance(p, Instance) else None
+
+
+def member(walk: Walk, owner: Expression, name: str) -> Any:
+    """Return the definition of an attribute or a method of an expression's class; None if there is none."""
+    info = info_of(walk.type_of(owner))
+    symbol = info.get(name) if info is not None else None
+    return symbol.node if symbol is not None else None
+
+
+def bound_or_read(walk: Walk, node: Any, found: Any, owner: Value, state: State) -> Value:
+    """Return the method that an attribute is, bound to its object, or what the property holds."""
+    function = next(iter(functions_of(found)), None)
+    if function is None:
+        return NOTHING
+    decorator = found if isinstance(found, Decorator) else getattr(found, "items", [None])[0]
+    if function.is_property:
+        return _property(walk, node, decorator, function, owner, state)
+    if isinstance(found, Decorator) and not is_plain(found):
+        return NOTHING
+    return method_of(walk, node.expr, walk.type_of(node.expr), node.name, owner)
+
+
+def _property(walk: Walk, node: Any, decorator: Any, function: FuncItem, owner: Value, state: State) -> Value:
+    originals = decorator.original_decorators if isinstance(decorator, Decorator) else []
+    is_stored = any(getattr(one, "fullname", "") == "functools.cached_property" for one in originals)
+    refs = [one for one in owner if isinstance(one, Ref)]
+    if is_stored and refs:
+        holder = (*refs[0], node.name)
+        held = state.held.get(holder)
+        if held is None:
+            held = _read(walk, node, function, owner, state)
+            state.held[holder] = held
+        return held
+    return _read(walk, node, function, owner, state)
+
+
+def _read(walk: Walk, node: Any, function: FuncItem, owner: Value, state: State) -> Value:
+    if functions.can_follow(walk, function):
+        return functions.call(walk, Function(function, (owner,), node), node, [], state)
+    return expressions.made_by(walk, node, state)
+
+
+def method_of(walk: Walk, owner: Any, t: Type | None, name: str, objects: Value) -> Value:
+    """Return the methods that a call may run: that of the class, or of a subclass in the file."""
+    info = info_of(t)
+    if info is None:
+        return NOTHING
+    exact = {state_class for one in objects if isinstance(one, Ref) and (state_class := walk.classes.get(one.site))}
+    found: set[Function] = set()
+    starting = exact or {info, *(one for one in _classes.of(walk.api.tree) if one.has_base(info.fullname))}
+    for one in starting:
+        symbol = one.get(name)
+        node = symbol.node if symbol is not None else None
+        if isinstance(node, Decorator) and not is_plain(node):
+            return NOTHING
+        for function in functions_of(node):
+            if function not in functions.in_file.of(walk.api.tree):
+                if exact or one is info:
+                    return NOTHING
+                continue
+            if isinstance(function, FuncDef) and function.abstract_status:
+                continue
+            found.add(Function(function, _receiver(function, objects), owner))
+    return frozenset(found)
+
+
+def _receiver(function: FuncItem, objects: Value) -> tuple[Value, ...]:
+    if isinstance(function, FuncDef) and function.is_static:
+        return ()
+    return (NOTHING,) if function.is_class else (objects,)
+
+
+def _classes_in(file: Node | None) -> set[TypeInfo]:
+    return {one.info for one in inside(file) if isinstance(one, ClassDef)}
+
+
+_classes = ScopeCache(_classes_in)
+
+
+def super_method(walk: Walk, callee: SuperExpr, state: State) -> Value:
+    """Return the method that `super().name` is."""
+    inner = walk.entered[-1] if walk.entered else None
+    info = callee.info
+    if info is None or inner is None:
+        return NOTHING
+    for base in info.mro[1:]:
+        symbol = base.names.get(callee.name)
+        if symbol is not None:
+            method = next(iter(functions_of(symbol.node)), None)
+            if method is None or method not in functions.in_file.of(walk.api.tree):
+                return NOTHING
+            first = inner.arguments[0].variable if inner.arguments else None
+            owner = state.held.get(("name", first))
+            if owner is None and first is not None:
+                owner = expressions.entry(("name", first), first.type, state)
+            return frozenset([Function(method, _receiver(method, owner or NOTHING), callee)])
+    return NOTHING
+
+
+def constructed(walk: Walk, node: CallExpr, info: TypeInfo, given: list[Argument], state: State) -> Value:
+    """Return the object that a class of the file makes."""
+    made = new_object(walk.site(node), state)
+    walk.classes[made.site] = info
+    value: Value = frozenset([made])
+    symbol = info.get("__init__")
+    function = next(iter(functions_of(symbol.node)), None) if symbol is not None else None
+    is_written = symbol is not None and not symbol.plugin_generated
+    if is_written and function is not None and functions.can_follow(walk, function) and function.arguments:
+        functions.call(walk, Function(function, (value,), node), node, given, state)
+        return value
+    for name, held in _fields(walk, node, info, given):
+        state.put((*made, name), held)
+    if "__post_init__" in info.names:
+        for after in functions_of(info.names["__post_init__"].node):
+            functions.call(walk, Function(after, (value,), node), node, [], state)
+    return value
+
+
+def _fields(walk: Walk, node: CallExpr, info: TypeInfo, given: list[Argument]) -> list[tuple[str, Value]]:
+    """Return the attributes of a dataclass or a named tuple, which its constructor takes in order."""
+    declared = get_proper_type(walk.type_of(node.callee))
+    names = list(declared.arg_names) if isinstance(declared, CallableType) else []
+    found = []
+    for position, one in enumerate(given):
+        if one.kind == ArgKind.ARG_POS and position < len(names):
+            found.append((names[position] or "", one.value))
+            if info.is_named_tuple:
+                found.append((f"[{position}]", one.value))
+        elif one.kind == ArgKind.ARG_NAMED and one.name is not None:
+            found.append((one.name, one.value))
+            if info.is_named_tuple and one.name in names:
+                found.append((f"[{names.index(one.name)}]", one.value))
+    return found
+
+
+def class_body(walk: Walk, node: ClassDef, state: State) -> None:
+    """Follow the statements of a class, which bind its attributes."""
+    body = [one for one in node.defs.body if not isinstance(one, FuncItem | Decorator | OverloadedFuncDef)]
+    statements.through(walk, body, state)
+
+
+def class_default(walk: Walk, owner: Any, name: str, state: State) -> Value | None:
+    """Return what an attribute of an object's class holds, if the walk has seen the class."""
+    info = info_of(walk.type_of(owner)) if owner is not None else None
+    symbol = info.get(name) if info is not None else None
+    node = symbol.node if symbol is not None else None
+    return state.held.get(("name", node)) if isinstance(node, Var) else None
+
+
+def entered(walk: Walk, manager: Any, held: Value, state: State) -> Value | None:
+    """Return what `with manager as name` binds; None if that is unknown."""
+    t = walk.type_of(manager)
+    method = method_of(walk, manager, t, "__enter__", held)
+    if method:
+        return functions.call_all(walk, method, manager, [], state)
+    if any(isinstance(one, Ref) and one.site[-1] == "generator" for one in held):
+        return union(containers.all_elements(held, state))
+    return None

@@ -1,0 +1,158 @@
+"""What the methods of lists, dicts, queues and iterators return, and what they do to the elements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from mypy.nodes import (
+    IntExpr,
+    StrExpr,
+    UnaryExpr,
+)
+
+from tapegrad.mypy.ownership import containers
+from tapegrad.mypy.ownership.carriers import new_object
+from tapegrad.mypy.ownership.state import EACH, NOTHING, Ref, union
+
+if TYPE_CHECKING:
+    from tapegrad.mypy.ownership.state import State, Value
+    from tapegrad.mypy.ownership.walk import Walk
+
+
+_IN_ORDER: Final = frozenset(
+    {"sort", "reverse", "insert", "rotate", "remove", "pop", "popleft", "appendleft", "extendleft"}
+)
+
+
+def method(walk: Walk, node: Any, name: str, owner: Value, given: list[Value], state: State) -> Value | None:
+    """Return what a method of a container returns, after its effects; None if it is not one that is known."""
+    refs = [one for one in owner if isinstance(one, Ref)]
+    if not refs:
+        return None
+    site = walk.site(node)
+    if name in ("append", "add", "put", "put_nowait", "appendleft", "insert") and given:
+        for ref in refs:
+            known = containers.elements(frozenset([ref]), state)
+            if known is not None and name == "append" and len(known) < containers.MOST_UNROLLED:
+                state.put((*ref, f"[{len(known)}]"), given[-1])
+                continue
+            state.forget_positions(ref)
+            state.add(ref, given[-1])
+        return NOTHING
+    if name in ("extend", "update", "extendleft") and given:
+        for ref in refs:
+            _extend(ref, given[-1], state)
+        return NOTHING
+    if name in ("pop", "popleft", "get", "get_nowait", "popitem", "setdefault", "__next__", "result"):
+        return _taken(walk, node, name, refs, given, state)
+    if name in ("values", "items", "copy", "keys", "__iter__"):
+        return _viewed(walk, node, name, owner, state)
+    if name == "clear":
+        for ref in refs:
+            state.drop(ref)
+            containers.fill(ref, [], state)
+        return NOTHING
+    if name in _IN_ORDER:
+        for ref in refs:
+            state.forget_positions(ref)
+        return NOTHING
+    _ = site
+    return None
+
+
+def _extend(ref: Ref, given: Value, state: State) -> None:
+    """Add the elements of another container, those with keys by their keys."""
+    for one in given:
+        if isinstance(one, Ref):
+            for name, held in state.fields(one):
+                if name.startswith("['"):
+                    state.put((*ref, name), held)
+    for each in containers.all_elements(given, state):
+        if not any(each is held for name, held in state.fields(ref) if name.startswith("['")):
+            state.forget_positions(ref) if containers.elements(frozenset([ref]), state) is not None else None
+            state.add(ref, each)
+
+
+def _taken(walk: Walk, node: Any, name: str, refs: list[Ref], given: list[Value], state: State) -> Value:
+    """Return the element that a method returns; one that is removed is no longer held."""
+    found: Value = NOTHING
+    index = node.args[0] if node.args else None
+    for ref in refs:
+        if isinstance(index, StrExpr):
+            found |= containers.at(frozenset([ref]), containers.label(index), state)
+            if name == "pop":
+                state.held.pop((*ref, containers.label(index)), None)
+            continue
+        known = containers.elements(frozenset([ref]), state)
+        position = {"popleft": 0, "pop": -1}.get(name)
+        if isinstance(index, IntExpr | UnaryExpr):
+            position = int(containers.label(index)[1:-1]) if containers.label(index) != EACH else None
+        if known and position is not None and -len(known) <= position < len(known) and name in ("pop", "popleft"):
+            found |= known.pop(position)
+            state.drop(ref)
+            containers.fill(ref, known, state)
+            continue
+        found |= containers.element(frozenset([ref]), walk.site(node), state)
+        if name != "get":
+            state.forget_positions(ref)
+    return found | union(given[1:]) if name in ("get", "setdefault") else found
+
+
+def _viewed(walk: Walk, node: Any, name: str, owner: Value, state: State) -> Value:
+    """Return the container of a view such as `x.items()`, or a copy."""
+    if name == "keys":
+        return NOTHING
+    if name in ("copy", "__iter__", "values"):
+        known = containers.elements(owner, state)
+        if known is not None:
+            made = new_object(walk.site(node), state)
+            containers.fill(made, known, state)
+            return frozenset([made])
+        named = [
+            held for one in owner if isinstance(one, Ref) for part, held in state.fields(one) if part.startswith("['")
+        ]
+        if name == "copy" and named:
+            made = new_object(walk.site(node), state)
+            for one in owner:
+                for part, held in list(state.fields(one)) if isinstance(one, Ref) else []:
+                    state.put((*made, part), held)
+            return frozenset([made])
+        if name == "values" and named and _only_named(owner, state):
+            made = new_object(walk.site(node), state)
+            containers.fill(made, named, state)
+            return frozenset([made])
+        return containers.copied(owner, walk.site(node), state)
+    made = new_object(walk.site(node), state)
+    pairs = [held for one in owner if isinstance(one, Ref) for part, held in state.fields(one) if part.startswith("['")]
+    if pairs and _only_named(owner, state):
+        each = []
+        for number, held in enumerate(pairs):
+            row = new_object(walk.site(node, number), state)
+            containers.fill(row, [NOTHING, held], state)
+            each.append(frozenset([row]))
+        containers.fill(made, each, state)
+        return frozenset([made])
+    return rows(walk, node, [NOTHING, owner], state)
+
+
+def rows(walk: Walk, node: Any, sources: list[Value], state: State) -> Value:
+    """Return an iterator over tuples with an element of each source, such as `zip(xs, ys)`."""
+    made = new_object(walk.site(node), state)
+    known = [containers.elements(one, state) for one in sources]
+    counts = {len(one) for one in known if one is not None}
+    if len(counts) == 1 and all(one is not None or not held for one, held in zip(known, sources, strict=True)):
+        each = []
+        for number in range(counts.pop()):
+            row = new_object(walk.site(node, number), state)
+            containers.fill(row, [one[number] if one is not None else NOTHING for one in known], state)
+            each.append(frozenset([row]))
+        containers.fill(made, each, state)
+        return frozenset([made])
+    state.put((*made, containers.ROW), frozenset([made]))
+    for number, held in enumerate(sources):
+        state.put((*made, f"{containers.SOURCE} {number})"), held)
+    return frozenset([made])
+
+
+def _only_named(owner: Value, state: State) -> bool:
+    return all(not held for one in owner if isinstance(one, Ref) for part, held in state.fields(one) if part == EACH)

@@ -1,0 +1,270 @@
+"""Lists, tuples, dicts and iterators: what their elements hold, and what their methods do to them.
+
+Elements at known positions hold values of their own. Of all others only two sets are known: what any element may hold,
+and what every element holds. An element that is read at an unknown position holds the second set; what else it holds is
+a tape of its own, because it may be another element at each read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from mypy.nodes import (
+    CallExpr,
+    DictExpr,
+    IntExpr,
+    ListExpr,
+    MemberExpr,
+    NameExpr,
+    StarExpr,
+    StrExpr,
+    TupleExpr,
+    UnaryExpr,
+)
+from mypy.types import Instance, get_proper_type
+
+from tapegrad.mypy.ownership import classes, functions
+from tapegrad.mypy.ownership.carriers import ANY, carries, fresh, is_container, may_hold, new_object
+from tapegrad.mypy.ownership.state import COMMON, EACH, KNOWN, NOTHING, ONE, Held, Ref, tapes, union
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mypy.nodes import Expression
+    from mypy.types import Type
+
+    from tapegrad.mypy.ownership.state import Site, State, Value
+    from tapegrad.mypy.ownership.walk import Walk
+
+ROW: Final = "(row)"  # marks an iterator whose elements are tuples, with an element of each of its sources
+SOURCE: Final = "(source"
+ELEMENT: Final = "element"
+MOST_UNROLLED: Final = 8
+_MUTABLE: Final = frozenset({"builtins.list", "builtins.set", "builtins.dict", "collections.deque"})
+
+
+def label(index: Any) -> str:
+    """Return the name of an element with a constant index or key."""
+    if isinstance(index, UnaryExpr) and index.op == "-" and isinstance(index.expr, IntExpr):
+        return f"[-{index.expr.value}]"
+    return f"[{index.value!r}]" if isinstance(index, IntExpr | StrExpr) else EACH
+
+
+def is_mutable(t: Type | None) -> bool:
+    """Return whether `x += y` changes an object of a type in place."""
+    p = get_proper_type(t) if t is not None else None
+    return isinstance(p, Instance) and p.type.fullname in _MUTABLE
+
+
+def display(walk: Walk, node: Any, state: State) -> Value:
+    """Return the container that a display such as `[a, b]` makes."""
+    pairs: list[tuple[Any, Any]] = node.items if isinstance(node, DictExpr) else list(enumerate(node.items))
+    held = []
+    for key, item in pairs:
+        if isinstance(node, DictExpr) and key is not None:
+            walk.value(key, state)
+        held.append(walk.value(item, state))
+    made = new_object(walk.site(node), state)
+    state.put((*made, EACH), NOTHING)
+    if isinstance(node, DictExpr):
+        for (key, _), one in zip(pairs, held, strict=True):
+            name = label(key) if key is not None else EACH
+            if name == EACH:
+                state.add(made, one if key is not None else element(one, walk.site(node, "**"), state))
+            else:
+                state.put((*made, name), one)
+    elif any(isinstance(item, StarExpr) for item in node.items) or not isinstance(node, TupleExpr | ListExpr):
+        for item, one in zip(node.items, held, strict=True):
+            for each in all_elements(one, state) if isinstance(item, StarExpr) else [one]:
+                state.add(made, each)
+    else:
+        fill(made, held, state)
+    return frozenset([made])
+
+
+def fill(made: Ref, held: Sequence[Value], state: State) -> None:
+    """Give a new container its elements, in order."""
+    state.put((*made, EACH), NOTHING)
+    state.put((*made, KNOWN), NOTHING)
+    for number, one in enumerate(held):
+        state.put((*made, f"[{number}]"), one)
+
+
+def elements(source: Value, state: State) -> list[Value] | None:
+    """Return the elements of a display in order; None if they are not known, or too many."""
+    refs = [one for one in source if isinstance(one, Ref)]
+    if len(refs) != 1 or refs[0].age or len(source) != 1:
+        return None
+    fields = dict(state.fields(refs[0]))
+    if KNOWN not in fields:
+        return None
+    names = [name for name in fields if name.startswith("[") and name not in (EACH, COMMON)]
+    if len(names) > MOST_UNROLLED or names != [f"[{number}]" for number in range(len(names))]:
+        return None
+    return [fields[name] for name in names]
+
+
+def all_elements(source: Value, state: State) -> list[Value]:
+    """Return what each element of a container may hold, those at unknown positions as one."""
+    found = []
+    for one in source:
+        if isinstance(one, Ref):
+            is_known = (*one, KNOWN) in state.held
+            found += [
+                held
+                for name, held in state.fields(one)
+                if name.startswith("[") and name != COMMON and not (name == EACH and is_known)
+            ]
+            found += [held for name, held in state.fields(one) if name == ANY]
+    return found
+
+
+def common(source: Value, state: State) -> Value:
+    """Return what every element of a container holds."""
+    shared: Value | None = None
+    for one in source:
+        if not isinstance(one, Ref):
+            continue
+        if (*one, ONE) in state.held:
+            return NOTHING  # what its only element holds is not shared with another one
+        for name, held in state.fields(one):
+            if name == EACH:
+                continue
+            if name.startswith("[") or name == ANY:
+                shared = held if shared is None else shared & held
+    return shared or NOTHING
+
+
+def element(source: Value, site: Site, state: State) -> Value:
+    """Return what an element at an unknown position holds."""
+    direct = tapes(source)  # rows of a tensor
+    rows = [one for one in source if isinstance(one, Ref) and state.held.get((*one, ROW)) is not None]
+    if rows:
+        return frozenset([_row(rows[0], site, state)])
+    any_of = union(all_elements(source, state))
+    if not any_of:
+        return direct
+    shared = common(source, state)
+    found, rest = direct | shared, any_of - shared
+    own = [one for one in rest if isinstance(one, Held)]
+    if own:
+        ends = [one.end for one in own if one.end is not None]
+        found |= {Held(state.start((*site, ELEMENT)), 0, min(ends) if len(ends) == len(own) else None)}
+    if any(isinstance(one, Ref) for one in rest):
+        found |= {_unknown_object([one for one in rest if isinstance(one, Ref)], site, state)}
+    return found | {one for one in rest if not isinstance(one, Held | Ref)}
+
+
+def _row(rows: Ref, site: Site, state: State) -> Ref:
+    """Return the next tuple of an iterator such as `zip(xs, ys)`: an element of each."""
+    sources = [held for name, held in state.fields(rows) if name.startswith(SOURCE)]
+    made = new_object((*site, ROW), state)
+    fill(made, [element(held, (*site, number), state) for number, held in enumerate(sources)], state)
+    return made
+
+
+def _unknown_object(refs: list[Ref], site: Site, state: State) -> Ref:
+    """Return one of several objects, of which is known what all of them have."""
+    made = new_object((*site, "object"), state)
+    names = {name for ref in refs for name, _ in state.fields(ref) if name.startswith("[")}
+    if names:
+        inner = frozenset(refs)
+        state.put((*made, EACH), union(all_elements(inner, state)))
+        state.put((*made, COMMON), common(inner, state))
+    return made
+
+
+def consumed_inside(walk: Walk, sequence: Any, site: Site, state: State) -> None:
+    """After a loop that consumed its elements, mark what the container holds as consumed."""
+    marks = sorted(
+        one.end
+        for held in state.held.values()
+        for one in held
+        if isinstance(one, Held) and one.end is not None and one.site[: len(site)] == site and one.site[-1] == ELEMENT
+    )
+    if not marks:
+        return
+    for ref in (one for one in _read_again(walk, sequence, state) if isinstance(one, Ref)):
+        for name, held in state.fields(ref):
+            if name.startswith("["):
+                state.held[*ref, name] = frozenset(
+                    Held(one.site, one.age, one.end or marks[0]) if isinstance(one, Held) else one for one in held
+                )
+
+
+def _read_again(walk: Walk, sequence: Any, state: State) -> Value:
+    """Return the containers that a sequence is made of, without calling anything."""
+    if isinstance(sequence, NameExpr | MemberExpr):
+        return walk.value(sequence, state)
+    if isinstance(sequence, CallExpr):
+        inner = [sequence.callee.expr] if isinstance(sequence.callee, MemberExpr) else []
+        return union(_read_again(walk, one, state) for one in [*inner, *sequence.args])
+    return NOTHING
+
+
+def at(source: Value, name: str, state: State) -> Value:
+    """Return what the element with a constant index or key holds."""
+    found = tapes(source)
+    for one in source:
+        if not isinstance(one, Ref):
+            continue
+        place = counted(one, name, state)
+        held = state.held.get((*one, place))
+        if held is None:
+            held = element(frozenset([one]), (*one, place), state)
+            if place != EACH and not one.age:
+                state.held[*one, place] = held
+        found |= held
+    return found
+
+
+def counted(ref: Ref, name: str, state: State) -> str:
+    """Return the name of an element that is counted from the end, if the number of elements is known."""
+    known = elements(frozenset([ref]), state) if name.startswith("[-") else None
+    if known is None:
+        return name
+    return f"[{len(known) + int(name[1:-1])}]"
+
+
+def iterated(walk: Walk, node: Expression, source: Value, state: State) -> Value:
+    """Return what `for` goes through: the elements of a container, or what `__iter__` of an object returns."""
+    t = walk.type_of(node)
+    if is_container(t) or tapes(source) or not any(isinstance(one, Ref) for one in source):
+        return source
+    method = classes.method_of(walk, node, t, "__iter__", source)
+    return functions.call_all(walk, method, node, [], state) if method else source
+
+
+def copied(source: Value, site: Site, state: State) -> Value:
+    """Return another container with elements of the same container, in unknown order."""
+    made = new_object(site, state)
+    state.put((*made, EACH), union(all_elements(source, state)))
+    state.put((*made, COMMON), common(source, state))
+    return frozenset([made])
+
+
+def combined(walk: Walk, node: Any, operands: list[Any], held: list[Value], t: Type | None, state: State) -> Value:
+    """Return the container that `a + b` or `a * 2` makes."""
+    if not may_hold(t):
+        return NOTHING
+    known = [elements(one, state) for one in held if any(isinstance(ref, Ref) for ref in one)]
+    counts = [one.value for one in operands if isinstance(one, IntExpr)]
+    made = new_object(walk.site(node), state)
+    state.put((*made, EACH), NOTHING)
+    if all(one is not None for one in known):
+        fill(made, [each for one in known for each in one or []] * (counts[0] if counts else 1), state)
+        return frozenset([made])
+    for one in held:
+        for each in all_elements(one, state):
+            state.add(made, each)
+    return frozenset([made])
+
+
+def awaited(walk: Walk, node: Any, held: Value, state: State) -> Value:
+    """Return what `await x` or `cast(T, x)` holds."""
+    t = walk.type_of(node)
+    if not may_hold(t):
+        return NOTHING
+    if carries(t) and not tapes(held):
+        return tapes(state.reachable(held)) or fresh(walk.site(node), state)
+    return held

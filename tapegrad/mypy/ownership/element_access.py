@@ -1,0 +1,141 @@
+"""Elements that are read and bound: `x[i]`, slices, `x[i] = y`, `del x[i]`, and unpacking."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from mypy.nodes import (
+    IndexExpr,
+    IntExpr,
+    ListExpr,
+    SliceExpr,
+    StarExpr,
+    StrExpr,
+    TupleExpr,
+    UnaryExpr,
+)
+from mypy.types import TupleType, get_proper_type
+
+from tapegrad.mypy.ownership import classes, containers, functions, statements
+from tapegrad.mypy.ownership.carriers import carries, fresh, is_container, may_hold, new_object
+from tapegrad.mypy.ownership.state import EACH, NOTHING, Ref, tapes
+
+if TYPE_CHECKING:
+    from mypy.nodes import Expression
+    from mypy.types import Type
+
+    from tapegrad.mypy.ownership.state import State, Value
+    from tapegrad.mypy.ownership.walk import Walk
+
+
+def targets(target: Any) -> list[Any]:
+    """Return the targets of a `del` statement."""
+    return target.items if isinstance(target, TupleExpr) else [target]
+
+
+def item(walk: Walk, node: IndexExpr, state: State) -> Value:
+    """Return what `x[i]` holds."""
+    if node.analyzed is not None:
+        return NOTHING
+    source, t = walk.value(node.base, state), walk.type_of(node)
+    walk.value(node.index, state)
+    if tapes(source):
+        return tapes(walk.check(source, node, node.base)) if carries(t) else NOTHING
+    if not may_hold(t):
+        return NOTHING
+    if not is_container(walk.type_of(node.base)):
+        method = classes.method_of(walk, node.base, walk.type_of(node.base), "__getitem__", source)
+        if method:
+            return functions.call_all(walk, method, node, [functions.positional(NOTHING)], state)
+    if isinstance(node.index, SliceExpr):
+        return _sliced(walk, node, node.index, source, state)
+    name = containers.label(node.index)
+    if name != EACH:
+        found = containers.at(source, name, state)
+        return found or _made_when_read(name, source, t, state)
+    found = containers.element(source, walk.site(node), state)
+    if not found and carries(t) and not any(isinstance(one, Ref) for one in source):
+        return fresh(walk.site(node), state)
+    return found
+
+
+def _made_when_read(name: str, source: Value, t: Type | None, state: State) -> Value:
+    """Return the container that a `defaultdict` makes for a new key."""
+    refs = [one for one in source if isinstance(one, Ref)]
+    if len(refs) != 1 or not is_container(t) or isinstance(get_proper_type(t), TupleType):
+        return NOTHING
+    made = new_object((*refs[0], name, "made"), state)
+    containers.fill(made, [], state)
+    state.put((*refs[0], name), frozenset([made]))
+    return frozenset([made])
+
+
+def _sliced(walk: Walk, node: IndexExpr, part: SliceExpr, source: Value, state: State) -> Value:
+    known = containers.elements(source, state)
+    ends = [_constant(one) for one in (part.begin_index, part.end_index, part.stride)]
+    if known is None or any(one is _UNKNOWN for one in ends):
+        return containers.copied(source, walk.site(node), state)
+    made = new_object(walk.site(node), state)
+    containers.fill(made, known[slice(*ends)], state)
+    return frozenset([made])
+
+
+_UNKNOWN: Final = object()
+
+
+def _constant(index: Expression | None) -> Any:
+    """Return a constant index as a number."""
+    if index is None:
+        return None
+    name = containers.label(index)
+    return int(name[1:-1]) if name != EACH and isinstance(index, IntExpr | UnaryExpr) else _UNKNOWN
+
+
+def extended(walk: Walk, target: Any, value: Any, state: State) -> None:
+    """Add the elements of another container, as `x += y` does for lists."""
+    if not containers.is_mutable(walk.type_of(target)):
+        return
+    for ref in (one for one in walk.value(target, state) if isinstance(one, Ref)):
+        for each in containers.all_elements(walk.value(value, state), state):
+            state.add(ref, each)
+
+
+def set_item(walk: Walk, target: IndexExpr, held: Value, state: State) -> None:
+    """Bind an element."""
+    walk.value(target.index, state)
+    name = containers.label(target.index)
+    for ref in (one for one in walk.value(target.base, state) if isinstance(one, Ref)):
+        if name == EACH:
+            state.add(ref, held)
+        else:
+            state.put((*ref, containers.counted(ref, name, state)), held)
+
+
+def removed(walk: Walk, target: IndexExpr, state: State) -> None:
+    """Remove an element."""
+    for ref in (one for one in walk.value(target.base, state) if isinstance(one, Ref)):
+        if isinstance(target.index, StrExpr):
+            state.held.pop((*ref, containers.label(target.index)), None)
+        else:
+            state.forget_positions(ref)
+
+
+def unpack(walk: Walk, items: list[Any], held: Value, state: State, source: Any) -> None:
+    """Bind each of several targets to an element."""
+    known = containers.elements(held, state)
+    star = next((number for number, one in enumerate(items) if isinstance(one, StarExpr)), None)
+    if known is not None and star is not None and len(known) >= len(items) - 1:
+        stop = len(known) - (len(items) - star - 1)
+        rest = new_object(walk.site(items[star]), state)
+        containers.fill(rest, known[star:stop], state)
+        known = [*known[:star], frozenset([rest]), *known[stop:]]
+    parts = source.items if isinstance(source, TupleExpr | ListExpr) and star is None else [None] * len(items)
+    for number, target in enumerate(items):
+        if known is not None and number < len(known):
+            one = known[number]
+        elif isinstance(target, StarExpr):
+            one = containers.copied(held, walk.site(target), state)
+        else:
+            one = containers.at(held, f"[{number}]", state)
+        part = parts[number] if number < len(parts) else None
+        statements.bind(walk, target.expr if isinstance(target, StarExpr) else target, one, state, part)

@@ -1,0 +1,240 @@
+"""Functions of the file: a call follows the body, with the parameters bound to the arguments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from mypy.nodes import ArgKind, CallExpr, FuncDef, FuncItem, MemberExpr, MypyFile, NameExpr, Var
+from mypy.types import CallableType, get_proper_type
+
+from tapegrad.mypy.mypy_api import formals_of
+from tapegrad.mypy.ownership import containers, other_calls, statements
+from tapegrad.mypy.ownership.carriers import new_object
+from tapegrad.mypy.ownership.consumed import is_consumed
+from tapegrad.mypy.ownership.state import EACH, NOTHING, Argument, Function, Ref, UnreachableError, joined, tapes, union
+from tapegrad.mypy.ownership.words import written
+from tapegrad.mypy.scopes.names import ScopeCache, bound_in, inside
+
+if TYPE_CHECKING:
+    from mypy.nodes import Node
+
+    from tapegrad.mypy.ownership.state import State, Value
+    from tapegrad.mypy.ownership.walk import Walk
+
+
+CACHED: Final = "cached"
+
+
+def call_all(walk: Walk, known: Value, node: Any, given: list[Argument], state: State) -> Value:
+    """Follow a call of one of several functions.
+
+    Raises:
+        UnreachableError: None of them returns.
+    """
+    found: list[Value] = []
+    ends: list[State] = []
+    options = sorted((one for one in known if isinstance(one, Function)), key=_place)
+    for one in options:
+        taken = state.copy() if len(options) > 1 else state
+        try:
+            found.append(call(walk, one, node, given, taken))
+        except UnreachableError:
+            continue
+        ends.append(taken)
+    if not ends:
+        raise UnreachableError
+    state.become(joined(ends))
+    return union(found)
+
+
+def _place(function: Function) -> tuple[int, str]:
+    return (-1, function.node) if isinstance(function.node, str) else (function.node.line, "")
+
+
+def call(walk: Walk, function: Function, node: Any, given: list[Argument], state: State) -> Value:
+    """Follow a call of one function.
+
+    Raises:
+        UnreachableError: It does not return.
+    """
+    given = [
+        *(Argument(one, ArgKind.ARG_POS, None, None) for one in function.bound),
+        *given,
+        *(Argument(one, ArgKind.ARG_NAMED, name, None) for name, one in function.names),
+    ]
+    body = function.node
+    if isinstance(body, str):
+        receiver = getattr(function.call, "expr", None)
+        other_calls.consuming(walk, node, function.bound[0], receiver, given[1:], state)
+        return NOTHING
+    if not can_follow(walk, body):
+        return other_calls.unknown(walk, node, given, state) if isinstance(node, CallExpr) else NOTHING
+    for variable, held in function.captured:
+        state.held["name", variable] = held
+    if not is_cached(function):
+        held = _followed(walk, body, node, given, state)
+        _consume_declared(walk, node, given, state)
+        return held
+    holder = ("cached", body, *(written(one.expression) for one in given))
+    if holder not in state.held:
+        state.held[holder] = _followed(walk, body, node, given, state)
+    return state.held[holder]
+
+
+def _consume_declared(walk: Walk, node: Any, given: list[Argument], state: State) -> None:
+    """Mark the arguments of parameters that are declared as consumed."""
+    declared = get_proper_type(walk.type_of(node.callee)) if isinstance(node, CallExpr) else None
+    if isinstance(declared, CallableType):
+        formals = formals_of(node, declared)
+        for one in given:
+            if one.expression in formals and is_consumed(formals[one.expression]):
+                walk.consume(tapes(walk.check(one.value, node, one.expression)), node, one.expression, state)
+
+
+def is_cached(function: Function) -> bool:
+    """Return whether a function is decorated with `functools.cache`, so that equal calls return the same object."""
+    return bool(function.call == CACHED)
+
+
+def can_follow(walk: Walk, body: FuncItem) -> bool:
+    """Return whether a function is in the file, is checked by mypy, and is not being followed already."""
+    if body not in in_file.of(walk.api.tree) or body in walk.entered or not walk.may_go_deeper:
+        return False
+    made = [one for one in inside(body.body) if isinstance(one, CallExpr) and one.analyzed is None]
+    return not made or any(walk.type_of(one) is not None for one in made)
+
+
+def _functions_in(file: Node | None) -> set[FuncItem]:
+    return {one for one in inside(file) if isinstance(one, FuncItem)} if isinstance(file, MypyFile) else set()
+
+
+in_file = ScopeCache(_functions_in)
+
+
+def _followed(walk: Walk, body: FuncItem, node: Any, given: list[Argument], state: State) -> Value:
+    from tapegrad.mypy.ownership.walk import Frame
+
+    _bind_parameters(walk, body, node, given, state)
+    frame = Frame(body)
+    frame.tries = list(walk.frame.tries)
+    if isinstance(body, FuncDef) and body.is_generator:
+        frame.made = new_object(walk.site(node, "generator"), state)
+        state.put((*frame.made, EACH), NOTHING)
+    walk.frames.append(frame)
+    walk.calls = (*walk.calls, node)
+    walk.entered.append(body)
+    walk.followed.add(body)
+    try:
+        end = statements.through(walk, body.body, state)
+    finally:
+        walk.frames.pop()
+        walk.entered.pop()
+        walk.calls = walk.calls[:-1]
+    paths = [one for _, one in frame.returned]
+    after = joined([end, *paths])
+    if after is None:
+        raise UnreachableError
+    state.become(after)
+    if frame.made is not None:
+        return frozenset([frame.made])
+    return union(_closed(held, body, state) for held, _ in frame.returned)
+
+
+def _closed(value: Value, body: FuncItem, state: State) -> Value:
+    """Return a value with the variables of a function that has returned bound to the inner functions in it."""
+    if not any(isinstance(one, Function) for one in value):
+        refs = [one for one in value if isinstance(one, Ref)]
+        for ref in refs:
+            for name, held in list(state.fields(ref)):
+                if any(isinstance(one, Function) for one in held):
+                    state.held[*ref, name] = _closed(held, body, state)
+        return value
+    local = bound_in(body)
+    return frozenset(_with_captured(one, local, state) if isinstance(one, Function) else one for one in value)
+
+
+def _with_captured(function: Function, local: set[Node | None], state: State) -> Function:
+    if isinstance(function.node, str):
+        return function
+    own = bound_in(function.node)
+    used = {one.node for one in inside(function.node) if isinstance(one, NameExpr) and one.node in local - own}
+    captured = tuple(
+        (one, state.held["name", one])
+        for one in sorted((one for one in used if isinstance(one, Var)), key=lambda one: one.name)
+        if ("name", one) in state.held
+    )
+    return replace(function, captured=(*function.captured, *captured))
+
+
+def _bind_parameters(walk: Walk, body: FuncItem, node: Any, given: list[Argument], state: State) -> None:
+    names = body.arg_names
+    bound: dict[int, Value] = {}
+    rest: list[Value] = []
+    named: dict[str, Value] = {}
+    position = 0
+    for one in given:
+        if one.kind == ArgKind.ARG_POS:
+            while position < len(names) and not body.arg_kinds[position].is_positional():
+                position += 1
+            if position < len(names):
+                bound[position] = one.value
+                position += 1
+            else:
+                rest.append(one.value)
+        elif one.kind == ArgKind.ARG_STAR:
+            parts = containers.elements(one.value, state)
+            if parts is None:
+                parts = containers.all_elements(one.value, state)[:1] * (len(names) - position)
+            for part in parts:
+                if position < len(names) and body.arg_kinds[position].is_positional():
+                    bound[position] = part
+                    position += 1
+                else:
+                    rest.append(part)
+        elif one.kind == ArgKind.ARG_NAMED and one.name is not None:
+            if one.name in names and not body.arg_kinds[names.index(one.name)].is_star():
+                bound[names.index(one.name)] = one.value
+            else:
+                named[one.name] = one.value
+        elif one.kind == ArgKind.ARG_STAR2:
+            for ref in (held for held in one.value if isinstance(held, Ref)):
+                for name, held in state.fields(ref):
+                    if name.startswith("['") and name[2:-2] in names:
+                        bound[names.index(name[2:-2])] = held
+    for number, argument in enumerate(body.arguments):
+        value = bound.get(number, NOTHING)
+        if argument.kind == ArgKind.ARG_STAR:
+            made = new_object(walk.site(node, body, number), state)
+            containers.fill(made, rest, state)
+            value = frozenset([made])
+        elif argument.kind == ArgKind.ARG_STAR2:
+            made = new_object(walk.site(node, body, number), state)
+            state.put((*made, EACH), NOTHING)
+            for name, held in named.items():
+                state.put((*made, f"[{name!r}]"), held)
+            value = frozenset([made])
+        elif number not in bound and isinstance(argument.initializer, NameExpr | MemberExpr):
+            value = walk.value(argument.initializer, state)  # evaluated when the function was defined
+        state.held["name", argument.variable] = value
+
+
+def positional(held: Value) -> Argument:
+    """Return a positional argument."""
+    return Argument(held, ArgKind.ARG_POS, None, None)
+
+
+def call_from_unknown(walk: Walk, function: Function, node: Any, rest: list[Argument], state: State) -> None:
+    """Follow a function that unknown code calls, with the arguments that follow it: `submit(f, x)`."""
+    passed = [one for one in rest if one.kind == ArgKind.ARG_POS or one.name == "args"]
+    given: list[Argument] = []
+    for one in passed:
+        if one.name == "args":
+            parts = containers.elements(one.value, state) or []
+            given += [Argument(part, ArgKind.ARG_POS, None, one.expression) for part in parts]
+        else:
+            given.append(one)
+    try:
+        call(walk, function, node, given if not isinstance(function.node, str) else [], state)
+    except UnreachableError:
+        return

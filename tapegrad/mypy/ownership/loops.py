@@ -1,0 +1,151 @@
+"""Loops and comprehensions, which are followed until another iteration adds nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from mypy.nodes import (
+    DictionaryComprehension,
+    ForStmt,
+    GeneratorExpr,
+    IntExpr,
+    ListComprehension,
+    NameExpr,
+    WhileStmt,
+)
+
+from tapegrad.mypy.ownership import containers, statements
+from tapegrad.mypy.ownership.carriers import may_hold, new_object
+from tapegrad.mypy.ownership.state import EACH, NOTHING, Ref, State, UnreachableError, joined, repeated
+
+if TYPE_CHECKING:
+    from tapegrad.mypy.ownership.state import Value
+    from tapegrad.mypy.ownership.walk import Walk
+
+
+_MOST_TURNS: Final = 6  # until a loop adds nothing
+
+
+def loop(walk: Walk, node: WhileStmt | ForStmt, state: State) -> State | None:
+    """Follow a loop until another iteration adds nothing."""
+    if isinstance(node, WhileStmt):
+        return _while(walk, node, state)
+    source = containers.iterated(walk, node.expr, walk.value(node.expr, state), state)
+    known = containers.elements(source, state)
+    if known is not None:
+        return _unrolled(walk, node, source, len(known), state)
+    return _repeated(walk, node, state, lambda entry: _next(walk, node, source, entry))
+
+
+def _next(walk: Walk, node: ForStmt, source: Value, entry: State) -> State | None:
+    statements.bind(walk, node.index, containers.element(source, walk.site(node), entry), entry, None)
+    return entry
+
+
+def _while(walk: Walk, node: WhileStmt, state: State) -> State | None:
+    def begin(entry: State) -> State | None:
+        walk.value(node.expr, entry)
+        return entry
+
+    return _repeated(walk, node, state, begin)
+
+
+def _repeated(walk: Walk, node: WhileStmt | ForStmt, state: State, begin: Any) -> State | None:
+    entry: State | None = state
+    breaks: list[State] = []
+    for _ in range(_MOST_TURNS):
+        if entry is None:
+            break
+        walk.frame.loops.append(([], []))
+        try:
+            first = begin(entry.copy())
+        except UnreachableError:
+            first = None
+        end = statements.through(walk, node.body, first)
+        breaks, continues = walk.frame.loops.pop()
+        again = repeated(entry, [end, *continues])
+        if again == entry:
+            break
+        entry = again
+    left = None
+    if not _is_endless(node) and entry is not None:
+        left = entry
+        if isinstance(node, ForStmt):
+            containers.consumed_inside(walk, node.expr, walk.site(node), left)
+        else:
+            walk.value(node.expr, left)
+    return joined([statements.through(walk, node.else_body, left), *breaks])
+
+
+def _unrolled(walk: Walk, node: ForStmt, source: Value, count: int, state: State) -> State | None:
+    """Follow a loop over a display, element by element."""
+    entry: State | None = state
+    all_breaks: list[State] = []
+    for number in range(count):
+        if entry is None:
+            break
+        walk.frame.loops.append(([], []))
+        statements.bind(walk, node.index, containers.at(source, f"[{number}]", entry), entry, None)
+        end = statements.through(walk, node.body, entry)
+        breaks, continues = walk.frame.loops.pop()
+        all_breaks += breaks
+        entry = joined([end, *continues])
+    return joined([statements.through(walk, node.else_body, entry), *all_breaks])
+
+
+def comprehension(walk: Walk, node: Any, inner: GeneratorExpr | DictionaryComprehension, state: State) -> Value:
+    """Follow a comprehension, and return the container that it makes."""
+    made = new_object(walk.site(node), state)
+    state.put((*made, EACH), NOTHING)
+    source = containers.iterated(walk, inner.sequences[0], walk.value(inner.sequences[0], state), state)
+    known = containers.elements(source, state) if len(inner.indices) == 1 and not inner.condlists[0] else None
+    if known is not None:
+        _each_known(walk, node, inner, made, source, len(known), state)
+        return frozenset([made]) if may_hold(walk.type_of(node)) else NOTHING
+    for _ in range(1 if node is walk.single_turn else _MOST_TURNS):
+        before = state.copy()
+        state.add(made, _turn(walk, inner, NOTHING, state, first=source))
+        state.become(joined([before, state]))
+        if state == before:
+            break
+    for position, sequence in enumerate(inner.sequences):
+        containers.consumed_inside(walk, sequence, walk.site(inner, position), state)
+    return frozenset([made]) if may_hold(walk.type_of(node)) else NOTHING
+
+
+def _each_known(walk: Walk, node: Any, inner: Any, made: Ref, source: Value, count: int, state: State) -> None:
+    """Follow a comprehension over a display, element by element."""
+    is_list = isinstance(node, ListComprehension | GeneratorExpr)
+    if is_list:
+        containers.fill(made, [], state)
+    for number in range(1 if node is walk.single_turn else count):
+        held = _turn(walk, inner, containers.at(source, f"[{number}]", state), state)
+        if is_list:
+            state.put((*made, f"[{number}]"), held)
+        else:
+            state.add(made, held)
+
+
+def _turn(walk: Walk, inner: Any, given: Value, state: State, first: Value | None = None) -> Value:
+    """Follow one iteration of a comprehension, and return the element."""
+    for position, index in enumerate(inner.indices):
+        if first is None and not position:
+            statements.bind(walk, index, given, state, None)
+        else:
+            source = first if first is not None and not position else walk.value(inner.sequences[position], state)
+            statements.bind(walk, index, containers.element(source, walk.site(inner, position), state), state, None)
+        for condition in inner.condlists[position]:
+            walk.value(condition, state)
+    if isinstance(inner, GeneratorExpr):
+        return walk.value(inner.left_expr, state)
+    walk.value(inner.key, state)
+    return walk.value(inner.value, state)
+
+
+def _is_endless(node: WhileStmt | ForStmt) -> bool:
+    if not isinstance(node, WhileStmt):
+        return False
+    condition = node.expr
+    if isinstance(condition, IntExpr):
+        return condition.value != 0
+    return isinstance(condition, NameExpr) and condition.fullname == "builtins.True"

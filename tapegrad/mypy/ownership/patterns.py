@@ -1,0 +1,88 @@
+"""What the patterns of a `match` statement bind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mypy.patterns import AsPattern, ClassPattern, MappingPattern, OrPattern, SequencePattern, StarredPattern
+
+from tapegrad.mypy.ownership import containers, expressions, statements
+from tapegrad.mypy.ownership.carriers import new_object
+from tapegrad.mypy.ownership.state import NOTHING, Ref, Value, union
+
+if TYPE_CHECKING:
+    from tapegrad.mypy.ownership.state import State
+    from tapegrad.mypy.ownership.walk import Walk
+
+
+def matches_all(pattern: Any) -> bool:
+    """Return whether a pattern matches everything, as `case _` and `case other` do."""
+    return isinstance(pattern, AsPattern) and pattern.pattern is None
+
+
+def capture(walk: Walk, pattern: Any, held: Value, state: State) -> None:
+    """Bind the names of a pattern to what they capture of a subject."""
+    match pattern:
+        case AsPattern(pattern=inner, name=name):
+            if inner is not None:
+                capture(walk, inner, held, state)
+            if name is not None:
+                statements.bind(walk, name, held, state, None)
+        case OrPattern(patterns=choices):
+            for choice in choices:
+                capture(walk, choice, held, state)
+        case SequencePattern(patterns=items):
+            for number, item in enumerate(items):
+                if isinstance(item, StarredPattern):
+                    _capture_rest(walk, item, held, number, len(items) - number - 1, state)
+                    break
+                capture(walk, item, containers.at(held, f"[{number}]", state), state)
+        case MappingPattern(keys=keys, values=values):
+            for key, inner in zip(keys, values, strict=True):
+                capture(walk, inner, containers.at(held, containers.label(key), state), state)
+        case ClassPattern():
+            _capture_attributes(walk, pattern, held, state)
+
+
+def _capture_rest(walk: Walk, item: StarredPattern, held: Value, start: int, after: int, state: State) -> None:
+    """Bind `*rest` to the elements between those before and after it."""
+    known = containers.elements(held, state)
+    if item.capture is None:
+        return
+    if known is None:
+        rest = containers.copied(held, walk.site(item), state)
+    else:
+        made = new_object(walk.site(item), state)
+        containers.fill(made, known[start : len(known) - after], state)
+        rest = frozenset([made])
+    statements.bind(walk, item.capture, rest, state, None)
+
+
+def _capture_attributes(walk: Walk, pattern: Any, held: Value, state: State) -> None:
+    names = [*_positional(pattern)[: len(pattern.positionals)], *pattern.keyword_keys]
+    for name, inner in zip(names, [*pattern.positionals, *pattern.keyword_values], strict=False):
+        t = _attribute_type(pattern, name)
+        owners = [one for one in held if isinstance(one, Ref)]
+        found = union(expressions.field(walk, one, name, t, None, state) for one in owners) if owners else NOTHING
+        capture(walk, inner, found, state)
+
+
+def _class_of(pattern: Any) -> Any:
+    node = getattr(pattern.class_ref, "node", None)
+    return node if hasattr(node, "mro") else None
+
+
+def _positional(pattern: Any) -> list[str]:
+    """Return the attributes that positional patterns match, which dataclasses and named tuples list in order."""
+    info = _class_of(pattern)
+    if info is None:
+        return []
+    fields = info.metadata.get("dataclass", {}).get("attributes", [])
+    names = [one["name"] for one in fields if isinstance(one, dict)]
+    return names or list(info.metadata.get("namedtuple", {}).get("fields", []))
+
+
+def _attribute_type(pattern: Any, name: str) -> Any:
+    info = _class_of(pattern)
+    symbol = info.get(name) if info is not None else None
+    return getattr(symbol.node, "type", None) if symbol is not None else None

@@ -1,0 +1,308 @@
+"""What each name, attribute and element may hold at one point of a program: tapes, objects and functions.
+
+A tape is known by its site, the expression that started it. In a loop, a site starts one tape after another: the last
+one has age 0, and all earlier ones together have age 1. A call that consumes a tape marks it in everything that holds
+it, so a mark belongs to what a holder holds, not to the site.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from mypy.nodes import ArgKind, Expression, FuncItem
+
+Site: TypeAlias = tuple[Any, ...]  # the expression that starts a tape or makes an object, and the calls around it
+Holder: TypeAlias = tuple[Any, ...]  # a variable, or an object with the name of its attribute or element
+Value: TypeAlias = "frozenset[Held | Ref | Function]"
+
+EACH: Final = "[*]"  # what any element of a container may hold
+ONE: Final = "(one)"  # whether a container has at most one element
+COMMON: Final = "[&]"  # what every element of a container holds
+KNOWN: Final = "(known)"  # whether all elements are known by their positions
+EPOCH: Final = "(epoch)"  # the last call that may have bound the attributes of an object
+NOTHING: Final[Value] = frozenset()
+
+
+class UnreachableError(Exception):
+    """An expression never returns, so that no path leads on."""
+
+
+class End(NamedTuple):
+    """The call that consumed a tape."""
+
+    line: int
+    after: tuple[int, int]  # line and column where the call ends
+    call: str
+    name: str
+    by_traced: bool = False
+    in_call: bool = False  # whether it ran inside a function that the unit calls
+
+
+class Held(NamedTuple):
+    """A tape that something holds; `end` is set if it may have been consumed."""
+
+    site: Site
+    age: int
+    end: End | None
+
+
+class Ref(NamedTuple):
+    """A reference to an object or a container."""
+
+    site: Site
+    age: int
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of the file, or a method of a tensor, with the arguments that are bound to it."""
+
+    node: FuncItem | str  # a name for a method of a tensor
+    bound: tuple[Value, ...]
+    call: Any  # the expression that made it
+    names: tuple[tuple[str, Value], ...] = ()
+    captured: tuple[tuple[Any, Value], ...] = ()  # the variables of a function that has returned
+
+
+class Argument(NamedTuple):
+    """An argument of a call: what it holds, how it is passed, and its expression."""
+
+    value: Value
+    kind: ArgKind
+    name: str | None
+    expression: Expression | None
+
+
+def live(value: Value) -> Value:
+    """Return a value without its consumed tapes."""
+    return frozenset(one for one in value if not isinstance(one, Held) or one.end is None)
+
+
+def tapes(value: Iterable[Held | Ref | Function]) -> Value:
+    """Return the tapes of a value."""
+    return frozenset(one for one in value if isinstance(one, Held))
+
+
+def union(values: Iterable[Value]) -> Value:
+    """Return what any of several values may hold."""
+    found = NOTHING
+    for value in values:
+        found = found | value if found else value
+    return found
+
+
+class State:
+    """What every holder may hold at one point of a program."""
+
+    __slots__ = ("held", "seen")
+
+    def __init__(self) -> None:
+        self.held: dict[Holder, Value] = {}
+        self.seen: set[Site] = set()
+
+    def copy(self) -> State:
+        """Return a state that changes on its own."""
+        copied = State()
+        copied.held, copied.seen = self.held.copy(), self.seen.copy()
+        return copied
+
+    def become(self, other: State | None) -> None:
+        """Hold what another state holds."""
+        if other is not None:
+            self.held, self.seen = other.held, other.seen
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, State) and self.held == other.held
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def put(self, holder: Holder, value: Value, *, weak: bool = False) -> None:
+        """Let a holder hold a value; `weak` if it may also keep what it holds."""
+        if weak or (len(holder) == 3 and holder[1]):
+            value = value | self.held.get(holder, NOTHING)
+        self.held[holder] = value
+
+    def start(self, site: Site) -> Site:
+        """Note that a site starts one more tape or object: the one before is now one of the earlier ones."""
+        if site not in self.seen:
+            self.seen.add(site)
+            return site
+        for holder, value in list(self.held.items()):
+            aged = _changed(value, partial(_aged, site))
+            if len(holder) == 3 and holder[0] == site and not holder[1]:
+                del self.held[holder]
+                older = (site, 1, holder[2])
+                if older in self.held:
+                    aged = self.held[older] & aged if holder[2] == COMMON else self.held[older] | aged
+                self.held[older] = aged
+            else:
+                self.held[holder] = aged
+        return site
+
+    def consume(self, value: Value, end: End, holder: Holder | None = None) -> None:
+        """Mark the tapes of a value as consumed in all that holds them.
+
+        Of the earlier tapes of a site, only those in `holder` are the same.
+        """
+        gone = {(one.site, one.age) for one in value if isinstance(one, Held) and one.end is None}
+        if not gone:
+            return
+        last = {one for one in gone if not one[1]}
+        for other, held in self.held.items():
+            consumed = gone if other == holder else last
+            self.held[other] = _changed(held, partial(_marked, consumed, end))
+
+    def fields(self, ref: Ref) -> Iterator[tuple[str, Value]]:
+        """Yield the attributes or elements of an object that are known."""
+        for holder, value in list(self.held.items()):
+            if len(holder) == 3 and holder[0] == ref.site and holder[1] == ref.age:
+                yield holder[2], value
+
+    def drop(self, ref: Ref, names: Iterable[str] | None = None) -> None:
+        """Remove what is known of the attributes or elements of an object."""
+        gone = [name for name, _ in self.fields(ref)] if names is None else names
+        for name in gone:
+            self.held.pop((*ref, name), None)
+
+    def add(self, ref: Ref, held: Value) -> None:
+        """Add an element at an unknown position of a container."""
+        each, common, one = (*ref, EACH), (*ref, COMMON), (*ref, ONE)
+        self.held[each] = self.held.get(each, NOTHING) | held
+        if common in self.held:
+            self.held[common] = self.held[common] & held
+            self.held.pop(one, None)
+        else:
+            self.held[common], self.held[one] = held, NOTHING
+
+    def forget_positions(self, ref: Ref) -> None:
+        """Keep the elements of a container, but not their positions."""
+        self.held.pop((*ref, KNOWN), None)
+        for name, held in list(self.fields(ref)):
+            if name.startswith("[") and name not in (EACH, COMMON):
+                del self.held[*ref, name]
+                self.add(ref, held)
+
+    def reachable(self, value: Value) -> Value:
+        """Return what a value holds, and all that its elements hold, directly or inside other containers."""
+        found, pending = set(value), [one for one in value if isinstance(one, Ref)]
+        while pending:
+            for name, inner in self.fields(pending.pop()):
+                if not name.startswith("["):
+                    continue
+                pending += [one for one in inner if isinstance(one, Ref) and one not in found]
+                found |= inner
+        return frozenset(found)
+
+
+def joined(states: Iterable[State | None]) -> State | None:
+    """Return what every holder may hold where paths join; None where no path arrives."""
+    reached = [state for state in states if state is not None]
+    if len(reached) < 2:
+        return reached[0] if reached else None
+    result = reached[0].copy()
+    for other in reached[1:]:
+        unequal = _of_unequal_length(result, other)
+        state = other.copy() if unequal else other
+        for ref in unequal:
+            result.forget_positions(ref)
+            state.forget_positions(ref)
+        result.seen |= state.seen
+        for holder in [one for one in result.held if one[-1] == ONE]:
+            if holder not in state.held and (*holder[:2], COMMON) in state.held:
+                del result.held[holder]
+        for holder, value in state.held.items():
+            _join_holder(result, holder, value)
+    return result
+
+
+def repeated(before: State, ends: list[State | None]) -> State | None:
+    """Return the state at the head of a loop, where the state before it and those at its end join.
+
+    A name that holds one tape before the loop and another one later may hold either: what consumes it then consumes
+    no other name's tape.
+    """
+    after = joined(ends)
+    if after is None:
+        return before
+    entry, after = before.copy(), after.copy()
+    for holder, value in before.held.items():
+        later = after.held.get(holder)
+        if later is None or later == value or holder[0] != "name":
+            continue
+        ours, theirs = ({(one.site, one.age) for one in each if isinstance(one, Held)} for each in (value, later))
+        if ours - theirs and theirs - ours:
+            differing = ours ^ theirs
+            entry.held[holder] = _changed(value, partial(_one_of, differing))
+            after.held[holder] = _changed(later, partial(_one_of, differing))
+    return joined([entry, after])
+
+
+def _one_of(differing: set[tuple[Site, int]], one: Held | Ref) -> Held | Ref:
+    return one._replace(age=1) if isinstance(one, Held) and (one.site, one.age) in differing else one
+
+
+def _join_holder(state: State, holder: Holder, value: Value) -> None:
+    known = state.held.get(holder)
+    if known is None:
+        if holder[-1] != ONE or (*holder[:2], COMMON) not in state.held:
+            state.held[holder] = value
+    elif known != value:
+        state.held[holder] = known & value if holder[-1] == COMMON else _without_twins(known | value)
+
+
+def _of_unequal_length(state: State, other: State) -> list[Ref]:
+    """Return the containers to which two paths give different numbers of elements."""
+    known = {Ref(holder[0], holder[1]) for one in (state, other) for holder in one.held if holder[-1] == KNOWN}
+    return [
+        ref
+        for ref in known
+        if (*ref, EACH) in state.held
+        and (*ref, EACH) in other.held
+        and {name for name, _ in state.fields(ref)} != {name for name, _ in other.fields(ref)}
+    ]
+
+
+def _without_twins(value: Value) -> Value:
+    """Keep one mark of each tape: that it may have been consumed, by the first call that may have done so."""
+    first: dict[tuple[Site, int], Held] = {}
+    for one in value:
+        if isinstance(one, Held):
+            other = first.get((one.site, one.age))
+            if other is None or other.end is None or (one.end is not None and one.end < other.end):
+                first[one.site, one.age] = one
+    return frozenset([*(one for one in value if not isinstance(one, Held)), *first.values()])
+
+
+def _changed(value: Value, change: Callable[[Held | Ref], Held | Ref]) -> Value:
+    """Return a value with a change made to each part, also to what is bound to its functions."""
+    if not value:
+        return value
+    changed = [_with_change(one, change) if isinstance(one, Function) else change(one) for one in value]
+    return value if all(map(operator.is_, changed, value)) else frozenset(changed)
+
+
+def _with_change(one: Function, change: Callable[[Held | Ref], Held | Ref]) -> Function:
+    if not one.bound and not one.names and not one.captured:
+        return one
+    return replace(
+        one,
+        bound=tuple(_changed(held, change) for held in one.bound),
+        names=tuple((name, _changed(held, change)) for name, held in one.names),
+        captured=tuple((variable, _changed(held, change)) for variable, held in one.captured),
+    )
+
+
+def _aged(site: Site, one: Held | Ref) -> Held | Ref:
+    return one._replace(age=1) if one.site == site and not one.age else one
+
+
+def _marked(consumed: set[tuple[Site, int]], end: End, one: Held | Ref) -> Held | Ref:
+    is_consumed = isinstance(one, Held) and one.end is None and (one.site, one.age) in consumed
+    return Held(one.site, one.age, end) if is_consumed else one

@@ -1,0 +1,249 @@
+"""Statements in execution order: branches, loops, handlers, and what is bound to names, attributes and elements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mypy.nodes import (
+    AssertStmt,
+    AssignmentStmt,
+    Block,
+    BreakStmt,
+    CallExpr,
+    ClassDef,
+    ContinueStmt,
+    Decorator,
+    DelStmt,
+    ExpressionStmt,
+    ForStmt,
+    FuncItem,
+    IfStmt,
+    IndexExpr,
+    ListExpr,
+    MatchStmt,
+    MemberExpr,
+    NameExpr,
+    OperatorAssignmentStmt,
+    OverloadedFuncDef,
+    RaiseStmt,
+    ReturnStmt,
+    StarExpr,
+    TempNode,
+    TryStmt,
+    TupleExpr,
+    Var,
+    WhileStmt,
+    WithStmt,
+)
+
+from tapegrad.mypy.conversion import OWNED_TAPE, is_tape, tensor_parts
+from tapegrad.mypy.mypy_api import may_suppress, returned_by
+from tapegrad.mypy.ownership import classes, containers, element_access, expressions, loops, patterns
+from tapegrad.mypy.ownership.state import NOTHING, Ref, State, UnreachableError, joined
+from tapegrad.mypy.scopes.names import parts_of
+
+if TYPE_CHECKING:
+    from mypy.nodes import Expression
+
+    from tapegrad.mypy.ownership.state import Value
+    from tapegrad.mypy.ownership.walk import Walk
+
+
+def through(walk: Walk, node: Any, state: State | None) -> State | None:
+    """Return the state after one statement, or several; None if no path leads on."""
+    if state is None or node is None:
+        return state
+    try:
+        return _through(walk, node, state)
+    except UnreachableError:
+        return None
+
+
+def _through(walk: Walk, node: Any, state: State) -> State | None:
+    walk.step()
+    match node:
+        case list():
+            after: State | None = state
+            for statement in node:
+                after = through(walk, statement, after)
+                if after is None:
+                    return None
+                for inside_it in walk.frame.tries:
+                    inside_it.append(after.copy())
+            return after
+        case Block():
+            return None if node.is_unreachable else through(walk, node.body, state)
+        case ExpressionStmt(expr=expression):
+            walk.value(expression, state)
+            return state
+        case AssignmentStmt():
+            return _assigned(walk, node, state)
+        case OperatorAssignmentStmt(lvalue=target):
+            held = expressions.operation(walk, node, [target, node.rvalue], state)
+            element_access.extended(walk, target, node.rvalue, state)
+            if not containers.is_mutable(walk.type_of(target)):
+                bind(walk, target, held, state, None)
+            return state
+        case DelStmt(expr=target):
+            for one in element_access.targets(target):
+                delete(walk, one, state)
+            return state
+        case IfStmt():
+            return _branches(walk, node, state)
+        case MatchStmt():
+            return _cases(walk, node, state)
+        case WhileStmt() | ForStmt():
+            return loops.loop(walk, node, state)
+        case WithStmt():
+            return _with(walk, node, state)
+        case TryStmt():
+            return _try(walk, node, state)
+        case ReturnStmt(expr=expression):
+            held = walk.value(expression, state) if expression is not None else NOTHING
+            if expression is not None and _promises_tape(returned_by(walk.frame.function)):
+                held = walk.check(held, node, expression)
+            walk.frame.returned.append((held, state))
+            return None
+        case RaiseStmt():
+            for one in parts_of(node):
+                walk.value(one, state)
+            walk.note_exception(state)
+            return None
+        case BreakStmt() | ContinueStmt():
+            if walk.frame.loops:
+                walk.frame.loops[-1][isinstance(node, ContinueStmt)].append(state)
+            return None
+        case AssertStmt(expr=condition):
+            walk.value(condition, state)
+            return None if isinstance(condition, NameExpr) and condition.fullname == "builtins.False" else state
+        case ClassDef():
+            classes.class_body(walk, node, state)
+            return state
+        case FuncItem() | Decorator() | OverloadedFuncDef():
+            return state  # its body runs when it is called
+    for one in parts_of(node):
+        if not isinstance(one, list):
+            walk.value(one, state)
+    return state
+
+
+def _promises_tape(t: Any) -> bool:
+    """Return whether a declared type is a tensor with an `OwnedTape`, which a consumed tensor has not."""
+    parts = tensor_parts(t) if t is not None else None
+    return parts is not None and is_tape(parts.tape, OWNED_TAPE)
+
+
+def _assigned(walk: Walk, node: AssignmentStmt, state: State) -> State | None:
+    if node.is_alias_def or isinstance(node.rvalue, TempNode):  # a declaration without a value
+        return state
+    held = walk.value(node.rvalue, state)
+    for target in node.lvalues:
+        bind(walk, target, held, state, node.rvalue)
+    return state
+
+
+def bind(walk: Walk, target: Any, held: Value, state: State, source: Expression | None) -> None:
+    """Bind a name, an attribute, an element, or several of them, to what an expression holds."""
+    match target:
+        case TupleExpr(items=items) | ListExpr(items=items):
+            element_access.unpack(walk, items, held, state, source)
+        case StarExpr(expr=inner):
+            bind(walk, inner, held, state, None)
+        case NameExpr(node=Var()):
+            state.put(("name", target.node), held)
+        case MemberExpr(expr=owner, name=name):
+            owners = [one for one in walk.value(owner, state) if isinstance(one, Ref)]
+            held = _stored(walk, target, held, source)
+            for one in owners:
+                state.put((*one, name), held, weak=len(owners) > 1)
+            if not owners and isinstance(target.node, Var):
+                state.put(("name", target.node), held)
+        case IndexExpr():
+            element_access.set_item(walk, target, _stored(walk, target, held, source), state)
+
+
+def _stored(walk: Walk, target: Any, held: Value, source: Expression | None) -> Value:
+    """Report a consumed tensor that is stored where a tensor with a tape is declared."""
+    t = walk.type_of(target) or getattr(getattr(target, "node", None), "type", None)
+    if not walk.calls and source is not None and isinstance(source, NameExpr | MemberExpr) and _promises_tape(t):
+        return walk.check(held, target, source)
+    return held
+
+
+def delete(walk: Walk, target: Any, state: State) -> None:
+    """Forget what a name, an attribute or an element held."""
+    holder = expressions.holder_of(walk, target, state)
+    if holder is not None and (len(holder) == 2 or isinstance(target, MemberExpr)):
+        state.held[holder] = NOTHING
+    elif isinstance(target, IndexExpr):
+        element_access.removed(walk, target, state)
+
+
+def _branches(walk: Walk, node: IfStmt, state: State) -> State | None:
+    ends: list[State | None] = []
+    current: State | None = state
+    for condition, body in zip(node.expr, node.body, strict=True):
+        if current is None:
+            break
+        try:
+            walk.value(condition, current)
+        except UnreachableError:
+            current = None
+            break
+        ends.append(through(walk, body, current.copy()))
+    ends.append(through(walk, node.else_body, current))
+    return joined(ends)
+
+
+def _cases(walk: Walk, node: MatchStmt, state: State) -> State | None:
+    held = walk.value(node.subject, state)
+    ends: list[State | None] = []
+    is_complete = False
+    for pattern, guard, body in zip(node.patterns, node.guards, node.bodies, strict=True):
+        taken = state.copy()
+        patterns.capture(walk, pattern, held, taken)
+        if guard is not None:
+            walk.value(guard, taken)
+        ends.append(through(walk, body, taken))
+        is_complete = is_complete or (guard is None and patterns.matches_all(pattern))
+    return joined(ends if is_complete else [*ends, state])
+
+
+def _with(walk: Walk, node: WithStmt, state: State) -> State | None:
+    suppresses = False
+    for manager, target in zip(node.expr, node.target, strict=True):
+        held = walk.value(manager, state)
+        entered = classes.entered(walk, manager, held, state)
+        if target is not None:
+            bind(walk, target, held if entered is None else entered, state, None)
+        suppresses = suppresses or may_suppress(walk.type_of(manager))
+    if not suppresses:
+        return through(walk, node.body, state)
+    before, inside_it = state.copy(), [state.copy()]
+    walk.frame.tries.append(inside_it)
+    end = through(walk, node.body, state)
+    walk.frame.tries.pop()
+    if _expects_error(node):
+        return before
+    return joined([end, *inside_it])
+
+
+def _expects_error(node: WithStmt) -> bool:
+    """Return whether the body is one statement that is expected to raise, so that it consumes nothing."""
+    manager = node.expr[0]
+    name = getattr(manager.callee, "fullname", "") if isinstance(manager, CallExpr) else ""
+    return name in ("pytest.raises", "_pytest.raises.raises") and len(node.body.body) == 1
+
+
+def _try(walk: Walk, node: TryStmt, state: State) -> State | None:
+    inside_it = [state.copy()]
+    walk.frame.tries.append(inside_it)
+    end = through(walk, node.body, state)
+    walk.frame.tries.pop()
+    raised = joined(inside_it)
+    ends = [through(walk, node.else_body, end)]
+    ends += [through(walk, handler, raised.copy() if raised is not None else None) for handler in node.handlers]
+    if node.finally_body is None:
+        return joined(ends)
+    through(walk, node.finally_body, joined([raised, *(one.copy() for one in ends if one is not None)]))
+    return through(walk, node.finally_body, joined(ends))

@@ -1,0 +1,166 @@
+"""The walk over one function, method or module, in execution order, with the tapes that each name may hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from mypy.nodes import FuncItem, MypyFile
+
+from tapegrad.mypy.mypy_api import type_of
+from tapegrad.mypy.ownership import classes, expressions, statements, words
+from tapegrad.mypy.ownership.state import End, Held, State, live
+from tapegrad.mypy.reports import report
+from tapegrad.mypy.scopes.names import ScopeCache, inside
+
+if TYPE_CHECKING:
+    from mypy.nodes import Expression, Node, TypeInfo
+    from mypy.types import Type
+
+    from tapegrad.mypy.mypy_api import Checker
+    from tapegrad.mypy.ownership.state import Ref, Site, Value
+
+_MOST_STEPS: Final = 20_000  # statements and expressions of a unit with all functions that it calls
+_DEEPEST: Final = 6  # calls inside calls that are followed
+
+
+class TooLongError(Exception):
+    """A unit needs too many steps; then nothing more is reported for it."""
+
+
+class Frame:
+    """A function that is being followed: where its paths leave."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        self.returned: list[tuple[Value, State]] = []
+        self.made: Ref | None = None  # the generator
+        self.loops: list[tuple[list[State], list[State]]] = []  # states at `break` and at `continue`
+        self.tries: list[list[State]] = []  # states inside a `try`, from any of which a handler may start
+
+
+class Walk:
+    """Follows a unit, and every function of the file that it calls, along all paths."""
+
+    def __init__(self, api: Checker, unit: Node, *, reported: bool = True) -> None:
+        self.api = api
+        self.unit = unit
+        self.calls: tuple[Expression, ...] = ()  # the calls around the function that is being followed
+        self.frames = [Frame(unit)]
+        self.found: dict[Any, tuple[str, End]] = {}  # by expression, the message
+        self.is_reported = reported
+        self.entered: list[FuncItem] = []  # the functions that are being followed
+        self.followed: set[FuncItem] = set()
+        self._alone: dict[FuncItem, dict[Any, tuple[str, End]]] = {}
+        self.classes: dict[Site, TypeInfo] = {}  # of the objects that are made
+        self.single_turn: Any = None  # a generator of which only one element is read
+        self._steps = 0
+
+    def run(self) -> None:
+        """Follow the unit and report the uses of consumed tapes."""
+        state = State()
+        try:
+            if isinstance(self.unit, MypyFile):
+                statements.through(self, self.unit.defs, state)
+            elif isinstance(self.unit, FuncItem):
+                self._follow_alone(self.unit)
+            else:
+                for function in classes.functions_of(self.unit):
+                    self._follow_alone(function)
+        except TooLongError:
+            return
+        if self.is_reported:
+            for context, (message, _) in self.found.items():
+                report(self.api, message, context, "tape")
+
+    def _follow_alone(self, function: FuncItem) -> None:
+        self.frames, self.entered = [Frame(function)], [function]
+        statements.through(self, function.body, State())
+        for inner in inside(function.body):
+            if isinstance(inner, FuncItem) and inner not in self.followed:
+                self.found |= self.found_alone(inner)
+
+    def found_alone(self, function: FuncItem) -> dict[Any, tuple[str, End]]:
+        """Return what is reported in a function for any arguments."""
+        if function not in self._alone:
+            self._alone[function] = {}  # while it is being followed
+            walk = Walk(self.api, function, reported=False)
+            walk._alone = self._alone
+            walk.run()
+            self._alone[function] = walk.found
+        return self._alone[function]
+
+    @property
+    def frame(self) -> Frame:
+        """The innermost function that is being followed."""
+        return self.frames[-1]
+
+    @property
+    def may_go_deeper(self) -> bool:
+        """Whether one more call inside the calls is followed."""
+        return len(self.calls) < _DEEPEST
+
+    def step(self) -> None:
+        """Count a statement or an expression.
+
+        Raises:
+            TooLongError: There were too many.
+        """
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise TooLongError
+
+    def type_of(self, expression: Expression) -> Type | None:
+        """Return the type that mypy has inferred for an expression; None if it has not checked it."""
+        return type_of(self.api, expression)
+
+    def site(self, expression: Any, *names: Any) -> Site:
+        """Return the site of an expression, as it is reached by the calls around it."""
+        return (expression, *self.calls, *names)
+
+    def value(self, expression: Any, state: State) -> Value:
+        """Return what an expression holds, after its effects on the state."""
+        return expressions.value(self, expression, state)
+
+    def consume(self, value: Value, call: Expression, name: Expression | None, state: State) -> None:
+        """Mark the tapes of a value as consumed by a call."""
+        place = words.written(name) if name is not None else ""
+        end = End(call.line, words.end_of(call), words.written(call), place, in_call=bool(self.calls))
+        state.consume(value, end, expressions.holder_of(self, name, state) if name is not None else None)
+        self.note_exception(state)
+
+    def note_exception(self, state: State) -> None:
+        """Note a state from which an exception may lead to a handler."""
+        for inside_it in self.frame.tries:
+            inside_it.append(state.copy())
+
+    def check_traced(self, value: Value, use: Any, name: Expression | None) -> None:
+        """Report the use of a tensor after `traced`, which took it over."""
+        taken = frozenset(one for one in value if isinstance(one, Held) and one.end is not None and one.end.by_traced)
+        if taken:
+            self.check(taken, use, name)
+
+    def check(self, value: Value, use: Any, name: Expression | None) -> Value:
+        """Report the use of a consumed tape, and return the tapes that are not consumed.
+
+        A tape that was consumed before the calls around it is reported at the outermost call.
+        """
+        ends = sorted(one.end for one in value if isinstance(one, Held) and one.end is not None)
+        if not ends:
+            return value
+        context = self.calls[0] if self.calls else use
+        if any(other.line == context.line and end == ends[0] for other, (_, end) in self.found.items()):
+            return live(value)
+        if self.calls and use in self.found_alone(self.entered[-1]):
+            if self.entered[-1] in _inner_functions.of(self.unit):
+                self.found.setdefault(use, self.found_alone(self.entered[-1])[use])
+        elif context not in self.found:
+            self.found[context] = words.consumed(use, context, name, ends[0]), ends[0]
+        return live(value)
+
+
+def _inner(unit: Node | None) -> set[FuncItem]:
+    """Return the functions inside a function, whose errors are reported with it."""
+    return set() if isinstance(unit, MypyFile) else {one for one in inside(unit) if isinstance(one, FuncItem)}
+
+
+_inner_functions = ScopeCache(_inner)
