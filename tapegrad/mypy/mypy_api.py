@@ -468,7 +468,7 @@ class BuildError(Exception):
 
 
 def checked_files(
-    arguments: list[str], tell: Callable[[list[str]], None]
+    arguments: list[str], report: Callable[[list[str]], None]
 ) -> tuple[list[Checked], dict[Expression, Type]]:
     """Run mypy in this process, and return the files that its arguments name, and the type of each expression in them.
 
@@ -477,7 +477,7 @@ def checked_files(
 
     Args:
         arguments: Those of mypy's command line.
-        tell: Called with mypy's messages about each file, errors and notes.
+        report: Called with mypy's messages about each file, errors and notes.
 
     Raises:
         BuildError: mypy stopped: it could not read a file, or a file is no Python.
@@ -497,9 +497,9 @@ def checked_files(
     options.num_workers = 0  # other processes would keep the types
     sources = [_read_again(target, files) for target in targets]
     try:
-        built = build(sources, options, None, lambda _, messages, __: tell(messages), files)
+        built = build(sources, options, None, lambda _, messages, __: report(messages), files)
     except CompileError as error:
-        tell(error.messages)
+        report(error.messages)
         message = "mypy stopped before it had checked everything"
         raise BuildError(message) from error
     built.manager.metastore.close()

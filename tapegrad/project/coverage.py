@@ -8,8 +8,8 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tapegrad.mypy.coverage.analysis import MODULE_LEVEL, analyze
 from tapegrad.mypy.coverage.levels import Level
-from tapegrad.mypy.coverage.survey import MODULE_LEVEL, survey
 from tapegrad.mypy.mypy_api import BuildError, checked_files
 from tapegrad.project.check import usable_settings
 from tapegrad.project.coverage_html import write_pages
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from tapegrad.mypy.coverage.findings import Seen, Survey
+    from tapegrad.mypy.coverage.findings import Analysis, Seen
 
 
 _COLUMNS: Final = ("exact", "named", "partly", "unknown", "no tape", "no dtype", "accepted", "known")
@@ -60,25 +60,25 @@ class Row:
 
 
 class Page(NamedTuple):
-    """A file and its survey."""
+    """A file and its analysis."""
 
     path: str
     source: str
-    survey: Survey
+    analysis: Analysis
 
     @property
     def row(self) -> Row:
         """The counts of the whole file."""
-        return row_of(self.survey.seen)
+        return row_of(self.analysis.seen)
 
     @property
     def functions(self) -> list[tuple[str, int, Row]]:
         """The name, the line and the counts of each function with a tensor expression."""
-        units = {(unit.name, unit.line): unit for unit in self.survey.units}
+        units = {(unit.name, unit.line): unit for unit in self.analysis.units}
         rows = [
             (unit.name, unit.line, row_of(seen))
             for unit in units.values()
-            if (seen := [one for one in self.survey.seen if one.unit == unit])
+            if (seen := [one for one in self.analysis.seen if one.unit == unit])
         ]
         return sorted(rows, key=lambda row: (row[0] != MODULE_LEVEL, row[1]))
 
@@ -109,17 +109,17 @@ def coverage(
         return 2
     errors: list[str] = []
 
-    def tell(messages: list[str]) -> None:
+    def report(messages: list[str]) -> None:
         errors.extend(message for message in messages if ": error: " in message)
         sys.stderr.writelines(f"{message}\n" for message in messages)
 
     try:
-        files, types = checked_files(["--config-file", str(settings), *arguments], tell)
+        files, types = checked_files(["--config-file", str(settings), *arguments], report)
     except BuildError as error:
         sys.stderr.write(f"{error}\n")
         return 2
     pages = [
-        Page(one.path, one.source, survey(one.tree, types, one.source, one.rejected, skips_untyped=one.skips_untyped))
+        Page(one.path, one.source, analyze(one.tree, types, one.source, one.rejected, skips_untyped=one.skips_untyped))
         for one in files
     ]
     sys.stdout.write(json.dumps(as_data(pages), indent=2) + "\n" if as_json else as_text(pages))
@@ -130,15 +130,15 @@ def coverage(
 
 
 def _fails(pages: list[Page], errors: list[str], fail_under: float | None) -> bool:
-    total = row_of(one for page in pages for one in page.survey.seen)
+    total = row_of(one for page in pages for one in page.analysis.seen)
     is_too_low = fail_under is not None and total.percent < fail_under
     if is_too_low:
         sys.stderr.write(
-            f"{total.percent:.1f} % of the tensor expressions are known, but {fail_under:g} % is asked for\n"
+            f"{total.percent:.1f} % of the tensor expressions are known, but {fail_under:g} % is required\n"
         )
     if errors:
         sys.stderr.write(f"mypy reports errors, {len(errors)} in all: what is unknown because of them is left out\n")
-    return is_too_low or bool(errors) or any(page.survey.mistakes for page in pages)
+    return is_too_low or bool(errors) or any(page.analysis.mistakes for page in pages)
 
 
 def row_of(seen: Iterable[Seen]) -> Row:
@@ -160,12 +160,12 @@ def row_of(seen: Iterable[Seen]) -> Row:
 
 def as_text(pages: list[Page]) -> str:
     """Return the report for a terminal: a table, then a line for each place where something is lost."""
-    pages = [page for page in pages if page.survey.seen or page.survey.mistakes]
+    pages = [page for page in pages if page.analysis.seen or page.analysis.mistakes]
     lines = []
     for page in pages:
         lines.append((page.path, page.row))
         lines += [(f"  {name}", row) for name, _, row in page.functions]
-    lines.append(("all", row_of(one for page in pages for one in page.survey.seen)))
+    lines.append(("all", row_of(one for page in pages for one in page.analysis.seen)))
     width = max(len(name) for name, _ in lines)
     head = f"{'':<{width}}" + "".join(f"  {column:>8}" for column in _COLUMNS)
     table = [
@@ -177,13 +177,13 @@ def as_text(pages: list[Page]) -> str:
     places = [
         f"{page.path}:{loss.span.line}:{loss.span.column + 1}: {loss.message}"
         for page in pages
-        for loss in page.survey.losses
+        for loss in page.analysis.losses
         if loss.accepted is None
     ]
     mistakes = [
         f"{page.path}:{comment.line}:{comment.column + 1}: {words}"
         for page in pages
-        for comment, words in page.survey.mistakes
+        for comment, words in page.analysis.mistakes
     ]
     parts = [table]
     if places:
@@ -226,16 +226,16 @@ def as_data(pages: list[Page]) -> dict[str, Any]:
                         "accepted": loss.accepted,
                         "message": loss.message,
                     }
-                    for loss in page.survey.losses
+                    for loss in page.analysis.losses
                 ],
                 "comments": [
                     {"line": comment.line, "column": comment.column + 1, "message": words}
-                    for comment, words in page.survey.mistakes
+                    for comment, words in page.analysis.mistakes
                 ],
             }
             for page in pages
         ],
-        "all": _counts(row_of(one for page in pages for one in page.survey.seen)),
+        "all": _counts(row_of(one for page in pages for one in page.analysis.seen)),
     }
 
 

@@ -44,7 +44,7 @@ def write_pages(folder: Path, pages: list[Page]) -> None:
         pages: The files.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    shown = [page for page in pages if page.survey.seen or page.survey.mistakes]
+    shown = [page for page in pages if page.analysis.seen or page.analysis.mistakes]
     (folder / "index.html").write_text(_index(shown), "utf-8")
     for page in shown:
         (folder / file_name(page.path)).write_text(_file(page), "utf-8")
@@ -80,10 +80,10 @@ def _row(name: str, row: Row, kind: str) -> str:
 def _file(page: Page) -> str:
     lines = page.source.splitlines()
     classes: list[list[str]] = [[""] * len(line) for line in lines]
-    for seen in sorted(page.survey.seen, key=lambda one: _extent(one.span), reverse=True):  # the inner ones come last
+    for seen in sorted(page.analysis.seen, key=lambda one: _extent(one.span), reverse=True):  # the inner ones come last
         _paint(classes, seen)
     losses: dict[int, list[Loss]] = {}
-    for loss in page.survey.losses:
+    for loss in page.analysis.losses:
         losses.setdefault(loss.span.end_line, []).append(loss)
     shown = [
         _line(number, text, kinds, losses.get(number, []))
@@ -164,7 +164,7 @@ tbody th{{text-align:left;font-weight:normal}} .function th{{padding-left:2rem}}
 .code{{font:.85rem/1.55 ui-monospace,monospace;overflow-x:auto}} .code code{{font:inherit;white-space:pre}}
 .code>div>a{{display:inline-block;width:3.5rem;padding-right:1rem;text-align:right;user-select:none}}
 .code>div>a{{color:var(--faint);text-decoration:none}}
-.code>div:target{{outline:1px solid var(--link)}}
+.code>div:target{{box-shadow:0 0 0 1px var(--link)}}
 .note{{margin:0 0 .4rem 4.5rem;font-size:.85rem}} .note::before{{content:"↑ "}} .faint{{color:var(--faint)}}
 .legend{{list-style:none;padding:0;display:flex;flex-wrap:wrap;gap:.3rem 1.5rem;font-size:.85rem}}
 .legend span{{padding:0 .3rem}}

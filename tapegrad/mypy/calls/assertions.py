@@ -129,7 +129,7 @@ def reveal_shape(ctx: FunctionContext) -> Type:
             show(UnknownDims()) if items is None else messages.shown(items), dtype_name(parts.dtype), owns_tape=owns
         )
         note(ctx.api, f"Revealed shape is {words}", ctx.context)
-    return ctx.default_return_type
+    return ctx.default_return_type if parts is None else ctx.arg_types[0][0]
 
 
 def message_of(error: Exception, arguments: Iterable[Argument], ctx: FunctionContext | MethodContext) -> str:

@@ -1,1 +1,1 @@
-"""What mypy knows of each tensor expression: the survey behind `tapegrad coverage` and the code `tapegrad-unknown`."""
+"""What mypy knows of each tensor expression: for `tapegrad coverage` and the error code `tapegrad-unknown`."""

@@ -1,4 +1,4 @@
-"""What the survey of a file finds: its tensor expressions, and the places where something is lost first."""
+"""What the analysis of a file finds: its tensor expressions, and the places where something is lost first."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Loss(NamedTuple):
         return f"{self.expression}: {self.what}, because {self.reason}{fix}"
 
 
-class Survey(NamedTuple):
+class Analysis(NamedTuple):
     """What is known of one file.
 
     Attributes:

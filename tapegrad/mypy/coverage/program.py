@@ -1,4 +1,4 @@
-"""A checked file as the survey reads it: the type of each expression, its operands, and what variables are bound to."""
+"""A checked file as the analysis reads it: types and operands of expressions, and what variables are bound to."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class Reasons:
         which = " and ".join(sizes[:3])
         name = layer.type.name if isinstance(layer, Instance) else "the layer"
         is_declared = isinstance(expression, NameExpr | MemberExpr)
-        return Reason(f"mypy cannot tell {which} of {name}", "name them where it is declared" if is_declared else "")
+        return Reason(f"mypy does not know {which} of {name}", "name them where it is declared" if is_declared else "")
 
     def of_variable(self, variable: SymbolNode, part: str) -> Reason | None:
         """Return why nothing is known of a variable, if its declaration is why; else None."""
@@ -150,7 +150,7 @@ class Reasons:
             return reason
         if part == "shape" and isinstance(expression, CallExpr | OpExpr | IndexExpr | ComparisonExpr | UnaryExpr):
             return Reason(f"mypy cannot compute it from {self._given(expression)}", CLAIM)
-        return Reason(f"mypy cannot tell the {part} of {self._given(expression)}", CLAIM if part == "shape" else "")
+        return Reason(f"mypy does not know the {part} of {self._given(expression)}", CLAIM if part == "shape" else "")
 
     def _causes(self, expression: Expression, part: str) -> Iterator[Reason]:
         """Yield possible reasons, the most certain first."""
@@ -177,6 +177,8 @@ class Reasons:
         callee = self._spelled(expression.callee)
         if isinstance(function, FuncDef) and function.type is None:
             yield Reason(f"{callee} has no annotations", f"annotate {callee}")
+        elif _is_module(self._program.type_of(expression.callee)):
+            yield Reason(f"mypy does not know each of the layers of {callee}", "pass them one by one")
         elif isinstance(self._program.type_of(expression.callee), AnyType):
             yield Reason(f"{callee} is untyped: it is Any", CLAIM)
         else:
@@ -371,6 +373,10 @@ def _is_either_tape(declared: Type | None) -> bool:
 def _is_a_parameter(t: Type | None) -> bool:
     p = get_proper_type(t) if t is not None else None
     return isinstance(p, Instance) and p.type.fullname == PARAM
+
+
+def _is_module(t: ProperType | None) -> bool:
+    return isinstance(t, Instance) and t.type.has_base(MODULE)
 
 
 def _is_number(t: ProperType | None) -> bool:

@@ -26,6 +26,8 @@ class Spelling:
             return "the expression"
         lines[-1] = lines[-1][: span.end_column]
         lines[0] = lines[0][span.column :]
+        if lines[-1].count(")") > lines[-1].count("(") and self._line(span.line)[: span.column].endswith("("):
+            lines[0] = f"({lines[0]}"  # mypy leaves out a parenthesis at the start of an operation
         text = " ".join(" ".join(lines).split())
         if len(text) <= _SHORT:
             return text

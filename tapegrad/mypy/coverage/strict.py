@@ -1,7 +1,7 @@
 """The error code `tapegrad-unknown` in mypy's own run: each place where something is lost is an error.
 
-It is off by default, and on by mypy's `enable_error_code`, for all files or for some. The survey of a file needs all of
-its types, so it runs when the file has been checked: when mypy asks for the file's dependencies. The daemon checks
+It is off by default, and on by mypy's `enable_error_code`, for all files or for some. The analysis of a file needs all
+of its types, so it runs when the file has been checked: when mypy asks for the file's dependencies. The daemon checks
 single functions again without asking, and an older mypy never asks; there it runs behind all deferred functions.
 """
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mypy.plugin import Plugin
 
-from tapegrad.mypy.coverage.survey import survey
+from tapegrad.mypy.coverage.analysis import analyze
 from tapegrad.mypy.mypy_api import (
     LastCall,
     Placed,
@@ -28,7 +28,7 @@ from tapegrad.mypy.reports import INTERNAL, UNKNOWN
 if TYPE_CHECKING:
     from mypy.nodes import FuncDef, MypyFile
 
-    from tapegrad.mypy.coverage.findings import Survey
+    from tapegrad.mypy.coverage.findings import Analysis
     from tapegrad.mypy.mypy_api import Checker
 
 CHECKED = "tapegrad.mypy.coverage.<checked>"
@@ -78,13 +78,13 @@ def _report(api: Checker) -> None:
     types = types_so_far(api)
     with open(api.path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123  # mypy has a path as a string
         source = file.read()
-    found = survey(
+    found = analyze(
         api.tree, types, source, rejected_lines(api.errors, api.path), skips_untyped=skips_untyped(api.options)
     )
     report_later(api, [*_losses(found), *_mistakes(found)], UNKNOWN)
 
 
-def _losses(found: Survey) -> list[Placed]:
+def _losses(found: Analysis) -> list[Placed]:
     checked = found.checked
     return [
         Placed(loss.message, *loss.span, loss.unit.target)
@@ -93,7 +93,7 @@ def _losses(found: Survey) -> list[Placed]:
     ]
 
 
-def _mistakes(found: Survey) -> list[Placed]:
+def _mistakes(found: Analysis) -> list[Placed]:
     """Return the comments that are wrong, in functions that were checked."""
     placed = []
     for comment, words in found.mistakes:

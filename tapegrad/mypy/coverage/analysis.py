@@ -1,4 +1,4 @@
-"""The survey of a checked file: how much is known of each tensor expression, and where something is lost first.
+"""The analysis of a checked file: how much is known of each tensor expression, and where something is lost first.
 
 An expression is where something is lost if it is unknown there although it is known of all that the expression is
 computed from. What is computed from it later is unknown too, but no place to fix.
@@ -28,7 +28,7 @@ from mypy.nodes import (
 from mypy.types import CallableType, get_proper_type
 
 from tapegrad.mypy.coverage.comments import comments_in
-from tapegrad.mypy.coverage.findings import Loss, Seen, Survey, Unit
+from tapegrad.mypy.coverage.findings import Analysis, Loss, Seen, Unit
 from tapegrad.mypy.coverage.levels import NOTHING, PARTS, Knowledge, Level, contents, knowledge_of, unknown_sizes
 from tapegrad.mypy.coverage.program import DISPLAYS, Program, inner, is_cast, nodes_in, operands
 from tapegrad.mypy.coverage.reasons import Reason, Reasons
@@ -47,14 +47,14 @@ _CLAIM: Final = "tapegrad.guard.assertions.assert_shape"
 _UNCOUNTED: Final = (AssertTypeExpr, NameExpr, RevealExpr)  # what they stand for is counted where it is made
 
 
-def survey(
+def analyze(
     tree: MypyFile,
     types: Mapping[Expression, Type],
     source: str,
     rejected: frozenset[int] = frozenset(),
     *,
     skips_untyped: bool = False,
-) -> Survey:
+) -> Analysis:
     """Return what is known of each tensor expression of a checked file.
 
     Args:
@@ -64,9 +64,9 @@ def survey(
         rejected: The lines with errors: what is lost there is no matter of coverage.
         skips_untyped: Whether mypy leaves out functions without annotations.
     """
-    surveyor = _Surveyor(tree, types, source, rejected, skips_untyped=skips_untyped and _imports_tapegrad(tree))
-    surveyor.read()
-    return surveyor.result()
+    analyzer = _Analyzer(tree, types, source, rejected, skips_untyped=skips_untyped and _imports_tapegrad(tree))
+    analyzer.read()
+    return analyzer.result()
 
 
 class _Place(NamedTuple):
@@ -88,7 +88,7 @@ class _Root(NamedTuple):
     sizes: tuple[str, ...] = ()
 
 
-class _Surveyor:
+class _Analyzer:
     def __init__(
         self,
         tree: MypyFile,
@@ -183,10 +183,10 @@ class _Surveyor:
 
     def _judge(self, expression: Expression, place: _Place) -> None:
         """Count an expression if it makes a tensor, and find what it comes from if it is not known."""
-        if expression in self._claimed or isinstance(expression, _UNCOUNTED):
+        if isinstance(expression, _UNCOUNTED):
             return
         known = self._program.knowledge(expression)
-        if known is None:
+        if known is None or (expression in self._claimed and known.level > Level.NAMED):
             return
         self._found.append((expression, expression, place, known))
         if known.missing:
@@ -201,14 +201,14 @@ class _Surveyor:
         return found
 
     def _traced(self, expression: Expression) -> frozenset[Any]:
-        missing = self._program.missing(expression)
+        missing = self._missing(expression)
         if isinstance(expression, NameExpr | MemberExpr):
             return self._origin_of_variable(expression, missing)
         origins: set[Any] = set()
         explained: set[str] = set()
         for one in [] if is_cast(expression) else operands(expression):
-            theirs = self._program.missing(one) & missing
-            if theirs and one not in self._claimed:
+            theirs = self._missing(one) & missing
+            if theirs:
                 explained |= theirs
                 origins |= self._origin(one)
         callee = self._program.callee(expression) if isinstance(expression, CallExpr) else None
@@ -219,6 +219,10 @@ class _Surveyor:
             origins.add(self._new_root(expression, missing))
         return frozenset(origins)
 
+    def _missing(self, expression: Expression) -> frozenset[str]:
+        missing = self._program.missing(expression)
+        return missing - {"shape"} if expression in self._claimed else missing
+
     def _origin_of_variable(self, expression: NameExpr | MemberExpr, missing: frozenset[str]) -> frozenset[Any]:
         variable = self._program.variable(expression)
         if variable is not None and variable in self._roots:
@@ -226,7 +230,7 @@ class _Surveyor:
         sources = list(self._program.bound_to(variable))
         if isinstance(expression, MemberExpr):
             sources.append(expression.expr)
-        unknown = [one for one in sources if self._program.missing(one) & missing and one not in self._claimed]
+        unknown = [one for one in sources if self._missing(one) & missing]
         origins = frozenset[Any]().union(*map(self._origin, unknown))
         mixed = [one for one in sources if isinstance(one, DISPLAYS) and operands(one)]
         if not origins and mixed and variable is not None and any(map(self._is_tensor, operands(mixed[0]))):
@@ -248,7 +252,7 @@ class _Surveyor:
         self._roots[key] = _Root(expression, place, parts, axes, reason, self._spelling.of(expression), tuple(sizes))
         return key
 
-    def result(self) -> Survey:
+    def result(self) -> Analysis:
         """Return what was found, without what errors cause, and with what comments accept."""
         errors = {key for key, root in self._roots.items() if not self._rejected.isdisjoint(_lines_of(root.node))}
         comments = {key: self._accepting(root.place) for key, root in self._roots.items()}
@@ -263,7 +267,7 @@ class _Surveyor:
             seen.append(Seen(self._spelling.span(node), place.unit, known, left_out and bool(known.missing)))
         losses = [self._loss(key, comments[key]) for key in self._roots if key not in errors]
         every = self._comments.values()
-        return Survey(
+        return Analysis(
             self._units,
             sorted(seen, key=lambda one: one.span),
             sorted(losses, key=lambda one: one.span),
