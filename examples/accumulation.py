@@ -45,7 +45,7 @@ def in_parts(model: Model, images: Images[L[256]], labels: Labels[L[256]]) -> tu
     return total, grads
 
 
-def largest_difference(model: Model, one: Gradients, other: Gradients) -> float:
+def largest_difference(model: Model, one: Gradients, other: Gradients) -> float:  # tapegrad: unknown because w varies
     """Return by how much the gradients of any parameter differ at most."""
     return max(float(tg.abs(one[w] - other[w]).max()) for w in model.parameters().values())
 

@@ -55,7 +55,7 @@ def train(model: Writer[C], text: Tensor[Shape[N], NoneTape, np.int64], epochs: 
     for epoch in progress.track(range(50), epochs=epochs, log=log):
         for _ in epoch:
             starts = rng.integers(0, len(text) - SEEN, (32, 1))
-            pieces = text.take(tg.tensor(starts + np.arange(SEEN + 1)))
+            pieces = text.take(tg.tensor(starts + np.arange(SEEN + 1)))  # tapegrad: unknown because NumPy adds arrays
             loss = tg.cross_entropy(model(pieces[:, :-1].trace()), pieces[:, 1:])
             opt.step(loss.backward(wrt=model).clip_norm(1.0))
             epoch.note(loss=loss)
@@ -64,7 +64,7 @@ def train(model: Writer[C], text: Tensor[Shape[N], NoneTape, np.int64], epochs: 
 def loss(model: Writer[C], text: Tensor[Shape[N], NoneTape, np.int64]) -> float:
     """Return the loss of the next character, in nats, over 256 pieces spread over the text."""
     starts = np.linspace(0, len(text) - SEEN - 1, 256).astype(np.int64)[:, None]
-    pieces = text.take(tg.tensor(starts + np.arange(SEEN + 1)))
+    pieces = text.take(tg.tensor(starts + np.arange(SEEN + 1)))  # tapegrad: unknown because NumPy adds arrays
     return float(tg.cross_entropy(model(pieces[:, :-1]), pieces[:, 1:]))
 
 
@@ -72,7 +72,7 @@ def write(model: Writer[C], characters: str, length: int) -> str:
     """Let the model continue a line break, each character drawn from what it finds likely."""
     rng, written = np.random.default_rng(0), [characters.index("\n")]
     for _ in range(length):
-        scores = model(tg.tensor([written[-SEEN:]]))
+        scores = model(tg.tensor([written[-SEEN:]]))  # tapegrad: unknown because the text grows
         likely = tg.softmax(scores[0, -1] / 0.7).numpy().astype(np.float64)
         written.append(int(rng.choice(len(characters), p=likely / likely.sum())))
     return "".join(characters[one] for one in written)
@@ -83,7 +83,7 @@ def main() -> None:
     short, path = options("Trains a transformer to write as Python's manual does.")
     manual = "\n".join(topics.values()).encode("ascii", "ignore").decode()
     characters = "".join(sorted(set(manual)))
-    text = tg.tensor(np.array([characters.index(one) for one in manual]))
+    text = tg.tensor(np.array([characters.index(one) for one in manual]))  # tapegrad: unknown because it is a text
     print(f"{len(manual):,} characters, {len(characters)} different ones: log of that is {np.log(len(characters)):.3f}")
     with tg.random(0), TemporaryDirectory() as folder:
         model, log = Writer(len(characters)), Path(folder) / "run.jsonl"

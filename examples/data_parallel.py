@@ -68,8 +68,9 @@ def train(steps: int) -> list[float]:
     losses = []
     for _ in range(steps):
         chosen = order.integers(0, len(images), BATCH)[rank * BATCH // count : (rank + 1) * BATCH // count]
-        x = tg.jax.from_local(tg.tensor((images[chosen] / 16).astype(np.float32)), mesh, "data")
-        y = tg.jax.from_local(tg.tensor(digits[chosen].astype(np.int64)), mesh, "data")
+        part = tg.tensor((images[chosen] / 16).astype(np.float32))  # tapegrad: unknown because each process has a part
+        labels = tg.tensor(digits[chosen].astype(np.int64))  # tapegrad: unknown because each process has a part
+        x, y = tg.jax.from_local(part, mesh, "data"), tg.jax.from_local(labels, mesh, "data")
         losses.append(step(model, opt, x, y).item())
     return losses
 

@@ -40,13 +40,14 @@ class Patients(NamedTuple):
 def shuffled() -> tuple[Measured[L[442]], Column[L[442]]]:
     """Return all patients in random order."""
     loaded, order = load_diabetes(scaled=False), np.random.default_rng(0).permutation(442)
-    x, y = tg.tensor(loaded.data[order]), tg.tensor(loaded.target[order])
+    x, y = tg.tensor(loaded.data[order]), tg.tensor(loaded.target[order])  # tapegrad: unknown because it is shuffled
     return x.astype(np.float32), y.astype(np.float32).reshape((442, 1))
 
 
 def standardised(x: Tensor[Shape[N, F], NoneTape], like: int) -> Tensor[Shape[N, F], NoneTape]:
     """Scale each column to mean 0 and variance 1 of its first rows."""
-    return (x - x[:like].mean(axis=0)) / tg.std(x[:like], axis=0)
+    first = x[:like]  # tapegrad: unknown because there may be fewer rows
+    return (x - first.mean(axis=0)) / tg.std(first, axis=0)
 
 
 def load() -> Patients:

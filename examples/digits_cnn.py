@@ -43,7 +43,8 @@ def shifted(x: Images[N, NoneTape], rng: np.random.Generator) -> Images[N, NoneT
     n = x.shape[0]
     corners = 10 * rng.integers(0, 3, (n, 1)) + rng.integers(0, 3, (n, 1))
     wide = tg.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1))).reshape((n, 100))
-    return tg.gather(wide, tg.tensor(corners + WINDOW.reshape(64)), axis=1).reshape((n, 1, 8, 8))
+    places = tg.tensor(corners + WINDOW.reshape(64))  # tapegrad: unknown because NumPy's sum has no shape to mypy
+    return tg.gather(wide, places, axis=1).reshape((n, 1, 8, 8))
 
 
 def train(model: Reader, images: Images[N, NoneTape], labels: Labels[N], epochs: int, rng: np.random.Generator) -> None:

@@ -15,6 +15,7 @@ from tapegrad import NoneTape, Shape, Tape, Tensor, guarded
 
 N = TypeVar("N", bound=int)  # images
 C = TypeVar("C", bound=int)  # classes
+T = TypeVar("T", bound=Tape)
 
 Images: TypeAlias = Tensor[Shape[N, L[64]], NoneTape]
 Labels: TypeAlias = Tensor[Shape[N], NoneTape, np.int64]
@@ -43,11 +44,11 @@ def digits() -> tuple[Images[L[1437]], Labels[L[1437]], Images[L[360]], Labels[L
     images = tg.tensor(loaded.data).astype(np.float32) / 16.0
     labels = tg.tensor(loaded.target)
     order = np.random.default_rng(0).permutation(1797)
-    train, test = tg.tensor(order[:1437]), tg.tensor(order[1437:])
+    train, test = tg.tensor(order[:1437]), tg.tensor(order[1437:])  # tapegrad: unknown because it is a permutation
     return images.take(train), labels.take(train), images.take(test), labels.take(test)
 
 
-def accuracy(scores: Tensor[Shape[N, C], Tape], labels: Labels[N]) -> float:
+def accuracy(scores: Tensor[Shape[N, C], T], labels: Labels[N]) -> float:
     """Return the fraction of rows whose highest score is that of the label."""
     return float(np.mean(scores.detach().numpy().argmax(axis=1) == labels.numpy()))
 
