@@ -32,7 +32,7 @@ from mypy.nodes import (
 from mypy.types import Instance, Type, get_proper_type
 
 from tapegrad.errors import messages
-from tapegrad.mypy.conversion import MODULE, PARAM
+from tapegrad.mypy.conversion import MODULE, PARAM, TENSOR
 from tapegrad.mypy.features.layer_names import layer_text
 from tapegrad.mypy.mypy_api import checked_file, enclosing_function
 from tapegrad.mypy.reports import UNUSED
@@ -58,11 +58,16 @@ class _Uses(NamedTuple):
 
 def report_idle(ctx: FunctionContext, result: Type) -> None:
     """Report a layer or a parameter that is assigned to an attribute of `self` here, if no method uses it."""
-    made, function = get_proper_type(result), enclosing_function(ctx.api)
-    if not isinstance(made, Instance) or not isinstance(function, FuncDef) or function.name != "__init__":
+    made = get_proper_type(result)
+    if not isinstance(made, Instance) or made.type.fullname == TENSOR:
         return
     is_layer = made.type.has_base(MODULE)
-    if not (is_layer or made.type.has_base(PARAM)) or not function.info or not function.info.has_base(MODULE):
+    if not is_layer and not made.type.has_base(PARAM):
+        return
+    function = enclosing_function(ctx.api)
+    if not isinstance(function, FuncDef) or function.name != "__init__":
+        return
+    if not function.info or not function.info.has_base(MODULE):
         return
     assigned = _created_in.of(function).get(ctx.context)
     if assigned is None or _may_be_used(assigned.target.name, function.info, checked_file(ctx.api)):
