@@ -121,6 +121,7 @@ def accept_what_keeps_the_sizes() -> None:
 
 def accept_unknown_numbers() -> None:
     def convolved(n: int, both: tuple[int, int], anything: Any) -> None:
+        n = abs(n)  # assigned again, so that it is unknown
         assert_type(nn.Conv2d(1, 8, n)(images), Tensor[Shape[L[32], L[8], Any, Any], NoneTape])
         assert_type(nn.Conv2d(1, 8, both)(images), Tensor[Shape[L[32], L[8], Any, Any], NoneTape])
         assert_type(nn.Conv2d(1, 8, (3, n))(images), Tensor[Shape[L[32], L[8], L[26], Any], NoneTape])
@@ -132,6 +133,7 @@ def accept_unknown_numbers() -> None:
 
 def accept_unknown_numbers_of_pools() -> None:
     def pooled(n: int, both: tuple[int, int], maybe: int | None) -> None:
+        n = abs(n)  # assigned again, so that it is unknown
         assert_type(nn.MaxPool2d((2, n)), nn.MaxPool2d[L[2], L[2], L[0], Any, Any])
         assert_type(nn.MaxPool2d((n, 2)), nn.MaxPool2d[Any, Any, L[0], L[2], L[2]])
         assert_type(nn.MaxPool2d(2, stride=n), nn.MaxPool2d[L[2], Any])

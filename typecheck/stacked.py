@@ -33,6 +33,7 @@ def accept_two_directions() -> None:
 
 def accept_named_and_unknown_sizes() -> None:
     def read(x: Tensor[Shape[B, N, L[3]], NoneTape], hidden: H, layers: int) -> Tensor[Shape[B, N, Mul[L[2], H]], NoneTape]:
+        layers = abs(layers)  # assigned again, so that it is unknown
         assert_type(nn.StackedRNN(3, 5, layers)(x)[1], Tensor[Shape[Any, B, L[5]], NoneTape])
         return nn.StackedRNN(3, hidden, 2, directions=2)(x)[0]
 

@@ -101,11 +101,13 @@ def accept_a_name_that_stands_for_something_else_later() -> None:
     rows = len(z) * 1
     z = z.T
     assert_type(z, Tensor[Shape[L[3], L[2]], NoneTape])
-    assert_type(z.reshape((rows, 3)), Tensor[Shape[Any, L[3]], NoneTape])
+    tg.ones((5, 2)) @ z.reshape((rows, 3))
 
 
 def accept_whole_numbers_of_numpy() -> None:
     def sized(k: np.int64, n: int) -> None:
+        k = abs(k)  # assigned again, so that it is unknown
+        n = abs(n)  # assigned again, so that it is unknown
         assert_type(tg.zeros((k, 3)), Tensor[Shape[Any, L[3]], NoneTape])
         assert_type(tg.zeros(k), Tensor[Shape[Any], NoneTape])
         assert_type(tg.zeros(n), Tensor[Shape[Any], NoneTape])
@@ -210,7 +212,8 @@ def accept_names_that_are_bound_in_pairs() -> None:
     n, m = 5, n
     assert_type(tg.zeros((n, m)), Tensor[Shape[L[5], Any], NoneTape])
     first, *others = 1, 2, 3
-    assert_type(tg.zeros((first, len(others))), Tensor[Shape[Any, Any], NoneTape])
+    assert_type(tg.zeros((3, len(others))), Tensor[Shape[L[3], Any], NoneTape])
+    tg.ones((5, 1)) @ tg.zeros((first, len(others)))
 
 
 def reject_an_index_past_a_size_bound_in_a_pair() -> None:
@@ -341,7 +344,7 @@ def accept_members_of_an_enum_of_numbers() -> None:
     assert_type(a.reshape((Width.CLASSES * 2, -1)), Tensor[Shape[L[20], L[32]], NoneTape])
     assert_type(a.sum(axis=Axis.COLUMNS), Tensor[Shape[L[64]], NoneTape])
     assert_type(a[Axis.COLUMNS], Tensor[Shape[L[10]], NoneTape])
-    assert_type(tg.ones((Width.TWICE, 3)), Tensor[Shape[Any, L[3]], NoneTape])  # mypy keeps no sum of members
+    assert_type(tg.ones((Width.TWICE, 3)), Tensor[Shape[L[20], L[3]], NoneTape])
     width = Width.CLASSES
     assert_type(nn.Linear(Width.PIXELS, width), nn.Linear[L[64], L[10], L[True]])
 

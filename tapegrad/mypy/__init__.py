@@ -148,6 +148,22 @@ POWERS = {
 # What mypy's messages about them contain.
 _TENSORS_AND_SIZES = ("Tensor[", "Param[", "Sum[", "Product[", "Quotient[", "[Literal[", ", Literal[")
 
+# Methods that add items to a collection.
+GROWING = frozenset(
+    f"{kind}.{name}"
+    for kinds, names in {
+        ("builtins.list", "collections.deque"): [
+            *("append", "appendleft", "extend", "extendleft", "insert", "__setitem__", "__iadd__"),
+        ],
+        ("builtins.dict", "collections.defaultdict", "collections.OrderedDict"): [
+            *("__setitem__", "setdefault", "update"),
+        ],
+        ("builtins.set",): ["add", "update"],
+    }.items()
+    for kind in kinds
+    for name in names
+)
+
 # The attribute of a context that holds mypy's own answer, by the kind of hook.
 _DEFAULTS = {
     "get_function_signature_hook": "default_signature",
@@ -262,6 +278,8 @@ class Tapegrad(Plugin):
         if key not in self._hooks:
             if fullname in _numbers and lookup in _RESULTS:
                 ours = _numbers[fullname]
+            elif fullname in GROWING and lookup == "get_method_signature_hook":
+                ours = _growing
             elif fullname.partition(".")[0] in FOREIGN:
                 self._hooks[key] = None
                 return None
@@ -415,9 +433,11 @@ def _lazy_note_defaults(ctx: ClassDefContext) -> None:
 
 
 def _computed_attribute(ctx: AttributeContext) -> Type:
-    """Return the type of an attribute; in a generic class, it may be computed from the sizes of the class."""
+    """Return the type of an attribute; it may be computed from the sizes of its class, or mention opaque ones."""
     holder = getattr(ctx.type, "partial_fallback", ctx.type)  # the class of a named tuple
-    return _settled_attribute(ctx) if getattr(holder, "args", ()) else ctx.default_attr_type
+    attribute = ctx.default_attr_type
+    may_have_sizes = getattr(attribute, "args", ()) or isinstance(attribute, UnionType | TupleType)
+    return _settled_attribute(ctx) if may_have_sizes or getattr(holder, "args", ()) else attribute
 
 
 def _tensor_sum(ctx: FunctionContext) -> Type:
@@ -429,6 +449,14 @@ def _tensor_sum(ctx: FunctionContext) -> Type:
     from tapegrad.mypy.features import sums
 
     return sums.sum_result(ctx)
+
+
+def _growing(ctx: MethodSigContext) -> FunctionLike:
+    """Return the signature of `append`; that of a collection of other items imports nothing."""
+    holder = get_proper_type(ctx.type)
+    items = [*map(get_proper_type, holder.args)] if isinstance(holder, Instance) else []
+    has_parts = any(getattr(item, "args", ()) or isinstance(item, TupleType | UnionType) for item in items)
+    return _grown(ctx) if has_parts else ctx.default_signature
 
 
 _types = {fullname: _lazy_type(fullname) for fullname in SPELLED}
@@ -461,4 +489,5 @@ _numbers |= dict.fromkeys(
         _extreme(ctx) if isinstance(get_proper_type(ctx.default_return_type), UnionType) else ctx.default_return_type
     ),
 )
+_grown = _guard(_lazy("growing_signature"), lambda ctx: ctx.default_signature)
 _numbers["builtins.sum"] = _guard(_tensor_sum, lambda ctx: ctx.default_return_type)

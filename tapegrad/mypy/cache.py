@@ -13,7 +13,18 @@ from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mypy.expandtype import expand_type
-from mypy.nodes import Expression, FuncDef, IntExpr, SliceExpr, SymbolNode, TupleExpr
+from mypy.nodes import (
+    Expression,
+    FuncDef,
+    IndexExpr,
+    IntExpr,
+    MemberExpr,
+    NameExpr,
+    OpExpr,
+    SliceExpr,
+    SymbolNode,
+    TupleExpr,
+)
 from mypy.types import (
     AnyType,
     Instance,
@@ -28,7 +39,7 @@ from mypy.types import (
     has_type_vars,
 )
 
-from tapegrad.mypy.conversion import PRODUCT, QUOTIENT, SUM, TENSOR, kind_of
+from tapegrad.mypy.conversion import OPAQUE, PRODUCT, QUOTIENT, SUM, TENSOR, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -152,6 +163,8 @@ def _form(t: Type, expression: Expression | None, names: Names) -> Form | None:
         return _slice(expression) if fullname == _SLICE and isinstance(expression, SliceExpr) else None
     if isinstance(p, TupleType):
         return _tuple(p, expression, names)
+    if isinstance(p, AnyType) and isinstance(expression, MemberExpr | NameExpr | OpExpr | IndexExpr):
+        return None  # it may be an opaque size
     if isinstance(p, LiteralType | NoneType | AnyType):
         return p
     return _name(p, names) if isinstance(p, TypeVarType) and kind_of(p) == "size" else None
@@ -176,6 +189,8 @@ def _size(t: Type, names: Names) -> Form | None:
     if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
         left, right = (_size(part, names) for part in p.args)
         return None if left is None or right is None else (p.type.fullname, left, right)
+    if isinstance(p, Instance) and p.type.fullname == OPAQUE:
+        return p  # it holds its path
     is_flag = isinstance(p, Instance) and p.type.fullname == _BOOL  # joined from layers whose flags differ
     return p if is_flag or isinstance(p, AnyType) else None
 

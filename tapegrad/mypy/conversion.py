@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 from mypy.maptype import map_instance_to_supertype
 from mypy.types import (
     AnyType,
+    CallableType,
     Instance,
     LiteralType,
     ProperType,
@@ -17,6 +18,7 @@ from mypy.types import (
     Type,
     TypeAliasType,
     TypeOfAny,
+    TypeType,
     TypeVarId,
     TypeVarLikeType,
     TypeVarTupleType,
@@ -36,6 +38,7 @@ from tapegrad.sizes import (
     Size,
     UnknownDims,
     is_unknown,
+    names_in,
     simplest,
     size_of_name,
 )
@@ -53,6 +56,7 @@ SUM, PRODUCT, QUOTIENT = (
     "tapegrad.sizes.arithmetic.Product",
     "tapegrad.sizes.arithmetic.Quotient",
 )
+OPAQUE = "tapegrad.sizes.arithmetic.Opaque"
 ARRAY = "numpy.ndarray"
 MODULE = "tapegrad.nn.module.Module"
 PARAM = "tapegrad.nn.param.Param"
@@ -166,7 +170,70 @@ def size_of(t: Type) -> Size:
         return {SUM: lambda: left + right, PRODUCT: lambda: left * right, QUOTIENT: lambda: left // right}[
             p.type.fullname
         ]()
+    if isinstance(p, Instance) and p.type.fullname == OPAQUE:
+        return _opaque(get_proper_type(p.args[0]))
     return UNKNOWN
+
+
+def _opaque(content: ProperType) -> Size:
+    """Return the size of an opaque type; unknown where mypy has joined several of them."""
+    if not isinstance(content, LiteralType):
+        return size_of(content)
+    label, _, scope = str(content.value).partition("@")
+    return size_of_name(opaque_name(label, scope))
+
+
+def opaque_name(label: str, scope: str) -> Name:
+    """Return the name of an opaque size: an expression, and the function in which it has this value."""
+    return Name(label, scope, least=0, is_opaque=True)
+
+
+def has_opaque(t: Type) -> bool:
+    """Return whether a type mentions an opaque size."""
+    if is_endless(t):
+        return False
+    p = get_proper_type(t)
+    if isinstance(p, Instance):
+        return bool(p.args) and (p.type.fullname == OPAQUE or any(map(has_opaque, p.args)))
+    if isinstance(p, UnionType | TupleType):
+        return any(map(has_opaque, p.items))
+    if isinstance(p, CallableType):
+        return has_opaque(p.ret_type) or any(map(has_opaque, p.arg_types))
+    return isinstance(p, TypeType | UnpackType) and has_opaque(p.item if isinstance(p, TypeType) else p.type)
+
+
+def opaque_paths(t: Type) -> frozenset[str]:
+    """Return the opaque sizes that a type mentions."""
+    if is_endless(t):
+        return frozenset()
+    p = get_proper_type(t)
+    if isinstance(p, Instance) and p.type.fullname == OPAQUE and isinstance(p.args[0], LiteralType):
+        return frozenset([str(p.args[0].value)])
+    parts = p.args if isinstance(p, Instance) else p.items if isinstance(p, UnionType | TupleType) else ()
+    return frozenset().union(*map(opaque_paths, parts))
+
+
+def without_opaque(t: Type, kept: frozenset[str] = frozenset()) -> Type:
+    """Return a type with Any in place of each opaque size and of what is computed from one, except the `kept` ones."""
+    if not has_opaque(t):
+        return t
+    p = get_proper_type(t)
+    if isinstance(p, Instance):
+        if p.type.fullname in (OPAQUE, SUM, PRODUCT, QUOTIENT):
+            return p if kept and opaque_paths(p) <= kept else unknown()
+        return p.copy_modified(args=[without_opaque(one, kept) for one in p.args])
+    if isinstance(p, TupleType):
+        items, fallback = [without_opaque(one, kept) for one in p.items], p.partial_fallback
+        args = [without_opaque(one, kept) for one in fallback.args]
+        return p.copy_modified(items=items, fallback=fallback.copy_modified(args=args))
+    if isinstance(p, UnionType):
+        return UnionType([without_opaque(one, kept) for one in p.items], p.line, p.column)
+    if isinstance(p, CallableType):
+        takes = [without_opaque(one, kept) for one in p.arg_types]
+        return p.copy_modified(arg_types=takes, ret_type=without_opaque(p.ret_type, kept))
+    if isinstance(p, TypeType):
+        return TypeType.make_normalized(without_opaque(p.item, kept))
+    return UnpackType(without_opaque(p.type, kept)) if isinstance(p, UnpackType) else t
 
 
 def is_size(t: Type) -> bool:
@@ -237,19 +304,30 @@ def size_type(size: Size, make: Make) -> Type:
         return LiteralType(size, make("builtins.int", []))
     if size.terms is None:
         return unknown()
-    if len(size.terms) == 1:
-        ((monomial, factor),) = size.terms
+    written = _written(size.terms, make)
+    is_opaque = any(name.is_opaque for name in names_in(size))
+    return make(OPAQUE, [written]) if is_opaque and not _is_of(OPAQUE, written) else written
+
+
+def _is_of(fullname: str, t: Type) -> bool:
+    return isinstance(t, Instance) and t.type.fullname == fullname
+
+
+def _written(terms: frozenset[tuple[Monomial, int]], make: Make) -> Type:
+    """Return the type of a symbolic size, as a name or as arithmetic."""
+    if len(terms) == 1:
+        ((monomial, factor),) = terms
         if factor == 1 and len(monomial) == 1:
             return _factor_type(monomial[0], make)
         return _term_type(monomial, factor, make)
-    terms = sorted(size.terms, key=lambda term: (-len(term[0]), repr(term[0])))
-    return _nested(SUM, [_term_type(monomial, factor, make) for monomial, factor in terms], make)
+    ordered = sorted(terms, key=lambda term: (-len(term[0]), repr(term[0])))
+    return _nested(SUM, [_term_type(monomial, factor, make) for monomial, factor in ordered], make)
 
 
 def settled(t: Type, make: Make) -> Type:
     """Return a type with each computed size in its normal form; the same object if nothing changes."""
     p = get_proper_type(t)
-    if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
+    if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT, OPAQUE):
         return size_type(size_of(p), make)
     parts = p.args if isinstance(p, Instance) else p.items if isinstance(p, TupleType) else ()
     new = [settled(part, make) for part in parts]
@@ -380,6 +458,8 @@ def _term_type(monomial: Monomial, factor: int, make: Make) -> Type:
 
 def _factor_type(factor: Name | Floor, make: Make) -> Type:
     if isinstance(factor, Name):
+        if factor.is_opaque:
+            return make(OPAQUE, [LiteralType(f"{factor.label}@{factor.scope}", make("builtins.str", []))])
         return _variables[factor.label, factor.scope]
     return make(QUOTIENT, [size_type(_plain(factor.numerator), make), size_type(_plain(factor.denominator), make)])
 

@@ -20,8 +20,19 @@ from mypy.types_utils import remove_optional
 
 from tapegrad.mypy.calls import check as calls
 from tapegrad.mypy.calls.assertions import facts_for
-from tapegrad.mypy.conversion import GRADIENTS, TENSOR, VALUE, is_size, settled, size_type, tensor_parts, unknown
-from tapegrad.mypy.features import layers, numbers, pure_tape
+from tapegrad.mypy.conversion import (
+    GRADIENTS,
+    TENSOR,
+    VALUE,
+    has_opaque,
+    is_size,
+    settled,
+    size_type,
+    tensor_parts,
+    unknown,
+    without_opaque,
+)
+from tapegrad.mypy.features import attributes, collections, layers, numbers, pure_tape
 from tapegrad.mypy.features.idle import report_idle
 from tapegrad.mypy.features.lambdas import with_lambdas
 from tapegrad.mypy.mypy_api import depend_on, drop_union_context, make, returned_type
@@ -55,8 +66,18 @@ if TYPE_CHECKING:
 
 def opened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
     """Return a signature that accepts tensors of any shape, tape and dtype; the result hooks check the call later."""
+    signature = _loosened_signature(ctx)
+    if not isinstance(signature, CallableType) or not any(map(has_opaque, signature.arg_types)):
+        return signature
+    # The parameter types of a lambda are those that its body is checked with.
+    takes = [t if isinstance(get_proper_type(t), CallableType) else without_opaque(t) for t in signature.arg_types]
+    return signature.copy_modified(arg_types=takes)
+
+
+def _loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
     declared = ctx.default_signature
     drop_union_context(ctx.api, declared)
+    open_context(ctx.api)
     if isinstance(declared, CallableType) and (method := method_of_tensor(declared)) is not None:
         register(ctx.context, declared)
         return with_starred_shapes(declared.copy_modified(arg_types=method.opened), ctx)
@@ -77,6 +98,13 @@ def opened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike
     depend_on(ctx.api, declared)
     opened = with_lambdas(with_numbers(open_signature(declared, ctx), declared, ctx), declared, ctx)
     return with_starred_shapes(opened, ctx) if isinstance(opened, CallableType) else opened
+
+
+def open_context(api: Checker) -> None:
+    """Expect any size where an opaque one is expected, such as in an item of a list after the first."""
+    expected = api.type_context[-1]
+    if expected is not None and has_opaque(expected):
+        api.type_context[-1] = without_opaque(expected)
 
 
 def _assigns_item(ctx: FunctionSigContext | MethodSigContext, declared: FunctionLike) -> TypeGuard[CallableType]:
@@ -120,7 +148,10 @@ def method_result(ctx: MethodContext) -> Type:
         if isinstance(ctx.context, IndexExpr):
             return layers.item(ctx)
         return tape_methods.item(ctx) if tape_methods.is_item(ctx.context) else ctx.default_return_type
+    older = ctx.type
     ctx = with_newest(ctx, reflected=calls.is_reflected(declared))
+    if ctx.type is not older and calls.method_name(declared) == "forward":
+        declared = layers.newest_forward(ctx) or declared
     asserted = facts_for(ctx)
     if asserted:
         with assuming(asserted):
@@ -155,6 +186,12 @@ def _judged_method(ctx: MethodContext, declared: CallableType) -> Type:
             return tape_methods.METHODS[name](ctx, calls.method_call(ctx, declared))
         return calls.operation(ctx, declared, name, tensor)
     return calls.method_call(ctx, declared)
+
+
+def growing_signature(ctx: MethodSigContext) -> FunctionLike:
+    """Return the signature of a method that adds items to a collection."""
+    open_context(ctx.api)
+    return collections.growing(ctx)
 
 
 def number_result(ctx: FunctionContext | MethodContext) -> Type:
@@ -225,12 +262,12 @@ def settled_attribute(ctx: AttributeContext) -> Type:
     """Return the type of an attribute whose sizes are computed from its object's, with number arithmetic evaluated."""
     name = getattr(ctx.context, "name", "")
     if name in ("ndim", "size", "shape") and tensor_parts(ctx.type) is not None:
-        if name != "shape":
-            return _number(ctx, ctx.default_attr_type)
-        receiver = _newest_receiver(ctx)
-        parts = tensor_parts(receiver) if receiver is not ctx.type else None
-        return parts.shape if parts is not None else ctx.default_attr_type
-    return settled(ctx.default_attr_type, make(ctx.api))
+        return (
+            _number(ctx, ctx.default_attr_type)
+            if name != "shape"
+            else attributes.shape_read(ctx, _newest_receiver(ctx))
+        )
+    return settled(attributes.without_foreign_sizes(ctx), make(ctx.api))
 
 
 def _newest_receiver(ctx: AttributeContext) -> Type:

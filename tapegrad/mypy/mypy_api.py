@@ -316,6 +316,12 @@ def newest_binding(expression: NameExpr | MemberExpr, api: Checker) -> Type | No
     return bound
 
 
+def stored_type(api: Checker, expression: Expression) -> Type | None:
+    """Return the type that an expression had when mypy last checked it; None if mypy has not."""
+    stored: Type | None = api.lookup_type_or_none(expression)
+    return stored
+
+
 def attribute_variable(expression: MemberExpr, api: Checker) -> SymbolNode | None:
     """Return the class member that an attribute refers to; None if there is none."""
     if expression.node is not None:

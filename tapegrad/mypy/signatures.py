@@ -417,6 +417,31 @@ def _open(t: Type) -> Type:
     return t
 
 
+def without_sizes(t: Type) -> Type:
+    """Return a type with unknown sizes in the tensors and layers in it; the same object if it has none."""
+    if is_endless(t):
+        return t
+    p = get_proper_type(t)
+    if isinstance(p, Instance) and p.args:
+        if p.type.has_base(TENSOR) and isinstance(shape := get_proper_type(p.args[0]), TupleType):
+            return p.copy_modified(args=[_unknown_items(shape), *p.args[1:]])
+        is_layer = p.type.has_base(MODULE)
+        args = [unknown() if is_layer and is_size(one) else without_sizes(one) for one in p.args]
+        return t if all(map(operator.is_, args, p.args)) else p.copy_modified(args=args)
+    if isinstance(p, UnionType | TupleType):
+        items = list(map(without_sizes, p.items))
+        if all(map(operator.is_, items, p.items)):
+            return t
+        return p.copy_modified(items=items) if isinstance(p, TupleType) else UnionType(items, p.line, p.column)
+    return t
+
+
+def _unknown_items(shape: TupleType) -> Type:
+    if any(isinstance(item, UnpackType) for item in shape.items):
+        return unknown()
+    return shape.copy_modified(items=[unknown()] * len(shape.items))
+
+
 def _open_tuple(p: TupleType) -> TupleType:
     """Open the tensors in a tuple, and for a generic `NamedTuple` the sizes and tapes of its class."""
     fallback, is_class = p.partial_fallback, p.partial_fallback.type.fullname != "builtins.tuple"

@@ -33,6 +33,8 @@ class RankUnknownError(Exception):
 class Name(NamedTuple):
     """A symbolic size, known by name only; two different names are two different sizes.
 
+    An opaque name stands for the value of an expression, such as `config.width`: two of them may be equal.
+
     Examples:
         >>> name = tg.sizes.Name("N")
         >>> print(tg.sizes.size_of_name(name) + 1)
@@ -41,11 +43,15 @@ class Name(NamedTuple):
         1
         >>> tg.sizes.Name("N", scope="encode") == tg.sizes.Name("N", scope="decode")
         False
+        >>> width = tg.sizes.size_of_name(tg.sizes.Name("width", least=0, is_opaque=True))
+        >>> tg.sizes.surely_differ(width, 5), tg.sizes.surely_differ(width, 3 * width)
+        (False, True)
     """
 
     label: str
     scope: str = ""
     least: int = 1  # the least possible value: 1, 0, or -1 where it may be any int
+    is_opaque: bool = False
 
     @override
     def __str__(self) -> str:
@@ -86,7 +92,7 @@ class Floor:
         if len(self.numerator.terms or ()) > 1 or above.startswith("-"):
             above = f"({above})"  # after another term `-1 // N` would read as a difference
         below = str(self.denominator)
-        return f"{above} // {below if below.isidentifier() or below.isdecimal() else f'({below})'}"
+        return f"{above} // {below if below.replace('.', '').isidentifier() or below.isdecimal() else f'({below})'}"
 
 
 Factor: TypeAlias = Name | Floor
@@ -370,6 +376,8 @@ def simplest(size: Size) -> Size:
 def surely_differ(a: Size, b: Size) -> bool:
     """Return whether `a` and `b` are proven to differ; names are rigid, so `N` and `M` differ, and so do `N` and 5.
 
+    An opaque name may be equal to any other size, but not to three times itself.
+
     Examples:
         >>> n = tg.sizes.named("N")
         >>> tg.sizes.surely_differ(n, n + 1), tg.sizes.surely_differ(n, 5)
@@ -382,7 +390,51 @@ def surely_differ(a: Size, b: Size) -> bool:
     if a is b:
         return False
     left, right = _terms(a), _terms(b)
-    return left is not None and right is not None and left != right
+    if left is None or right is None or left == right:
+        return False
+    if any(factor.is_opaque for factor in _names_in_terms(left, right)):
+        return _differ_for_all_values(left, right)
+    return True
+
+
+def _names_in_terms(*several: Terms) -> Iterator[Name]:
+    for terms in several:
+        for monomial in terms:
+            for factor in monomial:
+                yield from _names_of(factor)
+
+
+def _differ_for_all_values(left: Terms, right: Terms) -> bool:
+    """Return whether two sizes differ for all values of their names, as far as neither of them is 0.
+
+    The factors of a size that is a product are then at least 1.
+    """
+    difference = _of(left) - _of(right)
+    if isinstance(difference, int):
+        return True  # they are not the same, so it is not 0
+    constant = dict(difference.terms or ()).get((), 0)
+    if constant % gcd(*(times for monomial, times in difference.terms or () if monomial)):
+        return True
+    products = [monomial for terms in (left, right) if len(terms) == 1 for monomial in terms]
+    from_one = {factor: factor._replace(least=1) for one in products for factor in one if isinstance(factor, Name)}
+    changed = _with_names(difference, from_one)
+    return surely_less(0, changed) or surely_less(changed, 0)
+
+
+def _from_one(size: Size) -> Size:
+    """Return a divisor with opaque names that are at least 1, because no size is divided by 0."""
+    return _with_names(size, {one: one._replace(least=1) for one in names_in(size)}) if isinstance(size, Dim) else size
+
+
+def _with_names(size: Dim, names: Mapping[Name, Name]) -> Dim:
+    """Return a size with other names."""
+    return Dim(frozenset((_sorted(tuple(_factor_with(one, names) for one in m)), n) for m, n in size.terms or ()))
+
+
+def _factor_with(factor: Factor, names: Mapping[Name, Name]) -> Factor:
+    if isinstance(factor, Name):
+        return names.get(factor, factor)
+    return Floor(_with_names(factor.numerator, names), _with_names(factor.denominator, names))
 
 
 def surely_same(a: Size, b: Size) -> bool:
@@ -483,13 +535,7 @@ def _with_assertions(doubt: str, claims: Iterable[Divides], expressions: Mapping
 
 
 def _renamed(size: Dim, expressions: Mapping[Name, str]) -> Dim:
-    return Dim(frozenset((tuple(_factor_renamed(one, expressions) for one in m), n) for m, n in size.terms or ()))
-
-
-def _factor_renamed(factor: Factor, expressions: Mapping[Name, str]) -> Factor:
-    if isinstance(factor, Name):
-        return factor._replace(label=expressions.get(factor, factor.label))
-    return Floor(_renamed(factor.numerator, expressions), _renamed(factor.denominator, expressions))
+    return _with_names(size, {name: name._replace(label=label) for name, label in expressions.items()})
 
 
 @contextmanager
@@ -637,7 +683,7 @@ def _without_rest(fact: Divides, label: str) -> tuple[_Quotient | None, list[tup
     They replace a name in the number, for example `W` by `2*q - 1` if 2 divides `W + 1`, or else its highest product.
     If the equation can be solved for neither, they replace only the highest product of divisor and quotient.
     """
-    if not surely_less(0, fact.divisor):
+    if not surely_less(0, _from_one(fact.divisor)):
         return None, []
     above, below = _in_lowest_terms(_terms(fact.number) or {}, _terms(fact.divisor) or {})
     divisor = _of(below) + 0

@@ -8,6 +8,7 @@ from typing_extensions import TypeAliasType, TypeVar
 
 N0 = TypeVar("N0", bound=int, default=Any)
 N1 = TypeVar("N1", bound=int, default=Any)
+Content = TypeVar("Content", default=Any, covariant=True)
 
 
 # Other checkers see Any; the plugin reads the name before the alias expands and replaces it by an `Arithmetic`.
@@ -49,3 +50,11 @@ class Product(Arithmetic[N0, N1]):
 
 class Quotient(Arithmetic[N0, N1]):
     """The type to which the plugin expands `FloorDiv`."""
+
+
+class Opaque(int, Any, Generic[Content]):  # type: ignore[misc]  # mypy then accepts it wherever another size is declared
+    """The type of the value of an expression that does not change, such as `config.width`; it is never instantiated.
+
+    Its argument is a literal string, the expression, `@`, and the function in which it has this value, or the type of
+    a size that is computed from such values. It is a subclass of Any because it may be equal to any other size.
+    """

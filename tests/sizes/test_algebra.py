@@ -160,6 +160,41 @@ def test_no_small_numbers_contradict_what_is_sure(a: Tree, b: Tree) -> None:
         assert not surely_same(size, UNKNOWN)
 
 
+def opaque(label: str) -> Size:
+    return size_of_name(Name(label, least=0, is_opaque=True))
+
+
+@given(nested, nested)
+def test_no_small_numbers_make_opaque_sizes_equal_that_surely_differ(a: Tree, b: Tree) -> None:
+    try:
+        x, y = computed(a, opaque), computed(b, opaque)
+    except (ShapeError, ZeroDivisionError):
+        reject()
+    for values in itertools.product(range(5), repeat=3):
+        with suppress(ZeroDivisionError):
+            n, m = (known(tree, dict(zip("abc", values, strict=True))) for tree in (a, b))
+            if n and m:
+                assert n != m or not surely_differ(x, y)
+            assert n == m or not surely_same(x, y)
+
+
+def test_opaque_sizes_differ_only_if_no_values_make_them_equal() -> None:
+    w, v = map(opaque, "wv")
+
+    differing = [(w, 3 * w), (w, w + 1), (4 * w, w + 1), (w // 2, w), (10, 4 * w), (N, N + 2 * w + 1), (w, 2 * w * v)]
+    perhaps_equal = [(w, v), (w, 5), (w, N), (w, w + v), (w, w * v), (w, w // v), (4, 4 * w), (N * w, M * w)]
+
+    assert all(surely_differ(a, b) and surely_differ(b, a) for a, b in differing)
+    assert not any(surely_differ(a, b) or surely_same(a, b) for a, b in perhaps_equal)
+
+
+def test_a_fact_about_opaque_sizes_is_used() -> None:
+    w, h = map(opaque, "wh")
+
+    with assuming([Divides(h, w)]):
+        assert surely_same(w // h * h, w)
+
+
 @given(st.lists(st.tuples(divisors, nested), min_size=1, max_size=3), nested, nested)
 def test_no_small_numbers_contradict_what_follows_from_facts(claims: list[tuple[Tree, Tree]], a: Tree, b: Tree) -> None:
     facts = [Divides(symbolic(divisor), symbolic(number)) for divisor, number in claims]

@@ -108,6 +108,7 @@ def accept_sizes_that_are_arguments() -> None:
 
 def accept_unknown_sizes() -> None:
     def made(n: int, shape: tuple[int, ...]) -> None:
+        n = abs(n)  # assigned again, so that it is unknown
         assert_type(tg.zeros((n, 3)), Tensor[Shape[Any, L[3]], NoneTape])
         assert_type(tg.ones(shape), Tensor[Any, NoneTape])
         assert_type(tg.uniform(shape, dtype=np.float64), Tensor[Any, NoneTape, np.float64])
@@ -174,6 +175,7 @@ def accept_one_size() -> None:
     assert_type(tg.normal(3, rng=0), Tensor[Shape[L[3]], NoneTape])
 
     def made(n: N, m: int) -> Tensor[Shape[N]]:
+        m = abs(m)  # assigned again, so that it is unknown
         assert_type(tg.zeros(m), Tensor[Shape[Any], NoneTape])
         return tg.zeros(n)
 

@@ -86,6 +86,7 @@ def accept_the_way_back_of_take() -> None:
 
 def accept_a_shape_that_only_the_run_time_knows() -> None:
     def added(updates: Tensor[Shape[Any, L[5]]], n: int, shape: tuple[int, ...]) -> None:
+        n = abs(n)  # assigned again, so that it is unknown
         assert_type(tg.scatter_add(updates, row, (n, 5)), Tensor[Shape[Any, L[5]], NoneTape])
         assert_type(tg.scatter_add(updates, row, shape), Tensor[Any, NoneTape])
 

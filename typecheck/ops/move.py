@@ -78,6 +78,7 @@ def accept_a_size_of_several_terms_that_divides() -> None:
 
 def accept_unknown_sizes() -> None:
     def reshaped(a: Tensor[Shape[Any, L[3]]], b: Tensor[Any, OwnedTape], n: int, shape: tuple[int, ...]) -> None:
+        n = abs(n)  # assigned again, so that it is unknown
         assert_type(a.reshape((-1,)), Tensor[Shape[Any], NoneTape])
         assert_type(a.reshape((3, 2)), Tensor[Shape[L[3], L[2]], NoneTape])
         assert_type(b.reshape((2, 3)), Tensor[Shape[L[2], L[3]], OwnedTape])
@@ -109,6 +110,7 @@ def accept_an_order_of_axes() -> None:
 
 def accept_sizes_and_axes_one_by_one() -> None:
     def flat(a: Tensor[Shape[N, L[4], L[6]]], n: int, known: Any) -> None:
+        n = abs(n)  # assigned again, so that it is unknown
         rows, columns, _ = a.shape
         assert_type(a.reshape(rows * columns, -1), Tensor[Shape[Mul[L[4], N], L[6]], NoneTape])
         assert_type(a.reshape(*a.shape[:2], 2, 3), Tensor[Shape[N, L[4], L[2], L[3]], NoneTape])
@@ -200,7 +202,7 @@ def reject_an_open_size_beside_nothing() -> None:
 
 def reject_a_name_that_does_not_divide() -> None:
     def reshaped(a: Tensor[Shape[N, M]]) -> None:
-        a.reshape((-1, 2))  # E(mypy): reshape: x (N, M) has M*N elements, and it is not known that they divide into shape (-1, 2): add tg.assert_divides(2, a.shape[1]*a.shape[0]) [tapegrad-shape]
+        a.reshape((-1, 2))  # E(mypy): reshape: x (N, M) has M*N elements, and it is not known that they divide into shape (-1, 2): add tg.assert_divides(2, a.shape[0]*a.shape[1]) [tapegrad-shape]
 
     reshaped(x)
 

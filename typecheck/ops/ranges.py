@@ -21,6 +21,7 @@ def accept_counted() -> None:
 
 def accept_counts_that_only_the_run_time_knows() -> None:
     def counted(n: int) -> None:
+        n = abs(n)  # assigned again, so that it is unknown
         assert_type(tg.arange(n), Tensor[Shape[Any], NoneTape, np.int64])
         assert_type(tg.one_hot(tg.arange(3), n), Tensor[Shape[L[3], Any], NoneTape])
 

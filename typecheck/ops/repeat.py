@@ -30,6 +30,7 @@ def accept_windows() -> None:
 
 def accept_named_and_unknown_sizes() -> None:
     def copied(a: Tensor[Shape[N, L[3]]], b: Tensor[Shape[Any, L[3]]], k: int) -> None:
+        k = abs(k)  # assigned again, so that it is unknown
         assert_type(tg.repeat(a, 2, 0), Tensor[Shape[Mul[L[2], N], L[3]], NoneTape])
         assert_type(tg.repeat(a, k, 1), Tensor[Shape[N, Any], NoneTape])
         assert_type(tg.tile(b, 2), Tensor[Shape[Any, L[6]], NoneTape])

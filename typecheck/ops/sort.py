@@ -36,6 +36,7 @@ def accept_topk() -> None:
 
 def accept_named_and_unknown_sizes() -> None:
     def ordered(a: Tensor[Shape[N, M], OwnedTape], b: Tensor[Any], k: int) -> Tensor[Shape[N, M], OwnedTape]:
+        k = abs(k)  # assigned again, so that it is unknown
         assert_type(tg.topk(a, 1)[0], Tensor[Shape[N, L[1]], OwnedTape])
         assert_type(tg.topk(a, k)[1], Tensor[Shape[N, Any], NoneTape, np.int64])
         assert_type(tg.topk(b, k)[0], Tensor[Any, NoneTape])

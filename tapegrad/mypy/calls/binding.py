@@ -82,7 +82,7 @@ def _bind_argument(call: CheckedCall, name: str, argument: Argument, place: str)
     if argument.tensor is not None and expected is not None and is_one:
         unify_tensor(bindings, expected, argument.tensor, place)
     elif not _is_rejected_lambda(argument, formal):
-        unify(bindings, formal, refined(argument, api), place)
+        unify(bindings, formal, refined(argument, formal, api), place)
         is_lambda = isinstance(argument.expression, LambdaExpr)
         bind_given_shape(bindings, formal, argument.type, place, is_lambda=is_lambda)
 

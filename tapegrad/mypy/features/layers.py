@@ -70,6 +70,15 @@ def with_masks(ctx: MethodContext, declared: CallableType) -> Type:
     return method_call(ctx, declared, rule_of(receiver, method_name(declared)))
 
 
+def newest_forward(ctx: MethodContext) -> CallableType | None:
+    """Return the signature of the layer that a variable was last bound to, of the several in its type."""
+    receiver = get_proper_type(ctx.type)
+    if not isinstance(receiver, Instance) or not receiver.type.has_base(MODULE):
+        return None
+    found = method_signature(ctx.api, receiver, "forward")
+    return found if isinstance(found, CallableType) else None
+
+
 def wired(ctx: FunctionContext, result: Type) -> Type:
     """Check a model where it is made: the output of each layer must match the input of the next."""
     model = get_proper_type(result)

@@ -27,7 +27,7 @@ from tapegrad.mypy.conversion import (
 from tapegrad.mypy.features.layer_names import layer_text
 from tapegrad.mypy.mypy_api import Argument, accepts, make, needs_others, tried_method
 from tapegrad.mypy.reports import CODES, CurrentLayer
-from tapegrad.sizes import UNKNOWN, is_unknown, surely_differ, surely_same
+from tapegrad.sizes import UNKNOWN, is_unknown, surely_differ, surely_less, surely_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -142,7 +142,7 @@ def _repeated(model_pass: ModelPass, model: Instance, x: Type, path: str) -> Typ
         try:
             y = model_pass.through(layer, x, f"{path}[0]", others)
         except RejectedError:
-            if is_unknown(times):  # `times` may be 0
+            if not surely_less(0, times):
                 return unknown()
             raise
         return _common(model_pass, y, x)

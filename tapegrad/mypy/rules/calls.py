@@ -15,7 +15,18 @@ from tapegrad.mypy.scopes.values import StarredDims, ValueUnknownError, index_of
 from tapegrad.mypy.unify.arguments import Argument, listed, operand_shape
 from tapegrad.mypy.unify.bindings import CallError
 from tapegrad.mypy.unify.starred_shapes import without_stars
-from tapegrad.sizes import UNKNOWN, Dims, RankUnknownError, Size, UnknownDims, named, surely_differ, surely_same
+from tapegrad.sizes import (
+    UNKNOWN,
+    Dim,
+    Dims,
+    RankUnknownError,
+    Size,
+    UnknownDims,
+    named,
+    names_in,
+    surely_differ,
+    surely_same,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,6 +38,8 @@ if TYPE_CHECKING:
 
 # Substitutes for unknown values, by the annotation in the rule. No rule asks for the value of a Scalar.
 _OPEN = {"Size": UNKNOWN, "Size | Int": UNKNOWN, Size: UNKNOWN, "Dims | Size": UNKNOWN, "Scalar": 0.0}
+# The annotations of parameters that are sizes or positions; other numbers are axes and options.
+_SIZES = frozenset(["Dims", "Dims | Size", "Index", "Size", "Size | Int", "Size | Int | None", Size])
 _CONCRETE = re.compile(r"bool|b?float\d+|u?int\d+")
 
 
@@ -60,7 +73,8 @@ def ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], ap
             return None
         try:
             read = index_of if annotations.get(name) == "Index" else value_of
-            values[name] = read(argument.type, argument.expression, api)
+            value = read(argument.type, argument.expression, api)
+            values[name] = value if annotations.get(name) in _SIZES else _without_opaque(value)
         except ValueUnknownError:
             kind = annotations.get(name)
             if kind not in _OPEN or (kind == "Dims | Size" and not is_whole(argument.type)):
@@ -69,6 +83,23 @@ def ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], ap
     if uncounted:
         return _for_any_count(op, shapes, values, uncounted)
     return shaped(op, shapes, values)
+
+
+def _without_opaque(value: Any) -> Any:
+    """Return the value of an argument that is no size, such as an axis, with unknown numbers in place of opaque ones.
+
+    Raises:
+        ValueUnknownError: It is an opaque number.
+    """
+    if isinstance(value, Dim) and _is_opaque(value):
+        raise ValueUnknownError
+    if isinstance(value, tuple) and not isinstance(value, UnknownDims):
+        return tuple(UNKNOWN if isinstance(one, Dim) and _is_opaque(one) else one for one in value)
+    return value
+
+
+def _is_opaque(size: Dim) -> bool:
+    return any(name.is_opaque for name in names_in(size))
 
 
 def _takes(formal: Type, actual: Type) -> bool:

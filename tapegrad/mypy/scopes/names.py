@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 Bindings: TypeAlias = dict[Node | None, list[Expression | None]]
 
 # Nodes other than assignments and parameters that bind names, and the attribute with the names.
-_BINDERS = {
+BINDERS = {
     "AsPattern": "name",
     "AssignmentExpr": "target",
     "DelStmt": "expr",
@@ -304,9 +304,7 @@ _given_back = ScopeCache(_values_given_back)
 
 def captured(pattern: Any) -> list[Expression]:
     """Return the names that a pattern of `match` binds."""
-    found = [
-        getattr(node, _BINDERS[type(node).__name__]) for node in inside(pattern) if type(node).__name__ in _BINDERS
-    ]
+    found = [getattr(node, BINDERS[type(node).__name__]) for node in inside(pattern) if type(node).__name__ in BINDERS]
     return [name for name in found if name is not None]
 
 
@@ -327,8 +325,8 @@ def _bound_by(node: Any) -> Iterator[tuple[Node | None, Expression | None]]:
         yield from ((name.node, value) for name, value in _assigned(node))
     elif isinstance(node, FuncItem):
         yield from ((argument.variable, None) for argument in node.arguments)
-    elif type(node).__name__ in _BINDERS:
-        yield from ((name.node, None) for name in _names(getattr(node, _BINDERS[type(node).__name__])))
+    elif type(node).__name__ in BINDERS:
+        yield from ((name.node, None) for name in _names(getattr(node, BINDERS[type(node).__name__])))
 
 
 def _assigned(statement: AssignmentStmt) -> Iterator[tuple[NameExpr, Expression | None]]:

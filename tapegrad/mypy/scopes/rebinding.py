@@ -22,8 +22,9 @@ from mypy.nodes import (
     Var,
 )
 from mypy.plugin import FunctionContext, MethodContext
-from mypy.types import AnyType, Instance, TupleType, Type, UnionType, UnpackType, get_proper_type
+from mypy.types import AnyType, Instance, ProperType, TupleType, Type, UnionType, UnpackType, get_proper_type
 
+from tapegrad.mypy.conversion import has_opaque, tensor_parts
 from tapegrad.mypy.mypy_api import attribute_variable, newest_binding, simplified_union
 from tapegrad.mypy.scopes.names import receiver_of, targets_bound_to
 from tapegrad.mypy.signatures import concerns
@@ -67,8 +68,26 @@ def newest(t: Type, expression: Expression | None, api: Checker) -> Type:
     bound = newest_binding(expression, api)
     if bound is None or bound == t:
         return t
-    result = opened(t, bound)
+    result = bound if has_opaque(bound) and _is_read_from(expression, t, bound, api) else opened(t, bound)
     return result if result is t or _is_rebindable(expression, api) else t
+
+
+def _is_read_from(expression: NameExpr | MemberExpr, t: Type, bound: Type, api: Checker) -> bool:
+    """Return whether a type is that of a variable, not of a layer of the model in the variable.
+
+    After `x = self.up(x)`, both of opaque sizes, mypy reads the variable as a union of its older types and the newest.
+    """
+    if tensor_parts(bound) is not None:
+        return True
+    variable = expression.node if isinstance(expression, NameExpr) else attribute_variable(expression, api)
+    declared = variable.type if isinstance(variable, Var) else None
+    known = [*_items(bound), *(_items(declared) if declared is not None else [])]
+    return all(item in known for item in _items(t))
+
+
+def _items(t: Type) -> list[ProperType]:
+    p = get_proper_type(t)
+    return [item for one in p.items for item in _items(one)] if isinstance(p, UnionType) else [p]
 
 
 def open_targets(value: Context, result: Type, api: Checker) -> None:

@@ -40,8 +40,20 @@ from mypy.types import (
 from typing_extensions import override
 
 from tapegrad.errors import DTypeError, messages
-from tapegrad.mypy.conversion import ARRAY, Many, dtype_name, kind_of, literal, shape_items, size_of, tensor_parts
+from tapegrad.mypy.conversion import (
+    ARRAY,
+    Many,
+    dtype_name,
+    joined,
+    kind_of,
+    literal,
+    shape_items,
+    size_of,
+    tensor_parts,
+)
 from tapegrad.mypy.scopes.names import bound_last, bound_once
+from tapegrad.mypy.scopes.opaque import opaque_size
+from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.sizes import UNKNOWN, Size, UnknownDims, is_unknown, largest, power, product, smallest, surely_same
 
 if TYPE_CHECKING:
@@ -186,7 +198,42 @@ def size_value(t: Type, expression: Expression | None, api: Checker) -> Size:
     return _computed(expression, api)
 
 
+def count_of(t: Type, expression: Expression | None, api: Checker) -> Size:
+    """Return a size, also of an expression of type Any, where nothing but a size can stand."""
+    size = size_value(t, expression, api)
+    if size is UNKNOWN and expression is not None and isinstance(get_proper_type(t), AnyType):
+        return _unpacked(expression, api)
+    return size
+
+
+def _unpacked(expression: Expression, api: Checker) -> Size:
+    """Return a size of type Any: `x.shape[1]`, or an opaque one."""
+    match expression:
+        case IndexExpr(base=MemberExpr(name="shape", expr=receiver), index=index):
+            items = _items_of(newest(_type_of(receiver, api), receiver, api))
+            position = literal(_type_of(index, api))
+            if items is None or not isinstance(position, LiteralType) or not isinstance(position.value, int):
+                return UNKNOWN
+            return items[position.value] if -len(items) <= position.value < len(items) else UNKNOWN
+        case OpExpr(op=sign, left=left, right=right) if sign in _ARITHMETIC:
+            return _ARITHMETIC[sign](*(count_of(_type_of(one, api), one, api) for one in (left, right)))
+    return opaque_size(expression, api)
+
+
+def _items_of(t: Type) -> list[Size] | None:
+    parts = tensor_parts(joined(t))
+    items = shape_items(parts.shape) if parts is not None else None
+    if items is None or any(isinstance(one, Many) for one in items):
+        return None
+    return [one for one in items if not isinstance(one, Many)]
+
+
 def _computed(expression: Expression, api: Checker) -> Size:
+    size = _computed_from_types(expression, api)
+    return opaque_size(expression, api) if is_unknown(size) else size
+
+
+def _computed_from_types(expression: Expression, api: Checker) -> Size:
     match expression:
         case IntExpr(value=value):
             return value
@@ -346,7 +393,7 @@ def _starred_dims(items: list[Size | Many]) -> StarredDims:
 
 
 def _item(item: Type, expression: Expression | None, api: Checker) -> Any:
-    return value_of(item, expression, api) if _is_nested(item) else size_value(item, expression, api)
+    return value_of(item, expression, api) if _is_nested(item) else count_of(item, expression, api)
 
 
 def _star(item: UnpackType) -> Many | None:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mypy.maptype import map_instance_to_supertype
-from mypy.nodes import ARG_STAR, ARG_STAR2, ArgKind, CallExpr, Expression, ListExpr, StarExpr, TupleExpr
+from mypy.nodes import (
+    ARG_STAR,
+    ARG_STAR2,
+    ArgKind,
+    CallExpr,
+    Expression,
+    ListExpr,
+    StarExpr,
+    TupleExpr,
+)
 from mypy.types import (
     AnyType,
     Instance,
@@ -21,11 +30,15 @@ from mypy.types import (
 
 from tapegrad.mypy.conversion import (
     ARRAY,
+    PRODUCT,
+    QUOTIENT,
+    SUM,
     Many,
     TensorParts,
     dtype_name,
     is_size,
     joined,
+    kind_of,
     literal,
     shape_items,
     size_type,
@@ -34,7 +47,7 @@ from tapegrad.mypy.conversion import (
 )
 from tapegrad.mypy.mypy_api import make
 from tapegrad.mypy.scopes.rebinding import newest
-from tapegrad.mypy.scopes.values import ValueUnknownError, is_whole, size_value, value_of
+from tapegrad.mypy.scopes.values import ValueUnknownError, count_of, is_whole, value_of
 from tapegrad.mypy.unify.starred_shapes import is_star_of_sizes
 from tapegrad.sizes import Size, is_unknown
 
@@ -98,9 +111,14 @@ def sizes_as_tuple(ctx: MethodContext) -> Argument | None:
         p = get_proper_type(t)
         items = p.items if kind is ARG_STAR and isinstance(p, TupleType) else [unknown() if kind is ARG_STAR else t]
         types |= {(expression, place): item for place, item in enumerate(items)}
-    if not all(is_star_of_sizes(one) or _is_count(one) for one in types.values()):
-        return None
     kinds = dict(zip(ctx.args[0], ctx.arg_kinds[0], strict=True))
+    # One argument of type Any may be a tuple, but not one of several.
+    any_is_count = len(types) > 1 and not any(kind is ARG_STAR for kind in kinds.values())
+    if not all(
+        is_star_of_sizes(one) or _is_count(one) or (any_is_count and isinstance(get_proper_type(one), AnyType))
+        for one in types.values()
+    ):
+        return None
     written = TupleExpr([StarExpr(one) if kind is ARG_STAR else one for one, kind in kinds.items()])
     return Argument(TupleType([*types.values()], make(ctx.api)("builtins.tuple", [unknown()])), written, None)
 
@@ -110,15 +128,23 @@ def _is_count(t: Type) -> bool:
     return is_whole(p) or (is_size(p) and not (isinstance(p, LiteralType) and isinstance(p.value, bool)))
 
 
-def refined(argument: Argument, api: Any) -> Type:
+def refined(argument: Argument, formal: Type, api: Any) -> Type:
     """Return an argument's type, with the size known from its expression if the type has lost it."""
     p = get_proper_type(argument.type)
     if isinstance(p, UnionType) and all(is_whole(one) or isinstance(one, LiteralType) for one in p.items):
         p = make(api)("builtins.int", [])  # `sum((n, m))` is of type `int | Literal[0]`
-    if isinstance(p, Instance) and p.last_known_value is None and is_whole(p):
-        size = size_value(p, argument.expression, api)
+    is_size_of_any = isinstance(p, AnyType) and takes_size(get_proper_type(formal))
+    if is_size_of_any or (isinstance(p, Instance) and p.last_known_value is None and is_whole(p)):
+        size = count_of(p, argument.expression, api)
         return argument.type if is_unknown(size) else size_type(size, make(api))
     return argument.type
+
+
+def takes_size(formal: ProperType) -> bool:
+    """Return whether a parameter is a size, and nothing else."""
+    if isinstance(formal, TypeVarType):
+        return kind_of(formal) == "size"
+    return isinstance(formal, Instance) and formal.type.fullname in (SUM, PRODUCT, QUOTIENT)
 
 
 def known_value(actuals: list[Argument], api: Any) -> Any:

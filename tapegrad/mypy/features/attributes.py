@@ -1,0 +1,105 @@
+"""Types of attributes: `x.shape`, and attributes whose types mention opaque sizes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mypy.nodes import MemberExpr, NameExpr, Var
+from mypy.types import Instance, TupleType, Type, UnionType, get_proper_type
+
+from tapegrad.mypy.conversion import (
+    TENSOR,
+    Many,
+    has_opaque,
+    joined,
+    opaque_paths,
+    shape_items,
+    shape_type,
+    tensor_parts,
+    without_opaque,
+)
+from tapegrad.mypy.mypy_api import attribute_variable, make, narrow, stored_type
+from tapegrad.mypy.scopes.collections import Use, use_of
+from tapegrad.mypy.scopes.opaque import keeps_sizes, note_shape, unpacked_shape
+from tapegrad.mypy.scopes.rebinding import newest
+from tapegrad.mypy.signatures import without_sizes
+from tapegrad.sizes import is_unknown
+
+if TYPE_CHECKING:
+    from mypy.plugin import AttributeContext
+
+    from tapegrad.mypy.mypy_api import Checker
+    from tapegrad.sizes import Size
+
+
+def shape_read(ctx: AttributeContext, receiver: Type) -> Type:
+    """Return the type of `x.shape`, and name the unknown sizes of `x` after the variables that they are unpacked to.
+
+    An opaque size is an int in it, because the variable may be bound again; `scopes.opaque` reads sizes from the names.
+    """
+    expression, parts = ctx.context, tensor_parts(receiver)
+    if parts is None:
+        return ctx.default_attr_type
+    shape = parts.shape if receiver is not ctx.type else ctx.default_attr_type
+    if not isinstance(expression, MemberExpr):
+        return _with_ints(shape, ctx.api)
+    whole = stored_type(ctx.api, expression.expr)
+    if whole is not None and isinstance(get_proper_type(whole), UnionType):  # the hook is called for each of its items
+        both = tensor_parts(joined(newest(whole, expression.expr, ctx.api)))
+        note_shape(expression, shape_items(both.shape) if both is not None else None)
+        return _with_ints(shape, ctx.api)
+    items = _named_shape(expression, shape_items(parts.shape), ctx.api)
+    note_shape(expression, items)
+    p = get_proper_type(receiver)
+    if items is not None and isinstance(p, Instance) and p.type.fullname == TENSOR:
+        shape = shape_type(items, make(ctx.api))
+        if isinstance(expression.expr, NameExpr) and shape != p.args[0]:
+            narrow(ctx.api, expression.expr, p.copy_modified(args=[shape, *p.args[1:]]))
+    return _with_ints(shape, ctx.api)
+
+
+def _with_ints(shape: Type, api: Checker) -> Type:
+    p = get_proper_type(shape)
+    if not has_opaque(p) or not isinstance(p, TupleType):
+        return shape
+    number = make(api)("builtins.int", [])
+    return p.copy_modified(items=[number if has_opaque(item) else item for item in p.items])
+
+
+def _named_shape(expression: MemberExpr, items: list[Size | Many] | None, api: Checker) -> list[Size | Many] | None:
+    """Return a shape with a name for each unknown size; None if the rank is unknown."""
+    names = unpacked_shape(expression, api)
+    if names is None or (items is not None and (len(items) != len(names) or any(isinstance(n, Many) for n in items))):
+        return items
+    return [name if isinstance(n, Many) or is_unknown(n) else n for n, name in zip(items or names, names, strict=True)]
+
+
+def without_foreign_sizes(ctx: AttributeContext) -> Type:
+    """Return the type of an attribute, unknown where it mentions sizes of another function or another object."""
+    t, expression = ctx.default_attr_type, ctx.context
+    if isinstance(expression, MemberExpr) and _is_collection(t) and use_of(expression, ctx.api) is Use.GROWN:
+        return without_sizes(t) if _is_inferred(expression, ctx.api) else t
+    if not has_opaque(t):
+        return t
+    if ctx.is_lvalue:  # any size may be assigned
+        return without_opaque(t)
+    if isinstance(expression, MemberExpr) and keeps_sizes(expression, ctx.api):
+        return t
+    return without_opaque(t, opaque_paths(ctx.type))
+
+
+_COLLECTIONS = frozenset(
+    ["builtins.dict", "builtins.list", "builtins.set", "collections.defaultdict", "collections.deque"]
+)
+
+
+def _is_collection(t: Type) -> bool:
+    """Return whether a type is a collection that may grow."""
+    p = get_proper_type(t)
+    return isinstance(p, Instance) and p.type.fullname in _COLLECTIONS
+
+
+def _is_inferred(expression: MemberExpr, api: Checker) -> bool:
+    """Return whether an attribute has no annotation."""
+    variable = attribute_variable(expression, api)
+    return isinstance(variable, Var) and variable.is_inferred

@@ -1,0 +1,118 @@
+"""Lists, dictionaries and sets: which of them only their display fills, and which grow later."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from mypy.nodes import (
+    ARG_STAR,
+    AssignmentStmt,
+    CallExpr,
+    ComparisonExpr,
+    Expression,
+    ForStmt,
+    GeneratorExpr,
+    IfStmt,
+    IndexExpr,
+    MemberExpr,
+    NameExpr,
+    Node,
+    OperatorAssignmentStmt,
+    StarExpr,
+    UnaryExpr,
+)
+
+from tapegrad.mypy.mypy_api import checked_file
+from tapegrad.mypy.scopes.names import BINDERS, OfScope, inside, parts_of, targets_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tapegrad.mypy.mypy_api import Checker
+
+_READERS: Final = frozenset({"copy", "count", "get", "index", "items", "keys", "values"})
+_GROWERS: Final = frozenset({"add", "append", "appendleft", "extend", "insert", "setdefault", "update"})
+_FUNCTIONS: Final = frozenset(
+    f"builtins.{name}" for name in ("all", "any", "enumerate", "len", "map", "max", "min", "reversed", "sum", "zip")
+)
+
+
+class Use(IntEnum):
+    """What a program does with a collection after it was made; the worst use counts."""
+
+    READ = 0  # its items stay what they are
+    SHARED = 1  # another name, function or object may change it
+    GROWN = 2  # it gets other items
+
+
+Uses: TypeAlias = dict["Node | str | None", Use]  # by variable; attributes by name
+
+
+def use_of(collection: Expression, api: Checker) -> Use:
+    """Return what the file that is checked does with the collection in a variable or an attribute."""
+    known = _uses.of(checked_file(api))
+    return max((known.get(owner, Use.READ) for owner in _owners(collection)), default=Use.SHARED)
+
+
+def _read(file: Node | None) -> Uses:
+    uses: Uses = {}
+    for node in inside(file):
+        for target in _targets(node):
+            if isinstance(target, IndexExpr):
+                _note(target.base, Use.GROWN, uses)
+        if isinstance(node, OperatorAssignmentStmt):
+            _note(node.lvalue, Use.GROWN, uses)
+        for child in _flat(parts_of(node)):
+            if isinstance(child, NameExpr | MemberExpr):
+                _note(child, _use(node, child), uses)
+    return uses
+
+
+def _owners(expression: Any) -> list[Node | str]:
+    if isinstance(expression, NameExpr) and expression.node is not None:
+        return [expression.node]
+    return [expression.name] if isinstance(expression, MemberExpr) else []
+
+
+def _note(expression: Any, use: Use, uses: Uses) -> None:
+    for owner in _owners(expression):
+        uses[owner] = max(use, uses.get(owner, Use.READ))
+
+
+def _targets(node: Any) -> Iterator[Expression]:
+    if isinstance(node, AssignmentStmt):
+        for target in node.lvalues:
+            yield from targets_in(target)
+    elif type(node).__name__ in BINDERS:
+        yield from targets_in(getattr(node, BINDERS[type(node).__name__]))
+
+
+def _flat(parts: Any) -> Iterator[Any]:
+    for part in parts:
+        if isinstance(part, list | tuple):
+            yield from _flat(part)
+        elif part is not None:
+            yield part
+
+
+def _use(parent: Any, child: Any) -> Use:
+    """Return what an expression or a statement does with a collection that is part of it."""
+    match parent:
+        case ForStmt(expr=iterated):
+            return Use.READ if iterated is child else Use.SHARED
+        case MemberExpr(name=name):
+            return Use.GROWN if name in _GROWERS else Use.READ if name in _READERS else Use.SHARED
+        case IndexExpr(base=base):
+            return Use.READ if base is child else Use.SHARED
+        case CallExpr(callee=callee, args=arguments, arg_kinds=kinds):
+            is_starred = any(one is child and kind is ARG_STAR for one, kind in zip(arguments, kinds, strict=True))
+            name = getattr(callee, "fullname", "") or ""
+            is_reader = name in _FUNCTIONS or name.startswith("tapegrad.")
+            return Use.READ if is_starred or is_reader or callee is child else Use.SHARED
+        case GeneratorExpr() | ComparisonExpr() | StarExpr() | IfStmt() | UnaryExpr():
+            return Use.READ
+    return Use.SHARED
+
+
+_uses = OfScope(_read)

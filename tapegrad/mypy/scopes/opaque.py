@@ -1,0 +1,495 @@
+"""Opaque sizes: values of expressions that do not change, such as a parameter, `config.width` or `self.heads`.
+
+A name is opaque if it is a parameter or is assigned once, outside of loops. An attribute is opaque if it is frozen, or
+if the file that is checked assigns to it at most once, in the constructor; an assignment in another file is not seen.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from mypy.nodes import (
+    AssignmentStmt,
+    CallExpr,
+    ClassDef,
+    Decorator,
+    Expression,
+    ForStmt,
+    FuncDef,
+    FuncItem,
+    IndexExpr,
+    IntExpr,
+    LambdaExpr,
+    ListExpr,
+    MemberExpr,
+    MypyFile,
+    NameExpr,
+    Node,
+    OpExpr,
+    StarExpr,
+    StrExpr,
+    TempNode,
+    TupleExpr,
+    TypeInfo,
+    UnaryExpr,
+    Var,
+    WhileStmt,
+)
+from mypy.types import AnyType, CallableType, Instance, Type, get_proper_type
+
+from tapegrad.mypy.conversion import Many, opaque_name, size_of
+from tapegrad.mypy.mypy_api import checked_file
+from tapegrad.mypy.scopes.names import BINDERS, OfScope, inside, parts_of, targets_in
+from tapegrad.sizes import UNKNOWN, Size, is_unknown, size_of_name, surely_same
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tapegrad.mypy.mypy_api import Checker
+
+_ARITHMETIC: Final[dict[str, Callable[[Any, Any], Size]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": lambda n, m: UNKNOWN if surely_same(m, 0) else n // m,
+}
+_CONSTRUCTORS: Final = ("__init__", "__post_init__")
+
+
+class Origin(NamedTuple):
+    """Where a name gets its value: the function, the value if it is written, or the shape that it is unpacked from."""
+
+    scope: str
+    is_steady: bool  # a parameter, or an assignment outside of loops
+    value: Expression | None = None
+    unpacked: tuple[Expression, int] | None = None
+
+
+class Write(NamedTuple):
+    """An assignment to an attribute: the method if it is one of `self`, and the value if it is written."""
+
+    method: FuncDef | None
+    value: Expression | None
+    is_steady: bool = True  # outside of loops
+
+
+class Contents(NamedTuple):
+    """What a file says of names and attributes, read once."""
+
+    origins: dict[Node | None, list[Origin]]
+    writes: dict[str, list[Write]]
+    constants: dict[tuple[str, str], list[Expression | None]]  # of classes, by class and name
+    receivers: dict[Node, FuncDef]  # the first parameter of each method
+    unpackings: dict[Expression, list[Node | None]]  # the names that a tuple is assigned to
+    is_dynamic: bool  # some attribute is set by a name that is computed
+
+
+class Path(NamedTuple):
+    """An object that an expression denotes: its name, the function in which it has it, and its type."""
+
+    label: str
+    scope: str
+    type: Type | None
+
+
+def note_shape(expression: Expression, items: list[Size | Many] | None) -> None:
+    """Note the shape that an expression `x.shape` has where it stands, for the names that it is unpacked to."""
+    if len(_shapes) >= _MOST:
+        _shapes.clear()
+    _shapes[expression] = None if items is None else [UNKNOWN if isinstance(n, Many) else n for n in items]
+
+
+_MOST = 1000  # far more than the shapes that one function reads
+_shapes: dict[object, list[Size] | None] = {}
+_active: set[object] = set()  # expressions that are being read: a name may be assigned to itself
+
+
+def opaque_size(expression: Expression, api: Checker) -> Size:
+    """Return the size that an expression always has where it stands, or unknown."""
+    if expression in _active:
+        return UNKNOWN
+    _active.add(expression)
+    try:
+        return _size(expression, api)
+    finally:
+        _active.discard(expression)
+
+
+def _size(expression: Expression, api: Checker) -> Size:
+    match expression:
+        case IntExpr(value=value):
+            return value
+        case UnaryExpr(op="-", expr=operand):
+            return opaque_size(operand, api) * -1
+        case OpExpr(op=sign, left=left, right=right) if sign in _ARITHMETIC:
+            return _ARITHMETIC[sign](opaque_size(left, api), opaque_size(right, api))
+        case NameExpr(node=Var() as variable):
+            return _size_of_name(variable, api)
+        case MemberExpr():
+            return _size_of_attribute(expression, api)
+        case IndexExpr(base=MemberExpr(name="shape")):
+            return UNKNOWN
+        case IndexExpr():
+            return _of_path(_path(expression, api))
+    return UNKNOWN
+
+
+def unpacked_shape(expression: Expression, api: Checker) -> list[Size] | None:
+    """Return the name of each variable that `x.shape` is unpacked to, if assigned once; None if it is not unpacked."""
+    contents = _contents_of(api)
+    names = contents.unpackings.get(expression)
+    if names is None:
+        return None
+    sizes: list[Size] = []
+    for name in names:
+        origin = _origin(name, api)
+        is_new = isinstance(name, Var) and origin is not None and origin.is_steady
+        sizes.append(size_of_name(opaque_name(name.name, origin.scope)) if is_new else UNKNOWN)  # type: ignore[union-attr]  # a Var with an origin
+    return sizes
+
+
+def keeps_sizes(expression: Expression, api: Checker) -> bool:
+    """Return whether an attribute, read by this expression, was assigned once, in the constructor of its object."""
+    if not isinstance(expression, MemberExpr):
+        return False
+    contents = _contents_of(api)
+    method = contents.receivers.get(expression.expr.node) if isinstance(expression.expr, NameExpr) else None  # type: ignore[arg-type]  # None is no key
+    return method is not None and _constructed(method.info, expression.name, contents) is not None
+
+
+def _size_of_name(variable: Var, api: Checker) -> Size:
+    if isinstance(variable.final_value, int):
+        return variable.final_value
+    known = size_of(variable.type) if variable.type is not None else UNKNOWN
+    if not is_unknown(known):
+        return known
+    origin = _origin(variable, api)
+    if origin is None:
+        return _of_path(_path_of_name(variable, api)) if _is_of_another_file(variable, api) else UNKNOWN
+    is_declared_any = isinstance(get_proper_type(variable.type), AnyType) and not variable.is_inferred
+    if not origin.is_steady or (is_declared_any and not variable.is_argument):
+        return UNKNOWN
+    if origin.value is not None:
+        size = opaque_size(origin.value, api)
+        if not is_unknown(size):
+            return size
+    if origin.unpacked is not None and (axis := _axis(*origin.unpacked)) is not None:
+        return axis
+    if not _may_be_size(variable.type):
+        return UNKNOWN
+    return size_of_name(opaque_name(variable.name, origin.scope))
+
+
+def _axis(shape: Expression, position: int) -> Size | None:
+    """Return a size that was unpacked from the shape of a tensor; None if it was not known there."""
+    items = _shapes.get(shape) or ()
+    return items[position] if position < len(items) and not is_unknown(items[position]) else None
+
+
+def _size_of_attribute(expression: MemberExpr, api: Checker) -> Size:
+    contents = _contents_of(api)
+    owner = expression.expr.node if isinstance(expression.expr, NameExpr) else None
+    method = contents.receivers.get(owner) if owner is not None else None
+    if method is None:
+        if isinstance(owner, TypeInfo) and (constant := _constant(owner, expression.name, contents)) is not None:
+            size = opaque_size(constant, api)
+            if not is_unknown(size):
+                return size
+        return _of_path(_path(expression, api))
+    written = _constructed(method.info, expression.name, contents)
+    if written is not None and written.value is not None:
+        size = opaque_size(written.value, api)
+        if not is_unknown(size):
+            return size
+    return _of_path(_path(expression, api))
+
+
+def _of_path(path: Path | None) -> Size:
+    if path is None or not _may_be_size(path.type):
+        return UNKNOWN
+    return size_of_name(opaque_name(path.label, path.scope))
+
+
+def _path(expression: Expression, api: Checker) -> Path | None:
+    """Return the object that an expression denotes; None if it may change."""
+    key = expression, "path"
+    if key in _active:
+        return None
+    _active.add(key)
+    try:
+        return _path_of(expression, api)
+    finally:
+        _active.discard(key)
+
+
+def _path_of(expression: Expression, api: Checker) -> Path | None:
+    match expression:
+        case NameExpr(node=MypyFile() as module):
+            return Path(expression.name, module.fullname, None)
+        case NameExpr(node=TypeInfo() as info):
+            return Path(info.name, info.fullname, Instance(info, []))
+        case NameExpr(node=Var() as variable):
+            return _path_of_name(variable, api)
+        case MemberExpr():
+            return _path_of_attribute(expression, api)
+        case IndexExpr(base=base, index=IntExpr(value=value)):
+            whole = _path(base, api)
+            items = getattr(get_proper_type(whole.type), "items", []) if whole is not None and whole.type else []
+            if whole is None or value >= len(items):
+                return None
+            return Path(f"{whole.label}[{value}]", whole.scope, items[value])
+    return None
+
+
+def _path_of_name(variable: Var, api: Checker) -> Path | None:
+    contents = _contents_of(api)
+    if (method := contents.receivers.get(variable)) is not None:
+        return Path(variable.name, method.info.fullname, Instance(method.info, []))
+    if _is_of_another_file(variable, api):
+        module, _, name = variable.fullname.rpartition(".")
+        return None if _is_written(name, contents) else Path(name, module, variable.type)
+    origin = _origin(variable, api)
+    if origin is None or not origin.is_steady:
+        return None
+    if isinstance(origin.value, NameExpr | MemberExpr | IndexExpr) and (same := _path(origin.value, api)) is not None:
+        return same
+    return Path(variable.name, origin.scope, variable.type)
+
+
+def _path_of_attribute(expression: MemberExpr, api: Checker) -> Path | None:
+    contents, name = _contents_of(api), expression.name
+    if isinstance(expression.node, Var) and isinstance(getattr(expression.expr, "node", None), MypyFile):
+        module = expression.node.fullname.rpartition(".")[0]
+        return None if _is_written(name, contents) else Path(name, module, expression.node.type)
+    base = _path(expression.expr, api)
+    if base is None:
+        return None
+    method = contents.receivers.get(expression.expr.node) if isinstance(expression.expr, NameExpr) else None  # type: ignore[arg-type]  # None is no key
+    if method is None:
+        attribute = _attribute(base.type, name, contents)
+        return None if attribute is None else Path(f"{base.label}.{name}", base.scope, attribute)
+    info = method.info
+    written = _constructed(info, name, contents)
+    if written is None:
+        is_constant = (_owner(info, name), name) in contents.constants and name not in contents.writes
+        attribute = _declared(info, name) if _is_frozen(info, name) or is_constant else None
+        return Path(f"self.{name}", info.fullname, attribute) if attribute is not None else None
+    if isinstance(written.value, NameExpr | MemberExpr | IndexExpr):
+        same = _path(written.value, api)
+        if same is not None:
+            return same
+    return Path(f"self.{name}", info.fullname, _declared(info, name))
+
+
+def _attribute(owner: Type | None, name: str, contents: Contents) -> Type | None:
+    """Return the type of an attribute that does not change; None if it may."""
+    p = get_proper_type(owner) if owner is not None else None
+    fallback = getattr(p, "partial_fallback", p)  # the class of a named tuple
+    if isinstance(p, AnyType):
+        return None if _is_written(name, contents) else p
+    if not isinstance(fallback, Instance):
+        return None
+    info = fallback.type
+    if not _is_frozen(info, name) and _is_written(name, contents, info):
+        return None
+    return _declared(info, name)
+
+
+def _declared(info: TypeInfo, name: str) -> Type | None:
+    """Return the declared type of an attribute; Any where the class answers any name."""
+    symbol = info.get(name)
+    if symbol is None:
+        answers = info.get("__getattr__")
+        method = get_proper_type(answers.type) if answers is not None and answers.type is not None else None
+        return get_proper_type(method.ret_type) if isinstance(method, CallableType) else None
+    node = symbol.node
+    if isinstance(node, Decorator):
+        is_kept = node.var.is_property and _is_frozen(info, name)
+        result = get_proper_type(node.func.type) if is_kept else None
+        return result.ret_type if isinstance(result, CallableType) else None
+    return node.type if isinstance(node, Var) else None
+
+
+def _owner(info: TypeInfo, name: str) -> str:
+    return next((base.fullname for base in info.mro if name in base.names), "")
+
+
+def _is_frozen(info: TypeInfo, name: str) -> bool:
+    """Return whether no attribute of a class can be assigned to, or not this one."""
+    if info.is_named_tuple or any(base.is_named_tuple for base in info.mro):
+        return True
+    if any(base.metadata.get("dataclass", {}).get("frozen") for base in info.mro):
+        return True
+    symbol = info.get(name)
+    return symbol is not None and isinstance(symbol.node, Var) and (symbol.node.is_final or symbol.node.is_property)
+
+
+def _is_written(name: str, contents: Contents, info: TypeInfo | None = None) -> bool:
+    """Return whether the file may assign to an attribute of an object that it has not made at that moment."""
+    return contents.is_dynamic or any(
+        write.method is None
+        or (info is not None and _are_related(write.method.info, info) and write.method.name not in _CONSTRUCTORS)
+        for write in contents.writes.get(name, [])
+    )
+
+
+def _constructed(info: TypeInfo, name: str, contents: Contents) -> Write | None:
+    """Return the only assignment to an attribute, if the constructor makes it; None if there is none, or another."""
+    if contents.is_dynamic:
+        return None
+    writes = [
+        write
+        for write in contents.writes.get(name, [])
+        if write.method is None or _are_related(write.method.info, info)
+    ]
+    write, method = (writes[0], writes[0].method) if len(writes) == 1 else (None, None)
+    if write is None or method is None or not write.is_steady:
+        return None
+    return write if method.name == "__init__" and method.info in info.mro else None
+
+
+def _constant(info: TypeInfo, name: str, contents: Contents) -> Expression | None:
+    """Return the value of a class constant that the file assigns once."""
+    values = contents.constants.get((info.fullname, name), [])
+    return values[0] if len(values) == 1 and not _is_written(name, contents, info) else None
+
+
+def _are_related(one: TypeInfo, other: TypeInfo) -> bool:
+    return one in other.mro or other in one.mro
+
+
+def _may_be_size(t: Type | None) -> bool:
+    p = get_proper_type(t) if t is not None else None
+    if isinstance(p, AnyType):
+        return True
+    return isinstance(p, Instance) and p.type.fullname != "builtins.bool" and _is_integer(p)
+
+
+def _is_integer(p: Instance) -> bool:
+    return any(map(p.type.has_base, ("builtins.int", "numpy.integer")))
+
+
+def _is_of_another_file(variable: Var, api: Checker) -> bool:
+    return variable.fullname != variable.name and not variable.fullname.startswith(f"{checked_file(api).fullname}.")
+
+
+def _origin(variable: Node | None, api: Checker) -> Origin | None:
+    """Return the only origin of a name of the file that is checked; None if it has several."""
+    known = _contents_of(api).origins.get(variable, [])
+    return known[0] if len(known) == 1 else None
+
+
+def _contents_of(api: Checker) -> Contents:
+    return _contents.of(checked_file(api))
+
+
+def _read(file: Node | None) -> Contents:
+    contents = Contents({}, {}, {}, {}, {}, is_dynamic=False)
+    is_dynamic = False
+    for node in inside(file):
+        if isinstance(node, FuncDef) and node.info and node.arguments and not node.is_static:
+            contents.receivers[node.arguments[0].variable] = node
+        elif isinstance(node, ClassDef):
+            _read_constants(node, contents)
+        elif isinstance(node, CallExpr):
+            is_dynamic |= _read_call(node, contents)
+    _read_statements(file, contents)
+    return contents._replace(is_dynamic=is_dynamic)
+
+
+def _read_constants(node: ClassDef, contents: Contents) -> None:
+    for statement in node.defs.body:
+        for target in statement.lvalues if isinstance(statement, AssignmentStmt) else ():
+            if isinstance(target, NameExpr) and isinstance(statement, AssignmentStmt):
+                contents.constants.setdefault((node.fullname, target.name), []).append(statement.rvalue)
+
+
+def _read_call(call: CallExpr, contents: Contents) -> bool:
+    """Note an attribute that `setattr` sets; return whether its name is computed."""
+    name = getattr(call.callee, "name", "")
+    if name not in ("setattr", "__setattr__"):
+        return False
+    literal = next((one.value for one in call.args if isinstance(one, StrExpr)), None)
+    if literal is not None:
+        contents.writes.setdefault(literal, []).append(Write(None, None))
+    return literal is None
+
+
+def _read_statements(file: Any, contents: Contents) -> None:
+    """Note the origins of names and the assignments to attributes, each with whether it is outside of loops."""
+    pending: list[tuple[Any, str, bool]] = [(file, file.fullname, True)]
+    while pending:
+        node, scope, is_steady = pending.pop()
+        if isinstance(node, list | tuple):
+            pending += [(one, scope, is_steady) for one in node]
+            continue
+        if isinstance(node, FuncItem):
+            scope, is_steady = _scope_of(node, scope), True
+            for argument in node.arguments:
+                # A negative default is no size.
+                is_size = not isinstance(node, LambdaExpr) and not isinstance(argument.initializer, UnaryExpr)
+                _note(argument.variable, Origin(scope, is_size), contents)
+        elif isinstance(node, ForStmt | WhileStmt):
+            is_steady = False
+        if isinstance(node, AssignmentStmt):
+            _read_assignment(node, scope, contents, is_steady=is_steady)
+        elif type(node).__name__ in BINDERS:
+            for target, _ in _targets(node):
+                _read_target(target, Origin(scope, is_steady=False), contents)
+        pending += [(part, scope, is_steady) for part in parts_of(node)]
+
+
+def _read_assignment(node: AssignmentStmt, scope: str, contents: Contents, *, is_steady: bool) -> None:
+    places: dict[Node | None, tuple[Expression, int]] = {}
+    for target in node.lvalues:
+        if isinstance(target, TupleExpr) and not any(isinstance(one, StarExpr) for one in target.items):
+            names = [one.node if isinstance(one, NameExpr) else None for one in target.items]
+            contents.unpackings[node.rvalue] = [*names]
+            places |= {name: (node.rvalue, position) for position, name in enumerate(names)}
+    for target, value in _targets(node):
+        name = target.node if isinstance(target, NameExpr) else None
+        _read_target(target, Origin(scope, is_steady, value, places.get(name) if value is None else None), contents)
+
+
+def _read_target(target: Expression, origin: Origin, contents: Contents) -> None:
+    if isinstance(target, NameExpr):
+        _note(target.node, origin, contents)
+    elif isinstance(target, MemberExpr):
+        owner = target.expr.node if isinstance(target.expr, NameExpr) else None
+        method = contents.receivers.get(owner) if owner is not None else None
+        contents.writes.setdefault(target.name, []).append(Write(method, origin.value, origin.is_steady))
+
+
+def _note(name: Node | None, origin: Origin, contents: Contents) -> None:
+    contents.origins.setdefault(name, []).append(origin)
+
+
+def _targets(node: Any) -> Iterator[tuple[Expression, Expression | None]]:
+    """Yield what a statement assigns to, with the value where it is written."""
+    if isinstance(node, AssignmentStmt):
+        for target in node.lvalues if not isinstance(node.rvalue, TempNode) else ():  # else only declared
+            yield from _paired(target, node.rvalue)
+    elif type(node).__name__ in BINDERS:
+        yield from ((target, None) for target in targets_in(getattr(node, BINDERS[type(node).__name__])))
+
+
+def _paired(target: Expression, value: Expression) -> Iterator[tuple[Expression, Expression | None]]:
+    ours = target.items if isinstance(target, TupleExpr | ListExpr) else None
+    if ours is None:
+        yield target, value
+        return
+    theirs = value.items if isinstance(value, TupleExpr | ListExpr) else []
+    if len(ours) != len(theirs) or any(isinstance(one, StarExpr) for one in (*ours, *theirs)):
+        yield from ((one, None) for one in targets_in(target))
+        return
+    for one, other in zip(ours, theirs, strict=True):
+        yield from _paired(one, other)
+
+
+def _scope_of(function: FuncItem, scope: str) -> str:
+    name = function.fullname if isinstance(function, FuncDef) else "<lambda>"
+    return name if name.startswith(f"{scope}.") else f"{scope}.{name.rpartition('.')[2]}"
+
+
+_contents = OfScope(_read)

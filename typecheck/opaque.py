@@ -1,0 +1,224 @@
+"""Sizes that are values of expressions: parameters, attributes of a configuration and of `self`, unpacked shapes."""
+
+from argparse import Namespace
+from dataclasses import dataclass
+from typing import Any, Final, Generic, NamedTuple, TypeVar, assert_type
+from typing import Literal as L
+
+import tapegrad as tg
+from tapegrad import NoneTape, Shape, Tensor, nn
+
+B = TypeVar("B", bound=int)
+T = TypeVar("T", bound=int)
+Item = TypeVar("Item")
+
+DEPTH = int("2")
+x = tg.ones((2, 3, 8))
+
+
+@dataclass(frozen=True)
+class Frozen:
+    width: int
+    heads: int = 2
+
+    @property
+    def head_width(self) -> int:
+        return self.width // self.heads
+
+
+@dataclass
+class Plain:
+    width: int
+    heads: int = 2
+    steps: int = 1
+
+
+class Named(NamedTuple):
+    width: int
+    heads: int
+
+
+class Settings:
+    """Written as a class, not as an object."""
+
+    width = 8
+    depth: Final = 3
+
+
+class Block(nn.Module):
+    HIDDEN = 8
+
+    def __init__(self, config: Frozen, extra: int = 0) -> None:
+        self.config = config
+        self.heads = config.heads
+        self.head_width = config.width // self.heads
+        self.wide = config.width + extra
+        self.count = 2
+        self.up = nn.Linear(config.width, 4 * config.width)
+        self.down = nn.Linear(4 * config.width, config.width)
+        self.short = nn.Linear(3 * config.width, config.width)
+        self.constant = nn.Linear(self.HIDDEN, self.count)
+        self.twice = nn.Linear(config.width, config.width)
+        self.replaced = nn.Linear(config.width, config.width)
+
+    def replace(self) -> None:
+        self.replaced = nn.Linear(24, 8)
+
+    def forward(self, x: Tensor[Shape[B, T, Any]]) -> Tensor[Shape[B, T, Any]]:
+        b, t, d = x.shape
+        h = self.down(tg.relu(self.up(x)))
+        split = h.reshape((b, t, self.heads, self.head_width)).swapaxes(1, 2)
+        same = h.reshape((b, t, self.config.heads, self.config.width // self.heads)).swapaxes(1, 2)
+        joined = (split + same).swapaxes(1, 2).reshape((b, t, d))
+        scores = x @ x.mT / d**0.5
+        assert_type(scores, Tensor[Shape[B, T, T], NoneTape])
+        return scores @ (h + joined)
+
+    def of_another(self, other: "Block", x: Tensor[Shape[B, Any]]) -> Tensor[Shape[B, Any]]:
+        return other.short(self.up(x))  # they may have different widths
+
+    def wrong(self, x: Tensor[Shape[B, Any]]) -> Tensor[Shape[B, Any]]:
+        h = self.up(x)
+        return self.short(h)  # E(mypy): Block.short Linear(3*config.width, config.width): x is (B, 4*config.width) but (..., 3*config.width) is expected: axis -1 is 4*config.width, not 3*config.width [tapegrad-shape]
+
+    def wrong_attention(self, x: Tensor[Shape[B, T, Any]]) -> Tensor[Shape[B, T, Any]]:
+        b, t, d = x.shape
+        heads = x.reshape((b, t, self.heads, d // self.heads))
+        return heads.sum(axis=2) @ tg.ones((d // self.heads + 1, 3))  # E(mypy): matmul: inner sizes differ: x (B, T, d // config.heads) has d // config.heads columns but y (d // config.heads + 1, 3) has d // config.heads + 1 rows [tapegrad-shape]
+
+
+def accept_attributes_of_self() -> None:
+    block = Block(Frozen(8))
+    assert_type(block(x), Tensor[Shape[L[2], L[3], Any], NoneTape])
+    Block(Frozen(6)).of_another(Block(Frozen(Settings.width)), tg.ones((2, 6)))
+    assert_type(block.up, nn.Linear[Any, Any, L[True]])
+    block.replaced = nn.Linear(3, 5)
+
+
+def accept_sizes_of_a_configuration() -> None:
+    def made(frozen: Frozen, plain: Plain, named: Named, args: Namespace, anything: Any, width: int, other: int) -> None:
+        first = nn.Sequential(nn.Linear(frozen.width, 4 * frozen.width), nn.Linear(4 * frozen.width, 3))
+        second = nn.Sequential(nn.Linear(plain.width, 4 * plain.width), nn.Linear(4 * plain.width, 3))
+        third = nn.Sequential(nn.Linear(named.width, 4 * named.width), nn.Linear(named.width * 4, 3))
+        fourth = nn.Sequential(nn.Linear(args.width, 4 * args.width), nn.Linear(4 * args.width, 3))
+        fifth = nn.Sequential(nn.Linear(anything.width, 4 * anything.width), nn.Linear(4 * anything.width, 3))
+        sixth = nn.Sequential(nn.Linear(frozen.width, frozen.head_width), nn.Linear(frozen.width // frozen.heads, 3))
+        seventh = nn.Sequential(nn.Linear(width, other), nn.Linear(4 * width, 3))  # two names may be equal
+        sums = first(x) + second(x) + third(x) + fourth(x) + fifth(x) + sixth(x) + seventh(x)
+        assert_type(sums, Tensor[Shape[L[2], L[3], L[3]], NoneTape])
+        tg.zeros((width, 5)) + tg.zeros((other // 4, 5))
+        assert_type(tg.zeros((width, 3)).T @ tg.zeros((other // 4, 4)), Tensor[Shape[L[3], L[4]], NoneTape])
+
+    made(Frozen(8), Plain(8), Named(8, 2), Namespace(width=8), Namespace(width=8), 8, 32)
+
+
+def accept_a_size_that_is_assigned_again() -> None:
+    def made(config: Plain, n: int, flag: bool) -> None:  # noqa: FBT001  # a condition
+        for step in range(2):
+            config.steps = 3 * config.steps
+            size = step + 1
+            row = tg.zeros((size, config.steps))
+            if step > 1:
+                row @ tg.zeros((3 * size, 1))
+        n = 3 * n
+        tg.zeros((2, n)) @ tg.zeros((n, 2))
+        if flag:
+            n = 5
+        tg.zeros((2, n)) @ tg.zeros((5, 2))
+
+    made(Plain(8), 1, flag=True)
+
+
+def accept_what_takes_any_size_later() -> None:
+    class Box(Generic[Item]):
+        def __init__(self, item: Item) -> None:
+            self.item = item
+
+        def put(self, item: Item) -> None:
+            self.item = item
+
+    def made(width: int, flag: bool) -> None:  # noqa: FBT001  # a name that is narrowed
+        layers = [nn.Linear(width, width)]
+        layers.append(nn.Linear(8, 3))
+        layers[0] = nn.Linear(2, 8)
+        layers += [nn.Linear(3, 7)]
+        named = {"a": nn.Linear(width, width)}
+        named["b"] = nn.Linear(3, 3)
+        rows = []
+        rows.append(tg.ones((width, 3)))
+        rows.append(tg.ones((3, 5)))
+        box = Box(nn.Linear(width, width))
+        box.put(nn.Linear(3, 3))
+        box.item = nn.Linear(4, 4)
+        one = nn.Linear(width, width) if flag else nn.Linear(3, 3)
+        one = nn.Linear(8, 5)
+        y = one(layers[1](layers[0](tg.ones((1, 2)))) @ tg.ones((3, 8)))
+        assert_type(y, Tensor[Shape[L[1], L[5]], NoneTape])
+
+    made(8, flag=True)
+
+
+def accept_names_for_an_unknown_shape() -> None:
+    def read(x: Tensor[Any], y: Tensor[Shape[Any, L[5]]]) -> None:
+        b, n, h, d = x.shape
+        rows = x.reshape((b * n, h * d))
+        assert_type(tg.ones((7, b * n)) @ rows @ tg.ones((h * d, 5)), Tensor[Shape[L[7], L[5]], NoneTape])
+        assert_type(x.reshape((b, n, h // 2, 2, d)).ndim, int)
+        count, _ = y.shape
+        assert_type(tg.ones((3, count)) @ y / count**0.5, Tensor[Shape[L[3], L[5]], NoneTape])
+        sizes = [count, h]
+        sizes.append(3)
+
+    read(tg.ones((2, 3, 4, 5)), tg.ones((2, 5)))
+
+
+def reject_a_hidden_width_of_a_configuration() -> None:
+    def made(config: Plain) -> None:
+        nn.Sequential(nn.Linear(config.width, 4 * config.width), nn.Linear(3 * config.width, 2))  # E(mypy): Sequential[1] Linear(3*config.width, 2): x is (..., 4*config.width) but (..., 3*config.width) is expected: axis -1 is 4*config.width, not 3*config.width [tapegrad-shape]
+
+    made(Plain(8))
+
+
+def reject_a_hidden_width_of_arguments() -> None:
+    def made(args: Namespace) -> None:
+        hidden = args.hidden
+        h = nn.Linear(8, 2 * hidden)(x)
+        nn.Linear(args.hidden, 2)(h)  # E(mypy): Linear(args.hidden, 2): x is (2, 3, 2*args.hidden) but (..., args.hidden) is expected: axis -1 is 2*args.hidden, not args.hidden [tapegrad-shape]
+
+    made(Namespace(hidden=5))
+
+
+def reject_a_size_of_an_unknown_shape() -> None:
+    def read(x: Tensor[Any]) -> None:
+        b, n, h, d = x.shape
+        x.reshape((b, n, h, 2, d))  # E(mypy): reshape: x (b, n, h, d) has b*d*h*n elements but shape (b, n, h, 2, d) has 2*b*d*h*n [tapegrad-shape]
+
+    read(tg.ones((2, 3, 4, 5)))
+
+
+def reject_a_parameter_and_one_more() -> None:
+    def read(width: int) -> None:
+        tg.zeros((2, width)) @ tg.zeros((width + 1, 3))  # E(mypy): matmul: inner sizes differ: x (2, width) has width columns but y (width + 1, 3) has width + 1 rows [tapegrad-shape]
+
+    read(5)
+
+
+def reject_a_fact_about_a_parameter() -> None:
+    def read(width: int, heads: int) -> None:
+        tg.assert_divides(heads, width)
+        y = tg.zeros((2, heads, width // heads)).reshape((2, width))
+        y @ tg.ones((2 * heads * (width // heads), 3))  # E(mypy): matmul: inner sizes differ: x (2, width) has width columns but y (2*width, 3) has 2*width rows [tapegrad-shape]
+
+    read(6, 2)
+
+
+def reject_an_opaque_axis() -> None:
+    def read(axis: int, k: int) -> None:
+        x.sum(axis) @ tg.ones((8, 3))
+        tg.tensordot(tg.ones((3, 3)), tg.ones((3, 3)), axis)
+        tg.concat([x, x], axis)
+        tg.flip(x, (axis, 0))
+        x[k], x[:, k:], x[k, :k]
+        tg.ones((2, 3)) @ tg.ones((2, 3))  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (2, 3) has 2 rows [tapegrad-shape]
+
+    read(1, 1)
