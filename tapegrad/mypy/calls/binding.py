@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mypy.nodes import (
     LambdaExpr,
@@ -29,10 +29,11 @@ from tapegrad.mypy.signatures import (
 from tapegrad.mypy.unify.arguments import (
     Argument,
     Parts,
+    items_of,
     listed,
     refined,
 )
-from tapegrad.mypy.unify.unify import bind_given_shape, unify, unify_tensor
+from tapegrad.mypy.unify.unify import SEQUENCES, bind_given_shape, unify, unify_tensor
 
 if TYPE_CHECKING:
     from mypy.nodes import TypeInfo
@@ -81,10 +82,22 @@ def _bind_argument(call: CheckedCall, name: str, argument: Argument, place: str)
     is_one = not isinstance(get_proper_type(formal), UnionType) or tensor_parts(argument.type) is not None
     if argument.tensor is not None and expected is not None and is_one:
         unify_tensor(bindings, expected, argument.tensor, place)
+    elif (items := _items(argument, formal, api)) is not None:
+        for position, (declared, item) in enumerate(items):
+            unify(bindings, declared, item, f"{place}[{position}]")
     elif not _is_rejected_lambda(argument, formal):
         unify(bindings, formal, refined(argument, formal, api), place)
         is_lambda = isinstance(argument.expression, LambdaExpr)
         bind_given_shape(bindings, formal, argument.type, place, is_lambda=is_lambda)
+
+
+def _items(argument: Argument, formal: Type, api: Any) -> list[tuple[Type, Type]] | None:
+    """Return each tensor in a list, with the declared one; mypy joins the sizes of those in a list."""
+    p = get_proper_type(formal)
+    if not isinstance(p, Instance) or p.type.fullname not in SEQUENCES or tensor_parts(p.args[0]) is None:
+        return None
+    items = items_of(argument.type, argument.expression, api)
+    return None if items is None else [(p.args[0], item) for item in items]
 
 
 def _unify_parts(bindings: Bindings, formal: Type, name: str, parts: Parts) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from mypy.maptype import map_instance_to_supertype
 from mypy.nodes import TypeInfo
-from mypy.types import AnyType, Instance, TupleType, Type, UnpackType, get_proper_type
+from mypy.types import AnyType, Instance, TupleType, Type, UnionType, UnpackType, get_proper_type
 
 from tapegrad.errors import messages
 from tapegrad.mypy.conversion import (
@@ -17,6 +17,7 @@ from tapegrad.mypy.conversion import (
     Many,
     TensorParts,
     dtype_name,
+    joined,
     merged_tape,
     shape_items,
     shape_type,
@@ -68,6 +69,8 @@ class ModelPass:
             RejectedError: The layer rejects them.
         """
         p, holder = get_proper_type(layer), container(layer)
+        if isinstance(p, UnionType):
+            return self._through_one_of(p.items, x, path, others)
         if not isinstance(p, Instance) or not p.type.has_base(MODULE):
             return unknown()
         if holder is not None:
@@ -79,6 +82,23 @@ class ModelPass:
             raise RejectedError(trial.errors, self._passed)
         self._passed += 1
         return trial.result
+
+    def _through_one_of(self, layers: list[Type], x: Type, path: str, others: Sequence[Argument]) -> Type:
+        """Return what all layers that accept `x` return; which of them is called is known only at run time.
+
+        Raises:
+            RejectedError: None of them accepts it.
+        """
+        results: list[Type] = []
+        rejected: list[RejectedError] = []
+        for layer in layers:
+            try:
+                results.append(self.through(layer, x, path, others))
+            except RejectedError as error:
+                rejected.append(error)
+        if not results:
+            raise rejected[0]
+        return joined(UnionType.make_union(results))
 
     def reject(self, path: str, layer: Type, message: str, kind: str) -> NoReturn:
         """Raise an error about the input or output of a layer, with its path in the message.
@@ -113,9 +133,26 @@ def with_path(add_path: Callable[[str], str]) -> Iterator[None]:
 
 def _sequential(model_pass: ModelPass, model: Instance, x: Type, path: str) -> Type:
     for index, layer in enumerate(model.args):
-        if isinstance(layer, UnpackType):
+        where = f"{path}[{index}]"
+        x = (
+            _any_number(model_pass, layer, x, where)
+            if isinstance(layer, UnpackType)
+            else model_pass.through(layer, x, where)
+        )
+    return x
+
+
+def _any_number(model_pass: ModelPass, layers: UnpackType, x: Type, path: str) -> Type:
+    """Return the output of any number of layers, perhaps none: what the outputs of zero, one and two have in common."""
+    several = get_proper_type(layers.type)
+    if not isinstance(several, Instance) or not several.args:
+        return unknown()
+    for _ in range(2):
+        try:
+            y = model_pass.through(several.args[0], x, path)
+        except RejectedError:  # there may be none
             return unknown()
-        x = model_pass.through(layer, x, f"{path}[{index}]")
+        x = joined(UnionType.make_union([x, y]))
     return x
 
 

@@ -12,19 +12,23 @@ from mypy.nodes import (
     ComparisonExpr,
     Expression,
     ForStmt,
+    FuncDef,
     GeneratorExpr,
     IfStmt,
     IndexExpr,
+    ListExpr,
     MemberExpr,
     NameExpr,
     Node,
     OperatorAssignmentStmt,
     StarExpr,
     UnaryExpr,
+    Var,
 )
+from mypy.types import CallableType, Instance, get_proper_type
 
 from tapegrad.mypy.mypy_api import checked_file
-from tapegrad.mypy.scopes.names import BINDERS, OfScope, inside, parts_of, targets_in
+from tapegrad.mypy.scopes.names import BINDERS, OfScope, bound_once, inside, parts_of, targets_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +57,14 @@ def use_of(collection: Expression, api: Checker) -> Use:
     """Return what the file that is checked does with the collection in a variable or an attribute."""
     known = _uses.of(checked_file(api))
     return max((known.get(owner, Use.READ) for owner in _owners(collection)), default=Use.SHARED)
+
+
+def display_of(name: NameExpr, api: Checker) -> ListExpr | None:
+    """Return the list display that a variable is bound to, if nothing else fills the list."""
+    if not isinstance(name.node, Var) or use_of(name, api) is not Use.READ:
+        return None
+    value, _ = bound_once(name.node, api)
+    return value if isinstance(value, ListExpr) else None
 
 
 def _read(file: Node | None) -> Uses:
@@ -108,11 +120,28 @@ def _use(parent: Any, child: Any) -> Use:
         case CallExpr(callee=callee, args=arguments, arg_kinds=kinds):
             is_starred = any(one is child and kind is ARG_STAR for one, kind in zip(arguments, kinds, strict=True))
             name = getattr(callee, "fullname", "") or ""
-            is_reader = name in _FUNCTIONS or name.startswith("tapegrad.")
+            is_reader = name in _FUNCTIONS or name.startswith("tapegrad.") or _takes_sequences(callee)
             return Use.READ if is_starred or is_reader or callee is child else Use.SHARED
         case GeneratorExpr() | ComparisonExpr() | StarExpr() | IfStmt() | UnaryExpr():
             return Use.READ
     return Use.SHARED
 
 
+def _takes_sequences(callee: Any) -> bool:
+    """Return whether a function declares that it only reads its arguments: none of them may be changed."""
+    function = getattr(callee, "node", None)
+    declared = get_proper_type(function.type) if isinstance(function, FuncDef) and function.type else None
+    if not isinstance(declared, CallableType):
+        return False
+    kinds = map(get_proper_type, declared.arg_types)
+    return all(isinstance(one, Instance) and one.type.fullname in _READ_ONLY for one in kinds)
+
+
+_READ_ONLY: Final = frozenset(
+    [
+        *(f"builtins.{name}" for name in ("bool", "float", "int", "str", "tuple")),
+        *(f"typing.{name}" for name in ("Collection", "Iterable", "Mapping", "Sequence")),
+        "tapegrad.tensor.Tensor",
+    ]
+)
 _uses = OfScope(_read)

@@ -5,16 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mypy.maptype import map_instance_to_supertype
-from mypy.nodes import (
-    ARG_STAR,
-    ARG_STAR2,
-    ArgKind,
-    CallExpr,
-    Expression,
-    ListExpr,
-    StarExpr,
-    TupleExpr,
-)
+from mypy.nodes import ARG_STAR, ARG_STAR2, ArgKind, CallExpr, Expression, ListExpr, NameExpr, StarExpr, TupleExpr
 from mypy.types import (
     AnyType,
     Instance,
@@ -45,13 +36,16 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
     unknown,
 )
-from tapegrad.mypy.mypy_api import make
+from tapegrad.mypy.mypy_api import make, stored_type
+from tapegrad.mypy.scopes.collections import display_of
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.scopes.values import ValueUnknownError, count_of, is_whole, value_of
 from tapegrad.mypy.unify.starred_shapes import is_star_of_sizes
 from tapegrad.sizes import Size, is_unknown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mypy.plugin import FunctionContext, MethodContext
 
     from tapegrad.autograd.registry import Op
@@ -77,9 +71,10 @@ class Parts(NamedTuple):
 
 
 def arguments_of(ctx: FunctionContext | MethodContext, names: list[str]) -> dict[str, list[Argument]]:
-    """Return the arguments by parameter; an argument that comes from a star has an unknown type."""
+    """Return the arguments by parameter; one from a star has an unknown type, unless the number of items is known."""
+    spread = _Spread(ctx.api)
     return {
-        name: [_argument(*one, ctx.api) for one in zip(types, expressions, kinds, keywords, strict=True)]
+        name: [_argument(*one, spread) for one in zip(types, expressions, kinds, keywords, strict=True)]
         for name, types, expressions, kinds, keywords in zip(
             names, ctx.arg_types, ctx.args, ctx.arg_kinds, ctx.arg_names, strict=True
         )
@@ -87,9 +82,60 @@ def arguments_of(ctx: FunctionContext | MethodContext, names: list[str]) -> dict
     }
 
 
-def _argument(t: Type, expression: Expression, kind: ArgKind, keyword: str | None, api: Any) -> Argument:
+class _Spread:
+    """The items of the starred arguments of a call; mypy repeats a star for each parameter that it may give."""
+
+    def __init__(self, api: Any) -> None:
+        self.api = api
+        self._left: dict[Expression, list[Type] | None] = {}
+
+    def next(self, t: Type, expression: Expression) -> Type | None:
+        """Return the next item of a starred argument; None if it is unknown."""
+        if expression not in self._left:
+            items = items_of(t, expression, self.api)
+            self._left[expression] = None if items is None else items[::-1]
+        left = self._left[expression]
+        return left.pop() if left else None
+
+
+def items_of(t: Type, expression: Expression | None, api: Any) -> list[Type] | None:
+    """Return the types of the items of a tuple, of a list display, or of a variable that is bound to one and only read.
+
+    None if the number of items is unknown.
+    """
+    p = get_proper_type(t)
+    if isinstance(p, TupleType):
+        return None if any(isinstance(item, UnpackType) for item in p.items) else p.items
+    if isinstance(expression, ListExpr):
+        return _items_of_display(expression, api, api.get_expression_type)
+    display = display_of(expression, api) if isinstance(expression, NameExpr) else None
+    if display is None:
+        return None
+    # The types at the display: the names in it may stand for something else by now.
+    return _items_of_display(display, api, lambda item: stored_type(api, item))
+
+
+def _items_of_display(display: ListExpr, api: Any, type_of: Callable[[Expression], Type | None]) -> list[Type] | None:
+    types: list[Type] = []
+    for item in display.items:
+        written = item.expr if isinstance(item, StarExpr) else item
+        t = type_of(written)
+        several = [t] if not isinstance(item, StarExpr) else None if t is None else items_of(t, written, api)
+        if several is None or t is None:
+            return None
+        types += [joined(newest(one, item, api)) if item is written and one is t else one for one in several if one]
+    return types
+
+
+def _argument(t: Type, expression: Expression, kind: ArgKind, keyword: str | None, spread: _Spread) -> Argument:
+    api = spread.api
     if kind in (ARG_STAR, ARG_STAR2):
-        return Argument(unknown(), None, None, starred=True)
+        item = spread.next(t, expression) if kind is ARG_STAR else None
+        return (
+            Argument(unknown(), None, None, starred=True)
+            if item is None
+            else Argument(item, None, tensor_parts(joined(item)))
+        )
     parts = tensor_parts(joined(t))
     if parts is None and isinstance(expression, CallExpr) and _is_array_of_any(t):
         t = api.get_expression_type(expression)  # without the expected type: an expected array of Any yields Any
@@ -170,10 +216,8 @@ def listed(op: Op, name: str, actuals: list[Argument], api: Any) -> list[Parts]:
 
 def _parts(argument: Argument, api: Any) -> Parts:
     p, expression = get_proper_type(argument.type), argument.expression
-    if isinstance(expression, ListExpr) and not any(isinstance(item, StarExpr) for item in expression.items):
-        return Parts(
-            [_newest_item(api.get_expression_type(item), item, api) for item in expression.items], counted=True
-        )
+    if not isinstance(p, TupleType) and (known := items_of(p, expression, api)) is not None:
+        return Parts(known, counted=True)
     if isinstance(p, TupleType) and not any(isinstance(item, UnpackType) for item in p.items):
         written = expression.items if isinstance(expression, TupleExpr) else []
         written = written if len(written) == len(p.items) else [None] * len(p.items)

@@ -1,0 +1,102 @@
+"""Tensors and layers in containers: choices, stars, lists that are only read, lists of layers."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any, TypeVar, assert_type
+from typing import Literal as L
+
+import tapegrad as tg
+from tapegrad import NoneTape, OwnedTape, Shape, Tensor, nn
+
+B = TypeVar("B", bound=int)
+N = TypeVar("N", bound=int)
+
+x = tg.ones((2, 3))
+
+
+def chosen(flag: bool) -> nn.ReLU | nn.Tanh:  # noqa: FBT001  # the choice
+    return nn.ReLU() if flag else nn.Tanh()
+
+
+def longest(rows: Sequence[Tensor[Shape[N]]]) -> Tensor[Shape[N]]:
+    return rows[0]
+
+
+def accept_a_choice_of_layers() -> None:
+    model = nn.Sequential(nn.Linear(3, 4), chosen(flag=True), nn.Linear(4, 2))
+    assert_type(model(x), Tensor[Shape[L[2], L[2]], NoneTape])
+    assert_type(model(x.trace()), Tensor[Shape[L[2], L[2]], OwnedTape])
+    either: nn.Linear[L[3], L[5]] | nn.Linear[L[3], L[7]] = nn.Linear(3, 5) if len(x) == 2 else nn.Linear(3, 7)
+    assert_type(nn.Sequential(either, nn.ReLU())(x), Tensor[Shape[L[2], Any], NoneTape])
+
+
+def accept_any_number_of_layers() -> None:
+    same = [nn.Linear(3, 3) for _ in range(2)]
+    assert_type(nn.Sequential(*same)(x), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(nn.Sequential(*same, nn.Linear(3, 5))(x.trace()), Tensor[Shape[L[2], L[5]], OwnedTape])
+    widths = [3, 8, 5]
+    layers = [nn.Linear(n, m) for n, m in itertools.pairwise(widths)]
+    assert_type(nn.Sequential(*layers)(x), Tensor[Shape[L[2], Any], NoneTape])
+
+
+def accept_layers_that_are_added_one_by_one() -> None:
+    layers = [nn.Linear(3, 8)]
+    layers.append(nn.Linear(8, 5))
+    layers[0] = nn.Linear(3, 8)
+    layers += [nn.Linear(5, 2)]
+    by_name = {"first": nn.Linear(3, 8)}
+    by_name["second"] = nn.Linear(8, 5)
+    y = layers[1](layers[0](x))
+    assert_type(y, Tensor[Shape[L[2], Any], NoneTape])
+    assert_type(by_name["second"](by_name["first"](x)) @ tg.ones((5, 7)), Tensor[Shape[L[2], L[7]], NoneTape])
+
+
+def accept_a_loop_over_different_layers() -> None:
+    y: Tensor[Shape[L[2], Any]] = x
+    for layer in [nn.Linear(3, 8), nn.Linear(8, 5)]:
+        y = layer(y)
+    y @ tg.ones((5, 1))
+
+
+def accept_stars_of_a_known_number() -> None:
+    pair = (x, tg.ones((3, 4)))
+    listed = [x, tg.ones((3, 4))]
+    assert_type(tg.matmul(*pair), Tensor[Shape[L[2], L[4]], NoneTape])
+    assert_type(tg.matmul(*listed), Tensor[Shape[L[2], L[4]], NoneTape])
+
+
+def accept_a_list_that_is_only_read() -> None:
+    views = [x, tg.ones((4, 3)).trace()]
+    assert_type(tg.concat(views), Tensor[Shape[L[6], L[3]], OwnedTape])
+    assert_type(tg.concat([*views, tg.ones((1, 3))]), Tensor[Shape[L[7], L[3]], OwnedTape])
+    rows = [tg.ones(3), tg.ones(3)]
+    assert_type(longest(rows), Tensor[Shape[L[3]], NoneTape])
+    assert_type(longest([*rows, tg.ones(3)]), Tensor[Shape[L[3]], NoneTape])
+
+
+def accept_a_list_that_grows() -> None:
+    views = [x]
+    views.append(tg.ones((4, 3)))
+    tg.concat(views) @ tg.ones((3, 1))
+    tg.ones((1, 6)) @ tg.concat(views)
+
+
+def reject_what_all_layers_of_a_choice_give() -> None:
+    model = nn.Sequential(nn.Linear(3, 4), chosen(flag=True), nn.Linear(5, 2))  # E(mypy): Sequential[2] Linear(5, 2): x is (..., 4) but (..., 5) is expected: axis -1 is 4, not 5 [tapegrad-shape]
+    model(x)
+
+
+def reject_starred_operands() -> None:
+    pair = (x, tg.ones((4, 4)))
+    tg.matmul(*pair)  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (4, 4) has 4 rows [tapegrad-shape]
+
+
+def reject_a_list_of_different_columns() -> None:
+    views = [x, tg.ones((2, 4))]
+    tg.concat(views)  # E: concat: tensors[1] (2, 4) has 4 along axis 1 but tensors[0] (2, 3) has 3 [tapegrad-shape]
+
+
+def reject_a_list_of_different_sizes() -> None:
+    rows = [tg.ones(3), tg.ones(4)]
+    longest(rows)  # E(mypy): longest: N is 3 in rows[0] but 4 in rows[1] [tapegrad-shape]
+    tg.stack(rows)  # E: stack: tensors[1] (4,) has 4 along axis 0 but tensors[0] (3,) has 3 [tapegrad-shape]
