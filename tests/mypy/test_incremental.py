@@ -125,6 +125,13 @@ LAYERS: Final[list[Choice]] = [
             "    first: Tensor[Shape[Eight], NoneTape] = tg.ones((8,))"
         ),
     ),
+    tuple(
+        "class Plain(nn.Module):\n    def __init__(self, width: int) -> None:\n"
+        f"        self.rise = nn.Linear(width, 4 * width)\n        self.sink = nn.Linear({given}, width)\n"
+        "    def forward(self, x: Tensor[Shape[N, Any], T]) -> Tensor[Shape[N, Any], T]:\n"
+        "        return self.sink(self.rise(x))"
+        for given in ("4 * width", "3 * width", "8")
+    ),
 ]
 USE: Final[list[Choice]] = [
     (HEAD,),
@@ -135,6 +142,12 @@ USE: Final[list[Choice]] = [
         "from layers import *",
     ),
     ("from sizes import WIDTH as WIDTH", "WIDTH: Final = 7", "from sizes import *"),
+    (
+        "from layers import Plain\nPlain(8)(tg.ones((2, 8)))",
+        "from layers import Plain\nPlain(8).sink(tg.ones((2, 3)))",
+        "from layers import Plain\nPlain(8).sink = nn.Linear(3, 5)",
+        "nn.Linear(WIDTH, 4 * WIDTH)(tg.ones((2, 8))) @ tg.ones((3 * WIDTH, 2))",
+    ),
     (
         "model = nn.Sequential(nn.ReLU(), Take())",
         "model = nn.Sequential(nn.Linear(8, 8), Take(), nn.Linear(8, 4))",
