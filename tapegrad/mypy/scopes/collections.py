@@ -28,7 +28,7 @@ from mypy.nodes import (
 from mypy.types import CallableType, Instance, get_proper_type
 
 from tapegrad.mypy.mypy_api import checked_file
-from tapegrad.mypy.scopes.names import BINDERS, OfScope, bound_once, inside, parts_of, targets_in
+from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, bound_once, inside, parts_of, targets_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,4 +144,4 @@ _READ_ONLY: Final = frozenset(
         "tapegrad.tensor.Tensor",
     ]
 )
-_uses = OfScope(_read)
+_uses = ScopeCache(_read)

@@ -40,7 +40,7 @@ from mypy.types import AnyType, CallableType, Instance, Type, get_proper_type
 
 from tapegrad.mypy.conversion import Many, opaque_name, size_of
 from tapegrad.mypy.mypy_api import checked_file
-from tapegrad.mypy.scopes.names import BINDERS, OfScope, inside, parts_of, targets_in
+from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, inside, parts_of, targets_in
 from tapegrad.sizes import UNKNOWN, Size, is_unknown, size_of_name, surely_same
 
 if TYPE_CHECKING:
@@ -492,4 +492,4 @@ def _scope_of(function: FuncItem, scope: str) -> str:
     return name if name.startswith(f"{scope}.") else f"{scope}.{name.rpartition('.')[2]}"
 
 
-_contents = OfScope(_read)
+_contents = ScopeCache(_read)
