@@ -58,11 +58,11 @@ class Block(nn.Module):
         self.down = nn.Linear(4 * config.width, config.width)
         self.short = nn.Linear(3 * config.width, config.width)
         self.constant = nn.Linear(self.HIDDEN, self.count)
-        self.twice = nn.Linear(config.width, config.width)
         self.replaced = nn.Linear(config.width, config.width)
 
     def replace(self) -> None:
         self.replaced = nn.Linear(24, 8)
+        self.constant(self.replaced(tg.ones((2, 24))))
 
     def forward(self, x: Tensor[Shape[B, T, Any]]) -> Tensor[Shape[B, T, Any]]:
         b, t, d = x.shape
