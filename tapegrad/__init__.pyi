@@ -47,6 +47,7 @@ from tapegrad.quantized import Quantized as Quantized
 from tapegrad.quantized import Symmetric as Symmetric
 from tapegrad.quantized import dequantize as dequantize
 from tapegrad.quantized import quantize as quantize
+from tapegrad.scan import scan as scan
 from tapegrad.sizes.arithmetic import Add as Add
 from tapegrad.sizes.arithmetic import FloorDiv as FloorDiv
 from tapegrad.sizes.arithmetic import Mul as Mul

@@ -9,7 +9,7 @@ import os
 import sys
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from operator import itemgetter
 from threading import Lock
@@ -459,6 +459,22 @@ class GradientTape:
             raise DTypeError(message)
         self._has_opaque = True
         self.entries.append((now(), None, (), op))
+
+    @staticmethod
+    def time() -> int:
+        """Return a time between the entries recorded before and those recorded after the call."""
+        return _now()
+
+    def cut(self, start: int) -> list[Entry]:
+        """Remove the entries recorded after a time, and return them."""
+        cut = [entry for entry in self.entries if entry[0] > start]
+        self.entries = [entry for entry in self.entries if entry[0] < start]
+        return cut
+
+    def put_back(self, entries: Sequence[Entry]) -> None:
+        """Append entries that were cut from a tape."""
+        self.entries += entries
+        self._has_opaque = self._has_opaque or any(entry[1] is None for entry in entries)
 
     def release_unsaved(self, out: Node, saved: tuple[Node, ...]) -> None:
         """Release the node's reference to the value of a result, unless the backward pass reads or recomputes it."""

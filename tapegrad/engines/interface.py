@@ -9,10 +9,11 @@ from abc import ABC, abstractmethod
 from functools import partial, reduce
 from math import inf, nan
 from operator import add
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, NamedTuple, TypeAlias
 
 from typing_extensions import TypeVar
 
+from tapegrad.engines.loops import run_steps
 from tapegrad.engines.rows import Rows
 
 if TYPE_CHECKING:
@@ -169,6 +170,7 @@ class Backend(ABC, Generic[V, I, B, Q]):
     """
 
     name: str
+    compiles_loops: ClassVar[bool] = False  # whether `scan` runs the step once, for all elements
 
     @abstractmethod
     def exp(self, x: V) -> V:
@@ -429,6 +431,29 @@ class Backend(ABC, Generic[V, I, B, Q]):
             options: Parameters of the formula that can be hashed.
         """
         return formula(Rows(self, axis), *values, **options)
+
+    def scan(
+        self, step: Callable[..., Any], state: Sequence[Any], xs: Sequence[Any], axis: int, *, is_reversed: bool = False
+    ) -> Any:
+        """Run a step for each element along an axis, with a state that is passed on from step to step.
+
+        Args:
+            step: Takes the state and the elements of `xs`, each a tuple of values. Returns the new state, which has the
+                same shapes and dtypes; the results of the step; and its backward pass or None. The backward pass takes
+                the gradients of the new state and of the results. It returns those of the state, a tuple of values
+                that are stacked, such as the gradients of the elements of `xs`, and a tuple of values that are summed
+                over all steps. A number stands for a value that has this number everywhere.
+            state: The state before the first step.
+            xs: At least one value, each with at least one element along the axis.
+            axis: The axis of `xs`, of the results, and of what is stacked.
+            is_reversed: Whether to begin with the last element.
+
+        Returns:
+            The last state, the stacked results, and the backward pass of all steps or None, which takes the gradients
+            of the last state and of the stacked results, and returns those of the first state, what it has stacked,
+            and the sums.
+        """
+        return run_steps(step, state, xs, axis, is_reversed=is_reversed)
 
     def firsts(self, values: Sequence[Any], inside: Sequence[Any], y: Any) -> list[Any]:
         """Return for each of several values where it is the first, of those inside, that equals `y`; NaN equals NaN."""

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from tapegrad.engines import Axis, Backend, ConvWindow, Elementwise, Int, Pairwise, register
 from tapegrad.jax.library import jax, jnp
+from tapegrad.jax.loops import scanned
 from tapegrad.jax.traced import Traced, computed
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ class JAX(Backend[Traced]):
     """The primitives over traced values; constants may be NumPy arrays."""
 
     name = "jax"
+    compiles_loops = True
 
     @override
     def exp(self, x: Traced) -> Traced:
@@ -184,6 +186,12 @@ class JAX(Backend[Traced]):
     @override
     def one_hot(self, indices: Traced, size: int, dtype: Any) -> Traced:
         return self._of(lambda indices: (indices[..., None] == np.arange(size)).astype(dtype), indices)
+
+    @override
+    def scan(
+        self, step: Callable[..., Any], state: Sequence[Any], xs: Sequence[Any], axis: int, *, is_reversed: bool = False
+    ) -> Any:
+        return scanned(step, state, xs, axis, is_reversed=is_reversed)
 
     @override
     def ones(self, shape: Sequence[int], dtype: Any) -> Any:

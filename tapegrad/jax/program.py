@@ -18,6 +18,7 @@ from tapegrad.jax.arguments import ArgumentTree, parts_of, rebuilt
 from tapegrad.jax.draws import Draws, Substitutions
 from tapegrad.jax.keys import key_of
 from tapegrad.jax.library import exact, jax, jnp
+from tapegrad.jax.quiet import jaxpr_of
 from tapegrad.jax.results import ResultTemplate
 from tapegrad.jax.scalars import NumberPlan, Numbers, TracedNumber
 from tapegrad.jax.substitutions import as_before, held_before, put_back, put_in
@@ -104,31 +105,12 @@ def traced_program(
     )
 
 
-class _StoppedError(Exception):
-    """The step has raised an error."""
-
-
 def _noted(run: Callable[..., Any], structs: list[Any]) -> Any:
-    """Trace a function; its errors are kept from JAX, which would extend their tracebacks."""
-    raised: list[Exception] = []
-
-    def guarded(*arrays: Any) -> Any:
-        try:
-            return run(*arrays)
-        except Exception as error:  # noqa: BLE001  # raised again unchanged
-            raised.append(error)
-            raise _StoppedError from None
-
+    """Trace a step, and return its computation."""
     try:
-        return jax.make_jaxpr(guarded)(*structs)
-    except _StoppedError:
-        pass
-    try:
-        error = raised.pop()
-        public = TapeError(str(error)) if isinstance(error, UntraceableError | NotGivenError) else error
-        raise public.with_traceback(error.__traceback__) from None
-    finally:
-        del error, public  # a frame that holds its own error is a cycle
+        return jaxpr_of(run, structs)
+    except (UntraceableError, NotGivenError) as error:
+        raise TapeError(str(error)).with_traceback(error.__traceback__) from None
 
 
 def _without(function: Callable[..., Any], unused: dict[int, Any]) -> Callable[..., Any]:

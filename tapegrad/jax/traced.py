@@ -294,6 +294,11 @@ def computed(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
         raise UntraceableError(messages.untraceable("jit")) from None
 
 
+def bare_of(value: Any) -> Any:
+    """Return the array of a traced value, and any other value unchanged."""
+    return _bare(value, [])
+
+
 def _bare(value: Any, carries: list[Callable[[object], bool]]) -> Any:
     if isinstance(value, Traced):
         carries.append(value.carries)

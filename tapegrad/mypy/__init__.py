@@ -97,6 +97,7 @@ FOREIGN |= frozenset(
 )
 
 _MODULE, _TENSOR = "tapegrad.nn.module.Module", "tapegrad.tensor.Tensor"
+_SCAN = "tapegrad.scan.scan"
 
 SPELLED = frozenset(
     f"tapegrad.{name}"
@@ -235,7 +236,8 @@ class Tapegrad(Plugin):
 
     @override
     def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
-        return self._chained("get_function_signature_hook", fullname, _signature)
+        ours = _scan_signature if fullname == _SCAN else _signature
+        return self._chained("get_function_signature_hook", fullname, ours)
 
     @override
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
@@ -464,6 +466,7 @@ _CHECKED = "tapegrad.mypy.coverage.<checked>"  # a call that mypy checks last in
 _end_if_last = _guard(_lazy_end_if_last, lambda ctx: ctx.default_return_type)
 _assertions = {f"tapegrad.guard.assertions.{name}": _lazy_assertion(name) for name in ASSERTIONS}
 _signature = _guard(_lazy("opened_signature"), lambda ctx: ctx.default_signature)
+_scan_signature = _guard(_lazy("scan_signature"), lambda ctx: ctx.default_signature)
 _function = _guard(_lazy("function_result"), lambda ctx: ctx.default_return_type)
 _method = _guard(_lazy("method_result"), lambda ctx: ctx.default_return_type)
 _note_defaults = _guard(_lazy_note_defaults, lambda _: None)
@@ -490,4 +493,5 @@ _numbers |= dict.fromkeys(
     ),
 )
 _grown = _guard(_lazy("growing_signature"), lambda ctx: ctx.default_signature)
+_numbers[_SCAN] = _guard(_lazy("scan_result"), lambda ctx: ctx.default_return_type)
 _numbers["builtins.sum"] = _guard(_tensor_sum, lambda ctx: ctx.default_return_type)

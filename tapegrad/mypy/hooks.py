@@ -32,7 +32,7 @@ from tapegrad.mypy.conversion import (
     unknown,
     without_opaque,
 )
-from tapegrad.mypy.features import attributes, collections, layers, numbers, pure_tape
+from tapegrad.mypy.features import attributes, collections, layers, loops, numbers, pure_tape
 from tapegrad.mypy.features.idle import report_idle
 from tapegrad.mypy.features.lambdas import with_lambdas
 from tapegrad.mypy.mypy_api import depend_on, drop_union_context, make, returned_type
@@ -136,6 +136,18 @@ def walk_scheduled(ctx: FunctionContext) -> Type:
     """Follow the tapes through a unit that mypy has checked."""
     walk_over(ctx.api, ctx.context)
     return ctx.default_return_type
+
+
+def scan_signature(ctx: FunctionSigContext) -> FunctionLike:
+    """Return a signature of `scan` that accepts any step and state, because the result hook checks the call."""
+    return loops.signature(ctx)
+
+
+def scan_result(ctx: FunctionContext) -> Type:
+    """Compute the result type of a call of `scan`."""
+    result = loops.scanned(with_newest(ctx))
+    open_targets(ctx.context, result, ctx.api)
+    return result
 
 
 def method_result(ctx: MethodContext) -> Type:

@@ -185,6 +185,24 @@ def tried_method(api: Checker, receiver: Type, name: str, arguments: list[Argume
     return Trial(result, errors)
 
 
+def tried_call(api: Checker, function: Type, arguments: list[Argument], context: Context) -> Trial:
+    """Check a call of a function, or of an object with `__call__`, as `tried_method` checks that of a method."""
+    p = get_proper_type(function)
+    if isinstance(p, Instance):
+        return tried_method(api, p, "__call__", arguments, context)
+    expressions = [TempNode(one.given, context=context) for one in arguments]
+    kinds, names = [one.kind for one in arguments], [one.name for one in arguments]
+    definition = p.definition if isinstance(p, CallableType) else None
+    fullname = definition.fullname if definition is not None else None
+    checker = api.expr_checker
+    with api.msg.filter_errors(save_filtered_errors=True) as watcher:
+        depend_on(api, p)
+        callee = checker.transform_callee_type(fullname, p, expressions, kinds, context, names)
+        result, _ = checker.check_call(callee, expressions, kinds, context, names, None, fullname)
+    errors = [(error.message, error.code) for error in watcher.filtered_errors() if error.severity == "error"]
+    return Trial(result, errors)
+
+
 def is_of_library(declared: Type) -> bool:
     """Return whether a type is a signature of tapegrad itself, which no edit of the program changes."""
     definition = declared.definition if isinstance(declared, CallableType) else None

@@ -18,7 +18,7 @@ from tapegrad.tensor import Float, T, Tensor, node
 from tapegrad.tensor.operands import on_one_tape, same_dtype, tensor_only, unwrap_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from tapegrad.autograd.gradients import Gradients
 
@@ -415,29 +415,33 @@ def _states(step: Step, *operands: Tensor[Any, T, Float]) -> Tensor[Any, T, Floa
     # for each step, and compute the gradient of the weight as one product per step instead of one in all.
     nodes, tape = unwrap_all(operands, "operands")
     x, *first, weight, bias = nodes
-    steps = x.shape[-2]
-    now, hidden, backward_steps = tuple(one.data for one in first), [first[0].data], []
-    for t in range(steps):
-        now, backward_step = step(_step_of(x.data, t), now[0] @ weight.data + bias.data, *now)
-        hidden.append(now[0])
-        backward_steps.append(backward_step)
-    out = node(_stacked([*hidden[1:], *now[1:]]))
+    axis = len(x.shape) - 2
+    computing = engine(*(one.data for one in nodes))
+
+    def one_step(state: tuple[Any, ...], rows: tuple[Any, ...]) -> Any:
+        state, backward_cell = step(*rows, state[0] @ weight.data + bias.data, *state)
+
+        def backward_step(dstate: tuple[Any, ...], dys: tuple[Any, ...]) -> Any:
+            dx, du, (dh, *others) = backward_cell(dys[0] + dstate[0], *dstate[1:])
+            return (dh + du @ engine(weight.data).swap_last_axes(weight.data), *others), (dx, du), ()
+
+        return state, state[:1], backward_step
+
+    last, (hidden,), backward_steps = computing.scan(one_step, [one.data for one in first], [x.data], axis)
+    out = node(computing.concat([hidden, *(_as_steps(one) for one in last[1:])], -2) if last[1:] else hidden)
 
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
-        dx, du = [], []
-        dstate: tuple[Any, ...] = (0.0, *(_step_of(dy, steps + index) for index in range(len(now) - 1)))
-        for t in reversed(range(steps)):
-            dx_t, du_t, (dh, *others) = backward_steps[t](_step_of(dy, t) + dstate[0], *dstate[1:])
-            dstate = (dh + du_t @ engine(weight.data).swap_last_axes(weight.data), *others)
-            dx.append(dx_t)
-            du.append(du_t)
+        steps = x.shape[-2]
+        dlast = [0.0, *(_steps_of(dy, steps + index) for index in range(len(first) - 1))]
+        dstate, (dx, du), _ = backward_steps(dlast, [_steps_of(dy, slice(steps))])
         for one, gradient in zip(first, dstate, strict=True):
             grads.add(one, gradient)
-        grads.add(x, _stacked(dx[::-1]))
-        rows, columns = _flat(_stacked(hidden[:-1])), _flat(_stacked(du[::-1]))
+        grads.add(x, dx)
+        columns = _flat(du)
         if grads.wants(weight):
-            grads.add(weight, rows.T @ columns)
+            before = [_as_steps(first[0].data), _steps_of(out.data, slice(steps - 1))]
+            grads.add(weight, _flat(engine(*before).concat(before, -2)).T @ columns)
         if grads.wants(bias):
             grads.add(bias, engine(columns).sum(columns, 0, keepdims=False))
 
@@ -448,14 +452,13 @@ def _row(states: Tensor[Any, T, Float], index: int) -> Tensor[Any, T, Float]:
     return getitem(states, (..., index, slice(None)))
 
 
-def _step_of(x: Any, t: int) -> Any:
-    return engine(x).getitem(x, (..., t, slice(None)))
+def _steps_of(x: Any, index: int | slice) -> Any:
+    return engine(x).getitem(x, (..., index, slice(None)))
 
 
-def _stacked(steps: Sequence[Any]) -> Any:
-    """Stack the values of all steps, `(..., N)` each, to `(..., Steps, N)`."""
-    rows = [one.reshape((*one.shape[:-1], 1, one.shape[-1])) for one in steps]
-    return engine(*rows).concat(rows, -2)
+def _as_steps(x: Any) -> Any:
+    """Return the value of a step, `(..., N)`, as a sequence of one step."""
+    return x.reshape((*x.shape[:-1], 1, x.shape[-1]))
 
 
 def _flat(x: Any) -> Any:

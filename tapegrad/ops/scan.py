@@ -85,12 +85,26 @@ def _scan(decay: Any, inputs: Any, axis: int, *, back: bool = False) -> Any:
     """Return the states `h[t] = decay[t] * h[t - 1] + inputs[t]`, or with `h[t + 1]` if `back`."""
     # Sequential: a parallel scan over products of `decay` has fewer steps, but can overflow where no state does.
     count = inputs.shape[axis]
-    order = range(count)[::-1] if back else range(count)
-    states: list[Any] = []
-    for step in order:
-        state = _steps(inputs, axis, step, step + 1)
-        states.append(state if not states else _steps(decay, axis, step, step + 1) * states[-1] + state)
-    return engine(*states).concat(states[::-1] if back else states, axis) if states else inputs
+    if count < 2:
+        return inputs
+    start, rest = (count - 1, slice(count - 1)) if back else (0, slice(1, None))
+    first = _at(inputs, axis, start)
+
+    def step(state: tuple[Any, ...], rows: tuple[Any, ...]) -> Any:
+        factor, change = rows
+        state = (factor * state[0] + change,)
+        return state, state, None
+
+    computing = engine(decay, inputs)
+    _, (states,), _ = computing.scan(
+        step, [first], [_at(decay, axis, rest), _at(inputs, axis, rest)], axis, is_reversed=back
+    )
+    parts = [_at(inputs, axis, slice(start, start + 1)), states]
+    return computing.concat(parts[::-1] if back else parts, axis)
+
+
+def _at(value: Any, axis: int, index: Any) -> Any:
+    return engine(value).getitem(value, (*[slice(None)] * axis, index))
 
 
 def _later(value: Any, axis: int) -> Any:

@@ -164,7 +164,7 @@ def _generalized(model_pass: ModelPass, model: Instance, x: Type, path: str) -> 
     first, second = model.args
     y, where = model_pass.through(first, x, f"{path}.first"), f"{path}.second"
     z = model_pass.through(second, x, where)
-    change = _change(z, y)
+    change = change_of(z, y)
     if change is not None:
         model_pass.reject(where, second, *change)
     return _both(model_pass, y, z)
@@ -202,7 +202,7 @@ def _add_into(model_pass: ModelPass, model: Instance, x: Type, path: str) -> Typ
     results: list[Type] = []
     for index, (layer, one) in enumerate(zip(model.args, _inputs(model_pass, model, x, path), strict=True)):
         y = model_pass.through(layer, one, f"{path}[{index}]")
-        change = _change(y, results[0]) if results else None
+        change = change_of(y, results[0]) if results else None
         if change is not None:
             model_pass.reject(f"{path}[{index}]", layer, *change)
         results.append(y)
@@ -238,20 +238,20 @@ CONTAINERS: dict[str, Callable[[ModelPass, Instance, Type, str], Type]] = {
 def _shape_preserved(model_pass: ModelPass, layer: Type, x: Type, path: str, others: Sequence[Argument] = ()) -> Type:
     """Return the output of a layer that must keep the shape and dtype of `x`."""
     y = model_pass.through(layer, x, path, others)
-    change = _change(y, x)
+    change = change_of(y, x)
     if change is not None:
         model_pass.reject(path, layer, *change)
-    return _known(model_pass, y, x)
+    return known_of_either(y, x, model_pass.make)
 
 
-def _change(y: Type, x: Type) -> tuple[str, str] | None:
+def change_of(y: Type, x: Type, call: str = "forward", place: str = messages.RESULT) -> tuple[str, str] | None:
     """Return the message and its kind if `y` surely differs from `x` in shape or dtype, else None."""
     given, returned = tensor_parts(x), tensor_parts(y)
     if given is None or returned is None:
         return None
     expected, shape = shape_items(given.shape), shape_items(returned.shape)
     if expected is not None and shape is not None:
-        message = _other_sizes(shape, expected)
+        message = _other_sizes(shape, expected, call, place)
         if message:
             return message, "shape"
     ours, theirs = get_proper_type(returned.dtype), get_proper_type(given.dtype)
@@ -259,19 +259,19 @@ def _change(y: Type, x: Type) -> tuple[str, str] | None:
         return None
     if accepts(ours, theirs) or accepts(theirs, ours):
         return None
-    return messages.wrong_dtype("forward", messages.RESULT, dtype_name(ours), dtype_name(theirs)), "dtype"
+    return messages.wrong_dtype(call, place, dtype_name(ours), dtype_name(theirs)), "dtype"
 
 
-def _other_sizes(shape: list[Size | Many], expected: list[Size | Many]) -> str:
+def _other_sizes(shape: list[Size | Many], expected: list[Size | Many], call: str, place: str) -> str:
     """Return the message for two shapes that surely differ; after a `...`, axes are counted from the end."""
     ours, theirs = _after_ellipsis(shape), _after_ellipsis(expected)
     whole = len(ours) == len(shape) and len(theirs) == len(expected)
     if whole and len(shape) != len(expected):
-        return messages.wrong_rank("forward", messages.RESULT, shape, expected)
+        return messages.wrong_rank(call, place, shape, expected)
     common = min(len(ours), len(theirs))
     for axis in range(common) if whole else range(-common, 0):
         if surely_differ(ours[axis], theirs[axis]):
-            return messages.wrong_size("forward", messages.RESULT, shape, expected, axis)
+            return messages.wrong_size(call, place, shape, expected, axis)
     return ""
 
 
@@ -285,12 +285,12 @@ def _after_ellipsis(shape: list[Size | Many]) -> list[Size]:
 
 def _both(model_pass: ModelPass, x: Type, y: Type) -> Type:
     """Return the type of the sum or the product of two tensors of one shape."""
-    known = _known(model_pass, x, y)
+    known = known_of_either(x, y, model_pass.make)
     tape = merged_tape([_parts(x).tape, _parts(y).tape], model_pass.make)
     return known.copy_modified(args=[known.args[0], tape, known.args[2]])
 
 
-def _known(model_pass: ModelPass, y: Type, x: Type) -> Instance:
+def known_of_either(y: Type, x: Type, make: Callable[[str, list[Type]], Instance]) -> Instance:
     """Return `y`, which has the shape and dtype of `x`, with everything known of either."""
     ours, theirs = _parts(y), _parts(x)
     shape, other = shape_items(ours.shape), shape_items(theirs.shape)
@@ -299,12 +299,12 @@ def _known(model_pass: ModelPass, y: Type, x: Type) -> Instance:
     else:
         shape = [m if not isinstance(n, Many) and is_unknown(n) else n for n, m in zip(shape, other, strict=True)]
     dtype = theirs.dtype if isinstance(get_proper_type(ours.dtype), AnyType) else ours.dtype
-    return model_pass.make(TENSOR, [shape_type(shape, model_pass.make), ours.tape, dtype])
+    return make(TENSOR, [shape_type(shape, make), ours.tape, dtype])
 
 
 def _common(model_pass: ModelPass, y: Type, x: Type) -> Type:
     """Return the type of a tensor that is either `y` or `x`: the parts that both share."""
-    if tensor_parts(y) is None or tensor_parts(x) is None or _change(y, x) is not None:
+    if tensor_parts(y) is None or tensor_parts(x) is None or change_of(y, x) is not None:
         return unknown()
     ours, theirs = _parts(y), _parts(x)
     shape = _common_sizes(shape_items(ours.shape), shape_items(theirs.shape))

@@ -1,0 +1,236 @@
+"""Loops under `jit`: the values and gradients that they have without, each step traced once, and what they reject."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+pytest.importorskip("jax", reason="the extra `jax` brings it")
+
+import jax
+import jax.numpy as jnp
+
+import tapegrad as tg
+from tapegrad import nn
+from tapegrad.autodiff import Autodiff
+from tapegrad.errors import ShapeError, TapeError
+
+jit: Any = tg.jit  # the steps here are untyped; typecheck/scan.py has typed ones
+scan: Any = tg.scan
+
+
+@pytest.fixture(autouse=True, scope="module")
+def unoptimized() -> Iterator[None]:
+    """Let XLA compile the programs of these tests, which run once, without its costly optimizations."""
+    config: Any = jax.config  # its methods are not typed
+    config.update("jax_disable_most_optimizations", True)  # noqa: FBT003  # JAX's signature
+    yield
+    config.update("jax_disable_most_optimizations", False)  # noqa: FBT003  # JAX's signature
+
+
+def real(*shape: int, seed: int = 0) -> Any:
+    return tg.normal(shape, dtype=np.float64, rng=seed)
+
+
+def assert_same(function: Any, *args: Any) -> None:
+    """Compare the results of a function with those that it has under `jit`."""
+    for ours, theirs in zip(jit(function)(*args), function(*args), strict=True):
+        assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-10, atol=1e-12)
+
+
+def recurrence(w: Any, h: Any, xs: Any, labels: Any, wrap: Any = None, /) -> Any:
+    """Return the results and gradients of a recurrence with labels, a count, and a taped tensor that its step reads."""
+    scale = (h * 0.5).trace()
+    doubled = scale * 2.0
+
+    def step(state: Any, row: Any) -> Any:
+        (h, count), (x, label) = state, row
+        h = tg.tanh(h @ w + x * doubled)
+        return (h, count + 1), (tg.cross_entropy(h, label), h.detach())
+
+    step = step if wrap is None else wrap(step)
+    (h_last, count), (losses, states) = scan(step, (h.trace(), tg.tensor(0)), (xs.trace(), labels))
+    grads = (losses.sum() + tg.square(h_last).sum() + tg.sin(states).sum()).backward(wrt=[w, h, xs, scale])
+    return [states, count, losses.detach(), *(grads[x] for x in (w, h, xs, scale))]
+
+
+def operands(dtype: Any = np.float64) -> list[Any]:
+    floats = [real(3, 3, seed=1), real(2, 3, seed=2), real(5, 2, 3, seed=3)]
+    return [*(x.astype(dtype) for x in floats), tg.tensor(np.arange(10).reshape(5, 2) % 3)]
+
+
+@pytest.mark.parametrize("wrap", [None, tg.checkpoint], ids=["plain", "checkpointed"])
+def test_values_and_gradients_are_those_without_jit(wrap: Any) -> None:
+    assert_same(lambda w, h, xs, labels: recurrence(w, h, xs, labels, wrap), *operands())
+
+
+def test_a_parameter_that_the_step_reads_gets_its_gradient() -> None:
+    def gradients(layer: Any, h: Any, xs: Any) -> Any:
+        last, _ = scan(lambda h, x: (tg.tanh(layer(h) + x), None), h, xs.trace())
+        grads = tg.square(last).sum().backward()
+        return [grads[layer.weight], grads[layer.bias], grads[xs]]
+
+    assert_same(gradients, nn.Linear(3, 3, rng=0), tg.ones((2, 3)), tg.normal((4, 2, 3), rng=1))
+
+
+def test_values_and_gradients_are_those_of_jax() -> None:
+    w, h, xs, _ = operands()
+
+    def ours(w: Any, h: Any, xs: Any) -> Any:
+        last, states = scan(lambda h, x: (tg.tanh(h @ w.trace() + x), h), h.trace(), xs.trace())
+        grads = (tg.sin(states).sum() + last.sum()).backward()
+        return [grads[x] for x in (w, h, xs)]
+
+    def theirs(w: Any, h: Any, xs: Any) -> Any:
+        last, states = jax.lax.scan(lambda h, x: (jnp.tanh(h @ w + x), h), h, xs)
+        return jnp.sin(states).sum() + last.sum()
+
+    with jax.enable_x64(True):  # noqa: FBT003  # JAX's signature
+        expected = jax.grad(theirs, argnums=(0, 1, 2))(*(jnp.asarray(x.numpy()) for x in (w, h, xs)))
+    for one, other in zip(jit(ours)(w, h, xs), expected, strict=True):
+        assert_allclose(one.numpy(), other, rtol=1e-10)
+
+
+def test_half_precision_keeps_its_dtype() -> None:
+    args = operands(np.float16)
+
+    for ours, theirs in zip(jit(recurrence)(*args), recurrence(*args), strict=True):
+        assert ours.dtype == theirs.dtype
+        assert_allclose(ours.numpy(), theirs.numpy(), rtol=2e-2, atol=2e-2)
+
+
+def test_a_step_is_traced_once() -> None:
+    traced: list[int] = []
+
+    def step(h: Any, x: Any) -> Any:
+        traced.append(1)
+        return tg.tanh(h + x), h
+
+    @tg.jit
+    def gradient(xs: Any) -> Any:
+        return scan(step, tg.zeros((2,)), xs.trace())[1].sum().backward()[xs]
+
+    assert gradient(tg.ones((500, 2))).shape == (500, 2)
+    assert len(traced) == 1
+
+
+def test_only_a_tensor_that_the_step_reads_may_have_a_tape() -> None:
+    def gradient(w: Any, h: Any, xs: Any) -> Any:
+        traced = w.trace()
+        last, _ = scan(lambda h, x: (tg.tanh(h @ traced + x), None), h, xs)
+        return [last.detach(), last.sum().backward()[w]]
+
+    assert_same(gradient, *operands()[:3])
+
+
+def test_a_loop_may_be_inside_a_loop() -> None:
+    def gradients(w: Any, h: Any, xs: Any) -> Any:
+        def outer(h: Any, x: Any) -> Any:
+            h, states = scan(lambda h, y: (tg.tanh(h @ w + y), h), h, x)
+            return h, tg.square(states).sum()
+
+        last, sums = scan(outer, h[0].trace(), xs.trace())
+        grads = (last.sum() + sums.sum()).backward(wrt=[w, xs])
+        return [last.detach(), grads[w], grads[xs]]
+
+    assert_same(gradients, *operands()[:3])
+
+
+def test_second_derivatives_are_those_without_jit() -> None:
+    def curvature(w: Any, h: Any, xs: Any) -> Any:
+        backend = Autodiff()
+        inner = backend.from_inner(w.trace())
+        last, _ = scan(lambda h, x: (tg.tanh(h @ inner.trace() + x), None), h, xs)
+        gradient = backend.inner(last.sum().backward()[inner])
+        return [gradient.detach(), tg.square(gradient).sum().backward()[w]]
+
+    assert_same(curvature, *operands()[:3])
+
+
+@pytest.mark.parametrize("kind", [nn.RNN, nn.GRU, nn.LSTM, nn.StackedRNN, nn.StackedGRU, nn.StackedLSTM])
+def test_recurrent_layers_run_in_a_loop(kind: Any) -> None:
+    # Without a loop, 600 steps would take minutes to compile.
+    stacked = kind.__name__.startswith("Stacked")
+    layer = kind(2, 3, 2, directions=2, rng=0) if stacked else kind(2, 3, rng=0)
+
+    def gradients(layer: Any, xs: Any) -> Any:
+        y, *last = layer(xs.trace())
+        grads = (tg.square(y).mean() + sum(one.sum() for one in last)).backward()
+        return [y.detach(), grads[xs], *(grads[one] for one in layer.parameters().values())]
+
+    assert_same(gradients, layer, tg.normal((2, 600, 2), rng=1))
+
+
+def test_a_state_space_model_runs_in_a_loop() -> None:
+    def gradients(ssm: Any, xs: Any) -> Any:
+        y = ssm(xs.trace())
+        grads = tg.square(y).mean().backward()
+        return [y.detach(), grads[xs], *(grads[one] for one in ssm.parameters().values())]
+
+    assert_same(gradients, nn.SSM(2, 3, rng=0), tg.normal((2, 600, 2), rng=1))
+
+
+def test_each_step_draws_numbers_of_its_own() -> None:
+    @tg.jit
+    def masks(dropout: Any, x: Any, xs: Any) -> Any:
+        def step(h: Any, _: Any) -> Any:
+            return h, dropout(h)
+
+        _, dropped = scan(step, x.trace(), xs)
+        grads = dropped.sum().backward(wrt=[x])
+        return dropped.detach(), grads[x], dropout(x.trace()).detach()
+
+    dropout = nn.Dropout(0.5, rng=0)
+    dropped, gradient, later = (one.numpy() for one in masks(dropout, tg.ones((200,)), tg.ones((3,))))
+
+    assert_allclose(dropped.sum(0), gradient)
+    rows = [*dropped, later, masks(dropout, tg.ones((200,)), tg.ones((3,)))[0].numpy()[0]]
+    assert all((rows[at] != rows[other]).any() for at in range(5) for other in range(at))
+
+
+def test_a_seeded_block_draws_the_numbers_that_it_draws_without_jit() -> None:
+    def drawn(xs: Any) -> Any:
+        with tg.random(0):
+            return [scan(lambda h, _: (h, tg.normal((3,))), tg.zeros(()), xs)[1]]
+
+    assert_same(drawn, tg.ones((4,)))
+
+
+def test_a_step_must_not_change_a_buffer() -> None:
+    norm, xs = nn.BatchNorm1d(3), tg.normal((4, 2, 3), rng=0)
+    before = norm.running_mean.numpy(copy=True)
+
+    @tg.jit
+    def normalized(norm: Any, xs: Any) -> Any:
+        return scan(lambda h, x: (h, norm(x)), tg.zeros(()), xs.trace())[1].detach()
+
+    with pytest.raises(TapeError) as raised:
+        normalized(norm, xs)
+
+    assert str(raised.value) == (
+        "scan: the step changes norm.running_mean, which a loop under jit does not carry: make it a part of the state"
+    )
+    assert_allclose(norm.running_mean.numpy(), before)
+
+
+def test_gradients_of_parameters_that_meet_no_tape_are_not_lost_silently() -> None:
+    @tg.jit
+    def gradient(w: Any, xs: Any) -> Any:
+        last, _ = scan(lambda h, _: (h * w, None), w, xs)
+        return (last * xs.trace()).sum().backward(wrt=w)[w]
+
+    with pytest.raises(TapeError, match="was computed of parameters alone, before they met a tape"):
+        gradient(nn.Param(tg.ones((3,))), tg.ones((3,)))
+
+
+def test_errors_of_a_step_are_those_without_jit() -> None:
+    @tg.jit
+    def grown(h: Any, xs: Any) -> Any:
+        return scan(lambda h, x: (tg.concat([h, x]), None), h, xs)[0]
+
+    with pytest.raises(ShapeError, match=r"^scan: the new state is \(5,\) but \(3,\) is expected: axis 0 is 5, not 3$"):
+        grown(tg.ones((3,)), tg.ones((4, 2)))
