@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tapegrad.autograd.gradients import Gradients
@@ -18,6 +18,7 @@ from tapegrad.tensor.operands import unwrap_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from tapegrad.autograd.tape import Entry
     from tapegrad.engines import Backend
@@ -93,7 +94,7 @@ def looped(
     step: Callable[[list[Any], list[Any]], tuple[list[Any], list[Any]]],
     states: Sequence[Tensor[Any, Any, Any]],
     xs: Sequence[Tensor[Any, Any, Any]],
-    placed: Callable[[Sequence[Any]], list[Any]] | None = None,
+    placed: Callable[[Sequence[Any]], AbstractContextManager[list[Any]]] | None = None,
 ) -> tuple[list[Any], list[Any]]:
     """Run a step for each element of some tensors along their first axis.
 
@@ -101,7 +102,7 @@ def looped(
         step: Takes the parts of the state and the elements; returns the parts of the new state, and the results.
         states: The parts of the state before the first step.
         xs: The sequences, of the same length, at least one.
-        placed: Under `jit`, returns the tensors of the elements, given their values; by default new ones.
+        placed: Under `jit`, a context in which certain tensors have the values of the elements; by default new ones.
 
     Returns:
         The parts of the last state, and the results of all steps, each stacked along a new first axis.
@@ -110,7 +111,7 @@ def looped(
     computing = engine(*(x.data for x in nodes))
     if computing.compiles_loops:
         with suppress(_LiftedError):
-            return _Loop(step, nodes, len(states), tape, placed or _as_nodes).run(computing)
+            return _Loop(step, nodes, len(states), tape, placed or _new_nodes).run(computing)
     given = [_on(x, tape) for x in (*states, *xs)]
     now, elements = given[: len(states)], [_unstacked(x) for x in given[len(states) :]]
     results: list[list[Any]] = []
@@ -143,7 +144,7 @@ class _Loop:
         nodes: list[Any],
         count: int,
         tape: Any,
-        placed: Callable[[Sequence[Any]], list[Any]],
+        placed: Callable[[Sequence[Any]], AbstractContextManager[list[Any]]],
     ) -> None:
         self.tape: Any = tape if tape.owns else None
         self.read: list[Any] = []
@@ -175,12 +176,13 @@ class _Loop:
 
     def _one_step(self, now: Sequence[Any], elements: Sequence[Any]) -> Any:
         """Run a step on values; return the new state, the results, and the backward pass, see `Backend.scan`."""
-        nodes = [*_as_nodes(now), *self._placed(elements)]
-        for x, outer in zip(nodes, self._nodes, strict=True):
-            if outer.is_of_parameters:
-                x.derive((outer,))
-        outs, entries = self._recorded(nodes)
-        values = [x.data for x in outs]
+        with self._placed(elements) as rows:
+            nodes = [*map(node, now), *rows]
+            for x, outer in zip(nodes, self._nodes, strict=True):
+                if outer.is_of_parameters:
+                    x.derive((outer,))
+            outs, entries = self._recorded(nodes)
+            values = [x.data for x in outs]
         if any(isinstance(value, Tensor) for value in values):
             raise _LiftedError
         results = values[: self._count], values[self._count :]
@@ -200,7 +202,8 @@ class _Loop:
                 if x.is_float and hasattr(dy, "shape"):
                     grads.add(x, dy)
             tape.put_back(entries)
-            found = tape.execute(grads).values_by_node
+            with self._placed(elements):  # closures read values through nodes
+                found = tape.execute(grads).values_by_node
             return (
                 tuple(found.get(x, 0.0) for x in nodes[: self._count]),
                 tuple(_found(found, x) for x in floats),
@@ -243,8 +246,9 @@ def _unstacked(x: Tensor[Any, Any, Any]) -> list[Any]:
     return record_several(x.tape, outs, (plain,), backward, "scan")
 
 
-def _as_nodes(values: Sequence[Any]) -> list[Any]:
-    return [node(value) for value in values]
+@contextmanager
+def _new_nodes(values: Sequence[Any]) -> Iterator[list[Any]]:
+    yield [node(value) for value in values]
 
 
 def _on(x: Tensor[Any, Any, Any], tape: Any) -> Any:

@@ -11,6 +11,7 @@ from tapegrad.errors.options import check_count
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn.container import Container, check_module, check_modules
 from tapegrad.nn.module import Module
+from tapegrad.nn.repeated import in_a_loop
 from tapegrad.ops import add, mul
 
 if TYPE_CHECKING:
@@ -165,7 +166,8 @@ class Repeated(Container, Generic[Layer, Times]):
 
     $$y = f_{n - 1}(\dots f_1(f_0(x)))$$
 
-    `Repeated(lambda: Linear(64, 64), 3)` has three layers. Further arguments of a call are passed to each layer.
+    `Repeated(lambda: Linear(64, 64), 3)` has three layers. Further arguments of a call are passed to each layer. Under
+    `jit`, 16 or more layers without buffers run in a compiled loop, so that a deep model compiles as fast as one layer.
 
     Args:
         make: A function that creates one layer. If there are several, each must keep the shape and dtype of `x`.
@@ -202,6 +204,10 @@ class Repeated(Container, Generic[Layer, Times]):
         Further arguments are passed to each layer, such as the memory and the mask of decoder blocks.
         """
         several = len(self.layers) > 1
+        if several:
+            y = in_a_loop(self.layers, x, lambda layer, x: self._through(0, layer, x, like=x, beside=(others, options)))
+            if y is not None:
+                return y
         for index, layer in enumerate(self.layers):
             x = self._through(index, layer, x, like=x if several else None, beside=(others, options))
         return x
