@@ -19,7 +19,12 @@ with open(f"{_FOLDER}__init__.pyi", encoding="utf-8") as _file:  # noqa: PTH123 
     _modules = {name: module for module, name in _EXPORT.findall(_file.read())}
 with open(f"{_FOLDER}ops/__init__.py", encoding="utf-8") as _file:  # noqa: PTH123  # as above
     _modules |= {name: "tapegrad.ops" for _, name in _EXPORT.findall(_file.read())}
-_PACKAGES = {"bfloat16": "ml_dtypes", "jax": "jax", "jit": "jax"}  # packages of extras that a name needs
+_PACKAGES = {
+    "bfloat16": "ml_dtypes",
+    "disable_jit": "jax",
+    "jax": "jax",
+    "jit": "jax",
+}  # packages of extras that a name needs
 
 
 class _PublicApi(ModuleType):

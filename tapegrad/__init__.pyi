@@ -38,6 +38,7 @@ from tapegrad.guard.assertions import assert_divides as assert_divides
 from tapegrad.guard.assertions import assert_same as assert_same
 from tapegrad.guard.assertions import assert_shape as assert_shape
 from tapegrad.guard.assertions import reveal_shape as reveal_shape
+from tapegrad.jax.jit import disable_jit as disable_jit
 from tapegrad.jax.jit import jit as jit
 from tapegrad.nn.summary import summary as summary
 from tapegrad.ops import *  # noqa: F403  # each op is in one list only

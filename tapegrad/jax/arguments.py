@@ -44,6 +44,7 @@ class ArgumentTree:
         generators: They seed the random numbers of the step.
         tensors: Tensors that are not parameters.
         numbers: Which arguments are numbers, and their values: inputs, unless the step reads the values.
+        number_paths: Their paths.
         fixed: What the program is compiled for: all other content of attributes and containers.
         kinds: The key of each object that was visited, so that two trees with equal keys share a program.
         captured: The same for what the step reads without being given it, values included.
@@ -64,6 +65,7 @@ class ArgumentTree:
         self.generators: dict[int, np.random.Generator] = {}
         self.tensors: dict[int, tuple[str, Tensor[Any, Any, Any]]] = {}
         self.numbers: list[tuple[int | str, Any]] = []
+        self.number_paths: list[str] = []
         self.fixed: list[tuple[str, Any]] = []
         self.kinds: list[tuple[Any, ...]] = []
         self.captured: list[tuple[Any, ...]] = []
@@ -86,6 +88,7 @@ class ArgumentTree:
         for place, path, value, name in _arguments_of(step, args, kwargs):
             if is_input(value) and name not in static:
                 self.numbers.append((place, value))
+                self.number_paths.append(path)
                 self.kinds.append((path, type(value), "number"))
             else:
                 self._visit(value, path, is_given=True)
@@ -96,6 +99,7 @@ class ArgumentTree:
         if "type" in self.reads.variables:  # a `TracedNumber` supports `isinstance`, but not `type`
             self.fixed += [(str(place), value) for place, value in self.numbers]
             self.numbers.clear()
+            self.number_paths.clear()
 
     @property
     def key(self) -> tuple[Any, ...]:

@@ -85,6 +85,11 @@ class Binding:
         """Return every input of the program except the seeds, which come between the numbers and the tensors."""
         return [*self._held(), *self._rates_there, *self._there]
 
+    @property
+    def arrays_of_tensors(self) -> list[Any]:
+        """The arrays of `tensors` on the device."""
+        return [*self._there]
+
     def structs(self) -> tuple[list[Any], int]:
         """Return the shape, dtype and placement of each input, and the index of the first seed.
 

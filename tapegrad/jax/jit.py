@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import RLock
 from typing import Any, Final, overload
 
@@ -15,7 +17,8 @@ from tapegrad.errors.tracebacks import trim_on_exit, trim_traceback
 from tapegrad.generator import substitutions
 from tapegrad.jax.arguments import ArgumentTree
 from tapegrad.jax.binding import MISS, Binding
-from tapegrad.jax.program import Program, traced_program
+from tapegrad.jax.compiled import Programs
+from tapegrad.jax.program import traced_program
 from tapegrad.nn import Module
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -59,7 +62,7 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
         static: Names of parameters whose numbers are not inputs: the step is compiled for each of their values.
 
     Returns:
-        A function of the same type; without `step`, a decorator.
+        A function of the same type, whose `programs` say what was compiled; without `step`, a decorator.
 
     Raises:
         DTypeError: `step` is not a function but, for example, a module, a class, or a generator function; or `static`
@@ -83,8 +86,8 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
     static = (static,) if isinstance(static, str) else static
     with trim_on_exit:
         _check(step, static)
-    programs = Programs()
     step, first, named = _without_partial(step)
+    programs = Programs(messages.callee(getattr(step, "__qualname__", "jit")))
     bound: tuple[Binding, ...] = ()  # for the last programs that ran, each with its arguments
 
     @functools.wraps(step)
@@ -92,7 +95,7 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
         nonlocal bound
         if first or named:
             args, kwargs = (*first, *args), named | kwargs
-        if substitutions.get() is not None:
+        if substitutions.get() is not None or _is_off.get():
             return step(*args, **kwargs)  # inside a step that is being traced, it becomes part of that step
         values, names = ((*args, *kwargs.values()), tuple(kwargs)) if kwargs else (args, ())
         for known in bound:
@@ -110,6 +113,7 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
         with _tracing:
             others, bound = bound, ()
             try:
+                programs.use(one.program for one in reversed(others))
                 fresh = _bound(step, programs, args, kwargs, static)
                 others = tuple(one for one in others if one.program is not fresh.program)
                 with _running:
@@ -120,25 +124,60 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
             bound = (fresh, *others)[:_MOST_BOUND] if fresh.program.is_lasting else others
         return result
 
+    call.programs = programs  # type: ignore[attr-defined]  # see `programs`
     return call
 
 
-class Programs:
-    """The programs of a step, by what they were compiled for; limited to the most recent ones."""
+def programs(step: Callable[..., Any]) -> Programs:
+    """Return the compiled programs of a step, which are also its attribute `programs`.
 
-    def __init__(self) -> None:
-        self._by_key: dict[Any, list[Program]] = {}
+    Args:
+        step: A function that `jit` has returned.
 
-    def find(self, key: Any, numbers: list[Any]) -> Program | None:
-        """Return the program for a call, or None."""
-        found = self._by_key.get(key, [])
-        return next((one for one in found if one.numbers.values(numbers) is not None), None)
+    Returns:
+        A sequence with a mapping for each program, least recently used first. It maps the path of what the step is
+        given and reads to what the program was compiled for. The attribute `compiled` counts all compilations.
 
-    def add(self, key: Any, program: Program) -> None:
-        """Store a program, and drop the oldest if there are too many."""
-        self._by_key[key] = [program, *self._by_key.pop(key, [])][:_MOST_PROGRAMS]
-        while sum(map(len, self._by_key.values())) > _MOST_PROGRAMS:
-            del self._by_key[next(iter(self._by_key))]
+    Raises:
+        DTypeError: `step` is not compiled by `jit`.
+
+    Examples:
+        >>> @tg.jit
+        ... def scaled(x, k):
+        ...     return x * k
+        >>> x, y = scaled(tg.ones((2,)), 2.0), scaled(tg.ones((3,)), 0.5)
+        >>> [dict(one) for one in tg.jax.programs(scaled)]
+        [{'x': 'float32 (2,)', 'k': 'any float'}, {'x': 'float32 (3,)', 'k': 'any float'}]
+        >>> tg.jax.programs(scaled).compiled
+        2
+    """
+    found = getattr(step, "programs", None)
+    if not isinstance(found, Programs):
+        message = f"programs: step is {messages.with_article(type(step).__name__)} that jit has not compiled"
+        with trim_on_exit:
+            raise DTypeError(message)
+    return found
+
+
+@contextmanager
+def disable_jit() -> Iterator[None]:
+    """Run steps under `jit` as if they were not compiled, for debugging: op by op, with NumPy.
+
+    So a breakpoint in a step has the numbers of its tensors. Generators draw NumPy's numbers.
+
+    Examples:
+        >>> @tg.jit
+        ... def is_positive(x):
+        ...     return bool(x.sum() > 0)
+        >>> with tg.disable_jit():
+        ...     is_positive(tg.ones((3,)))
+        True
+    """
+    token = _is_off.set(True)
+    try:
+        yield
+    finally:
+        _is_off.reset(token)
 
 
 def _bound(
@@ -155,8 +194,7 @@ def _bound(
     program = programs.find(key, binding.given)
     if program is None:
         program = traced_program(step, args, kwargs, tree, binding, static)
-        if program.is_lasting:
-            programs.add(key, program)
+        programs.add(key, program, binding)
     binding.take(program)
     return binding
 
@@ -194,8 +232,8 @@ def _without_partial(step: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     return step if inspect.isroutine(step) else step.__call__, (), {}
 
 
-_MOST_PROGRAMS: Final = 256
-_MOST_BOUND: Final = 4
+_MOST_BOUND: Final = 8  # programs that are called without a search
+_is_off: ContextVar[bool] = ContextVar("_is_off", default=False)
 _UNFINISHED: Final = (
     (inspect.isgeneratorfunction, "a generator function"),
     (inspect.iscoroutinefunction, "a coroutine function"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tapegrad.engines.loops import run_steps
 from tapegrad.errors import TapeError
-from tapegrad.generator import current, stand_in
+from tapegrad.generator import current, substitutions
 from tapegrad.jax.library import jax, jnp
 from tapegrad.jax.quiet import jaxpr_of
 from tapegrad.jax.traced import Traced, bare_of
@@ -247,7 +247,7 @@ def _evaluated(jaxpr: Any, equations: list[Any], outs: Sequence[Any], values: Ma
 
 
 def _draws() -> list[Draws]:
-    standing = stand_in.get()
+    standing = substitutions.get()
     return [] if standing is None else [*standing.given.values(), standing.ambient]
 
 
@@ -272,8 +272,8 @@ def _unchanged_states() -> Iterator[None]:
     Raises:
         TapeError: The step has changed one.
     """
-    standing = stand_in.get()
-    states = [] if standing is None else [*standing.access.survey.states.values()]
+    standing = substitutions.get()
+    states = [] if standing is None else [*standing.access.tree.states.values()]
     before = [_SLOT.__get__(state) for _, state in states]
     try:
         yield
@@ -313,8 +313,8 @@ def _wrapped(arrays: Iterable[Any]) -> tuple[Any, ...]:
 
 def _carries(state: object) -> bool:
     """Return whether a parameter was given to the step that is being traced."""
-    standing = stand_in.get()
-    return standing is not None and id(state) in standing.access.survey.states
+    standing = substitutions.get()
+    return standing is not None and id(state) in standing.access.tree.states
 
 
 # A gradient that a backward step is given: traced as a value of its own, and an input of the backward steps.

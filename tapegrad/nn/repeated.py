@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from tapegrad.engines import engine
-from tapegrad.guard._memory import Memory
+from tapegrad.guard._memory import StoredSizes
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Buffer, Param
 from tapegrad.ops import stack
@@ -73,7 +73,7 @@ def _parameters_in_parallel(one: Any, other: Any) -> list[tuple[Any, Any]] | Non
         return [] if one.__code__ is other.__code__ and one.__closure__ is None else None
     if isinstance(one, np.random.Generator):  # that of the first layer draws for all, in each step other numbers
         return []
-    if isinstance(one, Memory):  # the cache of a guard: the sizes of the layer
+    if isinstance(one, StoredSizes):  # the cache of a guard: the sizes of the layer
         return [] if repr(one) == repr(other) else None
     if isinstance(one, _PLAIN):
         return [] if one == other else None

@@ -344,6 +344,7 @@ CASES: dict[str, Callable[[], Case]] = {
 CHANGES = 1000
 
 
+@pytest.mark.filterwarnings("ignore:.*has been compiled")
 def test_a_thousand_changes_between_calls_are_all_seen() -> None:
     rng = np.random.default_rng(0)
     made = {name: make() for name, make in CASES.items()}
@@ -457,6 +458,7 @@ def halved(x: Any) -> Any:
     return x * 0.5
 
 
+@pytest.mark.filterwarnings("ignore:.*has been compiled")
 def test_a_weight_decay_and_a_learning_rate_of_numpys_are_those_of_the_call() -> None:
     def step(weight: Any, opt: Any, x: Any) -> None:
         opt.step((x.trace() * weight).sum().backward(wrt=weight))
