@@ -6,15 +6,16 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tapegrad.autograd.gradients import Gradients
+from tapegrad.autograd.parameter_tape import lost
 from tapegrad.autograd.several import record_several
-from tapegrad.autograd.tape import GradientTape
+from tapegrad.autograd.tape import GradientTape, is_data
 from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.errors.tracebacks import public_api
-from tapegrad.ops import stack
+from tapegrad.ops import stack, unstack
 from tapegrad.sizes import show
-from tapegrad.tensor import Constant, Tensor, described, node
-from tapegrad.tensor.operands import unwrap_all
+from tapegrad.tensor import Tensor, described, node
+from tapegrad.tensor.operands import fixed, joined, unwrap_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from tapegrad.engines import Backend
 
 State = TypeVar("State")
+
+_LOST = "a compiled loop computed it without a tape; trace its state or its sequence"
 
 
 @public_api
@@ -111,7 +114,8 @@ def looped(
     computing = engine(*(x.data for x in nodes))
     if computing.compiles_loops:
         with suppress(_LiftedError):
-            return _Loop(step, nodes, len(states), tape, placed or _new_nodes).run(computing)
+            of_module = [x.tape.holds or not is_data(x) for x in (*states, *xs)]
+            return _Loop(step, nodes, of_module, len(states), tape, placed or _new_nodes).run(computing)
     given = [_on(x, tape) for x in (*states, *xs)]
     now, elements = given[: len(states)], [_unstacked(x) for x in given[len(states) :]]
     results: list[list[Any]] = []
@@ -142,12 +146,15 @@ class _Loop:
         self,
         step: Callable[[list[Any], list[Any]], tuple[list[Any], list[Any]]],
         nodes: list[Any],
+        of_module: list[bool],
         count: int,
         tape: Any,
         placed: Callable[[Sequence[Any]], AbstractContextManager[list[Any]]],
     ) -> None:
         self.tape: Any = tape if tape.owns else None
         self.read: list[Any] = []
+        self._untraced: Any = tape
+        self._of_module = of_module  # whether each operand is a parameter, or was computed from parameters alone
         self._step, self._nodes, self._count, self._placed = step, nodes, count, placed
         self._is_of_parameters = False
 
@@ -170,28 +177,27 @@ class _Loop:
 
             outs = record_several(self.tape, outs, operands, backward, "scan")
         elif self._is_of_parameters:
-            for one in outs:
-                one.derive(self.read)
+            outs = [lost(one, _LOST) if one.is_float else one for one in outs]
         return outs[: self._count], outs[self._count :]
 
     def _one_step(self, now: Sequence[Any], elements: Sequence[Any]) -> Any:
         """Run a step on values; return the new state, the results, and the backward pass, see `Backend.scan`."""
         with self._placed(elements) as rows:
-            nodes = [*map(node, now), *rows]
-            for x, outer in zip(nodes, self._nodes, strict=True):
-                if outer.is_of_parameters:
-                    x.derive((outer,))
+            before, nodes = self.tape, self._nodes_with(now, rows)
             outs, entries = self._recorded(nodes)
+            if self.tape is not before:
+                nodes = self._nodes_with(now, rows)
+                outs, entries = self._recorded(nodes)
             values = [x.data for x in outs]
         if any(isinstance(value, Tensor) for value in values):
             raise _LiftedError
         results = values[: self._count], values[self._count :]
         known = {*nodes, *(out for _, out, _, _ in entries)}
         inputs = dict.fromkeys(x for _, _, inputs, _ in entries for x in inputs)
-        self.read = [x for x in inputs if x not in known and x.is_float and type(x) is not Constant]
+        self.read = [x for x in inputs if x not in known and x.is_float]
         if self.tape is None:
-            lost = [x for x in outs if x.is_of_parameters]
-            self._is_of_parameters, self.read = bool(lost), self.read or lost
+            is_of_module = any(x.is_float and not is_data(x) for x in outs)
+            self._is_of_parameters = any(x.tape.holds for x in outs) or (self._untraced.holds and is_of_module)
             return *results, None
         keys = [x.node if x.owns_tape else x for x in outs]
         floats = [x for x in nodes[self._count :] if x.is_float]
@@ -212,8 +218,19 @@ class _Loop:
 
         return *results, backward
 
+    def _nodes_with(self, now: Sequence[Any], rows: list[Any]) -> list[Any]:
+        """Return the nodes of a step; without a tape, what parameters alone have computed is no data inside it."""
+        nodes = [*map(node, now), *rows]
+        if self.tape is not None:
+            return nodes
+        pairs = zip(nodes, self._of_module, strict=True)
+        return [fixed(x.data) if of_module and is_data(x) else x for x, of_module in pairs]
+
     def _recorded(self, nodes: list[Any]) -> tuple[list[Any], list[Entry]]:
-        """Run the step on its nodes; return its results, and the entries that it has recorded."""
+        """Run the step on its nodes; return its results, and the entries that it has recorded.
+
+        If the step has read a tensor with a tape, the state is on that tape from here on, and the step must run again.
+        """
         start = GradientTape.time()
         given = [x if self.tape is None else _on(x, self.tape) for x in nodes]
         new, ys = self._step(given[: self._count], given[self._count :])
@@ -222,19 +239,18 @@ class _Loop:
         if not tape.owns:
             return outs, []
         entries: list[Entry] = tape.tape.cut(start)
-        if self.tape is None:  # the step has read a tensor with a tape: the next state has it as well
-            self.tape = tape
-            return self._recorded(nodes)
+        if self.tape is None:
+            self.tape = joined(tape, self._untraced)
         return outs, entries
 
 
 def _unstacked(x: Tensor[Any, Any, Any]) -> list[Any]:
     """Return the elements of a tensor along its first axis, recorded as one op."""
     plain: Any = x.node if x.owns_tape else x
+    if not x.owns_tape and (x.tape.holds or x.is_of_module):
+        return list(unstack(x))
     outs = [node(plain.data[at]) for at in range(plain.shape[0])]
     if not x.owns_tape:
-        for one in outs if plain.is_of_parameters else ():
-            one.derive((plain,))
         return outs
 
     def backward(grads: Gradients, dys: list[Any]) -> None:
@@ -253,7 +269,7 @@ def _new_nodes(values: Sequence[Any]) -> Iterator[list[Any]]:
 
 def _on(x: Tensor[Any, Any, Any], tape: Any) -> Any:
     """Return a float tensor on a tape, if it has none; an int has no gradient, and stays as it is."""
-    return x if x.owns_tape or not tape.owns or not x.is_float else x.put_tape(tape)
+    return x if x.tape.holds or not tape.owns or not x.is_float else x.put_tape(tape)
 
 
 def _is_float(x: Tensor[Any, Any, Any]) -> bool:

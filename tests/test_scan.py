@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 import tapegrad as tg
 from tapegrad import nn
 from tapegrad.autograd.tape import GradientTape
-from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.tensor import Tensor
 from tapegrad.testing import check_gradients
 
@@ -126,12 +126,20 @@ def test_nothing_is_recorded_without_a_tape() -> None:
     assert not states.owns_tape
 
 
-def test_gradients_of_parameters_that_meet_no_tape_are_not_lost_silently() -> None:
+def test_a_loop_over_parameters_joins_the_tape_that_it_meets_later() -> None:
     w = nn.Param(tg.tensor([1.0, 2.0]))
     last, _ = scan(lambda h, _: (h * w, None), w, tg.ones((3,)))
 
-    with pytest.raises(TapeError, match="was computed of parameters alone, before they met a tape"):
-        last * tg.ones((2,)).trace()
+    grads = (last * tg.ones((2,)).trace()).sum().backward()
+
+    assert grads[w].tolist() == [4.0 * 1.0**3, 4.0 * 2.0**3]
+
+
+def test_elements_of_a_parameter_have_their_gradient() -> None:
+    w = nn.Param(tg.tensor([1.0, 2.0, 3.0]))
+    product, _ = scan(lambda h, row: (h * row, None), tg.tensor(1.0).trace(), w)
+
+    assert product.backward()[w].tolist() == [6.0, 3.0, 2.0]
 
 
 def test_elements_of_a_sequence_are_recorded_as_one_op() -> None:

@@ -463,7 +463,7 @@ class GradientTape:
     @staticmethod
     def time() -> int:
         """Return a time between the entries recorded before and those recorded after the call."""
-        return _now()
+        return now()
 
     def cut(self, start: int) -> list[Entry]:
         """Remove the entries recorded after a time, and return them."""

@@ -281,8 +281,20 @@ def test_gradients_of_parameters_that_meet_no_tape_are_not_lost_silently() -> No
         last, _ = scan(lambda h, _: (h * w, None), w, xs)
         return (last * xs.trace()).sum().backward(wrt=w)[w]
 
-    with pytest.raises(TapeError, match="was computed of parameters alone, before they met a tape"):
+    with pytest.raises(TapeError, match=r"are lost: a compiled loop computed it without a tape; trace its state"):
         gradient(nn.Param(tg.ones((3,))), tg.ones((3,)))
+
+
+def test_a_state_computed_from_parameters_has_its_gradient_if_the_step_reads_a_tape() -> None:
+    def gradient(w: Any, x: Any) -> Any:
+        taped = x.trace()
+        last, _ = scan(lambda h, row: (h * row * taped, None), w * 2.0, tg.ones((3,)))
+        return last.sum().backward(wrt=w)[w]
+
+    w, x = nn.Param(tg.tensor([1.0, 2.0])), tg.tensor([3.0, 5.0])
+
+    assert_allclose(tg.jit(gradient)(w, x).numpy(), [54.0, 250.0])
+    assert_allclose(gradient(w, x).numpy(), [54.0, 250.0])
 
 
 def test_errors_of_a_step_are_those_without_jit() -> None:
