@@ -163,3 +163,16 @@ def reject_a_result_of_another_size() -> None:
         return Batch(x, y)  # E(mypy): wrong: the result is Batch[2, 3] but Batch[2, 4] is expected: 3, not 4 [return-value]
 
     wrong()
+
+
+class Node(NamedTuple):
+    """A tree: its type contains itself."""
+
+    value: Tensor[Shape[N], NoneTape]
+    children: "tuple[Node, ...]" = ()
+
+
+def accept_a_type_that_contains_itself() -> None:
+    leaf = Node(tg.ones((3,)))
+    tree = Node(tg.zeros((2,)), (leaf,))
+    assert [child.value.shape for child in tree.children] == [(3,)]

@@ -326,6 +326,8 @@ def _written(terms: frozenset[tuple[Monomial, int]], make: Make) -> Type:
 
 def settled(t: Type, make: Make) -> Type:
     """Return a type with each computed size in its normal form; the same object if nothing changes."""
+    if is_endless(t):
+        return t
     p = get_proper_type(t)
     if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT, OPAQUE):
         return size_type(size_of(p), make)
