@@ -150,7 +150,7 @@ POWERS = {
 _TENSORS_AND_SIZES = ("Tensor[", "Param[", "Sum[", "Product[", "Quotient[", "[Literal[", ", Literal[")
 
 # Methods that add items to a collection.
-GROWING = frozenset(
+EXTENDING = frozenset(
     f"{kind}.{name}"
     for kinds, names in {
         ("builtins.list", "collections.deque"): [
@@ -280,7 +280,7 @@ class Tapegrad(Plugin):
         if key not in self._hooks:
             if fullname in _numbers and lookup in _RESULTS:
                 ours = _numbers[fullname]
-            elif fullname in GROWING and lookup == "get_method_signature_hook":
+            elif fullname in EXTENDING and lookup == "get_method_signature_hook":
                 ours = _growing
             elif fullname.partition(".")[0] in FOREIGN:
                 self._hooks[key] = None
@@ -458,7 +458,7 @@ def _growing(ctx: MethodSigContext) -> FunctionLike:
     holder = get_proper_type(ctx.type)
     items = [*map(get_proper_type, holder.args)] if isinstance(holder, Instance) else []
     has_parts = any(getattr(item, "args", ()) or isinstance(item, TupleType | UnionType) for item in items)
-    return _grown(ctx) if has_parts else ctx.default_signature
+    return _extended(ctx) if has_parts else ctx.default_signature
 
 
 _types = {fullname: _lazy_type(fullname) for fullname in SPELLED}
@@ -492,6 +492,6 @@ _numbers |= dict.fromkeys(
         _extreme(ctx) if isinstance(get_proper_type(ctx.default_return_type), UnionType) else ctx.default_return_type
     ),
 )
-_grown = _guard(_lazy("growing_signature"), lambda ctx: ctx.default_signature)
+_extended = _guard(_lazy("growing_signature"), lambda ctx: ctx.default_signature)
 _numbers[_SCAN] = _guard(_lazy("scan_result"), lambda ctx: ctx.default_return_type)
 _numbers["builtins.sum"] = _guard(_tensor_sum, lambda ctx: ctx.default_return_type)

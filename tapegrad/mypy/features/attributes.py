@@ -77,7 +77,7 @@ def _named_shape(expression: MemberExpr, items: list[Size | Many] | None, api: C
 def without_foreign_sizes(ctx: AttributeContext) -> Type:
     """Return the type of an attribute, unknown where it mentions sizes of another function or another object."""
     t, expression = ctx.default_attr_type, ctx.context
-    if isinstance(expression, MemberExpr) and _is_collection(t) and use_of(expression, ctx.api) is Use.GROWN:
+    if isinstance(expression, MemberExpr) and _is_collection(t) and use_of(expression, ctx.api) is Use.EXTENDED:
         return without_sizes(t) if _is_inferred(expression, ctx.api) else t
     if not has_opaque(t):
         return t

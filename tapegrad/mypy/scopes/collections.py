@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import Checker
 
 _READERS: Final = frozenset({"copy", "count", "get", "index", "items", "keys", "values"})
-_GROWERS: Final = frozenset({"add", "append", "appendleft", "extend", "insert", "setdefault", "update"})
+_EXTENDERS: Final = frozenset({"add", "append", "appendleft", "extend", "insert", "setdefault", "update"})
 _FUNCTIONS: Final = frozenset(
     f"builtins.{name}" for name in ("all", "any", "enumerate", "len", "map", "max", "min", "reversed", "sum", "zip")
 )
@@ -47,7 +47,7 @@ class Use(IntEnum):
 
     READ = 0  # its items stay what they are
     SHARED = 1  # another name, function or object may change it
-    GROWN = 2  # it gets other items
+    EXTENDED = 2  # it gets other items
 
 
 Uses: TypeAlias = dict["Node | str | None", Use]  # by variable; attributes by name
@@ -72,9 +72,9 @@ def _read(file: Node | None) -> Uses:
     for node in inside(file):
         for target in _targets(node):
             if isinstance(target, IndexExpr):
-                _note(target.base, Use.GROWN, uses)
+                _note(target.base, Use.EXTENDED, uses)
         if isinstance(node, OperatorAssignmentStmt):
-            _note(node.lvalue, Use.GROWN, uses)
+            _note(node.lvalue, Use.EXTENDED, uses)
         for child in _flat(parts_of(node)):
             if isinstance(child, NameExpr | MemberExpr):
                 _note(child, _use(node, child), uses)
@@ -114,7 +114,7 @@ def _use(parent: Any, child: Any) -> Use:
         case ForStmt(expr=iterated):
             return Use.READ if iterated is child else Use.SHARED
         case MemberExpr(name=name):
-            return Use.GROWN if name in _GROWERS else Use.READ if name in _READERS else Use.SHARED
+            return Use.EXTENDED if name in _EXTENDERS else Use.READ if name in _READERS else Use.SHARED
         case IndexExpr(base=base):
             return Use.READ if base is child else Use.SHARED
         case CallExpr(callee=callee, args=arguments, arg_kinds=kinds):

@@ -305,8 +305,8 @@ def _declared(info: TypeInfo, name: str) -> Type | None:
         return get_proper_type(method.ret_type) if isinstance(method, CallableType) else None
     node = symbol.node
     if isinstance(node, Decorator):
-        is_kept = node.var.is_property and _is_frozen(info, name)
-        result = get_proper_type(node.func.type) if is_kept else None
+        is_steady = node.var.is_property and _is_frozen(info, name)
+        result = get_proper_type(node.func.type) if is_steady else None
         return result.ret_type if isinstance(result, CallableType) else None
     return node.type if isinstance(node, Var) else None
 
