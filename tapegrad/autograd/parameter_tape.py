@@ -97,11 +97,11 @@ class ParameterTape(NoneTape):
 
     def chain(self) -> Iterator[ParameterTape]:
         """Yield the tape of each op that led here, once, without recursion."""
-        pending, seen = [*self._parts()], set[int]()
+        pending, seen = [*self._parts()], set[ParameterTape]()
         while pending:
             tape = pending.pop()
-            if id(tape) not in seen:
-                seen.add(id(tape))
+            if tape not in seen:
+                seen.add(tape)
                 yield tape
                 pending += tape.parents
 

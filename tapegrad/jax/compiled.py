@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MOST: Final = 256
 """How many programs of a step are kept."""
-MANY: Final = 8
+WARN_AFTER: Final = 8
 """The number of compilations at which a warning says what has changed."""
 
 
@@ -39,7 +39,7 @@ class Programs(Sequence[Mapping[str, str]]):
     def __init__(self, call: str) -> None:
         self.compiled = 0
         self._call = call
-        self._kept: OrderedDict[int, tuple[Any, Program, dict[str, str], dict[str, str]]] = OrderedDict()
+        self._programs: OrderedDict[Program, tuple[Any, dict[str, str], dict[str, str]]] = OrderedDict()
         self._by_key: dict[Any, list[Program]] = {}
         self._lock = Lock()
 
@@ -55,26 +55,26 @@ class Programs(Sequence[Mapping[str, str]]):
         """Note that programs are in use, the last one most recently."""
         with self._lock:
             for one in programs:
-                if id(one) in self._kept:
-                    self._kept.move_to_end(id(one))
+                if one in self._programs:
+                    self._programs.move_to_end(one)
 
     def add(self, key: Any, program: Program, binding: Binding) -> None:
         """Count a program, and keep it if later calls can use it; the least recently used ones are dropped."""
         facts, others = _facts_of(binding, program), _others_of(binding.tree)
         with self._lock:
             self.compiled += 1
-            before = [others | facts for _, _, facts, others in self._kept.values()]
+            before = [others | facts for _, facts, others in self._programs.values()]
             if program.is_lasting:
-                self._kept[id(program)] = key, program, facts, others
+                self._programs[program] = key, facts, others
                 self._by_key.setdefault(key, []).insert(0, program)
-            while len(self._kept) > MOST:
-                _, (old_key, old, *_) = self._kept.popitem(last=False)
+            while len(self._programs) > MOST:
+                old, (old_key, *_) = self._programs.popitem(last=False)
                 self._by_key[old_key].remove(old)
                 if not self._by_key[old_key]:
                     del self._by_key[old_key]
-        if self.compiled == MANY:
+        if self.compiled == WARN_AFTER:
             change = _change(before, others | facts)
-            message = f"{self._call} has been compiled {MANY} times; {change}; see tapegrad.jax.programs"
+            message = f"{self._call} has been compiled {WARN_AFTER} times; {change}; see tapegrad.jax.programs"
             warnings.warn(message, stacklevel=4)
 
     @overload
@@ -84,11 +84,11 @@ class Programs(Sequence[Mapping[str, str]]):
     @override
     def __getitem__(self, at: int | slice) -> Any:
         with self._lock:
-            return [facts for _, _, facts, _ in self._kept.values()][at]
+            return [facts for _, facts, _ in self._programs.values()][at]
 
     @override
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._programs)
 
     @override
     def __repr__(self) -> str:

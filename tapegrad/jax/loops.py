@@ -247,8 +247,8 @@ def _evaluated(jaxpr: Any, equations: list[Any], outs: Sequence[Any], values: Ma
 
 
 def _draws() -> list[Draws]:
-    standing = substitutions.get()
-    return [] if standing is None else [*standing.given.values(), standing.ambient]
+    current = substitutions.get()
+    return [] if current is None else [*current.given.values(), current.ambient]
 
 
 @contextmanager
@@ -272,8 +272,8 @@ def _unchanged_states() -> Iterator[None]:
     Raises:
         TapeError: The step has changed one.
     """
-    standing = substitutions.get()
-    states = [] if standing is None else [*standing.access.tree.states.values()]
+    current = substitutions.get()
+    states = [] if current is None else [*current.access.tree.states.values()]
     before = [_SLOT.__get__(state) for _, state in states]
     try:
         yield
@@ -313,8 +313,8 @@ def _wrapped(arrays: Iterable[Any]) -> tuple[Any, ...]:
 
 def _carries(state: object) -> bool:
     """Return whether a parameter was given to the step that is being traced."""
-    standing = substitutions.get()
-    return standing is not None and id(state) in standing.access.tree.states
+    current = substitutions.get()
+    return current is not None and id(state) in current.access.tree.states
 
 
 # A gradient that a backward step is given: traced as a value of its own, and an input of the backward steps.

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _jaxpr_as_fun: Any = import_module("jax.extend.core").jaxpr_as_fun
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Program:
     """A compiled step.
 

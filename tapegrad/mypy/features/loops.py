@@ -117,13 +117,13 @@ class _Scan:
         p = get_proper_type(trial.result)
         if isinstance(p, TupleType) and not any(isinstance(one, UnpackType) for one in p.items):
             if len(p.items) == 2:
-                return self._kept(p.items[0], state, "the new state"), p.items[1]
+                return self._preserved(p.items[0], state, "the new state"), p.items[1]
             self._reject(f"step returns a tuple of {len(p.items)} but a state and a result are expected")
         elif (tensor := tensor_parts(p)) is not None and not isinstance(get_proper_type(tensor.dtype), AnyType):
             self._reject(f"step returns {dtype_name(tensor.dtype)} but a state and a result are expected")
         return _mapped(state, lambda t: self._with_tape(t, unknown())), unknown()
 
-    def _kept(self, new: Type, old: Type, place: str) -> Type:
+    def _preserved(self, new: Type, old: Type, place: str) -> Type:
         """Return the type of a state after a step, which must have the structure, shapes and dtypes of the old one."""
         p, q = get_proper_type(new), get_proper_type(old)
         if isinstance(p, AnyType) or isinstance(q, AnyType):
@@ -133,7 +133,7 @@ class _Scan:
             self._reject(f"{place} is {ours} but {theirs} is expected")
         if isinstance(p, TupleType) and isinstance(q, TupleType):
             pairs = enumerate(zip(p.items, q.items, strict=True))
-            items = [self._kept(one, other, f"{place}[{at}]") for at, (one, other) in pairs]
+            items = [self._preserved(one, other, f"{place}[{at}]") for at, (one, other) in pairs]
             return q.copy_modified(items=items)
         if tensor_parts(p) is None or tensor_parts(q) is None:
             return unknown()
