@@ -168,11 +168,11 @@ def reject_a_result_of_another_size() -> None:
 class Node(NamedTuple):
     """A tree: its type contains itself."""
 
-    value: Tensor[Shape[N], NoneTape]
+    value: Tensor[Shape[L[3]], NoneTape]
     children: "tuple[Node, ...]" = ()
 
 
 def accept_a_type_that_contains_itself() -> None:
     leaf = Node(tg.ones((3,)))
-    tree = Node(tg.zeros((2,)), (leaf,))
+    tree = Node(tg.zeros((3,)), (leaf,))
     assert [child.value.shape for child in tree.children] == [(3,)]

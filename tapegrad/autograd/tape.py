@@ -15,7 +15,7 @@ from operator import itemgetter
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Generic, NoReturn, Self, TypeAlias
 
-from numpy import dtype, ndarray
+from numpy import ndarray
 from typing_extensions import TypeAliasType, TypeVar, override
 
 from tapegrad.autograd import tape_repr
@@ -40,7 +40,6 @@ Node: TypeAlias = "Tensor[Any, NoneTape, Any]"  # a tensor without its tape, the
 Pullback: TypeAlias = Callable[["Gradients"], None]
 Entry: TypeAlias = "tuple[int, Node | None, tuple[Node, ...], Pullback]"
 
-_FLOAT32: Final = dtype("float32")
 _NO_TIMES: Final[frozenset[int]] = frozenset()
 _BATCH_SIZE: Final = 16  # entries released per batch in the backward pass (benchmarks/devices.py, "batches of entries")
 # Bytes from which on an unsaved value is released; 0 under test, so that tests find a closure that reads such a value.
@@ -132,7 +131,7 @@ class NoneTape(Tape):
         for x in inputs:
             if x.is_of_module:
                 first = inputs[0]
-                if first.has_plain_state and first.data.dtype is _FLOAT32 and first.data.ndim:
+                if first.has_plain_state and first.data.dtype.char == "f" and first.data.ndim:
                     return out  # data: the usual case, a layer that predicts
                 return _recorded_parameters(out, inputs, backward, saved)
         return out
