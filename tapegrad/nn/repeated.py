@@ -95,7 +95,6 @@ def _parameters_in_parallel(one: Any, other: Any) -> list[tuple[Any, Any]] | Non
     return found
 
 
-# From this number on the loop is faster to compile. It copies the parameters to stack them, which takes a smaller part
-# of a step the larger the batch is.
+# From this number on the loop is compiled as one layer. It copies the parameters to stack them, in each step.
 LEAST_LAYERS: Final = 16
 _PLAIN: Final = (bool, int, float, str, bytes)

@@ -81,7 +81,7 @@ def data() -> None:
 
 
 def sizes(n: int, k: N) -> None:
-    print(tg.ones((n, 3)))  # U: tg.ones((n, 3)): the size of axis 0 is unknown, because n is a parameter of type int: name a size, n: N with a TypeVar N
+    print(tg.ones((n, 3)))
     m = 3
     if input():
         m = 4
@@ -102,7 +102,7 @@ class Config:
 
 class Net(nn.Module):
     def __init__(self, config: Config) -> None:
-        self.fall = nn.Linear(config.width, 3)  # U: nn.Linear(config.width, 3): the size In is unknown, because config.width is a plain int: make it Final, or a size of its class
+        self.fall = nn.Linear(config.width, 3)
 
     def forward(self, x: Tensor[Shape[N, L[8]], NoneTape]) -> Tensor[Shape[N, L[3]], NoneTape]:
         return self.fall(x)
@@ -249,6 +249,7 @@ from tapegrad import NoneTape, Shape, Tensor
 
 
 def f(n: int) -> None:
+    n += 1
     x = tg.ones((n, 3))
     print(x * 2.0, tg.ones((2,)))
 
@@ -274,8 +275,8 @@ def test_the_report_is_a_table_and_a_line_for_each_loss(
         "all                2         -         2         -         -         -         -      50 %\n"
         "\n"
         "Lost first at:\n"
-        "program.py:6:9: tg.ones((n, 3)): the size of axis 0 is unknown, because n is a parameter of type int:"
-        " name a size, n: N with a TypeVar N\n"
+        "program.py:7:9: tg.ones((n, 3)): the size of axis 0 is unknown, because n is an int that is assigned more than"
+        " once: use a name for each value\n"
     )
     assert printed.err == ""
 
@@ -290,12 +291,12 @@ def test_json_and_pages_have_the_same_figures(tmp_path: Path, capsys: pytest.Cap
     assert report["all"]["percent"] == 50
     assert report["all"] == {name: count for name, count in report["files"][0].items() if name in report["all"]}
     (loss,) = report["files"][0]["lost"]
-    assert (loss["line"], loss["column"], loss["parts"], loss["axes"]) == (6, 9, ["shape"], [0])
+    assert (loss["line"], loss["column"], loss["parts"], loss["axes"]) == (7, 9, ["shape"], [0])
     assert loss["function"] == "f"
     page = (tmp_path / "pages" / file_name(path)).read_text("utf-8")
     assert '<span class="partly">tg.ones((n, 3))</span>' in page
     assert '<span class="exact">tg.ones((2, 3))</span>' in page
-    assert "the size of axis 0 is unknown, because n is a parameter of type int" in page
+    assert "the size of axis 0 is unknown, because n is an int that is assigned more than once" in page
     index = (tmp_path / "pages" / "index.html").read_text("utf-8")
     assert f'href="{file_name(path)}#L5">f</a>' in index
     assert not re.search(r"<script|https?://", page + index), "a page fetches nothing"
