@@ -10,7 +10,7 @@ from tapegrad.autograd.parameter_tape import lost
 from tapegrad.autograd.several import record_several
 from tapegrad.autograd.tape import GradientTape, is_data
 from tapegrad.engines import engine
-from tapegrad.errors import DTypeError, ShapeError, messages
+from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.ops import stack, unstack
 from tapegrad.sizes import show
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 State = TypeVar("State")
 
+_NOT_LIFTED = (
+    "a compiled loop has no second derivative, because its operands are of the level below; "
+    "lift one of them by from_inner, or use disable_jit"
+)
 _LOST = "a compiled loop computed it without a tape; trace its state or its sequence"
 
 
@@ -57,7 +61,8 @@ def scan(step: Callable[[Any, Any], Any], state: State, xs: Any) -> tuple[State,
             the sequences have different lengths.
         DTypeError: A step changes the dtype of the state or its structure, or does not return a state and a result; or
             a part of `state` or `xs` is not a tensor.
-        TapeError: Under `jit`, the step changes a parameter or a buffer.
+        TapeError: Under `jit`, the step changes a parameter or a buffer; or the gradient of a loop is differentiated
+            again although no operand of the loop is of that level of `Autodiff`.
 
     Source:
         JAX 0.10, `jax.lax.scan`.
@@ -168,6 +173,8 @@ class _Loop:
             operands = (*filter(_is_float, self._nodes), *self.read)
 
             def backward(grads: Gradients, dys: list[Any]) -> None:
+                if any(isinstance(dy, Tensor) for dy in dys):
+                    raise TapeError(_NOT_LIFTED)  # another run of the step would draw other random numbers
                 dys = [0.0 if dy is None else dy for dy in dys]
                 dstate, drows, sums = steps_back(dys[: self._count], dys[self._count :])
                 of_floats = [one for one, x in zip(dstate, self._nodes, strict=False) if x.is_float]
@@ -245,13 +252,17 @@ class _Loop:
 
 
 def _unstacked(x: Tensor[Any, Any, Any]) -> list[Any]:
-    """Return the elements of a tensor along its first axis, recorded as one op."""
-    plain: Any = x.node if x.owns_tape else x
-    if not x.owns_tape and (x.tape.holds or x.is_of_module):
+    """Return the elements of a tensor along its first axis; on an owned tape they are recorded as one op."""
+    if x.owns_tape:
+        return _recorded_elements(x)
+    if x.tape.holds or x.is_of_module:
         return list(unstack(x))
+    return [node(x.data[at]) for at in range(x.shape[0])]
+
+
+def _recorded_elements(x: Tensor[Any, Any, Any]) -> list[Any]:
+    plain: Any = x.node
     outs = [node(plain.data[at]) for at in range(plain.shape[0])]
-    if not x.owns_tape:
-        return outs
 
     def backward(grads: Gradients, dys: list[Any]) -> None:
         known = next(dy for dy in dys if dy is not None)

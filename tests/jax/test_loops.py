@@ -152,6 +152,18 @@ def test_second_derivatives_are_those_without_jit() -> None:
     assert_same(curvature, *operands()[:3])
 
 
+@pytest.mark.parametrize("rate", [0.0, 0.5])
+def test_a_second_derivative_of_a_loop_of_the_level_below_is_rejected(rate: float) -> None:
+    @tg.jit
+    def gradient(layer: Any, h: Any, w: Any) -> Any:
+        lifted = Autodiff().from_inner(w.trace())
+        last, _ = scan(lambda h, x: (layer(h * x), None), h.trace(), tg.ones((4,)))
+        return (last * lifted).sum().backward(wrt=[h])[h]
+
+    with pytest.raises(TapeError, match=r"^backward of scan: a compiled loop has no second derivative, because its op"):
+        gradient(nn.Dropout(rate, rng=0), tg.ones((3,)), tg.ones((3,)))
+
+
 @pytest.mark.parametrize("kind", [nn.RNN, nn.GRU, nn.LSTM, nn.StackedRNN, nn.StackedGRU, nn.StackedLSTM])
 def test_recurrent_layers_run_in_a_loop(kind: Any) -> None:
     # Without a loop, 600 steps would take minutes to compile.
