@@ -35,7 +35,7 @@ CHECKED = "tapegrad.mypy.coverage.<checked>"
 _ASKS_LAST = hasattr(Plugin, "get_additional_indirect_deps")  # from mypy 2.4 on
 
 _checkers: dict[MypyFile, Checker] = {}
-_last: dict[int, tuple[Checker, LastCall]] = {}  # by the identity of the checker, which is kept alive beside it
+_last: dict[Checker, LastCall] = {}
 
 
 def begin(api: Checker) -> None:
@@ -46,8 +46,8 @@ def begin(api: Checker) -> None:
     """
     if _ASKS_LAST:
         _checkers[api.tree] = api
-    if (is_daemon(api.options) or not _ASKS_LAST) and id(api) not in _last:
-        _last[id(api)] = api, call_last(api, CHECKED)
+    if (is_daemon(api.options) or not _ASKS_LAST) and api not in _last:
+        _last[api] = call_last(api, CHECKED)
 
 
 def end(tree: MypyFile) -> None:
@@ -64,14 +64,14 @@ def end(tree: MypyFile) -> None:
 
 def end_if_last(api: Checker) -> None:
     """Report what is unknown in a file, unless mypy has deferred something in it."""
-    known = _last.pop(id(api), None)
+    known = _last.pop(api, None)
     if known is None:
         return
-    following = not_yet_last(api, known[1])
+    following = not_yet_last(api, known)
     if following is None:
         _report(api)
     else:
-        _last[id(api)] = api, following
+        _last[api] = following
 
 
 def _report(api: Checker) -> None:
