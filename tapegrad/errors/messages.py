@@ -168,6 +168,15 @@ def no_module(place: str, given: str) -> str:
     return f"{place} is {given}, not a module"
 
 
+def too_long_to_follow(unit: str) -> str:
+    """Return the note for code whose tapes are not followed to the end.
+
+    `train: too long to follow all of its tapes; a use of a consumed tape may not be reported here`
+    """
+    place = f"{unit}: " if unit else ""
+    return f"{place}too long to follow all of its tapes; a use of a consumed tape may not be reported here"
+
+
 def idle(name: str) -> str:
     """Return the message for an unused layer or parameter.
 

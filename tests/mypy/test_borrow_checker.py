@@ -6,16 +6,20 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks.borrow_checker import BEGIN, END, PAGE, PROGRAMS, RUST, VERDICTS, programs, table
 from tapegrad import TapeError
+from tapegrad.project.reports import run_mypy
 from tests.test_typecheck import loaded
 
 # The types reject these: a consumed tensor is kept where one with a tape is declared. Nothing uses its tape.
 KEPT = {"reject_a_consumed_loss_that_is_kept", "reject_a_loss_that_is_returned_after_backward"}
+ROOT = Path(__file__).parents[2]
+SETTINGS = "[mypy]\nplugins = tapegrad.mypy\nallow_redefinition = true\n"
 MISTAKES = [one for one in programs() if one.is_mistake]
 
 
@@ -45,3 +49,20 @@ def test_each_program_has_a_counterpart_and_a_verdict_of_rustc() -> None:
 
 def test_the_page_shows_the_table() -> None:
     assert f"{BEGIN}\n\n{table()}\n\n{END}" in PAGE.read_text("utf-8")
+
+
+def test_a_note_says_where_the_tapes_are_not_followed_to_the_end(tmp_path: Path) -> None:
+    lines = ["import tapegrad as tg", "from tapegrad import OwnedTape, Tensor", "from typing import Any", ""]
+    for depth in range(6):
+        lines.append(f"def f{depth}(x: Tensor[Any, OwnedTape]) -> Tensor[Any, OwnedTape]:")
+        lines += 8 * [f"    x = f{depth - 1}(x)" if depth else "    x = x * 2.0"] + ["    return x", ""]
+    lines += ["def train(x: Tensor[Any]) -> None:", "    loss = f5(x.trace()).sum()"] + 2 * ["    loss.backward()"]
+    (tmp_path / "mypy.ini").write_text(SETTINGS, "utf-8")
+    (tmp_path / "deep.py").write_text("\n".join(lines) + "\n", "utf-8")
+
+    (report,) = run_mypy(["--cache-dir", str(ROOT / ".mypy_cache" / "unknown_code"), "deep.py"], folder=tmp_path)
+
+    assert (report.line, report.kind) == (lines.index("def train(x: Tensor[Any]) -> None:") + 1, "note")
+    assert report.text == (
+        "train: too long to follow all of its tapes; a use of a consumed tape may not be reported here"
+    )

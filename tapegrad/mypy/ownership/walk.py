@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import FuncItem, MypyFile
 
-from tapegrad.mypy.mypy_api import type_of
+from tapegrad.errors import messages
+from tapegrad.mypy.mypy_api import note, type_of
 from tapegrad.mypy.ownership import classes, expressions, statements, words
 from tapegrad.mypy.ownership.state import End, Held, State, live
 from tapegrad.mypy.reports import report
@@ -24,7 +25,7 @@ _DEEPEST: Final = 6  # calls inside calls that are followed
 
 
 class TooLongError(Exception):
-    """A unit needs too many steps; then nothing more is reported for it."""
+    """A unit needs too many steps; a note says that the rest of it is not checked."""
 
 
 class Frame:
@@ -54,6 +55,7 @@ class Walk:
         self.classes: dict[Site, TypeInfo] = {}  # of the objects that are made
         self.single_turn: Any = None  # a generator of which only one element is read
         self._steps = 0
+        self._is_complete = True
 
     def run(self) -> None:
         """Follow the unit and report the uses of consumed tapes."""
@@ -67,8 +69,10 @@ class Walk:
                 for function in classes.functions_of(self.unit):
                     self._follow_alone(function)
         except TooLongError:
-            return
+            self.found, self._is_complete = {}, False
         if self.is_reported:
+            if not self._is_complete:
+                note(self.api, messages.too_long_to_follow(getattr(self.unit, "name", "")), self.unit)
             for context, (message, _) in self.found.items():
                 report(self.api, message, context, "tape")
 
@@ -87,6 +91,7 @@ class Walk:
             walk._alone = self._alone
             walk.run()
             self._alone[function] = walk.found
+            self._is_complete = self._is_complete and walk._is_complete
         return self._alone[function]
 
     @property
