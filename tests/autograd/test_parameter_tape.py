@@ -7,7 +7,6 @@ import gc
 import pickle
 import tracemalloc
 from collections.abc import Iterator
-from contextlib import contextmanager
 from threading import Thread
 from typing import Any
 
@@ -23,6 +22,7 @@ from tapegrad.errors import TapeError
 from tapegrad.fused import fused
 from tapegrad.tensor.nodes import Frozen
 from tapegrad.tensor.operands import fixed as constant
+from tests.collector import no_collector
 from tests.oracle.calls import CALLS, converted, direction, replaced
 
 
@@ -269,16 +269,6 @@ def test_a_chain_is_used_by_one_tape_after_another() -> None:
     first, second = ((real(2, 3, seed=seed).trace() @ v).sum().backward()[w].numpy() for seed in (2, 2))
 
     assert first.tolist() == second.tolist()
-
-
-@contextmanager
-def no_collector() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def test_a_dropped_result_is_freed_at_once() -> None:

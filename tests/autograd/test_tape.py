@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import copy
-import gc
 import operator
 import re
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import permutations
 from types import SimpleNamespace
 from typing import Any
@@ -40,6 +37,7 @@ from tapegrad.ops import (
 )
 from tapegrad.tensor import Tensor, node
 from tapegrad.tensor.operands import split_tape, unwrap
+from tests.collector import no_collector
 
 
 def real(*shape: int, seed: int = 0) -> Any:
@@ -66,16 +64,6 @@ def recorded(x: Any, log: list[str], name: str) -> Any:
         grads.add(x, grads.pop_output(out))
 
     return tape.record(out, (x,), backward)
-
-
-@contextmanager
-def no_collector() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 # Merging

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import subprocess
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -22,20 +20,11 @@ from tapegrad.errors import ShapeError, TapeError
 from tapegrad.ops import exp, mul, normal, relu, take, tanh, tensor, zeros
 from tapegrad.tensor import node
 from tapegrad.tensor.operands import split_tape, unwrap
+from tests.collector import no_collector
 
 
 def real(*shape: int, seed: int = 0) -> Any:
     return normal(shape, dtype=np.float64, rng=seed)
-
-
-@contextmanager
-def no_collector() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def test_a_dropped_forward_is_freed_without_the_collector() -> None:
