@@ -257,7 +257,8 @@ def _unstacked(x: Tensor[Any, Any, Any]) -> list[Any]:
         return _recorded_elements(x)
     if x.tape.holds or x.is_of_module:
         return list(unstack(x))
-    return [node(x.data[at]) for at in range(x.shape[0])]
+    values: Any = x.data
+    return [node(values[at]) for at in range(x.shape[0])]
 
 
 def _recorded_elements(x: Tensor[Any, Any, Any]) -> list[Any]:

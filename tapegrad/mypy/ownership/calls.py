@@ -98,7 +98,7 @@ def _made(walk: Walk, node: CallExpr, info: TypeInfo, given: list[Argument], sta
 
 def _method(walk: Walk, node: CallExpr, callee: MemberExpr, owner: Value, given: list[Argument], state: State) -> Value:
     t = walk.type_of(callee.expr)
-    if callee.name == "traced" and tensor_parts(t) is not None if t is not None else False:
+    if callee.name == "traced" and t is not None and tensor_parts(t) is not None:
         return _traced(walk, node, callee, owner, state)
     if tapes(owner) or tensor_parts(t or AnyType(0)) is not None or carries(t):
         return other_calls.tensor_method(walk, node, callee.name, owner, callee.expr, given, state)
