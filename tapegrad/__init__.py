@@ -48,11 +48,9 @@ def __getattr__(name: str) -> Any:
     if f"{__name__}.{name}" in MOVED:
         return moved_module(f"{__name__}.{name}")
     if name not in _modules:
-        from tapegrad.errors.tracebacks import trim_on_exit
+        from tapegrad.errors.other_names import reject_attribute
 
-        message = f"module 'tapegrad' has no attribute {name!r}"
-        with trim_on_exit:
-            raise AttributeError(message)
+        reject_attribute(__name__, name)
     try:
         module = importlib.import_module(_modules[name])
         value = (

@@ -12,6 +12,7 @@ import numpy as np
 from tapegrad.autograd.registry import IMPLEMENTATIONS, NUMBERS, Op, data_of, key_of, signature_of
 from tapegrad.errors import DTypeError, ShapeError, SingularError, TapeError, TapegradError, messages
 from tapegrad.errors.diagram import AxisTracker, annotate_axes
+from tapegrad.errors.other_names import unexpected
 from tapegrad.sizes import is_int, show
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def explained_error(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], er
     except (ShapeError, DTypeError) as by_rule:
         return _named(entry, by_rule, args, kwargs)
     except (AttributeError, IndexError, TypeError, ValueError):
-        return error  # the call does not match the signature: Python's message is the right one
+        return _with_own_argument(entry, kwargs, error)  # the call does not match the signature
     except OverflowError:
         sizes = ()  # more results than can be counted
     if isinstance(error, _OWN_ERRORS):
@@ -101,6 +102,14 @@ def explained_error(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], er
         overflow = DTypeError(f"a number is too large for its dtype or its place ({error})")
         return _named(entry, overflow, args, kwargs)
     return error
+
+
+def _with_own_argument(entry: Op, kwargs: dict[str, Any], error: Exception) -> Exception:
+    """Return an error that names the parameter for PyTorch's or NumPy's name of it, or else the same error."""
+    parameters = signature_of(entry.function).parameters
+    found = (unexpected(entry.name, name, parameters) for name in kwargs.keys() - parameters.keys())
+    message = next(filter(None, found), "") if isinstance(error, TypeError) else ""
+    return TypeError(message) if message else error
 
 
 def _rejection(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:

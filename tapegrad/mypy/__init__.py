@@ -148,6 +148,7 @@ POWERS = {
 
 # What mypy's messages about them contain.
 _TENSORS_AND_SIZES = ("Tensor[", "Param[", "Sum[", "Product[", "Quotient[", "[Literal[", ", Literal[")
+_ABOUT_NAMES = ("has no attribute ", "Unexpected keyword argument ")
 
 # Methods that add items to a collection.
 EXTENDING = frozenset(
@@ -354,10 +355,15 @@ def _rewording(parameters: Callable[[str, str], list[str]]) -> Rewording | None:
 
 
 def _reworded(parameters: Callable[[str, str], list[str]], error: ReportedError) -> str | None:
-    """Return mypy's message about a wrong tensor or size in the words of the guard; None to keep mypy's."""
-    if not any(one in error.message for one in _TENSORS_AND_SIZES):
+    """Return mypy's message about a wrong tensor, size or name in tapegrad's words; None to keep mypy's."""
+    is_about_name = any(one in error.message for one in _ABOUT_NAMES)
+    if not is_about_name and not any(one in error.message for one in _TENSORS_AND_SIZES):
         return None
     try:
+        if is_about_name:
+            from tapegrad.mypy.features.other_names import with_own_name
+
+            return with_own_name(error, parameters)
         from tapegrad.mypy.features.mismatches import reworded
 
         return reworded(error, parameters)

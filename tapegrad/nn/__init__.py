@@ -1,5 +1,7 @@
 """Modules and layers, one file per family."""
 
+from typing import TYPE_CHECKING, NoReturn
+
 from tapegrad.nn.activation import ELU as ELU
 from tapegrad.nn.activation import GELU as GELU
 from tapegrad.nn.activation import LeakyReLU as LeakyReLU
@@ -79,3 +81,11 @@ from tapegrad.nn.transformer import TransformerDecoderBlock as TransformerDecode
 from tapegrad.nn.transformer import TransformerEncoderBlock as TransformerEncoderBlock
 from tapegrad.nn.upsample import Upsample as Upsample
 from tapegrad.nn.valid import Valid as Valid
+
+if not TYPE_CHECKING:  # type checkers report a missing name themselves
+
+    def __getattr__(name: str) -> NoReturn:
+        """Raise an AttributeError, which says what to use for a name of PyTorch."""
+        from tapegrad.errors.other_names import reject_attribute
+
+        reject_attribute(__name__, name)

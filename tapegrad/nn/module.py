@@ -7,7 +7,7 @@ import sys
 from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Iterator, Mapping, MappingView
 from collections.abc import Set as AbstractSet
-from inspect import get_annotations
+from inspect import Parameter, get_annotations, signature
 from itertools import count
 from reprlib import recursive_repr
 from types import MappingProxyType
@@ -17,6 +17,7 @@ import numpy as np
 from typing_extensions import TypeVar, override
 
 from tapegrad.errors import DTypeError, TapegradError, messages
+from tapegrad.errors.other_names import ARGUMENTS, unexpected
 from tapegrad.errors.tracebacks import trim_on_exit, trim_traceback
 from tapegrad.guard._memory import StoredSizes
 from tapegrad.nn.layer_names import call_path, container_path, forward_name, layer_text
@@ -99,6 +100,25 @@ class Module:
             """A callable with the type of `forward`."""
 
     else:
+
+        def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+            """Create an instance; raise if an argument has PyTorch's name instead of tapegrad's.
+
+            Raises:
+                TypeError: The layer has the argument by another name, or has no arguments.
+            """
+            if (args or kwargs) and cls.__init__ is object.__init__:  # which ignores them where a class has `__new__`
+                message = f"{cls.__name__}() takes no arguments"
+                with trim_on_exit:
+                    raise TypeError(message)
+            for name in kwargs.keys() & ARGUMENTS.keys():
+                parameters = signature(cls.__init__).parameters
+                has_all = any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values())
+                message = "" if has_all or name in parameters else unexpected(cls.__name__, name, parameters)
+                if message:
+                    with trim_on_exit:
+                        raise TypeError(message)
+            return super().__new__(cls)
 
         def __setattr__(self, name: str, value: Any) -> None:
             """Set an attribute; raise if it would overwrite a parameter or buffer, or hide one from `parameters`."""

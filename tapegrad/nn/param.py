@@ -12,6 +12,7 @@ from typing_extensions import TypeVar, override
 
 from tapegrad.autograd.tape import NONE, NoneTape
 from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
+from tapegrad.errors.other_names import missing
 from tapegrad.errors.tracebacks import public_api, trim_on_exit
 from tapegrad.tensor import D, D_co, S, S_co, Tensor, as_compute_dtype, values_of
 from tapegrad.tensor.operands import tensor_only
@@ -98,16 +99,18 @@ class State(Tensor[S_co, NoneTape, D_co]):
         state: Any = super().__getstate__()  # attributes of a subclass, and slots
         return state[0], state[1] | {"on_device": None}  # the device may be missing where it is unpickled
 
-    def __getattr__(self, name: str) -> Any:
-        """Fetch `data`, which is missing if a function under `jit` has left new values on a device."""
-        if name != "data":
-            message = f"{type(self).__name__!r} object has no attribute {name!r}"
-            with trim_on_exit:
-                raise AttributeError(message)
-        values: Any = np.array(self.on_device, order="C")
-        fetched.append(ref(self))  # first, because a state that an interrupt omits here would keep stale values
-        self.data = as_compute_dtype(values)
-        return self.data
+    if not TYPE_CHECKING:  # or mypy would accept any name as an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Fetch `data`, which is missing if a function under `jit` has left new values on a device."""
+            if name != "data":
+                message = missing("Tensor", name) or f"{type(self).__name__!r} object has no attribute {name!r}"
+                with trim_on_exit:
+                    raise AttributeError(message)
+            values: Any = np.array(self.on_device, order="C")
+            fetched.append(ref(self))  # first, because a state that an interrupt omits here would keep stale values
+            self.data = as_compute_dtype(values)
+            return self.data
 
 
 class Param(State[S_co, D_co]):

@@ -1,5 +1,7 @@
 """Optimizers, learning rate schedules and loss scaling."""
 
+from typing import TYPE_CHECKING, NoReturn
+
 from tapegrad.optim.adam import Adam as Adam
 from tapegrad.optim.adam import AdamW as AdamW
 from tapegrad.optim.adam import Moments as Moments
@@ -19,3 +21,11 @@ from tapegrad.optim.schedule import step as step
 from tapegrad.optim.schedule import warmup as warmup
 from tapegrad.optim.sgd import SGD as SGD
 from tapegrad.optim.sgd import Velocity as Velocity
+
+if not TYPE_CHECKING:  # type checkers report a missing name themselves
+
+    def __getattr__(name: str) -> NoReturn:
+        """Raise an AttributeError, which says what to use for a name of PyTorch."""
+        from tapegrad.errors.other_names import reject_attribute
+
+        reject_attribute(__name__, name)

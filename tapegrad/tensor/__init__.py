@@ -15,6 +15,7 @@ from tapegrad.autograd.registry import IMPLEMENTATIONS
 from tapegrad.autograd.tape import NONE, GradientTape, Merge, NoneTape, OwnedTape, Tape
 from tapegrad.engines.interface import HALF
 from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
+from tapegrad.errors.other_names import METHODS, MissingMethod
 from tapegrad.errors.tracebacks import public_api, trim_on_exit, trim_traceback
 from tapegrad.sizes import is_int
 from tapegrad.tensor.aliases import N0, N1, N2, N3, N4, N5
@@ -829,6 +830,9 @@ def _targets(wrt: Any) -> list[Tensor[Any, NoneTape, Any]]:
         raise DTypeError(message)
     return [target for one in (wrt.values() if isinstance(wrt, Mapping) else wrt) for target in _targets(one)]
 
+
+for _name in METHODS:
+    setattr(Tensor, _name, MissingMethod(_name))
 
 _ARRAYS = (np.ndarray, np.generic)  # created once: a union would be created in each call
 _new: Any = object.__new__  # Any: the caller annotates the result

@@ -19,6 +19,7 @@ from typing_extensions import override
 
 from tapegrad.autograd.tape import NoneTape
 from tapegrad.errors import TapeError
+from tapegrad.errors.other_names import missing
 from tapegrad.sizes import show
 from tapegrad.tensor import D_co, S_co, Tensor
 
@@ -54,12 +55,14 @@ class Lazy(Tensor[S_co, NoneTape, D_co]):
     is_saved: ClassVar[bool] = False
     node: Any
 
-    def __getattr__(self, name: str) -> Any:
-        """Return the value for `data`; Python calls this only while the slot is empty."""
-        if name != "data":
-            message = f"{type(self).__name__!r} object has no attribute {name!r}"
-            raise AttributeError(message)
-        return self.read()
+    if not TYPE_CHECKING:  # or mypy would accept any name as an attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Return the value for `data`; Python calls this only while the slot is empty."""
+            if name != "data":
+                message = missing("Tensor", name) or f"{type(self).__name__!r} object has no attribute {name!r}"
+                raise AttributeError(message)
+            return self.read()
 
     def read(self) -> Any:
         """Return the value of the source."""

@@ -1,0 +1,276 @@
+"""Names of PyTorch and NumPy, with what to use in tapegrad: for errors at run time, for mypy, and for the docs.
+
+A value is an expression to use instead, or a note that begins with "not" where nothing replaces the name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from typing_extensions import override
+
+from tapegrad.errors.tracebacks import trim_on_exit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+IMMUTABLE: Final = "not needed: no op changes a tensor"
+DEVICES: Final = "not needed: a program runs where JAX or NumPy runs it, see the guide"
+
+FUNCTIONS: Final[Mapping[str, str]] = {
+    "absolute": "tg.abs",
+    "amax": "tg.max",
+    "amin": "tg.min",
+    "arccos": "tg.acos",
+    "arccosh": "tg.acosh",
+    "arcsin": "tg.asin",
+    "arcsinh": "tg.asinh",
+    "arctan": "tg.atan",
+    "arctan2": "tg.atan2",
+    "arctanh": "tg.atanh",
+    "argwhere": "tg.nonzero",
+    "array": "tg.tensor",
+    "as_tensor": "tg.tensor",
+    "asarray": "tg.tensor",
+    "binary_cross_entropy": "tg.bce",
+    "binary_cross_entropy_with_logits": "tg.bce_with_logits",
+    "cat": "tg.concat",
+    "clip": "tg.clamp",
+    "compile": "tg.jit",
+    "concatenate": "tg.concat",
+    "cosine_similarity": "tg.cosine, which is one minus the similarity",
+    "divide": "tg.div",
+    "embedding": "tg.take",
+    "eq": "tg.equal or ==",
+    "erfc": "1 - tg.erf(x)",
+    "expand_as": "x.broadcast_to(y.shape)",
+    "fabs": "tg.abs",
+    "fliplr": "tg.flip(x, 1)",
+    "flipud": "tg.flip(x, 0)",
+    "from_numpy": "tg.tensor",
+    "ge": "tg.greater_equal or >=",
+    "grad": "loss.backward() which returns the gradients",
+    "gt": "tg.greater or >",
+    "hstack": "tg.concat",
+    "huber_loss": "tg.huber",
+    "index_add": "tg.at_add",
+    "index_select": "tg.take",
+    "inference_mode": "not needed: only traced tensors are recorded",
+    "interpolate": "tg.upsample2d",
+    "inverse": "tg.inv",
+    "l1_loss": "tg.mae",
+    "le": "tg.less_equal or <=",
+    "load": "tg.io.load",
+    "logsigmoid": "tg.log_sigmoid",
+    "lt": "tg.less or <",
+    "manual_seed": "rng= of the function that samples or `with tg.random(seed):`",
+    "masked_scatter": "tg.where",
+    "mm": "tg.matmul or @",
+    "mse_loss": "tg.mse",
+    "multiply": "tg.mul",
+    "mv": "tg.matvec",
+    "ne": "tg.not_equal or !=",
+    "negative": "tg.neg",
+    "newaxis": "None in an index or tg.expand_dims",
+    "nll_loss": "tg.nll",
+    "no_grad": "not needed: only traced tensors are recorded",
+    "numel": "x.size",
+    "power": "tg.pow",
+    "rand": "tg.uniform(shape)",
+    "rand_like": "tg.uniform_like",
+    "randn": "tg.normal(shape)",
+    "randn_like": "tg.normal_like",
+    "ravel": "tg.flatten",
+    "repeat_interleave": "tg.repeat",
+    "save": "tg.io.save",
+    "seed": "rng= of the function that samples or `with tg.random(seed):`",
+    "smooth_l1_loss": "tg.smooth_l1",
+    "subtract": "tg.sub",
+    "swapdims": "tg.swapaxes",
+    "swish": "tg.silu",
+    "t": "x.T",
+    "take_along_axis": "tg.gather",
+    "take_along_dim": "tg.gather",
+    "tensor_split": "tg.split",
+    "true_divide": "tg.div",
+    "unbind": "tg.unstack",
+    "unsqueeze": "tg.expand_dims",
+    "view": "tg.reshape",
+    "vstack": "tg.concat",
+}
+
+_IN_PLACE: Final = (
+    *("abs", "add", "clamp", "copy", "div", "exp", "fill", "log", "masked_fill", "mul", "neg", "normal", "pow", "relu"),
+    *("resize", "round", "scatter_add", "sigmoid", "softmax", "sqrt", "squeeze", "sub", "tanh", "transpose"),
+    *("uniform", "unsqueeze", "zero"),
+)
+METHODS: Final[Mapping[str, str]] = {
+    **{f"{name}_": "not possible: no op changes a tensor, use the result of an op" for name in _IN_PLACE},
+    "argwhere": "x.nonzero()",
+    "bool": "x.astype(np.bool_)",
+    "clip": "x.clamp",
+    "clone": IMMUTABLE,
+    "contiguous": "not needed: ops take arrays of any layout",
+    "copy": IMMUTABLE,
+    "cpu": "not needed: x.numpy() returns the array",
+    "cuda": DEVICES,
+    "device": DEVICES,
+    "dim": "x.ndim",
+    "double": "x.astype(np.float64)",
+    "eq": "x == y",
+    "expand": "x.broadcast_to(shape)",
+    "expand_as": "x.broadcast_to(y.shape)",
+    "float": "x.astype(np.float32)",
+    "ge": "x >= y",
+    "grad": "grads[x] with grads = loss.backward()",
+    "grad_fn": "x.tape",
+    "gt": "x > y",
+    "half": "x.astype(np.float16)",
+    "index_add": "x.at_add(index, value)",
+    "index_select": "x.take(indices, axis)",
+    "int": "x.astype(np.int32)",
+    "is_leaf": "not needed: loss.backward(wrt=[x]) names what to differentiate",
+    "le": "x <= y",
+    "long": "x.astype(np.int64)",
+    "lt": "x < y",
+    "mm": "x @ y",
+    "ne": "x != y",
+    "nelement": "x.size",
+    "numel": "x.size",
+    "ravel": "x.flatten()",
+    "register_hook": "a backward closure of your own (guide: tapes)",
+    "repeat_interleave": "x.repeat(repeats, axis)",
+    "requires_grad": "x.owns_tape",
+    "requires_grad_": "x.trace()",
+    "reshape_as": "x.reshape(y.shape)",
+    "retain_grad": "loss.backward(wrt=[x])",
+    "t": "x.T",
+    "to": "x.astype(dtype)",
+    "type": "x.astype(dtype)",
+    "unbind": "x.unstack(axis)",
+    "unsqueeze": "x.expand_dims(axis)",
+    "view": "x.reshape(shape)",
+    "view_as": "x.reshape(y.shape)",
+}
+
+LAYERS: Final[Mapping[str, str]] = {
+    "AdaptiveMaxPool2d": "nn.GlobalMaxPool2d, for one result for each channel",
+    "BCELoss": "tg.bce",
+    "BCEWithLogitsLoss": "tg.bce_with_logits",
+    "CosineSimilarity": "tg.cosine, which is one minus the similarity",
+    "CrossEntropyLoss": "tg.cross_entropy",
+    "HuberLoss": "tg.huber",
+    "Identity": "the argument itself, or nn.Sequential()",
+    "KLDivLoss": "tg.kl_div",
+    "L1Loss": "tg.mae",
+    "MSELoss": "tg.mse",
+    "ModuleDict": "a dict of layers",
+    "ModuleList": "a list of layers",
+    "MultiheadAttention": "nn.MultiHeadAttention",
+    "NLLLoss": "tg.nll",
+    "Parameter": "nn.Param",
+    "ParameterList": "a list of nn.Param",
+    "SmoothL1Loss": "tg.smooth_l1",
+    "TransformerDecoderLayer": "nn.TransformerDecoderBlock",
+    "TransformerEncoderLayer": "nn.TransformerEncoderBlock",
+    "functional": "the functions of tapegrad itself, such as tg.relu",
+    "init": "nn.kaiming_uniform and the other functions of nn.initialize",
+    "utils": "grads.clip_norm(limit) for clip_grad_norm_",
+}
+
+OPTIMIZERS: Final[Mapping[str, str]] = {
+    "lr_scheduler": "a schedule as learning rate such as lr=optim.cosine(...)",
+}
+
+ARGUMENTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "a": ("x",),
+    "a_max": ("max",),
+    "a_min": ("min",),
+    "ddof": ("correction",),
+    "diagonal": ("k",),
+    "dim": ("axis", "axes"),
+    "dim0": ("axis1",),
+    "dim1": ("axis2",),
+    "dims": ("axis", "axes"),
+    "end_dim": ("end_axis",),
+    "high": ("max",),
+    "indices_or_sections": ("sections",),
+    "input": ("x",),
+    "keepdim": ("keepdims",),
+    "kernel_size": ("kernel",),
+    "label_smoothing": ("smoothing",),
+    "low": ("min",),
+    "newshape": ("shape",),
+    "num_classes": ("size",),
+    "num_heads": ("heads",),
+    "num_groups": ("groups",),
+    "other": ("y",),
+    "output_size": ("size",),
+    "p": ("rate", "ord"),
+    "scale_factor": ("scale",),
+    "size": ("shape", "sizes"),
+    "split_size_or_sections": ("sections",),
+    "start_dim": ("start_axis",),
+    "unbiased": ("correction",),
+    "x1": ("x",),
+    "x2": ("y",),
+}
+
+OWNERS: Final[Mapping[str, Mapping[str, str]]] = {
+    "tapegrad": FUNCTIONS,
+    "tapegrad.nn": LAYERS,
+    "tapegrad.optim": OPTIMIZERS,
+    "Tensor": METHODS,
+}
+
+
+def hint(owner: str, name: str) -> str:
+    """Return what to use for a name of PyTorch or NumPy: "use tg.concat"; "" if the name is none of theirs.
+
+    Args:
+        owner: The module that lacks the name, or "Tensor".
+        name: The name.
+    """
+    found = OWNERS[owner].get(name, "")
+    return found if not found or found.startswith("not ") else f"use {found}"
+
+
+def missing(owner: str, name: str) -> str:
+    """Return the message about an attribute of PyTorch or NumPy that tapegrad lacks; "" for any other name."""
+    found = hint(owner, name)
+    return f"{owner} has no {name!r}: {found}" if found else ""
+
+
+def reject_attribute(module: str, name: str) -> NoReturn:
+    """Raise the AttributeError of a module, which says what to use for a name of PyTorch or NumPy.
+
+    Raises:
+        AttributeError: Always.
+    """
+    message = missing(module, name) or f"module {module!r} has no attribute {name!r}"
+    with trim_on_exit:
+        raise AttributeError(message)
+
+
+class MissingMethod:
+    """A class attribute that raises an AttributeError which says what to use instead."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, _instance: object, _owner: type) -> NoReturn:
+        with trim_on_exit:
+            raise AttributeError(missing("Tensor", self.name))
+
+    @override
+    def __repr__(self) -> str:
+        return f"<{missing('Tensor', self.name)}>"
+
+
+def unexpected(function: str, argument: str, parameters: Iterable[str]) -> str:
+    """Return the message about an argument that has another name in tapegrad; "" for any other argument."""
+    named = [*parameters]
+    found = next((one for one in ARGUMENTS.get(argument, ()) if one in named), "")
+    return f"{function} has no argument {argument!r}: use {found}" if found else ""

@@ -1,0 +1,88 @@
+"""Messages of mypy about a name of PyTorch or NumPy that tapegrad lacks, with what to use, as at run time.
+
+mypy's text does not say of which module a name is missing, so the line's expressions are read too.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from inspect import signature
+from typing import TYPE_CHECKING, Final
+
+from tapegrad.errors import other_names
+from tapegrad.mypy.features.source_lines import place_of
+from tapegrad.mypy.rules.library import op_named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tapegrad.mypy.mypy_api import ReportedError
+
+_OF_IMPORT: Final = re.compile(r'Module "(?P<owner>tapegrad[\w.]*)" has no attribute "(?P<name>\w+)".*')
+_OF_MODULE: Final = re.compile(r'Module has no attribute "(?P<name>\w+)".*')
+_OF_TENSOR: Final = re.compile(
+    r'(?:Item )?"(?:Tensor|Param)(?:\[.*\])?"(?: of ".*")? has no attribute "(?P<name>\w+)".*'
+)
+_ARGUMENT: Final = re.compile(
+    r'Unexpected keyword argument "(?P<argument>\w+)" for "(?P<function>\w+)"(?: of "(?P<owner>\w+)")?.*'
+)
+
+
+def with_own_name(error: ReportedError, parameters: Callable[[str, str], list[str]]) -> str | None:
+    """Return the message with what to use instead; None for names that are neither of PyTorch nor of NumPy.
+
+    Args:
+        error: What mypy reports.
+        parameters: Returns the parameters of a layer's method, by the names of both; empty for other classes.
+    """
+    text = error.message
+    if match := _OF_TENSOR.fullmatch(text):
+        return other_names.missing("Tensor", match["name"]) or None
+    if match := _OF_IMPORT.fullmatch(text):
+        return _missing([match["owner"]], match["name"])
+    if match := _OF_MODULE.fullmatch(text):
+        return _missing(_modules_on_line(error, match["name"]), match["name"])
+    if match := _ARGUMENT.fullmatch(text):
+        function, owner = match["function"], match["owner"]
+        named = _parameters_of_op(function) if owner in (None, "Tensor") else []
+        named = named or parameters(owner or function, function if owner else "__init__")
+        return other_names.unexpected(function, match["argument"], named) or None
+    return None
+
+
+def _missing(modules: list[str], name: str) -> str | None:
+    found = [other_names.missing(module, name) for module in modules if module in other_names.OWNERS]
+    return next(filter(None, found), None)
+
+
+def _parameters_of_op(function: str) -> list[str]:
+    op = op_named(function)
+    return [] if op is None else [*signature(op.function).parameters]
+
+
+def _modules_on_line(error: ReportedError, name: str) -> list[str]:
+    """Return the modules of which the line of an error asks for a name."""
+    tree = place_of(error.read_source(), error.line, error.owner, error.function).tree
+    if tree is None:
+        return []
+    imported = dict(_imports(tree))
+    found = []
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr == name
+            and node.lineno <= error.line <= (node.end_lineno or 0)
+        ):
+            first, _, rest = ast.unparse(node.value).partition(".")
+            found.append(".".join(filter(None, [imported.get(first, first), rest])))
+    return found
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield the name and the full name of each module of tapegrad that a file imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((one.asname, one.name) for one in node.names if one.asname is not None)
+        elif isinstance(node, ast.ImportFrom) and node.module == "tapegrad":
+            yield from ((one.asname or one.name, f"tapegrad.{one.name}") for one in node.names)

@@ -1,0 +1,152 @@
+"""Names of PyTorch and NumPy are rejected with what to use instead, by the same message in mypy and at run time."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from inspect import signature
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import docs.other_names as page
+import tapegrad as tg
+from tapegrad import nn, optim
+from tapegrad.autograd.registry import OPS
+from tapegrad.errors.other_names import ARGUMENTS, FUNCTIONS, LAYERS, METHODS, OPTIMIZERS, hint
+
+SETTINGS = "[mypy]\nplugins = tapegrad.mypy\n"
+PROGRAM = """\
+import tapegrad as tg
+from tapegrad import nn, optim
+
+x = tg.ones((3, 4))
+layer = nn.Linear(4, 2, rng=0)
+model = nn.Linear
+tg.cat([x, x])
+tg.nn.Parameter
+nn.MSELoss()
+optim.lr_scheduler
+x.unsqueeze(0)
+layer.weight.unsqueeze(0)
+x.add_(x)
+tg.softmax(x, dim=0)
+x.sum(dim=0)
+x.sum(axis=0, keepdim=True)
+nn.Conv2d(1, 2, kernel_size=3)
+tg.dropout(x, p=0.5)
+tg.zeros(size=(3, 4))
+tg.foo
+x.foo
+tg.sum(x, foo=1)
+nn.Conv2d(1, 2, 3, num_heads=3)
+"""
+REJECTED = {
+    7: "tapegrad has no 'cat': use tg.concat",
+    8: "tapegrad.nn has no 'Parameter': use nn.Param",
+    9: "tapegrad.nn has no 'MSELoss': use tg.mse",
+    10: "tapegrad.optim has no 'lr_scheduler': use a schedule as learning rate such as lr=optim.cosine(...)",
+    11: "Tensor has no 'unsqueeze': use x.expand_dims(axis)",
+    12: "Tensor has no 'unsqueeze': use x.expand_dims(axis)",
+    13: "Tensor has no 'add_': not possible: no op changes a tensor, use the result of an op",
+    14: "softmax has no argument 'dim': use axis",
+    15: "sum has no argument 'dim': use axis",
+    16: "sum has no argument 'keepdim': use keepdims",
+    17: "Conv2d has no argument 'kernel_size': use kernel",
+    18: "dropout has no argument 'p': use rate",
+    19: "zeros has no argument 'size': use shape",
+}
+OTHER_WORDS = {20, 21, 22, 23}  # lines with names that nothing here knows
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
+    """Return the first error of mypy on each line."""
+    folder = tmp_path_factory.mktemp("names")
+    (folder / "names.py").write_text(PROGRAM)
+    (folder / "mypy.ini").write_text(SETTINGS)
+    command = [sys.executable, "-m", "mypy", "--no-color-output", "--hide-error-codes", "names.py"]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    found = [re.fullmatch(r"names\.py:(\d+): error: (.*)", line) for line in run.stdout.splitlines()]
+    return {int(match[1]): match[2] for match in reversed(found) if match is not None}
+
+
+@pytest.fixture(scope="module")
+def raised() -> dict[int, str]:
+    """Return the error that each line raises."""
+    found: dict[int, str] = {}
+    names: dict[str, Any] = {}
+    for statement in ast.parse(PROGRAM).body:
+        try:
+            exec(ast.unparse(statement), names)  # noqa: S102  # the program above
+        except (AttributeError, TypeError) as error:
+            found[statement.lineno] = str(error)
+    return found
+
+
+def test_mypy_says_what_to_use(reported: dict[int, str]) -> None:
+    assert {line: text for line, text in reported.items() if line in REJECTED} == REJECTED
+
+
+def test_python_says_what_to_use(raised: dict[int, str]) -> None:
+    assert {line: text for line, text in raised.items() if line in REJECTED} == REJECTED
+
+
+@pytest.mark.parametrize("world", ["reported", "raised"])
+def test_other_names_are_rejected_in_the_usual_words(world: str, request: pytest.FixtureRequest) -> None:
+    messages: dict[int, str] = request.getfixturevalue(world)
+
+    assert messages.keys() - REJECTED.keys() == OTHER_WORDS
+    assert not any(": use" in messages[line] for line in OTHER_WORDS)
+
+
+@pytest.mark.parametrize(("names", "owner"), [(FUNCTIONS, tg), (METHODS, tg.Tensor), (LAYERS, nn), (OPTIMIZERS, optim)])
+def test_no_name_in_the_tables_exists(names: dict[str, str], owner: ModuleType | type) -> None:
+    assert [name for name in names if hasattr(owner, name)] == []
+
+
+def test_everything_to_use_exists() -> None:
+    owners: dict[str, Any] = {"tg": tg, "nn": nn, "optim": optim, "x": tg.Tensor, "tg.io": tg.io}
+    used = [own for names in (FUNCTIONS, METHODS, LAYERS, OPTIMIZERS) for own in names.values()]
+    found = {match for own in used for match in re.findall(r"\b(tg\.io|tg|nn|optim|x)\.(?!io\b)(\w+)", own)}
+
+    assert len(found) > 60
+    assert [f"{owner}.{name}" for owner, name in found if not hasattr(owners[owner], name)] == []
+
+
+def test_every_argument_is_one_of_an_op_or_a_layer() -> None:
+    layers: list[Callable[..., Any]] = [one for one in vars(nn).values() if isinstance(one, type)]
+    parameters = {
+        name for one in [*(op.function for op in OPS.values()), *layers] for name in signature(one).parameters
+    }
+
+    assert {own for owns in ARGUMENTS.values() for own in owns} <= parameters
+
+
+def test_a_layer_without_arguments_rejects_them() -> None:
+    with pytest.raises(TypeError, match=r"^ReLU\(\) takes no arguments$"):
+        nn.ReLU(3)  # type: ignore[call-arg]  # the mistake
+
+
+def test_a_layer_of_the_user_may_have_such_an_argument() -> None:
+    class Noise(nn.Module):
+        def __init__(self, size: int, **options: int) -> None:
+            self.size, self.options = size, options
+
+    assert Noise(size=3, p=4).options == {"p": 4}
+
+
+def test_a_missing_method_is_described_where_attributes_are_listed() -> None:
+    assert repr(vars(tg.Tensor)["view"]) == "<Tensor has no 'view': use x.reshape(shape)>"
+
+
+def test_an_unknown_name_has_no_hint() -> None:
+    assert hint("tapegrad", "foo") == ""
+
+
+def test_the_page_has_the_tables() -> None:
+    text = page.PAGE.read_text("utf-8")
+
+    assert page.written(text) == text, "run python -m docs.other_names"
