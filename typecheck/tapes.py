@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NoReturn, assert_type, overload
 from typing import Literal as L
@@ -376,6 +377,15 @@ def reject_use_behind_a_match() -> None:
         -loss  # E(mypy): -loss: loss was consumed by loss.backward() on line {-3}; trace again [tapegrad-tape]
 
     differentiated(row, 3)
+
+
+def accept_a_function_of_another_file_that_is_returned() -> None:
+    def chosen() -> Callable[[float], float]:
+        return abs
+
+    y = x.trace().sum()
+    chosen()(1.0)
+    y.backward()
 
 
 def accept_an_attribute_that_a_method_binds_anew() -> None:

@@ -324,7 +324,8 @@ def _bound_by(node: Any) -> Iterator[tuple[Node | None, Expression | None]]:
     if isinstance(node, AssignmentStmt):
         yield from ((name.node, value) for name, value in _assigned(node))
     elif isinstance(node, FuncItem):
-        yield from ((argument.variable, None) for argument in node.arguments)
+        # A function that mypy has read from its cache, such as `abs`, has none.
+        yield from ((argument.variable, None) for argument in getattr(node, "arguments", ()))
     elif type(node).__name__ in BINDERS:
         yield from ((name.node, None) for name in _names(getattr(node, BINDERS[type(node).__name__])))
 
