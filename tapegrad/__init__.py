@@ -48,9 +48,11 @@ def __getattr__(name: str) -> Any:
     if f"{__name__}.{name}" in MOVED:
         return moved_module(f"{__name__}.{name}")
     if name not in _modules:
-        from tapegrad.errors.other_names import reject_attribute
+        from tapegrad.errors.other_names import attribute_error
+        from tapegrad.errors.tracebacks import trim_on_exit
 
-        reject_attribute(__name__, name)
+        with trim_on_exit:
+            raise attribute_error(__name__, name)
     try:
         module = importlib.import_module(_modules[name])
         value = (

@@ -241,15 +241,9 @@ def missing(owner: str, name: str) -> str:
     return f"{owner} has no {name!r}: {found}" if found else ""
 
 
-def reject_attribute(module: str, name: str) -> NoReturn:
-    """Raise the AttributeError of a module, which says what to use for a name of PyTorch or NumPy.
-
-    Raises:
-        AttributeError: Always.
-    """
-    message = missing(module, name) or f"module {module!r} has no attribute {name!r}"
-    with trim_on_exit:
-        raise AttributeError(message)
+def attribute_error(module: str, name: str) -> AttributeError:
+    """Return the error of a module that lacks a name, which says what to use for a name of PyTorch or NumPy."""
+    return AttributeError(missing(module, name) or f"module {module!r} has no attribute {name!r}")
 
 
 class MissingMethod:

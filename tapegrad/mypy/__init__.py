@@ -148,6 +148,7 @@ POWERS = {
 
 # What mypy's messages about them contain.
 _TENSORS_AND_SIZES = ("Tensor[", "Param[", "Sum[", "Product[", "Quotient[", "[Literal[", ", Literal[")
+_OF_METHODS = ('"TensorMethods"', '"Tensor"')  # the base class that has the methods
 _ABOUT_NAMES = ("has no attribute ", "Unexpected keyword argument ")
 
 # Methods that add items to a collection.
@@ -356,6 +357,11 @@ def _rewording(parameters: Callable[[str, str], list[str]]) -> Rewording | None:
 
 def _reworded(parameters: Callable[[str, str], list[str]], error: ReportedError) -> str | None:
     """Return mypy's message about a wrong tensor, size or name in tapegrad's words; None to keep mypy's."""
+    error = error._replace(message=error.message.replace(*_OF_METHODS))
+    return _in_own_words(parameters, error) or error.message
+
+
+def _in_own_words(parameters: Callable[[str, str], list[str]], error: ReportedError) -> str | None:
     is_about_name = any(one in error.message for one in _ABOUT_NAMES)
     if not is_about_name and not any(one in error.message for one in _TENSORS_AND_SIZES):
         return None

@@ -44,6 +44,7 @@ from tapegrad.sizes import (
 )
 
 TENSOR = "tapegrad.tensor.Tensor"
+METHODS = "tapegrad.tensor.methods.TensorMethods"  # the base class of Tensor with the methods that call ops
 VALUE = "tapegrad.engines.interface.Value"
 NODE = "tapegrad.tapem.tape.Node"
 GRADIENTS = "tapegrad.autograd.gradients.Gradients"

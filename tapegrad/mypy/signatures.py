@@ -27,6 +27,7 @@ from mypy.types import (
 from tapegrad.mypy.cache import Answers
 from tapegrad.mypy.conversion import (
     MERGED,
+    METHODS,
     MODULE,
     NODE,
     PRODUCT,
@@ -118,7 +119,7 @@ def signature_of(declared: CallableType) -> Signature:
 def method_of_tensor(declared: CallableType) -> Method | None:
     """Return a method of `Tensor` that returns a tensor, from a cache; None for anything else."""
     function = declared.definition
-    if not isinstance(function, FuncDef) or not function.info or function.info.fullname != TENSOR:
+    if not isinstance(function, FuncDef) or not function.info or function.info.fullname not in (TENSOR, METHODS):
         return None
     written, method = _methods.get(function, (None, None))
     if written is not function.type:  # the daemon has read the file again

@@ -86,6 +86,8 @@ if not TYPE_CHECKING:  # type checkers report a missing name themselves
 
     def __getattr__(name: str) -> NoReturn:
         """Raise an AttributeError, which says what to use for a name of PyTorch."""
-        from tapegrad.errors.other_names import reject_attribute
+        from tapegrad.errors.other_names import attribute_error
+        from tapegrad.errors.tracebacks import trim_on_exit
 
-        reject_attribute(__name__, name)
+        with trim_on_exit:
+            raise attribute_error(__name__, name)

@@ -245,7 +245,7 @@ def _gelu_by_tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 
 @op(elementwise_shape, memory_bound=True)
-def elu(x: Tensor[S, T, Float], *, alpha: float = 1.0) -> Tensor[S, T, Float]:
+def elu(x: Tensor[S, T, Float], alpha: float = 1.0) -> Tensor[S, T, Float]:
     r"""Compute the exponential linear unit (ELU) of each element.
 
     $$y = \begin{cases} x & x > 0 \\ \alpha (e^x - 1) & x \le 0 \end{cases}, \quad
@@ -287,7 +287,7 @@ def _negative(x: Any) -> Any:
 
 
 @op(elementwise_shape, memory_bound=True)
-def leaky_relu(x: Tensor[S, T, Float], *, negative_slope: float = 0.01) -> Tensor[S, T, Float]:
+def leaky_relu(x: Tensor[S, T, Float], negative_slope: float = 0.01) -> Tensor[S, T, Float]:
     r"""Compute the leaky ReLU: multiply negative elements by a small factor.
 
     $$y = \begin{cases} x & x > 0 \\ s x & x \le 0 \end{cases}, \quad

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 @op(filled_shape)
 def normal(
     shape: Sizes | Int,
-    *,
     mean: float = 0.0,
     std: float = 1.0,
+    *,
     dtype: type[Float] | np.dtype[Float] = np.float32,  # type: ignore[assignment]  # the default of Float
     rng: RNG = None,
 ) -> Tensor[Any, NoneTape, Float]:
@@ -67,9 +67,9 @@ def normal(
 @op(filled_shape)
 def uniform(
     shape: Sizes | Int,
-    *,
     low: float = 0.0,
     high: float = 1.0,
+    *,
     dtype: type[Float] | np.dtype[Float] = np.float32,  # type: ignore[assignment]  # the default of Float
     rng: RNG = None,
 ) -> Tensor[Any, NoneTape, Float]:
@@ -107,8 +107,8 @@ def uniform(
 @op(filled_shape)
 def bernoulli(
     shape: Sizes | Int,
-    *,
     p: float = 0.5,
+    *,
     dtype: type[D] | np.dtype[D] = np.float32,  # type: ignore[assignment]  # the default of D
     rng: RNG = None,
 ) -> Tensor[Any, NoneTape, D]:
@@ -142,7 +142,7 @@ def bernoulli(
 
 @op(like_shape)
 def normal_like(
-    x: Tensor[S, Any, Float], *, mean: float = 0.0, std: float = 1.0, rng: RNG = None
+    x: Tensor[S, Any, Float], mean: float = 0.0, std: float = 1.0, *, rng: RNG = None
 ) -> Tensor[S, NoneTape, Float]:
     r"""Sample a tensor from a normal distribution, with the shape and dtype of `x`.
 
@@ -175,7 +175,7 @@ def normal_like(
 
 @op(like_shape)
 def uniform_like(
-    x: Tensor[S, Any, Float], *, low: float = 0.0, high: float = 1.0, rng: RNG = None
+    x: Tensor[S, Any, Float], low: float = 0.0, high: float = 1.0, *, rng: RNG = None
 ) -> Tensor[S, NoneTape, Float]:
     r"""Sample a tensor from a uniform distribution, with the shape and dtype of `x`.
 
@@ -207,7 +207,7 @@ def uniform_like(
 
 
 @op(like_shape)
-def bernoulli_like(x: Tensor[S, Any, D], *, p: float = 0.5, rng: RNG = None) -> Tensor[S, NoneTape, D]:
+def bernoulli_like(x: Tensor[S, Any, D], p: float = 0.5, *, rng: RNG = None) -> Tensor[S, NoneTape, D]:
     r"""Sample a tensor of ones and zeros from a Bernoulli distribution, with the shape and dtype of `x`.
 
     $$y_i \sim \mathrm{Bernoulli}(p)$$
@@ -234,7 +234,7 @@ def bernoulli_like(x: Tensor[S, Any, D], *, p: float = 0.5, rng: RNG = None) -> 
 
 
 @op(elementwise_shape)
-def dropout(x: Tensor[S, T, Float], *, rate: float = 0.5, rng: RNG = None) -> Tensor[S, T, Float]:
+def dropout(x: Tensor[S, T, Float], rate: float = 0.5, *, rng: RNG = None) -> Tensor[S, T, Float]:
     r"""Apply dropout in training: set elements to zero at random and scale up the others; otherwise return `x`.
 
     `x` trains if it has a tape, unless `trace(training=False)` started it.

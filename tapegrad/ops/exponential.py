@@ -223,7 +223,7 @@ def _power(name: Literal["exp", "exp2"], x: Any) -> Any:
 
 
 @op(elementwise_shape, memory_bound=True)
-def safe_log(x: Tensor[S, T, Float], *, eps: float = 1e-6) -> Tensor[S, T, Float]:
+def safe_log(x: Tensor[S, T, Float], eps: float = 1e-6) -> Tensor[S, T, Float]:
     r"""Compute the logarithm of `softplus(x) + eps`, finite and with a finite derivative for finite `x`.
 
     $$y = \ln(s + \varepsilon), \quad s = \ln(1 + e^x), \quad dx = \frac{\sigma(x)}{s + \varepsilon} dy$$

@@ -209,7 +209,7 @@ def isnan(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
 
 @op(elementwise_shape, memory_bound=True)
 def nan_to_num(
-    x: Tensor[S, T, Float], *, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+    x: Tensor[S, T, Float], nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor[S, T, Float]:
     r"""Replace NaN and infinities by numbers.
 

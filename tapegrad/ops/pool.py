@@ -62,7 +62,6 @@ def adaptive_avg_pool2d_shape(x: Dims, size: int | tuple[int, int]) -> Dims:
 def max_pool1d(
     x: Tensor[Any, T, Float],
     kernel: int | tuple[int],
-    *,
     stride: int | tuple[int] | None = None,
     padding: int | tuple[int] = 0,
 ) -> Tensor[Any, T, Float]:
@@ -101,7 +100,6 @@ def max_pool1d(
 def max_pool2d(
     x: Tensor[Any, T, Float],
     kernel: int | tuple[int, int],
-    *,
     stride: int | tuple[int, int] | None = None,
     padding: int | tuple[int, int] = 0,
 ) -> Tensor[Any, T, Float]:
@@ -141,7 +139,6 @@ def max_pool2d(
 def min_pool1d(
     x: Tensor[Any, T, Float],
     kernel: int | tuple[int],
-    *,
     stride: int | tuple[int] | None = None,
     padding: int | tuple[int] = 0,
 ) -> Tensor[Any, T, Float]:
@@ -180,7 +177,6 @@ def min_pool1d(
 def min_pool2d(
     x: Tensor[Any, T, Float],
     kernel: int | tuple[int, int],
-    *,
     stride: int | tuple[int, int] | None = None,
     padding: int | tuple[int, int] = 0,
 ) -> Tensor[Any, T, Float]:
@@ -311,9 +307,9 @@ def smooth_max_pool2d(
 def avg_pool1d(
     x: Tensor[Any, T, Float],
     kernel: int | tuple[int],
-    *,
     stride: int | tuple[int] | None = None,
     padding: int | tuple[int] = 0,
+    *,
     count_include_pad: bool = True,
 ) -> Tensor[Any, T, Float]:
     r"""Compute 1D average pooling.
@@ -353,9 +349,9 @@ def avg_pool1d(
 def avg_pool2d(
     x: Tensor[Any, T, Float],
     kernel: int | tuple[int, int],
-    *,
     stride: int | tuple[int, int] | None = None,
     padding: int | tuple[int, int] = 0,
+    *,
     count_include_pad: bool = True,
 ) -> Tensor[Any, T, Float]:
     r"""Compute 2D average pooling.

@@ -112,7 +112,7 @@ def tile(x: Tensor[Any, T, D], reps: int | tuple[int, ...]) -> Tensor[Any, T, D]
 
 
 @op(unfold_shape)
-def unfold(x: Tensor[Any, T, D], axis: Int, *, size: int, step: int = 1) -> Tensor[Any, T, D]:
+def unfold(x: Tensor[Any, T, D], axis: Int, size: int, step: int = 1) -> Tensor[Any, T, D]:
     r"""Extract sliding windows along an axis.
 
     $$y_{ij} = x_{si + j}, \quad dx_k = \sum_{si + j = k} dy_{ij}$$

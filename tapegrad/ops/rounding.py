@@ -169,7 +169,6 @@ def clamp_dtypes(x: Typed, min: Scalar | None = None, max: Scalar | None = None)
 @op(elementwise_shape, memory_bound=True, dtypes=clamp_dtypes)
 def clamp(
     x: Tensor[S, T, Real],
-    *,
     min: Scalar | None = None,  # noqa: A002  # the array API's name
     max: Scalar | None = None,  # noqa: A002  # the array API's name
 ) -> Tensor[S, T, Real]:

@@ -43,7 +43,7 @@ def diag_shape(x: Dims, *, k: int = 0) -> Dims:
 
 
 @op(tri_shape)
-def tri(n: Int, m: Int | None = None, *, k: int = 0, dtype: type[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
+def tri(n: Int, m: Int | None = None, k: int = 0, dtype: type[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
     r"""Create a matrix with ones on and below a diagonal and zeros above.
 
     $$y_{ij} = [j \le i + k]$$
@@ -74,7 +74,7 @@ def tri(n: Int, m: Int | None = None, *, k: int = 0, dtype: type[D] = np.float32
 
 
 @op(triangle_shape, memory_bound=True)
-def tril(x: Tensor[S, T, D], *, k: int = 0) -> Tensor[S, T, D]:
+def tril(x: Tensor[S, T, D], k: int = 0) -> Tensor[S, T, D]:
     r"""Return the lower triangle of each matrix, with zeros above a diagonal.
 
     $$y_{ij} = [j \le i + k] \, x_{ij}, \quad dx_{ij} = [j \le i + k] \, dy_{ij}$$
@@ -101,7 +101,7 @@ def tril(x: Tensor[S, T, D], *, k: int = 0) -> Tensor[S, T, D]:
 
 
 @op(triangle_shape, memory_bound=True)
-def triu(x: Tensor[S, T, D], *, k: int = 0) -> Tensor[S, T, D]:
+def triu(x: Tensor[S, T, D], k: int = 0) -> Tensor[S, T, D]:
     r"""Return the upper triangle of each matrix, with zeros below a diagonal.
 
     $$y_{ij} = [j \ge i + k] \, x_{ij}, \quad dx_{ij} = [j \ge i + k] \, dy_{ij}$$
@@ -128,7 +128,7 @@ def triu(x: Tensor[S, T, D], *, k: int = 0) -> Tensor[S, T, D]:
 
 
 @op(diag_shape)
-def diag(x: Tensor[Any, T, D], *, k: int = 0) -> Tensor[Any, T, D]:
+def diag(x: Tensor[Any, T, D], k: int = 0) -> Tensor[Any, T, D]:
     r"""Extract a diagonal of a matrix, or create a diagonal matrix from a vector.
 
     $$y_i = x_{i, i + k} \quad \text{or} \quad y_{ij} = [j = i + k] \, x_i$$

@@ -30,8 +30,8 @@ def upsample2d_shape(x: Dims, scale: int | tuple[int, int]) -> Dims:
 def upsample2d(
     x: Tensor[Any, T, Float],
     scale: int | tuple[int, int],
-    *,
     mode: Literal["nearest", "bilinear"] = "nearest",
+    *,
     align_corners: bool = False,
 ) -> Tensor[Any, T, Float]:
     r"""Upsample images by integer factors, with nearest-neighbour or bilinear interpolation.

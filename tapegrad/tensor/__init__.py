@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Never, NoReturn, Protocol, TypeAlias, Union, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Never, NoReturn, Protocol, TypeAlias, Union, overload
 
 import numpy as np
 from typing_extensions import TypeAliasType, TypeVar, TypeVarTuple, deprecated, override
@@ -17,8 +17,11 @@ from tapegrad.engines.interface import HALF
 from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
 from tapegrad.errors.other_names import METHODS, MissingMethod
 from tapegrad.errors.tracebacks import public_api, trim_on_exit, trim_traceback
-from tapegrad.sizes import is_int
 from tapegrad.tensor.aliases import N0, N1, N2, N3, N4, N5
+from tapegrad.tensor.methods import D_co as D_co
+from tapegrad.tensor.methods import S_co as S_co
+from tapegrad.tensor.methods import T_co as T_co
+from tapegrad.tensor.methods import TensorMethods
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,15 +29,12 @@ if TYPE_CHECKING:
 
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Checkpointing
-    from tapegrad.engines import Axis, Int, Value
+    from tapegrad.engines import Int, Value
     from tapegrad.tensor.merging import MYPY
 
     if not MYPY:
         from tapegrad.tensor.merging import merging
 
-S_co = TypeVar("S_co", bound=tuple[Any, ...], covariant=True, default=Any)
-T_co = TypeVar("T_co", bound=Tape, covariant=True, default=Any)
-D_co = TypeVar("D_co", bound=np.generic, covariant=True, default=np.float32)
 S = TypeVar("S", bound=tuple[Any, ...], default=Any)
 S1 = TypeVar("S1", bound=tuple[Any, ...], default=Any)
 S2 = TypeVar("S2", bound=tuple[Any, ...], default=Any)
@@ -76,7 +76,7 @@ class _Alias(GenericAlias):
 
 
 @install_operators
-class Tensor(Generic[S_co, T_co, D_co]):
+class Tensor(TensorMethods[S_co, T_co, D_co]):
     """An immutable array with its shape, gradient tape and dtype in its type.
 
     `Tensor[tuple[Literal[3], N], OwnedTape]` has three rows, `N` columns, a tape, and dtype float32. Create tensors
@@ -455,14 +455,6 @@ class Tensor(Generic[S_co, T_co, D_co]):
             for row in range(len(self)):
                 yield IMPLEMENTATIONS["getitem"](self, row)
 
-    def at_set(self, index: Index[T1], value: Operand[T2]) -> Tensor[Any, Merge[T_co, Merge[T1, T2]], D_co]:
-        """Return a copy with other values at an index, see `tapegrad.at_set`."""
-        return IMPLEMENTATIONS["at_set"](self, index, value)
-
-    def at_add(self, index: Index[T1], value: Operand[T2]) -> Tensor[Any, Merge[T_co, Merge[T1, T2]], D_co]:
-        """Return a copy with values added at an index, see `tapegrad.at_add`."""
-        return IMPLEMENTATIONS["at_add"](self, index, value)
-
     @override
     def __repr__(self) -> str:
         tape = "owned tape" if self.owns_tape else "no tape"
@@ -645,106 +637,6 @@ class Tensor(Generic[S_co, T_co, D_co]):
             trim_traceback(error)
             raise
 
-    def transpose(self, *axes: Int | tuple[Int, ...] | None) -> Tensor[Any, T_co, D_co]:
-        """Permute the axes, given as a tuple or one by one, see `tapegrad.transpose`."""
-        try:
-            return IMPLEMENTATIONS["transpose"](self, _as_tuple(axes) if axes else None)
-        except Exception as error:
-            trim_traceback(error)
-            raise
-
-    def reshape(self, *shape: Int | Sizes) -> Tensor[Any, T_co, D_co]:
-        """Reshape to a shape given as a tuple or as sizes one by one, see `tapegrad.reshape`."""
-        try:
-            return IMPLEMENTATIONS["reshape"](self, _as_tuple(shape))
-        except Exception as error:
-            trim_traceback(error)
-            raise
-
-    def astype(self, dtype: type[G] | np.dtype[G]) -> Tensor[S_co, T_co, G]:
-        """Convert to another dtype, see `tapegrad.astype`."""
-        return IMPLEMENTATIONS["astype"](self, dtype)
-
-    def sum(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
-        """Compute the sum along axes, see `tapegrad.sum`."""
-        return IMPLEMENTATIONS["sum"](self, axis, keepdims=keepdims)
-
-    def mean(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
-        """Compute the mean along axes, see `tapegrad.mean`."""
-        return IMPLEMENTATIONS["mean"](self, axis, keepdims=keepdims)
-
-    def max(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
-        """Return the maximum along axes, see `tapegrad.max`."""
-        return IMPLEMENTATIONS["max"](self, axis, keepdims=keepdims)
-
-    def min(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
-        """Return the minimum along axes, see `tapegrad.min`."""
-        return IMPLEMENTATIONS["min"](self, axis, keepdims=keepdims)
-
-    def prod(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
-        """Compute the product along axes, see `tapegrad.prod`."""
-        return IMPLEMENTATIONS["prod"](self, axis, keepdims=keepdims)
-
-    def var(self, axis: Axis = None, *, correction: float = 0, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
-        """Compute the variance along axes, see `tapegrad.var`."""
-        return IMPLEMENTATIONS["var"](self, axis, correction=correction, keepdims=keepdims)
-
-    def std(self, axis: Axis = None, *, correction: float = 0, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
-        """Compute the standard deviation along axes, see `tapegrad.std`."""
-        return IMPLEMENTATIONS["std"](self, axis, correction=correction, keepdims=keepdims)
-
-    def all(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.bool_]:
-        """Return whether all elements along axes are true, see `tapegrad.all`."""
-        return IMPLEMENTATIONS["all"](self, axis, keepdims=keepdims)
-
-    def any(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.bool_]:
-        """Return whether any element along axes is true, see `tapegrad.any`."""
-        return IMPLEMENTATIONS["any"](self, axis, keepdims=keepdims)
-
-    def argmax(self, axis: Int | None = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.int64]:
-        """Return the index of the maximum along an axis, see `tapegrad.argmax`."""
-        return IMPLEMENTATIONS["argmax"](self, axis, keepdims=keepdims)
-
-    def argmin(self, axis: Int | None = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.int64]:
-        """Return the index of the minimum along an axis, see `tapegrad.argmin`."""
-        return IMPLEMENTATIONS["argmin"](self, axis, keepdims=keepdims)
-
-    def cumsum(self, axis: Int | None = None) -> Tensor[Any, T_co, D_co]:
-        """Compute the cumulative sum along an axis, see `tapegrad.cumsum`."""
-        return IMPLEMENTATIONS["cumsum"](self, axis)
-
-    def nonzero(self) -> tuple[Tensor[Any, NoneTape, np.int64], ...]:
-        """Return the indices of the non-zero elements, see `tapegrad.nonzero`."""
-        return IMPLEMENTATIONS["nonzero"](self)
-
-    def cumprod(self, axis: Int | None = None) -> Tensor[Any, T_co, D_co]:
-        """Compute the cumulative product along an axis, see `tapegrad.cumprod`."""
-        return IMPLEMENTATIONS["cumprod"](self, axis)
-
-    def argsort(self, axis: Int = -1, *, descending: bool = False) -> Tensor[S_co, NoneTape, np.int64]:
-        """Return the indices that would sort an axis, see `tapegrad.argsort`."""
-        return IMPLEMENTATIONS["argsort"](self, axis, descending=descending)
-
-    def flatten(self, start_axis: Int = 0, end_axis: Int = -1) -> Tensor[Any, T_co, D_co]:
-        """Flatten adjacent axes into one, see `tapegrad.flatten`."""
-        return IMPLEMENTATIONS["flatten"](self, start_axis, end_axis)
-
-    def repeat(self, repeats: int, axis: Int | None = None) -> Tensor[Any, T_co, D_co]:
-        """Repeat each element, see `tapegrad.repeat`."""
-        return IMPLEMENTATIONS["repeat"](self, repeats, axis)
-
-    def squeeze(self, axis: Axis = None) -> Tensor[Any, T_co, D_co]:
-        """Remove axes of size one, see `tapegrad.squeeze`."""
-        return IMPLEMENTATIONS["squeeze"](self, axis)
-
-    def swapaxes(self, axis1: Int, axis2: Int) -> Tensor[Any, T_co, D_co]:
-        """Swap two axes, see `tapegrad.swapaxes`."""
-        return IMPLEMENTATIONS["swapaxes"](self, axis1, axis2)
-
-    def take(self, indices: Tensor[Any, T2, np.integer[Any]], axis: Int = 0) -> Tensor[Any, Merge[T_co, T2], D_co]:
-        """Take slices by index along an axis, see `tapegrad.take`."""
-        return IMPLEMENTATIONS["take"](self, indices, axis)
-
 
 def node(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
     """Return a tensor without a tape that holds the result of an op, without checking it.
@@ -801,12 +693,6 @@ def values_of(x: Any) -> Any:
 def described(value: Any) -> str:
     """Return the dtype of a tensor, or the type of another value with its article, for messages."""
     return str(value.dtype) if isinstance(value, Tensor) else messages.with_article(type(value).__name__)
-
-
-def _as_tuple(sizes: tuple[Any, ...]) -> Any:
-    """Return sizes as one argument: the tuple itself if it was passed, else the sizes passed one by one."""
-    first = sizes[0] if len(sizes) == 1 else 0
-    return first if type(first) is tuple or not is_int(first) else sizes
 
 
 def _reject(error: Exception) -> NoReturn:
