@@ -66,3 +66,27 @@ def test_a_note_says_where_the_tapes_are_not_followed_to_the_end(tmp_path: Path)
     assert report.text == (
         "train: too long to follow all of its tapes; a use of a consumed tape may not be reported here"
     )
+
+
+def test_a_function_read_from_the_cache_of_mypy_may_be_returned(tmp_path: Path) -> None:
+    lines = [
+        "from collections.abc import Callable",
+        "import tapegrad as tg",
+        "def chosen() -> Callable[[float], float]:",
+    ]
+    lines += [
+        "    return abs",
+        "loss = tg.ones((3,)).trace().sum()",
+        "chosen()(1.0)",
+        "loss.backward()",
+        "loss.backward()",
+    ]
+    (tmp_path / "mypy.ini").write_text(SETTINGS, "utf-8")
+    (tmp_path / "chosen.py").write_text("\n".join(lines), "utf-8")
+
+    # The first run fills the cache; the second reads `abs` from it, without its body.
+    for _ in range(2):
+        reports = run_mypy(["--cache-dir", str(ROOT / ".mypy_cache" / "unknown_code"), "chosen.py"], folder=tmp_path)
+        (tmp_path / "chosen.py").write_text("\n".join([*lines, "loss"]), "utf-8")
+
+    assert [(report.line, report.code) for report in reports] == [(8, "tapegrad-tape")]
