@@ -45,6 +45,16 @@ def check_fraction(call: str, option: str, number: Any) -> None:
     check_range(call, option, number, "from 0 to below 1", lambda number: 0 <= number < 1)
 
 
+def check_probability(call: str, option: str, number: Any) -> None:
+    """Check that an option is a number from 0 to 1.
+
+    Raises:
+        DTypeError: It is not a number.
+        ValueError: It is negative or NaN, or above 1.
+    """
+    check_range(call, option, number, "from 0 to 1", lambda number: 0 <= number <= 1)
+
+
 def check_range(call: str, option: str, number: Any, said: str, fits: Callable[[Any], bool]) -> None:
     """Check that an option is a number in a range, which `fits` tests and `said` describes.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.errors.options import check_fraction
+from tapegrad.errors.options import check_probability
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.generator import RNG, generator
 from tapegrad.nn.module import Module
@@ -25,7 +25,7 @@ class Dropout(Module):
     Without a tape, and after `trace(training=False)`, `x` is returned unchanged, so there is no training flag to set.
 
     Args:
-        p: The probability that an element is dropped, from 0 to below 1.
+        p: The probability that an element is dropped, from 0 to 1.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`. One number is drawn from it to seed the
             generator of the layer.
 
@@ -51,7 +51,7 @@ class Dropout(Module):
 
     @public_api
     def __init__(self, p: float = 0.5, *, rng: RNG = None) -> None:
-        check_fraction("Dropout", "p", p)
+        check_probability("Dropout", "p", p)
         self.p = p
         self.rng = np.random.default_rng(int(generator(rng).integers(2**63)))
 

@@ -84,7 +84,7 @@ class StackedRNN(Stacked, Generic[In, Hidden, Layers, Directions]):
         layers: The number of stacked layers.
         directions: 1, or 2 for a bidirectional layer.
         bias: Whether there are biases.
-        dropout: The probability of dropout between layers under a tape, from 0 to below 1.
+        dropout: The probability of dropout between layers under a tape, from 0 to 1.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`; the first layer is drawn first.
 
     Attributes:
@@ -154,7 +154,7 @@ class StackedGRU(Stacked, Generic[In, Hidden, Layers, Directions]):
         layers: The number of stacked layers.
         directions: 1, or 2 for a bidirectional layer.
         bias: Whether there are biases.
-        dropout: The probability of dropout between layers under a tape, from 0 to below 1.
+        dropout: The probability of dropout between layers under a tape, from 0 to 1.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`; the first layer is drawn first.
 
     Attributes:
@@ -224,7 +224,7 @@ class StackedLSTM(Stacked, Generic[In, Hidden, Layers, Directions]):
         layers: The number of stacked layers.
         directions: 1, or 2 for a bidirectional layer.
         bias: Whether there are biases.
-        dropout: The probability of dropout between layers under a tape, from 0 to below 1.
+        dropout: The probability of dropout between layers under a tape, from 0 to 1.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`; the first layer is drawn first.
 
     Attributes:

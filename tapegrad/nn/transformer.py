@@ -82,7 +82,7 @@ class TransformerEncoderBlock(Module, Generic[Width, Heads, Hidden]):
         heads: The number of heads, which divides the width.
         hidden: The hidden size of the feed-forward network.
         causal: Whether row i attends only to rows 0 to i.
-        dropout: The probability of dropout on each residual branch under a tape, from 0 to below 1.
+        dropout: The probability of dropout on each residual branch under a tape, from 0 to 1.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Attributes:
@@ -158,7 +158,7 @@ class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden]):
         heads: The number of heads, which divides the width.
         hidden: The hidden size of the feed-forward network.
         causal: Whether row i of `x` attends only to rows 0 to i of `x`; attention to the memory is not causal.
-        dropout: The probability of dropout on each residual branch under a tape, from 0 to below 1.
+        dropout: The probability of dropout on each residual branch under a tape, from 0 to 1.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Attributes:
@@ -250,7 +250,7 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders]):
         hidden: The hidden size of each feed-forward network.
         encoders: The number of encoder blocks.
         decoders: The number of decoder blocks, in which row i of the target attends only to rows 0 to i.
-        dropout: The probability of dropout on each residual branch under a tape, from 0 to below 1.
+        dropout: The probability of dropout on each residual branch under a tape, from 0 to 1.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Attributes:

@@ -27,7 +27,7 @@ def items_of(x: Dims, index: Any) -> list[tuple[str, Any]]:
     for item in items:
         if not _is_index(item):
             kind = messages.with_article(type(item).__name__)
-            message = f"{kind} is neither an int, a slice, ..., None nor a tensor of indices"
+            message = f"{kind} is neither an int, a slice, ..., None, a list of ints nor a tensor of indices"
             raise ShapeError(message)
     ellipses = [position for position, item in enumerate(items) if item is ...]
     if len(ellipses) > 1:
@@ -53,7 +53,13 @@ def _is_index(item: Any) -> bool:
         or item is ...
         or (isinstance(item, int | slice | Dim) and not isinstance(item, bool))
         or (hasattr(item, "shape") and hasattr(item, "dtype"))
+        or _is_list_of_ints(item)
     )
+
+
+def _is_list_of_ints(item: Any) -> bool:
+    numbers = item if isinstance(item, list) else [False]
+    return all(isinstance(number, Integral | Dim) and not isinstance(number, bool) for number in numbers)
 
 
 def axes_of(item: Any) -> int:
@@ -76,7 +82,11 @@ def check_range(item: Size, axis: int, x: Dims) -> None:
 
 
 def gathered_shape(item: Any, axis: int, x: Dims) -> Dims:
-    """Return the shape that a tensor of indices gives; for a mask, the number of its True elements."""
+    """Return the shape that a list or a tensor of indices gives; for a mask, the number of its True elements."""
+    if isinstance(item, list):
+        for number in item:
+            check_range(number, axis, x)
+        return (len(item),)
     if not _is_mask(item):
         shape: Dims = item.shape
         return shape
@@ -152,6 +162,8 @@ def raw(item: Any) -> Any:
     """
     if isinstance(item, np.ndarray):
         return item.copy()
+    if _is_list_of_ints(item):
+        return np.asarray(item, np.int64)
     while isinstance(item, Tensor):
         item = item.data
     return item if item is None or item is ... or isinstance(item, slice | np.ndarray) else _whole(item)

@@ -12,7 +12,7 @@ from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops.elementwise import broadcast_shape
 from tapegrad.sizes import Dims, broadcast
 from tapegrad.tensor import T1, T2, D, Tensor, node
-from tapegrad.tensor.operands import tensor_only, unwrap
+from tapegrad.tensor.operands import as_float32, tensor_only, unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -205,16 +205,18 @@ def where(
         y: A shape that broadcasts with the others, or a number.
 
     Returns:
-        The shape all three broadcast to.
+        The shape all three broadcast to; float32 for two numbers, at least one of which is a float.
 
     Raises:
         ShapeError: The shapes do not broadcast.
-        DTypeError: The dtypes of `x` and `y` differ, or `condition` is not bool.
+        DTypeError: The dtypes of `x` and `y` differ, both are ints and no tensors, or `condition` is not bool.
 
     Examples:
         >>> x = tg.tensor([-2.0, 0.5, 3.0])
         >>> tg.where(x > 0, x, 0.0).tolist()
         [0.0, 0.5, 3.0]
+        >>> tg.where(x > 0, 1.0, -1.0)
+        Tensor([-1.,  1.,  1.], shape=(3,), float32, no tape)
         >>> grads = tg.where(x > 0, x.trace(), 0.0).sum().backward()
         >>> grads[x].tolist()
         [0.0, 1.0, 1.0]
@@ -222,6 +224,8 @@ def where(
     tensor_only(condition, "condition")
     if condition.dtype.kind != "b":
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "condition", str(condition.dtype), "bool"))
+    if not isinstance(x, Tensor) and not isinstance(y, Tensor) and {float} <= {type(x), type(y)} <= {float, int}:
+        x = as_float32(x)
     x, y, tape = unwrap(x, y)
     mask = condition.data
     out = node(engine(mask, x.data, y.data).where(mask, x.data, y.data))

@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.autograd.op import op
 from tapegrad.engines.underflow import ignore_underflow
-from tapegrad.errors.options import check_at_least_zero, check_fraction, check_number, check_range
+from tapegrad.errors.options import check_at_least_zero, check_number, check_probability, check_range
 from tapegrad.generator import generator
 from tapegrad.ops.create import filled_shape, float_dtype_only, like_shape
 from tapegrad.ops.elementwise import elementwise_shape, float_only, scalar_type
@@ -243,7 +243,7 @@ def dropout(x: Tensor[S, T, Float], rate: float = 0.5, *, rng: RNG = None) -> Te
 
     Args:
         x: Any shape, a float dtype.
-        rate: The probability p of dropping an element, from 0 to below 1; 0 returns `x` without sampling.
+        rate: The probability p of dropping an element, from 0 to 1; 0 returns `x` without sampling, 1 gives zeros.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Returns:
@@ -264,13 +264,13 @@ def dropout(x: Tensor[S, T, Float], rate: float = 0.5, *, rng: RNG = None) -> Te
         >>> tg.dropout(x, rate=0.5) is x
         True
     """
-    check_fraction("dropout", "rate", rate)
+    check_probability("dropout", "rate", rate)
     tensor_only(x, "x")
     float_only(x)
     if not x.is_training or not rate:
         return x
     x, tape = unwrap(x)
-    mask = _ones("dropout", x.shape, 1 - rate, x.dtype, rng) / (1 - rate)
+    mask = _ones("dropout", x.shape, 1 - rate, x.dtype, rng) / (1 - rate if rate < 1 else 1)
     with ignore_underflow():  # an op that raises is retried, and would sample again
         out = node(x.data * mask)
 
@@ -282,7 +282,7 @@ def dropout(x: Tensor[S, T, Float], rate: float = 0.5, *, rng: RNG = None) -> Te
 
 def _ones(name: str, shape: Sizes | Int, p: float, dtype: Any, rng: RNG) -> Any:
     """Return an array of ones and zeros, each a one with probability `p`."""
-    check_range(name, "p", p, "from 0 to 1", lambda p: 0 <= p <= 1)
+    check_probability(name, "p", p)
     source = generator(rng)
     ones = source.random(shape) < p
     return np.asarray(ones, dtype) if isinstance(source, np.random.Generator) else ones.astype(dtype)

@@ -75,7 +75,8 @@ def ordered(x: Dims, axes: tuple[Int, ...]) -> Dims:
 
 
 def broadcast_to_shape(x: Dims, shape: Dims) -> Dims:
-    """Return `shape`, after checking that `x` broadcasts to it."""
+    """Return `shape` with the sizes of `x` for each -1, after checking that `x` broadcasts to it."""
+    shape = _with_kept_sizes(x, shape)
     aligned = shape[max(len(shape) - len(x), 0) :]
     fits = len(shape) >= len(x) and not any(
         surely_differ(n, 1) and surely_differ(n, m) for n, m in zip(x, aligned, strict=True)
@@ -87,6 +88,15 @@ def broadcast_to_shape(x: Dims, shape: Dims) -> Dims:
         message = f"x {show(x)} does not broadcast to {show(shape)}"
         raise ShapeError(message)
     return shape
+
+
+def _with_kept_sizes(x: Dims, shape: Dims) -> Dims:
+    """Return a shape with the size of `x` along the same axis for each -1, aligned from the right."""
+    new = len(shape) - len(x)
+    if any(surely_same(n, -1) for n in shape[: max(new, 0)]):
+        message = f"shape {show(shape)} has -1 for an axis that x {show(x)} does not have"
+        raise ShapeError(message)
+    return tuple(x[axis - new] if surely_same(n, -1) else n for axis, n in enumerate(shape))
 
 
 @op(reshape_shape, memory_bound=True)
@@ -171,24 +181,26 @@ def broadcast_to(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
 
     Args:
         x: Any shape.
-        shape: The new sizes. Aligned from the right, each size of `x` is equal or 1.
+        shape: The new sizes. Aligned from the right, each size of `x` is equal or 1; -1 keeps the size of `x`.
 
     Returns:
-        `shape`.
+        `shape`, with the sizes of `x` for each -1.
 
     Raises:
-        ShapeError: `x` does not broadcast to `shape`, or a size is negative.
+        ShapeError: `x` does not broadcast to `shape`, a size is below -1, or -1 stands for an axis that `x` lacks.
         DTypeError: A size in `shape` is not an int.
 
     Examples:
         >>> x = tg.tensor([1.0, 2.0, 3.0])
-        >>> tg.broadcast_to(x, (2, 3)).tolist()
+        >>> tg.broadcast_to(x, (2, -1)).tolist()
         [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
         >>> grads = tg.broadcast_to(x.trace(), (2, 3)).sum().backward()
         >>> grads[x].tolist()
         [2.0, 2.0, 2.0]
     """
     x, tape = unwrap(x)
+    if -1 in shape:
+        shape = broadcast_to_shape(x.shape, shape)  # type: ignore[arg-type]  # NumPy ints are sizes too
     out = node(engine(x.data).broadcast_to(x.data, shape))  # type: ignore[arg-type]  # NumPy ints are accepted too
 
     def backward(grads: Gradients) -> None:

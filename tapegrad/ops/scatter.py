@@ -84,8 +84,8 @@ def getitem(x: Tensor[Any, T1, D], index: Index[T2]) -> Tensor[Any, Merge[T1, T2
 
     Args:
         x: Any shape.
-        index: For each axis from the first an int, a slice, or a tensor of ints. `...` fills in the axes between,
-            None adds an axis, and a bool tensor is a mask over as many axes as it has.
+        index: For each axis from the first an int, a slice, or a list or a tensor of ints. `...` fills in the axes
+            between, None adds an axis, and a bool tensor is a mask over as many axes as it has.
 
     Returns:
         The shape that NumPy gives. An int drops its axis, a slice is clamped and keeps it. Index tensors broadcast
@@ -100,6 +100,8 @@ def getitem(x: Tensor[Any, T1, D], index: Index[T2]) -> Tensor[Any, Merge[T1, T2
         >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
         >>> x[1, ::2].tolist()
         [4.0, 6.0]
+        >>> x[:, [-1, 0]].tolist()
+        [[3.0, 1.0], [6.0, 4.0]]
         >>> x[:, tg.tensor([0, 0, 2])].tolist()
         [[1.0, 1.0, 3.0], [4.0, 4.0, 6.0]]
         >>> x[x > 2.0].tolist()

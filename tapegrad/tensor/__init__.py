@@ -727,10 +727,12 @@ Sizes: TypeAlias = "tuple[Int, ...]"
 Number: TypeAlias = "float | np.ndarray[Any, np.dtype[Any]] | np.generic"
 Scalar: TypeAlias = "float | np.floating[Any] | np.integer[Any]"
 Operand: TypeAlias = "Tensor[Any, T2, Any] | Number"
-IndexItem: TypeAlias = "Int | slice | EllipsisType | Tensor[Any, T2, Any] | np.ndarray[Any, np.dtype[Any]] | None"
+IndexItem: TypeAlias = (
+    "Int | slice | EllipsisType | Tensor[Any, T2, Any] | np.ndarray[Any, np.dtype[Any]] | list[int] | None"
+)
 Index: TypeAlias = (
     "int | np.integer[Any] | slice | EllipsisType | Tensor[Any, T2, Any] | np.ndarray[Any, np.dtype[Any]]"
-    " | tuple[IndexItem[T2], ...] | None"
+    " | list[int] | tuple[IndexItem[T2], ...] | None"
 )
 Wrt: TypeAlias = "Tensor[Any, Any, Any] | HasParameters | Mapping[str, Wrt] | Iterable[Wrt]"
 # Other checkers see the strict form; the plugin accepts any tape here and reports errors with tapegrad's messages.

@@ -166,6 +166,11 @@ def tensor_only(x: object, name: str) -> None:
         raise DTypeError(message)
 
 
+def as_float32(x: Any) -> Tensor[tuple[()], NoneTape, Any]:
+    """Return a Python number as a tensor of the default dtype."""
+    return node(np.asarray(x, np.float32))
+
+
 def same_dtype(x: Tensor[Any, Any, Any], y: Tensor[Any, Any, Any], name: str = "y") -> None:
     """Raise a DTypeError if the dtypes differ: only `astype` converts a tensor."""
     if x.data.dtype is not y.data.dtype and x.data.dtype != y.data.dtype:

@@ -39,7 +39,7 @@ NUMBERS: list[tuple[str, Any, str, str, tuple[float, ...]]] = [
     ("RMSprop", partial(optim.RMSprop, [weight()]), "momentum", "from 0 to below 1", (-1, 1)),
     ("EarlyStopping", partial(progress.EarlyStopping, "loss", patience=3), "least", *AT_LEAST_ZERO),
     ("track", partial(progress.track, range(3)), "every", *AT_LEAST_ZERO),
-    ("Dropout", nn.Dropout, "p", "from 0 to below 1", (-1, 1)),
+    ("Dropout", nn.Dropout, "p", "from 0 to 1", (-1, 1.5)),
     ("ModelEMA", lambda **one: nn.ModelEMA(nn.Linear(3, 2), **one), "decay", "from 0 to 1", (-1, 1.5)),
     ("xavier_uniform", lambda **one: nn.xavier_uniform(weight(), **one), "gain", *AT_LEAST_ZERO),
     ("xavier_normal", lambda **one: nn.xavier_normal(weight(), **one), "gain", *AT_LEAST_ZERO),

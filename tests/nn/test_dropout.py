@@ -77,9 +77,9 @@ def test_no_fraction_drops_nothing() -> None:
     assert Dropout(0.0, rng=0)(x) is x
 
 
-@pytest.mark.parametrize("p", [-0.1, 1.0, float("nan")])
+@pytest.mark.parametrize("p", [-0.1, 1.5, float("nan")])
 def test_a_fraction_out_of_range_is_rejected(p: float) -> None:
-    with pytest.raises(ValueError, match=f"^Dropout: p is {re.escape(str(p))} but must be from 0 to below 1$"):
+    with pytest.raises(ValueError, match=f"^Dropout: p is {re.escape(str(p))} but must be from 0 to 1$"):
         Dropout(p)
 
 

@@ -78,6 +78,20 @@ def test_where_picks() -> None:
     assert where(ones((), np.bool_), tensor([1.0]), tensor([2.0])).tolist() == [1]
 
 
+def test_where_of_two_numbers_is_float32() -> None:
+    condition = tensor([[True, False]])
+
+    assert where(condition, 1.0, 0).tolist() == [[1.0, 0.0]]
+    assert where(condition, 2, 0.5).dtype == np.float32
+    for x, y, kinds in (
+        (1, 0, "an int nor an int"),
+        (1.0, True, "a float nor a bool"),
+        (1.0, np.float64(2), "a float nor a float64"),
+    ):
+        with pytest.raises(DTypeError, match=f"^where: neither {kinds} is a tensor$"):
+            where(condition, x, y)  # type: ignore[tapegrad-dtype]  # the mistakes under test
+
+
 def test_what_is_not_picked_leaves_nothing_behind() -> None:
     # 0 * inf would be NaN.
     condition: Any = tensor([True, False, False, True])
@@ -133,11 +147,6 @@ def test_a_condition_that_is_not_bool_is_rejected() -> None:
         DTypeError, match=r"^where: condition is an ndarray, not a tensor; tg\.tensor\(condition\) makes one$"
     ):
         where(array, x, x)
-
-
-def test_a_choice_between_two_numbers_is_rejected() -> None:
-    with pytest.raises(DTypeError, match=r"^where: neither a float nor a float is a tensor$"):
-        where(tensor([True]), 1.0, 0.0)  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
 def test_a_choice_between_two_dtypes_is_rejected() -> None:

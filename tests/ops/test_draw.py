@@ -204,10 +204,19 @@ def test_dropout_draws_from_the_generator_in_force() -> None:
     assert first.tolist() == dropout(x.trace(), rng=7).numpy().tolist()
 
 
+def test_dropout_of_every_element_gives_zeros() -> None:
+    x = tensor([1.0, -2.0])
+
+    y = dropout(x.trace(), 1)
+
+    assert y.tolist() == [0.0, 0.0]
+    assert y.sum().backward()[x].tolist() == [0.0, 0.0]
+
+
 def test_dropout_keeps_the_law_of_rules_and_rejects_what_it_cannot_drop() -> None:
     check_shape_rule(dropout, ((),), ((2, 3, 7),), ((2, 0),))
     with pytest.raises(DTypeError, match=r"^dropout: x is int64 but floating is expected$"):
         dropout(tensor([1]))  # type: ignore[tapegrad-dtype]  # the mistake under test
-    for rate in (-0.1, 1.0, float("nan")):
-        with pytest.raises(ValueError, match=rf"^dropout: rate is {rate} but must be from 0 to below 1$"):
+    for rate in (-0.1, 1.5, float("nan")):
+        with pytest.raises(ValueError, match=rf"^dropout: rate is {rate} but must be from 0 to 1$"):
             dropout(ones((3,)), rate=rate)

@@ -204,6 +204,22 @@ def test_gradients_of_broadcast_to(x: tuple[int, ...], shape: tuple[int, ...]) -
     check_gradients(lambda x: broadcast_to(x * x, shape), real(*x), order=2)
 
 
+@pytest.mark.parametrize(
+    ("x", "shape", "expected"),
+    [
+        ((3, 1), (-1, 4), (3, 4)),
+        ((1, 5), (2, -1), (2, 5)),
+        ((2, 3), (7, -1, -1), (7, 2, 3)),
+        ((1,), (np.int64(-1),), (1,)),
+    ],
+)
+def test_minus_one_keeps_a_size(x: tuple[int, ...], shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    values = real(*x)
+
+    np.testing.assert_array_equal(broadcast_to(values, shape).numpy(), np.broadcast_to(values.numpy(), expected))
+    check_gradients(lambda x: broadcast_to(x, shape), values)
+
+
 def test_broadcast_to_keeps_the_law_of_rules() -> None:
     check_shape_rule(
         broadcast_to, ((3,), (2, 3)), ((2, 1), (2, 3)), ((), (2, 3)), ((1,), (0,)), ((5, 1), (7, 5, 3)), ((3,), (2,))
@@ -216,7 +232,8 @@ def test_broadcast_to_keeps_the_law_of_rules() -> None:
         ((3,), (2, 4), "x (3,) does not broadcast to (2, 4)"),
         ((2, 3), (3,), "x (2, 3) does not broadcast to (3,)"),
         ((3,), (1,), "x (3,) does not broadcast to (1,)"),
-        ((1,), (-1,), "shape (-1,) has a negative size"),
+        ((1,), (-2,), "shape (-2,) has a negative size"),
+        ((3,), (-1, 3), "shape (-1, 3) has -1 for an axis that x (3,) does not have"),
     ],
     ids=str,
 )

@@ -81,6 +81,26 @@ def test_tensors_of_indices_serve_as_arrays_do_and_bring_their_tape() -> None:
     assert x.trace()[rows.trace()].sum().backward()[x].tolist() == [[1, 1], [0, 0], [1, 1]]
 
 
+@pytest.mark.parametrize(
+    "index", [[2, 0], (slice(None), [-1]), (..., [1, 1, 0]), ([0, 2], [1, 0]), [], [np.int64(1)]], ids=repr
+)
+def test_lists_of_ints_serve_as_arrays_do(index: Any) -> None:
+    x = real(3, 2)
+    of_array = np.zeros(0, np.int64) if index == [] else index  # NumPy takes [] for floats
+
+    np.testing.assert_array_equal(x[index].numpy(), x.numpy()[of_array])
+    check_gradients(lambda x: x[index], x)
+    check_shape_rule(getitem, ((3, 2), index))
+
+
+def test_a_list_may_be_changed_before_the_backward_pass() -> None:
+    x, index = real(3), [2, 0]
+    y = x.trace()[index]
+    index[0] = 1
+
+    assert y.sum().backward()[x].tolist() == [1, 0, 1]
+
+
 def test_slices_of_named_sizes_are_known_where_they_are_certain() -> None:
     n, k = named("N"), named("K")
 
@@ -213,9 +233,9 @@ def test_the_tensor_itself_stays_as_it_is() -> None:
         ((0, 0, 0), "index names 3 axes but x (2, 3) has rank 2"),
         ((..., 0, ...), "index has 2 ellipses, not one"),
         (slice(None, None, 0), "the step of a slice is 0"),
-        (True, "a bool is neither an int, a slice, ..., None nor a tensor of indices"),
-        (1.5, "a float is neither an int, a slice, ..., None nor a tensor of indices"),
-        ([0, 1], "a list is neither an int, a slice, ..., None nor a tensor of indices"),
+        (True, "a bool is neither an int, a slice, ..., None, a list of ints nor a tensor of indices"),
+        (1.5, "a float is neither an int, a slice, ..., None, a list of ints nor a tensor of indices"),
+        ([0, 1.0], "a list is neither an int, a slice, ..., None, a list of ints nor a tensor of indices"),
         (np.array([True, False, True]), "the mask (3,) has 3 where axis 0 of x (2, 3) is 2"),
         (
             (np.array([0, 1]), np.array([0, 1, 2])),

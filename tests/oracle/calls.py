@@ -247,7 +247,10 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "bce": with_options(CHANCES, *WAYS),
     "bce_with_logits": with_options(SHARES, *WAYS),
     "bmm": [call(real(2, 3, 5), real(2, 5, 7, seed=1)), call(real(0, 3, 5), real(0, 5, 2))],
-    "broadcast_to": [call(real(*x), (4, 2, 3)) for x in [(), (3,), (2, 1), (4, 1, 3)]],
+    "broadcast_to": [
+        *(call(real(*x), (4, 2, 3)) for x in [(), (3,), (2, 1), (4, 1, 3)]),
+        call(real(2, 1), (4, -1, 3)),
+    ],
     "chunk": [call(CUBE, 2), call(CUBE, 2, 1), call(CUBE, 3, -1), call(CUBE, 7, 2), call(EDGES, 4)],
     "clamp": with_options(ONE, {"min": -1.0}, {"max": 1.0}, {"min": -1.0, "max": 1.0}),
     "concat": [call([CUBE, CUBE[:, :1], CUBE[:, :0]], 1), call([EDGES, real(2)])],

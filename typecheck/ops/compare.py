@@ -65,6 +65,7 @@ def accept_named_and_unknown_sizes() -> None:
 def accept_choices() -> None:
     assert_type(tg.where(x > 0, x, y), Tensor[Shape[L[2], L[3]], NoneTape])
     assert_type(tg.where(truth, column, 0), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.where(truth, 1.0, 0), Tensor[Shape[L[3]], NoneTape])
     assert_type(tg.where(truth, 1.0, x), Tensor[Shape[L[2], L[3]], NoneTape])
     assert_type(tg.where(truth, whole, 0), Tensor[Shape[L[3]], NoneTape, np.int64])
     assert_type(tg.where(tg.ones((7, 1, 1), np.bool_), column, y), Tensor[Shape[L[7], L[2], L[3]], NoneTape])
@@ -148,7 +149,7 @@ def reject_choices_of_two_dtypes() -> None:
 
 
 def reject_a_choice_between_two_numbers() -> None:
-    tg.where(truth, 1.0, 0.0)  # E: where: neither a float nor a float is a tensor [tapegrad-dtype]
+    tg.where(truth, 1, 0)  # E: where: neither an int nor an int is a tensor [tapegrad-dtype]
 
 
 def reject_a_fraction_among_ints() -> None:

@@ -245,6 +245,18 @@ def reject_fewer_axes_to_broadcast_to() -> None:
     tg.broadcast_to(x.trace(), (3,))  # E: broadcast_to: x (2, 3) does not broadcast to (3,) [tapegrad-shape]
 
 
+def accept_minus_one_for_the_size_of_an_axis() -> None:
+    def rows(a: Tensor[Shape[N, L[1]]]) -> None:
+        assert_type(tg.broadcast_to(a, (-1, 4)), Tensor[Shape[N, L[4]], NoneTape])
+        assert_type(a.broadcast_to(2, -1, 4), Tensor[Shape[L[2], N, L[4]], NoneTape])
+
+    rows(tg.ones((3, 1)))
+
+
+def reject_minus_one_for_a_new_axis() -> None:
+    tg.broadcast_to(tg.ones((3,)), (-1, 3))  # E: broadcast_to: shape (-1, 3) has -1 for an axis that x (3,) does not have [tapegrad-shape]
+
+
 def reject_a_negative_size_to_broadcast_to() -> None:
     tg.broadcast_to(tg.ones((1, 3)), (-2, 3))  # E: broadcast_to: shape (-2, 3) has a negative size [tapegrad-shape]
 

@@ -39,6 +39,19 @@ def accept_tensors_of_indices() -> None:
     assert_type(x[rows.trace()], Tensor[Shape[L[4], L[3], L[5]], OwnedTape])
 
 
+def accept_lists_of_indices() -> None:
+    assert_type(x[[1, 0, 1]], Tensor[Shape[L[3], L[3], L[5]], NoneTape])
+    assert_type(x[:, [-1]], Tensor[Shape[L[2], L[1], L[5]], NoneTape])
+    assert_type(x.trace()[..., [0, 2], 1], Tensor[Shape[L[2], L[2]], OwnedTape])
+    assert_type(x[:, [-1, 2], [4, 0]], Tensor[Shape[L[2], L[2]], NoneTape])
+
+    def chosen(a: Tensor[Shape[N, L[3]], NoneTape], places: list[int], place: int) -> None:
+        assert_type(a[places], Tensor[Shape[Any, L[3]], NoneTape])
+        assert_type(a[[place, 0]], Tensor[Shape[L[2], L[3]], NoneTape])
+
+    chosen(tg.ones((2, 3)), [1], 1)
+
+
 def accept_masks() -> None:
     assert_type(x[x > 0], Tensor[Shape[Any], NoneTape])
 
@@ -85,12 +98,20 @@ def reject_a_number_past_the_end() -> None:
     x[0, 3]  # E: getitem: index 3 is out of range for axis 1 of x (2, 3, 5) [tapegrad-shape]
 
 
+def reject_a_number_past_the_end_in_a_list() -> None:
+    x[:, [0, 3]]  # E: getitem: index 3 is out of range for axis 1 of x (2, 3, 5) [tapegrad-shape]
+
+
+def reject_lists_of_different_lengths() -> None:
+    x[[0, 1], [0, 1, 2]]  # E: getitem: index[0] (2,) and index[1] (3,) do not broadcast: axis -1 is 2 in index[0] but 3 in index[1] [tapegrad-shape]
+
+
 def reject_too_many_places() -> None:
     x[0, 0, 0, 0]  # E: getitem: index names 4 axes but x (2, 3, 5) has rank 3 [tapegrad-shape]
 
 
 def reject_a_bool() -> None:
-    x[True]  # E: getitem: a bool is neither an int, a slice, ..., None nor a tensor of indices [tapegrad-shape]
+    x[True]  # E: getitem: a bool is neither an int, a slice, ..., None, a list of ints nor a tensor of indices [tapegrad-shape]
 
 
 def reject_a_slice_between_fractions() -> None:

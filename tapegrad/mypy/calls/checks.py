@@ -62,7 +62,7 @@ def check_operands(call: CheckedCall) -> None:
     """
     if call.op is not None:
         _reject_no_operand(call.op, call.arguments)
-        _reject_no_tensor(call.op, call.signature, call.arguments)
+        _reject_no_tensor(call)
 
 
 def check_numbers(call: CheckedCall, rule: Rule | None) -> None:
@@ -128,9 +128,10 @@ def _reject_no_operand(op: Op, arguments: dict[str, list[Argument]]) -> None:
             raise CallError(messages.no_operand(op.name, messages.with_article(kind)), "dtype")
 
 
-def _reject_no_tensor(op: Op, signature: Signature, arguments: dict[str, list[Argument]]) -> None:
+def _reject_no_tensor(call: CheckedCall) -> None:
     """Reject a call whose operands are all numbers or arrays, although each alone may be one."""
-    if (
+    op, signature, arguments = call.op, call.signature, call.arguments
+    if op is None or (
         len(op.operands) < 2
         or len([name for name in arguments if name in op.operands and arguments[name][0].tensor is None]) < 2
     ):
@@ -142,6 +143,10 @@ def _reject_no_tensor(op: Op, signature: Signature, arguments: dict[str, list[Ar
     ]
     given = [get_proper_type(arguments[name][0].type) for name in either]
     classes = [[t] if isinstance(t, Instance) and t.type.fullname == ARRAY else numbers_in(t) for t in given]
+    names = {one.type.fullname for group in classes for one in group}
+    if op.name == "where" and all(classes) and "builtins.float" in names <= {"builtins.float", "builtins.int"}:
+        call.bindings.given = []  # so the dtype is the default, float32
+        return
     if len(either) > 1 and all(classes):
         x, y = (messages.with_article(class_name(one)) for one, *_ in classes)
         raise CallError(messages.no_tensor(op.name, x, y), "dtype")

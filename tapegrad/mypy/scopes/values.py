@@ -143,7 +143,11 @@ def index_of(t: Type, expression: Expression | None, api: Checker) -> Any:
         return slice(*(None if bound is None else _bound_of(bound, api) for bound in bounds))
     if isinstance(expression, CallExpr) and getattr(expression.callee, "fullname", "") == "builtins.slice":
         return slice(*(_bound_of(bound, api) for bound in expression.args))
+    if isinstance(expression, ListExpr) and not any(isinstance(item, StarExpr) for item in expression.items):
+        return [_bound_of(item, api) for item in expression.items]
     p = literal(t)
+    if isinstance(p, Instance) and p.type.has_base("builtins.list") and is_whole(get_proper_type(p.args[0])):
+        return Indices(shape=(UNKNOWN,), dtype=SimpleNamespace(kind="i"))
     if isinstance(p, TupleType):
         return tuple(index_of(item, None, api) for item in p.items)
     if isinstance(p, NoneType):
