@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -178,6 +178,7 @@ _DEFAULTS = {
 _RESULTS = ("get_function_hook", "get_method_hook")
 
 AFTERWARDS = "tapegrad.mypy.after"  # the function that a scheduled function calls, see `ownership.schedule`
+_ASSERTIONS = "tapegrad.guard.assertions."
 ASSERTIONS = ("assert_divides", "assert_same", "assert_shape", "reveal_shape")
 
 
@@ -187,8 +188,7 @@ class Tapegrad(Plugin):
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self._mistake = ""
-        self._others: list[Plugin] | None = None  # the plugins after this one, known from the first hook on
-        self._hooks: dict[tuple[str, str], Callable[[Any], Any] | None] = {}
+        self._hooks: dict[str, dict[str, Callable[[Any], Any] | None]] = {lookup: {} for lookup in _DEFAULTS}
         self._current: object = None  # mypy's checker of the file that the last hook was called for
         self._rewording = _rewording(self._parameters)
         if options.config_file and "tapegrad-mypy" in Path(options.config_file).read_text("utf-8"):
@@ -222,7 +222,8 @@ class Tapegrad(Plugin):
         # mypy compares __version__ with its last run only, which may not have checked every file in the cache.
         if not _loaded:
             _loaded["version"] = _version()
-        return _loaded
+        # What was checked without our hooks is checked again.
+        return {**_loaded, "failure": _Loading.failure} if _Loading.failure else _loaded
 
     @override
     def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
@@ -238,36 +239,25 @@ class Tapegrad(Plugin):
 
     @override
     def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
-        ours = _scan_signature if fullname == _SCAN else _signature
-        return self._chained("get_function_signature_hook", fullname, ours)
+        return self._hook("get_function_signature_hook", fullname)
 
     @override
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
-        return self._chained("get_method_signature_hook", fullname, _signature)
+        return self._hook("get_method_signature_hook", fullname)
 
     @override
     def get_function_hook(self, fullname: str) -> Callable[[FunctionContext], Type] | None:
-        if fullname.startswith("tapegrad.guard.assertions."):
-            return _assertions.get(fullname)
         if fullname == _CHECKED:
             self._current = None  # what mypy checks in this file from here on needs another report
-            return _end_if_last
-        if fullname == AFTERWARDS:
-            return _walk_scheduled
-        return self._chained("get_function_hook", fullname, _function)
+        return self._hook("get_function_hook", fullname)
 
     @override
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:
-        return self._chained("get_method_hook", fullname, _method)
+        return self._hook("get_method_hook", fullname)
 
     @override
     def get_attribute_hook(self, fullname: str) -> Callable[[AttributeContext], Type] | None:
-        ours = _attribute if fullname.endswith((".T", ".mT")) else _computed_attribute
-        if fullname.endswith(".owns_tape"):
-            ours = _owns_tape
-        elif fullname.startswith("tapegrad.nn.") and fullname.endswith((".bias", ".bias_x", ".bias_h")):
-            ours = _bias
-        return self._chained("get_attribute_hook", fullname, ours)
+        return self._hook("get_attribute_hook", fullname)
 
     def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
         """Report what is unknown in a file; mypy asks for further dependencies when it has checked the file."""
@@ -276,38 +266,59 @@ class Tapegrad(Plugin):
             from_strict.end(file)
         return set()
 
-    def _chained(self, lookup: str, fullname: str, ours: Callable[[Any], Any]) -> Callable[[Any], Any] | None:
+    def _hook(self, lookup: str, fullname: str) -> Callable[[Any], Any] | None:
+        """Return the hook for a name, from a cache: mypy asks for one at each call and each attribute."""
+        known = self._hooks[lookup]
+        try:
+            return known[fullname]
+        except KeyError:
+            hook = known[fullname] = self._new_hook(lookup, fullname)
+            return hook
+
+    def _new_hook(self, lookup: str, fullname: str) -> Callable[[Any], Any] | None:
         """Return a hook that first asks the plugins after this one, because mypy stops at the first hook."""
-        key = lookup, fullname
-        if key not in self._hooks:
-            if fullname in _numbers and lookup in _RESULTS:
-                ours = _numbers[fullname]
-            elif fullname in EXTENDING and lookup == "get_method_signature_hook":
-                ours = _growing
-            elif fullname.partition(".")[0] in FOREIGN:
-                self._hooks[key] = None
-                return None
-            self._hooks[key] = self._after_others(lookup, fullname, ours)
-        return self._hooks[key]
+        if lookup == "get_function_hook" and (fullname in _alone or fullname.startswith(_ASSERTIONS)):
+            return _alone.get(fullname)
+        if fullname in _numbers and lookup in _RESULTS:
+            ours = _numbers[fullname]
+        elif fullname in EXTENDING and lookup == "get_method_signature_hook":
+            ours = _growing
+        elif fullname.partition(".")[0] in FOREIGN:
+            return None
+        elif lookup == "get_attribute_hook":
+            ours = _of_attribute(fullname)
+        elif fullname == _SCAN and lookup == "get_function_signature_hook":
+            ours = _scan_signature
+        else:
+            ours = _OURS[lookup]
+        return self._after_others(lookup, fullname, ours)
 
     def _after_others(self, lookup: str, fullname: str, ours: Callable[[Any], Any]) -> Callable[[Any], Any]:
         default = _DEFAULTS[lookup]
+        theirs: list[Callable[[str], Callable[[Any], Any] | None]] | None = None
 
         def hook(ctx: Any) -> Any:
-            if self._others is None:
-                from tapegrad.mypy.mypy_api import plugins_behind
-
-                self._others = plugins_behind(self, ctx.api)
+            nonlocal theirs
+            if theirs is None:
+                theirs = self._asked_afterwards(ctx.api, lookup, fullname)
             if ctx.api is not self._current:
                 self._current = ctx.api
-                _begin(ctx)
-            for other in self._others:
-                theirs = getattr(other, lookup)(fullname)
-                if theirs is not None:
-                    return ours(ctx._replace(**{default: theirs(ctx)}))
+                if UNKNOWN in ctx.api.options.enabled_error_codes:
+                    _begin(ctx)
+            for other in theirs:
+                answer = other(fullname)
+                if answer is not None:
+                    return ours(ctx._replace(**{default: answer(ctx)}))
             return ours(ctx)
 
         return hook
+
+    def _asked_afterwards(self, api: Any, lookup: str, fullname: str) -> list[Callable[[str], Any]]:
+        try:
+            from tapegrad.mypy.mypy_api import lookups_behind
+        except ImportError:  # our own hook reports it
+            return []
+        return lookups_behind(self, api, lookup, fullname)
 
 
 def plugin(version: str) -> type[Plugin]:  # noqa: ARG001  # mypy's entry point; any mypy version is accepted
@@ -366,71 +377,122 @@ def _in_own_words(parameters: Callable[[str, str], list[str]], error: ReportedEr
     if not is_about_name and not any(one in error.message for one in _TENSORS_AND_SIZES):
         return None
     try:
-        if is_about_name:
-            from tapegrad.mypy.features.other_names import with_own_name
-
-            return with_own_name(error, parameters)
-        from tapegrad.mypy.features.mismatches import reworded
-
-        return reworded(error, parameters)
+        return _load(_load_own_name if is_about_name else _load_reworded)(error, parameters)
     except Exception:  # noqa: BLE001  # mypy's own words are a message too
         return None
 
 
-def _guard(hook: Callable[[Context], Result], default: Callable[[Context], Result]) -> Callable[[Context], Result]:
-    def guarded(ctx: Context) -> Result:
+def _load_reworded() -> Callable[..., str | None]:
+    from tapegrad.mypy.features.mismatches import reworded
+
+    return reworded
+
+
+def _load_own_name() -> Callable[..., str | None]:
+    from tapegrad.mypy.features.other_names import with_own_name
+
+    return with_own_name
+
+
+class _Loading:
+    """The import of the plugin's modules at the first hooks; one that fails is not repeated, for each hook would."""
+
+    failure = ""
+
+
+class _NotLoadedError(Exception):
+    """A module of the plugin cannot be imported."""
+
+
+def _load(load: Callable[[], Result]) -> Result:
+    if not _Loading.failure:
         try:
+            return load()
+        except Exception as error:  # noqa: BLE001  # an exception in a module of the plugin must not end mypy
+            _Loading.failure = f"tapegrad failed here: {type(error).__name__}: {error}; it checks no tensor in this run"
+    raise _NotLoadedError
+
+
+def _guard(
+    load: Callable[[], Callable[[Context], Result]], default: Callable[[Context], Result]
+) -> Callable[[Context], Result]:
+    """Return a hook that is loaded at its first call, and whose exceptions are errors at the user's line."""
+    hook: Callable[[Context], Result] | None = None
+
+    def guarded(ctx: Context) -> Result:
+        nonlocal hook
+        try:
+            if hook is None:
+                hook = _load(load)
             return hook(ctx)
+        except _NotLoadedError:
+            _report_failure(ctx)
+            return default(ctx)
         except Exception as error:  # noqa: BLE001  # an exception in a rule must not end mypy
-            place = ctx.cls if isinstance(ctx, ClassDefContext) else ctx.context
-            ctx.api.fail(f"tapegrad failed here: {type(error).__name__}: {error}", place, code=INTERNAL)
+            _fail(ctx, f"tapegrad failed here: {type(error).__name__}: {error}")
             return default(ctx)
 
     return guarded
 
 
-def _lazy(name: str) -> Callable[[Any], Any]:
-    @cache
-    def loaded() -> Callable[[Any], Any]:
+def _fail(ctx: Any, message: str) -> None:
+    ctx.api.fail(message, _place(ctx), code=INTERNAL)
+
+
+def _place(ctx: Any) -> Any:
+    return ctx.cls if isinstance(ctx, ClassDefContext) else ctx.context
+
+
+def _report_failure(ctx: Any) -> None:
+    """Report that the plugin does not load, in the first place that mypy shows errors of."""
+    errors, place = getattr(ctx.api, "api", ctx.api).errors, _place(ctx)
+    if errors.file:  # mypy also analyzes types outside of any file
+        errors.report(place.line, place.column, _Loading.failure, code=INTERNAL, only_once=True)
+
+
+def _lazy(name: str) -> Callable[[], Callable[[Any], Any]]:
+    def load() -> Callable[[Any], Any]:
         from tapegrad.mypy import hooks
 
         hook: Callable[[Any], Any] = getattr(hooks, name)
         return hook
 
-    return lambda ctx: loaded()(ctx)  # noqa: PLW0108  # import the hooks at the first call, not here
+    return load
 
 
 def _lazy_assertion(name: str) -> Callable[[Any], Any]:
-    def hook(ctx: FunctionContext) -> Type:
+    def load() -> Callable[[FunctionContext], Type]:
         from tapegrad.mypy.calls import assertions as facts
 
-        return facts.HOOKS[name](ctx)
+        return facts.HOOKS[name]
 
-    return _guard(hook, lambda ctx: ctx.default_return_type)
+    return _guard(load, lambda ctx: ctx.default_return_type)
 
 
 def _lazy_type(fullname: str) -> Callable[[AnalyzeTypeContext], Type]:
-    def hook(ctx: AnalyzeTypeContext) -> Type:
+    def load() -> Callable[[AnalyzeTypeContext], Type]:
         from tapegrad.mypy.features import type_annotations
 
-        return type_annotations.analyzed_type(ctx, fullname)
+        return lambda ctx: type_annotations.analyzed_type(ctx, fullname)
 
-    return _guard(hook, lambda _: AnyType(TypeOfAny.from_error))
+    return _guard(load, lambda _: AnyType(TypeOfAny.from_error))
 
 
-def _begin(ctx: Any) -> None:
+def _load_begin() -> Callable[[Any], None]:
     """Prepare the report on what is unknown in a file, at the first hook in it, if its error code is on."""
-    if UNKNOWN in ctx.api.options.enabled_error_codes:
-        from tapegrad.mypy.coverage import strict
-
-        strict.begin(ctx.api)
-
-
-def _lazy_end_if_last(ctx: FunctionContext) -> Type:
     from tapegrad.mypy.coverage import strict
 
-    strict.end_if_last(ctx.api)
-    return ctx.default_return_type
+    return lambda ctx: strict.begin(ctx.api)
+
+
+def _load_end_if_last() -> Callable[[FunctionContext], Type]:
+    from tapegrad.mypy.coverage import strict
+
+    def end_if_last(ctx: FunctionContext) -> Type:
+        strict.end_if_last(ctx.api)
+        return ctx.default_return_type
+
+    return end_if_last
 
 
 def _unless_known(hook: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -440,10 +502,10 @@ def _unless_known(hook: Callable[[Any], Any]) -> Callable[[Any], Any]:
     )
 
 
-def _lazy_note_defaults(ctx: ClassDefContext) -> None:
+def _load_note_defaults() -> Callable[[ClassDefContext], None]:
     from tapegrad.mypy.calls import size_defaults
 
-    size_defaults.note_defaults(ctx)
+    return size_defaults.note_defaults
 
 
 def _computed_attribute(ctx: AttributeContext) -> Type:
@@ -458,11 +520,22 @@ def _tensor_sum(ctx: FunctionContext) -> Type:
     """Compute the type of `sum` over tensors; any other `sum` imports nothing."""
     iterable = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None
     parts = iterable.items if isinstance(iterable, TupleType) else getattr(iterable, "args", ())
-    if not any(isinstance(one, Instance) and one.type.has_base(_TENSOR) for one in map(get_proper_type, parts)):
-        return ctx.default_return_type
+    has_tensor = any(isinstance(one, Instance) and one.type.has_base(_TENSOR) for one in map(get_proper_type, parts))
+    return _sum_of_tensors(ctx) if has_tensor else ctx.default_return_type
+
+
+def _load_sum() -> Callable[[FunctionContext], Type]:
     from tapegrad.mypy.features import sums
 
-    return sums.sum_result(ctx)
+    return sums.sum_result
+
+
+def _of_attribute(fullname: str) -> Callable[[Any], Any]:
+    if fullname.endswith(".owns_tape"):
+        return _owns_tape
+    if fullname.startswith("tapegrad.nn.") and fullname.endswith((".bias", ".bias_x", ".bias_h")):
+        return _bias
+    return _attribute if fullname.endswith((".T", ".mT")) else _computed_attribute
 
 
 def _growing(ctx: MethodSigContext) -> FunctionLike:
@@ -475,14 +548,23 @@ def _growing(ctx: MethodSigContext) -> FunctionLike:
 
 _types = {fullname: _lazy_type(fullname) for fullname in SPELLED}
 _CHECKED = "tapegrad.mypy.coverage.<checked>"  # a call that mypy checks last in a file
-_end_if_last = _guard(_lazy_end_if_last, lambda ctx: ctx.default_return_type)
-_assertions = {f"tapegrad.guard.assertions.{name}": _lazy_assertion(name) for name in ASSERTIONS}
+_begin = _guard(_load_begin, lambda _: None)
+_end_if_last = _guard(_load_end_if_last, lambda ctx: ctx.default_return_type)
 _signature = _guard(_lazy("opened_signature"), lambda ctx: ctx.default_signature)
 _scan_signature = _guard(_lazy("scan_signature"), lambda ctx: ctx.default_signature)
 _function = _guard(_lazy("function_result"), lambda ctx: ctx.default_return_type)
 _method = _guard(_lazy("method_result"), lambda ctx: ctx.default_return_type)
-_note_defaults = _guard(_lazy_note_defaults, lambda _: None)
+_note_defaults = _guard(_load_note_defaults, lambda _: None)
 _walk_scheduled = _guard(_lazy("walk_scheduled"), lambda ctx: ctx.default_return_type)
+# Functions that no other plugin is asked about.
+_alone = {_CHECKED: _end_if_last, AFTERWARDS: _walk_scheduled}
+_alone |= {f"{_ASSERTIONS}{name}": _lazy_assertion(name) for name in ASSERTIONS}
+_OURS = {
+    "get_function_signature_hook": _signature,
+    "get_method_signature_hook": _signature,
+    "get_function_hook": _function,
+    "get_method_hook": _method,
+}
 _attribute = _guard(_lazy("attribute_type"), lambda ctx: ctx.default_attr_type)
 _owns_tape = _guard(_lazy("owns_tape"), lambda ctx: ctx.default_attr_type)
 _settled_attribute = _guard(_lazy("settled_attribute"), lambda ctx: ctx.default_attr_type)
@@ -506,4 +588,5 @@ _numbers |= dict.fromkeys(
 )
 _extended = _guard(_lazy("growing_signature"), lambda ctx: ctx.default_signature)
 _numbers[_SCAN] = _guard(_lazy("scan_result"), lambda ctx: ctx.default_return_type)
-_numbers["builtins.sum"] = _guard(_tensor_sum, lambda ctx: ctx.default_return_type)
+_sum_of_tensors = _guard(_load_sum, lambda ctx: ctx.default_return_type)
+_numbers["builtins.sum"] = _tensor_sum

@@ -242,6 +242,27 @@ def test_a_plugin_file_with_a_syntax_error_does_not_stop_mypy(project: Project) 
     assert LENGTH in run.stdout
 
 
+def test_a_module_of_the_plugin_that_cannot_be_imported_is_imported_once_and_reported_once(project: Project) -> None:
+    module, counted = project.folder / "house" / "tapegrad" / "mypy" / "conversion.py", project.folder / "imports.txt"
+    lines = f"with open({str(counted)!r}, 'a') as counted:\n    counted.write('.')\nfrom mypy.types import Missing\n"
+    module.write_text(module.read_text("utf-8").replace("\nTENSOR = ", f"\n{lines}\nTENSOR = "), "utf-8")
+
+    run = project.mypy()
+    imports = counted.read_text("utf-8")
+    again = project.mypy()
+    module.write_text(module.read_text("utf-8").replace(lines, ""), "utf-8")
+    mended = project.mypy()
+
+    failed = [line for line in run.stdout.splitlines() if line.endswith("[tapegrad-internal]")]
+    assert imports == "."
+    assert len(failed) == 1
+    assert failed[0].startswith("program.py:4: error: tapegrad failed here: ImportError: cannot import name 'Missing'")
+    assert failed[0].endswith("; it checks no tensor in this run  [tapegrad-internal]")
+    assert LENGTH in run.stdout
+    assert again.stdout == run.stdout
+    assert [line for line in mended.stdout.splitlines() if line.startswith("program.py:")] == OUTPUT
+
+
 def test_loading_the_plugin_loads_no_ops_and_no_numpy(project: Project) -> None:
     run = project.python(
         "-c",

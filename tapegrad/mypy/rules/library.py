@@ -33,17 +33,33 @@ def ops() -> dict[str, Op]:
     """Return the ops of all files, by name."""
     with suppress(Exception), _numpy_by_name():
         importlib.import_module(OPS)
-    importlib.import_module(OPS)  # a failed import is repeated with NumPy; if that fails too, the caller gets the error
+    _imported(OPS)  # a failed import is repeated with NumPy; if that fails too, the caller gets the error
     return dict(_table())  # a copy, because users add ops later
 
 
 @cache
 def op_in(module: str, name: str) -> Op | None:
     """Return an op from the module that defines it."""
-    with suppress(Exception), _numpy_by_name(), _without_other_ops():
-        importlib.import_module(module)
-    importlib.import_module(module)  # as in `ops`
+    if module not in _failed:
+        with suppress(Exception), _numpy_by_name(), _without_other_ops():
+            importlib.import_module(module)
+    _imported(module)  # as in `ops`
     return _table().get(name)
+
+
+def _imported(module: str) -> None:
+    """Import a module; a failed import is not repeated, because every call of an op needs it."""
+    if module not in _failed:
+        try:
+            importlib.import_module(module)
+        except Exception as error:
+            _failed[module] = error
+            raise
+    else:
+        raise _failed[module].with_traceback(None)
+
+
+_failed: dict[str, Exception] = {}
 
 
 def op_named(name: str) -> Op | None:
