@@ -103,7 +103,7 @@ def tensor_parts(declared: Type) -> TensorParts | None:
         if not isinstance(t, Instance):
             return None
     if t.type.fullname == TENSOR and len(t.args) == 3:
-        return TensorParts(*t.args)
+        return TensorParts._make(t.args)
     if t.type.has_base(TENSOR):
         shape, tape, dtype = map_instance_to_supertype(t, _base(t, TENSOR)).args
         return TensorParts(shape, tape, dtype)
@@ -190,17 +190,29 @@ def opaque_name(label: str, scope: str) -> Name:
 
 
 def has_opaque(t: Type) -> bool:
-    """Return whether a type mentions an opaque size."""
-    if is_endless(t):
+    """Return whether a type mentions an opaque size; asked about every call, so that most types leave early."""
+    if isinstance(t, TypeAliasType):
+        if t.is_recursive:
+            return False
+        t = get_proper_type(t)
+    if isinstance(t, Instance):
+        if not t.args:
+            return False
+        if t.type.fullname == OPAQUE:
+            return True
+        parts: Sequence[Type] = t.args
+    elif isinstance(t, UnionType | TupleType):
+        parts = t.items
+    elif isinstance(t, CallableType):
+        parts = [*t.arg_types, t.ret_type]
+    elif isinstance(t, TypeType | UnpackType):
+        parts = [t.item if isinstance(t, TypeType) else t.type]
+    else:
         return False
-    p = get_proper_type(t)
-    if isinstance(p, Instance):
-        return bool(p.args) and (p.type.fullname == OPAQUE or any(map(has_opaque, p.args)))
-    if isinstance(p, UnionType | TupleType):
-        return any(map(has_opaque, p.items))
-    if isinstance(p, CallableType):
-        return has_opaque(p.ret_type) or any(map(has_opaque, p.arg_types))
-    return isinstance(p, TypeType | UnpackType) and has_opaque(p.item if isinstance(p, TypeType) else p.type)
+    for part in parts:  # noqa: SIM110  # a generator would take twice as long
+        if has_opaque(part):
+            return True
+    return False
 
 
 def opaque_paths(t: Type) -> frozenset[str]:

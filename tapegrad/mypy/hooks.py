@@ -44,6 +44,7 @@ from tapegrad.mypy.scopes.values import size_value
 from tapegrad.mypy.signatures import (
     clear_signatures,
     declared_for,
+    has_own_sizes,
     is_concerned,
     is_overload,
     method_of_tensor,
@@ -66,21 +67,25 @@ if TYPE_CHECKING:
 
 def opened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
     """Return a signature that accepts tensors of any shape, tape and dtype; the result hooks check the call later."""
-    signature = _loosened_signature(ctx)
-    if not isinstance(signature, CallableType) or not any(map(has_opaque, signature.arg_types)):
-        return signature
-    # The parameter types of a lambda are those that its body is checked with.
-    takes = [t if isinstance(get_proper_type(t), CallableType) else without_opaque(t) for t in signature.arg_types]
-    return signature.copy_modified(arg_types=takes)
-
-
-def _loosened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
     declared = ctx.default_signature
     drop_union_context(ctx.api, declared)
     open_context(ctx.api)
     if isinstance(declared, CallableType) and (method := method_of_tensor(declared)) is not None:
         register(ctx.context, declared)
         return with_starred_shapes(declared.copy_modified(arg_types=method.opened), ctx)
+    signature = _loosened_signature(ctx, declared)
+    if (
+        not isinstance(signature, CallableType)
+        or has_own_sizes(declared)
+        or not any(map(has_opaque, signature.arg_types))
+    ):
+        return signature
+    # The parameter types of a lambda are those that its body is checked with.
+    takes = [t if isinstance(get_proper_type(t), CallableType) else without_opaque(t) for t in signature.arg_types]
+    return signature.copy_modified(arg_types=takes)
+
+
+def _loosened_signature(ctx: FunctionSigContext | MethodSigContext, declared: FunctionLike) -> FunctionLike:
     if isinstance(ctx, MethodSigContext) and (op := pure_tape.op_called(ctx)) is not None:
         register(ctx.context, op)
         return pure_tape.signature(ctx, op)

@@ -133,7 +133,9 @@ def _method(function: FuncDef, bound: CallableType) -> Method | None:
     written = function.type
     if not isinstance(written, CallableType) or is_overload(written) or tensor_parts(written.ret_type) is None:
         return None
-    opened = _opened_signature(written).arg_types[1:]
+    # The tape of an index is inferred from the op's signature.
+    tapes: dict[TypeVarId, Type] = {one.id: unknown() for one in written.variables if kind_of(one) == "tape"}
+    opened = [expand_type(t, tapes) for t in _opened_signature(written).arg_types[1:]]
     if len(opened) != len(bound.arg_types) or any(map(has_type_vars, opened)):
         return None
     return Method(parameter_names(bound), opened)
@@ -173,10 +175,12 @@ def declared_for(ctx: FunctionContext | MethodContext) -> CallableType | None:
     if registered is None:
         return None
     candidates = [one for one in registered if one.arg_names == ctx.callee_arg_names]
+    if not candidates:
+        return None
     if any(map(is_overload, candidates)):
         chosen = next((one for one in candidates if _takes(one, ctx.arg_types)), None)
         return chosen if chosen is not None and is_concerned(chosen) else None
-    return candidates[0] if candidates else None
+    return candidates[0]
 
 
 def parameter_names(declared: CallableType) -> list[str]:
@@ -234,6 +238,11 @@ def _comes_again(declared: CallableType) -> bool:
     if not is_of_library(declared):
         return True
     return bool(getattr(declared.definition, "info", None)) and not declared.is_type_obj()
+
+
+def has_own_sizes(declared: FunctionLike) -> bool:
+    """Return whether a signature is that of a function or a class of the library, with no sizes of its caller in it."""
+    return isinstance(declared, CallableType) and not _comes_again(declared)
 
 
 def is_op(declared: CallableType) -> bool:

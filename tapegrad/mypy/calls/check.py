@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from mypy.nodes import (
@@ -99,7 +100,7 @@ def operation(ctx: MethodContext, declared: CallableType, name: str, tensor: Ten
     if found is None:
         return method_call(ctx, declared)
     op, reflected = found
-    function = declared_function(ctx.api, f"{op.function.__module__}.{op.name}")
+    function = declared_function(ctx.api, _fullname(op))
     if function is None:
         return ctx.default_return_type
     signature, method = signature_of(function), method_of_tensor(declared)
@@ -115,6 +116,11 @@ def operation(ctx: MethodContext, declared: CallableType, name: str, tensor: Ten
     else:
         arguments = {first: receiver, **given}
     return check_call(ctx, signature, arguments, op)
+
+
+@cache
+def _fullname(op: Op) -> str:
+    return f"{op.function.__module__}.{op.name}"
 
 
 def rows(ctx: MethodContext, declared: CallableType) -> Type:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mypy.nodes import MemberExpr, NameExpr, Var
-from mypy.types import Instance, TupleType, Type, UnionType, get_proper_type
+from mypy.types import CallableType, Instance, TupleType, Type, UnionType, get_proper_type
 
 from tapegrad.mypy.conversion import (
     TENSOR,
@@ -18,8 +18,9 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
     without_opaque,
 )
-from tapegrad.mypy.mypy_api import attribute_variable, make, narrow, stored_type
+from tapegrad.mypy.mypy_api import attribute_variable, is_of_library, make, narrow, stored_type
 from tapegrad.mypy.scopes.collections import Use, use_of
+from tapegrad.mypy.scopes.names import targets_of
 from tapegrad.mypy.scopes.opaque import keeps_sizes, note_shape, unpacked_shape
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.signatures import without_sizes
@@ -68,7 +69,9 @@ def _with_ints(shape: Type, api: Checker) -> Type:
 
 def _named_shape(expression: MemberExpr, items: list[Size | Many] | None, api: Checker) -> list[Size | Many] | None:
     """Return a shape with a name for each unknown size; None if the rank is unknown."""
-    names = unpacked_shape(expression, api)
+    if items is not None and not any(isinstance(n, Many) or is_unknown(n) for n in items):
+        return items
+    names = unpacked_shape(expression, api) if targets_of(expression, api) is not None else None
     if names is None or (items is not None and (len(items) != len(names) or any(isinstance(n, Many) for n in items))):
         return items
     return [name if isinstance(n, Many) or is_unknown(n) else n for n, name in zip(items or names, names, strict=True)]
@@ -77,6 +80,8 @@ def _named_shape(expression: MemberExpr, items: list[Size | Many] | None, api: C
 def without_foreign_sizes(ctx: AttributeContext) -> Type:
     """Return the type of an attribute, unknown where it mentions sizes of another function or another object."""
     t, expression = ctx.default_attr_type, ctx.context
+    if isinstance(t, CallableType) and is_of_library(t) and not has_opaque(ctx.type):
+        return t  # most attributes are methods, and those of the library mention no other sizes
     if isinstance(expression, MemberExpr) and _is_collection(t) and use_of(expression, ctx.api) is Use.EXTENDED:
         return without_sizes(t) if _is_inferred(expression, ctx.api) else t
     if not has_opaque(t):

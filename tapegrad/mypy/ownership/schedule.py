@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mypy.nodes import FuncItem, MemberExpr, MypyFile, NameExpr, Node, SuperExpr
+from mypy.nodes import FuncDef, FuncItem, MypyFile, Node, SuperExpr
+from mypy.types import CallableType
 
 from tapegrad.mypy.mypy_api import (
     can_report,
     checked_file,
+    names_used,
     outermost_scope,
     schedule,
     scheduled_unit,
     store_types,
-    written_types,
 )
 from tapegrad.mypy.ownership.consumed import is_consumed
-from tapegrad.mypy.ownership.walk import Walk
 from tapegrad.mypy.scopes.names import ScopeCache, inside
 
 if TYPE_CHECKING:
-    from mypy.types import CallableType
+    from mypy.nodes import SymbolNode
 
     from tapegrad.mypy.mypy_api import Checker
 
@@ -33,16 +33,36 @@ CONSUMERS = frozenset({"backward", "execute", "traced"})
 
 def note_call(api: Checker, declared: CallableType | None) -> None:
     """Schedule the walk over the unit that is being checked, if a tape may be consumed in it."""
-    names, unit = _consuming.of(checked_file(api)), outermost_scope(api)
-    consumes = declared is not None and any(map(is_consumed, written_types(declared)))
-    if (consumes or not names.isdisjoint(_names_used.of(unit))) and can_report(api):
-        schedule(api, unit)
+    names = _consuming.of(checked_file(api))
+    consumes = declared is not None and _consumes(declared)
+    if (consumes or names) and can_report(api):
+        unit = outermost_scope(api)
+        if consumes or not names.isdisjoint(_names_used.of(unit)):
+            schedule(api, unit)
+
+
+def _consumes(declared: CallableType) -> bool:
+    """Return whether a function consumes a parameter; cached, because each call asks."""
+    function = declared.definition
+    written = function.type if isinstance(function, FuncDef) else declared
+    if not isinstance(written, CallableType):
+        return any(map(is_consumed, declared.arg_types))
+    known, consumes = _answers.get(function, (None, False))
+    if known is not written:  # the daemon has read the file again
+        known, consumes = written, any(map(is_consumed, written.arg_types))
+        _answers[function] = known, consumes
+    return consumes
+
+
+_answers: dict[SymbolNode | None, tuple[CallableType | None, bool]] = {}
 
 
 def walk_over(api: Checker, call: Any) -> None:
     """Walk over the unit for which mypy checks the scheduled call."""
     unit = scheduled_unit(api, call)
     if unit is not None:
+        from tapegrad.mypy.ownership.walk import Walk  # most programs consume no tape
+
         store_types(api)
         Walk(api, unit).run()
 
@@ -51,13 +71,10 @@ def _consuming_names(file: Node | None) -> frozenset[str]:
     """Return the methods that consume a tape and are called in a file, and its functions that may call them."""
     if not isinstance(file, MypyFile):
         return frozenset()
-    used: dict[str, set[str]] = {}
-    found: set[str] = set()
-    for function in inside(file):
-        if isinstance(function, MemberExpr) and function.name in CONSUMERS:
-            found.add(function.name)
+    found = {*CONSUMERS & _names_in(file)}
     if not found:
         return frozenset()
+    used: dict[str, set[str]] = {}
     for function in inside(file):
         if isinstance(function, FuncItem):
             used.setdefault(function.name, set()).update(_names_in(function))
@@ -71,8 +88,13 @@ def _consuming_names(file: Node | None) -> frozenset[str]:
 _consuming = ScopeCache(_consuming_names)
 
 
-def _names_in(scope: Node | None) -> frozenset[str]:
-    return frozenset(one.name for one in inside(scope) if isinstance(one, NameExpr | MemberExpr | SuperExpr))
+def _names_in(scope: Node | None) -> set[str]:
+    if scope is None:
+        return set()
+    found = names_used(scope)
+    if "super" in found:
+        found.update(one.name for one in inside(scope) if isinstance(one, SuperExpr))
+    return found
 
 
 _names_used = ScopeCache(_names_in)

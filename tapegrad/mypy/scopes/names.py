@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
 from mypy.nodes import (
@@ -39,7 +40,7 @@ from typing_extensions import TypeVar
 from tapegrad.mypy.mypy_api import enclosing_function, module_tree, outermost_scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from tapegrad.mypy.mypy_api import Checker
 
@@ -175,8 +176,9 @@ def _binds(statement: Any, name: Node | None) -> bool:
     return any(bound is name for node in inside(statement) for bound, _ in _bound_by(node))
 
 
-def inside(scope: Node | None) -> Iterator[Any]:
-    """Yield a function or a file, then every statement and expression in it."""
+def inside(scope: Node | None) -> list[Any]:
+    """Return a function or a file, then every statement and expression in it."""
+    found: list[Any] = []
     pending: list[Any] = [scope]
     while pending:
         node = pending.pop()
@@ -184,26 +186,36 @@ def inside(scope: Node | None) -> Iterator[Any]:
         if kind is list or kind is tuple:
             pending += node
         elif node is not None:
-            yield node
-            for name in _parts_in(kind):
-                pending.append(getattr(node, name, None))
+            found.append(node)
+            read = _readers.get(kind) or _reader(kind)
+            if read is not _nothing:
+                pending += read(node)
+    return found
 
 
 def parts_of(node: Any) -> list[Any]:
     """Return the child statements and expressions of a node, or lists of them, roughly in execution order."""
-    return [part for name in _parts_in(node.__class__) if (part := getattr(node, name, None)) is not None]
+    kind = type(node)
+    return [part for part in (_readers.get(kind) or _reader(kind))(node) if part is not None]
 
 
-def _parts_in(kind: type) -> list[str]:
-    """Return the attributes with child nodes that a kind of node has; numbers and strings have none."""
-    known = _parts_of_kinds.get(kind)
-    if known is None:
-        known = [] if issubclass(kind, _VALUES) else [name for name in _PARTS if hasattr(kind, name)]
-        _parts_of_kinds[kind] = known
-    return known
+def _reader(kind: type) -> Callable[[Any], Sequence[Any]]:
+    """Return a function that reads the child nodes of a kind of node; numbers and strings have none."""
+    names = [] if issubclass(kind, _VALUES) else [name for name in _PARTS if hasattr(kind, name)]
+    reads = _nothing if not names else _one(names[0]) if len(names) == 1 else attrgetter(*names)
+    _readers[kind] = reads
+    return reads
 
 
-_parts_of_kinds: dict[type, list[str]] = {}
+def _nothing(_: Any) -> tuple[()]:
+    return ()
+
+
+def _one(name: str) -> Callable[[Any], Sequence[Any]]:
+    return lambda node: (getattr(node, name),)
+
+
+_readers: dict[type, Callable[[Any], Sequence[Any]]] = {}
 
 
 def bound_in(scope: Node) -> set[Node | None]:

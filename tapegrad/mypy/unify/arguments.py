@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
     from tapegrad.autograd.registry import Op
 
+_STARS = (ARG_STAR, ARG_STAR2)
 _NUMBERS = ("builtins.int", "builtins.float", "numpy.generic")  # a bool is an int
 
 
@@ -72,14 +73,21 @@ class Parts(NamedTuple):
 
 def arguments_of(ctx: FunctionContext | MethodContext, names: list[str]) -> dict[str, list[Argument]]:
     """Return the arguments by parameter; one from a star has an unknown type, unless the number of items is known."""
-    spread = _Spread(ctx.api)
-    return {
-        name: [_argument(*one, spread) for one in zip(types, expressions, kinds, keywords, strict=True)]
-        for name, types, expressions, kinds, keywords in zip(
-            names, ctx.arg_types, ctx.args, ctx.arg_kinds, ctx.arg_names, strict=True
-        )
-        if types
-    }
+    spread: _Spread | None = None
+    found: dict[str, list[Argument]] = {}
+    for name, types, expressions, kinds, keywords in zip(
+        names, ctx.arg_types, ctx.args, ctx.arg_kinds, ctx.arg_names, strict=True
+    ):
+        if len(types) == 1 and kinds[0] not in _STARS:
+            found[name] = [_argument(types[0], expressions[0], keywords[0], ctx.api)]
+        elif types:
+            spread = spread or _Spread(ctx.api)
+            given = zip(types, expressions, kinds, keywords, strict=True)
+            found[name] = [
+                _starred(t, expression, kind, spread) if kind in _STARS else _argument(t, expression, keyword, ctx.api)
+                for t, expression, kind, keyword in given
+            ]
+    return found
 
 
 class _Spread:
@@ -127,15 +135,16 @@ def _items_of_display(display: ListExpr, api: Any, type_of: Callable[[Expression
     return types
 
 
-def _argument(t: Type, expression: Expression, kind: ArgKind, keyword: str | None, spread: _Spread) -> Argument:
-    api = spread.api
-    if kind in (ARG_STAR, ARG_STAR2):
-        item = spread.next(t, expression) if kind is ARG_STAR else None
-        return (
-            Argument(unknown(), None, None, starred=True)
-            if item is None
-            else Argument(item, None, tensor_parts(joined(item)))
-        )
+def _starred(t: Type, expression: Expression, kind: ArgKind, spread: _Spread) -> Argument:
+    item = spread.next(t, expression) if kind is ARG_STAR else None
+    return (
+        Argument(unknown(), None, None, starred=True)
+        if item is None
+        else Argument(item, None, tensor_parts(joined(item)))
+    )
+
+
+def _argument(t: Type, expression: Expression, keyword: str | None, api: Any) -> Argument:
     parts = tensor_parts(joined(t))
     if parts is None and isinstance(expression, CallExpr) and _is_array_of_any(t):
         t = api.get_expression_type(expression)  # without the expected type: an expected array of Any yields Any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING
 
 from mypy.nodes import Expression, IndexExpr, MemberExpr, NameExpr, StarExpr, TupleExpr
@@ -27,11 +28,14 @@ if TYPE_CHECKING:
 
 def with_starred_shapes(opened: CallableType, ctx: FunctionSigContext | MethodSigContext) -> CallableType:
     """Accept `*Batch` where a tuple of ints is expected, because mypy treats its items as arbitrary objects."""
+    stars = [[one for one in actuals if _may_have_stars(one)] for actuals in ctx.args]
+    if not any(stars):
+        return opened
     types = [
-        unknown() if _takes_sizes(formal) and any(_is_shape(one, formal, ctx.api) for one in actuals) else formal
-        for formal, actuals in zip(opened.arg_types, ctx.args, strict=True)
+        unknown() if ones and _takes_sizes(formal) and any(_is_shape(one, formal, ctx.api) for one in ones) else formal
+        for formal, ones in zip(opened.arg_types, stars, strict=True)
     ]
-    return opened if types == opened.arg_types else opened.copy_modified(arg_types=types)
+    return opened if all(map(operator.is_, types, opened.arg_types)) else opened.copy_modified(arg_types=types)
 
 
 def without_stars(t: Type) -> Type:
@@ -67,8 +71,6 @@ def _takes_sizes(formal: Type) -> bool:
 
 def _is_shape(argument: Expression, formal: Type, api: Checker) -> bool:
     """Return whether an argument contains `*Batch`, and matches the parameter without it."""
-    if not _may_have_stars(argument):
-        return False
     given: Type = api.get_expression_type(argument)
     rest = without_stars(given)
     return rest is not given and accepts(formal, rest)
