@@ -34,6 +34,7 @@ import tapegrad
 from benchmarks import comparison, scale, speed_page, workloads
 from docs import error_pages
 from tapegrad import autodiff, engines, errors
+from tests import unknown_places
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -124,10 +125,25 @@ def programs() -> list[Program]:
     return found
 
 
-def test_mypy_says_what_is_quoted(tmp_path: Path) -> None:
-    strict = {"strict": True, "enable_error_code": "unused-awaitable"}  # which `tapem` asks its readers for
+def test_mypy_says_what_is_quoted_and_what_it_does_not_know_is_listed(tmp_path: Path) -> None:
+    codes = ["unused-awaitable", unknown_places.CODE]  # `tapem` asks its readers for the first
+    for name, source in notebooks().items():
+        (tmp_path / f"{name}.py").write_text(source, "utf-8")
 
-    assert_quoted("mypy", mypy(tmp_path, settings() | strict), programs())
+    found = mypy(tmp_path, settings() | {"strict": True, "enable_error_code": codes})
+
+    ending = f"  [{unknown_places.CODE}]"
+    said = {name: [one for one in reports if not one[2].endswith(ending)] for name, reports in found.items()}
+    assert_quoted("mypy", said, programs())
+    pages = [(f"docs/{one.name.rpartition('_')[0]}", one.name, one.source) for one in programs()]
+    unknown = {
+        (file, unknown_places.place(source, line, text))
+        for file, name, source in pages + [(f"notebooks/{name}", name, cells) for name, cells in notebooks().items()]
+        for line, _, text in found.get(name, [])
+        if text.endswith(ending)
+    }
+    assert unknown_places.differences(unknown, "docs", "notebooks") == []
+    assert unknown
 
 
 def test_mypy_without_the_plugin_says_what_is_quoted(tmp_path: Path) -> None:
@@ -168,6 +184,20 @@ def mypy(folder: Path, options: dict[str, Any]) -> dict[str, list[tuple[int, str
     for report in map(REPORT.match, run.stdout.splitlines()):
         assert report is not None, run.stdout
         found.setdefault(Path(report[1]).stem, []).append((int(report[2]), report[3], report[4]))
+    return found
+
+
+def notebooks() -> dict[str, str]:
+    """Return the cells of each notebook as one program, without those that the notebook shows as rejected."""
+    found: dict[str, str] = {}
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        sources = [
+            "".join(cell["source"])
+            for cell in cells
+            if cell["cell_type"] == "code" and "raises-exception" not in cell["metadata"].get("tags", [])
+        ]
+        found[path.stem] = "\n".join(source for source in sources if not source.startswith("%"))
     return found
 
 

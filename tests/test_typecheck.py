@@ -25,6 +25,7 @@ from tapegrad.errors import TapegradError
 from tapegrad.sizes import Add, FloorDiv, Mul, Sub
 from tapegrad.tapem import Node
 from tapegrad.tensor import Tensor
+from tests import unknown_places
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -79,17 +80,39 @@ def reports() -> dict[tuple[str, int], list[tuple[str, str | None]]]:
     return found
 
 
+def rejected(path: Path) -> dict[int, list[tuple[str, str | None]]]:
+    """Return what mypy rejects in a file, by line."""
+    wrong = {
+        number: [(text, code) for text, code in said if code != unknown_places.CODE]
+        for (file, number), said in reports().items()
+        if file == str(path.resolve())
+    }
+    return {number: said for number, said in wrong.items() if said}
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT / "typecheck")))
 def test_mypy_rejects_exactly_the_marked_lines(path: Path) -> None:
     expected = {number: [(mark.text, mark.code)] for number, mark in marks(path).items()}
 
-    found = {number: said for (file, number), said in reports().items() if file == str(path.resolve())}
+    found = rejected(path)
 
     without_codes = {number: [(text, None) for text, _ in said] for number, said in found.items()}
     assert {
         number: said if expected.get(number, [("", "")])[0][1] else without_codes[number]
         for number, said in found.items()
     } == expected
+
+
+def test_what_mypy_does_not_know_is_listed() -> None:
+    found = {
+        (str(Path(file).relative_to(ROOT)), unknown_places.place(Path(file).read_text("utf-8"), line, text))
+        for (file, line), said in reports().items()
+        for text, code in said
+        if code == unknown_places.CODE
+    }
+
+    assert unknown_places.differences(found, "typecheck") == []
+    assert found
 
 
 def messages() -> list[Any]:

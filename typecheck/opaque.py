@@ -158,6 +158,23 @@ def accept_what_takes_any_size_later() -> None:
     made(8, flag=True)
 
 
+def accept_the_length_of_what_does_not_change() -> None:
+    def made(words: str, ids: tuple[int, ...], rows: list[int]) -> None:
+        count = len(words)
+        table = nn.Sequential(nn.Linear(3, 2 * len(words)), nn.Linear(2 * count, len(ids)))
+        assert_type(table(tg.ones((2, 3))) @ tg.ones((len(ids), 5)), Tensor[Shape[L[2], L[5]], NoneTape])
+        rows.append(1)
+        assert_type(max(len(words), len(ids)), int)
+        assert_type(tg.ones((2, len(rows))), Tensor[Shape[L[2], Any], NoneTape])
+
+    def written(words: str) -> None:
+        words = words.upper() + "a"
+        assert_type(tg.ones((len(words),)), Tensor[Shape[Any], NoneTape])
+
+    made("abc", (1, 2, 3), [3])
+    written("b")
+
+
 def accept_names_for_an_unknown_shape() -> None:
     def read(x: Tensor[Any], y: Tensor[Shape[Any, L[5]]]) -> None:
         b, n, h, d = x.shape
@@ -201,6 +218,13 @@ def reject_a_parameter_and_one_more() -> None:
         tg.zeros((2, width)) @ tg.zeros((width + 1, 3))  # E(mypy): matmul: inner sizes differ: x (2, width) has width columns but y (width + 1, 3) has width + 1 rows [tapegrad-shape]
 
     read(5)
+
+
+def reject_a_length() -> None:
+    def made(words: str) -> None:
+        nn.Linear(3, len(words) + 1)(tg.ones((2, 3))) @ tg.ones((len(words), 2))  # E(mypy): matmul: inner sizes differ: x (2, len(words) + 1) has len(words) + 1 columns but y (len(words), 2) has len(words) rows [tapegrad-shape]
+
+    made("abc")
 
 
 def reject_a_fact_about_a_parameter() -> None:

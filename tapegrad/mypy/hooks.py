@@ -241,7 +241,7 @@ def _number(ctx: FunctionContext | MethodContext | AttributeContext, default: Ty
     expected, expression = ctx.api.type_context[-1], ctx.context
     if not isinstance(expression, Expression):
         return default
-    if not is_size(expected) if expected is not None else not _is_given_as_size(expression, ctx.api):
+    if not _takes_sizes(expected) if expected is not None else not _is_given_as_size(expression, ctx.api):
         return default
     with assuming(facts_for(ctx)):
         size = size_value(default, expression, ctx.api)
@@ -249,6 +249,13 @@ def _number(ctx: FunctionContext | MethodContext | AttributeContext, default: Ty
         return size_type(size, make(ctx.api))
     # An unknown number is accepted as a named or computed size; mypy itself checks an expected literal.
     return expected if expected is not None and _is_declared(expected) else default
+
+
+def _takes_sizes(expected: Type) -> bool:
+    """Return whether a type is a size, and no variable for other types too, as in `max(len(a), len(b))`."""
+    p = get_proper_type(expected)
+    bound = get_proper_type(p.upper_bound) if isinstance(p, TypeVarType) else None
+    return is_size(p) and (bound is None or (isinstance(bound, Instance) and bound.type.has_base("builtins.int")))
 
 
 def _is_declared(size: Type) -> bool:

@@ -54,6 +54,7 @@ _ARITHMETIC: Final[dict[str, Callable[[Any, Any], Size]]] = {
     "*": operator.mul,
     "//": lambda n, m: UNKNOWN if surely_same(m, 0) else n // m,
 }
+_IMMUTABLE: Final = "builtins.str", "builtins.bytes", "builtins.tuple", "builtins.frozenset", "builtins.range"
 _CONSTRUCTORS: Final = ("__init__", "__post_init__")
 
 
@@ -128,6 +129,8 @@ def _size(expression: Expression, api: Checker) -> Size:
             return _size_of_name(variable, api)
         case MemberExpr():
             return _size_of_attribute(expression, api)
+        case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[NameExpr() | MemberExpr() as operand]):
+            return _length(_path(operand, api))
         case IndexExpr(base=MemberExpr(name="shape")):
             return UNKNOWN
         case IndexExpr():
@@ -203,6 +206,14 @@ def _size_of_attribute(expression: MemberExpr, api: Checker) -> Size:
         if not is_unknown(size):
             return size
     return _of_path(_path(expression, api))
+
+
+def _length(path: Path | None) -> Size:
+    """Return the length of an object that cannot be changed, such as a string."""
+    p = get_proper_type(path.type) if path is not None and path.type is not None else None
+    if path is None or not isinstance(p, Instance) or not any(map(p.type.has_base, _IMMUTABLE)):
+        return UNKNOWN
+    return size_of_name(opaque_name(f"len({path.label})", path.scope))
 
 
 def _of_path(path: Path | None) -> Size:
