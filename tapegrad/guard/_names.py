@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVarTuple, get_args
 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.errors.messages import conflict, mixed_dtypes, too_small, wrong_dtype
-from tapegrad.sizes import Dim, Floor, Name, Size, is_unknown, size_of_name
+from tapegrad.sizes import Dim, Floor, Name, Size, call_of, is_unknown, size_of_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     import numpy as np
 
@@ -37,6 +37,8 @@ def substituted(size: Size, values: Mapping[Name, Any]) -> Size:
         for factor in monomial:
             if isinstance(factor, Floor):
                 term = term * (substituted(factor.numerator, values) // substituted(factor.denominator, values))
+            elif (call := call_of(factor)) is not None:
+                term = term * call.computed([substituted(one, values) for one in call.arguments])
             else:
                 term = term * values.get(factor, size_of_name(factor))
         total = total + term
@@ -48,7 +50,7 @@ def only_name(size: Size) -> Name | None:
     if isinstance(size, int) or size.terms is None or len(size.terms) != 1:
         return None
     ((monomial, coefficient),) = size.terms
-    if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Name):
+    if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Name) and call_of(monomial[0]) is None:
         return monomial[0]
     return None
 
@@ -59,11 +61,20 @@ def is_open(size: Size, values: Mapping[Name, Any]) -> bool:
         return False
     factors = [factor for monomial, _ in size.terms or () for factor in monomial]
     return any(
-        is_open(factor.numerator, values) or is_open(factor.denominator, values)
-        if isinstance(factor, Floor)
-        else factor not in values
-        for factor in factors
+        factor not in values if not (parts := _parts(factor)) else _any_open(parts, values) for factor in factors
     )
+
+
+def _any_open(sizes: Iterable[Size], values: Mapping[Name, Any]) -> bool:
+    return any(is_open(size, values) for size in sizes)
+
+
+def _parts(factor: Name | Floor) -> tuple[Size, ...]:
+    """Return the sizes that a factor is computed from; a name by itself has none."""
+    if isinstance(factor, Floor):
+        return factor.numerator, factor.denominator
+    call = call_of(factor)
+    return () if call is None else call.arguments
 
 
 class Bindings:
@@ -148,7 +159,7 @@ class Bindings:
         constant = terms.pop((), 0)
         if len(terms) == 1 and len(next(iter(terms))) == 1:
             (((name,), coefficient),) = terms.items()
-            if isinstance(name, Name):
+            if isinstance(name, Name) and call_of(name) is None:
                 solution, rest = divmod(found - constant, coefficient)
                 if rest:
                     raise error(None)

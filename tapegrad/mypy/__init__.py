@@ -117,15 +117,16 @@ SPELLED = frozenset(
 _rule_files: list[Path] = []  # of the user's own rules
 _loaded: dict[str, str] = {}  # the version of the files that this process has loaded, set when mypy first asks
 
+# The types of computed sizes.
+COMPUTED = ("Sum", "Product", "Quotient", "Power", "Largest", "Smallest")
+
 # The names by which mypy asks for `n + 1`: first for an `n: N`, then, by class, for numbers and computed sizes.
 ARITHMETIC = frozenset({"builtins.len"}) | frozenset(
     place.format(name)
     for place in [
         "__{}__ of int",
         "builtins.int.__{}__",
-        "tapegrad.sizes.arithmetic.Sum.__{}__",
-        "tapegrad.sizes.arithmetic.Product.__{}__",
-        "tapegrad.sizes.arithmetic.Quotient.__{}__",
+        *(f"tapegrad.sizes.arithmetic.{name}.__{{}}__" for name in COMPUTED),
     ]
     for name in ["add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "rfloordiv", "mod", "rmod"]
 )
@@ -138,16 +139,14 @@ POWERS = {
         "{} of int",
         "builtins.int.{}",
         "builtins.float.{}",
-        "tapegrad.sizes.arithmetic.Sum.{}",
-        "tapegrad.sizes.arithmetic.Product.{}",
-        "tapegrad.sizes.arithmetic.Quotient.{}",
+        *(f"tapegrad.sizes.arithmetic.{name}.{{}}" for name in COMPUTED),
     ]
 } | {
     "numpy._typing._ufunc._UFunc_Nin1_Nout1.__call__": "ufunc_result",
 }
 
 # What mypy's messages about them contain.
-_TENSORS_AND_SIZES = ("Tensor[", "Param[", "Sum[", "Product[", "Quotient[", "[Literal[", ", Literal[")
+_TENSORS_AND_SIZES = ("Tensor[", "Param[", *(f"{name}[" for name in COMPUTED), "[Literal[", ", Literal[")
 _OF_METHODS = ('"TensorMethods"', '"Tensor"')  # the base class that has the methods
 _ABOUT_NAMES = ("has no attribute ", "Unexpected keyword argument ")
 

@@ -39,7 +39,7 @@ from mypy.types import (
     has_type_vars,
 )
 
-from tapegrad.mypy.conversion import OPAQUE, PRODUCT, QUOTIENT, SUM, TENSOR, kind_of
+from tapegrad.mypy.conversion import ARITHMETIC, OPAQUE, TENSOR, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -180,17 +180,22 @@ def _tensor(arguments: Sequence[Type], names: Names) -> Form | None:
     return None if None in sizes else (tuple(sizes), tape, dtype)
 
 
+def _is_computed(content: ProperType) -> bool:
+    return isinstance(content, Instance) and content.type.fullname in (OPAQUE, *ARITHMETIC)
+
+
 def _size(t: Type, names: Names) -> Form | None:
     p = get_proper_type(t)
     if isinstance(p, TypeVarType):
         return _name(p, names)
     if isinstance(p, LiteralType):
         return p.value
-    if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
+    if isinstance(p, Instance) and p.type.fullname in ARITHMETIC:
         left, right = (_size(part, names) for part in p.args)
         return None if left is None or right is None else (p.type.fullname, left, right)
     if isinstance(p, Instance) and p.type.fullname == OPAQUE:
-        return p  # it holds its path
+        content = get_proper_type(p.args[0])
+        return _size(content, names) if _is_computed(content) else p  # a literal holds its path
     is_flag = isinstance(p, Instance) and p.type.fullname == _BOOL  # joined from layers whose flags differ
     return p if is_flag or isinstance(p, AnyType) else None
 

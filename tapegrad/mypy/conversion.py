@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from mypy.maptype import map_instance_to_supertype
 from mypy.types import (
@@ -37,10 +37,15 @@ from tapegrad.sizes import (
     Name,
     Size,
     UnknownDims,
+    call_of,
     is_unknown,
+    largest,
     names_in,
+    opaque_name,
+    power,
     simplest,
     size_of_name,
+    smallest,
 )
 
 TENSOR = "tapegrad.tensor.Tensor"
@@ -57,6 +62,20 @@ SUM, PRODUCT, QUOTIENT = (
     "tapegrad.sizes.arithmetic.Product",
     "tapegrad.sizes.arithmetic.Quotient",
 )
+POWER, LARGEST, SMALLEST = (
+    "tapegrad.sizes.arithmetic.Power",
+    "tapegrad.sizes.arithmetic.Largest",
+    "tapegrad.sizes.arithmetic.Smallest",
+)
+ARITHMETIC: Final[dict[str, Callable[[Size, Size], Size]]] = {  # of the types of computed sizes
+    SUM: operator.add,
+    PRODUCT: operator.mul,
+    QUOTIENT: operator.floordiv,
+    POWER: power,
+    LARGEST: lambda n, m: largest([n, m]),
+    SMALLEST: lambda n, m: smallest([n, m]),
+}
+_CALLS: Final = {"pow": POWER, "max": LARGEST, "min": SMALLEST}
 OPAQUE = "tapegrad.sizes.arithmetic.Opaque"
 ARRAY = "numpy.ndarray"
 MODULE = "tapegrad.nn.module.Module"
@@ -166,11 +185,9 @@ def size_of(t: Type) -> Size:
         return _named(p)
     if isinstance(p, LiteralType):
         return p.value if isinstance(p.value, int) else UNKNOWN
-    if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
+    if isinstance(p, Instance) and p.type.fullname in ARITHMETIC:
         left, right = map(size_of, p.args)
-        return {SUM: lambda: left + right, PRODUCT: lambda: left * right, QUOTIENT: lambda: left // right}[
-            p.type.fullname
-        ]()
+        return ARITHMETIC[p.type.fullname](left, right)
     if isinstance(p, Instance) and p.type.fullname == OPAQUE:
         return _opaque(get_proper_type(p.args[0]))
     return UNKNOWN
@@ -182,11 +199,6 @@ def _opaque(content: ProperType) -> Size:
         return size_of(content)
     label, _, scope = str(content.value).partition("@")
     return size_of_name(opaque_name(label, scope))
-
-
-def opaque_name(label: str, scope: str) -> Name:
-    """Return the name of an opaque size: an expression, and the function in which it has this value."""
-    return Name(label, scope, least=0, is_opaque=True)
 
 
 def has_opaque(t: Type) -> bool:
@@ -232,7 +244,7 @@ def without_opaque(t: Type, kept: frozenset[str] = frozenset()) -> Type:
         return t
     p = get_proper_type(t)
     if isinstance(p, Instance):
-        if p.type.fullname in (OPAQUE, SUM, PRODUCT, QUOTIENT):
+        if p.type.fullname in (OPAQUE, *ARITHMETIC):
             return p if kept and opaque_paths(p) <= kept else unknown()
         return p.copy_modified(args=[without_opaque(one, kept) for one in p.args])
     if isinstance(p, TupleType):
@@ -322,6 +334,12 @@ def size_type(size: Size, make: Make) -> Type:
     return make(OPAQUE, [written]) if is_opaque and not _is_of(OPAQUE, written) else written
 
 
+def declared_size(t: Type) -> Type:
+    """Return the type of a computed size as an annotation declares it: its names are replaced at each call."""
+    p = get_proper_type(t)
+    return p.args[0] if isinstance(p, Instance) and p.type.fullname == OPAQUE else p
+
+
 def _is_of(fullname: str, t: Type) -> bool:
     return isinstance(t, Instance) and t.type.fullname == fullname
 
@@ -342,7 +360,7 @@ def settled(t: Type, make: Make) -> Type:
     if is_endless(t):
         return t
     p = get_proper_type(t)
-    if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT, OPAQUE):
+    if isinstance(p, Instance) and p.type.fullname in (*ARITHMETIC, OPAQUE):
         return size_type(size_of(p), make)
     parts = p.args if isinstance(p, Instance) else p.items if isinstance(p, TupleType) else ()
     new = [settled(part, make) for part in parts]
@@ -473,11 +491,13 @@ def _term_type(monomial: Monomial, factor: int, make: Make) -> Type:
 
 def _factor_type(factor: Name | Floor, make: Make) -> Type:
     if isinstance(factor, Name):
+        if (call := call_of(factor)) is not None:
+            return _nested(_CALLS[call.function], [size_type(_plain(one), make) for one in call.arguments], make)
         if factor.is_opaque:
             return make(OPAQUE, [LiteralType(f"{factor.label}@{factor.scope}", make("builtins.str", []))])
         return _variables[factor.label, factor.scope]
     return make(QUOTIENT, [size_type(_plain(factor.numerator), make), size_type(_plain(factor.denominator), make)])
 
 
-def _plain(size: Dim) -> Size:
+def _plain(size: Size) -> Size:
     return size + 0

@@ -26,13 +26,11 @@ from mypy.types import (
 
 from tapegrad.mypy.cache import Answers
 from tapegrad.mypy.conversion import (
+    ARITHMETIC,
     MERGED,
     METHODS,
     MODULE,
     NODE,
-    PRODUCT,
-    QUOTIENT,
-    SUM,
     TENSOR,
     VALUE,
     TensorParts,
@@ -342,7 +340,7 @@ def concerns(t: Type) -> bool:
     p = get_proper_type(t)
     if isinstance(p, Instance):
         return (
-            p.type.fullname in (SUM, PRODUCT, QUOTIENT)
+            p.type.fullname in ARITHMETIC
             or p.type.has_base(TENSOR)
             or p.type.fullname in (VALUE, NODE)
             or any(map(concerns, p.args))
@@ -404,7 +402,7 @@ def _open(t: Type) -> Type:
     p = get_proper_type(t)
     if isinstance(p, Instance) and p.type.fullname in (TENSOR, VALUE, NODE):
         return p.copy_modified(args=[unknown() for _ in p.args])
-    if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
+    if isinstance(p, Instance) and p.type.fullname in ARITHMETIC:
         return Instance(next(base for base in p.type.mro if base.fullname == "builtins.int"), [])
     if isinstance(p, Instance) and p.args and p.type.has_base(MODULE):
         args = [unknown() if is_size(argument) else argument for argument in p.args]

@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.errors import DTypeError, ShapeError, messages
-from tapegrad.sizes import UNKNOWN, Dim, Dims, Size, show, surely_differ, surely_less
+from tapegrad.sizes import (
+    UNKNOWN,
+    Dim,
+    Dims,
+    Size,
+    largest,
+    names_in,
+    show,
+    sliced,
+    smallest,
+    surely_differ,
+    surely_less,
+    surely_same,
+)
 from tapegrad.tensor import T2, Tensor
 from tapegrad.tensor.operands import known, unwrap_all
 
@@ -122,13 +135,30 @@ def sliced_size(n: Size, item: slice) -> Size:
     start, stop = _bound(item.start, 0, n), _bound(item.stop, n, n)
     if surely_less(start, stop + 1):
         return (stop - start + (step - 1)) // step
-    return 0 if surely_less(stop, start + 1) else _slice_size(start, stop, step)
+    return 0 if surely_less(stop, start + 1) else (_slice_size(item, n) + (step - 1)) // step
 
 
-def _slice_size(start: Size, stop: Size, step: int) -> Size:
-    """Return the size of a slice that may be empty: known from start 0, because a size is at least 0."""
-    whole = isinstance(start, int) and start == 0
-    return (stop + (step - 1)) // step if whole else UNKNOWN
+def _slice_size(item: slice, n: Size) -> Size:
+    """Return the size of a slice of step 1 that the axis may end before; it is at least 0.
+
+    The largest and smallest of several sizes are written so that slices of the same size have the same form.
+    """
+    start, stop = 0 if item.start is None else item.start, item.stop
+    bounds = (start, n if stop is None else stop)
+    if any(name.is_opaque for bound in bounds for name in names_in(bound) - names_in(n)):
+        return sliced(n, *bounds)  # they may be negative
+    if surely_less(start, 0):
+        if stop is None:
+            return smallest([start * -1, n])
+        return largest([smallest([start * -1, n]) + stop, 0]) if surely_less(stop, 0) else UNKNOWN
+    if not surely_less(-1, start):
+        return UNKNOWN
+    left = n if surely_same(start, 0) else largest([n - start, 0])
+    if stop is None:
+        return left
+    if surely_less(stop, 0):
+        return largest([n - start + stop, 0])
+    return smallest([largest([stop - start, 0]), left]) if surely_less(-1, stop) else UNKNOWN
 
 
 def _bound(bound: Size | None, default: Size, n: Size) -> Size:

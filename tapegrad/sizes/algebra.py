@@ -23,7 +23,7 @@ from typing_extensions import override
 from tapegrad.errors import ShapeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
 class RankUnknownError(Exception):
@@ -52,6 +52,7 @@ class Name(NamedTuple):
     scope: str = ""
     least: int = 1  # the least possible value: 1, 0, or -1 where it may be any int
     is_opaque: bool = False
+    most: int | None = None  # the greatest possible value, if there is one
 
     @override
     def __str__(self) -> str:
@@ -416,7 +417,8 @@ def _differ_for_all_values(left: Terms, right: Terms) -> bool:
     if constant % gcd(*(times for monomial, times in difference.terms or () if monomial)):
         return True
     products = [monomial for terms in (left, right) if len(terms) == 1 for monomial in terms]
-    from_one = {factor: factor._replace(least=1) for one in products for factor in one if isinstance(factor, Name)}
+    factors = [factor for one in products for factor in one if isinstance(factor, Name) and factor.least >= 0]
+    from_one = {factor: factor._replace(least=1) for factor in factors}
     changed = _with_names(difference, from_one)
     return surely_less(0, changed) or surely_less(changed, 0)
 
@@ -605,14 +607,34 @@ def names_in(size: Size) -> set[Name]:
 
 
 def _names_of(factor: Factor) -> set[Name]:
-    return {factor} if isinstance(factor, Name) else names_in(factor.numerator) | names_in(factor.denominator)
+    if isinstance(factor, Name):
+        _, arguments = _computed.get(factor, (None, ()))
+        return {factor}.union(*map(names_in, arguments)) if arguments else {factor}
+    return names_in(factor.numerator) | names_in(factor.denominator)
 
 
 def _factor_value(factor: Name | Floor, names: Mapping[Name, int]) -> int | None:
     if isinstance(factor, Name):
-        return names.get(factor)
+        return names[factor] if factor in names else _computed_value(factor, names)
     above, below = value_of(factor.numerator, names), value_of(factor.denominator, names)
     return None if above is None or below is None else above // below
+
+
+def value_is_computed_by(name: Name, function: Callable[..., Size], arguments: tuple[Size, ...]) -> None:
+    """Let `value_of` compute the value of a name by a function of sizes."""
+    _computed[name] = function, arguments
+
+
+_computed: dict[Name, tuple[Callable[..., Size], tuple[Size, ...]]] = {}
+
+
+def _computed_value(name: Name, names: Mapping[Name, int]) -> int | None:
+    function, arguments = _computed.get(name, (None, ()))
+    values = [value_of(argument, names) for argument in arguments]
+    if function is None or None in values:
+        return None
+    value = function(*values)
+    return value if isinstance(value, int) else None
 
 
 def _terms(size: Size) -> Terms | None:
@@ -943,6 +965,12 @@ def _least(size: Size) -> int | None:
     return shifted[()]
 
 
+def upper_bound(size: Size) -> int | None:
+    """Return a proven upper bound of a size for all values of its names, or None if none is proven."""
+    least = _least(size * -1)
+    return None if least is None else -least
+
+
 def _least_of_linear(terms: Mapping[Monomial, int]) -> int | None:
     least = 0
     for monomial, coefficient in terms.items():
@@ -950,9 +978,12 @@ def _least_of_linear(terms: Mapping[Monomial, int]) -> int | None:
             least += coefficient
             continue
         (name,) = monomial
-        if coefficient < 0 or not isinstance(name, Name) or name.least < 0:
+        if not isinstance(name, Name) or (coefficient > 0 and name.least < 0):
             return None
-        least += coefficient * name.least
+        bound = name.least if coefficient > 0 else name.most
+        if bound is None:
+            return None
+        least += coefficient * bound
     return least
 
 

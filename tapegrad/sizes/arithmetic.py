@@ -22,7 +22,7 @@ FloorDiv = TypeAliasType("FloorDiv", Any, type_params=(N0, N1))
 """`FloorDiv[N, M]` is the size N // M; each argument is a name, a literal, or another computed size."""
 
 Pow = TypeAliasType("Pow", Any, type_params=(N0, N1))
-"""`Pow[N, L[2]]` is the size N ** 2; the exponent is a number, and of any other the size is unknown."""
+"""`Pow[N, L[2]]` is the size N ** 2; the exponent too is a name, a literal, or another computed size."""
 
 
 class Arithmetic(int, Generic[N0, N1]):
@@ -50,6 +50,18 @@ class Product(Arithmetic[N0, N1]):
 
 class Quotient(Arithmetic[N0, N1]):
     """The type to which the plugin expands `FloorDiv`."""
+
+
+class Power(Arithmetic[N0, N1]):
+    """The type to which the plugin expands `Pow` of an exponent that is not a number."""
+
+
+class Largest(Arithmetic[N0, N1]):
+    """The type of the larger of two sizes where it is not proven which one that is."""
+
+
+class Smallest(Arithmetic[N0, N1]):
+    """The type of the smaller of two sizes where it is not proven which one that is."""
 
 
 class Opaque(int, Any, Generic[Content]):  # type: ignore[misc]  # mypy then accepts it wherever another size is declared

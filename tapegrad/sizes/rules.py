@@ -21,7 +21,7 @@ from tapegrad.sizes.algebra import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 
 def show(dims: Iterable[Size]) -> str:
@@ -199,51 +199,6 @@ def product(dims: Iterable[Size]) -> Size:
     for size in dims:
         count = count * size
     return count
-
-
-def power(base: Size, exponent: Size) -> Size:
-    """Return a size to the power of a number; unknown if the exponent is not a small number of at least 0.
-
-    Examples:
-        >>> tg.sizes.power(2, 3)
-        8
-        >>> n = tg.sizes.named("N")
-        >>> print(tg.sizes.power(n + 1, 2))
-        N*N + 2*N + 1
-        >>> tg.sizes.is_unknown(tg.sizes.power(2, n))
-        True
-    """
-    if not isinstance(exponent, int) or not 0 <= exponent < (64 if isinstance(base, int) else 9):
-        return UNKNOWN
-    return product([base] * exponent)
-
-
-def largest(sizes: Iterable[Size]) -> Size:
-    """Return the largest of some sizes; unknown if it is not proven which one that is.
-
-    Examples:
-        >>> n, m = tg.sizes.named("N"), tg.sizes.named("M")
-        >>> print(tg.sizes.largest([n, n + m, 1]))
-        M + N
-        >>> tg.sizes.is_unknown(tg.sizes.largest([n, m]))
-        True
-    """
-    return _extreme(list(sizes), lambda n, m: surely_less(m, n + 1))
-
-
-def smallest(sizes: Iterable[Size]) -> Size:
-    """Return the smallest of some sizes; unknown if it is not proven which one that is.
-
-    Examples:
-        >>> n = tg.sizes.named("N")
-        >>> tg.sizes.smallest([n + 2, 3, 4 * n + 8])
-        3
-    """
-    return _extreme(list(sizes), lambda n, m: surely_less(n, m + 1))
-
-
-def _extreme(sizes: list[Size], is_beyond: Callable[[Size, Size], bool]) -> Size:
-    return next((n for n in sizes if all(n is m or is_beyond(n, m) for m in sizes)), UNKNOWN)
 
 
 def normal_axis(axis: SupportsIndex | Dim, dims: Dims, name: str = "x") -> int:

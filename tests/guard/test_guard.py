@@ -221,6 +221,16 @@ def test_a_power_in_an_annotation_is_compared() -> None:
     rejects(ShapeError, message, squared, some(3), some(6))
 
 
+def test_a_power_with_a_named_exponent_is_compared() -> None:
+    @guarded
+    def widened(x: Tensor[tuple[N], T], times: M, result: Tensor) -> Tensor[tuple[Mul[N, Pow[L[2], M]]], T]:
+        return result
+
+    assert widened(some(3), 2, some(12)).shape == (12,)
+    message = "widened: the result is (13,) but (2**M*N,) is expected: axis 0 is 13, not 2**M*N = 12"
+    rejects(ShapeError, message, widened, some(3), 2, some(13))
+
+
 def test_a_single_open_name_is_solved_for() -> None:
     @guarded
     def f(x: Tensor[tuple[Add[Mul[N, L[2]], L[1]]], Any]) -> Tensor[tuple[N], Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import at_add, at_set, getitem, normal, ones, tensor, zeros
+from tapegrad.ops._index import sliced_size
 from tapegrad.ops.scatter import at_shape, getitem_shape
-from tapegrad.sizes import Size, named, show
+from tapegrad.sizes import Name, Size, named, show, value_of
 from tapegrad.testing import check_gradients, check_shape_rule
 
 N, M = named("N"), named("M")
@@ -109,8 +111,12 @@ def test_slices_of_named_sizes_are_known_where_they_are_certain() -> None:
     assert show(getitem_shape((n,), slice(None, 1))) == "(1,)"
     assert show(getitem_shape((n,), slice(None, None, 2))) == "((N + 1) // 2,)"
     assert show(getitem_shape((n - 5,), slice(None, None, 3))) == "(N // 3 - 1,)"
-    assert show(getitem_shape((n,), slice(2, None))) == "(?,)"
-    assert show(getitem_shape((n,), slice(None, k))) == "(?,)"
+    assert show(getitem_shape((n,), slice(2, None))) == "(max(N - 2, 0),)"  # 0 where N is 1
+    assert show(getitem_shape((n,), slice(None, -2))) == "(max(N - 2, 0),)"
+    assert show(getitem_shape((n,), slice(3, 5))) == "(min(max(N - 3, 0), 2),)"
+    assert show(getitem_shape((n,), slice(k, k + 8))) == "(min(max(-K + N, 0), 8),)"
+    assert show(getitem_shape((n,), slice(-3, -1))) == "(min(N, 3) - 1,)"
+    assert show(getitem_shape((n,), slice(None, k))) == "(min(K, N),)"
     assert show(getitem_shape((n + k,), slice(None, k))) == "(K,)"
     assert show(getitem_shape((n,), slice(None, None, -1))) == "(N,)"
     assert show(getitem_shape((n,), slice(None, None, -2))) == "((N + 1) // 2,)"
@@ -120,20 +126,20 @@ def test_slices_of_named_sizes_are_known_where_they_are_certain() -> None:
     ("size", "item", "text"),
     [
         (N + 5, slice(None, 6), "6"),
-        (N + 5, slice(None, 7), "?"),  # 6, where N is 1
+        (N + 5, slice(None, 7), "min(N + 5, 7)"),  # 6, where N is 1
         (N + 5, slice(-6, None), "6"),
-        (N + 5, slice(-7, None), "?"),
+        (N + 5, slice(-7, None), "min(N + 5, 7)"),
         (N + 2, slice(N * -1, None), "N"),
         (N, slice(None, N + 1), "N"),
-        (N + 2, slice(None, N + M), "?"),
+        (N + 2, slice(None, N + M), "min(M + N, N + 2)"),
         (N, slice((N + 1) * -1, None), "N"),
-        (N + 2, slice((N + M) * -1, None), "?"),
-        (M * 2 - N, slice(M * -1, None), "?"),
+        (N + 2, slice((N + M) * -1, None), "min(M + N, N + 2)"),
+        (M * 2 - N, slice(M * -1, None), "min(M, 2*M - N)"),
         (M, slice(1 - M, None), "?"),  # from 1 on, but from 0 where M is 1
         (N + 5, slice(N + 1, N), "0"),
-        (N + M + 5, slice(N + M, N + 2), "?"),
-        (7, slice(N, None), "?"),
-        (7, slice(None, N), "?"),
+        (N + M + 5, slice(N + M, N + 2), "max(-M + 2, 0)"),
+        (7, slice(N, None), "max(-N + 7, 0)"),
+        (7, slice(None, N), "min(N, 7)"),
         (7, slice(5, 1, -2), "2"),
         (7, slice(5, None, -2), "3"),
     ],
@@ -142,6 +148,22 @@ def test_a_slice_of_a_named_size_or_to_a_named_place_is_known_where_it_is_certai
     size: Size, item: Any, text: str
 ) -> None:
     assert show(getitem_shape((size,), item)) == f"({text},)"
+
+
+@pytest.mark.parametrize("step", [1, 3])
+def test_a_slice_between_named_places_has_the_size_that_python_gives_it(step: int) -> None:
+    places: list[Any] = [None, 0, 2, -1, -3, N, M, N * -1, M + 2, (M + 1) * -1, N + M]
+    values = [{Name("N"): n, Name("M"): m} for n in (1, 2, 5) for m in (1, 3, 6)]
+    known = 0
+    for size, start, stop in itertools.product((N, N + 3, 4, 2 * N), places, places):
+        found = sliced_size(size, slice(start, stop, step))
+        for names in values:
+            whole, a, b = (None if one is None else value_of(one, names) for one in (size, start, stop))
+            result = value_of(found, names)
+            known += result is not None
+            assert result in (None, len(range(whole or 0)[a:b:step]))
+
+    assert known > 3000
 
 
 def test_indices_stand_where_the_first_stood_unless_others_are_between() -> None:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 
 import pytest
-from hypothesis import given, reject
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from tapegrad.errors import ShapeError
@@ -31,6 +31,7 @@ from tapegrad.sizes import (
     largest,
     misfit,
     named,
+    names_in,
     normal_axes,
     normal_axis,
     of_rank,
@@ -47,6 +48,7 @@ from tapegrad.sizes import (
     value_of,
     window,
 )
+from tapegrad.sizes.algebra import upper_bound
 from tapegrad.testing import check_shape_rule
 
 N, M, C, H, W = (named(label) for label in "NMCHW")
@@ -158,6 +160,59 @@ def test_no_small_numbers_contradict_what_is_sure(a: Tree, b: Tree) -> None:
         assert all(m % n == 0 for n, m in rows if n)
     for size in (x, y):
         assert not surely_same(size, UNKNOWN)
+
+
+FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = OPERATIONS | {
+    "max": lambda n, m: largest([n, m]),
+    "min": lambda n, m: smallest([n, m]),
+    "**": power,
+}
+NUMBERS: dict[str, Callable[[int, int], int]] = OPERATIONS | {"max": max, "min": min, "**": lambda n, m: n ** max(m, 0)}
+mixed: st.SearchStrategy[Tree] = st.recursive(
+    st.one_of(st.integers(-3, 5), letters),
+    lambda tree: st.one_of(
+        st.tuples(st.sampled_from(["+", "-", "*", "max", "min"]), tree, tree),
+        st.tuples(st.just("//"), tree, divisors),
+        st.tuples(st.just("**"), st.one_of(st.integers(1, 3), letters), st.one_of(st.integers(0, 3), letters)),
+    ),
+    max_leaves=5,
+)
+MANY = 100_000 if settings().max_examples > 1000 else 150  # in `make fuzz`
+
+
+def with_functions(tree: Tree, leaves: Callable[[str], Any], operations: dict[str, Callable[[Any, Any], Any]]) -> Any:
+    if isinstance(tree, tuple):
+        name, left, right = tree
+        return operations[name](with_functions(left, leaves, operations), with_functions(right, leaves, operations))
+    return leaves(tree) if isinstance(tree, str) else tree
+
+
+@settings(max_examples=MANY)
+@given(mixed, mixed)
+def test_no_small_numbers_contradict_functions_of_sizes(a: Tree, b: Tree) -> None:
+    try:
+        x, y = (with_functions(tree, named, FUNCTIONS) for tree in (a, b))
+    except (ShapeError, ZeroDivisionError):
+        reject()
+    same, differ, less, divides = surely_same(x, y), surely_differ(x, y), surely_less(x, y), surely_divides(x, y)
+    most = upper_bound(x)
+    for values in itertools.product((1, 2, 3, 6), repeat=3):
+        by_name = dict(zip("abc", values, strict=True))
+        try:
+            n, m = (with_functions(tree, by_name.__getitem__, NUMBERS) for tree in (a, b))
+        except ZeroDivisionError:
+            continue
+        assert is_unknown(x) or substituted(x, by_name) == n
+        assert n == m or not same
+        assert n < m or not less
+        assert not divides or n == 0 or m % n == 0
+        assert most is None or n <= most
+        if differ and has_function(x, y) and n and m:
+            assert n != m
+
+
+def has_function(*sizes: Size) -> bool:
+    return any(name.is_opaque for size in sizes for name in names_in(size))
 
 
 def opaque(label: str) -> Size:
@@ -330,8 +385,8 @@ def test_a_power_is_a_product(a: Tree, exponent: int, values: dict[str, int]) ->
     assert value_of(power(computed(a, named), exponent), names) == known(a, values) ** exponent
 
 
-def test_a_power_is_unknown_where_the_exponent_is_no_small_number() -> None:
-    assert [is_unknown(power(*one)) for one in ((N, -1), (N, 9), (2, N), (2, 64), (N, UNKNOWN))] == [True] * 5
+def test_a_power_is_unknown_where_the_exponent_is_no_small_number_or_size() -> None:
+    assert [is_unknown(power(*one)) for one in ((N, -1), (N, 9), (2, N - 2), (2, 64), (N, UNKNOWN))] == [True] * 5
     assert power(2, 63) == 2**63
     assert is_unknown(power(UNKNOWN, 2))
 

@@ -59,11 +59,18 @@ def accept_masks() -> None:
 def accept_named_sizes() -> None:
     def cut(a: Tensor[Shape[N, L[3], L[5]]], k: int) -> None:
         assert_type(a[1:], Tensor[Shape[Sub[N, L[1]], L[3], L[5]], NoneTape])
-        assert_type(a[2:], Tensor[Shape[Any, L[3], L[5]], NoneTape])
-        assert_type(a[:k, 1], Tensor[Shape[Any, L[5]], NoneTape])
         assert_type(a[k], Tensor[Shape[L[3], L[5]], NoneTape])
+        for step in range(0, 4, 2):
+            assert_type(a[step : step + 2], Tensor[Shape[Any, L[3], L[5]], NoneTape])
+
+    def difference(a: Tensor[Shape[N, L[3]]], k: int) -> None:
+        second = a[2:] - 2 * a[1:-1] + a[:-2]
+        tg.reveal_shape(second)
+        assert_type(second.T @ a[2:], Tensor[Shape[L[3], L[3]], NoneTape])
+        assert_type(a[k : k + 8].T @ a[k : k + 8], Tensor[Shape[L[3], L[3]], NoneTape])
 
     cut(x, 1)
+    difference(tg.ones((5, 3)), 1)
 
 
 def accept_rows() -> None:
@@ -112,6 +119,15 @@ def reject_too_many_places() -> None:
 
 def reject_a_bool() -> None:
     x[True]  # E: getitem: a bool is neither an int, a slice, ..., None, a list of ints nor a tensor of indices [tapegrad-shape]
+
+
+def reject_more_than_a_slice_can_have() -> None:
+    def few(a: Tensor[Shape[N, L[3]]], k: int) -> None:
+        a[:4].T @ tg.ones((5, 2))  # E(mypy): matmul: inner sizes differ: x (3, min(N, 4)) has min(N, 4) columns but y (5, 2) has 5 rows [tapegrad-shape]
+        a[k : k + 8].T @ tg.ones((9, 2))  # E(mypy): matmul: inner sizes differ: x (3, N[slice(k, k + 8)]) has N[slice(k, k + 8)] columns but y (9, 2) has 9 rows [tapegrad-shape]
+        a[k:].T @ tg.concat([a[k:], tg.ones((1, 3))])  # E(mypy): matmul: inner sizes differ: x (3, N[slice(k, N)]) has N[slice(k, N)] columns but y (N[slice(k, N)] + 1, 3) has N[slice(k, N)] + 1 rows [tapegrad-shape]
+
+    few(tg.ones((4, 3)), 0)
 
 
 def reject_a_slice_between_fractions() -> None:

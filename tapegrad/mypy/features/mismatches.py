@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tapegrad.errors import messages
+from tapegrad.mypy.conversion import ARITHMETIC
 from tapegrad.mypy.features.source_lines import place_of
 from tapegrad.mypy.rules.library import op_named
 from tapegrad.sizes import UNKNOWN, Size, is_unknown, named
@@ -249,9 +250,7 @@ _NO_TENSORS: Final = frozenset({"None", "bool", "dict", "float", "int", "list", 
 _BUILTINS: Final = frozenset({"list", "dict", "set", "frozenset", "tuple", "type", "Literal"})
 _TAPES: Final = frozenset({"NoneTape", "OwnedTape", "ConsumedTape", "Tape"})
 _OPERATORS: Final[dict[str, Callable[[Size, Size], Size]]] = {
-    "Sum": lambda n, m: n + m,
-    "Product": lambda n, m: n * m,
-    "Quotient": lambda n, m: n // m,
+    fullname.rpartition(".")[2]: function for fullname, function in ARITHMETIC.items()
 }
 _ARITHMETIC: Final = frozenset(_OPERATORS)
 _TOKEN: Final = re.compile(r"\s*(\*?[\w.]+\??|-?\d+|\[|\]|,|\||\(\))")

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 from mypy.types import AnyType, Instance, LiteralType, RawExpressionType, Type, TypeOfAny, UnboundType
 
 from tapegrad.errors import ShapeError
-from tapegrad.mypy.conversion import NONE_TAPE, TENSOR, expanded, is_tape, merged_tape, size_of, size_type, unknown
+from tapegrad.mypy.conversion import (
+    NONE_TAPE,
+    TENSOR,
+    declared_size,
+    expanded,
+    is_tape,
+    merged_tape,
+    size_of,
+    size_type,
+    unknown,
+)
 from tapegrad.mypy.mypy_api import NotReadyError, default_argument, is_complete, named_in, wait_for
 from tapegrad.mypy.ownership.consumed import as_consumed
 from tapegrad.sizes import power
@@ -68,7 +78,7 @@ def _read(name: str, arguments: list[Type], ctx: AnalyzeTypeContext, make: Make)
         "Pow": lambda: power(left, right),
     }
     try:
-        return size_type(operations.get(name, lambda: left // right)(), make)
+        return declared_size(size_type(operations.get(name, lambda: left // right)(), make))
     except ShapeError as error:
         ctx.api.fail(f"{name}: {error}", ctx.context)
         return AnyType(TypeOfAny.from_error)

@@ -38,10 +38,10 @@ from mypy.nodes import (
 )
 from mypy.types import AnyType, CallableType, Instance, Type, get_proper_type
 
-from tapegrad.mypy.conversion import Many, opaque_name, size_of
+from tapegrad.mypy.conversion import Many, size_of
 from tapegrad.mypy.mypy_api import checked_file
 from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, inside, parts_of, targets_in
-from tapegrad.sizes import UNKNOWN, Size, is_unknown, size_of_name, surely_same
+from tapegrad.sizes import UNKNOWN, Size, is_unknown, opaque_name, size_of_name, surely_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

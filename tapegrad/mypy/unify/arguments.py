@@ -20,10 +20,8 @@ from mypy.types import (
 )
 
 from tapegrad.mypy.conversion import (
+    ARITHMETIC,
     ARRAY,
-    PRODUCT,
-    QUOTIENT,
-    SUM,
     Many,
     TensorParts,
     dtype_name,
@@ -199,7 +197,7 @@ def takes_size(formal: ProperType) -> bool:
     """Return whether a parameter is a size, and nothing else."""
     if isinstance(formal, TypeVarType):
         return kind_of(formal) == "size"
-    return isinstance(formal, Instance) and formal.type.fullname in (SUM, PRODUCT, QUOTIENT)
+    return isinstance(formal, Instance) and formal.type.fullname in ARITHMETIC
 
 
 def known_value(actuals: list[Argument], api: Any) -> Any:

@@ -25,10 +25,9 @@ from mypy.types import (
 
 from tapegrad.errors import messages
 from tapegrad.mypy.conversion import (
+    ARITHMETIC,
     MERGED,
-    PRODUCT,
-    QUOTIENT,
-    SUM,
+    OPAQUE,
     TENSOR,
     Make,
     Many,
@@ -257,11 +256,9 @@ class Bindings:
         if isinstance(p, TypeVarType) and p.id in self.own:
             bound, _ = self.sizes.get(p.id, (UNKNOWN, ""))
             return unbound(p) if is_unknown(bound) else bound
-        if isinstance(p, Instance) and p.type.fullname in (SUM, PRODUCT, QUOTIENT):
+        if isinstance(p, Instance) and p.type.fullname in ARITHMETIC:
             left, right = (self.size(argument, unbound) for argument in p.args)
-            if p.type.fullname == SUM:
-                return left + right
-            return left * right if p.type.fullname == PRODUCT else left // right
+            return ARITHMETIC[p.type.fullname](left, right)
         return size_of(p)
 
     def applied(self, declared: Type, default: Type | None) -> Type:
@@ -385,8 +382,10 @@ class Bindings:
         return self._applied_class(fallback, answer.partial_fallback if isinstance(answer, TupleType) else None)
 
     def _applied_instance(self, p: Instance, answer: ProperType | None) -> Type:
-        if p.type.fullname in (SUM, PRODUCT, QUOTIENT):
+        if p.type.fullname in ARITHMETIC:
             return size_type(self._closed(p), self.make)
+        if p.type.fullname == OPAQUE and not isinstance(get_proper_type(p.args[0]), LiteralType):
+            return self.applied(p.args[0], None)
         if p.type.fullname == MERGED:
             return merged_tape([tape for argument in p.args for tape in self._tapes_of(argument)], self.make)
         return self._applied_class(p, answer)

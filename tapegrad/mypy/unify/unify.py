@@ -28,13 +28,11 @@ from mypy.types import (
 
 from tapegrad.errors import messages
 from tapegrad.mypy.conversion import (
+    ARITHMETIC,
     ARRAY,
     MODULE,
     NONE_TAPE,
     OWNED_TAPE,
-    PRODUCT,
-    QUOTIENT,
-    SUM,
     Many,
     TensorParts,
     dtype_name,
@@ -286,7 +284,7 @@ def _forget_sizes(bindings: Bindings, declared: ProperType, where: str) -> None:
 
 
 def _unify_instance(bindings: Bindings, declared: Instance, given: ProperType, where: str) -> None:
-    if declared.type.fullname in (SUM, PRODUCT, QUOTIENT):
+    if declared.type.fullname in ARITHMETIC:
         actual_number = size_of(given)
         bindings.computed.append(
             Computed(
@@ -477,7 +475,7 @@ def _unify_size(
         return
     if isinstance(declared, TypeVarType) and declared.id in bindings.own:
         bindings.bind_size(declared, actual, where)
-    elif isinstance(declared, Instance) and declared.type.fullname in (SUM, PRODUCT, QUOTIENT):
+    elif isinstance(declared, Instance) and declared.type.fullname in ARITHMETIC:
         bindings.computed.append(
             Computed(
                 formal,
