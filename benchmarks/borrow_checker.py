@@ -1,10 +1,10 @@
-"""Programs with tapes, and what mypy and rustc report of each.
+"""Compare what mypy and rustc report of programs that use a consumed tape.
 
     python -m benchmarks.borrow_checker            # runs rustc, and writes the verdicts and the table of the page
     python -m benchmarks.borrow_checker --table    # writes the table only
 
 Every program of `typecheck/borrow_checker/` has a counterpart of the same name in `benchmarks/borrow_checker/`, written
-over a model of tensors that move (`prelude.rs`). A `reject_` program is a mistake, an `accept_` program is right. The
+over a model of tensors that move (`prelude.rs`). A `reject_` program is a mistake, an `accept_` program is valid. The
 tests check what mypy reports of each program, and that Python raises a TapeError for each mistake.
 """
 

@@ -1,10 +1,9 @@
-"""Counts what each type checker sees in the programs of typecheck/, which mypy judges with the plugin.
+"""Count the errors that each type checker finds in the programs of typecheck/, against mypy with the plugin.
 
     python -m benchmarks.checkers
 
-pyrefly and ty are asked where they are installed. Printed is a Markdown table, as the docs have it: of the calls that
-have to be rejected how many are, of the types that have to be exact how many are, and how many lines that are right are
-called wrong.
+pyrefly and ty are included where they are installed. The output is the Markdown table of the docs: how many of the
+invalid calls each checker rejects, how many exact types it infers, and in how many valid lines it reports an error.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Runs the programs of other systems that docs/guide/comparison.md shows, and compares what they say with the page.
+"""Run the programs of other systems in docs/guide/comparison.md, and compare their output with the page.
 
     python -m benchmarks.comparison [--write]
 
-A block of `py` is run by the one its title names, and the block of `output` under it is what that says. PyTorch,
-jaxtyping with beartype, and pyrefly with its stubs for PyTorch are asked; `make compare` installs them. `--write` puts
-what is said now into the page.
+A block of `py` is run by the system in its title, and the block of `output` below it must be its output. The systems
+are PyTorch, jaxtyping with beartype, and pyrefly with its stubs for PyTorch; `make compare` installs them. `--write`
+puts the current output into the page.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs one workload of one contestant in a process of its own, when `benchmarks.workloads` asks for it.
+"""Run one workload of one contestant in a separate process, for `benchmarks.workloads`.
 
     python -m benchmarks.contestant_process IDIOM CONTESTANT WORKLOAD
 

@@ -1,7 +1,7 @@
 """The workloads, and the libraries that compete on them.
 
 A contestant is a library in one idiom, together with the environment variables its process starts with. Its programs
-stand in a module of `benchmarks.rivals`, which only the contestant's own process imports.
+are in a module of `benchmarks.rivals`, which only the contestant's own process imports.
 """
 
 from collections.abc import Callable, Mapping

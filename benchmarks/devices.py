@@ -1,7 +1,7 @@
-"""Times each line that a comment in tapegrad/ justifies by its speed, against the plain line that it replaces.
+"""Time each line that a comment in tapegrad/ justifies by its speed, against the plain line that it replaces.
 
 A comment names its row. Both lines of a row are timed in turn, so that a noisy machine slows both alike; the ratio is
-that of the medians. A line whose ratio is not above 1 goes.
+that of the medians. A line whose ratio is not above 1 should be removed.
 
     python benchmarks/devices.py [--short]
 """

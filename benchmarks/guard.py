@@ -1,5 +1,5 @@
 # ruff: noqa: ARG001, F722  # parameters are there for their annotations; those of jaxtyping are no Python
-"""Times what `@guarded` adds to a call: medians over interleaved rounds, in nanoseconds a call."""
+"""Time what `@guarded` adds to a call: medians over interleaved rounds, in nanoseconds per call."""
 
 import sys
 from statistics import median

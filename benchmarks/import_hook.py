@@ -1,4 +1,4 @@
-"""Times the import of a package under the hook, over its plain import: the best of several fresh interpreters."""
+"""Time the import of a package with the import hook against a plain import: the best of several fresh interpreters."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The plugin with every hook asked and none answered: what mypy itself costs, beside which the plugin is measured."""
+"""A mypy plugin with every hook, each of which does nothing: the baseline for the time of the plugin."""
 
 from collections.abc import Callable
 from typing import Any

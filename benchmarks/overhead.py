@@ -1,7 +1,8 @@
-"""Times what types and tape add to NumPy's own calls, and what importing tapegrad adds to importing NumPy.
+"""Time what types and tape add to NumPy's own calls, and what importing tapegrad adds to importing NumPy.
 
-All of a round is timed in turn, so that a noisy machine slows everything alike. Targets: one op on a tapeless tensor of
-eight elements 1.2 µs over NumPy's call; recorded and run back 2.5 µs over the same written in NumPy; the import 15 ms.
+All measurements of a round are taken in turn, so that a noisy machine slows them alike. Targets: one op on a tapeless
+tensor of eight elements 1.2 µs over NumPy's call; recorded and with its backward pass 2.5 µs over the same written in
+NumPy; the import 15 ms.
 
     python benchmarks/overhead.py [--short]
 """

@@ -1,16 +1,15 @@
-"""Measures how the cost of a step grows with ops, batch and parameters, and holds it to a model with three numbers.
+"""Measure how the time of a step grows with ops, batch and parameters, and compare it with a model of three constants.
 
-A step of n ops that multiplies f times and moves b bytes takes n a + f / F + b / B: what an op costs before it
-computes, and how fast the machine multiplies and moves. The three are measured by themselves, and the points are not
-fitted.
+A step of n ops that multiplies f times and moves b bytes takes n a + f / F + b / B: the overhead of an op, and the
+rates at which the machine multiplies and moves bytes. The three constants are measured separately, not fitted.
 
     OPENBLAS_NUM_THREADS=1 python -m benchmarks.scale [--json FILE] [--plot FILE]
     python -m benchmarks.scale --stack 64
     python -m benchmarks.scale --collector
     python -m benchmarks.scale --page
 
-The last form measures nothing: it writes the table of docs/guide/scale.md and its plot anew, from the numbers in
-benchmarks/scale.json. To publish others, measure with `--json benchmarks/scale.json` in a quiet hour first.
+The last form measures nothing: it writes the table of docs/guide/scale.md and its plot from the numbers in
+benchmarks/scale.json. To publish others, measure with `--json benchmarks/scale.json` on an idle machine first.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Writes the tables and the plot of docs/guide/speed.md, and the table of docs/guide/jax.md, from published numbers.
+"""Write the tables and the plot of docs/guide/speed.md, and the table of docs/guide/jax.md, from published numbers.
 
     python -m benchmarks.speed_page
 

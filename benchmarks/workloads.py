@@ -1,9 +1,9 @@
-"""Times training in tapegrad beside every installed rival, each contestant in a process of its own.
+"""Time training in tapegrad and in every installed rival, each contestant in a process of its own.
 
 One process for all would be unfair: after a product the threads of one library's BLAS keep a core busy for
 milliseconds, in which the next library computes. Here each contestant has its own process, which is warmed up before
 its first measurement. Only one of them runs at a time, in turns (A B C, B C A, ...), and a turn begins when all
-threads of the others sleep. All have the same threads, the same allocator settings and the same first numbers, and
+threads of the others sleep. All have the same threads, the same allocator settings and the same initial values, and
 their first results are compared.
 
     python -m benchmarks.workloads [workload ...] [--short] [--idiom leanest] [--tuned] [--avx2] [--threads N]
@@ -11,7 +11,7 @@ their first results are compared.
     python -m benchmarks.workloads --fairness    measures how fair the procedure is
     python -m benchmarks.speed_page              writes docs/guide/speed.md from the published numbers
 
-The ratios to eager PyTorch are what counts; milliseconds hold for the machine that is named beside them.
+Only the ratios to eager PyTorch are comparable; milliseconds hold for the machine that is named beside them.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The cyclic garbage collector in tests: what is freed without it holds no reference to itself."""
+"""A context manager that runs a test without the cyclic garbage collector."""
 
 from __future__ import annotations
 

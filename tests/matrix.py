@@ -1,7 +1,7 @@
-"""Installs tapegrad as its users may have it, and runs the tests of its core there.
+"""Run the core tests with each supported Python and the oldest and newest dependencies.
 
-Each Python, with the oldest of everything that pyproject.toml allows and with the newest; with nothing but what the
-core needs, where each extra that is missing is asked for and has to say so, and with all extras that users install.
+Each Python is tested with the oldest versions that pyproject.toml allows and with the newest: once with the required
+packages only, where each use of a missing extra must raise the error that names it, and once with all extras of users.
 
     python tests/matrix.py [folder [python ...]]
 """

@@ -1,12 +1,12 @@
-"""Breaks the library in one small way after another, and lists what no test notices.
+"""Mutation testing: break the library in one small way at a time, and list the mutants that no test detects.
 
     python tests/mutants.py dims tape rules closures [--only conv] [--sample 200] [--seed 0] [--again]
 
-The ways are mutmut's; `make mutants` installs it. By itself it leaves out whatever has a decorator, which each op has.
-Here the tests of a part are collected once, and coverage says which of them reach which line. Then a process is forked
-for each mutant: the functions that live are given the broken code, and the tests that reach it run until one fails.
-What ran while modules were imported is imported broken once more, before it counts as a survivor. Survivors are written
-to build/mutants.md; those of `equivalent_mutants.toml` change nothing that anybody can see, for the reason there.
+The mutations are mutmut's; `make mutants` installs it. mutmut itself skips functions with a decorator, which every op
+has. Here the tests of a part are collected once, and coverage says which of them reach which line. Then a process is
+forked for each mutant: the existing functions get the broken code, and the tests that reach it run until one fails.
+Code that runs at import is imported again in its broken form before the mutant counts as a survivor. Survivors are
+written to build/mutants.md; the mutants in `equivalent_mutants.toml` change no behaviour, for the reason given there.
 """
 
 from __future__ import annotations

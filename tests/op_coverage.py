@@ -1,4 +1,4 @@
-"""What the tests, type programs and docstring of an op have to contain, and what of it is missing.
+"""What the tests, type programs and docstring of an op must contain, and what is missing.
 
 While tests run, the library reports each call of an op to `CoverageOfOps.called`. After all tests of a family, such as
 `pytest tests/ops/test_matmul.py`, conftest.py lists what its ops lack.

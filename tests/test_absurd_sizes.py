@@ -1,6 +1,6 @@
-"""Options of absurd size: an error in words, or a result that costs what it holds, and no memory before either.
+"""Options with absurd sizes: a clear error, or a result that needs no more memory than it holds.
 
-All calls run in one process that has little memory, for what an option takes beside its result nobody would see here.
+All calls run in one process with a limit on its memory, which fails if an op allocates more than its result.
 """
 
 from __future__ import annotations

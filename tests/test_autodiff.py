@@ -1,4 +1,4 @@
-"""Autodiff: gradients that are recorded themselves."""
+"""Autodiff: gradients of gradients."""
 
 from __future__ import annotations
 

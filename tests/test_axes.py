@@ -1,4 +1,4 @@
-"""Axes: whatever an op calls them, an int of Python or of NumPy counts them, and all else is rejected in our words."""
+"""Axis arguments: every op accepts ints of Python and NumPy, and rejects all else with the library's message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark is fair by construction: each contestant has its own process, and only one runs at a time."""
+"""The benchmark is fair: each contestant has its own process, and only one runs at a time."""
 
 import json
 import re

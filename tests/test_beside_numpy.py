@@ -1,6 +1,6 @@
-"""What NumPy has as well: the values of random programs, and the shapes of random calls beside the rules.
+"""Comparison with NumPy: the values of random programs, and the shapes of random calls against the rules.
 
-A rule is asked for shapes of up to five axes of 0 to 5, and has to reject what NumPy rejects.
+A rule is called with shapes of up to five axes of sizes 0 to 5, and must reject what NumPy rejects.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checkpointing: values that are computed again on the way back, once each, and gradients that do not notice."""
+"""Checkpointing: values are recomputed once each during the backward pass, with equal gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rule claims of names is true of every number that they may stand for, tried one by one."""
+"""A shape that a rule gives for named sizes is right for every number that the names may stand for."""
 
 from __future__ import annotations
 

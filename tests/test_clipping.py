@@ -1,4 +1,4 @@
-"""Clipping: gradients made shorter, by length and by element."""
+"""Gradient clipping by norm and by value."""
 
 from __future__ import annotations
 

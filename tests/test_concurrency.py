@@ -1,4 +1,4 @@
-"""Threads, processes and tasks: what the guide guarantees of them."""
+"""Thread safety: what the guide guarantees of threads, processes and asyncio tasks."""
 
 from __future__ import annotations
 

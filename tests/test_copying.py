@@ -1,4 +1,4 @@
-"""Copying: tensors, parameters, models and optimizers are copied and pickled; what is on a tape is not."""
+"""Copying and pickling: tensors, parameters, models and optimizers, but nothing that is on a tape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Second derivatives, against differences of gradients."""
+"""Hessians and Hessian-vector products against differences of gradients."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The pages are true: their programs print, are rejected and fail as they say, and no public name is without words.
+"""The documentation is true: its programs print and fail as the pages show, and every public name is documented.
 
-A Python block that imports tapegrad begins a program, one that does not goes on with it. Behind `# > ` stands what the
-block prints. A text block under it quotes whom its title names: a checker, by the line in the block, or Python, by the
-end of the traceback; `mypy and Python` say one sentence.
+A Python block that imports tapegrad begins a program; a block without imports continues it. A `# > ` comment shows the
+output of the block. A text block below it quotes what its title names: a type checker, by line in the block, or Python,
+by the last line of the traceback; under `mypy and Python` both report the same message.
 """
 
 from __future__ import annotations

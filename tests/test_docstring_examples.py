@@ -1,4 +1,4 @@
-"""Every public name has examples in its docstring, and they print what they say."""
+"""Every public name has examples in its docstring, and they print what they show."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Numbers at the edge, and arrays in odd layouts, over calls drawn for every op.
+"""Extreme values (inf, nan, subnormal) and unusual memory layouts, over random calls of every op.
 
-The calls are those of the differential test, so that a new op joins by being there; what `zeros` is in them makes
-tensors of other numbers here.
+The calls are those of the differential test, so a new op is included automatically; `zeros` in them creates tensors of
+other numbers here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What NumPy is told to do about floats at their ends: what vanishes is 0, what overflows the user hears of."""
+"""NumPy's error state: underflow is silently 0, and overflow is reported to the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples do what `make demo` and `make examples` show: here in their short forms, which draw as well."""
+"""The examples of `make demo` and `make examples`, in short forms that also draw their plots."""
 
 from __future__ import annotations
 

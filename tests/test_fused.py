@@ -1,4 +1,4 @@
-"""Fused functions: the same numbers as without, one step on the tape, and a rejection of all that mixes elements."""
+"""Fused functions: the numbers of the plain function, one entry on the tape, and an error for ops that mix elements."""
 
 import gc
 import inspect

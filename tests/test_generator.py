@@ -1,4 +1,4 @@
-"""Random numbers: the generator given, else the innermost seed, else fresh entropy."""
+"""Random numbers: the given generator, else the innermost seed, else fresh entropy."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Half precision: each primitive is that of float32, rounded once, and ops made of several round in between.
+"""Half precision: a primitive is that of float32, rounded once; a composed op rounds in between.
 
-The calls are those of the differential test, as in `test_edges.py`, so that a new op joins by being there.
+The calls are those of the differential test, as in `test_edges.py`, so a new op is included automatically.
 """
 
 from __future__ import annotations

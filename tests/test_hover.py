@@ -1,4 +1,4 @@
-"""What an editor shows over a name: pyright's language server is asked as an editor asks it."""
+"""Hover texts of an editor, as pyright's language server gives them."""
 
 from __future__ import annotations
 

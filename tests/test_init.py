@@ -1,4 +1,4 @@
-"""The face of the house: what `import tapegrad` shows, and when it loads it."""
+"""The public API of `import tapegrad`: its names, and when it imports their modules."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Interrupts: wherever Ctrl-C comes in, what was underway has happened whole or not at all.
+"""Interrupts: wherever Ctrl-C arrives, an operation is complete or has changed nothing.
 
-Each instruction of Python's is a moment at which an interrupt may come. A tracer raises it at one of them after the
-other; and real signals come at moments of chance. With TAPEGRAD_FAULTS=1 there are ten times as many.
+An interrupt may arrive at each bytecode instruction. A tracer raises it at one instruction after the other, and real
+signals arrive at random times. With TAPEGRAD_FAULTS=1 there are ten times as many.
 """
 
 from __future__ import annotations

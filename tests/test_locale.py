@@ -1,4 +1,4 @@
-"""Other languages and encodings: what is written has points for decimals and is UTF-8, wherever a program runs."""
+"""Locales and encodings: files have decimal points and are UTF-8, in every locale."""
 
 from __future__ import annotations
 

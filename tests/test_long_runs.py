@@ -1,4 +1,4 @@
-"""Nothing grows while a program trains: neither objects, nor memory, nor open files."""
+"""Leak test: training grows neither objects, nor memory, nor open files."""
 
 import gc
 import os

@@ -1,4 +1,4 @@
-"""What pytest says of an op that lacks a test, a program or a part of its docstring."""
+"""Reports of what an op lacks: a test, a type program or a part of its docstring."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An op of one's own, written once in the way that the guide shows, on every engine and every tape."""
+"""A user-defined op, written as in the guide, on every engine and every tape."""
 
 from __future__ import annotations
 

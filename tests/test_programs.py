@@ -1,7 +1,7 @@
-"""Random programs over the ops, whose gradients are those of differences, under every tape.
+"""Random programs over the ops: gradients equal numeric differences, under every tape.
 
-What is drawn for mypy's differential test is put together here: an operand is mostly what an earlier step gave, so that
-what flows back meets in many places. A new op joins by being there. NumPy and PyTorch run the same programs in
+The calls of mypy's differential test are composed here: an operand is mostly the result of an earlier step, so that
+gradients meet in many places. A new op is included automatically. NumPy and PyTorch run the same programs in
 test_beside_numpy.py and oracle/test_programs.py; `make fuzz` runs more of them.
 """
 

@@ -1,4 +1,4 @@
-"""Runs pyright, which has no plugin: it accepts what mypy accepts, and knows exactly what `typecheck/pyright` says."""
+"""pyright, which has no plugin: it accepts what mypy accepts, and infers what `typecheck/pyright` says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantized tensors: int8 and scales, never further than half a step from the floats they stand for."""
+"""Quantized tensors: int8 with scales, within half a quantization step of the floats."""
 
 from __future__ import annotations
 

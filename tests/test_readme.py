@@ -1,4 +1,4 @@
-"""What the README says of the project, beside the programs that `test_docs.py` holds it to."""
+"""Figures in the README; `test_docs.py` checks its programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Releases are cut by one command, and what is deprecated says since when and until when."""
+"""The release command, and the versions in deprecation warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Old public names work for one release, and say what they are called now."""
+"""Deprecated public names work for one release, and their warnings say the new name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`scan`: the values and gradients of a loop in Python, with any engine, and what it rejects."""
+"""`scan`: the values and gradients of a Python loop with any engine, and its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shipped: built without a network, installed outside the tree, and used there by Python, mypy and pyright."""
+"""The wheel: built without a network, installed elsewhere, and used there by Python, mypy and pyright."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every tape system owes: chains longer than the stack, no garbage, and threads that keep apart."""
+"""Properties of all tape systems: chains longer than the stack, no garbage cycles, thread safety."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks themselves: they pass what is right, and say what is wrong of what is not."""
+"""`tapegrad.testing`: the checks pass valid ops, and say what is wrong with others."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Runs the programs of typecheck/ in both worlds: mypy must say what Python says, in the same words.
+"""The programs of typecheck/, run by mypy and by Python: both must report the same message.
 
-A function `accept_*` must be clean and run, and every `assert_type` in it holds of the very value. In a function
-`reject_*` the line marked `# E: text` is what mypy rejects and Python raises; `# E(mypy): text` is mypy's alone. In the
-text `{-1}` stands for the number of the line before, `{-0}` for that of the line itself, `{+1}` for that of the next.
+A function `accept_*` must be free of errors and run, and every `assert_type` in it must hold for the value at run time.
+In a function `reject_*` mypy rejects the line marked `# E: text`, and Python raises the same; `# E(mypy): text` is
+reported by mypy alone. In the text `{-1}` stands for the number of the line before, `{-0}` for that of the line itself,
+`{+1}` for that of the next.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""NumPy's functions of elements: each is an op, by its own name or by the one that the array API and Python have."""
+"""NumPy's ufuncs: each is an op, under its own name, that of the array API or that of Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words that only this project used: each has a standard term, which is what readers search for."""
+"""Words that only this project used are replaced by the standard terms that readers search for."""
 
 from __future__ import annotations
 

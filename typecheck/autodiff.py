@@ -1,4 +1,4 @@
-"""Backends whose values can be differentiated, and modules that cannot be trained."""
+"""Autodiff: backends whose values can be differentiated, and modules that cannot be trained."""
 
 from typing import Any, assert_type
 from typing import Literal as L

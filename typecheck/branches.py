@@ -1,4 +1,4 @@
-"""What stands in two layers at once, shapes as layers, and state space models."""
+"""Layers in parallel branches, layers that change shapes, and state space models."""
 
 from typing import Literal as L
 from typing import assert_type

@@ -1,4 +1,4 @@
-"""Functions that take functions: lambdas are read by the other arguments, and a function that is returned stays generic."""
+"""Higher-order functions: lambdas are inferred from the other arguments, and a returned function stays generic."""
 
 from collections.abc import Callable
 from typing import Any, assert_type

@@ -1,4 +1,4 @@
-"""Calls of what users write: names are bound through every way an argument can take."""
+"""Calls of user-defined functions: sizes are bound through every kind of parameter."""
 
 from typing import Any, Generic, assert_type, overload
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Checkpoints: a strategy for a tape, segments by hand, and the types they leave as they are."""
+"""Checkpointing: a strategy for a tape, explicit segments, and types that stay unchanged."""
 
 from typing import Literal as L
 from typing import assert_type

@@ -1,4 +1,4 @@
-"""What a program claims of sizes: mypy believes it, Python checks it."""
+"""Assertions of sizes (`assert_shape`): mypy believes them, Python checks them."""
 
 from contextlib import suppress
 from typing import Any, assert_type

@@ -1,4 +1,4 @@
-"""Tensors and layers in containers: choices, stars, lists that are only read, lists of layers."""
+"""Tensors and layers in containers: conditionals, starred arguments, covariant lists, lists of layers."""
 
 import itertools
 from collections.abc import Sequence

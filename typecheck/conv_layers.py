@@ -1,4 +1,4 @@
-"""Convolutions and pools as layers: exact sizes through a model, and a layer that a user writes with the size operators."""
+"""Convolution and pooling layers: exact sizes through a model, and a user-defined layer with size operators."""
 
 from typing import Any, Final, Generic, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Second derivatives: a Hessian has the shape of its point twice, and a product with it once."""
+"""Hessians have the shape of the point twice, and Hessian-vector products once."""
 
 from typing import Any, assert_type
 from typing import Literal as L

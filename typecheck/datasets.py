@@ -1,4 +1,4 @@
-"""Datasets and their batches: the size that is asked for stands in front of an example's."""
+"""Datasets and batches: the batch size is the first axis before those of an example."""
 
 from typing import Any, assert_type
 from typing import Literal as L

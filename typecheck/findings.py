@@ -1,4 +1,4 @@
-"""What was found out about mypy by running it, each finding held as a program."""
+"""Behaviour of mypy that the plugin relies on, each case as a program."""
 
 from functools import partial
 from typing import Any, assert_type

@@ -1,4 +1,4 @@
-"""A fused function keeps its own signature: its body and its calls are checked as any other's."""
+"""Fused functions keep their signature: body and calls are checked as those of any function."""
 
 from typing import Any, TypeVar, assert_type
 from typing import Literal as L

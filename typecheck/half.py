@@ -1,4 +1,4 @@
-"""bfloat16 as a dtype: it is made, converted to and from, named in annotations, and never mixed."""
+"""bfloat16 as a dtype: creation, conversion, annotations, and errors for mixed dtypes."""
 
 from typing import Literal as L
 from typing import assert_type

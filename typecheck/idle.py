@@ -1,4 +1,4 @@
-"""Layers and parameters that `__init__` creates: mypy reports those that no method of the class uses."""
+"""Unused layers and parameters: mypy reports those that `__init__` creates and no method of the class uses."""
 
 from typing import Any, TypeVar, overload
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""A module of one's own may switch the check for unused layers off."""
+"""The check for unused layers, disabled in a user's module."""
 
 # mypy: disable-error-code="tapegrad-unused"
 

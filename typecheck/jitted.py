@@ -1,4 +1,4 @@
-"""A step under `jit` has the type of the function it is: sizes, tapes and dtypes are checked at its calls."""
+"""Steps under `jit` have the type of the function: sizes, tapes and dtypes are checked at their calls."""
 
 from typing import Literal as L
 from typing import TypeVar, assert_type

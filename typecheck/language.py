@@ -1,4 +1,4 @@
-"""The language around tensors: what is known stays known, what is not degrades and never lies."""
+"""Control flow and other Python syntax around tensors: known sizes stay known, and unknown ones become Any."""
 
 from functools import partial
 from typing import Any, Final, assert_type

@@ -1,4 +1,4 @@
-"""Layers: where one stands that refuses, and what comes out of those that hold others."""
+"""Layers: the path of a layer in its errors, and the results of layers that contain others."""
 
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, assert_type

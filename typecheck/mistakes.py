@@ -1,4 +1,4 @@
-"""The mistakes that people make, each with the whole sentence it is answered with."""
+"""Common mistakes, each with its whole error message."""
 
 from typing import Generic, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Modules: literals in constructors, wiring inside and outside, layers threaded with their paths."""
+"""Modules: literals in constructors, layers connected inside and outside, and paths of layers in errors."""
 
 from typing import Any, Generic, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Generic named tuples of tensors: their fields have the sizes that the tuple was made with."""
+"""Generic named tuples of tensors: their fields have the sizes of the constructor's arguments."""
 
 from typing import Any, Generic, NamedTuple, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Sizes that are values of expressions: parameters, attributes of a configuration and of `self`, unpacked shapes."""
+"""Sizes that are expressions: parameters, attributes of a configuration and of `self`, unpacked shapes."""
 
 from argparse import Namespace
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A layer that a user wrote, whose sizes are computed: checked inside, outside and in a model, without plugin code."""
+"""A user-defined layer with computed sizes: checked inside, outside and in a model, without plugin code."""
 
 from typing import Generic, assert_type
 from typing import Literal as L

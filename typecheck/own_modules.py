@@ -1,4 +1,4 @@
-"""Generic modules of one's own: sizes that are computed before they are given to another class, and sizes left out."""
+"""User-defined generic modules: sizes computed for another class, and omitted sizes."""
 
 from typing import Generic, assert_type
 from typing import Literal as L

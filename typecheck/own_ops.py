@@ -1,4 +1,4 @@
-"""Ops of one's own: the closure is typed by the same rules as the forward."""
+"""User-defined ops: the closure is typed by the same rules as the forward pass."""
 
 from typing import Any, assert_type
 from typing import Literal as L

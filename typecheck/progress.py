@@ -1,4 +1,4 @@
-"""Long runs: a batch keeps its type on the way through an epoch."""
+"""Training runs: a batch keeps its type in the loop over an epoch."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Quantized tensors: sizes and dtype stay, the tape goes."""
+"""Quantized tensors keep sizes and dtype, and have no tape."""
 
 from typing import Literal as L
 from typing import assert_type

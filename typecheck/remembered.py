@@ -1,4 +1,4 @@
-"""What the plugin remembers of a call is of use only to a call that is the same in every way that counts."""
+"""The plugin's cache of calls is used only for an equal call, in every respect that matters."""
 
 from typing import Literal as L
 from typing import assert_type

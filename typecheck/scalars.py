@@ -1,4 +1,4 @@
-"""Numbers beside tensors: however one is spelt, shape, tape and dtype of the tensor stay known."""
+"""Scalars with tensors: for every spelling the shape, tape and dtype of the tensor stay known."""
 
 from contextlib import suppress
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Loss scaling: a loss that is a traced scalar float, computed in half precision or not."""
+"""Loss scaling: the loss is a traced scalar float, in half precision or not."""
 
 from typing import assert_type
 

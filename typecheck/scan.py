@@ -1,4 +1,4 @@
-"""Loops: the state keeps its shape and dtype, a step gets an element of the sequence, and the results are stacked."""
+"""`scan`: the state keeps its shape and dtype, a step gets one element of the sequence, and results are stacked."""
 
 from typing import Any, TypeVar, assert_type
 from typing import Literal as L

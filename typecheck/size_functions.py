@@ -1,4 +1,4 @@
-"""Sizes computed by powers, shifts and the functions of Python: `2 ** 3`, `max(n, 1)`, `math.prod(shape)`."""
+"""Size arithmetic with powers, shifts and functions of Python: `2 ** 3`, `max(n, 1)`, `math.prod(shape)`."""
 
 import math
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Tapes by slot number: slots are ints, values and buffers are arrays, and neither stands for the other."""
+"""Slot tapes: slots are ints, values and buffers are arrays, and mypy keeps them apart."""
 
 from typing import assert_type
 

@@ -1,4 +1,4 @@
-"""Computed sizes in a parameter: one unknown is solved from the argument, by mypy and by the guard alike."""
+"""Computed sizes in a parameter: one unknown is solved from the argument, by mypy and by the guard."""
 
 from typing import Literal as L
 from typing import assert_type

@@ -1,4 +1,4 @@
-"""Recurrent layers on top of one another: widths, directions and states."""
+"""Stacked recurrent layers: widths, directions and states."""
 
 from typing import Any, assert_type
 from typing import Literal as L

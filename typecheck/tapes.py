@@ -1,4 +1,4 @@
-"""Tapes over time: traced, merged, consumed; gradients typed by their key."""
+"""Tapes: traced, merged and consumed; gradients are typed by their key."""
 
 import argparse
 import sys

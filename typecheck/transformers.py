@@ -1,4 +1,4 @@
-"""Attention and transformers as layers: widths, lengths and tapes, inside and outside."""
+"""Attention and transformer layers: widths, lengths and tapes, inside and outside."""
 
 from typing import Any, Generic, assert_type
 from typing import Literal as L

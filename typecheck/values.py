@@ -1,4 +1,4 @@
-"""Sizes as values: unpacked from a shape, computed, named, and given back to an op."""
+"""Sizes as values: unpacked from a shape, computed, named, and passed to an op."""
 
 from enum import IntEnum
 from typing import Any, Final, Generic, assert_type

@@ -1,4 +1,4 @@
-"""What every contestant computes with: sizes and first numbers, the same for all."""
+"""Sizes and initial values, the same for every contestant."""
 
 from itertools import pairwise
 from typing import Any

@@ -1,4 +1,4 @@
-"""The workloads in NumPy alone, each way back written out by hand: what a tape over NumPy has to be measured by."""
+"""The workloads in NumPy alone, with hand-written backward passes: the baseline of a tape over NumPy."""
 
 from collections.abc import Callable
 from typing import Any

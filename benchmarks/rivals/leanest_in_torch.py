@@ -1,4 +1,4 @@
-"""Training in PyTorch without modules and optimizers, images channels last: what its users write to save overhead."""
+"""Training in PyTorch without modules and optimizers, images channels last, as its users write to save overhead."""
 
 from collections.abc import Callable
 from importlib import import_module

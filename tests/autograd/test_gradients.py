@@ -1,4 +1,4 @@
-"""Gradients: added up, looked up by tensor, changed by hand."""
+"""Gradients: accumulation, lookup by tensor, and replacement by the caller."""
 
 from __future__ import annotations
 

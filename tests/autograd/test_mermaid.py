@@ -1,4 +1,4 @@
-"""Pictures of tapes as text."""
+"""Tapes drawn as Mermaid graphs."""
 
 from __future__ import annotations
 

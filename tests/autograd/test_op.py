@@ -1,4 +1,4 @@
-"""Binding a rule to an op: one message for every error, whether the rule or NumPy found it first."""
+"""Calls of an op: its shape rule and NumPy report an error with the same message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is computed from parameters before it meets a tape: its gradients reach the parameters, or an error says why."""
+"""Results computed from parameters without a tape: their gradients reach the parameters, or a TapeError is raised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tapes: what they record, how they merge, how they run backwards and what they leave behind."""
+"""Tapes: recording, merging, the backward pass, and the memory it frees."""
 
 from __future__ import annotations
 

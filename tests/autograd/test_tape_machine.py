@@ -1,7 +1,7 @@
-"""Tapes used in any order, from several threads, beside a model that is a list of steps and no more.
+"""Model-based tests: random operations on tapes, from several threads, against a plain list of steps.
 
-A node of the model is a value of three numbers; a step says which nodes it was made of, and how much of the gradient
-goes to each. The three systems below are asked for nothing that the model could not say.
+A node of the model is a value of three numbers; a step says which nodes it was computed from, and which part of the
+gradient goes to each. The three tape systems below get only operations that the model can express.
 """
 
 from __future__ import annotations

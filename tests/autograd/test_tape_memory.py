@@ -1,4 +1,4 @@
-"""What tapes leave behind, how long they may be, and that those of several threads keep apart."""
+"""Memory that tapes free, long tapes, and tapes of several threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tape looks like: its ops by name, in a line or as a graph."""
+"""The repr of a tape, and its graph of ops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches: which rows come, in which order, and what is rejected."""
+"""Batches: which rows they contain, in which order, and which arguments are rejected."""
 
 from __future__ import annotations
 

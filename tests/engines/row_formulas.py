@@ -1,4 +1,4 @@
-"""The formulas over rows of the library, with values to compute them for."""
+"""Formulas over rows (softmax, norms, losses), with values to compute them for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BufferPool for large results: one is used again when nobody can see into it, and never before."""
+"""BufferPool: a buffer is reused when nothing refers to it any more, and never earlier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolution in NumPy: every way to compute one gives what the formula says, and leaves channels last in memory."""
+"""Convolution in NumPy: each algorithm gives the result of the formula, with channels last in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which engine computes with a value."""
+"""Selection of the engine that computes with a value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled kernels: the same results as NumPy's within float tolerance, on several threads, and only where wanted."""
+"""Numba kernels: the results of NumPy within float tolerance, on several threads, and only where they are enabled."""
 
 import os
 import subprocess

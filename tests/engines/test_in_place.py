@@ -1,4 +1,4 @@
-"""Changes in place: of arrays that nobody else sees, by functions of which nobody sees a half."""
+"""Updates in place: only of arrays without other references, and complete or not at all."""
 
 from __future__ import annotations
 

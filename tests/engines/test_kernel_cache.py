@@ -1,4 +1,4 @@
-"""The folder of compiled kernels: private, checked before Numba unpickles anything, and not needed."""
+"""The folder of compiled kernels: private, verified before Numba unpickles a file, and optional."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of large arrays: in rooms and on threads they give what NumPy gives."""
+"""Large arrays: results in pooled buffers, computed on threads, equal those of NumPy."""
 
 import operator
 import warnings

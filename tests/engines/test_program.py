@@ -1,4 +1,4 @@
-"""Programs of elementwise steps: one for all numbers, run with those of a call."""
+"""Traced programs of elementwise steps: one program serves all constants."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Formulas over rows in NumPy: tiles give what the formula gives as it stands."""
+"""Formulas over rows in NumPy: computing tile by tile gives the result of the whole formula."""
 
 from typing import Any
 

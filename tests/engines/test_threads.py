@@ -1,4 +1,4 @@
-"""Work that is shared out: each part is done once, whoever does it, and nothing of it is held afterwards."""
+"""The thread pool: each part of the work is done once, and nothing refers to it afterwards."""
 
 import threading
 import weakref

@@ -1,4 +1,4 @@
-"""Underflow: asked first is whether NumPy has been told anything about it."""
+"""Underflow is ignored unless the caller has set NumPy's error state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an error knows, what it draws, and where its traceback ends."""
+"""Errors: their attributes, their diagrams, and the end of their traceback."""
 
 from __future__ import annotations
 

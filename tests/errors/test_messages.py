@@ -1,3 +1,5 @@
+"""Error messages: the text of each function that writes one."""
+
 from tapegrad.errors.messages import (
     ANY_NUMBER,
     RESULT,

@@ -1,4 +1,4 @@
-"""Options that take a number: what is none, or none of those, is rejected where it is given."""
+"""Numeric options: a value of a wrong type or out of range is rejected by the call that gets it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""That whatever the library rejects ends its traceback at the caller, and that nothing else is shortened.
+"""Every error that the library raises has a traceback that ends at the caller; other tracebacks are not trimmed.
 
-Run as a program it gives every public entry what it is not made for, without the comparison of results with rules.
+Run as a program, it calls every public function with invalid arguments, without the comparison of results with rules.
 """
 
 from __future__ import annotations

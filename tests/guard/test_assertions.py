@@ -1,4 +1,4 @@
-"""Claims as Python checks them."""
+"""`assert_shape` and the other assertions, checked at run time."""
 
 from __future__ import annotations
 

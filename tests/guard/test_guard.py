@@ -1,3 +1,5 @@
+"""`@guarded`: arguments and results are checked against their annotations at run time."""
+
 # ruff: noqa: ARG001, ARG002, ARG003, ARG005, F722, UP044
 # Parameters are there for their annotations; those of jaxtyping are no Python, and the older Unpack is under test.
 import asyncio

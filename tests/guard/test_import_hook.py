@@ -1,4 +1,4 @@
-"""The import hook, tried on packages that each test writes: beside jaxtyping's, beside decorators, and taken away."""
+"""The import hook on packages that the tests write: with jaxtyping's hook, with decorators, and uninstalled."""
 
 from __future__ import annotations
 

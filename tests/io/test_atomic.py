@@ -1,6 +1,6 @@
-"""Atomic writes: killed, failed or interrupted, the file is the old one or the new one.
+"""Atomic writes: after a kill, an error or an interrupt the file is the old one or the new one.
 
-With TAPEGRAD_FAULTS=1 each byte of a file is the last one once.
+With TAPEGRAD_FAULTS=1 the write fails after each byte of the file in turn.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checkpoints: what comes back, what is rejected, and that a rejection changes nothing."""
+"""Checkpoints: what is restored, what is rejected, and that a rejection changes nothing."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Hostile files, truncated, corrupt, oversized or overlapping: one error each, and nothing runs, grows or changes.
+"""Truncated, corrupt, oversized and overlapping files: one error each, no code runs, no memory grows, nothing changes.
 
-The long form mutates as many files as it is told, where atheris is installed by the branches that they reach:
+The long form mutates the given number of files; where atheris is installed, it is guided by the branches they reach:
 
     python tests/io/test_hostile.py [runs]
 """

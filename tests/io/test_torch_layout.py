@@ -1,4 +1,4 @@
-"""Files of PyTorch's: their names, their axes, and what is rejected."""
+"""Files in PyTorch's layout: names, axes, and what is rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Half precision under `jit`: XLA computes in it, and gives what NumPy does but for what it rounds on the way."""
+"""Half precision under `jit`: XLA gives the results of NumPy up to intermediate rounding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interrupts of a step under `jit`: JAX gives the memory of the old values away, and yet none is ever lost."""
+"""Interrupts of a step under `jit`: JAX donates the buffers of the old values, and no value is lost."""
 
 from __future__ import annotations
 

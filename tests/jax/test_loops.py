@@ -1,4 +1,4 @@
-"""Loops under `jit`: the values and gradients that they have without, each step traced once, and what they reject."""
+"""Loops under `jit`: values and gradients equal those without `jit`, and each step is traced once."""
 
 from __future__ import annotations
 

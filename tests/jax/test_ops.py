@@ -1,4 +1,4 @@
-"""Every op under `jit`: the values and gradients that it has without, or a rejection that says why."""
+"""Every op under `jit`: the values and gradients of the op without `jit`, or an error that says why not."""
 
 from __future__ import annotations
 

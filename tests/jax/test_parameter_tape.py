@@ -1,4 +1,4 @@
-"""What is computed from parameters under `jit`: recorded inside the step, rejected from outside."""
+"""Results computed from parameters under `jit`: recorded inside the step, rejected from outside."""
 
 from __future__ import annotations
 

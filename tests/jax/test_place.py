@@ -1,4 +1,4 @@
-"""Many devices and many processes: the same losses as one."""
+"""Several devices and several processes: the losses equal those of one device."""
 
 from __future__ import annotations
 

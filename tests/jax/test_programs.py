@@ -1,4 +1,4 @@
-"""The programs of a step: how many there are, what each was compiled for, which are dropped, and the warning."""
+"""The compiled programs of a step: their number, their signatures, eviction, and the warning."""
 
 from __future__ import annotations
 

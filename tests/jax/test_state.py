@@ -1,4 +1,4 @@
-"""Steps under `jit` answer for the state of the call: whatever is changed between two calls, as eager steps do."""
+"""State under `jit`: changes between two calls have the effect that they have in eager steps."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What mypy says of a call beside what the call does, over calls drawn for every op.
+"""Differential test of mypy against Python: each random call of an op has the same outcome in both.
 
-The calls are drawn from each op's own signature, so that a new op joins by being there. One in two is wrong, where the
-op can be called wrongly at all.
+The calls are generated from the signatures of the ops, so a new op is included automatically. Half of them are wrong,
+where the op can be called wrongly at all.
 
     python tests/mypy/test_differential.py [calls] [--seed SEED] [--hide]
 """

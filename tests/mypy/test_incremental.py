@@ -1,9 +1,9 @@
-"""Programs of a few files that are edited again and again: a warm mypy, its daemon and a fresh mypy say the same.
+"""Incremental mypy: after random edits a warm cache, the daemon and a fresh run report the same.
 
     python tests/mypy/test_incremental.py [edits] [--seed SEED] [--workers]
 
-Many programs are edited in each step, so that one run of mypy judges one edit of each. What a fresh mypy says comes
-from a single run as well, over every state of every program as files with names of their own.
+Many programs are edited in each step, so that one run of mypy checks one edit of each. The expected reports also come
+from a single fresh run, over every state of every program as files with names of their own.
 """
 
 from __future__ import annotations

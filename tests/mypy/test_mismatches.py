@@ -1,4 +1,4 @@
-"""A wrong return, assignment or argument is reported in the words of the guard, however mypy is run."""
+"""Shape mismatches in returns, assignments and arguments: mypy reports the message of the guard, however it is run."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What the plugin keeps of a function that it has read."""
+"""Caching of name resolution in the plugin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other plugins beside tapegrad's, listed before it or behind it: mypy says of their calls what it says without it."""
+"""Other mypy plugins listed before or after tapegrad's: mypy reports what it reports without tapegrad's."""
 
 from __future__ import annotations
 

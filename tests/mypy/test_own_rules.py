@@ -1,4 +1,4 @@
-"""Rules that users write and register: mypy says what Python says, none is stale, and a broken one stops nothing."""
+"""Shape rules of users: mypy agrees with Python, no cached rule is stale, and a rule that fails is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ops on nodes over mypy's cache, which forgets whose a signature was."""
+"""Ops on nodes of the pure tape with mypy's cache, which does not store the owner of a signature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plugin in real runs of mypy, over a copy of tapegrad that the tests break: mypy lives, and nothing is stale."""
+"""The plugin in mypy runs on a damaged or edited copy of tapegrad: mypy does not crash, and no result is stale."""
 
 from __future__ import annotations
 

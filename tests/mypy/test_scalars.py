@@ -1,4 +1,4 @@
-"""Numbers of all spellings beside tensors: what mypy says of one does not depend on what it has read before."""
+"""Scalars of every spelling with tensors: the type of one call does not depend on calls that were checked before."""
 
 from __future__ import annotations
 

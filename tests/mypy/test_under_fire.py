@@ -1,7 +1,7 @@
-"""mypy on programs that somebody is still typing: tokens of the programs of typecheck/ lost, doubled and exchanged.
+"""Fuzz test: mypy on programs of typecheck/ whose tokens are deleted, doubled and swapped.
 
-Whatever is left of a program, the plugin has to answer: no failure of its own, no end of mypy, and no hang. And a
-daemon that sees one change after another says what a fresh mypy says of the same files.
+The plugin must handle every such program: it must not crash, end mypy or hang. After a series of edits, the daemon must
+report what a fresh mypy reports for the same files.
 
     python tests/mypy/test_under_fire.py [programs] [--edits EDITS] [--seed SEED] [--flags="--no-strict-optional"]
 """

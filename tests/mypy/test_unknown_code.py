@@ -1,4 +1,4 @@
-"""The error code `tapegrad-unknown` in mypy's own run: by file, from the cache, and in the daemon after edits."""
+"""The error code `tapegrad-unknown` in mypy: per file, from the cache, and in the daemon after edits."""
 
 from __future__ import annotations
 

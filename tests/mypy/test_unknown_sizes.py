@@ -1,8 +1,8 @@
-"""mypy on right programs of which one size is not known: what is not known fits, so they stay right.
+"""mypy on valid programs in which one size is hidden: an unknown size raises no false alarm.
 
-The programs are those of typecheck/ that are accepted, of the examples and of the pages. Of each function one size at a
-time is hidden: a number becomes what a function that returns `int` returns, a number in an annotation becomes Any, and
-a name of a size becomes `int` where it stands for an argument and Any where it stands in a shape.
+The programs are the accepted ones of typecheck/, the examples and the pages. One size of each function at a time is
+hidden: a number becomes the result of a function that returns `int`, a number in an annotation becomes Any, and a name
+of a size becomes `int` where it annotates an argument and Any inside a shape.
 
     python -m tests.mypy.test_unknown_sizes [programs] [--seed SEED]
 """

@@ -1,4 +1,4 @@
-"""Arguments of the wrong kind, for each parameter of each function, method and layer: none is a failure of the plugin.
+"""Fuzz test: arguments of wrong types for every function, method and layer never crash the plugin.
 
 python tests/mypy/test_wrong_arguments.py [calls] [--seed SEED]
 """

@@ -1,4 +1,4 @@
-"""Activations as modules: they do what their op does."""
+"""Activation modules give the results of their ops."""
 
 from __future__ import annotations
 

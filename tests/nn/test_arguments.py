@@ -1,4 +1,4 @@
-"""Each argument of each layer is checked by Python and by mypy, in the same words."""
+"""Constructor arguments of every layer: Python and mypy report the same message."""
 
 import inspect
 import re

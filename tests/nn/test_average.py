@@ -1,4 +1,4 @@
-"""ModelEMA: what it follows, how it is kept, and what it rejects."""
+"""ModelEMA: the average, its saved state, and its errors."""
 
 from __future__ import annotations
 

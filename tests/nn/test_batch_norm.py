@@ -1,4 +1,4 @@
-"""BatchNorm1d and BatchNorm2d: what a tape changes, what moves, what is saved, and what they reject."""
+"""BatchNorm1d and BatchNorm2d: training with a tape, running statistics, saved state, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SplitInto and AddInto: what goes where, and where an error comes from."""
+"""SplitInto and AddInto: the flow of values, and the path in an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolutions as layers: how they start, what they compute, learn and reject."""
+"""Convolution layers: initial parameters, results, training and errors."""
 
 from __future__ import annotations
 

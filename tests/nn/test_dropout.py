@@ -1,4 +1,4 @@
-"""Dropout: who sees it, how much it drops, and where its numbers come from."""
+"""Dropout: when it applies, the share that it drops, and its random generator."""
 
 from __future__ import annotations
 

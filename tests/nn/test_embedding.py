@@ -1,4 +1,4 @@
-"""Embedding: values, gradients, how it starts and what it rejects."""
+"""Embedding: values, gradients, initial parameters and errors."""
 
 from __future__ import annotations
 

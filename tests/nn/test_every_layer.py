@@ -1,4 +1,4 @@
-"""What holds of every layer: with a tape and without, in a summary, in a file; and that none is left out here."""
+"""Properties of every layer: with and without a tape, in a summary and in a file; no layer is left out."""
 
 from __future__ import annotations
 

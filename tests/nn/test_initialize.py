@@ -1,4 +1,4 @@
-"""First values: how far they spread, for which shapes, and from which generator."""
+"""Initial parameters: their spread, their shapes, and their random generator."""
 
 from __future__ import annotations
 

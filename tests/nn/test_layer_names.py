@@ -1,4 +1,4 @@
-"""Places: by which name the layer was called that rejects."""
+"""The path of a layer in its error messages."""
 
 from __future__ import annotations
 

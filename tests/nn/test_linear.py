@@ -1,4 +1,4 @@
-"""Linear: values, gradients, how it starts and what it rejects."""
+"""Linear: values, gradients, initial parameters and errors."""
 
 from __future__ import annotations
 

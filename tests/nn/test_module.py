@@ -1,4 +1,4 @@
-"""Modules: how a call reaches forward, and where parameters are found."""
+"""Module: calls of `forward`, and the search for parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flatten, Unflatten and Reshape: which axes are joined, and which come back."""
+"""Flatten, Unflatten and Reshape: which axes are joined, and which are restored."""
 
 from __future__ import annotations
 

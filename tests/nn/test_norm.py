@@ -1,4 +1,4 @@
-"""The norms without a memory: how they start, what they compute and what they reject."""
+"""Normalisation layers without running statistics: initial parameters, results and errors."""
 
 from __future__ import annotations
 

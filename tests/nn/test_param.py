@@ -1,4 +1,4 @@
-"""Parameters: whose the values are, what an assignment does, and what it rejects."""
+"""Parameters: ownership of the values, assignment, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paths: what a pattern means, and freezing by it."""
+"""Path patterns of parameters, and freezing by pattern."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pools as layers: each is its op, and says what it is."""
+"""Pooling layers: each gives the result of its op, and has a repr."""
 
 from __future__ import annotations
 

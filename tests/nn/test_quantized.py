@@ -1,4 +1,4 @@
-"""Quantized models: a quarter of the memory, nearly the same answers, and something to train on top of."""
+"""Quantized models: a quarter of the memory, nearly equal results, and training of layers on top."""
 
 from __future__ import annotations
 

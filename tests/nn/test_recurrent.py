@@ -1,4 +1,4 @@
-"""RNN, GRU and LSTM: how they start, what they compute, carry on and reject."""
+"""RNN, GRU and LSTM: initial parameters, results, states and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Residual, ResidualMul and Repeated: their values, and where an error comes from."""
+"""Residual, ResidualMul and Repeated: their values, and the path in an error."""
 
 from __future__ import annotations
 

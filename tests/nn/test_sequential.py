@@ -1,4 +1,4 @@
-"""Sequential: order, and where an error comes from."""
+"""Sequential: the order of layers, and the path in an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ShapeEngine: ops give by their rules what they give of numbers, and names answer what is true of any number."""
+"""ShapeEngine: the ops give by their shape rules the shapes that they give for numbers."""
 
 from __future__ import annotations
 

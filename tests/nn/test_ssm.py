@@ -1,4 +1,4 @@
-"""SSM: what it computes, that all of it learns, and what it rejects."""
+"""SSM: results, gradients of all parameters, and errors."""
 
 from __future__ import annotations
 

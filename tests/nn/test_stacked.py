@@ -1,4 +1,4 @@
-"""StackedRNN, StackedGRU and StackedLSTM: layers on top of one another, read from one end or from both."""
+"""StackedRNN, StackedGRU and StackedLSTM: several layers, in one or both directions."""
 
 from __future__ import annotations
 

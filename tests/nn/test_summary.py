@@ -1,4 +1,4 @@
-"""Summaries: the table, and what is rejected on the way to it."""
+"""Model summaries: the table, and their errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MultiHeadAttention and the transformers: what they compute, what they see, and that they learn."""
+"""MultiHeadAttention and the transformers: results, masks, and training."""
 
 from __future__ import annotations
 

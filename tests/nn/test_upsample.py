@@ -1,4 +1,4 @@
-"""Upsample: it is its op, and says what it is."""
+"""Upsample gives the result of its op, and has a repr."""
 
 from __future__ import annotations
 

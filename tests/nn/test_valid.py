@@ -1,4 +1,4 @@
-"""Valid modules: they predict, and no training takes one by mistake."""
+"""Valid modules: they predict, and training rejects them."""
 
 from __future__ import annotations
 

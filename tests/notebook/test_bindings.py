@@ -1,4 +1,4 @@
-"""What statements bind, and what a renamed global takes along."""
+"""Names that statements bind, and renaming of a global."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checker answers of the program that it is asked about, and of no other."""
+"""The checker of cells reports only the program that it got."""
 
 from __future__ import annotations
 

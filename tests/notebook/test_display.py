@@ -1,4 +1,4 @@
-"""How things look in a notebook: the numbers shown are those that are there, and the markup is whole."""
+"""Display in a notebook: the numbers shown are those of the tensor, and the markup is well formed."""
 
 from __future__ import annotations
 

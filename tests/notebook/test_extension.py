@@ -1,4 +1,4 @@
-"""The extension in a real shell: what is rejected, what runs, what is remembered."""
+"""The IPython extension in a real shell: rejected cells, executed cells, and state between cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strict checking in real kernels: what mypy rejects never runs, whatever the kernel sets in the environment."""
+"""Strict checking in real kernels: a cell that mypy rejects never runs, whichever environment the kernel has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The notebooks in real kernels: the cells that they show as rejected are rejected, in these words, and no other is."""
+"""The notebooks in real kernels: exactly the cells that they show as rejected are rejected, with the messages shown."""
 
 from __future__ import annotations
 

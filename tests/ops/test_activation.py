@@ -1,4 +1,4 @@
-"""Activations: values, saturation, gradients, shapes and rejections."""
+"""Activations: values, saturation, gradients, shapes and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums, differences, products and quotients: values, edges, gradients, shapes and rejections."""
+"""add, subtract, multiply and divide: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

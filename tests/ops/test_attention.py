@@ -1,4 +1,4 @@
-"""Attention and rotary_embedding: values, masks, edges, gradients, shapes and rejections."""
+"""attention and rotary_embedding: values, masks, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

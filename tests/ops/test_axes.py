@@ -1,4 +1,4 @@
-"""Ops on axes: values, edges, gradients, shapes and rejections. Values are NumPy's unless a reader can see them."""
+"""expand_dims, squeeze, flatten and other ops on axes: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

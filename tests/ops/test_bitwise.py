@@ -1,4 +1,4 @@
-"""Bits of ints and bools: Python's values, operators, shapes and rejections."""
+"""Bitwise ops on ints and bools: Python's values, operators, shapes and errors."""
 
 from __future__ import annotations
 

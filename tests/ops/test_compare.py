@@ -1,4 +1,4 @@
-"""Comparisons and the choice they make: values, edges, gradients, shapes and rejections."""
+"""Comparisons and `where`: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

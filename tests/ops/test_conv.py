@@ -1,4 +1,4 @@
-"""conv1d, conv2d and conv3d: values, edges, gradients, shapes and rejections."""
+"""conv1d, conv2d and conv3d: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""conv_transpose1d, 2d and 3d: values, edges, gradients, shapes and rejections."""
+"""conv_transpose1d, 2d and 3d: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

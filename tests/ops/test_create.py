@@ -1,4 +1,4 @@
-"""Ops that make tensors: values, dtypes and rejections."""
+"""Ops that create tensors: values, dtypes and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running sums, products and extremes: NumPy's values, edges, gradients, shapes and rejections."""
+"""Cumulative sums, products and extremes: NumPy's values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quotients and remainders: NumPy's values, gradients, shapes and rejections."""
+"""Quotients and remainders: NumPy's values, gradients, shapes and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random numbers: NumPy's, by seed, spread as they should, and rejections."""
+"""Random tensors: NumPy's values for a seed, their distribution, and errors."""
 
 from __future__ import annotations
 

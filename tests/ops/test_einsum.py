@@ -1,4 +1,4 @@
-"""Sums of products by letter: values, edges, gradients, shapes and rejections."""
+"""einsum: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

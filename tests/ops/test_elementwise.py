@@ -1,4 +1,4 @@
-"""Elementwise ops: values, edges, gradients, shapes and rejections."""
+"""Elementwise ops: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exponentials, logarithms and the error function: values, edges, gradients, shapes and rejections."""
+"""Exponentials, logarithms and the error function: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

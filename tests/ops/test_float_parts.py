@@ -1,4 +1,4 @@
-"""Floats taken apart and their neighbours: NumPy's values, gradients, shapes and rejections."""
+"""frexp, modf, nextafter and other parts of floats: NumPy's values, gradients, shapes and errors."""
 
 from __future__ import annotations
 

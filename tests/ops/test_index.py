@@ -1,4 +1,4 @@
-"""Picking by index and its way back: values, edges, gradients, shapes and rejections."""
+"""take, select, gather and scatter_add: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

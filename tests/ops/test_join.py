@@ -1,4 +1,4 @@
-"""Joining and splitting: values, edges, gradients, shapes and rejections. Values are NumPy's."""
+"""concat, stack and split: NumPy's values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

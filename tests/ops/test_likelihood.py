@@ -1,4 +1,4 @@
-"""Losses of probabilities: values, edges, gradients, shapes and rejections."""
+"""Likelihood losses: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inverses, systems and determinants: values, edges, gradients, shapes and rejections."""
+"""Inverses, linear systems and determinants: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

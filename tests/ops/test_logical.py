@@ -1,4 +1,4 @@
-"""Truth values and kinds of numbers: tables, edges, shapes and rejections."""
+"""Logical ops and tests of floats such as isnan: tables, edge cases, shapes and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses of numbers and directions: values, edges, gradients, shapes and rejections."""
+"""Regression and cosine losses: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a mask picks out: values, edges, gradients, shapes and rejections. Values are NumPy's."""
+"""masked_fill, masked_select and nonzero: NumPy's values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

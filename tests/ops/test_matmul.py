@@ -1,4 +1,4 @@
-"""Matrix products: values, edges, gradients, shapes and rejections."""
+"""Matrix products: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ops that move elements: values, edges, gradients, shapes and rejections."""
+"""reshape, transpose and broadcast_to: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

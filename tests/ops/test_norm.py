@@ -1,4 +1,4 @@
-"""The norms: values, edges, gradients, shapes and rejections."""
+"""Normalisation: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

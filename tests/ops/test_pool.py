@@ -1,4 +1,4 @@
-"""Pools of lines and images: values, ties, edges, gradients, shapes and rejections."""
+"""Pooling in one and two dimensions: values, ties, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Powers and roots: values, edges, gradients, shapes and rejections."""
+"""Powers and roots: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

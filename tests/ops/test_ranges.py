@@ -1,4 +1,4 @@
-"""Tensors that are counted: NumPy's values, edges and rejections."""
+"""arange, linspace and other ranges: NumPy's values, edge cases and errors."""
 
 from __future__ import annotations
 

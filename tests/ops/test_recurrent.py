@@ -1,4 +1,4 @@
-"""rnn, gru and lstm, whole sequences and single cells: values, edges, gradients, shapes and rejections."""
+"""rnn, gru and lstm, sequences and single cells: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

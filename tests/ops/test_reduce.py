@@ -1,4 +1,4 @@
-"""Reductions: values, edges, gradients, shapes and rejections."""
+"""Reductions: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

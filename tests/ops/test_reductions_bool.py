@@ -1,4 +1,4 @@
-"""Where, whether and how often: NumPy's values, edges, shapes and rejections."""
+"""all, any, argmax, argmin and count_nonzero: NumPy's values, edge cases, shapes and errors."""
 
 from __future__ import annotations
 

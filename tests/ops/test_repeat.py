@@ -1,4 +1,4 @@
-"""Repeating, tiling and sliding windows: NumPy's values, edges, gradients, shapes and rejections."""
+"""repeat, tile and sliding windows: NumPy's values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

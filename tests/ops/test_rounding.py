@@ -1,4 +1,4 @@
-"""Steps, signs and bounds: values, ties, gradients, shapes and rejections."""
+"""Rounding, abs, sign, clamp, minimum and maximum: values, ties, gradients, shapes and errors."""
 
 from __future__ import annotations
 

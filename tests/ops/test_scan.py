@@ -1,4 +1,4 @@
-"""Recurrences: values, edges, gradients, shapes and rejections."""
+"""ssm_scan: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

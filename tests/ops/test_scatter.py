@@ -1,4 +1,4 @@
-"""Indexing and what is put in place: values, edges, gradients, shapes and rejections. Values are NumPy's."""
+"""Indexing and assignment by index: NumPy's values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ops that turn and surround: values, edges, gradients, shapes and rejections. Values are NumPy's."""
+"""flip, roll and pad: NumPy's values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signs read and written: values, edges, gradients, shapes and rejections."""
+"""signbit, copysign and heaviside: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Softmax and its logarithm: values, edges, gradients, shapes and rejections."""
+"""softmax and log_softmax: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Order: NumPy's values, ties, gradients, shapes and rejections."""
+"""Sorting: NumPy's values, ties, gradients, shapes and errors."""
 
 from __future__ import annotations
 

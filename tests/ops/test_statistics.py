@@ -1,4 +1,4 @@
-"""Variance, deviation, logsumexp and norms: NumPy's values, edges, gradients, shapes, errors."""
+"""Variance, standard deviation, logsumexp and norms: NumPy's values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

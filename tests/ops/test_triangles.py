@@ -1,4 +1,4 @@
-"""Triangles and diagonals: NumPy's values, edges, gradients, shapes and rejections."""
+"""Triangles and diagonals: NumPy's values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

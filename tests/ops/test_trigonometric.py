@@ -1,4 +1,4 @@
-"""Functions of angles and their inverses: values, edges, gradients, shapes and rejections."""
+"""Trigonometric and hyperbolic functions: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

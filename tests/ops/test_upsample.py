@@ -1,4 +1,4 @@
-"""upsample2d: values, edges, gradients, shapes and rejections."""
+"""upsample2d: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 

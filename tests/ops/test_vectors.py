@@ -1,4 +1,4 @@
-"""Products with vectors in stacks: NumPy's values, gradients, shapes and rejections."""
+"""Products with stacks of vectors: NumPy's values, gradients, shapes and errors."""
 
 from __future__ import annotations
 

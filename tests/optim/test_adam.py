@@ -1,4 +1,4 @@
-"""Adam: its numbers."""
+"""Adam: numeric results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups: options by path."""
+"""Parameter groups: options by path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large parameters: an optimizer changes them where they stand, and only those that nobody else sees."""
+"""Large parameters are updated in place, unless their array has other references."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all optimizers share: a step happens whole or not at all."""
+"""Properties of all optimizers: a step is complete or changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small parameters are updated end to end in one array: faster, and to the same bits."""
+"""Small parameters are packed into one array and updated together, with bit-identical results."""
 
 from __future__ import annotations
 

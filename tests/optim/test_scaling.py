@@ -1,4 +1,4 @@
-"""Loss scaling: gradients that float16 would lose arrive, a step that is not finite is left out, the scale adapts."""
+"""Loss scaling: small float16 gradients survive, a step that is not finite is skipped, and the scale adapts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedules: their numbers, and where they end."""
+"""Learning rate schedules: numeric results, and their ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ten steps of every optimizer, against the numbers of PyTorch."""
+"""Ten steps of every optimizer give the numbers of PyTorch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SGD: its numbers."""
+"""SGD: numeric results."""
 
 from __future__ import annotations
 

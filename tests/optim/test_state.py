@@ -1,4 +1,4 @@
-"""Saved state: a run that is resumed ends where one that never stopped does, bit for bit."""
+"""Optimizer state: a resumed run gives bit-identical results to an uninterrupted one."""
 
 from __future__ import annotations
 

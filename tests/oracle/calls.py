@@ -1,7 +1,7 @@
-"""Calls of every op over a grid of shapes, options and edges; test_torch.py and jax/test_ops.py make them.
+"""Calls of every op over a grid of shapes, options and edge cases, for test_torch.py and jax/test_ops.py.
 
 A line of CALLS is one op. A call has the arguments that each library gets; its arrays become tensors, and its float
-arrays are differentiated by.
+arrays are differentiated.
 """
 
 from __future__ import annotations

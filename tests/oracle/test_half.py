@@ -1,4 +1,4 @@
-"""bfloat16 beside PyTorch's: what ops give and their gradients, and files of either that the other reads."""
+"""bfloat16 against PyTorch: values and gradients of ops, and files that the other library reads."""
 
 from __future__ import annotations
 

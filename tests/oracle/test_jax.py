@@ -1,7 +1,7 @@
-"""Second derivatives beside JAX: Hessians and their products with vectors, which it takes forwards over backwards.
+"""Second derivatives against JAX: Hessians and Hessian-vector products, which JAX computes forward over reverse.
 
-`make oracle` installs jax; without it nothing here runs. One line of FUNCTIONS is one function of a (3, 3) matrix, in
-tapegrad's words and in JAX's; the sum of its squares, each weighed by another number, is differentiated twice.
+`make oracle` installs jax; without it these tests are skipped. A line of FUNCTIONS is one function of a (3, 3) matrix,
+in tapegrad and in JAX; the sum of its squares, each with a different weight, is differentiated twice.
 """
 
 from __future__ import annotations

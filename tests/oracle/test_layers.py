@@ -1,4 +1,4 @@
-"""Layers beside PyTorch 2.13, with the same weights: results, gradients and running statistics."""
+"""Layers against PyTorch 2.13 with the same weights: results, gradients and running statistics."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Random programs beside PyTorch: the values of every step, and the gradients of every leaf.
+"""Random programs against PyTorch: the value of every step, and the gradient of every leaf.
 
-`make oracle` installs torch; without it nothing here runs.
+`make oracle` installs torch; without it these tests are skipped.
 
     python tests/oracle/test_programs.py [programs] [--seed SEED]
 """

@@ -1,6 +1,6 @@
-"""Every op beside PyTorch 2.13: values and gradients of the calls of calls.py.
+"""Every op against PyTorch 2.13: values and gradients of the calls of calls.py.
 
-`make oracle` installs torch; without it nothing here runs.
+`make oracle` installs torch; without it these tests are skipped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Curves: a panel for each kind of number, in a PNG."""
+"""Plots of training curves: one panel for each metric, in a PNG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bar, in a terminal of the test's own."""
+"""The progress bar, in a pseudo-terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs: lines that are whole, and cut off where a run goes on."""
+"""Log files: complete lines, truncated where a resumed run continues."""
 
 from __future__ import annotations
 

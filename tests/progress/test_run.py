@@ -1,4 +1,4 @@
-"""Runs: what an epoch is, what is noted, and that a killed run ends where the uninterrupted one does."""
+"""Training runs: epochs, metrics, and that a killed run ends with the result of an uninterrupted one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Early stopping: what counts as better, and what is remembered."""
+"""Early stopping: what counts as an improvement, and the saved state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m tapegrad check` where mypy is set up, where it is not, and where it is without the plugin."""
+"""`python -m tapegrad check` where mypy is configured, where it is not, and where the plugin is missing."""
 
 from __future__ import annotations
 

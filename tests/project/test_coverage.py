@@ -1,5 +1,5 @@
 # ruff: noqa: E501  # a message stands whole on the line it judges
-"""`python -m tapegrad coverage`: what it counts, where something is lost, why, and what accepts it."""
+"""`python -m tapegrad coverage`: counts, lines where a shape becomes unknown, reasons, and exit status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The doctor in projects of every kind, with the mypy that a user would have."""
+"""`python -m tapegrad doctor` in projects with all kinds of settings, with the mypy of the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports of mypy are the same in every terminal, locale and environment, and no line of its output is dropped."""
+"""Reports of mypy are parsed alike in every terminal, locale and environment, and no line of output is dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes: their normal form, what is surely so of them, and the rules that all ops share."""
+"""Size arithmetic: the normal form, provable relations, and the rules that all ops share."""
 
 from __future__ import annotations
 

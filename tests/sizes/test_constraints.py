@@ -1,4 +1,4 @@
-"""What the numbers of a layer must be to each other, by the class that asks."""
+"""Constraints among the sizes of a layer, per class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tape by slot number: the gradients of the typed tapes, and buffers that an error leaves alone."""
+"""Slot tape: gradients equal those of the typed tapes, and an error leaves the buffers unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients on a pure tape: sparse and dense, again and again."""
+"""Gradients on a pure tape: sparse, dense, and repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ops on nodes: the values and the gradients are those of the library's ops, and so are the rejections."""
+"""Ops on nodes: values, gradients and errors equal those of the library's ops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs as values: the laws of monads, both notations, errors, and runs that are long."""
+"""Programs as values: monad laws, both notations, errors, and long runs."""
 
 from __future__ import annotations
 

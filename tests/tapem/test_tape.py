@@ -1,4 +1,4 @@
-"""The tape as a value: it never changes, however long others of its line become."""
+"""The pure tape: it is immutable, also when longer tapes share its entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The small loop: it goes down, and by the same numbers as the library's own."""
+"""The training loop of `tapem`: the loss falls, with the same numbers as in the library's own loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tensor: operators, immutability, printing, and the ways out to NumPy and Python."""
+"""Tensor: operators, immutability, printing, and conversion to NumPy and Python."""
 
 from __future__ import annotations
 

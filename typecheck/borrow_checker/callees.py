@@ -1,4 +1,4 @@
-"""Functions that use up the tape of an argument."""
+"""Functions that consume the tape of an argument."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar

@@ -1,4 +1,4 @@
-"""Another name for a tensor, which shares its tape."""
+"""Aliases of a tensor, which share its tape."""
 
 from typing import Any
 

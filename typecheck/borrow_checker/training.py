@@ -1,4 +1,4 @@
-"""Training loops as people write them: GANs, Siamese networks, several losses, truncated backpropagation, callbacks."""
+"""Training loops: GANs, Siamese networks, several losses, truncated backpropagation, callbacks."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Attention: widths, numbers of keys, masks and heads; rotary_embedding: pairs."""
+"""attention: widths, numbers of keys, masks and heads; rotary_embedding: pairs."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Bits: `&`, `|`, `^`, `~`, `<<` and `>>` are ops on ints, the first four on bools too, and no result has a tape."""
+"""Bitwise ops: `&`, `|`, `^`, `~`, `<<` and `>>` on ints, the first four on bools too; no result has a tape."""
 
 from typing import Any, assert_type
 from typing import Literal as L

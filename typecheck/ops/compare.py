@@ -1,4 +1,4 @@
-"""Comparing, and choosing by what a comparison says: bools without a tape, and a choice with the tape of either."""
+"""Comparisons give bools without a tape; `where` has the tape of either operand."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Convolutions: channels must be those of the kernels, and each size is the number of windows."""
+"""Convolutions: channels must equal those of the kernels, and each size is the number of windows."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Transposed convolutions: channels must be those of the kernels, and each size is what the kernels cover."""
+"""Transposed convolutions: channels must equal those of the kernels, and each size is what the kernels cover."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Making tensors: nested lists, arrays, constants; what the lists and the sizes say is kept."""
+"""Creation of tensors from nested lists, arrays and constants, with their sizes."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias, assert_type

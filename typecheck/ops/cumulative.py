@@ -1,4 +1,4 @@
-"""Running sums, products and extremes: literal, named and unknown sizes, as functions and methods."""
+"""Cumulative sums, products and extremes: literal, named and unknown sizes, as functions and methods."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Random numbers: of which shape, of which dtype, from which generator."""
+"""Random tensors: shape, dtype and generator."""
 
 from typing import Literal as L
 from typing import assert_type

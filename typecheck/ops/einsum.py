@@ -1,4 +1,4 @@
-"""Sums of products by letter and by number: literal, named and unknown sizes; every pair of tapes."""
+"""einsum and tensordot: literal, named and unknown sizes; every pair of tapes."""
 
 from typing import Any, assert_type
 from typing import Literal as L

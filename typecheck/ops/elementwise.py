@@ -1,4 +1,4 @@
-"""Arithmetic and functions of each element: broadcasting, numbers and arrays on either side, every pair of tapes."""
+"""Elementwise arithmetic: broadcasting, numbers and arrays on either side, every pair of tapes."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Floats taken apart: each part has its own tape and dtype."""
+"""frexp and modf: each part has its own tape and dtype."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Picking slices by index, and adding them up again where they came from."""
+"""take, select, gather and scatter_add."""
 
 from typing import Any, assert_type
 from typing import Literal as L

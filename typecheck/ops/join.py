@@ -1,4 +1,4 @@
-"""Joining and splitting: tuples, displays, lists of unknown length; every pair of tapes."""
+"""concat, stack and split: tuples, lists, lists of unknown length; every pair of tapes."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Losses of probabilities: by labels or by probabilities; targets fit the predictions and have no tape."""
+"""Likelihood losses: targets as labels or probabilities must match the predictions and have no tape."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Inverses, systems and determinants: square matrices and their stacks."""
+"""Inverses, linear systems and determinants: square matrices and their stacks."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Truth values and kinds of numbers: no result has a tape."""
+"""Logical ops and tests of floats such as isnan: no result has a tape."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Losses of numbers and directions: they have the tape of predictions and targets, which fit."""
+"""Regression and cosine losses: predictions and targets must have one shape, and the loss has the tape of both."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""What a mask picks out: how much of it only the run time knows."""
+"""Masks: the number of elements that masked_select and nonzero give is unknown to mypy."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Products: vectors, matrices, stacks; literal, named and unknown sizes; every pair of tapes."""
+"""Matrix products: vectors, matrices, stacks; literal, named and unknown sizes; every pair of tapes."""
 
 from typing import Any, assert_type
 from typing import Literal as L

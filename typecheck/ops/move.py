@@ -1,4 +1,4 @@
-"""Moving elements: another shape, another order of axes, more of the same; sizes as expressions survive."""
+"""reshape, transpose and broadcast_to: new shapes and axis orders; sizes that are expressions survive."""
 
 from typing import Any, assert_type
 from typing import Literal as L

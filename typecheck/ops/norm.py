@@ -1,4 +1,4 @@
-"""Norms: the shape stays, the axes must be there, and weight and bias are as long as the last axis."""
+"""Normalisation keeps the shape; axes must exist, and weight and bias are as long as the last axis."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Pools: channels stay, and each size is the number of windows."""
+"""Pooling keeps the channels, and each size is the number of windows."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Tensors that are counted."""
+"""arange, linspace and other ranges."""
 
 from typing import Any, assert_type
 from typing import Literal as L

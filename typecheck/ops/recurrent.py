@@ -1,4 +1,4 @@
-"""Recurrent networks: batch and steps are those of `x`, the width is that of the state, and all else follows."""
+"""Recurrent networks: batch and steps come from `x`, the width from the state."""
 
 from typing import Any, assert_type
 from typing import Literal as L

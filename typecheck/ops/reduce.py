@@ -1,4 +1,4 @@
-"""Collapsing axes: none, one, several, from the back; kept or dropped; sizes that are known, named or unknown."""
+"""Reductions over no, one or several axes, kept or dropped; sizes that are known, named or unknown."""
 
 from typing import Any, assert_type
 from typing import Literal as L

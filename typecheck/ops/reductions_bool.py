@@ -1,4 +1,4 @@
-"""Where, whether and how often: literal sizes and dtypes, as functions and methods."""
+"""all, any, argmax, argmin and count_nonzero: literal sizes and dtypes, as functions and methods."""
 
 from typing import Literal as L
 from typing import assert_type

@@ -1,4 +1,4 @@
-"""Repeating, tiling and sliding windows: literal, named and unknown sizes."""
+"""repeat, tile and sliding windows: literal, named and unknown sizes."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Steps, signs and bounds: what is flat has no tape, and `%` is an op."""
+"""Rounding, abs, sign, clamp, minimum and maximum: piecewise constant ops give no tape."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Recurrences: three operands of one shape, which the states have too."""
+"""ssm_scan: three operands of one shape, which the states have too."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Indexing: numbers, slices that clamp, tensors of indices, masks; rows; values put in place."""
+"""Indexing and assignment: numbers, slices that clamp, tensors of indices, masks, rows."""
 
 from contextlib import suppress
 from typing import Any, assert_type

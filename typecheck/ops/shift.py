@@ -1,4 +1,4 @@
-"""Turning and surrounding: literal sizes, as functions and methods."""
+"""flip, roll and pad: literal sizes, as functions and methods."""
 
 from typing import Any, assert_type
 from typing import Literal as L

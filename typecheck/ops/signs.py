@@ -1,4 +1,4 @@
-"""Signs read and written."""
+"""signbit, copysign and heaviside."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Normalising along an axis: the shape stays, and the axis must be there."""
+"""softmax and log_softmax keep the shape; the axis must exist."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Order: `topk` gives values and their indices, each with its own tape and dtype."""
+"""Sorting: `topk` gives values and their indices, each with its own tape and dtype."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Reductions of several steps: literal and named sizes, as functions and methods."""
+"""Variance, deviation, logsumexp and norms: literal and named sizes, as functions and methods."""
 
 from typing import Literal as L
 from typing import assert_type

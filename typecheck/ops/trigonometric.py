@@ -1,4 +1,4 @@
-"""Angles: one operand keeps its shape, two coordinates broadcast."""
+"""Trigonometric functions: one operand keeps its shape, two coordinates broadcast."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Products with vectors in stacks: literal, named and unknown sizes."""
+"""Products with stacks of vectors: literal, named and unknown sizes."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,5 +1,5 @@
 # pyright: reportAssertTypeFailure=true
-"""What pyright knows without the plugin: sizes that stand in an annotation; a number given to a call is unknown."""
+"""What pyright infers without the plugin: sizes in annotations; the size of a numeric argument is unknown."""
 
 from typing import Any, assert_type
 from typing import Literal as L

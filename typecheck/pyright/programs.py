@@ -1,5 +1,5 @@
 # pyright: reportAssertTypeFailure=true
-"""What pyright knows of programs without the plugin: all that is annotated; what an op gives is a node of any shape."""
+"""What pyright infers of `tapem` programs without the plugin: annotations; ops give nodes of unknown shape."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""A tensor without arguments: to the plugin of any dtype, to other checkers of the default one."""
+"""A tensor type without arguments: any dtype with the plugin, the default dtype in other checkers."""
 
 import tapegrad as tg
 from tapegrad import Tensor

@@ -1,4 +1,4 @@
-"""The bias of a layer: a parameter, None, or one of both, as `bias=` says; to pyright always one of both."""
+"""The bias of a layer: a parameter, None, or a union of both, by the argument `bias`; a union in pyright."""
 
 from typing import Generic, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Sizes with a default in a constructor of one's own: pyright and plain mypy reject a number for a type variable."""
+"""Sizes with a default in a user's constructor: pyright and plain mypy reject a number for a type variable."""
 
 from typing import Any, Final, Generic, assert_type
 from typing import Literal as L

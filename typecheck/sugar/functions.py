@@ -1,4 +1,4 @@
-"""Functions that take layers and functions, whose sizes are bound like those of a tensor: pyright matches none of them."""
+"""Functions that take layers and functions: their sizes are bound like those of tensors; pyright accepts none."""
 
 from collections.abc import Callable
 from typing import Any, Protocol, assert_type

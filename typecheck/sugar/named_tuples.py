@@ -1,4 +1,4 @@
-"""`_replace` with a field of another size gives a named tuple of other sizes: to pyright it is the same type."""
+"""`_replace` with a field of another size changes the type of a named tuple, but not in pyright."""
 
 from typing import Generic, NamedTuple, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""`owns_tape` tells the tensors of a union apart, to mypy with the plugin."""
+"""`owns_tape` narrows a union of tensors, in mypy with the plugin."""
 
 from typing import assert_type
 

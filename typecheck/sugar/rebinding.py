@@ -1,4 +1,4 @@
-"""A name that is bound again: the newest binding alone counts, and what is unknown of it fits anything."""
+"""Rebinding of a name: only the newest binding counts, and unknown sizes match anything."""
 
 from contextlib import nullcontext
 from typing import Any, assert_type

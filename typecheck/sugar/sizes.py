@@ -1,4 +1,4 @@
-"""A size as a plain number, `Shape[3, N]`, or as a length: the plugin and the guard read it, other checkers refuse it."""
+"""Sizes as plain numbers, `Shape[3, N]`, or as lengths: the plugin and the guard accept them, other checkers do not."""
 
 from typing import Literal as L
 from typing import assert_type

@@ -1,4 +1,4 @@
-"""Shapes with any number of sizes: mypy itself takes `*Batch` for any objects, and so does pyright."""
+"""Shapes with any number of sizes: plain mypy and pyright bind `*Batch` to any objects."""
 
 from typing import Any, assert_type
 from typing import Literal as L

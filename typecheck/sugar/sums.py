@@ -1,4 +1,4 @@
-"""Python's own `sum` of tensors: typeshed has the 0 of an empty list beside it, and so has pyright."""
+"""Python's `sum` of tensors: typeshed and pyright add the 0 of an empty list to its type."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Ops on nodes: each has the shapes, the dtypes and the sentences of the library's op on tensors."""
+"""Ops on nodes: shapes, dtypes and messages are those of the library's ops on tensors."""
 
 from typing import Any, assert_type
 from typing import Literal as L

@@ -1,4 +1,4 @@
-"""Programs in both notations: what a step gives is typed without a cast, and a step that is dropped is refused."""
+"""`tapem` programs in both notations: steps are typed without a cast, and a dropped step is an error."""
 
 from typing import Any, assert_type
 from typing import Literal as L
