@@ -118,7 +118,7 @@ def test_a_scalar(scheme: Any) -> None:
 
 @any_scheme
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_what_is_not_finite_is_rejected(scheme: Any, bad: float) -> None:
+def test_non_finite_values_is_rejected(scheme: Any, bad: float) -> None:
     with pytest.raises(ValueError, match=r"^quantize: 2 of the 3 elements of x are infinite or NaN$"):
         quantize(tensor([1.0, bad, bad]), scheme)
 
@@ -130,7 +130,7 @@ def test_whole_numbers_are_rejected() -> None:
         quantize(ints, Symmetric())
 
 
-def test_what_is_no_tensor_is_rejected() -> None:
+def test_non_tensors_are_rejected() -> None:
     array: Any = np.ones(3)
     floats: Any = ones((3,))
 

@@ -46,13 +46,13 @@ def gradients(run: Any) -> list[Any]:
     return [squares.detach().numpy(), *(grads[x].numpy() for x in (w, h, xs, scale))]
 
 
-def test_sums_that_a_reader_can_check() -> None:
+def test_sums_computed_by_hand() -> None:
     total, sums = scan(lambda total, x: (total + x, total + x), tg.tensor(10.0), tg.tensor([1.0, 2.0, 4.0]))
 
     assert (total.item(), sums.tolist()) == (17, [11, 13, 17])
 
 
-def test_gradients_that_a_reader_can_check() -> None:
+def test_gradients_computed_by_hand() -> None:
     rate, xs = nn.Param(tg.tensor(2.0)), tg.tensor([3.0, 5.0])
 
     last, none = scan(lambda h, x: (h * rate + x, None), tg.tensor(1.0), xs.trace())

@@ -18,7 +18,7 @@ def real(*shape: int, seed: int = 0) -> Any:
     return normal(shape, dtype=np.float64, rng=seed)
 
 
-def test_gradients_add_up_and_are_looked_up_by_tensor() -> None:
+def test_gradients_accumulate_and_are_looked_up_by_tensor() -> None:
     x, y = real(2, 3), real(5)
     gradient: Any = np.ones((2, 3))
     grads = Gradients()
@@ -36,7 +36,7 @@ def test_gradients_add_up_and_are_looked_up_by_tensor() -> None:
     assert repr(grads) == "Gradients((2, 3))"
 
 
-def test_gradients_made_by_hand_want_nothing_and_keep_nothing() -> None:
+def test_gradients_created_by_the_user_want_and_save_nothing() -> None:
     x = real(3)
     grads = Gradients()
     grads.add(x, x.data)
@@ -52,7 +52,7 @@ def test_a_gradient_is_never_broadcast() -> None:
         Gradients().add(real(2, 3), real(3).data)
 
 
-def test_a_gradient_of_another_dtype_is_rejected_at_the_end_of_the_way() -> None:
+def test_a_gradient_of_another_dtype_is_rejected_at_its_leaf() -> None:
     # It once came out as the gradient of a float32 tensor, and was float64.
     x, tape = unwrap(ones((3,)).trace())
     out = node(x.data * 2)
@@ -75,7 +75,7 @@ def test_a_gradient_has_the_shape_and_dtype_of_its_tensor() -> None:
         assert (grads[y].shape, grads[y].dtype) == ((5,), dtype)
 
 
-def test_a_gradient_is_read_without_being_given_up() -> None:
+def test_a_gradient_is_read_without_being_removed() -> None:
     x = real(3)
     grads = Gradients()
     grads.add(x, x.data)
@@ -87,7 +87,7 @@ def test_a_gradient_is_read_without_being_given_up() -> None:
         grads.ref(real(2))
 
 
-def test_a_gradient_to_add_to_starts_at_zero() -> None:
+def test_a_mutable_gradient_starts_at_zero() -> None:
     x: Any = tensor([1.0, 2.0])
     grads = Gradients()
 
@@ -104,7 +104,7 @@ def test_a_gradient_to_add_to_starts_at_zero() -> None:
     assert x.tolist() == [1, 2]
 
 
-def test_a_gradient_to_add_to_rejects_other_shapes_and_whole_numbers() -> None:
+def test_a_mutable_gradient_rejects_other_shapes_and_ints() -> None:
     dx: Any = Gradients().mut(real(2, 3))
 
     with pytest.raises(ShapeError, match=r"^Accumulator.__iadd__: y is \(3,\) but \(2, 3\) is expected"):
@@ -115,7 +115,7 @@ def test_a_gradient_to_add_to_rejects_other_shapes_and_whole_numbers() -> None:
         Gradients().mut(tensor([1, 2]))
 
 
-def test_an_operand_to_add_to_and_a_result_to_read_make_an_op() -> None:
+def test_an_op_can_be_written_with_mut_and_ref() -> None:
     x: Any = tensor([1.0, 2.0])
     operand, tape = split_tape(x.trace() * 5)
     out = node(-operand.data)
@@ -130,7 +130,7 @@ def test_an_operand_to_add_to_and_a_result_to_read_make_an_op() -> None:
     assert len(grads) == 1
 
 
-def test_an_operand_to_add_to_is_left_alone_where_no_gradient_has_reached_the_result() -> None:
+def test_mut_and_ref_changes_nothing_where_no_gradient_has_reached_the_result() -> None:
     x, y = real(3), real(2)
     grads = Gradients()
 
@@ -140,7 +140,7 @@ def test_an_operand_to_add_to_is_left_alone_where_no_gradient_has_reached_the_re
     assert len(grads) == 0
 
 
-def test_a_removed_gradient_is_handed_out_once() -> None:
+def test_a_removed_gradient_is_returned_once() -> None:
     x = real(3)
     grads = x.trace().sum().backward()
 
@@ -161,7 +161,7 @@ MADE: dict[str, tuple[Any, bool]] = {
 
 
 @pytest.mark.parametrize(("made", "is_free"), MADE.values(), ids=MADE)
-def test_what_becomes_of_a_gradient_may_stand_in_its_place_where_nobody_sees_it(made: Any, *, is_free: bool) -> None:
+def test_a_gradient_may_be_overwritten_if_nothing_else_refers_to_it(made: Any, *, is_free: bool) -> None:
     x, held = ones(LARGE), np.ones(LARGE, np.float32)
     grads = Gradients()
     grads.values_by_node[x] = made(held)
@@ -170,7 +170,7 @@ def test_what_becomes_of_a_gradient_may_stand_in_its_place_where_nobody_sees_it(
     assert x not in grads
 
 
-def test_a_gradient_that_is_asked_for_is_not_spent() -> None:
+def test_a_requested_gradient_is_not_reused() -> None:
     x = ones(LARGE)
     grads = Gradients()
     grads._want([x], (), (), has_opaque=False)
@@ -182,12 +182,12 @@ def test_a_gradient_that_is_asked_for_is_not_spent() -> None:
     assert grads.values_by_node[x] is gradient
 
 
-def test_a_gradient_that_has_not_come_cannot_be_spent() -> None:
+def test_a_missing_gradient_cannot_be_popped() -> None:
     with pytest.raises(KeyError, match=r"no gradient has reached a tensor of shape \(2,\)"):
         Gradients().pop_reusable(ones((2,)))
 
 
-def test_a_replacement_takes_the_place_and_never_adds() -> None:
+def test_a_replacement_is_not_added_to_the_old_gradient() -> None:
     x, y = real(3), real(2)
     grads = x.trace().sum().backward()
 
@@ -207,7 +207,7 @@ def test_a_replacement_takes_the_place_and_never_adds() -> None:
         (tensor([1, 2]), tensor([1, 2]), DTypeError, r"a tensor of dtype int64 has no gradient"),
     ],
 )
-def test_a_replacement_that_does_not_fit_is_rejected(
+def test_a_replacement_of_another_shape_or_dtype_is_rejected(
     key: Any, gradient: Any, error: type[Exception], message: str
 ) -> None:
     grads = Gradients()
@@ -218,7 +218,7 @@ def test_a_replacement_that_does_not_fit_is_rejected(
     assert len(grads) == 0
 
 
-def test_a_gradient_is_not_looked_up_by_a_word() -> None:
+def test_a_gradient_is_not_looked_up_by_a_string() -> None:
     grads: Any = ones((3,)).trace().sum().backward()
     with pytest.raises(DTypeError, match=r"^gradients are looked up by tensor, and a str is none$"):
         grads["weight"]

@@ -64,7 +64,7 @@ def test_a_rule_with_its_parameters_in_another_order_is_an_error_at_import() -> 
             """Never made."""
 
 
-def test_a_rule_may_leave_out_what_does_not_matter_to_shapes() -> None:
+def test_a_rule_may_omit_parameters_that_do_not_affect_shapes() -> None:
     @op(untried_shape)
     def scaled_once(x: Tensor[Any, Any, Any], *, by: float = 2.0) -> Any:
         """Scale."""
@@ -73,7 +73,7 @@ def test_a_rule_may_leave_out_what_does_not_matter_to_shapes() -> None:
     assert scaled_once(ones((2, 3)), by=3).shape == (2, 3)
 
 
-def test_an_op_is_entered_by_its_name_with_its_rule_and_operator() -> None:
+def test_an_op_is_registered_by_its_name_with_its_rule_and_operator() -> None:
     entry = OPS["matmul"]
 
     assert IMPLEMENTATIONS["matmul"] is matmul
@@ -83,21 +83,21 @@ def test_an_op_is_entered_by_its_name_with_its_rule_and_operator() -> None:
     assert OPS["sum"].sizes(ones((2, 3)), axis=1, keepdims=True) == (2, 1)
 
 
-def test_an_op_keeps_its_name_words_and_signature() -> None:
+def test_an_op_keeps_its_name_docstring_and_signature() -> None:
     assert matmul.__name__ == "matmul"
     assert matmul.__doc__
     assert matmul.__doc__.startswith("Multiply matrices")
     assert list(matmul.__annotations__) == ["x", "y", "return"]
 
 
-def test_a_rejection_is_one_sentence_with_the_name_of_the_op() -> None:
+def test_an_error_is_one_message_with_the_name_of_the_op() -> None:
     with pytest.raises(
         ShapeError, match=r"^matmul: inner sizes differ: x \(2, 3\) has 3 columns but y \(4, 5\) has 4 rows$"
     ):
         matmul(unchecked(2, 3), unchecked(4, 5))
 
 
-def test_the_words_of_numpy_do_not_show() -> None:
+def test_numpys_messages_are_not_shown() -> None:
     with pytest.raises(ShapeError) as rejected:
         mul(unchecked(2, 3), unchecked(4))
 
@@ -112,7 +112,7 @@ def test_an_op_inside_an_op_is_not_named_twice() -> None:
         outer_product(ones((2, 3)))
 
 
-def test_an_eager_rule_speaks_where_numpy_is_silent() -> None:
+def test_an_eager_rule_rejects_what_numpy_accepts() -> None:
     with pytest.raises(ShapeError, match=r"^eager_pair: x has rank 2 but y has rank 1$"):
         eager_pair(ones((2, 3)), ones((3,)))
 
@@ -129,28 +129,28 @@ def test_a_rule_that_contradicts_its_op_is_found_while_testing() -> None:
         summed_wrongly(ones((2, 3)))
 
 
-def test_dtype_and_index_errors_carry_the_name_too() -> None:
+def test_dtype_and_index_errors_name_the_op_too() -> None:
     with pytest.raises(DTypeError, match=r"^softmax: x is int64 but floating is expected$"):
         softmax(tensor([1, 2]))  # type: ignore[tapegrad-dtype]  # the mistake under test
     with pytest.raises(IndexError, match=r"^take: index 7 is out of range for axis 0 of size 2$"):
         tensor([1.0, 2.0]).take(tensor([7]))
 
 
-def test_a_call_that_fits_no_signature_is_told_so_in_the_words_of_python() -> None:
+def test_a_call_that_does_not_match_the_signature_raises_pythons_message() -> None:
     call: Any = matmul
 
     with pytest.raises(TypeError, match=r"missing .*argument: 'y'"):
         call(ones((2, 3)))
 
 
-def test_the_errors_are_those_of_python_too() -> None:
+def test_errors_are_also_pythons_exception_types() -> None:
     with pytest.raises(ValueError, match=r"^matmul: "):
         matmul(unchecked(2, 3), unchecked(2, 3))
     with pytest.raises(TypeError, match=r"^add: "):
         unchecked(3) + unchecked(3).astype(np.float64)
 
 
-def test_every_error_reads_the_same_without_checked_rules() -> None:
+def test_every_message_is_the_same_without_checked_rules() -> None:
     # Outside the tests NumPy looks first and the rule only explains: the words, and who is rejected, must not change.
     environment = os.environ | {"TAPEGRAD_CHECK_RULES": ""}
 
@@ -199,7 +199,7 @@ def unchecked(*shape: int) -> Any:
     return ones(shape)
 
 
-def test_an_op_of_a_users_takes_no_method_from_the_tensor() -> None:
+def test_a_user_defined_op_replaces_no_method_of_the_tensor() -> None:
     @op(untried_shape)
     def exp(x: Tensor[Any, Any, Any]) -> Any:
         """Not the exponential."""

@@ -175,7 +175,7 @@ def test_second_derivatives_reach_the_parameters() -> None:
     np.testing.assert_allclose(grads[w].numpy(), differences(outer, x, w), rtol=1e-6)
 
 
-def test_a_level_of_autodiff_passes_on_what_was_computed_from_a_parameter() -> None:
+def test_autodiff_passes_on_results_computed_from_a_parameter() -> None:
     x, w = real(3, 5), parameter(3, 5)
     level = Autodiff()
 
@@ -195,7 +195,7 @@ def test_the_hessian_of_a_penalty() -> None:
 # What is recorded, and when it is freed
 
 
-def test_to_the_program_it_is_a_tensor_without_a_tape() -> None:
+def test_a_result_computed_from_parameters_has_no_tape() -> None:
     w = parameter(3, 5)
     v = w.T * 2.0
 
@@ -209,14 +209,14 @@ def test_to_the_program_it_is_a_tensor_without_a_tape() -> None:
     assert np.asarray(v).shape == (5, 3)
 
 
-def test_what_is_computed_from_data_or_by_a_comparison_is_not_recorded() -> None:
+def test_results_computed_from_data_or_by_a_comparison_are_not_recorded() -> None:
     x, w = real(2, 3), parameter(3, 5)
 
     for plain in (x @ w, w * real(3, 5), (w > 0.0), w.argmax(), w.T.detach(), tg.astype(w, np.int64), tg.sign(w)):
         assert plain.tape is tg.autograd.tape.NONE
 
 
-def test_frozen_parameters_record_nothing_and_are_no_data() -> None:
+def test_frozen_parameters_record_nothing_and_do_not_count_as_data() -> None:
     frozen = parameter(3, 5, frozen=True)
 
     v = tg.exp(frozen * 2.0).T
@@ -226,7 +226,7 @@ def test_frozen_parameters_record_nothing_and_are_no_data() -> None:
     assert (real(2, 5).trace() @ v).sum().backward(wrt=[]).norm() == 0
 
 
-def test_the_ops_of_a_chain_are_taken_over_once() -> None:
+def test_the_ops_of_a_chain_join_a_tape_once() -> None:
     w = parameter(3, 3)
     v = tg.tanh(w)
     h = real(2, 3).trace()
@@ -252,7 +252,7 @@ def powers(w: Any) -> Any:
     return (x @ v @ v @ v @ v * (x @ v)).sum()
 
 
-def test_a_comparison_and_a_rejected_op_take_over_nothing() -> None:
+def test_a_comparison_and_a_rejected_op_move_no_ops_to_a_tape() -> None:
     x, w = real(2, 3).trace(), parameter(3, 5)
 
     assert (x.sum() > (w * w).sum()).shape == ()
@@ -262,7 +262,7 @@ def test_a_comparison_and_a_rejected_op_take_over_nothing() -> None:
     assert len(x.tape.tape) == 1
 
 
-def test_a_chain_is_used_by_one_tape_after_another() -> None:
+def test_a_chain_can_join_one_tape_after_another() -> None:
     w = parameter(3, 5)
     v = tg.exp(w)
 
@@ -295,7 +295,7 @@ def test_a_dropped_result_is_freed_at_once() -> None:
 # Changes between the ops and the meeting
 
 
-def test_a_parameter_assigned_before_the_meeting_is_noticed() -> None:
+def test_a_parameter_assigned_before_its_results_join_a_tape_is_detected() -> None:
     x, w = real(2, 3), parameter(3, 5)
     v = w * 2.0
     h = x.trace() @ w  # the tape has seen the version before the assignment, too
@@ -318,7 +318,7 @@ def test_a_parameter_frozen_before_backward_gets_no_gradient() -> None:
     assert w not in loss.backward()
 
 
-def test_training_with_every_kind_of_use_goes_down() -> None:
+def test_training_with_every_kind_of_use_reduces_the_loss() -> None:
     class Model(nn.Module):
         def __init__(self) -> None:
             self.word = nn.Embedding(7, 6, rng=0)
@@ -369,7 +369,7 @@ def chained(w: Any, count: int) -> Any:
     return v
 
 
-def test_a_chain_of_too_many_ops_is_lost() -> None:
+def test_a_chain_of_too_many_ops_is_an_error() -> None:
     x, w = real(2, 3), parameter(3, 5)
 
     np.testing.assert_allclose((x.trace() @ chained(w, 256)).sum().backward()[w].numpy(), x.numpy().T @ np.ones((2, 5)))
@@ -381,7 +381,7 @@ def test_a_chain_of_too_many_ops_is_lost() -> None:
     assert leaf.sum().backward()[leaf].tolist() == [[1.0] * 5] * 3
 
 
-def test_ops_that_branches_share_count_once() -> None:
+def test_ops_shared_by_branches_count_once() -> None:
     x, w = real(2, 3), parameter(3, 5)
     v: Any = w
     for _ in range(60):
@@ -390,7 +390,7 @@ def test_ops_that_branches_share_count_once() -> None:
     np.testing.assert_allclose((x.trace() @ v).sum().backward()[w].numpy(), x.numpy().T @ np.ones((2, 5)))
 
 
-def test_a_chain_of_large_results_is_lost() -> None:
+def test_a_chain_of_large_results_is_an_error() -> None:
     w = nn.Param(tg.ones((3, 5)))
     wide: list[Any] = [tg.broadcast_to(w, (1000, 3, 5)) * 1.0 for _ in range(30)]
 
@@ -420,7 +420,7 @@ def pickled(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("copied", [deep, pickled], ids=["copy", "pickle"])
-def test_a_copy_is_lost(copied: Any) -> None:
+def test_a_copy_is_an_error(copied: Any) -> None:
     x, w = real(2, 3), parameter(3, 5)
 
     again = copied(w * 2.0)

@@ -87,7 +87,7 @@ def test_a_taped_operand_on_the_right_gets_its_gradient() -> None:
     assert y not in grads
 
 
-def test_a_square_counts_both_of_its_factors() -> None:
+def test_the_gradient_of_a_square_includes_both_factors() -> None:
     x: Any = tensor([3.0, -5.0])
     taped = x.trace()
 
@@ -117,7 +117,7 @@ def share_a_tape(x: Any, y: Any) -> bool:
     return x.tape.tape is y.tape.tape
 
 
-def test_tapes_that_were_only_compared_stay_two() -> None:
+def test_a_comparison_merges_no_tapes() -> None:
     # `if d < g:` of two losses once made one tape of both, and the second backward was rejected.
     for compare in (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge):
         left, right = two_losses()
@@ -162,7 +162,7 @@ def test_a_rejected_op_merges_no_tapes() -> None:
         right.sum().backward()
 
 
-def test_an_op_that_meets_a_consumed_tape_leaves_the_others_alone() -> None:
+def test_an_op_with_a_consumed_tape_leaves_the_other_tapes_unchanged() -> None:
     first, second, consumed = real(3).trace(), real(3, seed=1).trace(), real(3, seed=2).trace()
     consumed.sum().backward()
 
@@ -175,7 +175,7 @@ def test_an_op_that_meets_a_consumed_tape_leaves_the_others_alone() -> None:
 UNLIKE = r"^(add|concat): one operand was traced with training=False and another without; trace all of them alike$"
 
 
-def test_a_tape_that_trains_merges_with_none_that_does_not() -> None:
+def test_a_training_tape_and_a_non_training_tape_cannot_merge() -> None:
     x, y, z = real(3).trace(), real(3, seed=1).trace(training=False), real(3, seed=2).trace()
 
     for mixed in (lambda: x + y, lambda: y + x, lambda: concat([x, z, y])):
@@ -255,7 +255,7 @@ def test_the_tape_of_two_operands_merges_theirs_when_it_is_used() -> None:
         assert repr(tape) == repr(x.tape)
 
 
-def test_an_empty_tape_beside_two_that_have_not_merged_is_of_the_same_kind() -> None:
+def test_an_empty_tape_of_two_unmerged_operands_has_their_training_mode() -> None:
     x, y = real(3).trace(), real(3, seed=1).trace()
     plain, _, tape = split_tape(x, y)
 
@@ -284,7 +284,7 @@ def test_a_tensor_traced_twice_is_one_leaf() -> None:
     assert grads[x].tolist() == [4, 14]
 
 
-def test_a_merge_takes_no_parameter_away_from_the_tape_that_asked_for_them() -> None:
+def test_a_merge_keeps_the_parameters_that_a_tape_requires() -> None:
     x, y, w = real(3), real(3, seed=1), parameter(1.0, 2.0, 3.0)
 
     for left, right in ((x.trace(wrt=[]), y.trace()), (y.trace(), x.trace(wrt=[]))):
@@ -293,7 +293,7 @@ def test_a_merge_takes_no_parameter_away_from_the_tape_that_asked_for_them() -> 
         assert set(grads) == {y, w}
 
 
-def test_the_order_of_merging_leaves_no_trace() -> None:
+def test_the_order_of_merging_does_not_matter() -> None:
     x, y, z = leaves = [real(3, seed=seed) for seed in range(3)]
     expected = [(y.numpy() * z.numpy()).tolist(), (x.numpy() * z.numpy()).tolist(), (x.numpy() * y.numpy()).tolist()]
 
@@ -304,7 +304,7 @@ def test_the_order_of_merging_leaves_no_trace() -> None:
         np.testing.assert_allclose([grads[leaf].numpy() for leaf in leaves], expected)
 
 
-def test_entries_run_in_the_order_of_time_whichever_tape_they_lay_on() -> None:
+def test_entries_run_in_reverse_chronological_order_across_tapes() -> None:
     x, y = real(3), real(3, seed=1)
     early, late = x.trace(), y.trace()
     log: list[str] = []
@@ -317,7 +317,7 @@ def test_entries_run_in_the_order_of_time_whichever_tape_they_lay_on() -> None:
     assert log == ["c", "b", "a"]
 
 
-def test_a_tape_that_was_split_off_goes_on_recording_after_it_was_merged_away() -> None:
+def test_a_split_tape_still_records_after_it_was_merged() -> None:
     # The entry once went to the emptied tape, and the gradient was lost.
     x, y = real(3), real(3, seed=1)
     longer = exp(exp(y.trace()))
@@ -332,7 +332,7 @@ def test_a_tape_that_was_split_off_goes_on_recording_after_it_was_merged_away() 
     assert grads[x].tolist() == [5, 5, 5]
 
 
-def test_a_tape_that_was_merged_into_one_merged_away_is_found() -> None:
+def test_a_tape_merged_into_a_merged_tape_is_found() -> None:
     x, y, z = real(3), real(3, seed=1), real(3, seed=2)
     first, second, third = x.trace(), y.trace(), z.trace()
     both = first * second
@@ -344,7 +344,7 @@ def test_a_tape_that_was_merged_into_one_merged_away_is_found() -> None:
     np.testing.assert_allclose(grads[y].numpy(), np.exp(y.numpy()) + x.numpy())
 
 
-def test_tapes_that_were_merged_one_after_another_are_one() -> None:
+def test_tapes_merged_one_after_another_are_one() -> None:
     first, second, third = (real(3, seed=seed).trace() for seed in range(3))
 
     first * second
@@ -367,7 +367,7 @@ def test_a_tape_put_on_another_tensor_records_for_it() -> None:
 # Tracing
 
 
-def test_a_trace_is_the_same_tensor_and_leaves_the_original_alone() -> None:
+def test_trace_returns_the_same_tensor_and_leaves_the_original_unchanged() -> None:
     x = real(3)
 
     taped = x.trace()
@@ -384,7 +384,7 @@ def test_tracing_twice_is_rejected() -> None:
             again()
 
 
-def test_traced_is_trace_of_a_tensor_that_only_mypy_gives_up() -> None:
+def test_traced_equals_trace_at_run_time() -> None:
     x, w = real(3), real(3, seed=1)
     grads = x.traced().sum().backward()
 
@@ -403,7 +403,7 @@ def test_whether_a_tensor_owns_a_tape_is_a_plain_bool() -> None:
     assert (x > 0).owns_tape is False
 
 
-def test_wrt_of_a_trace_holds_until_backward_names_others() -> None:
+def test_wrt_of_trace_applies_unless_backward_gets_its_own() -> None:
     x, w, v = real(3), parameter(1.0, 2.0, 3.0), parameter(4.0, 5.0, 6.0)
 
     assert list((x.trace(wrt=[w]) * w * v).sum().backward()) == [w]
@@ -412,12 +412,12 @@ def test_wrt_of_a_trace_holds_until_backward_names_others() -> None:
     assert list((x.trace(wrt=[w]) * w * v).sum().backward(wrt=[v])) == [v]
 
 
-def test_wrt_of_a_trace_rejects_what_has_no_gradient() -> None:
+def test_wrt_of_trace_rejects_tensors_without_gradients() -> None:
     with pytest.raises(DTypeError, match=r"^wrt names a tensor of dtype int64, which has no gradient$"):
         real(3).trace(wrt=[tensor([1, 2])])
 
 
-def test_a_tape_taken_off_and_put_on_leaves_the_tensor_the_same() -> None:
+def test_split_tape_and_put_tape_keep_the_tensor() -> None:
     x = real(3)
     h = tanh(x.trace())
 
@@ -431,7 +431,7 @@ def test_a_tape_taken_off_and_put_on_leaves_the_tensor_the_same() -> None:
     assert x.split_tape() == (x, NONE)
 
 
-def test_no_tape_put_on_a_tensor_leaves_it_alone() -> None:
+def test_put_tape_of_no_tape_changes_nothing() -> None:
     # A copy without a tape once came back, by which no gradient was found.
     x: Any = tensor([1.0, 2.0])
 
@@ -439,7 +439,7 @@ def test_no_tape_put_on_a_tensor_leaves_it_alone() -> None:
     assert x.put_tape(NoneTape()) is x
 
 
-def test_a_second_tape_and_what_is_none_are_rejected() -> None:
+def test_put_tape_rejects_a_second_tape_and_other_objects() -> None:
     x: Any = real(3)
 
     with pytest.raises(TapeError, match=r"^put_tape: x has a tape but must have none$"):
@@ -464,14 +464,14 @@ def test_an_empty_tape_starts_a_branch_of_the_same_tensor() -> None:
     assert x.with_empty_tape() is x
 
 
-def test_a_branch_run_back_by_itself_reaches_what_wrt_names() -> None:
+def test_backward_of_a_branch_reaches_the_tensors_of_wrt() -> None:
     h, w = tanh(real(3).trace()), parameter(1.0, 2.0, 3.0)
 
     assert list((h.with_empty_tape() * w).sum().backward()) == [w]
     assert (h.with_empty_tape() * w).sum().backward(wrt=[h])[h].tolist() == [1, 2, 3]
 
 
-def test_a_tensor_takes_a_tape_of_the_asked_kind() -> None:
+def test_a_tensor_accepts_a_tape_of_the_requested_kind() -> None:
     x = real(3)
     taped = x.trace()
 
@@ -504,7 +504,7 @@ def test_a_lookup_with_traced_ints_is_recorded() -> None:
     assert found.sum().backward(wrt=table)[table].numpy().sum() == 6
 
 
-def test_a_detached_tensor_is_another_that_nothing_reaches() -> None:
+def test_a_detached_tensor_is_a_new_one_without_gradient() -> None:
     x = real(3)
     taped = tanh(x.trace())
 
@@ -524,7 +524,7 @@ def test_backward_without_a_tape_is_rejected() -> None:
         real().backward()
 
 
-def test_backward_of_what_is_no_scalar_needs_a_seed() -> None:
+def test_backward_of_a_non_scalar_needs_a_seed() -> None:
     x: Any = tensor([1.0, 2.0])
 
     with pytest.raises(ShapeError, match=r"^backward: .*\(2,\)"):
@@ -580,7 +580,7 @@ def test_an_op_on_a_consumed_tape_says_where_it_was_consumed() -> None:
     assert len(x.tape.tape) == 0
 
 
-def test_consumption_is_seen_through_every_tensor_on_the_tape() -> None:
+def test_every_tensor_on_a_consumed_tape_is_consumed() -> None:
     x, y = real(3).trace(), real(3, seed=1).trace()
     (x * y).sum().backward()
 
@@ -603,7 +603,7 @@ def test_the_gradients_of_intermediates_are_freed() -> None:
         grads[h]
 
 
-def test_wrt_names_intermediates_and_nothing_else_is_kept() -> None:
+def test_wrt_accepts_intermediates_and_only_their_gradients_are_returned() -> None:
     x = real(3)
     h = tanh(x.trace())
 
@@ -613,7 +613,7 @@ def test_wrt_names_intermediates_and_nothing_else_is_kept() -> None:
     np.testing.assert_allclose(grads[h].numpy(), 2 * np.tanh(x.numpy()))
 
 
-def test_wrt_names_tensors_that_were_never_traced() -> None:
+def test_wrt_accepts_tensors_that_were_never_traced() -> None:
     x, w = real(3), real(3, seed=1)
 
     grads = (x.trace() * w).sum().backward(wrt=w)
@@ -648,7 +648,7 @@ def test_wrt_takes_parameters_by_their_paths() -> None:
         (3, r"wrt names an int, which is neither a tensor nor a module"),
     ],
 )
-def test_wrt_rejects_what_has_no_gradient_and_the_tape_is_not_consumed(wrt: Any, message: str) -> None:
+def test_wrt_rejects_tensors_without_gradients_and_the_tape_is_not_consumed(wrt: Any, message: str) -> None:
     x = real(3)
     loss = x.trace().sum()
 
@@ -665,7 +665,7 @@ def test_a_frozen_parameter_that_wrt_names_gets_its_gradient() -> None:
     assert list((x.trace() * frozen).sum().backward(wrt=[frozen])) == [frozen]
 
 
-def test_the_result_itself_may_be_asked_for() -> None:
+def test_wrt_accepts_the_loss_itself() -> None:
     x = real(3)
     loss = x.trace().sum()
 
@@ -675,7 +675,7 @@ def test_the_result_itself_may_be_asked_for() -> None:
     assert grads[x].tolist() == [1, 1, 1]
 
 
-def test_an_error_on_the_way_back_names_the_op_and_leaves_the_gradients_as_they_were() -> None:
+def test_an_error_in_the_backward_pass_names_the_op_and_keeps_the_gradients() -> None:
     # They were once left with what had been added before the error.
     x: Any = tensor([1.0, 2.0])
     grads = x.trace().sum().backward()
@@ -695,7 +695,7 @@ def test_an_error_on_the_way_back_names_the_op_and_leaves_the_gradients_as_they_
         exp(y)
 
 
-def test_a_closure_that_leads_to_no_target_does_not_run() -> None:
+def test_a_closure_that_reaches_no_target_does_not_run() -> None:
     x, y = real(3), real(3, seed=1)
     log: list[str] = []
 
@@ -707,7 +707,7 @@ def test_a_closure_that_leads_to_no_target_does_not_run() -> None:
     assert unused.owns_tape
 
 
-def test_wants_spares_a_binary_op_the_side_that_nobody_needs() -> None:
+def test_wants_is_false_for_an_operand_whose_gradient_is_not_needed() -> None:
     x, y = real(3), real(3, seed=1)
     asked: dict[str, bool] = {}
     left, right, tape = unwrap(x.trace(), y)
@@ -733,7 +733,7 @@ def test_parameters_get_gradients_unless_they_are_frozen() -> None:
     assert frozen not in grads
 
 
-def test_a_parameter_assigned_between_forward_and_backward_is_noticed() -> None:
+def test_a_parameter_assigned_between_forward_and_backward_is_detected() -> None:
     x, w = real(3), parameter(1.0, 2.0, 3.0)
     loss = (x.trace() * w).sum()
 
@@ -768,7 +768,7 @@ def test_a_retained_tape_gives_the_gradients_of_several_losses(strategy: Any) ->
         first.backward(retain_tape=True)
 
 
-def test_a_retained_tape_records_on() -> None:
+def test_a_retained_tape_still_records() -> None:
     x: Any = tensor([1.0, 2.0])
     y = x.trace() * 3
 
@@ -777,7 +777,7 @@ def test_a_retained_tape_records_on() -> None:
     assert (y * y).sum().backward()[x].tolist() == [18, 36]
 
 
-def test_a_retained_tape_of_merged_tapes_runs_in_the_order_of_time() -> None:
+def test_a_retained_tape_of_merged_tapes_runs_in_reverse_chronological_order() -> None:
     log: list[str] = []
     x, y = real(3), real(3, seed=1)
     left, right = x.trace(), y.trace()
@@ -791,7 +791,7 @@ def test_a_retained_tape_of_merged_tapes_runs_in_the_order_of_time() -> None:
     assert log == 2 * ["right 1", "left 1", "right 0", "left 0"]
 
 
-def test_each_backward_of_a_retained_tape_adds_to_the_gradients_that_trace_was_given() -> None:
+def test_each_backward_of_a_retained_tape_adds_to_the_gradients_given_to_trace() -> None:
     x, y = tensor([1.0, 2.0]), tensor([4.0, 5.0])
     one, other = x.trace().sum().backward(), y.trace().sum().backward()
     loss = (x.trace(grads=one) * y.trace(grads=other)).sum()
@@ -803,7 +803,7 @@ def test_each_backward_of_a_retained_tape_adds_to_the_gradients_that_trace_was_g
     assert grads[y].tolist() == [1 + 2 * 1, 1 + 2 * 2]
 
 
-def test_a_retained_tape_notices_a_parameter_assigned_since() -> None:
+def test_a_retained_tape_detects_a_parameter_assigned_since() -> None:
     w = parameter(1.0, 2.0)
     loss = (real(2).trace() * w).sum()
     loss.backward(retain_tape=True)
@@ -838,7 +838,7 @@ def test_a_retained_tape_is_freed_with_its_tensors() -> None:
 # Accumulation
 
 
-def test_gradients_go_on_accumulating() -> None:
+def test_gradients_accumulate_over_several_tapes() -> None:
     x: Any = tensor([1.0, 2.0])
 
     grads = (x.trace() * 3).sum().backward()
@@ -860,7 +860,7 @@ def test_two_tapes_that_accumulate_into_the_same_gradients_count_them_once() -> 
     assert grads[y].tolist() == [2, 2, 2]
 
 
-def test_two_tapes_that_accumulate_apart_are_summed() -> None:
+def test_gradients_given_to_two_merged_tapes_are_summed() -> None:
     x, y = real(3), real(3, seed=1)
     one, other = x.trace().sum().backward(), (x.trace() + y.trace()).sum().backward()
 
@@ -870,7 +870,7 @@ def test_two_tapes_that_accumulate_apart_are_summed() -> None:
     np.testing.assert_allclose(grads[y].numpy(), 1 + x.numpy())
 
 
-def test_gradients_that_accumulate_change_only_when_backward_has_run() -> None:
+def test_accumulated_gradients_change_only_after_a_complete_backward() -> None:
     # A forward pass whose tapes met once added them up, and a second one once more.
     x, y = real(3), real(3, seed=1)
     one, other = x.trace().sum().backward(), x.trace().sum().backward()
@@ -881,7 +881,7 @@ def test_gradients_that_accumulate_change_only_when_backward_has_run() -> None:
     assert one[x].tolist() == other[x].tolist() == [1, 1, 1]
 
 
-def test_a_tape_run_by_hand_adds_to_the_gradients_that_trace_was_given() -> None:
+def test_executing_a_tape_adds_to_the_gradients_given_to_trace() -> None:
     x: Any = tensor([1.0, 2.0])
     grads = x.trace().sum().backward()
     y = x.trace(grads=grads) * 3
@@ -895,7 +895,7 @@ def test_a_tape_run_by_hand_adds_to_the_gradients_that_trace_was_given() -> None
 # A tape by hand
 
 
-def test_a_step_that_only_its_writer_understands_is_never_pruned() -> None:
+def test_an_opaque_step_is_never_pruned() -> None:
     x: Any = tensor([1.0, 2.0])
     taped = x.trace()
     out = node(x.data * 7)
@@ -923,7 +923,7 @@ def test_an_opaque_step_runs_even_where_no_target_was_reached() -> None:
     assert log == ["opaque"]
 
 
-def test_an_opaque_step_that_takes_what_nothing_reached_is_told_so() -> None:
+def test_an_opaque_step_that_pops_a_missing_gradient_raises_an_error() -> None:
     taped = real(3).trace()
     unused = node(taped.data * 7)
 
@@ -933,7 +933,7 @@ def test_an_opaque_step_that_takes_what_nothing_reached_is_told_so() -> None:
         taped.sum().backward()
 
 
-def test_appending_moves_everything() -> None:
+def test_append_moves_all_entries() -> None:
     x, y = real(3), real(3, seed=1)
     a, b = exp(x.trace()), exp(y.trace())
     ours, theirs = a.tape.tape, b.tape.tape

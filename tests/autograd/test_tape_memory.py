@@ -27,7 +27,7 @@ def real(*shape: int, seed: int = 0) -> Any:
     return normal(shape, dtype=np.float64, rng=seed)
 
 
-def test_a_dropped_forward_is_freed_without_the_collector() -> None:
+def test_an_unused_forward_pass_is_freed_without_the_collector() -> None:
     x = real(2, 3)
     every_op: tuple[Callable[[Any], Any], ...] = (
         lambda t: tanh(t) * t + exp(t) / 2 - t,
@@ -49,7 +49,7 @@ def test_a_dropped_forward_is_freed_without_the_collector() -> None:
             assert on_the_tape() is None
 
 
-def test_backward_frees_what_it_has_run() -> None:
+def test_backward_frees_the_tape() -> None:
     x = real(2, 3)
 
     with no_collector():
@@ -77,7 +77,7 @@ def test_a_rejected_op_is_freed_without_the_collector() -> None:
     assert gone
 
 
-def test_backward_frees_on_the_way_what_it_has_run() -> None:
+def test_backward_frees_entries_while_it_runs() -> None:
     # Which tensors are on a way from a target was once kept to the end, and so were their values.
     x = real(2, 3)
     alive: list[bool] = []
@@ -105,7 +105,7 @@ def test_backward_frees_on_the_way_what_it_has_run() -> None:
     assert alive == [False]
 
 
-def test_who_checkpoints_frees_each_step_before_the_next() -> None:
+def test_a_checkpointing_tape_frees_each_step_before_the_next() -> None:
     held: list[weakref.ref[Any]] = []
     alive: list[int] = []
     tape = GradientTape(checkpoint=BalancedCheckpointing())
@@ -124,7 +124,7 @@ def test_who_checkpoints_frees_each_step_before_the_next() -> None:
     assert alive == [4, 3, 2, 1]
 
 
-def test_an_error_on_the_way_back_frees_the_tape() -> None:
+def test_an_error_in_the_backward_pass_frees_the_tape() -> None:
     with no_collector():
         h = tanh(real(2, 3).trace())
         inner = weakref.ref(h.node)
@@ -152,7 +152,7 @@ def test_a_thousand_tapes_merge() -> None:
     assert grads[x].tolist() == [1001, 1001]
 
 
-def test_a_long_tape_is_freed_without_recursion_whether_or_not_it_ran() -> None:
+def test_a_long_tape_is_freed_without_recursion() -> None:
     # In a process of its own, for a stack that overflows ends it.
     program = """
 import gc, sys
@@ -187,7 +187,7 @@ del merged
 # Threads
 
 
-def test_tapes_in_several_threads_give_the_sums_of_one_after_another() -> None:
+def test_tapes_in_several_threads_give_the_same_gradients_as_in_sequence() -> None:
     shared = real(5, 7)
 
     def gradient(seed: int) -> Any:
@@ -228,7 +228,7 @@ def test_a_tape_that_two_threads_record_on_keeps_every_op() -> None:
     assert first.sum().backward()[x].tolist() == [8, 8]
 
 
-def test_a_value_that_no_closure_reads_goes_with_its_tensor() -> None:
+def test_a_value_that_no_closure_reads_is_freed_with_its_tensor() -> None:
     x, w = real(20, 30).trace(), real(30, 40, seed=1)
     product = x @ w
     held = weakref.ref(product.data)
@@ -242,7 +242,7 @@ def test_a_value_that_no_closure_reads_goes_with_its_tensor() -> None:
     assert y.sum().backward()[x].shape == (20, 30)
 
 
-def test_a_value_that_a_later_closure_reads_stays() -> None:
+def test_a_value_that_a_later_closure_reads_is_saved() -> None:
     x = real(20, 30)
     h = x.trace() + 1.0
     y = h * h  # reads what the sum did not
@@ -252,7 +252,7 @@ def test_a_value_that_a_later_closure_reads_stays() -> None:
     np.testing.assert_allclose(y.sum().backward()[x].numpy(), 2 * (x.numpy() + 1))
 
 
-def test_a_node_that_is_used_later_has_its_value_for_good() -> None:
+def test_a_node_that_is_used_later_keeps_its_value() -> None:
     x = real(20, 30)
 
     for take_out in (lambda h: h.split_tape(), split_tape):
@@ -265,7 +265,7 @@ def test_a_node_that_is_used_later_has_its_value_for_good() -> None:
         assert plain.put_tape(tape).sum().backward(wrt=plain)[plain].tolist() == np.ones((20, 30)).tolist()
 
 
-def test_reading_a_value_that_was_let_go_of_is_an_error_that_says_so() -> None:
+def test_reading_a_released_value_is_an_error_that_says_so() -> None:
     def doubled(x: Any) -> Any:
         x, tape = unwrap(x)
         out = node(x.data * 2)
@@ -278,7 +278,7 @@ def test_reading_a_value_that_was_let_go_of_is_an_error_that_says_so() -> None:
         y.backward()
 
 
-def test_a_checkpointing_tape_lets_go_of_nothing_by_itself() -> None:
+def test_a_checkpointing_tape_releases_nothing_by_itself() -> None:
     x = real(20, 30)
     h = x.trace(checkpoint=BalancedCheckpointing()) @ x.T
     value = weakref.ref(h.data)

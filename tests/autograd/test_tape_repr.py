@@ -42,7 +42,7 @@ def test_a_tape_lists_its_ops_with_the_shapes_of_their_results() -> None:
     assert repr(GradientTape()) == "GradientTape(0 ops)"
 
 
-def test_of_a_long_tape_both_ends_are_listed() -> None:
+def test_the_repr_of_a_long_tape_lists_both_ends() -> None:
     y = ones((2,)).trace()
     for _ in range(1200):
         y = y * 1.0
@@ -52,7 +52,7 @@ def test_of_a_long_tape_both_ends_are_listed() -> None:
     assert repr(y.tape.tape) == f"GradientTape(1,201 ops: {listed})"
 
 
-def test_a_consumed_tape_says_how_many_ops_it_had_and_where_it_went() -> None:
+def test_the_repr_of_a_consumed_tape_has_its_number_of_ops_and_the_line() -> None:
     y = exp(ones((2,)).trace())
     once = exp(ones((2,)).trace())
 
@@ -63,7 +63,7 @@ def test_a_consumed_tape_says_how_many_ops_it_had_and_where_it_went() -> None:
     assert re.fullmatch(r"GradientTape\(1 op, consumed at test_tape_repr\.py:\d+\)", repr(once.tape.tape))
 
 
-def test_gradients_list_their_shapes_and_of_many_both_ends() -> None:
+def test_the_repr_of_gradients_lists_their_shapes() -> None:
     few, many = Gradients(), Gradients()
     for n in range(1, 7):
         few.add(ones((n,)), ones((n,)).data)
@@ -74,7 +74,7 @@ def test_gradients_list_their_shapes_and_of_many_both_ends() -> None:
     assert repr(many) == "Gradients(8: (1,), (2,), (3,), ..., (6,), (7,), (8,))"
 
 
-def test_an_op_goes_by_the_name_that_its_caller_knows() -> None:
+def test_an_op_is_shown_under_its_public_name() -> None:
     x = ones((2, 3)).trace()
 
     named: dict[str, Callable[[Any], Any]] = {
@@ -97,7 +97,7 @@ OF_ONE_OR_TWO = [name for name in sorted(vars(ops)) if name in OPS and OPS[name]
 
 
 @pytest.mark.parametrize("name", OF_ONE_OR_TWO)
-def test_a_step_of_any_op_goes_by_the_name_of_an_op_or_says_what_it_does(name: str) -> None:
+def test_every_step_of_an_op_is_shown_under_a_readable_name(name: str) -> None:
     x: Any = ones((2, 2)).trace()
 
     with (
@@ -110,7 +110,7 @@ def test_a_step_of_any_op_goes_by_the_name_of_an_op_or_says_what_it_does(name: s
     assert steps <= {*OPS, "contracted", "copied", "masked", "standardized"}
 
 
-def test_a_step_by_hand_goes_by_its_own_name() -> None:
+def test_a_step_of_the_user_is_shown_under_its_own_name() -> None:
     tape = GradientTape()
 
     def negate(_: Gradients) -> None:
@@ -123,7 +123,7 @@ def test_a_step_by_hand_goes_by_its_own_name() -> None:
     assert repr(tape) == "GradientTape(3 ops: negate, <lambda>, partial)"
 
 
-def test_a_graph_draws_leaves_and_ops_in_the_order_in_which_they_came() -> None:
+def test_a_graph_has_leaves_and_ops_in_the_order_of_recording() -> None:
     x, w = ones((2, 3)), nn.Param(ones((3, 5)))
 
     y = x.trace() @ w
@@ -144,7 +144,7 @@ def test_a_graph_draws_leaves_and_ops_in_the_order_in_which_they_came() -> None:
     ]
 
 
-def test_a_graph_of_merged_tapes_keeps_the_order_of_time() -> None:
+def test_a_graph_of_merged_tapes_is_in_chronological_order() -> None:
     x, y = ones((2,)).trace(), ones((2,)).trace()
     a = exp(x)
     b = sin(y)
@@ -156,7 +156,7 @@ def test_a_graph_of_merged_tapes_keeps_the_order_of_time() -> None:
     assert graph.count("leaf") == 2
 
 
-def test_a_notebook_gets_the_graph_and_of_a_consumed_tape_the_line() -> None:
+def test_a_notebook_shows_the_graph_or_the_line_that_consumed_the_tape() -> None:
     tape = (ones((2,)).trace() * 2.0).sum().tape.tape
 
     assert tape._repr_mimebundle_() == {"text/plain": repr(tape), "text/vnd.mermaid": tape.graph()}
@@ -167,7 +167,7 @@ def test_a_notebook_gets_the_graph_and_of_a_consumed_tape_the_line() -> None:
         tape.graph()
 
 
-def test_a_number_beside_a_tensor_is_a_leaf() -> None:
+def test_a_number_as_an_operand_is_a_leaf() -> None:
     y = np.ones(3) * ones((3,), np.float64).trace()
 
     assert y.tape.tape.graph().count("leaf (3,)") == 2

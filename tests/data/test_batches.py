@@ -35,7 +35,7 @@ def test_rows_come_in_order_without_shuffling() -> None:
     ]
 
 
-def test_the_last_rows_may_make_a_smaller_batch() -> None:
+def test_the_last_batch_may_be_smaller() -> None:
     passed = batches(X, Y, size=3, shuffle=False, drop_last=False)
 
     assert labels(passed) == [[0, 10, 20], [30, 40, 50], [60]]
@@ -49,12 +49,12 @@ def test_the_length_counts_batches(size: int, whole: int, all_rows: int) -> None
     assert len(partly) == len(list(partly)) == all_rows
 
 
-def test_a_batch_may_be_larger_than_the_data_if_it_need_not_be_full() -> None:
+def test_a_batch_may_be_larger_than_the_data_unless_it_must_be_full() -> None:
     assert labels(batches(X, Y, size=9, shuffle=False, drop_last=False)) == [[0, 10, 20, 30, 40, 50, 60]]
     assert list(batches(ones((0, 3)), size=2, drop_last=False)) == []
 
 
-def test_shuffling_keeps_rows_together_and_loses_none() -> None:
+def test_shuffling_keeps_rows_aligned_and_complete() -> None:
     pairs = [
         (row[0], label)
         for x, y in batches(X, Y, size=2, drop_last=False, rng=0)
@@ -65,7 +65,7 @@ def test_shuffling_keeps_rows_together_and_loses_none() -> None:
     assert pairs != sorted(pairs)
 
 
-def test_one_seed_gives_one_order_and_each_pass_another() -> None:
+def test_a_seed_fixes_the_order_and_each_pass_differs() -> None:
     first, second = batches(X, Y, size=7, rng=3), batches(X, Y, size=7, rng=3)
 
     passes = [labels(first), labels(first)]
@@ -74,13 +74,13 @@ def test_one_seed_gives_one_order_and_each_pass_another() -> None:
     assert passes[0] != passes[1]
 
 
-def test_the_order_is_numpys_permutation() -> None:
+def test_the_order_is_that_of_numpys_permutation() -> None:
     expected = np.random.default_rng(3).permutation(7) * 10
 
     assert labels(batches(X, Y, size=7, rng=3)) == [expected.tolist()]
 
 
-def test_the_generator_in_force_when_batches_is_called_is_the_one_used() -> None:
+def test_batches_uses_the_generator_that_is_active_at_its_call() -> None:
     with random(3):
         passed = batches(X, Y, size=7)
 
@@ -110,7 +110,7 @@ def test_one_tensor_gives_tensors_and_several_give_tuples() -> None:
         ((), 2, "batches: there is no tensor"),
     ],
 )
-def test_what_does_not_fit_is_rejected_at_once(tensors: Any, size: int, message: str) -> None:
+def test_invalid_arguments_are_rejected_at_the_call(tensors: Any, size: int, message: str) -> None:
     with pytest.raises(ShapeError, match=f"^{re.escape(message)}$"):
         batches(*tensors, size=size)
 
@@ -122,7 +122,7 @@ def test_a_tape_is_rejected() -> None:
 
 @pytest.mark.parametrize("shuffle", [True, False])
 @pytest.mark.parametrize("passed", range(9))
-def test_a_restored_pass_goes_on_where_it_was_and_the_next_ones_follow(passed: int, shuffle: bool) -> None:  # noqa: FBT001  # pytest's
+def test_a_restored_pass_continues_and_the_next_ones_follow(passed: int, shuffle: bool) -> None:  # noqa: FBT001  # pytest's
     whole, broken, fresh = (
         batches(X, Y, size=2, drop_last=False, shuffle=shuffle, rng=seed) for seed in (0, 0, 1)
     )  # passes of 4
@@ -138,7 +138,7 @@ def test_a_restored_pass_goes_on_where_it_was_and_the_next_ones_follow(passed: i
     assert labels(fresh) == expected[(passed + len(rest)) // 4]
 
 
-def test_a_pass_that_a_break_ends_does_not_go_on() -> None:
+def test_a_pass_ended_by_break_does_not_continue() -> None:
     passed, fresh = batches(X, Y, size=2, rng=0), batches(X, Y, size=2, rng=1)
     for _ in passed:
         break
@@ -149,7 +149,7 @@ def test_a_pass_that_a_break_ends_does_not_go_on() -> None:
     assert len(labels(fresh)) == 3
 
 
-def test_draws_of_others_from_the_same_generator_do_not_change_the_pass_that_goes_on() -> None:
+def test_other_draws_from_the_generator_do_not_change_a_restored_pass() -> None:
     rng, other = np.random.default_rng(0), np.random.default_rng(1)
     passed, fresh = batches(X, Y, size=2, rng=rng), batches(X, Y, size=2, rng=other)
     pass_of = iter(passed)
@@ -162,7 +162,7 @@ def test_draws_of_others_from_the_same_generator_do_not_change_the_pass_that_goe
     assert other.random() == rng.random()
 
 
-def test_a_file_of_other_batches_is_rejected_and_the_pass_stays(tmp_path: Path) -> None:
+def test_the_state_of_other_batches_is_rejected_and_changes_nothing(tmp_path: Path) -> None:
     passed, other = batches(X, Y, size=2, rng=0), batches(X, Y, size=3, rng=0)
     io.save({"batches": passed}, tmp_path / "run.npz")
 
@@ -174,7 +174,7 @@ def test_a_file_of_other_batches_is_rejected_and_the_pass_stays(tmp_path: Path) 
     assert labels(other) == labels(batches(X, Y, size=3, rng=0))
 
 
-def test_a_generator_of_a_rare_kind_has_no_state_to_save() -> None:
+def test_an_unsupported_generator_has_no_state_to_save() -> None:
     passed = batches(X, size=2, rng=np.random.Generator(np.random.MT19937(0)))
 
     assert len(list(passed)) == 3
@@ -198,7 +198,7 @@ class Squares:
         return ones((2, 3)) * float(index), tensor(np.array(index * index))
 
 
-def test_a_dataset_is_asked_for_what_a_batch_needs() -> None:
+def test_a_dataset_is_read_only_where_a_batch_needs_it() -> None:
     data = Squares(7)
     passed = batches(data, size=3, shuffle=False)
 
@@ -228,12 +228,12 @@ def test_a_list_of_tensors_is_a_dataset() -> None:
         ([ones((2,)), ones((2,), np.float64)], DTypeError, "batches: example 1 is float64 but example 0 is float32"),
     ],
 )
-def test_examples_that_do_not_fit_are_rejected(examples: Any, error: Any, message: str) -> None:
+def test_examples_of_different_shapes_are_rejected(examples: Any, error: Any, message: str) -> None:
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         list(batches(examples, size=2, shuffle=False))
 
 
-def test_a_dataset_beside_another_is_rejected() -> None:
+def test_two_datasets_are_rejected() -> None:
     both: Any = (X, [1, 2])
 
     with pytest.raises(DTypeError, match=r"^batches: argument 2 is a list, not a tensor$"):
@@ -244,7 +244,7 @@ def test_a_dataset_beside_another_is_rejected() -> None:
 
 @pytest.mark.parametrize("source", [(X, Y), (Squares(7),)], ids=["tensors", "dataset"])
 @pytest.mark.parametrize("done", [0, 1, 2, 3])
-def test_a_pass_goes_on_where_it_was_saved(tmp_path: Path, source: Any, done: int) -> None:
+def test_a_pass_continues_where_it_was_saved(tmp_path: Path, source: Any, done: int) -> None:
     first, again = batches(*source, size=2, rng=3), batches(*source, size=2, rng=99)
     list(first)
     given: list[Any] = []
@@ -273,7 +273,7 @@ def test_a_restored_pass_may_be_saved_again() -> None:
 
 
 @pytest.mark.parametrize(("data", "kind"), [(None, "a NoneType"), (3, "an int"), ({1.0}, "a set")])
-def test_what_gives_no_examples_is_no_dataset(data: Any, kind: str) -> None:
+def test_objects_without_examples_are_rejected(data: Any, kind: str) -> None:
     message = f"batches: the dataset is {kind}, which has no length or gives no example by number"
     with pytest.raises(DTypeError, match=f"^{message}$"):
         batches(data, size=2)

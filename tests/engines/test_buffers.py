@@ -21,7 +21,7 @@ def place_of(x: Any) -> int:
     return int(x.__array_interface__["data"][0])
 
 
-def test_a_room_that_nobody_sees_is_used_again() -> None:
+def test_a_buffer_without_references_is_reused() -> None:
     pool = BufferPool()
     first = pool.empty(LARGE, np.float32)
     place = place_of(first)
@@ -52,7 +52,7 @@ LOOKS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("look", LOOKS.values(), ids=list(LOOKS))
-def test_a_room_that_somebody_sees_is_nobody_elses(look: Any) -> None:
+def test_a_buffer_that_is_referenced_elsewhere_is_not_reused(look: Any) -> None:
     pool = BufferPool()
     first = pool.empty(LARGE, np.float32)
     place = place_of(first)
@@ -77,7 +77,7 @@ def test_small_arrays_come_from_the_allocator() -> None:
     assert pool.nbytes == 0
 
 
-def test_no_more_stays_than_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pool_keeps_no_more_memory_than_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffers, "_MAX_POOL_BYTES", 5 << 20)
     pool = BufferPool()
 
@@ -95,7 +95,7 @@ def test_no_more_stays_than_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pool.nbytes == 0
 
 
-def test_a_like_array_has_the_axes_in_the_same_order_in_memory() -> None:
+def test_empty_like_keeps_the_memory_order_of_the_axes() -> None:
     x = np.empty((4, 64, 63, 65), np.float32).transpose(0, 3, 1, 2)
 
     y, counts, small = BUFFERS.empty_like(x), BUFFERS.empty_like(x, np.int64), BUFFERS.empty_like(x[:1, :2])
@@ -106,7 +106,7 @@ def test_a_like_array_has_the_axes_in_the_same_order_in_memory() -> None:
     assert BUFFERS.empty_like(x, shape=(3, 5, 2, 7)).strides == (280, 4, 140, 20)
 
 
-def test_threads_share_no_room() -> None:
+def test_threads_share_no_buffer() -> None:
     pool = BufferPool()
 
     def work(number: int) -> bool:
@@ -121,7 +121,7 @@ def test_threads_share_no_room() -> None:
         assert all(threads.map(work, range(4)))
 
 
-def test_what_a_user_holds_stays_as_it_was_through_training() -> None:
+def test_arrays_that_a_user_holds_stay_unchanged_during_training() -> None:
     images = tg.uniform((16, 3, 32, 30), rng=0)
     model = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1, rng=1), nn.ReLU(), nn.MaxPool2d(2), nn.BatchNorm2d(16))
     opt = optim.SGD(model, lr=0.1)
@@ -142,7 +142,7 @@ def test_what_a_user_holds_stays_as_it_was_through_training() -> None:
         np.testing.assert_array_equal(now, then)
 
 
-def test_steps_of_training_need_no_more_rooms_than_the_first_few() -> None:
+def test_training_steps_allocate_no_more_buffers_than_the_first_few() -> None:
     BUFFERS.clear()
     images, w = tg.uniform((16, 3, 32, 30), rng=0), tg.uniform((16, 3, 3, 3), rng=1)
     counts = []
@@ -169,7 +169,7 @@ OWNED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("made", OWNED.values(), ids=OWNED)
-def test_a_sum_that_nobody_else_sees_grows_in_its_place(made: Any) -> None:
+def test_a_sum_without_other_references_accumulates_in_place(made: Any) -> None:
     values = {"x": made()}
     place = place_of(values["x"])
 
@@ -181,7 +181,7 @@ def test_a_sum_that_nobody_else_sees_grows_in_its_place(made: Any) -> None:
 
 @pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
 @pytest.mark.parametrize("made", [OWNED["memory of its own"], OWNED["a buffer"]], ids=["memory of its own", "a buffer"])
-def test_a_sum_that_somebody_sees_stays_as_it_was(made: Any, look: Any) -> None:
+def test_a_sum_that_is_referenced_elsewhere_stays_unchanged(made: Any, look: Any) -> None:
     values = {"x": made()}
     place, seen = place_of(values["x"]), look(values["x"])
 
@@ -193,7 +193,7 @@ def test_a_sum_that_somebody_sees_stays_as_it_was(made: Any, look: Any) -> None:
     del seen
 
 
-def test_a_sum_in_memory_that_another_array_shares_stays_as_it_was() -> None:
+def test_a_sum_that_shares_memory_stays_unchanged() -> None:
     memory = np.ones((513, 512), np.float32)
     values = {"x": memory.T}
 
@@ -211,7 +211,7 @@ NOT_ALIKE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("x", NOT_ALIKE.values(), ids=NOT_ALIKE)
-def test_a_sum_of_what_is_not_alike_is_numpys(x: Any) -> None:
+def test_a_sum_of_other_shapes_or_dtypes_equals_numpy(x: Any) -> None:
     values = {"x": np.ones(LARGE, np.float32)}
     before = values["x"].copy()
 
@@ -222,7 +222,7 @@ def test_a_sum_of_what_is_not_alike_is_numpys(x: Any) -> None:
     np.testing.assert_array_equal(values["x"], before)
 
 
-def test_memory_that_cannot_be_written_to_is_left_alone() -> None:
+def test_read_only_memory_is_not_overwritten() -> None:
     values = {"x": np.broadcast_to(np.float32(1), LARGE)}
 
     total = accumulate(values, "x", np.ones(LARGE, np.float32))
@@ -231,7 +231,7 @@ def test_memory_that_cannot_be_written_to_is_left_alone() -> None:
     assert (values["x"] == 1).all()
 
 
-def test_the_seed_and_the_gradients_of_two_operands_stay_apart() -> None:
+def test_the_seed_and_the_gradients_of_two_operands_share_no_memory() -> None:
     seed = tg.ones(LARGE)
     x = tg.ones(LARGE)
     h, y = x.trace(), tg.ones(LARGE)
@@ -243,7 +243,7 @@ def test_the_seed_and_the_gradients_of_two_operands_stay_apart() -> None:
     assert (seed.numpy() == 1).all()
 
 
-def test_gradients_that_somebody_holds_stay_as_they_are_when_others_are_added() -> None:
+def test_gradients_that_a_user_holds_stay_unchanged_when_others_are_added() -> None:
     x = tg.ones(LARGE)
     total = (x.trace() * 2.0).sum().backward()
     held, array = total[x], total[x].numpy()

@@ -54,7 +54,7 @@ def drawn(rng: Any, least: int = 1) -> tuple[Any, Any, ConvWindow]:
 
 @pytest.mark.usefixtures("at_a_time")
 @pytest.mark.parametrize("input_dilation", [1, 2])
-def test_short_lines_under_short_kernels_are_met_at_every_stride(input_dilation: int) -> None:
+def test_short_inputs_and_kernels_at_every_stride(input_dilation: int) -> None:
     rng = np.random.default_rng(0)
     for cells, kernel, positions, stride, before in np.ndindex(7, 3, 4, 4, 2):
         x, w = rng.normal(size=(2, 1, 3, cells + 1)), rng.normal(size=(1, 4, 3, kernel + 1))
@@ -65,7 +65,7 @@ def test_short_lines_under_short_kernels_are_met_at_every_stride(input_dilation:
 
 @pytest.mark.usefixtures("at_a_time")
 @pytest.mark.parametrize("seed", range(60))
-def test_values_are_those_of_the_formula(seed: int) -> None:
+def test_values_equal_those_of_the_formula(seed: int) -> None:
     x, w, window = drawn(np.random.default_rng(seed))
 
     np.testing.assert_allclose(convolve(x, w, window), by_the_formula(x, w, window), atol=1e-12)
@@ -73,7 +73,7 @@ def test_values_are_those_of_the_formula(seed: int) -> None:
 
 @pytest.mark.usefixtures("at_a_time")
 @pytest.mark.parametrize("seed", range(40))
-def test_either_product_gives_the_values_of_the_other(seed: int) -> None:
+def test_both_algorithms_give_the_same_values(seed: int) -> None:
     x, w, window = drawn(np.random.default_rng(seed), least=2)
 
     expected = by_the_formula(x, w, window)
@@ -84,7 +84,7 @@ def test_either_product_gives_the_values_of_the_other(seed: int) -> None:
 
 @pytest.mark.usefixtures("at_a_time")
 @pytest.mark.parametrize("place", [(0, 0), (0, 5), (3, 0), (6, 5)])
-def test_an_infinity_reaches_what_sees_it_only(place: Any) -> None:
+def test_an_infinity_reaches_only_the_windows_that_contain_it(place: Any) -> None:
     # Windows at the end of a row are computed as if they reached into the next: 0 times infinity would be NaN.
     x: Any = np.random.default_rng(0).normal(size=(2, 3, 7, 6)).astype(np.float32)
     x[1, 2][place] = np.inf
@@ -104,7 +104,7 @@ def test_an_infinity_reaches_what_sees_it_only(place: Any) -> None:
     assert not np.isnan(dw.numpy()).any()
 
 
-def test_a_long_line_under_a_long_kernel_is_not_laid_out_window_by_window(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_input_with_a_long_kernel_does_not_copy_every_window(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(convolution, "_ROW_MAX_BYTES", 1 << 20)
     convolution._plan_for.cache_clear()
     x, w = np.ones((1, 1, 16, 600)), np.ones((1, 64, 16, 101))  # 6 MiB of windows

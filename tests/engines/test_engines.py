@@ -24,7 +24,7 @@ def test_arrays_and_numpy_scalars_belong_to_numpy() -> None:
         assert isinstance(engine(value), NumPy)
 
 
-def test_of_several_values_the_one_that_is_not_numpys_decides() -> None:
+def test_a_value_that_is_not_numpys_selects_the_engine() -> None:
     x, array = ones((3,)), np.ones(3)
 
     assert isinstance(engine(array, array), NumPy)
@@ -32,7 +32,7 @@ def test_of_several_values_the_one_that_is_not_numpys_decides() -> None:
     assert isinstance(engine(x, array), Autodiff)
 
 
-def test_a_tensor_decides_beside_any_value_below_it() -> None:
+def test_a_tensor_selects_the_engine_among_values_of_lower_levels() -> None:
     x, array = ones((3,)), np.ones(3)
     below = ShapeValue(array.shape, array.dtype)
 
@@ -41,7 +41,7 @@ def test_a_tensor_decides_beside_any_value_below_it() -> None:
         assert isinstance(engine(*values), Autodiff)
 
 
-def test_a_subclass_belongs_to_the_engine_of_its_base() -> None:
+def test_a_subclass_has_the_engine_of_its_base() -> None:
     class Labelled(Tensor[Any, Any, Any]):
         """A tensor of another class, as a parameter is."""
 
@@ -56,7 +56,7 @@ def test_a_subclass_belongs_to_the_engine_of_its_base() -> None:
 
 
 @pytest.mark.parametrize("order", ["x, array", "array, x"])
-def test_an_engine_is_found_whichever_value_is_the_first_that_is_seen(order: str) -> None:
+def test_the_order_of_values_does_not_affect_the_engine(order: str) -> None:
     program = (
         "import sys, numpy as np; from tapegrad.engines import engine; from tapegrad.tensor import Tensor;"
         "x, array = Tensor(np.ones(3)), np.ones(3); assert 'tapegrad.engines.numpy.engine' not in sys.modules;"
@@ -68,7 +68,7 @@ def test_an_engine_is_found_whichever_value_is_the_first_that_is_seen(order: str
     assert run.stdout == "Autodiff\n", run.stderr
 
 
-def test_a_value_of_no_engine_is_rejected() -> None:
+def test_a_value_without_an_engine_is_rejected() -> None:
     with pytest.raises(TypeError, match=r"^no engine computes with a list$"):
         engine([1.0])
 

@@ -55,7 +55,7 @@ def numbers(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> Any:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("count", [1, 3])
-def test_kernels_of_rows_give_what_the_formula_gives(name: str, shape: tuple[int, ...], dtype: Any, count: int) -> None:
+def test_row_kernels_equal_the_formula(name: str, shape: tuple[int, ...], dtype: Any, count: int) -> None:
     set_threads(count)
     formula, values, options = call(name, shape, -1, dtype)
 
@@ -82,7 +82,7 @@ POOLS: list[tuple[tuple[int, ...], dict[str, Any]]] = [
 @pytest.mark.parametrize(("shape", "options"), POOLS, ids=str)
 @pytest.mark.parametrize("channels_last", [False, True])
 @pytest.mark.parametrize("count", [1, 3])
-def test_kernels_of_pools_give_what_numpy_does(
+def test_pooling_kernels_equal_numpy(
     shape: tuple[int, ...], options: dict[str, Any], dtype: Any, count: int, *, channels_last: bool
 ) -> None:
     set_threads(count)
@@ -113,7 +113,7 @@ def test_kernels_of_pools_give_what_numpy_does(
 @pytest.mark.parametrize("primitives", [NumPy(), Fast()], ids=["NumPy", "kernels"])
 @pytest.mark.parametrize("name", ["softmax gradient", "log_softmax gradient"])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_gradient_of_logits_may_overwrite_that_of_the_result(
+def test_the_gradient_of_logits_may_overwrite_the_output_gradient(
     shape: tuple[int, ...], name: str, primitives: Any
 ) -> None:
     formula, (y, dy), _ = call(name, shape, -1, np.float32)
@@ -143,7 +143,7 @@ def test_the_gradient_of_logits_may_overwrite_that_of_the_result(
         [-0.0, 0.0, -1],
     ],
 )
-def test_softmax_of_what_is_no_number_is_what_numpy_gives(x: list[float], dtype: Any) -> None:
+def test_softmax_of_nan_and_infinity_equals_numpy(x: list[float], dtype: Any) -> None:
     row = np.array([x], dtype)
 
     with np.errstate(invalid="ignore"):
@@ -155,7 +155,7 @@ def test_softmax_of_what_is_no_number_is_what_numpy_gives(x: list[float], dtype:
 
 @pytest.mark.parametrize(("name", "units"), [("exp", 2), ("sigmoid", 3), ("tanh", 4)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_functions_are_exact_to_some_units_in_the_last_place(name: str, units: int, dtype: Any) -> None:
+def test_functions_are_accurate_to_a_few_ulps(name: str, units: int, dtype: Any) -> None:
     wide = np.longdouble
     limit = {np.float32: 100, np.float64: 740}[dtype]
     x = np.concatenate([np.linspace(-limit, limit, 20_001), numbers((20_000,), dtype)]).astype(dtype)
@@ -174,7 +174,7 @@ def test_functions_are_exact_to_some_units_in_the_last_place(name: str, units: i
 
 @pytest.mark.parametrize("name", ["erf", "exp", "sigmoid", "tanh"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_functions_of_edges_are_numpys(name: str, dtype: Any) -> None:
+def test_functions_equal_numpy_in_edge_cases(name: str, dtype: Any) -> None:
     kernels = import_module("tapegrad.engines.numba.kernels")
     edges = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-30, -1e-30, 0.625, -0.625, 1.0, 7.0, -7.0], dtype)
     with np.errstate(all="ignore"):
@@ -187,7 +187,7 @@ def test_functions_of_edges_are_numpys(name: str, dtype: Any) -> None:
     np.testing.assert_array_equal(np.signbit(found)[[0, 1]], [False, name in {"erf", "tanh"}])
 
 
-def test_sums_of_many_rows_are_the_same_bits_on_any_number_of_threads() -> None:
+def test_sums_of_many_rows_are_bit_identical_for_any_number_of_threads() -> None:
     x, dy, w = numbers((1000, 65), np.float32), numbers((1000, 65), np.float32, 1), numbers((65,), np.float32, 2)
     found = []
 
@@ -200,7 +200,7 @@ def test_sums_of_many_rows_are_the_same_bits_on_any_number_of_threads() -> None:
             np.testing.assert_array_equal(result, first)
 
 
-def test_a_fused_function_is_one_kernel_whatever_its_numbers() -> None:
+def test_a_fused_function_is_one_kernel_for_all_constants() -> None:
     codegen = import_module("tapegrad.engines.numba.codegen")
     scaled: Any = tg.fused(lambda x, factor: tg.tanh(x * factor) + factor)
     x = numbers((3, 5), np.float32)
@@ -225,7 +225,7 @@ def test_a_fused_function_is_one_kernel_whatever_its_numbers() -> None:
     ],
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_an_update_of_large_parameters_is_one_kernel_whatever_the_step(kind: Any, options: Any, dtype: Any) -> None:
+def test_an_update_of_large_parameters_is_one_kernel_for_all_steps(kind: Any, options: Any, dtype: Any) -> None:
     codegen = import_module("tapegrad.engines.numba.codegen")
     parameters = [[tg.nn.Param(tg.tensor(numbers(shape, dtype))) for shape in ((517, 523), (700,))] for _ in "ab"]
     optimizers, counts = [kind(of, **options) for of in parameters], []
@@ -244,7 +244,7 @@ def test_an_update_of_large_parameters_is_one_kernel_whatever_the_step(kind: Any
         np.testing.assert_allclose(x.numpy(), y.numpy(), rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
 
 
-def test_an_update_is_written_down_once_for_all_large_parameters() -> None:
+def test_an_update_is_traced_once_for_all_large_parameters() -> None:
     seen: list[tuple[int, ...]] = []
 
     class Halving(tg.optim.SGD):
@@ -262,7 +262,7 @@ def test_an_update_is_written_down_once_for_all_large_parameters() -> None:
     assert [float(np.mean(x.numpy())) for x in of] == [0.5, 0.5]
 
 
-def test_what_a_kernel_cannot_be_written_of_is_left_to_numpy() -> None:
+def test_functions_without_a_kernel_are_computed_by_numpy() -> None:
     x = numbers((40_000,), np.float32)
 
     y = tg.fused(lambda x: tg.sin(x) + 1)(tg.tensor(x))
@@ -288,7 +288,7 @@ def test_says_which_extra_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("setting", "name"), [("0", "NumPy"), ("1", "Fast")])
-def test_a_variable_turns_it_off_and_no_import_loads_numba(setting: str, name: str) -> None:
+def test_an_environment_variable_disables_kernels_and_no_import_loads_numba(setting: str, name: str) -> None:
     program = (
         "import os, sys; before = dict(os.environ); import tapegrad as tg; from tapegrad.engines import engine\n"
         "x = tg.ones((3,)); print(type(engine(x.data)).__name__, 'numba' in sys.modules, before == dict(os.environ))"
@@ -305,7 +305,7 @@ def test_a_variable_turns_it_off_and_no_import_loads_numba(setting: str, name: s
     assert run.stdout.split() == [name, "False", "True"]
 
 
-def test_kernels_are_found_on_the_disk_by_the_next_process(tmp_path: Path) -> None:
+def test_the_next_process_loads_kernels_from_disk(tmp_path: Path) -> None:
     program = (
         "import numpy as np, tapegrad as tg\n"
         "from tapegrad.engines.numba import codegen\n"
@@ -323,7 +323,7 @@ def test_kernels_are_found_on_the_disk_by_the_next_process(tmp_path: Path) -> No
     assert [run.stdout.split() for run in said] == [["0", "1"], ["1", "0"]]
 
 
-def test_a_folder_that_cannot_be_written_costs_only_the_next_process_its_kernels(
+def test_without_a_writable_folder_each_process_compiles_its_kernels(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     blocked = tmp_path / "file"

@@ -31,7 +31,7 @@ OWN: dict[str, Any] = {"own": lambda: np.ones(3), "room": lambda: BUFFERS.empty(
 
 
 @pytest.mark.parametrize("made_of", OWN.values(), ids=OWN)
-def test_nobody_sees_what_its_holders_know_of(made_of: Any) -> None:
+def test_an_array_with_only_its_expected_references_is_free(made_of: Any) -> None:
     array = made_of()
     assert can_overwrite(array)
 
@@ -42,7 +42,7 @@ def test_nobody_sees_what_its_holders_know_of(made_of: Any) -> None:
             deque(check_references([array], [references]), 0)
 
 
-def test_other_engines_change_nothing() -> None:
+def test_arrays_of_other_engines_are_not_changed() -> None:
     use_fast(is_on=False)
 
     assert engine(np.ones(3)).changes(lambda x: x + 1, [[np.ones(1 << 20)]], [0]) is None
@@ -53,7 +53,7 @@ def made(*calls: tuple[Any, ...]) -> None:
         function(*arguments)
 
 
-def test_each_set_of_arrays_gives_place_to_its_own_results() -> None:
+def test_each_set_of_arrays_is_overwritten_by_its_own_results() -> None:
     rows = [[np.full(shape, k, np.float32) for k in (1, 2, 3)] for shape in ((3, 5), (7,))]
 
     calls = changes(lambda x, y, z: (x * y, z + 0.5), rows, [0, 2])
@@ -65,7 +65,7 @@ def test_each_set_of_arrays_gives_place_to_its_own_results() -> None:
         assert [{*array.ravel().tolist()} for array in row] == [{2.0}, {2.0}, {3.5}]
 
 
-def test_what_stays_as_it_is_gives_place_to_nothing() -> None:
+def test_an_unchanged_array_is_not_overwritten() -> None:
     x, y = np.ones(5), np.full(5, 2.0)
 
     made(*changes(lambda x, y: (x, x + y), [[x, y]], [0, 1]))
@@ -73,7 +73,7 @@ def test_what_stays_as_it_is_gives_place_to_nothing() -> None:
     assert (x.tolist(), y.tolist()) == ([1.0] * 5, [3.0] * 5)
 
 
-def test_one_number_everywhere_need_not_lie_in_a_row() -> None:
+def test_a_broadcast_scalar_need_not_be_contiguous() -> None:
     x, number = np.arange(5.0), np.broadcast_to(np.float64(0.5), (5,))
 
     made(*changes(lambda x, y: x + y, [[x, number]], [0]))
@@ -93,11 +93,11 @@ REJECTED: dict[str, tuple[Any, Any, list[int]]] = {
 
 
 @pytest.mark.parametrize(("function", "arrays", "where"), REJECTED.values(), ids=REJECTED)
-def test_what_cannot_be_changed_is_left_alone(function: Any, arrays: Any, where: list[int]) -> None:
+def test_read_only_arrays_are_not_changed(function: Any, arrays: Any, where: list[int]) -> None:
     assert changes(function, [arrays], where) is None
 
 
-def test_small_arrays_are_not_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_arrays_are_not_updated_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.ones(10)
     assert engine(x).changes(lambda x: x + 1, [[x]], [0]) is None
     monkeypatch.setattr(fast, "_UPDATE_MIN_ELEMENTS", 1)

@@ -60,7 +60,7 @@ def reason() -> str:
     return message.removeprefix(before).removesuffix(after)
 
 
-def test_the_folder_is_made_for_its_user_alone(home: Path) -> None:
+def test_the_folder_is_private_to_its_user(home: Path) -> None:
     assert kernel_cache.folder() == home
     assert mode(home) == mode(home / "__pycache__") == 0o700
 
@@ -96,14 +96,14 @@ def test_a_file_that_others_could_write_is_rejected(home: Path) -> None:
     assert reason() == f"others could write to {home / 'fused_1.py'}"
 
 
-def test_a_link_is_not_followed(home: Path, tmp_path: Path) -> None:
+def test_a_symbolic_link_is_not_followed(home: Path, tmp_path: Path) -> None:
     home.symlink_to(made(tmp_path / "elsewhere", 0o700))
 
     assert reason() == f"{home} is not a folder"
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
-def test_what_belongs_to_another_user_is_rejected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_files_of_another_user_are_rejected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("", "__pycache__", "__pycache__/kernel.nbc", "fused_1.py"):
         home = tmp_path / str(len(name)) / "tapegrad"
         made(home / "__pycache__", 0o700)
@@ -116,7 +116,7 @@ def test_what_belongs_to_another_user_is_rejected(monkeypatch: pytest.MonkeyPatc
         assert reason() == f"{home / name} belongs to user {STRANGER}, not to user 0"
 
 
-def test_without_a_place_to_write_there_is_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_a_writable_place_there_is_no_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for variable, value in (("XDG_CACHE_HOME", str(tmp_path / "file")), ("HOME", "relative")):
         monkeypatch.setenv(variable, value)
@@ -160,7 +160,7 @@ def as_a_stranger() -> list[str]:
     return command
 
 
-def test_an_unknown_user_without_a_home_computes_with_kernels(tmp_path: Path) -> None:
+def test_an_unknown_user_without_a_home_can_use_kernels(tmp_path: Path) -> None:
     # Numba rejects to keep a kernel that it finds no place for, and a large softmax once failed.
     for path in (tmp_path, *tmp_path.parents[:2]):
         path.chmod(0o755)
@@ -168,7 +168,7 @@ def test_an_unknown_user_without_a_home_computes_with_kernels(tmp_path: Path) ->
     assert computed(tmp_path, *as_a_stranger()) == PRINTED
 
 
-def test_kernels_of_a_library_that_cannot_be_written_are_kept_in_the_folder(tmp_path: Path) -> None:
+def test_kernels_of_a_read_only_installation_are_stored_in_the_folder(tmp_path: Path) -> None:
     stranger = as_a_stranger()
     for path in (tmp_path, *tmp_path.parents[:2]):
         path.chmod(0o755)

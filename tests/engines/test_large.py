@@ -30,7 +30,7 @@ def two_threads() -> Iterator[None]:
 @pytest.mark.parametrize("shape", [(1_031, 1_019), (70_001,), (1, 1_100_003), (2, 3, 7, 2_003), (0, 3)])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 @pytest.mark.parametrize("function", OPERATORS)
-def test_operators_give_the_bits_of_numpy(function: Callable[..., Any], dtype: Any, shape: tuple[int, ...]) -> None:
+def test_operators_are_bit_identical_to_numpy(function: Callable[..., Any], dtype: Any, shape: tuple[int, ...]) -> None:
     x, y, number = numbers(shape, dtype), numbers(shape, dtype, seed=1), np.asarray(3, dtype)
     x_before = x.copy()
     pairs = [
@@ -56,7 +56,7 @@ def test_operators_give_the_bits_of_numpy(function: Callable[..., Any], dtype: A
 
 
 @pytest.mark.parametrize("name", ["exp", "log", "tanh"])
-def test_functions_give_the_bits_of_numpy(name: str) -> None:
+def test_functions_are_bit_identical_to_numpy(name: str) -> None:
     x = numbers((1_031, 1_019))
     x[0, :4] = [np.inf, -np.inf, np.nan, 0]
 
@@ -66,7 +66,7 @@ def test_functions_give_the_bits_of_numpy(name: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [(1_031, 1_019), (1, 1_019), (1_019,), (1_031, 1), ()])
-def test_what_is_added_to_a_sum_stands_in_its_memory(shape: tuple[int, ...]) -> None:
+def test_a_sum_is_accumulated_in_its_own_memory(shape: tuple[int, ...]) -> None:
     for layout in (lambda x: x, np.asfortranarray, lambda x: x[:, ::-1]):
         total, x = layout(numbers((1_031, 1_019))), np.asarray(numbers(shape, seed=1))
         expected = total + x
@@ -76,7 +76,7 @@ def test_what_is_added_to_a_sum_stands_in_its_memory(shape: tuple[int, ...]) -> 
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int8, np.bool_])
-def test_another_dtype_holds_what_numpy_says(dtype: Any) -> None:
+def test_results_of_mixed_dtypes_have_the_dtype_of_numpy(dtype: Any) -> None:
     x = numbers((1_031, 1_019))
 
     for one in (x, x.T, x[:, ::3], np.broadcast_to(x[:1], x.shape)):
@@ -88,7 +88,7 @@ def test_another_dtype_holds_what_numpy_says(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
-def test_a_sum_is_the_same_on_any_threads(count: int) -> None:
+def test_a_sum_is_the_same_for_any_number_of_threads(count: int) -> None:
     x = numbers((1_031, 1_019))
     expected = ENGINE.sum(x, None, keepdims=False)
 
@@ -98,7 +98,7 @@ def test_a_sum_is_the_same_on_any_threads(count: int) -> None:
     np.testing.assert_allclose(expected, x.sum(dtype=np.float64), rtol=1e-6)
 
 
-def test_a_product_that_nobody_else_sees_stands_in_its_memory() -> None:
+def test_a_product_overwrites_an_operand_without_other_references() -> None:
     x, y = numbers((1_031, 1_019)), numbers((1_031, 1_019), seed=1)
     number = np.broadcast_to(np.float32(3), x.shape)
 
@@ -112,7 +112,7 @@ def test_a_product_that_nobody_else_sees_stands_in_its_memory() -> None:
         np.testing.assert_array_equal(x, numbers((1_031, 1_019)))
 
 
-def test_a_product_with_one_is_what_there_was() -> None:
+def test_a_product_with_one_is_the_operand_itself() -> None:
     x = numbers((3, 5))
     one: Any = np.broadcast_to(np.float32(1), (3, 5))
 
@@ -120,7 +120,7 @@ def test_a_product_with_one_is_what_there_was() -> None:
     assert ENGINE.scale_in_place({0: x}, 0, one.astype(np.float64)).dtype == np.float64
 
 
-def test_overflow_is_what_the_caller_wants_of_it_on_each_thread() -> None:
+def test_every_thread_uses_the_callers_error_state_for_overflow() -> None:
     x = tg.full((1_100_003,), 100.0)
 
     with np.errstate(over="raise"), pytest.raises(FloatingPointError, match=r"^overflow encountered in exp$"):
@@ -134,14 +134,14 @@ def test_overflow_is_what_the_caller_wants_of_it_on_each_thread() -> None:
     assert {str(one.message) for one in seen} == {"overflow encountered in exp"}
 
 
-def test_shapes_that_do_not_broadcast_are_rejected_as_small_ones_are() -> None:
+def test_shapes_that_do_not_broadcast_are_rejected() -> None:
     y: Any = tg.ones((3, 40_000))
 
     with pytest.raises(tg.ShapeError, match=r"^mul: x \(2, 40000\) and y \(3, 40000\) do not broadcast"):
         tg.ones((2, 40_000)) * y
 
 
-def test_gradients_of_large_tensors_are_those_of_the_formulas() -> None:
+def test_gradients_of_large_tensors_equal_the_formulas() -> None:
     x, y, w = numbers((3, 40_009)), np.abs(numbers((3, 40_009), seed=1)) + 1, numbers((1, 40_009), seed=2)
     a, b, c = (tg.tensor(one).trace() for one in (x, y, w))
 

@@ -7,7 +7,7 @@ import numpy as np
 from tapegrad.engines.numpy import program
 
 
-def test_one_program_serves_for_all_numbers_but_exponents() -> None:
+def test_one_program_serves_all_constants_except_exponents() -> None:
     before = {*program._programs}
 
     def computed(number: float, exponent: float) -> list[float]:

@@ -25,7 +25,7 @@ LARGE = (37, 3, 5, 1031)  # 2.2 MiB, and not a whole number of tiles
     ],
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_tiles_give_what_the_formula_gives(name: str, axis: Any, dtype: Any) -> None:
+def test_tiles_equal_the_whole_formula(name: str, axis: Any, dtype: Any) -> None:
     check(name, LARGE, axis, dtype)
 
 
@@ -37,7 +37,7 @@ def test_half_precision_is_computed_in_float32(name: str) -> None:
 @pytest.mark.parametrize("name", ["layer_norm", "layer_norm gradients", "standardized"])
 @pytest.mark.parametrize("shape", [(3, 5), (2, 0), (1 << 11, 1 << 10), (5000, 1), (9000,)])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_tiles_of_any_shape_give_what_the_formula_gives(shape: tuple[int, ...], name: str, dtype: Any) -> None:
+def test_tiles_of_any_shape_equal_the_whole_formula(shape: tuple[int, ...], name: str, dtype: Any) -> None:
     check(name, shape, -1, dtype)
 
 
@@ -53,7 +53,7 @@ def check(name: str, shape: tuple[int, ...], axis: Any, dtype: Any) -> None:
         np.testing.assert_allclose(ours / scale, theirs / scale, **within)
 
 
-def test_probabilities_are_exact_wherever_scores_lie() -> None:
+def test_probabilities_are_accurate_for_scores_of_any_size() -> None:
     x = numbers((9, 7), np.float32)
     for row, shift in enumerate((0, 16, 17, 90, 1e4, -16, -17, -90, -1e4)):
         x[row] += shift
@@ -64,7 +64,7 @@ def test_probabilities_are_exact_wherever_scores_lie() -> None:
         np.testing.assert_allclose(ENGINE.rowwise(softmax_of, x[rows], axis=-1), expected[rows], rtol=2e-6, atol=1e-30)
 
 
-def test_scores_that_are_left_out_have_no_probability() -> None:
+def test_masked_scores_have_probability_zero() -> None:
     x = np.array([[1, -np.inf, 1], [-np.inf, -np.inf, -200]], np.float32)
 
     np.testing.assert_array_equal(ENGINE.rowwise(softmax_of, x, axis=-1), [[0.5, 0, 0.5], [0, 0, 1]])
@@ -81,7 +81,7 @@ def test_layer_norm_gives_only_the_gradients_that_are_wanted(shape: tuple[int, .
         np.testing.assert_array_equal(found, every[wanted.index(True)])
 
 
-def test_tiles_on_several_threads_give_the_same_bits() -> None:
+def test_tiles_on_several_threads_are_bit_identical() -> None:
     x, w = numbers((1 << 11, 1 << 10), np.float32), numbers((1 << 10,), np.float32)
     found = []
 
@@ -96,7 +96,7 @@ def test_tiles_on_several_threads_give_the_same_bits() -> None:
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_an_array_that_lies_in_another_order_is_read_as_it_stands() -> None:
+def test_an_array_in_another_memory_order_is_read_without_a_copy() -> None:
     x = numbers((1031, 555), np.float32)
 
     transposed = np.asfortranarray(x)
@@ -118,7 +118,7 @@ def test_each_row_may_have_an_eps_of_its_own() -> None:
         np.testing.assert_allclose(y[row], alone, rtol=1e-6, atol=1e-6)
 
 
-def test_long_rows_are_added_up_by_halves() -> None:
+def test_long_rows_are_summed_pairwise() -> None:
     x = np.full((2, 1 << 22), 0.1, np.float32)
 
     _, factor = ENGINE.rowwise(standardized, x, 1e-5, axis=-1, centred=False)
@@ -126,7 +126,7 @@ def test_long_rows_are_added_up_by_halves() -> None:
     np.testing.assert_allclose(factor, 1 / np.sqrt(np.float64(np.float32(0.1)) ** 2 + 1e-5), rtol=1e-6)
 
 
-def test_not_a_number_and_infinity_stay_in_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nan_and_infinity_stay_in_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_programs, "_TILE_BYTES", 64)
     monkeypatch.setattr(ENGINE, "rows_from", 1)
     x = numbers((6, 7), np.float32)

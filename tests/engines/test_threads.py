@@ -19,7 +19,7 @@ def any_number_of_threads() -> Iterator[None]:
 
 @pytest.mark.parametrize("count", [0, 1, 2, 7, 1_000])
 @pytest.mark.parametrize("crew", [1, 2, 5])
-def test_each_number_is_worked_on_once(crew: int, count: int) -> None:
+def test_each_part_is_computed_once(crew: int, count: int) -> None:
     parts: list[tuple[int, int]] = []
     set_threads(crew)
 
@@ -28,7 +28,7 @@ def test_each_number_is_worked_on_once(crew: int, count: int) -> None:
     assert sorted(number for first, last in parts for number in range(first, last)) == [*range(count)]
 
 
-def test_what_takes_long_holds_up_its_own_part_alone() -> None:
+def test_a_slow_part_does_not_delay_the_others() -> None:
     held_up, others = threading.Event(), []
     set_threads(2)
 
@@ -45,7 +45,7 @@ def test_what_takes_long_holds_up_its_own_part_alone() -> None:
     assert sorted(others) == [125, 250, 375, 500, 625, 750, 875]
 
 
-def test_work_that_is_not_worth_it_is_done_in_one_part() -> None:
+def test_small_work_is_done_in_one_part() -> None:
     parts: list[tuple[int, int]] = []
     set_threads(2)
 
@@ -68,7 +68,7 @@ def test_a_failure_ends_the_work_and_is_raised() -> None:
     assert len(done) <= 2
 
 
-def test_one_thread_does_it_all_where_there_can_be_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_thread_does_all_the_work_if_no_other_can_start(monkeypatch: pytest.MonkeyPatch) -> None:
     def reject(*_: Any) -> None:
         message = "can't start new thread"
         raise RuntimeError(message)
@@ -82,7 +82,7 @@ def test_one_thread_does_it_all_where_there_can_be_no_other(monkeypatch: pytest.
     assert parts == [(0, 1), (1, 2), (2, 3)]
 
 
-def test_a_thread_that_comes_too_late_has_nothing_to_do_and_holds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_thread_does_nothing_and_holds_no_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     late: list[Any] = []
     monkeypatch.setattr(threads, "start_new_thread", lambda run, args: late.append((run, args)))
     set_threads(2)

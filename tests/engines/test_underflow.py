@@ -13,7 +13,7 @@ from tapegrad.engines.underflow import ignore_underflow
 
 
 @pytest.mark.parametrize("how", ["warn", "raise", "print", "call", "log"])
-def test_what_vanishes_vanishes_without_a_word_whatever_was_set(how: Any) -> None:
+def test_underflow_is_silent_for_every_default_error_state(how: Any) -> None:
     tiny = np.full(3, 1e-30, np.float32)
 
     with np.errstate(under=how), ignore_underflow():
@@ -22,7 +22,7 @@ def test_what_vanishes_vanishes_without_a_word_whatever_was_set(how: Any) -> Non
     assert (product == 0).all()
 
 
-def test_a_setting_for_good_is_seen_and_put_back() -> None:
+def test_a_global_error_state_is_detected_and_restored() -> None:
     def program() -> None:
         np.seterr(under="raise")
         with ignore_underflow():
@@ -34,11 +34,11 @@ def test_a_setting_for_good_is_seen_and_put_back() -> None:
     copy_context().run(program)
 
 
-def test_nothing_is_set_where_nobody_has_asked_for_anything() -> None:
+def test_the_error_state_is_not_touched_at_its_default() -> None:
     assert isinstance(ignore_underflow(), nullcontext)
 
 
-def test_other_settings_are_left_as_they_are() -> None:
+def test_other_parts_of_the_error_state_are_unchanged() -> None:
     with (
         np.errstate(over="raise", under="raise"),
         ignore_underflow(),

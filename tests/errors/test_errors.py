@@ -53,7 +53,7 @@ def ones(*shape: int) -> Any:
 # What it knows
 
 
-def test_an_error_of_an_op_knows_what_the_op_was_given() -> None:
+def test_an_error_of_an_op_has_the_arguments_of_the_op() -> None:
     error = rejected(lambda: ones(32, 10) @ ones(5, 2).trace())
 
     assert (error.op, error.layer, error.path, error.places) == ("matmul", "", "", ())
@@ -64,7 +64,7 @@ def test_an_error_of_an_op_knows_what_the_op_was_given() -> None:
     assert error.taped == {"x": False, "y": True}
 
 
-def test_several_tensors_in_one_parameter_go_by_their_position() -> None:
+def test_several_tensors_in_one_parameter_are_named_by_position() -> None:
     error = rejected(lambda: tg.concat([ones(2, 3), ones(2, 3), ones(2, 5)]))
 
     assert error.shapes == {"tensors[0]": (2, 3), "tensors[1]": (2, 3), "tensors[2]": (2, 5)}
@@ -76,7 +76,7 @@ def test_a_number_and_an_array_among_the_operands() -> None:
     assert rejected(lambda: tg.where(ones(2) > 0, 1.0, ones(3))).shapes == {"condition": (2,), "y": (3,)}
 
 
-def test_dtypes_tapes_and_indices_carry_their_facts_too() -> None:
+def test_errors_of_dtypes_tapes_and_indices_have_attributes_too() -> None:
     dtypes = rejected(lambda: ones(2) + tg.ones((2,), np.float64))
     tape = rejected(lambda: unseen.nll(ones(2, 3), tg.tensor([0, 1]).trace()))
     index = rejected(lambda: ones(2, 3)[5])
@@ -88,7 +88,7 @@ def test_dtypes_tapes_and_indices_carry_their_facts_too() -> None:
     assert (type(singular), singular.shapes) == (SingularError, {"x": (2, 3, 3)})
 
 
-def test_gradients_say_whose_they_are() -> None:
+def test_an_error_of_a_gradient_names_its_parameter() -> None:
     grads: Any = tg.Gradients()
     missing = rejected(lambda: grads[ones(2, 3)])
     whole = rejected(lambda: grads[tg.tensor([1, 2])])
@@ -99,14 +99,14 @@ def test_gradients_say_whose_they_are() -> None:
     assert (other.op, other.shapes) == ("Gradients.add", {"x": (2, 3), "gradient": (3,)})
 
 
-def test_an_index_out_of_range_is_named_like_any_other() -> None:
+def test_an_index_out_of_range_is_named_by_its_axis() -> None:
     error = rejected(lambda: tg.ones((2,)).take(tg.tensor([7])))
 
     assert isinstance(error, IndexError)
     assert vars(error) == {"op": "take"}
 
 
-def test_a_consumed_tape_says_where() -> None:
+def test_an_error_of_a_consumed_tape_has_the_line() -> None:
     loss: Any = ones(3).trace().sum()
     loss.backward()
 
@@ -116,7 +116,7 @@ def test_a_consumed_tape_says_where() -> None:
     assert error.consumed_at in str(error)
 
 
-def test_a_layer_knows_where_it_stands_and_what_it_expects() -> None:
+def test_an_error_of_a_layer_has_its_path_and_the_expected_shape() -> None:
     model: Any = nn.Sequential(nn.Linear(3, 4), nn.Linear(5, 6))
 
     error = rejected(lambda: model(ones(2, 3)))
@@ -127,7 +127,7 @@ def test_a_layer_knows_where_it_stands_and_what_it_expects() -> None:
     assert error.sizes == {"x": (4,)}
 
 
-def test_layers_that_an_error_comes_through_are_listed() -> None:
+def test_an_error_lists_the_layers_around_it() -> None:
     class Square(nn.Module):
         def forward(self, x: Any) -> Any:
             return x @ x
@@ -138,7 +138,7 @@ def test_layers_that_an_error_comes_through_are_listed() -> None:
     assert error.__notes__[1:] == ["in Sequential[1] Square"]
 
 
-def test_a_guard_knows_the_function_and_what_it_was_given() -> None:
+def test_an_error_of_a_guard_has_the_function_and_its_arguments() -> None:
     @guarded
     def scaled(x: Tensor[Shape[N, M], NoneTape], y: Tensor[Shape[M], NoneTape]) -> Any:
         return x * y
@@ -150,7 +150,7 @@ def test_a_guard_knows_the_function_and_what_it_was_given() -> None:
     assert error.axes == {"x": (1,), "y": (0,)}
 
 
-def test_a_guard_knows_tensors_within_tuples() -> None:
+def test_an_error_of_a_guard_has_tensors_in_tuples() -> None:
     @guarded
     def together(xs: tuple[Tensor[Shape[N, M], NoneTape], Tensor[Shape[N, M], NoneTape]]) -> Any:
         return xs
@@ -160,7 +160,7 @@ def test_a_guard_knows_tensors_within_tuples() -> None:
     assert error.sizes == {"xs[0]": (3,), "xs[1]": (4,)}
 
 
-def test_what_a_user_raises_knows_nothing() -> None:
+def test_an_error_raised_by_a_user_has_no_attributes() -> None:
     error = ShapeError("never", 7)
 
     assert error.args == ("never", 7)
@@ -168,7 +168,7 @@ def test_what_a_user_raises_knows_nothing() -> None:
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])  # noqa: S301  # it was written above
-def test_copies_and_pickles_know_what_the_original_knew(again: Callable[[Any], Any]) -> None:
+def test_copies_and_pickles_keep_the_attributes(again: Callable[[Any], Any]) -> None:
     model: Any = nn.Sequential(nn.Linear(3, 4), nn.Linear(5, 6))
     for error in (
         rejected(lambda: model(ones(2, 3))),
@@ -195,7 +195,7 @@ def test_copies_and_pickles_know_what_the_original_knew(again: Callable[[Any], A
         (lambda: unseen.einsum(ones(2), "i->i"), "einsum: subscripts is a Tensor but a string is expected"),
     ],
 )
-def test_what_is_of_another_kind_is_named(call: Callable[[], Any], message: str) -> None:
+def test_arguments_of_other_types_are_named(call: Callable[[], Any], message: str) -> None:
     error = rejected(call)
 
     assert type(error) is DTypeError
@@ -209,17 +209,17 @@ def test_broadcast_shapes_are_aligned_from_the_right() -> None:
     assert drawn(lambda: ones(8, 2, 3) + ones(4, 1)) == ["x  (8, 2, 3)\ny     (4, 1)\n       ^"]
 
 
-def test_a_product_is_aligned_by_what_it_contracts() -> None:
+def test_the_diagram_of_a_product_aligns_the_contracted_axes() -> None:
     assert drawn(lambda: ones(32, 10) @ ones(5, 2)) == ["x  (32, 10)\ny      ( 5, 2)\n        ^^"]
 
 
-def test_tensors_to_join_are_aligned_by_the_axis_that_differs() -> None:
+def test_the_diagram_of_concat_aligns_the_axis_that_differs() -> None:
     assert drawn(lambda: tg.concat([ones(2, 3, 4), ones(2, 3, 4), ones(2, 5, 4)])) == [
         "tensors[0]  (2, 3, 4)\ntensors[2]  (2, 5, 4)\n                ^"
     ]
 
 
-def test_a_window_is_drawn_below_what_it_slides_over() -> None:
+def test_a_window_is_drawn_below_its_input() -> None:
     assert drawn(lambda: tg.conv2d(ones(2, 3, 28, 4), ones(6, 3, 5, 5))) == [
         "x  (2, 3, 28, 4)\nw  (6, 3,  5, 5)\n              ^"
     ]
@@ -234,7 +234,7 @@ def test_two_axes_of_one_tensor_are_both_marked() -> None:
     assert drawn(lambda: tg.inv(ones(4, 2, 3))) == ["x  (4, 2, 3)\n       ^  ^"]
 
 
-def test_a_guard_draws_what_it_expects() -> None:
+def test_the_diagram_of_a_guard_has_the_expected_shape() -> None:
     @guarded
     def area(x: Tensor[Shape[N, L[3], M, M], NoneTape]) -> Any:
         return x
@@ -243,13 +243,13 @@ def test_a_guard_draws_what_it_expects() -> None:
     assert drawn(lambda: area(ones(2, 3, 28, 7))) == ["x  (2, 3, 28, 7)\n          ^^  ^"]
 
 
-def test_behind_any_number_of_axes_the_back_is_aligned() -> None:
+def test_after_any_number_of_axes_the_last_ones_are_aligned() -> None:
     assert drawn(lambda: nn.Linear(5, 2)(ones(7, 2, 4))) == [
         "x         (7,   2, 4)\nexpected     (..., 5)\n                   ^"
     ]
 
 
-def test_a_result_is_drawn_too() -> None:
+def test_the_diagram_of_a_result() -> None:
     @guarded
     def widened(x: Tensor[Shape[N, M], NoneTape]) -> Tensor[Shape[N, L[5]], NoneTape]:
         wide: Tensor[Any, NoneTape] = unseen.concat([x, x], axis=1)
@@ -270,21 +270,21 @@ def test_a_result_is_drawn_too() -> None:
         pytest.param(lambda: tg.inv(ones(2, 3)), id="the sentence shows it all"),
     ],
 )
-def test_where_a_picture_does_not_help_there_is_none(call: Callable[[], Any]) -> None:
+def test_errors_without_a_useful_diagram_have_none(call: Callable[[], Any]) -> None:
     assert drawn(call) == []
 
 
-def test_the_sentence_stays_one_line() -> None:
+def test_the_message_is_one_line() -> None:
     assert "\n" not in str(rejected(lambda: ones(2, 3) @ ones(2, 3)))
 
 
-def test_pictures_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_diagrams_can_be_disabled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(errors, "pictures", False)
 
     assert drawn(lambda: ones(2, 3) @ ones(2, 3)) == []
 
 
-def test_a_picture_of_long_sizes() -> None:
+def test_a_diagram_of_long_sizes() -> None:
     said = diagram({"a": (1, 60_000), "longer": (784,)}, {"a": [1], "longer": [0]})
 
     assert said == "    a       (1, 60000)\n    longer     (  784,)\n                ^^^^^"
@@ -384,7 +384,7 @@ def test_the_traceback_ends_in_the_users_own_line(call: Callable[[], Any], line:
     assert line in (last_line(call) or "")
 
 
-def test_the_first_call_of_a_guard_ends_there_too() -> None:
+def test_the_traceback_of_the_first_call_of_a_guard_ends_there_too() -> None:
     @guarded
     def fresh(x: Tensor[Shape[L[3]], NoneTape]) -> Any:
         return x
@@ -392,7 +392,7 @@ def test_the_first_call_of_a_guard_ends_there_too() -> None:
     assert "fresh(ones(2))" in (last_line(lambda: fresh(ones(2))) or "")
 
 
-def test_the_cause_of_an_error_is_shortened_with_it() -> None:
+def test_the_traceback_of_the_cause_is_trimmed_too() -> None:
     with pytest.raises(ShapeError, match="backward of") as caught:
         on_the_way_back()
 
@@ -400,7 +400,7 @@ def test_the_cause_of_an_error_is_shortened_with_it() -> None:
     assert [frame.filename for frame in traceback.extract_tb(caught.value.__cause__.__traceback__)] == [__file__]
 
 
-def test_all_frames_are_there_for_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_frames_are_shown_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(errors, "full_tracebacks", True)
 
     with pytest.raises(ShapeError) as caught:
@@ -410,7 +410,7 @@ def test_all_frames_are_there_for_who_asks(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(("asked", "frames"), [("", 1), ("1", 3)])
-def test_the_environment_may_ask(asked: str, frames: int) -> None:
+def test_an_environment_variable_shows_all_frames(asked: str, frames: int) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", "import tapegrad as tg\ntg.ones((2, 3)) @ tg.ones((2, 3))"],
         env={"TAPEGRAD_FULL_TRACEBACKS": asked},
@@ -426,7 +426,7 @@ def test_the_environment_may_ask(asked: str, frames: int) -> None:
     )
 
 
-def test_a_notebook_shows_the_cell_alone() -> None:
+def test_a_notebook_shows_only_the_frame_of_the_cell() -> None:
     cells = ["import tapegrad as tg", "x = tg.ones((2, 3))\nx @ x"]
     source = f"""
 from IPython.core.interactiveshell import InteractiveShell

@@ -25,11 +25,11 @@ from tapegrad.sizes import named
 N = named("N")
 
 
-def test_a_rank_is_counted_against_the_one_expected() -> None:
+def test_a_wrong_rank_is_reported_with_the_expected_one() -> None:
     assert wrong_rank("f", "x", (3, 4), (3, 5, N)) == "f: x is (3, 4) but (3, 5, N) is expected: rank 2, not 3"
 
 
-def test_any_number_of_sizes_makes_the_rank_a_least_one() -> None:
+def test_with_any_number_of_sizes_a_minimum_rank_is_expected() -> None:
     assert wrong_rank("f", "x", (), (ANY_NUMBER, 5)) == "f: x is () but (..., 5) is expected: rank 0, not at least 1"
 
 
@@ -37,7 +37,7 @@ def test_a_size_is_named_by_its_axis() -> None:
     assert wrong_size("f", "x", (3, 4), (3, 5), 1) == "f: x is (3, 4) but (3, 5) is expected: axis 1 is 4, not 5"
 
 
-def test_a_size_behind_any_number_of_sizes_is_counted_from_the_back() -> None:
+def test_a_size_after_any_number_of_sizes_is_counted_from_the_end() -> None:
     expected = "f: x is (2, 3, 4) but (..., 5) is expected: axis -1 is 4, not 5"
 
     assert wrong_size("f", "x", (2, 3, 4), (ANY_NUMBER, 5), -1) == expected
@@ -53,7 +53,7 @@ def test_a_computed_size_that_is_a_number_already_is_shown_once() -> None:
     assert wrong_size("f", "x", (3,), (4,), 0, 4) == "f: x is (3,) but (4,) is expected: axis 0 is 3, not 4"
 
 
-def test_a_number_is_held_against_a_size() -> None:
+def test_a_number_is_compared_with_a_size() -> None:
     assert wrong_number("f", "n", 5, 3) == "f: n is 5 but 3 is expected"
     assert wrong_number("f", "n", 5, N + 1, 4) == "f: n is 5 but N + 1 = 4 is expected"
 
@@ -78,13 +78,13 @@ def test_a_tape_is_missing_or_unwanted() -> None:
     assert tape_unwanted("f", RESULT) == "f: the result has a tape but must have none"
 
 
-def test_a_dtype_is_another() -> None:
+def test_a_wrong_dtype_is_reported() -> None:
     assert wrong_dtype("f", "x", "float64", "float32") == "f: x is float64 but float32 is expected"
     assert mixed_dtypes("f", "float32", "x", "int64", "y") == "f: x is float32 but y is int64"
     assert mixed_dtypes("f", with_article("int"), "y", "bool", "x") == "f: y is an int but x is bool"
 
 
-def test_an_op_leaves_its_name_to_its_decorator() -> None:
+def test_the_decorator_adds_the_name_of_the_op() -> None:
     assert wrong_dtype(UNNAMED, "x", "int64", "floating") == "x is int64 but floating is expected"
     assert mixed_dtypes(UNNAMED, "float32", "x", "int64", "y") == "x is float32 but y is int64"
     assert tape_unwanted(UNNAMED, "target") == "target has a tape but must have none"
@@ -94,13 +94,13 @@ def test_one_operand_must_be_a_tensor() -> None:
     assert no_tensor("f", with_article("float"), with_article("int")) == "f: neither a float nor an int is a tensor"
 
 
-def test_a_function_goes_by_what_its_caller_writes() -> None:
+def test_a_function_is_named_as_its_caller_writes_it() -> None:
     assert callee("test_it.<locals>.f") == "f"
     assert callee("Linear.forward") == "Linear.forward"
     assert callee("test_it.<locals>.Linear.__init__") == "Linear"
 
 
-def test_a_layer_goes_by_its_place_and_its_sizes() -> None:
+def test_a_layer_is_named_by_its_path_and_its_sizes() -> None:
     said = "Linear.forward: x is (2, 5) but (..., 3) is expected: axis -1 is 5, not 3"
 
     assert [layer("ReLU", []), layer("Linear", [N, 4])] == ["ReLU", "Linear(N, 4)"]

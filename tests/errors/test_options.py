@@ -71,7 +71,7 @@ NO_NUMBERS: tuple[Any, ...] = ("1", None, [1.0], 1j, True, np.bool_(1), np.ones(
 
 @pytest.mark.parametrize(("name", "make", "option"), [*(one[:3] for one in NUMBERS), *SLOPES])
 @pytest.mark.parametrize("given", NO_NUMBERS, ids=repr)
-def test_what_is_no_number_is_rejected(name: str, make: Any, option: str, given: Any) -> None:
+def test_options_that_are_no_numbers_are_rejected(name: str, make: Any, option: str, given: Any) -> None:
     said = f"{name}: {option} is {given!r} but a number is expected"
 
     with pytest.raises(DTypeError, match=f"^{re.escape(said)}$"):
@@ -80,7 +80,7 @@ def test_what_is_no_number_is_rejected(name: str, make: Any, option: str, given:
 
 @pytest.mark.parametrize(("name", "make", "option"), [one[:3] for one in WHOLE])
 @pytest.mark.parametrize("given", [*NO_NUMBERS, 1.5, nan, inf, np.float32(2)], ids=repr)
-def test_what_is_no_whole_number_is_rejected(name: str, make: Any, option: str, given: Any) -> None:
+def test_options_that_are_no_ints_are_rejected(name: str, make: Any, option: str, given: Any) -> None:
     said = f"{name}: {option} is {given!r} but a whole number is expected"
 
     with pytest.raises(DTypeError, match=f"^{re.escape(said)}$"):
@@ -97,12 +97,12 @@ def test_a_number_out_of_its_range_is_rejected(name: str, make: Any, option: str
 
 
 @pytest.mark.parametrize(("name", "make", "option"), SLOPES)
-def test_a_slope_is_a_number(name: str, make: Any, option: str) -> None:
+def test_negative_slope_and_alpha_must_be_numbers(name: str, make: Any, option: str) -> None:
     with pytest.raises(ValueError, match=f"^{name}: {option} is nan but a number is expected$"):
         make(**{option: nan})
 
 
-def test_a_number_may_be_one_of_numpys_or_a_tensor() -> None:
+def test_a_number_may_be_a_numpy_scalar_or_a_tensor() -> None:
     loss_scaler: Any = optim.LossScaler  # mypy takes them for no float, and no int
     cosine: Any = schedule.cosine
 

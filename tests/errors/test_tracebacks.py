@@ -176,7 +176,7 @@ def main() -> None:
         print(path, *names_of_frames)  # noqa: T201  # the program reports
 
 
-def test_whatever_a_public_entry_is_given_its_rejection_ends_at_the_caller(tmp_path: Path) -> None:
+def test_every_error_of_a_public_function_ends_at_the_caller(tmp_path: Path) -> None:
     environment = os.environ | {"TAPEGRAD_CHECK_RULES": "", "PYTHONPATH": str(HOUSE.parent)}
 
     done = subprocess.run(
@@ -215,14 +215,14 @@ def write() -> None:
         (lambda: unseen.guarded(3), "not a function"),
     ],
 )
-def test_plain_errors_of_the_library_end_at_the_caller_too(call: Callable[[], Any], message: str) -> None:
+def test_builtin_exceptions_of_the_library_end_at_the_caller_too(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(Exception, match=message) as caught:
         call()
 
     assert {Path(frame.f_code.co_filename).name for frame in frames(caught.value)} == {Path(__file__).name}
 
 
-def test_a_damaged_file_is_no_matter_of_the_packages_that_read_it(tmp_path: Path) -> None:
+def test_an_error_of_a_damaged_file_shows_no_frames_of_other_packages(tmp_path: Path) -> None:
     (tmp_path / "model.npz").write_text("a letter")
 
     with pytest.raises(FileError, match="no npz file") as caught:
@@ -232,7 +232,7 @@ def test_a_damaged_file_is_no_matter_of_the_packages_that_read_it(tmp_path: Path
     assert caught.value.__suppress_context__
 
 
-def test_what_the_library_did_not_raise_keeps_its_frames() -> None:
+def test_errors_of_other_code_keep_their_frames() -> None:
     class Broken:
         def arrays(self) -> dict[str, Any]:
             raise ValueError("no state today")
@@ -260,7 +260,7 @@ class Divided(nn.Module):
         return x * (1 // 0)
 
 
-def test_a_generator_of_the_library_is_left_at_the_loop() -> None:
+def test_an_error_in_a_generator_of_the_library_ends_at_the_loop() -> None:
     @tracebacks.public_api
     def numbers() -> Iterator[int]:
         yield 1

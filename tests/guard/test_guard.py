@@ -107,7 +107,7 @@ class Named(Protocol):
     name: str
 
 
-def test_what_fits_is_called_and_returned() -> None:
+def test_valid_arguments_and_results_pass() -> None:
     @guarded
     def product(x: Tensor[tuple[N, L[5]], T], y: Tensor[tuple[L[5], M], U]) -> Tensor[tuple[N, M], Merge[T, U]]:
         return matmul(x, y)
@@ -148,7 +148,7 @@ def test_a_name_is_one_size_in_one_argument() -> None:
     rejects(ShapeError, "f: N is both 3 and 4 in x", f, some(3, 4))
 
 
-def test_a_name_is_bound_anew_in_each_call() -> None:
+def test_a_name_is_bound_again_in_each_call() -> None:
     @guarded
     def f(x: Tensor[tuple[N], Any]) -> Tensor[tuple[N], Any]:
         return x
@@ -165,7 +165,7 @@ def test_a_named_size_is_at_least_one() -> None:
     rejects(ShapeError, "f: N is 3 in x but 0 in y", f, some(2, 3), some(0))
 
 
-def test_a_result_is_held_against_the_names_of_the_arguments() -> None:
+def test_a_result_is_checked_against_the_names_of_the_arguments() -> None:
     @guarded
     def f(x: Tensor[tuple[N, M], NoneTape]) -> Tensor[tuple[M, N], NoneTape]:
         return x  # type: ignore[return-value]  # the mistake under test
@@ -233,7 +233,7 @@ def test_a_power_with_a_named_exponent_is_compared() -> None:
     rejects(ShapeError, message, widened, some(3), 2, some(13))
 
 
-def test_a_single_open_name_is_solved_for() -> None:
+def test_a_single_unbound_name_is_solved_for() -> None:
     @guarded
     def f(x: Tensor[tuple[Add[Mul[N, L[2]], L[1]]], Any]) -> Tensor[tuple[N], Any]:
         return some((x.shape[0] - 1) // 2)
@@ -243,7 +243,7 @@ def test_a_single_open_name_is_solved_for() -> None:
     rejects(ShapeError, "f: N is 0 in x but a named size is at least 1", f, some(1))
 
 
-def test_open_names_are_solved_for_one_after_the_other() -> None:
+def test_unbound_names_are_solved_for_one_after_the_other() -> None:
     @guarded
     def f(x: Tensor[tuple[Add[N, M], Add[N, L[1]]], Any]) -> Tensor[tuple[M], Any]:
         return some(2)
@@ -252,7 +252,7 @@ def test_open_names_are_solved_for_one_after_the_other() -> None:
     rejects(ShapeError, "f: M is 3 in x but 2 in the result", f, some(6, 4))
 
 
-def test_a_computed_size_may_stand_in_a_union() -> None:
+def test_a_computed_size_may_be_part_of_a_union() -> None:
     @guarded
     def f(x: Tensor[tuple[N], Any], y: Tensor[tuple[Add[N, L[1]]], Any] | None) -> None: ...
 
@@ -261,7 +261,7 @@ def test_a_computed_size_may_stand_in_a_union() -> None:
     rejects(ShapeError, "f: y is (3,) but (N + 1,) is expected: axis 0 is 3, not N + 1 = 4", f, some(3), some(3))
 
 
-def test_a_computed_size_of_two_open_names_is_let_through() -> None:
+def test_a_computed_size_of_two_unbound_names_is_accepted() -> None:
     @guarded
     def f(x: Tensor[tuple[Mul[N, M]], Any]) -> None: ...
 
@@ -285,7 +285,7 @@ def test_a_shape_variable_is_one_shape() -> None:
     rejects(ShapeError, "f: S is (3, 5) in x but (5, 3) in y", f, some(3, 5), some(5, 3))
 
 
-def test_a_shape_variable_keeps_within_its_bound() -> None:
+def test_a_shape_variable_must_match_its_bound() -> None:
     R = TypeVar("R", bound=Rank2)
 
     @guarded
@@ -343,7 +343,7 @@ def test_any_and_int_are_any_size() -> None:
     rejects(ShapeError, "f: x is (4, 5) but (?, ?, 5) is expected: rank 2, not 3", f, some(4, 5))
 
 
-def test_any_shape_is_let_through() -> None:
+def test_any_shape_is_accepted() -> None:
     @guarded
     def f(x: Tensor[Any, NoneTape], y: Tensor[tuple[int, ...], NoneTape]) -> None: ...
 
@@ -351,7 +351,7 @@ def test_any_shape_is_let_through() -> None:
     rejects(TapeError, "f: y has a tape but must have none", f, some(), some(3, 5, taped=True))
 
 
-def test_the_aliases_are_read_as_what_they_stand_for() -> None:
+def test_aliases_are_expanded() -> None:
     @guarded
     def f(x: Tensor1D[L[5], NoneTape], y: Tensor[Rank2[L[5], N], Any], z: Tensor[Shape[N], Any]) -> None: ...
 
@@ -360,7 +360,7 @@ def test_the_aliases_are_read_as_what_they_stand_for() -> None:
     rejects(ShapeError, "f: N is 3 in y but 4 in z", f, some(5), some(5, 3), some(4))
 
 
-def test_a_bare_alias_says_rank_and_dtype_alone() -> None:
+def test_a_bare_alias_checks_rank_and_dtype_only() -> None:
     @guarded
     def f(x: Tensor2D, y: Tensor2D, z: Tensor0D) -> None: ...
 
@@ -389,7 +389,7 @@ def test_an_alias_with_parameters_is_expanded() -> None:
     rejects(DTypeError, "f: y is float32 but float64 is expected", f, some(3, 3), some(5))
 
 
-def test_a_tensor_class_of_ones_own_is_read_through_its_bases() -> None:
+def test_a_user_defined_tensor_class_is_read_through_its_bases() -> None:
     @guarded
     def f(x: Image[L[8], N, NoneTape], y: Tensor[tuple[N], Any]) -> None: ...
 
@@ -418,7 +418,7 @@ def test_a_tape_variable_takes_either_tape() -> None:
     f(some(taped=True), some(), some(taped=True), some(taped=True))
 
 
-def test_a_tape_variable_keeps_within_its_bound() -> None:
+def test_a_tape_variable_must_match_its_bound() -> None:
     Owned = TypeVar("Owned", bound=OwnedTape)
 
     @guarded
@@ -454,7 +454,7 @@ def test_a_merged_result_owns_a_tape_if_one_of_the_merged_does() -> None:
     rejects(TapeError, "g: the result has no tape but needs one", g, some())
 
 
-def test_what_a_union_binds_holds_for_the_rest_of_the_call() -> None:
+def test_a_union_binds_names_for_the_rest_of_the_call() -> None:
     @guarded
     def f(
         x: Tensor[tuple[*Sizes, N], T, D] | None, y: Tensor[tuple[*Sizes], T] | float, z: Tensor[tuple[N], T, D]
@@ -470,7 +470,7 @@ def test_what_a_union_binds_holds_for_the_rest_of_the_call() -> None:
     rejects(TapeError, "f: the result has a tape but must have none", f, None, 0.5, some(3))
 
 
-def test_a_result_of_an_open_tape_is_let_through() -> None:
+def test_a_result_with_an_unbound_tape_variable_is_accepted() -> None:
     @guarded
     def f(x: Tensor[Any, T] | None, z: Tensor) -> Tensor[Any, Merge[T, U]]:
         return z
@@ -505,7 +505,7 @@ def test_a_dtype_may_be_one_of_several() -> None:
     rejects(DTypeError, "f: y is float32 but z is float64", f, some(), some(), some(dtype=np.float64))
 
 
-def test_two_scalar_types_of_one_dtype_are_one() -> None:
+def test_two_scalar_types_of_one_dtype_are_equal() -> None:
     @guarded
     def f(x: Tensor[Any, Any, np.longlong], y: Tensor[Any, Any, np.long]) -> None: ...
 
@@ -595,14 +595,14 @@ def test_a_union_of_tensors_takes_the_one_that_fits() -> None:
     rejects(ShapeError, "f: x is (3, 4) but (N, 5) is expected: axis 1 is 4, not 5", f, some(3, 4))
 
 
-def test_a_union_with_any_is_let_through() -> None:
+def test_a_union_with_any_is_accepted() -> None:
     @guarded
     def f(x: Tensor[tuple[N], Any] | Any) -> None: ...
 
     f("anything")
 
 
-def test_tuples_and_sequences_of_tensors_are_held_against_their_items() -> None:
+def test_the_items_of_tuples_and_sequences_are_checked() -> None:
     @guarded
     def f(
         x: tuple[Tensor[tuple[N], Any], int], y: list[Tensor[tuple[N], Any]], z: Sequence[Tensor[tuple[N], Any] | None]
@@ -633,7 +633,7 @@ class Items(NamedTuple, Generic[Unpack[Sizes]]):
     sizes: tuple[Unpack[Sizes]]
 
 
-def test_the_fields_of_a_generic_named_tuple_are_held_against_its_type_arguments() -> None:
+def test_the_fields_of_a_generic_named_tuple_are_checked_against_its_type_arguments() -> None:
     @guarded
     def f(rows: Rows[N, L[5]] | None, y: Tensor[tuple[N], Any]) -> MoreRows[N]:
         return MoreRows(some(2, 5), y, len(y))
@@ -654,7 +654,7 @@ def test_the_fields_of_a_generic_named_tuple_are_held_against_its_type_arguments
     rejects(DTypeError, "f: rows is a tuple of 3 but a Rows or None is expected", f, (some(2, 5), some(2), 2), some(2))
 
 
-def test_a_named_tuple_whose_fields_cannot_be_read_is_held_against_its_class() -> None:
+def test_a_named_tuple_with_unresolved_fields_is_checked_against_its_class() -> None:
     class Late(NamedTuple, Generic[N]):
         size: "Local[N]"  # which is no global name
 
@@ -677,7 +677,7 @@ def test_containers_of_tensors_may_be_nested() -> None:
     rejects(ShapeError, "f: N is 3 in x[0][0] but 4 in y[1][0]", f, [(some(3), 1)], [[], [some(4)]])
 
 
-def test_starred_parameters_are_held_one_by_one() -> None:
+def test_starred_parameters_are_checked_one_by_one() -> None:
     @guarded
     def f(*xs: Tensor[tuple[N], Any], **ys: Tensor[tuple[N], Any]) -> int:
         return len(xs) + len(ys)
@@ -704,7 +704,7 @@ def test_every_kind_of_parameter_is_passed_on() -> None:
     rejects(DTypeError, "f: d[1] is a str but an int is expected", f, 1, 2, 3, 4, "5", e=6)
 
 
-def test_a_first_call_without_its_arguments_spoils_nothing() -> None:
+def test_a_first_call_without_arguments_does_not_break_later_calls() -> None:
     @guarded
     def f(x: Tensor[tuple[L[3]], Any]) -> None: ...
 
@@ -715,7 +715,7 @@ def test_a_first_call_without_its_arguments_spoils_nothing() -> None:
     rejects(ShapeError, "f: x is (4,) but (3,) is expected: axis 0 is 4, not 3", f, x=some(4))
 
 
-def test_plain_classes_are_held_as_mypy_would() -> None:
+def test_plain_classes_are_checked_as_in_mypy() -> None:
     @guarded
     def f(a: float, b: complex, *, c: bool, d: Linear[Any, Any] | None, e: np.random.Generator | int) -> None: ...
 
@@ -740,7 +740,7 @@ def test_a_method_knows_the_sizes_that_a_guarded_init_bound() -> None:
     )
 
 
-def test_two_instances_know_their_own_sizes() -> None:
+def test_two_instances_have_separate_sizes() -> None:
     one, other = Linear(5, 7), Linear(2, 3)
 
     assert [one.forward(some(4, 5)).shape, other.forward(some(4, 2)).shape] == [(4, 7), (4, 3)]
@@ -750,14 +750,14 @@ def test_an_init_is_called_by_the_name_of_its_class() -> None:
     rejects(ShapeError, "Linear: In is 0 in inputs but a named size is at least 1", Linear, 0, 3)
 
 
-def test_an_instance_initialised_anew_knows_the_new_sizes() -> None:
+def test_an_instance_initialised_again_has_the_new_sizes() -> None:
     layer = Linear(5, 7)
     layer.__init__(2, 3)  # type: ignore[misc]  # what is tested
 
     assert layer.forward(some(4, 2)).shape == (4, 3)
 
 
-def test_copies_and_pickles_know_what_the_original_knew() -> None:
+def test_copies_and_pickles_keep_the_bound_sizes() -> None:
     layer = Linear(5, 7)
 
     for twin in (copy.copy(layer), copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):  # noqa: S301  # our own
@@ -765,7 +765,7 @@ def test_copies_and_pickles_know_what_the_original_knew() -> None:
         rejects(ShapeError, message, twin.cut, some(3, 4))
 
 
-def test_a_subclass_may_use_the_variables_of_its_base_for_others() -> None:
+def test_a_subclass_may_reuse_the_type_variables_of_its_base() -> None:
     class Flipped(Linear[Out, In]):
         @guarded
         def __init__(self, inputs: In, outputs: Out) -> None:
@@ -781,14 +781,14 @@ def test_a_subclass_may_use_the_variables_of_its_base_for_others() -> None:
     rejects(ShapeError, "Flipped.back: x is (3, 7) but (N, 5) is expected: axis 1 is 7, not 5", layer.back, some(3, 7))
 
 
-def test_an_instance_without_room_binds_call_by_call() -> None:
+def test_an_instance_with_slots_binds_sizes_per_call() -> None:
     layer = Slotted(5)
 
     layer.forward(some(5))
     layer.forward(some(7))
 
 
-def test_a_class_without_a_guarded_init_binds_call_by_call() -> None:
+def test_a_class_without_a_guarded_init_binds_sizes_per_call() -> None:
     instance: Unguarded[Any] = Unguarded()
 
     instance.same(some(3), some(3))
@@ -796,7 +796,7 @@ def test_a_class_without_a_guarded_init_binds_call_by_call() -> None:
     rejects(ShapeError, "Unguarded.same: N is 3 in x but 4 in y", instance.same, some(3), some(4))
 
 
-def test_an_instance_knows_shapes_dtypes_and_stars_as_well() -> None:
+def test_an_instance_stores_shapes_dtypes_and_starred_sizes_too() -> None:
     instance: Normal[Any, Any, *tuple[Any, ...]] = Normal((3, 5), np.float64, some(2, 4))
 
     instance.whole(some(3, 5, dtype=np.float64))
@@ -808,7 +808,7 @@ def test_an_instance_knows_shapes_dtypes_and_stars_as_well() -> None:
     rejects(ShapeError, message, instance.rows, some(7, 2))
 
 
-def test_static_and_class_methods_are_guarded_underneath() -> None:
+def test_static_and_class_methods_are_guarded() -> None:
     class Tools:
         @staticmethod
         @guarded
@@ -857,7 +857,7 @@ def test_a_coroutine_is_checked_when_it_is_awaited() -> None:
     rejects(DTypeError, "f: x is an int but a tensor is expected", lambda: asyncio.run(f(3)))  # type: ignore[arg-type]  # the mistake under test
 
 
-def test_of_a_generator_the_arguments_are_checked() -> None:
+def test_the_arguments_of_a_generator_are_checked() -> None:
     @guarded
     def f(x: Tensor[tuple[L[3]], Any]) -> Iterator[Tensor[tuple[L[3]], Any]]:
         yield some(4)
@@ -871,7 +871,7 @@ def test_of_a_generator_the_arguments_are_checked() -> None:
     rejects(ShapeError, "g: x is (4,) but (3,) is expected: axis 0 is 4, not 3", g, some(4))
 
 
-def test_what_is_no_tensor_is_left_to_beartype() -> None:
+def test_other_types_are_checked_by_beartype() -> None:
     @guarded
     def f(x: Tensor[tuple[N], Any], names: list[str], rest: dict[str, Tensor[Any, Any]] | None = None) -> list[int]:
         return [x.shape[0]] if names else ["3"]  # type: ignore[list-item]  # the mistake under test
@@ -886,7 +886,7 @@ def test_what_is_no_tensor_is_left_to_beartype() -> None:
     rejects(DTypeError, "f: x is None but a tensor is expected", f, None, [3])
 
 
-def test_a_union_of_a_tensor_and_what_beartype_knows_is_checked_by_both() -> None:
+def test_a_union_of_a_tensor_and_another_type_is_checked_by_both() -> None:
     @guarded
     def f(x: Tensor[tuple[L[3]], Any] | list[int]) -> None: ...
 
@@ -897,7 +897,7 @@ def test_a_union_of_a_tensor_and_what_beartype_knows_is_checked_by_both() -> Non
         f(["3"])  # type: ignore[list-item]  # the mistake under test
 
 
-def test_protocols_are_left_to_beartype() -> None:
+def test_protocols_are_checked_by_beartype() -> None:
     @guarded
     def f(key: Callable[[int], int], x: Tensor[tuple[N], Any]) -> Callable[[int], int]:
         return key
@@ -907,7 +907,7 @@ def test_protocols_are_left_to_beartype() -> None:
         f("abs", some(3))  # type: ignore[arg-type]  # the mistake under test
 
 
-def test_words_are_one_of_those_that_are_written() -> None:
+def test_a_literal_string_must_be_one_of_those_listed() -> None:
     @guarded
     def f(mode: L["same", "valid"], x: Tensor[tuple[N], Any]) -> None: ...
 
@@ -927,7 +927,7 @@ class Padded(Generic[Padding, PaddingW]):
         return some(10, 10)
 
 
-def test_one_number_may_stand_for_two_names() -> None:
+def test_two_names_may_have_the_same_size() -> None:
     assert Padded(3).forward(some(7, 7)).shape == (10, 10)
     assert Padded((3, 5)).forward(some(7, 5)).shape == (10, 10)
     assert Padded((0, 0)).forward(some(10, 10)).shape == (10, 10)
@@ -935,7 +935,7 @@ def test_one_number_may_stand_for_two_names() -> None:
     rejects(ShapeError, message, Padded(3).forward, some(7, 5))
 
 
-def test_a_word_in_the_place_of_a_number_leaves_the_sizes_open() -> None:
+def test_a_string_in_place_of_a_number_leaves_the_sizes_unbound() -> None:
     assert Padded("same").forward(some(7, 5)).shape == (10, 10)
     assert copy.deepcopy(Padded("same")).forward(some(99, 1)).shape == (10, 10)
 
@@ -962,7 +962,7 @@ def test_jaxtyping_binds_its_own_names_beside_the_type_variables() -> None:
     )
 
 
-def test_a_parameter_may_be_a_tensor_or_an_array_that_jaxtyping_knows() -> None:
+def test_a_parameter_may_be_a_tensor_or_a_jaxtyping_array() -> None:
     @guarded
     def f(x: Tensor[tuple[L[3]], Any] | Float[Array, " n"], y: Float[Array, " n"]) -> None: ...
 
@@ -973,7 +973,7 @@ def test_a_parameter_may_be_a_tensor_or_an_array_that_jaxtyping_knows() -> None:
         f(np.zeros(4), np.zeros(5))
 
 
-def test_beartype_and_jaxtyping_are_imported_when_they_are_needed() -> None:
+def test_beartype_and_jaxtyping_are_imported_lazily() -> None:
     program = """
 import sys
 from typing import Any, TypeVar
@@ -1048,7 +1048,7 @@ def test_an_annotation_that_cannot_be_resolved_is_named() -> None:
         ("Tensor[tuple[FloorDiv[N, L[0]]], Any]", "N is divided by zero"),
     ],
 )
-def test_an_annotation_that_makes_no_sense_is_named(hint: str, reason: str) -> None:
+def test_an_invalid_annotation_is_named(hint: str, reason: str) -> None:
     def f(x: Any) -> None: ...
 
     f.__annotations__["x"] = hint
@@ -1084,7 +1084,7 @@ def test_annotated_tensors_are_tensors() -> None:
     rejects(ShapeError, "f: x is (4,) but (3,) is expected: axis 0 is 4, not 3", f, some(4), 3)
 
 
-def test_a_variable_of_another_kind_is_held_against_its_bound() -> None:
+def test_a_type_variable_of_another_type_is_checked_against_its_bound() -> None:
     Anyone = TypeVar("Anyone")
     X = TypeVar("X", bound=Tensor[tuple[L[3]], Any])
 
@@ -1111,7 +1111,7 @@ def test_a_wrapper_is_guarded_by_the_signature_of_what_it_wraps() -> None:
     rejects(DTypeError, "f: x is an int but a tensor is expected", checked, 3)
 
 
-def test_a_tuple_that_is_no_shape_is_no_shape() -> None:
+def test_a_tuple_that_is_no_shape_is_checked_as_a_tuple() -> None:
     @guarded
     def f(*args: *Sizes) -> tuple[*Sizes]:
         return args
@@ -1158,7 +1158,7 @@ def fits(tensors: list[list[Axis]], sizes: list[list[int]], n: int, m: int) -> b
 
 
 @given(tensors=st.lists(st.lists(axes, max_size=3), min_size=1, max_size=3), returns=st.booleans())
-def test_exactly_the_shapes_that_fit_are_let_through(tensors: list[list[Axis]], *, returns: bool) -> None:
+def test_exactly_the_matching_shapes_are_accepted(tensors: list[list[Axis]], *, returns: bool) -> None:
     items = {item for axes in tensors for item, _ in axes}
     assume("Add[N, M]" not in items or any("N" in item or "M" in item for item in items - {"Add[N, M]"}))
     sizes = [[SIZES.get(item, min)(2, 3) if size is None else size for item, size in axes] for axes in tensors]
@@ -1175,7 +1175,7 @@ def test_exactly_the_shapes_that_fit_are_let_through(tensors: list[list[Axis]], 
         assert expected
 
 
-def test_a_size_whose_default_is_0_may_be_0_and_no_less() -> None:
+def test_a_size_with_default_0_may_be_0_but_not_negative() -> None:
     @guarded
     def sized(x: Tensor[Shape[Add[N, Padding]], NoneTape], n: N, before: Padding) -> None:
         """Take a padded vector."""

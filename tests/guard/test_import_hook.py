@@ -94,7 +94,7 @@ def test_a_package_is_guarded_with_its_submodules(package: Package) -> None:
         rejects(ROWS_REJECTED, module.rows, some(2, 4))
 
 
-def test_what_is_imported_before_and_after_is_let_be(package: Package) -> None:
+def test_modules_imported_before_and_after_are_not_guarded(package: Package) -> None:
     name = package(early=ROWS, during=ROWS, late=ROWS)
     early = importlib.import_module("digits.early")
     with pytest.warns(
@@ -112,7 +112,7 @@ def test_what_is_imported_before_and_after_is_let_be(package: Package) -> None:
     rejects(ROWS_REJECTED, during.rows, some(2, 4))
 
 
-def test_a_package_of_another_name_is_let_be(package: Package) -> None:
+def test_a_package_of_another_name_is_not_guarded(package: Package) -> None:
     package(ROWS, name="digits2")
     package(ROWS, name="other")
 
@@ -152,7 +152,7 @@ def test_a_package_may_install_the_hook_for_itself(package: Package) -> None:
     rejects(ROWS_REJECTED, digits.model.rows, some(2, 4))
 
 
-def test_a_module_loaded_anew_is_guarded_anew(package: Package) -> None:
+def test_a_reloaded_module_is_guarded_again(package: Package) -> None:
     name = package(ROWS)
 
     with install_import_hook(name):
@@ -163,7 +163,7 @@ def test_a_module_loaded_anew_is_guarded_anew(package: Package) -> None:
     rejects("rows: x is (2, 4) but (N, 5) is expected: axis 1 is 4, not 5", digits.rows, some(2, 4))
 
 
-def test_a_namespace_package_and_data_files_are_no_matter(package: Package, tmp_path: Path) -> None:
+def test_namespace_packages_and_data_files_are_supported(package: Package, tmp_path: Path) -> None:
     package(name="unused")
     (tmp_path / "digits" / "deep").mkdir(parents=True)
     (tmp_path / "digits" / "deep" / "model.py").write_text(ROWS, "utf-8")
@@ -174,7 +174,7 @@ def test_a_namespace_package_and_data_files_are_no_matter(package: Package, tmp_
     rejects(ROWS_REJECTED, model.rows, some(2, 4))
 
 
-def test_the_hook_says_what_it_is() -> None:
+def test_the_hook_has_a_repr() -> None:
     hook = install_import_hook("digits", "letters")
 
     assert isinstance(hook, ImportHook)
@@ -183,7 +183,7 @@ def test_the_hook_says_what_it_is() -> None:
     assert repr(hook) == "<import hook of tapegrad for digits, letters, uninstalled>"
 
 
-def test_what_is_no_name_of_a_package_is_rejected() -> None:
+def test_invalid_package_names_are_rejected() -> None:
     before = list(sys.meta_path)
     install: Any = install_import_hook
 
@@ -203,7 +203,7 @@ def test_what_is_no_name_of_a_package_is_rejected() -> None:
 # What is let be
 
 
-def test_a_function_without_tensors_is_left_as_it_is(package: Package) -> None:
+def test_a_function_without_tensors_is_unchanged(package: Package) -> None:
     source = """
 def plain(n: int, names: list[str], mode: L[3, 5] = 3) -> dict[str, int]: ...
 def generic(n: N) -> N: return n
@@ -228,13 +228,13 @@ class Counter(Generic[N]):
         del sys.modules["digits"]
 
 
-def test_a_quoted_word_names_nothing(package: Package) -> None:
+def test_a_literal_string_is_not_an_annotation(package: Package) -> None:
     digits = defined(package, 'def f(mode: L["Tensor"]) -> None: ...\n')
 
     assert not hasattr(digits.f, "__wrapped__")
 
 
-def test_a_function_that_turns_out_to_name_no_tensor_is_not_held_against_anything(package: Package) -> None:
+def test_a_function_whose_annotations_resolve_to_no_tensor_is_not_checked(package: Package) -> None:
     digits = defined(package, 'def f(x: "Later", n: int) -> "Later": return x\nclass Later: ...\n')
 
     assert digits.f(3, "n") == 3
@@ -256,14 +256,14 @@ class Model:
     digits.Model().forward("x")
 
 
-def test_an_own_guard_is_the_only_one(package: Package) -> None:
+def test_an_explicit_guard_is_not_applied_twice(package: Package) -> None:
     digits = defined(package, "@guarded\ndef f(n: N, x: Tensor[Shape[N], Any]) -> None: ...\n")
 
     assert not hasattr(digits.f.__wrapped__, "__wrapped__")
     rejects("f: N is 3 in n but 4 in x", digits.f, 3, some(4))
 
 
-def test_decorators_stand_over_the_guard(package: Package) -> None:
+def test_decorators_are_applied_outside_the_guard(package: Package) -> None:
     source = """
 import functools
 from contextlib import contextmanager
@@ -328,14 +328,14 @@ class Weighed(Batch[N]):
     weighed.second(some(5))
 
 
-def test_a_dataclass_may_take_a_tensor_for_its_initializer_alone(package: Package) -> None:
+def test_a_dataclass_may_have_a_tensor_as_an_init_var(package: Package) -> None:
     digits = defined(package, "@dataclass\nclass Scaled:\n    by: InitVar[Tensor[Shape[L[3]], Any]]\n")
 
     digits.Scaled(some(3))
     rejects("Scaled: by is (4,) but (3,) is expected: axis 0 is 4, not 3", digits.Scaled, some(4))
 
 
-def test_a_generic_class_knows_what_its_initializer_bound(package: Package) -> None:
+def test_a_generic_class_keeps_the_sizes_of_its_initializer(package: Package) -> None:
     source = """
 class Classifier(Generic[N]):
     def __init__(self, hidden: N) -> None: ...
@@ -394,7 +394,7 @@ def test_a_function_is_pickled_by_its_name(package: Package) -> None:
     assert pickle.loads(pickle.dumps(digits.rows)) is digits.rows  # noqa: S301  # our own
 
 
-def test_aliases_and_callables_name_tensors(package: Package) -> None:
+def test_tensors_in_aliases_and_callables_are_found(package: Package) -> None:
     source = """
 from collections.abc import Callable
 Matrix = Tensor2D[N, M, T]
@@ -410,7 +410,7 @@ def calls(f: Callable[[Tensor[Shape[N], T]], int], x: Tensor[Shape[L[3]], Any]) 
     rejects("text: x is (4,) but (3,) is expected: axis 0 is 4, not 3", digits.text, some(4))
 
 
-def test_an_op_of_ones_own_is_guarded(package: Package) -> None:
+def test_a_user_defined_op_is_guarded(package: Package) -> None:
     source = """
 from typing import Protocol, overload
 S = TypeVar("S", bound=tuple[Any, ...])
@@ -438,7 +438,7 @@ class HasForward(Protocol):
 # Names
 
 
-def test_what_is_imported_for_checkers_is_found(package: Package) -> None:
+def test_names_imported_under_type_checking_are_resolved(package: Package) -> None:
     source = """
 from __future__ import annotations
 import typing
@@ -462,7 +462,7 @@ def reads(file: SupportsRead[str], x: Tensor[Shape[N], Any], n: N) -> None: ...
     assert not hasattr(digits.model, "Kind")
 
 
-def test_a_tensor_beside_what_does_not_resolve_is_an_error_that_names_the_function(package: Package) -> None:
+def test_an_unresolved_annotation_with_a_tensor_is_an_error_that_names_the_function(package: Package) -> None:
     source = """
 class Model:
     def forward(self, x: "Tensor[Shape[Nowhere], Any]") -> None: ...
@@ -478,7 +478,7 @@ def plain(x: "Nowhere") -> int: return 3
 # Source, bytecode
 
 
-def test_lines_and_sources_are_those_of_the_file(package: Package) -> None:
+def test_line_numbers_and_sources_are_those_of_the_file(package: Package) -> None:
     source = '"""Words."""\nfrom __future__ import annotations\n' + ROWS + "    # the end\ndef g(): 1 / 0\n"
     digits = imported(package(source))
 
@@ -490,7 +490,7 @@ def test_lines_and_sources_are_those_of_the_file(package: Package) -> None:
     assert digits.__doc__ == "Words."
 
 
-def test_guarded_bytecode_is_kept_beside_the_plain_one(
+def test_guarded_bytecode_is_stored_beside_the_plain_one(
     package: Package, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", False)

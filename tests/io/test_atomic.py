@@ -43,7 +43,7 @@ for number in count(1):
 
 @pytest.mark.skipif(os.name != "posix", reason="kills with a signal")
 @pytest.mark.parametrize("suffix", ["npz", "safetensors"])
-def test_a_process_killed_while_it_saves_leaves_a_whole_file(tmp_path: Path, suffix: str) -> None:
+def test_a_process_killed_while_it_saves_leaves_a_complete_file(tmp_path: Path, suffix: str) -> None:
     path, moments = tmp_path / f"model.{suffix}", np.random.default_rng(0)
     net: Any = Module()
     net.first, net.second = Param(zeros((300, 301))), Param(zeros((301, 300)))
@@ -100,7 +100,7 @@ print(size, len(list(path.parent.glob(".*"))))
 @pytest.mark.skipif(os.name != "posix", reason="kills with a signal")
 @pytest.mark.parametrize("how", ["killed", "full"])
 @pytest.mark.parametrize("suffix", ["npz", "safetensors"])
-def test_whichever_byte_is_the_last_to_be_written_the_old_file_stays(tmp_path: Path, suffix: str, how: str) -> None:
+def test_a_write_that_fails_after_any_byte_leaves_the_old_file(tmp_path: Path, suffix: str, how: str) -> None:
     step = 1 if os.environ.get("TAPEGRAD_FAULTS") else 23
     command = [sys.executable, "-c", KILLED_AT_EACH_BYTE, str(tmp_path / f"model.{suffix}"), str(step), how]
 
@@ -113,7 +113,7 @@ def test_whichever_byte_is_the_last_to_be_written_the_old_file_stays(tmp_path: P
 
 
 @pytest.mark.parametrize("call", ["open", "replace"])
-def test_what_the_system_rejects_leaves_the_old_file_and_says_which(
+def test_an_error_of_the_system_leaves_the_old_file_and_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
     path = tmp_path / "model.npz"
@@ -133,7 +133,7 @@ def test_what_the_system_rejects_leaves_the_old_file_and_says_which(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_link_to_nothing_or_to_itself_is_written_through_or_rejected(tmp_path: Path) -> None:
+def test_a_dangling_link_is_followed_and_a_cyclic_one_is_rejected(tmp_path: Path) -> None:
     ahead, around = tmp_path / "ahead.npz", tmp_path / "around.npz"
     ahead.symlink_to(tmp_path / "model.npz")
     around.symlink_to(around)
@@ -194,7 +194,7 @@ def test_file_and_folder_are_synced_before_and_after_the_renaming(
     assert (tmp_path / "file").read_bytes() == b"new"
 
 
-def test_a_link_stays_a_link_and_a_file_has_the_mode_of_any_new_file(tmp_path: Path) -> None:
+def test_a_link_stays_a_link_and_a_new_file_has_the_default_mode(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "folder" / "file")
     plain = tmp_path / "plain"
@@ -220,7 +220,7 @@ def test_leftovers_of_one_file_are_removed_and_nothing_else(tmp_path: Path) -> N
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(others)
 
 
-def test_a_name_with_brackets_is_no_pattern(tmp_path: Path) -> None:
+def test_a_name_with_brackets_is_not_a_glob_pattern(tmp_path: Path) -> None:
     (tmp_path / ".r1.npz.1a2b3c4d.tmp").touch()
     (tmp_path / ".r[1].npz.1a2b3c4d.tmp").touch()
 
@@ -230,7 +230,7 @@ def test_a_name_with_brackets_is_no_pattern(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["folder", "file"])
-def test_a_folder_that_is_not_there_is_said_of_the_file_that_was_asked_for(tmp_path: Path, place: str) -> None:
+def test_an_error_of_a_missing_folder_names_the_requested_file(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").touch()
     path = tmp_path / place / "model.npz"
 

@@ -53,7 +53,7 @@ def values(module: Module) -> dict[str, Any]:
 
 
 @any_format
-def test_a_fresh_model_predicts_what_the_saved_one_did(tmp_path: Path, suffix: str) -> None:
+def test_a_loaded_model_predicts_what_the_saved_one_did(tmp_path: Path, suffix: str) -> None:
     trained, fresh, x = model(0), model(7), ones((4, 3))
 
     save(trained, tmp_path / f"model.{suffix}")
@@ -93,7 +93,7 @@ def test_a_file_written_by_numpy_is_read(tmp_path: Path) -> None:
 
 
 @any_format
-def test_several_things_share_one_file(tmp_path: Path, suffix: str) -> None:
+def test_several_models_share_one_file(tmp_path: Path, suffix: str) -> None:
     left, right = Linear(3, 2, rng=0), Linear(2, 4, rng=1)
     left2, right2 = Linear(3, 2, rng=2), Linear(2, 4, rng=3)
 
@@ -114,7 +114,7 @@ def test_several_things_share_one_file(tmp_path: Path, suffix: str) -> None:
         max_size=5,
     )
 )
-def test_whatever_is_saved_comes_back_bit_for_bit(
+def test_every_saved_array_is_restored_bit_for_bit(
     tmp_path_factory: pytest.TempPathFactory, suffix: str, given: dict[str, Any]
 ) -> None:
     path = tmp_path_factory.mktemp("io") / f"bag.{suffix}"
@@ -129,7 +129,9 @@ def test_whatever_is_saved_comes_back_bit_for_bit(
 
 
 @any_format
-def test_a_file_of_another_model_lists_all_that_differs_and_changes_nothing(tmp_path: Path, suffix: str) -> None:
+def test_a_file_of_another_model_is_rejected_with_all_differences_and_changes_nothing(
+    tmp_path: Path, suffix: str
+) -> None:
     linear: Any = Linear  # mypy rejects the second model before it runs
     other = Sequential(linear(3, 4, rng=0), linear(4, 2, bias=False, rng=1))
     here = Sequential(linear(3, 4, rng=2), linear(5, 2, rng=3))
@@ -200,7 +202,7 @@ def test_foreign_and_pickled_files_are_rejected_and_nothing_in_them_runs(tmp_pat
             load(Linear(3, 2, rng=0), path)
 
 
-def test_a_missing_file_is_pythons_own_error(tmp_path: Path) -> None:
+def test_a_missing_file_raises_file_not_found_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"model\.npz"):
         load(Linear(3, 2, rng=0), tmp_path / "model.npz")
     with pytest.raises(FileNotFoundError):
@@ -208,7 +210,7 @@ def test_a_missing_file_is_pythons_own_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "suffix"), [("model.pt", ".pt"), ("model", "none"), ("model.NPZ", ".NPZ")])
-def test_an_unknown_suffix_is_rejected_both_ways(tmp_path: Path, name: str, suffix: str) -> None:
+def test_an_unknown_suffix_is_rejected_by_save_and_load(tmp_path: Path, name: str, suffix: str) -> None:
     module = Linear(3, 2, rng=0)
     (tmp_path / name).write_bytes(b"")
 
@@ -249,7 +251,7 @@ class Bag2(Module):
         self.b = Linear(2, 3, bias=False, rng=0)
 
 
-def test_what_has_no_parameters_to_save_is_rejected(tmp_path: Path) -> None:
+def test_objects_without_parameters_are_rejected(tmp_path: Path) -> None:
     wrong: Any = [1.0]
 
     with pytest.raises(FileError, match=r"^save: saved is list, which has no state to save$"):
@@ -258,7 +260,7 @@ def test_what_has_no_parameters_to_save_is_rejected(tmp_path: Path) -> None:
         load({"model": wrong}, tmp_path / "model.npz")
 
 
-def test_a_loaded_parameter_is_an_assigned_one(tmp_path: Path) -> None:
+def test_loading_a_parameter_counts_as_an_assignment(tmp_path: Path) -> None:
     module: Any = Linear(3, 2, rng=0)
     save(module, tmp_path / "model.npz")
     y = module(ones((1, 3)).trace())
@@ -270,7 +272,7 @@ def test_a_loaded_parameter_is_an_assigned_one(tmp_path: Path) -> None:
 
 
 @any_format
-def test_bfloat16_comes_back_as_it_was(tmp_path: Path, suffix: str) -> None:
+def test_bfloat16_is_restored_exactly(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"model.{suffix}"
     narrow = normal((1000,), rng=0).astype(bfloat16)
     given, other, wide = (Bag({"w": x.data}) for x in (narrow, zeros((1000,), bfloat16), ones(1000)))
@@ -289,7 +291,9 @@ def test_bfloat16_comes_back_as_it_was(tmp_path: Path, suffix: str) -> None:
 
 
 @any_format
-def test_bfloat16_in_a_file_asks_for_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+def test_bfloat16_in_a_file_without_ml_dtypes_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
     path = tmp_path / f"model.{suffix}"
     given = Bag({"w": ones(3, bfloat16).data})
     save(given, path)
@@ -329,7 +333,9 @@ def test_a_large_file_that_does_not_fit_is_rejected_by_its_header(tmp_path: Path
 
 
 @any_format
-def test_no_memory_is_not_called_a_damaged_file(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_error_is_not_reported_as_a_damaged_file(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     module, path = Linear(3, 2), tmp_path / f"m.{suffix}"
     save(module, path)
 

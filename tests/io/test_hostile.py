@@ -231,7 +231,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("content", "suffix", "words"), CASES)
-def test_a_hostile_file_is_rejected_in_words_and_nothing_else_happens(
+def test_a_hostile_file_is_rejected_with_a_message_and_has_no_side_effect(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, suffix: str, words: str
 ) -> None:
     module, path = nn.Linear(3, 2, rng=0), tmp_path / f"model.{suffix}"
@@ -252,7 +252,7 @@ def test_a_hostile_file_is_rejected_in_words_and_nothing_else_happens(
 
 
 @pytest.mark.parametrize("suffix", ["npz", "safetensors"])
-def test_no_more_memory_than_twice_the_file_is_taken(tmp_path: Path, suffix: str) -> None:
+def test_loading_needs_at_most_twice_the_memory_of_the_file(tmp_path: Path, suffix: str) -> None:
     module, path = nn.Linear(500, 700, rng=0), tmp_path / f"model.{suffix}"
     save(module, path)
 
@@ -264,7 +264,7 @@ def test_no_more_memory_than_twice_the_file_is_taken(tmp_path: Path, suffix: str
     assert peak <= 2 * path.stat().st_size + ROOM / 8
 
 
-def test_overlapping_members_are_read_once_each_at_most(tmp_path: Path) -> None:
+def test_overlapping_members_are_read_at_most_once(tmp_path: Path) -> None:
     whole = archive(WEIGHT, ("bias.npy", npy("(2,)", values=bytes(8))))
     entry = whole.index(b"PK\x01\x02", whole.index(b"PK\x01\x02") + 4)
     at = entry + 42  # where the local header of the second member is said to be
@@ -276,7 +276,7 @@ def test_overlapping_members_are_read_once_each_at_most(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", ["npz", "safetensors"])
 @pytest.mark.parametrize("bits", [0x7FC00001, 0xFFFFFFFF, 0x7F800001, 0x80000000, 0x00000001])
-def test_the_payload_of_a_nan_and_the_least_numbers_come_back(tmp_path: Path, suffix: str, bits: int) -> None:
+def test_nan_payloads_and_subnormal_numbers_are_restored(tmp_path: Path, suffix: str, bits: int) -> None:
     module: Any = nn.Linear(3, 2, rng=0)
     again: Any = nn.Linear(3, 2, rng=1)
     module.weight.replace(np.full((3, 2), bits, np.uint32).view(np.float32))
@@ -287,7 +287,7 @@ def test_the_payload_of_a_nan_and_the_least_numbers_come_back(tmp_path: Path, su
     assert np.asarray(again.weight.data).view(np.uint32).tolist() == [[bits] * 2] * 3
 
 
-def test_a_truth_value_that_is_neither_is_rejected(tmp_path: Path) -> None:
+def test_a_bool_that_is_neither_0_nor_1_is_rejected(tmp_path: Path) -> None:
     batches = data.batches(ones((4, 3)), size=2, rng=0)
     for suffix in ("npz", "safetensors"):
         path = tmp_path / f"run.{suffix}"
@@ -298,7 +298,7 @@ def test_a_truth_value_that_is_neither_is_rejected(tmp_path: Path) -> None:
             load(batches, path)
 
 
-def test_a_state_that_is_rejected_leaves_what_came_before_it_as_it_was(tmp_path: Path) -> None:
+def test_a_rejected_state_leaves_the_states_before_it_unchanged(tmp_path: Path) -> None:
     kept = Trained(0)
     other = Trained(1)
     arrays: dict[str, Any] = {
@@ -328,7 +328,7 @@ def test_a_state_that_is_rejected_leaves_what_came_before_it_as_it_was(tmp_path:
         ("x" * 70_000, "format requires 0 <= number"),
     ],
 )
-def test_a_name_that_no_file_can_hold_is_rejected_before_it_is_lost(
+def test_a_name_that_the_format_cannot_store_is_rejected_by_save(
     tmp_path: Path, suffix: str, name: str, words: str
 ) -> None:
     class Bag(nn.Module):
@@ -397,7 +397,7 @@ def test_a_mutated_array_of_an_archive_is_loaded_or_rejected(folder: Path, cuts:
     attempt(rewritten(file_of("npz", folder), lambda member: mutated(member, cuts)), "npz", Trained(0), folder)
 
 
-def test_a_file_that_is_not_mutated_is_loaded(folder: Path) -> None:
+def test_an_unmutated_file_is_loaded(folder: Path) -> None:
     for suffix in ("npz", "safetensors"):
         kept = Trained(0)
 

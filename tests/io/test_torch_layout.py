@@ -59,7 +59,7 @@ def arrays() -> dict[str, Any]:
     return {name: rng.normal(size=shape).astype(np.float32) for name, shape in THEIRS.items()}
 
 
-def test_the_parameters_of_a_torch_file_are_turned_and_renamed(tmp_path: Path) -> None:
+def test_the_parameters_of_a_torch_file_are_transposed_and_renamed(tmp_path: Path) -> None:
     net, theirs = Net(), arrays()
     save_file(theirs, tmp_path / "net.safetensors")
 
@@ -73,7 +73,7 @@ def test_the_parameters_of_a_torch_file_are_turned_and_renamed(tmp_path: Path) -
     np.testing.assert_array_equal(ours["head.weight"], theirs["head.weight"].T)
 
 
-def test_the_loaded_model_computes_what_the_other_did(tmp_path: Path) -> None:
+def test_the_loaded_model_computes_the_results_of_pytorch(tmp_path: Path) -> None:
     model, theirs = Sequential(Linear(3, 5), ReLU(), Linear(5, 2)), {}
     rng = np.random.default_rng(0)
     for name, shape in {"0.weight": (5, 3), "0.bias": (5,), "2.weight": (2, 5), "2.bias": (2,)}.items():
@@ -93,7 +93,7 @@ def filled(shapes: dict[str, tuple[int, ...]]) -> dict[str, Any]:
     return {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
 
 
-def test_queries_keys_and_values_are_cut_out_of_one_array(tmp_path: Path) -> None:
+def test_queries_keys_and_values_are_sliced_from_one_array(tmp_path: Path) -> None:
     # torch 2.13: the state_dict of MultiheadAttention(6, 2)
     theirs = filled(
         {"in_proj_weight": (18, 6), "in_proj_bias": (18,), "out_proj.weight": (6, 6), "out_proj.bias": (6,)}
@@ -116,7 +116,7 @@ def test_queries_keys_and_values_are_cut_out_of_one_array(tmp_path: Path) -> Non
     np.testing.assert_array_equal(plain.key.weight.numpy(), theirs["in_proj_weight"][6:12].T)
 
 
-def test_running_statistics_are_read_and_a_count_of_batches_is_passed_over(tmp_path: Path) -> None:
+def test_running_statistics_are_read_and_num_batches_tracked_is_ignored(tmp_path: Path) -> None:
     # torch 2.13: the state_dict of Sequential(Conv2d(3, 4, (2, 3)), BatchNorm2d(4), PReLU())
     theirs = filled({"0.weight": (4, 3, 2, 3), "0.bias": (4,)})
     theirs |= filled({f"1.{name}": (4,) for name in ("weight", "bias", "running_mean", "running_var")})
@@ -135,7 +135,7 @@ def test_running_statistics_are_read_and_a_count_of_batches_is_passed_over(tmp_p
         load(model, tmp_path / "other.safetensors", layout="torch")
 
 
-def test_blocks_and_recurrent_layers_go_by_their_names_there() -> None:
+def test_blocks_and_recurrent_layers_have_pytorchs_names() -> None:
     blocks = Repeated(lambda: TransformerDecoderBlock(4, 2, 6), 2)
 
     # torch 2.13: the state_dicts of TransformerDecoderLayer(4, 2, 6) and of GRU(3, 4)
@@ -201,7 +201,7 @@ def test_a_square_weight_of_unknown_origin_is_an_error(tmp_path: Path) -> None:
     np.testing.assert_array_equal(model.weight.numpy(), arrays["weight"])
 
 
-def test_a_file_of_unknown_origin_that_fits_only_pytorch_names_the_option(tmp_path: Path) -> None:
+def test_an_error_for_a_file_that_matches_only_pytorchs_layout_names_the_option(tmp_path: Path) -> None:
     save_file(filled({"weight": (5, 3), "bias": (5,)}), tmp_path / "m.safetensors")
 
     message = (
@@ -212,7 +212,7 @@ def test_a_file_of_unknown_origin_that_fits_only_pytorch_names_the_option(tmp_pa
         load(Linear(3, 5), tmp_path / "m.safetensors")
 
 
-def test_a_file_of_unknown_origin_that_is_read_alike_by_both_needs_no_option(tmp_path: Path) -> None:
+def test_a_file_that_both_layouts_read_alike_needs_no_option(tmp_path: Path) -> None:
     model, arrays = LayerNorm(3), filled({"weight": (3,), "bias": (3,)})
     save_file(arrays, tmp_path / "m.safetensors")
 
@@ -233,7 +233,7 @@ def test_a_model_saved_in_the_layout_of_pytorch_is_loaded_again(tmp_path: Path, 
         np.testing.assert_array_equal(other.parameters()[name].numpy(), parameter.numpy())
 
 
-def test_a_file_in_the_layout_of_pytorch_has_its_names_and_says_so(tmp_path: Path) -> None:
+def test_a_file_in_pytorchs_layout_has_its_names_and_is_marked(tmp_path: Path) -> None:
     model = Sequential(Linear(3, 5, rng=0), BatchNorm2d(5), tied())
     save(model, tmp_path / "m.safetensors", layout="torch")
 
@@ -257,7 +257,7 @@ def test_a_file_in_the_layout_of_pytorch_has_its_names_and_says_so(tmp_path: Pat
 
 
 @pytest.mark.parametrize("suffix", ["npz", "safetensors"])
-def test_a_file_says_that_tapegrad_wrote_it(tmp_path: Path, suffix: str) -> None:
+def test_a_file_is_marked_as_written_by_tapegrad(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"m.{suffix}"
     save(Linear(3, 3), path)
 
@@ -265,7 +265,7 @@ def test_a_file_says_that_tapegrad_wrote_it(tmp_path: Path, suffix: str) -> None
         assert formats.format_of("load", path).open(file).metadata == {"format": "tapegrad"}
 
 
-def test_all_that_differs_is_listed_in_the_names_of_the_file_and_nothing_changes(tmp_path: Path) -> None:
+def test_all_differences_are_listed_under_the_names_of_the_file_and_nothing_changes(tmp_path: Path) -> None:
     net, theirs = Net(), arrays()
     before = {path: parameter.numpy(copy=True) for path, parameter in net.parameters().items()}
     theirs["head.weight"] = theirs["head.weight"].T.copy()

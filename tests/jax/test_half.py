@@ -30,7 +30,7 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 
 @pytest.mark.parametrize("dtype", [np.float16, tg.bfloat16])
 @pytest.mark.parametrize("name", CALLS)
-def test_half_precision_gives_under_jit_what_it_gives_without(name: str, dtype: Any) -> None:
+def test_half_precision_under_jit_equals_eager_results(name: str, dtype: Any) -> None:
     function, wide = CALLS[name]
     operands = [x.astype(dtype) for x in wide]
 
@@ -73,7 +73,7 @@ def test_a_model_in_float32_trains_through_bfloat16_under_jit() -> None:
     assert model.weight.dtype == np.float32
 
 
-def test_what_leaves_a_step_computes_in_float32() -> None:
+def test_results_of_a_step_compute_in_float32() -> None:
     @tg.jit
     def doubled(x: Any) -> Any:
         return x * 2.0

@@ -47,7 +47,7 @@ def trained(model: Any, opt: Any, x: Any, y: Any) -> Any:
 step = jit(trained)
 
 
-def test_a_step_that_is_interrupted_has_happened_whole_or_not_at_all() -> None:
+def test_an_interrupted_step_is_complete_or_changes_nothing() -> None:
     mine, twin = Trained(), Trained()
     for one in (mine, twin):
         step(one.model, one.opt, X, Y)
@@ -71,7 +71,7 @@ def test_a_step_that_is_interrupted_has_happened_whole_or_not_at_all() -> None:
     assert all(came.values())
 
 
-def test_a_first_step_that_is_interrupted_leaves_a_model_that_trains_as_any() -> None:
+def test_an_interrupted_first_step_leaves_a_model_that_can_be_trained() -> None:
     whole = Trained()
     whole.opt.state.update({one: whole.opt.start(one.data) for one in whole.opt.parameters.values()})
     before = whole.bits()
@@ -91,7 +91,7 @@ def test_a_first_step_that_is_interrupted_leaves_a_model_that_trains_as_any() ->
         assert mine.bits() == whole.bits()
 
 
-def test_an_interrupt_leaves_no_tensor_and_no_step_size_with_the_numbers_of_another() -> None:
+def test_an_interrupt_mixes_up_no_tensors_and_no_learning_rates() -> None:
     one, two = tg.full((3,), 1.0), tg.full((3,), 2.0)
     double = jit(lambda x: x * 2)
     double(one), double(two)
@@ -120,7 +120,7 @@ def test_an_interrupt_leaves_no_tensor_and_no_step_size_with_the_numbers_of_anot
         assert weight.tolist() == [-rates[0]], moment
 
 
-def test_values_that_are_read_as_an_interrupt_comes_are_not_those_of_before() -> None:
+def test_values_read_during_an_interrupt_are_not_stale() -> None:
     mine = Trained()
     step(mine.model, mine.opt, X, Y)
     weight = mine.model[0].weight
@@ -132,7 +132,7 @@ def test_values_that_are_read_as_an_interrupt_comes_are_not_those_of_before() ->
         assert weight.tolist() == np.asarray(weight.on_device).tolist(), moment
 
 
-def test_ctrl_c_waits_for_what_is_under_way() -> None:
+def test_ctrl_c_waits_for_the_running_computation() -> None:
     done: list[str] = []
     before = signal.getsignal(signal.SIGINT)
 
@@ -143,7 +143,7 @@ def test_ctrl_c_waits_for_what_is_under_way() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_ctrl_c_comes_even_with_an_error() -> None:
+def test_ctrl_c_is_raised_even_with_an_error() -> None:
     before = signal.getsignal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt) as caught:
@@ -156,7 +156,7 @@ def test_ctrl_c_comes_even_with_an_error() -> None:
 # A signal that comes within a callback of the collector, as JAX has one, can only be reported.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.skipif(sys.platform == "win32", reason="interrupts with a signal")
-def test_signals_at_moments_of_chance_leave_steps_whole() -> None:
+def test_signals_at_random_times_leave_steps_complete() -> None:
     dice = np.random.default_rng(0)
     mine, twin = Trained(), Trained()
     for one in (mine, twin):
@@ -180,7 +180,7 @@ def test_signals_at_moments_of_chance_leave_steps_whole() -> None:
     assert came > 10
 
 
-def test_threads_that_call_one_step_get_each_its_own_result() -> None:
+def test_threads_that_call_one_step_get_their_own_results() -> None:
     double = jit(lambda x: x * 2)
     double(tg.ones((3,)))
     wrong: list[Any] = []

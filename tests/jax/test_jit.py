@@ -88,7 +88,7 @@ def assert_same(model: Any, other: Any) -> None:
 # What a step computes
 
 
-def test_no_values_stay_here_when_a_step_has_left_others_on_a_device() -> None:
+def test_no_stale_host_values_remain_after_a_step_on_a_device() -> None:
     model = mlp()
     opt, jitted = optim.Adam(model), jit(step)
     jitted(model, opt, *batch(0))
@@ -103,7 +103,7 @@ def test_no_values_stay_here_when_a_step_has_left_others_on_a_device() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda dtype: dtype.__name__)
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_a_model_is_trained_as_numpy_trains_it_and_traced_once(name: str, dtype: Any) -> None:
+def test_a_model_is_trained_as_by_numpy_and_traced_once(name: str, dtype: Any) -> None:
     jitted, traces = counted(step)
     model, other = mlp(dtype), mlp(dtype)
     opt, opt_of_other = OPTIMIZERS[name](model), OPTIMIZERS[name](other)
@@ -124,7 +124,7 @@ def test_a_model_is_trained_as_numpy_trains_it_and_traced_once(name: str, dtype:
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_a_run_goes_on_without_jit_where_it_stood_and_back_again(name: str) -> None:
+def test_a_run_can_switch_between_jit_and_eager_steps(name: str) -> None:
     jitted, traces = counted(step)
     model, other = mlp(), mlp()
     opt, opt_of_other = OPTIMIZERS[name](model), OPTIMIZERS[name](other)
@@ -138,7 +138,7 @@ def test_a_run_goes_on_without_jit_where_it_stood_and_back_again(name: str) -> N
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_a_run_is_saved_and_goes_on_elsewhere(name: str, tmp_path: Any) -> None:
+def test_a_saved_run_continues_with_another_model(name: str, tmp_path: Any) -> None:
     jitted = jit(step)
     model, other = mlp(), mlp()
     opt, opt_of_other = OPTIMIZERS[name](model), OPTIMIZERS[name](other)
@@ -165,7 +165,7 @@ def test_other_shapes_and_dtypes_are_traced_once_each() -> None:
     assert len(traces) == 6
 
 
-def test_of_two_models_of_one_kind_the_program_is_shared() -> None:
+def test_two_models_of_one_structure_share_a_program() -> None:
     jitted, traces = counted(step)
     models = [mlp(), mlp(), mlp()]
     opts = [optim.SGD(model, lr=0.1) for model in models]
@@ -180,7 +180,7 @@ def test_of_two_models_of_one_kind_the_program_is_shared() -> None:
     assert_same(models[1], models[2])
 
 
-def test_a_module_that_is_returned_is_that_of_the_call() -> None:
+def test_a_returned_module_is_that_of_the_call() -> None:
     jitted, traces = counted(lambda model, x: (model, model(x)))
     models = [mlp(), mlp()]
 
@@ -188,7 +188,7 @@ def test_a_module_that_is_returned_is_that_of_the_call() -> None:
     assert len(traces) == 1
 
 
-def test_batch_norm_moves_its_buffers() -> None:
+def test_batch_norm_updates_its_buffers() -> None:
     def trained(model: Any, opt: Any, x: Any) -> Any:
         loss = (model(x.trace()) ** 3).mean()
         opt.step(loss.backward(wrt=model))
@@ -207,7 +207,7 @@ def test_batch_norm_moves_its_buffers() -> None:
     np.testing.assert_allclose(model.running_var.numpy(), other.running_var.numpy(), rtol=1e-5)
 
 
-def test_gradients_are_clipped_as_without() -> None:
+def test_gradients_are_clipped_as_in_eager_steps() -> None:
     def norm_clipped(x: Any) -> Any:
         grads = (x.trace() * 3.0).sum().backward()
         return grads.clip_norm(1.0)[x], grads.clip_norm(100.0)[x], grads.clip_value(0.5)[x]
@@ -221,7 +221,7 @@ def test_gradients_are_clipped_as_without() -> None:
 
 
 @pytest.mark.parametrize("op", [tg.layer_norm, tg.rms_norm], ids=["layer_norm", "rms_norm"])
-def test_what_overflows_is_rescued_as_without(op: Any) -> None:
+def test_overflow_has_the_fallback_of_eager_steps(op: Any) -> None:
     x = tg.tensor([[1e20, 2e20, -1e20], [1.0, 2.0, 4.0]])
     weights = (tg.ones((3,)), tg.zeros((3,)))[: 2 if op is tg.layer_norm else 1]
 
@@ -292,7 +292,7 @@ def test_a_result_is_made_of_tuples_dictionaries_dataclasses_gradients_and_the_a
         found["loss"].backward()
 
 
-def test_an_argument_or_a_constant_that_is_returned_is_itself() -> None:
+def test_a_returned_argument_or_constant_is_the_same_object() -> None:
     constant = tg.tensor([1.0, 2.0])
     x, y = tg.ones((2,)), tg.zeros((2,))
 
@@ -309,7 +309,7 @@ def test_a_tensor_that_is_given_twice_is_one_tensor() -> None:
     assert [jitted(*pair).item() for pair in [(x, y), (x, x), (y, x), (y, y)]] == [5.0, 4.0, 2.0, 10.0]
 
 
-def test_values_read_before_a_step_stay_what_they_were() -> None:
+def test_values_read_before_a_step_stay_unchanged() -> None:
     jitted, model = jit(step), mlp()
     opt = optim.Adam(model)
     jitted(model, opt, *batch(0))
@@ -356,7 +356,7 @@ def test_a_model_on_the_device_is_copied_pickled_and_assigned() -> None:
 # What is fixed, and what is traced anew
 
 
-def test_an_attribute_that_changes_is_seen() -> None:
+def test_a_changed_attribute_is_detected() -> None:
     jitted, traces = counted(lambda model, x: model(x.trace()).detach())
     model = nn.Sequential(nn.LayerNorm(3), nn.ReLU())
     x = tg.tensor([[1.0, 2.0, 6.0]])
@@ -400,7 +400,7 @@ def held(kind: Any) -> Any:
 
 
 @HOLDERS
-def test_what_an_object_holds_is_seen_when_it_changes(kind: Any) -> None:
+def test_a_changed_attribute_of_an_object_is_detected(kind: Any) -> None:
     jitted, traces = counted(lambda given, x: x * given.scale + given.shift * given.deep[0][0])
     given, x = held(kind), tg.tensor([1.0, 2.0, 6.0])
     results = [jitted(given, x).tolist(), jitted(given, x).tolist()]
@@ -432,7 +432,7 @@ def test_two_objects_that_hold_the_same_share_a_program(kind: Any) -> None:
 
 
 @HOLDERS
-def test_what_a_step_sets_in_an_object_is_rejected_and_put_back(kind: Any) -> None:
+def test_attributes_that_a_step_sets_in_an_object_are_rejected_and_restored(kind: Any) -> None:
     given, x = held(kind), tg.ones((3,))
     before, deep = dict(vars(given)), list(given.deep)
 
@@ -481,7 +481,7 @@ def test_an_object_may_have_the_step_as_its_method() -> None:
     assert_same(other.model, eager.model)
 
 
-def test_an_object_with_slots_and_a_logger_count_as_themselves() -> None:
+def test_an_object_with_slots_and_a_logger_are_compared_by_identity() -> None:
     class Slotted:
         __slots__ = ("scale",)
         scale: float
@@ -501,7 +501,7 @@ def test_an_object_with_slots_and_a_logger_count_as_themselves() -> None:
     assert len(traces) == 2
 
 
-def test_a_frozen_dataclass_with_slots_is_computed_with_and_left_as_it_is() -> None:
+def test_a_frozen_dataclass_with_slots_is_an_argument_and_stays_unchanged() -> None:
     @dataclass(slots=True, frozen=True)
     class Given:
         scale: tg.Tensor[Any, Any]
@@ -513,7 +513,7 @@ def test_a_frozen_dataclass_with_slots_is_computed_with_and_left_as_it_is() -> N
     assert given.scale is scale
 
 
-def test_what_a_step_sets_in_a_dataclass_with_slots_is_rejected() -> None:
+def test_attributes_that_a_step_sets_in_a_dataclass_with_slots_are_rejected() -> None:
     @dataclass(slots=True)
     class Total:
         sum: tg.Tensor[Any, Any]
@@ -528,7 +528,7 @@ def test_what_a_step_sets_in_a_dataclass_with_slots_is_rejected() -> None:
     assert total.sum.item() == 1.0
 
 
-def test_a_list_or_a_dictionary_that_is_given_is_left_as_it_is() -> None:
+def test_list_and_dictionary_arguments_stay_unchanged() -> None:
     words = r"^jit: the step changes what an object or a container holds, which happens but once$"
     x, several, named = tg.ones((2,)), [tg.ones((2,))], {"x": tg.ones((2,))}
 
@@ -541,7 +541,7 @@ def test_a_list_or_a_dictionary_that_is_given_is_left_as_it_is() -> None:
     assert jit(lambda several, named: several[0] + named["x"])(several, named=named).tolist() == [2.0, 2.0]
 
 
-def test_a_parameter_that_is_frozen_stays() -> None:
+def test_a_frozen_parameter_stays_unchanged() -> None:
     jitted, traces = counted(step)
     model = mlp()
     opt = optim.SGD(model, lr=0.1)
@@ -555,7 +555,7 @@ def test_a_parameter_that_is_frozen_stays() -> None:
     assert len(traces) == 2
 
 
-def test_a_list_that_grows_is_seen() -> None:
+def test_a_longer_list_is_detected() -> None:
     class Deep(nn.Module):
         def __init__(self) -> None:
             self.layers: list[Any] = [nn.ReLU()]
@@ -581,7 +581,7 @@ def test_a_number_is_an_input_of_the_program() -> None:
     assert len(traces) == 1
 
 
-def test_arguments_go_by_name_and_methods_know_their_object() -> None:
+def test_arguments_may_be_keywords_and_methods_have_their_object() -> None:
     class Scaled(nn.Module):
         def __init__(self) -> None:
             self.factor = nn.Param(tg.tensor([3.0]))
@@ -599,7 +599,7 @@ def test_arguments_go_by_name_and_methods_know_their_object() -> None:
     assert bound(batch(0)[0]).shape == (4, 3)
 
 
-def test_a_step_inside_a_step_is_a_part_of_it() -> None:
+def test_a_nested_step_is_part_of_the_outer_one() -> None:
     inner, traces = counted(step)
 
     def twice(model: Any, opt: Any, x: Any, y: Any) -> Any:
@@ -617,7 +617,7 @@ def test_a_step_inside_a_step_is_a_part_of_it() -> None:
     assert len(traces) == 3
 
 
-def test_a_model_that_is_dropped_is_gone() -> None:
+def test_an_unused_model_is_freed() -> None:
     model = mlp()
     jit(step)(model, optim.SGD(model, lr=0.1), *batch(0))
     model.layers[0].weight.numpy()
@@ -653,7 +653,7 @@ def test_dropout_is_new_at_each_step_and_the_same_in_the_next_run(tmp_path: Any)
     assert set(first) == {0.0, 2.0}
 
 
-def test_the_innermost_random_draws_and_a_seed_stays_the_same() -> None:
+def test_the_innermost_random_block_is_used_and_its_seed_stays_the_same() -> None:
     drawn = jit(lambda x: (tg.normal((3,)) + x, tg.normal((3,), rng=5) + x))
     x = tg.zeros((3,))
 
@@ -681,7 +681,7 @@ def test_random_inside_a_step_draws_the_same_at_each_call() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, tg.bfloat16])
-def test_bce_is_bounded_and_of_what_is_no_probability_nan(dtype: Any) -> None:
+def test_bce_is_bounded_and_nan_for_invalid_probabilities(dtype: Any) -> None:
     def step(x: Any, target: Any) -> Any:
         taped = x.trace()
         loss = tg.bce(tg.sigmoid(taped), target, reduction="none")
@@ -695,7 +695,7 @@ def test_bce_is_bounded_and_of_what_is_no_probability_nan(dtype: Any) -> None:
         assert np.isnan(jit(tg.bce)(tg.tensor(np.array([outside]), dtype), target[:1]).item())
 
 
-def test_a_label_that_is_no_class_makes_the_loss_nan() -> None:
+def test_an_invalid_label_makes_the_loss_nan() -> None:
     x = tg.ones((2, 3))
 
     for function in (tg.cross_entropy, tg.nll):
@@ -747,17 +747,17 @@ NEEDED = "the numbers of a tensor are needed, which a step under jit has only wh
     ],
     ids=["float", "if", "numpy", "tolist", "mask", "nonzero", "masked_select"],
 )
-def test_a_step_that_asks_for_numbers_is_rejected(asks: Any, call: str) -> None:
+def test_a_step_that_reads_values_is_rejected(asks: Any, call: str) -> None:
     with pytest.raises(TapeError, match=rf"^{call}: {NEEDED}$"):
         jit(asks)(tg.ones((3,)))
 
 
-def test_shapes_that_do_not_fit_are_rejected_in_the_words_of_the_op() -> None:
+def test_mismatched_shapes_raise_the_message_of_the_op() -> None:
     with pytest.raises(ShapeError, match=r"^matmul: inner sizes differ: x \(2, 3\) has 3 columns but y \(4, 5\)"):
         jit(tg.matmul)(tg.ones((2, 3)), tg.ones((4, 5)))
 
 
-def test_what_is_captured_and_changed_is_rejected_and_stays() -> None:
+def test_a_captured_model_is_rejected_and_unchanged() -> None:
     model = mlp()
     opt, before = optim.SGD(model, lr=0.1), mlp()
 
@@ -772,7 +772,7 @@ def test_what_is_captured_and_changed_is_rejected_and_stays() -> None:
     opt.step(step_gradients(model, *batch(0)))  # and can be trained as before
 
 
-def test_what_is_captured_and_assigned_is_rejected_and_stays() -> None:
+def test_a_captured_parameter_cannot_be_assigned() -> None:
     weight = nn.Param(tg.ones((2,)))
 
     words = r"^Param\.assign: value would change what is no argument of the step under jit$"
@@ -798,7 +798,7 @@ def test_a_layer_that_is_created_in_the_step_is_rejected(create: Any) -> None:
         jit(lambda x: create()(x.trace()).detach())(tg.ones((3,)))
 
 
-def test_an_attribute_that_a_step_sets_is_rejected_and_put_back() -> None:
+def test_an_attribute_that_a_step_sets_is_rejected_and_restored() -> None:
     class Counting(nn.Module):
         def __init__(self) -> None:
             self.count = 0
@@ -815,7 +815,7 @@ def test_an_attribute_that_a_step_sets_is_rejected_and_put_back() -> None:
     assert model.count == 0
 
 
-def test_a_step_size_set_inside_a_step_is_rejected() -> None:
+def test_a_learning_rate_set_inside_a_step_is_rejected() -> None:
     def scheduled(model: Any, opt: Any, x: Any, y: Any) -> None:
         opt.lr = 0.5
         step(model, opt, x, y)
@@ -828,7 +828,7 @@ def test_a_step_size_set_inside_a_step_is_rejected() -> None:
     assert opt.lr == 0.1
 
 
-def test_tapes_do_not_cross_the_border() -> None:
+def test_tapes_cannot_enter_or_leave_a_step() -> None:
     x = tg.ones((3,))
 
     def doubled(x: Any) -> Any:
@@ -840,14 +840,14 @@ def test_tapes_do_not_cross_the_border() -> None:
         jit(lambda x: x.trace() * 2.0)(x)
 
 
-def test_an_array_and_a_module_are_rejected_where_a_tensor_and_a_function_are_meant() -> None:
+def test_an_array_as_an_argument_and_a_module_as_a_step_are_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^jit: x is an ndarray; tapegrad.tensor makes a tensor of it$"):
         jit(lambda x: x)(np.ones(3))
     with pytest.raises(DTypeError, match=r"^jit: step is Sequential, a module; compile a function that calls it$"):
         jit(mlp())
 
 
-def test_what_a_step_left_behind_cannot_be_used() -> None:
+def test_leaked_values_of_a_step_cannot_be_used() -> None:
     left: list[Any] = []
     jit(lambda x: left.append(x * 2.0))(tg.ones((3,)))
 
@@ -873,7 +873,7 @@ def test_after_an_error_the_model_is_as_it_was() -> None:
     assert_same(model, before)
 
 
-def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_jax_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     for name in [name for name in sys.modules if name == "jax" or name.startswith("tapegrad.jax")]:
@@ -915,7 +915,7 @@ def test_a_scaled_loss_has_its_scale_as_an_argument() -> None:
     np.testing.assert_allclose(weight, plain, rtol=1e-5)
 
 
-def test_a_scaler_is_of_no_use_inside_a_step() -> None:
+def test_a_scaler_is_rejected_inside_a_step() -> None:
     model, x, scaler = nn.Linear(3, 2, rng=0), tg.uniform((5, 3), rng=1), optim.LossScaler()
     opt = optim.SGD(model, lr=0.1)
 
@@ -934,7 +934,7 @@ def test_a_scaler_is_of_no_use_inside_a_step() -> None:
     assert scaler.taken == 0
 
 
-def test_a_step_takes_a_model_nested_deeper_than_calls_may_be() -> None:
+def test_a_step_accepts_a_model_nested_deeper_than_the_recursion_limit() -> None:
     held: Any = nn.Linear(3, 2, rng=0)
     for _ in range(1200):
         held = [held]

@@ -65,7 +65,7 @@ def operands(dtype: Any = np.float64) -> list[Any]:
 
 
 @pytest.mark.parametrize("wrap", [None, tg.checkpoint], ids=["plain", "checkpointed"])
-def test_values_and_gradients_are_those_without_jit(wrap: Any) -> None:
+def test_values_and_gradients_equal_eager_results(wrap: Any) -> None:
     assert_same(lambda w, h, xs, labels: recurrence(w, h, xs, labels, wrap), *operands())
 
 
@@ -78,7 +78,7 @@ def test_a_parameter_that_the_step_reads_gets_its_gradient() -> None:
     assert_same(gradients, nn.Linear(3, 3, rng=0), tg.ones((2, 3)), tg.normal((4, 2, 3), rng=1))
 
 
-def test_values_and_gradients_are_those_of_jax() -> None:
+def test_values_and_gradients_equal_those_of_jax() -> None:
     w, h, xs, _ = operands()
 
     def ours(w: Any, h: Any, xs: Any) -> Any:
@@ -141,7 +141,7 @@ def test_a_loop_may_be_inside_a_loop() -> None:
     assert_same(gradients, *operands()[:3])
 
 
-def test_second_derivatives_are_those_without_jit() -> None:
+def test_second_derivatives_equal_eager_results() -> None:
     def curvature(w: Any, h: Any, xs: Any) -> Any:
         backend = Autodiff()
         inner = backend.from_inner(w.trace())
@@ -205,7 +205,7 @@ class Block(nn.Module):
 calls: list[int] = []
 
 
-def test_many_layers_of_one_kind_are_traced_once() -> None:
+def test_many_layers_of_one_structure_are_traced_once() -> None:
     shared, rng = nn.Param(tg.normal((3,), rng=1)), np.random.default_rng(0)
     layers = nn.Repeated(lambda: Block(shared, rng), 17)
 
@@ -244,7 +244,7 @@ def test_errors_in_many_layers_name_the_layer() -> None:
         jit(lambda layers, x: layers(x.trace()).detach())(layers, tg.ones((2, 3)))
 
 
-def test_each_step_draws_numbers_of_its_own() -> None:
+def test_each_step_draws_its_own_random_numbers() -> None:
     @tg.jit
     def masks(dropout: Any, x: Any, xs: Any) -> Any:
         def step(h: Any, _: Any) -> Any:
@@ -262,7 +262,7 @@ def test_each_step_draws_numbers_of_its_own() -> None:
     assert all((rows[at] != rows[other]).any() for at in range(5) for other in range(at))
 
 
-def test_a_seeded_block_draws_the_numbers_that_it_draws_without_jit() -> None:
+def test_a_seeded_block_draws_the_same_numbers_as_in_eager_steps() -> None:
     def drawn(xs: Any) -> Any:
         with tg.random(0):
             return [scan(lambda h, _: (h, tg.normal((3,))), tg.zeros(()), xs)[1]]
@@ -287,7 +287,7 @@ def test_a_step_must_not_change_a_buffer() -> None:
     assert_allclose(norm.running_mean.numpy(), before)
 
 
-def test_gradients_of_parameters_that_meet_no_tape_are_not_lost_silently() -> None:
+def test_parameters_without_a_tape_raise_an_error_instead_of_losing_gradients() -> None:
     @tg.jit
     def gradient(w: Any, xs: Any) -> Any:
         last, _ = scan(lambda h, _: (h * w, None), w, xs)
@@ -309,7 +309,7 @@ def test_a_state_computed_from_parameters_has_its_gradient_if_the_step_reads_a_t
     assert_allclose(gradient(w, x).numpy(), [54.0, 250.0])
 
 
-def test_errors_of_a_step_are_those_without_jit() -> None:
+def test_errors_of_a_step_equal_eager_errors() -> None:
     @tg.jit
     def grown(h: Any, xs: Any) -> Any:
         return scan(lambda h, x: (tg.concat([h, x]), None), h, xs)[0]

@@ -90,7 +90,7 @@ def computed(name: str, lines: list[Any], tensors: list[Any]) -> list[list[Any]]
 
 @pytest.mark.parametrize("name", sorted({*NAMES} - NOT_COMPARED - {*REJECTED}))
 @pytest.mark.filterwarnings("ignore")  # NumPy warns of edges
-def test_an_op_gives_under_jit_what_it_gives_without(name: str) -> None:
+def test_an_op_under_jit_equals_eager_results(name: str) -> None:
     lines = calls(name)
     tensors = operands(lines)
 
@@ -104,7 +104,7 @@ def test_an_op_gives_under_jit_what_it_gives_without(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(REJECTED))
-def test_an_op_whose_shape_hangs_on_numbers_is_rejected_by_name(name: str) -> None:
+def test_an_op_whose_shape_depends_on_values_is_rejected_by_name(name: str) -> None:
     lines = calls(name)
     tensors = operands(lines)
 
@@ -115,7 +115,7 @@ def test_an_op_whose_shape_hangs_on_numbers_is_rejected_by_name(name: str) -> No
 
 @pytest.mark.parametrize("name", sorted(DRAWN))
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=lambda dtype: dtype.__name__)
-def test_what_is_drawn_under_jit_is_new_each_time_and_the_same_again(name: str, dtype: Any) -> None:
+def test_random_numbers_under_jit_differ_per_call_and_repeat_with_a_seed(name: str, dtype: Any) -> None:
     x = tg.ones((200, 300), dtype)
 
     @tg.jit
@@ -201,7 +201,7 @@ def derivative_of(f: Any, x: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", MIXED)
-def test_a_gradient_of_numpys_meets_operands_of_a_level_and_of_jax(name: str) -> None:
+def test_a_numpy_gradient_with_operands_of_another_level_and_of_jax(name: str) -> None:
     x, f = tg.normal((2, 3), rng=0), MIXED[name]
 
     def derivative(x: Any) -> Any:
@@ -211,7 +211,7 @@ def test_a_gradient_of_numpys_meets_operands_of_a_level_and_of_jax(name: str) ->
 
 
 @pytest.mark.parametrize("multiply", [ops.matmul, lambda x, w: ops.linear(x, w, w[0])], ids=["matmul", "linear"])
-def test_gradients_of_numpys_pass_through_weights_of_jax(multiply: Any) -> None:
+def test_numpy_gradients_pass_through_weights_of_jax(multiply: Any) -> None:
     x, weight = tg.normal((2, 3), rng=0), tg.normal((3, 4), rng=1)
 
     def derivative(weight: Any) -> Any:
@@ -221,7 +221,7 @@ def test_gradients_of_numpys_pass_through_weights_of_jax(multiply: Any) -> None:
 
 
 @pytest.mark.parametrize("name", MIXED)
-def test_a_gradient_of_a_level_meets_operands_below_it(name: str) -> None:
+def test_a_gradient_of_a_higher_level_with_operands_of_lower_levels(name: str) -> None:
     x, f = tg.normal((2, 3), rng=0), MIXED[name]
     seed = tg.normal(f(x).shape, rng=1)
 
@@ -253,7 +253,7 @@ SELECTED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", SELECTED)
-def test_what_selects_may_be_of_another_engine_than_what_it_selects_from(name: str) -> None:
+def test_indices_and_masks_may_have_another_engine_than_the_tensor(name: str) -> None:
     x, f = tg.normal((2, 3), rng=0), SELECTED[name]
     indices, mask = tg.tensor([0, 2, 1]), tg.tensor([True, False, True])
 

@@ -32,7 +32,7 @@ class Tied(nn.Module):
         return tg.square(predicted).mean() + 0.1 * tg.square(self.place).sum()
 
 
-def test_a_step_gives_the_gradients_that_it_gives_without() -> None:
+def test_gradients_of_a_step_equal_eager_gradients() -> None:
     model, x, ids = Tied(), tg.normal((3, 6), rng=2), tg.tensor([1, 0, 1, 6, 4])
 
     def step(model: Any, x: Any, ids: Any) -> Any:
@@ -47,7 +47,7 @@ def test_a_step_gives_the_gradients_that_it_gives_without() -> None:
         np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-4, atol=1e-6)
 
 
-def test_training_goes_as_it_goes_without() -> None:
+def test_training_equals_eager_training() -> None:
     losses = []
     wrappers: list[Any] = [lambda step: step, tg.jit]
     for wrapped in wrappers:
@@ -66,7 +66,7 @@ def test_training_goes_as_it_goes_without() -> None:
     assert losses[0][-1] < losses[0][0]
 
 
-def test_an_argument_computed_from_parameters_meets_no_tape_in_the_step() -> None:
+def test_an_argument_computed_from_parameters_cannot_join_a_tape_in_the_step() -> None:
     w, x = nn.Param(tg.normal((3, 5), rng=0)), tg.ones((2, 3))
     v = w * 2.0
 
@@ -80,7 +80,7 @@ def test_an_argument_computed_from_parameters_meets_no_tape_in_the_step() -> Non
     assert step(x, v.detach()).shape == (2, 3)
 
 
-def test_an_argument_computed_from_parameters_is_computed_with_and_may_be_traced() -> None:
+def test_an_argument_computed_from_parameters_can_be_used_and_traced() -> None:
     w, x = nn.Param(tg.normal((3, 5), rng=0)), tg.ones((2, 3))
 
     @tg.jit
@@ -97,7 +97,7 @@ def test_an_argument_computed_from_parameters_is_computed_with_and_may_be_traced
         assert traced(v, x)[v].tolist() == [[2.0] * 5] * 3
 
 
-def test_what_was_computed_from_parameters_is_not_captured() -> None:
+def test_results_computed_from_parameters_cannot_be_captured() -> None:
     w, x = nn.Param(tg.normal((3, 5), rng=0)), tg.ones((2, 3))
     v = w.T
 
@@ -109,7 +109,7 @@ def test_what_was_computed_from_parameters_is_not_captured() -> None:
         step(x)
 
 
-def test_what_was_computed_from_frozen_parameters_is_an_argument_like_another() -> None:
+def test_results_computed_from_frozen_parameters_are_ordinary_arguments() -> None:
     frozen, x = nn.Param(tg.ones((3, 5)), frozen=True), tg.ones((2, 3))
 
     @tg.jit

@@ -99,13 +99,13 @@ def losses(run: subprocess.Popen[str], devices: str) -> list[float]:
     return found
 
 
-def test_tensors_lie_on_a_mesh_in_parts_or_whole() -> None:
+def test_tensors_on_a_mesh_are_sharded_or_replicated() -> None:
     run = subprocess.run([sys.executable, "-c", SHARDED], capture_output=True, text=True, check=False, cwd=ROOT)
 
     assert run.stdout == "all well\n", run.stderr
 
 
-def test_two_processes_of_four_devices_train_with_the_losses_of_one() -> None:
+def test_two_processes_with_four_devices_have_the_losses_of_one_device() -> None:
     with socket.socket() as free:
         free.bind(("localhost", 0))
         address = f"localhost:{free.getsockname()[1]}"

@@ -23,7 +23,7 @@ def programs(step: Any) -> Any:
     return tg.jax.programs(step)
 
 
-def test_each_program_says_what_it_was_compiled_for() -> None:
+def test_each_program_lists_its_argument_shapes() -> None:
     step = jit(lambda layer, x, k, times, is_scaled: layer(x) * (k * times if is_scaled else 1.0), static=("times",))
     layer = nn.Linear(3, 2)
 
@@ -57,7 +57,7 @@ def test_captured_numbers_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [one["scale"] for one in programs(step)] == ["1.0", "2.5"]
 
 
-def test_many_compilations_are_warned_of_once() -> None:
+def test_many_compilations_give_one_warning() -> None:
     step = jit(lambda x: x * 2.0)
 
     with warnings.catch_warnings(record=True) as caught:
@@ -89,7 +89,7 @@ def test_the_least_recently_used_program_is_dropped(monkeypatch: pytest.MonkeyPa
     assert (len(programs(step)), programs(step).compiled, len(traced)) == (3, 4, 4)
 
 
-def test_a_program_that_cannot_be_kept_is_counted() -> None:
+def test_a_program_that_cannot_be_cached_is_counted() -> None:
     counts = {"calls": 0}
 
     def step(x: Any) -> Any:
@@ -108,7 +108,7 @@ def test_only_compiled_steps_have_programs() -> None:
         programs(programs)
 
 
-def test_a_step_runs_as_it_is_without_jit() -> None:
+def test_without_jit_a_step_runs_eagerly() -> None:
     inner = jit(lambda x: x.numpy().sum())
     step = jit(lambda x: inner(x) if x.sum() > 0 else None)
 
@@ -122,7 +122,7 @@ def test_a_step_runs_as_it_is_without_jit() -> None:
         step(tg.ones((3,)))
 
 
-def test_shapes_alternate_without_a_search() -> None:
+def test_alternating_shapes_need_no_search() -> None:
     step = jit(lambda x: x * 2.0)
     shapes = [(n, 3) for n in range(1, 7)]
 

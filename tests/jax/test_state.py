@@ -345,7 +345,7 @@ CHANGES = 1000
 
 
 @pytest.mark.filterwarnings("ignore:.*has been compiled")
-def test_a_thousand_changes_between_calls_are_all_seen() -> None:
+def test_a_thousand_changes_between_calls_are_all_detected() -> None:
     rng = np.random.default_rng(0)
     made = {name: make() for name, make in CASES.items()}
     jitted = {name: jit(step) for name, (step, _, _) in made.items()}
@@ -366,7 +366,7 @@ def test_a_thousand_changes_between_calls_are_all_seen() -> None:
 # Numbers
 
 
-def test_numpy_numbers_that_come_and_go_are_not_mistaken_for_each_other() -> None:
+def test_temporary_numpy_scalars_are_not_confused() -> None:
     @tg.jit
     def scaled(x: Any, k: Any) -> Any:
         return (x * k).sum()
@@ -377,7 +377,7 @@ def test_numpy_numbers_that_come_and_go_are_not_mistaken_for_each_other() -> Non
 
 
 @pytest.mark.parametrize("kind", [float, int, np.float64, np.float32])
-def test_a_number_beside_a_tensor_is_traced_once(kind: Any) -> None:
+def test_a_number_as_an_operand_is_traced_once(kind: Any) -> None:
     def step(x: Any, k: Any) -> Any:
         return x * k + (k - 1) * 2 - x / (k + 3)
 
@@ -422,7 +422,7 @@ def test_a_step_may_catch_what_a_number_raises() -> None:
     assert [jitted(X, k).tolist() for k in (2.0, 0.0, 4.0, 0.0)] == [step(X, k).tolist() for k in (2.0, 0.0, 4.0, 0.0)]
 
 
-def test_a_number_too_large_for_a_dtype_is_rejected_as_without() -> None:
+def test_a_number_too_large_for_a_dtype_is_rejected_as_in_eager_steps() -> None:
     jitted, x = jit(lambda x, k: x + k), tg.ones((2,), np.int8)
 
     assert jitted(x, 5).tolist() == [6, 6]
@@ -440,7 +440,7 @@ def test_types_of_numbers_differ() -> None:
     assert [by_type(X, k).tolist()[0] for k in (1, 1.0, True, np.float64(1), 1)] == [2.0, 3.0, 5.0, 5.0, 2.0]
 
 
-def test_numbers_of_static_parameters_are_parts_of_the_program() -> None:
+def test_numbers_for_static_parameters_are_constants_of_the_program() -> None:
     traces: list[int] = []
 
     @tg.jit(static=("n",))
@@ -459,7 +459,7 @@ def halved(x: Any) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore:.*has been compiled")
-def test_a_weight_decay_and_a_learning_rate_of_numpys_are_those_of_the_call() -> None:
+def test_numpy_scalars_for_weight_decay_and_learning_rate_are_read_at_the_call() -> None:
     def step(weight: Any, opt: Any, x: Any) -> None:
         opt.step((x.trace() * weight).sum().backward(wrt=weight))
 
@@ -474,7 +474,7 @@ def test_a_weight_decay_and_a_learning_rate_of_numpys_are_those_of_the_call() ->
     np.testing.assert_allclose(trained(jit(step)), trained(step), rtol=1e-5)
 
 
-def test_nan_is_compiled_for_once() -> None:
+def test_nan_is_compiled_once() -> None:
     jitted, traces = counted(lambda given, x: x * given.value)
 
     for _ in range(5):
@@ -493,7 +493,7 @@ def predicting(model: Any) -> Any:
     return predict
 
 
-def test_a_parameter_that_is_read_and_not_given_is_rejected_by_path() -> None:
+def test_a_captured_parameter_is_rejected_by_path() -> None:
     model, norm, weight = nn.Sequential(nn.Linear(3, 2, rng=0)), nn.BatchNorm1d(3), nn.Param(tg.ones((3,)))
     models = {"first": [model]}
     reads: dict[str, Any] = {
@@ -516,7 +516,7 @@ def test_a_parameter_that_is_read_and_not_given_is_rejected_by_path() -> None:
     assert model(tg.ones((4, 3))).shape == (4, 2)
 
 
-def test_an_error_that_the_step_catches_is_raised_all_the_same() -> None:
+def test_an_error_that_the_step_catches_is_raised_nevertheless() -> None:
     weight = nn.Param(tg.ones((3,)))
 
     def careless(x: Any) -> Any:
@@ -529,7 +529,7 @@ def test_an_error_that_the_step_catches_is_raised_all_the_same() -> None:
         jit(careless)(X)
 
 
-def test_an_optimizer_that_is_not_given_is_rejected() -> None:
+def test_a_captured_optimizer_is_rejected() -> None:
     model = nn.Linear(3, 2, rng=0)
     opt = optim.Adam(model)
 
@@ -548,7 +548,7 @@ def test_the_shape_of_a_parameter_is_not_its_values() -> None:
     assert jit(lambda x: x * float(weight.shape[1]))(X).tolist() == [5.0, 10.0, 20.0]
 
 
-def test_a_step_may_make_a_parameter_and_an_optimizer_of_its_own() -> None:
+def test_a_step_may_create_a_parameter_and_an_optimizer() -> None:
     def step(model: Any, x: Any) -> Any:
         opt = optim.SGD(model, lr=0.5)
         opt.step(model(x.trace()).sum().backward(wrt=model))
@@ -560,7 +560,7 @@ def test_a_step_may_make_a_parameter_and_an_optimizer_of_its_own() -> None:
     np.testing.assert_allclose(model.weight.numpy(), other.weight.numpy(), rtol=1e-6)
 
 
-def test_bound_methods_partials_and_objects_that_are_called_carry_what_they_hold() -> None:
+def test_state_of_bound_methods_partials_and_callables_is_an_argument() -> None:
     class Predictor:
         def __init__(self) -> None:
             self.model = nn.Linear(3, 2, rng=0)
@@ -583,7 +583,7 @@ def test_bound_methods_partials_and_objects_that_are_called_carry_what_they_hold
             np.testing.assert_allclose(step(x).numpy(), predictor(x).numpy(), rtol=1e-6)
 
 
-def test_a_generator_that_draws_by_itself_is_rejected_and_stands_where_it_stood() -> None:
+def test_a_generator_used_directly_is_rejected_and_its_state_restored() -> None:
     rng = np.random.default_rng(0)
     before = rng.bit_generator.state
 
@@ -597,7 +597,7 @@ def test_a_generator_that_draws_by_itself_is_rejected_and_stands_where_it_stood(
 # What changes as the step is traced
 
 
-def test_a_log_may_grow_as_the_step_is_traced() -> None:
+def test_captured_lists_and_counters_may_change_during_tracing() -> None:
     log: list[int] = []
     counts = {"calls": 0}
     total = 0
@@ -661,14 +661,14 @@ class Yielding:
         (iterated, "an async generator function"),
     ],
 )
-def test_a_function_whose_body_runs_later_is_rejected(step: Any, kind: str) -> None:
+def test_generators_and_coroutines_are_rejected(step: Any, kind: str) -> None:
     words = f"^jit: step is {kind}, whose body runs after the call; compile a function that returns its result$"
     with pytest.raises(DTypeError, match=words):
         jit(step)
 
 
 @pytest.mark.parametrize(("step", "kind"), [(Plain, "the class Plain"), (3, "an int"), (Plain(), "a Plain")])
-def test_what_is_not_called_is_rejected(step: Any, kind: str) -> None:
+def test_non_callables_are_rejected(step: Any, kind: str) -> None:
     with pytest.raises(DTypeError, match=f"^jit: step is {kind}, not a function$"):
         jit(step)
 
@@ -676,7 +676,7 @@ def test_what_is_not_called_is_rejected(step: Any, kind: str) -> None:
 # Keys
 
 
-def test_a_key_holds_what_it_names_and_programs_are_shared_by_equal_values() -> None:
+def test_a_key_keeps_its_objects_alive_and_equal_values_share_a_program() -> None:
     jitted, traces = counted(lambda given, x: x * float(sum(given)))
 
     for turn in range(50):
@@ -688,7 +688,7 @@ def test_a_key_holds_what_it_names_and_programs_are_shared_by_equal_values() -> 
     assert len(traces) == 3
 
 
-def test_other_shapes_in_turn_are_each_found_at_once() -> None:
+def test_alternating_shapes_are_found_without_a_search() -> None:
     model: Any = nn.Linear(3, 2, rng=0)
     opt = optim.SGD(model, lr=0.1)
     twin: Any = nn.Linear(3, 2, rng=0)

@@ -425,7 +425,7 @@ def scored(calls: list[Call], folder: Path) -> dict[tuple[bool, str], list[tuple
     return found
 
 
-def test_what_mypy_says_of_a_call_is_what_it_does(tmp_path: Path) -> None:
+def test_mypy_and_python_agree_on_every_call(tmp_path: Path) -> None:
     calls = drawn(500, seed=0)
     found = scored(calls, tmp_path)
     count = Counter({key: len(pairs) for key, pairs in found.items()})
@@ -437,7 +437,7 @@ def test_what_mypy_says_of_a_call_is_what_it_does(tmp_path: Path) -> None:
     assert count[False, "missed"] <= 0.01 * (len(calls) - valid)
 
 
-def test_of_numbers_that_mypy_does_not_see_it_says_nothing_wrong(tmp_path: Path) -> None:
+def test_hidden_numbers_cause_no_false_reports(tmp_path: Path) -> None:
     dice = random.Random(1)  # noqa: S311  # draws programs, not secrets
     calls = [hidden(call, dice) for call in drawn(500, seed=1)]
 
@@ -447,7 +447,7 @@ def test_of_numbers_that_mypy_does_not_see_it_says_nothing_wrong(tmp_path: Path)
     assert [failed, found.get((True, "wrong"), []), found.get((True, "false alarm"), [])] == [[], [], []]
 
 
-def test_every_op_is_drawn_right_and_wrong() -> None:
+def test_every_op_gets_valid_and_invalid_calls() -> None:
     for op in _ops():
         kinds = {call.valid for call in calls_of_one_op(op, random.Random(0), share=12)}  # noqa: S311  # draws programs
 

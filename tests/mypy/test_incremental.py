@@ -427,7 +427,7 @@ def programs(edits: int, seed: int) -> tuple[dict[str, list[Files]], set[str]]:
     return histories, {name for number, name in enumerate(histories) if number % 2}
 
 
-def test_a_warm_mypy_and_its_daemon_say_what_a_fresh_mypy_says(tmp_path: Path) -> None:
+def test_warm_mypy_and_the_daemon_report_what_a_fresh_mypy_reports(tmp_path: Path) -> None:
     histories, followed = programs(200, 0)
     histories |= CASES
     (tmp_path / "mypy.ini").write_text(SETTINGS, "utf-8")
@@ -439,7 +439,7 @@ def test_a_warm_mypy_and_its_daemon_say_what_a_fresh_mypy_says(tmp_path: Path) -
     assert {name: [*map(bool, expected[name])] for name in CASES} == {key: [False, True] for key in CASES}
 
 
-def test_tapes_are_followed_by_two_workers(tmp_path: Path) -> None:
+def test_ownership_analysis_works_with_two_workers(tmp_path: Path) -> None:
     (tmp_path / "mypy.ini").write_text(SETTINGS, "utf-8")
     written = (write(files[-1], tmp_path, f"p{number}", 0) for number, files in enumerate(TAPES.values()))
     paths = list(chain(*written))
@@ -450,7 +450,7 @@ def test_tapes_are_followed_by_two_workers(tmp_path: Path) -> None:
     assert sum(map(len, said.values())) == len(TAPES) + 2  # three in the program of module code
 
 
-def test_a_daemon_overlooks_a_stub_without_the_plugin_as_well(tmp_path: Path) -> None:
+def test_the_daemon_misses_an_edited_stub_also_without_the_plugin(tmp_path: Path) -> None:
     (tmp_path / "sizes.py").write_text("width = 8\n", "utf-8")
     (tmp_path / "top.py").write_text("from sizes import width\n\nreveal_type(width)\n", "utf-8")
     check = ("mypy.dmypy", "--status-file", "daemon.json", "run", "--", "top.py")

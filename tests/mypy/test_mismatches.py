@@ -78,7 +78,7 @@ def written(folder: Path, settings: str = SETTINGS) -> Path:
     return folder
 
 
-def test_mypy_says_it_cold_warm_edited_and_in_several_processes(tmp_path: Path) -> None:
+def test_reports_are_the_same_cold_warm_edited_and_parallel(tmp_path: Path) -> None:
     folder = written(tmp_path)
 
     assert mypy(folder, "use.py") == SAID
@@ -91,7 +91,7 @@ def test_mypy_says_it_cold_warm_edited_and_in_several_processes(tmp_path: Path) 
     assert [f"use.py:{one['line']}: error: {one['message']}  [{one['code']}]" for one in told] == SAID
 
 
-def test_a_daemon_says_it_again_after_an_edit(tmp_path: Path) -> None:
+def test_the_daemon_repeats_the_reports_after_an_edit(tmp_path: Path) -> None:
     folder, run = written(tmp_path), ("run", "--", "use.py")
     try:
         assert mypy(folder, *run, module="mypy.dmypy") == SAID
@@ -105,7 +105,7 @@ def test_a_daemon_says_it_again_after_an_edit(tmp_path: Path) -> None:
         mypy(folder, "stop", module="mypy.dmypy")
 
 
-def test_a_name_that_is_bound_to_another_shape_names_the_setting(tmp_path: Path) -> None:
+def test_rebinding_to_another_shape_names_the_setting(tmp_path: Path) -> None:
     (tmp_path / "use.py").write_text("import tapegrad as tg\n\nx = tg.ones((2, 3))\nx = x.T\n")
     (tmp_path / "mypy.ini").write_text(SETTINGS.replace("allow_redefinition = True\n", ""))
 
@@ -157,7 +157,7 @@ def tensor(shape: str, tape: str = "NoneTape", dtype: str = "floating[_32Bit]") 
         ("Linear[Literal[3], N]", "Linear[Any, M]", "Linear[3, N] but Linear[?, M] is expected: N, not M"),
     ],
 )
-def test_each_difference_has_its_sentence(got: str, expected: str, message: str) -> None:
+def test_each_difference_has_its_message(got: str, expected: str, message: str) -> None:
     assert (returned(got, expected), len(message) <= LONGEST) == (f"f: the result is {message}", True)
 
 
@@ -177,5 +177,5 @@ LONG, OTHER = (f"tuple[{', '.join([name] * 20)}]" for name in ("LongName", "Othe
         (tensor(LONG), tensor(OTHER)),
     ],
 )
-def test_what_is_not_read_keeps_the_words_of_mypy(got: str, expected: str) -> None:
+def test_other_types_keep_mypys_message(got: str, expected: str) -> None:
     assert returned(got, expected) is None

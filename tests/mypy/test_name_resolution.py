@@ -7,7 +7,7 @@ from mypy.nodes import Block, FuncDef, MypyFile, PassStmt
 from tapegrad.mypy.scopes.names import ScopeCache
 
 
-def test_an_edited_function_is_read_again_by_a_daemon_which_keeps_its_node() -> None:
+def test_the_daemon_reads_an_edited_function_again() -> None:
     function = FuncDef("f", [], Block([PassStmt()]))
     scopes = ScopeCache(lambda scope: len(scope.body.body) if isinstance(scope, FuncDef) else 0)
 
@@ -17,7 +17,7 @@ def test_an_edited_function_is_read_again_by_a_daemon_which_keeps_its_node() -> 
     assert (*before, scopes.of(function)) == (1, 1, 2)
 
 
-def test_an_edited_file_is_read_again_by_a_daemon_which_keeps_its_node() -> None:
+def test_the_daemon_reads_an_edited_file_again() -> None:
     file = MypyFile([PassStmt()], [])
     scopes = ScopeCache(lambda scope: len(scope.defs) if isinstance(scope, MypyFile) else 0)
 

@@ -159,7 +159,7 @@ def daemon(project: Project) -> Iterator[list[str]]:
     project.python(*command, "stop")
 
 
-def test_where_rule_and_signature_both_reject_the_rule_speaks_as_python_does(project: Project) -> None:
+def test_where_rule_and_signature_both_reject_the_rule_is_reported(project: Project) -> None:
     project.write("program.py", SIZED)
 
     said = project.said()
@@ -173,7 +173,7 @@ def test_where_rule_and_signature_both_reject_the_rule_speaks_as_python_does(pro
     assert f"tapegrad.errors.ShapeError: {rule}" in raised.stderr.splitlines()  # above the picture of the shapes
 
 
-def test_mypy_says_what_python_says_and_never_what_it_would_have_said_before(project: Project) -> None:
+def test_mypy_agrees_with_python_after_each_edit_of_a_rule(project: Project) -> None:
     cold, warm, workers = project.said(), project.said(), project.said("-n", "2", "--cache-dir=workers")
     project.write("house/ops.py", OPS.replace("differ in rows", "have other rows"))
 
@@ -186,7 +186,7 @@ def test_mypy_says_what_python_says_and_never_what_it_would_have_said_before(pro
     assert f"tapegrad.errors.ShapeError: {message}" in raised.stderr.splitlines()  # above the picture of the shapes
 
 
-def test_the_daemon_starts_anew_for_an_edited_rule(project: Project, daemon: list[str]) -> None:
+def test_the_daemon_restarts_for_an_edited_rule(project: Project, daemon: list[str]) -> None:
     before = project.python(*daemon, "run", "--", "program.py")
     project.write("house/ops.py", OPS.replace("differ in rows", "have other rows"))
 
@@ -196,7 +196,7 @@ def test_the_daemon_starts_anew_for_an_edited_rule(project: Project, daemon: lis
     assert ALIKE.replace("differ in rows", "have other rows") in after.stdout
 
 
-def test_a_module_that_cannot_be_imported_is_one_line_and_its_ops_go_by_their_signatures(project: Project) -> None:
+def test_a_module_with_an_import_error_is_one_report_and_its_ops_use_their_signatures(project: Project) -> None:
     project.write("house/ops.py", f"{OPS}\n1 / 0\n")
     project.write("program.py", PROGRAM.replace("assert_type(", "print("))
 
@@ -209,7 +209,7 @@ def test_a_module_that_cannot_be_imported_is_one_line_and_its_ops_go_by_their_si
     assert mended == [ALIKE, REPEATED]
 
 
-def test_a_rule_that_fails_is_one_line(project: Project) -> None:
+def test_a_rule_that_raises_is_one_report(project: Project) -> None:
     project.write(
         "house/ops.py", OPS.replace("    if not x:\n", "    if len(x) == 0:\n        x.rank\n    if not x:\n")
     )
@@ -223,7 +223,7 @@ def test_a_rule_that_fails_is_one_line(project: Project) -> None:
     ]
 
 
-def test_rules_may_stand_in_several_modules_on_the_path_of_mypy(project: Project) -> None:
+def test_rules_may_be_in_several_modules_on_mypy_path(project: Project) -> None:
     (project.folder / "pyproject.toml").unlink()
     project.write("mypy.ini", INI)
     project.write("sources/other/__init__.py", "")
@@ -244,7 +244,7 @@ def test_rules_may_stand_in_several_modules_on_the_path_of_mypy(project: Project
     ],
     ids=["key", "module", "value"],
 )
-def test_a_setting_that_is_not_understood_is_named(project: Project, setting: str, message: str) -> None:
+def test_an_invalid_setting_is_named(project: Project, setting: str, message: str) -> None:
     project.write("pyproject.toml", TOML.replace('rules = ["house.ops"]', setting))
 
     run = project.python("-m", "mypy", "program.py")

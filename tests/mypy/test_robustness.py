@@ -93,7 +93,7 @@ def daemon(project: Project) -> Iterator[list[str]]:
     project.python(*command, "stop")
 
 
-def test_all_ways_to_run_mypy_say_the_same(project: Project, daemon: list[str]) -> None:
+def test_all_ways_to_run_mypy_report_the_same(project: Project, daemon: list[str]) -> None:
     runs = {
         "cold": project.mypy(),
         "warm": project.mypy(),
@@ -108,7 +108,7 @@ def test_all_ways_to_run_mypy_say_the_same(project: Project, daemon: list[str]) 
     assert {name: run.returncode for name, run in runs.items()} == dict.fromkeys(runs, 1)
 
 
-def test_an_edited_sentence_changes_both_worlds_and_none_is_stale(project: Project) -> None:
+def test_an_edited_message_changes_in_mypy_and_python(project: Project) -> None:
     before = project.mypy()
     project.edit(project.rules, "inner sizes differ:", "rows and columns differ:")
 
@@ -122,7 +122,7 @@ def test_an_edited_sentence_changes_both_worlds_and_none_is_stale(project: Proje
     assert f"tapegrad.errors.ShapeError: {message}" in raised.stderr.splitlines()  # above the picture of the shapes
 
 
-def test_the_daemon_starts_anew_for_an_edited_sentence(project: Project, daemon: list[str]) -> None:
+def test_the_daemon_restarts_for_an_edited_message(project: Project, daemon: list[str]) -> None:
     before = project.python(*daemon, "run", "--", "program.py")
     project.edit(project.rules, "inner sizes differ:", "rows and columns differ:")
 
@@ -140,7 +140,7 @@ def test_the_daemon_starts_anew_for_an_edited_sentence(project: Project, daemon:
     ],
     ids=["throws", "never ends"],
 )
-def test_a_rule_that_fails_is_one_error_at_its_line(project: Project, poison: str, message: str) -> None:
+def test_a_rule_that_raises_is_one_error_at_its_line(project: Project, poison: str, message: str) -> None:
     project.edit(project.rules, "    *rows, k = at_least(1, x=x)\n", f"    {poison}\n    *rows, k = at_least(1, x=x)\n")
 
     run = project.mypy()
@@ -163,7 +163,7 @@ def test_an_op_file_that_cannot_be_imported_is_an_error_where_its_ops_are_called
     assert [line for line in run.stdout.splitlines() if line.startswith("program.py:")] == [said, *OUTPUT[1:]]
 
 
-def test_no_rule_asks_for_numpy() -> None:
+def test_no_rule_imports_numpy() -> None:
     checked = (
         "import sys; from mypy import api;"
         "said = api.run(['--config-file', 'pyproject.toml', '--cache-dir', sys.argv[1], *sys.argv[2:]]);"
@@ -187,7 +187,7 @@ def test_no_rule_asks_for_numpy() -> None:
     ],
     ids=["in the rule", "when its file loads", "of another module"],
 )
-def test_a_rule_that_asks_for_numpy_gets_it(project: Project, beside: str, inside: str) -> None:
+def test_a_rule_may_import_numpy(project: Project, beside: str, inside: str) -> None:
     project.edit(project.rules, "\n\ndef matmul_shape", f"\n{beside}\n\n\ndef matmul_shape")
     project.edit(project.rules, "    *rows, k = at_least(1, x=x)\n", f"    {inside}\n    *rows, k = at_least(1, x=x)\n")
 
@@ -196,7 +196,7 @@ def test_a_rule_that_asks_for_numpy_gets_it(project: Project, beside: str, insid
     assert [line for line in run.stdout.splitlines() if line.startswith("program.py:")] == OUTPUT
 
 
-def test_a_name_kept_from_when_numpy_was_not_there_is_rejected_and_not_misread(project: Project) -> None:
+def test_numpy_names_in_a_rule_loaded_without_numpy_are_rejected(project: Project) -> None:
     uses = ["k == NARROW", "NARROW in {k}", "NARROW", "NARROW(1)", "isinstance(k, NARROW)"]
     chosen = "".join(f"    if k == {k} and ({use}):\n        k = 0\n" for k, use in enumerate(uses, 11))
     project.edit(
@@ -217,7 +217,7 @@ def test_a_name_kept_from_when_numpy_was_not_there_is_rejected_and_not_misread(p
     assert all(line in run.stdout for line in OUTPUT)
 
 
-def test_an_op_file_with_a_syntax_error_is_named_and_concerns_only_those_who_import_it(project: Project) -> None:
+def test_an_op_file_with_a_syntax_error_affects_only_its_importers(project: Project) -> None:
     with project.rules.open("a", encoding="utf-8") as file:
         file.write("\ndef broken(:\n")
     (project.folder / "plain.py").write_text("length: str = 1\n", "utf-8")
@@ -293,7 +293,7 @@ def summed(y: Tensor[Shape[3, 4], NoneTape]) -> None:
 """
 
 
-def test_the_daemon_remembers_nothing_that_an_edit_has_changed(project: Project, daemon: list[str]) -> None:
+def test_the_daemon_caches_nothing_that_an_edit_has_changed(project: Project, daemon: list[str]) -> None:
     (project.folder / "kinds.py").write_text(KINDS, "utf-8")
     sizes = project.folder / "sizes.py"
     sizes.write_text("import tapegrad as tg\n\nrows = tg.ones((2, 3))\n", "utf-8")

@@ -60,7 +60,7 @@ def reports(folder: Path, program: str) -> list[str]:
     return run.stdout.splitlines()
 
 
-def test_a_mistake_is_seen_behind_each_spelling_after_each_other(tmp_path: Path) -> None:
+def test_a_mistake_is_reported_for_each_spelling_in_every_order(tmp_path: Path) -> None:
     # Each pair has a shape of its own, so that nothing that was remembered of another pair answers for it.
     program, shapes = BEGINNING, []
     for position, pair in enumerate(product(SPELLINGS, repeat=2), start=10):
@@ -76,7 +76,7 @@ def test_a_mistake_is_seen_behind_each_spelling_after_each_other(tmp_path: Path)
         assert shape in line
 
 
-def test_a_power_stays_open_where_no_tensor_is_in_sight(tmp_path: Path) -> None:
+def test_a_power_without_a_tensor_has_mypys_type(tmp_path: Path) -> None:
     program = "def root(n: int, m: float) -> None:\n    reveal_type(n**0.5)\n    reveal_type(m**0.5)\n"
 
     without = reports(tmp_path, program)

@@ -214,7 +214,7 @@ def difference(answer: list[str], fresh: list[str]) -> list[str]:
     return [*(f"    daemon: {line}" for line in sorted(only)), *(f"    fresh:  {line}" for line in sorted(missing))]
 
 
-def test_no_token_lost_or_exchanged_makes_the_plugin_fail(tmp_path: Path) -> None:
+def test_deleted_and_swapped_tokens_do_not_crash_the_plugin(tmp_path: Path) -> None:
     assert failures(40, 0, tmp_path, STRICTEST.split()) == []
 
 
@@ -240,7 +240,7 @@ reveal_type(tg.sum(x, axis=None))
 """
 
 
-def test_none_where_no_none_is_taken_ends_no_rule(tmp_path: Path) -> None:
+def test_none_as_any_argument_does_not_crash_a_rule(tmp_path: Path) -> None:
     (tmp_path / "mypy.ini").write_text(SETTINGS, "utf-8")
     (tmp_path / "program.py").write_text(NO_NUMBER, "utf-8")
 
@@ -249,7 +249,7 @@ def test_none_where_no_none_is_taken_ends_no_rule(tmp_path: Path) -> None:
     assert "Tensor[tuple[()]" in said[-2]  # where None is taken, the rule still answers
 
 
-def test_a_daemon_says_what_a_fresh_mypy_says(tmp_path: Path) -> None:
+def test_the_daemon_reports_what_a_fresh_mypy_reports(tmp_path: Path) -> None:
     assert stale_answers(8, 0, tmp_path) == []
 
 

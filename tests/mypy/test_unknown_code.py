@@ -86,7 +86,7 @@ def by_line(reports: list[Report], file: str) -> dict[int, list[str]]:
     return {line: sorted(texts) for line, texts in found.items()}
 
 
-def test_a_file_with_the_code_on_is_reported_on_cold_and_warm(tmp_path: Path) -> None:
+def test_a_file_that_enables_the_code_is_reported_cold_and_warm(tmp_path: Path) -> None:
     write(tmp_path)
     cache = ["--cache-dir", str(ROOT / ".mypy_cache" / "unknown_code")]
     files = ["strict.py", "strict_too.py", "lax.py"]

@@ -275,7 +275,7 @@ def changes(one: Hidden, line: int) -> str:
     return ", ".join(f"{edit.line + above}: {edit.text}" for _, edit in sorted(texts)[:2])
 
 
-def test_a_size_less_makes_no_right_program_wrong(tmp_path: Path) -> None:
+def test_a_hidden_size_causes_no_false_alarm(tmp_path: Path) -> None:
     dice = random.Random(0)  # noqa: S311  # draws programs, not secrets
     drawn: list[Hidden] = []
     while len(drawn) < 60:

@@ -60,7 +60,7 @@ OF_FLOATS: list[tuple[Any, Any]] = [
 
 
 @pytest.mark.parametrize(("module", "function"), [(ReLU(), relu), *OF_FLOATS])
-def test_an_activation_computes_its_op(module: Any, function: Any) -> None:
+def test_an_activation_equals_its_op(module: Any, function: Any) -> None:
     x: Any = tensor([[-1.0, 0.0, 2.0]], np.float64)
 
     y = module(x.trace())
@@ -76,7 +76,7 @@ def test_an_activation_of_ints_is_rejected(module: Any) -> None:
         module(tensor([1, 2]))
 
 
-def test_a_slope_is_learned() -> None:
+def test_the_parameter_of_prelu_is_trained() -> None:
     layer, x = PReLU(), tensor([[-2.0, 0.0, 3.0], [-4.0, 1.0, 5.0]])
 
     y = layer(x.trace())
@@ -88,7 +88,7 @@ def test_a_slope_is_learned() -> None:
     assert list(layer.parameters()) == ["weight"]
 
 
-def test_an_activation_says_what_it_is() -> None:
+def test_an_activation_has_a_repr() -> None:
     assert repr(ReLU()) == "ReLU()"
     assert repr(Tanh()) == "Tanh()"
     assert (repr(Softmax()), repr(LogSoftmax(0))) == ("Softmax()", "LogSoftmax(0)")

@@ -173,7 +173,7 @@ def arguments() -> set[str]:
     return found
 
 
-def test_the_table_has_each_argument_of_each_layer() -> None:
+def test_the_table_lists_each_argument_of_each_layer() -> None:
     assert arguments() - CALLS.keys() == set()
 
 
@@ -189,7 +189,7 @@ def test_python_rejects_a_wrong_argument(argument: str) -> None:
     assert str(caught.value) == message
 
 
-def test_mypy_rejects_each_in_the_same_words(tmp_path: Path) -> None:
+def test_mypy_reports_the_same_messages(tmp_path: Path) -> None:
     wrong = [(call, message) for call, message in CALLS.values() if call]
     (tmp_path / "calls.py").write_text(HEAD + "".join(f"{call}\n" for call, _ in wrong))
     (tmp_path / "mypy.ini").write_text(SETTINGS)

@@ -18,7 +18,7 @@ def model(seed: int = 0) -> Any:
     return Sequential(Linear(3, 4, rng=seed), BatchNorm1d(4))
 
 
-def test_parameters_follow_slowly() -> None:
+def test_parameters_are_averaged_exponentially() -> None:
     followed = Linear(2, 1, bias=False)
     followed.weight.assign(full((2, 1), 8.0))
     average = ModelEMA(followed, decay=0.75)
@@ -33,7 +33,7 @@ def test_parameters_follow_slowly() -> None:
     assert followed.weight.tolist() == [[0], [0]]
 
 
-def test_buffers_are_taken_over() -> None:
+def test_buffers_are_copied() -> None:
     followed = model()
     average = ModelEMA(followed)
 
@@ -46,7 +46,7 @@ def test_buffers_are_taken_over() -> None:
     assert average.model[1].running_mean.tolist() == before
 
 
-def test_nothing_trains_the_average() -> None:
+def test_the_average_has_no_gradients() -> None:
     average, x = ModelEMA(Linear(3, 4, rng=0)), ones((2, 3))
 
     grads = average(x.trace()).sum().backward()
@@ -66,7 +66,7 @@ def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
     assert "model.layers.1.running_var" in average.buffers()
 
 
-def test_a_model_that_differs_is_rejected_and_nothing_changes() -> None:
+def test_a_different_model_is_rejected_and_nothing_changes() -> None:
     average = ModelEMA(Linear(3, 4, rng=0))
     before = average.model.weight.tolist()
     wide: Any = Linear(3, 4)
@@ -81,7 +81,7 @@ def test_a_model_that_differs_is_rejected_and_nothing_changes() -> None:
     assert average.model.weight.tolist() == before
 
 
-def test_what_it_cannot_follow_is_rejected() -> None:
+def test_invalid_arguments_are_rejected() -> None:
     other: Any = [Linear(3, 4)]
 
     with pytest.raises(DTypeError, match=r"^ModelEMA: model is a list, not a module$"):

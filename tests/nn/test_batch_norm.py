@@ -23,7 +23,7 @@ def state(layer: Any) -> tuple[Any, Any]:
     return layer.running_mean.tolist(), layer.running_var.tolist()
 
 
-def test_under_a_tape_the_batch_is_what_counts() -> None:
+def test_with_a_tape_the_statistics_of_the_batch_are_used() -> None:
     layer = BatchNorm1d(2, eps=0.5)
 
     y = layer(ROWS.trace())
@@ -33,7 +33,7 @@ def test_under_a_tape_the_batch_is_what_counts() -> None:
     np.testing.assert_allclose(state(layer), [[0.4, 0.1], [0.9 + 1.3, 1.0]], rtol=1e-6)
 
 
-def test_without_a_tape_the_running_statistics_are_what_counts_and_nothing_moves() -> None:
+def test_without_a_tape_the_running_statistics_are_used_and_unchanged() -> None:
     layer: Any = BatchNorm1d(2, eps=0.5)
     layer.running_mean.assign(tensor([1.0, 2.0]))
     layer.running_var.assign(tensor([3.5, 0.5]))
@@ -48,7 +48,7 @@ def test_without_a_tape_the_running_statistics_are_what_counts_and_nothing_moves
 
 
 @pytest.mark.parametrize("layer", [BatchNorm1d(2), BatchNorm2d(2)], ids=["1d", "2d"])
-def test_a_tape_without_training_leaves_the_statistics_and_has_the_gradients_of_a_prediction(layer: Any) -> None:
+def test_a_non_training_tape_uses_the_running_statistics(layer: Any) -> None:
     shape = (5, 2, 3, 4) if isinstance(layer, BatchNorm2d) else (5, 2)
     layer.running_mean.assign(tensor([1.0, 2.0]))
     layer.running_var.assign(tensor([3.5, 0.5]))
@@ -69,7 +69,7 @@ def test_a_tape_without_training_leaves_the_statistics_and_has_the_gradients_of_
     np.testing.assert_allclose(grads[layer.bias].numpy(), np.full(2, np.prod(shape) / 2))
 
 
-def test_running_statistics_go_where_the_batches_are() -> None:
+def test_running_statistics_approach_those_of_the_batches() -> None:
     layer, rng = BatchNorm2d(3), np.random.default_rng(0)
 
     for _ in range(200):
@@ -79,7 +79,7 @@ def test_running_statistics_go_where_the_batches_are() -> None:
     np.testing.assert_allclose(layer.running_var.numpy(), 4, atol=0.4)
 
 
-def test_the_momentum_is_the_part_of_the_way() -> None:
+def test_the_momentum_is_the_weight_of_the_new_batch() -> None:
     layer, still = BatchNorm1d(2, momentum=1), BatchNorm1d(2, momentum=0)
 
     layer(ROWS.trace())
@@ -89,7 +89,7 @@ def test_the_momentum_is_the_part_of_the_way() -> None:
     assert state(still) == ([0, 0], [1, 1])
 
 
-def test_images_are_rows_of_pixels() -> None:
+def test_images_are_normalised_like_rows_of_pixels() -> None:
     image, rows = normal((2, 3, 5, 7), rng=0), BatchNorm1d(3)
     layer = BatchNorm2d(3)
 
@@ -101,7 +101,7 @@ def test_images_are_rows_of_pixels() -> None:
     np.testing.assert_allclose(state(layer), state(rows), rtol=1e-5)
 
 
-def test_parameters_learn_and_buffers_do_not() -> None:
+def test_parameters_have_gradients_and_buffers_have_none() -> None:
     model: Any = Sequential(Linear(3, 4, rng=0), BatchNorm1d(4))
     x, opt, losses = normal((9, 3), rng=1), SGD(model, lr=0.1), []
 
@@ -117,7 +117,7 @@ def test_parameters_learn_and_buffers_do_not() -> None:
     assert list(model.buffers()) == ["layers.1.running_mean", "layers.1.running_var"]
 
 
-def test_a_prediction_that_is_recorded_notices_that_the_statistics_moved() -> None:
+def test_a_recorded_prediction_detects_changed_statistics() -> None:
     buffer, x = Buffer(ones((2,))), ones((2,)).trace()
 
     y = (x * buffer).sum()
@@ -139,7 +139,7 @@ def test_running_statistics_are_saved_and_loaded(tmp_path: Path, suffix: str) ->
     assert fresh.buffers()["layers.0.running_mean"].tolist() == trained[0].running_mean.tolist() != [0, 0]
 
 
-def test_nothing_moves_when_the_batch_is_rejected() -> None:
+def test_a_rejected_batch_changes_no_statistics() -> None:
     layer = BatchNorm1d(2)
 
     few = r"^layer BatchNorm1d\(2\): x \(1, 2\) has 1 numbers a channel but a variance needs 2$"
@@ -150,7 +150,7 @@ def test_nothing_moves_when_the_batch_is_rejected() -> None:
     assert state(layer) == ([0, 0], [1, 1])
 
 
-def test_asked_to_train_without_a_tape_they_reject() -> None:
+def test_training_mode_without_a_tape_is_rejected() -> None:
     x: Any = ROWS  # mypy rejects it before it runs
 
     with pytest.raises(TapeError, match=r"^BatchNorm1d\.train: x has no tape but needs one$"):
@@ -162,7 +162,7 @@ def test_asked_to_train_without_a_tape_they_reject() -> None:
     assert BatchNorm1d(2).train(ROWS.trace()).owns_tape
 
 
-def test_what_does_not_fit_is_rejected() -> None:
+def test_invalid_arguments_are_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^BatchNorm2d\(3\): x is \(2, 4, 5, 6\) but \(N, 3, H, W\) is expected"):
         BatchNorm2d(3)(ones((2, 4, 5, 6)))  # type: ignore[tapegrad-shape]  # under test
     with pytest.raises(ShapeError, match="Channels is 0 in channels but a named size is at least 1"):
@@ -171,7 +171,7 @@ def test_what_does_not_fit_is_rejected() -> None:
         BatchNorm1d(2, momentum=1.5)
 
 
-def test_they_say_what_they_are() -> None:
+def test_layers_have_a_repr() -> None:
     assert repr(BatchNorm2d(3)) == "BatchNorm2d(3)"
     assert repr(Buffer(ones((2,)))) == "Buffer([1., 1.], shape=(2,), float32)"
     table = tg.summary(Sequential(BatchNorm2d(3)), ("N", 3, 8, 8))

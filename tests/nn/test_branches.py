@@ -42,7 +42,7 @@ def test_every_layer_gets_the_argument() -> None:
     assert right.tolist() == relu(tanh(x)).tolist()
 
 
-def test_results_are_added_up() -> None:
+def test_results_are_summed() -> None:
     x, y, z = normal((2, 3), rng=0), normal((2, 5), rng=1), normal((2, 7), rng=2)
     model = AddInto(Linear(3, 7, rng=3), Linear(5, 7, rng=4), Tanh())
 
@@ -51,7 +51,7 @@ def test_results_are_added_up() -> None:
     assert total.tolist() == (model[0](x) + model[1](y) + tanh(z)).tolist()
 
 
-def test_gradients_of_all_branches_meet() -> None:
+def test_gradients_of_all_branches_are_summed() -> None:
     x: Any = tensor([[1.0, -2.0]])
     model: Any = Sequential(SplitInto(ReLU(), ReLU(), Sequential()), AddInto(ReLU(), Sequential(), ReLU()))
 
@@ -75,7 +75,7 @@ def test_parameters_are_found_in_every_branch() -> None:
     assert model[1][0] is model[1].layers[0]
 
 
-def test_no_branch_gives_no_result() -> None:
+def test_zero_branches_give_an_empty_tuple() -> None:
     assert SplitInto()(ones((2,))) == ()
 
 
@@ -138,7 +138,7 @@ def test_no_branch_gives_no_result() -> None:
         ),
     ],
 )
-def test_an_error_says_which_layer_it_comes_from(model: Any, x: Any, error: type[Exception], message: str) -> None:
+def test_an_error_names_the_path_of_the_layer(model: Any, x: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error) as rejected:
         model(x)
 
@@ -153,6 +153,6 @@ def test_an_error_says_which_layer_it_comes_from(model: Any, x: Any, error: type
         (AddInto, ValueError, "AddInto: there is no layer, so nothing to add"),
     ],
 )
-def test_what_cannot_be_a_layer_is_rejected(make: Any, error: type[Exception], message: str) -> None:
+def test_non_callables_are_rejected(make: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         make()

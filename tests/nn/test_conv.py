@@ -18,7 +18,7 @@ KINDS: dict[Any, int] = {Conv1d: 1, Conv2d: 2, Conv3d: 3, ConvTranspose1d: 1, Co
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_layer_is_its_op_and_a_bias(kind: Any) -> None:
+def test_a_layer_equals_its_op_plus_a_bias(kind: Any) -> None:
     rank, x = KINDS[kind], normal((2, 4, *(7, 6, 5)[: KINDS[kind]]), rng=0)
     layer = kind(4, 6, 3, stride=2, padding=1, groups=2, rng=1)
     back = "_transpose" if kind.__name__.startswith("ConvT") else ""
@@ -30,7 +30,7 @@ def test_a_layer_is_its_op_and_a_bias(kind: Any) -> None:
     np.testing.assert_allclose(layer(x[0]).numpy(), y.numpy()[0], rtol=1e-5, atol=1e-6)
 
 
-def test_without_a_bias_there_is_none() -> None:
+def test_without_bias_there_is_no_parameter() -> None:
     layer, x = Conv2d(3, 4, 3, bias=False, rng=0), normal((3, 5, 6), rng=1)
 
     assert layer.bias is None
@@ -38,13 +38,13 @@ def test_without_a_bias_there_is_none() -> None:
     np.testing.assert_array_equal(layer(x).numpy(), conv2d(x, layer.weight).numpy())
 
 
-def test_an_output_padding_is_handed_on() -> None:
+def test_output_padding_is_passed_to_the_op() -> None:
     assert ConvTranspose1d(3, 4, 3, stride=2, output_padding=1)(ones((3, 5))).shape == (4, 12)
     assert ConvTranspose2d(3, 4, 3, stride=2, padding=1, output_padding=1)(ones((3, 5, 6))).shape == (4, 10, 12)
 
 
 @pytest.mark.parametrize(("kind", "bound"), [(Conv2d, 1 / 6), (ConvTranspose2d, 1 / 12)])
-def test_weights_start_evenly_between_plus_and_minus_one_over_the_root_of_the_inputs(kind: Any, bound: float) -> None:
+def test_initial_weights_are_uniform_within_one_over_the_root_of_the_inputs(kind: Any, bound: float) -> None:
     layer = kind(8, 32, 3, groups=2, rng=0)
 
     numbers = np.concatenate([layer.weight.numpy().ravel(), layer.bias.numpy()])
@@ -57,7 +57,7 @@ def test_weights_start_evenly_between_plus_and_minus_one_over_the_root_of_the_in
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_seed_starts_one_layer(kind: Any) -> None:
+def test_a_seed_fixes_the_initial_parameters(kind: Any) -> None:
     with tg.random(7):
         first, second = kind(3, 3, 2), kind(3, 3, 2)
     again = kind(3, 3, 2, rng=np.random.default_rng(7))
@@ -68,7 +68,7 @@ def test_one_seed_starts_one_layer(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_learns(kind: Any) -> None:
+def test_training_reduces_the_loss(kind: Any) -> None:
     model: Any = kind(2, 3, 2, rng=0)
     x, opt, losses = normal((4, 2, *(5, 4, 3)[: KINDS[kind]]), rng=1), SGD(model, lr=0.1), []
 
@@ -80,7 +80,7 @@ def test_it_learns(kind: Any) -> None:
     assert losses[-1] < losses[0] / 4
 
 
-def test_a_summary_knows_the_sizes() -> None:
+def test_a_summary_has_the_sizes() -> None:
     model = Sequential(Conv2d(1, 6, 5, padding=2), ReLU(), Conv2d(6, 4, 3, stride=2), Flatten(), Linear(312, 10))
 
     rows = tg.summary(model, ("N", 1, 28, 14)).rows
@@ -104,12 +104,12 @@ def test_a_summary_knows_the_sizes() -> None:
         ((4, 6, 3), {"groups": 4}, "4 groups do not divide 6 channels"),
     ],
 )
-def test_sizes_that_make_no_layer_are_rejected(kind: Any, sizes: Any, options: Any, message: str) -> None:
+def test_invalid_sizes_are_rejected(kind: Any, sizes: Any, options: Any, message: str) -> None:
     with pytest.raises(ShapeError, match=f"^{kind.__name__}: {message}$"):
         kind(*sizes, **options)
 
 
-def test_what_does_not_fit_is_rejected() -> None:
+def test_invalid_arguments_are_rejected() -> None:
     layer: Any = Conv2d(3, 4, 5)
 
     with pytest.raises(ShapeError) as rejected:
@@ -125,7 +125,7 @@ def test_what_does_not_fit_is_rejected() -> None:
         layer(ones((3, 7, 8), np.float64))
 
 
-def test_a_layer_says_what_it_is() -> None:
+def test_a_layer_has_a_repr() -> None:
     assert repr(Conv2d(1, 16, 3)) == "Conv2d(1, 16, 3)"
     assert repr(Conv1d(4, 6, 3, stride=2, padding=1, groups=2, bias=False)) == (
         "Conv1d(4, 6, 3, stride=2, padding=1, groups=2, bias=False)"
@@ -147,7 +147,7 @@ def test_a_layer_says_what_it_is() -> None:
     ],
     ids=str,
 )
-def test_a_number_for_each_axis_is_handed_on(kind: Any, kernel: Any, options: dict[str, Any]) -> None:
+def test_a_number_per_axis_is_passed_to_the_op(kind: Any, kernel: Any, options: dict[str, Any]) -> None:
     rank, back = KINDS[kind], "_transpose" if kind.__name__.startswith("ConvT") else ""
     layer, x = kind(4, 6, kernel, **options, bias=False, rng=0), normal((2, 4, *(7, 6, 5)[:rank]), rng=1)
 
@@ -157,12 +157,12 @@ def test_a_number_for_each_axis_is_handed_on(kind: Any, kernel: Any, options: di
     np.testing.assert_array_equal(y.numpy(), getattr(tg, f"conv{back}{rank}d")(x, layer.weight, **options).numpy())
 
 
-def test_same_keeps_the_sizes_where_an_odd_zero_stands_behind() -> None:
+def test_same_keeps_the_sizes_with_an_odd_padding_at_the_end() -> None:
     assert Conv2d(3, 4, 4, padding="same", dilation=3)(ones((2, 3, 7, 8))).shape == (2, 4, 7, 8)
     assert Conv1d(3, 4, 2, padding="same")(ones((3, 7))).shape == (4, 7)
 
 
-def test_same_beside_a_stride_and_other_words_are_rejected() -> None:
+def test_same_with_a_stride_and_other_strings_are_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^Conv2d: padding 'same' needs a stride of 1, not 2$"):
         Conv2d(3, 4, 3, stride=2, padding="same")  # type: ignore[tapegrad-shape]  # the mistake under test
     with pytest.raises(ShapeError, match=r"^Conv3d: padding 'same' needs a stride of 1, not \(1, 2, 1\)$"):
@@ -173,7 +173,7 @@ def test_same_beside_a_stride_and_other_words_are_rejected() -> None:
         Conv2d(3, 4, 3, padding="full")  # type: ignore[arg-type]  # the mistake under test
 
 
-def test_numbers_of_another_rank_are_rejected() -> None:
+def test_a_wrong_number_of_options_per_axis_is_rejected() -> None:
     with pytest.raises(
         ShapeError, match=r"^Conv2d: kernel is \(1, 2, 3\) but \(Kernel, KernelW\) is expected: rank 3, not 2$"
     ):
@@ -182,7 +182,7 @@ def test_numbers_of_another_rank_are_rejected() -> None:
         Conv2d(3, 4, 3, stride=(0, 1))  # type: ignore[tapegrad-shape]  # under test
 
 
-def test_layers_are_written_as_they_are_made() -> None:
+def test_the_repr_of_a_layer_is_its_constructor_call() -> None:
     assert repr(Conv2d(4, 8, (3, 5), stride=(2, 1), dilation=2)) == "Conv2d(4, 8, (3, 5), stride=(2, 1), dilation=2)"
     assert repr(Conv1d(4, 8, 3, padding="same", groups=4)) == "Conv1d(4, 8, 3, padding='same', groups=4)"
     assert repr(ConvTranspose2d(4, 8, 3, stride=2, output_padding=1, groups=2)) == (

@@ -24,7 +24,7 @@ def test_without_a_tape_nothing_changes() -> None:
     assert Dropout(0.9, rng=0)(x) is x
 
 
-def test_under_a_tape_a_fraction_is_dropped_and_the_mean_stays() -> None:
+def test_with_a_tape_a_fraction_is_dropped_and_the_mean_stays() -> None:
     x: Any = ones((300, 400))
 
     y = Dropout(0.25, rng=0)(x.trace())
@@ -45,7 +45,7 @@ def test_the_gradient_passes_where_the_value_did() -> None:
     assert sum(y).backward()[x].tolist() == values
 
 
-def test_every_call_draws_anew_and_a_seed_repeats_them() -> None:
+def test_every_call_draws_again_and_a_seed_repeats_the_sequence() -> None:
     x: Any = ones((3, 5))
     one, again = Dropout(0.5, rng=7), Dropout(0.5, rng=7)
 
@@ -55,7 +55,7 @@ def test_every_call_draws_anew_and_a_seed_repeats_them() -> None:
     assert [again(x.trace()).detach().tolist() for _ in range(2)] == [first, second]
 
 
-def test_two_layers_of_one_generator_draw_different_numbers() -> None:
+def test_two_layers_with_one_generator_draw_different_numbers() -> None:
     x: Any = ones((3, 5))
     with random(7):
         one, other = Dropout(0.5), Dropout(0.5)
@@ -65,13 +65,13 @@ def test_two_layers_of_one_generator_draw_different_numbers() -> None:
 
 
 @pytest.mark.parametrize("shape", [(), (0, 3), (1,)])
-def test_any_shape_will_do(shape: tuple[int, ...]) -> None:
+def test_any_shape_is_accepted(shape: tuple[int, ...]) -> None:
     x: Any = ones(shape)
 
     assert Dropout(0.5, rng=0)(x.trace()).shape == shape
 
 
-def test_no_fraction_drops_nothing() -> None:
+def test_a_rate_of_zero_drops_nothing() -> None:
     x: Any = ones((3, 5)).trace()
 
     assert Dropout(0.0, rng=0)(x) is x
@@ -94,7 +94,7 @@ def train(net: Any, steps: int) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["npz", "safetensors"])
-def test_a_resumed_model_drops_what_the_other_would_have_dropped(tmp_path: Path, suffix: str) -> None:
+def test_a_resumed_model_continues_the_random_sequence(tmp_path: Path, suffix: str) -> None:
     whole, first, second = model(0), model(0), model(1)
     whole[1].rng.integers(2, dtype=np.uint32)  # leaves half a draw behind
     first[1].rng.integers(2, dtype=np.uint32)
@@ -110,7 +110,7 @@ def test_a_resumed_model_drops_what_the_other_would_have_dropped(tmp_path: Path,
 
 
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])  # noqa: S301
-def test_a_copy_draws_the_same_numbers_on_its_own(again: Any) -> None:
+def test_a_copy_has_its_own_generator_with_the_same_state(again: Any) -> None:
     x: Any = ones((3, 5))
     one = Dropout(0.5, rng=0)
 
@@ -119,7 +119,7 @@ def test_a_copy_draws_the_same_numbers_on_its_own(again: Any) -> None:
     assert one(x.trace()).detach().tolist() == twin(x.trace()).detach().tolist()
 
 
-def test_a_generator_of_another_kind_cannot_be_saved(tmp_path: Path) -> None:
+def test_an_unsupported_generator_cannot_be_saved(tmp_path: Path) -> None:
     module = Module()
     module.rng = np.random.Generator(np.random.MT19937(0))  # type: ignore[attr-defined]  # an attribute set from outside
 
@@ -128,7 +128,7 @@ def test_a_generator_of_another_kind_cannot_be_saved(tmp_path: Path) -> None:
         save(module, tmp_path / "model.npz")
 
 
-def test_generators_go_by_path_and_are_shown() -> None:
+def test_generators_are_found_by_path_and_shown() -> None:
     net = model(0)
     module = Module()
     module.one = module.other = net[1].rng  # type: ignore[attr-defined]  # attributes set from outside

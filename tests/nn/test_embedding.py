@@ -20,7 +20,7 @@ def table() -> Any:
     return embedding
 
 
-def test_values_and_gradients_are_torchs() -> None:
+def test_values_and_gradients_equal_torch() -> None:
     embedding, indices = table(), tensor([[1, 3, 1], [0, 1, 3]])
 
     y = embedding(indices.trace())
@@ -35,7 +35,7 @@ def test_a_single_index_gives_a_row() -> None:
     assert table()(tensor(2)).tolist() == [4, 5]
 
 
-def test_rows_start_normally_distributed() -> None:
+def test_initial_rows_are_normally_distributed() -> None:
     numbers = Embedding(50, 80, rng=0).weight.numpy()
 
     # 4,000 draws of N(0, 1): the mean is off by 1/63 or so
@@ -62,7 +62,7 @@ def test_an_index_below_zero_is_rejected() -> None:
     assert take(table().weight, tensor([-1])).tolist() == table().weight[tensor([-1])].tolist() == [[6, 7]]
 
 
-def test_floats_are_no_indices() -> None:
+def test_float_indices_are_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^Embedding\(4, 2\): indices is float32 but integer is expected$"):
         table()(ones((2,)))
 
@@ -88,5 +88,5 @@ def test_an_embedding_and_a_linear_layer_learn_a_permutation() -> None:
     assert losses[-1] < 0.02
 
 
-def test_an_embedding_says_what_it_is() -> None:
+def test_an_embedding_has_a_repr() -> None:
     assert repr(Embedding(10, 16, rng=0)) == "Embedding(10, 16)"

@@ -105,7 +105,7 @@ def buffers(layer: Any) -> dict[str, list[Any]]:
     return {path: buffer.tolist() for path, buffer in layer.buffers().items()}
 
 
-def test_no_layer_is_left_out() -> None:
+def test_every_layer_is_tested() -> None:
     of_another_kind = {"Module", "ModelEMA", "Valid"}
     public = {name for name, one in vars(nn).items() if inspect.isclass(one) and issubclass(one, nn.Module)}
 
@@ -113,7 +113,7 @@ def test_no_layer_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_without_a_tape_there_is_none_after_and_nothing_moves(name: str) -> None:
+def test_without_a_tape_the_result_has_none_and_buffers_stay_unchanged(name: str) -> None:
     make, inputs = LAYERS[name]
     layer = make()
     before = buffers(layer)
@@ -125,7 +125,7 @@ def test_without_a_tape_there_is_none_after_and_nothing_moves(name: str) -> None
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_under_a_tape_every_parameter_has_a_gradient_and_buffers_move(name: str) -> None:
+def test_with_a_tape_every_parameter_has_a_gradient_and_buffers_change(name: str) -> None:
     make, inputs = LAYERS[name]
     layer = make()
     before, shapes = buffers(layer), [one.shape for one in results(layer(*inputs))]
@@ -142,7 +142,7 @@ def test_under_a_tape_every_parameter_has_a_gradient_and_buffers_move(name: str)
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_a_summary_says_what_comes_out(name: str) -> None:
+def test_a_summary_has_the_output_shape(name: str) -> None:
     make, inputs = LAYERS[name]
     layer = make()
 
@@ -152,7 +152,7 @@ def test_a_summary_says_what_comes_out(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_a_file_makes_another_the_same(name: str, tmp_path: Path) -> None:
+def test_saving_and_loading_restores_every_layer(name: str, tmp_path: Path) -> None:
     make, inputs = LAYERS[name]
     layer, other = make(), make()
 

@@ -32,7 +32,7 @@ def filled(initialize: Any, *shape: int, **options: Any) -> Any:
         (xavier_uniform, {"gain": 3.0}, 9 * 2 / 500),
     ],
 )
-def test_numbers_spread_as_the_formula_says(initialize: Any, options: Any, variance: float) -> None:
+def test_the_spread_equals_the_formula(initialize: Any, options: Any, variance: float) -> None:
     w = filled(initialize, 200, 300, **options)
 
     np.testing.assert_allclose(w.var(), variance, rtol=0.03)
@@ -41,7 +41,7 @@ def test_numbers_spread_as_the_formula_says(initialize: Any, options: Any, varia
         np.testing.assert_allclose(np.abs(w).max(), np.sqrt(3 * variance), rtol=1e-3)
 
 
-def test_a_kernel_counts_its_pixels() -> None:
+def test_the_fan_of_a_kernel_includes_its_window() -> None:
     kernels = (100, 30, 3, 5)
 
     np.testing.assert_allclose(filled(kaiming_normal, *kernels).var(), 2 / (30 * 15), rtol=0.03)
@@ -50,14 +50,14 @@ def test_a_kernel_counts_its_pixels() -> None:
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (5, 3), (4, 4), (6, 2, 2), (2, 3, 5)], ids=str)
-def test_rows_or_columns_stand_at_right_angles(shape: tuple[int, ...]) -> None:
+def test_rows_or_columns_are_orthogonal(shape: tuple[int, ...]) -> None:
     w = filled(orthogonal, *shape, gain=2.0).reshape(shape[0], -1)
 
     square = w @ w.T if w.shape[0] <= w.shape[1] else w.T @ w
     np.testing.assert_allclose(square, 4 * np.eye(min(w.shape)), atol=1e-5)
 
 
-def test_no_sign_is_preferred() -> None:
+def test_signs_are_balanced() -> None:
     firsts = np.zeros(200)
     for seed in range(200):
         weight = Param(zeros((2, 2)))
@@ -68,7 +68,7 @@ def test_no_sign_is_preferred() -> None:
 
 
 @pytest.mark.parametrize("initialize", ALL)
-def test_the_generator_is_the_one_that_is_given(initialize: Any) -> None:
+def test_the_given_generator_is_used(initialize: Any) -> None:
     one, other = Linear(3, 5), Linear(3, 5)
 
     with tg.random(7):

@@ -67,17 +67,17 @@ def rejected(call: Any) -> str:
     return str(caught.value)
 
 
-def test_an_attribute_goes_by_the_class_that_calls_it() -> None:
+def test_an_attribute_is_named_by_the_class_that_calls_it() -> None:
     assert rejected(Base().plain) == f"Base.fall {SAID}"
     assert rejected(Derived().plain) == f"Base.fall {SAID}"
     assert rejected(Derived().in_a_function) == f"Derived.layers[0] {SAID}"
 
 
-def test_a_call_may_stand_on_several_lines_behind_letters_of_several_bytes() -> None:
+def test_a_call_may_span_several_lines_and_follow_non_ascii_text() -> None:
     assert rejected(Base().over_lines) == f"Base.layers[-1][0] {SAID}"
 
 
-def test_a_variable_goes_by_its_name() -> None:
+def test_a_variable_is_named_by_its_name() -> None:
     local, by_name, key = layer, {"ü": {1: layer}}, 1
 
     assert rejected(lambda: local(x)) == f"local {SAID}"
@@ -86,7 +86,7 @@ def test_a_variable_goes_by_its_name() -> None:
     assert rejected(lambda: SimpleNamespace(fall=layer).fall(x)) == SAID
 
 
-def test_a_name_for_what_an_object_holds_is_noted_with_its_place() -> None:
+def test_a_local_alias_of_an_attribute_is_noted_with_its_path() -> None:
     class Net(Module):
         def __init__(self) -> None:
             self.layers = [Linear(5, 5), Linear(5, 3), Linear(4, 5)]
@@ -107,18 +107,18 @@ def test_a_name_for_what_an_object_holds_is_noted_with_its_place() -> None:
     assert notes(lambda: layer(x)) == []
 
 
-def test_what_is_called_in_turn_by_something_else_has_no_place() -> None:
+def test_a_layer_called_by_other_code_has_no_path() -> None:
     assert rejected(lambda: list(map(layer, [x]))) == SAID
     assert rejected(lambda: max([x], key=layer)) == SAID
 
 
-def test_a_property_that_makes_a_layer_anew_has_no_place() -> None:
+def test_a_property_that_creates_a_layer_has_no_path() -> None:
     base = Base()
 
     assert rejected(lambda: base.made(x)) == SAID
 
 
-def test_where_no_source_is_only_the_class_is_said() -> None:
+def test_without_source_only_the_class_is_named() -> None:
     def run(written: str, kept: str | None) -> str:
         if kept is not None:
             linecache.cache["<kept>"] = (len(kept), None, [f"{kept}\n"], "<kept>")
@@ -130,18 +130,18 @@ def test_where_no_source_is_only_the_class_is_said() -> None:
     del linecache.cache["<kept>"]
 
 
-def test_forward_itself_is_called_by_its_class() -> None:
+def test_a_direct_call_of_forward_is_named_by_its_class() -> None:
     assert rejected(lambda: layer.forward(x)) == SAID.replace("Linear(3, 4)", "Linear.forward")
     assert rejected(lambda: Sequential(layer).forward(x)) == f"Sequential[0] {SAID}"
 
 
-def test_a_subclass_goes_by_its_own_name() -> None:
+def test_a_subclass_is_named_by_its_own_name() -> None:
     own = Own(3, 4)
 
     assert rejected(lambda: own(x)) == f"own {SAID.replace('Linear(3, 4)', 'Own')}"
 
 
-def test_a_module_of_the_users_rejects_for_itself() -> None:
+def test_an_error_in_a_user_defined_module_names_that_module() -> None:
     class Narrow(Module):
         @guarded
         def forward(self, y: Tensor[tuple[Any, Any, Any], Any]) -> Any:
@@ -152,14 +152,14 @@ def test_a_module_of_the_users_rejects_for_itself() -> None:
     assert rejected(lambda: narrow(x)) == "narrow Narrow: y is (2, 5) but (?, ?, ?) is expected: rank 2, not 3"
 
 
-def test_a_forward_of_one_object_alone_speaks_for_itself() -> None:
+def test_a_forward_assigned_to_one_object_adds_no_name() -> None:
     module = Module()
     vars(module)["forward"] = lambda y: y @ y
 
     assert rejected(lambda: module(x)) == "matmul: inner sizes differ: x (2, 5) has 5 columns but y (2, 5) has 2 rows"
 
 
-def test_an_error_of_the_users_own_is_left_as_it_is() -> None:
+def test_an_error_raised_by_the_user_is_unchanged() -> None:
     class Strict(Module):
         def forward(self, _: Any) -> Any:
             raise ShapeError("never", 7)

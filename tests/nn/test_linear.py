@@ -23,7 +23,7 @@ def layer() -> Any:
     return linear
 
 
-def test_values_and_gradients_are_torchs() -> None:
+def test_values_and_gradients_equal_torch() -> None:
     linear, x = layer(), tensor(X).trace()
 
     y = linear(x)
@@ -54,7 +54,7 @@ def test_the_tape_of_the_result_is_that_of_the_argument() -> None:
     assert layer()(ones((2, 3)).trace()).owns_tape
 
 
-def test_a_layer_without_bias_only_multiplies() -> None:
+def test_a_layer_without_bias_is_a_matrix_product() -> None:
     linear: Any = Linear(3, 2, bias=False, rng=0)
 
     y = linear(ones((1, 3)))
@@ -63,7 +63,7 @@ def test_a_layer_without_bias_only_multiplies() -> None:
     np.testing.assert_allclose(reshape(y, (2,)).numpy(), linear.weight.numpy().sum(0), rtol=1e-6)
 
 
-def test_weights_start_evenly_between_plus_and_minus_one_over_the_root_of_the_inputs() -> None:
+def test_initial_weights_are_uniform_within_one_over_the_root_of_the_inputs() -> None:
     linear: Any = Linear(64, 50, rng=0)
 
     numbers = np.concatenate([linear.weight.numpy().ravel(), linear.bias.numpy()])
@@ -74,7 +74,7 @@ def test_weights_start_evenly_between_plus_and_minus_one_over_the_root_of_the_in
     assert abs(numbers.std() - 0.125 / np.sqrt(3)) < 0.002
 
 
-def test_one_seed_starts_one_layer() -> None:
+def test_a_seed_fixes_the_initial_parameters() -> None:
     with random(7):
         first, second = Linear(3, 3), Linear(3, 3)
     again: Any = Linear(3, 3, rng=np.random.default_rng(7))
@@ -96,18 +96,18 @@ def test_sizes_below_one_are_rejected(sizes: tuple[int, int], message: str) -> N
         Linear(*sizes)
 
 
-def test_another_width_is_rejected() -> None:
+def test_a_wrong_width_is_rejected() -> None:
     with pytest.raises(ShapeError) as rejected:
         layer()(ones((2, 5)))
 
     assert str(rejected.value) == "Linear(3, 4): x is (2, 5) but (..., 3) is expected: axis -1 is 5, not 3"
 
 
-def test_another_dtype_is_rejected() -> None:
+def test_a_wrong_dtype_is_rejected() -> None:
     with pytest.raises(DTypeError, match=re.escape("Linear(3, 4): x is float64 but float32 is expected")):
         layer()(ones((2, 3), np.float64))
 
 
-def test_a_layer_says_what_it_is() -> None:
+def test_a_layer_has_a_repr() -> None:
     assert repr(Linear(64, 128, rng=0)) == "Linear(64, 128)"
     assert repr(Linear(2, 3, bias=False, rng=0)) == "Linear(2, 3, bias=False)"

@@ -71,16 +71,16 @@ class Pair(Module):
     right: Linear[Any, Any]
 
 
-def test_a_call_is_a_call_of_forward() -> None:
+def test_a_call_of_a_module_calls_forward() -> None:
     assert Scaled()(ones((3,)), times=5).tolist() == [5, 5, 5]
 
 
-def test_a_module_without_forward_says_so() -> None:
+def test_a_module_without_forward_raises_an_error() -> None:
     with pytest.raises(NotImplementedError, match=r"^Parent has no forward$"):
         Parent()(ones((3,)))
 
 
-def test_parameters_go_by_their_attribute_paths() -> None:
+def test_parameters_are_found_by_attribute_path() -> None:
     module = Scaled()
 
     parameters = module.parameters()
@@ -121,12 +121,12 @@ def test_a_shared_parameter_gets_the_sum_of_its_gradients() -> None:
     assert len(grads) == 1
 
 
-def test_a_child_that_knows_its_parent_is_found_once() -> None:
+def test_a_child_with_a_reference_to_its_parent_is_found_once() -> None:
     assert [path for path, _ in Parent().paths()] == ["child.weight"]
     assert repr(Parent()) == "Parent(\n  child: Child(\n    parent: ...\n    weight: Param(2,)\n  )\n)"
 
 
-def test_a_list_or_a_dict_that_holds_itself_is_gone_through_once() -> None:
+def test_a_list_or_dict_that_contains_itself_is_searched_once() -> None:
     class Knotted(Module):
         def __init__(self) -> None:
             self.layers: list[Any] = [Param(ones((2,)))]
@@ -162,7 +162,7 @@ def test_slots_without_names_hide_nothing() -> None:
 
 
 @pytest.mark.parametrize("numbers", [ones((2,)), np.ones(2, np.float32)], ids=["tensor", "array"])
-def test_numbers_do_not_take_the_place_of_a_parameter(numbers: Any) -> None:
+def test_a_number_cannot_replace_a_parameter(numbers: Any) -> None:
     layer: Any = Linear(3, 2)
     layer.mean = Buffer(ones((2,)))
 
@@ -177,7 +177,7 @@ def test_numbers_do_not_take_the_place_of_a_parameter(numbers: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [3, 0.5, np.float32(2), True, "ones", abs])
-def test_what_holds_no_numbers_does_not_take_the_place_of_a_parameter(value: Any) -> None:
+def test_an_object_without_values_cannot_replace_a_parameter(value: Any) -> None:
     # The next call once said `weight () has rank 0`.
     layer: Any = Linear(3, 2)
 
@@ -189,7 +189,7 @@ def test_what_holds_no_numbers_does_not_take_the_place_of_a_parameter(value: Any
     assert layer(ones((3,))).shape == (2,)
 
 
-def test_none_takes_the_place_of_a_parameter_only_where_the_class_declares_it() -> None:
+def test_none_replaces_a_parameter_only_where_the_class_declares_it() -> None:
     class Gated(Linear[Any, Any]):
         gate: Optional[Param[Any]]  # noqa: UP045  # the older way to write it
 
@@ -231,7 +231,7 @@ def hidden(layer: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", hidden(Linear(3, 2)))
-def test_a_container_in_which_parameters_would_not_be_found_is_rejected(kind: str) -> None:
+def test_containers_that_would_hide_parameters_are_rejected(kind: str) -> None:
     # `parameters()` was once empty, and nothing was trained.
     module, value = Outer(None), hidden(Linear(3, 2))[kind]
     words = rf"is an? {kind}, where no parameter is found; a list, a tuple or a dict is searched$"
@@ -248,7 +248,7 @@ def test_a_container_in_which_parameters_would_not_be_found_is_rejected(kind: st
     assert repr(nested) == "Outer()"
 
 
-def test_a_container_without_layers_of_its_own_is_an_attribute_like_any_other() -> None:
+def test_a_container_without_layers_is_an_ordinary_attribute() -> None:
     module: Any = Outer(Linear(3, 2))
 
     module.names, module.recent, module.steps = {"left"}, deque([ones((2,))]), count()
@@ -278,7 +278,7 @@ def test_a_module_is_shown_as_a_tree_of_paths() -> None:
 
 
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda module: pickle.loads(pickle.dumps(module))])  # noqa: S301
-def test_a_copied_module_is_a_module_of_its_own(again: Any) -> None:
+def test_a_copied_module_is_independent(again: Any) -> None:
     module, x = Tied(), ones((2, 3))
 
     twin = again(module)
@@ -331,7 +331,7 @@ def test_parameters_are_found_however_deep_they_are_nested(nest: str, tmp_path: 
 
 
 @pytest.mark.skipif(sys.version_info[:2] == (3, 12), reason="of calls with stars 3.12 lets no setting nest 1,200")
-def test_a_model_nested_deeper_than_calls_may_be_runs_where_python_lets_it() -> None:
+def test_a_model_nested_deeper_than_the_recursion_limit_runs_where_python_allows_it() -> None:
     deep: Any = Linear(3, 3, rng=0)
     for _ in range(DEEP):
         deep = Sequential(deep)
@@ -349,7 +349,7 @@ def test_a_model_nested_deeper_than_calls_may_be_runs_where_python_lets_it() -> 
 
 
 @pytest.mark.parametrize("nest", [None, *NESTS])
-def test_what_backward_asks_for_is_each_parameter_that_is_not_frozen(nest: Any) -> None:
+def test_wrt_of_a_module_is_each_parameter_that_is_not_frozen(nest: Any) -> None:
     module = Outer([Scaled(), Tied(), Parent(), nested(NESTS[nest]) if nest else None])
     parameters = [*module.parameters().values()]
 
@@ -361,7 +361,7 @@ def test_what_backward_asks_for_is_each_parameter_that_is_not_frozen(nest: Any) 
     assert {*module._unfrozen()} == {*unfrozen[1:]}
 
 
-def test_backward_goes_by_what_a_subclass_calls_its_parameters() -> None:
+def test_wrt_of_a_module_uses_the_parameters_method_of_a_subclass() -> None:
     class Headed(Module):
         def __init__(self) -> None:
             self.body = Linear(3, 2, rng=0)
@@ -380,7 +380,7 @@ def test_backward_goes_by_what_a_subclass_calls_its_parameters() -> None:
     assert {*grads} == {module.head.weight, module.head.bias}
 
 
-def test_a_module_that_exec_defines_says_what_its_op_rejects() -> None:
+def test_a_module_defined_by_exec_reports_the_error_of_its_op() -> None:
     program = """
 from tapegrad import nn, ones
 

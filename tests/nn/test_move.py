@@ -12,23 +12,23 @@ from tapegrad.nn import Flatten, Reshape, Sequential, Unflatten
 from tapegrad.ops import arange, ones
 
 
-def test_all_behind_the_batch_is_joined_in_order() -> None:
+def test_flatten_joins_all_axes_after_the_batch() -> None:
     x: Any = arange(24).reshape((2, 3, 4))
 
     assert Flatten()(x).tolist() == [list(range(12)), list(range(12, 24))]
 
 
-def test_a_batch_of_none_stays_one() -> None:
+def test_an_empty_batch_stays_empty() -> None:
     assert Flatten()(ones((0, 3, 4))).shape == (0, 12)
     assert Flatten()(ones((5, 0, 4))).shape == (5, 0)
 
 
 @pytest.mark.parametrize(("start_axis", "shape"), [(0, (210,)), (1, (2, 105)), (2, (2, 3, 35)), (-1, (2, 3, 5, 7))])
-def test_another_axis_may_be_the_first(start_axis: int, shape: tuple[int, ...]) -> None:
+def test_flatten_may_start_at_another_axis(start_axis: int, shape: tuple[int, ...]) -> None:
     assert Flatten(start_axis=start_axis)(ones((2, 3, 5, 7))).shape == shape
 
 
-def test_the_gradient_gets_the_shape_back() -> None:
+def test_the_gradient_has_the_shape_of_the_argument() -> None:
     x = ones((2, 3, 5))
 
     dx = (Flatten()(x.trace()) * np.arange(15, dtype=np.float32)).sum().backward()[x]
@@ -37,16 +37,16 @@ def test_the_gradient_gets_the_shape_back() -> None:
 
 
 @pytest.mark.parametrize(("shape", "shown"), [((3,), r"\(3,\)"), ((), r"\(\)")])
-def test_without_an_axis_behind_the_batch_there_is_nothing_to_join(shape: tuple[int, ...], shown: str) -> None:
+def test_flatten_needs_an_axis_after_the_batch(shape: tuple[int, ...], shown: str) -> None:
     with pytest.raises(ShapeError, match=rf"^Flatten: axis 1 is out of range for x {shown}$"):
         Flatten()(ones(shape))
 
 
-def test_a_layer_says_where_it_starts() -> None:
+def test_the_repr_of_flatten_has_its_first_axis() -> None:
     assert (repr(Flatten()), repr(Flatten(start_axis=2))) == ("Flatten()", "Flatten(start_axis=2)")
 
 
-def test_unflatten_gives_the_axes_back() -> None:
+def test_unflatten_restores_the_axes() -> None:
     x: Any = arange(48).reshape((2, 4, 3, 2))
 
     assert Sequential(Flatten(), Unflatten((4, 3, 2)))(x).tolist() == x.tolist()
@@ -70,11 +70,11 @@ def test_another_number_of_elements_is_rejected() -> None:
         Unflatten((3, -1))  # type: ignore[tapegrad-shape]  # under test
 
 
-def test_unflatten_says_its_shape() -> None:
+def test_the_repr_of_unflatten_has_its_shape() -> None:
     assert (repr(Unflatten((3, 5))), repr(Unflatten((3,)))) == ("Unflatten((3, 5))", "Unflatten((3,))")
 
 
-def test_reshape_gives_the_batch_another_size_as_well() -> None:
+def test_reshape_may_change_the_batch_size() -> None:
     x: Any = arange(24).reshape((2, 3, 4))
 
     assert Reshape((6, 4))(x).tolist() == x.reshape((6, 4)).tolist()
@@ -90,7 +90,7 @@ def test_reshape_gives_the_batch_another_size_as_well() -> None:
 
 @pytest.mark.parametrize("layer", [Reshape, Unflatten])
 @pytest.mark.parametrize("shape", [3, (2.0, 3), (True, 3), None], ids=repr)
-def test_what_is_no_shape_is_rejected(layer: Any, shape: Any) -> None:
+def test_invalid_shapes_are_rejected(layer: Any, shape: Any) -> None:
     with pytest.raises(DTypeError) as rejected:
         layer(shape)
 

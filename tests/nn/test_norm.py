@@ -22,7 +22,7 @@ def test_a_new_layer_only_normalizes() -> None:
     np.testing.assert_allclose(RMSNorm(3)(x).numpy() * math.sqrt(74 / 3), [[1, 3, 8]], rtol=1e-5)
 
 
-def test_weight_and_bias_are_those_of_the_columns() -> None:
+def test_weight_and_bias_apply_to_columns() -> None:
     x, layer = normal((2, 5, 3), rng=0), LayerNorm(3)
     plain = layer(x).numpy()
 
@@ -32,7 +32,7 @@ def test_weight_and_bias_are_those_of_the_columns() -> None:
     np.testing.assert_allclose(layer(x).numpy(), plain * [2, 3, 5] + [7, 11, 13], rtol=1e-6)
 
 
-def test_eps_is_handed_on() -> None:
+def test_eps_is_passed_to_the_op() -> None:
     x: Any = tensor([[1.0, -1.0]])
 
     np.testing.assert_allclose(LayerNorm(2, eps=3)(x).numpy(), [[0.5, -0.5]])  # 1 / √(1 + 3)
@@ -40,7 +40,7 @@ def test_eps_is_handed_on() -> None:
 
 
 @pytest.mark.parametrize("kind", [LayerNorm, RMSNorm])
-def test_parameters_learn(kind: Any) -> None:
+def test_parameters_have_gradients(kind: Any) -> None:
     model, x = Sequential(Linear(3, 4, rng=0), kind(4)), normal((5, 3), rng=1)
     opt, losses = SGD(model, lr=0.1), []
 
@@ -53,13 +53,13 @@ def test_parameters_learn(kind: Any) -> None:
     assert model[1].weight.tolist() != [1, 1, 1, 1]
 
 
-def test_parameters_go_by_their_names() -> None:
+def test_parameters_have_their_names() -> None:
     assert {path: one.tolist() for path, one in LayerNorm(2).parameters().items()} == {"weight": [1, 1], "bias": [0, 0]}
     assert {path: one.tolist() for path, one in RMSNorm(2).parameters().items()} == {"weight": [1, 1]}
 
 
 @pytest.mark.parametrize("kind", [LayerNorm, RMSNorm])
-def test_another_width_is_rejected(kind: Any) -> None:
+def test_a_wrong_width_is_rejected(kind: Any) -> None:
     name = kind.__name__
 
     with pytest.raises(
@@ -70,13 +70,13 @@ def test_another_width_is_rejected(kind: Any) -> None:
         kind(0)
 
 
-def test_they_say_what_they_are() -> None:
+def test_layers_have_a_repr() -> None:
     assert repr(Sequential(LayerNorm(3), RMSNorm(3))) == (
         "Sequential(\n  layers.0: LayerNorm(3)\n  layers.1: RMSNorm(3)\n)"
     )
 
 
-def test_norms_of_channels_are_their_ops() -> None:
+def test_norms_of_channels_equal_their_ops() -> None:
     x = normal((2, 6, 5, 7), rng=0)
     groups, each = GroupNorm(3, 6, eps=0.5), InstanceNorm(6, eps=0.5)
     for layer in (groups, each):

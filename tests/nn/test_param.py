@@ -14,7 +14,7 @@ from tapegrad.ops import mul, ones, reshape, sum, tensor, zeros
 from tapegrad.tensor import Tensor
 
 
-def test_a_parameter_copies_what_it_is_given() -> None:
+def test_a_parameter_copies_its_argument() -> None:
     array = np.array([1.0, 2.0, 3.0], np.float32)
     x: Any = Tensor(array)  # type: ignore[arg-type]  # an array that the caller still writes to
 
@@ -25,7 +25,7 @@ def test_a_parameter_copies_what_it_is_given() -> None:
     assert (weight.version, weight.frozen) == (0, False)
 
 
-def test_assign_takes_over_the_values_and_counts() -> None:
+def test_assign_copies_the_values_and_increments_the_version() -> None:
     weight = Param(zeros((2, 3)))
     value: Any = tensor([[1.0, np.nan, 3.0], [4.0, np.inf, 6.0]])
 
@@ -35,7 +35,7 @@ def test_assign_takes_over_the_values_and_counts() -> None:
     assert weight.version == 1
 
 
-def test_what_was_made_of_a_parameter_survives_an_assignment() -> None:
+def test_results_computed_from_a_parameter_survive_an_assignment() -> None:
     weight: Any = Param(ones((2, 3)))
     view, flat, same = weight.numpy(), reshape(weight, (6,)), weight.detach()
 
@@ -46,7 +46,7 @@ def test_what_was_made_of_a_parameter_survives_an_assignment() -> None:
     assert same.numpy().sum() == 6
 
 
-def test_only_assign_writes() -> None:
+def test_only_assign_changes_values() -> None:
     weight: Any = Param(ones((3,)))
 
     with pytest.raises(TypeError, match=r"^a tensor is immutable"):
@@ -65,7 +65,7 @@ def test_only_assign_writes() -> None:
         ([[1.0]], DTypeError, "Param.assign: value is a list, not a tensor; tg.tensor(value) makes one"),
     ],
 )
-def test_assign_rejects_what_does_not_fit_and_changes_nothing(value: Any, error: type[Exception], message: str) -> None:
+def test_assign_rejects_invalid_values_and_changes_nothing(value: Any, error: type[Exception], message: str) -> None:
     weight = Param(zeros((2, 3)))
 
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
@@ -83,7 +83,7 @@ def test_assign_rejects_what_does_not_fit_and_changes_nothing(value: Any, error:
         (np.ones(3), DTypeError, "Param: tensor is an ndarray, not a tensor; tg.tensor(tensor) makes one"),
     ],
 )
-def test_a_parameter_is_made_of_a_tapeless_float_tensor(value: Any, error: type[Exception], message: str) -> None:
+def test_a_parameter_needs_a_tapeless_float_tensor(value: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         Param(value)
 
@@ -108,6 +108,6 @@ def test_a_frozen_parameter_gets_no_gradient() -> None:
     assert grads[free].tolist() == [2, 3, 4]
 
 
-def test_a_parameter_says_what_it_is() -> None:
+def test_a_parameter_has_a_repr() -> None:
     assert repr(Param(ones((2,)))) == "Param([1., 1.], shape=(2,), float32)"
     assert repr(Param(ones((2,)), frozen=True)) == "Param([1., 1.], shape=(2,), float32, frozen)"

@@ -37,7 +37,9 @@ def frozen(net: Module) -> list[str]:
         ("0", "[0]", False),
     ],
 )
-def test_a_star_is_anything_and_all_else_is_itself(path: str, pattern: str, *, whether: bool) -> None:
+def test_a_star_matches_anything_and_other_characters_match_themselves(
+    path: str, pattern: str, *, whether: bool
+) -> None:
     assert fits(path, pattern) is whether
 
 
@@ -49,7 +51,7 @@ def test_a_star_is_anything_and_all_else_is_itself(path: str, pattern: str, *, w
         ((), ["layers.0.weight", "layers.0.bias", "layers.1.weight", "layers.1.bias"]),
     ],
 )
-def test_what_a_pattern_means_is_frozen_and_set_free(patterns: tuple[str, ...], expected: list[str]) -> None:
+def test_matching_parameters_are_frozen_and_unfrozen(patterns: tuple[str, ...], expected: list[str]) -> None:
     net = model()
 
     freeze(net, *patterns)

@@ -19,7 +19,7 @@ POOLS = {"MaxPool": "max_pool", "MinPool": "min_pool", "AvgPool": "avg_pool", "S
 @pytest.mark.parametrize("rank", [1, 2])
 @pytest.mark.parametrize("kind", POOLS)
 @pytest.mark.parametrize("options", [{}, {"stride": 1}, {"padding": 1}], ids=str)
-def test_a_layer_is_its_op(rank: int, kind: str, options: Any) -> None:
+def test_a_layer_equals_its_op(rank: int, kind: str, options: Any) -> None:
     x = normal((2, 3, *(7, 8)[-rank:]), rng=0)
 
     y = getattr(nn, f"{kind}{rank}d")(3, **options)(x)
@@ -31,7 +31,7 @@ def test_a_layer_is_its_op(rank: int, kind: str, options: Any) -> None:
 @pytest.mark.parametrize(
     "options", [{}, {"stride": None}, {"stride": 1}, {"stride": (1, 3), "padding": (0, 1)}, {"padding": 1}], ids=str
 )
-def test_a_layer_with_a_number_for_each_axis_is_its_op(kind: str, options: Any) -> None:
+def test_a_layer_with_a_number_per_axis_equals_its_op(kind: str, options: Any) -> None:
     x = normal((2, 3, 7, 8), rng=0)
 
     y = getattr(nn, f"{kind}2d")((3, 2), **options)(x)
@@ -39,7 +39,7 @@ def test_a_layer_with_a_number_for_each_axis_is_its_op(kind: str, options: Any) 
     np.testing.assert_array_equal(y.numpy(), getattr(tg, f"{POOLS[kind]}2d")(x, (3, 2), **options).numpy())
 
 
-def test_options_of_their_own_are_handed_on() -> None:
+def test_special_options_are_passed_to_the_op() -> None:
     x = normal((3, 7, 8), rng=0)
 
     smooth, average = nn.SmoothMaxPool2d(3, beta=5.0)(x), nn.AvgPool2d(3, padding=1, count_include_pad=False)(x)
@@ -70,7 +70,7 @@ def test_adaptive_and_global_pools() -> None:
 
 @pytest.mark.parametrize("rank", [1, 2])
 @pytest.mark.parametrize("kind", POOLS)
-def test_a_window_with_no_room_is_rejected(rank: int, kind: str) -> None:
+def test_a_window_larger_than_the_input_is_rejected(rank: int, kind: str) -> None:
     layer = getattr(nn, f"{kind}{rank}d")(5)
 
     with pytest.raises(ShapeError, match=f"{kind}{rank}d: a window of 5 does not fit into 4 cells along axis 1 "):
@@ -78,14 +78,14 @@ def test_a_window_with_no_room_is_rejected(rank: int, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", POOLS)
-def test_a_window_with_no_room_along_one_axis_is_rejected(kind: str) -> None:
+def test_a_window_larger_than_the_input_along_one_axis_is_rejected(kind: str) -> None:
     layer = getattr(nn, f"{kind}2d")((2, 5))
 
     with pytest.raises(ShapeError, match=f"{kind}2d: a window of 5 does not fit into 4 cells along axis 2 "):
         layer(ones((3, 6, 4)))
 
 
-def test_a_pickle_keeps_a_number_for_each_axis() -> None:
+def test_a_pickle_keeps_a_number_per_axis() -> None:
     x = normal((3, 7, 8), rng=0)
     layer = nn.MaxPool2d((2, 3), stride=(1, 2))
 
@@ -95,7 +95,7 @@ def test_a_pickle_keeps_a_number_for_each_axis() -> None:
     np.testing.assert_array_equal(kept(x).numpy(), layer(x).numpy())
 
 
-def test_a_layer_says_what_it_is() -> None:
+def test_a_layer_has_a_repr() -> None:
     assert repr(nn.MaxPool2d(2)) == "MaxPool2d(2)"
     assert repr(nn.AvgPool1d(3, stride=2, padding=1)) == "AvgPool1d(3, stride=2, padding=1)"
     assert repr(nn.MaxPool2d((2, 3))) == "MaxPool2d((2, 3))"

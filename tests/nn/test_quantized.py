@@ -39,7 +39,7 @@ def test_a_layer_takes_little_more_than_a_quarter_of_the_memory(scheme: Any) -> 
 
 
 @any_scheme
-def test_digits_are_read_nearly_as_well(scheme: Any) -> None:
+def test_digits_are_classified_nearly_as_well(scheme: Any) -> None:
     digits = load_digits()
     images, labels = tensor(digits.data).astype(np.float32) / 16.0, tensor(digits.target)
     order = np.random.default_rng(0).permutation(1797)
@@ -57,7 +57,7 @@ def test_digits_are_read_nearly_as_well(scheme: Any) -> None:
     assert accuracy(quantized(model, scheme)) >= accuracy(model) - 0.01
 
 
-def test_only_what_has_two_axes_is_quantized_and_the_model_stays_as_it_was() -> None:
+def test_only_matrices_are_quantized_and_the_model_is_unchanged() -> None:
     model = Sequential(Embedding(11, 5, rng=0), Linear(5, 3, rng=1))
 
     small = quantized(model)
@@ -69,7 +69,7 @@ def test_only_what_has_two_axes_is_quantized_and_the_model_stays_as_it_was() -> 
     assert small(tensor([3, 7])).shape == (2, 3)
 
 
-def test_a_weight_in_two_places_is_one_again() -> None:
+def test_a_shared_weight_stays_shared() -> None:
     class Tied(Module):
         def __init__(self) -> None:
             self.first = Param(normal((3, 5), rng=0))
@@ -103,7 +103,7 @@ def test_training_on_top_of_a_frozen_quantized_base() -> None:
     assert all(np.array_equal(old, new) for old, new in zip(before, after, strict=True))
 
 
-def test_gradients_pass_through_a_quantized_layer_to_what_is_below() -> None:
+def test_gradients_pass_through_a_quantized_layer() -> None:
     small, x = quantized(Linear(5, 3, rng=0)), normal((2, 5), rng=1)
 
     gradient = small(x.trace()).sum().backward()[x]
@@ -125,7 +125,7 @@ def test_a_quantized_parameter_stays_frozen() -> None:
     SGD(small, lr=0.1).step(small(ones((2, 5)).trace()).sum().backward(wrt=small))
 
 
-def test_what_is_assigned_is_quantized_as_well_and_noticed_by_a_tape() -> None:
+def test_assigned_values_are_quantized_and_a_tape_detects_the_assignment() -> None:
     small = quantized(Linear(5, 3, rng=0), Symmetric())
     loss = small(ones((2, 5)).trace()).sum()
 
@@ -138,7 +138,7 @@ def test_what_is_assigned_is_quantized_as_well_and_noticed_by_a_tape() -> None:
 
 
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])  # noqa: S301  # its own bytes
-def test_a_copy_of_a_quantized_model_is_one(again: Any) -> None:
+def test_a_copy_of_a_quantized_model_is_quantized(again: Any) -> None:
     small = quantized(Linear(5, 3, rng=0))
     small.weight.assign(zeros((5, 3)))
 

@@ -17,7 +17,7 @@ KINDS = [RNN, GRU, LSTM]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_parameters_start_within_the_bound_of_the_width(kind: Any) -> None:
+def test_initial_parameters_are_within_the_bound(kind: Any) -> None:
     layer = kind(7, 25, rng=0)
     gates = {RNN: 1, GRU: 3, LSTM: 4}[kind]
 
@@ -32,7 +32,7 @@ def test_all_parameters_start_within_the_bound_of_the_width(kind: Any) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("batch", [(), (2,), (2, 3)], ids=str)
-def test_they_compute_what_their_op_computes(kind: Any, batch: tuple[int, ...]) -> None:
+def test_layers_equal_their_ops(kind: Any, batch: tuple[int, ...]) -> None:
     layer, x, h = kind(4, 5, rng=0), normal((*batch, 6, 4), rng=1), normal((*batch, 5), rng=2)
     states = (h, h + 1.0) if kind is LSTM else (h,)
 
@@ -44,7 +44,7 @@ def test_they_compute_what_their_op_computes(kind: Any, batch: tuple[int, ...]) 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_without_a_state_they_start_from_zero(kind: Any) -> None:
+def test_the_default_state_is_zero(kind: Any) -> None:
     layer, x, nothing = kind(4, 5, rng=0), normal((2, 6, 4), rng=1), zeros((2, 5))
 
     states = (nothing, nothing) if kind is LSTM else (nothing,)
@@ -52,7 +52,7 @@ def test_without_a_state_they_start_from_zero(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_two_halves_are_read_as_the_whole(kind: Any) -> None:
+def test_two_halves_with_the_state_equal_the_whole_sequence(kind: Any) -> None:
     layer, x = kind(4, 5, rng=0), normal((2, 6, 4), rng=1)
 
     first, *states = layer(x[:, :2])
@@ -62,7 +62,7 @@ def test_two_halves_are_read_as_the_whole(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_they_learn_to_remember_the_first_of_a_sequence(kind: Any) -> None:
+def test_they_learn_to_output_the_first_element_of_a_sequence(kind: Any) -> None:
     classes = np.random.default_rng(0).integers(3, size=(16, 4))
     x, first = one_hot(ops.tensor(classes), 3), ops.tensor(classes[:, 0])
     layer, head = kind(3, 8, rng=1), Linear(8, 3, rng=2)
@@ -78,7 +78,7 @@ def test_they_learn_to_remember_the_first_of_a_sequence(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_everything_learns_where_only_a_state_is_traced(kind: Any) -> None:
+def test_all_parameters_have_gradients_if_only_the_state_is_traced(kind: Any) -> None:
     layer, x, h = kind(4, 5, rng=0), normal((2, 6, 4), rng=1), normal((2, 5), rng=2)
 
     grads = (layer(x, h.trace())[0] ** 2).sum().backward(wrt=[*layer.parameters().values(), x])
@@ -87,7 +87,7 @@ def test_everything_learns_where_only_a_state_is_traced(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_without_biases_they_are_zero(kind: Any) -> None:
+def test_without_bias_the_biases_are_zero(kind: Any) -> None:
     layer, x = kind(4, 5, bias=False, rng=0), normal((2, 6, 4), rng=1)
     whole = kind(4, 5, rng=0)
     whole.weight_x, whole.weight_h = layer.weight_x, layer.weight_h
@@ -103,7 +103,7 @@ def test_without_biases_they_are_zero(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_does_not_fit_is_rejected(kind: Any) -> None:
+def test_invalid_arguments_are_rejected(kind: Any) -> None:
     name = kind.__name__
 
     with pytest.raises(
@@ -121,5 +121,5 @@ def test_what_does_not_fit_is_rejected(kind: Any) -> None:
         kind(3, 0)
 
 
-def test_they_say_what_they_are() -> None:
+def test_layers_have_a_repr() -> None:
     assert [repr(kind(3, 5)) for kind in KINDS] == ["RNN(3, 5)", "GRU(3, 5)", "LSTM(3, 5)"]

@@ -38,13 +38,13 @@ class Wide(Module):
         return x.astype(np.float64)
 
 
-def test_the_argument_is_added_to_what_is_made_of_it() -> None:
+def test_the_argument_is_added_to_the_result() -> None:
     x: Any = tensor([[1.0, -2.0, 3.0]])
 
     assert Residual(ReLU())(x).tolist() == [[2, -2, 6]]
 
 
-def test_the_argument_is_multiplied_by_what_is_made_of_it() -> None:
+def test_the_argument_is_multiplied_by_the_result() -> None:
     x: Any = tensor([[1.0, -2.0, 3.0]])
 
     y = ResidualMul(ReLU())(x.trace())
@@ -53,7 +53,7 @@ def test_the_argument_is_multiplied_by_what_is_made_of_it() -> None:
     assert sum(y).backward()[x].tolist() == [[2, 0, 6]]  # of x² where x is positive
 
 
-def test_layers_of_one_kind_have_parameters_of_their_own() -> None:
+def test_repeated_layers_have_separate_parameters() -> None:
     x = ones((2, 3))
     model = Repeated(lambda: Linear(3, 3), 3)
 
@@ -82,7 +82,7 @@ def test_the_tape_of_the_result_is_that_of_the_argument() -> None:
     assert model(ones((2, 3)).trace()).owns_tape
 
 
-def test_gradients_take_both_ways() -> None:
+def test_gradients_flow_through_both_branches() -> None:
     x: Any = tensor([[1.0, -2.0, 3.0]])
 
     traced = sum(Residual(Repeated(lambda: Residual(ReLU()), 2))(x.trace())).backward()
@@ -140,7 +140,7 @@ linear: Any = Linear  # mypy rejects the models below before they run
         ),
     ],
 )
-def test_an_error_says_which_layer_it_comes_from(model: Any, error: type[Exception], message: str) -> None:
+def test_an_error_names_the_path_of_the_layer(model: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         model(ones((2, 3)))
 
@@ -159,7 +159,7 @@ repeated: Any = Repeated
         (lambda: Repeated(ReLU, -1), ValueError, "Repeated: times is -1 but must be at least 0"),
     ],
 )
-def test_what_cannot_be_a_layer_is_rejected(make: Any, error: type[Exception], message: str) -> None:
+def test_non_callables_are_rejected(make: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         make()
 
@@ -171,7 +171,7 @@ class Shifted(Module):
         return x + by * times
 
 
-def test_each_of_several_gets_what_is_given_beside_the_argument() -> None:
+def test_each_layer_gets_the_extra_arguments() -> None:
     model = Repeated(Shifted, 3)
 
     assert model(ones((2,)), tensor([1.0, 2.0])).tolist() == [4.0, 7.0]
@@ -200,7 +200,7 @@ def test_two_layers_are_added_or_multiplied() -> None:
 
 
 @pytest.mark.parametrize("kind", [GeneralizedAdd, GeneralizedMul])
-def test_a_second_of_another_shape_is_rejected(kind: Any) -> None:
+def test_a_second_result_of_another_shape_is_rejected(kind: Any) -> None:
     name = kind.__name__
     message = f"{name}.second Linear(3, 1): the result is (2, 1) but (2, 5) is expected: axis 1 is 1, not 5"
     with pytest.raises(ShapeError, match=f"^{re.escape(message)}$"):
@@ -211,7 +211,7 @@ def test_a_second_of_another_shape_is_rejected(kind: Any) -> None:
         kind(ReLU(), 3)
 
 
-def test_repeated_wants_what_makes_layers() -> None:
+def test_repeated_needs_a_function_that_creates_layers() -> None:
     message = "Repeated: make is a Linear but a function that makes one is expected: each layer has its own"
     with pytest.raises(DTypeError, match=f"^{message}$"):
         repeated(Linear(3, 3), 2)

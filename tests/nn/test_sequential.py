@@ -84,7 +84,7 @@ def test_no_layer_changes_nothing() -> None:
         ),
     ],
 )
-def test_an_error_says_which_layer_it_comes_from(model: Any, x: Any, error: type[Exception], message: str) -> None:
+def test_an_error_names_the_path_of_the_layer(model: Any, x: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error) as rejected:
         model(x)
 
@@ -93,7 +93,7 @@ def test_an_error_says_which_layer_it_comes_from(model: Any, x: Any, error: type
     assert set(frames) == {__file__}
 
 
-def test_what_a_users_own_code_says_is_left_to_it_and_noted() -> None:
+def test_an_error_of_user_code_is_unchanged_but_has_a_note() -> None:
     model = Sequential(Tanh(), Sequential(Net()))
 
     with pytest.raises(ShapeError) as rejected:
@@ -103,7 +103,7 @@ def test_what_a_users_own_code_says_is_left_to_it_and_noted() -> None:
     assert rejected.value.__notes__ == ["in Sequential[0] Net", "in Sequential[1] Sequential"]
 
 
-def test_a_path_inside_a_users_own_code_is_no_path_from_outside() -> None:
+def test_a_path_inside_user_code_is_not_joined_to_the_outer_path() -> None:
     class Anonymous(Module):
         def forward(self, x: Any) -> Any:
             return Sequential(linear(4, 5, rng=0))(x)
@@ -116,7 +116,7 @@ def test_a_path_inside_a_users_own_code_is_no_path_from_outside() -> None:
     assert rejected.value.__notes__ == ["in Sequential[0] Anonymous", "in Sequential[0] Sequential"]
 
 
-def test_what_an_op_says_in_a_users_own_code_is_noted() -> None:
+def test_an_error_of_an_op_in_user_code_has_a_note() -> None:
     with pytest.raises(TapeError) as rejected:
         Sequential(Tanh(), Loss())(ones((6, 3)).trace())
 
@@ -124,7 +124,7 @@ def test_what_an_op_says_in_a_users_own_code_is_noted() -> None:
     assert rejected.value.__notes__ == ["in Sequential[1] Loss"]
 
 
-def test_errors_of_other_kinds_stay_as_they_are() -> None:
+def test_other_exceptions_are_unchanged() -> None:
     with pytest.raises(IndexError, match=r"^take: index 7"):
         Sequential(Embedding(3, 2, rng=0))(tensor([7]))
 
@@ -136,7 +136,7 @@ def test_errors_of_other_kinds_stay_as_they_are() -> None:
         ((ReLU(), zeros), "Sequential: layer 1 is a function, not a module"),
     ],
 )
-def test_what_is_no_module_is_rejected(layers: Any, message: str) -> None:
+def test_invalid_layers_are_rejected(layers: Any, message: str) -> None:
     with pytest.raises(DTypeError, match=f"^{re.escape(message)}$"):
         Sequential(*layers)
 

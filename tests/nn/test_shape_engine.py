@@ -88,7 +88,7 @@ def shape_value(*shape: Any, dtype: Any = np.float32) -> Any:
 
 
 @pytest.mark.parametrize("name", CALLED)
-def test_an_op_gives_the_shape_and_the_dtype_of_a_run(name: str) -> None:
+def test_an_op_gives_the_shape_and_dtype_of_a_real_run(name: str) -> None:
     call, shapes = CALLED[name]
 
     run, by_shapes = call(*(tg.ones(shape) for shape in shapes)), call(*(shape_value(*shape) for shape in shapes))
@@ -98,7 +98,7 @@ def test_an_op_gives_the_shape_and_the_dtype_of_a_run(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(name for name in vars(ops) if name in OPS and name != "tensor"))
-def test_the_annotations_of_an_op_say_its_dtype(name: str) -> None:
+def test_the_annotations_of_an_op_give_its_dtype(name: str) -> None:
     annotations = OPS[name].function.__annotations__
     words = re.findall(r"([\w.]+)\](?:$|\]$|, \.\.\.|, Tensor)", annotations["return"])
 
@@ -109,7 +109,7 @@ def test_the_annotations_of_an_op_say_its_dtype(name: str) -> None:
         )
 
 
-def test_a_name_goes_through() -> None:
+def test_named_sizes_are_propagated() -> None:
     x = shape_value(N, 3, 5)
 
     b, c, h = x.shape
@@ -122,7 +122,7 @@ def test_a_name_goes_through() -> None:
     assert tg.mse(y, y).shape == ()
 
 
-def test_what_does_not_fit_is_rejected_in_the_words_of_a_run() -> None:
+def test_invalid_shapes_raise_the_message_of_a_real_run() -> None:
     with pytest.raises(
         ShapeError, match=r"^matmul: inner sizes differ: x \(N, 3\) has 3 columns but y \(5, 7\) has 5 r"
     ):
@@ -139,7 +139,7 @@ def test_what_does_not_fit_is_rejected_in_the_words_of_a_run() -> None:
         tg.exp(shape_value(N, dtype=np.int64))
 
 
-def test_an_op_of_ones_own_needs_no_rule() -> None:
+def test_a_user_defined_op_needs_no_rule() -> None:
     def bent(x: Tensor[Any, Any, Any], y: Tensor[Any, Any, Any]) -> Any:
         a, b, tape = tg.split_tape(x, y)
         primitives: Any = engine(a.data, b.data)
@@ -155,7 +155,7 @@ def test_an_op_of_ones_own_needs_no_rule() -> None:
         bent(shape_value(3, 7), tg.ones((15,)))
 
 
-def test_an_operator_of_an_array_and_a_shape_value_calls_the_shape_value() -> None:
+def test_numpy_operators_defer_to_a_shape_value() -> None:
     assert (np.ones((2, 3), np.float32) @ ShapeValue((3, N), np.float32)).shape == (2, N)
     assert (np.float32(2) * ShapeValue((N,), np.float32)).shape == (N,)
     assert (np.ones(3, np.float32) - ShapeValue((N, 3), np.float32)).shape == (N, 3)
@@ -175,12 +175,12 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_numbers_are_rejected(name: str) -> None:
+def test_reading_values_is_rejected(name: str) -> None:
     with pytest.raises(NoNumbersError, match=r"^the number that N stands for$|^the numbers of a tensor$"):
         QUESTIONS[name](shape_value(N, 3))
 
 
-def test_a_name_answers_what_holds_for_every_number() -> None:
+def test_comparisons_of_a_name_are_decided_if_they_hold_for_every_number() -> None:
     assert N == N + 0
     assert N != M
     assert N != 64
@@ -199,7 +199,7 @@ def test_a_name_answers_what_holds_for_every_number() -> None:
     assert isinstance(N // 2 + 7 // N, NamedSize)
 
 
-def test_a_size_that_no_rule_knows_is_itself_and_answers_nothing_else() -> None:
+def test_an_unknown_size_equals_only_itself() -> None:
     unknown = shape_value(N)[: N - 3].shape[0]
 
     assert str(unknown) == "?"
@@ -210,6 +210,6 @@ def test_a_size_that_no_rule_knows_is_itself_and_answers_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("ask", [operator.lt, operator.gt, operator.le, operator.ge])
-def test_a_name_rejects_what_depends_on_its_number(ask: Callable[[Any, Any], Any]) -> None:
+def test_comparisons_that_depend_on_the_number_of_a_name_are_rejected(ask: Callable[[Any, Any], Any]) -> None:
     with pytest.raises(NoNumbersError, match=r"^the number that N stands for$"):
         ask(N, 3)

@@ -27,13 +27,13 @@ def by_hand(layer: Any, x: Any) -> Any:
 
 
 @pytest.mark.parametrize("batch", [(), (2,), (2, 3)], ids=str)
-def test_every_channel_adds_its_states_up(batch: tuple[int, ...]) -> None:
+def test_every_channel_sums_its_states(batch: tuple[int, ...]) -> None:
     layer, x = SSM(5, 4, rng=0), normal((*batch, 7, 5), rng=1)
 
     np.testing.assert_allclose(layer(x).numpy(), by_hand(layer, x.numpy()), rtol=1e-5, atol=1e-6)
 
 
-def test_a_state_forgets_by_its_rate() -> None:
+def test_a_state_decays_by_its_rate() -> None:
     layer = SSM(1, 1, rng=0)
     for one, value in {"log_rate": 0.0, "log_step": 0.0, "mix": 1.0, "skip": 0.0}.items():
         parameter = layer.parameters()[one]
@@ -45,7 +45,7 @@ def test_a_state_forgets_by_its_rate() -> None:
     np.testing.assert_allclose(y.numpy()[:, 0], (1 - np.exp(-1)) * np.exp([0, -1, -2]), rtol=1e-6)
 
 
-def test_they_start_as_their_source_says() -> None:
+def test_initial_parameters_equal_the_reference() -> None:
     layer = SSM(200, 3, rng=0)
 
     np.testing.assert_allclose(np.exp(layer.log_rate.numpy()), np.tile([1, 2, 3], (200, 1)), rtol=1e-6)
@@ -56,7 +56,7 @@ def test_they_start_as_their_source_says() -> None:
     np.testing.assert_array_equal(SSM(200, 3, rng=0).mix.numpy(), layer.mix.numpy())
 
 
-def test_what_comes_later_changes_nothing_before() -> None:
+def test_outputs_do_not_depend_on_later_inputs() -> None:
     layer, x = SSM(3, 4, rng=0), normal((6, 3), rng=1)
 
     dx = layer(x.trace())[2].sum().backward()[x].numpy()
@@ -83,12 +83,12 @@ def test_it_learns_a_moving_average() -> None:
     assert losses[-1] < losses[0] / 100
 
 
-def test_a_summary_and_a_text_say_what_it_is() -> None:
+def test_it_has_a_summary_and_a_repr() -> None:
     assert repr(SSM(3, 4)) == "SSM(3, 4)"
     assert tg.summary(SSM(3, 4), ("N", 6, 3)).rows[0].output == "(N, 6, 3)"
 
 
-def test_what_does_not_fit_is_rejected() -> None:
+def test_invalid_arguments_are_rejected() -> None:
     message = "SSM(3, 4): x is (2, 7, 5) but (..., Steps, 3) is expected: axis -1 is 5, not 3"
     layer: Any = SSM(3, 4)
     with pytest.raises(ShapeError, match=f"^{re.escape(message.replace('SSM', 'layer SSM'))}$"):

@@ -17,7 +17,7 @@ X = normal((2, 6, 4), rng=1)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_layer_reads_what_the_one_below_gives(kind: Any) -> None:
+def test_each_layer_reads_the_output_of_the_previous_one(kind: Any) -> None:
     model = kind(4, 5, 3, rng=0)
 
     y, *states = model(X)
@@ -31,7 +31,7 @@ def test_each_layer_reads_what_the_one_below_gives(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_second_direction_reads_from_the_end(kind: Any) -> None:
+def test_the_second_direction_reads_in_reverse(kind: Any) -> None:
     model = kind(4, 5, 2, directions=2, rng=0)
 
     y, h, *_ = model(X)
@@ -46,7 +46,7 @@ def test_the_second_direction_reads_from_the_end(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_two_halves_are_read_as_the_whole(kind: Any) -> None:
+def test_two_halves_with_the_state_equal_the_whole_sequence(kind: Any) -> None:
     model = kind(4, 5, 2, rng=0)
 
     first, *states = model(X[:, :2])
@@ -58,7 +58,7 @@ def test_two_halves_are_read_as_the_whole(kind: Any) -> None:
         np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-5, atol=1e-7)
 
 
-def test_of_state_and_memory_either_may_be_left_out() -> None:
+def test_state_and_cell_state_are_optional() -> None:
     model, h = StackedLSTM(4, 5, 2, rng=0), normal((2, 2, 5), rng=2)
 
     assert model(X, h)[0].tolist() == model(X, h, h * 0.0)[0].tolist()
@@ -66,7 +66,7 @@ def test_of_state_and_memory_either_may_be_left_out() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_dropout_stands_between_layers_and_is_seen_under_a_tape_only(kind: Any) -> None:
+def test_dropout_is_applied_between_layers_with_a_tape_only(kind: Any) -> None:
     deep, flat = kind(4, 5, 2, dropout=0.5, rng=0), kind(4, 5, 1, dropout=0.5, rng=0)
 
     assert deep(X)[0].tolist() == deep(X)[0].tolist()
@@ -75,7 +75,7 @@ def test_dropout_stands_between_layers_and_is_seen_under_a_tape_only(kind: Any) 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_parameter_learns(kind: Any) -> None:
+def test_every_parameter_has_a_gradient(kind: Any) -> None:
     model = kind(4, 5, 2, directions=2, rng=0)
 
     grads = (model(X.trace())[0] ** 2).sum().backward(wrt=model)
@@ -86,7 +86,7 @@ def test_every_parameter_learns(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_summary_and_a_text_say_what_they_are(kind: Any) -> None:
+def test_they_have_a_summary_and_a_repr(kind: Any) -> None:
     model = kind(4, 5, 2, directions=2, bias=False, dropout=0.25, rng=0)
 
     assert repr(model) == f"{kind.__name__}(4, 5, 2, directions=2, bias=False, dropout=0.25)"
@@ -94,7 +94,7 @@ def test_a_summary_and_a_text_say_what_they_are(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_does_not_fit_is_rejected(kind: Any) -> None:
+def test_invalid_arguments_are_rejected(kind: Any) -> None:
     name = kind.__name__
 
     with pytest.raises(

@@ -48,7 +48,7 @@ class Asking(nn.Module):
         return self.question(x)
 
 
-def test_a_model_is_a_table() -> None:
+def test_a_summary_is_a_table() -> None:
     model = nn.Sequential(nn.Linear(64, 48), nn.ReLU(), nn.Linear(48, 10))
 
     # 64 · 48 + 48 = 3,120 and 48 · 10 + 10 = 490, of 4 bytes each
@@ -65,7 +65,7 @@ def test_a_model_is_a_table() -> None:
     )
 
 
-def test_every_layer_is_there_and_every_parameter_counts_once() -> None:
+def test_every_layer_is_listed_and_every_parameter_counts_once() -> None:
     model = Net()
     nn.freeze(model, "embed.*")
 
@@ -89,7 +89,7 @@ def test_every_layer_is_there_and_every_parameter_counts_once() -> None:
     assert repr(table).endswith("\n122,491 parameters, 120,000 of them frozen, 489,964 bytes")
 
 
-def test_a_layer_that_gives_two_shapes_has_a_row_for_each() -> None:
+def test_a_layer_with_two_output_shapes_has_a_row_for_each() -> None:
     shared = nn.ReLU()
     model = nn.Sequential(shared, nn.Linear(3, 5), shared)
 
@@ -102,13 +102,13 @@ def test_a_layer_that_gives_two_shapes_has_a_row_for_each() -> None:
     ]
 
 
-def test_what_is_made_of_the_inputs_takes_no_memory() -> None:
+def test_a_summary_allocates_no_activations() -> None:
     model = nn.Sequential(nn.Linear(64, 48), nn.Tanh(), nn.LayerNorm(48), nn.Linear(48, 10))
 
     assert tg.summary(model, (10**12, 64)).rows[0].output == "(1000000000000, 10)"
 
 
-def test_the_model_stays_as_it_was() -> None:
+def test_the_model_is_unchanged() -> None:
     model = Net()
     own = Asking(lambda x: x)
     vars(own)["forward"] = forward = lambda x: x * 2.0
@@ -191,11 +191,11 @@ class Attention(nn.Module):
     ],
     ids=str,
 )
-def test_names_go_through_guards_and_arithmetic(model: Any, shape: Any, output: str) -> None:
+def test_named_sizes_pass_through_guards_and_arithmetic(model: Any, shape: Any, output: str) -> None:
     assert tg.summary(model, shape).rows[0].output == output
 
 
-def test_a_guard_holds_names_against_what_it_declares() -> None:
+def test_a_guard_checks_named_sizes() -> None:
     message = "Halved.columns: the result is (B, D) but (N, M // 2) is expected: axis 1 is D, not M // 2 = D // 2"
 
     with pytest.raises(ShapeError, match=f"^{re.escape(message)}$"):
@@ -233,7 +233,7 @@ def test_inputs_may_be_several_and_tensors() -> None:
         ),
     ],
 )
-def test_a_wrong_shape_is_rejected_in_the_words_of_a_run(model: Any, path: str, message: str) -> None:
+def test_a_wrong_shape_raises_the_message_of_a_real_run(model: Any, path: str, message: str) -> None:
     with pytest.raises(ShapeError) as by_shapes:
         tg.summary(model, (2, 64))
     with pytest.raises(ShapeError) as run:
@@ -243,7 +243,7 @@ def test_a_wrong_shape_is_rejected_in_the_words_of_a_run(model: Any, path: str, 
     assert by_shapes.value.__notes__[-1] == f"in {path}"
 
 
-def test_the_tape_that_a_layer_needs_is_missed() -> None:
+def test_a_missing_tape_is_reported() -> None:
     with pytest.raises(TapeError, match=r"^backward: the tensor has no tape; trace an input"):
         tg.summary(nn.Sequential(Asking(lambda x: x.sum().backward())), (2, 3))
 
@@ -256,7 +256,7 @@ def test_the_tape_that_a_layer_needs_is_missed() -> None:
     ],
     ids=["numbers", "name"],
 )
-def test_a_model_that_asks_for_numbers_is_rejected(question: Callable[[Any], Any], asked: str) -> None:
+def test_a_model_that_reads_values_is_rejected(question: Callable[[Any], Any], asked: str) -> None:
     with pytest.raises(
         ValueError, match=f"^summary: Sequential asks for {asked}, and a summary has shapes only"
     ) as said:
@@ -276,6 +276,6 @@ def test_a_model_that_asks_for_numbers_is_rejected(question: Callable[[Any], Any
         ((((2,), (3, -1)),), ShapeError, "summary: input 0[1] is (3, -1), which has the negative size -1"),
     ],
 )
-def test_what_is_no_shape_is_rejected(inputs: Any, error: type[Exception], message: str) -> None:
+def test_invalid_shapes_are_rejected(inputs: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         tg.summary(nn.ReLU(), *inputs)

@@ -36,7 +36,7 @@ def seen(model: Any, x: Any, row: int) -> Any:
     return np.abs(dx).max((0, 2)) > 1e-12
 
 
-def test_attention_is_its_op_between_projections() -> None:
+def test_multi_head_attention_is_attention_between_projections() -> None:
     layer, mask = MultiHeadAttention(12, 4, rng=0), tensor(np.random.default_rng(0).random((7, 5)) < 0.5)
 
     y = layer(X, CONTEXT, mask=mask)
@@ -49,7 +49,7 @@ def test_attention_is_its_op_between_projections() -> None:
 
 @pytest.mark.parametrize("taped", ["rows", "context"])
 @pytest.mark.parametrize("kind", [MultiHeadAttention, TransformerDecoderBlock, Transformer])
-def test_everything_learns_whichever_operand_is_traced(kind: Any, taped: str) -> None:
+def test_all_parameters_have_gradients_for_each_traced_operand(kind: Any, taped: str) -> None:
     sizes = {MultiHeadAttention: (), TransformerDecoderBlock: (20,), Transformer: (20, 2, 2)}[kind]
     model = kind(12, 4, *sizes, rng=0)
     x, context = (X.trace(), CONTEXT) if taped == "rows" else (X, CONTEXT.trace())
@@ -69,7 +69,7 @@ def test_heads_that_do_not_divide_the_width_are_rejected() -> None:
         MultiHeadAttention(12, 0)  # type: ignore[tapegrad-shape]  # under test
 
 
-def test_what_a_mask_does_not_fit_is_rejected() -> None:
+def test_a_mask_of_a_wrong_shape_is_rejected() -> None:
     mask = ones((7, 5), np.bool_)
 
     with pytest.raises(ShapeError, match=r"mask \(7, 5\) does not broadcast to the scores, \(2, 7, 7\)$"):
@@ -86,7 +86,7 @@ def test_feed_forward_is_two_linear_layers() -> None:
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_a_row_sees_what_it_may(causal: bool) -> None:  # noqa: FBT001  # a case
+def test_rows_depend_on_later_rows_unless_causal(causal: bool) -> None:  # noqa: FBT001  # a case
     encoder = TransformerEncoderBlock(12, 4, 48, causal=causal, rng=0)
     decoder = TransformerDecoderBlock(12, 4, 48, causal=causal, rng=0)
 
@@ -107,21 +107,21 @@ def test_masks_hide_rows() -> None:
     assert only_itself.tolist() == [row == 4 for row in range(7)]
 
 
-def test_a_transformer_is_its_two_halves() -> None:
+def test_a_transformer_is_its_encoder_and_decoder() -> None:
     model = Transformer(12, 4, 20, 1, 2, rng=0)
 
     assert model(CONTEXT, X).tolist() == model.decode(X, model.encode(CONTEXT)).tolist()
     assert model(CONTEXT[0], X[0]).shape == (7, 12)
 
 
-def test_dropout_is_seen_under_a_tape_only() -> None:
+def test_dropout_is_applied_with_a_tape_only() -> None:
     block = TransformerEncoderBlock(12, 4, 48, dropout=0.5, rng=0)
 
     assert block(X).tolist() == block(X).tolist()
     assert block(X.trace()).tolist() != block(X.trace()).tolist()
 
 
-def test_a_stack_of_blocks_learns_to_copy_what_came_before() -> None:
+def test_a_stack_of_blocks_learns_to_copy_earlier_tokens() -> None:
     rng = np.random.default_rng(0)
     blocks = Repeated(lambda: TransformerEncoderBlock(16, 2, 32, causal=True, rng=rng), 2)
     model: Any = Sequential(Embedding(5, 16, rng=rng), blocks, Linear(16, 5, rng=rng))
@@ -135,7 +135,7 @@ def test_a_stack_of_blocks_learns_to_copy_what_came_before() -> None:
     assert loss.item() < 0.1
 
 
-def test_they_are_saved_and_say_what_they_are(tmp_path: Path) -> None:
+def test_they_can_be_saved_and_have_a_repr(tmp_path: Path) -> None:
     model, fresh = Transformer(12, 4, 20, 1, 2, dropout=0.1, rng=0), Transformer(12, 4, 20, 1, 2, dropout=0.1, rng=1)
 
     save(model, tmp_path / "model.npz")

@@ -8,7 +8,7 @@ from tapegrad.nn import Upsample
 from tapegrad.ops import normal, upsample2d
 
 
-def test_a_layer_is_its_op() -> None:
+def test_a_layer_equals_its_op() -> None:
     x = normal((2, 3, 4, 5), rng=0)
 
     np.testing.assert_array_equal(Upsample(2)(x).numpy(), upsample2d(x, 2).numpy())
@@ -18,6 +18,6 @@ def test_a_layer_is_its_op() -> None:
     )
 
 
-def test_a_layer_says_what_it_is() -> None:
+def test_a_layer_has_a_repr() -> None:
     assert repr(Upsample(2)) == "Upsample(2)"
     assert repr(Upsample(2, mode="bilinear")) == "Upsample(2, mode='bilinear')"

@@ -13,7 +13,7 @@ from tapegrad.ops import ones, zeros
 from tapegrad.optim import SGD
 
 
-def test_a_valid_module_computes_what_the_module_does() -> None:
+def test_a_valid_module_equals_the_module() -> None:
     model = Sequential(Linear(5, 3, rng=0), Dropout(0.5, rng=1))
 
     valid = model.valid()
@@ -33,7 +33,7 @@ def test_its_parameters_are_those_of_the_module() -> None:
     assert valid(ones((2, 5))).tolist() == [[0, 0, 0], [0, 0, 0]]
 
 
-def test_what_is_traced_is_rejected() -> None:
+def test_traced_inputs_are_rejected() -> None:
     valid: Any = Linear(5, 3, rng=0).valid()
     message = r"^Valid\(Linear\(5, 3\)\): an argument has a tape, but a valid module only predicts; use x\.trace\(tra"
 
@@ -52,7 +52,7 @@ def test_a_tape_on_which_layers_do_not_train_is_accepted() -> None:
     np.testing.assert_allclose(grads[x].numpy(), np.tile(model[0].weight.numpy().sum(1), (2, 1)), rtol=1e-6)
 
 
-def test_a_model_is_named_in_one_line() -> None:
+def test_the_error_names_a_model_in_one_line() -> None:
     message = (
         r"^Valid\(Sequential\): an argument has a tape, but a valid module only predicts; "
         r"use x\.trace\(training=False\)$"
@@ -61,7 +61,7 @@ def test_a_model_is_named_in_one_line() -> None:
         Sequential(Linear(5, 3)).valid()(ones((2, 5)).trace())
 
 
-def test_no_training_takes_it() -> None:
+def test_training_functions_reject_it() -> None:
     model = Linear(5, 3, rng=0)
     valid: Any = model.valid()
     loss: Any = model(ones((2, 5)).trace()).sum()

@@ -61,12 +61,12 @@ RENAMED = [
 
 
 @pytest.mark.parametrize(("source", "bound"), BOUND)
-def test_names_are_found_with_how_firmly_they_are_bound(source: str, bound: dict[str, int]) -> None:
+def test_bindings_are_found_as_certain_or_possible(source: str, bound: dict[str, int]) -> None:
     assert bindings(ast.parse(source).body) == {name: Binding(how) for name, how in bound.items()}
 
 
 @pytest.mark.parametrize(("source", "expected"), RENAMED)
-def test_a_global_is_renamed_where_it_is_meant(source: str, expected: str) -> None:
+def test_a_global_is_renamed_in_its_scope(source: str, expected: str) -> None:
     (statement,) = ast.parse(source).body
 
     assert ast.unparse(renamed(statement, "f", "g")) == expected

@@ -26,7 +26,7 @@ def checked_names(checker: Checker, program: str) -> list[Report]:
     return checker.check(Program().with_cell(program, ast.parse(program)))
 
 
-def test_programs_of_one_length_are_told_apart_however_soon_they_come(checker: Checker) -> None:
+def test_programs_of_equal_length_are_distinguished_without_delay(checker: Checker) -> None:
     program = """\
 from typing import Literal as L
 
@@ -58,7 +58,7 @@ reveal_type(C().m(tg.ones(({m}, 2))))
         assert wrong == ([] if n == m else [f"f: {words}", f"C.m: {words}"])
 
 
-def test_a_child_that_dies_is_replaced(checker: Checker) -> None:
+def test_a_child_process_that_dies_is_replaced(checker: Checker) -> None:
     checked_names(checker, "x = 1\n")
     child = checker._child
     assert child is not None
@@ -70,7 +70,7 @@ def test_a_child_that_dies_is_replaced(checker: Checker) -> None:
     ]
 
 
-def test_two_new_modules_in_a_row_are_never_added_to_what_is_in_memory(checker: Checker) -> None:
+def test_a_new_module_starts_a_new_child(checker: Checker) -> None:
     checked_names(checker, "import colorsys\n")
     first = checker._child
     checked_names(checker, "import colorsys\nimport sndhdr\n")
@@ -81,7 +81,7 @@ def test_two_new_modules_in_a_row_are_never_added_to_what_is_in_memory(checker: 
     assert checker._child is second
 
 
-def test_settings_of_the_folder_are_nobodys_business(checker: Checker) -> None:
+def test_settings_of_the_folder_are_ignored(checker: Checker) -> None:
     Path(checker._folder, "mypy.ini").write_text("[mypy]\nignore_errors = true\n", "utf-8")
 
     assert len(checked_names(checker, "z: str = 1\n")) == 1
@@ -90,7 +90,7 @@ def test_settings_of_the_folder_are_nobodys_business(checker: Checker) -> None:
 WRONG = 'Incompatible types in assignment (expression has type "int", variable has type "str")'
 
 
-def test_an_identical_mistake_is_reported_again_by_a_new_child(checker: Checker) -> None:
+def test_a_new_child_reports_an_identical_mistake_again(checker: Checker) -> None:
     for _ in range(3):
         assert [report.text for report in checked_names(checker, "again: str = 1\n")] == [WRONG]
 
@@ -105,7 +105,7 @@ def test_an_identical_mistake_is_reported_again_by_a_new_child(checker: Checker)
         assert [report.text for report in checked_names(checker, "again: str = 1\n")] == [WRONG]
 
 
-def test_a_child_survives_errors_in_programs_that_import_less_than_it_has_loaded(checker: Checker) -> None:
+def test_a_child_survives_errors_in_programs_with_fewer_imports(checker: Checker) -> None:
     checked_names(checker, "import concurrent.futures\nfrom xml.dom import minidom\nfrom email import *\n")
     checker._wait()
     child = checker._child
@@ -118,7 +118,7 @@ def test_a_child_survives_errors_in_programs_that_import_less_than_it_has_loaded
     assert child.poll() is None
 
 
-def test_errors_in_a_module_beside_the_notebook_are_not_those_of_the_cell(checker: Checker) -> None:
+def test_errors_in_an_imported_local_module_are_not_reported_for_the_cell(checker: Checker) -> None:
     module = Path(checker._folder, "beside.py")
     module.write_text("# a comment\n" * 100 + "x: str = 1\n", "utf-8")
 

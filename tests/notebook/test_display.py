@@ -50,7 +50,7 @@ def test_a_small_tensor_shows_its_numbers() -> None:
         (tg.ones((0, 3, 9, 11)), "Tensor (0, 3, 9, 11) float32, no tape", 0),
     ],
 )
-def test_every_tensor_has_a_head_and_as_many_pictures_as_slices(x: Any, head: str, images: int) -> None:
+def test_every_tensor_has_a_heading_and_one_image_per_slice(x: Any, head: str, images: int) -> None:
     html = parsed(tensor_html(x))
 
     assert html[0] is not None
@@ -58,7 +58,7 @@ def test_every_tensor_has_a_head_and_as_many_pictures_as_slices(x: Any, head: st
     assert len(list(html.iter("img"))) == images
 
 
-def test_colours_say_sign_and_size() -> None:
+def test_colours_show_sign_and_size() -> None:
     picture = pixels(heat_map(np.array([[-2.0, 0.0, 1.0], [np.nan, np.inf, -np.inf]]), farthest=2.0, width=3))
 
     assert picture.shape == (2, 3, 3)
@@ -73,7 +73,7 @@ def test_a_large_array_is_thinned() -> None:
     assert pixels(heat_map(np.zeros((2, 5)), farthest=0.0)).shape == (48, 120, 3)
 
 
-def test_a_module_is_a_tree_with_what_it_has_to_learn() -> None:
+def test_a_module_is_a_tree_with_its_parameters() -> None:
     model = nn.Sequential(nn.Linear(7, 5), nn.ReLU(), nn.Sequential(nn.Linear(5, 3), nn.Tanh()))
 
     html = parsed(module_html(model))
@@ -86,7 +86,7 @@ def test_a_module_is_a_tree_with_what_it_has_to_learn() -> None:
     assert "layers.1: ReLU" in ["".join(item.itertext()) for item in html.iter("li")]
 
 
-def test_a_tape_is_drawn_until_it_is_consumed() -> None:
+def test_a_tape_is_drawn_unless_it_is_consumed() -> None:
     x = tg.ones((2, 3)).trace()
     loss = tg.tanh(x * x).sum()
     tape = loss.tape.tape
@@ -100,7 +100,7 @@ def test_a_tape_is_drawn_until_it_is_consumed() -> None:
     assert tape_html(tape) is None
 
 
-def test_gradients_go_by_the_variable_that_leads_to_them() -> None:
+def test_gradients_are_named_by_the_variable_of_their_tensor() -> None:
     x, layer = tg.tensor([[3.0, 4.0]]), nn.Linear(2, 3, rng=0)
     model = nn.Sequential(layer, nn.Linear(3, 1, rng=1))
     grads = model(x.trace()).sum().backward()
@@ -112,7 +112,7 @@ def test_gradients_go_by_the_variable_that_leads_to_them() -> None:
     assert norms.rows[4][2] == pytest.approx(tg.norm(grads[x]).item())
 
 
-def test_layers_in_a_list_are_named_by_their_places() -> None:
+def test_layers_in_a_list_are_named_by_their_index() -> None:
     layers = [nn.Linear(2, 2, rng=0), nn.Linear(2, 2, rng=1)]
     grads = layers[1](layers[0](tg.ones((3, 2)).trace())).sum().backward(wrt=layers)
 
@@ -143,7 +143,7 @@ def test_gradients_are_listed_with_their_norms() -> None:
     assert repr(norms) == "Gradients of 2 tensors\npath    shape   norm\ntraced  (2,)    10\n        (1, 1)  1"
 
 
-def test_gradients_that_no_variable_leads_to_are_listed_by_shape() -> None:
+def test_gradients_without_a_variable_are_listed_by_shape() -> None:
     x = tg.tensor([3.0, 4.0])
 
     norms = norms_of((x.trace() * x).sum().backward(), {})
@@ -151,7 +151,7 @@ def test_gradients_that_no_variable_leads_to_are_listed_by_shape() -> None:
     assert repr(norms) == "Gradients of 1 tensor\nshape  norm\n(2,)   10"
 
 
-def test_boxes_stand_below_what_leads_to_them() -> None:
+def test_graph_nodes_are_below_their_inputs() -> None:
     root = ET.fromstring(drawing(["a", "b", "a+b", "c<d", "end"], [(0, 2), (1, 2), (2, 4), (3, 4)]))  # noqa: S314  # ours
     tops = [float(box.get("y", "")) for box in root.iter("{http://www.w3.org/2000/svg}rect")]
 

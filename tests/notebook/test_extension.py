@@ -93,20 +93,20 @@ def test_a_name_may_be_defined_again(notebook: Notebook) -> None:
     assert 'has incompatible type "int"; expected "str"' not in notebook("print(f().x)")
 
 
-def test_what_stands_above_a_failure_is_kept(notebook: Notebook) -> None:
+def test_bindings_before_a_failure_are_kept(notebook: Notebook) -> None:
     notebook("before = tg.zeros((2, 3))\nraise ValueError('planned')\nafter = 1")
 
     assert notebook("print(before.shape)") == "(2, 3)\n"
     assert 'Name "after" is not defined' in notebook("print(after)")
 
 
-def test_a_name_that_no_cell_bound_may_be_anything(notebook: Notebook) -> None:
+def test_a_name_that_no_cell_bound_is_any(notebook: Notebook) -> None:
     notebook.shell.user_ns["given"] = 5
 
     assert notebook("print(given + 1)") == "6\n"
 
 
-def test_what_was_imported_before_the_extension_was_loaded_is_known(notebook: Notebook) -> None:
+def test_imports_before_the_extension_was_loaded_are_known(notebook: Notebook) -> None:
     notebook("%unload_ext tapegrad.notebook")
     notebook("import tapegrad as early\nfrom tapegrad.nn import Linear as Layer\nx = early.ones((2, 3))")
     told = notebook("%load_ext tapegrad.notebook\nimport tapegrad as beside")
@@ -145,7 +145,7 @@ def test_a_captured_cell_is_checked(notebook: Notebook) -> None:
     assert "z" not in notebook.shell.user_ns
 
 
-def test_other_magics_run_as_ever(notebook: Notebook) -> None:
+def test_other_magics_run_unchanged(notebook: Notebook) -> None:
     assert notebook("%%bash\necho $((1 + 1))") == "2\n"
     notebook("files = !echo a")
     assert notebook("print(files[0])") == "a\n"
@@ -167,7 +167,7 @@ def test_the_mode_can_be_set(notebook: Notebook) -> None:
     assert "off, warn or strict is expected, not loud" in notebook("%typecheck loud")
 
 
-def test_shapes_are_listed_as_mypy_and_python_know_them(notebook: Notebook) -> None:
+def test_the_shapes_magic_lists_static_and_run_time_shapes(notebook: Notebook) -> None:
     notebook("x = tg.zeros((2, 3)).trace()\nn = 4\ndef unknown(x):\n    return x\ny = unknown(tg.zeros((n, 5)))")
 
     told = notebook("%shapes")
@@ -180,7 +180,7 @@ def test_shapes_are_listed_as_mypy_and_python_know_them(notebook: Notebook) -> N
     assert '<td align="left">(4, 5) float32, no tape</td>' in notebook["_"]._repr_html_()
 
 
-def test_what_can_be_drawn_is_drawn_while_the_extension_is_loaded(notebook: Notebook) -> None:
+def test_tensors_and_tapes_are_displayed_while_the_extension_is_loaded(notebook: Notebook) -> None:
     notebook("x = tg.ones((2, 3))")
     shell: Any = notebook.shell
     formatted = shell.display_formatter.format
@@ -210,7 +210,7 @@ def test_a_new_import_is_checked_from_the_next_line_on(notebook: Notebook) -> No
     assert '"Decimal" has no attribute "nothing"' in notebook("d.nothing")
 
 
-def test_a_module_of_the_notebooks_folder_is_read(notebook: Notebook, folder: Path) -> None:
+def test_a_module_in_the_folder_of_the_notebook_is_read(notebook: Notebook, folder: Path) -> None:
     (folder / "beside.py").write_text("def half(x: int) -> int:\n    return x // 2\n", "utf-8")
     notebook("import sys; sys.path.insert(0, '')")
 
@@ -218,18 +218,18 @@ def test_a_module_of_the_notebooks_folder_is_read(notebook: Notebook, folder: Pa
     assert 'Argument 1 to "half" has incompatible type "str"; expected "int"' in notebook("half('a')")
 
 
-def test_await_stands_at_the_top(notebook: Notebook) -> None:
+def test_top_level_await_is_supported(notebook: Notebook) -> None:
     notebook("import asyncio")
 
     assert notebook("print(await asyncio.sleep(0, 'slept'))") == "slept\n"
 
 
-def test_a_syntax_error_is_pythons(notebook: Notebook) -> None:
+def test_a_syntax_error_is_reported_by_python(notebook: Notebook) -> None:
     assert "SyntaxError" in notebook("x = = 1")
     assert notebook("print(1)") == "1\n"
 
 
-def test_each_cell_that_runs_unchecked_says_so(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_cell_that_runs_unchecked_gives_a_warning(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tapegrad.notebook.checker.SETTINGS", Path("nowhere.ini"))
     monkeypatch.setattr("tapegrad.notebook.checker._plugin_version", lambda: "edited")
 
@@ -241,7 +241,7 @@ def test_each_cell_that_runs_unchecked_says_so(notebook: Notebook, monkeypatch: 
     assert tapegrad.__name__ in notebook.shell.user_ns["tg"].__name__
 
 
-def test_an_answer_that_cannot_be_read_rejects_the_cell(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_output_of_mypy_rejects_the_cell(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tapegrad.project.reports.OPTIONS", ("--no-error-summary",))
     monkeypatch.setattr("tapegrad.notebook.checker._plugin_version", lambda: "edited")
 
@@ -254,7 +254,7 @@ def test_an_answer_that_cannot_be_read_rejects_the_cell(notebook: Notebook, monk
     assert notebook["ran"]
 
 
-def test_a_cell_that_mypy_skips_says_so(notebook: Notebook) -> None:
+def test_a_cell_that_mypy_skips_gives_a_warning(notebook: Notebook) -> None:
     notebook("%typecheck off")
     notebook("from typing import NoReturn\ndef stop() -> NoReturn: ...  # it returns all the same")
     notebook("%typecheck strict")

@@ -192,7 +192,7 @@ def test_a_cell_that_mypy_rejects_never_runs(kernel: Kernel) -> None:
     assert name.error.splitlines()[-1] == MESSAGE
 
 
-def test_in_a_new_kernel_the_same_first_cell_is_rejected_again(kernel: Kernel) -> None:
+def test_a_new_kernel_rejects_the_same_first_cell_again(kernel: Kernel) -> None:
     kernel("%load_ext tapegrad.notebook")
 
     assert kernel.planted("first").error.endswith(MESSAGE)
@@ -200,7 +200,7 @@ def test_in_a_new_kernel_the_same_first_cell_is_rejected_again(kernel: Kernel) -
     assert kernel.written == set()
 
 
-def test_a_cell_is_rejected_again_after_the_process_that_checks_was_killed(kernel: Kernel) -> None:
+def test_a_cell_is_rejected_again_after_the_checker_process_was_killed(kernel: Kernel) -> None:
     kernel("%load_ext tapegrad.notebook")
     kernel("import tapegrad as tg")
     kernel.planted("wrong")

@@ -41,12 +41,12 @@ def errors(notebook: Any) -> dict[str, str]:
     }
 
 
-def test_all_notebooks_are_run() -> None:
+def test_all_notebooks_are_tested() -> None:
     assert {path.name for path in FOLDER.glob("*.ipynb")} == REJECTED.keys()
 
 
 @pytest.mark.parametrize("name", REJECTED)
-def test_a_notebook_shows_what_happens(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_notebook_shows_its_real_outputs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # as in a terminal or a CI service that shows colors
     notebook = nbformat.read(FOLDER / name, as_version=4)  # type: ignore[no-untyped-call]  # it has no annotations
     shown = errors(notebook)

@@ -49,7 +49,7 @@ def real(*shape: int) -> Any:
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_the_values_are_those_of_the_formula_in_pythons_math(name: str) -> None:
+def test_values_equal_the_formula_in_pythons_math(name: str) -> None:
     x = [-3.0, -1.0, -0.25, 0.0, 0.5, 2.0, 5.0]
 
     y = OPTIONS[name](tensor(x, np.float64))
@@ -73,7 +73,7 @@ def test_the_values_are_those_of_the_formula_in_pythons_math(name: str) -> None:
     ],
 )
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
-def test_the_edges_are_those_of_torch(name: str, expected: list[float]) -> None:
+def test_edge_cases_equal_torch(name: str, expected: list[float]) -> None:
     y = OPTIONS[name](tensor([math.inf, -math.inf, math.nan, 100.0, 100.0, 0.0], np.float64))
 
     np.testing.assert_allclose(y.numpy(), expected, rtol=1e-14)
@@ -86,12 +86,12 @@ def test_gradients_can_be_differentiated(name: str, shape: tuple[int, ...]) -> N
 
 
 @pytest.mark.parametrize("name", ["gelu", "log_sigmoid", "mish", "sigmoid", "silu", "softplus"])
-def test_zero_is_no_corner_of_what_is_smooth(name: str) -> None:
+def test_smooth_activations_are_differentiable_at_zero(name: str) -> None:
     check_gradients(ACTIVATIONS[name], tensor([0.0], np.float64), order=2)
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
-def test_an_activation_keeps_the_law_of_rules(name: str) -> None:
+def test_an_activation_matches_its_shape_rule(name: str) -> None:
     check_shape_rule(ACTIVATIONS[name], ((),), ((5,),), ((2, 3, 7),), ((2, 0),))
 
 
@@ -113,14 +113,14 @@ def test_large_inputs_give_finite_results_and_gradients_without_a_warning(name: 
 
 
 @pytest.mark.parametrize(("f", "slope"), [(elu, 0.5), (leaky_relu, 0.2)])
-def test_a_corner_at_zero_has_the_slope_of_its_left_side(f: Callable[..., Any], slope: float) -> None:
+def test_the_derivative_at_zero_is_that_of_the_left_side(f: Callable[..., Any], slope: float) -> None:
     x: Any = tensor([0.0])
     option = {"alpha": slope} if f is elu else {"negative_slope": slope}
 
     assert f(x.trace(), **option).sum().backward()[x].item() == pytest.approx(slope)
 
 
-def test_what_is_far_below_zero_keeps_its_digits() -> None:
+def test_large_negative_inputs_keep_relative_accuracy() -> None:
     # In float32 sigmoid was 0 from -17 on, and so were silu, the slopes of softplus and elu, and that of log_sigmoid.
     x: Any = tensor([-20.0, -50.0, -80.0])
     powers = [math.exp(-20), math.exp(-50), math.exp(-80)]  # 1 + e^x is 1 to float32
@@ -134,7 +134,7 @@ def test_what_is_far_below_zero_keeps_its_digits() -> None:
 
 # SciPy 1.17: scipy.special.logit([0.25, 0.75, 0.75, 0, 1, nan])
 @pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
-def test_logit_is_that_of_scipy() -> None:
+def test_logit_equals_scipy() -> None:
     x = tensor([0.25, 0.75, 0.75, 0.0, 1.0, math.nan], np.float64)
     expected = [-1.0986122886681098, 1.0986122886681098, 1.0986122886681098, -math.inf, math.inf, math.nan]
 
@@ -142,7 +142,7 @@ def test_logit_is_that_of_scipy() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
-def test_a_number_that_is_no_probability_has_neither_a_logit_nor_a_gradient() -> None:
+def test_logit_of_an_invalid_probability_is_nan() -> None:
     x: Any = tensor([-1.0, 2.0, 100.0, math.inf])
 
     assert np.isnan(logit(x).numpy()).all()
@@ -166,7 +166,7 @@ def test_logit_has_a_shape_rule_and_rejects_ints() -> None:
         logit(tensor([0, 1]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
-def test_saturated_ends() -> None:
+def test_saturated_activations() -> None:
     x = tensor([-100.0, 100.0])
 
     assert sigmoid(x).tolist() == [0, 1]
@@ -177,7 +177,7 @@ def test_saturated_ends() -> None:
     assert mish(x).tolist() == [pytest.approx(0), 100]
 
 
-def test_the_two_forms_of_gelu_are_near() -> None:
+def test_the_two_forms_of_gelu_are_close() -> None:
     x = tensor(np.linspace(-6, 6, 1001))
 
     difference = np.abs(gelu(x).numpy() - gelu(x, approximate="tanh").numpy())
@@ -195,7 +195,7 @@ def test_an_unknown_form_of_gelu_is_rejected() -> None:
 # prelu
 
 
-def test_learned_slopes_are_those_of_leaky_relu() -> None:
+def test_prelu_equals_leaky_relu_per_channel() -> None:
     x, slopes = real(2, 3, 5), tensor([[0.2], [-0.5], [0.0]], np.float64)
 
     y = prelu(x, slopes).numpy()
@@ -208,11 +208,11 @@ def test_learned_slopes_are_those_of_leaky_relu() -> None:
 @pytest.mark.parametrize(
     ("x", "weight"), [((2, 3), (2, 3)), ((2, 3), (3,)), ((), (2, 3)), ((2, 1, 5), (3, 1)), ((2, 0), (1,))], ids=str
 )
-def test_learned_slopes_have_gradients_of_their_shape(x: tuple[int, ...], weight: tuple[int, ...]) -> None:
+def test_the_weight_of_prelu_has_a_gradient_of_its_shape(x: tuple[int, ...], weight: tuple[int, ...]) -> None:
     check_gradients(prelu, real(*x), normal(weight, dtype=np.float64, rng=1), order=2)
 
 
-def test_at_zero_a_learned_slope_holds_and_gets_no_gradient() -> None:
+def test_prelu_at_zero_uses_the_weight_and_gives_it_no_gradient() -> None:
     x, weight = tensor([0.0, -3.0, 2.0]), tensor([0.25, 0.25, 0.25])
 
     grads = prelu(x.trace(), weight.trace()).sum().backward()
@@ -221,11 +221,11 @@ def test_at_zero_a_learned_slope_holds_and_gets_no_gradient() -> None:
     assert grads[weight].tolist() == [0, -3, 0]
 
 
-def test_learned_slopes_keep_the_law_of_rules() -> None:
+def test_prelu_matches_its_shape_rule() -> None:
     check_shape_rule(prelu, ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
 
 
-def test_slopes_that_do_not_fit_are_rejected() -> None:
+def test_weights_of_prelu_that_do_not_broadcast_are_rejected() -> None:
     number: Any = 0.25
 
     with pytest.raises(ShapeError) as rejected:
@@ -240,7 +240,7 @@ def test_slopes_that_do_not_fit_are_rejected() -> None:
 
 
 @np.errstate(invalid="ignore")
-def test_mish_and_prelu_at_their_edges() -> None:
+def test_mish_and_prelu_in_edge_cases() -> None:
     edges = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
 
     # Far below zero mish is zero, but at minus infinity a product of it with zero, which IEEE 754 makes NaN.

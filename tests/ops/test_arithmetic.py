@@ -27,7 +27,7 @@ def positive(*shape: int, seed: int = 0) -> Any:
 
 
 @pytest.mark.parametrize(("name", "expected"), [("add", 9.0), ("sub", 5.0), ("mul", 14.0), ("div", 3.5)])
-def test_two_operands_give_what_arithmetic_gives(name: str, expected: float) -> None:
+def test_two_operands_equal_plain_arithmetic(name: str, expected: float) -> None:
     x: Any = tensor([7.0, 0.0])
 
     assert BINARY[name](x, 2.0).tolist()[0] == expected
@@ -39,12 +39,14 @@ def test_two_operands_give_what_arithmetic_gives(name: str, expected: float) -> 
     [((2, 3), (2, 3)), ((2, 3), (3,)), ((3,), (2, 3)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((1, 1), ()), ((2, 0), (1,))],
     ids=str,
 )
-def test_gradients_of_two_operands_have_their_shapes_back(name: str, x: tuple[int, ...], y: tuple[int, ...]) -> None:
+def test_gradients_of_two_operands_have_the_shapes_of_the_operands(
+    name: str, x: tuple[int, ...], y: tuple[int, ...]
+) -> None:
     check_gradients(BINARY[name], real(*x), positive(*y, seed=1), order=2)
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_slopes_are_those_of_the_parts_also_where_there_are_many(name: str) -> None:
+def test_gradients_of_large_operands_equal_those_of_their_parts(name: str) -> None:
     def slopes(x: Any, y: Any, dz: Any) -> list[Any]:
         grads = BINARY[name](x.trace(), y.trace()).backward(wrt=[x, y], seed=dz)
         square = BINARY[name](x.trace(), x).backward(wrt=x, seed=dz)
@@ -66,7 +68,7 @@ def test_gradients_pass_through_a_number_on_either_side(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_two_operands_keep_the_law_of_rules(name: str) -> None:
+def test_two_operands_match_their_shape_rules(name: str) -> None:
     check_shape_rule(
         BINARY[name], ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((7,), (7,)), ((2, 0), (1,)), ((2,), (3,))
     )
@@ -83,7 +85,7 @@ def test_shapes_that_do_not_broadcast_are_rejected(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_two_operands_of_which_neither_is_a_tensor_are_rejected(name: str) -> None:
+def test_two_operands_without_a_tensor_are_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: neither a float nor an int is a tensor$"):
         BINARY[name](1.0, 2)
 
@@ -120,7 +122,7 @@ def test_division_by_zero_warns_as_numpy_does() -> None:
         tensor([1.0]) / 0
 
 
-def test_nothing_is_computed_on_empty_tensors() -> None:
+def test_empty_tensors_give_empty_results() -> None:
     x: Any = zeros((0, 3))
 
     for f in BINARY.values():
@@ -131,7 +133,7 @@ def test_nothing_is_computed_on_empty_tensors() -> None:
     ("name", "of_numpy"), [("add", np.add), ("sub", np.subtract), ("mul", np.multiply), ("div", np.divide)]
 )
 @np.errstate(all="ignore")
-def test_two_operands_at_their_edges_are_numpys(name: str, of_numpy: Callable[..., Any]) -> None:
+def test_two_operands_equal_numpy_in_edge_cases(name: str, of_numpy: Callable[..., Any]) -> None:
     x, y = EDGES[:, None], EDGES
 
     np.testing.assert_array_equal(BINARY[name](tensor(x), tensor(y)).numpy(), of_numpy(x, y))

@@ -40,7 +40,7 @@ WHOLE: Any = tensor([[1, 2]])  # mypy rejects it before it runs
 # scaled_dot_product_attention
 
 
-def test_values_that_a_reader_can_check() -> None:
+def test_values_computed_by_hand() -> None:
     q: Any = tensor([[2.0, 0.0], [0.0, 0.0]], np.float64)
     k: Any = tensor([[1.0, 5.0], [0.0, 7.0]], np.float64)
     v: Any = tensor([[10.0], [20.0]], np.float64)
@@ -54,7 +54,7 @@ def test_values_that_a_reader_can_check() -> None:
     assert scaled_dot_product_attention(q, k, v, scale=0).tolist() == [[15], [15]]
 
 
-def test_a_query_sees_what_the_mask_allows() -> None:
+def test_a_query_attends_to_what_the_mask_allows() -> None:
     q, k, v = three()
 
     y = scaled_dot_product_attention(q, k, v, mask=HOLES).numpy()
@@ -65,7 +65,7 @@ def test_a_query_sees_what_the_mask_allows() -> None:
     assert y[1].tolist() == [0] * 6
 
 
-def test_a_causal_query_sees_what_came_before_and_itself() -> None:
+def test_a_causal_query_attends_to_earlier_positions_and_itself() -> None:
     q, k, v = three(n=5)
 
     y = scaled_dot_product_attention(q, k, v, causal=True).numpy()
@@ -107,7 +107,7 @@ def test_gradients_are_summed_where_operands_broadcast() -> None:
     check_gradients(scaled_dot_product_attention, real(2, 1, 2, 3), real(3, 2, 3, seed=1), real(2, 1, seed=2), order=2)
 
 
-def test_only_the_gradients_that_are_asked_for_come() -> None:
+def test_only_requested_gradients_are_computed() -> None:
     q, k, v = three()
 
     for position in range(3):
@@ -131,7 +131,7 @@ def test_finite_operands_give_finite_averages() -> None:
     assert hidden.tolist() == [[2], [3], [0]]
 
 
-def test_infinities_and_nan_spoil_their_own_row_only() -> None:
+def test_infinities_and_nan_stay_in_their_row() -> None:
     q: Any = tensor([[NAN, 1.0], [INF, 1.0], [1.0, 1.0]])
 
     y = scaled_dot_product_attention(q, tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[5.0], [7.0]])).numpy()
@@ -140,7 +140,7 @@ def test_infinities_and_nan_spoil_their_own_row_only() -> None:
     assert 5 < y[2, 0] < 7
 
 
-def test_nothing_to_look_at_gives_zeros() -> None:
+def test_empty_keys_give_zeros() -> None:
     assert scaled_dot_product_attention(zeros((2, 3)), zeros((0, 3)), zeros((0, 4))).tolist() == [[0] * 4] * 2
     assert scaled_dot_product_attention(zeros((0, 3)), zeros((2, 3)), zeros((2, 4))).shape == (0, 4)
     assert scaled_dot_product_attention(zeros((2, 0)), zeros((2, 0)), ones((2, 1))).tolist() == [[1], [1]]
@@ -151,7 +151,7 @@ def test_nothing_to_look_at_gives_zeros() -> None:
 # multi_head_attention
 
 
-def test_heads_attend_each_for_itself() -> None:
+def test_heads_are_independent() -> None:
     q, k, v = three(batch=(3,))
     mask: Any = tensor(np.random.default_rng(0).random((3, 2, 5)) < 0.5)
 
@@ -176,7 +176,7 @@ def test_gradients_of_heads_can_be_differentiated(options: Any) -> None:
     check_gradients(lambda q, k, v: multi_head_attention(q, k, v, heads=2, **options), *three(), order=2)
 
 
-def test_heads_at_their_edges() -> None:
+def test_heads_in_edge_cases() -> None:
     def attend(*operands: Any) -> Any:
         return multi_head_attention(*operands, heads=2)
 
@@ -189,7 +189,7 @@ def test_heads_at_their_edges() -> None:
     assert spoiled.numpy()[1].tolist() == [5, 6]
 
 
-def test_a_parameter_learns_to_ask() -> None:
+def test_a_parameter_as_a_query_gets_its_gradient() -> None:
     q, k, v = three()
     query = Param(q)
 
@@ -203,7 +203,7 @@ def test_a_parameter_learns_to_ask() -> None:
 # rotary_embedding
 
 
-def test_pairs_are_turned() -> None:
+def test_rotary_embedding_rotates_pairs() -> None:
     x: Any = tensor([[1.0, 0.0, 0.0, 2.0], [1.0, 0.0, 0.0, 2.0]], np.float64)
 
     y = rotary_embedding(x, offset=3).numpy()
@@ -213,7 +213,7 @@ def test_pairs_are_turned() -> None:
     np.testing.assert_allclose(y, expected, rtol=1e-14)
 
 
-def test_products_of_rows_see_their_distance_only() -> None:
+def test_rotary_products_depend_on_relative_position_only() -> None:
     q, k = real(2, 4), real(2, 4, seed=1)
 
     near, far = ((rotary_embedding(q, offset=n) * rotary_embedding(k, offset=n + 7)).sum(-1).numpy() for n in (0, 50))
@@ -222,11 +222,11 @@ def test_products_of_rows_see_their_distance_only() -> None:
 
 
 @pytest.mark.parametrize("shape", [(3, 2), (2, 3, 4), (1, 2)], ids=str)
-def test_gradients_of_turning_can_be_differentiated(shape: tuple[int, ...]) -> None:
+def test_gradients_of_rotary_embedding_can_be_differentiated(shape: tuple[int, ...]) -> None:
     check_gradients(lambda x: rotary_embedding(x, offset=2, base=10), real(*shape), order=2)
 
 
-def test_turning_at_its_edges() -> None:
+def test_rotary_embedding_in_edge_cases() -> None:
     assert rotary_embedding(zeros((0, 4))).shape == (0, 4)
     assert rotary_embedding(zeros((3, 0))).shape == (3, 0)
     assert rotary_embedding(zeros((3, 2))).tolist() == [[0, 0]] * 3
@@ -241,7 +241,7 @@ def test_turning_at_its_edges() -> None:
 # Rules and rejections
 
 
-def test_the_law_of_rules() -> None:
+def test_results_match_the_shape_rules() -> None:
     cases: list[dict[str, Any]] = [
         {"q": (2, 4), "k": (5, 4), "v": (5, 6)},
         {"q": (3, 2, 4), "k": (5, 4), "v": (3, 5, 6), "mask": (2, 5)},
@@ -346,6 +346,6 @@ def test_the_law_of_rules() -> None:
         (lambda: rotary_embedding(real(2, 4), base=0), ValueError, "rotary_embedding: base is 0 but must be above 0"),
     ],
 )
-def test_what_does_not_fit_is_rejected(call: Any, error: type[Exception], message: str) -> None:
+def test_invalid_arguments_are_rejected(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{message}$"):
         call()

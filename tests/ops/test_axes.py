@@ -54,7 +54,7 @@ MOVES: list[tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any]]] = [
 
 
 @pytest.mark.parametrize(("f", "arguments", "numpys"), MOVES, ids=lambda value: getattr(value, "__name__", str(value)))
-def test_every_move_is_numpys_and_has_its_gradients(
+def test_every_op_equals_numpy_and_has_its_gradients(
     f: Callable[..., Any], arguments: tuple[Any, ...], numpys: Callable[..., Any]
 ) -> None:
     x = real(2, 3, 5)
@@ -66,18 +66,18 @@ def test_every_move_is_numpys_and_has_its_gradients(
 
 
 @pytest.mark.parametrize(("f", "arguments", "_"), MOVES, ids=lambda value: getattr(value, "__name__", str(value)))
-def test_every_move_keeps_the_law_of_rules(f: Callable[..., Any], arguments: tuple[Any, ...], _: Any) -> None:
+def test_every_op_matches_its_shape_rule(f: Callable[..., Any], arguments: tuple[Any, ...], _: Any) -> None:
     check_shape_rule(f, ((2, 3, 7), *arguments), ((0, 1, 1), *arguments))
 
 
-def test_flatten_makes_a_vector_of_a_scalar_and_keeps_nothing_empty() -> None:
+def test_flatten_gives_a_vector_for_a_scalar_and_for_an_empty_tensor() -> None:
     assert flatten(real()).shape == (1,)
     assert flatten(zeros((0, 3))).shape == (0,)
     check_gradients(flatten, real())
     check_shape_rule(flatten, ((),))
 
 
-def test_flatten_finds_no_second_axis_in_a_scalar() -> None:
+def test_flatten_rejects_the_second_axis_of_a_scalar() -> None:
     with pytest.raises(ShapeError, match=r"^flatten: axis 1 is out of range for x \(\)$"):
         flatten(real(), 1)
 
@@ -94,7 +94,7 @@ def test_flatten_finds_no_second_axis_in_a_scalar() -> None:
         (unflatten, (0, (1, -1)), (1, 0, 1), [[[7]]]),
     ],
 )
-def test_of_nothing_and_of_one_element(f: Callable[..., Any], arguments: Any, of_nothing: Any, of_one: Any) -> None:
+def test_empty_tensors_and_single_elements(f: Callable[..., Any], arguments: Any, of_nothing: Any, of_one: Any) -> None:
     assert f(zeros((0, 1)), *arguments).shape == of_nothing
     assert f(tensor([[7]]), *arguments).tolist() == of_one
 
@@ -138,7 +138,7 @@ def test_squeeze_drops_all_axes_of_one_or_those_named() -> None:
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
-def test_what_does_not_fit_is_rejected(f: Callable[..., Any], arguments: tuple[Any, ...], message: str) -> None:
+def test_invalid_arguments_are_rejected(f: Callable[..., Any], arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(ShapeError) as rejected:
         f(real(2, 3, 5), *arguments)
 
@@ -161,12 +161,12 @@ def test_unflatten_divides_a_named_size() -> None:
     assert show(unflatten_shape((3, 4 * n), 1, (n, 4))) == "(3, N, 4)"
 
 
-def test_an_axis_that_goes_by_a_name_leaves_the_rank_unknown() -> None:
+def test_an_axis_of_unknown_value_leaves_the_rank_unknown() -> None:
     with pytest.raises(RankUnknownError):
         expand_dims_shape((3, 5), named("N"))  # type: ignore[arg-type]  # as the checker may have it
 
 
-def test_sizes_that_are_no_ints_are_rejected() -> None:
+def test_non_int_sizes_are_rejected() -> None:
     sizes: Any = (2.0, 2)
 
     with pytest.raises(DTypeError, match=r"^unflatten: sizes is \(2\.0, 2\) but a tuple of ints is expected$"):

@@ -37,7 +37,7 @@ BINARY = {**LOGICAL, **SHIFTS}
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_the_operator_on_ints_is_pythons_on_either_side(name: str) -> None:
+def test_operators_on_ints_equal_pythons_on_either_side(name: str) -> None:
     f, of_python = BINARY[name]
     x: Any = tensor([[12], [-7]])
     y: Any = tensor([0, 3, 5])
@@ -63,7 +63,7 @@ def test_the_operator_on_bools_is_a_truth_table(name: str) -> None:
     assert of_python(np.array([True, True]), x).tolist() == f(x, always).tolist()
 
 
-def test_every_bit_is_turned() -> None:
+def test_every_bit_is_inverted() -> None:
     assert (~tensor([0, 1, -8])).tolist() == [~0, ~1, ~-8]
     assert (~tensor([0, 1], np.uint8)).tolist() == [255, 254]
     assert (~tensor([True, False]).trace()).tolist() == [False, True]
@@ -72,7 +72,7 @@ def test_every_bit_is_turned() -> None:
     check_shape_rule(bitwise_invert, ((),), ((2, 3, 7),), ((2, 0),))
 
 
-def test_the_bits_that_are_set_are_counted() -> None:
+def test_bitwise_count_counts_the_set_bits() -> None:
     y = bitwise_count(tensor([0, 1, 7, 255, -7, 2**62]).trace())
 
     assert y.tolist() == [n.bit_count() for n in [0, 1, 7, 255, -7, 2**62]]
@@ -85,18 +85,18 @@ def test_the_bits_that_are_set_are_counted() -> None:
         bitwise_count(tensor([True]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
-def test_nothing_is_said_of_empty_tensors() -> None:
+def test_empty_tensors_give_empty_results() -> None:
     for f, _ in BINARY.values():
         assert f(zeros((0, 3), np.int64), ones((3,), np.int64)).shape == (0, 3)
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_two_operands_keep_the_law_of_rules(name: str) -> None:
+def test_two_operands_match_their_shape_rules(name: str) -> None:
     check_shape_rule(BINARY[name][0], ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_what_cannot_be_joined_is_rejected(name: str) -> None:
+def test_invalid_operands_are_rejected(name: str) -> None:
     f, expected = BINARY[name][0], "integer or bool" if name in LOGICAL else "integer"
     x, floats = ones((2, 3), np.int64), tensor([1.0])
 
@@ -113,7 +113,7 @@ def test_what_cannot_be_joined_is_rejected(name: str) -> None:
         f(tensor([True]), 1)
 
 
-def test_bools_are_not_moved_and_floats_not_turned() -> None:
+def test_shifts_of_bools_and_inverted_floats_are_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^bitwise_left_shift: x is bool but integer is expected$"):
         bitwise_left_shift(tensor([True]), tensor([True]))  # type: ignore[tapegrad-dtype]  # the mistake under test
     with pytest.raises(DTypeError, match=r"^bitwise_invert: x is float32 but integer or bool is expected$"):

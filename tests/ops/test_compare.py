@@ -28,7 +28,7 @@ def real(*shape: int, seed: int = 0) -> Any:
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
-def test_comparisons_are_numpys(name: str) -> None:
+def test_comparisons_equal_numpy(name: str) -> None:
     x: Any = tensor([[1.0, 2.0, 3e38], [np.nan, np.inf, -0.0]])
     y: Any = tensor([2.0, 2.0, 0.0])
 
@@ -40,13 +40,13 @@ def test_comparisons_are_numpys(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
-def test_nothing_and_one_element_compare(name: str) -> None:
+def test_empty_tensors_and_single_elements_compare(name: str) -> None:
     assert COMPARISONS[name](ones((0, 3)), ones((3,))).shape == (0, 3)
     assert COMPARISONS[name](tensor([2.0]), 2).tolist() == [name.endswith("equal") and name != "not_equal"]
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
-def test_comparisons_keep_the_law_of_rules(name: str) -> None:
+def test_comparisons_match_their_shape_rules(name: str) -> None:
     check_shape_rule(COMPARISONS[name], ((2, 3), (3,)), ((), (5,)), ((2, 1), (1, 3)), ((0,), (1,)), ((2,), (3,)))
 
 
@@ -61,7 +61,7 @@ def test_shapes_that_do_not_broadcast_are_rejected(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
-def test_two_dtypes_are_rejected(name: str) -> None:
+def test_mixed_dtypes_are_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is float32 but y is int64$"):
         COMPARISONS[name](ones((3,)), tensor([1, 2, 3]))
 
@@ -69,7 +69,7 @@ def test_two_dtypes_are_rejected(name: str) -> None:
 # where
 
 
-def test_where_picks() -> None:
+def test_where_selects_by_the_condition() -> None:
     condition: Any = tensor([True, False, True])
 
     assert where(condition, tensor([1.0, 2.0, 3.0]), tensor([4.0, 5.0, 6.0])).tolist() == [1, 5, 3]
@@ -108,7 +108,7 @@ def test_what_is_not_picked_leaves_nothing_behind() -> None:
     [((2, 3), (2, 3), (2, 3)), ((3,), (2, 1), ()), ((2, 1), (3,), (2, 3)), ((), (3,), (2, 1)), ((0, 3), (3,), (1, 1))],
     ids=str,
 )
-def test_gradients_of_where_have_their_shapes_back(
+def test_gradients_of_where_have_the_shapes_of_the_operands(
     condition: tuple[int, ...], x: tuple[int, ...], y: tuple[int, ...]
 ) -> None:
     chosen = real(*condition, seed=2) > 0
@@ -117,13 +117,13 @@ def test_gradients_of_where_have_their_shapes_back(
     check_gradients(lambda x, y: where(chosen, x * x, y * x), real(*x), real(*y, seed=1), order=2)
 
 
-def test_gradients_of_where_beside_numbers_and_its_own_operands() -> None:
+def test_gradients_of_where_with_numbers_and_equal_operands() -> None:
     check_gradients(lambda x: where(x > 0.1, x, 0), real(3, 5))
     check_gradients(lambda x: where(x > 0.1, 1, x * x), real(3, 5), order=2)
     check_gradients(lambda x: where(x > 0.1, x, x * x), real(3, 5), order=2)
 
 
-def test_where_keeps_the_law_of_rules() -> None:
+def test_where_matches_its_shape_rule() -> None:
     check_shape_rule(
         where, ((2, 3), (2, 3), (2, 3)), ((3,), (2, 1), ()), ((1,), (5,), (1,)), ((0,), (1,), ()), ((2,), (3,), (1,))
     )

@@ -44,7 +44,7 @@ def by_loops(x: Any, w: Any, stride: int, padding: int, dilation: int, groups: i
     return y
 
 
-def test_values_that_a_reader_can_check() -> None:
+def test_values_computed_by_hand() -> None:
     line: Any = tensor([[1.0, 2.0, 4.0, 8.0]])
     image: Any = tensor([[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]])
 
@@ -57,7 +57,7 @@ def test_values_that_a_reader_can_check() -> None:
 
 
 @pytest.mark.parametrize("stride", [2, 3])
-def test_a_kernel_of_one_passes_over_what_lies_between(stride: int) -> None:
+def test_a_kernel_of_size_one_with_a_stride_skips_cells(stride: int) -> None:
     x, w = real(2, 3, 6), real(5, 3, 1, seed=1)
 
     y = conv1d(x, w, stride=stride)
@@ -69,7 +69,7 @@ def test_a_kernel_of_one_passes_over_what_lies_between(stride: int) -> None:
 @pytest.mark.parametrize("rank", RANKS)
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize(("stride", "padding", "dilation"), [(1, 0, 1), (2, 1, 1), (1, 2, 2), (3, 3, 2)])
-def test_values_are_those_of_the_formula(rank: int, groups: int, stride: int, padding: int, dilation: int) -> None:
+def test_values_equal_the_formula(rank: int, groups: int, stride: int, padding: int, dilation: int) -> None:
     x, w = real(2, 4, *(7, 6, 5)[:rank]), real(6, 4 // groups, *(3, 2, 2)[:rank], seed=1)
 
     y = CONV[rank](x, w, stride=stride, padding=padding, dilation=dilation, groups=groups)
@@ -83,7 +83,7 @@ def test_values_are_those_of_the_formula(rank: int, groups: int, stride: int, pa
     )
 
 
-def test_a_number_for_each_axis_is_that_of_its_own() -> None:
+def test_options_per_axis_apply_to_their_axis() -> None:
     x, w = real(2, 3, 9, 8), real(2, 3, 3, 2, seed=1)
 
     y = conv2d(x, w, stride=(2, 1), padding=(0, 3), dilation=(1, 2))
@@ -100,7 +100,7 @@ def test_a_number_for_each_axis_is_that_of_its_own() -> None:
     np.testing.assert_allclose(y.numpy(), expected, atol=1e-13)
 
 
-def test_many_images_are_computed_in_parts() -> None:
+def test_large_batches_are_computed_in_parts() -> None:
     x, w = normal((40, 3, 40, 30), rng=0), normal((4, 3, 3, 3), rng=1)
 
     y = conv2d(x, w, padding=1).numpy()
@@ -124,7 +124,7 @@ def test_gradients_of_groups_can_be_differentiated() -> None:
     check_gradients(lambda x, w: conv2d(x, w, groups=4), real(4, 3, 3), real(4, 1, 2, 2), order=2)
 
 
-def test_cells_that_no_window_sees_have_no_gradient() -> None:
+def test_cells_outside_all_windows_have_gradient_zero() -> None:
     x, w = ones((1, 1, 6)), ones((1, 1, 2))
 
     dx = conv1d(x.trace(), w, stride=4).sum().backward()[x]
@@ -133,7 +133,7 @@ def test_cells_that_no_window_sees_have_no_gradient() -> None:
 
 
 @pytest.mark.parametrize("rank", RANKS)
-def test_nothing_and_one_cell(rank: int) -> None:
+def test_empty_tensors_and_single_cells(rank: int) -> None:
     one: Any = (1,) * rank
     of_one: Any = ones((1, 1, *one)) * 3
 
@@ -149,7 +149,7 @@ def test_nothing_and_one_cell(rank: int) -> None:
 
 
 @pytest.mark.parametrize("rank", RANKS)
-def test_infinities_and_nan_reach_the_windows_that_see_them(rank: int) -> None:
+def test_infinities_and_nan_reach_only_the_windows_that_contain_them(rank: int) -> None:
     far: Any = (1,) * (rank - 1)
     x: Any = tensor([np.inf, 0.0, 0.0, -np.inf, 1e30, 1e30, np.nan]).reshape((1, 1, *far, 7))
 
@@ -158,7 +158,7 @@ def test_infinities_and_nan_reach_the_windows_that_see_them(rank: int) -> None:
     np.testing.assert_array_equal(y, np.array([np.inf, 0, -np.inf, -np.inf, 2e30, np.nan], np.float32))
 
 
-def test_the_tape_may_be_that_of_any_operand() -> None:
+def test_any_operand_may_have_the_tape() -> None:
     x, w = real(2, 3, 5), real(4, 3, 2)
 
     assert conv1d(x.trace(), w).sum().backward()[x].shape == (2, 3, 5)
@@ -169,7 +169,7 @@ def test_the_tape_may_be_that_of_any_operand() -> None:
 
 
 @pytest.mark.parametrize("rank", RANKS)
-def test_the_law_of_rules(rank: int) -> None:
+def test_results_match_the_shape_rules(rank: int) -> None:
     x, w = (2, 4, *(7, 6, 5)[:rank]), (6, 4, *(3, 2, 2)[:rank])
     cases: list[dict[str, Any]] = [{"x": x, "w": w} | options for options in OPTIONS]
 
@@ -180,7 +180,7 @@ def test_the_law_of_rules(rank: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float64])
-def test_a_dtype_stays(dtype: Any) -> None:
+def test_the_dtype_is_preserved(dtype: Any) -> None:
     y = conv1d(ones((1, 2, 3), dtype), ones((1, 2, 3), dtype))
 
     assert (y.dtype, y.item()) == (dtype, 6)
@@ -200,7 +200,7 @@ def test_other_dtypes_are_rejected(rank: int) -> None:
         CONV[rank](whole, whole)
 
 
-def test_what_is_no_tensor_is_rejected() -> None:
+def test_non_tensors_are_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^x is a float, not a tensor$"):
         inspect.unwrap(conv1d)(NUMBER, ones((1, 2, 3)))
     with pytest.raises(DTypeError, match=r"^w is a float, not a tensor$"):
@@ -243,7 +243,7 @@ IMAGE, FILTERS = (2, 3, 7, 8), (4, 3, 3, 5)
     ],
     ids=str,
 )
-def test_what_does_not_fit_is_rejected(
+def test_invalid_arguments_are_rejected(
     x: tuple[int, ...], w: tuple[int, ...], options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ShapeError) as rejected:
@@ -253,10 +253,10 @@ def test_what_does_not_fit_is_rejected(
 
 
 @pytest.mark.parametrize("rank", RANKS)
-def test_a_kernel_longer_than_what_it_slides_over_is_rejected(rank: int) -> None:
+def test_a_kernel_longer_than_the_input_is_rejected(rank: int) -> None:
     with pytest.raises(ShapeError, match=f"^conv{rank}d: a window of 4 does not fit into 3 cells along axis 2 of "):
         CONV[rank](ones((1, 1, *(3,) * rank)), ones((1, 1, *(4,) * rank)))
 
 
-def test_a_valid_padding_is_none() -> None:
+def test_padding_valid_equals_zero() -> None:
     assert conv1d_shape((2, 4, 9), (6, 2, 3), padding="valid", groups=2) == (2, 6, 7)

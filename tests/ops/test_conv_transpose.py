@@ -40,7 +40,7 @@ def real(*shape: int, seed: int = 0) -> Any:
     return normal(shape, dtype=np.float64, rng=seed)
 
 
-def test_values_that_a_reader_can_check() -> None:
+def test_values_computed_by_hand() -> None:
     line: Any = tensor([[1.0, 2.0, 4.0]])
     kernel: Any = tensor([[[1.0, 10.0]]])
 
@@ -55,7 +55,7 @@ def test_values_that_a_reader_can_check() -> None:
     assert conv_transpose3d(ones((1, 1, 2, 1)), ones((1, 2, 1, 2, 1))).tolist() == [[[[1], [2], [1]]]] * 2
 
 
-def test_an_output_padding_may_show_what_the_padding_had_cut_off() -> None:
+def test_output_padding_may_include_cells_removed_by_padding() -> None:
     line, kernel = tensor([[1.0, 2.0, 4.0]]), tensor([[[1.0, 10.0]]])
 
     y = conv_transpose1d(line, kernel, stride=2, padding=1, output_padding=1)
@@ -66,7 +66,7 @@ def test_an_output_padding_may_show_what_the_padding_had_cut_off() -> None:
 @pytest.mark.parametrize("rank", RANKS)
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize(("stride", "padding", "dilation"), [(1, 0, 1), (2, 1, 1), (1, 2, 2), (3, 1, 2)])
-def test_it_is_the_way_back_of_a_convolution(rank: int, groups: int, stride: int, padding: int, dilation: int) -> None:
+def test_it_is_the_gradient_of_a_convolution(rank: int, groups: int, stride: int, padding: int, dilation: int) -> None:
     options: Any = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     x, w = real(2, 4, *(8, 7, 6)[:rank]), real(6, 4 // groups, *(3, 2, 2)[:rank], seed=1)
     y = CONV[rank](x.trace(), w, **options)
@@ -97,7 +97,7 @@ def test_gradients_of_groups_can_be_differentiated() -> None:
 
 
 @pytest.mark.parametrize("rank", RANKS)
-def test_nothing_and_one_cell(rank: int) -> None:
+def test_empty_tensors_and_single_cells(rank: int) -> None:
     one: Any = (1,) * rank
     of_one: Any = ones((1, 1, *one)) * 3
 
@@ -108,7 +108,7 @@ def test_nothing_and_one_cell(rank: int) -> None:
 
 
 @pytest.mark.parametrize("rank", RANKS)
-def test_infinities_and_nan_reach_the_cells_that_they_lay_kernels_on(rank: int) -> None:
+def test_infinities_and_nan_reach_only_the_cells_of_their_kernels(rank: int) -> None:
     far: Any = (1,) * (rank - 1)
     x: Any = tensor([np.inf, 0.0, 0.0, -np.inf, 1e30, 1e30, np.nan]).reshape((1, 1, *far, 7))
 
@@ -118,7 +118,7 @@ def test_infinities_and_nan_reach_the_cells_that_they_lay_kernels_on(rank: int) 
     np.testing.assert_array_equal(y, expected)
 
 
-def test_the_tape_may_be_that_of_any_operand() -> None:
+def test_any_operand_may_have_the_tape() -> None:
     x, w = real(2, 3, 5), real(3, 4, 2)
 
     assert conv_transpose1d(x.trace(), w).sum().backward()[x].shape == (2, 3, 5)
@@ -129,7 +129,7 @@ def test_the_tape_may_be_that_of_any_operand() -> None:
 
 
 @pytest.mark.parametrize("rank", RANKS)
-def test_the_law_of_rules(rank: int) -> None:
+def test_results_match_the_shape_rules(rank: int) -> None:
     x, w = (4, *(7, 6, 5)[:rank]), (4, 6, *(3, 2, 2)[:rank])
 
     check_shape_rule(BACK[rank], *({"x": x, "w": w} | options for options in OPTIONS[:: 1 if rank < 3 else 2]))
@@ -150,7 +150,7 @@ def test_other_dtypes_are_rejected(rank: int) -> None:
 NUMBER: Any = 2.0  # mypy rejects it before it runs
 
 
-def test_what_is_no_tensor_is_rejected() -> None:
+def test_non_tensors_are_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^x is a float, not a tensor$"):
         inspect.unwrap(conv_transpose1d)(NUMBER, ones((1, 2, 3)))
     with pytest.raises(DTypeError, match=r"^w is a float, not a tensor$"):
@@ -180,7 +180,7 @@ IMAGE, FILTERS = (2, 3, 7, 8), (3, 4, 3, 5)
     ],
     ids=str,
 )
-def test_what_does_not_fit_is_rejected(
+def test_invalid_arguments_are_rejected(
     x: tuple[int, ...], w: tuple[int, ...], options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ShapeError) as rejected:
@@ -198,14 +198,14 @@ def test_other_channels_are_rejected(rank: int) -> None:
 class TestAlongAnyNumberOfAxes:
     @pytest.mark.parametrize("rank", RANKS)
     @pytest.mark.parametrize("options", OPTIONS, ids=str)
-    def test_it_is_the_op_of_as_many_axes_as_the_kernels_have(self, rank: int, options: dict[str, Any]) -> None:
+    def test_the_number_of_axes_comes_from_the_kernels(self, rank: int, options: dict[str, Any]) -> None:
         x, w = real(2, 2, *(4, 3, 5)[:rank]), real(2, 3, *(3, 2, 2)[:rank], seed=1)
 
         y = conv_transpose(x, w, **options)
 
         np.testing.assert_array_equal(y.numpy(), BACK[rank](x, w, **options).numpy())
 
-    def test_there_may_be_more_axes_than_an_op_has_a_name_for(self) -> None:
+    def test_more_than_three_axes_are_supported(self) -> None:
         x, w = ones((2, 1, 1, 2, 1, 1)), ones((1, 3, 1, 1, 2, 1))
 
         y = conv_transpose(x * 2.0, w, stride=(1, 3, 1, 1))
@@ -213,14 +213,14 @@ class TestAlongAnyNumberOfAxes:
         assert y.shape == (2, 3, 1, 4, 2, 1)
         assert y.numpy()[1, 2, 0, :, 1, 0].tolist() == [2, 0, 0, 2]
 
-    def test_infinities_and_nan_reach_the_cells_that_they_lay_kernels_on(self) -> None:
+    def test_infinities_and_nan_reach_only_the_cells_of_their_kernels(self) -> None:
         y = conv_transpose(tensor([[np.inf, 0.0, 0.0, 1e30, 1e30, np.nan]]), ones((1, 1, 2)))
 
         np.testing.assert_array_equal(
             y.numpy(), np.array([[np.inf, np.inf, 0, 1e30, 2e30, np.nan, np.nan]], np.float32)
         )
 
-    def test_nothing_and_one_cell(self) -> None:
+    def test_empty_tensors_and_single_cells(self) -> None:
         assert conv_transpose(ones((1, 1)) * 3, ones((1, 1, 1)) * 5).tolist() == [[15]]
         assert conv_transpose(zeros((0, 2, 4)), ones((2, 3, 1))).shape == (0, 3, 4)
 
@@ -229,12 +229,12 @@ class TestAlongAnyNumberOfAxes:
 
         check_gradients(lambda x, w: conv_transpose(x, w, stride=2, padding=1), x, w, order=2)
 
-    def test_the_law_of_rules(self) -> None:
+    def test_results_match_the_shape_rules(self) -> None:
         check_shape_rule(
             conv_transpose, {"x": (4, 3, 5), "w": (3, 2, 4), "stride": 2}, {"x": (3, 5, 4), "w": (3, 2, 3, 2)}
         )
 
-    def test_what_does_not_fit_is_rejected(self) -> None:
+    def test_invalid_arguments_are_rejected(self) -> None:
         row: Any = zeros((2, 3))
         flat: Any = zeros((3, 4))
         whole: Any = zeros((3, 3, 1), np.int64)

@@ -48,7 +48,7 @@ FILLED: dict[str, Callable[..., Any]] = {"empty": empty, "zeros": zeros, "ones":
     ],
     ids=repr,
 )
-def test_tensor_reads_shape_and_dtype_off_the_data(data: Any, shape: tuple[int, ...], dtype: type[np.generic]) -> None:
+def test_tensor_takes_shape_and_dtype_from_the_data(data: Any, shape: tuple[int, ...], dtype: type[np.generic]) -> None:
     x = tensor(data)
 
     assert x.shape == shape
@@ -56,7 +56,7 @@ def test_tensor_reads_shape_and_dtype_off_the_data(data: Any, shape: tuple[int, 
     assert not x.owns_tape
 
 
-def test_tensor_takes_the_dtype_it_is_told() -> None:
+def test_tensor_converts_to_the_given_dtype() -> None:
     assert tensor([1, 2], np.float64).dtype == np.float64
     assert tensor([[1.5]], np.float64).tolist() == [[1.5]]
     assert tensor([0, 2], np.bool_).tolist() == [False, True]
@@ -84,7 +84,7 @@ def test_tensor_takes_the_dtype_it_is_told() -> None:
     ],
     ids=repr,
 )
-def test_values_that_would_change_are_an_error(data: Any, dtype: Any, message: str) -> None:
+def test_values_that_a_dtype_cannot_represent_are_an_error(data: Any, dtype: Any, message: str) -> None:
     with pytest.raises(DTypeError, match=f"^tensor: {re.escape(message)}$"):
         tensor(data, dtype)
 
@@ -132,7 +132,7 @@ def test_a_tensor_of_a_tensor_is_rejected() -> None:
         tensor([x.trace()])
 
 
-def test_the_rule_of_lists_counts_them() -> None:
+def test_the_shape_rule_of_nested_lists() -> None:
     assert tensor_shape([[1, 2, 3], [4, 5, 6]]) == (2, 3)
     assert tensor_shape([]) == (0,)
     assert tensor_shape(7.5) == ()
@@ -143,7 +143,7 @@ def test_the_rule_of_lists_counts_them() -> None:
 
 @pytest.mark.parametrize("name", FILLED)
 @pytest.mark.parametrize("shape", [(), (1,), (0, 3), (2, 3, 7)], ids=str)
-def test_the_shape_is_the_one_asked_for(name: str, shape: tuple[int, ...]) -> None:
+def test_the_shape_is_the_requested_one(name: str, shape: tuple[int, ...]) -> None:
     x = FILLED[name](shape)
 
     assert x.shape == shape
@@ -172,7 +172,7 @@ def test_a_negative_size_to_fill_is_rejected() -> None:
         full(shape, 1)
 
 
-def test_the_law_of_rules() -> None:
+def test_results_match_the_shape_rules() -> None:
     check_shape_rule(filled_shape, ((),), ((2, 3, 7),), ((0, 1),), ((-1,),))
     check_shape_rule(full, ((2, 0, 3), 1.0))
 
@@ -198,7 +198,7 @@ def test_tensors_like_another_have_its_shape_and_dtype_and_no_tape() -> None:
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (), (1,), (2, 3)], ids=str)
-def test_what_the_memory_holds_has_the_shape_asked_for(shape: tuple[int, ...]) -> None:
+def test_empty_has_the_requested_shape(shape: tuple[int, ...]) -> None:
     assert empty(shape).numpy().shape == empty_like(zeros(shape)).numpy().shape == shape
 
 
@@ -213,14 +213,14 @@ def test_one_size_is_the_shape_of_a_vector_as_in_numpy(name: str) -> None:
     check_shape_rule(FILLED[name], (5,), ((5,),))
 
 
-def test_full_takes_one_size_and_a_number_of_numpy() -> None:
+def test_full_accepts_one_size_and_a_numpy_scalar() -> None:
     assert full(3, 2.5).tolist() == [2.5, 2.5, 2.5]
     assert full((2,), np.float32(0.5)).tolist() == full_like(ones(2), np.float64(0.5)).tolist() == [0.5, 0.5]
 
 
 @pytest.mark.parametrize("name", FILLED)
 @pytest.mark.parametrize("shape", [[2, 3], 2.0, True, "2", None, (2, 0.5), (2, True), np.array(2)], ids=repr)
-def test_what_is_no_shape_is_rejected(name: str, shape: Any) -> None:
+def test_invalid_shapes_are_rejected(name: str, shape: Any) -> None:
     with pytest.raises(DTypeError) as rejected:
         FILLED[name](shape)
 
@@ -228,7 +228,7 @@ def test_what_is_no_shape_is_rejected(name: str, shape: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.float64, np.bool_])
-def test_a_dtype_is_taken_as_such_or_by_its_scalar_type(dtype: type[np.generic]) -> None:
+def test_a_dtype_may_be_given_by_its_scalar_type(dtype: type[np.generic]) -> None:
     for f in FILLED.values():
         assert f((2,), np.dtype(dtype)).dtype == f((2,), dtype).dtype == dtype
     assert full((2,), 1, np.dtype(dtype)).dtype == dtype
@@ -241,7 +241,7 @@ def test_a_dtype_is_taken_as_such_or_by_its_scalar_type(dtype: type[np.generic])
     "dtype",
     [np.complex64, np.str_, np.bytes_, np.object_, np.datetime64, np.timedelta64, np.void, np.dtype(np.complex128)],
 )
-def test_a_dtype_that_no_op_knows_is_rejected(dtype: Any) -> None:
+def test_unsupported_dtypes_are_rejected(dtype: Any) -> None:
     name = getattr(dtype, "type", dtype).__name__.rstrip("_")
     words = f"dtype is {name} but floating, integer or bool is expected"
 
@@ -264,7 +264,7 @@ def test_a_dtype_that_no_op_knows_is_rejected(dtype: Any) -> None:
         (3, "an int"),
     ],
 )
-def test_what_is_no_dtype_of_numpy_is_rejected(dtype: Any, given: str) -> None:
+def test_invalid_dtypes_are_rejected(dtype: Any, given: str) -> None:
     words = f"dtype is {given} but a dtype of NumPy, or its scalar type, is expected"
 
     for name, f in FILLED.items():

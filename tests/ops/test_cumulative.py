@@ -30,7 +30,7 @@ def real(*shape: int, seed: int = 0) -> Any:
 
 @pytest.mark.parametrize("name", RUNS)
 @pytest.mark.parametrize("axis", [None, 0, 1, -1])
-def test_a_run_is_numpys_and_has_its_gradients(name: str, axis: int | None) -> None:
+def test_cumulative_ops_equal_numpy_and_have_gradients(name: str, axis: int | None) -> None:
     (f, numpys), x = RUNS[name], real(2, 5, 3)
     along = x.numpy().reshape(-1) if axis is None else x.numpy()
 
@@ -42,14 +42,14 @@ def test_a_run_is_numpys_and_has_its_gradients(name: str, axis: int | None) -> N
 
 @pytest.mark.parametrize("name", RUNS)
 @np.errstate(all="ignore")
-def test_rows_with_zeros_ties_infinities_and_nan_are_numpys(name: str) -> None:
+def test_rows_with_zeros_ties_infinities_and_nan_equal_numpy(name: str) -> None:
     f, numpys = RUNS[name]
 
     np.testing.assert_array_equal(f(tensor(ROWS), 1).numpy(), numpys(ROWS, 1))
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_a_run_at_its_edges(name: str) -> None:
+def test_cumulative_ops_in_edge_cases(name: str) -> None:
     f = RUNS[name][0]
 
     assert f(zeros((0,))).shape == (0,)
@@ -65,18 +65,18 @@ def test_a_run_at_its_edges(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["cumprod", "cumsum"])
-def test_bools_do_not_add_up(name: str) -> None:
+def test_sums_of_bools_are_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=rf"^{name}: x is bool but number is expected$"):
         RUNS[name][0](tensor([True]))
 
 
 @pytest.mark.parametrize("x", [[2.0, 0.0, 3.0], [0.0, 2.0, 3.0, 0.0, 5.0], [0.0, 0.0], [2.0, 0.0, 0.0, 0.0, 7.0]])
-def test_the_gradient_of_a_running_product_is_right_with_zeros(x: list[float]) -> None:
+def test_the_gradient_of_cumprod_is_right_with_zeros(x: list[float]) -> None:
     check_gradients(cumprod, tensor(x, np.float64), order=2)
     check_gradients(lambda x: cumprod(x, 0), tensor([x, x[::-1]], np.float64).T)
 
 
-def test_a_running_product_backwards_by_hand() -> None:
+def test_the_gradient_of_cumprod_computed_by_hand() -> None:
     x: Any = tensor([2.0, 0.0, 3.0])
 
     grads = cumprod(x.trace()).sum().backward()
@@ -85,7 +85,7 @@ def test_a_running_product_backwards_by_hand() -> None:
     assert grads[x].tolist() == [1, 8, 0]
 
 
-def test_a_tie_of_a_running_extreme_goes_to_the_latest() -> None:
+def test_ties_of_cumulative_extremes_give_the_gradient_to_the_latest() -> None:
     # The latest of the largest so far stands at 0, 1, 2, 2 and 4.
     x: Any = tensor([1.0, 3.0, 3.0, 2.0, 3.0])
 
@@ -95,7 +95,7 @@ def test_a_tie_of_a_running_extreme_goes_to_the_latest() -> None:
     assert cummin(y.trace()).sum().backward()[y].tolist() == [1, 1, 2, 0, 1]
 
 
-def test_nan_stays_the_extreme_once_it_was_met() -> None:
+def test_nan_stays_the_cumulative_extreme() -> None:
     x: Any = tensor([1.0, np.nan, 3.0])
 
     for f in (cummax, cummin):
@@ -103,7 +103,7 @@ def test_nan_stays_the_extreme_once_it_was_met() -> None:
         assert f(x.trace()).sum().backward()[x].tolist() == [1, 2, 0]
 
 
-def test_a_running_extreme_of_bools_says_whether_any_was_or_all_were() -> None:
+def test_cumulative_extremes_of_bools_are_any_and_all() -> None:
     assert cummax(tensor([False, True, False])).tolist() == [False, True, True]
     assert cummin(tensor([True, False, True])).tolist() == [True, False, False]
 
@@ -111,7 +111,7 @@ def test_a_running_extreme_of_bools_says_whether_any_was_or_all_were() -> None:
 @pytest.mark.parametrize("name", RUNS)
 @pytest.mark.parametrize("length", [5, 7, 8, 9, 10, 11])
 @np.errstate(all="ignore")
-def test_a_run_over_the_edges_is_numpys(name: str, length: int) -> None:
+def test_cumulative_ops_over_special_values_equal_numpy(name: str, length: int) -> None:
     f, numpys = RUNS[name]
 
     np.testing.assert_array_equal(f(tensor(EDGES[:length])).numpy(), numpys(EDGES[:length]))

@@ -26,7 +26,7 @@ def real(*shape: int, seed: int = 0) -> Any:
 
 
 @pytest.mark.parametrize("name", DIVISIONS)
-def test_two_operands_give_what_numpy_gives(name: str) -> None:
+def test_two_operands_equal_numpy(name: str) -> None:
     x: Any = tensor([[7.5, -7.5, 2.0], [np.nan, 1.0, -3.0]])
     y: Any = tensor([2.0, 2.0, -3.0])
 
@@ -37,7 +37,7 @@ def test_two_operands_give_what_numpy_gives(name: str) -> None:
     assert DIVISIONS[name](zeros((0, 3)), y).shape == (0, 3)
 
 
-def test_the_operators_are_pythons() -> None:
+def test_operators_equal_pythons() -> None:
     numbers = [7.5, -7.5, 0.0]
 
     assert (tensor(numbers) % 2).tolist() == [n % 2 for n in numbers]
@@ -47,7 +47,7 @@ def test_the_operators_are_pythons() -> None:
     assert (7 // tensor([2, -3])).tolist() == [3, -3]
 
 
-def test_the_sign_is_the_divisors_or_that_of_what_is_divided() -> None:
+def test_the_sign_of_a_remainder_is_that_of_the_divisor_or_the_dividend() -> None:
     x, y = tensor([7.5, -7.5, 7.5, -7.5]), tensor([2.0, 2.0, -2.0, -2.0])
 
     assert remainder(x, y).tolist() == [1.5, 0.5, -0.5, -1.5]
@@ -62,7 +62,7 @@ def test_gradients_have_the_shapes_of_the_operands(name: str, x: tuple[int, ...]
 
 
 @pytest.mark.parametrize("name", LEFT_OVER)
-def test_gradients_beside_a_number(name: str) -> None:
+def test_gradients_with_a_number_as_an_operand(name: str) -> None:
     check_gradients(lambda x: LEFT_OVER[name](x, 0.3) * x, real(2, 3), order=2)
     check_gradients(lambda y: LEFT_OVER[name](0.3, y) * y, real(2, 3), order=2)
 
@@ -72,12 +72,12 @@ def test_a_quotient_has_no_tape() -> None:
 
 
 @pytest.mark.parametrize("name", DIVISIONS)
-def test_two_operands_keep_the_law_of_rules(name: str) -> None:
+def test_two_operands_match_their_shape_rules(name: str) -> None:
     check_shape_rule(DIVISIONS[name], ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
 
 
 @pytest.mark.parametrize("name", DIVISIONS)
-def test_what_cannot_be_divided_is_rejected(name: str) -> None:
+def test_invalid_operands_are_rejected(name: str) -> None:
     with pytest.raises(ShapeError) as rejected:
         DIVISIONS[name](real(2, 3), real(4))
     assert str(rejected.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
@@ -87,7 +87,7 @@ def test_what_cannot_be_divided_is_rejected(name: str) -> None:
         DIVISIONS[name](real(2), tensor([1, 2]))
 
 
-def test_division_by_zero_is_numpys_with_its_warning() -> None:
+def test_division_by_zero_equals_numpy_with_its_warning() -> None:
     for f in (remainder, fmod):
         with pytest.warns(RuntimeWarning, match="invalid value"):
             assert math.isnan(f(tensor([1.0]), 0).item())
@@ -101,7 +101,7 @@ def test_division_by_zero_is_numpys_with_its_warning() -> None:
 
 @pytest.mark.parametrize("name", DIVISIONS)
 @np.errstate(all="ignore")
-def test_two_operands_at_their_edges_are_numpys(name: str) -> None:
+def test_two_operands_equal_numpy_in_edge_cases(name: str) -> None:
     x, y = EDGES[:, None], EDGES
 
     np.testing.assert_array_equal(DIVISIONS[name](tensor(x), tensor(y)).numpy(), getattr(np, name)(x, y))
@@ -111,7 +111,7 @@ def test_two_operands_at_their_edges_are_numpys(name: str) -> None:
 
 
 @np.errstate(all="ignore")
-def test_a_quotient_comes_with_what_is_left_over() -> None:
+def test_divmod_gives_quotient_and_remainder() -> None:
     x, y = EDGES[:, None], EDGES
 
     quotient, rest = divmod(tensor(x), tensor(y))
@@ -123,20 +123,20 @@ def test_a_quotient_comes_with_what_is_left_over() -> None:
     assert [part.shape for part in divmod(zeros((0, 3)), tensor(2.0))] == [(0, 3), (0, 3)]
 
 
-def test_pythons_divmod_asks_the_tensor_on_either_side() -> None:
+def test_pythons_divmod_works_with_a_tensor_on_either_side() -> None:
     assert [part.tolist() for part in builtins.divmod(tensor([7.5, -7.5]), 2)] == [[3, -4], [1.5, 0.5]]
     assert [part.tolist() for part in builtins.divmod(7, tensor([2, -3]))] == [[3, -3], [1, -2]]
 
 
 @pytest.mark.parametrize(("x", "y"), PAIRS, ids=str)
-def test_only_what_is_left_over_has_a_gradient(x: tuple[int, ...], y: tuple[int, ...]) -> None:
+def test_only_the_remainder_has_a_gradient(x: tuple[int, ...], y: tuple[int, ...]) -> None:
     assert [part.owns_tape for part in divmod(real(*x).trace(), real(*y))] == [False, True]
     check_gradients(lambda x, y: divmod(x, y)[1], real(*x), real(*y, seed=1))
     check_gradients(lambda x, y: divmod(x, y)[1] * x * y, real(*x), real(*y, seed=1), order=2, rtol=1e-4)
     check_gradients(lambda y: divmod(0.3, y)[1] * y, real(*y), order=2)
 
 
-def test_the_law_of_divmod_and_what_it_rejects() -> None:
+def test_divmod_matches_its_shape_rule_and_rejects_invalid_operands() -> None:
     check_shape_rule(divmod, ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
     with pytest.raises(ShapeError, match=r"^divmod: x \(2, 3\) and y \(4,\) do not broadcast: axis -1 is 3 in x but 4"):
         divmod(real(2, 3), real(4))
@@ -150,7 +150,7 @@ def test_the_law_of_divmod_and_what_it_rejects() -> None:
 
 
 @pytest.mark.parametrize("name", DIVISORS)
-def test_divisors_and_multiples_are_pythons(name: str) -> None:
+def test_gcd_and_lcm_equal_pythons(name: str) -> None:
     f, of_python = DIVISORS[name], getattr(math, name)
     x, y = [[12], [-18], [0], [1]], [8, 27, 0, -5]
 
@@ -166,7 +166,7 @@ def test_divisors_and_multiples_are_pythons(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DIVISORS)
-def test_only_ints_have_divisors(name: str) -> None:
+def test_gcd_and_lcm_need_ints(name: str) -> None:
     f = DIVISORS[name]
 
     with pytest.raises(ShapeError, match=rf"^{name}: x \(2,\) and y \(3,\) do not broadcast: axis -1 is 2 in x but 3"):

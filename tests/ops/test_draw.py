@@ -33,7 +33,7 @@ LIKES: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("name", DRAWN)
 @pytest.mark.parametrize("shape", [(), (1,), (0, 3), (2, 3, 7)], ids=str)
-def test_the_shape_is_the_one_asked_for(name: str, shape: tuple[int, ...]) -> None:
+def test_the_shape_is_the_requested_one(name: str, shape: tuple[int, ...]) -> None:
     x = DRAWN[name](shape)
 
     assert x.shape == shape
@@ -51,7 +51,7 @@ def test_a_negative_size_is_rejected(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_one_seed_gives_one_tensor(name: str) -> None:
+def test_a_seed_fixes_the_result(name: str) -> None:
     f = DRAWN[name]
 
     assert f((3, 5), rng=7).tolist() == f((3, 5), rng=7).tolist()
@@ -61,7 +61,7 @@ def test_one_seed_gives_one_tensor(name: str) -> None:
     assert drawn == f((3, 5), rng=7).tolist()
 
 
-def test_random_numbers_are_numpys() -> None:
+def test_random_numbers_equal_numpy() -> None:
     normals = np.random.default_rng(7).normal(2, 3, (3, 5))
     uniforms = np.random.default_rng(7).uniform(-1, 4, (3, 5))
     ones = np.random.default_rng(7).random((3, 5)) < 0.3
@@ -71,7 +71,7 @@ def test_random_numbers_are_numpys() -> None:
     np.testing.assert_array_equal(bernoulli((3, 5), p=0.3, dtype=np.bool_, rng=7).numpy(), ones)
 
 
-def test_random_numbers_spread_as_they_should() -> None:
+def test_random_numbers_have_the_expected_distribution() -> None:
     x, y = normal((10_000,), mean=2, std=3, rng=0).numpy(), uniform((10_000,), low=-1, high=4, rng=0).numpy()
 
     # Ten standard errors: 3 / sqrt(10,000) = 0.03 for the mean.
@@ -83,13 +83,13 @@ def test_random_numbers_spread_as_they_should() -> None:
 
 
 @pytest.mark.parametrize("name", ["normal", "uniform"])
-def test_random_numbers_that_are_no_floats_are_rejected(name: str) -> None:
+def test_non_float_dtypes_are_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: dtype is int64 but floating is expected$"):
         DRAWN[name]((3,), dtype=np.int64)
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_a_dtype_is_no_word(name: str) -> None:
+def test_a_dtype_is_not_a_string(name: str) -> None:
     words = "dtype is a str but a dtype of NumPy, or its scalar type, is expected"
 
     with pytest.raises(DTypeError, match=f"^{name}: {words}$"):
@@ -101,7 +101,7 @@ def test_a_negative_deviation_is_rejected() -> None:
         normal((3,), std=-1)
 
 
-def test_an_interval_that_ends_before_it_begins_is_rejected() -> None:
+def test_an_interval_with_high_below_low_is_rejected() -> None:
     message = "uniform: high is 1.0 but must be at least 2.0, which is low"
     with pytest.raises(ValueError, match=f"^{message}$"):
         uniform((3,), low=2.0)
@@ -113,13 +113,13 @@ def test_an_interval_that_ends_before_it_begins_is_rejected() -> None:
 
 @pytest.mark.parametrize("name", DRAWN)
 @pytest.mark.parametrize("seed", ["a", 1.5, -1], ids=repr)
-def test_what_is_no_seed_is_rejected(name: str, seed: Any) -> None:
+def test_invalid_seeds_are_rejected(name: str, seed: Any) -> None:
     message = f"{name}: rng is {seed!r} but a generator, or a whole number from 0 on, is expected"
     with pytest.raises(DTypeError, match=f"^{message}$"):
         DRAWN[name]((3,), rng=seed)
 
 
-def test_a_coin_falls_as_often_as_it_should() -> None:
+def test_bernoulli_has_the_expected_frequency() -> None:
     x = bernoulli((10_000,), p=0.3, rng=0).numpy()
 
     assert set(x.tolist()) == {0.0, 1.0}
@@ -137,7 +137,7 @@ def test_a_probability_out_of_range_is_rejected(p: float) -> None:
 
 
 @pytest.mark.parametrize("name", LIKES)
-def test_random_numbers_like_another_are_those_of_its_shape(name: str) -> None:
+def test_like_functions_have_the_shape_of_their_argument(name: str) -> None:
     x: Any = tensor([[1.0, 2.0, 3.0]], np.float64).trace()
 
     y = LIKES[name](x, rng=7)
@@ -150,17 +150,17 @@ def test_random_numbers_like_another_are_those_of_its_shape(name: str) -> None:
 
 @pytest.mark.parametrize("name", LIKES)
 @pytest.mark.parametrize("shape", [(0, 3), (), (1,)], ids=str)
-def test_random_numbers_like_nothing_and_like_one(name: str, shape: tuple[int, ...]) -> None:
+def test_like_functions_of_empty_tensors_and_single_elements(name: str, shape: tuple[int, ...]) -> None:
     assert LIKES[name](ones(shape)).numpy().shape == shape
 
 
-def test_a_negative_deviation_like_another_is_rejected() -> None:
+def test_like_functions_reject_a_negative_deviation() -> None:
     with pytest.raises(ValueError, match=r"^normal_like: std is -1 but must be at least 0$"):
         normal_like(ones((3,)), std=-1)
 
 
 @pytest.mark.parametrize("name", ["normal_like", "uniform_like"])
-def test_random_numbers_like_ints_are_rejected(name: str) -> None:
+def test_like_functions_reject_ints(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         LIKES[name](tensor([1]))
 
@@ -176,7 +176,7 @@ def test_dropout_without_a_tape_or_a_rate_changes_nothing() -> None:
     assert dropout(traced, rate=0, rng=0) is traced
 
 
-def test_dropout_under_a_tape_drops_a_fraction_and_keeps_the_mean() -> None:
+def test_dropout_with_a_tape_drops_a_fraction_and_keeps_the_mean() -> None:
     x: Any = ones((300, 400))
 
     y = dropout(x.trace(), rate=0.25, rng=0)
@@ -194,7 +194,7 @@ def test_dropout_passes_the_gradient_where_it_passed_the_value(shape: tuple[int,
     check_gradients(dropped, normal(shape, dtype=np.float64, rng=1), order=2)
 
 
-def test_dropout_draws_from_the_generator_in_force() -> None:
+def test_dropout_draws_from_the_active_generator() -> None:
     x: Any = ones((3, 5))
 
     with random(7):

@@ -63,7 +63,7 @@ def operands(shapes: tuple[tuple[int, ...], ...]) -> list[Any]:
 # einsum
 
 
-def test_products_are_summed_over_the_letters_that_the_result_lacks() -> None:
+def test_products_are_summed_over_letters_missing_in_the_result() -> None:
     x, y = tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), tensor([1.0, 0.0, 2.0])
 
     assert einsum("ij,j->i", x, y).tolist() == [7, 16]
@@ -71,7 +71,7 @@ def test_products_are_summed_over_the_letters_that_the_result_lacks() -> None:
 
 
 @pytest.mark.parametrize(("subscripts", "shapes"), EVERY_FORM, ids=str)
-def test_the_result_is_numpys(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> None:
+def test_the_result_equals_numpy(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> None:
     given = operands(shapes)
 
     expected = np.einsum(subscripts, *(x.numpy() for x in given))
@@ -89,11 +89,11 @@ def test_the_gradient_of_a_tensor_times_itself() -> None:
     check_gradients(lambda x: einsum("ij,ij->", x, x), real(2, 3), order=2)
 
 
-def test_the_law_of_rules_of_every_form() -> None:
+def test_every_form_matches_its_shape_rule() -> None:
     check_shape_rule(einsum, *({"subscripts": subscripts, "operands": shapes} for subscripts, shapes in EVERY_FORM))
 
 
-def test_letters_name_a_rank_where_none_is_known() -> None:
+def test_subscripts_determine_an_unknown_rank() -> None:
     from tapegrad.ops.einsum import einsum_shape
     from tapegrad.sizes import UNKNOWN, UnknownDims, is_unknown
 
@@ -111,7 +111,7 @@ def test_a_long_product_is_multiplied_in_the_cheap_order() -> None:
     assert einsum("ij,jk,kl->il", x, y, z).numpy()[0, 0] == 20_000
 
 
-def test_nothing_adds_up_to_zero() -> None:
+def test_sums_over_empty_axes_are_zero() -> None:
     assert einsum("ij,jk->ik", real(2, 0), real(0, 3)).tolist() == [[0, 0, 0], [0, 0, 0]]
     assert einsum("ij->j", real(0, 3)).tolist() == [0, 0, 0]
     check_gradients(lambda x, y: einsum("ij,jk->ik", x, y), real(2, 0), real(0, 3))
@@ -119,7 +119,7 @@ def test_nothing_adds_up_to_zero() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # inf - inf
-def test_zeros_ties_infinities_and_nan_are_numpys() -> None:
+def test_zeros_ties_infinities_and_nan_equal_numpy() -> None:
     x = np.array([[0, 0, 1], [np.inf, 1, 1], [np.nan, 2, 3], [3e38, 3e18, 100]], np.float32)
     y = np.array([[1, -np.inf], [2, 2], [3, 1e-30]], np.float32)
 
@@ -127,7 +127,7 @@ def test_zeros_ties_infinities_and_nan_are_numpys() -> None:
     np.testing.assert_array_equal(tensordot(tensor(x), tensor(y), 1).numpy(), x @ y)
 
 
-def test_an_infinite_gradient_of_a_diagonal_leaves_the_other_places_alone() -> None:
+def test_an_infinite_gradient_of_a_diagonal_stays_on_it() -> None:
     x: Any = tensor([[1.0, 2.0], [3.0, 4.0]])
 
     grads = einsum("ii->i", x.trace()).backward(wrt=x, seed=tensor([np.inf, 1.0]))
@@ -171,7 +171,7 @@ def test_subscripts_that_do_not_fit_are_rejected(
     assert str(rejected.value) == f"einsum: {message}"
 
 
-def test_operands_of_two_dtypes_and_numbers_are_rejected() -> None:
+def test_mixed_dtypes_and_numbers_are_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^einsum: operands\[0\] is float32 but operands\[1\] is float64$"):
         einsum("i,i", ones((3,)), real(3))
     with pytest.raises(DTypeError, match=r"^einsum: operands\[1\] is a float, not a tensor$"):
@@ -181,7 +181,7 @@ def test_operands_of_two_dtypes_and_numbers_are_rejected() -> None:
 # tensordot
 
 
-def test_tensordot_sums_over_axes_by_number() -> None:
+def test_tensordot_sums_over_numbered_axes() -> None:
     x, y = tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([[1.0, 0.0], [2.0, 1.0]])
 
     assert tensordot(x, y, 1).tolist() == [[5, 2], [11, 4]]
@@ -190,7 +190,7 @@ def test_tensordot_sums_over_axes_by_number() -> None:
 
 
 @pytest.mark.parametrize(("axes", "shapes"), AXES, ids=str)
-def test_tensordot_is_numpys(axes: Any, shapes: tuple[tuple[int, ...], ...]) -> None:
+def test_tensordot_equals_numpy(axes: Any, shapes: tuple[tuple[int, ...], ...]) -> None:
     x, y = operands(shapes)
 
     np.testing.assert_allclose(tensordot(x, y, axes).numpy(), np.tensordot(x.numpy(), y.numpy(), axes), rtol=1e-12)
@@ -198,7 +198,7 @@ def test_tensordot_is_numpys(axes: Any, shapes: tuple[tuple[int, ...], ...]) -> 
     check_shape_rule(tensordot, (*shapes, axes))
 
 
-def test_tensordot_of_nothing_and_of_one() -> None:
+def test_tensordot_of_empty_tensors_and_single_elements() -> None:
     assert tensordot(real(2, 0), real(0, 3), 1).tolist() == [[0, 0, 0], [0, 0, 0]]
     assert tensordot(tensor(2.0), tensor([3.0]), 0).tolist() == [6]
     check_gradients(lambda x, y: tensordot(x, y, 1), real(2, 0), real(0, 3))
@@ -217,9 +217,7 @@ def test_tensordot_of_nothing_and_of_one() -> None:
         (((0, 1), 0), ((2, 3), (2, 3)), "axes has 2 of x but 1 of y"),
     ],
 )
-def test_axes_that_do_not_go_together_are_rejected(
-    axes: Any, shapes: tuple[tuple[int, ...], ...], message: str
-) -> None:
+def test_mismatched_axes_are_rejected(axes: Any, shapes: tuple[tuple[int, ...], ...], message: str) -> None:
     x, y = operands(shapes)
 
     with pytest.raises(ShapeError) as rejected:
@@ -228,6 +226,6 @@ def test_axes_that_do_not_go_together_are_rejected(
     assert str(rejected.value) == f"tensordot: {message}"
 
 
-def test_tensordot_of_two_dtypes_is_rejected() -> None:
+def test_tensordot_of_mixed_dtypes_is_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^tensordot: x is float32 but y is float64$"):
         tensordot(ones((2, 3)), real(3, 5), 1)

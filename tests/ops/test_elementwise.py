@@ -38,7 +38,7 @@ def above_zero(*shape: int, seed: int = 0) -> Any:
 # One operand
 
 
-def test_nothing_is_computed_on_empty_tensors() -> None:
+def test_empty_tensors_give_empty_results() -> None:
     for f in UNARY.values():
         assert f(zeros((0, 3))).shape == (0, 3)
 
@@ -55,7 +55,7 @@ def test_nothing_is_computed_on_empty_tensors() -> None:
         ("relu", -2.5, 0.0),
     ],
 )
-def test_one_operand_gives_what_pythons_math_gives(name: str, x: float, expected: float) -> None:
+def test_one_operand_equals_pythons_math(name: str, x: float, expected: float) -> None:
     assert UNARY[name](tensor([x], np.float64)).item() == pytest.approx(expected, rel=1e-15)
 
 
@@ -71,7 +71,7 @@ def test_one_operand_gives_what_pythons_math_gives(name: str, x: float, expected
     ],
 )
 @np.errstate(all="ignore")
-def test_one_operand_at_its_edges_is_numpys(name: str, of_numpy: Callable[..., Any]) -> None:
+def test_one_operand_equals_numpy_in_edge_cases(name: str, of_numpy: Callable[..., Any]) -> None:
     np.testing.assert_array_equal(UNARY[name](tensor(EDGES)).numpy(), of_numpy(EDGES))
 
 
@@ -81,27 +81,27 @@ def test_gradients_of_smooth_ops_can_be_differentiated(name: str, shape: tuple[i
     check_gradients(SMOOTH[name], above_zero(*shape), order=2)
 
 
-def test_gradients_of_gradients_of_gradients() -> None:
+def test_third_derivatives() -> None:
     check_gradients(tanh, real(2, 3), order=3, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_one_operand_keeps_the_law_of_rules(name: str) -> None:
+def test_one_operand_matches_its_shape_rule(name: str) -> None:
     check_shape_rule(UNARY[name], ((),), ((5,),), ((2, 3, 7),), ((2, 0),))
 
 
-def test_relu_passes_the_gradient_of_what_is_positive() -> None:
+def test_relu_passes_the_gradient_of_positive_elements() -> None:
     check_gradients(relu, real(3, 5))
     check_gradients(lambda x: relu(x) * x, real(3, 5), order=2)
 
 
-def test_relu_has_no_slope_at_zero() -> None:
+def test_the_derivative_of_relu_at_zero_is_zero() -> None:
     x: Any = tensor([0.0, -0.0, 1.0, -1.0])
 
     assert relu(x.trace()).sum().backward()[x].tolist() == [0, 0, 1, 0]
 
 
-def test_relu_keeps_the_dtype_of_ints_and_lets_nan_and_infinity_through() -> None:
+def test_relu_keeps_int_dtypes_nan_and_infinity() -> None:
     assert relu(tensor([-3, 4])).tolist() == [0, 4]
     assert relu(tensor([-3, 4], np.int8)).dtype == np.int8
     assert relu(tensor([np.inf, -np.inf])).tolist() == [math.inf, 0]
@@ -115,13 +115,13 @@ def test_a_bool_has_no_sign_and_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("name", OF_FLOATS)
-def test_ints_are_rejected_where_numpy_would_make_floats_of_them(name: str) -> None:
+def test_ints_are_rejected_where_numpy_converts_them_to_floats(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         UNARY[name](tensor([1, 2]))
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_what_is_no_tensor_is_rejected(name: str) -> None:
+def test_non_tensors_are_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=rf"^{name}: x is an ndarray, not a tensor; tg\.tensor\(x\) makes one$"):
         UNARY[name](np.ones(3))
     with pytest.raises(DTypeError, match=f"^{name}: x is a float, not a tensor$"):
@@ -142,7 +142,7 @@ def test_log_of_zero_is_minus_infinity_and_of_less_nan_with_numpys_warnings() ->
         assert math.isnan(log(tensor([-1.0])).item())
 
 
-def test_tanh_saturates_without_a_slope() -> None:
+def test_the_derivative_of_a_saturated_tanh_is_zero() -> None:
     x: Any = tensor([100.0, -np.inf])
     y = tanh(x.trace())
 
@@ -153,7 +153,7 @@ def test_tanh_saturates_without_a_slope() -> None:
 # Dtypes
 
 
-def test_astype_takes_a_dtype_and_no_word() -> None:
+def test_astype_accepts_a_dtype_but_no_string() -> None:
     words = r"^astype: dtype is the class float but a dtype of NumPy, or its scalar type, is expected$"
     given: Any = float
 
@@ -161,7 +161,7 @@ def test_astype_takes_a_dtype_and_no_word() -> None:
         astype(zeros((2,)), given)
 
 
-def test_astype_converts_there_and_its_gradient_back() -> None:
+def test_astype_converts_values_and_converts_gradients_back() -> None:
     x: Any = tensor([1.5, -2.5])
 
     y = astype(x.trace(), np.float64)
@@ -174,7 +174,7 @@ def test_astype_converts_there_and_its_gradient_back() -> None:
     assert astype(tensor([0, 2]), np.bool_).tolist() == [False, True]
 
 
-def test_conversions_keep_what_is_not_finite_and_make_something_of_what_is_too_large() -> None:
+def test_conversions_of_non_finite_and_too_large_values() -> None:
     np.testing.assert_array_equal(astype(tensor(EDGES), np.float64).numpy(), EDGES.astype(np.float64))
     assert astype(tensor([7.0]), np.int8).tolist() == [7]
     assert astype(zeros((0, 3)), np.int64).shape == (0, 3)
@@ -196,14 +196,14 @@ def test_gradients_of_conversions() -> None:
     check_gradients(lambda x: astype(x, np.float64) * x, real(2, 3), order=2)
 
 
-def test_conversion_keeps_the_law_of_rules() -> None:
+def test_conversion_matches_its_shape_rule() -> None:
     check_shape_rule(astype, ((2, 3),), ((),))
 
 
 # scale
 
 
-def test_a_scale_is_a_product_with_a_number() -> None:
+def test_scale_is_a_product_with_a_number() -> None:
     x = real(2, 3)
 
     np.testing.assert_array_equal(scale(x, factor=-1.5).numpy(), x.numpy() * -1.5)
@@ -216,7 +216,7 @@ def test_a_scale_is_a_product_with_a_number() -> None:
 
 
 @np.errstate(over="ignore")
-def test_a_scale_at_its_edges_is_numpys() -> None:
+def test_scale_equals_numpy_in_edge_cases() -> None:
     edges = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
 
     np.testing.assert_array_equal(scale(tensor(edges), factor=-1.5).numpy(), edges * np.float32(-1.5))
@@ -227,7 +227,7 @@ def test_two_operands_broadcast() -> None:
 
 
 @pytest.mark.parametrize("op", [exp, log, tanh], ids=lambda op: op.__name__)
-def test_a_slope_is_that_of_its_parts_also_where_there_are_many(op: Any) -> None:
+def test_the_gradient_of_a_large_operand_equals_those_of_its_parts(op: Any) -> None:
     x, dy = (normal((2**16 + 3,), dtype=np.float64, rng=seed) for seed in (0, 1))
     x = exp(x * 0.5)
 

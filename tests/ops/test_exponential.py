@@ -49,7 +49,7 @@ def positive(*shape: int) -> Any:
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_the_values_are_those_of_pythons_math(name: str) -> None:
+def test_values_equal_those_of_pythons_math(name: str) -> None:
     x = positive(2, 3)
 
     y = UNARY[name](x)
@@ -61,7 +61,7 @@ def test_the_values_are_those_of_pythons_math(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in UNARY if name != "erf"])
 @np.errstate(all="ignore")
-def test_the_edges_are_numpys(name: str) -> None:
+def test_edge_cases_equal_numpy(name: str) -> None:
     np.testing.assert_array_equal(UNARY[name](tensor(EDGES)).numpy(), getattr(np, name)(EDGES))
 
 
@@ -72,7 +72,7 @@ def test_gradients_can_be_differentiated(name: str, shape: tuple[int, ...]) -> N
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_one_operand_keeps_the_law_of_rules(name: str) -> None:
+def test_one_operand_matches_its_shape_rule(name: str) -> None:
     check_shape_rule(UNARY[name], ((),), ((5,),), ((2, 3, 7),), ((2, 0),))
 
 
@@ -82,13 +82,13 @@ def test_ints_are_rejected(name: str) -> None:
         UNARY[name](tensor([1, 2]))
 
 
-def test_little_numbers_keep_all_their_digits() -> None:
+def test_small_numbers_keep_all_their_digits() -> None:
     x = tensor([1e-20, -1e-20])
 
     assert expm1(x).tolist() == log1p(x).tolist() == x.tolist()
 
 
-def test_the_slope_of_expm1_keeps_its_digits_far_below_zero() -> None:
+def test_the_derivative_of_expm1_is_accurate_far_below_zero() -> None:
     # 1 + (e^x - 1) was 0 from -17 on.
     x: Any = tensor([-9.0, -20.0])
     slopes = [math.exp(-9), math.exp(-20)]
@@ -97,7 +97,7 @@ def test_the_slope_of_expm1_keeps_its_digits_far_below_zero() -> None:
 
 
 @pytest.mark.parametrize(("f", "x"), [(log2, 0.0), (log10, 0.0), (log1p, -1.0)])
-def test_the_logarithm_of_nothing_is_minus_infinity_with_numpys_warning(f: Callable[..., Any], x: float) -> None:
+def test_the_logarithm_of_zero_is_minus_infinity_with_numpys_warning(f: Callable[..., Any], x: float) -> None:
     with pytest.warns(RuntimeWarning, match="divide by zero"):
         assert f(tensor([x])).tolist() == [-math.inf]
     with pytest.warns(RuntimeWarning, match="invalid value"):
@@ -130,7 +130,7 @@ def test_the_error_function_keeps_signs_infinities_and_nan() -> None:
 
 
 @pytest.mark.parametrize("eps", [1e-6, 0.5])
-def test_a_safe_logarithm_is_that_of_softplus(eps: float) -> None:
+def test_a_safe_logarithm_equals_the_formula(eps: float) -> None:
     x = [-3.0, -0.5, 0.0, 2.0, 30.0]
 
     y = safe_log(tensor(x, np.float64), eps=eps)
@@ -140,7 +140,7 @@ def test_a_safe_logarithm_is_that_of_softplus(eps: float) -> None:
         check_gradients(lambda x: safe_log(x, eps=eps), real(*shape), order=2)
 
 
-def test_a_safe_logarithm_and_its_slope_are_finite() -> None:
+def test_a_safe_logarithm_and_its_derivative_are_finite() -> None:
     x: Any = tensor([-1e30, -1000.0, 0.0, 1e30])
 
     y = safe_log(x.trace())
@@ -151,12 +151,12 @@ def test_a_safe_logarithm_and_its_slope_are_finite() -> None:
 
 
 @pytest.mark.parametrize("eps", [0.0, -1.0, math.nan])
-def test_a_safe_logarithm_needs_something_to_add(eps: float) -> None:
+def test_a_safe_logarithm_needs_a_positive_eps(eps: float) -> None:
     with pytest.raises(ValueError, match=rf"^safe_log: eps is {eps} but must be above 0$"):
         safe_log(real(3), eps=eps)
 
 
-def test_a_safe_logarithm_keeps_the_law_and_rejects_ints() -> None:
+def test_a_safe_logarithm_matches_its_shape_rule_and_rejects_ints() -> None:
     check_shape_rule(safe_log, ((),), ((5,),), ((2, 3, 7),), ((2, 0),))
     with pytest.raises(DTypeError, match=r"^safe_log: x is int64 but floating is expected$"):
         safe_log(tensor([1]))  # type: ignore[tapegrad-dtype]  # the mistake under test
@@ -166,7 +166,7 @@ def test_a_safe_logarithm_keeps_the_law_and_rejects_ints() -> None:
 
 
 @pytest.mark.parametrize(("f", "numpys", "one"), SUMS)
-def test_a_sum_of_powers(f: Callable[..., Any], numpys: Callable[..., Any], one: float) -> None:
+def test_logaddexp_equals_the_formula(f: Callable[..., Any], numpys: Callable[..., Any], one: float) -> None:
     x, y = tensor([[1.0, 2.0, 3.0]], np.float64), tensor([[0.5], [-2.0]], np.float64)
 
     np.testing.assert_array_equal(f(x, y).numpy(), numpys(x.numpy(), y.numpy()))
@@ -178,21 +178,21 @@ def test_a_sum_of_powers(f: Callable[..., Any], numpys: Callable[..., Any], one:
 @pytest.mark.parametrize(
     ("x", "y"), [((2, 3), (2, 3)), ((2, 3), (3,)), ((), (2, 3)), ((2, 1, 5), (3, 1)), ((2, 0), (1,))], ids=str
 )
-def test_gradients_of_a_sum_have_their_shapes_back(
+def test_gradients_of_logaddexp_have_the_shapes_of_the_operands(
     f: Callable[..., Any], x: tuple[int, ...], y: tuple[int, ...]
 ) -> None:
     check_gradients(f, real(*x), real(*y, seed=1), order=2)
 
 
 @pytest.mark.parametrize("f", [logaddexp, logaddexp2])
-def test_gradients_of_a_sum_beside_a_number(f: Callable[..., Any]) -> None:
+def test_gradients_of_logaddexp_with_a_number(f: Callable[..., Any]) -> None:
     check_gradients(lambda x: f(x, 0), real(2, 3), order=2)
     check_gradients(lambda y: f(1.0, y), real(2, 3), order=2)
     check_gradients(lambda x: f(x, x), real(2, 3), order=2)
 
 
 @pytest.mark.parametrize("f", [logaddexp, logaddexp2])
-def test_minus_infinity_stands_for_nothing(f: Callable[..., Any]) -> None:
+def test_minus_infinity_is_the_identity_of_logaddexp(f: Callable[..., Any]) -> None:
     x: Any = tensor([-np.inf, 2.0, -np.inf])
     y: Any = tensor([3.0, -np.inf, -np.inf])
 
@@ -206,19 +206,19 @@ def test_minus_infinity_stands_for_nothing(f: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("f", [logaddexp, logaddexp2])
 @np.errstate(all="ignore")
-def test_the_edges_of_a_sum_are_numpys(f: Callable[..., Any]) -> None:
+def test_logaddexp_equals_numpy_in_edge_cases(f: Callable[..., Any]) -> None:
     x, y = EDGES[:, None], EDGES
 
     np.testing.assert_allclose(f(tensor(x), tensor(y)).numpy(), getattr(np, f.__name__)(x, y), rtol=1e-6)
 
 
 @pytest.mark.parametrize("f", [logaddexp, logaddexp2])
-def test_a_sum_keeps_the_law_of_rules(f: Callable[..., Any]) -> None:
+def test_logaddexp_matches_its_shape_rule(f: Callable[..., Any]) -> None:
     check_shape_rule(f, ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
 
 
 @pytest.mark.parametrize("f", [logaddexp, logaddexp2])
-def test_what_cannot_be_added_is_rejected(f: Callable[..., Any]) -> None:
+def test_logaddexp_rejects_invalid_operands(f: Callable[..., Any]) -> None:
     name = f.__name__
 
     with pytest.raises(ShapeError) as rejected:
@@ -230,7 +230,7 @@ def test_what_cannot_be_added_is_rejected(f: Callable[..., Any]) -> None:
         f(2, tensor([1]))
 
 
-def test_a_safe_logarithm_at_its_edges() -> None:
+def test_a_safe_logarithm_in_edge_cases() -> None:
     # ln(ln 2 + eps) at zero; x itself where it is large, the logarithm of eps where it is far below
     y = safe_log(tensor([0.0, 0.0, np.inf, -np.inf, np.nan, 3e38]), eps=0.5).numpy()
 

@@ -25,7 +25,7 @@ def real(*shape: int, seed: int = 0) -> Any:
 @pytest.mark.parametrize("name", APART)
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @np.errstate(over="ignore")
-def test_the_parts_are_numpys_with_their_signs(name: str, dtype: type[Any]) -> None:
+def test_the_parts_equal_numpy_with_their_signs(name: str, dtype: type[Any]) -> None:
     edges = EDGES.astype(dtype)
 
     for part, expected in zip(APART[name](tensor(edges)), getattr(np, name)(edges), strict=True):
@@ -34,7 +34,7 @@ def test_the_parts_are_numpys_with_their_signs(name: str, dtype: type[Any]) -> N
         np.testing.assert_array_equal(np.signbit(part.numpy()), np.signbit(expected))
 
 
-def test_what_was_taken_apart_is_put_together() -> None:
+def test_the_parts_can_be_recombined() -> None:
     x = tensor(EDGES)
     mantissa, exponent = frexp(x)
     rest, whole = modf(tensor([2.75, -2.75]))
@@ -53,7 +53,7 @@ def test_the_first_part_has_the_gradient(name: str, shape: tuple[int, ...]) -> N
     check_gradients(lambda x: APART[name](x)[0] * x, 8.0 * real(*shape), order=2)
 
 
-def test_the_slope_of_a_mantissa_is_a_power_of_two() -> None:
+def test_the_derivative_of_a_mantissa_is_a_power_of_two() -> None:
     x = tensor([8.0, -0.375, 0.0])
 
     mantissa, exponent = frexp(x.trace())
@@ -75,7 +75,7 @@ def test_a_power_of_two_is_a_factor_of_the_gradient(x: tuple[int, ...], y: tuple
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64, np.uint64])
 @np.errstate(over="ignore")
-def test_powers_of_two_are_numpys_for_ints_of_any_dtype(dtype: type[Any]) -> None:
+def test_powers_of_two_equal_numpy_for_ints_of_any_dtype(dtype: type[Any]) -> None:
     y = np.array([[0], [3], [100]], dtype)
 
     np.testing.assert_array_equal(ldexp(tensor(EDGES), tensor(y)).numpy(), np.ldexp(EDGES, y.astype(np.int32)))
@@ -83,7 +83,7 @@ def test_powers_of_two_are_numpys_for_ints_of_any_dtype(dtype: type[Any]) -> Non
 
 
 @np.errstate(over="ignore")
-def test_a_power_beyond_all_floats_is_infinite_or_zero() -> None:
+def test_ldexp_overflows_to_infinity_or_underflows_to_zero() -> None:
     x = tensor([1.5, -1.5, 0.0])
 
     assert ldexp(x, 2**62).tolist() == [math.inf, -math.inf, 0]
@@ -96,7 +96,7 @@ def test_a_traced_exponent_carries_its_tape() -> None:
 
 
 @np.errstate(all="ignore")
-def test_neighbours_are_numpys() -> None:
+def test_nextafter_and_spacing_equal_numpy() -> None:
     x, y = EDGES[:, None], EDGES
 
     np.testing.assert_array_equal(nextafter(tensor(x), tensor(y)).numpy(), np.nextafter(x, y))
@@ -109,7 +109,7 @@ def test_neighbours_are_numpys() -> None:
     assert nextafter(zeros((0, 3)), zeros((3,))).shape == spacing(zeros((0, 3))).shape == (0, 3)
 
 
-def test_the_law_of_rules() -> None:
+def test_results_match_the_shape_rules() -> None:
     for f in (frexp, modf, spacing):
         check_shape_rule(f, ((),), ((2, 3, 7),), ((2, 0),))
     for binary in (ldexp, nextafter):
@@ -117,12 +117,12 @@ def test_the_law_of_rules() -> None:
 
 
 @pytest.mark.parametrize("f", [frexp, modf, spacing], ids=["frexp", "modf", "spacing"])
-def test_ints_are_not_taken_apart(f: Any, request: pytest.FixtureRequest) -> None:
+def test_ints_are_rejected(f: Any, request: pytest.FixtureRequest) -> None:
     with pytest.raises(DTypeError, match=f"^{request.node.callspec.id}: x is int64 but floating is expected$"):
         f(tensor([1]))
 
 
-def test_what_does_not_fit_is_rejected() -> None:
+def test_invalid_arguments_are_rejected() -> None:
     other = r"x \(2, 3\) and y \(4,\) do not broadcast: axis -1 is 3 in x but 4 in y$"
 
     with pytest.raises(ShapeError, match=rf"^nextafter: {other}"):

@@ -34,7 +34,7 @@ def whole(places: Any) -> Any:
 
 
 @pytest.mark.parametrize(("places", "axis"), PLACES, ids=str)
-def test_take_is_numpys_and_has_its_gradient(places: Any, axis: int) -> None:
+def test_take_equals_numpy_and_has_its_gradient(places: Any, axis: int) -> None:
     x, indices = real(3, 5, 6), whole(places)
 
     np.testing.assert_array_equal(
@@ -67,7 +67,7 @@ def test_take_accepts_a_numpy_array_of_indices() -> None:
     assert take(x, indices).shape == (2, 5)
 
 
-def test_take_keeps_the_law_of_rules() -> None:
+def test_take_matches_its_shape_rule() -> None:
     check_shape_rule(
         take,
         ((3, 5), (7,)),
@@ -79,7 +79,7 @@ def test_take_keeps_the_law_of_rules() -> None:
     )
 
 
-def test_take_along_an_axis_that_is_not_there_is_rejected() -> None:
+def test_take_along_a_missing_axis_is_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^take: axis 2 is out of range for x \(3, 5\)$"):
         take(real(3, 5), whole([0]), 2)
     with pytest.raises(ShapeError, match=r"^take: axis 0 is out of range for x \(\)$"):
@@ -93,7 +93,7 @@ def test_indices_out_of_range_are_rejected() -> None:
         take(real(3, 5), whole([[-4]]))
 
 
-def test_where_nothing_is_nothing_is_picked() -> None:
+def test_indices_into_an_empty_tensor_are_rejected() -> None:
     with pytest.raises(IndexError, match=r"^take: x \(0, 5\) has no element along axis 0$"):
         take(zeros((0, 5)), whole([0]))
     with pytest.raises(ShapeError, match=r"^gather: x \(2, 0\) has no element along axis 1$"):
@@ -104,7 +104,7 @@ def test_where_nothing_is_nothing_is_picked() -> None:
     check_shape_rule(take, ((2, 0), (0,), 1), ((2, 0), (3, 0), 1))
 
 
-def test_indices_that_are_not_whole_numbers_are_rejected() -> None:
+def test_non_int_indices_are_rejected() -> None:
     wrong: list[tuple[Any, str]] = [
         (tensor([0.0]), "float32 but integer is expected"),
         (tensor([True]), "bool but integer is expected"),
@@ -120,7 +120,7 @@ def test_indices_that_are_not_whole_numbers_are_rejected() -> None:
 
 
 @pytest.mark.parametrize(("places", "axis"), PLACES, ids=str)
-def test_scatter_add_is_the_way_back_of_take(places: Any, axis: int) -> None:
+def test_scatter_add_is_the_gradient_of_take(places: Any, axis: int) -> None:
     shape, indices = (3, 5, 6), whole(places)
     x = real(*shape)
     updates = real(*take(x, indices, axis).shape, seed=1)
@@ -140,7 +140,7 @@ def test_scatter_add_adds_where_the_indices_point() -> None:
     assert scatter_add(zeros((0, 2)), whole([]), (4, 2)).tolist() == zeros((4, 2)).tolist()
 
 
-def test_scatter_add_keeps_the_law_of_rules() -> None:
+def test_scatter_add_matches_its_shape_rule() -> None:
     check_shape_rule(
         scatter_add,
         ((7, 5), (7,), (3, 5)),
@@ -151,7 +151,7 @@ def test_scatter_add_keeps_the_law_of_rules() -> None:
     )
 
 
-def test_updates_of_another_shape_are_rejected() -> None:
+def test_updates_of_a_wrong_shape_are_rejected() -> None:
     # NumPy would broadcast them.
     with pytest.raises(ShapeError) as rejected:
         scatter_add(real(1, 3), tensor([0, 1]), (4, 3))
@@ -159,7 +159,7 @@ def test_updates_of_another_shape_are_rejected() -> None:
     assert str(rejected.value) == "scatter_add: updates (1, 3) differ from what (2,) takes of (4, 3): (2, 3)"
 
 
-def test_scattering_where_there_is_no_place_is_rejected() -> None:
+def test_scatter_add_out_of_range_is_rejected() -> None:
     shape = real(4, 3).shape
 
     with pytest.raises(ShapeError, match=r"^scatter_add: axis 2 is out of range for x \(4, 3\)$"):
@@ -174,7 +174,7 @@ def test_scattering_where_there_is_no_place_is_rejected() -> None:
 
 
 @pytest.mark.parametrize(("index", "axis"), [(1, 0), (-1, 1), (4, -1), (-6, 2)])
-def test_select_picks_one_slice(index: int, axis: int) -> None:
+def test_select_gives_one_slice(index: int, axis: int) -> None:
     x = real(3, 5, 6)
 
     np.testing.assert_array_equal(select(x, index, axis).numpy(), np.take(x.numpy(), index, axis))
@@ -183,7 +183,7 @@ def test_select_picks_one_slice(index: int, axis: int) -> None:
     check_shape_rule(select, ((3, 5, 6), index, axis))
 
 
-def test_selecting_what_is_not_there_is_rejected() -> None:
+def test_select_out_of_range_is_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^select: index 3 is out of range for axis 0 of x \(3, 5\)$"):
         select(real(3, 5), 3)
     with pytest.raises(IndexError, match=r"^select: index -6 is out of range for axis 1 of x \(3, 5\)$"):
@@ -203,7 +203,7 @@ EACH: list[tuple[Any, int]] = [
 
 
 @pytest.mark.parametrize(("places", "axis"), EACH, ids=str)
-def test_gather_is_numpys_and_repeated_indices_accumulate(places: Any, axis: int) -> None:
+def test_gather_equals_numpy_and_repeated_indices_accumulate(places: Any, axis: int) -> None:
     x, indices = real(2, 5), whole(places)
 
     y = gather(x, indices, axis)
@@ -214,7 +214,7 @@ def test_gather_is_numpys_and_repeated_indices_accumulate(places: Any, axis: int
     check_shape_rule(gather, ((2, 5), indices.shape, axis))
 
 
-def test_gathering_backwards_counts_how_often_an_index_stood_there() -> None:
+def test_the_gradient_of_gather_counts_each_index() -> None:
     x: Any = tensor([[1.0, 2.0, 3.0]])
 
     assert gather(x.trace(), tensor([[2, 0, 2, -1]]), 1).sum().backward()[x].tolist() == [[1, 0, 3]]
@@ -227,7 +227,7 @@ def test_gather_accepts_a_numpy_array_of_indices() -> None:
     assert gather(x, indices, 1).shape == (1, 2)
 
 
-def test_gathering_what_does_not_fit_is_rejected() -> None:
+def test_gather_rejects_invalid_arguments() -> None:
     x = real(3, 5)
 
     with pytest.raises(ShapeError) as rejected:
@@ -246,13 +246,13 @@ def test_gathering_what_does_not_fit_is_rejected() -> None:
         gather(x, number)
 
 
-def test_selecting_from_nothing_and_from_one_element() -> None:
+def test_select_from_empty_tensors_and_single_elements() -> None:
     assert select(zeros((0, 3)), 1, 1).shape == (0,)
     assert select(tensor([[7]]), 0).tolist() == [7]
     assert gather(zeros((0, 3)), zeros((0, 1), np.int64), 1).shape == (0, 1)
     assert gather(tensor([[7]]), tensor([[0]])).tolist() == [[7]]
 
 
-def test_a_size_that_either_knows_is_known() -> None:
+def test_a_size_known_from_either_operand_is_known() -> None:
     assert show(gather_shape((UNKNOWN, 5), (4, 3), 1)) == "(4, 3)"
     assert show(gather_shape((4, 5), (UNKNOWN, 3), 1)) == "(4, 3)"

@@ -20,7 +20,7 @@ def real(*shape: int, seed: int = 0) -> Any:
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
-def test_concat_and_stack_are_numpys_and_have_their_gradients(axis: int) -> None:
+def test_concat_and_stack_equal_numpy_and_have_their_gradients(axis: int) -> None:
     x, y = real(2, 3, 4), real(2, 3, 4, seed=1)
 
     np.testing.assert_array_equal(concat([x, y, x], axis).numpy(), np.concatenate([x, y, x], axis))
@@ -31,7 +31,7 @@ def test_concat_and_stack_are_numpys_and_have_their_gradients(axis: int) -> None
     check_gradients(lambda x, y: stack([x * y, y], axis), real(1, 2), real(1, 2, seed=1), order=2)
 
 
-def test_concat_joins_parts_of_other_lengths_and_of_none() -> None:
+def test_concat_joins_parts_of_different_lengths_and_empty_ones() -> None:
     x, y, nothing = real(2, 3), real(2, 5), real(2, 0)
 
     assert concat([x, nothing, y], axis=1).shape == (2, 8)
@@ -57,7 +57,7 @@ def test_the_tapes_of_all_parts_become_one() -> None:
 
 
 @pytest.mark.parametrize(("sections", "axis"), [(3, 1), (1, 0), ((1, 2), 1), ((0, 4), -1), ((2,), 0)], ids=str)
-def test_split_is_the_way_back_of_concat(sections: Any, axis: int) -> None:
+def test_split_is_the_inverse_of_concat(sections: Any, axis: int) -> None:
     x = real(2, 3, 4)
 
     parts = split(x, sections, axis)
@@ -67,7 +67,7 @@ def test_split_is_the_way_back_of_concat(sections: Any, axis: int) -> None:
     check_gradients(lambda x: split(x * x, sections, axis)[0], x, order=2)
 
 
-def test_split_gives_numpys_parts() -> None:
+def test_split_equals_numpy() -> None:
     x = real(4, 3)
 
     for part, expected in zip(split(x, 2), np.split(x.numpy(), 2), strict=True):
@@ -76,13 +76,13 @@ def test_split_gives_numpys_parts() -> None:
     assert [part.tolist() for part in split(tensor([7]), (0, 1))] == [[], [7]]
 
 
-def test_the_law_of_rules() -> None:
+def test_results_match_the_shape_rules() -> None:
     check_shape_rule(concat, (((2, 3), (4, 3)),), (((2, 3), (2, 7)), -1), (((2,),),), (((2, 3), (2, 4)),), ((), 0))
     check_shape_rule(stack, (((2, 3), (2, 3)), -1), (((),),), (((2, 3), (2, 4)),))
     check_shape_rule(split, ((6, 3), 2), ((6, 3), (2, 4)), ((6, 3), (1, 2), 1), ((6, 3), 4))
 
 
-def test_what_does_not_fit_is_rejected() -> None:
+def test_invalid_arguments_are_rejected() -> None:
     x, y = ones((2, 3)), ones((2, 4))
     one: Any = concat
     calls: list[tuple[Any, str]] = [
@@ -103,7 +103,7 @@ def test_what_does_not_fit_is_rejected() -> None:
         assert str(rejected.value) == message
 
 
-def test_two_dtypes_are_rejected() -> None:
+def test_mixed_dtypes_are_rejected() -> None:
     one: Any = concat
     other: Any = stack
 
@@ -122,7 +122,7 @@ def test_two_dtypes_are_rejected() -> None:
         (unstack, f"({2**40}, 0)", 2**40),
     ],
 )
-def test_more_parts_than_a_call_gives_are_rejected_before_there_is_one(call: Any, x: str, count: int) -> None:
+def test_too_many_parts_are_rejected_before_any_is_created(call: Any, x: str, count: int) -> None:
     shape = (0, 3) if x == "(0, 3)" else (count, 0)
     said = f"x {x} would be cut into {count} parts but one call gives at most 1048576"
 
@@ -156,7 +156,7 @@ def test_chunks_are_as_equal_as_rounding_up_allows(n: int, chunks: int, sizes: l
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
-def test_unstack_is_the_way_back_of_stack(axis: int) -> None:
+def test_unstack_is_the_inverse_of_stack(axis: int) -> None:
     x = real(2, 3, 4)
 
     parts = unstack(x, axis)
@@ -168,19 +168,19 @@ def test_unstack_is_the_way_back_of_stack(axis: int) -> None:
     check_shape_rule(unstack, ((2, 3, 7), axis), ((2, 3, 1), axis))
 
 
-def test_one_element_comes_apart_into_itself() -> None:
+def test_splitting_a_single_element() -> None:
     x = tensor([[7]])
 
     assert [part.tolist() for part in chunk(x, 3)] == [[[7]]]
     assert [part.tolist() for part in unstack(x)] == [[7]]
 
 
-def test_nothing_comes_apart_into_nothing() -> None:
+def test_splitting_an_empty_tensor() -> None:
     assert unstack(zeros((0, 3))) == ()
     assert [part.shape for part in unstack(zeros((2, 0)))] == [(0,), (0,)]
 
 
-def test_vectors_are_put_one_behind_the_other() -> None:
+def test_concat_vectors_joins_vectors() -> None:
     x, y, nothing = real(3), real(2, seed=1), real(0)
 
     np.testing.assert_array_equal(concat_vectors([x, nothing, y]).numpy(), np.concatenate([x, y]))
@@ -200,14 +200,14 @@ def test_vectors_are_put_one_behind_the_other() -> None:
         (lambda x: concat_vectors(unstack(x[:0])), "concat_vectors: there is no tensor to join"),
     ],
 )
-def test_what_comes_neither_apart_nor_together_is_rejected(call: Callable[[Any], Any], message: str) -> None:
+def test_invalid_arguments_of_chunk_and_concat_vectors_are_rejected(call: Callable[[Any], Any], message: str) -> None:
     with pytest.raises(ShapeError) as rejected:
         call(real(2, 3))
 
     assert str(rejected.value) == message
 
 
-def test_vectors_of_two_dtypes_are_rejected() -> None:
+def test_vectors_of_mixed_dtypes_are_rejected() -> None:
     vectors: Any = [real(2), tensor([1])]
 
     with pytest.raises(DTypeError, match=r"^concat_vectors: tensors\[0\] is float64 but tensors\[1\] is int64$"):
@@ -224,7 +224,7 @@ def test_the_axis_of_a_stack_is_counted_from_either_end() -> None:
             stack_shape(pairs, axis)
 
 
-def test_sections_that_are_no_ints_are_rejected() -> None:
+def test_non_int_sections_are_rejected() -> None:
     sections: Any = 2.5
 
     with pytest.raises(DTypeError, match=r"^split: sections is 2\.5 but an int or a tuple of ints is expected$"):

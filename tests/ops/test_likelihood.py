@@ -47,14 +47,14 @@ def real(*shape: int, seed: int = 0) -> Any:
 # cross_entropy
 
 
-def test_cross_entropy_of_labels_averages_the_nats() -> None:
+def test_cross_entropy_of_labels_is_the_mean_negative_log_likelihood() -> None:
     x: Any = tensor([[0.0, math.log(2), math.log(5)], [0.0, 0.0, 0.0]], np.float64)
 
     # -(ln 5/8 + ln 1/3) / 2
     assert cross_entropy(x, tensor([2, 0])).item() == pytest.approx((math.log(8 / 5) + math.log(3)) / 2, rel=1e-15)
 
 
-def test_cross_entropy_of_probabilities_weighs_them() -> None:
+def test_cross_entropy_of_probabilities_is_the_weighted_mean() -> None:
     x, target = real(4, 3), softmax(real(4, 3, seed=1))
 
     expected = -(log_softmax(x).numpy() * target.numpy()).sum(-1).mean()
@@ -62,7 +62,7 @@ def test_cross_entropy_of_probabilities_weighs_them() -> None:
     assert cross_entropy(x, target).item() == pytest.approx(expected, rel=1e-14)
 
 
-def test_labels_are_probabilities_of_one() -> None:
+def test_labels_equal_one_hot_probabilities() -> None:
     x, labels = real(4, 3), [2, 0, 1, 2]
 
     assert cross_entropy(x, tensor(labels)).item() == cross_entropy(x, tensor(np.eye(3)[labels])).item()
@@ -85,7 +85,7 @@ def test_gradients_of_cross_entropy_with_weights_can_be_differentiated(shape: tu
     check_gradients(lambda x: cross_entropy(x, target), real(*shape), order=2)
 
 
-def test_cross_entropy_keeps_the_law_of_rules() -> None:
+def test_cross_entropy_matches_its_shape_rule() -> None:
     check_shape_rule(
         cross_entropy,
         ((4, 3), (4,)),
@@ -107,7 +107,7 @@ def test_large_scores_do_not_overflow() -> None:
     assert loss.backward()[x].tolist() == [[0, 0], [-0.5, 0.5]]
 
 
-def test_a_class_that_is_ruled_out_costs_nothing_unless_it_is_the_label() -> None:
+def test_a_class_with_probability_zero_adds_no_loss_unless_it_is_the_label() -> None:
     # The loss was NaN. torch 2.13: F.cross_entropy(torch.tensor([[-inf, 1., 2.]]), torch.tensor([1]))
     x: Any = tensor([[-np.inf, 1.0, 2.0]])
 
@@ -121,7 +121,7 @@ def test_a_class_that_is_ruled_out_costs_nothing_unless_it_is_the_label() -> Non
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # inf - inf
 @pytest.mark.parametrize("score", [math.inf, math.nan])
-def test_beside_nan_or_an_infinite_score_the_loss_is_nan(score: float) -> None:
+def test_with_a_nan_or_infinite_score_the_loss_is_nan(score: float) -> None:
     # torch 2.13: F.cross_entropy(torch.tensor([[0., score, 2.]]), torch.tensor([1]))
     assert math.isnan(cross_entropy(tensor([[0.0, score, 2.0]]), tensor([1])).item())
 
@@ -142,14 +142,14 @@ def test_cross_entropy_of_nothing_is_nan() -> None:
     ],
     ids=str,
 )
-def test_targets_of_another_shape_are_rejected(x: tuple[int, ...], target: tuple[int, ...], message: str) -> None:
+def test_targets_of_a_wrong_shape_are_rejected(x: tuple[int, ...], target: tuple[int, ...], message: str) -> None:
     with pytest.raises(ShapeError) as rejected:
         cross_entropy(real(*x), real(*target))
 
     assert str(rejected.value) == f"cross_entropy: {message}"
 
 
-def test_labels_that_are_no_class_are_rejected() -> None:
+def test_labels_out_of_range_are_rejected() -> None:
     x = real(2, 3)
 
     with pytest.raises(IndexError, match=r"^cross_entropy: label 3 is not one of the 3 classes of x \(2, 3\)$"):
@@ -158,7 +158,7 @@ def test_labels_that_are_no_class_are_rejected() -> None:
         cross_entropy(x, tensor([0, -1]))
 
 
-def test_targets_of_another_dtype_are_rejected() -> None:
+def test_targets_of_a_wrong_dtype_are_rejected() -> None:
     x = real(2, 3)
 
     with pytest.raises(DTypeError, match=r"^cross_entropy: target is float64 but integer is expected$"):
@@ -170,7 +170,7 @@ def test_targets_of_another_dtype_are_rejected() -> None:
         cross_entropy(tensor([[1, 2]]), tensor([0]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
-def test_smoothing_spreads_a_part_of_each_target() -> None:
+def test_label_smoothing_mixes_targets_with_the_uniform_distribution() -> None:
     x, labels = real(4, 3), tensor([2, 0, 1, 2])
     smooth = tensor(np.eye(3)[[2, 0, 1, 2]] * 0.75 + 0.25 / 3)
 
@@ -178,7 +178,7 @@ def test_smoothing_spreads_a_part_of_each_target() -> None:
     assert cross_entropy(x, smooth, smoothing=0.25).item() > cross_entropy(x, smooth).item()
 
 
-def test_ignored_labels_cost_nothing_and_are_not_counted() -> None:
+def test_ignored_labels_add_no_loss_and_are_not_counted() -> None:
     x, labels = real(4, 3), tensor([2, -100, 1, -100])
     kept: Any = tensor([2, 1])
 
@@ -208,7 +208,7 @@ def test_gradients_with_options_can_be_differentiated(options: dict[str, Any], r
 # nll, kl_div, bce, bce_with_logits
 
 
-def test_cross_entropy_is_nll_of_log_softmax() -> None:
+def test_cross_entropy_equals_nll_loss_of_log_softmax() -> None:
     x, labels = real(4, 3), tensor([2, 0, 1, 2])
 
     for reduction in REDUCTIONS:
@@ -216,7 +216,7 @@ def test_cross_entropy_is_nll_of_log_softmax() -> None:
         np.testing.assert_allclose(nll(log_softmax(x), labels, reduction=reduction).numpy(), whole.numpy())  # type: ignore[arg-type]  # one of the three
 
 
-def test_kl_div_is_what_cross_entropy_costs_more_than_the_targets_themselves() -> None:
+def test_kl_div_equals_cross_entropy_minus_entropy() -> None:
     x, target = real(4, 3), softmax(real(4, 3, seed=1))
     own = -(target.numpy() * np.log(target.numpy())).sum(-1)
 
@@ -227,7 +227,7 @@ def test_kl_div_is_what_cross_entropy_costs_more_than_the_targets_themselves() -
     assert kl_div(target.astype(np.float64) * 0.0, tensor(np.eye(4, 3))).item() == 0
 
 
-def test_bce_adds_up_the_nats_of_yes_and_no() -> None:
+def test_bce_equals_the_formula() -> None:
     x, target = tensor([0.25, 0.25, 0.5]), tensor([1.0, 0.0, 0.5])
 
     losses = [math.log(4), -math.log(0.75), math.log(2)]
@@ -236,7 +236,7 @@ def test_bce_adds_up_the_nats_of_yes_and_no() -> None:
     assert bce(x, target).item() == pytest.approx(sum(losses) / 3, rel=1e-6)
 
 
-def test_bce_with_logits_is_bce_of_sigmoid() -> None:
+def test_bce_with_logits_equals_bce_of_sigmoid() -> None:
     x, target = real(2, 3), sigmoid(real(2, 3, seed=1))
 
     for reduction in REDUCTIONS:
@@ -255,7 +255,7 @@ def test_gradients_of_probabilities_can_be_differentiated(reduction: Any) -> Non
         check_gradients(partial(nll, target=labels, reduction=reduction), real(*shape), order=2)
 
 
-def test_bce_of_a_certainty_is_what_pytorch_says() -> None:
+def test_bce_of_probabilities_0_and_1_equals_pytorch() -> None:
     # What torch.nn.functional.binary_cross_entropy of PyTorch 2.13 and its gradient give for float64.
     x = [0.0, 1.0, 0.0, 1.0, 0.5, 1e-5, 0.3, 1e-40, 1 - 1e-7, 1e-13, 1e-50]
     target = [0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.25, 1.0, 0.0, 0.0, 1.0]
@@ -271,7 +271,7 @@ def test_bce_of_a_certainty_is_what_pytorch_says() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, bfloat16])
-def test_scores_so_sure_that_their_probability_is_rounded_keep_the_gradients_of_all_rows_finite(dtype: Any) -> None:
+def test_saturated_scores_keep_all_gradients_finite(dtype: Any) -> None:
     # One such row once made every gradient of the model NaN.
     x = tensor(np.array([-1000.0, 1000.0, 0.0]), dtype).trace()
 
@@ -282,7 +282,7 @@ def test_scores_so_sure_that_their_probability_is_rounded_keep_the_gradients_of_
     assert dx.tolist() == [0, 0, -0.5]
 
 
-def test_bce_of_a_certainty_and_its_gradient_can_be_differentiated() -> None:
+def test_bce_of_probabilities_0_and_1_can_be_differentiated() -> None:
     x, level = tensor([0.0, 1.0, 1.0, 0.25], np.float64), Autodiff()
     taped = x.trace()
 
@@ -294,7 +294,7 @@ def test_bce_of_a_certainty_and_its_gradient_can_be_differentiated() -> None:
     assert dx.tolist() == [0, -1, 0, -1 / 0.25 + 1 / 0.25**2]
 
 
-def test_what_is_no_probability_is_rejected_by_bce() -> None:
+def test_bce_rejects_invalid_probabilities() -> None:
     x, target = tensor([[0.5, 1.0], [0.0, 1.0]]), zeros((2, 2))
 
     with pytest.raises(ValueError, match=r"^bce: x is 2.0 but must be from 0 to 1; bce_with_logits takes scores$"):
@@ -313,7 +313,7 @@ def test_what_is_no_probability_is_rejected_by_bce() -> None:
         bce(tensor(1000.0), tensor(1.0))
 
 
-def test_classes_that_cannot_be_cost_nothing_where_they_are_not() -> None:
+def test_impossible_classes_with_target_zero_add_no_loss() -> None:
     x = tensor([[-math.inf, 0.0]])
 
     assert nll(x, tensor([1])).item() == 0
@@ -322,7 +322,7 @@ def test_classes_that_cannot_be_cost_nothing_where_they_are_not() -> None:
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_a_nan_and_large_numbers_are_told(name: str) -> None:
+def test_nan_and_large_scores_reach_the_loss(name: str) -> None:
     x = tensor([[math.nan, 1.0], [1.0, 0.0] if name == "bce" else [300.0, -300.0]])
     target = tensor([0, 0]) if name == "nll" else tensor([[1.0, 0.0], [1.0, 0.0]])
     large = {"nll": -300, "kl_div": -300, "cross_entropy": 0, "bce_with_logits": 0}
@@ -343,7 +343,7 @@ def test_finite_scores_have_a_finite_loss() -> None:
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_the_law_of_rules_of_likelihoods(name: str) -> None:
+def test_likelihood_losses_match_their_shape_rules(name: str) -> None:
     shapes = [((2, 3), (2, 3)), ((1,), (1,)), ((0, 5), (0, 5))]
     of_labels = [((2, 3), (2,)), ((1,), ()), ((0, 5), (0,))]
 
@@ -367,7 +367,7 @@ def test_probabilities_that_would_broadcast_are_rejected(name: str) -> None:
     assert str(rejected.value) == f"{name}: target (3,) does not fit x (2, 3): expected (2, 3)"
 
 
-def test_labels_of_another_shape_or_no_class_are_rejected_by_nll() -> None:
+def test_nll_loss_rejects_labels_of_a_wrong_shape_or_out_of_range() -> None:
     x = real(2, 3)
 
     with pytest.raises(ShapeError, match=r"^nll: target \(2, 3\) does not fit x \(2, 3\): expected \(2,\)$"):
@@ -379,7 +379,7 @@ def test_labels_of_another_shape_or_no_class_are_rejected_by_nll() -> None:
 
 
 @pytest.mark.parametrize("name", OF_PROBABILITIES)
-def test_ints_and_two_dtypes_are_rejected(name: str) -> None:
+def test_ints_and_mixed_dtypes_are_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         LOSSES[name](tensor([1, 2]), tensor([1, 2]))
     with pytest.raises(DTypeError, match=f"^{name}: x is float32 but target is float64$"):
@@ -439,14 +439,14 @@ def test_a_target_that_is_no_tensor_is_rejected(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_a_fourth_reduction_is_rejected(name: str) -> None:
+def test_an_unknown_reduction_is_rejected(name: str) -> None:
     target = tensor([0, 1]) if name == "nll" else real(2, 3)
 
     with pytest.raises(ValueError, match=f"^{name}: reduction is 'avg' but 'mean', 'sum' or 'none' is expected$"):
         LOSSES[name](real(2, 3), target, reduction="avg")
 
 
-def test_options_that_do_not_fit_are_rejected() -> None:
+def test_invalid_options_are_rejected() -> None:
     x = real(2, 3)
 
     with pytest.raises(ValueError, match=r"^cross_entropy: smoothing is 1.5 but must be from 0 to 1$"):
@@ -464,6 +464,6 @@ def test_infinite_scores_have_no_finite_loss() -> None:
         assert bce_with_logits(x, target, reduction="none").tolist() == [math.inf, math.inf]
 
 
-def test_smoothing_over_no_classes_is_no_division() -> None:
+def test_smoothing_over_zero_classes_does_not_divide() -> None:
     # Drawn calls found a ZeroDivisionError.
     assert cross_entropy(zeros((2, 0)), zeros((2, 0)), smoothing=0.5, reduction="none").shape == (2,)

@@ -54,14 +54,14 @@ def test_gradients_of_solve_can_be_differentiated(x: tuple[int, ...], y: tuple[i
     check_gradients(solve, regular(*x), real(*y), order=2)
 
 
-def test_the_law_of_rules() -> None:
+def test_results_match_the_shape_rules() -> None:
     check_shape_rule(inv, *((shape,) for shape in SQUARES))
     check_shape_rule(det, *((shape,) for shape in SQUARES))
     check_shape_rule(solve, *SYSTEMS)
 
 
 @pytest.mark.filterwarnings("ignore:(invalid value|divide by zero|overflow):RuntimeWarning")
-def test_zeros_large_numbers_infinities_and_nan_are_numpys() -> None:
+def test_zeros_large_numbers_infinities_and_nan_equal_numpy() -> None:
     for corner in (0.0, 1e30, math.inf, math.nan):
         x: Any = tensor([[1.0, corner], [0.0, 2.0]])
 
@@ -107,14 +107,14 @@ def test_a_singular_matrix_has_a_determinant_but_no_gradient() -> None:
         ),
     ],
 )
-def test_other_shapes_are_rejected(op: Any, shapes: Any, message: str) -> None:
+def test_mismatched_shapes_are_rejected(op: Any, shapes: Any, message: str) -> None:
     with pytest.raises(ShapeError) as rejected:
         op(*(real(*shape) for shape in shapes))
 
     assert str(rejected.value) == message
 
 
-def test_ints_halves_and_two_dtypes_are_rejected() -> None:
+def test_ints_half_precision_and_mixed_dtypes_are_rejected() -> None:
     whole: Any = tensor([[1, 2], [3, 4]])
 
     for op in (inv, det):
@@ -126,5 +126,5 @@ def test_ints_halves_and_two_dtypes_are_rejected() -> None:
         solve(regular(2, 2), ones((2, 1)))
 
 
-def test_as_many_rows_as_columns_are_known() -> None:
+def test_a_square_matrix_with_one_known_size_has_both() -> None:
     assert show(solve_shape((UNKNOWN, 3), (UNKNOWN, 2))) == "(3, 2)"

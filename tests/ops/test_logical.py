@@ -56,7 +56,7 @@ def test_two_operands_have_their_truth_table(name: str, expected: list[list[bool
     assert not z.owns_tape
 
 
-def test_what_does_not_hold() -> None:
+def test_logical_not_inverts() -> None:
     x, _ = truth()
 
     assert logical_not(x).tolist() == [[True, False]]
@@ -71,14 +71,14 @@ def test_what_does_not_hold() -> None:
         ("isnan", [False, False, False, False, True]),
     ],
 )
-def test_kinds_of_numbers(name: str, expected: list[bool]) -> None:
+def test_isnan_isinf_and_isfinite(name: str, expected: list[bool]) -> None:
     y = KINDS[name](tensor([-0.0, 2.5, np.inf, -np.inf, np.nan, 3e38, 3e38]).trace())
 
     assert y.tolist() == [*expected, *expected[:1] * 2]
     assert not y.owns_tape
 
 
-def test_nothing_is_said_of_empty_tensors() -> None:
+def test_empty_tensors_give_empty_results() -> None:
     for kind in KINDS.values():
         assert kind(zeros((0, 3))).shape == (0, 3)
     assert logical_not(zeros((0, 3), np.bool_)).shape == (0, 3)
@@ -86,23 +86,23 @@ def test_nothing_is_said_of_empty_tensors() -> None:
         assert f(zeros((0, 3), np.bool_), ones((3,), np.bool_)).shape == (0, 3)
 
 
-def test_one_element_is_one_truth() -> None:
+def test_single_elements() -> None:
     assert logical_not(tensor([True])).tolist() == [False]
     assert [f(tensor([True]), tensor([True])).tolist() for f in BINARY.values()] == [[True], [True], [False]]
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_two_operands_keep_the_law_of_rules(name: str) -> None:
+def test_two_operands_match_their_shape_rules(name: str) -> None:
     check_shape_rule(BINARY[name], ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_one_operand_keeps_the_law_of_rules(name: str) -> None:
+def test_one_operand_matches_its_shape_rule(name: str) -> None:
     check_shape_rule(UNARY[name], ((),), ((5,),), ((2, 3, 7),), ((2, 0),))
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_what_cannot_be_joined_is_rejected(name: str) -> None:
+def test_invalid_operands_are_rejected(name: str) -> None:
     x, ints = ones((2, 3), np.bool_), tensor([1, 0, 1])
 
     with pytest.raises(ShapeError) as rejected:
@@ -116,13 +116,13 @@ def test_what_cannot_be_joined_is_rejected(name: str) -> None:
         BINARY[name](x, 1)
 
 
-def test_the_opposite_of_an_int_is_rejected() -> None:
+def test_logical_not_of_an_int_is_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^logical_not: x is int64 but bool is expected$"):
         logical_not(tensor([1, 0]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_the_kind_of_an_int_is_rejected(name: str) -> None:
+def test_isnan_of_an_int_is_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         KINDS[name](tensor([1]))
 
@@ -130,7 +130,7 @@ def test_the_kind_of_an_int_is_rejected(name: str) -> None:
 # nan_to_num
 
 
-def test_numbers_stand_in_the_place_of_nan_and_infinity() -> None:
+def test_nan_to_num_replaces_nan_and_infinity() -> None:
     x = tensor([1.5, np.nan, np.inf, -np.inf])
 
     np.testing.assert_array_equal(nan_to_num(x).numpy(), np.nan_to_num(x.numpy()))
@@ -140,20 +140,20 @@ def test_numbers_stand_in_the_place_of_nan_and_infinity() -> None:
     assert nan_to_num(zeros((0, 3))).shape == (0, 3)
 
 
-def test_the_gradient_passes_where_there_was_a_number() -> None:
+def test_the_gradient_of_nan_to_num_passes_finite_elements() -> None:
     x: Any = tensor([1.5, np.nan, np.inf, -np.inf])
 
     assert nan_to_num(x.trace()).sum().backward()[x].tolist() == [1, 0, 0, 0]
     check_gradients(lambda x: nan_to_num(x, nan=2) * x, normal((2, 3), dtype=np.float64, rng=0), order=2)
 
 
-def test_nan_to_num_keeps_the_law_and_rejects_ints() -> None:
+def test_nan_to_num_matches_its_shape_rule_and_rejects_ints() -> None:
     check_shape_rule(nan_to_num, ((),), ((5,),), ((2, 3, 7),), ((2, 0),))
     with pytest.raises(DTypeError, match=r"^nan_to_num: x is int64 but floating is expected$"):
         nan_to_num(tensor([1]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
-def test_nan_to_num_at_its_edges_is_numpys() -> None:
+def test_nan_to_num_equals_numpy_in_edge_cases() -> None:
     edges = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
 
     np.testing.assert_array_equal(nan_to_num(tensor(edges)).numpy(), np.nan_to_num(edges))

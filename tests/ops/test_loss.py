@@ -49,7 +49,7 @@ def real(*shape: int, seed: int = 0) -> Any:
         ("smooth_l1", [0, 0.5, 3.5]),
     ],
 )
-def test_errors_of_nothing_one_and_four(name: str, losses: list[float]) -> None:
+def test_elementwise_losses_computed_by_hand(name: str, losses: list[float]) -> None:
     x, target = tensor([2.0, 2.0, -1.0]), tensor([2.0, 1.0, 3.0])
 
     mean = math.sqrt((0 + 1 + 16) / 3) if name == "rmse" else sum(losses) / 3
@@ -60,7 +60,7 @@ def test_errors_of_nothing_one_and_four(name: str, losses: list[float]) -> None:
     assert LOSSES[name](x, target, reduction="sum").item() == pytest.approx(total, rel=1e-6)
 
 
-def test_small_errors_are_rounded_off() -> None:
+def test_huber_and_smooth_l1_are_quadratic_for_small_errors() -> None:
     x, target = tensor([0.5, 3.0]), tensor([0.0, 0.0])
 
     # 0.5² / 2 and 2 (3 - 1); then the same over 2
@@ -69,13 +69,13 @@ def test_small_errors_are_rounded_off() -> None:
     assert smooth_l1(x, target, beta=0.0, reduction="none").tolist() == mae(x, target, reduction="none").tolist()
 
 
-def test_scores_on_the_wrong_side_cost_their_distance_from_one() -> None:
+def test_hinge_loss_computed_by_hand() -> None:
     x, target = tensor([2.0, 0.5, -1.0, 1.0]), tensor([1.0, 1.0, 1.0, -1.0])
 
     assert hinge(x, target, reduction="none").tolist() == [0, 0.5, 2, 2]
 
 
-def test_directions_are_compared_and_not_lengths() -> None:
+def test_cosine_losses_ignore_lengths() -> None:
     x, target = tensor([[3.0, 0.0], [1.0, 1.0], [0.0, -2.0]]), tensor([[5.0, 0.0], [-1.0, 1.0], [0.0, 1.0]])
 
     assert cosine(x, target, reduction="none").tolist() == [0, 1, 2]
@@ -93,7 +93,7 @@ def test_gradients_can_be_differentiated(name: str, options: dict[str, Any], red
         check_gradients(partial(LOSSES[name], target=sides, reduction=reduction, **options), real(*shape), order=2)
 
 
-def test_at_the_corners_the_gradient_is_zero() -> None:
+def test_the_gradient_at_a_kink_is_zero() -> None:
     x, target = tensor([1.0, 1.0]), tensor([1.0, 1.0])
 
     for loss in (rmse, mae, hinge, smooth_l1):
@@ -103,7 +103,7 @@ def test_at_the_corners_the_gradient_is_zero() -> None:
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_the_law_of_rules(name: str) -> None:
+def test_results_match_the_shape_rules(name: str) -> None:
     shapes = [((2, 3), (2, 3)), ((1,), (1,)), ((0, 5), (0, 5))]
 
     for reduction in REDUCTIONS:
@@ -139,7 +139,7 @@ def test_infinities_and_nan_pass_and_squares_overflow(name: str, losses: list[fl
 
 
 @np.errstate(all="ignore")
-def test_cosine_passes_nan_and_takes_large_vectors() -> None:
+def test_cosine_passes_nan_and_accepts_large_vectors() -> None:
     x = tensor([[math.nan, 1.0], [math.inf, 1.0], [1e15, 1e15]])
 
     np.testing.assert_allclose(cosine(x, ones((3, 2)), reduction="none").numpy(), [math.nan, math.nan, 0], atol=1e-6)
@@ -160,7 +160,7 @@ def test_cosine_needs_an_axis() -> None:
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_ints_and_two_dtypes_are_rejected(name: str) -> None:
+def test_ints_and_mixed_dtypes_are_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         LOSSES[name](tensor([1, 2]), tensor([1, 2]))
     with pytest.raises(DTypeError, match=f"^{name}: x is float32 but target is float64$"):
@@ -194,7 +194,7 @@ def test_a_target_that_is_no_tensor_is_rejected(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_a_fourth_reduction_is_rejected(name: str) -> None:
+def test_an_unknown_reduction_is_rejected(name: str) -> None:
     with pytest.raises(ValueError, match=f"^{name}: reduction is 'avg' but 'mean', 'sum' or 'none' is expected$"):
         LOSSES[name](real(2, 3), real(2, 3), reduction="avg")
 
@@ -210,5 +210,5 @@ def test_options_out_of_range_are_rejected() -> None:
         cosine(x, x, eps=math.nan)
 
 
-def test_a_size_that_either_knows_is_known() -> None:
+def test_a_size_known_from_either_operand_is_known() -> None:
     assert show(elementwise_loss_shape((UNKNOWN, 3), (2, UNKNOWN), reduction="none")) == "(2, 3)"

@@ -25,7 +25,7 @@ def mask(*shape: int) -> Any:
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 5), (3, 1), (5,), ()], ids=str)
-def test_a_value_stands_where_the_mask_holds(shape: tuple[int, ...]) -> None:
+def test_masked_fill_sets_the_value_where_the_mask_is_true(shape: tuple[int, ...]) -> None:
     x, chosen = real(2, 3, 5), mask(*shape)
 
     np.testing.assert_array_equal(masked_fill(x, chosen, 7).numpy(), np.where(chosen.numpy(), 7, x.numpy()))
@@ -34,7 +34,7 @@ def test_a_value_stands_where_the_mask_holds(shape: tuple[int, ...]) -> None:
     check_gradients(lambda x, v: masked_fill(x * x, mask(3), v * v), real(2, 3), real(), order=2)
 
 
-def test_a_filled_tensor_keeps_its_dtype_and_takes_over_either_tape() -> None:
+def test_masked_fill_keeps_the_dtype_and_either_tape() -> None:
     x, chosen = tensor([1, 2, 3]), tensor([True, False, True])
 
     assert masked_fill(x, chosen, 7).tolist() == [7, 2, 7]
@@ -44,7 +44,7 @@ def test_a_filled_tensor_keeps_its_dtype_and_takes_over_either_tape() -> None:
     assert masked_fill(zeros((0, 3)), chosen, 1).shape == (0, 3)
 
 
-def test_filling_keeps_the_law_of_rules() -> None:
+def test_masked_fill_matches_its_shape_rule() -> None:
     check_shape_rule(
         masked_fill, ((2, 3), (3,), ()), ((2, 3), (), (2, 1)), ((0, 3), (1, 3), (3,)), ((2, 3), (2, 3), (1,))
     )
@@ -60,14 +60,14 @@ def test_filling_keeps_the_law_of_rules() -> None:
     ],
     ids=str,
 )
-def test_what_does_not_broadcast_to_it_is_rejected(chosen: Any, value: Any, message: str) -> None:
+def test_masks_and_values_that_do_not_broadcast_are_rejected(chosen: Any, value: Any, message: str) -> None:
     with pytest.raises(ShapeError) as rejected:
         masked_fill(real(2, 3), mask(*chosen), real(*value))
 
     assert str(rejected.value) == f"masked_fill: {message}"
 
 
-def test_values_and_masks_of_another_dtype_are_rejected() -> None:
+def test_values_and_masks_of_a_wrong_dtype_are_rejected() -> None:
     whole, chosen, half = tensor([1, 2, 3]), tensor([True, False, True]), 0.5
 
     with pytest.raises(DTypeError, match=r"^masked_fill: value is a float but x is int64$"):
@@ -84,7 +84,7 @@ def test_values_and_masks_of_another_dtype_are_rejected() -> None:
 
 
 @pytest.mark.parametrize(("x", "chosen"), [((2, 3), (2, 3)), ((2, 3), (3,)), ((3,), (2, 3)), ((), (4,)), ((2, 0), ())])
-def test_the_chosen_are_picked_in_order(x: tuple[int, ...], chosen: tuple[int, ...]) -> None:
+def test_masked_select_keeps_the_order(x: tuple[int, ...], chosen: tuple[int, ...]) -> None:
     a, m = real(*x), mask(*chosen)
     wide, holds = np.broadcast_arrays(a.numpy(), m.numpy())
 
@@ -94,7 +94,7 @@ def test_the_chosen_are_picked_in_order(x: tuple[int, ...], chosen: tuple[int, .
     check_shape_rule(masked_select, (x, chosen))
 
 
-def test_where_the_mask_never_holds_nothing_is_picked() -> None:
+def test_a_mask_without_true_selects_nothing() -> None:
     x: Any = ones((2, 3))
 
     y = masked_select(x.trace(), x < 0)
@@ -116,7 +116,7 @@ def test_a_mask_that_does_not_broadcast_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("shape", [(7,), (2, 3), (2, 3, 5), (0, 3)], ids=str)
-def test_indices_of_what_is_not_zero_are_numpys(shape: tuple[int, ...]) -> None:
+def test_nonzero_equals_numpy(shape: tuple[int, ...]) -> None:
     x = real(*shape) * mask(*shape).astype(np.float64)
 
     indices = nonzero(x.trace())
@@ -129,18 +129,18 @@ def test_indices_of_what_is_not_zero_are_numpys(shape: tuple[int, ...]) -> None:
     check_shape_rule(nonzero, (shape,))
 
 
-def test_nan_is_not_zero_and_minus_zero_is() -> None:
+def test_nonzero_counts_nan_but_not_minus_zero() -> None:
     (indices,) = nonzero(tensor([0.0, np.nan, -0.0, np.inf, 3e38, 3e38]))
 
     assert indices.tolist() == [1, 3, 4, 5]
 
 
-def test_a_scalar_has_no_axis_to_count_along() -> None:
+def test_nonzero_of_a_scalar_is_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^nonzero: x \(\) has no axis to count along$"):
         nonzero(tensor(3.0))  # type: ignore[tapegrad-shape]  # the mistake under test
 
 
-def test_sizes_that_a_mask_would_stretch_are_rejected() -> None:
+def test_a_mask_that_would_broadcast_the_tensor_is_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^mask \(4, 5\) does not broadcast to x \(1, 5\)$"):
         masked_fill_shape((1, 5), (4, 5), ())
     with pytest.raises(

@@ -41,7 +41,7 @@ def test_a_product_of_matrices() -> None:
 
 
 @pytest.mark.parametrize(("x", "y"), OPERANDS, ids=str)
-def test_the_result_is_numpys(x: tuple[int, ...], y: tuple[int, ...]) -> None:
+def test_the_result_equals_numpy(x: tuple[int, ...], y: tuple[int, ...]) -> None:
     a, b = real(*x), real(*y, seed=1)
 
     np.testing.assert_array_equal(matmul(a, b).numpy(), np.matmul(a.numpy(), b.numpy()))
@@ -57,12 +57,12 @@ def test_the_gradient_of_a_matrix_times_itself() -> None:
     check_gradients(lambda x: x @ x.T, real(3, 5), order=2)
 
 
-def test_the_law_of_rules() -> None:
+def test_results_match_the_shape_rules() -> None:
     check_shape_rule(matmul, *OPERANDS, ((0, 5), (5, 7)), ((3, 0), (0, 7)), ((1, 1), (1, 1)), ((3, 5), (7, 5)))
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # inf - inf
-def test_zeros_ties_infinities_and_nan_are_numpys() -> None:
+def test_zeros_ties_infinities_and_nan_equal_numpy() -> None:
     x = np.array([[0, 0, 1], [np.inf, 1, 1], [np.nan, 2, 3], [3e38, 3e18, 100]], np.float32)
     y = np.array([[1, -np.inf], [2, 2], [3, 1e-30]], np.float32)
 
@@ -89,7 +89,7 @@ def test_an_empty_inner_axis_sums_to_zero() -> None:
     ],
     ids=str,
 )
-def test_shapes_that_do_not_fit_are_rejected(x: tuple[int, ...], y: tuple[int, ...], message: str) -> None:
+def test_mismatched_shapes_are_rejected(x: tuple[int, ...], y: tuple[int, ...], message: str) -> None:
     a, b = real(*x), real(*y)
 
     with pytest.raises(ShapeError) as rejected:
@@ -105,7 +105,7 @@ def test_a_number_is_rejected() -> None:
         x @ 2.0
 
 
-def test_two_dtypes_are_rejected() -> None:
+def test_mixed_dtypes_are_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^matmul: x is float32 but y is float64$"):
         real(2, 3).astype(np.float32) @ real(3, 5)
 
@@ -128,7 +128,7 @@ FITTING: dict[str, list[tuple[tuple[int, ...], ...]]] = {
 LINEAR = [((2, 3), (3, 5), (5,)), ((3,), (3, 5), (5,)), ((4, 2, 3), (3, 1), (1,)), ((0, 3), (3, 5), (5,))]
 
 
-def test_outer_dot_bmm_and_linear_are_products_of_matrices() -> None:
+def test_outer_dot_bmm_and_linear_equal_matmul() -> None:
     v, w, x = tensor([1.0, 2.0]), tensor([3.0, 4.0]), tensor([[1.0, 2.0], [3.0, 4.0]])
 
     assert outer(v, w).tolist() == [[3, 4], [6, 8]]
@@ -159,7 +159,7 @@ def test_gradients_of_linear_can_be_differentiated(x: Any, weight: Any, bias: An
     check_gradients(linear, real(*x), real(*weight, seed=1), real(*bias, seed=2), order=2)
 
 
-def test_the_law_of_rules_of_products() -> None:
+def test_products_match_their_shape_rules() -> None:
     for name, cases in FITTING.items():
         check_shape_rule(PRODUCTS[name], *cases)
     check_shape_rule(linear, *LINEAR)
@@ -194,7 +194,7 @@ def test_products_pass_zeros_infinities_and_nan() -> None:
         ("linear", ((), (3, 5), (5,)), "x () has rank 0 but needs at least 1"),
     ],
 )
-def test_products_of_other_shapes_are_rejected(name: str, shapes: Any, message: str) -> None:
+def test_products_of_mismatched_shapes_are_rejected(name: str, shapes: Any, message: str) -> None:
     with pytest.raises(ShapeError) as rejected:
         (PRODUCTS | {"linear": linear})[name](*(real(*shape) for shape in shapes))
 
@@ -202,19 +202,19 @@ def test_products_of_other_shapes_are_rejected(name: str, shapes: Any, message: 
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_products_of_two_dtypes_are_rejected(name: str) -> None:
+def test_products_of_mixed_dtypes_are_rejected(name: str) -> None:
     x, y = FITTING[name][0]
 
     with pytest.raises(DTypeError, match=f"^{name}: x is float32 but y is float64$"):
         PRODUCTS[name](ones(x), real(*y))
 
 
-def test_linear_of_two_dtypes_is_rejected() -> None:
+def test_linear_of_mixed_dtypes_is_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^linear: x is float32 but bias is float64$"):
         linear(ones((2, 3)), ones((3, 5)), real(5))
 
 
-def test_a_size_that_one_operand_knows_is_known() -> None:
+def test_a_size_known_from_one_operand_is_known() -> None:
     assert show(bmm_shape((UNKNOWN, 2, 3), (4, 3, 5))) == "(4, 2, 5)"
     assert show(bmm_shape((4, 2, 3), (UNKNOWN, 3, 5))) == "(4, 2, 5)"
     assert show(linear_shape((2, 3), (3, UNKNOWN), (5,))) == "(2, 5)"

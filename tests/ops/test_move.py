@@ -23,7 +23,7 @@ def real(*shape: int, seed: int = 0) -> Any:
 # reshape
 
 
-def test_reshape_keeps_the_order_of_rows() -> None:
+def test_reshape_is_in_row_major_order() -> None:
     x: Any = tensor([[1, 2, 3], [4, 5, 6]])
 
     assert reshape(x, (3, 2)).tolist() == [[1, 2], [3, 4], [5, 6]]
@@ -31,7 +31,7 @@ def test_reshape_keeps_the_order_of_rows() -> None:
     assert reshape(x, (1, 2, -1)).shape == (1, 2, 3)
 
 
-def test_sizes_and_axes_stand_in_a_tuple_or_one_by_one() -> None:
+def test_sizes_and_axes_may_be_a_tuple_or_separate_arguments() -> None:
     x = real(2, 3, 4)
 
     assert x.reshape(3, 8).shape == x.reshape((3, 8)).shape == (3, 8)
@@ -56,7 +56,7 @@ def test_sizes_and_axes_stand_in_a_tuple_or_one_by_one() -> None:
         (split, ((1.0, 3),), "split: sections is (1.0, 3) but an int or a tuple of ints is expected"),
     ],
 )
-def test_sizes_that_are_no_whole_numbers_are_rejected(call: Any, given: tuple[Any, ...], message: str) -> None:
+def test_non_int_sizes_are_rejected(call: Any, given: tuple[Any, ...], message: str) -> None:
     with pytest.raises(DTypeError) as rejected:
         call(real(4, 6), *given)
 
@@ -69,7 +69,7 @@ def test_gradients_of_reshape(shape: tuple[int, ...]) -> None:
     check_gradients(lambda x: reshape(x * x, shape), real(2, 3, 5), order=2)
 
 
-def test_reshape_of_a_scalar_and_of_nothing() -> None:
+def test_reshape_of_a_scalar_and_of_an_empty_tensor() -> None:
     assert reshape(real(), (1, 1)).shape == (1, 1)
     assert reshape(real(1), ()).shape == ()
     assert reshape(zeros((0, 3)), (3, -1)).shape == (3, 0)
@@ -77,7 +77,7 @@ def test_reshape_of_a_scalar_and_of_nothing() -> None:
     check_gradients(lambda x: reshape(x, ()), real(1, 1))
 
 
-def test_reshape_keeps_the_law_of_rules() -> None:
+def test_reshape_matches_its_shape_rule() -> None:
     check_shape_rule(
         reshape,
         ((2, 3, 7), (6, 7)),
@@ -113,7 +113,9 @@ def test_reshape_keeps_named_sizes() -> None:
     ],
     ids=str,
 )
-def test_reshape_to_what_does_not_fit_is_rejected(x: tuple[int, ...], shape: tuple[int, ...], message: str) -> None:
+def test_reshape_to_another_number_of_elements_is_rejected(
+    x: tuple[int, ...], shape: tuple[int, ...], message: str
+) -> None:
     # NumPy itself takes any one negative size for -1.
     with pytest.raises(ShapeError) as rejected:
         reshape(real(*x), shape)
@@ -122,7 +124,7 @@ def test_reshape_to_what_does_not_fit_is_rejected(x: tuple[int, ...], shape: tup
 
 
 @pytest.mark.parametrize("shape", [(n for n in (2, 3)), {2, 3}, 6, "23", None], ids=lambda shape: type(shape).__name__)
-def test_reshape_to_what_is_no_shape_is_rejected(shape: Any) -> None:
+def test_reshape_to_an_invalid_shape_is_rejected(shape: Any) -> None:
     kind = messages.with_article(type(shape).__name__)
 
     with pytest.raises(DTypeError, match=f"^reshape: shape is {kind} but a tuple of ints is expected$"):
@@ -159,7 +161,7 @@ def test_gradients_of_every_permutation(axes: tuple[int, ...] | None) -> None:
     check_gradients(lambda x: transpose(x * x, axes), x, order=2)
 
 
-def test_transpose_keeps_the_law_of_rules() -> None:
+def test_transpose_matches_its_shape_rule() -> None:
     check_shape_rule(
         transpose, ((2, 3, 7),), ((2, 3, 7), (1, 2, 0)), ((2, 3, 7), (-1, 0, 1)), ((),), ((5,),), ((2, 3), (0,))
     )
@@ -237,7 +239,7 @@ def test_broadcast_to_keeps_the_law_of_rules() -> None:
     ],
     ids=str,
 )
-def test_broadcasting_to_what_does_not_fit_is_rejected(
+def test_broadcast_to_an_incompatible_shape_is_rejected(
     x: tuple[int, ...], shape: tuple[int, ...], message: str
 ) -> None:
     with pytest.raises(ShapeError) as rejected:

@@ -51,7 +51,7 @@ def affine(x: Any) -> tuple[Any, Any]:
 WHOLE: Any = tensor([1, 2])  # mypy rejects it before it runs
 
 
-def test_values_that_a_reader_can_check() -> None:
+def test_values_computed_by_hand() -> None:
     x: Any = tensor([[1.0, 3.0, 8.0]], np.float64)
     weight: Any = tensor([2.0, 3.0, 5.0], np.float64)
     bias: Any = tensor([10.0, 20.0, 30.0], np.float64)
@@ -65,7 +65,7 @@ def test_values_that_a_reader_can_check() -> None:
     np.testing.assert_allclose(rms_norm(x, weight, eps=0.5).numpy(), [[2 / rms, 9 / rms, 40 / rms]], rtol=1e-15)
 
 
-def test_channels_over_a_batch() -> None:
+def test_batch_norm_equals_the_formula() -> None:
     x: Any = tensor([[1.0, 0.0], [3.0, 2.0], [8.0, 1.0]], np.float64)  # (N, C)
     weight, bias = tensor([2.0, 3.0], np.float64), tensor([10.0, 20.0], np.float64)
 
@@ -75,7 +75,7 @@ def test_channels_over_a_batch() -> None:
     np.testing.assert_allclose(batch_norm(x, weight, bias, eps=0.5).numpy(), expected, rtol=1e-15)
 
 
-def test_groups_of_channels_of_one_image() -> None:
+def test_group_norm_equals_the_formula() -> None:
     x: Any = tensor([[[1.0], [3.0], [7.0], [1.0]], [[0.0], [0.0], [4.0], [8.0]]], np.float64)  # (N, C, L)
     weight, bias = tensor([1.0, 2.0, 3.0, 5.0], np.float64), zeros((4,), np.float64)
 
@@ -87,7 +87,7 @@ def test_groups_of_channels_of_one_image() -> None:
     np.testing.assert_allclose(y.numpy(), expected, rtol=1e-15)
 
 
-def test_each_channel_of_each_image_by_itself() -> None:
+def test_instance_norm_equals_the_formula() -> None:
     x = real(2, 3, 5, 7)
     weight, bias = real(3, seed=1), real(3, seed=2)
 
@@ -99,7 +99,7 @@ def test_each_channel_of_each_image_by_itself() -> None:
             np.testing.assert_allclose(y.numpy()[n, c], alone, rtol=1e-13)
 
 
-def test_norms_of_channels_are_one_norm_over_other_axes() -> None:
+def test_norms_of_channels_equal_one_norm_over_other_axes() -> None:
     x, weight, bias = real(2, 6, 5), real(6, seed=1), real(6, seed=2)
 
     of_each = group_norm(x, weight, bias, groups=6).numpy()
@@ -122,7 +122,7 @@ def test_gradients_of_norms_of_channels_reach_all_operands(name: str, shape: tup
 
 
 @pytest.mark.parametrize("name", CHANNELS)
-def test_norms_of_channels_at_their_edges(name: str) -> None:
+def test_norms_of_channels_in_edge_cases(name: str) -> None:
     def norm(x: Any) -> Any:
         return CHANNELS[name](x, ones((2,), x.dtype.type), zeros((2,), x.dtype.type))
 
@@ -148,7 +148,7 @@ def test_parameters_of_channels_get_their_gradients(name: str) -> None:
     assert grads[bias].tolist() == [6] * 4
 
 
-def test_one_channel_of_one_number_is_zero() -> None:
+def test_a_channel_with_one_element_gives_zero() -> None:
     x, one, none = tensor([[[5.0]]]), ones((1,)), zeros((1,))
 
     for norm in (batch_norm, instance_norm, lambda *args: group_norm(*args, groups=1)):
@@ -156,7 +156,7 @@ def test_one_channel_of_one_number_is_zero() -> None:
 
 
 @pytest.mark.parametrize("axis", [-1, 0, (0, 2), None], ids=str)
-def test_mean_and_variance_are_those_asked_for(axis: Any) -> None:
+def test_the_result_has_the_requested_mean_and_variance(axis: Any) -> None:
     x = real(2, 3, 5)
 
     y = normalize(x * 7 + 3, axis, eps=1e-12)
@@ -179,7 +179,7 @@ def test_gradients_reach_all_operands(shape: tuple[int, ...], eps: float) -> Non
     check_gradients(lambda x, w: rms_norm(x, w, eps=eps), x, weight, order=2)
 
 
-def test_the_tape_may_be_that_of_any_operand() -> None:
+def test_any_operand_may_have_the_tape() -> None:
     x, (weight, bias) = real(2, 3), affine(real(2, 3))
 
     for operands in ((x.trace(), weight, bias), (x, weight.trace(), bias), (x, weight, bias.trace())):
@@ -209,7 +209,7 @@ def test_gradients_are_right_where_squares_overflow() -> None:
         check_gradients(lambda x, f=f: f(x * 1e170), huge / 1e170)
 
 
-def test_factors_and_summands_have_their_gradients_where_squares_overflow() -> None:
+def test_gradients_of_weight_and_bias_are_right_where_squares_overflow() -> None:
     # Whatever the unit of a row is, its norm is the same.
     x, weight, bias = real(4, 2, 3), real(3, seed=1), real(3, seed=2)
     dy = real(4, 2, 3, seed=3)
@@ -226,7 +226,7 @@ def test_factors_and_summands_have_their_gradients_where_squares_overflow() -> N
         np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
-def test_a_small_difference_beside_a_large_number_is_kept() -> None:
+def test_small_differences_of_large_numbers_are_kept() -> None:
     x: Any = tensor([[4096.0, 4097.0, 4098.0]])
 
     np.testing.assert_allclose(normalize(x).numpy(), [[-math.sqrt(1.5), 0, math.sqrt(1.5)]], rtol=1e-4)
@@ -245,7 +245,7 @@ def test_zeros_stay_zeros_and_have_a_finite_gradient(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_one_element_and_none(name: str) -> None:
+def test_single_elements_and_empty_tensors(name: str) -> None:
     signs = [[1], [-1]] if name == "rms_norm" else [[0], [0]]  # a number alone is its own mean
     np.testing.assert_allclose(ALL[name](tensor([[3.0], [-3.0]])).numpy(), signs, rtol=1e-6)
     assert ALL[name](zeros((0, 3))).shape == (0, 3)
@@ -254,7 +254,7 @@ def test_one_element_and_none(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_infinities_and_nan_spoil_their_own_row_only(name: str) -> None:
+def test_infinities_and_nan_stay_in_their_row(name: str) -> None:
     y = ALL[name](tensor([[np.inf, 1.0], [np.nan, 1.0], [1.0, 5.0]])).numpy()
 
     assert np.isnan(y[0, 0])
@@ -271,7 +271,7 @@ def test_half_precision_stays_half() -> None:
     np.testing.assert_allclose(y.numpy(), normalize(x.astype(np.float64)).numpy(), rtol=5e-3)
 
 
-def test_the_law_of_rules() -> None:
+def test_results_match_the_shape_rules() -> None:
     check_shape_rule(normalize, ((5,),), ((2, 3, 7), 0), ((2, 3, 7), (0, -1)), ((2, 3), None), ((2, 0), 1), ((2,), 1))
     check_shape_rule(layer_norm, ((5,), (5,), (5,)), ((2, 3, 7), (7,), (7,)), ((2, 1), (1,), (1,)), ((2,), (3,), (2,)))
     check_shape_rule(batch_norm, ((2, 3), (3,), (3,)), ((2, 3, 5), (3,), (3,)), ((0, 3, 5, 7), (3,), (3,)))
@@ -404,7 +404,7 @@ def test_the_law_of_rules() -> None:
         (lambda: rms_norm(real(2), real(2), eps=-1), ValueError, "rms_norm: eps is -1 but must be above 0"),
     ],
 )
-def test_what_does_not_fit_is_rejected(call: Any, error: type[Exception], message: str) -> None:
+def test_invalid_arguments_are_rejected(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{message}$"):
         call()
 

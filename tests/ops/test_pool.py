@@ -59,7 +59,7 @@ def line(*numbers: float, rank: int = 1) -> Any:
     return tensor(list(numbers), np.float32).reshape((1, *(1,) * (rank - 1), len(numbers)))
 
 
-def test_values_that_a_reader_can_check() -> None:
+def test_values_computed_by_hand() -> None:
     x, image = line(1, 5, 2, -4, 3), tensor([[[1.0, 2.0, 3.0], [4.0, 6.0, 5.0]]])
 
     assert max_pool1d(x, 2).tolist() == [[5, 2]]
@@ -91,7 +91,7 @@ def test_a_smooth_maximum_is_a_logsumexp(beta: float) -> None:
     np.testing.assert_allclose(y, np.log(np.exp(x.numpy().reshape(2, 3, 2, 3) * beta).sum(-1)) / beta, rtol=1e-12)
 
 
-def test_a_sharp_smooth_maximum_is_the_largest_or_the_smallest() -> None:
+def test_a_smooth_maximum_with_large_beta_is_the_maximum_or_minimum() -> None:
     x = line(1, 5, 2, -4)
 
     np.testing.assert_allclose(smooth_max_pool1d(x, 2, beta=1e3).numpy(), max_pool1d(x, 2).numpy())
@@ -100,7 +100,7 @@ def test_a_sharp_smooth_maximum_is_the_largest_or_the_smallest() -> None:
 
 
 @pytest.mark.parametrize(("pool", "sign"), [(max_pool1d, 1), (min_pool1d, -1)])
-def test_a_tie_is_the_first_ones(pool: Any, sign: int) -> None:
+def test_ties_give_the_gradient_to_the_first(pool: Any, sign: int) -> None:
     x = line(3, 3, 1, 1, 3) * sign
 
     grads = pool(x.trace(), 3, stride=1).backward(seed=line(2, 7, 11))
@@ -109,7 +109,7 @@ def test_a_tie_is_the_first_ones(pool: Any, sign: int) -> None:
 
 
 @pytest.mark.parametrize(("pool", "sign"), [(max_pool2d, 1), (min_pool2d, -1)])
-def test_padding_takes_no_gradient_even_where_it_equals_all_there_is(pool: Any, sign: int) -> None:
+def test_padding_gets_no_gradient_even_in_a_tie(pool: Any, sign: int) -> None:
     x: Any = tensor([[[-np.inf, -np.inf]]]) * sign
 
     y = pool(x.trace(), 2, padding=1)
@@ -142,7 +142,7 @@ def test_gradients_of_a_smooth_maximum_can_be_differentiated(beta: float) -> Non
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_nothing_and_one_cell(name: str) -> None:
+def test_empty_tensors_and_single_cells(name: str) -> None:
     one: Any = (1,) * rank_of(name)
 
     assert ALL[name](tensor([3.0]).reshape((1, *one)), 1).item() == pytest.approx(3)
@@ -174,27 +174,27 @@ def test_the_first_nan_takes_the_gradient(rank: int) -> None:
         assert pool(x.trace(), (1, 4)[-rank:]).sum().backward()[x].numpy().ravel().tolist() == [0, 1, 0, 0]
 
 
-def test_a_dtype_stays() -> None:
+def test_the_dtype_is_preserved() -> None:
     for pool in POOLS.values():
         image: Any = ones((1, 2, 2), np.float16)
         assert pool(image, 2, padding=1).dtype == np.float16
 
 
 @pytest.mark.parametrize("name", POOLS)
-def test_the_law_of_rules(name: str) -> None:
+def test_results_match_the_shape_rules(name: str) -> None:
     shape = (2, 3, *(7, 8)[-rank_of(name) :])
 
     check_shape_rule(POOLS[name], *({"x": shape} | options for options in OPTIONS), {"x": shape[1:], "kernel": 8})
 
 
 @pytest.mark.parametrize("name", ADAPTIVE)
-def test_the_law_of_adaptive_rules(name: str) -> None:
+def test_adaptive_pools_match_their_shape_rules(name: str) -> None:
     shape = (2, 3, *(7, 8)[-rank_of(name) :])
 
     check_shape_rule(ADAPTIVE[name], (shape, 1), (shape, 9), (shape[1:], (4, 3)[-rank_of(name) :]))
 
 
-def test_an_adaptive_pool_to_a_million_cells_averages_the_windows_that_there_are() -> None:
+def test_an_adaptive_pool_to_a_million_cells_computed_by_hand() -> None:
     x = tensor([[1.0, 3.0, 8.0]], np.float64).trace()
 
     y = adaptive_avg_pool1d(x, 1_000_000)
@@ -237,7 +237,7 @@ def test_other_ranks_and_dtypes_are_rejected(name: str) -> None:
     ],
     ids=str,
 )
-def test_what_does_not_fit_is_rejected(name: str, options: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_rejected(name: str, options: dict[str, Any], message: str) -> None:
     rank = rank_of(name)
     shape = (3, *(7,) * rank)
 
@@ -249,7 +249,7 @@ def test_what_does_not_fit_is_rejected(name: str, options: dict[str, Any], messa
 
 @pytest.mark.parametrize("name", POOLS)
 @pytest.mark.parametrize("option", ["kernel", "stride", "padding"])
-def test_half_a_cell_is_rejected(name: str, option: str) -> None:
+def test_fractional_options_are_rejected(name: str, option: str) -> None:
     options: dict[str, Any] = {"kernel": 3, option: (1.5,) * rank_of(name)}
 
     with pytest.raises(DTypeError, match=rf"^{name}: {option} is 1\.5 but an int is expected$"):
@@ -268,6 +268,6 @@ def test_sizes_below_one_are_rejected(name: str) -> None:
 
 @pytest.mark.parametrize("rank", [1, 2])
 @pytest.mark.parametrize("beta", [0, math.inf, math.nan])
-def test_a_beta_that_makes_no_sense_is_rejected(rank: int, beta: float) -> None:
+def test_an_invalid_beta_is_rejected(rank: int, beta: float) -> None:
     with pytest.raises(ValueError, match=f"^smooth_max_pool{rank}d: beta is {beta} but must be finite and not 0$"):
         POOLS[f"smooth_max_pool{rank}d"](ones((1, 4, 4)), 2, beta=beta)

@@ -59,7 +59,7 @@ def positive(*shape: int, seed: int = 0) -> Any:
         ("square", -1.5, 2.25),
     ],
 )
-def test_one_operand_gives_what_arithmetic_gives(name: str, x: float, expected: float) -> None:
+def test_one_operand_equals_plain_arithmetic(name: str, x: float, expected: float) -> None:
     y = UNARY[name](tensor([x]))
 
     assert y.tolist() == [pytest.approx(expected)]
@@ -77,7 +77,7 @@ def test_one_operand_gives_what_arithmetic_gives(name: str, x: float, expected: 
     ],
 )
 @np.errstate(all="ignore")
-def test_one_operand_at_its_edges_is_numpys(name: str, of_numpy: Callable[..., Any]) -> None:
+def test_one_operand_equals_numpy_in_edge_cases(name: str, of_numpy: Callable[..., Any]) -> None:
     np.testing.assert_array_equal(UNARY[name](tensor(EDGES)).numpy(), of_numpy(EDGES))
 
 
@@ -88,17 +88,17 @@ def test_gradients_can_be_differentiated(name: str, shape: tuple[int, ...]) -> N
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_one_operand_keeps_the_law_of_rules(name: str) -> None:
+def test_one_operand_matches_its_shape_rule(name: str) -> None:
     check_shape_rule(UNARY[name], ((),), ((5,),), ((2, 3, 7),), ((2, 0),))
 
 
 @pytest.mark.parametrize("name", [name for name in UNARY if name != "square"])
-def test_ints_are_rejected_where_numpy_would_make_floats_of_them(name: str) -> None:
+def test_ints_are_rejected_where_numpy_converts_them_to_floats(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         UNARY[name](tensor([1, 2]))
 
 
-def test_the_square_of_an_int_is_an_int_and_of_a_bool_rejected() -> None:
+def test_the_square_of_an_int_is_an_int_and_of_a_bool_is_rejected() -> None:
     assert square(tensor([-3, 4], np.int8)).dtype == np.int8
     assert square(tensor([-3, 4])).tolist() == [9, 16]
     with pytest.raises(DTypeError, match=r"^square: x is bool but number is expected$"):
@@ -111,7 +111,7 @@ def test_the_root_of_a_negative_number_is_nan_with_numpys_warning() -> None:
             assert math.isnan(f(tensor([-1.0])).item())
 
 
-def test_the_root_has_an_infinite_slope_at_zero() -> None:
+def test_the_derivative_of_sqrt_at_zero_is_infinite() -> None:
     x: Any = tensor([0.0, 4.0])
     y = sqrt(x.trace()).sum()
 
@@ -119,7 +119,7 @@ def test_the_root_has_an_infinite_slope_at_zero() -> None:
         assert y.backward()[x].tolist() == [math.inf, 0.25]
 
 
-def test_the_safe_root_has_none_at_zero() -> None:
+def test_the_derivative_of_a_safe_sqrt_at_zero_is_zero() -> None:
     x: Any = tensor([0.0, 4.0, -0.0])
 
     y = sqrt(x.trace(), safe=True)
@@ -135,7 +135,7 @@ def test_division_by_zero_follows_ieee() -> None:
             assert f(tensor([0.0])).tolist() == [math.inf]
 
 
-def test_the_cube_root_has_an_infinite_slope_at_zero() -> None:
+def test_the_derivative_of_cbrt_at_zero_is_infinite() -> None:
     x: Any = tensor([0.0])
     y = cbrt(x.trace()).sum()
 
@@ -150,19 +150,21 @@ def test_the_cube_root_has_an_infinite_slope_at_zero() -> None:
 @pytest.mark.parametrize(
     ("x", "y"), [((2, 3), (2, 3)), ((2, 3), (3,)), ((), (2, 3)), ((2, 1, 5), (3, 1)), ((2, 0), (1,))], ids=str
 )
-def test_gradients_of_two_operands_have_their_shapes_back(name: str, x: tuple[int, ...], y: tuple[int, ...]) -> None:
+def test_gradients_of_two_operands_have_the_shapes_of_the_operands(
+    name: str, x: tuple[int, ...], y: tuple[int, ...]
+) -> None:
     check_gradients(BINARY[name], positive(*x), real(*y, seed=1), order=2, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_gradients_beside_a_number(name: str) -> None:
+def test_gradients_with_a_number_as_an_operand(name: str) -> None:
     check_gradients(lambda x: BINARY[name](x, 1.5), positive(2, 3), order=2)
     check_gradients(lambda y: BINARY[name](2, y), positive(2, 3), order=2)
     check_gradients(lambda x: BINARY[name](x, x), positive(2, 3), order=2, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_two_operands_keep_the_law_of_rules(name: str) -> None:
+def test_two_operands_match_their_shape_rules(name: str) -> None:
     check_shape_rule(BINARY[name], ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
 
 
@@ -176,13 +178,13 @@ def test_shapes_that_do_not_broadcast_are_rejected(name: str) -> None:
 
 @pytest.mark.parametrize("name", BINARY)
 @np.errstate(all="ignore")
-def test_two_operands_at_their_edges_are_numpys(name: str) -> None:
+def test_two_operands_equal_numpy_in_edge_cases(name: str) -> None:
     x, y = EDGES[:, None], EDGES
 
     np.testing.assert_array_equal(BINARY[name](tensor(x), tensor(y)).numpy(), getattr(np, name)(x, y))
 
 
-def test_powers_are_numpys() -> None:
+def test_powers_equal_numpy() -> None:
     # numpy 2.4: np.pow
     x, y = positive(2, 3), real(3, seed=1)
 
@@ -194,7 +196,7 @@ def test_powers_are_numpys() -> None:
 
 
 @pytest.mark.parametrize("exponent", [-2, -1, 0, 0.5, 1, 2, 3, 4])
-def test_powers_of_a_number_are_numpys_and_keep_the_dtype(exponent: float) -> None:
+def test_powers_of_a_number_equal_numpy_and_keep_the_dtype(exponent: float) -> None:
     x = positive(2, 3)
 
     np.testing.assert_allclose((x**exponent).numpy(), np.pow(x.numpy(), exponent), rtol=1e-15)
@@ -202,7 +204,7 @@ def test_powers_of_a_number_are_numpys_and_keep_the_dtype(exponent: float) -> No
     check_gradients(lambda x: x**exponent, x, order=2)
 
 
-def test_negative_numbers_have_whole_powers() -> None:
+def test_negative_numbers_have_integer_powers() -> None:
     check_gradients(lambda x: x**3 + x**2, -positive(2, 3), order=2)
     check_gradients(lambda x: x ** tensor([3.0, 2.0, -1.0], np.float64), -positive(2, 3), order=2)
 
@@ -229,7 +231,7 @@ def test_a_power_of_zero_has_gradients_without_nan() -> None:
     assert grads[y].tolist() == [0, 0, pytest.approx(math.log(2))]
 
 
-def test_both_derivatives_of_a_power_of_zero_order() -> None:
+def test_derivatives_of_a_power_with_exponent_zero() -> None:
     # At y = 0 the derivative by both is 1 / x; it once was x.
     check_gradients(pow, tensor([0.7, 2.0], np.float64), tensor([0.0, 1.5], np.float64), order=2)
 
@@ -260,12 +262,12 @@ def test_powers_of_bools_are_rejected() -> None:
         pow(tensor([True]), tensor([True]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
-def test_a_hypotenuse() -> None:
+def test_hypot_computed_by_hand() -> None:
     assert hypot(tensor([3.0, 5.0]), tensor([4.0, -12.0])).tolist() == [5, 13]
     assert hypot(tensor([3e30]), 4e30).item() == pytest.approx(5e30)
 
 
-def test_a_hypotenuse_of_nothing_has_no_gradient() -> None:
+def test_the_gradient_of_hypot_at_zero_is_nan() -> None:
     x: Any = zeros((1,))
     z = hypot(x.trace(), 0).sum()
 
@@ -273,7 +275,7 @@ def test_a_hypotenuse_of_nothing_has_no_gradient() -> None:
         assert math.isnan(z.backward()[x].item())
 
 
-def test_a_hypotenuse_of_ints_is_rejected() -> None:
+def test_hypot_of_ints_is_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^hypot: x is int64 but floating is expected$"):
         hypot(tensor([3]), 4)  # type: ignore[tapegrad-dtype]  # the mistake under test
 
@@ -282,7 +284,7 @@ def test_a_hypotenuse_of_ints_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int64, np.float16, np.float32, np.float64])
-def test_a_power_in_float64_of_any_dtype_is_numpys(dtype: type[Any]) -> None:
+def test_float_power_of_any_dtype_equals_numpy(dtype: type[Any]) -> None:
     x, y = np.array([[1], [2], [100]], dtype), np.array([0, 2, 3], dtype)
 
     z = float_power(tensor(x), tensor(y))
@@ -293,7 +295,7 @@ def test_a_power_in_float64_of_any_dtype_is_numpys(dtype: type[Any]) -> None:
     np.testing.assert_array_equal(float_power(tensor(x), y.astype(np.int16)).numpy(), z.numpy())
 
 
-def test_ints_have_powers_below_zero_and_between_numbers_in_float64() -> None:
+def test_float_power_of_ints_accepts_negative_and_fractional_exponents() -> None:
     assert float_power(tensor([2, 4]), -1).tolist() == [0.5, 0.25]
     assert float_power(tensor([2, 4]), 0.5).tolist() == [math.sqrt(2), 2]
     assert float_power(2, tensor([3, -1])).tolist() == [8, 0.5]
@@ -301,16 +303,14 @@ def test_ints_have_powers_below_zero_and_between_numbers_in_float64() -> None:
 
 
 @np.errstate(all="ignore")
-def test_powers_in_float64_at_their_edges_are_numpys() -> None:
+def test_float_power_equals_numpy_in_edge_cases() -> None:
     x, y = EDGES[:, None], EDGES
 
     np.testing.assert_allclose(float_power(tensor(x), tensor(y)).numpy(), np.float_power(x, y), rtol=1e-15)
 
 
 @pytest.mark.parametrize(("x", "y"), [((2, 3), (3,)), ((), (2, 3)), ((2, 1, 5), (3, 1)), ((2, 0), (1,))], ids=str)
-def test_gradients_of_a_power_in_float64_come_back_in_the_dtypes_of_the_operands(
-    x: tuple[int, ...], y: tuple[int, ...]
-) -> None:
+def test_gradients_of_float_power_have_the_dtypes_of_the_operands(x: tuple[int, ...], y: tuple[int, ...]) -> None:
     check_gradients(float_power, positive(*x), positive(*y, seed=1), order=2)
     left, right = ones(x), ones(y)
     grads = float_power(left.trace(), right.trace()).sum().backward()
@@ -326,7 +326,7 @@ def test_of_an_int_and_a_float_only_the_float_has_a_gradient() -> None:
     np.testing.assert_allclose(grads[y].numpy(), [4 * math.log(2), 3 * math.log(3)], rtol=1e-6)
 
 
-def test_the_law_of_float_power_and_what_it_rejects() -> None:
+def test_float_power_matches_its_shape_rule_and_rejects_invalid_operands() -> None:
     check_shape_rule(float_power, ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
     with pytest.raises(ShapeError, match=r"^float_power: x \(2, 3\) and y \(4,\) do not broadcast: axis -1 is 3 in x"):
         float_power(ones((2, 3)), ones((4,)))  # type: ignore[tapegrad-shape]  # the mistake under test

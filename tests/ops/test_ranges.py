@@ -15,7 +15,7 @@ from tapegrad.testing import check_shape_rule
 
 
 @pytest.mark.parametrize("arguments", [(5,), (0,), (-3,), (2, 9, 3), (9, 2, -3), (2, 9, -1), (0, 6, 2)], ids=str)
-def test_arange_is_numpys(arguments: tuple[int, ...]) -> None:
+def test_arange_equals_numpy(arguments: tuple[int, ...]) -> None:
     assert arange(*arguments).tolist() == np.arange(*arguments).tolist()
     assert arange(*arguments).dtype == np.int64
     check_shape_rule(arange, arguments)
@@ -26,24 +26,24 @@ FAR += [(10**30, 0), (0, -(10**30)), (2**53, 2**53 + 3)]
 
 
 @pytest.mark.parametrize("arguments", FAR, ids=str)
-def test_arange_counts_where_floats_do_not(arguments: tuple[int, ...]) -> None:
+def test_arange_of_large_ints_is_exact(arguments: tuple[int, ...]) -> None:
     assert arange(*arguments).tolist() == list(range(*arguments))
 
 
 @pytest.mark.parametrize("arguments", [(2**63 - 2, 2**63 + 2), (2**70, 2**70 + 3), (0, 2**64, 2**63)], ids=str)
-def test_arange_rejects_what_int64_does_not_hold(arguments: tuple[int, ...]) -> None:
+def test_arange_rejects_bounds_beyond_int64(arguments: tuple[int, ...]) -> None:
     with pytest.raises(
         DTypeError, match=r"^arange: a number is too large for its dtype or its place \(the last is \d+\)$"
     ):
         arange(*arguments)
 
 
-def test_arange_counts_up_to_a_name() -> None:
+def test_arange_accepts_a_named_size() -> None:
     assert show(arange_shape(named("N"))) == "(N,)"
     assert show(arange_shape(0, named("N"), 2)) == "((N + 1) // 2,)"
 
 
-def test_linspace_and_eye_are_numpys() -> None:
+def test_linspace_and_eye_equal_numpy() -> None:
     np.testing.assert_allclose(linspace(0, 1, 7, dtype=np.float64).numpy(), np.linspace(0, 1, 7))
     assert linspace(2, 3, 1).tolist() == [2]
     assert linspace(2, 3, 0).shape == (0,)
@@ -61,7 +61,7 @@ def test_one_hot_gives_each_index_its_row() -> None:
     check_shape_rule(one_hot, ((2, 3), 7), ((), 1))
 
 
-def test_what_does_not_fit_is_rejected() -> None:
+def test_invalid_arguments_are_rejected() -> None:
     size: Any = -1
 
     with pytest.raises(ShapeError, match=r"^arange: step is 0$"):
@@ -102,14 +102,14 @@ def test_what_does_not_fit_is_rejected() -> None:
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
-def test_what_is_no_number_is_rejected(f: Any, arguments: tuple[Any, ...], message: str) -> None:
+def test_non_numbers_are_rejected(f: Any, arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(DTypeError) as rejected:
         f(*arguments)
 
     assert str(rejected.value) == message
 
 
-def test_numbers_of_numpy_count() -> None:
+def test_numpy_scalars_are_accepted() -> None:
     assert arange(np.int64(2), np.int8(9), np.uint8(3)).tolist() == [2, 5, 8]
     assert eye(np.int64(2), np.int8(3)).shape == (2, 3)
     assert tri(np.int64(2)).tolist() == [[1, 0], [1, 1]]
@@ -117,7 +117,7 @@ def test_numbers_of_numpy_count() -> None:
     assert one_hot(tensor([1]), np.int64(2)).tolist() == [[0, 1]]
 
 
-def test_counts_are_claimed_where_they_are_certain() -> None:
+def test_the_shape_is_known_where_it_is_certain() -> None:
     n = named("N")
 
     assert arange_shape(5, 0, -2) == (3,)

@@ -88,7 +88,7 @@ def called(name: str, x: Any, h: Any, c: Any) -> tuple[Any, ...]:
 @pytest.mark.parametrize("name", GATES)
 @pytest.mark.filterwarnings("ignore:overflow")  # of the arithmetic here
 @pytest.mark.filterwarnings("ignore:invalid value")  # an infinity times a gate that is shut has no value
-def test_values_are_those_of_the_formula_at_every_edge(name: str) -> None:
+def test_values_equal_the_formula_in_edge_cases(name: str) -> None:
     x = np.array(EDGES)
     h, c = np.linspace(-1, 1, len(x)), np.linspace(2, -2, len(x))
     first = by_hand(name, x, h, c)
@@ -106,7 +106,7 @@ def test_values_are_those_of_the_formula_at_every_edge(name: str) -> None:
         np.testing.assert_allclose(ours.numpy()[:, 0], theirs, rtol=1e-12)
 
 
-def test_values_are_those_of_torch() -> None:
+def test_values_equal_torch() -> None:
     x = tensor([[[0.5, -1.0], [2.0, 0.25], [-0.75, 1.5]]], np.float64)
     h, c = tensor([[0.1, -0.2]], np.float64), tensor([[0.3, 0.4]], np.float64)
 
@@ -154,7 +154,7 @@ def test_each_result_alone_has_a_gradient(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", GATES)
-def test_a_sequence_is_its_cell_step_by_step(name: str) -> None:
+def test_a_sequence_equals_its_cell_step_by_step(name: str) -> None:
     x, *states, weight_x, weight_h, bias_x, bias_h = operands(name, 5, steps=4)
 
     y, *last = getattr(ops, name)(x, *states, weight_x, weight_h, bias_x, bias_h)
@@ -181,7 +181,7 @@ def test_an_empty_batch_has_gradients_of_zero(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_tape_may_be_that_of_any_operand(name: str) -> None:
+def test_any_operand_may_have_the_tape(name: str) -> None:
     taken = operands(name, 2)
 
     for place, leaf in enumerate(taken):
@@ -195,7 +195,7 @@ def test_float32_stays_float32() -> None:
         assert joined(getattr(ops, name)(*(x.astype(np.float32) for x in operands(name, 2)))).dtype == np.float32
 
 
-def test_a_long_sequence_costs_its_length() -> None:
+def test_a_long_sequence_is_recorded_in_four_entries() -> None:
     taken = operands("gru", 1, steps=500)
 
     y, _ = gru(taken[0].trace(), *taken[1:])
@@ -203,7 +203,7 @@ def test_a_long_sequence_costs_its_length() -> None:
     assert len(y.tape.tape) == 4  # a product, a sum, all steps, the last of them
 
 
-def test_the_law_of_rules() -> None:
+def test_results_match_the_shape_rules() -> None:
     vectors = {"rnn": (5,), "gru": (15,), "lstm": (20,)}
     rules: dict[str, Callable[..., Any]] = {
         "rnn": rnn_shape,
@@ -268,13 +268,13 @@ def test_the_law_of_rules() -> None:
         ),
     ],
 )
-def test_what_does_not_fit_is_rejected(call: Any, error: type[Exception], message: str) -> None:
+def test_invalid_arguments_are_rejected(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{message}$"):
         call()
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_dtypes_do_not_mix(name: str) -> None:
+def test_mixed_dtypes_are_rejected(name: str) -> None:
     x, h, *others = operands(name, 2)
 
     with pytest.raises(DTypeError, match=f"^{name}: x is float64 but h is float32$"):
@@ -285,7 +285,7 @@ def test_dtypes_do_not_mix(name: str) -> None:
         getattr(ops, name)(x, h, *others[:-3], zeros((1, 1), np.float64), *others[-2:])
 
 
-def test_a_memory_of_another_width_is_named() -> None:
+def test_a_cell_state_of_a_wrong_width_is_named() -> None:
     rule = OPS["lstm_cell"].rule
 
     with pytest.raises(ShapeError, match=r"^c is \(2, 4\) but \(2, 5\) is expected for x \(2, 3\) and h \(2, 5\)$"):

@@ -37,7 +37,7 @@ def real(*shape: int, seed: int = 0) -> Any:
         ("prod", 720.0, [6, 120]),
     ],
 )
-def test_values_that_a_reader_can_add_up(name: str, total: float, rows: list[float]) -> None:
+def test_values_computed_by_hand(name: str, total: float, rows: list[float]) -> None:
     x: Any = tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 
     assert REDUCTIONS[name](x).item() == total
@@ -47,7 +47,7 @@ def test_values_that_a_reader_can_add_up(name: str, total: float, rows: list[flo
 
 @pytest.mark.parametrize("name", REDUCTIONS)
 @pytest.mark.parametrize(("axis", "keepdims"), list(product(AXES, [False, True])), ids=str)
-def test_every_choice_of_axes_is_numpys_and_has_its_gradient(name: str, axis: Any, keepdims: bool) -> None:  # noqa: FBT001  # a parameter
+def test_every_choice_of_axes_equals_numpy_and_has_its_gradient(name: str, axis: Any, keepdims: bool) -> None:  # noqa: FBT001  # a parameter
     f, x = REDUCTIONS[name], real(2, 3, 5)
 
     np.testing.assert_allclose(
@@ -58,7 +58,7 @@ def test_every_choice_of_axes_is_numpys_and_has_its_gradient(name: str, axis: An
 
 @pytest.mark.parametrize("name", REDUCTIONS)
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # inf - inf
-def test_rows_with_zeros_ties_infinities_and_nan_are_numpys(name: str) -> None:
+def test_rows_with_zeros_ties_infinities_and_nan_equal_numpy(name: str) -> None:
     np.testing.assert_allclose(REDUCTIONS[name](tensor(ROWS), 1).numpy(), getattr(np, name)(ROWS, axis=1), rtol=1e-6)
 
 
@@ -71,7 +71,7 @@ def test_gradients_can_be_differentiated(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
-def test_the_law_of_rules(name: str) -> None:
+def test_results_match_the_shape_rules(name: str) -> None:
     check_shape_rule(
         REDUCTIONS[name],
         *({"x": (2, 3, 7), "axis": axis, "keepdims": keep} for axis, keep in product(AXES, [False, True])),
@@ -83,7 +83,7 @@ def test_the_law_of_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
-def test_axes_that_are_not_there_are_rejected(name: str) -> None:
+def test_missing_axes_are_rejected(name: str) -> None:
     f, x = REDUCTIONS[name], real(2, 3)
 
     with pytest.raises(ShapeError, match=rf"^{name}: axis 2 is out of range for x \(2, 3\)$"):
@@ -156,7 +156,7 @@ def test_the_gradient_of_a_product_is_right_with_zeros(zeroes: tuple[int, ...]) 
     check_gradients(prod, x, order=2)
 
 
-def test_a_max_sees_infinities_and_nan() -> None:
+def test_max_of_infinities_and_nan() -> None:
     assert max(tensor([-np.inf, 3.0])).item() == 3
     assert max(tensor([-np.inf, -np.inf])).item() == -math.inf
     assert math.isnan(max(tensor([np.nan, 3.0])).item())

@@ -33,7 +33,7 @@ def real(*shape: int, seed: int = 0) -> Any:
 @pytest.mark.parametrize("name", REDUCTIONS)
 @pytest.mark.parametrize("keepdims", [False, True])
 @pytest.mark.parametrize("axis", [None, 0, -1])
-def test_reductions_are_numpys_and_have_no_tape(name: str, axis: int | None, keepdims: bool) -> None:  # noqa: FBT001  # a parameter
+def test_reductions_equal_numpy_and_have_no_tape(name: str, axis: int | None, keepdims: bool) -> None:  # noqa: FBT001  # a parameter
     (f, numpys), x = REDUCTIONS[name], real(2, 3, 5)
     x = x * (x > 0).astype(np.float64)
 
@@ -46,14 +46,14 @@ def test_reductions_are_numpys_and_have_no_tape(name: str, axis: int | None, kee
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
-def test_rows_with_zeros_ties_infinities_and_nan_are_numpys(name: str) -> None:
+def test_rows_with_zeros_ties_infinities_and_nan_equal_numpy(name: str) -> None:
     f, numpys = REDUCTIONS[name]
 
     np.testing.assert_array_equal(f(tensor(ROWS), 1).numpy(), numpys(ROWS, 1))
     assert f(tensor([[3.0]])).item() == numpys([[3.0]])
 
 
-def test_of_several_the_first_is_taken() -> None:
+def test_argmax_and_argmin_give_the_first_of_ties() -> None:
     x = tensor([2.0, 7.0, 7.0, 2.0])
 
     assert argmax(x).item() == 1
@@ -62,7 +62,7 @@ def test_of_several_the_first_is_taken() -> None:
     assert argmax(tensor(3.0)).item() == 0
 
 
-def test_of_nothing_all_is_true_any_is_false_and_the_count_is_zero() -> None:
+def test_reductions_of_empty_tensors() -> None:
     nothing: Any = zeros((0, 3))
 
     assert all(nothing).item() is True
@@ -75,12 +75,12 @@ def test_of_nothing_all_is_true_any_is_false_and_the_count_is_zero() -> None:
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
-def test_axes_that_are_not_there_are_rejected(name: str) -> None:
+def test_missing_axes_are_rejected(name: str) -> None:
     with pytest.raises(ShapeError, match=rf"^{name}: axis 2 is out of range for x \(2, 3\)$"):
         REDUCTIONS[name][0](real(2, 3), 2)
 
 
-def test_nan_and_true_count_and_minus_zero_does_not() -> None:
+def test_count_nonzero_counts_nan_but_not_minus_zero() -> None:
     assert count_nonzero(tensor([np.nan, -0.0, np.inf, 2.0])).item() == 3
     assert count_nonzero(tensor([True, False, True])).item() == 2
     assert count_nonzero(tensor(3e38)).item() == 1

@@ -37,7 +37,7 @@ def real(*shape: int, seed: int = 0) -> Any:
 
 
 @pytest.mark.parametrize(("f", "arguments", "numpys"), COPIES, ids=lambda value: getattr(value, "__name__", str(value)))
-def test_every_copy_is_numpys_and_has_its_gradients(
+def test_every_op_equals_numpy_and_has_its_gradients(
     f: Callable[..., Any], arguments: tuple[Any, ...], numpys: Callable[..., Any]
 ) -> None:
     x = real(2, 5, 3)
@@ -60,7 +60,7 @@ def test_a_named_number_of_copies_is_multiplied() -> None:
 
 
 @pytest.mark.parametrize(("axis", "size", "step"), WINDOWS)
-def test_windows_are_numpys_and_overlapping_gradients_add_up(axis: int, size: int, step: int) -> None:
+def test_windows_equal_numpy_and_overlapping_gradients_are_summed(axis: int, size: int, step: int) -> None:
     x = real(2, 5, 3)
     places = (*(slice(None),) * (axis % 3), slice(None, None, step))
 
@@ -91,20 +91,20 @@ def test_a_window_as_long_as_a_named_axis_fits_once() -> None:
         (lambda x: unfold(x, 1, size=4), "unfold: a window of 4 does not fit into 3 cells along axis 1 of x (2, 3)"),
     ],
 )
-def test_what_does_not_fit_is_rejected(call: Callable[[Any], Any], message: str) -> None:
+def test_invalid_arguments_are_rejected(call: Callable[[Any], Any], message: str) -> None:
     with pytest.raises(ShapeError) as rejected:
         call(real(2, 3))
 
     assert str(rejected.value) == message
 
 
-def test_copies_of_nothing_and_windows_over_one_element() -> None:
+def test_empty_tensors_and_windows_over_single_elements() -> None:
     assert repeat(zeros((0, 3)), 2, 1).shape == (0, 6)
     assert unfold(zeros((0, 3)), 1, size=2).shape == (0, 2, 2)
     assert unfold(tensor([7]), 0, size=1).tolist() == [[7]]
 
 
-def test_repetitions_that_are_no_ints_are_rejected() -> None:
+def test_non_int_repetitions_are_rejected() -> None:
     reps: Any = 2.5
 
     with pytest.raises(DTypeError, match=r"^tile: reps is 2\.5 but an int or a tuple of ints is expected$"):

@@ -54,7 +54,7 @@ def real(*shape: int, seed: int = 0) -> Any:
         ("trunc", [-1, 0, 0, 0, 2]),
     ],
 )
-def test_one_operand_gives_what_arithmetic_gives(name: str, expected: list[float]) -> None:
+def test_one_operand_equals_plain_arithmetic(name: str, expected: list[float]) -> None:
     y = UNARY[name](tensor([-1.5, -0.5, 0.0, 0.5, 2.5]))
 
     assert y.tolist() == expected
@@ -62,7 +62,7 @@ def test_one_operand_gives_what_arithmetic_gives(name: str, expected: list[float
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_ints_stay_what_they_are(name: str) -> None:
+def test_ints_are_unchanged(name: str) -> None:
     y = UNARY[name](tensor([0, 1, 1], np.int8))
 
     assert y.tolist() == [0, 1, 1]
@@ -70,11 +70,11 @@ def test_ints_stay_what_they_are(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in UNARY if name != "clamp"])
-def test_one_operand_at_its_edges_is_numpys(name: str) -> None:
+def test_one_operand_equals_numpy_in_edge_cases(name: str) -> None:
     np.testing.assert_array_equal(UNARY[name](tensor(EDGES)).numpy(), getattr(np, name)(EDGES))
 
 
-def test_clamping_at_its_edges_is_numpys() -> None:
+def test_clamp_equals_numpy_in_edge_cases() -> None:
     np.testing.assert_array_equal(clamp(tensor(EDGES), min=-1, max=100).numpy(), np.clip(EDGES, -1, 100))
 
 
@@ -87,17 +87,17 @@ def test_infinity_and_nan_pass(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_nothing_is_computed_on_empty_tensors(name: str) -> None:
+def test_empty_tensors_give_empty_results(name: str) -> None:
     assert UNARY[name](zeros((0, 3))).shape == (0, 3)
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_a_step_has_no_tape(name: str) -> None:
+def test_piecewise_constant_ops_give_no_tape(name: str) -> None:
     assert not STEPS[name](real(2, 3).trace()).owns_tape
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_one_operand_keeps_the_law_of_rules(name: str) -> None:
+def test_one_operand_matches_its_shape_rule(name: str) -> None:
     check_shape_rule(UNARY[name], ((),), ((5,),), ((2, 3, 7),), ((2, 0),))
 
 
@@ -108,7 +108,7 @@ def test_a_bool_is_rejected(name: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (), (0, 3)], ids=str)
-def test_gradients_of_what_has_a_slope(shape: tuple[int, ...]) -> None:
+def test_gradients_of_abs_and_clamp(shape: tuple[int, ...]) -> None:
     check_gradients(abs, real(*shape))
     check_gradients(lambda x: abs(x) * x, real(*shape), order=2)
     check_gradients(lambda x: clamp(x, min=-0.5, max=0.5), real(*shape))
@@ -119,13 +119,13 @@ def test_the_operator_is_the_op() -> None:
     assert (-tensor([1.5])).__abs__().tolist() == [1.5]
 
 
-def test_the_modulus_has_no_slope_at_zero() -> None:
+def test_the_derivative_of_abs_at_zero_is_zero() -> None:
     x: Any = tensor([0.0, -0.0, 2.0, -2.0])
 
     assert abs(x.trace()).sum().backward()[x].tolist() == [0, 0, 1, -1]
 
 
-def test_clamping_moves_what_is_outside() -> None:
+def test_clamp_limits_values() -> None:
     x = tensor([-2.0, 0.5, 3.0])
 
     assert clamp(x, min=-1, max=1).tolist() == [-1, 0.5, 1]
@@ -136,13 +136,13 @@ def test_clamping_moves_what_is_outside() -> None:
     assert clamp(tensor([-2, 3]), max=1).tolist() == [-2, 1]
 
 
-def test_the_gradient_passes_on_the_closed_interval() -> None:
+def test_the_gradient_of_clamp_passes_on_the_closed_interval() -> None:
     x: Any = tensor([-2.0, -1.0, 0.5, 1.0, 3.0])
 
     assert clamp(x.trace(), min=-1, max=1).sum().backward()[x].tolist() == [0, 1, 1, 1, 0]
 
 
-def test_an_end_that_the_dtype_does_not_hold_is_rejected() -> None:
+def test_a_bound_that_the_dtype_cannot_represent_is_rejected() -> None:
     x = tensor([1, 2])
     end: Any = np.float32(1.5)
 
@@ -154,7 +154,7 @@ def test_an_end_that_the_dtype_does_not_hold_is_rejected() -> None:
         clamp(x, max=end)
 
 
-def test_an_end_that_is_a_tensor_is_rejected() -> None:
+def test_a_bound_that_is_a_tensor_is_rejected() -> None:
     end: Any = tensor(0.5).trace()
 
     with pytest.raises(DTypeError, match=r"^clamp: min is a Tensor, not a number$"):
@@ -165,7 +165,7 @@ def test_an_end_that_is_a_tensor_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_two_operands_give_what_numpy_gives(name: str) -> None:
+def test_two_operands_equal_numpy(name: str) -> None:
     x: Any = tensor([[7.5, -7.5, 2.0], [np.nan, 1.0, -3.0]])
     y: Any = tensor([2.0, 2.0, -3.0])
 
@@ -176,7 +176,7 @@ def test_two_operands_give_what_numpy_gives(name: str) -> None:
 
 @pytest.mark.parametrize("name", BINARY)
 @np.errstate(all="ignore")
-def test_two_operands_at_their_edges_are_numpys(name: str) -> None:
+def test_two_operands_equal_numpy_in_edge_cases(name: str) -> None:
     x, y = EDGES[:, None], EDGES
 
     np.testing.assert_array_equal(BINARY[name](tensor(x), tensor(y)).numpy(), getattr(np, name)(x, y))
@@ -186,20 +186,22 @@ def test_two_operands_at_their_edges_are_numpys(name: str) -> None:
 @pytest.mark.parametrize(
     ("x", "y"), [((2, 3), (2, 3)), ((2, 3), (3,)), ((), (2, 3)), ((2, 1, 5), (3, 1)), ((2, 0), (1,))], ids=str
 )
-def test_gradients_of_two_operands_have_their_shapes_back(name: str, x: tuple[int, ...], y: tuple[int, ...]) -> None:
+def test_gradients_of_two_operands_have_the_shapes_of_the_operands(
+    name: str, x: tuple[int, ...], y: tuple[int, ...]
+) -> None:
     check_gradients(BINARY[name], real(*x), real(*y, seed=1))
     check_gradients(lambda x, y: BINARY[name](x, y) * x * y, real(*x), real(*y, seed=1), order=2, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_gradients_beside_a_number(name: str) -> None:
+def test_gradients_with_a_number_as_an_operand(name: str) -> None:
     check_gradients(lambda x: BINARY[name](x, 0.3) * x, real(2, 3), order=2)
     check_gradients(lambda y: BINARY[name](0.3, y) * y, real(2, 3), order=2)
     check_gradients(lambda x: BINARY[name](x, 0.5 * x + 0.2) * x, real(2, 3), order=2)
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_two_operands_keep_the_law_of_rules(name: str) -> None:
+def test_two_operands_match_their_shape_rules(name: str) -> None:
     check_shape_rule(BINARY[name], ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
 
 
@@ -218,7 +220,7 @@ def test_bools_are_rejected(name: str) -> None:
 
 
 @pytest.mark.parametrize("f", [maximum, minimum, fmax, fmin])
-def test_a_tie_is_split_in_half(f: Callable[..., Any]) -> None:
+def test_the_gradient_of_a_tie_is_split_in_half(f: Callable[..., Any]) -> None:
     x, y = tensor([1.0, 2.0, 3.0]), tensor([2.0, 2.0, 2.0])
 
     grads = f(x.trace(), y.trace()).sum().backward()
@@ -228,7 +230,7 @@ def test_a_tie_is_split_in_half(f: Callable[..., Any]) -> None:
     assert grads[y].tolist() == (larger[::-1] if f in (maximum, fmax) else larger)
 
 
-def test_a_tensor_beside_itself_gets_the_whole_gradient() -> None:
+def test_a_tensor_as_both_operands_gets_the_whole_gradient() -> None:
     x: Any = tensor([1.0, -2.0])
     traced = x.trace()
 
@@ -236,7 +238,7 @@ def test_a_tensor_beside_itself_gets_the_whole_gradient() -> None:
 
 
 @pytest.mark.parametrize("f", [fmax, fmin])
-def test_a_number_beside_nan_wins_and_gets_the_gradient(f: Callable[..., Any]) -> None:
+def test_fmax_and_fmin_ignore_nan_and_its_gradient(f: Callable[..., Any]) -> None:
     x, y = tensor([1.0, np.nan, np.nan]), tensor([np.nan, 2.0, np.nan])
 
     z = f(x.trace(), y.trace())

@@ -16,13 +16,13 @@ def real(*shape: int, seed: int = 0) -> Any:
     return normal(shape, dtype=np.float64, rng=seed)
 
 
-def test_states_that_a_reader_can_check() -> None:
+def test_states_computed_by_hand() -> None:
     a, b, x = tensor([5.0, 0.5, 2.0]), tensor([1.0, 2.0, 3.0]), tensor([4.0, 1.0, -1.0])
 
     assert ssm_scan(a, b, x).tolist() == [4, 0.5 * 4 + 2, 2 * 4 - 3]
 
 
-def test_gradients_that_a_reader_can_check() -> None:
+def test_gradients_computed_by_hand() -> None:
     a, b, x = tensor([5.0, 0.5, 2.0]), tensor([1.0, 2.0, 3.0]), tensor([4.0, 1.0, -1.0])
 
     grads = ssm_scan(a.trace(), b, x).sum().backward(wrt=[a, b, x])
@@ -34,7 +34,7 @@ def test_gradients_that_a_reader_can_check() -> None:
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1, -3])
-def test_time_runs_along_any_axis(axis: int) -> None:
+def test_the_time_axis_may_be_any_axis(axis: int) -> None:
     a, b, x = (real(3, 2, 5, seed=seed) for seed in range(3))
 
     states = ssm_scan(a, b, x, axis).numpy()
@@ -58,7 +58,7 @@ def test_an_operand_may_be_all_three() -> None:
     check_gradients(lambda x: ssm_scan(x, x, x), real(4), order=2)
 
 
-def test_a_state_that_was_nothing_stays_so_however_fast_it_would_grow() -> None:
+def test_a_zero_state_stays_zero_at_any_growth_rate() -> None:
     # Products of what is kept overflow float32 after 39 steps; no state does.
     a, x = ones((64,)) * 10, zeros((64,))
 
@@ -67,7 +67,7 @@ def test_a_state_that_was_nothing_stays_so_however_fast_it_would_grow() -> None:
     assert not states.numpy().any()
 
 
-def test_no_steps_and_no_channels() -> None:
+def test_zero_steps_and_zero_channels() -> None:
     nothing = zeros((0, 3), np.float64)
 
     assert ssm_scan(nothing, nothing, nothing).shape == (0, 3)
@@ -75,7 +75,7 @@ def test_no_steps_and_no_channels() -> None:
     check_gradients(ssm_scan, *[zeros((3, 0), np.float64)] * 3)
 
 
-def test_the_law_of_rules() -> None:
+def test_results_match_the_shape_rules() -> None:
     check_shape_rule(ssm_scan, ((3, 2),) * 3, ((3, 2), (3, 2), (3, 2), 1), ((3,), (3,), (2,)), ((), (), ()))
 
 
@@ -108,7 +108,7 @@ def test_other_dtypes_are_rejected() -> None:
         ssm_scan(short, array, short)
 
 
-def test_what_is_not_finite_stays_in_its_channel() -> None:
+def test_non_finite_values_stays_in_its_channel() -> None:
     x = tensor([[1.0, np.inf, np.nan], [1e30, 2.0, 2.0]])
     half = ones((2, 3)) * 0.5
 

@@ -59,7 +59,7 @@ GATHERED: list[Any] = [
 
 
 @pytest.mark.parametrize("index", [*BASIC, *GATHERED], ids=repr)
-def test_indexing_is_numpys_and_has_its_gradient(index: Any) -> None:
+def test_indexing_equals_numpy_and_has_its_gradient(index: Any) -> None:
     x = real(2, 3, 4)
 
     np.testing.assert_array_equal(x[index].numpy(), x.numpy()[index])
@@ -68,13 +68,13 @@ def test_indexing_is_numpys_and_has_its_gradient(index: Any) -> None:
 
 
 @pytest.mark.parametrize("index", [*BASIC, *GATHERED], ids=repr)
-def test_the_law_of_rules(index: Any) -> None:
+def test_results_match_the_shape_rules(index: Any) -> None:
     check_shape_rule(getitem, ((2, 3, 4), index))
     for f in (at_set, at_add):
         check_shape_rule(f, ((2, 3, 4), index, ()), ((2, 3, 4), index, np.zeros((2, 3, 4))[index].shape))
 
 
-def test_tensors_of_indices_serve_as_arrays_do_and_bring_their_tape() -> None:
+def test_index_tensors_equal_index_arrays_and_bring_their_tape() -> None:
     x, rows, mask = real(3, 2), tensor([2, 0]), tensor([True, False, True])
 
     np.testing.assert_array_equal(x[rows, 1].numpy(), x.numpy()[[2, 0], 1])
@@ -144,9 +144,7 @@ def test_slices_of_named_sizes_are_known_where_they_are_certain() -> None:
         (7, slice(5, None, -2), "3"),
     ],
 )
-def test_a_slice_of_a_named_size_or_to_a_named_place_is_known_where_it_is_certain(
-    size: Size, item: Any, text: str
-) -> None:
+def test_slices_with_named_bounds_are_known_where_they_are_certain(size: Size, item: Any, text: str) -> None:
     assert show(getitem_shape((size,), item)) == f"({text},)"
 
 
@@ -166,7 +164,7 @@ def test_a_slice_between_named_places_has_the_size_that_python_gives_it(step: in
     assert known > 3000
 
 
-def test_indices_stand_where_the_first_stood_unless_others_are_between() -> None:
+def test_index_axes_replace_the_first_unless_separated() -> None:
     pair = zeros((2,), np.int64)
     every = slice(None)
 
@@ -175,7 +173,7 @@ def test_indices_stand_where_the_first_stood_unless_others_are_between() -> None
     assert getitem_shape((3, 4, 5, 6), (every, pair, every, pair)) == (2, 3, 5)
 
 
-def test_a_mask_is_as_long_as_it_is_true_and_unknown_to_the_checker() -> None:
+def test_the_size_of_a_mask_selection_is_unknown_to_mypy() -> None:
     mask = tensor([True, False, True, True])
 
     assert getitem_shape((4,), mask) == (3,)
@@ -184,11 +182,11 @@ def test_a_mask_is_as_long_as_it_is_true_and_unknown_to_the_checker() -> None:
         getitem_shape((5, 2, 4), (slice(None), zeros((2, 3), np.bool_)))
 
 
-def test_a_value_of_size_one_fits_any_place() -> None:
+def test_a_value_of_size_one_broadcasts() -> None:
     assert at_shape((3,), slice(None), (1,)) == (3,)
 
 
-def test_rows_one_by_one() -> None:
+def test_iteration_gives_rows() -> None:
     x = real(3, 2)
 
     first, *others = x
@@ -203,7 +201,7 @@ def test_rows_one_by_one() -> None:
 
 
 @pytest.mark.parametrize("index", [*BASIC, GATHERED[0], *GATHERED[2:]], ids=repr)
-def test_at_set_and_at_add_change_what_numpy_would(index: Any) -> None:
+def test_at_set_and_at_add_equal_numpy(index: Any) -> None:
     x = real(2, 3, 4)
     value = real(*x[index].shape, seed=1)
     changed, added = x.numpy(copy=True), x.numpy(copy=True)
@@ -218,7 +216,7 @@ def test_at_set_and_at_add_change_what_numpy_would(index: Any) -> None:
     check_gradients(lambda x, v: at_add(x * x, index, v * v) * x, x, real(), order=2)
 
 
-def test_of_nothing_and_of_one_element() -> None:
+def test_empty_tensors_and_single_elements() -> None:
     x = zeros((0, 3))
 
     assert x[:, 1].shape == (0,)
@@ -226,7 +224,7 @@ def test_of_nothing_and_of_one_element() -> None:
     assert x.at_set((slice(None), 1), 2.0).shape == x.at_add((slice(None), 1), 2.0).shape == (0, 3)
 
 
-def test_places_named_twice_accumulate() -> None:
+def test_repeated_indices_accumulate() -> None:
     x, rows = zeros((3,)), tensor([1, 1, 2])
 
     assert at_add(x, rows, 2.0).tolist() == [0, 4, 2]
@@ -234,7 +232,7 @@ def test_places_named_twice_accumulate() -> None:
         at_set(x, rows, 2.0)
 
 
-def test_the_tensor_itself_stays_as_it_is() -> None:
+def test_the_tensor_itself_is_unchanged() -> None:
     x = ones((2, 3))
 
     y = x.at_set((0, slice(1, None)), tensor([5.0, 7.0]))
@@ -266,14 +264,14 @@ def test_the_tensor_itself_stays_as_it_is() -> None:
     ],
     ids=repr,
 )
-def test_an_index_that_does_not_fit_is_rejected(index: Any, message: str) -> None:
+def test_an_invalid_index_is_rejected(index: Any, message: str) -> None:
     with pytest.raises(ShapeError) as rejected:
         real(2, 3)[index]
 
     assert str(rejected.value) == f"getitem: {message}"
 
 
-def test_a_bound_of_a_slice_is_a_whole_number() -> None:
+def test_a_bound_of_a_slice_must_be_an_int() -> None:
     with pytest.raises(DTypeError, match=r"^getitem: a bound of a slice is a float but an int is expected$"):
         real(2, 3)[0, :1.5]
     with pytest.raises(DTypeError, match=r"^at_set: a bound of a slice is a str but an int is expected$"):
@@ -289,7 +287,7 @@ def test_a_number_past_the_end_is_an_index_error_too() -> None:
         real(2, 3)[tensor([0, 7])]
 
 
-def test_values_and_indices_of_another_kind_are_rejected() -> None:
+def test_values_and_indices_of_wrong_types_are_rejected() -> None:
     x: Any = ones((2, 3))
 
     with pytest.raises(DTypeError, match=r"^getitem: index is float32 but integer or bool is expected$"):
@@ -307,7 +305,7 @@ def test_values_and_indices_of_another_kind_are_rejected() -> None:
             getattr(x, name)(0, ones((2,)))
 
 
-def test_a_value_with_more_axes_than_it_is_given_to_is_rejected() -> None:
+def test_a_value_with_too_many_axes_is_rejected() -> None:
     # NumPy drops leading axes of one where it assigns; the rule and the way back do not.
     x = real(2, 3)
 

@@ -36,7 +36,7 @@ SHIFTS: list[tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any]]] = [
 
 
 @pytest.mark.parametrize(("f", "arguments", "numpys"), SHIFTS, ids=lambda value: getattr(value, "__name__", str(value)))
-def test_every_shift_is_numpys_and_has_its_gradients(
+def test_every_op_equals_numpy_and_has_its_gradients(
     f: Callable[..., Any], arguments: tuple[Any, ...], numpys: Callable[..., Any]
 ) -> None:
     x = real(2, 3, 5)
@@ -47,7 +47,7 @@ def test_every_shift_is_numpys_and_has_its_gradients(
 
 
 @pytest.mark.parametrize(("f", "arguments", "_"), SHIFTS, ids=lambda value: getattr(value, "__name__", str(value)))
-def test_every_shift_keeps_the_law_of_rules(f: Callable[..., Any], arguments: tuple[Any, ...], _: Any) -> None:
+def test_every_op_matches_its_shape_rule(f: Callable[..., Any], arguments: tuple[Any, ...], _: Any) -> None:
     check_shape_rule(f, ((2, 3, 7), *arguments), ((0, 1, 1), *arguments))
 
 
@@ -67,14 +67,14 @@ def test_every_shift_keeps_the_law_of_rules(f: Callable[..., Any], arguments: tu
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
-def test_what_does_not_fit_is_rejected(f: Callable[..., Any], arguments: tuple[Any, ...], message: str) -> None:
+def test_invalid_arguments_are_rejected(f: Callable[..., Any], arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(ShapeError) as rejected:
         f(real(2, 3, 5), *arguments)
 
     assert str(rejected.value) == message
 
 
-def test_a_scalar_is_left_as_it_is() -> None:
+def test_a_scalar_is_unchanged() -> None:
     assert roll(tensor(3.0), 2).item() == 3
     assert roll(zeros((0, 3)), 2, 0).shape == (0, 3)
     assert flip(tensor(3.0)).item() == 3
@@ -82,17 +82,17 @@ def test_a_scalar_is_left_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("shift", [1.5, "a", (1, "a"), None, True, tensor([1])], ids=repr)
-def test_roll_by_what_is_no_int_is_rejected(shift: Any) -> None:
+def test_roll_by_a_non_int_is_rejected(shift: Any) -> None:
     with pytest.raises(DTypeError, match=r"^roll: shift is .* but an int is expected$"):
         roll(normal((2, 3), rng=0), shift, (0, 1) if isinstance(shift, tuple) else 0)
 
 
-def test_a_scalar_is_not_padded_by_less_than_nothing() -> None:
+def test_negative_padding_of_a_scalar_is_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^pad: pad_width is -1, below 0$"):
         pad(tensor(3.0), -1)  # type: ignore[tapegrad-shape]  # the mistake under test
 
 
-def test_a_width_that_is_no_int_is_rejected() -> None:
+def test_a_non_int_width_is_rejected() -> None:
     width: Any = 1.5
 
     with pytest.raises(DTypeError, match=r"^pad: pad_width is 1\.5 but an int is expected$"):
@@ -101,22 +101,22 @@ def test_a_width_that_is_no_int_is_rejected() -> None:
     assert pad(zeros((2, 3)), width).shape == (4, 5)
 
 
-def test_of_nothing_and_of_one_element() -> None:
+def test_empty_tensors_and_single_elements() -> None:
     assert flip(zeros((0, 1))).shape == (0, 1)
     assert flip(tensor([[7]])).tolist() == [[7]]
 
 
-def test_pad_writes_the_value_asked_for() -> None:
+def test_pad_writes_the_given_value() -> None:
     assert pad(tensor([1, 2]), (1, 2), value=7).tolist() == [7, 1, 2, 7, 7]
     assert pad(zeros((0,)), 1, value=0.5).tolist() == [0.5, 0.5]
 
 
-def test_a_float_around_ints_is_rejected() -> None:
+def test_padding_ints_with_a_float_is_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^pad: value is a float but x is int64$"):
         pad(tensor([1]), 1, value=0.5)  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
-def test_an_axis_to_flip_must_be_there() -> None:
+def test_an_axis_to_flip_must_exist() -> None:
     assert flip_shape((2, 3)) == flip_shape((2, 3), 1) == (2, 3)
     with pytest.raises(ShapeError, match=r"^axis 2 is out of range for x \(2, 3\)$"):
         flip_shape((2, 3), 2)

@@ -21,7 +21,7 @@ def real(*shape: int, seed: int = 0) -> Any:
     return normal(shape, dtype=np.float64, rng=seed)
 
 
-def test_the_bit_of_a_sign_is_set_of_minus_zero_too() -> None:
+def test_signbit_is_set_for_minus_zero() -> None:
     y = signbit(tensor([1.5, 0.0, -0.0, -1.5, -np.inf, math.copysign(math.nan, -1)]).trace())
 
     assert y.tolist() == [False, False, True, True, True, True]
@@ -33,7 +33,7 @@ def test_the_bit_of_a_sign_is_set_of_minus_zero_too() -> None:
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_two_operands_give_what_numpy_gives(name: str) -> None:
+def test_two_operands_equal_numpy(name: str) -> None:
     x: Any = tensor([[7.5, -7.5, 0.0], [np.nan, -0.0, np.inf]])
     y: Any = tensor([-2.0, 2.0, -0.0])
 
@@ -51,7 +51,7 @@ def test_gradients_have_the_shapes_of_the_operands(name: str, x: tuple[int, ...]
     check_gradients(lambda x: BINARY[name](x, 0.3) * x + BINARY[name](0.3, x) * x, real(*x), order=2)
 
 
-def test_a_step_is_worth_its_second_operand_at_zero_and_gives_it_the_gradient() -> None:
+def test_heaviside_at_zero_is_its_second_operand_with_its_gradient() -> None:
     x, y = tensor([-1.0, 0.0, 1.0]), tensor(0.5)
 
     z = heaviside(x.trace(), y.trace())
@@ -62,7 +62,7 @@ def test_a_step_is_worth_its_second_operand_at_zero_and_gives_it_the_gradient() 
     assert grads[x].tolist() == [0, 0, 0]
 
 
-def test_a_zero_with_a_sign_has_no_slope() -> None:
+def test_the_derivative_of_copysign_at_zero_is_zero() -> None:
     x, y = tensor([0.0, 2.0, -2.0]), tensor([-1.0, -0.0, -1.0])
 
     z = copysign(x.trace(), y.trace())
@@ -74,12 +74,12 @@ def test_a_zero_with_a_sign_has_no_slope() -> None:
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_two_operands_keep_the_law_of_rules(name: str) -> None:
+def test_two_operands_match_their_shape_rules(name: str) -> None:
     check_shape_rule(BINARY[name], ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_what_does_not_fit_is_rejected(name: str) -> None:
+def test_invalid_arguments_are_rejected(name: str) -> None:
     with pytest.raises(ShapeError) as rejected:
         BINARY[name](real(2, 3), real(4))
     assert str(rejected.value) == f"{name}: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
@@ -91,11 +91,11 @@ def test_what_does_not_fit_is_rejected(name: str) -> None:
 
 @pytest.mark.parametrize("name", BINARY)
 @np.errstate(all="ignore")
-def test_two_operands_at_their_edges_are_numpys(name: str) -> None:
+def test_two_operands_equal_numpy_in_edge_cases(name: str) -> None:
     x, y = EDGES[:, None], EDGES
 
     np.testing.assert_array_equal(BINARY[name](tensor(x), tensor(y)).numpy(), getattr(np, name)(x, y))
 
 
-def test_signs_at_their_edges_are_numpys() -> None:
+def test_signs_equal_numpy_in_edge_cases() -> None:
     np.testing.assert_array_equal(signbit(tensor(EDGES)).numpy(), np.signbit(EDGES))

@@ -22,7 +22,7 @@ def real(*shape: int, seed: int = 0) -> Any:
     return normal(shape, dtype=np.float64, rng=seed)
 
 
-def test_values_that_a_reader_can_check() -> None:
+def test_values_computed_by_hand() -> None:
     x: Any = tensor([0.0, math.log(2), math.log(5)], np.float64)
 
     np.testing.assert_allclose(softmax(x).numpy(), [1 / 8, 2 / 8, 5 / 8], rtol=1e-15)
@@ -30,7 +30,7 @@ def test_values_that_a_reader_can_check() -> None:
 
 
 @pytest.mark.parametrize("axis", [-1, 0, 1, -2])
-def test_every_axis_may_be_the_one(axis: int) -> None:
+def test_any_axis_is_accepted(axis: int) -> None:
     x = real(2, 3, 5)
 
     weights = np.exp(x.numpy())
@@ -49,12 +49,12 @@ def test_gradients_can_be_differentiated(name: str, shape: tuple[int, ...], axis
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_the_law_of_rules(name: str) -> None:
+def test_results_match_the_shape_rules(name: str) -> None:
     check_shape_rule(BOTH[name], ((5,),), ((2, 3, 7), 0), ((2, 3, 7), -1), ((2, 0), 1), ((),), ((2, 3), 2))
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_an_axis_that_is_not_there_is_rejected(name: str) -> None:
+def test_a_missing_axis_is_rejected(name: str) -> None:
     with pytest.raises(ShapeError, match=rf"^{name}: axis 2 is out of range for x \(2, 3\)$"):
         BOTH[name](real(2, 3), 2)
     with pytest.raises(ShapeError, match=rf"^{name}: axis -1 is out of range for x \(\)$"):
@@ -95,7 +95,7 @@ def test_equal_scores_are_equally_probable() -> None:
 
 @pytest.mark.parametrize("name", BOTH)
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # inf - inf
-def test_beside_nan_or_an_infinite_score_nothing_is_known(name: str) -> None:
+def test_with_a_nan_or_infinite_score_all_results_are_nan(name: str) -> None:
     # torch 2.13: torch.softmax(torch.tensor([[nan, 1.], [inf, 1.]]), 1)
     assert np.isnan(BOTH[name](tensor([[np.nan, 1.0], [np.inf, 1.0]])).numpy()[0]).all()
 
@@ -108,13 +108,13 @@ def test_probabilities_add_up_to_one() -> None:
 
 
 @pytest.mark.parametrize("name", BOTH)
-def test_nothing_is_computed_on_empty_tensors(name: str) -> None:
+def test_empty_tensors_give_empty_results(name: str) -> None:
     assert BOTH[name](zeros((2, 0))).shape == (2, 0)
     assert BOTH[name](zeros((0, 3)), 0).shape == (0, 3)
     check_gradients(BOTH[name], zeros((0, 3), np.float64))
 
 
-def test_one_score_is_certain() -> None:
+def test_a_single_score_has_probability_one() -> None:
     assert softmax(tensor([[7.0], [-3.0]])).tolist() == [[1], [1]]
     assert log_softmax(tensor([7.0])).tolist() == [0]
 
@@ -131,7 +131,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("name", BOTH)
-def test_a_large_gradient_that_somebody_else_sees_stays_as_it_is(name: str) -> None:
+def test_a_large_gradient_that_is_referenced_elsewhere_stays_unchanged(name: str) -> None:
     x, weight, other = normal((300, 400), rng=0), normal((300, 400), rng=1), zeros((300, 400))
     f = BOTH[name]
 

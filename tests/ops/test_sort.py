@@ -19,7 +19,7 @@ def real(*shape: int, seed: int = 0) -> Any:
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("descending", [False, True])
-def test_order_is_numpys_and_has_its_gradients(axis: int, descending: bool) -> None:  # noqa: FBT001  # a parameter
+def test_sorting_equals_numpy_and_has_its_gradients(axis: int, descending: bool) -> None:  # noqa: FBT001  # a parameter
     x = real(2, 5, 3)
     ordered, order = np.sort(x.numpy(), axis), np.argsort(x.numpy(), axis)
 
@@ -32,14 +32,14 @@ def test_order_is_numpys_and_has_its_gradients(axis: int, descending: bool) -> N
     check_shape_rule(argsort, ((2, 3, 7), axis), ((0, 3, 1), axis))
 
 
-def test_indices_of_order_are_whole_and_have_no_tape() -> None:
+def test_indices_are_ints_and_have_no_tape() -> None:
     order = argsort(real(2, 3).trace())
 
     assert order.dtype == np.int64
     assert not order.owns_tape
 
 
-def test_equal_elements_keep_their_order_either_way() -> None:
+def test_sorting_is_stable_in_both_directions() -> None:
     x = tensor([3.0, 1.0, 3.0, 2.0, 1.0])
 
     assert argsort(x).tolist() == [1, 4, 3, 0, 2]
@@ -54,7 +54,7 @@ def test_nan_counts_as_largest() -> None:
     assert math.isnan(topk(x, 1)[0].item())
 
 
-def test_ints_bools_and_nothing_are_put_in_order() -> None:
+def test_ints_bools_and_empty_tensors_are_sorted() -> None:
     assert sort(tensor([3, -1, 2], np.int8)).tolist() == [-1, 2, 3]
     assert sort(tensor([3, 200, 2], np.uint8), descending=True).tolist() == [200, 3, 2]
     assert sort(tensor([True, False])).tolist() == [False, True]
@@ -65,7 +65,7 @@ def test_ints_bools_and_nothing_are_put_in_order() -> None:
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("k", [0, 1, 2])
 @pytest.mark.parametrize("largest", [False, True])
-def test_the_first_few_are_the_first_of_the_order(axis: int, k: int, largest: bool) -> None:  # noqa: FBT001  # a parameter
+def test_topk_equals_the_first_elements_of_a_sort(axis: int, k: int, largest: bool) -> None:  # noqa: FBT001  # a parameter
     x = real(2, 5, 3)
     place = (*(slice(None),) * (axis % 3), slice(k))
 
@@ -80,7 +80,7 @@ def test_the_first_few_are_the_first_of_the_order(axis: int, k: int, largest: bo
     check_shape_rule(topk, ((2, 3, 7), k, axis), ((2, 2, 2), k, axis))
 
 
-def test_of_equal_elements_the_first_is_taken() -> None:
+def test_topk_takes_the_first_of_equal_elements() -> None:
     x = tensor([1.0, 3.0, 2.0, 3.0])
 
     values, indices = topk(x.trace(), 1)
@@ -90,7 +90,7 @@ def test_of_equal_elements_the_first_is_taken() -> None:
 
 
 @pytest.mark.parametrize("f", [sort, argsort, lambda x, axis: topk(x, 1, axis)], ids=["sort", "argsort", "topk"])
-def test_axes_that_are_not_there_are_rejected(f: Any, request: pytest.FixtureRequest) -> None:
+def test_missing_axes_are_rejected(f: Any, request: pytest.FixtureRequest) -> None:
     name = request.node.callspec.id
 
     with pytest.raises(ShapeError, match=rf"^{name}: axis 2 is out of range for x \(2, 3\)$"):
@@ -99,7 +99,7 @@ def test_axes_that_are_not_there_are_rejected(f: Any, request: pytest.FixtureReq
         f(real(), -1)
 
 
-def test_more_than_there_are_and_fewer_than_none_are_rejected() -> None:
+def test_topk_with_k_out_of_range_is_rejected() -> None:
     x = real(2, 3)
 
     with pytest.raises(ShapeError, match=r"^topk: k is 4 but axis 1 of x \(2, 3\) has 3$"):
@@ -109,7 +109,7 @@ def test_more_than_there_are_and_fewer_than_none_are_rejected() -> None:
 
 
 @pytest.mark.parametrize("length", [10, 11])
-def test_the_edges_in_order_are_numpys(length: int) -> None:
+def test_sorting_special_values_equals_numpy(length: int) -> None:
     edges = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)[:length]
 
     np.testing.assert_array_equal(sort(tensor(edges)).numpy(), np.sort(edges))
@@ -118,6 +118,6 @@ def test_the_edges_in_order_are_numpys(length: int) -> None:
     np.testing.assert_array_equal(topk(tensor(edges), 3, largest=False)[0].numpy(), np.sort(edges)[:3])
 
 
-def test_the_first_of_nothing_and_of_one_element() -> None:
+def test_topk_of_empty_tensors_and_single_elements() -> None:
     assert topk(zeros((0, 3)), 2)[1].shape == (0, 2)
     assert [part.tolist() for part in topk(tensor([7]), 1)] == [[7], [0]]

@@ -32,7 +32,7 @@ def real(*shape: int, seed: int = 0) -> Any:
 
 @pytest.mark.parametrize("name", REDUCTIONS)
 @pytest.mark.parametrize(("axis", "keepdims"), list(product(AXES, [False, True])), ids=str)
-def test_every_choice_of_axes_is_numpys_and_has_its_gradient(name: str, axis: Any, keepdims: bool) -> None:  # noqa: FBT001  # a parameter
+def test_every_choice_of_axes_equals_numpy_and_has_its_gradient(name: str, axis: Any, keepdims: bool) -> None:  # noqa: FBT001  # a parameter
     (f, numpys), x = REDUCTIONS[name], real(2, 3, 4)
 
     np.testing.assert_allclose(
@@ -44,7 +44,7 @@ def test_every_choice_of_axes_is_numpys_and_has_its_gradient(name: str, axis: An
 
 @pytest.mark.parametrize("name", REDUCTIONS)
 @np.errstate(all="ignore")
-def test_rows_with_zeros_ties_infinities_and_nan_are_numpys(name: str) -> None:
+def test_rows_with_zeros_ties_infinities_and_nan_equal_numpy(name: str) -> None:
     f, numpys = REDUCTIONS[name]
 
     np.testing.assert_allclose(f(tensor(ROWS), 1).numpy(), numpys(ROWS, axis=1, keepdims=False))
@@ -52,7 +52,7 @@ def test_rows_with_zeros_ties_infinities_and_nan_are_numpys(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["var", "std", "logsumexp"])
 @np.errstate(all="ignore")
-def test_beside_a_nan_no_gradient_is_a_number(name: str) -> None:
+def test_with_a_nan_all_gradients_are_nan(name: str) -> None:
     # That of std and of logsumexp once was.
     x: Any = tensor([np.nan, 1.0, 2.0])
 
@@ -60,7 +60,7 @@ def test_beside_a_nan_no_gradient_is_a_number(name: str) -> None:
 
 
 @np.errstate(all="ignore")
-def test_beside_an_infinity_a_deviation_has_no_gradient() -> None:
+def test_with_an_infinity_the_gradient_of_std_is_nan() -> None:
     # torch 2.13: torch.std(torch.tensor([inf, 1., 2.])).backward() gives NaN three times; it once was -inf here.
     x: Any = tensor([np.inf, 1.0, 2.0])
 
@@ -68,7 +68,7 @@ def test_beside_an_infinity_a_deviation_has_no_gradient() -> None:
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
-def test_the_law_of_rules(name: str) -> None:
+def test_results_match_the_shape_rules(name: str) -> None:
     check_shape_rule(
         REDUCTIONS[name][0],
         *({"x": (2, 3, 7), "axis": axis, "keepdims": keep} for axis, keep in product(AXES, [False, True])),
@@ -78,14 +78,14 @@ def test_the_law_of_rules(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REDUCTIONS)
-def test_axes_that_are_not_there_are_rejected(name: str) -> None:
+def test_missing_axes_are_rejected(name: str) -> None:
     with pytest.raises(ShapeError, match=rf"^{name}: axis 2 is out of range for x \(2, 3\)$"):
         REDUCTIONS[name][0](real(2, 3), 2)
     with pytest.raises(ShapeError, match=rf"^{name}: axis 0 is out of range for x \(\)$"):
         REDUCTIONS[name][0](real(), 0)
 
 
-def test_nothing_has_no_logsumexp() -> None:
+def test_logsumexp_of_an_empty_axis_is_rejected() -> None:
     x: Any = zeros((0, 3))
 
     with pytest.raises(ShapeError, match=r"^logsumexp: x \(0, 3\) has no element along axis 0$"):
@@ -98,7 +98,7 @@ def test_an_empty_variance_is_nan() -> None:
     assert math.isnan(std(tensor([3.0]), correction=1).item())
 
 
-def test_correction_takes_from_the_count() -> None:
+def test_correction_is_subtracted_from_the_count() -> None:
     x = real(3, 5)
 
     np.testing.assert_allclose(var(x, 1, correction=1).numpy(), np.var(x.numpy(), 1, ddof=1))
@@ -106,7 +106,7 @@ def test_correction_takes_from_the_count() -> None:
     check_gradients(lambda x: var(x, 0, correction=1) * std(x, 0, correction=2), x)
 
 
-def test_equal_elements_have_no_spread_and_no_gradient() -> None:
+def test_equal_elements_have_variance_and_gradient_zero() -> None:
     x: Any = tensor([3.0, 3.0])
 
     assert std(x).item() == 0
@@ -136,7 +136,7 @@ def test_other_dtypes_are_rejected() -> None:
 
 @pytest.mark.parametrize("power", [1, 1.5, 2, 3, math.inf])
 @pytest.mark.parametrize("axis", AXES, ids=str)
-def test_a_norm_of_any_power_is_numpys_and_has_its_gradient(power: float, axis: Any) -> None:
+def test_a_norm_of_any_order_equals_numpy_and_has_its_gradient(power: float, axis: Any) -> None:
     x = real(2, 3, 4)
 
     np.testing.assert_allclose(
@@ -147,23 +147,23 @@ def test_a_norm_of_any_power_is_numpys_and_has_its_gradient(power: float, axis: 
     assert norm(tensor([3.0, -4.0]), ord=power).dtype == np.float32
 
 
-def test_a_vector_of_zeros_has_no_direction_and_so_no_gradient() -> None:
+def test_the_gradient_of_a_norm_at_zero_is_zero() -> None:
     for power in (1, 1.5, 2, 3, math.inf):
         x: Any = zeros((3,))
         assert norm(x.trace(), ord=power).backward()[x].tolist() == [0, 0, 0]
 
 
-def test_zeros_among_others_do_no_harm_to_the_slope_of_a_length() -> None:
+def test_the_gradient_of_a_norm_is_right_with_zeros() -> None:
     check_gradients(norm, tensor([3.0, 0.0, -4.0], np.float64), order=2)
 
 
-def test_ties_of_the_largest_modulus_share_its_gradient() -> None:
+def test_ties_of_the_largest_absolute_value_share_the_gradient() -> None:
     x: Any = tensor([1.0, -2.0, 2.0])
 
     assert norm(x.trace(), ord=math.inf).backward()[x].tolist() == [0, -0.5, 0.5]
 
 
-def test_norms_at_their_edges() -> None:
+def test_norms_in_edge_cases() -> None:
     assert norm(zeros((0, 3)), 0).tolist() == [0, 0, 0]
     with pytest.raises(ShapeError, match=r"^norm: x \(0, 3\) has no element along axis 0$"):
         norm(zeros((0, 3)), 0, ord=math.inf)
@@ -175,7 +175,7 @@ def test_norms_at_their_edges() -> None:
 
 
 @pytest.mark.parametrize("power", [1, 1.5, 2, 3, math.inf])
-def test_norms_of_what_is_large_infinite_or_nan(power: float) -> None:
+def test_norms_of_large_infinite_and_nan_values(power: float) -> None:
     for x in ([100.0, 100.0, 0.0], [1.0, -np.inf], [np.nan, 1.0]):
         array = np.array(x, np.float32)
         np.testing.assert_allclose(

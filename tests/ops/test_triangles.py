@@ -23,7 +23,7 @@ def real(*shape: int, seed: int = 0) -> Any:
 
 
 @pytest.mark.parametrize("k", OFFSETS)
-def test_a_triangle_of_ones_is_numpys(k: int) -> None:
+def test_a_triangle_of_ones_equals_numpy(k: int) -> None:
     np.testing.assert_array_equal(tri(4, 3, k=k).numpy(), np.tri(4, 3, k))
     np.testing.assert_array_equal(tri(3, k=k, dtype=np.bool_).numpy(), np.tri(3, k=k, dtype=np.bool_))
     assert tri(3).dtype == np.float32
@@ -38,7 +38,7 @@ def test_a_negative_side_is_rejected() -> None:
 
 @pytest.mark.parametrize("name", TRIANGLES)
 @pytest.mark.parametrize("k", OFFSETS)
-def test_a_triangle_is_numpys_and_has_its_gradients(name: str, k: int) -> None:
+def test_a_triangle_equals_numpy_and_has_its_gradients(name: str, k: int) -> None:
     (f, numpys), x = TRIANGLES[name], real(2, 4, 3)
 
     np.testing.assert_array_equal(f(x, k=k).numpy(), numpys(x.numpy(), k))
@@ -48,7 +48,7 @@ def test_a_triangle_is_numpys_and_has_its_gradients(name: str, k: int) -> None:
 
 
 @pytest.mark.parametrize("name", TRIANGLES)
-def test_a_triangle_keeps_dtypes_and_forgets_even_infinities(name: str) -> None:
+def test_a_triangle_keeps_the_dtype_and_replaces_infinities_by_zero(name: str) -> None:
     f, numpys = TRIANGLES[name]
 
     for dtype, value in ((np.bool_, True), (np.float32, np.inf), (np.int8, 1)):
@@ -62,7 +62,7 @@ def test_a_triangle_keeps_dtypes_and_forgets_even_infinities(name: str) -> None:
 
 @pytest.mark.parametrize("k", OFFSETS)
 @pytest.mark.parametrize("shape", [(4, 3), (3, 4), (3,), (0,), (1, 1), (0, 2)], ids=str)
-def test_a_diagonal_is_numpys_and_has_its_gradients(k: int, shape: tuple[int, ...]) -> None:
+def test_a_diagonal_equals_numpy_and_has_its_gradients(k: int, shape: tuple[int, ...]) -> None:
     x = real(*shape)
 
     np.testing.assert_array_equal(diag(x, k=k).numpy(), np.diag(x.numpy(), k))
@@ -75,7 +75,7 @@ def test_a_diagonal_can_be_differentiated_twice() -> None:
     check_gradients(lambda x: diag(x * x), real(2), order=2)
 
 
-def test_a_diagonal_there_and_back_is_the_same() -> None:
+def test_diag_of_diag_is_the_vector() -> None:
     x = tensor([3, 1, 2])
 
     assert diag(diag(x, k=-2), k=-2).tolist() == [3, 1, 2]
@@ -100,12 +100,12 @@ def test_neither_a_scalar_nor_a_stack_has_a_diagonal(shape: tuple[int, ...]) -> 
 
 
 @pytest.mark.parametrize("name", TRIANGLES)
-def test_a_triangle_of_nothing_and_of_one_element(name: str) -> None:
+def test_triangles_of_empty_tensors_and_single_elements(name: str) -> None:
     assert TRIANGLES[name][0](zeros((0, 3))).shape == (0, 3)
     assert TRIANGLES[name][0](tensor([[7]])).tolist() == [[7]]
 
 
-def test_a_diagonal_is_claimed_where_it_is_certain() -> None:
+def test_the_size_of_a_diagonal_is_known_where_it_is_certain() -> None:
     n, m = named("N"), named("M")
 
     assert diag_shape((3, 5), k=1) == (3,)
@@ -115,7 +115,7 @@ def test_a_diagonal_is_claimed_where_it_is_certain() -> None:
     assert show(diag_shape((n, n), k=-3)) == "(?,)"
 
 
-def test_a_size_that_is_no_int_is_rejected() -> None:
+def test_a_non_int_size_is_rejected() -> None:
     n: Any = 2.5
 
     with pytest.raises(DTypeError, match=r"^tri: n is 2\.5 but an int is expected$"):

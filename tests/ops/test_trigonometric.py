@@ -64,7 +64,7 @@ def real(*shape: int, seed: int = 0) -> Any:
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_the_values_are_those_of_pythons_math(name: str) -> None:
+def test_values_equal_those_of_pythons_math(name: str) -> None:
     x = inside(name, 2, 3)
 
     y = UNARY[name][0](x)
@@ -76,7 +76,7 @@ def test_the_values_are_those_of_pythons_math(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in UNARY if name not in OTHER_NAMES])
 @np.errstate(all="ignore")
-def test_the_edges_are_numpys(name: str) -> None:
+def test_edge_cases_equal_numpy(name: str) -> None:
     np.testing.assert_array_equal(UNARY[name][0](tensor(EDGES)).numpy(), getattr(np, name)(EDGES))
 
 
@@ -87,7 +87,7 @@ def test_gradients_can_be_differentiated(name: str, shape: tuple[int, ...]) -> N
 
 
 @pytest.mark.parametrize("name", UNARY)
-def test_one_operand_keeps_the_law_of_rules(name: str) -> None:
+def test_one_operand_matches_its_shape_rule(name: str) -> None:
     check_shape_rule(UNARY[name][0], ((),), ((5,),), ((2, 3, 7),), ((2, 0),))
 
 
@@ -98,7 +98,7 @@ def test_ints_are_rejected(name: str) -> None:
 
 
 @pytest.mark.parametrize("f", [asin, acos, atanh])
-def test_beyond_one_there_is_no_angle(f: Callable[..., Any]) -> None:
+def test_asin_and_acos_beyond_one_are_nan(f: Callable[..., Any]) -> None:
     with pytest.warns(RuntimeWarning, match="invalid value"):
         assert math.isnan(f(tensor([1.5])).item())
 
@@ -112,7 +112,7 @@ def test_the_gradient_at_one_is_infinite(f: Callable[..., Any], slope: float) ->
         assert y.backward()[x].item() == slope
 
 
-def test_below_one_there_is_no_hyperbolic_arc() -> None:
+def test_acosh_below_one_is_nan() -> None:
     with pytest.warns(RuntimeWarning, match="invalid value"):
         assert math.isnan(acosh(tensor([0.5])).item())
 
@@ -134,7 +134,7 @@ def test_large_numbers_have_a_gradient_although_their_squares_overflow() -> None
     assert asinh(x.trace()).sum().backward()[x].item() == pytest.approx(1e-30)
 
 
-def test_infinity_has_an_angle() -> None:
+def test_atan_of_infinity_is_finite() -> None:
     assert atan(tensor([np.inf, -np.inf])).tolist() == pytest.approx([math.pi / 2, -math.pi / 2])
     assert asinh(tensor([np.inf])).tolist() == [math.inf]
 
@@ -142,7 +142,7 @@ def test_infinity_has_an_angle() -> None:
 # atan2
 
 
-def test_an_angle_from_two_coordinates() -> None:
+def test_atan2_computed_by_hand() -> None:
     ups, rights = [1.0, 1.0, -1.0, 0.0, 2.0], [1.0, -1.0, -1.0, -1.0, 0.0]
 
     z = atan2(tensor(ups, np.float64), tensor(rights, np.float64))
@@ -155,23 +155,23 @@ def test_an_angle_from_two_coordinates() -> None:
 @pytest.mark.parametrize(
     ("y", "x"), [((2, 3), (2, 3)), ((2, 3), (3,)), ((), (2, 3)), ((2, 1, 5), (3, 1)), ((2, 0), (1,))], ids=str
 )
-def test_gradients_of_an_angle_have_their_shapes_back(y: tuple[int, ...], x: tuple[int, ...]) -> None:
+def test_gradients_of_atan2_have_the_shapes_of_the_operands(y: tuple[int, ...], x: tuple[int, ...]) -> None:
     check_gradients(atan2, real(*y), real(*x, seed=1), order=2, rtol=1e-4)
 
 
-def test_gradients_of_an_angle_beside_a_number() -> None:
+def test_gradients_of_atan2_with_a_number() -> None:
     check_gradients(lambda y: atan2(y, 2), real(2, 3), order=2)
     check_gradients(lambda x: atan2(2.0, x), real(2, 3), order=2)
     check_gradients(lambda x: atan2(x, x + 2), real(2, 3), order=2, rtol=1e-4)
 
 
-def test_the_edges_of_an_angle_are_numpys() -> None:
+def test_atan2_equals_numpy_in_edge_cases() -> None:
     y, x = EDGES[:, None], EDGES
 
     np.testing.assert_array_equal(atan2(tensor(y), tensor(x)).numpy(), np.atan2(y, x))
 
 
-def test_the_origin_has_an_angle_but_no_gradient() -> None:
+def test_the_gradient_of_atan2_at_the_origin_is_nan() -> None:
     y: Any = zeros((1,))
     z = atan2(y.trace(), 0)
 
@@ -180,7 +180,7 @@ def test_the_origin_has_an_angle_but_no_gradient() -> None:
         assert math.isnan(z.sum().backward()[y].item())
 
 
-def test_an_angle_keeps_the_law_of_rules() -> None:
+def test_atan2_matches_its_shape_rule() -> None:
     check_shape_rule(atan2, ((2, 3), (3,)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((2, 0), (1,)), ((2,), (3,)))
 
 
@@ -189,7 +189,7 @@ def test_coordinates_that_do_not_broadcast_are_rejected() -> None:
         atan2(zeros((2, 3)), zeros((4,)))  # type: ignore[tapegrad-shape]  # the mistake under test
 
 
-def test_coordinates_of_two_dtypes_are_rejected() -> None:
+def test_coordinates_of_mixed_dtypes_are_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^atan2: y is float32 but x is float64$"):
         atan2(zeros((3,)), zeros((3,), np.float64))  # type: ignore[tapegrad-dtype]  # the mistake under test
     with pytest.raises(DTypeError, match=r"^atan2: y is int64 but floating is expected$"):
@@ -198,7 +198,7 @@ def test_coordinates_of_two_dtypes_are_rejected() -> None:
 
 @pytest.mark.parametrize(("f", "numpys"), [(deg2rad, np.deg2rad), (rad2deg, np.rad2deg)])
 @np.errstate(over="ignore")
-def test_degrees_and_radians_at_their_edges_are_numpys(f: Callable[..., Any], numpys: Callable[..., Any]) -> None:
+def test_degrees_and_radians_equal_numpy_in_edge_cases(f: Callable[..., Any], numpys: Callable[..., Any]) -> None:
     edges = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
 
     np.testing.assert_allclose(f(tensor(edges)).numpy(), numpys(edges), rtol=1e-6)

@@ -23,7 +23,7 @@ def real(*shape: int, seed: int = 0) -> Any:
     return normal(shape, dtype=np.float64, rng=seed)
 
 
-def test_values_that_a_reader_can_check() -> None:
+def test_values_computed_by_hand() -> None:
     x: Any = tensor([[[0.0, 4.0]]])
 
     assert upsample2d(x, (1, 2)).tolist() == [[[0, 0, 4, 4]]]
@@ -35,7 +35,7 @@ def test_values_that_a_reader_can_check() -> None:
 
 
 @pytest.mark.parametrize("options", MODES, ids=str)
-def test_what_is_equal_stays_equal(options: dict[str, Any]) -> None:
+def test_a_constant_image_stays_constant(options: dict[str, Any]) -> None:
     np.testing.assert_allclose(upsample2d(ones((1, 3, 2)) * 7, 3, **options).numpy(), np.full((1, 9, 6), 7), rtol=1e-6)
 
 
@@ -46,13 +46,13 @@ def test_gradients_can_be_differentiated(options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("options", MODES, ids=str)
-def test_nothing_and_one_pixel(options: dict[str, Any]) -> None:
+def test_empty_tensors_and_single_pixels(options: dict[str, Any]) -> None:
     assert upsample2d(tensor([[[3.0]]]), 2, **options).tolist() == [[[3, 3], [3, 3]]]
     assert upsample2d(zeros((0, 2, 3, 4)), 2, **options).shape == (0, 2, 6, 8)
     check_gradients(lambda x: upsample2d(x, 2, **options), zeros((0, 1, 2, 2), np.float64))
 
 
-def test_infinities_and_nan_reach_their_own_pixels_or_those_next_to_them() -> None:
+def test_infinities_and_nan_reach_only_neighbouring_pixels() -> None:
     x: Any = tensor([[[np.inf, 0.0, 0.0, 1e30, 1e30, np.nan]]])
     finite: Any = tensor([[[0.0, 0.0, 1e30, 1e30, np.nan]]])
 
@@ -63,7 +63,7 @@ def test_infinities_and_nan_reach_their_own_pixels_or_those_next_to_them() -> No
     np.testing.assert_allclose(mixed[:7], np.array([0, 0, 0, 0.25, 0.75, 1, 1]) * 1e30, rtol=1e-6)
 
 
-def test_the_law_of_rules() -> None:
+def test_results_match_the_shape_rules() -> None:
     check_shape_rule(upsample2d, ((2, 3, 5, 7), 2), ((3, 5, 7), (3, 1)), ((3, 1, 1), 4))
 
 
@@ -72,7 +72,7 @@ NUMBER: Any = 2.0
 OTHER: Any = "cubic"
 
 
-def test_what_does_not_fit_is_rejected() -> None:
+def test_invalid_arguments_are_rejected() -> None:
     image: Any = ones((3, 5, 7))
     none: Any = 0
     matrix: Any = ones((5, 7))

@@ -41,7 +41,7 @@ def real(*shape: int, seed: int = 0) -> Any:
     return normal(shape, dtype=np.float64, rng=seed)
 
 
-def test_products_of_small_numbers() -> None:
+def test_products_computed_by_hand() -> None:
     x, v, w = tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([5.0, 6.0]), tensor([[1.0, 0.0], [0.0, 1.0]])
 
     assert vecdot(x, v).tolist() == [17, 39]
@@ -62,7 +62,7 @@ def test_values_are_sums_of_products_and_gradients_can_be_differentiated(
 
 @pytest.mark.parametrize("name", PRODUCTS)
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # inf - inf
-def test_zeros_ties_infinities_and_nan_are_numpys(name: str) -> None:
+def test_zeros_ties_infinities_and_nan_equal_numpy(name: str) -> None:
     rows = np.array([[0, 0, 1], [np.inf, 1, 1], [np.nan, 2, 3], [3e38, 3e18, 100]], np.float32)
     v = np.array([1, 2, -np.inf], np.float32)
     x, y = (v, rows.T.copy()) if name == "vecmat" else (rows, v)
@@ -89,7 +89,7 @@ def test_a_parameter_on_either_side_has_a_gradient(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_the_law_of_rules(name: str) -> None:
+def test_results_match_the_shape_rules(name: str) -> None:
     check_shape_rule(PRODUCTS[name], *FITTING[name], ((3, 5), (7, 2)))
 
 
@@ -109,7 +109,7 @@ def test_the_law_of_rules(name: str) -> None:
     ],
     ids=str,
 )
-def test_shapes_that_do_not_fit_are_rejected(name: str, x: tuple[int, ...], y: tuple[int, ...], message: str) -> None:
+def test_mismatched_shapes_are_rejected(name: str, x: tuple[int, ...], y: tuple[int, ...], message: str) -> None:
     with pytest.raises(ShapeError) as rejected:
         PRODUCTS[name](real(*x), real(*y))
 
@@ -117,13 +117,13 @@ def test_shapes_that_do_not_fit_are_rejected(name: str, x: tuple[int, ...], y: t
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
-def test_two_dtypes_are_rejected(name: str) -> None:
+def test_mixed_dtypes_are_rejected(name: str) -> None:
     x, y = FITTING[name][0]
 
     with pytest.raises(DTypeError, match=rf"^{name}: x is float32 but y is float64$"):
         PRODUCTS[name](real(*x).astype(np.float32), real(*y))
 
 
-def test_bools_are_not_added_up() -> None:
+def test_bools_are_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^vecdot: x is bool but number is expected$"):
         vecdot(tensor([True]), tensor([True]))  # type: ignore[tapegrad-dtype]  # the mistake under test

@@ -662,7 +662,7 @@ def broadcast_three_shape(x: Dims, y: Dims, z: Dims) -> Dims:
     return broadcast(x=x, y=y, z=z)
 
 
-def test_broadcasting_keeps_the_law_of_rules() -> None:
+def test_broadcasting_matches_its_shape_rule() -> None:
     check_shape_rule(
         broadcast_three_shape,
         ((3, 1), (5,), ()),

@@ -37,7 +37,7 @@ def typed(function: Callable[..., Any], seed: Any, *operands: Any) -> list[np.nd
     return [grads[x].numpy().reshape(-1) for x in tensors]
 
 
-def test_gradients_that_a_reader_can_check() -> None:
+def test_gradients_computed_by_hand() -> None:
     tape = SlotTape()
     a, b = np.array([2.0, 3.0]), np.array([5.0, 7.0])
     x, y = tape.leaf(a), tape.leaf(b)

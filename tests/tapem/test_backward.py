@@ -36,7 +36,7 @@ def grads(*, dense: bool = False) -> tapem.NodeGradients:
     return tapem.backward(NODES["loss"], dense=dense).eval(TAPE).unwrap()
 
 
-def test_gradients_that_a_reader_can_check() -> None:
+def test_gradients_computed_by_hand() -> None:
     assert grads().of(NODES["x"]).tolist() == [4, 5, 6]
     assert grads().of(NODES["w"]).tolist() == [1, 2, 3]
     assert grads().of(NODES["product"]).tolist() == [1, 1, 1]
