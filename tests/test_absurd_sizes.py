@@ -94,7 +94,7 @@ def is_ours(name: str) -> bool:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits memory as Linux does")
-def test_absurd_sizes_are_rejected_or_cost_what_they_hold() -> None:
+def test_absurd_sizes_are_rejected_or_need_only_the_memory_of_the_result() -> None:
     done = subprocess.run([sys.executable, __file__], capture_output=True, text=True, check=False, timeout=500)
 
     assert done.returncode == 0, done.stderr

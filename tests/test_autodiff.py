@@ -71,7 +71,7 @@ def test_x_cubed_at_three_gives_27_and_18() -> None:
     assert second.item() == 18
 
 
-def test_levels_nest_as_deep_as_wanted() -> None:
+def test_levels_nest_to_any_depth() -> None:
     def fourth(x: Any) -> Any:
         return x * x * x * x
 
@@ -94,7 +94,7 @@ def test_a_hessian_row_by_row() -> None:
     assert rows == (a + a.T).tolist()
 
 
-def test_a_lifted_tensor_is_a_new_leaf_that_holds_the_old_one() -> None:
+def test_a_lifted_tensor_is_a_new_leaf_that_contains_the_old_one() -> None:
     x = real(2, 3).trace()
 
     lifted: Any = LEVEL.from_inner(x)
@@ -112,7 +112,7 @@ def test_the_inner_value_of_a_plain_tensor_is_a_tensor() -> None:
     assert LEVEL.inner(x).tolist() == x.tolist()
 
 
-def test_a_lifted_tensor_prints_and_leaves_for_numpy_whatever_tapes_it_has() -> None:
+def test_a_lifted_tensor_prints_and_converts_to_numpy_with_any_tapes() -> None:
     x: Any = tensor([1.0, 2.0])
     lifted: Any = LEVEL.from_inner(x.trace())
 
@@ -123,7 +123,7 @@ def test_a_lifted_tensor_prints_and_leaves_for_numpy_whatever_tapes_it_has() -> 
     assert bool((lifted == x).data.numpy().all())
 
 
-def test_each_level_has_a_tape_of_its_own() -> None:
+def test_each_level_has_its_own_tape() -> None:
     x = real(3)
     outer = x.trace()
     inner: Any = LEVEL.from_inner(outer)
@@ -135,13 +135,13 @@ def test_each_level_has_a_tape_of_its_own() -> None:
     np.testing.assert_allclose(gradient.numpy(), 2 * (1 - np.tanh(x.numpy()) ** 2))
 
 
-def test_without_a_tape_below_nothing_is_recorded_there() -> None:
+def test_without_a_tape_on_the_lower_level_nothing_is_recorded_there() -> None:
     gradient = slope(lambda x: exp(x).sum(), real(3))
 
     assert not gradient.owns_tape
 
 
-def test_arrays_and_tensors_from_outside_are_constants() -> None:
+def test_captured_arrays_and_tensors_are_constants() -> None:
     weights, table, labels = real(3, 5, seed=1), real(4, 3, seed=2), tensor([3, 0])
     mask = tensor([[True, False, True]])
 
@@ -151,7 +151,7 @@ def test_arrays_and_tensors_from_outside_are_constants() -> None:
     check_gradients(lambda x: mse(x * x, real(2, 3, seed=3)), real(2, 3), order=2)
 
 
-def test_a_small_network_has_a_second_order() -> None:
+def test_a_small_network_has_second_derivatives() -> None:
     def penalty(x: Any, w: Any, v: Any) -> Any:
         return softmax(tanh(x @ w) @ v).max()
 
@@ -253,7 +253,7 @@ def test_a_strategy_of_another_kind_is_rejected() -> None:
         Autodiff(checkpoint=strategy)
 
 
-def test_a_tensor_is_tracked_from_where_a_gradient_is_required_to_where_it_is_detached() -> None:
+def test_a_tensor_is_tracked_from_require_grad_until_detach() -> None:
     x = LEVEL.from_inner(tensor([2.0, 3.0]))
 
     tracked = LEVEL.require_grad(x)
@@ -266,7 +266,7 @@ def test_a_tensor_is_tracked_from_where_a_gradient_is_required_to_where_it_is_de
     assert grads[x].tolist() == [4, 6]
 
 
-def test_a_tape_of_the_backend_checkpoints_as_the_backend_says() -> None:
+def test_a_tape_of_the_backend_uses_its_checkpointing_strategy() -> None:
     backend = Autodiff(NumPy(), BalancedCheckpointing())
 
     y = tanh(backend.require_grad(real(3)))
@@ -275,7 +275,7 @@ def test_a_tape_of_the_backend_checkpoints_as_the_backend_says() -> None:
     assert not y.node.is_saved
 
 
-def test_a_gradient_is_read_taken_out_and_replaced() -> None:
+def test_a_gradient_can_be_read_removed_and_replaced() -> None:
     x, other = LEVEL.require_grad(tensor([2.0, 3.0])), LEVEL.require_grad(tensor([1.0]))
     grads = LEVEL.backward((x * x).sum())
 
@@ -302,7 +302,7 @@ def test_over_numpy_no_value_below_has_a_tape() -> None:
         backend.inner(lifted)
 
 
-def test_values_of_another_kind_are_rejected() -> None:
+def test_values_of_other_types_are_rejected() -> None:
     backend: Any = LEVEL
     for call, kind in (("int", "integer"), ("bool", "bool")):
         for way, place in (("inner", "y"), ("from_inner", "x")):
@@ -317,7 +317,7 @@ def test_values_of_another_kind_are_rejected() -> None:
         Autodiff(3)  # type: ignore[arg-type]  # the mistake under test
 
 
-def test_what_has_no_gradient_gives_none() -> None:
+def test_the_gradient_of_an_untracked_tensor_is_none() -> None:
     x, other = LEVEL.require_grad(tensor([2.0])), LEVEL.require_grad(tensor([1.0]))
     grads = LEVEL.backward((x * x).sum())
 
@@ -396,7 +396,7 @@ FLOATS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", FLOATS)
-def test_operands_may_stand_on_a_level_that_the_gradient_does_not_stand_on(name: str) -> None:
+def test_operands_may_be_on_a_higher_level_than_the_gradient(name: str) -> None:
     x, f = real(2, 3), FLOATS[name]
     seed = real(*f(x).shape, seed=1)
 
@@ -411,7 +411,7 @@ def test_operands_may_stand_on_a_level_that_the_gradient_does_not_stand_on(name:
 
 
 @pytest.mark.parametrize("name", FLOATS)
-def test_the_gradient_may_stand_on_a_level_that_no_operand_stands_on(name: str) -> None:
+def test_the_gradient_may_be_on_a_higher_level_than_the_operands(name: str) -> None:
     # The gradient is linear in that of the result, so its derivative in a direction is the gradient there.
     x, f = real(2, 3), FLOATS[name]
     seed, direction = real(*f(x).shape, seed=1), real(*f(x).shape, seed=2)
@@ -435,7 +435,7 @@ def test_a_log_softmax_of_plain_numbers_has_a_lifted_gradient() -> None:
     np.testing.assert_allclose(lifted.numpy(), log_softmax(x.trace()).backward(seed=dy)[x].numpy(), rtol=1e-12)
 
 
-def test_what_is_no_tensor_is_not_lifted() -> None:
+def test_non_tensors_are_not_lifted() -> None:
     array: Any = np.ones(3, np.float32)
     with pytest.raises(
         DTypeError, match=r"^Autodiff\.from_inner: x is an ndarray, not a tensor; tg\.tensor\(x\) makes one$"

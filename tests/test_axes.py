@@ -70,7 +70,7 @@ def called(name: str, place: str, axis: object) -> Any:
     return call(*args, **{**options, place: axis})
 
 
-def test_axes_go_by_names_that_this_test_knows() -> None:
+def test_axis_parameters_have_the_expected_names() -> None:
     others = {place for name in vars(ops) if name in OPS for place in signature(OPS[name].function).parameters}
 
     assert {place for place in others if "ax" in place} - {"max", "x_max"} <= NAMES
@@ -78,7 +78,7 @@ def test_axes_go_by_names_that_this_test_knows() -> None:
 
 @pytest.mark.parametrize(("name", "place"), PLACES)
 @pytest.mark.parametrize("axis", NO_AXES, ids=repr)
-def test_what_is_no_axis_is_rejected_in_our_words(name: str, place: str, axis: object) -> None:
+def test_invalid_axes_are_rejected_with_the_librarys_message(name: str, place: str, axis: object) -> None:
     with pytest.raises(DTypeError) as rejected:
         called(name, place, axis)
 
@@ -87,7 +87,7 @@ def test_what_is_no_axis_is_rejected_in_our_words(name: str, place: str, axis: o
 
 
 @pytest.mark.parametrize(("name", "place"), [pair for pair in PLACES if "axes" not in pair])
-def test_an_int_of_numpy_is_an_axis(name: str, place: str) -> None:
+def test_a_numpy_int_is_an_axis(name: str, place: str) -> None:
     plain, of_numpy = called(name, place, 0), called(name, place, np.int64(0))
 
     for one, other in zip(
@@ -97,7 +97,7 @@ def test_an_int_of_numpy_is_an_axis(name: str, place: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "place"), PLACES)
-def test_the_checker_takes_an_int_of_numpy_as_well(name: str, place: str) -> None:
+def test_mypy_accepts_a_numpy_int_as_an_axis(name: str, place: str) -> None:
     taken = set(re.findall(r"\w+", OPS[name].function.__annotations__[place]))
 
     assert taken & {"Axis", "Int", "Paired"}, f"{place} of {name} is {OPS[name].function.__annotations__[place]}"

@@ -48,7 +48,7 @@ def test_a_contestant_sleeps_while_another_is_measured() -> None:
         assert not any(workloads._is_running(task) for task in tasks.iterdir())
 
 
-def test_a_process_that_ends_says_its_last_words() -> None:
+def test_the_last_output_of_a_failed_process_is_shown() -> None:
     process = ContestantProcess("usual", "tapegrad", "no such workload", ENVIRONMENT)
 
     with pytest.raises(ContestantError, match="KeyError: 'no such workload'"):
@@ -61,7 +61,7 @@ def test_unequal_first_results_are_an_error() -> None:
         workloads._compare_first_results("mlp-tiny", {"tapegrad": 1.0, "torch": 2.0})
 
 
-def test_every_contestant_starts_with_the_same_environment_but_for_its_own_kernels() -> None:
+def test_contestants_have_the_same_environment_except_for_their_kernels() -> None:
     own = {key for idiom in IDIOMS.values() for one in idiom.values() for key in one.environment}
 
     assert own == {"TAPEGRAD_FAST"}
@@ -70,7 +70,7 @@ def test_every_contestant_starts_with_the_same_environment_but_for_its_own_kerne
 
 
 @pytest.mark.parametrize("name", OWN_LIBRARIES)
-def test_a_contestant_has_every_workload_or_says_that_it_has_not(name: str) -> None:
+def test_a_contestant_has_every_workload_or_lists_it_as_missing(name: str) -> None:
     for workload in WORKLOADS:
         CONTESTANTS[name].program(workload)  # a KeyError would be a hole in its table
 
@@ -111,7 +111,7 @@ def test_the_number_of_rounds_fits_into_the_budget() -> None:
     assert workloads._rounds({"a": 1.0}, short=True) == 3
 
 
-def test_each_row_of_the_devices_is_named_by_a_comment_and_each_comment_names_a_row() -> None:
+def test_rows_of_devices_py_and_comments_match() -> None:
     files = Path(__file__).parent.parent.joinpath("tapegrad").rglob("*.py")
     text = " ".join(" ".join(file.read_text("utf-8") for file in files).split())
 

@@ -153,7 +153,7 @@ def compare_shapes(calls: int, seed: int) -> tuple[int, int]:
 @given(st.integers(0, 2**32))
 @FEW
 @pytest.mark.filterwarnings("ignore")  # NumPy warns of edges
-def test_a_rule_gives_the_shape_that_numpy_gives_or_rejects_what_it_rejects(seed: int) -> None:
+def test_rules_agree_with_numpy(seed: int) -> None:
     with np.errstate(all="ignore"):
         valid, rejected = compare_shapes(20, seed)
 
@@ -164,7 +164,7 @@ def test_a_rule_gives_the_shape_that_numpy_gives_or_rejects_what_it_rejects(seed
 @given(programs(sorted(NUMPY)))
 @HALF
 @pytest.mark.filterwarnings("ignore")
-def test_a_program_has_the_values_of_numpy(program: Program) -> None:
+def test_programs_equal_numpy(program: Program) -> None:
     with np.errstate(all="ignore"):
         results = plain(program, program.leaves)
         expected = flat(program.run(THEIRS, np.asarray), program.steps)

@@ -104,7 +104,7 @@ def test_a_memory_bound_op_runs_once_more_and_any_other_is_saved() -> None:
     assert runs == {"doubled": 2, "tripled": 1}
 
 
-def test_a_value_that_many_read_is_computed_once() -> None:
+def test_a_value_that_several_closures_read_is_recomputed_once() -> None:
     def read_often(h: Any) -> Any:
         return (tripled(h) * h + exp(h) * tanh(h)).sum()
 
@@ -114,7 +114,7 @@ def test_a_value_that_many_read_is_computed_once() -> None:
     assert runs == {"doubled": 2, "tripled": 1}
 
 
-def test_a_value_that_no_gradient_needs_is_not_computed_again() -> None:
+def test_a_value_that_no_gradient_needs_is_not_recomputed() -> None:
     x, y = real(2, 3), real(3, seed=1)
     h = x.trace(checkpoint=BALANCED)
 
@@ -124,7 +124,7 @@ def test_a_value_that_no_gradient_needs_is_not_computed_again() -> None:
     assert runs == {"doubled": 3}
 
 
-def test_an_operand_that_no_slope_reads_is_not_computed_again() -> None:
+def test_an_operand_that_no_derivative_reads_is_not_recomputed() -> None:
     @op(kept_shape, memory_bound=True)
     def moved(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
         x, tape = split_tape(x)
@@ -140,7 +140,7 @@ def test_an_operand_that_no_slope_reads_is_not_computed_again() -> None:
     assert runs == {"moved": 1}
 
 
-def test_a_value_that_somebody_holds_is_not_computed_again() -> None:
+def test_a_value_that_is_still_referenced_is_not_recomputed() -> None:
     x = real(2, 3)
     h = doubled(x.trace(checkpoint=BALANCED))
 
@@ -174,7 +174,7 @@ squares: list[ref[Any]] = []
 
 
 @pytest.mark.parametrize("is_held", [False, True])
-def test_what_a_closure_holds_is_made_anew_with_the_value_and_no_more_often(is_held: bool) -> None:  # noqa: FBT001  # a case
+def test_captured_arrays_are_recomputed_once_with_the_value(is_held: bool) -> None:  # noqa: FBT001  # a case
     x = real(2, 3)
     squares.clear()
     middle: list[Any] = []
@@ -194,7 +194,7 @@ def test_what_a_closure_holds_is_made_anew_with_the_value_and_no_more_often(is_h
     assert equal(gradient, part(x.trace()).sum().backward()[x])
 
 
-def test_what_a_closure_holds_is_saved_where_the_value_is() -> None:
+def test_captured_arrays_are_saved_where_the_value_is() -> None:
     squares.clear()
 
     (heated(real(2, 3).trace(checkpoint=BALANCED)) * 1.0).sum().backward()
@@ -202,7 +202,7 @@ def test_what_a_closure_holds_is_saved_where_the_value_is() -> None:
     assert runs == {"heated": 1}
 
 
-def test_what_a_closure_holds_is_made_anew_at_the_end_of_a_chain_longer_than_the_stack() -> None:
+def test_captured_arrays_are_recomputed_after_a_chain_longer_than_the_stack() -> None:
     x = real(3)
     held: list[Any] = []
 
@@ -217,7 +217,7 @@ def test_what_a_closure_holds_is_made_anew_at_the_end_of_a_chain_longer_than_the
     np.testing.assert_allclose(gradient.numpy(), 3 * (x.numpy() + 3) ** 2)
 
 
-def test_no_checkpointing_runs_nothing_again() -> None:
+def test_without_checkpointing_nothing_is_recomputed() -> None:
     doubled(tripled(real(2, 3).trace(checkpoint=NoCheckpointing()))).sum().backward()
 
     assert runs == {"doubled": 1, "tripled": 1}
@@ -251,7 +251,7 @@ def network(x: Any) -> Any:
 
 @pytest.mark.parametrize("f", [network, checkpoint(network), checkpoint(checkpoint(network))], ids=range(3))
 @STRATEGIES
-def test_gradients_are_the_same_bit_for_bit(f: Any, strategy: Any) -> None:
+def test_gradients_are_bit_identical(f: Any, strategy: Any) -> None:
     x = real(4, 5)
     expected = network(x.trace())
     y = f(x.trace(checkpoint=strategy))
@@ -260,7 +260,7 @@ def test_gradients_are_the_same_bit_for_bit(f: Any, strategy: Any) -> None:
     assert equal(y.backward()[x], expected.backward()[x])
 
 
-def test_a_network_of_segments_in_segments() -> None:
+def test_segments_can_be_nested() -> None:
     x, w = real(3, 4), Param(real(4, 4, seed=1))
 
     def layer(h: Any) -> Any:
@@ -303,7 +303,7 @@ def test_a_checkpointed_module_is_a_module_that_shares_its_parameters() -> None:
 
 
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])  # noqa: S301  # our own
-def test_a_copy_of_a_checkpointed_module_computes_with_parameters_of_its_own(again: Any) -> None:
+def test_a_copy_of_a_checkpointed_module_has_its_own_parameters(again: Any) -> None:
     layer, x = checkpoint(Linear(5, 7, rng=0)), ones((2, 5))
 
     twin = again(layer)
@@ -342,7 +342,7 @@ def test_an_op_that_draws_is_saved() -> None:
     assert equal(y.sum().backward()[x], seen)
 
 
-def test_arguments_and_results_may_stand_in_tuples_and_dicts() -> None:
+def test_arguments_and_results_may_be_in_tuples_and_dicts() -> None:
     x, y = real(3), real(3, seed=1)
 
     def apart(pair: Any, *, more: Any) -> Any:
@@ -363,7 +363,7 @@ def test_a_segment_without_a_tape_is_the_function_itself() -> None:
     assert runs == {"doubled": 1}
 
 
-def test_a_segment_merges_no_tapes_that_its_function_leaves_apart() -> None:
+def test_a_segment_merges_only_the_tapes_that_its_function_merges() -> None:
     x, y = real(3).trace(checkpoint=BALANCED), real(5, seed=1).trace()
 
     with pytest.raises(ShapeError):
@@ -377,7 +377,7 @@ def test_a_segment_merges_no_tapes_that_its_function_leaves_apart() -> None:
     assert y in second.sum().backward()
 
 
-def test_tapes_that_merge_in_a_segment_keep_the_strategy_that_computes_more_again() -> None:
+def test_tapes_merged_in_a_segment_keep_the_stronger_strategy() -> None:
     for function in (lambda x, y: exp(x) + exp(y), lambda x, y: exp(exp(y)) + x):
         x, y = real(3).trace(checkpoint=BALANCED), real(3, seed=1).trace()
 
@@ -387,7 +387,7 @@ def test_tapes_that_merge_in_a_segment_keep_the_strategy_that_computes_more_agai
         out.sum().backward()
 
 
-def test_a_segment_that_fails_leaves_its_tape_as_it_was() -> None:
+def test_a_segment_that_raises_leaves_its_tape_unchanged() -> None:
     def broken(x: Any) -> Any:
         return doubled(x) @ ones((7,), np.float64)
 
@@ -400,7 +400,7 @@ def test_a_segment_that_fails_leaves_its_tape_as_it_was() -> None:
     assert runs == {"doubled": 2}
 
 
-def test_what_merges_with_a_checkpointing_tape_is_checkpointed() -> None:
+def test_a_tape_merged_with_a_checkpointing_tape_is_checkpointed() -> None:
     x, y = real(3), real(3, seed=1)
 
     for a, b in ((x.trace(), y.trace(checkpoint=BALANCED)), (x.trace(checkpoint=BALANCED), y.trace())):
@@ -429,13 +429,13 @@ def test_a_bias_is_added_again_and_a_convolution_is_saved() -> None:
     assert equal(segment.sum().backward()[x], expected)
 
 
-def test_a_picture_of_the_tape_names_the_ops() -> None:
+def test_the_graph_of_the_tape_names_the_ops() -> None:
     y = exp(doubled(real(2, 3).trace(checkpoint=BALANCED)))
 
     assert repr(y.tape.tape) == "GradientTape(2 ops: doubled (2, 3), exp (2, 3))"
 
 
-def test_a_tensor_that_nothing_was_recorded_of_is_left_alone() -> None:
+def test_a_tensor_without_entries_is_unchanged() -> None:
     @op(kept_shape, memory_bound=True)
     def same(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
         return x
@@ -486,7 +486,7 @@ def test_a_forward_pass_without_backward_leaves_nothing() -> None:
         gc.enable()
 
 
-def test_an_emptied_node_still_tells_its_shape_and_computes_its_value() -> None:
+def test_a_released_node_has_its_shape_and_recomputes_its_value() -> None:
     x = real(2, 3)
     node, _ = split_tape(doubled(x.trace(checkpoint=BALANCED)))
 
@@ -510,7 +510,7 @@ def test_an_operand_that_may_change_is_saved() -> None:
     np.testing.assert_allclose(loss.backward()[x].numpy(), 2 * x.numpy() * np.array([1.0, 4.0, 9.0]))
 
 
-def test_a_value_is_not_computed_from_a_parameter_that_has_changed() -> None:
+def test_a_value_is_not_recomputed_from_a_changed_parameter() -> None:
     w = Param(real(3))
     node, tape = split_tape(real(3, seed=1).trace(checkpoint=BALANCED) * w)
 
@@ -524,7 +524,7 @@ def test_a_value_is_not_computed_from_a_parameter_that_has_changed() -> None:
         tape.tape.execute()
 
 
-def test_what_a_forward_pass_warns_of_is_said_once() -> None:
+def test_warnings_of_a_forward_pass_are_given_once() -> None:
     x = tensor([1000.0], np.float64)
 
     def overflowing(x: Any) -> Any:
@@ -543,7 +543,7 @@ def test_what_a_forward_pass_warns_of_is_said_once() -> None:
 
 
 @pytest.mark.parametrize("f", ["attention", "lstm"])
-def test_a_segment_holds_nothing_but_what_goes_in_and_comes_out(f: str) -> None:
+def test_a_segment_saves_only_its_inputs_and_outputs(f: str) -> None:
     x, zero = normal((256, 16, 8), rng=0), zeros((256, 8))
     weight, bias = normal((8, 32), rng=1), zeros((32,))
     parts: dict[str, Any] = {
@@ -653,7 +653,7 @@ def test_segments_of_root_n_layers_need_memory_like_root_n() -> None:
     assert deep <= 3.3 * shallow, f"{deep / shallow:.2f}"  # √(144 / 16) is 3
 
 
-def test_what_cannot_be_called_is_no_segment() -> None:
+def test_non_callables_are_rejected() -> None:
     segment: Any = 3
     with pytest.raises(DTypeError, match=r"^checkpoint: f is an int, neither a function nor a module$"):
         checkpoint(segment)

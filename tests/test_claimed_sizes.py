@@ -90,7 +90,7 @@ def check_claims(rule: Callable[..., Any], *arguments: Any) -> None:
             assert is_true(claimed, actual, names), f"{rule.__name__}({said}) is {claimed}, but of {given} {actual}"
 
 
-def test_sizes_that_are_surely_the_same_are_equal_for_all_numbers() -> None:
+def test_provably_equal_sizes_are_equal_for_all_numbers() -> None:
     for a, b in product(SIZES, repeat=2):
         if surely_same(a, b):
             assert all(value_of(a, names) == value_of(b, names) for names in ASSIGNMENTS)
@@ -101,7 +101,7 @@ def test_sizes_that_are_surely_the_same_are_equal_for_all_numbers() -> None:
             assert all(m is not None and m % n == 0 for n, m in pairs if n)  # by 0 nothing is divided
 
 
-def test_an_unknown_size_is_surely_the_same_as_none() -> None:
+def test_an_unknown_size_is_provably_equal_to_none() -> None:
     for size in SIZES:
         assert not surely_same(UNKNOWN, size)
         assert not surely_same(size, UNKNOWN)
@@ -113,7 +113,7 @@ def test_an_unknown_size_is_surely_the_same_as_none() -> None:
 
 
 @pytest.mark.parametrize("x", SIZES, ids=str)
-def test_what_rules_claim_of_two_sizes(x: Size) -> None:
+def test_rules_of_two_sizes(x: Size) -> None:
     for y in SIZES:
         check_claims(broadcast_shape, (x,), (y,))
         check_claims(broadcast_shape, (x, 1), (y,))
@@ -126,7 +126,7 @@ def test_what_rules_claim_of_two_sizes(x: Size) -> None:
 
 
 @pytest.mark.parametrize("x", SIZES, ids=str)
-def test_what_rules_claim_of_one_shape(x: Size) -> None:
+def test_rules_of_one_shape(x: Size) -> None:
     for y in FEWER:
         check_claims(lambda dims: extremum_shape(dims, 0), (x, y))
         check_claims(lambda dims: squeeze_shape(dims, 0), (x, y))
@@ -138,7 +138,7 @@ def test_what_rules_claim_of_one_shape(x: Size) -> None:
 
 @pytest.mark.parametrize("x", FEWER, ids=str)
 @pytest.mark.parametrize("y", FEWER, ids=str)
-def test_what_rules_claim_of_four_sizes(x: Size, y: Size) -> None:
+def test_rules_of_four_sizes(x: Size, y: Size) -> None:
     for z, w in product(FEWER, repeat=2):
         check_claims(matmul_shape, (x, y), (z, w))
         check_claims(matmul_shape, (x, y, 2), (z, 2, w))

@@ -37,7 +37,7 @@ def test_all_gradients_are_scaled_to_the_norm_together() -> None:
     assert grads[x].tolist() == [3, 0]
 
 
-def test_norms_go_by_the_paths_of_a_module() -> None:
+def test_norms_are_reported_by_path() -> None:
     layer, other = Linear(2, 3, rng=0), Linear(2, 3, rng=1)
     grads = layer(tensor([[3.0, 4.0]]).trace()).sum().backward(wrt=layer.weight)
 
@@ -46,7 +46,7 @@ def test_norms_go_by_the_paths_of_a_module() -> None:
 
 
 @pytest.mark.parametrize("limit", [5.0, 7.0, math.inf])
-def test_short_gradients_stay_as_they_are(limit: float) -> None:
+def test_small_gradients_are_unchanged(limit: float) -> None:
     grads, (x, y) = gradients([3.0, 0.0], [[0.0, -4.0]])
 
     clipped = grads.clip_norm(limit)
@@ -54,13 +54,13 @@ def test_short_gradients_stay_as_they_are(limit: float) -> None:
     assert (clipped[x].tolist(), clipped[y].tolist()) == ([3, 0], [[0, -4]])
 
 
-def test_the_norm_of_the_largest_numbers_is_no_infinity() -> None:
+def test_the_norm_of_the_largest_numbers_is_finite() -> None:
     grads, (x,) = gradients([3e38, 3e38])
 
     np.testing.assert_allclose(grads.clip_norm(1.0)[x].tolist(), [0.5**0.5] * 2, rtol=1e-6)
 
 
-def test_elements_are_cut_off_on_both_sides() -> None:
+def test_elements_are_clipped_on_both_sides() -> None:
     grads, (x, y) = gradients([0.25, -2.0, math.inf], 7.0)
 
     clipped = grads.clip_value(0.5)
@@ -71,7 +71,7 @@ def test_elements_are_cut_off_on_both_sides() -> None:
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
-def test_one_bad_number_is_seen_and_spreads_over_a_clipped_norm(bad: float) -> None:
+def test_a_non_finite_element_is_detected_and_spreads_when_clipped_by_norm(bad: float) -> None:
     grads, (x, y) = gradients([0.0, bad], [1.0])
 
     clipped = grads.clip_norm(1.0)
@@ -82,25 +82,25 @@ def test_one_bad_number_is_seen_and_spreads_over_a_clipped_norm(bad: float) -> N
     assert np.isnan(clipped[y].numpy()).all()
 
 
-def test_infinities_of_both_signs_are_no_zero() -> None:
+def test_infinities_of_both_signs_do_not_cancel() -> None:
     assert not gradients([math.inf, -math.inf])[0].is_finite()
 
 
-def test_the_largest_numbers_of_both_signs_are_no_infinity() -> None:
+def test_the_largest_numbers_of_both_signs_are_finite() -> None:
     grads, largest = Gradients(), tensor([1.7e308, -1.7e308], dtype=np.float64)
     grads.add(largest, largest.data)
 
     assert grads.is_finite()
 
 
-def test_empty_gradients_are_finite_and_have_no_length() -> None:
+def test_empty_gradients_are_finite_with_norm_zero() -> None:
     for grads in (Gradients(), gradients(np.ones((0, 3)), [0.0])[0]):
         assert grads.is_finite()
         assert grads.norm() == 0
         assert len(grads.clip_norm(1.0)) == len(grads.clip_value(1.0)) == len(grads)
 
 
-def test_a_gradient_that_is_a_tensor_is_measured_and_cut_like_an_array() -> None:
+def test_a_gradient_that_is_a_tensor_is_clipped_like_an_array() -> None:
     grads, x = Gradients(), Param(ones((2,)))
     dx: Any = tensor([3.0, -4.0])
     grads.add(x, dx)
@@ -112,7 +112,7 @@ def test_a_gradient_that_is_a_tensor_is_measured_and_cut_like_an_array() -> None
 
 
 @pytest.mark.parametrize("limit", [0.0, -1.0, math.nan])
-def test_a_limit_that_lets_nothing_through_is_rejected(limit: float) -> None:
+def test_a_limit_that_is_not_positive_is_rejected(limit: float) -> None:
     for call in ("clip_norm", "clip_value"):
         with pytest.raises(ValueError, match=f"^{call}: limit is {re.escape(str(limit))} but must be above 0$"):
             getattr(Gradients(), call)(limit)

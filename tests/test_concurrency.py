@@ -73,7 +73,7 @@ def in_threads(work: Callable[[int], Any]) -> list[Any]:
     return said
 
 
-def test_models_trained_in_threads_are_those_trained_one_after_the_other() -> None:
+def test_training_in_threads_equals_sequential_training() -> None:
     assert in_threads(trained) == [trained(seed) for seed in range(COUNT)]
 
 
@@ -148,7 +148,7 @@ def test_tapes_of_threads_merge_into_one() -> None:
         assert [grads[x].tolist() for x in own] == [[6, 6, 6]] * COUNT
 
 
-def test_of_several_threads_one_gets_the_gradients() -> None:
+def test_only_one_of_several_threads_gets_the_gradients() -> None:
     for _ in range(50):
         x = tg.ones((3,)).trace()
         loss = (x * 2.0).sum()
@@ -160,7 +160,7 @@ def test_of_several_threads_one_gets_the_gradients() -> None:
         assert sum(isinstance(one, TapeError) for one in said) == COUNT - 1
 
 
-def test_a_thread_has_no_seed_of_another_and_a_task_that_of_its_parent() -> None:
+def test_seeds_are_per_thread_and_inherited_by_tasks() -> None:
     async def drawn() -> Any:
         return tg.normal((2,)).tolist()
 
@@ -170,7 +170,7 @@ def test_a_thread_has_no_seed_of_another_and_a_task_that_of_its_parent() -> None
         assert asyncio.run(drawn()) == expected
 
 
-def test_tasks_draw_each_from_its_own_seed() -> None:
+def test_each_task_draws_from_its_own_seed() -> None:
     async def drawn(seed: int) -> Any:
         with tg.random(seed):
             first = tg.normal((2,)).tolist()
@@ -221,7 +221,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
-def test_workers_train_what_they_are_sent(tmp_path: Path, method: str) -> None:
+def test_worker_processes_train_the_models_they_get(tmp_path: Path, method: str) -> None:
     (tmp_path / "workers.py").write_text(WORKERS, "utf-8")
 
     done = subprocess.run(
@@ -239,7 +239,7 @@ class Slow(dict[Any, Any]):
         super().__delitem__(key)
 
 
-def test_threads_that_make_more_programs_than_are_kept_get_each_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_get_their_own_programs_beyond_the_size_of_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program, "_programs", Slow())
     monkeypatch.setattr(program, "_MAX_PROGRAMS", 1)
     scaled: Any = tg.fused(lambda x, factor: x * factor)
@@ -251,7 +251,7 @@ def test_threads_that_make_more_programs_than_are_kept_get_each_its_own(monkeypa
     assert in_threads(multiplied) == [[]] * COUNT
 
 
-def test_threads_that_save_to_one_path_leave_one_whole_file(tmp_path: Path) -> None:
+def test_threads_that_save_to_one_path_leave_one_complete_file(tmp_path: Path) -> None:
     nets = [nn.Linear(3, 2, rng=seed) for seed in range(COUNT)]
 
     said = in_threads(lambda number: io.save(nets[number], tmp_path / "model.npz"))
@@ -266,7 +266,7 @@ def test_threads_that_save_to_one_path_leave_one_whole_file(tmp_path: Path) -> N
 # The other tapes
 
 
-def test_a_slot_tape_is_recorded_on_by_several_threads_and_run_in_another() -> None:
+def test_a_slot_tape_is_recorded_by_several_threads_and_run_in_another() -> None:
     for _ in range(10):
         tape, one = SlotTape(), np.ones(3)
         x = tape.leaf(one)
@@ -290,7 +290,7 @@ def test_a_slot_tape_is_recorded_on_by_several_threads_and_run_in_another() -> N
         assert buffers[x].tolist() == [COUNT * COUNT] * 3  # a path for each branch, and a run for each thread
 
 
-def test_a_pure_tape_is_made_longer_by_several_threads_at_once() -> None:
+def test_several_threads_extend_a_pure_tape() -> None:
     @tapem.do
     def started() -> tapem.Do[Any]:
         return (yield from tapem.leaf(tg.ones((3,))))
@@ -360,7 +360,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
-def test_workers_have_tapes_of_their_own_of_every_kind(tmp_path: Path, method: str) -> None:
+def test_worker_processes_have_their_own_tapes(tmp_path: Path, method: str) -> None:
     (tmp_path / "workers.py").write_text(OTHER_TAPES, "utf-8")
 
     done = subprocess.run(
@@ -370,7 +370,7 @@ def test_workers_have_tapes_of_their_own_of_every_kind(tmp_path: Path, method: s
     assert done.stdout == "the same\n", done.stderr
 
 
-def test_no_tape_is_sent_to_a_worker_and_a_copy_is_a_tape() -> None:
+def test_tapes_cannot_be_pickled_but_can_be_copied() -> None:
     x, pure = tapem.leaf(tg.ones((3,))).run(Tape.empty()).unwrap()
     slots = SlotTape()
     slots.leaf(np.ones(3))

@@ -27,7 +27,7 @@ any_way = pytest.mark.parametrize("again", WAYS, ids=["deepcopy", "pickle"])
 
 @any_way
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.bool_])
-def test_a_tensor_is_copied_with_its_values_and_is_another(again: Any, dtype: Any) -> None:
+def test_a_copied_tensor_has_its_own_values(again: Any, dtype: Any) -> None:
     array: Any = np.array([[1, 0, 3]], dtype)
     x: Any = Tensor(array)
 
@@ -71,7 +71,7 @@ def test_a_shallow_copy_shares_the_values_until_one_is_assigned() -> None:
     ],
     ids=["SGD", "Adam", "AdamW"],
 )
-def test_a_model_and_its_optimizer_go_on_as_their_copies_do(again: Any, make: Any) -> None:
+def test_copies_of_model_and_optimizer_train_alike(again: Any, make: Any) -> None:
     model: Any = Sequential(Linear(3, 4, rng=0), ReLU(), Linear(4, 2, rng=1))
     optimizer = make(model)
     train(model, optimizer)

@@ -33,7 +33,7 @@ def difference(f: Any, x: Any, v: Any, eps: float = 1e-5) -> Any:
 
 
 @pytest.mark.parametrize("shape", [(3,), (1,), (2, 5), (2, 1, 3)])
-def test_a_product_with_the_hessian_is_how_the_gradient_changes(shape: tuple[int, ...]) -> None:
+def test_hessian_vector_products_equal_differences_of_gradients(shape: tuple[int, ...]) -> None:
     x, v = real(*shape), real(*shape, seed=1)
 
     product = hvp(energy, x, v)
@@ -43,7 +43,7 @@ def test_a_product_with_the_hessian_is_how_the_gradient_changes(shape: tuple[int
 
 
 @pytest.mark.parametrize("shape", [(3,), (1,), (2, 3), (2, 1, 3), (1, 2, 1, 2)])
-def test_a_hessian_is_how_the_gradient_changes_along_each_axis(shape: tuple[int, ...]) -> None:
+def test_hessians_equal_differences_of_gradients(shape: tuple[int, ...]) -> None:
     x = real(*shape)
 
     found = hessian(energy, x).numpy()
@@ -73,12 +73,12 @@ def test_a_scalar_has_a_hessian_of_no_axes() -> None:
     assert hvp(lambda x: x * x * x, x, tensor(2.0)).item() == 36
 
 
-def test_of_nothing_there_is_an_empty_hessian() -> None:
+def test_an_empty_tensor_has_an_empty_hessian() -> None:
     assert hessian(lambda x: (x * x).sum(), zeros((0, 3))).shape == (0, 3, 0, 3)
     assert hvp(lambda x: (x * x).sum(), zeros((0,)), zeros((0,))).shape == (0,)
 
 
-def test_what_is_linear_or_constant_has_no_curvature() -> None:
+def test_the_hessian_of_a_linear_or_constant_function_is_zero() -> None:
     x = real(3)
 
     for f in (lambda x: x.sum(), lambda x: (x * 2).sum(), lambda _: ones(()), lambda x: x.detach().sum()):
@@ -86,7 +86,7 @@ def test_what_is_linear_or_constant_has_no_curvature() -> None:
         assert hessian(f, x).tolist() == [[0, 0, 0]] * 3
 
 
-def test_the_loss_of_a_model_has_a_curvature_by_its_input_and_by_a_parameter() -> None:
+def test_hessians_by_an_input_and_by_a_parameter_of_a_model() -> None:
     model = nn.Sequential(nn.Linear(5, 4, rng=0), nn.Tanh(), nn.Linear(4, 3, rng=1))
     x, labels = normal((2, 5), rng=0), tensor([2, 0])
     weight: Any = model[0].weight
@@ -135,7 +135,7 @@ def test_an_op_that_cannot_be_differentiated_twice_is_named(op: Any, reason: str
             call()
 
 
-def test_an_error_of_the_function_itself_stays_what_it_is() -> None:
+def test_an_error_of_the_function_is_unchanged() -> None:
     with pytest.raises(AttributeError, match=r"^'Tensor' object has no attribute 'sums'$"):
         hvp(operator.methodcaller("sums"), real(3), real(3))
     with pytest.raises(ShapeError, match=r"^matmul: inner sizes differ"):
@@ -153,7 +153,7 @@ def test_an_error_of_the_function_itself_stays_what_it_is() -> None:
         ((energy, tensor([1]), tensor([1])), DTypeError, r"hvp: x is int64 but float is expected"),
     ],
 )
-def test_a_product_of_what_does_not_fit_is_rejected(arguments: Any, error: type[Exception], message: str) -> None:
+def test_hvp_rejects_invalid_arguments(arguments: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=rf"^{message}$"):
         hvp(*arguments)
 
@@ -167,6 +167,6 @@ def test_a_product_of_what_does_not_fit_is_rejected(arguments: Any, error: type[
         ((energy, tensor([1])), DTypeError, r"hessian: x is int64 but float is expected"),
     ],
 )
-def test_a_hessian_of_what_does_not_fit_is_rejected(arguments: Any, error: type[Exception], message: str) -> None:
+def test_hessian_rejects_invalid_arguments(arguments: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=rf"^{message}$"):
         hessian(*arguments)

@@ -125,7 +125,7 @@ def programs() -> list[Program]:
     return found
 
 
-def test_mypy_says_what_is_quoted_and_what_it_does_not_know_is_listed(tmp_path: Path) -> None:
+def test_quoted_mypy_output_is_right_and_what_mypy_does_not_know_is_listed(tmp_path: Path) -> None:
     codes = ["unused-awaitable", unknown_places.CODE]  # `tapem` asks its readers for the first
     for name, source in notebooks().items():
         (tmp_path / f"{name}.py").write_text(source, "utf-8")
@@ -146,13 +146,13 @@ def test_mypy_says_what_is_quoted_and_what_it_does_not_know_is_listed(tmp_path: 
     assert unknown
 
 
-def test_mypy_without_the_plugin_says_what_is_quoted(tmp_path: Path) -> None:
+def test_quoted_mypy_output_without_the_plugin_is_right(tmp_path: Path) -> None:
     found = mypy(tmp_path, settings() | {"strict": True, "plugins": []})
 
     assert_quoted("mypy without the plugin", found, [one for one in programs() if one.name.startswith("without")])
 
 
-def test_pyright_says_what_is_quoted(tmp_path: Path) -> None:
+def test_quoted_pyright_output_is_right(tmp_path: Path) -> None:
     write(tmp_path)
 
     run = python("pyright", "--outputjson", "--pythonpath", sys.executable, folder=tmp_path)
@@ -218,7 +218,7 @@ def python(*command: str, folder: Path = ROOT) -> subprocess.CompletedProcess[st
 
 
 @pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
-def test_python_does_what_is_quoted(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quoted_python_output_is_right(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(errors, "pictures", True)
     module = ModuleType(program.name)
@@ -250,7 +250,7 @@ def execute(source: str, module: ModuleType) -> tuple[str, list[Exception]]:
     return printed.getvalue(), raised
 
 
-def test_every_page_has_the_settings_of_the_house() -> None:
+def test_every_page_has_the_mypy_settings_of_the_project() -> None:
     house = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["mypy"]
     blocks = [block for page in PAGES for block in BLOCK.findall(page.read_text("utf-8"))]
     written = [tomllib.loads(text)["tool"] for language, _, text in blocks if language == "toml"]
@@ -260,7 +260,7 @@ def test_every_page_has_the_settings_of_the_house() -> None:
     assert of_mypy == [settings()] * len(of_mypy) != []
 
 
-def test_what_other_systems_say_stands_under_the_program_that_they_say_it_of() -> None:
+def test_output_of_other_systems_follows_their_program() -> None:
     claims = comparison.CLAIM.findall(comparison.PAGE.read_text("utf-8"))
     blocks = re.findall(r'^```(?:py|output) title="(.*)"$', comparison.PAGE.read_text("utf-8"), re.MULTILINE)
 
@@ -269,7 +269,7 @@ def test_what_other_systems_say_stands_under_the_program_that_they_say_it_of() -
     assert all(said.strip() for _, _, said in claims)
 
 
-def test_the_page_of_examples_shows_each_with_its_own_lines_and_a_picture() -> None:
+def test_the_page_of_examples_shows_code_and_plot_of_each() -> None:
     page = (ROOT / "docs" / "examples.md").read_text("utf-8")
     sections = dict(re.findall(r"^## (\w+)\.py\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
     programs = {path.stem: path.read_text("utf-8") for path in (ROOT / "examples").glob("*.py")}
@@ -324,7 +324,7 @@ def public(module: ModuleType) -> list[str]:
     ]
 
 
-def test_a_browser_shows_the_site_without_another_host_and_formulas_without_a_script(site: Path) -> None:
+def test_the_site_loads_nothing_from_other_hosts_and_needs_no_script_for_formulas(site: Path) -> None:
     pages = "".join(page.read_text("utf-8") for page in site.rglob("*.html"))
 
     asked = re.findall(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="(?:https?:)?//[^"]*"', pages)
@@ -339,7 +339,7 @@ def test_a_browser_shows_the_site_without_another_host_and_formulas_without_a_sc
 
 
 @pytest.mark.parametrize("room", sorted((ROOT / "tapegrad").rglob("*.py")), ids=str)
-def test_what_is_returned_is_said_without_a_colon_which_makes_a_type_of_what_stands_before_it(room: Path) -> None:
+def test_returns_sections_have_no_colon_that_would_mark_a_type(room: Path) -> None:
     said = re.findall(r"^ *(?:Returns|Yields):\n +(.*)", room.read_text("utf-8"), re.MULTILINE)
 
     assert [line for line in said if re.search(r":\s", re.sub("`[^`]*`", "", line))] == []
@@ -363,7 +363,7 @@ class Links(HTMLParser):
                 self.asked.add(value)
 
 
-def test_every_link_leads_to_a_page_and_a_place_in_it(site: Path) -> None:
+def test_every_link_has_a_target(site: Path) -> None:
     pages = {page: Links(page) for page in site.rglob("*.html") if page.name != "404.html"}
 
     lost = []
@@ -387,7 +387,7 @@ def test_every_link_leads_to_a_page_and_a_place_in_it(site: Path) -> None:
     ],
     ids=["a text without a table", "a table without a text"],
 )
-def test_error_texts_and_their_tables_belong_together(
+def test_every_error_message_has_a_table_and_every_table_a_message(
     change: tuple[str, str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     never = '\n[not-said]\ntopic = "Tapes"\nsays = ["is singular"]\nmeans = ""\nwrong = ""\nfixed = ["", ""]\n'
@@ -399,7 +399,7 @@ def test_error_texts_and_their_tables_belong_together(
         error_pages.texts.__wrapped__()
 
 
-def test_a_public_name_without_words_ends_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_public_name_without_a_docstring_fails_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tapegrad").mkdir()
     (tmp_path / "tapegrad" / "__init__.pyi").write_text("from tapegrad.room import bare as bare\n", "utf-8")
     (tmp_path / "tapegrad" / "room.py").write_text("def bare() -> None: ...\n", "utf-8")
@@ -411,7 +411,7 @@ def test_a_public_name_without_words_ends_the_build(tmp_path: Path, monkeypatch:
         reference.main()
 
 
-def test_a_public_method_without_words_ends_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_public_method_without_a_docstring_fails_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tapegrad").mkdir()
     (tmp_path / "tapegrad" / "__init__.pyi").write_text("from tapegrad.room import Bare as Bare\n", "utf-8")
     source = (
@@ -469,7 +469,7 @@ def test_the_architecture_page_lists_every_module_with_its_summary() -> None:
     assert layers.overview() in (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 
 
-def test_the_page_on_scale_shows_the_numbers_in_the_tree() -> None:
+def test_the_page_on_scale_shows_the_published_numbers() -> None:
     text = scale.PAGE.read_text("utf-8")
 
     assert scale.page(text, json.loads(scale.NUMBERS.read_text("utf-8"))) == text

@@ -47,7 +47,7 @@ def test_every_public_name_has_examples() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, value in PUBLIC.items() if examples_of(value)])
-def test_examples_print_what_they_say(name: str) -> None:
+def test_examples_print_what_they_show(name: str) -> None:
     said: list[str] = []
     text = inspect.getdoc(PUBLIC[name]) or ""
     test = doctest.DocTestParser().get_doctest(text, {"__name__": "example", "np": np, "tg": tg}, name, None, 0)

@@ -124,7 +124,7 @@ RANDOM = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_op_answers_for_all_numbers_and_changes_none(name: str) -> None:
+def test_an_op_handles_special_values_and_changes_no_operand(name: str) -> None:
     for written in drawn(name):
         for seed in range(2):
             face = Face(filler(EDGES, seed))
@@ -146,7 +146,7 @@ def test_an_op_answers_for_all_numbers_and_changes_none(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted({*NAMES} - RANDOM))
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_an_op_gives_the_same_whatever_its_operands_look_like_in_memory(name: str, layout: str) -> None:
+def test_results_do_not_depend_on_the_memory_layout_of_operands(name: str, layout: str) -> None:
     for written in drawn(name)[:3]:
         plain, odd = Face(filler(None)), Face(filler(None), LAYOUTS[layout])
         expected, found = plain.call(written), odd.call(written)
@@ -163,7 +163,7 @@ def test_an_op_gives_the_same_whatever_its_operands_look_like_in_memory(name: st
 
 
 @pytest.mark.parametrize("name", sorted({*NAMES} - RANDOM))
-def test_an_op_of_float64_keeps_all_of_its_digits(name: str) -> None:
+def test_an_op_of_float64_computes_in_float64(name: str) -> None:
     for written in drawn(name):
         face = Face(lambda shape, dtype: filler(None)(shape, np.float64 if np.dtype(dtype) == np.float32 else dtype))
         try:
@@ -184,7 +184,7 @@ def test_an_op_of_float64_keeps_all_of_its_digits(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted({*NAMES} - {"zeros"}))  # which makes the operands here
-def test_a_result_shares_no_memory_with_its_operands_but_where_the_guide_says_so(name: str) -> None:
+def test_results_share_memory_with_operands_only_where_documented(name: str) -> None:
     page = (Path(__file__).parent.parent / "docs" / "guide" / "mutation.md").read_text("utf-8")
     views = set(re.findall(r"`(\w+)`", page.partition("## What shares memory")[2].partition("\n## ")[0]))
 
@@ -230,7 +230,7 @@ HUGE_CALLS = [
 
 
 @pytest.mark.parametrize(("written", "message"), HUGE_CALLS)
-def test_sizes_that_no_array_has_are_rejected_in_words(written: str, message: str) -> None:
+def test_impossible_sizes_are_rejected_with_a_message(written: str, message: str) -> None:
     x, wide = tg.ones((2, 3)), tg.broadcast_to(tg.ones((1, 1)), (2**30, 2**30))
 
     with pytest.raises(ShapeError, match=f"^{re.escape(message)}"):
@@ -241,13 +241,13 @@ def test_sizes_that_no_array_has_are_rejected_in_words(written: str, message: st
     "written",
     ["x + 2**2000", "tg.tensor([1]) * 2**70", "tg.full((2,), 2**70, np.int64)", "tg.masked_fill(x, x > 0, 2**2000)"],
 )
-def test_a_number_that_no_dtype_holds_is_rejected_in_words(written: str) -> None:
+def test_numbers_too_large_for_any_dtype_are_rejected_with_a_message(written: str) -> None:
     with pytest.raises(DTypeError, match=r"^\w+: a number is too large for its dtype or its place \("):
         eval(written, {"tg": tg, "np": np, "x": tg.ones((2, 3))})  # noqa: S307  # written above
 
 
 @pytest.mark.parametrize("dtype", [">f4", ">f8", ">i4", ">i8", ">f2", ">u2"])
-def test_swapped_bytes_are_put_in_order_where_they_come_in(dtype: str) -> None:
+def test_arrays_with_swapped_bytes_are_converted_to_native_order(dtype: str) -> None:
     array = np.arange(6).reshape(2, 3).astype(dtype)
     native = array.astype(array.dtype.newbyteorder("="))
 

@@ -46,7 +46,7 @@ def strict() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_what_vanishes_is_zero_however_numpy_is_set(name: str) -> None:
+def test_underflow_gives_zero_for_every_error_state(name: str) -> None:
     value, gradient = on_the_way(name)
 
     with np.errstate(all="raise"):
@@ -65,7 +65,7 @@ def on_the_way(name: str) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("kind", [optim.SGD, optim.Adam, optim.AdamW, optim.RMSprop])
 @pytest.mark.usefixtures("strict")
-def test_a_step_by_a_gradient_whose_square_vanishes_is_made(kind: type[optim.Optimizer[Any]]) -> None:
+def test_a_step_with_a_gradient_whose_square_underflows_succeeds(kind: type[optim.Optimizer[Any]]) -> None:
     w = Param(tg.ones((3,)))
     opt = kind([w], lr=0.125)
 
@@ -75,7 +75,7 @@ def test_a_step_by_a_gradient_whose_square_vanishes_is_made(kind: type[optim.Opt
 
 
 @pytest.mark.usefixtures("strict")
-def test_an_op_of_ones_own_is_called_again_where_a_number_vanished() -> None:
+def test_operators_underflow_silently() -> None:
     half = tg.tensor(np.full(3, 1e-40, np.float32))
 
     assert_array_equal((half * 1e-30).numpy(), np.zeros(3))
@@ -91,7 +91,7 @@ DRAWS: Final[dict[str, Callable[[np.random.Generator], Any]]] = {
 
 
 @pytest.mark.parametrize("name", DRAWS)
-def test_random_numbers_are_drawn_once_however_numpy_is_set(name: str) -> None:
+def test_random_numbers_are_drawn_once_for_every_error_state(name: str) -> None:
     rng, strict_rng = np.random.default_rng(3), np.random.default_rng(3)
     drawn = DRAWS[name](rng).numpy()
 
@@ -102,7 +102,7 @@ def test_random_numbers_are_drawn_once_however_numpy_is_set(name: str) -> None:
     assert strict_rng.bit_generator.state == rng.bit_generator.state
 
 
-def test_whoever_asks_for_a_warning_of_what_vanishes_gets_it_as_from_numpy() -> None:
+def test_errstate_with_under_warn_gives_numpys_warning() -> None:
     x = tg.tensor(np.full(3, 1e-40, np.float32))
 
     with np.errstate(under="warn"), pytest.warns(RuntimeWarning, match=r"^underflow encountered in multiply$"):
@@ -110,7 +110,7 @@ def test_whoever_asks_for_a_warning_of_what_vanishes_gets_it_as_from_numpy() -> 
 
 
 @pytest.mark.usefixtures("strict")
-def test_an_overflow_of_the_users_own_raises_as_in_numpy() -> None:
+def test_overflow_raises_as_in_numpy() -> None:
     with pytest.raises(FloatingPointError, match=r"^overflow encountered in exp$") as caught:
         tg.exp(tg.tensor([-1e4, 1e4]))
 
@@ -119,13 +119,13 @@ def test_an_overflow_of_the_users_own_raises_as_in_numpy() -> None:
 
 
 @pytest.mark.usefixtures("strict")
-def test_a_division_by_zero_of_the_users_own_raises_as_in_numpy() -> None:
+def test_division_by_zero_raises_as_in_numpy() -> None:
     with pytest.raises(FloatingPointError, match=r"^divide by zero encountered in divide$"):
         tg.tensor([1.0]) / 0.0
 
 
 @pytest.mark.usefixtures("strict")
-def test_an_op_under_a_checkpointing_tape_is_remembered_though_it_is_called_twice() -> None:
+def test_an_op_that_is_called_again_is_registered_with_a_checkpointing_tape() -> None:
     x = tg.tensor(WIDE[1])
     y = tg.softmax(x.trace(checkpoint=tg.BalancedCheckpointing()))
 

@@ -59,7 +59,7 @@ def loaded(name: str) -> Any:
         sys.path.remove(str(ROOT / "examples"))
 
 
-def test_mypy_rejects_what_is_planted_and_knows_everything_else() -> None:
+def test_mypy_rejects_exactly_the_planted_mistakes_and_knows_everything_else() -> None:
     lines = (ROOT / WRONG).read_text("utf-8").splitlines()
     marks = {number: line.partition("# E: ")[2] for number, line in enumerate(lines, start=1) if "# E: " in line}
     planted = [
@@ -74,7 +74,7 @@ def test_mypy_rejects_what_is_planted_and_knows_everything_else() -> None:
     assert len(planted) == 8
 
 
-def test_digits_are_read() -> None:
+def test_digits_are_classified() -> None:
     finished = run(RIGHT)
 
     assert finished.returncode == 0, finished.stderr
@@ -89,7 +89,7 @@ def test_digits_are_read() -> None:
     assert re.fullmatch(rf"saved to digits\.safetensors, [\d,]+ {loaded}", safetensors)
 
 
-def test_a_transformer_learns_to_write(tmp_path: Path) -> None:
+def test_a_transformer_learns_to_generate_text(tmp_path: Path) -> None:
     first, loss, *written = short("characters", tmp_path)
 
     (at_random,) = numbers(r"[\d,]+ characters, \d+ different ones: log of that is #", first)
@@ -105,7 +105,7 @@ def test_a_convolution_learns_from_images_that_are_shifted(tmp_path: Path) -> No
     assert accuracy > 50
 
 
-def test_a_shifted_image_is_the_image_a_pixel_further() -> None:
+def test_a_shifted_image_is_moved_by_one_pixel() -> None:
     cnn = loaded("digits_cnn")
     x = tg.arange(1, 65).astype(np.float32).reshape((1, 1, 8, 8))
 
@@ -117,7 +117,7 @@ def test_a_shifted_image_is_the_image_a_pixel_further() -> None:
     assert {place for (place,) in found} == set(range(9))
 
 
-def test_an_autoencoder_makes_images_anew(tmp_path: Path) -> None:
+def test_an_autoencoder_reconstructs_images(tmp_path: Path) -> None:
     bound, error = short("autoencoder", tmp_path)
 
     (nats,) = numbers(r"bound: # per test image \(nats\)", bound)
@@ -126,7 +126,7 @@ def test_an_autoencoder_makes_images_anew(tmp_path: Path) -> None:
     assert reconstruction < mean
 
 
-def test_the_divergence_is_what_draws_say_it_is() -> None:
+def test_the_divergence_equals_a_monte_carlo_estimate() -> None:
     autoencoder, rng = loaded("autoencoder"), np.random.default_rng(0)
     mean, log_variance = np.array([[0.5, -1.0, 0.0]]), np.array([[0.3, -0.7, 0.0]])
 
@@ -137,7 +137,7 @@ def test_the_divergence_is_what_draws_say_it_is() -> None:
     assert said == pytest.approx(log_ratio.sum(axis=1).mean(), abs=0.02)
 
 
-def test_a_network_foretells_and_least_squares_beside_it(tmp_path: Path) -> None:
+def test_a_network_and_least_squares_predict(tmp_path: Path) -> None:
     network, line = short("diabetes", tmp_path)
 
     learnt, tested = numbers("R² of the network: # train, # test", network)
@@ -145,7 +145,7 @@ def test_a_network_foretells_and_least_squares_beside_it(tmp_path: Path) -> None
     assert numbers("R² of least squares: # train, # test", line) == [0.545, 0.335]
 
 
-def test_least_squares_are_those_of_numpy() -> None:
+def test_least_squares_equal_numpy() -> None:
     (x, y), *_ = loaded("diabetes").load()
 
     w = loaded("diabetes").least_squares(x, y).numpy()
@@ -153,7 +153,7 @@ def test_least_squares_are_those_of_numpy() -> None:
     np.testing.assert_allclose(w, np.linalg.lstsq(x.numpy(), y.numpy())[0], rtol=1e-3, atol=1e-4)
 
 
-def test_gradients_in_parts_are_those_of_the_whole_batch(tmp_path: Path) -> None:
+def test_accumulated_gradients_equal_those_of_the_whole_batch(tmp_path: Path) -> None:
     difference, accuracy = short("accumulation", tmp_path)
 
     (largest,) = numbers("largest difference of a gradient: #", difference)
@@ -162,7 +162,7 @@ def test_gradients_in_parts_are_those_of_the_whole_batch(tmp_path: Path) -> None
     assert whole == parts > 80
 
 
-def test_two_heads_learn_side_by_side(tmp_path: Path) -> None:
+def test_two_heads_are_trained_together(tmp_path: Path) -> None:
     right, agreement = short("multi_head", tmp_path)
 
     digits, parities = numbers("test accuracy: #% of digits, #% of parities", right)
@@ -172,7 +172,7 @@ def test_two_heads_learn_side_by_side(tmp_path: Path) -> None:
     assert agree > 70
 
 
-def test_an_op_of_ones_own_is_checked_and_learns(tmp_path: Path) -> None:
+def test_a_user_defined_op_is_checked_and_trained(tmp_path: Path) -> None:
     *checks, said = short("custom_op", tmp_path)
 
     assert checks == [
@@ -184,7 +184,7 @@ def test_an_op_of_ones_own_is_checked_and_learns(tmp_path: Path) -> None:
     assert accuracy > 80
 
 
-def test_what_the_op_prints_is_what_mypy_says(tmp_path: Path) -> None:
+def test_the_op_prints_the_message_of_mypy(tmp_path: Path) -> None:
     source = (ROOT / "examples" / "custom_op.py").read_text("utf-8")
     unsilenced = source.replace("  # type: ignore[tapegrad-shape]", "")
     assert unsilenced != source
@@ -197,7 +197,7 @@ def test_what_the_op_prints_is_what_mypy_says(tmp_path: Path) -> None:
     assert report == "kernel: K is 64 in x but 63 in y  [tapegrad-shape]"
 
 
-def test_the_kernel_may_be_differentiated_on_every_level() -> None:
+def test_the_kernel_can_be_differentiated_at_every_order() -> None:
     kernel = loaded("custom_op").kernel
     x, y = tg.tensor([[3.0]]).trace(), tg.tensor([[2.0]])
     level = Autodiff()
@@ -209,14 +209,14 @@ def test_the_kernel_may_be_differentiated_on_every_level() -> None:
     assert derivative.sum().backward()[x].item() == 8
 
 
-def test_the_digits_are_the_same_ones_in_every_example(tmp_path: Path) -> None:
+def test_every_example_uses_the_same_digits(tmp_path: Path) -> None:
     first, *_ = short("digits", tmp_path)
 
     (accuracy,) = numbers("test accuracy: #% of 360 images", first)
     assert accuracy > 60
 
 
-def test_the_demo_reads_mypy_where_colors_are_forced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_parses_mypy_with_forced_colors(monkeypatch: pytest.MonkeyPatch) -> None:
     demo = loaded("demo")  # before the variables are set: its own output is not what is tested here
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("MYPY_FORCE_TERMINAL_WIDTH", "20")
@@ -224,7 +224,7 @@ def test_the_demo_reads_mypy_where_colors_are_forced(monkeypatch: pytest.MonkeyP
     assert demo.rejected(WRONG)[WRONG] == demo.planted(WRONG)
 
 
-def test_the_demo_says_where_it_differs_from_what_was_planted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_reports_differences_from_the_planted_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
     as_planted = loaded("demo").compare({3: "a", 5: "other"}, {3: "a", 5: "b", 8: "c"})
 
     assert not as_planted

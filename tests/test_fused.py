@@ -69,7 +69,7 @@ def operands(name: str, dtype: Any) -> list[Tensor[Any, Any, Any]]:
 
 @pytest.mark.parametrize("name", sorted(name for name, op in OPS.items() if op.rule.__name__ in OF_ELEMENTS))
 @np.errstate(all="ignore")
-def test_every_elementwise_op_gives_the_same_bits_in_a_fused_function(name: str) -> None:
+def test_every_elementwise_op_is_bit_identical_in_a_fused_function(name: str) -> None:
     if name == "dropout":
         pytest.skip("draws random numbers, and is rejected")
     ran = 0
@@ -107,7 +107,7 @@ def _slopes(f: Callable[..., Any], given: list[Any], leaves: list[Any]) -> list[
     return [grads[x].numpy() for x in leaves if x in grads]
 
 
-def test_value_is_that_of_the_formula() -> None:
+def test_value_equals_the_formula() -> None:
     x, y = tg.tensor([0.0, 1.0]), tg.tensor([5.0, 0.0])
 
     z = gate(x, y)
@@ -138,7 +138,7 @@ def test_gradients_of_every_order_and_of_operands_that_broadcast() -> None:
     ],
 )
 @pytest.mark.parametrize("is_fast", [False, True])
-def test_tiles_of_any_shape_give_what_the_whole_does(
+def test_tiles_of_any_shape_equal_the_whole(
     shape: tuple[int, ...],
     other: tuple[int, ...],
     is_fast: bool,  # noqa: FBT001  # pytest's parameter
@@ -155,13 +155,13 @@ def test_tiles_of_any_shape_give_what_the_whole_does(
         np.testing.assert_allclose(grads[operand].numpy(), expected[operand].numpy(), rtol=1e-5, atol=1e-3)
 
 
-def test_views_that_are_not_contiguous_are_read_as_they_lie() -> None:
+def test_non_contiguous_views_are_read_without_a_copy() -> None:
     x, y = numbers(301, 503).T, numbers(503, 1204)[:, ::4]
 
     np.testing.assert_array_equal(gate(x, y).numpy(), unfused(x, y).numpy())
 
 
-def test_is_one_step() -> None:
+def test_is_one_tape_entry() -> None:
     x = numbers(3, 5)
 
     z = gate(x.trace(), x)
@@ -176,7 +176,7 @@ def kept_derivatives(z: Any) -> dict[int, Any]:
     return derivatives
 
 
-def test_keeps_the_derivatives_of_taped_arguments_where_they_take_long_to_compute() -> None:
+def test_saves_expensive_derivatives_of_taped_arguments() -> None:
     x, y = numbers(3, 5), numbers(3, 5, seed=1)
     cheap: Any = fused(lambda x: x * x / 2)
 
@@ -186,7 +186,7 @@ def test_keeps_the_derivatives_of_taped_arguments_where_they_take_long_to_comput
     assert kept_derivatives(cheap(x.trace())) == {}
 
 
-def test_a_slope_that_is_kept_and_one_that_is_not_give_the_gradients_of_the_ops() -> None:
+def test_saved_and_recomputed_derivatives_give_the_gradients_of_the_ops() -> None:
     x, y, dz = (numbers(300, 1001, seed=seed) for seed in range(3))
 
     def bent(x: Any, y: Any) -> Any:
@@ -199,7 +199,7 @@ def test_a_slope_that_is_kept_and_one_that_is_not_give_the_gradients_of_the_ops(
 
 
 @pytest.mark.parametrize("size", [11, 300_000, 1_100_003])
-def test_a_slope_that_somebody_sees_stays_as_it_was(size: int) -> None:
+def test_a_derivative_that_is_referenced_elsewhere_is_not_overwritten(size: int) -> None:
     power: Any = fused(tg.exp)
     bent: Any = fused(lambda x, y: tg.tanh(x + y))
     x, y, dz = (numbers(size, seed=seed) for seed in range(3))
@@ -214,7 +214,7 @@ def test_a_slope_that_somebody_sees_stays_as_it_was(size: int) -> None:
     np.testing.assert_allclose(grads[x].numpy(), dz.numpy() * (1 - np.tanh(x.numpy() + y.numpy()) ** 2), atol=1e-6)
 
 
-def test_a_tape_that_runs_back_again_gives_the_same() -> None:
+def test_a_second_backward_gives_the_same_gradients() -> None:
     x, y, w = (numbers(300_000, seed=seed) for seed in range(3))
     lifted, weighted = tapem.lift(gate), tapem.lift(lambda z: (z * w).sum())
 
@@ -232,7 +232,7 @@ def test_a_tape_that_runs_back_again_gives_the_same() -> None:
     np.testing.assert_allclose(first, second, rtol=1e-5, atol=1e-6)
 
 
-def test_result_is_let_go_of_with_its_tensor() -> None:
+def test_result_is_freed_with_its_tensor() -> None:
     x = numbers(300_000).trace()
     z = gate(x, x)
     value, total = weakref.ref(z.data), z.sum()
@@ -244,7 +244,7 @@ def test_result_is_let_go_of_with_its_tensor() -> None:
     assert total.backward()[x].shape == (300_000,)
 
 
-def test_takes_arguments_by_name_and_others_as_they_are() -> None:
+def test_accepts_keyword_and_non_tensor_arguments() -> None:
     @fused
     def bent(x: Any, *, slope: float, y: Any = None, mode: str = "sum") -> Any:
         return x * slope + y if mode == "sum" else x * slope
@@ -256,7 +256,7 @@ def test_takes_arguments_by_name_and_others_as_they_are() -> None:
     np.testing.assert_array_equal(bent(x, slope=-0.0, mode="product").numpy(), x.numpy() * -0.0)
 
 
-def test_reads_what_it_closes_over_anew_at_each_call() -> None:
+def test_reads_captured_variables_at_each_call() -> None:
     factor = 2.0
     scaled: Any = fused(lambda x: x * factor)
     before = scaled(tg.ones((3,)))
@@ -266,7 +266,7 @@ def test_reads_what_it_closes_over_anew_at_each_call() -> None:
     assert (before.tolist(), scaled(tg.ones((3,))).tolist()) == ([2, 2, 2], [5, 5, 5])
 
 
-def test_gradient_of_an_argument_that_is_read_twice_is_added_up() -> None:
+def test_gradient_of_an_argument_that_is_read_twice_is_summed() -> None:
     x = tg.tensor([1.0, 2.0])
 
     product: Any = fused(lambda x, y: x * y)
@@ -288,7 +288,7 @@ def test_result_of_some_arguments_has_their_shape() -> None:
     np.testing.assert_array_equal(grads[y].numpy(), y.numpy() * 2)
 
 
-def test_what_is_multiplied_by_one_stays_as_it_is_and_numbers_are_computed_at_once() -> None:
+def test_multiplication_by_one_is_removed_and_constants_are_folded() -> None:
     trace = Trace((3,))
     x, one = trace.argument(np.dtype(np.float32)), trace.number(np.ones((), np.float32))
 
@@ -300,7 +300,7 @@ def test_what_is_multiplied_by_one_stays_as_it_is_and_numbers_are_computed_at_on
     assert (x * np.float64(1)).dtype == np.float64
 
 
-def test_a_product_and_a_sum_are_computed_once_whatever_their_order() -> None:
+def test_common_subexpressions_are_computed_once_in_either_order() -> None:
     trace = Trace((3,))
     x, y = (trace.argument(np.dtype(np.float32)) for _ in range(2))
 
@@ -310,7 +310,7 @@ def test_a_product_and_a_sum_are_computed_once_whatever_their_order() -> None:
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_gradient_scaled_up_for_half_precision_stays_so_all_the_way() -> None:
+def test_a_scaled_half_precision_gradient_stays_scaled() -> None:
     tiny: Any = fused(lambda x: x * 1e-4 * 1e-4)
     x = tg.ones((3,), np.float16)
 
@@ -319,7 +319,7 @@ def test_a_gradient_scaled_up_for_half_precision_stays_so_all_the_way() -> None:
     np.testing.assert_allclose(grads[x].numpy(), 1e-4, rtol=1e-3)
 
 
-def test_a_gradient_that_passes_through_another_dtype_is_that_of_the_ops() -> None:
+def test_gradients_through_another_dtype_equal_those_of_the_ops() -> None:
     steep: Any = fused(lambda x: tg.exp(x.astype(np.float64)))
     x = tg.tensor([100.0, 1.0])
 
@@ -329,7 +329,7 @@ def test_a_gradient_that_passes_through_another_dtype_is_that_of_the_ops() -> No
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (1 << 19,)])
-def test_an_engine_goes_through_large_arrays_once_for_several_results(shape: tuple[int, ...]) -> None:
+def test_large_arrays_are_read_once_for_several_results(shape: tuple[int, ...]) -> None:
     x, dx, mean = (numbers(*shape, seed=seed).numpy() for seed in range(3))
 
     def update(x: Any, dx: Any, mean: Any) -> Any:
@@ -342,7 +342,7 @@ def test_an_engine_goes_through_large_arrays_once_for_several_results(shape: tup
             np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_an_argument_comes_back_as_it_is() -> None:
+def test_a_returned_argument_is_the_same_object() -> None:
     x = numbers(3, 5)
 
     grads = fused(lambda x: x)(x.trace()).backward(seed=x)
@@ -350,7 +350,7 @@ def test_an_argument_comes_back_as_it_is() -> None:
     np.testing.assert_array_equal(grads[x].numpy(), x.numpy())
 
 
-def test_what_is_no_float_has_no_tape_and_no_gradient() -> None:
+def test_non_float_arguments_have_no_tape_and_no_gradient() -> None:
     x, n = numbers(3), tg.tensor([1, 2, 3])
     weighted: Any = fused(lambda x, n: x * n.astype(np.float32))
 
@@ -372,7 +372,7 @@ def test_a_fused_function_may_call_another() -> None:
     assert "1 op" in repr(z.tape)
 
 
-def test_a_parameter_is_an_argument_like_any_other() -> None:
+def test_a_parameter_is_an_ordinary_argument() -> None:
     slope, x = nn.Param(tg.tensor(2.0)), numbers(3, 5)
 
     scaled: Any = fused(lambda x, slope: x * slope)
@@ -382,7 +382,7 @@ def test_a_parameter_is_an_argument_like_any_other() -> None:
     np.testing.assert_allclose(grads[slope].item(), x.numpy().sum(), rtol=1e-5)
 
 
-def test_values_that_a_tape_gave_up_are_computed_again() -> None:
+def test_released_values_are_recomputed() -> None:
     x = numbers(3, 5)
 
     def twice(x: Any) -> Any:
@@ -394,7 +394,7 @@ def test_values_that_a_tape_gave_up_are_computed_again() -> None:
         np.testing.assert_allclose(grads[x].numpy(), expected[x].numpy(), rtol=1e-5)
 
 
-def test_runs_on_shapes_alone() -> None:
+def test_runs_in_a_summary() -> None:
     assert gate(node(ShapeValue((2, 3), np.float32)), node(ShapeValue((3,), np.float32))).shape == (2, 3)
 
 
@@ -454,7 +454,7 @@ def test_rejects_what_is_not_elementwise(name: str, is_taped: bool) -> None:  # 
         fused(body)(x)
 
 
-def test_rejects_shapes_that_do_not_broadcast_by_the_names_of_the_parameters() -> None:
+def test_errors_of_shapes_name_the_parameters() -> None:
     message = "gate: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
 
     with pytest.raises(tg.ShapeError, match=re.escape(message)):
@@ -466,13 +466,13 @@ def test_rejects_a_call_without_tensors() -> None:
         gate(2.0, 3.0)
 
 
-def test_rejects_dtypes_that_differ_in_the_words_of_the_op() -> None:
+def test_mixed_dtypes_raise_the_message_of_the_op() -> None:
     with pytest.raises(tg.DTypeError, match="gate: mul: x is float32 but y is float64"):
         gate(numbers(3), tg.ones((3,), np.float64))
 
 
 @pytest.mark.parametrize("other", [nn.Param(tg.tensor(2.0)), tg.tensor(2.0).trace()])
-def test_rejects_to_lose_a_gradient_of_what_is_no_argument(other: Any) -> None:
+def test_rejects_captured_tensors_that_need_a_gradient(other: Any) -> None:
     message = "gate: its result hangs on a tensor that is traced, or a parameter, and is not among its arguments"
 
     def body(x: Any) -> Any:
@@ -483,7 +483,7 @@ def test_rejects_to_lose_a_gradient_of_what_is_no_argument(other: Any) -> None:
         fused(body)(numbers(3).trace())
 
 
-def test_rejects_a_tensor_that_left_another_call() -> None:
+def test_rejects_a_tensor_leaked_from_another_call() -> None:
     escaped: list[Any] = []
 
     def leak(x: Any) -> Any:
@@ -495,7 +495,7 @@ def test_rejects_a_tensor_that_left_another_call() -> None:
         fused(leak)(numbers(3))
 
 
-def test_many_numbers_do_not_pile_up_programs() -> None:
+def test_many_constants_do_not_accumulate_programs() -> None:
     from tapegrad.engines.numpy import program
 
     scaled: Any = fused(lambda x, factor: x * factor)

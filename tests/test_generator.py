@@ -12,7 +12,7 @@ from tapegrad.generator import generator, random
 from tapegrad.ops import normal
 
 
-def test_the_innermost_seed_is_in_force() -> None:
+def test_the_innermost_seed_is_active() -> None:
     def drawn() -> list[float]:
         values: list[float] = normal((3,)).tolist()
         return values
@@ -30,7 +30,7 @@ def test_the_innermost_seed_is_in_force() -> None:
         assert drawn() == inner
 
 
-def test_a_seed_is_left_behind_when_its_block_fails() -> None:
+def test_a_seed_ends_when_its_block_raises() -> None:
     with pytest.raises(RuntimeError), random(1):
         raise RuntimeError
 
@@ -41,7 +41,7 @@ def test_without_a_seed_entropy_is_fresh() -> None:
     assert normal((3,)).tolist() != normal((3,)).tolist()
 
 
-def test_a_generator_given_is_used_as_it_is() -> None:
+def test_a_given_generator_is_used() -> None:
     given = np.random.default_rng(7)
 
     with random(1) as innermost:
@@ -51,7 +51,7 @@ def test_a_generator_given_is_used_as_it_is() -> None:
         assert generator(0).random() == np.random.default_rng(0).random()
 
 
-def test_a_block_is_seeded_with_a_whole_number() -> None:
+def test_a_seed_must_be_an_int() -> None:
     seed: Any = "a"
     with pytest.raises(DTypeError, match=r"^seed is 'a' but a whole number from 0 on is expected$"), random(seed):
         pass

@@ -133,7 +133,7 @@ def assert_rounded(x: Any, y: Any, written: str, dtype: Any) -> None:
 
 @of_either_dtype
 @pytest.mark.parametrize("name", sorted({*NAMES} - MAKE - OF_THE_DTYPE - REJECTED - {"empty", "empty_like"}))
-def test_an_op_and_its_gradients_are_near_those_of_float32(name: str, dtype: Any) -> None:
+def test_ops_and_gradients_are_close_to_float32(name: str, dtype: Any) -> None:
     for written in drawn(name):
         if "dtype=" in written:
             continue
@@ -153,7 +153,7 @@ def test_an_op_and_its_gradients_are_near_those_of_float32(name: str, dtype: Any
 
 @of_either_dtype
 @pytest.mark.parametrize("name", sorted(PRIMITIVES & {*NAMES} - OF_THE_DTYPE - REJECTED - MAKE))
-def test_a_primitive_is_that_of_float32_rounded_once(name: str, dtype: Any) -> None:
+def test_a_primitive_equals_float32_rounded_once(name: str, dtype: Any) -> None:
     for written in drawn(name):
         if "dtype=" not in written:
             found = zip(parts(Face(np.float32).call(written)), parts(Face(dtype).call(written)), strict=True)
@@ -162,7 +162,7 @@ def test_a_primitive_is_that_of_float32_rounded_once(name: str, dtype: Any) -> N
                 assert_rounded(x, y, written, dtype)
 
 
-def test_every_primitive_is_widened() -> None:
+def test_every_primitive_computes_in_float32() -> None:
     primitives = [name for name, one in vars(Backend).items() if isfunction(one)]
 
     assert [name for name in primitives if name not in vars(Half)] == []
@@ -222,7 +222,7 @@ EIGHT_BITS = [0.0, -0.0, 1.0, 1.0078125, -3.140625, 3.38953139e38, 2.0**-130, ma
 
 
 @of_either_dtype
-def test_a_column_of_many_ones_adds_up_and_is_the_gradient_of_what_was_broadcast(dtype: Any) -> None:
+def test_long_sums_and_gradients_of_broadcasts_are_exact(dtype: Any) -> None:
     x, b = tg.ones((4096, 3), dtype), tg.zeros((3,), dtype)
 
     assert x.sum(0).tolist() == x.cumsum(0)[-1].tolist() == tg.einsum("ij->j", x).tolist() == [4096.0] * 3
@@ -231,7 +231,7 @@ def test_a_column_of_many_ones_adds_up_and_is_the_gradient_of_what_was_broadcast
     assert table.trace()[np.zeros(4096, np.int64)].sum().backward()[table].tolist() == [[4096.0], [0.0]]
 
 
-def test_means_and_lengths_fit_into_float16_where_their_sums_do_not() -> None:
+def test_means_and_norms_do_not_overflow_where_sums_would() -> None:
     x: Any = tg.full((1000,), 300.0, np.float16)
 
     assert (x.mean().item(), tg.var(x).item(), tg.std(x).item()) == (300.0, 0.0, 0.0)
@@ -243,7 +243,7 @@ def test_means_and_lengths_fit_into_float16_where_their_sums_do_not() -> None:
     assert tg.logsumexp(logits.reshape((-1,))).item() == float(np.float16(np.log(700_000)))
 
 
-def test_a_loss_of_half_precision_rejects_what_float32_would_take() -> None:
+def test_losses_and_reductions_of_half_precision_reject_invalid_arguments() -> None:
     x: Any = tg.ones((3,), np.float16)
     t: Any = tg.ones((3,))
     labels: Any = tg.arange(3)
@@ -265,7 +265,7 @@ def test_a_sum_of_a_thousand_ones_is_a_thousand() -> None:
     assert tg.softmax(x).sum().item() == 1.0  # each rounds to 0.00099945
 
 
-def test_a_tensor_reads_as_its_numbers() -> None:
+def test_a_tensor_prints_its_numbers() -> None:
     x: Any = tg.tensor([[1.0, 2.5, -0.1]], tg.bfloat16)
 
     assert repr(x) == "Tensor([[ 1.        ,  2.5       , -0.10009766]], shape=(1, 3), bfloat16, no tape)"
@@ -299,7 +299,7 @@ def test_conversion_from_and_to_other_floats_has_its_gradient(dtype: Any) -> Non
     assert (grads[x].dtype, grads[x].tolist()) == (dtype, [3.0, 3.0, 3.0])
 
 
-def test_conversion_keeps_what_has_eight_bits() -> None:
+def test_conversion_keeps_numbers_of_eight_bits() -> None:
     x = tg.tensor(EIGHT_BITS)
 
     assert str(x.astype(tg.bfloat16).astype(np.float32).tolist()) == str(x.tolist())
@@ -309,7 +309,7 @@ def test_conversion_keeps_what_has_eight_bits() -> None:
     assert tg.tensor([0.5, 0.0]).astype(tg.bfloat16).astype(np.bool_).tolist() == [True, False]
 
 
-def test_numbers_of_the_dtype_itself_are_those_of_bfloat16() -> None:
+def test_eps_and_limits_are_those_of_bfloat16() -> None:
     x = tg.tensor([1.0, math.inf, math.nan], tg.bfloat16)
 
     assert tg.nan_to_num(x).tolist() == [1.0, 3.3895313892515355e38, 0.0]
@@ -342,7 +342,7 @@ def test_numbers_of_the_dtype_itself_are_those_of_bfloat16() -> None:
         "tg.full_like(tg.zeros((2,), dtype), 0.5)",
     ],
 )
-def test_what_is_made_of_half_precision_computes_in_float32(written: str, dtype: Any) -> None:
+def test_tensors_created_from_half_precision_compute_in_float32(written: str, dtype: Any) -> None:
     x: Any = eval(written, {"tg": tg, "np": np, "dtype": dtype})  # noqa: S307  # written above
 
     assert x.dtype == dtype
@@ -369,7 +369,7 @@ def test_a_parameter_keeps_computing_in_float32(dtype: Any) -> None:
     assert loss.backward(wrt=w)[w].sum().item() == 1000.0
 
 
-def test_gradients_of_what_is_used_twice_add_up() -> None:
+def test_gradients_of_a_tensor_used_twice_are_summed() -> None:
     x = tg.tensor([1.0, 2.0], tg.bfloat16)
     y = x.trace()
 
@@ -382,7 +382,7 @@ def test_gradients_of_what_is_used_twice_add_up() -> None:
 
 
 @pytest.mark.parametrize("checkpoint", [tg.BalancedCheckpointing(), tg.NoCheckpointing()])
-def test_what_is_computed_again_is_the_same(checkpoint: Any) -> None:
+def test_recomputed_values_are_the_same(checkpoint: Any) -> None:
     x, w = tg.normal((3, 4), rng=0).astype(tg.bfloat16), nn.Param(tg.normal((4, 2), rng=1).astype(tg.bfloat16))
 
     def gradients(checkpoint: Any) -> Any:
@@ -408,7 +408,7 @@ def test_a_fused_function_computes_op_by_op() -> None:
 
 
 @of_either_dtype
-def test_other_tapes_take_half_precision(dtype: Any) -> None:
+def test_other_tapes_accept_half_precision(dtype: Any) -> None:
     x = tg.normal((3, 4), rng=0).astype(dtype)
     wide = x.astype(np.float32)
 
@@ -488,7 +488,7 @@ def test_without_ml_dtypes_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -
         _ = half.bfloat16
 
 
-def test_an_array_beside_a_tensor_computes_in_float32() -> None:
+def test_an_array_operand_computes_in_float32() -> None:
     x, y = tg.ones((1000,), tg.bfloat16), np.ones(1000, tg.bfloat16)
 
     assert ((x @ y).item(), (y @ x).item()) == (1000.0, 1000.0)

@@ -112,7 +112,7 @@ def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
 
 
 @pytest.mark.parametrize("room", [tapegrad, nn, optim], ids=lambda room: room.__name__)
-def test_every_name_says_its_types_and_begins_with_a_sentence(room: Any, editor: Editor) -> None:
+def test_every_hover_shows_types_and_a_summary(room: Any, editor: Editor) -> None:
     prefix = {tapegrad: "tg", nn: "nn", optim: "optim"}[room]
 
     shown = {name: editor.over(rf"(?<={prefix}\.){name}") for name in names(room)}
@@ -125,7 +125,7 @@ def test_every_name_says_its_types_and_begins_with_a_sentence(room: Any, editor:
         assert all(overload.count("\n") < 16 for overload in signature.split("\n\n"))
 
 
-def test_methods_say_what_goes_in_and_what_comes_out(editor: Editor) -> None:
+def test_hovers_of_methods_show_arguments_and_results(editor: Editor) -> None:
     assert editor.over(r"(?<=layer\.)forward") == (
         (
             "(method) def forward(x: Tensor[tuple[*Batch@forward, Any], T@forward, float32])"

@@ -29,7 +29,7 @@ def test_a_function_is_not_hidden_by_the_module_of_the_same_name() -> None:
     assert isinstance(tapegrad.tensor, FunctionType)
 
 
-def test_importing_the_face_imports_no_array_library() -> None:
+def test_importing_tapegrad_imports_no_array_library() -> None:
     program = "import sys, tapegrad\nassert not {'numpy', 'beartype', 'jaxtyping', 'mypy'} & set(sys.modules)\n"
 
     subprocess.run([sys.executable, "-c", program], check=True)
@@ -40,7 +40,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         tapegrad.tensro  # type: ignore[attr-defined]  # noqa: B018  # the misspelling is under test
 
 
-def test_the_face_lists_what_it_has() -> None:
+def test_dir_lists_the_public_names() -> None:
     assert "matmul" in dir(tapegrad)
     assert dir(tapegrad) == sorted(dir(tapegrad))
 
@@ -67,7 +67,7 @@ def without_extras(program: str) -> str:
     return run.stdout
 
 
-def test_names_of_extras_that_are_not_installed_are_left_out() -> None:
+def test_dir_omits_names_of_missing_extras() -> None:
     # Each of these once ended in a ModuleNotFoundError.
     program = """
 import inspect, pydoc
@@ -94,7 +94,7 @@ assert "FUNCTIONS" in pydoc.plain(pydoc.render_doc(tapegrad))
         ("bfloat16", "half", "tapegrad.bfloat16 needs the package ml_dtypes"),
     ],
 )
-def test_a_name_of_an_extra_that_is_not_installed_says_which(name: str, extra: str, said: str) -> None:
+def test_a_name_of_a_missing_extra_raises_an_error_that_names_it(name: str, extra: str, said: str) -> None:
     program = f"""
 try:
     import tapegrad
@@ -116,7 +116,7 @@ except ModuleNotFoundError as error:
     assert without_extras(program) == 2 * message + (message if name == "jax" else no_module)
 
 
-def test_an_import_that_fails_inside_an_extra_is_told_as_it_is() -> None:
+def test_an_import_error_inside_an_extra_is_unchanged() -> None:
     program = """
 import sys, types
 sys.modules["jax"] = types.ModuleType("jax")  # without its parts
@@ -130,7 +130,7 @@ except ModuleNotFoundError as error:
     assert without_extras(program) == "No module named 'jax.numpy'; 'jax' is not a package\n"
 
 
-def test_the_face_lists_what_the_extras_bring() -> None:
+def test_dir_lists_the_names_of_installed_extras() -> None:
     assert {"bfloat16", "jax", "jit"} < {*dir(tapegrad)}
     assert tapegrad.__all__ == dir(tapegrad)  # type: ignore[attr-defined]  # the stub has names one by one
 
@@ -139,7 +139,7 @@ def test_the_version_is_that_of_the_installed_package() -> None:
     assert tapegrad.__version__ == version("tapegrad")
 
 
-def test_the_version_of_a_source_tree_that_is_not_installed_is_what_it_counts_from(tmp_path: Path) -> None:
+def test_the_version_of_an_uninstalled_source_tree(tmp_path: Path) -> None:
     # With another tapegrad installed elsewhere, whose version says nothing of this one.
     shutil.copytree(Path(tapegrad.__file__).parent, tmp_path / "tapegrad", ignore=shutil.ignore_patterns("*.pyc"))
     settings = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8"))
@@ -150,7 +150,7 @@ def test_the_version_of_a_source_tree_that_is_not_installed_is_what_it_counts_fr
     assert run.stdout.strip() == settings["tool"]["hatch"]["version"]["fallback-version"]
 
 
-def test_importing_the_face_reads_no_metadata() -> None:
+def test_importing_tapegrad_reads_no_metadata() -> None:
     program = (
         "import sys, tapegrad\nassert not {'importlib.metadata', 'importlib.util', 'pathlib'} & set(sys.modules)\n"
     )

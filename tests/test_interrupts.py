@@ -105,7 +105,7 @@ STEPS: dict[str, tuple[Any, Any, int]] = {
 
 
 @pytest.mark.parametrize(("make", "model", "count"), STEPS.values(), ids=STEPS)
-def test_a_step_happens_whole_or_not_at_all(
+def test_an_interrupted_step_is_complete_or_changes_nothing(
     make: Callable[[Any], Optimizer[Any]], model: Callable[[], Any], count: int
 ) -> None:
     net = model()
@@ -140,7 +140,7 @@ def test_a_step_happens_whole_or_not_at_all(
     assert bits(net, opt) == after
 
 
-def test_a_scaled_step_leaves_the_gradients_as_they_were() -> None:
+def test_an_interrupted_scaled_step_does_not_change_the_gradients() -> None:
     net, scaler = model(), optim.LossScaler(2.0)
     opt = optim.Adam(net)
     grads = scaler.scaled(mse(net(X.trace()), Y)).backward(wrt=net)
@@ -158,7 +158,7 @@ def test_a_scaled_step_leaves_the_gradients_as_they_were() -> None:
     assert [grads[parameter].tolist() for parameter in net.parameters().values()] != values
 
 
-def test_backward_leaves_the_model_and_the_gradients_that_it_was_to_add_to() -> None:
+def test_an_interrupted_backward_changes_no_model_and_no_gradients() -> None:
     net = model()
     total = gradients(net)
     before, kept = bits(net), {node: value.tobytes() for node, value in total.values_by_node.items()}
@@ -179,7 +179,7 @@ def test_backward_leaves_the_model_and_the_gradients_that_it_was_to_add_to() -> 
     assert np.isfinite(gradients(net).norm())
 
 
-def test_a_batch_moves_both_statistics_or_none() -> None:
+def test_an_interrupted_batch_updates_both_statistics_or_none() -> None:
     norm: Any = nn.BatchNorm1d(3)
     batch = normal((8, 3), mean=5.0, std=2.0, rng=0)
 
@@ -190,7 +190,7 @@ def test_a_batch_moves_both_statistics_or_none() -> None:
         assert (norm.running_mean.version - mean, norm.running_var.version - variance) in ((0, 0), (1, 1)), moment
 
 
-def test_an_average_follows_whole_or_not_at_all() -> None:
+def test_an_interrupted_average_is_complete_or_unchanged() -> None:
     net = model()
     average = nn.ModelEMA(model(), decay=0.5)
     net[0].weight.assign(ones((3, 5)))
@@ -203,7 +203,7 @@ def test_an_average_follows_whole_or_not_at_all() -> None:
         assert {b - a for a, b in zip(before, after, strict=True)} in ({0}, {1}), moment
 
 
-def test_an_interrupted_load_leaves_everything_as_it_was(tmp_path: Path) -> None:
+def test_an_interrupted_load_changes_nothing(tmp_path: Path) -> None:
     def training(seed: int) -> dict[str, Any]:
         net = model(seed)
         batches = data.batches(X, size=2, rng=seed)
@@ -256,7 +256,7 @@ def values_of_model(net: Any) -> dict[str, bytes]:
     return {name: state.numpy().tobytes() for name, state in (net.parameters() | net.buffers()).items()}
 
 
-def test_batches_go_on_after_an_interrupt() -> None:
+def test_batches_continue_after_an_interrupt() -> None:
     batches = data.batches(normal((6, 3), rng=0), size=2, shuffle=False, rng=0)
     whole = [batch.tolist() for batch in batches]
 
@@ -307,7 +307,7 @@ class Run:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="interrupts with a signal")
-def test_signals_at_moments_of_chance_leave_steps_whole() -> None:
+def test_signals_at_random_times_leave_steps_complete() -> None:
     dice = np.random.default_rng(0)
     net = model()
     opt = optim.Adam(net)
@@ -326,7 +326,7 @@ def test_signals_at_moments_of_chance_leave_steps_whole() -> None:
 @pytest.mark.skipif(os.name != "posix", reason="interrupts with a signal")
 # An interrupt between opening a file and holding it leaves the closing to Python's collector, which says so.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
-def test_a_run_that_is_interrupted_again_and_again_ends_in_the_same_bits(tmp_path: Path) -> None:
+def test_a_run_that_is_interrupted_repeatedly_ends_bit_identically(tmp_path: Path) -> None:
     dice = np.random.default_rng(1)
     (tmp_path / "whole").mkdir()
     (tmp_path / "broken").mkdir()

@@ -61,9 +61,7 @@ print(tg.tensor([0.5, 1.25]), f"{tg.tensor(0.5).item()}")
     ],
     ids=lambda value: value.get("LC_ALL", "") if isinstance(value, dict) else value,
 )
-def test_files_logs_and_lines_are_the_same_in_any_language(
-    tmp_path: Path, settings: dict[str, str], expected: str
-) -> None:
+def test_files_and_logs_are_the_same_in_any_locale(tmp_path: Path, settings: dict[str, str], expected: str) -> None:
     (tmp_path / FOLDER).mkdir()
     (tmp_path / "program.py").write_text(PROGRAM, "utf-8")
     if expected.endswith(","):
@@ -76,7 +74,7 @@ def test_files_logs_and_lines_are_the_same_in_any_language(
     assert done.stderr.count(b"1.25, ") == 4
 
 
-def test_the_doctor_speaks_where_there_is_nothing_but_ascii(tmp_path: Path) -> None:
+def test_the_doctor_works_in_an_ascii_terminal(tmp_path: Path) -> None:
     (tmp_path / FOLDER).mkdir()
 
     done = run(tmp_path / FOLDER, {"LC_ALL": "C", "PYTHONUTF8": "0"}, "-m", "tapegrad", "doctor")

@@ -18,15 +18,15 @@ ROOT = Path(__file__).parent.parent
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_docstring_programs_and_exports_of_an_op_are_complete(name: str) -> None:
+def test_every_op_has_docstring_type_programs_and_exports(name: str) -> None:
     assert lacks_in_files(name) == []
 
 
-def test_each_family_of_ops_has_a_file_of_tests() -> None:
+def test_each_family_of_ops_has_a_test_file() -> None:
     assert {family(name) for name in NAMES} <= {path.stem.removeprefix("test_") for path in TESTS.glob("test_*.py")}
 
 
-def test_an_op_that_no_test_calls_lacks_what_is_expected_of_its_kind() -> None:
+def test_an_untested_op_lacks_the_expected_tests() -> None:
     coverage = CoverageOfOps()
     of_any_op = ["a call outside check_gradients", "DTypeError", "ShapeError"]
     of_operands = ["check_shape_rule", "an empty operand", "an operand of size one"]
@@ -41,7 +41,7 @@ def test_an_op_that_no_test_calls_lacks_what_is_expected_of_its_kind() -> None:
     assert coverage.lacks("zeros") == ["a call outside check_gradients", "DTypeError", "ShapeError"]
 
 
-def test_what_is_tested_is_not_lacking_and_an_undocumented_error_is() -> None:
+def test_tested_parts_are_not_listed_but_undocumented_errors_are() -> None:
     coverage = CoverageOfOps()
     coverage.note("zeros", {"a call outside check_gradients", "ShapeError", "DTypeError"})
     coverage.note("all", {"DTypeError"})
@@ -84,9 +84,7 @@ def test_of_nothing():
 
 
 @pytest.mark.parametrize(("options", "code"), [((), 1), (("-k", "test_of_vecdot"), 0)], ids=["file", "selection"])
-def test_the_tests_of_one_family_alone_say_what_its_ops_lack(
-    tmp_path: Path, options: tuple[str, ...], code: int
-) -> None:
+def test_running_one_test_file_lists_what_its_ops_lack(tmp_path: Path, options: tuple[str, ...], code: int) -> None:
     folder = tmp_path / "tests" / "ops"
     folder.mkdir(parents=True)
     for file in ("conftest.py", "op_coverage.py"):

@@ -124,16 +124,16 @@ def twice_by_product(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("curvature", [twice_by_levels, twice_by_hessian, twice_by_product])
-def test_so_is_its_second_derivative(curvature: Callable[[Any], Any]) -> None:
+def test_its_second_derivative_is_the_same_on_every_tape(curvature: Callable[[Any], Any]) -> None:
     np.testing.assert_allclose(curvature(X), second(X.numpy()), rtol=1e-14)
 
 
 @pytest.mark.parametrize("f", [squareplus, ruled], ids=["a function", "with a rule"])
-def test_it_is_differentiated_as_often_as_wanted(f: Any) -> None:
+def test_it_can_be_differentiated_at_every_order(f: Any) -> None:
     check_gradients(f, normal((2, 3), dtype=np.float64, rng=0), order=3, rtol=1e-4)
 
 
-def test_two_operands_are_differentiated_by_one_or_both() -> None:
+def test_one_or_both_of_two_operands_are_differentiated() -> None:
     x, y = normal((2, 3), dtype=np.float64, rng=0), normal((2, 3), dtype=np.float64, rng=1)
 
     check_gradients(gated, x, y, order=2)
@@ -141,7 +141,7 @@ def test_two_operands_are_differentiated_by_one_or_both() -> None:
     check_gradients(lambda y: gated(x, y), y, order=2)
 
 
-def test_a_model_that_uses_it_has_a_summary_for_sizes_by_name() -> None:
+def test_a_model_that_uses_it_has_a_summary_with_named_sizes() -> None:
     class Smooth(nn.Module):
         def __init__(self) -> None:
             self.first = nn.Linear(5, 7, rng=0)

@@ -247,7 +247,7 @@ FEW = settings(max_examples=settings().max_examples // 100, phases=[Phase.genera
 @given(programs())
 @HALF
 @pytest.mark.filterwarnings("ignore")  # NumPy warns of edges
-def test_the_gradients_of_a_program_are_those_of_differences(program: Program) -> None:
+def test_gradients_of_programs_equal_numeric_differences(program: Program) -> None:
     with np.errstate(all="ignore"):
         event("compared" if check(program) else "too rough to compare")
 
@@ -255,7 +255,7 @@ def test_the_gradients_of_a_program_are_those_of_differences(program: Program) -
 @given(st.integers(0, 2**32))
 @FEW
 @pytest.mark.filterwarnings("ignore")
-def test_every_op_takes_part(seed: int) -> None:
+def test_every_op_is_used(seed: int) -> None:
     dice, taken, compared = Random(seed), 0, 0  # noqa: S311  # draws programs, not secrets
     with np.errstate(all="ignore"):
         for name in NAMES:

@@ -67,7 +67,7 @@ def test_pyright_accepts_what_mypy_accepts() -> None:
 
 
 @pytest.mark.parametrize("path", EXACT, ids=lambda path: path.name)
-def test_what_pyright_knows_is_asserted(path: Path) -> None:
+def test_assert_type_in_typecheck_pyright_holds(path: Path) -> None:
     # Elsewhere `reportAssertTypeFailure` is off, and an `assert_type` asserts nothing.
     assert path.read_text("utf-8").startswith("# pyright: reportAssertTypeFailure=true\n")
     assert rejected(path) == set()

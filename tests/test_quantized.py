@@ -29,7 +29,7 @@ def step_of(q: Quantized[Any, Any]) -> Any:
 # Values
 
 
-def test_symmetric_by_hand() -> None:
+def test_symmetric_quantization_computed_by_hand() -> None:
     q = quantize(tensor([[-2.54, 0.0, 1.0]]), Symmetric())
 
     assert q.steps.values.tolist() == [[-127, 0, 50]]
@@ -37,7 +37,7 @@ def test_symmetric_by_hand() -> None:
     np.testing.assert_allclose(dequantize(q).numpy(), [[-2.54, 0, 1]], rtol=1e-6)
 
 
-def test_affine_by_hand() -> None:
+def test_affine_quantization_computed_by_hand() -> None:
     q = quantize(tensor([-0.5, 0.0, 2.05]), Affine())
 
     assert (q.steps.values.tolist(), q.steps.zero) == ([-128, -78, 127], -78)
@@ -45,7 +45,7 @@ def test_affine_by_hand() -> None:
     np.testing.assert_allclose(dequantize(q).numpy(), [-0.5, 0, 2.05], rtol=1e-6)
 
 
-def test_blocks_by_hand() -> None:
+def test_blockwise_quantization_computed_by_hand() -> None:
     q = quantize(tensor([1.27, -0.01, 127.0, 1.0, 0.0]), BlockSymmetric(2))
 
     assert q.steps.values.tolist() == [127, -1, 127, 1, 0]
@@ -55,7 +55,7 @@ def test_blocks_by_hand() -> None:
 @any_scheme
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("seed", range(5))
-def test_a_round_trip_is_off_by_half_a_step_at_most(scheme: Any, dtype: Any, seed: int) -> None:
+def test_the_error_of_a_round_trip_is_at_most_half_a_step(scheme: Any, dtype: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
     array: Any = (rng.normal(rng.normal(), size=(7, 11)) * 10.0 ** rng.integers(-2, 3)).astype(dtype)
     x: Any = Tensor(array)
@@ -69,7 +69,7 @@ def test_a_round_trip_is_off_by_half_a_step_at_most(scheme: Any, dtype: Any, see
     assert (q.shape, q.dtype, dequantize(q).dtype) == ((7, 11), dtype, dtype)
 
 
-def test_a_block_of_its_own_keeps_small_numbers_beside_a_large_one() -> None:
+def test_blocks_keep_small_numbers_accurate() -> None:
     x = tensor([1000.0, 0.01, 0.02, 0.03])
 
     assert dequantize(quantize(x, Symmetric())).tolist()[1:] == [0, 0, 0]
@@ -81,7 +81,7 @@ def test_a_block_of_its_own_keeps_small_numbers_beside_a_large_one() -> None:
 
 @any_scheme
 @pytest.mark.parametrize("value", [0.0, 3.7, -0.2, 1e-45, -1e-40, 3e38])
-def test_a_constant_tensor_stays_what_it_is(scheme: Any, value: float) -> None:
+def test_a_constant_tensor_is_unchanged(scheme: Any, value: float) -> None:
     x = tensor([[value] * 3] * 2)
 
     y = dequantize(quantize(x, scheme)).numpy()
@@ -118,12 +118,12 @@ def test_a_scalar(scheme: Any) -> None:
 
 @any_scheme
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_non_finite_values_is_rejected(scheme: Any, bad: float) -> None:
+def test_non_finite_values_are_rejected(scheme: Any, bad: float) -> None:
     with pytest.raises(ValueError, match=r"^quantize: 2 of the 3 elements of x are infinite or NaN$"):
         quantize(tensor([1.0, bad, bad]), scheme)
 
 
-def test_whole_numbers_are_rejected() -> None:
+def test_ints_are_rejected() -> None:
     ints: Any = tensor([1, 2])
 
     with pytest.raises(DTypeError, match=r"^quantize: x is int64 but floating is expected$"):
@@ -140,7 +140,7 @@ def test_non_tensors_are_rejected() -> None:
         dequantize(floats)
 
 
-def test_a_block_of_nothing_is_rejected() -> None:
+def test_a_block_of_size_zero_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"^BlockSymmetric: block is 0 but must be at least 1$"):
         BlockSymmetric(0)
 
@@ -148,7 +148,7 @@ def test_a_block_of_nothing_is_rejected() -> None:
 # A tensor among tensors
 
 
-def test_it_is_used_like_any_tensor_and_holds_no_floats() -> None:
+def test_it_is_used_like_a_tensor_and_stores_no_floats() -> None:
     x, w = normal((3, 5), rng=0), normal((5, 7), rng=1)
     q = quantize(w, Symmetric())
 
@@ -159,7 +159,7 @@ def test_it_is_used_like_any_tensor_and_holds_no_floats() -> None:
     assert not q.owns_tape
 
 
-def test_it_shows_what_it_stands_for_and_how_it_is_held() -> None:
+def test_the_repr_has_values_and_storage() -> None:
     q = quantize(tensor([1.0, -0.5]), Symmetric())
 
     assert repr(q) == "Quantized([ 1.      , -0.503937], shape=(2,), float32, Symmetric())"

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
 
 
-def test_the_extras_are_those_of_the_package() -> None:
+def test_the_extras_match_pyproject() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
     listed = re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE)
@@ -18,7 +18,7 @@ def test_the_extras_are_those_of_the_package() -> None:
     assert listed == list(project["optional-dependencies"])
 
 
-def test_every_file_that_it_links_to_is_there() -> None:
+def test_every_linked_file_exists() -> None:
     links = re.findall(r"\]\(([^)]+)\)", README)
 
     assert links

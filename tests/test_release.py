@@ -77,7 +77,7 @@ def test_files_of_the_repository_fit_their_schema(schema: str, pattern: str) -> 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_linter_finds_no_weakness_in_the_workflows() -> None:
+def test_workflows_pass_the_security_linter() -> None:
     zizmor = str(Path(sys.executable).with_name("zizmor"))
 
     done = subprocess.run([zizmor, "--offline", ".github"], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -86,7 +86,7 @@ def test_a_linter_finds_no_weakness_in_the_workflows() -> None:
     assert "No findings to report" in done.stdout
 
 
-def test_each_deprecated_name_says_since_when_and_until_when() -> None:
+def test_each_deprecation_warning_has_both_versions() -> None:
     changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
     titles = re.findall(r"^## (\d+)\.(\d+)\.\d+ \(", changelog, re.MULTILINE)
     released = [(int(major), int(minor)) for major, minor in titles]

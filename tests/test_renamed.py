@@ -47,7 +47,7 @@ RENAMED: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
 
 
 @pytest.mark.parametrize("warning", RENAMED)
-def test_an_old_name_works_and_says_the_new_one(warning: str) -> None:
+def test_an_old_name_works_and_warns_with_the_new_one(warning: str) -> None:
     old, new = RENAMED[warning]
 
     with pytest.warns(DeprecationWarning, match=warning):
@@ -56,7 +56,7 @@ def test_an_old_name_works_and_says_the_new_one(warning: str) -> None:
     np.testing.assert_array_equal(np.asarray(result), np.asarray(new()))
 
 
-def test_a_tape_that_records_nothing_says_the_new_name_too() -> None:
+def test_the_old_parameter_of_a_non_recording_tape_warns_too() -> None:
     out = tg.node(X.data * 2.0)
 
     with pytest.warns(

@@ -63,7 +63,7 @@ def test_gradients_computed_by_hand() -> None:
     assert (last.detach().item(), grads[xs].tolist(), grads[rate].item()) == (15, [2, 1], 7)
 
 
-def test_values_and_gradients_are_those_of_a_loop() -> None:
+def test_values_and_gradients_equal_those_of_a_loop() -> None:
     for ours, theirs in zip(gradients(scan), gradients(loop), strict=True):
         assert_allclose(ours, theirs, rtol=1e-12)
 
@@ -126,7 +126,7 @@ def test_nothing_is_recorded_without_a_tape() -> None:
     assert not states.owns_tape
 
 
-def test_a_loop_over_parameters_joins_the_tape_that_it_meets_later() -> None:
+def test_a_loop_over_parameters_joins_a_later_tape() -> None:
     w = nn.Param(tg.tensor([1.0, 2.0]))
     last, _ = scan(lambda h, _: (h * w, None), w, tg.ones((3,)))
 
@@ -178,7 +178,7 @@ UNSUITABLE: list[tuple[Any, Any, Any, Any, str]] = [
     ("step", "state", "xs", "kind", "message"),
     [*((*one[:4], f"the {one[4]}") for one in REJECTED), *UNSUITABLE],
 )
-def test_rejections(step: Any, state: Any, xs: Any, kind: Any, message: str) -> None:
+def test_invalid_calls_are_rejected(step: Any, state: Any, xs: Any, kind: Any, message: str) -> None:
     def filled(shape: Any) -> Any:
         return tuple(map(filled, shape)) if shape and isinstance(shape[0], tuple) else tg.ones(shape)
 

@@ -87,7 +87,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     return Place(folder, wheel, sdist, python, packages / "tapegrad")
 
 
-def test_the_wheel_holds_the_package_and_nothing_else(place: Place) -> None:
+def test_the_wheel_contains_only_the_package(place: Place) -> None:
     files = {
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "tapegrad").rglob("*.py*")
@@ -117,7 +117,7 @@ def test_the_doctor_finds_the_plugin_of_the_wheel(place: Place, tmp_path: Path) 
     assert f"Python {sys.version.split()[0]} is {place.python}" in asked.stdout
 
 
-def test_the_wheel_of_the_sdist_is_that_of_the_tree(place: Place, tmp_path: Path) -> None:
+def test_the_wheel_of_the_sdist_equals_that_of_the_tree(place: Place, tmp_path: Path) -> None:
     with tarfile.open(place.sdist) as archive:
         archive.extractall(tmp_path, filter="data")
     (source,) = tmp_path.iterdir()
@@ -144,7 +144,7 @@ def test_the_version_is_that_of_the_tag(place: Place, tmp_path: Path) -> None:
     assert tagged.name == "tapegrad-1.2.3-py3-none-any.whl"
 
 
-def test_each_version_says_what_changed() -> None:
+def test_each_version_is_in_the_changelog() -> None:
     titles = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
     days = [match[1] for title in titles if (match := re.fullmatch(r"[\d.]+ \((\d{4}-\d\d-\d\d)\)", title))]
     tags = run(ROOT, "git", "tag", "--list", "v*").stdout.split() if (ROOT / ".git").exists() else []
@@ -154,14 +154,14 @@ def test_each_version_says_what_changed() -> None:
     assert {tag.removeprefix("v") for tag in tags} <= {title.split()[0] for title in titles}
 
 
-def test_the_sdist_brings_what_its_own_tests_need(place: Place) -> None:
+def test_the_sdist_contains_the_files_of_its_tests(place: Place) -> None:
     with tarfile.open(place.sdist) as archive:
         folders = {name.split("/")[1] for name in archive.getnames()}
 
     assert {"tapegrad", "tests", "typecheck", "stubs", "examples", "requirements", "Makefile", "LICENSE"} < folders
 
 
-def test_the_tools_of_the_index_have_nothing_to_say(place: Place) -> None:
+def test_twine_and_check_wheel_contents_pass(place: Place) -> None:
     upload = run(place.folder, sys.executable, "-m", "twine", "check", "--strict", str(place.wheel), str(place.sdist))
     contents = run(place.folder, sys.executable, "-m", "check_wheel_contents", str(place.wheel))
 
@@ -169,7 +169,7 @@ def test_the_tools_of_the_index_have_nothing_to_say(place: Place) -> None:
     assert contents.stdout == f"{place.wheel}: OK\n"
 
 
-def test_python_trains_with_what_is_installed(place: Place) -> None:
+def test_python_trains_with_the_installed_package(place: Place) -> None:
     trained = place.run("-c", f"{PROGRAM}print(tg.__file__)")
     rejected = place.run("wrong.py")
 
@@ -178,7 +178,7 @@ def test_python_trains_with_what_is_installed(place: Place) -> None:
     assert f"tapegrad.errors.ShapeError: {SENTENCE}" in rejected.stderr.splitlines()  # above the picture of the shapes
 
 
-def test_mypy_accepts_and_rejects_with_what_is_installed(place: Place) -> None:
+def test_mypy_checks_with_the_installed_package(place: Place) -> None:
     said = place.run("-m", "mypy", "--verbose", "--no-error-summary", "right.py", "wrong.py")
 
     line = PROGRAM.count("\n") + 2
@@ -187,7 +187,7 @@ def test_mypy_accepts_and_rejects_with_what_is_installed(place: Place) -> None:
     assert str(ROOT / "tapegrad") not in said.stderr
 
 
-def test_mypy_reads_a_package_that_is_built_on_it(place: Place, tmp_path: Path) -> None:
+def test_mypy_reads_a_dependent_package(place: Place, tmp_path: Path) -> None:
     package = place.package.parent / "my_package"
     package.mkdir()
     (package / "__init__.py").touch()
@@ -232,7 +232,7 @@ def test_pyright_reads_the_installed_types(place: Place) -> None:
     assert (report["severity"], report["message"]) == ("information", 'Type of "tg.zeros((3, 5)).ndim" is "int"')
 
 
-def test_the_metadata_says_what_the_package_is(place: Place) -> None:
+def test_the_metadata_is_complete(place: Place) -> None:
     (info,) = place.package.parent.glob("tapegrad-*.dist-info")
 
     metadata = PathDistribution(info).metadata

@@ -123,7 +123,9 @@ def shallow() -> Iterator[None]:
 
 
 @every_system
-def test_a_chain_of_a_hundred_thousand_ops_runs_back_and_is_freed(system: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chain_of_a_hundred_thousand_ops_runs_backward_and_is_freed(
+    system: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ops, "mul", times)
     x: Any = node(np.array([1.0, 2.0]))
 
@@ -154,7 +156,7 @@ def test_it_is_freed_without_the_collector(system: Any, runs_back: bool) -> None
 
 
 @every_system
-def test_threads_get_what_they_would_have_got_one_after_another(system: Any) -> None:
+def test_threads_get_the_gradients_of_sequential_runs(system: Any) -> None:
     shared: Any = node(np.array([1.0, 2.0]))
 
     def gradient(seed: int) -> Any:

@@ -36,12 +36,12 @@ def scaled(x: Any, *, forward: float = 3.0, back: float = 3.0) -> Any:
 
 
 @pytest.mark.parametrize("f", [tanh, mean, softmax], ids=lambda f: str(f.__name__))
-def test_right_gradients_pass_at_every_order(f: Any) -> None:
+def test_correct_gradients_pass_at_every_order(f: Any) -> None:
     for order in (1, 2, 3):
         check_gradients(f, real(2, 3), order=order, rtol=1e-4)
 
 
-def test_a_right_product_passes_at_second_order() -> None:
+def test_a_correct_product_passes_at_second_order() -> None:
     check_gradients(matmul, real(2, 3), real(3, 5, seed=1), order=2)
 
 
@@ -90,7 +90,7 @@ def test_a_second_order_that_is_wrong_is_named_as_such() -> None:
 
 
 @pytest.mark.parametrize(("asked", "lifted"), [("dy", "input 0"), ("y", "the direction")])
-def test_an_engine_that_is_asked_of_one_value_alone_is_found(asked: str, lifted: str) -> None:
+def test_an_engine_selected_by_only_one_value_is_detected(asked: str, lifted: str) -> None:
     check_gradients(lambda x: grown(x, asked), real(3))
 
     with pytest.raises(TypeError, match="does not support ufuncs") as failed:
@@ -112,7 +112,7 @@ def grown(x: Any, asked: str) -> Any:
     return tape.record(out, (x,), backward)
 
 
-def test_a_level_that_changes_a_gradient_is_found() -> None:
+def test_a_gradient_that_differs_between_levels_is_detected() -> None:
     def doubled(x: Any) -> Any:
         x, tape = unwrap(x)
         out = node(x.data * 2.0)
@@ -143,7 +143,7 @@ def test_a_function_that_does_not_use_an_input_passes() -> None:
     check_gradients(lambda x, y: x * 2 + 0 * y.detach(), real(3), real(3, seed=1), order=2)
 
 
-def test_another_result_with_a_tape_is_found() -> None:
+def test_a_result_that_differs_with_a_tape_is_detected() -> None:
     def louder(x: Any) -> Any:
         return x * 3 if x.owns_tape else x * 2
 
@@ -158,12 +158,12 @@ def test_another_result_with_a_tape_is_found() -> None:
         check_gradients(wider, real(2))
 
 
-def test_a_gradient_that_is_nan_is_found() -> None:
+def test_a_gradient_that_is_nan_is_detected() -> None:
     with pytest.raises(AssertionError, match="is nan by the tape but "):
         check_gradients(lambda x: scaled(x, back=np.nan), real(3))
 
 
-def test_inputs_that_differences_cannot_serve_are_rejected() -> None:
+def test_inputs_unsuitable_for_differences_are_rejected() -> None:
     with pytest.raises(
         DTypeError, match=r"^check_gradients: input 1 is float32, but finite differences need float64 tensors$"
     ):
@@ -181,7 +181,7 @@ def test_a_result_that_is_no_tensor_is_rejected() -> None:
         check_gradients(Tensor[Any, Any, Any].item, real(1))
 
 
-def test_the_inputs_are_left_alone() -> None:
+def test_the_inputs_are_unchanged() -> None:
     x = real(3)
     before = x.tolist()
 
@@ -204,13 +204,13 @@ def doubled_size(size: Size, *, by: int = 2) -> Size:
     return size * by
 
 
-def test_a_right_rule_passes_alone_or_with_its_op() -> None:
+def test_a_correct_rule_passes_alone_or_with_its_op() -> None:
     check_shape_rule(same_shape, ((2, 3), (2, 3)), ((), ()), ((0,), (0,)), ((2,), (3,)))
     check_shape_rule(doubled_size, (5,), {"size": 7, "by": 3})
     check_shape_rule(sum, {"x": (2, 3), "axis": 0, "keepdims": True})
 
 
-def test_an_answer_that_is_not_true_is_named_with_what_was_hidden() -> None:
+def test_a_wrong_shape_is_named_with_the_hidden_sizes() -> None:
     def first_size(x: Dims, y: Dims) -> Dims:
         return tuple(m if is_unknown(n) else n for n, m in zip(x, y, strict=True))
 
@@ -220,7 +220,7 @@ def test_an_answer_that_is_not_true_is_named_with_what_was_hidden() -> None:
     assert str(wrong.value) == "first_size(x=(?, 5), y=(1, 5)) gives (1, 5), though (3, 5) is true of numbers"
 
 
-def test_an_answer_of_another_rank_is_not_true() -> None:
+def test_a_shape_of_a_wrong_rank_is_an_error() -> None:
     def without_names(x: Dims) -> Dims:
         return tuple(n for n in x if isinstance(n, int))
 
@@ -244,7 +244,7 @@ def test_an_unknown_size_must_not_be_rejected() -> None:
     assert str(wrong.value) == "filled(x=(?,)) is rejected, though (3,) is true of numbers: x (?,) is empty"
 
 
-def test_an_unknown_rank_must_not_be_answered_wrongly() -> None:
+def test_a_wrong_shape_for_an_unknown_rank_is_an_error() -> None:
     def silent(x: Dims, y: Dims) -> Dims:
         return y if isinstance(x, UnknownDims) else x
 
@@ -266,7 +266,7 @@ def test_a_size_that_the_values_decide_must_stay_unknown() -> None:
         check_shape_rule(guessed, ((3, 5),))
 
 
-def test_a_name_may_be_rejected() -> None:
+def test_a_rule_may_reject_a_named_size() -> None:
     def five(x: Dims) -> Dims:
         if surely_differ(x[0], 5):
             message = f"x {show(x)} does not start with 5"
@@ -276,7 +276,7 @@ def test_a_name_may_be_rejected() -> None:
     check_shape_rule(five, ((5, 3),), ((4, 3),))
 
 
-def test_a_rule_that_asks_a_size_for_a_bool_is_told_for_which() -> None:
+def test_a_rule_that_tests_the_truth_of_a_size_is_named() -> None:
     def even(x: Dims) -> Dims:
         return x if x[0] == 2 else x[:1]
 

@@ -126,7 +126,7 @@ def messages() -> list[Any]:
 
 
 @pytest.mark.parametrize("mark", messages())
-def test_a_sentence_is_short_and_names_who_rejects_which_sizes(mark: Mark) -> None:
+def test_messages_are_short_and_name_function_and_sizes(mark: Mark) -> None:
     assert len(mark.text) <= 160
     if mark.code == "tapegrad-shape":
         assert CALLED.match(mark.text)

@@ -40,7 +40,7 @@ LEFT_OUT = {
 TESTED_BY_VALUE = sorted(set(OTHER_NAMES) - {"left_shift", "right_shift", "invert"})
 
 
-def test_every_ufunc_is_an_op_or_has_its_reason() -> None:
+def test_every_ufunc_is_an_op_or_has_a_reason() -> None:
     named = {name: OTHER_NAMES.get(name, name) for name in UFUNCS if name not in LEFT_OUT}
 
     assert {name for name, op in named.items() if op not in OPS or not hasattr(ops, op)} == set()

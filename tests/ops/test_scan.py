@@ -108,7 +108,7 @@ def test_other_dtypes_are_rejected() -> None:
         ssm_scan(short, array, short)
 
 
-def test_non_finite_values_stays_in_its_channel() -> None:
+def test_non_finite_values_stay_in_its_channel() -> None:
     x = tensor([[1.0, np.inf, np.nan], [1e30, 2.0, 2.0]])
     half = ones((2, 3)) * 0.5
 

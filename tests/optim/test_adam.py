@@ -35,7 +35,7 @@ def stepped(x: Param[Any, Any], optimizer: Adam, gradient: list[float]) -> list[
         ),
     ],
 )
-def test_three_steps_are_torchs(options: dict[str, Any], expected: list[list[float]]) -> None:
+def test_three_steps_equal_torch(options: dict[str, Any], expected: list[list[float]]) -> None:
     start: Any = tensor([1.0, -2.0, 3.0])
     x = Param(start)
     optimizer = Adam([x], lr=0.1, **options)
@@ -45,7 +45,7 @@ def test_three_steps_are_torchs(options: dict[str, Any], expected: list[list[flo
     np.testing.assert_allclose(seen, expected, rtol=1e-6)
 
 
-def test_a_parameter_that_waits_is_not_corrected_for_the_steps_of_others() -> None:
+def test_bias_correction_counts_the_steps_of_each_parameter() -> None:
     one: Any = tensor([1.0])
     early, late = Param(one), Param(one)
     optimizer, alone = Adam([early, late], lr=0.1), Gradients()

@@ -29,7 +29,7 @@ def stepped(net: Module, optimizer: Any) -> dict[str, float]:
     return {path: parameter.numpy().flat[0] for path, parameter in net.parameters().items()}
 
 
-def test_a_group_has_its_own_step_size_and_the_others_keep_theirs() -> None:
+def test_a_group_has_its_own_learning_rate() -> None:
     net = model()
 
     after = stepped(net, SGD(net, lr=0.5, groups={"layers.0.*": Group(lr=0.125)}))
@@ -37,7 +37,7 @@ def test_a_group_has_its_own_step_size_and_the_others_keep_theirs() -> None:
     assert after == {"layers.0.weight": 0.875, "layers.0.bias": 0.875, "layers.1.weight": 0.5, "layers.1.bias": 0.5}
 
 
-def test_the_first_pattern_that_sets_an_option_decides_on_it() -> None:
+def test_the_first_matching_pattern_sets_an_option() -> None:
     net = model()
     groups = {"*.bias": Group(weight_decay=0.0), "layers.0.*": Group(lr=0.25, weight_decay=2.0)}
 
@@ -63,7 +63,7 @@ def test_a_group_may_be_changed_between_steps() -> None:
     }
 
 
-def test_the_decay_of_a_group_is_decoupled_where_the_optimizers_is() -> None:
+def test_weight_decay_of_a_group_is_decoupled_if_the_optimizers_is() -> None:
     net = model()
 
     after = stepped(net, AdamW(net, lr=0.25, weight_decay=0.0, eps=0.0, groups={"*.bias": Group(weight_decay=2.0)}))
@@ -85,7 +85,7 @@ def test_a_shared_parameter_is_in_the_groups_of_both_its_paths() -> None:
     assert stepped(net, SGD(net, lr=0.5, groups={"second": Group(lr=0.25)})) == {"first": 0.75}
 
 
-def test_parameters_in_a_list_go_by_their_position() -> None:
+def test_parameters_in_a_list_are_named_by_position() -> None:
     net = model()
 
     after = stepped(net, SGD(net.parameters().values(), lr=0.5, groups={"[0]": Group(lr=0.25)}))
@@ -104,6 +104,6 @@ def test_parameters_in_a_list_go_by_their_position() -> None:
         ({"*.bias": Group(weight_decay=-0.5)}, "SGD: *.bias: weight_decay is -0.5 but must be at least 0"),
     ],
 )
-def test_a_group_of_nobody_or_out_of_range_is_rejected(groups: Any, message: str) -> None:
+def test_a_group_without_parameters_or_out_of_range_is_rejected(groups: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         SGD(model(), lr=0.5, groups=groups)

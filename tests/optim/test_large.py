@@ -59,7 +59,7 @@ def bits(of: list[nn.Param[Any, Any]], optimizer: optim.Optimizer[Any]) -> list[
 
 @any_optimizer
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_step_in_place_gives_the_bits_of_one_into_new_arrays(kind: Any, options: Any, dtype: Any) -> None:
+def test_a_step_in_place_is_bit_identical_to_one_into_new_arrays(kind: Any, options: Any, dtype: Any) -> None:
     of, others = parameters(dtype), parameters(dtype)
     ours, theirs = kind(of, **options), kind(others, **options)
 
@@ -93,7 +93,7 @@ WHAT: dict[str, Any] = {
 
 @pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
 @pytest.mark.parametrize("what", WHAT.values(), ids=WHAT)
-def test_an_array_that_somebody_sees_stays_as_it_was(what: Any, look: Any) -> None:
+def test_an_array_that_is_referenced_elsewhere_stays_unchanged(what: Any, look: Any) -> None:
     of, optimizer = stepped()
     before, place, seen = what(of, optimizer).copy(), place_of(what(of, optimizer)), look(what(of, optimizer))
 
@@ -114,7 +114,7 @@ HELD: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("hold", HELD.values(), ids=HELD)
-def test_what_somebody_holds_is_seen_in_it(hold: Any) -> None:
+def test_every_kind_of_reference_is_detected(hold: Any) -> None:
     of, optimizer = stepped()
     state: Any = optimizer.state[of[0]]
     first = state.first.copy()
@@ -131,7 +131,7 @@ def test_what_somebody_holds_is_seen_in_it(hold: Any) -> None:
     del held
 
 
-def test_where_one_kind_of_parameters_is_seen_no_other_is_changed_twice() -> None:
+def test_no_parameter_is_changed_twice_if_another_is_referenced() -> None:
     ones = np.ones((517, 513), np.float32)
     of = {name: nn.Param(tg.tensor(ones)) for name in ("first", "second")}
     optimizer = optim.SGD(of, lr=1.0, groups={"second": optim.Group(lr=2.0)})
@@ -143,7 +143,7 @@ def test_where_one_kind_of_parameters_is_seen_no_other_is_changed_twice() -> Non
     assert (seen == 1).all()
 
 
-def test_a_step_is_in_place_again_once_nobody_looks() -> None:
+def test_a_step_is_in_place_again_when_references_are_gone() -> None:
     of, optimizer = stepped()
     seen = of[0].numpy()
     optimizer.step(gradients(of, 2))
@@ -155,7 +155,7 @@ def test_a_step_is_in_place_again_once_nobody_looks() -> None:
     del seen
 
 
-def test_a_parameter_by_itself_is_changed_where_it_stands() -> None:
+def test_a_single_parameter_is_updated_in_place() -> None:
     parameter = nn.Param(tg.zeros((1 << 19,)))
     optimizer, grads = optim.SGD([parameter], lr=1.0), of_one_number([parameter], 1)
     place = place_of(parameter.data)
@@ -176,7 +176,7 @@ def test_many_threads_are_as_fast_in_new_arrays() -> None:
     assert not {*places(of, optimizer)} & {*before}
 
 
-def test_a_tape_from_before_a_step_in_place_rejects_to_run_back() -> None:
+def test_a_tape_from_before_a_step_in_place_cannot_run_backward() -> None:
     of, optimizer = stepped()
     x = tg.ones((513,)).trace()
     loss = (x * of[0]).sum()
@@ -186,7 +186,7 @@ def test_a_tape_from_before_a_step_in_place_rejects_to_run_back() -> None:
         loss.backward()
 
 
-def test_other_threads_see_the_values_before_a_step_or_behind_it() -> None:
+def test_other_threads_see_the_values_before_or_after_a_step() -> None:
     parameter = nn.Param(tg.zeros((1 << 19,)))
     optimizer, grads = optim.SGD([parameter], lr=1.0), of_one_number([parameter], -1)
     torn: list[Any] = []
@@ -274,7 +274,7 @@ NOT_IN_PLACE: dict[str, tuple[Any, Any, list[float]]] = {
 
 
 @pytest.mark.parametrize(("start", "update", "expected"), NOT_IN_PLACE.values(), ids=NOT_IN_PLACE)
-def test_what_cannot_be_in_place_stands_in_new_arrays(start: Any, update: Any, expected: list[float]) -> None:
+def test_updates_that_cannot_be_in_place_use_new_arrays(start: Any, update: Any, expected: list[float]) -> None:
     optimizer = of_state(start, update)
     (parameter,) = optimizer.parameters.values()
     grads = of_one_number([parameter], 1)
@@ -298,7 +298,7 @@ OTHERS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("made_of", OTHERS.values(), ids=OTHERS)
-def test_an_array_that_is_not_of_its_own_is_left_as_it_is(made_of: Any) -> None:
+def test_an_array_that_does_not_own_its_memory_is_unchanged(made_of: Any) -> None:
     parameter = nn.Param(tg.zeros((517, 523)))
     parameter.replace(made_of())
     optimizer, grads = optim.SGD([parameter], lr=1.0), of_one_number([parameter], 1)

@@ -87,7 +87,7 @@ def test_a_missing_gradient_is_named_and_nothing_changes(make: Any) -> None:
 
 
 @any_optimizer
-def test_an_unused_parameter_may_be_allowed_and_stays_as_it_is(make: Any) -> None:
+def test_an_unused_parameter_may_be_allowed_and_is_unchanged(make: Any) -> None:
     net = model()
 
     make(net).step(gradients(net, through=net[0]), allow_unused=True)
@@ -140,7 +140,7 @@ def test_a_gradient_of_another_dtype_changes_nothing(make: Any) -> None:
 
 @any_optimizer
 @pytest.mark.parametrize("given", [ones(()), None, {}], ids=["loss", "None", "dict"])
-def test_what_is_no_gradients_is_rejected(make: Any, given: Any) -> None:
+def test_arguments_that_are_no_gradients_are_rejected(make: Any, given: Any) -> None:
     net = model()
     before = all_of(optimizer := make(net))
 
@@ -190,7 +190,7 @@ def test_an_interrupted_computation_changes_nothing(make: Any) -> None:
 
 
 @any_optimizer
-def test_a_gradient_that_is_a_tensor_leaves_an_array_behind(make: Any) -> None:
+def test_a_gradient_that_is_a_tensor_gives_a_parameter_with_an_array(make: Any) -> None:
     x, y = Param(ones((2,))), Param(ones((2,)))
     as_tensor, as_array = Gradients(), Gradients()
     dx: Any = ones((2,))
@@ -217,7 +217,7 @@ def test_nan_reaches_the_parameter(make: Any) -> None:
 
 
 @any_optimizer
-def test_a_frozen_parameter_is_left_alone(make: Any) -> None:
+def test_a_frozen_parameter_is_unchanged(make: Any) -> None:
     net = model()
     net[0].weight.frozen = net[0].bias.frozen = True
     optimizer = make(net)
@@ -243,7 +243,7 @@ def test_the_learning_rate_may_come_from_numpy(make: Any) -> None:
 
 
 @any_optimizer
-def test_what_is_no_parameter_is_rejected(make: Any) -> None:
+def test_non_parameters_are_rejected(make: Any) -> None:
     name = type(make(model())).__name__
 
     with pytest.raises(DTypeError, match=re.escape(f"{name}: [1] is a Tensor, not a parameter")):
@@ -273,12 +273,12 @@ def test_a_negative_learning_rate_is_rejected() -> None:
         (RMSprop, {"eps": None}, "RMSprop: eps is None but a number is expected"),
     ],
 )
-def test_an_option_that_is_no_number_is_rejected(kind: Any, options: Any, message: str) -> None:
+def test_a_non_numeric_option_is_rejected(kind: Any, options: Any, message: str) -> None:
     with pytest.raises(DTypeError, match=f"^{re.escape(message)}$"):
         kind(model(), **options)
 
 
-def test_an_option_of_a_group_that_is_no_number_is_rejected() -> None:
+def test_a_non_numeric_option_of_a_group_is_rejected() -> None:
     lr: Any = "1"
 
     with pytest.raises(DTypeError, match=r"^SGD: \*: lr is '1' but a number is expected$"):
@@ -286,7 +286,7 @@ def test_an_option_of_a_group_that_is_no_number_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("lr", [np.float32(0.5), np.array(0.5), tensor(0.5), 1], ids=repr)
-def test_a_number_of_any_kind_is_a_learning_rate(lr: Any) -> None:
+def test_a_number_of_any_type_is_a_learning_rate(lr: Any) -> None:
     assert SGD(model(), lr=lr).lr is lr
 
 
@@ -316,14 +316,14 @@ def test_a_shared_parameter_takes_one_step() -> None:
         ([1.5], "SGD: [0] is a float, not a parameter"),
     ],
 )
-def test_what_has_no_parameters_is_rejected(parameters: Any, message: str) -> None:
+def test_objects_without_parameters_are_rejected(parameters: Any, message: str) -> None:
     with pytest.raises(DTypeError) as rejected:
         SGD(parameters, 0.1)
 
     assert str(rejected.value) == message
 
 
-def test_an_optimizer_says_its_step_size_and_how_much_it_changes() -> None:
+def test_the_repr_has_the_learning_rate_and_the_number_of_parameters() -> None:
     model = Linear(3, 2, rng=0)
 
     assert repr(Adam(model, lr=0.01)) == "Adam(lr=0.01, 2 parameters)"

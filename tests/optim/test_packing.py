@@ -109,7 +109,7 @@ def trained(make: Callable[[Any], Any], of: dict[str, Param[Any, Any]]) -> dict[
 
 @any_optimizer
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_parameters_side_by_side_are_updated_to_the_bits_of_each_alone(kind: Any, options: Any, dtype: Any) -> None:
+def test_packed_parameters_are_updated_bit_identically(kind: Any, options: Any, dtype: Any) -> None:
     together = trained(lambda of: kind(of, **options, groups=groups()), parameters(dtype))
     apart = trained(lambda of: alone(kind)(of, **options, groups=groups()), parameters(dtype))
 
@@ -117,7 +117,7 @@ def test_parameters_side_by_side_are_updated_to_the_bits_of_each_alone(kind: Any
 
 
 @any_optimizer
-def test_small_parameters_are_parts_of_one_array_and_a_large_one_is_not(kind: Any, options: Any) -> None:
+def test_small_parameters_are_views_of_one_array_and_large_ones_are_not(kind: Any, options: Any) -> None:
     of = parameters()
     kind(of, **options).step(gradients(of, 0))
 
@@ -127,7 +127,7 @@ def test_small_parameters_are_parts_of_one_array_and_a_large_one_is_not(kind: An
     assert len({id(array) for array in bases.values()}) == 1
 
 
-def test_an_update_that_overrides_an_elementwise_one_is_given_each_parameter_alone() -> None:
+def test_an_update_that_overrides_an_elementwise_one_gets_each_parameter() -> None:
     seen: list[tuple[int, ...]] = []
 
     class Trusting(SGD):
@@ -142,7 +142,7 @@ def test_an_update_that_overrides_an_elementwise_one_is_given_each_parameter_alo
     assert seen == SHAPES
 
 
-def test_an_update_that_says_so_is_given_all_at_once() -> None:
+def test_an_elementwise_update_gets_all_parameters_at_once() -> None:
     seen: list[tuple[int, ...]] = []
 
     class Signed(SGD):
@@ -162,9 +162,7 @@ def test_an_update_that_says_so_is_given_all_at_once() -> None:
 @any_optimizer
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.usefixtures("without_kernels")
-def test_numpy_updates_large_parameters_of_one_kind_to_the_bits_of_each_alone(
-    kind: Any, options: Any, dtype: Any
-) -> None:
+def test_numpy_updates_large_parameters_together_bit_identically(kind: Any, options: Any, dtype: Any) -> None:
     values = [np.random.default_rng(seed).normal(size=shape).astype(dtype) for seed, shape in enumerate(LARGE)]
     all_of, each_of = ([Param(tensor(one)) for one in values] for _ in range(2))
     together, apart = kind(all_of, **options), alone(kind)(each_of, **options)
@@ -184,7 +182,7 @@ class Count:
     steps: int
 
 
-def test_a_state_that_is_changed_where_it_stands_is_that_of_each_parameter() -> None:
+def test_a_state_changed_in_place_belongs_to_each_parameter() -> None:
     class Counting(Optimizer[Count]):
         @override
         def start(self, x: Any) -> Count:
@@ -206,7 +204,7 @@ def test_a_state_that_is_changed_where_it_stands_is_that_of_each_parameter() -> 
     assert {path: int(optimizer.arrays()[f"{path}.steps"]) for path in small} == dict.fromkeys(small, 2)
 
 
-def test_an_update_that_asks_for_more_than_can_be_written_down_is_given_the_arrays() -> None:
+def test_an_update_that_cannot_be_traced_gets_the_arrays() -> None:
     class Clipping(SGD):
         @override
         @elementwise
@@ -219,7 +217,7 @@ def test_an_update_that_asks_for_more_than_can_be_written_down_is_given_the_arra
     assert [float(np.mean(x.numpy())) for x in of] == [0.5] * len(LARGE)
 
 
-def test_what_is_wrong_in_an_update_of_large_parameters_is_said() -> None:
+def test_an_error_in_an_update_of_large_parameters_is_reported() -> None:
     class Failing(SGD):
         @override
         @elementwise
@@ -232,7 +230,7 @@ def test_what_is_wrong_in_an_update_of_large_parameters_is_said() -> None:
         Failing(of, lr=0.5).step(of_one_number(of, 7))
 
 
-def test_rows_stay_small_however_many_parameters_there_are() -> None:
+def test_packed_arrays_stay_small_for_many_parameters() -> None:
     of = {str(place): Param(tensor(np.ones(5000, np.float32))) for place in range(13)}  # 20,000 bytes each
     SGD(of, lr=0.5).step(gradients(of, 0))
 
@@ -242,7 +240,7 @@ def test_rows_stay_small_however_many_parameters_there_are() -> None:
 
 
 @any_optimizer
-def test_what_was_put_in_the_place_of_values_is_what_the_next_step_starts_from(kind: Any, options: Any) -> None:
+def test_the_next_step_starts_from_assigned_values(kind: Any, options: Any) -> None:
     nine: Any = tensor(np.full((1, 2, 3), 9, np.float32))
 
     def changed(make: Callable[[Any], Any]) -> dict[str, bytes]:
@@ -260,7 +258,7 @@ def test_what_was_put_in_the_place_of_values_is_what_the_next_step_starts_from(k
     assert changed(lambda of: kind(of, **options)) == changed(lambda of: alone(kind)(of, **options))
 
 
-def test_what_is_written_into_a_state_is_what_the_next_step_goes_on_from() -> None:
+def test_the_next_step_continues_from_an_assigned_state() -> None:
     x: Param[Any, Any] = Param(tensor([1.0, 2.0]))
     y: Param[Any, Any] = Param(tensor([3.0]))
     optimizer, grads = SGD([x, y], lr=1.0, momentum=0.5), of_one_number([x, y], 1)
@@ -275,7 +273,7 @@ def test_what_is_written_into_a_state_is_what_the_next_step_goes_on_from() -> No
 
 
 @any_optimizer
-def test_a_copy_of_model_and_optimizer_goes_its_own_way(kind: Any, options: Any) -> None:
+def test_a_copy_of_model_and_optimizer_is_independent(kind: Any, options: Any) -> None:
     of = parameters()
     optimizer = kind(of, **options)
     optimizer.step(gradients(of, 0))
@@ -295,7 +293,7 @@ def test_a_copy_of_model_and_optimizer_goes_its_own_way(kind: Any, options: Any)
     assert bits(other) == bits(optimizer)
 
 
-def test_an_elementwise_update_of_another_size_is_rejected_in_the_sizes_of_the_parameter() -> None:
+def test_an_elementwise_update_of_a_wrong_size_names_the_sizes_of_the_parameter() -> None:
     class Broken(SGD):
         @override
         @elementwise

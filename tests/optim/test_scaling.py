@@ -19,7 +19,7 @@ def half_loss(w: Any, factor: float) -> Any:
     return (x.astype(np.float32) * factor).sum()
 
 
-def test_a_gradient_that_half_precision_would_lose_arrives() -> None:
+def test_a_gradient_that_underflows_in_half_precision_is_recovered() -> None:
     w, tiny = Param(ops.zeros(3)), 2.0**-26
     opt, scaler = optim.SGD([w], lr=1.0), optim.LossScaler()
 
@@ -45,7 +45,7 @@ def test_gradients_are_those_without_a_scale() -> None:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def test_a_step_that_is_not_finite_is_left_out_and_the_scale_falls() -> None:
+def test_a_non_finite_step_is_skipped_and_the_scale_decreases() -> None:
     w = Param(ops.ones(3))
     opt, scaler = optim.Adam([w], lr=1.0), optim.LossScaler(2.0**16, backoff=0.25)
 
@@ -79,7 +79,7 @@ def test_the_scale_grows_after_so_many_steps_in_a_row() -> None:
     assert scales == [4, 2, 2, 6, 6]
 
 
-def test_a_frozen_parameter_and_an_unused_one_are_left_alone() -> None:
+def test_frozen_and_unused_parameters_are_unchanged() -> None:
     w, unused = Param(ops.ones(1)), Param(ops.ones(1))
     scaler = optim.LossScaler(4.0)
 
@@ -91,7 +91,7 @@ def test_a_frozen_parameter_and_an_unused_one_are_left_alone() -> None:
     assert (w.tolist(), unused.tolist()) == ([0], [1])
 
 
-def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_a_saved_run_continues(tmp_path: Path) -> None:
     scaler, other = optim.LossScaler(4.0), optim.LossScaler()
     w = Param(ops.ones(1))
     scaler.step(optim.SGD([w], lr=1.0), scaler.scaled(w.trace().sum()).backward(wrt=[w]))

@@ -37,14 +37,14 @@ from tapegrad.optim import Schedule, constant, cosine, exponential, one_cycle, s
     ],
     ids=["constant", "step", "exponential", "cosine", "one_cycle", "one_cycle, other options", "warmup"],
 )
-def test_the_step_size_at_each_step(schedule: Schedule, expected: list[float]) -> None:
+def test_the_learning_rate_at_each_step(schedule: Schedule, expected: list[float]) -> None:
     assert [schedule(t) for t in range(len(expected))] == pytest.approx(expected, rel=1e-8)
 
 
 @pytest.mark.parametrize(
     ("schedule", "last", "end"), [(cosine(0.5, steps=8, end=0.125), 8, 0.125), (one_cycle(0.5, steps=10), 9, 2e-6)]
 )
-def test_behind_the_last_step_it_stays_where_it_ended(schedule: Schedule, last: int, end: float) -> None:
+def test_after_the_last_step_the_learning_rate_stays_constant(schedule: Schedule, last: int, end: float) -> None:
     assert [schedule(t) for t in (last, last + 1, last + 1000)] == pytest.approx([end] * 3)
 
 

@@ -228,11 +228,11 @@ def run(make: Callable[[Any], Optimizer[Any]]) -> list[Any]:
         "RMSprop, other options",
     ],
 )
-def test_ten_steps_are_torchs(make: Any, expected: list[list[float]]) -> None:
+def test_ten_steps_equal_torch(make: Any, expected: list[list[float]]) -> None:
     np.testing.assert_allclose(run(make), expected, rtol=2e-6, atol=1e-7)
 
 
-def test_decoupled_decay_shortens_the_parameter_and_momentum_does_not_see_it() -> None:
+def test_decoupled_decay_shrinks_the_parameter_and_does_not_affect_momentum() -> None:
     x, grads = start(), Gradients()
     optimizer = SGD([x], lr=0.5, momentum=0.5, weight_decay=0.25, decoupled=True)
     grads.add(x, tensor([1.0, 0.0, 0.0]).data)
@@ -244,7 +244,7 @@ def test_decoupled_decay_shortens_the_parameter_and_momentum_does_not_see_it() -
     assert optimizer.state[x].velocity.tolist() == [1, 0, 0]  # type: ignore[union-attr]  # with momentum there is one
 
 
-def test_a_decay_of_nothing_is_adam() -> None:
+def test_adamw_without_decay_equals_adam() -> None:
     assert run(lambda x: AdamW(x, lr=0.1, weight_decay=0.0)) == run(lambda x: Adam(x, lr=0.1))
 
 

@@ -14,7 +14,7 @@ from tapegrad.optim import SGD
 GRADIENTS = [[0.5, -1.0, 0.0], [-0.25, 2.0, 4.0], [1.0, 1e-6, -3.0]]
 
 
-def test_three_steps_are_torchs() -> None:
+def test_three_steps_equal_torch() -> None:
     start: Any = tensor([1.0, -2.0, 3.0])
     x = Param(start)
     optimizer, seen = SGD([x], lr=0.5), []

@@ -42,7 +42,7 @@ def state(optimizer: Any) -> dict[str, bytes]:
 
 @any_optimizer
 @any_format
-def test_five_steps_and_five_more_after_loading_are_ten(tmp_path: Path, make: Any, suffix: str) -> None:
+def test_five_steps_and_five_after_loading_equal_ten(tmp_path: Path, make: Any, suffix: str) -> None:
     whole, first, second = model(0), model(0), model(5)
     optimizers = [make(net) for net in (whole, first, second)]
     path = tmp_path / f"run.{suffix}"
@@ -59,7 +59,7 @@ def test_five_steps_and_five_more_after_loading_are_ten(tmp_path: Path, make: An
 
 
 @any_optimizer
-def test_an_optimizer_that_made_no_step_is_saved_as_one(tmp_path: Path, make: Any) -> None:
+def test_an_optimizer_before_its_first_step_can_be_saved(tmp_path: Path, make: Any) -> None:
     whole, resumed = model(0), model(0)
     untouched, optimizer = make(whole), make(resumed)
 
@@ -71,7 +71,7 @@ def test_an_optimizer_that_made_no_step_is_saved_as_one(tmp_path: Path, make: An
     assert state(optimizer) == state(untouched)
 
 
-def test_step_sizes_set_by_hand_come_back(tmp_path: Path) -> None:
+def test_learning_rates_set_by_the_user_are_restored(tmp_path: Path) -> None:
     optimizer, fresh = OPTIMIZERS["AdamW"](model(0)), OPTIMIZERS["AdamW"](model(0))
     optimizer.lr, optimizer.groups["*.bias"].lr = 1 / 3, 1 / 7
 
@@ -81,7 +81,7 @@ def test_step_sizes_set_by_hand_come_back(tmp_path: Path) -> None:
     assert (fresh.lr, fresh.groups["*.bias"].lr, fresh.groups["layers.0.*"].lr) == (1 / 3, 1 / 7, None)
 
 
-def test_names_are_paths_and_what_is_remembered() -> None:
+def test_names_are_paths_with_the_name_of_the_state() -> None:
     x: Any = Param(ones((3,)))
 
     arrays = Adam({"x": x}, lr=0.5).arrays()
@@ -94,7 +94,7 @@ def test_names_are_paths_and_what_is_remembered() -> None:
     }
 
 
-def test_the_state_of_a_scalar_comes_back(tmp_path: Path) -> None:
+def test_the_state_of_a_scalar_is_restored(tmp_path: Path) -> None:
     start: Any = tensor(1.0)
     x, y = Param(start), Param(start)
     one, other = Adam([x]), Adam([y])

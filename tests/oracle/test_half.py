@@ -47,7 +47,7 @@ def theirs(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_an_op_of_bfloat16_gives_what_it_gives_in_torch(name: str) -> None:
+def test_ops_of_bfloat16_equal_torch(name: str) -> None:
     ours, other, operands = LINES[name]
     given = [theirs(x).requires_grad_() for x in operands]
 
@@ -83,7 +83,7 @@ class Model(nn.Module):
         self.w = nn.Param(tg.normal((3, 5), rng=seed).astype(tg.bfloat16))
 
 
-def test_files_of_bfloat16_go_both_ways(tmp_path: Path) -> None:
+def test_files_of_bfloat16_are_read_by_both_libraries(tmp_path: Path) -> None:
     from safetensors.torch import load_file, save_file
 
     model, other = Model(0), Model(1)

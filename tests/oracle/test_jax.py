@@ -114,7 +114,7 @@ def of_64_bits() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_hessian_is_that_of_jax(name: str) -> None:
+def test_hessians_equal_jax(name: str) -> None:
     ours, theirs = energies(name)
 
     found = hessian(ours, node(X))
@@ -123,7 +123,7 @@ def test_a_hessian_is_that_of_jax(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_product_with_the_hessian_is_that_of_jax(name: str) -> None:
+def test_hessian_vector_products_equal_jax(name: str) -> None:
     ours, theirs = energies(name)
 
     found = hvp(ours, node(X), node(V))

@@ -56,7 +56,7 @@ def compare(ours: Any, operands: list[Any], expected: Any, inputs: list[Any]) ->
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_attention_of_rows_at_one_another(causal: bool) -> None:  # noqa: FBT001  # a case
+def test_self_attention(causal: bool) -> None:  # noqa: FBT001  # a case
     layer, torchs = nn.MultiHeadAttention(12, 4, rng=0), torch.nn.MultiheadAttention(12, 4, batch_first=True)
     put_attention(torchs, layer)
     mask = np.tri(7, dtype=bool) if causal else HALF | np.eye(7, dtype=bool)
@@ -156,7 +156,7 @@ def test_running_statistics() -> None:
         "convolutions",
     ],
 )
-def test_a_file_of_theirs_is_loaded(tmp_path: Path, ours: Any, make: Any, operands: list[Any]) -> None:
+def test_a_file_of_pytorch_is_loaded(tmp_path: Path, ours: Any, make: Any, operands: list[Any]) -> None:
     torchs = make()
     torchs(*map(theirs, operands))  # which moves what is running
     torchs.eval()
@@ -195,7 +195,7 @@ def in_turn(*layers: Any) -> Any:
 
 @pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
 @pytest.mark.parametrize("directions", [1, 2])
-def test_stacked_layers_carry_their_states_on(tmp_path: Path, kind: str, directions: int) -> None:
+def test_stacked_layers_return_their_states(tmp_path: Path, kind: str, directions: int) -> None:
     ours = getattr(nn, f"Stacked{kind}")(12, 5, 3, directions=directions, rng=0)
     torchs = getattr(torch.nn, kind)(12, 5, 3, batch_first=True, bidirectional=directions == 2)
     importlib.import_module("safetensors.torch").save_file(torchs.state_dict(), tmp_path / "model.safetensors")

@@ -104,7 +104,7 @@ def compared(rounds: int, seed: int) -> tuple[int, int]:
 
 
 @pytest.mark.filterwarnings("ignore")  # both warn of edges, in words of their own
-def test_programs_have_the_values_and_gradients_of_torch() -> None:
+def test_programs_equal_torch() -> None:
     with np.errstate(all="ignore"):
         known, count = compared(settings().max_examples // 100, seed=0)
 

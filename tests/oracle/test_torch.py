@@ -352,7 +352,7 @@ def test_every_op_has_calls_and_a_function_in_torch_or_a_reason(name: str) -> No
     assert callable(function_of(name))
 
 
-def test_no_table_names_what_is_no_op() -> None:
+def test_the_tables_name_only_ops() -> None:
     assert {*CALLS, *INTEGERS, *FUNCTIONS, *NOT_IN_TORCH} <= {*NAMES}
 
 
@@ -365,13 +365,13 @@ def cases() -> list[Any]:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=lambda dtype: dtype.__name__)
 @pytest.mark.parametrize(("name", "one"), cases())
 @pytest.mark.filterwarnings("ignore")  # both warn of edges, in words of their own
-def test_values_and_gradients_are_those_of_torch(name: str, one: Call, dtype: Any) -> None:
+def test_values_and_gradients_equal_torch(name: str, one: Call, dtype: Any) -> None:
     compare(name, converted(one, dtype, DIFFERENCES.get(name, (np.zeros_like, ""))[0]))
 
 
 @pytest.mark.parametrize("name", DIFFERENCES)
 @pytest.mark.filterwarnings("ignore")
-def test_a_difference_that_stands_in_the_table_is_there(name: str) -> None:
+def test_every_listed_difference_exists(name: str) -> None:
     def compare_all() -> None:
         for one, dtype in product(CALLS[name], [np.float64, np.float32]):
             compare(name, converted(one, dtype, np.zeros_like))

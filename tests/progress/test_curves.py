@@ -24,7 +24,9 @@ def log(tmp_path: Path) -> Path:
     return log.path
 
 
-def test_names_that_end_in_one_word_share_a_panel(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metrics_with_the_same_last_word_share_a_panel(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     figures: list[Any] = []
     make = importlib.import_module("matplotlib.figure").Figure
 
@@ -44,7 +46,7 @@ def test_names_that_end_in_one_word_share_a_panel(log: Path, tmp_path: Path, mon
     assert accuracy.lines[0].get_xdata().tolist() == [3, 4, 5]
 
 
-def test_the_picture_is_a_png_of_its_size(log: Path, tmp_path: Path) -> None:
+def test_the_plot_is_a_png_of_the_given_size(log: Path, tmp_path: Path) -> None:
     curves(log, tmp_path / "run.png")
 
     start = (tmp_path / "run.png").read_bytes()[:24]
@@ -52,7 +54,7 @@ def test_the_picture_is_a_png_of_its_size(log: Path, tmp_path: Path) -> None:
     assert struct.unpack(">II", start[16:]) == (800, 280)
 
 
-def test_what_cannot_be_drawn_is_rejected(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_tables_are_rejected(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "empty.jsonl").touch()
 
     with pytest.raises(ValueError, match=r"^curves: run\.svg has suffix \.svg but \.png is expected$"):

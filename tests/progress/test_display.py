@@ -53,7 +53,7 @@ def plain(text: str) -> str:
     return re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", text)
 
 
-def test_a_bar_says_how_well_it_goes_how_fast_and_how_long_still() -> None:
+def test_the_bar_shows_metrics_rate_and_remaining_time() -> None:
     written = shown(PROGRAM.format("pass"))
 
     pictures = [line.rstrip() for line in re.split(r"[\r\n]+", plain(written)) if line.strip()]
@@ -64,7 +64,7 @@ def test_a_bar_says_how_well_it_goes_how_fast_and_how_long_still() -> None:
     assert written.count("\x1b[?25l") == written.count("\x1b[?25h") == 1  # the cursor is hidden, and shown again
 
 
-def test_an_error_shows_the_cursor_again_before_the_traceback() -> None:
+def test_an_error_restores_the_cursor_before_the_traceback() -> None:
     written = shown(PROGRAM.format("raise KeyError('oops')"))
 
     assert written.index("\x1b[?25h") < written.index("Traceback")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_log_is_cut_off_where_the_run_goes_on(tmp_path: Path) -> None:
+def test_a_log_is_truncated_where_the_run_continues(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     log = Log(path, 0)
     log.write({"epoch": 1, "loss": 0.5})
@@ -29,7 +29,7 @@ def test_a_log_is_cut_off_where_the_run_goes_on(tmp_path: Path) -> None:
     assert read(path) == [{"epoch": 1, "loss": 0.5}, {"epoch": 2, "loss": 0.125}]
 
 
-def test_a_table_is_cut_off_where_the_run_goes_on(tmp_path: Path) -> None:
+def test_a_table_is_truncated_where_the_run_continues(tmp_path: Path) -> None:
     path = tmp_path / "run.csv"
     log = Log(path, 0)
     log.write({"epoch": 1, "loss": 0.5, "a, b": 2.0})
@@ -45,7 +45,7 @@ def test_a_table_is_cut_off_where_the_run_goes_on(tmp_path: Path) -> None:
     assert path.read_text("utf-8") == 'epoch,loss,"a, b"\n1,0.5,2.0\n2,inf,nan\n'
 
 
-def test_a_table_has_no_column_for_what_comes_later(tmp_path: Path) -> None:
+def test_a_table_rejects_a_new_column(tmp_path: Path) -> None:
     log = Log(tmp_path / "run.csv", 0)
     log.write({"epoch": 1, "loss": 0.5})
 
@@ -55,7 +55,7 @@ def test_a_table_has_no_column_for_what_comes_later(tmp_path: Path) -> None:
     assert read(tmp_path / "run.csv") == [{"epoch": 1, "loss": 0.5}]
 
 
-def test_a_log_that_was_removed_begins_anew(tmp_path: Path) -> None:
+def test_a_removed_log_is_created_again(tmp_path: Path) -> None:
     log = Log(tmp_path / "run.jsonl", 1000)
     log.write({"epoch": 9})
 

@@ -106,7 +106,7 @@ def killed(folder: Path, every: float, how: str, longest: float, dice: np.random
         pytest.param(0.0, "jit", marks=pytest.mark.skipif(not MANY, reason="takes long")),
     ],
 )
-def test_a_run_killed_at_random_moments_ends_in_the_same_bits(tmp_path: Path, every: float, how: str) -> None:
+def test_a_run_killed_at_random_times_ends_bit_identically(tmp_path: Path, every: float, how: str) -> None:
     whole, dice = tmp_path / "whole", np.random.default_rng(int(every * 100))
     whole.mkdir()
     process = start(whole, every, how)
@@ -150,7 +150,7 @@ def test_an_epoch_is_a_pass_and_counts_its_steps() -> None:
     assert seen == [(1, 0, 0), (1, 1, 1), (1, 2, 2), (2, 3, 0), (2, 4, 1), (2, 5, 2)]
 
 
-def test_an_epoch_is_gone_through_once() -> None:
+def test_an_epoch_is_iterated_once() -> None:
     epoch = next(iter(track([1, 2, 3], show=False)))
     list(epoch)
 
@@ -158,7 +158,7 @@ def test_an_epoch_is_gone_through_once() -> None:
         list(epoch)
 
 
-def test_a_resumed_run_goes_on_with_a_table(tmp_path: Path) -> None:
+def test_a_resumed_run_continues_its_table(tmp_path: Path) -> None:
     def run(epochs: int) -> None:
         count = np.random.default_rng(0)
         for epoch in track(
@@ -179,7 +179,7 @@ def test_a_resumed_run_goes_on_with_a_table(tmp_path: Path) -> None:
     assert [line["loss"] for line in read(tmp_path / "run.csv")] == [1.0, 1.0, 1.0]
 
 
-def test_what_is_noted_often_is_shown_as_its_mean() -> None:
+def test_repeated_metrics_are_shown_as_their_mean() -> None:
     epochs = []
     for epoch in track([1.0, 2.0, 6.0], epochs=2, show=False):
         for number in epoch:
@@ -219,7 +219,7 @@ def test_a_slow_run_shows_fractions_of_a_batch(
     assert 0 < float(shown[-1]) < 1
 
 
-def test_nothing_is_shown_if_nothing_is_to_be_seen(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_display_can_be_disabled(capsys: pytest.CaptureFixture[str]) -> None:
     assert [list(epoch) for epoch in track("ab", show=False)] == [["a", "b"]]
     assert capsys.readouterr() == ("", "")
 
@@ -238,7 +238,7 @@ def test_the_log_has_a_line_of_means_for_each_epoch(tmp_path: Path) -> None:
     ]
 
 
-def test_a_run_that_is_over_stays_so_and_goes_on_with_more_epochs(tmp_path: Path) -> None:
+def test_a_finished_run_continues_only_with_more_epochs(tmp_path: Path) -> None:
     first, again, longer = Model(tmp_path), Model(tmp_path, seed=7), Model(tmp_path, seed=8)
     for epoch in first.run(2):
         for x, y in epoch:
@@ -251,7 +251,7 @@ def test_a_run_that_is_over_stays_so_and_goes_on_with_more_epochs(tmp_path: Path
     assert again.model[0].weight.tolist() == first.model[0].weight.tolist()
 
 
-def test_an_error_in_the_loop_loses_what_came_after_the_last_checkpoint(tmp_path: Path) -> None:
+def test_an_error_in_the_loop_loses_the_steps_after_the_last_checkpoint(tmp_path: Path) -> None:
     broken, again = Model(tmp_path), Model(tmp_path, seed=7)
 
     def fails_at_step_4() -> None:
@@ -269,7 +269,7 @@ def test_an_error_in_the_loop_loses_what_came_after_the_last_checkpoint(tmp_path
     assert run.seconds > 0
 
 
-def test_what_has_no_state_is_counted_through(tmp_path: Path) -> None:
+def test_an_iterable_without_state_is_skipped_to_its_position(tmp_path: Path) -> None:
     options: Any = {"checkpoint": tmp_path / "run.npz", "saved": {"model": nn.Linear(3, 2)}, "every": 0, "show": False}
 
     def fails_at_item_3() -> None:
@@ -298,7 +298,7 @@ def test_early_stopping_ends_the_run_and_the_resumed_one(tmp_path: Path) -> None
     assert epochs() == []
 
 
-def test_early_stopping_watches_what_is_noted() -> None:
+def test_early_stopping_reads_the_recorded_metric() -> None:
     epochs = iter(track(range(2), until=EarlyStopping("test_loss", patience=2), show=False))
     next(epochs).note(loss=1.0, accuracy=0.5)
 
@@ -339,12 +339,12 @@ def test_a_checkpoint_of_another_run_changes_nothing(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_makes_no_sense_is_rejected_before_it_starts(options: Any, message: str) -> None:
+def test_invalid_arguments_are_rejected_before_the_run_starts(options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         track(range(3), **options)
 
 
-def test_a_name_of_the_log_is_not_noted() -> None:
+def test_reserved_names_of_the_log_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"^Epoch\.note: step is noted by the log itself$"):
         next(iter(track(range(3), show=False))).note(step=3)
 

@@ -22,7 +22,7 @@ from tapegrad.progress import EarlyStopping
         ({"patience": 2}, [3, math.nan, 2, math.inf, math.nan], 5),
     ],
 )
-def test_it_is_over_after_some_epochs_that_are_no_better(options: Any, numbers: list[float], epochs: int) -> None:
+def test_it_stops_after_patience_epochs_without_improvement(options: Any, numbers: list[float], epochs: int) -> None:
     until = EarlyStopping("loss", **options)
 
     said = [until.is_over(number) for number in numbers]
@@ -30,7 +30,7 @@ def test_it_is_over_after_some_epochs_that_are_no_better(options: Any, numbers: 
     assert said == [False] * (epochs - 1) + [True]
 
 
-def test_a_restored_one_goes_on_waiting() -> None:
+def test_a_restored_counter_continues() -> None:
     until, again = EarlyStopping("loss", patience=2), EarlyStopping("loss", patience=2)
     until.is_over(3.0)
     until.is_over(4.0)
@@ -49,6 +49,6 @@ def test_a_restored_one_goes_on_waiting() -> None:
         ({"patience": 1, "least": -0.5}, "EarlyStopping: least is -0.5 but must be at least 0"),
     ],
 )
-def test_what_makes_no_sense_is_rejected(options: Any, message: str) -> None:
+def test_invalid_arguments_are_rejected(options: Any, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         EarlyStopping("loss", **options)

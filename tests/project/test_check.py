@@ -49,7 +49,7 @@ def test_settings_with_the_plugin_are_used(folder: Path, cache: str, capfd: pyte
     assert told.err == ""
 
 
-def test_settings_without_the_plugin_are_left_to_the_user(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_settings_without_the_plugin_are_not_changed(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "mypy.ini").write_text("[mypy]\nstrict = true\n", "utf-8")
 
     assert main(["check", "program.py"]) == 2

@@ -175,7 +175,7 @@ def lost() -> Analysis:
     return analyzed(LOST)
 
 
-def test_each_loss_says_where_why_and_how_to_fix_it() -> None:
+def test_each_lost_shape_has_its_line_reason_and_fix() -> None:
     lines = LOST.splitlines()
     expected = {number: line.partition("# U: ")[2] for number, line in enumerate(lines, start=1) if "# U: " in line}
 
@@ -185,7 +185,7 @@ def test_each_loss_says_where_why_and_how_to_fix_it() -> None:
     assert len(lost().losses) == len(expected), "two losses on one line"
 
 
-def test_an_analysis_of_known_tensors_loses_nothing() -> None:
+def test_a_program_of_known_tensors_loses_no_shape() -> None:
     (known,) = (unit for unit in lost().units if unit.name == "known")
     seen = [one for one in lost().seen if one.unit is known]
 
@@ -215,7 +215,7 @@ def function(x: Tensor) -> None:  # tapegrad: unknown because it takes any
 """
 
 
-def test_a_comment_accepts_a_statement_or_a_function_and_what_comes_of_it() -> None:
+def test_a_comment_accepts_a_statement_or_function_and_its_results() -> None:
     found = analyzed(ACCEPTED)
 
     assert [(loss.span.line, loss.accepted) for loss in found.losses] == [
@@ -258,7 +258,7 @@ y = tg.ones((2, 3))
 """
 
 
-def test_the_report_is_a_table_and_a_line_for_each_loss(
+def test_the_report_is_a_table_and_a_line_per_lost_shape(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     at(tmp_path, SMALL)
@@ -281,7 +281,7 @@ def test_the_report_is_a_table_and_a_line_for_each_loss(
     assert printed.err == ""
 
 
-def test_json_and_pages_have_the_same_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_and_html_reports_have_the_same_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(at(tmp_path, SMALL))
 
     assert run(tmp_path, path, "--json", "--html", str(tmp_path / "pages"), "--fail-under", "50.1") == 1
@@ -302,7 +302,9 @@ def test_json_and_pages_have_the_same_figures(tmp_path: Path, capsys: pytest.Cap
     assert not re.search(r"<script|https?://", page + index), "a page fetches nothing"
 
 
-def test_what_mypy_rejects_is_no_loss_and_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_of_mypy_are_not_counted_but_fail_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     wrong = "tg.ones((2, 3)) @ tg.ones((2, 3))"
     accepted = "w = tg.ones((2,))  # tapegrad: unknown because it was\n"
     ignored = f"z = {wrong}  # type: ignore[tapegrad-shape]\n"
@@ -317,7 +319,9 @@ def test_what_mypy_rejects_is_no_loss_and_no_success(tmp_path: Path, capsys: pyt
     assert mistake == f"{path}:6:20: # tapegrad: unknown: unused: nothing is unknown on this line"
 
 
-def test_what_mypy_cannot_read_is_told_and_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_mypy_cannot_read_is_reported_and_fails_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = str(at(tmp_path, "x = (\n"))
 
     assert run(tmp_path, path) == 2

@@ -32,7 +32,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f'cache_dir = "{tmp_path_factory.mktemp("cache")}"\n'
 
 
-def test_a_project_with_the_plugin_is_well(folder: Path, cache: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_project_with_the_plugin_passes(folder: Path, cache: str, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "pyproject.toml").write_text(MISSING + cache, "utf-8")
 
     assert main(["doctor"]) == 0
@@ -43,7 +43,7 @@ def test_a_project_with_the_plugin_is_well(folder: Path, cache: str, capfd: pyte
     assert f"ok      mypy rejects x @ x, as Python does: {REJECTED}" in told
 
 
-def test_the_doctor_reads_mypy_where_colors_and_wrapped_lines_are_asked_for(
+def test_the_doctor_reads_mypy_with_colors_and_wrapped_lines(
     folder: Path, cache: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -54,7 +54,7 @@ def test_the_doctor_reads_mypy_where_colors_and_wrapped_lines_are_asked_for(
     assert f"ok      mypy rejects x @ x, as Python does: {REJECTED}" in capfd.readouterr().out
 
 
-def test_a_project_without_settings_is_told_the_lines(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_project_without_settings_gets_the_missing_lines(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 1
 
     told = capfd.readouterr().out
@@ -72,7 +72,9 @@ def test_a_project_without_settings_is_told_the_lines(folder: Path, capfd: pytes
     assert read_settings(folder).has_plugin
 
 
-def test_an_empty_file_that_comes_first_is_found(folder: Path, cache: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_settings_file_with_precedence_is_found(
+    folder: Path, cache: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     (folder / "pyproject.toml").write_text(MISSING + cache, "utf-8")
     (folder / "mypy.ini").touch()
 
@@ -92,7 +94,7 @@ def test_an_empty_file_that_comes_first_is_found(folder: Path, cache: str, capfd
     ],
     ids=["errors", "imports"],
 )
-def test_settings_that_look_right_and_do_nothing_are_found(
+def test_settings_without_effect_are_found(
     override: str, folder: Path, cache: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "pyproject.toml").write_text(MISSING + cache + override, "utf-8")
@@ -103,7 +105,7 @@ def test_settings_that_look_right_and_do_nothing_are_found(
     assert f"wrong   mypy does not report x @ x, which Python does: {REJECTED}" in told
 
 
-def test_a_plugin_that_comes_before_is_found(folder: Path, cache: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_plugin_listed_before_is_found(folder: Path, cache: str, capfd: pytest.CaptureFixture[str]) -> None:
     plugins = 'plugins = ["pydantic.mypy", "tapegrad.mypy"]'
     (folder / "pyproject.toml").write_text(MISSING.replace('plugins = ["tapegrad.mypy"]', plugins) + cache, "utf-8")
 
@@ -154,11 +156,11 @@ def test_a_mypy_of_another_python_is_found(
     assert f"advice  the command mypy is {script}, of another Python: /elsewhere/bin/python3" in told
 
 
-def test_the_page_shows_the_hook_that_is_advised() -> None:
+def test_the_page_shows_the_advised_pre_commit_hook() -> None:
     assert f'```yaml title=".pre-commit-config.yaml"\n{HOOK}```' in PAGE.read_text("utf-8")
 
 
-def test_the_command_of_hook_and_workflow_needs_no_other_settings_than_are_advised(folder: Path, cache: str) -> None:
+def test_the_command_of_hook_and_workflow_needs_only_the_advised_settings(folder: Path, cache: str) -> None:
     (folder / "pyproject.toml").write_text(MISSING + cache, "utf-8")
     (folder / "train.py").write_text("import tapegrad as tg\n\ntg.ones((2, 3)) @ tg.ones((2, 3))\n", "utf-8")
     (command,) = re.findall(r"entry: python (.*)", HOOK)
@@ -169,7 +171,7 @@ def test_the_command_of_hook_and_workflow_needs_no_other_settings_than_are_advis
     assert done.stdout.startswith("train.py:3: error: matmul: inner sizes differ: x (2, 3) has 3 columns")
 
 
-def test_reading_settings_leaves_the_environment_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_settings_does_not_change_the_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "setup.cfg").write_text("[mypy]\nplugins = tapegrad.mypy\nstrict = true\n", "utf-8")
     monkeypatch.setenv("MYPY_CONFIG_FILE_DIR", "mine")
 

@@ -67,7 +67,7 @@ def test_reports_do_not_depend_on_the_environment(
     assert run_mypy([cache, "program.py"], folder=folder) == REPORTS
 
 
-def test_reports_do_not_depend_on_settings_for_people(folder: Path, cache: str) -> None:
+def test_reports_do_not_depend_on_output_settings(folder: Path, cache: str) -> None:
     (folder / "mypy.ini").write_text("[mypy]\npretty = true\ncolor_output = true\nshow_error_end = true\n", "utf-8")
 
     assert run_mypy([cache, "--pretty", "program.py"], folder=folder) == REPORTS
@@ -91,7 +91,7 @@ def test_notes_that_belong_to_an_error_follow_it() -> None:
     ],
     ids=["text", "colors", "a list", "keys"],
 )
-def test_output_that_is_not_understood_is_an_error(line: str) -> None:
+def test_unparsable_output_is_an_error(line: str) -> None:
     with pytest.raises(UnreadableOutputError) as error:
         read_reports(f"{json.dumps(LINE)}\n{line}\n")
 
@@ -99,7 +99,7 @@ def test_output_that_is_not_understood_is_an_error(line: str) -> None:
     assert len(error.value.reports) == 3
 
 
-def test_a_run_that_stops_is_an_error(folder: Path) -> None:
+def test_a_run_that_mypy_aborts_is_an_error(folder: Path) -> None:
     (folder / "program.py").write_text("x = (\n", "utf-8")
 
     with pytest.raises(MypyError) as error:

@@ -107,14 +107,12 @@ def substituted(size: Size, values: dict[str, int]) -> int | None:
 
 
 @given(trees, numbers)
-def test_the_normal_form_comes_to_what_the_arithmetic_comes_to(tree: Tree, values: dict[str, int]) -> None:
+def test_the_normal_form_has_the_value_of_the_arithmetic(tree: Tree, values: dict[str, int]) -> None:
     assert substituted(computed(tree, named), values) == known(tree, values)
 
 
 @given(trees, trees, numbers)
-def test_sizes_that_do_not_differ_are_equal_whatever_the_names_stand_for(
-    a: Tree, b: Tree, values: dict[str, int]
-) -> None:
+def test_sizes_that_do_not_differ_are_equal_for_all_values(a: Tree, b: Tree, values: dict[str, int]) -> None:
     if not surely_differ(computed(a, named), computed(b, named)):
         assert known(a, values) == known(b, values)
 
@@ -138,7 +136,7 @@ def symbolic(tree: Tree) -> Size:
 
 
 @given(nested)
-def test_the_normal_form_comes_to_the_same_for_all_small_numbers(tree: Tree) -> None:
+def test_the_normal_form_has_the_same_value_for_all_small_numbers(tree: Tree) -> None:
     size = symbolic(tree)
     for values in GRID:
         with suppress(ZeroDivisionError):
@@ -147,7 +145,7 @@ def test_the_normal_form_comes_to_the_same_for_all_small_numbers(tree: Tree) -> 
 
 
 @given(nested, nested)
-def test_no_small_numbers_contradict_what_is_sure(a: Tree, b: Tree) -> None:
+def test_no_small_numbers_contradict_a_provable_relation(a: Tree, b: Tree) -> None:
     x, y = symbolic(a), symbolic(b)
     rows = on_the_grid(a, b)
 
@@ -220,7 +218,7 @@ def opaque(label: str) -> Size:
 
 
 @given(nested, nested)
-def test_no_small_numbers_make_opaque_sizes_equal_that_surely_differ(a: Tree, b: Tree) -> None:
+def test_no_small_numbers_make_provably_different_opaque_sizes_equal(a: Tree, b: Tree) -> None:
     try:
         x, y = computed(a, opaque), computed(b, opaque)
     except (ShapeError, ZeroDivisionError):
@@ -251,7 +249,7 @@ def test_a_fact_about_opaque_sizes_is_used() -> None:
 
 
 @given(st.lists(st.tuples(divisors, nested), min_size=1, max_size=3), nested, nested)
-def test_no_small_numbers_contradict_what_follows_from_facts(claims: list[tuple[Tree, Tree]], a: Tree, b: Tree) -> None:
+def test_no_small_numbers_contradict_conclusions_from_facts(claims: list[tuple[Tree, Tree]], a: Tree, b: Tree) -> None:
     facts = [Divides(symbolic(divisor), symbolic(number)) for divisor, number in claims]
     with assuming(facts):
         x, y = symbolic(a), symbolic(b)
@@ -286,7 +284,7 @@ def test_one_floor_of_one_name_has_one_form(
 
 
 @given(trees, trees, trees)
-def test_the_order_of_arithmetic_leaves_no_trace(a: Tree, b: Tree, c: Tree) -> None:
+def test_the_order_of_arithmetic_does_not_matter(a: Tree, b: Tree, c: Tree) -> None:
     x, y, z = (computed(tree, named) for tree in (a, b, c))
 
     assert not surely_differ(x + y, y + x)
@@ -303,7 +301,7 @@ def test_the_order_of_arithmetic_leaves_no_trace(a: Tree, b: Tree, c: Tree) -> N
 
 
 @given(trees, positive, polynomials)
-def test_what_divides_is_taken_out_of_a_quotient(a: Tree, b: Tree, c: Tree) -> None:
+def test_divisible_terms_are_moved_out_of_a_quotient(a: Tree, b: Tree, c: Tree) -> None:
     x, y, z = (computed(tree, named) for tree in (a, b, c))
     is_one_term = isinstance(b, int | str) or b[0] == "*"
 
@@ -314,14 +312,14 @@ def test_what_divides_is_taken_out_of_a_quotient(a: Tree, b: Tree, c: Tree) -> N
 
 
 @given(trees, numbers)
-def test_a_size_reads_as_what_it_comes_to(tree: Tree, values: dict[str, int]) -> None:
+def test_a_size_is_shown_in_normal_form(tree: Tree, values: dict[str, int]) -> None:
     written = str(computed(tree, named))
 
     assert eval(written, dict(values)) == known(tree, values)  # noqa: S307  # written above
 
 
 @given(st.lists(trees, min_size=2, max_size=2), numbers)
-def test_two_sizes_that_broadcast_do_so_whatever_the_names_stand_for(pair: list[Tree], values: dict[str, int]) -> None:
+def test_two_sizes_that_broadcast_do_so_for_all_values(pair: list[Tree], values: dict[str, int]) -> None:
     x, y = (computed(tree, named) for tree in pair)
     n, m = (known(tree, values) for tree in pair)
     try:
@@ -335,7 +333,7 @@ def test_two_sizes_that_broadcast_do_so_whatever_the_names_stand_for(pair: list[
 
 
 @given(letters, positive, positive, numbers, st.integers(1, 3))
-def test_a_fact_is_used_for_what_follows_from_it(
+def test_a_fact_implies_its_consequences(
     letter: str, divisor: Tree, other: Tree, values: dict[str, int], times: int
 ) -> None:
     fact = Divides(computed(divisor, named), computed(other, named))
@@ -356,21 +354,19 @@ def test_a_product_divided_by_its_factor_is_the_other_factor(tree: Tree, scale: 
 
 
 @given(trees, trees, numbers)
-def test_what_is_surely_less_is_less_whatever_the_names_stand_for(a: Tree, b: Tree, values: dict[str, int]) -> None:
+def test_surely_less_holds_for_all_values(a: Tree, b: Tree, values: dict[str, int]) -> None:
     if surely_less(computed(a, named), computed(b, named)):
         assert known(a, values) < known(b, values)
 
 
 @given(positive, trees, numbers)
-def test_what_surely_divides_divides_whatever_the_names_stand_for(a: Tree, b: Tree, values: dict[str, int]) -> None:
+def test_surely_divides_holds_for_all_values(a: Tree, b: Tree, values: dict[str, int]) -> None:
     if surely_divides(computed(a, named), computed(b, named)):
         assert known(b, values) % known(a, values) == 0
 
 
 @given(st.lists(trees, min_size=1, max_size=3), numbers)
-def test_the_largest_and_the_smallest_are_so_whatever_the_names_stand_for(
-    several: list[Tree], values: dict[str, int]
-) -> None:
+def test_maximum_and_minimum_hold_for_all_values(several: list[Tree], values: dict[str, int]) -> None:
     sizes, expected = [computed(one, named) for one in several], [known(one, values) for one in several]
     names = {Name(label): value for label, value in values.items()}
 
@@ -433,7 +429,7 @@ def test_several_terms_divide_their_multiples() -> None:
     assert not surely_divides(2 * N + 2, (N + 1) * M)
 
 
-def test_what_is_less_than_its_divisor_goes_into_it_no_time() -> None:
+def test_a_quotient_is_zero_if_the_divisor_is_larger() -> None:
     assert (N - 1) // N == 0
     assert N // (N + M) == 0
     assert -1 // N == -1
@@ -441,7 +437,7 @@ def test_what_is_less_than_its_divisor_goes_into_it_no_time() -> None:
     assert str((N - M) // N) == "(-M) // N + 1"
 
 
-def test_a_name_is_one_size_and_no_other() -> None:
+def test_a_name_equals_only_itself() -> None:
     assert surely_differ(N, M)
     assert surely_differ(N, 5)
     assert surely_differ(N, N + 1)
@@ -449,7 +445,7 @@ def test_a_name_is_one_size_and_no_other() -> None:
     assert not surely_differ(named("N", "f"), named("N", "f"))
 
 
-def test_of_an_unknown_size_nothing_is_sure() -> None:
+def test_nothing_is_provable_of_an_unknown_size() -> None:
     for size in (0, 1, 5, N, UNKNOWN):
         assert not surely_differ(UNKNOWN, size)
         assert not surely_less(UNKNOWN, size)
@@ -481,7 +477,7 @@ def test_names_are_at_least_one() -> None:
 
 
 @pytest.mark.parametrize(("n", "m", "c"), list(itertools.permutations("abc")))
-def test_no_order_of_names_proves_more(n: str, m: str, c: str) -> None:
+def test_the_order_of_names_does_not_affect_proofs(n: str, m: str, c: str) -> None:
     n, m, c = map(named, (n, m, c))
 
     assert surely_less(0, 3 * n - 2)
@@ -504,7 +500,7 @@ def test_a_factor_surely_divides_its_product() -> None:
     assert not surely_divides(0, N)
 
 
-def test_a_size_answers_no_bool() -> None:
+def test_a_size_has_no_truth_value() -> None:
     questions: tuple[Callable[[Any], object], ...] = (
         bool,
         range,
@@ -539,7 +535,7 @@ def test_a_size_answers_no_bool() -> None:
         ((1 + N) * (-2 // N), "((-2) // N)*N + (-2) // N"),
     ],
 )
-def test_a_size_reads_as_the_arithmetic_that_it_is(size: Size, text: str) -> None:
+def test_a_size_is_shown_as_arithmetic(size: Size, text: str) -> None:
     assert str(size) == text
 
 
@@ -548,7 +544,7 @@ def test_a_size_shows_its_terms_in_one_order() -> None:
     assert repr(2 * N + 1) == repr(1 + 2 * N)
 
 
-def test_a_shape_reads_as_a_tuple() -> None:
+def test_a_shape_is_shown_as_a_tuple() -> None:
     assert show(()) == "()"
     assert show((3,)) == "(3,)"
     assert show((3, N, UNKNOWN)) == "(3, N, ?)"
@@ -570,7 +566,7 @@ def test_a_value_is_known_when_all_of_its_names_are() -> None:
     assert value_of(UNKNOWN, names) is None
 
 
-def test_a_shape_of_unknown_rank_ends_whatever_asks_it() -> None:
+def test_an_unknown_rank_aborts_a_rule() -> None:
     questions: tuple[Callable[[Any], object], ...] = (
         len,
         list,
@@ -644,13 +640,13 @@ def test_broadcasting_names_both_shapes_and_the_axis() -> None:
         broadcast(x=(N, 3), y=(M, 1))
 
 
-def test_broadcasting_three_blames_the_two_that_differ() -> None:
+def test_broadcasting_three_names_the_two_that_differ() -> None:
     # The size 3 once went by the name of the first operand.
     with pytest.raises(ShapeError, match=r"^x \(3,\) and y \(4,\) do not broadcast: axis -1 is 3 in x but 4 in y$"):
         broadcast(condition=(1,), x=(3,), y=(4,))
 
 
-def test_broadcasting_leaves_the_last_axes_alone() -> None:
+def test_broadcasting_may_exclude_the_last_axes() -> None:
     assert broadcast(2, x=(2, 1, 5, 7), y=(3, 7, 4)) == (2, 3)
     assert broadcast(2, x=(7,), y=(3, 7, 4)) == (3,)
 
@@ -710,7 +706,7 @@ def test_a_padding_that_leaves_no_cell_is_rejected() -> None:
         covered(2, 3, padding=2)
 
 
-def test_a_name_that_may_be_0_proves_no_more_than_that() -> None:
+def test_a_name_that_may_be_0_is_not_assumed_positive() -> None:
     padding = size_of_name(Name("P", least=0))
 
     assert surely_less(0, N)
@@ -728,7 +724,7 @@ def test_a_name_that_may_be_0_proves_no_more_than_that() -> None:
     assert str(window(H, 3, padding=padding)) == "H + 2*P - 2"
 
 
-def test_a_window_with_no_room_is_rejected() -> None:
+def test_a_window_larger_than_its_input_is_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^a window of 5 does not fit into 2 cells with a padding of 1$"):
         window(2, 5, padding=1)
     with pytest.raises(ShapeError, match=r"^a window of N \+ 1 does not fit into N cells$"):
@@ -761,7 +757,7 @@ def test_axes_are_counted_from_either_end() -> None:
         normal_axes((0, -2), (3, 5))
 
 
-def test_a_quotient_times_its_divisor_is_the_number_where_it_is_assumed_to_divide() -> None:
+def test_an_assumed_divisor_cancels() -> None:
     d, h, n = named("D"), named("H"), named("N")
 
     with assuming([Divides(h, d)]):
@@ -781,7 +777,7 @@ def test_a_quotient_times_its_divisor_is_the_number_where_it_is_assumed_to_divid
     assert not surely_divides(h, d)
 
 
-def test_a_size_that_is_assumed_to_divide_leaves_no_rest_anywhere() -> None:
+def test_an_assumed_divisor_leaves_no_remainder() -> None:
     b, n, h, w = (named(label) for label in "BNHW")
 
     with assuming([Divides(2, w)]):
@@ -806,7 +802,7 @@ def test_a_size_that_is_assumed_to_divide_leaves_no_rest_anywhere() -> None:
     assert str((w + 1) // 2) == "(W + 1) // 2"
 
 
-def test_a_sum_or_a_product_may_be_what_is_divided() -> None:
+def test_sums_and_products_may_be_assumed_divisible() -> None:
     d, h, n, w = (named(label) for label in "DHNW")
 
     with assuming([Divides(2, w + 1)]):
@@ -827,7 +823,7 @@ def test_a_sum_or_a_product_may_be_what_is_divided() -> None:
         assert not surely_less(-1, (h - n) // 2)
 
 
-def test_facts_add_up() -> None:
+def test_facts_can_be_combined() -> None:
     w = named("W")
 
     with assuming([Divides(2, w), Divides(3, w)]):
@@ -839,7 +835,7 @@ def test_facts_add_up() -> None:
         assert str(w // 2) == "W // 2"
 
 
-def test_sizes_that_are_equal_if_one_divides_another_leave_it_open() -> None:
+def test_equality_that_depends_on_divisibility_is_not_provable() -> None:
     h, w, n = (named(label) for label in "HWN")
     error = misfit(w // h * h, w, "they differ", "they may differ")
 

@@ -8,7 +8,7 @@ from tapegrad.errors import ShapeError
 from tapegrad.sizes.constraints import CHECKS, check_groups, check_heads, check_same
 
 
-def test_heads_share_a_width_without_a_rest() -> None:
+def test_heads_must_divide_the_width() -> None:
     check_heads(12, 3)
     check_heads(3, 3)
 
@@ -16,7 +16,7 @@ def test_heads_share_a_width_without_a_rest() -> None:
         check_heads(12, 5)
 
 
-def test_groups_share_all_channels_without_a_rest() -> None:
+def test_groups_must_divide_the_channels() -> None:
     check_groups("Conv2d", 1, 3, 5)
     check_groups("Conv2d", 2, 4, 6)
 
@@ -26,7 +26,7 @@ def test_groups_share_all_channels_without_a_rest() -> None:
             check_groups("Conv2d", groups, *channels)
 
 
-def test_padding_keeps_the_sizes_only_beside_a_stride_of_1() -> None:
+def test_padding_same_needs_stride_1() -> None:
     for padding, stride in (("same", 1), ("same", (1, 1)), ("valid", 2), (3, (2, 1))):
         check_same("Conv2d", padding, stride)
 
@@ -37,7 +37,7 @@ def test_padding_keeps_the_sizes_only_beside_a_stride_of_1() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in CHECKS if ".conv" in name])
-def test_a_convolution_asks_for_both_of_its_sides(name: str) -> None:
+def test_a_convolution_checks_in_and_out_channels(name: str) -> None:
     layer, check = name.rpartition(".")[2], CHECKS[name][0]
     check(in_channels=4, out_channels=6, groups=2)
 
@@ -47,7 +47,7 @@ def test_a_convolution_asks_for_both_of_its_sides(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in CHECKS if name.startswith("tapegrad.nn.conv.")])
-def test_a_convolution_asks_for_a_stride_that_its_padding_allows(name: str) -> None:
+def test_a_convolution_checks_stride_and_padding(name: str) -> None:
     layer, check = name.rpartition(".")[2], CHECKS[name][1]
     check(padding="same", stride=1)
 
@@ -55,7 +55,7 @@ def test_a_convolution_asks_for_a_stride_that_its_padding_allows(name: str) -> N
         check(padding="same", stride=3)
 
 
-def test_a_group_norm_asks_for_its_channels() -> None:
+def test_a_group_norm_checks_its_channels() -> None:
     (check,) = CHECKS["tapegrad.nn.norm.GroupNorm"]
     check(groups=2, channels=6)
 

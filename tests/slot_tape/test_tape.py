@@ -75,7 +75,7 @@ def test_a_small_network_has_the_gradients_of_the_typed_tapes() -> None:
 
 
 @pytest.mark.parametrize("shape", [(1, 5), (3, 4), (2, 1)], ids=str)
-def test_layer_norm_is_the_formula_of_the_books(shape: tuple[int, int]) -> None:
+def test_layer_norm_equals_the_textbook_formula(shape: tuple[int, int]) -> None:
     x, scale, dy = real(*shape, seed=1), real(shape[1], seed=2), real(*shape, seed=3)
     mean, var = x.mean(1), x.var(1)
     tape = SlotTape()
@@ -90,7 +90,7 @@ def test_layer_norm_is_the_formula_of_the_books(shape: tuple[int, int]) -> None:
     np.testing.assert_allclose(dx, expected, rtol=1e-10, atol=1e-12)
 
 
-def test_layer_norm_without_its_input_leaves_out_what_the_variance_passes_on() -> None:
+def test_layer_norm_without_its_input_omits_the_gradient_of_the_variance() -> None:
     x, scale, dy = real(3, 4, seed=1), real(4, seed=2), real(3, 4, seed=3)
     tape = SlotTape()
 
@@ -101,7 +101,7 @@ def test_layer_norm_without_its_input_leaves_out_what_the_variance_passes_on() -
     np.testing.assert_allclose(gradients(tape, dy)[0].reshape(3, 4), expected, rtol=1e-12)
 
 
-def test_the_moments_of_one_row_may_be_numbers() -> None:
+def test_mean_and_variance_of_one_row_may_be_numbers() -> None:
     x = np.array([1.0, 2.0, 3.0])
     tape = SlotTape()
 
@@ -111,7 +111,7 @@ def test_the_moments_of_one_row_may_be_numbers() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_moments_may_be_rounded_otherwise(dtype: Any) -> None:
+def test_mean_and_variance_may_be_rounded_differently(dtype: Any) -> None:
     x = (1000 + real(2, 50)).astype(dtype)
     mean, var = x.astype(np.float64).mean(1).astype(dtype), x.astype(np.float64).var(1).astype(dtype)
     tape = SlotTape()
@@ -121,7 +121,7 @@ def test_moments_may_be_rounded_otherwise(dtype: Any) -> None:
     assert len(gradients(tape, np.ones((2, 50), dtype))) == 2
 
 
-def test_a_value_that_is_not_a_number_is_found_on_the_way_back() -> None:
+def test_a_nan_value_is_found_in_the_backward_pass() -> None:
     x = np.array([1.0, np.nan])
     tape = SlotTape()
     tape.record_layer_norm(tape.leaf(x), np.nan, np.nan, np.ones(2), x)
@@ -133,7 +133,7 @@ def test_a_value_that_is_not_a_number_is_found_on_the_way_back() -> None:
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(2, 0), (0, 3)])
-def test_nothing_has_no_gradient(rows: int, columns: int) -> None:
+def test_empty_tensors_have_empty_gradients(rows: int, columns: int) -> None:
     x = np.ones((rows, columns))
     tape = SlotTape()
     tape.record_layer_norm(tape.leaf(x), np.zeros(rows), np.zeros(rows), np.ones(columns), x)
@@ -178,7 +178,7 @@ def test_backward_twice_gives_twice_the_gradient() -> None:
         np.testing.assert_array_equal(two, 2 * one)
 
 
-def test_a_buffer_may_have_the_shape_of_the_value_and_there_may_be_more() -> None:
+def test_a_buffer_may_have_the_shape_of_its_value_and_extra_buffers_are_allowed() -> None:
     x, w = real(2, 3), real(3, 1, seed=1)
     tape = SlotTape()
     tape.record_matmul(tape.leaf(x), x, tape.leaf(w), w)
@@ -197,7 +197,7 @@ def test_a_number_may_be_the_gradient_of_one_element() -> None:
     assert gradients(tape, 3.0)[0].tolist() == [3]
 
 
-def test_the_caller_may_write_into_the_values_before_the_way_back() -> None:
+def test_the_caller_may_overwrite_values_before_the_backward_pass() -> None:
     x = np.array([2.0])
     tape = SlotTape()
     slot = tape.leaf(x)
@@ -208,7 +208,7 @@ def test_the_caller_may_write_into_the_values_before_the_way_back() -> None:
     assert gradients(tape, 1.0)[slot].tolist() == [4]
 
 
-def test_a_slot_that_the_loss_does_not_need_gets_nothing() -> None:
+def test_a_slot_that_the_loss_does_not_need_gets_no_gradient() -> None:
     x = np.array([np.inf, 1.0])
     tape = SlotTape()
     unused = tape.leaf(x)
@@ -218,7 +218,7 @@ def test_a_slot_that_the_loss_does_not_need_gets_nothing() -> None:
     assert [one.tolist() for one in gradients(tape, np.ones(2))] == [[0, 0], [0, 0], [1, 1]]
 
 
-def test_add_mul_and_matmul_compute_nothing_but_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_add_mul_and_matmul_compute_only_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
     x, w = np.ones((2, 3)), np.ones((3, 5))
     computed: list[str] = []
 
@@ -238,7 +238,7 @@ def test_add_mul_and_matmul_compute_nothing_but_gradients(monkeypatch: pytest.Mo
 
 
 class TestInstability:
-    def test_a_leaf_that_gets_an_infinity_is_named_with_its_op(self) -> None:
+    def test_an_infinite_gradient_of_a_leaf_names_the_op(self) -> None:
         x, w = np.array([1.0]), np.array([np.inf])
         tape = SlotTape()
         a, b = tape.leaf(x), tape.leaf(w)
@@ -267,7 +267,7 @@ class TestInstability:
 
         assert not any(buffer.any() for buffer in filled)
 
-    def test_the_gradient_that_comes_in_is_looked_at(self) -> None:
+    def test_the_initial_gradient_is_checked(self) -> None:
         tape = SlotTape()
         tape.leaf(np.ones(3))
         filled = buffers(tape)
@@ -292,7 +292,7 @@ class TestInstability:
 
         assert [one.tolist() for one in filled] == [[1], [np.float32(3e38)]]
 
-    def test_it_is_an_arithmetic_error_and_one_of_tapegrads(self) -> None:
+    def test_the_error_is_an_arithmetic_error_and_a_tapegrad_error(self) -> None:
         assert issubclass(NumericalInstabilityError, ArithmeticError)
         assert issubclass(NumericalInstabilityError, TapeError)
 
@@ -379,7 +379,7 @@ REJECTED: list[tuple[Callable[[SlotTape], Any], type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("call", "error", "message"), REJECTED, ids=[case[2] for case in REJECTED])
-def test_what_does_not_fit_is_rejected_and_not_recorded(
+def test_invalid_shapes_are_rejected_and_not_recorded(
     call: Callable[[SlotTape], Any], error: type[Exception], message: str
 ) -> None:
     tape, _, _ = ready()
@@ -446,7 +446,7 @@ def test_an_empty_tape_has_no_gradient() -> None:
         SlotTape().backward(1.0, [])
 
 
-def test_slots_of_two_dtypes_do_not_mix() -> None:
+def test_mixed_dtypes_are_rejected() -> None:
     tape = SlotTape()
     tape.leaf(THREE)
     tape.leaf(THREE.astype(np.float32))
@@ -469,7 +469,7 @@ def test_a_tape_is_shown_by_its_ops() -> None:
     )
 
 
-def test_every_method_says_what_it_computes() -> None:
+def test_every_method_has_a_docstring_with_its_formula() -> None:
     for name, method in inspect.getmembers(SlotTape, inspect.isfunction):
         if name.startswith("record_"):
             assert "$$" in (inspect.getdoc(method) or ""), name

@@ -65,14 +65,14 @@ def test_dense_gradients_have_zeros_and_agree_with_the_sparse_ones() -> None:
     assert NODES["labels"] not in dense
 
 
-def test_backward_runs_as_often_as_wanted() -> None:
+def test_backward_can_run_repeatedly() -> None:
     first, second = grads(), grads()
 
     assert first.of(NODES["x"]).tolist() == second.of(NODES["x"]).tolist() == [4, 5, 6]
     assert len(TAPE) == len(NODES)
 
 
-def test_a_node_used_twice_gets_both_gradients() -> None:
+def test_a_node_used_twice_gets_the_sum_of_its_gradients() -> None:
     x, tape = tapem.leaf(ops.tensor(3.0)).run(EMPTY).unwrap()
     y, longer = tapem.mul(x, x).bind(lambda square: tapem.add(square, x)).run(tape).unwrap()
 
@@ -126,7 +126,7 @@ def test_helpers_read_a_loss_and_a_gradient() -> None:
     assert read().eval(EMPTY).unwrap() == (4 + 10 + 18, [4, 5, 6], [1, 2, 3])
 
 
-def test_helpers_reject_as_values() -> None:
+def test_helpers_return_errors_as_values() -> None:
     product, aside = NODES["product"], NODES["aside"]
 
     assert str(tapem.item(product).eval(TAPE)) == "item: loss is (3,) but () is expected: rank 1, not 0"

@@ -109,7 +109,7 @@ def summed(name: str, operands: tuple[Any, ...], settings: dict[str, Any]) -> ta
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_values_and_gradients_are_those_of_the_library(name: str) -> None:
+def test_values_and_gradients_equal_those_of_the_library(name: str) -> None:
     operands, settings = CASES[name]
 
     nodes, y, grads = summed(name, operands, settings).eval(EMPTY).unwrap()
@@ -125,7 +125,7 @@ def test_values_and_gradients_are_those_of_the_library(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_node_says_which_op_of_the_library_made_it_of_what(name: str) -> None:
+def test_a_node_has_the_name_of_its_op_and_its_parents(name: str) -> None:
     nodes, y, _ = summed(name, *CASES[name]).eval(EMPTY).unwrap()
 
     assert y.op == LIFTED[name].op.__name__
@@ -134,7 +134,7 @@ def test_a_node_says_which_op_of_the_library_made_it_of_what(name: str) -> None:
     assert LIFTED[name].__doc__ == LIFTED[name].op.__doc__
 
 
-def test_the_way_back_is_that_of_finite_differences() -> None:
+def test_gradients_equal_finite_differences() -> None:
     def loss(x: Tensor[Any, Any, Any], w: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
         """Run the pure tape as an op of its own."""
         operand, other, tape = unwrap(x, w)
@@ -208,14 +208,14 @@ def of_two(program: Any, x: Any, y: Any = None) -> tapem.Do[Any]:
     return (yield from program(first, second))
 
 
-def test_vectors_are_put_one_behind_the_other() -> None:
+def test_concat_vectors_joins_vectors() -> None:
     joined = ran(of_two(lambda x, y: tapem.concat_vectors([x, y]), ops.ones((2,)), ops.zeros((1,))))
 
     assert joined.value.tolist() == [1, 1, 0]
     assert joined.op == "concat_vectors"
 
 
-def test_a_mask_is_a_node_as_well() -> None:
+def test_a_mask_may_be_a_node() -> None:
     @tapem.do
     def attended() -> tapem.Do[Any]:
         x = yield from tapem.leaf(real(2, 4))
@@ -230,7 +230,7 @@ def test_a_mask_is_a_node_as_well() -> None:
     assert dx.shape == (2, 4)
 
 
-def test_a_logarithm_made_safe_is_one_step_and_needs_its_epsilon() -> None:
+def test_safe_log_is_one_step_and_needs_eps() -> None:
     logs = ran(of_two(lambda x: tapem.safe_log(x, eps=0.5), ops.tensor([0.0, -1e4, 1e4])))
     rejected = of_two(lambda x: tapem.safe_log(x, eps=0.0), ops.ones((1,))).eval(EMPTY)
 
@@ -239,7 +239,7 @@ def test_a_logarithm_made_safe_is_one_step_and_needs_its_epsilon() -> None:
     assert rejected == Err("domain", "safe_log", "must be above 0", "eps is 0.0")
 
 
-def test_the_logarithm_of_what_is_not_positive_ends_a_program() -> None:
+def test_the_logarithm_of_a_non_positive_number_fails() -> None:
     assert of_two(tapem.log, ops.tensor([1.0, 0.0, -2.0])).eval(EMPTY) == Err(
         "domain", "log", "it must be above 0", "the least of x is -2"
     )
@@ -249,7 +249,7 @@ def test_the_logarithm_of_what_is_not_positive_ends_a_program() -> None:
         of_two(tapem.log, ops.tensor(-1.0)).eval(EMPTY).unwrap()
 
 
-def test_rejections_are_values_with_the_words_of_the_library() -> None:
+def test_errors_are_values_with_the_messages_of_the_library() -> None:
     assert of_two(tapem.matmul, ops.ones((2, 3)), ops.ones((2, 3))).eval(EMPTY) == Err(
         "shape", "matmul", "y (2, 3) has 2 rows", "inner sizes differ: x (2, 3) has 3 columns"
     )
@@ -259,7 +259,7 @@ def test_rejections_are_values_with_the_words_of_the_library() -> None:
     assert (outcome.code, outcome.op) == ("index", "cross_entropy")
 
 
-def test_a_rejected_step_leaves_the_tape_as_it_was() -> None:
+def test_a_rejected_step_leaves_the_tape_unchanged() -> None:
     value: Any = ops.ones((2, 3))
     x, tape = tapem.leaf(value).run(EMPTY).unwrap()
     before = list(tape)
@@ -294,12 +294,12 @@ class TestWhoseNodes:
         assert isinstance(tapem.exp(y).eval(tape), Err)
         assert isinstance(tapem.exp(y).eval(longer), Ok)
 
-    def test_a_tensor_is_rejected_in_the_place_of_a_node(self) -> None:
+    def test_a_tensor_is_rejected_in_place_of_a_node(self) -> None:
         tensor: Any = ops.ones((2,))
 
         assert str(tapem.exp(tensor).eval(EMPTY)) == "exp: a tensor (2,) is on no tape but a node is expected"
 
-    def test_a_program_is_rejected_in_the_place_of_the_node_that_it_gives(self) -> None:
+    def test_a_program_is_rejected_in_place_of_its_node(self) -> None:
         program: Any = tapem.leaf(ops.ones((2,)))
 
         assert (
@@ -309,7 +309,7 @@ class TestWhoseNodes:
 
 
 class TestLeaves:
-    def test_a_leaf_has_what_it_was_given(self) -> None:
+    def test_a_leaf_has_its_value_and_options(self) -> None:
         node = tapem.leaf(ops.ones((2, 3)), requires_grad=False, name="x").eval(EMPTY).unwrap()
 
         assert (node.id, node.op, node.parents, node.name, node.requires_grad) == (0, "leaf", (), "x", False)
@@ -363,7 +363,7 @@ def test_no_gradient_flows_where_none_is_required() -> None:
     assert not y.entries
 
 
-def test_an_op_of_ones_own_is_lifted_in_a_line() -> None:
+def test_a_user_defined_op_is_lifted_in_one_line() -> None:
     def cubed(x: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
         return x * x * x
 
@@ -377,7 +377,7 @@ def test_an_op_of_ones_own_is_lifted_in_a_line() -> None:
     assert repr(tapem.lift(cubed)) == "lift(cubed)"
 
 
-def test_an_op_inside_an_op_says_its_own_name() -> None:
+def test_an_error_of_a_nested_op_has_its_own_name() -> None:
     def outer(x: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
         return x @ x
 
@@ -388,7 +388,7 @@ def test_an_op_inside_an_op_says_its_own_name() -> None:
     assert str(outcome) == "matmul: inner sizes differ: x (2, 3) has 3 columns but y (2, 3) has 2 rows"
 
 
-def test_who_changes_an_argument_later_changes_no_program() -> None:
+def test_changing_an_argument_later_does_not_change_a_program() -> None:
     x, tape = tapem.leaf(ops.ones((2,))).run(EMPTY).unwrap()
     nodes, array = [x], np.ones(2, np.float32)
     programs: list[TapeM[Any]] = [tapem.concat(nodes), tapem.mul(x, array), tapem.leaf(array)]

@@ -53,7 +53,7 @@ def test_map_keeps_identity_and_composition() -> None:
     assert same(entered(3.0).map(doubled).map(str), entered(3.0).map(lambda n: str(doubled(n))))
 
 
-def test_fail_ends_a_program_and_leaves_the_tape() -> None:
+def test_fail_ends_a_program_and_leaves_the_tape_unchanged() -> None:
     tape = entered(1.0).exec(EMPTY).unwrap()
     copy = list(tape)
 
@@ -64,7 +64,7 @@ def test_fail_ends_a_program_and_leaves_the_tape() -> None:
     assert len(entered(3.0).exec(tape).unwrap()) == 2
 
 
-def test_the_tape_is_got_and_set() -> None:
+def test_get_tape_and_set_tape() -> None:
     @tapem.do
     def undone() -> tapem.Do[tuple[int, int]]:
         before = yield from tapem.get_tape()
@@ -76,7 +76,7 @@ def test_the_tape_is_got_and_set() -> None:
     assert undone().run(EMPTY) == Ok(((0, 1), EMPTY))
 
 
-def test_setting_what_was_got_changes_nothing() -> None:
+def test_setting_the_current_tape_changes_nothing() -> None:
     assert same(tapem.get_tape().bind(tapem.set_tape), tapem.pure(None))
     assert same(entered(1.0).bind(lambda _: tapem.get_tape()).map(len), entered(1.0).map(lambda _: 1))
 
@@ -106,11 +106,11 @@ def test_a_program_runs_twice_to_equal_and_independent_tapes(program: Callable[.
     assert twice.eval(EMPTY) == Ok(4.0)
 
 
-def test_both_notations_are_one_program() -> None:
+def test_both_notations_give_the_same_program() -> None:
     assert same(by_generator(1.0, 3), by_await(1.0, 3))
 
 
-def test_programs_are_steps_of_programs() -> None:
+def test_programs_can_be_nested() -> None:
     @tapem.do
     async def outer() -> float:
         inner = by_generator(1.0, 2)
@@ -120,7 +120,7 @@ def test_programs_are_steps_of_programs() -> None:
     assert len(outer().exec(EMPTY).unwrap()) == 4
 
 
-def test_a_failure_inside_ends_the_whole_and_runs_what_is_final() -> None:
+def test_a_failure_in_a_nested_program_ends_all_and_runs_finally() -> None:
     closed: list[str] = []
 
     @tapem.do
@@ -142,7 +142,7 @@ def test_a_failure_inside_ends_the_whole_and_runs_what_is_final() -> None:
     assert closed == ["inner", "outer"]
 
 
-def test_an_exception_passes_through_the_steps_as_through_calls() -> None:
+def test_an_exception_propagates_through_nested_programs() -> None:
     @tapem.do
     def broken() -> tapem.Do[float]:
         yield from entered(1.0)
@@ -175,7 +175,7 @@ def test_an_exception_of_a_bound_function_reaches_the_program_around_it() -> Non
     assert around().eval(EMPTY) == Ok("caught")
 
 
-def test_a_bound_function_may_run_out_of_elements() -> None:
+def test_a_bound_function_may_raise_stop_iteration() -> None:
     # Its StopIteration once ended the generator around it, as if that had returned.
     nothing: Iterator[str] = iter(())
 
@@ -190,7 +190,7 @@ def test_a_bound_function_may_run_out_of_elements() -> None:
 
 
 @pytest.mark.parametrize("fails", ["nowhere", "between steps", "in a step"])
-def test_a_run_leaves_no_cycle(fails: str) -> None:
+def test_a_run_leaves_no_reference_cycle(fails: str) -> None:
     empty, seen = Tape.empty(), list[weakref.ref[Any]]()
 
     @tapem.do
@@ -212,7 +212,7 @@ def test_a_run_leaves_no_cycle(fails: str) -> None:
         gc.enable()
 
 
-def test_what_a_final_clause_raises_is_not_lost() -> None:
+def test_an_exception_in_finally_is_not_lost() -> None:
     @tapem.do
     def program() -> tapem.Do[None]:
         try:
@@ -265,7 +265,7 @@ class TestDepth:
         assert nested(20_000).eval(EMPTY) == Ok(20_000)
 
 
-def test_what_is_no_program_is_rejected() -> None:
+def test_non_programs_are_rejected() -> None:
     plain: Any = lambda: 3  # noqa: E731  # no generator, by intent
 
     @tapem.do
@@ -280,7 +280,7 @@ def test_what_is_no_program_is_rejected() -> None:
         tapem.pure(3).bind(str).run(EMPTY)  # type: ignore[arg-type]  # the mistake under test
 
 
-def test_a_program_is_shown_by_what_it_does_first() -> None:
+def test_the_repr_of_a_program_has_its_first_step() -> None:
     x = tapem.leaf(ops.tensor(1.0), name="x").eval(EMPTY).unwrap()
     programs = [
         tapem.exp(x),
@@ -298,7 +298,7 @@ def test_a_program_is_shown_by_what_it_does_first() -> None:
     assert repr(tapem.fail(Err("domain", "me", "b", "a"))) == "TapeM(fail)"
 
 
-def test_what_is_no_tape_is_rejected() -> None:
+def test_non_tapes_are_rejected() -> None:
     tape: Any = 3
 
     with pytest.raises(TypeError, match=r"^run: tape is an int, not a Tape$"):

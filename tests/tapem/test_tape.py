@@ -43,7 +43,7 @@ class OneByOne(list[Node[Any, Any]]):
         pytest.fail("nodes are searched")
 
 
-def test_a_push_gives_a_longer_tape_and_leaves_the_old_one() -> None:
+def test_push_returns_a_longer_tape_and_leaves_the_old_one_unchanged() -> None:
     empty = Tape.empty()
     first = pure_node(0)
 
@@ -75,7 +75,7 @@ def test_a_node_of_a_fork_is_not_on_the_other_branch() -> None:
     assert longer[3] not in Tape.empty()
 
 
-def test_a_fork_goes_on_by_itself() -> None:
+def test_forks_are_independent() -> None:
     old = pushed(Tape.empty(), 2)
     line, fork = pushed(old, 3), pushed(old, 3)
 
@@ -89,14 +89,14 @@ def test_a_push_reads_no_other_node() -> None:
     assert len(pushed(tape, 5)) == 15
 
 
-def test_membership_is_no_search() -> None:
+def test_membership_does_not_search() -> None:
     tape = Tape(OneByOne(map(pure_node, range(10))), 10)
 
     assert tape[9] in tape
     assert pure_node(9) not in tape
 
 
-def test_a_node_that_is_not_there_is_an_index_error() -> None:
+def test_a_missing_node_is_an_index_error() -> None:
     tape = pushed(Tape.empty(), 2)
 
     for id in (2, -1):
@@ -114,7 +114,7 @@ def taped(program: tapem.TapeM[Any]) -> Tape:
     return program.exec(Tape.empty()).unwrap()
 
 
-def test_tapes_are_compared_by_what_is_on_them() -> None:
+def test_tapes_are_compared_by_their_entries() -> None:
     tape = taped(squared(np.array([1.0, np.nan])))
 
     assert tape == taped(squared(np.array([1.0, np.nan])))
@@ -155,7 +155,7 @@ def test_a_tape_shows_its_ops_and_shapes() -> None:
     assert tape[1].shape == (2, 3)
 
 
-def test_of_a_long_tape_both_ends_are_shown() -> None:
+def test_the_repr_of_a_long_tape_shows_both_ends() -> None:
     tape = Tape.empty()
     for _ in range(9):
         tape = squared(np.ones(2), "x").exec(tape).unwrap()

@@ -28,7 +28,7 @@ def loss(w: Node[Any, Any], b: Node[Any, Any]) -> tapem.Do[Node[tuple[()], Any]]
     return (yield from tapem.mse_loss(active, target))
 
 
-def test_the_loop_has_the_numbers_of_typed_tapes() -> None:
+def test_the_loop_equals_training_with_typed_tapes() -> None:
     start = [real(3, 2, seed=2), real(2, seed=3)]
 
     trained = tapem.sgd(loss, start, lr=0.3, steps=5).unwrap()
@@ -45,7 +45,7 @@ def test_the_loop_has_the_numbers_of_typed_tapes() -> None:
     assert trained.losses[-1] < trained.losses[0]
 
 
-def test_the_loop_leaves_what_it_started_with() -> None:
+def test_the_loop_does_not_change_its_arguments() -> None:
     w, b = real(3, 2), real(2)
     before = w.numpy(copy=True)
 
@@ -54,7 +54,7 @@ def test_the_loop_leaves_what_it_started_with() -> None:
     np.testing.assert_array_equal(w.numpy(), before)
 
 
-def test_no_step_changes_nothing() -> None:
+def test_zero_steps_change_nothing() -> None:
     w, b = real(3, 2), real(2)
 
     trained = tapem.sgd(loss, [w, b], lr=0.3, steps=0).unwrap()

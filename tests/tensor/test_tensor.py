@@ -41,7 +41,7 @@ def real(*shape: int, seed: int = 0) -> Any:
 # Types
 
 
-def test_an_alias_of_ranks_fills_in_what_is_left_out() -> None:
+def test_rank_aliases_fill_in_omitted_arguments() -> None:
     # Python 3.13.0 fails where typing's own alias gets fewer arguments than it has variables.
     aliases: Any = (Tensor0D, Tensor1D, Tensor2D, Tensor6D)
     scalar, vector, matrix, last = aliases
@@ -53,7 +53,7 @@ def test_an_alias_of_ranks_fills_in_what_is_left_out() -> None:
     assert last[L[3], L[5]] == Tensor[tuple[L[3], L[5], Any, Any, Any, Any], Any, np.float32]
 
 
-def test_a_tensor_type_may_be_united_and_inherited() -> None:
+def test_a_tensor_type_can_be_used_in_unions_and_as_a_base() -> None:
     class Pixels(Tensor2D[N, L[3]]): ...
 
     vector: Any = Tensor1D[L[3]]
@@ -78,7 +78,7 @@ def test_operators_take_tensors_and_numbers_on_both_sides(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ARITHMETIC | COMPARISONS)
-def test_numpy_operands_ask_the_tensor_whichever_side_they_are_on(name: str) -> None:
+def test_numpy_operands_defer_to_the_tensor_on_either_side(name: str) -> None:
     f = (ARITHMETIC | COMPARISONS)[name]
     x = real(2, 3)
 
@@ -109,7 +109,7 @@ def test_numpy_ufuncs_and_in_place_operators_reject_a_tensor() -> None:
         array += x
 
 
-def test_an_array_operand_is_copied_for_the_way_back() -> None:
+def test_an_array_operand_is_copied_for_the_backward_pass() -> None:
     x, array = real(3), np.ones(3)
 
     y = (x.trace() * array).sum()
@@ -139,7 +139,7 @@ def test_foreign_operands_are_rejected(other: Any, kind: str) -> None:
             f(x, other)
 
 
-def test_plus_equals_binds_the_name_anew() -> None:
+def test_plus_equals_rebinds_the_name() -> None:
     x: Any = tensor([1.0, 2.0])
     before = x
 
@@ -161,7 +161,7 @@ def test_equality_compares_elements_and_gives_bools_without_a_tape() -> None:
     assert not same.owns_tape
 
 
-def test_a_hash_is_identity() -> None:
+def test_a_hash_is_by_identity() -> None:
     x, y = real(3), real(3)
 
     assert hash(x) == hash(x)
@@ -172,7 +172,7 @@ def test_a_hash_is_identity() -> None:
 # Dtypes
 
 
-def test_dtypes_do_not_mix() -> None:
+def test_mixed_dtypes_are_rejected() -> None:
     x, y = ones((3,)), ones((3,), np.float64)
 
     for name, f in (ARITHMETIC | COMPARISONS | {"matmul": operator.matmul}).items():
@@ -263,13 +263,13 @@ def test_numpy_reads_a_tensor_without_a_tape() -> None:
     assert np.stack([x, x]).shape == (2, 1, 2)
 
 
-def test_numpy_is_rejected_a_tape() -> None:
+def test_numpy_rejects_a_tensor_with_a_tape() -> None:
     with pytest.raises(TapeError, match=r"^the tensor has a tape, which a NumPy array would lose; detach it first$"):
         np.asarray(real(3).trace())
     assert real(3).trace().numpy().shape == (3,)  # asked for by name
 
 
-def test_a_rank_0_result_leaves_as_an_array() -> None:
+def test_a_rank_0_result_is_converted_to_an_array() -> None:
     total = real(3).sum()
 
     assert total.shape == ()
@@ -290,14 +290,14 @@ def test_one_element_becomes_a_python_number() -> None:
     assert x.trace().item() == 2.5
 
 
-def test_more_elements_or_none_do_not() -> None:
+def test_several_elements_or_none_do_not_become_a_number() -> None:
     for x, shape, size in ((ones((3,)), r"\(3,\)", 3), (ones((2, 0)), r"\(2, 0\)", 0)):
         for name, f in (("bool", bool), ("float", float), ("int", int), ("item", Tensor[Any, Any, Any].item)):
             with pytest.raises(ShapeError, match=f"^{name}: a tensor of shape {shape} has {size} elements, not one$"):
                 f(x)
 
 
-def test_len_counts_rows() -> None:
+def test_len_is_the_first_size() -> None:
     assert len(ones((3, 5))) == 3
     assert len(ones((0, 5))) == 0
 
@@ -305,7 +305,7 @@ def test_len_counts_rows() -> None:
         len(ones(()))
 
 
-def test_a_tensor_knows_its_sizes_and_dtype() -> None:
+def test_a_tensor_has_shape_and_dtype() -> None:
     x = real(2, 3).trace()
 
     assert (x.shape, x.ndim, x.size, x.dtype) == ((2, 3), 2, 6, np.float64)
@@ -337,11 +337,10 @@ def test_a_taped_tensor_prints_without_recording() -> None:
 
     assert len(x.tape.tape) == 0
 
+    # Methods
 
-# Methods
 
-
-def test_methods_are_the_ops() -> None:
+def test_methods_call_the_ops() -> None:
     x = real(2, 3)
     array = x.numpy()
 
