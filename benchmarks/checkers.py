@@ -43,7 +43,7 @@ class Lines(NamedTuple):
 
 def lines() -> Lines:
     """Read the programs: what each line of `accept_` and `reject_` functions is there for."""
-    asked = Lines(set(), set(), set())
+    expected = Lines(set(), set(), set())
     for path in PROGRAMS:
         text = path.read_text("utf-8").splitlines()
         for function in ast.parse("\n".join(text)).body:
@@ -51,10 +51,10 @@ def lines() -> Lines:
                 continue
             for line in range(function.lineno, (function.end_lineno or 0) + 1):
                 if "# E:" in text[line - 1]:
-                    asked.rejected.add((path, line))
+                    expected.rejected.add((path, line))
                 elif function.name.startswith("accept"):
-                    (asked.exact if "assert_type(" in text[line - 1] else asked.right).add((path, line))
-    return asked
+                    (expected.exact if "assert_type(" in text[line - 1] else expected.right).add((path, line))
+    return expected
 
 
 def run(*command: str) -> str:
@@ -116,17 +116,17 @@ def _binary(name: str) -> str:
     return shutil.which(name, path=str(BINARIES)) or shutil.which(name) or ""
 
 
-def row(name: str, messages: Messages, asked: Lines) -> str:
+def row(name: str, messages: Messages, expected: Lines) -> str:
     """Write what a checker saw as a line of the table."""
-    rejected = sum(place in messages for place in asked.rejected)
-    exact = sum(not any(map(CLAIM.search, messages.get(place, []))) for place in asked.exact)
-    wrong = sum(not all(map(CLAIM.search, messages.get(place, []))) for place in asked.right | asked.exact)
+    rejected = sum(place in messages for place in expected.rejected)
+    exact = sum(not any(map(CLAIM.search, messages.get(place, []))) for place in expected.exact)
+    wrong = sum(not all(map(CLAIM.search, messages.get(place, []))) for place in expected.right | expected.exact)
     return f"| {name} | {rejected:,} | {exact:,} | {wrong:,} |"
 
 
 def main() -> None:
     """Print the table."""
-    asked = lines()
+    expected = lines()
     checkers: dict[str, Callable[[], Messages]] = {
         f"mypy {version('mypy')} with the plugin": lambda: mypy(f"{STRICT}plugins = tapegrad.mypy\n"),
         f"mypy {version('mypy')}": lambda: mypy(STRICT),
@@ -136,11 +136,11 @@ def main() -> None:
         if binary := _binary(name):
             checkers[f"{name} {run(binary, '--version').split()[1]}"] = ask
 
-    mistakes, types = f"{len(asked.rejected):,}", f"{len(asked.exact):,}"
+    mistakes, types = f"{len(expected.rejected):,}", f"{len(expected.exact):,}"
     print(f"| checker | reported, of {mistakes} mistakes | exact, of {types} types | wrongly reported |")
     print("| --- | --- | --- | --- |")
     for name, ask in checkers.items():
-        print(row(name, ask(), asked), flush=True)
+        print(row(name, ask(), expected), flush=True)
 
 
 if __name__ == "__main__":

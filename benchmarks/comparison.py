@@ -27,7 +27,7 @@ CLAIM: Final = re.compile(
     r'^```py title="(?P<who>.*?)"\n(?P<program>.*?)^```\n\n```output title="(?P=who)"\n(?P<said>.*?)^```$',
     re.MULTILINE | re.DOTALL,
 )
-ASKED: Final = ("torch", "jaxtyping", "beartype", "pyrefly", "pyrefly-torch-stubs")
+COMPARED: Final = ("torch", "jaxtyping", "beartype", "pyrefly", "pyrefly-torch-stubs")
 
 
 def run(program: str) -> str:
@@ -67,7 +67,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Compares the page of comparisons with what is said now.")
     parser.add_argument("--write", action="store_true", help="put what is said now into the page")
     writes = parser.parse_args().write
-    print(", ".join(f"{name} {version(name)}" for name in ASKED))
+    print(", ".join(f"{name} {version(name)}" for name in COMPARED))
     page = PAGE.read_text("utf-8")
     now = CLAIM.sub(spoken, page)
     if writes:

@@ -63,7 +63,7 @@ class Point:
 
 
 def best(run: Callable[[], Any], rounds: int = 5) -> float:
-    """Return the least of some times, in seconds of the processor: what it takes when nobody is in the way."""
+    """Return the minimum of several CPU times in seconds, which other processes affect least."""
     times = []
     for _ in range(rounds):
         start = time.process_time()
@@ -84,7 +84,7 @@ def measured_machine() -> Machine:
 
 
 def chain(count: int) -> None:
-    """Run so many ops on eight numbers, and their way back."""
+    """Run the given number of ops on eight numbers, and their backward pass."""
     x = tg.tensor(data.numbers(8))
     h: Any = x.trace()
     for _ in range(count // 2):
@@ -104,7 +104,7 @@ def mlp(sizes: tuple[int, ...], batch: int) -> tuple[Callable[[], None], int, in
     weights = sum(n * m for n, m in pairwise(sizes))
     # Forward one product, and backward two; the first layer's input wants no gradient.
     products = batch * (3 * weights - sizes[0] * sizes[1])
-    # A layer adds a bias and cuts off: four arrays are written and as many read, and on the way back as many again. The
+    # A layer adds a bias and clips: four arrays are written and as many read, in the backward pass as many again. The
     # optimizer reads a parameter and its gradient, and writes one.
     moved = FLOAT * (16 * batch * sum(sizes[1:]) + 4 * weights)
     return step, 6 * (len(sizes) - 1) + 8, products, moved
@@ -196,7 +196,7 @@ def page(text: str, numbers: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Measure, and write what was asked for."""
+    """Measure, and write the requested files."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all points there")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw them there; needs the extra plot")

@@ -353,7 +353,7 @@ def publish(threads: int) -> None:
 
 
 def main() -> None:
-    """Print the machine and the table, and write what was asked for."""
+    """Print the machine and the table, and write the requested files."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("workloads", nargs="*", metavar="workload", help=f"some of {', '.join(WORKLOADS)}; else all")
     parser.add_argument("--short", action="store_true", help="fewer rounds")

@@ -31,7 +31,7 @@ WITH_EXTRAS = ("tests/io/test_checkpoint.py", "tests/progress/test_curves.py", "
 WITH_EXTRAS += ("tests/project/test_check.py", "tests/notebook/test_display.py")
 WITH_EXTRAS += ("tests/test_typecheck.py", "-k", "not test_python and not jitted")  # what mypy says, where JAX is not
 
-# What is asked for without its extra, and what it then has to say.
+# What is used without its extra, and the message that it must raise.
 MISSING = {
     "mypy": ("-m", "tapegrad", "doctor"),
     "plot": ("-c", "from tapegrad import progress; progress.curves('run.jsonl', 'run.png')"),
@@ -93,7 +93,7 @@ def failed(place: Place, folder: Path) -> str:
 
 
 def unsaid(python: str, folder: Path) -> str:
-    """Return the extras whose absence is not told in one line that says how to install them."""
+    """Return the extras whose absence is not reported in one line that says how to install them."""
     wrong = ""
     (folder / "run.jsonl").write_text('{"epoch": 1, "loss": 0.5}\n', "utf-8")
     for extra, command in MISSING.items():

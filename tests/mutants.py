@@ -40,11 +40,11 @@ import numpy as np  # noqa: F401  # each fork has it
 import pytest
 from hypothesis import Phase, settings
 
-HOUSE = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent
 KNOWN = Path(__file__).with_name("equivalent_mutants.toml")
-REPORT = HOUSE / "build" / "mutants.md"
+REPORT = ROOT / "build" / "mutants.md"
 OPTIONS = ["-x", "-q", "-s", "--no-header", "-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"]
-SETTINGS = ["-o", "addopts=--import-mode=importlib", "--hypothesis-profile=mutants"]  # no plugin that nobody uses
+SETTINGS = ["-o", "addopts=--import-mode=importlib", "--hypothesis-profile=mutants"]  # without unused plugins
 SLOWEST, SPARE = 10, 5  # times what its tests take of what is whole, and seconds: who takes longer never ends
 SURVIVED, NOTICED, ENDLESS, EQUIVALENT = "survived", "noticed", "endless", "equivalent"
 SENSELESS, DOUBTFUL = 100, 101  # the status of what is no Python, or no change, and of what has to be imported
@@ -76,12 +76,12 @@ def is_rule(around: list[Any]) -> bool:
 
 
 def is_closure(around: list[Any]) -> bool:
-    """Return whether a function stands in another: the way back of an op."""
+    """Return whether a function is nested in another: the backward closure of an op."""
     return len(around) > 1
 
 
 def tests_of(family: str) -> list[str]:
-    """Return the tests of a family, and for a room that several share those of all of them."""
+    """Return the tests of a family, or of all families that share a helper module."""
     shared = {
         "_broadcast": ["arithmetic", "division"],
         "_index": ["index", "scatter"],
@@ -89,7 +89,7 @@ def tests_of(family: str) -> list[str]:
         "_lowering": ["conv", "conv_transpose", "pool"],
         "_mapped": ["trigonometric", "activation"],
         "_reduction": ["loss", "likelihood"],
-        "_rescue": ["power", "norm"],
+        "_fallback": ["power", "norm"],
         "_windows": ["pool"],
     }
     name = Path(family).stem
@@ -102,11 +102,11 @@ def everywhere(_: list[Any]) -> bool:
 
 
 OPS = sorted(
-    str(file.relative_to(HOUSE)) for file in (HOUSE / "tapegrad" / "ops").glob("*.py") if file.stem != "__init__"
+    str(file.relative_to(ROOT)) for file in (ROOT / "tapegrad" / "ops").glob("*.py") if file.stem != "__init__"
 )
 TAPES = ["tests/autograd", "tests/errors/test_errors.py"]
 TAPES += [f"tests/test_{name}.py" for name in ("clipping", "copying", "checkpoint", "own_ops")]
-CLIPPED = "tests/jax/test_jit.py::test_gradients_are_clipped_as_in_eager_steps"  # where no number can be asked for
+CLIPPED = "tests/jax/test_jit.py::test_gradients_are_clipped_as_in_eager_steps"  # where no number can be read
 TWO_ENGINES = [
     "tests/jax/test_ops.py::test_the_gradient_and_the_operands_may_be_of_two_engines",
     "tests/jax/test_ops.py::test_a_numpy_gradient_with_operands_of_another_level_and_of_jax",
@@ -167,7 +167,7 @@ class Mutant:
 
 def mutants_of(file: str, chosen: Callable[[list[Any]], bool]) -> Iterator[Mutant]:
     """Yield all mutants of the chosen functions but of decorators, annotations, what `zip` insists on, and speed."""
-    wrapper = positions.MetadataWrapper(cst.parse_module((HOUSE / file).read_text("utf-8")))
+    wrapper = positions.MetadataWrapper(cst.parse_module((ROOT / file).read_text("utf-8")))
     module, places = wrapper.module, wrapper.resolve(positions.PositionProvider)
     source, spans = module.code, wrapper.resolve(positions.WhitespaceInclusivePositionProvider)
     starts = [0, *accumulate(len(line) for line in source.splitlines(keepends=True))]
@@ -255,7 +255,7 @@ class Broken(SourceFileLoader):
 
     def __init__(self, file: str, code: str) -> None:
         self.name = file.removesuffix(".py").replace("/", ".")
-        super().__init__(self.name, str(HOUSE / file))
+        super().__init__(self.name, str(ROOT / file))
         self.source = code
 
     def get_code(self, fullname: str) -> CodeType:
@@ -288,7 +288,7 @@ def forked(work: Callable[[], int], *, silent: bool = True) -> int:
 
 
 def raced(jobs: Iterable[tuple[Callable[[], int], float]]) -> Iterator[tuple[int, str]]:
-    """Do work in forks, one for each core, each with its limit in seconds; yields its number and what came of it."""
+    """Do work in forks, one per core, each with its limit in seconds; yields its number and its result."""
     running: dict[int, tuple[int, float]] = {}
     for number, (work, limit) in enumerate(jobs):
         running[forked(work)] = number, time.monotonic() + limit
@@ -319,7 +319,7 @@ class Warm:
         self.mutants, self.part, self.kept = mutants, part, kept
         self.failure = ""
         self.seconds = defaultdict[str, float](float)
-        files = sorted({str(HOUSE / mutant.file) for mutant in mutants})
+        files = sorted({str(ROOT / mutant.file) for mutant in mutants})
         self.coverage = coverage.Coverage(data_file=None, config_file=False, include=files)
         self.coverage.start()  # before the library is imported
 
@@ -330,7 +330,7 @@ class Warm:
             self.failure = f"{report.nodeid}\n{report.longreprtext}"
 
     def pytest_runtestloop(self, session: pytest.Session) -> None:
-        """Write down what came of each mutant, and end the process."""
+        """Write the result of each mutant, and end the process."""
         session.config.pluginmanager.unregister(name="terminalreporter")
         os.waitpid(forked(partial(self.look, session.items)), 0)
         self.coverage.stop()
@@ -350,7 +350,7 @@ class Warm:
         self.run(items)
         self.coverage.stop()
         data = self.coverage.get_data()
-        reach = {file: data.contexts_by_lineno(str(HOUSE / file)) for file in self.part.files}
+        reach = {file: data.contexts_by_lineno(str(ROOT / file)) for file in self.part.files}
         self.kept.write_text(json.dumps({"failure": self.failure, "seconds": self.seconds, "reach": reach}), "utf-8")
         return 0
 
@@ -378,7 +378,7 @@ class Warm:
             chosen = [item for item in items if item.nodeid in reaching and item.nodeid.startswith(tests)]
             chosen.sort(key=lambda item: seen["seconds"][item.nodeid])
             limit = SLOWEST * sum(seen["seconds"][item.nodeid] for item in chosen) + SPARE
-            yield partial(self.status, mutant, whole[mutant.file], living[str(HOUSE / mutant.file)], chosen), limit
+            yield partial(self.status, mutant, whole[mutant.file], living[str(ROOT / mutant.file)], chosen), limit
 
     def status(self, mutant: Mutant, whole: Codes, living: list[FunctionType], items: list[pytest.Item]) -> int:
         """Run tests of a mutant."""
@@ -409,7 +409,7 @@ def imports(reach: dict[str, list[str]], mutant: Mutant) -> bool:
 
 
 def outcomes_of(mutants: list[Mutant], part: Part, folder: Path) -> list[str]:
-    """Return what came of each mutant."""
+    """Return the result of each mutant."""
     kept = folder / "seen.json"
     kept.unlink(missing_ok=True)
     os.waitpid(forked(partial(session, mutants, part, kept), silent=False), 0)
@@ -433,7 +433,7 @@ def outcomes_of(mutants: list[Mutant], part: Part, folder: Path) -> list[str]:
     return outcomes
 
 
-# What is told of them
+# Reports
 
 
 def equivalents() -> dict[tuple[str, str, str], str]:
@@ -444,7 +444,7 @@ def equivalents() -> dict[tuple[str, str, str], str]:
 
 def has_function(file: str, name: str) -> bool:
     """Return whether a file has a function of that name, which may be of another part."""
-    return f"def {name.rpartition('.')[2]}(" in (HOUSE / file).read_text("utf-8")
+    return f"def {name.rpartition('.')[2]}(" in (ROOT / file).read_text("utf-8")
 
 
 def table(mutants: list[Mutant], outcomes: list[str]) -> list[str]:
@@ -513,7 +513,7 @@ def tested(part: Part, options: argparse.Namespace, dice: random.Random) -> list
 
 
 def main() -> None:
-    """Break the parts that are asked for."""
+    """Mutate the requested parts."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}")
     parser.add_argument("--only", nargs="*", help="files of the parts, by the names of their modules")
@@ -522,7 +522,7 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="only those that the last report lists")
     parser.add_argument("--report", type=Path, default=REPORT)
     options = parser.parse_args()
-    os.chdir(HOUSE)
+    os.chdir(ROOT)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     options.report.parent.mkdir(exist_ok=True)
     options.before = options.report.read_text("utf-8") if options.again else ""

@@ -23,7 +23,7 @@ OPTIONS = {"kernel", "stride", "padding", "output_padding", "dilation", "groups"
 OPTIONS |= {"start", "stop", "step", "scale", "reps", "repeats", "pad_width", "chunks", "sections", "sizes", "shift"}
 OPTIONS |= {"offset", "heads"}
 SIZES = (2**33, 2**40, 2**62, 2**63 - 1, 2**63, 10**30, -1, -(10**30))
-ROOM = 3 << 30  # bytes of address space, most of which the libraries take
+MEMORY_LIMIT = 3 << 30  # bytes of address space, most of which the libraries take
 GROWTH = 1 << 28  # bytes that all calls together may hold at once
 LONGEST = 20  # seconds that a call may take on a machine that has other work
 
@@ -113,7 +113,7 @@ def wrong(name: str, written: str, size: int, program: Any) -> str:
         held = 0
         if not str(error).startswith(f"{name}: "):
             return f"{written} of {size}: {error!r}"
-    except BaseException as error:  # noqa: BLE001  # it is told
+    except BaseException as error:  # noqa: BLE001  # it is reported
         return f"{written} of {size}: {error!r}"
     else:
         held = sum(part.nbytes for part in (result if isinstance(result, tuple | list) else [result]))
@@ -131,7 +131,7 @@ def peak() -> int:
 
 def main() -> None:
     """Try all calls."""
-    resource.setrlimit(resource.RLIMIT_AS, (ROOM, ROOM))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT, MEMORY_LIMIT))
     said = []
     for name, calls in CALLS.items():
         for arguments in calls:

@@ -54,7 +54,7 @@ def real(*shape: int, seed: int = 0) -> Any:
     return normal(shape, dtype=np.float64, rng=seed)
 
 
-def slope(f: Any, x: Any) -> Any:
+def gradient_of(f: Any, x: Any) -> Any:
     """Return the derivative of `f` at `x`, on the tape of `x`."""
     inner: Any = LEVEL.from_inner(x)
     return LEVEL.inner(f(inner.trace()).backward(wrt=inner)[inner])
@@ -64,7 +64,7 @@ def test_x_cubed_at_three_gives_27_and_18() -> None:
     x = tensor(3.0, np.float64)
     taped = x.trace()
 
-    first = slope(lambda x: x * x * x, taped)
+    first = gradient_of(lambda x: x * x * x, taped)
     second = first.backward()[x]
 
     assert first.item() == 27
@@ -77,7 +77,7 @@ def test_levels_nest_to_any_depth() -> None:
 
     x = tensor(2.0, np.float64)
 
-    third = slope(lambda x: slope(lambda x: slope(fourth, x), x), x.trace())
+    third = gradient_of(lambda x: gradient_of(lambda x: gradient_of(fourth, x), x), x.trace())
 
     assert third.item() == 48
     assert third.backward()[x].item() == 24
@@ -88,7 +88,7 @@ def test_a_hessian_row_by_row() -> None:
 
     rows = []
     for row in np.eye(2):
-        gradient = slope(lambda x: (x * (a @ x)).sum(), x.trace())
+        gradient = gradient_of(lambda x: (x * (a @ x)).sum(), x.trace())
         rows.append((gradient * row).sum().backward()[x].tolist())
 
     assert rows == (a + a.T).tolist()
@@ -136,7 +136,7 @@ def test_each_level_has_its_own_tape() -> None:
 
 
 def test_without_a_tape_on_the_lower_level_nothing_is_recorded_there() -> None:
-    gradient = slope(lambda x: exp(x).sum(), real(3))
+    gradient = gradient_of(lambda x: exp(x).sum(), real(3))
 
     assert not gradient.owns_tape
 
@@ -166,7 +166,7 @@ def test_a_gradient_penalty_reaches_the_weights() -> None:
     def loss(x: Any) -> Any:
         return LEVEL.from_inner(weight) * x * x
 
-    gradient = slope(loss, x)
+    gradient = gradient_of(loss, x)
     penalty = gradient * gradient
 
     assert penalty.backward()[w].item() == 8 * 5 * 9
@@ -176,7 +176,7 @@ def test_a_taped_tensor_that_was_not_lifted_is_never_silently_a_constant() -> No
     w = tensor(5.0, np.float64)
     weight = w.trace()
 
-    gradient = slope(lambda x: weight * x * x, tensor(3.0, np.float64).trace())
+    gradient = gradient_of(lambda x: weight * x * x, tensor(3.0, np.float64).trace())
 
     assert gradient.item() == 30
     with pytest.raises(KeyError):
@@ -334,11 +334,11 @@ def test_gradients_of_two_levels_are_tensors_of_the_level_below() -> None:
     tracked = LEVEL.require_grad(y)
     grads = LEVEL.backward(tracked * tracked * tracked)
 
-    slope: Any = LEVEL.grad(tracked, grads)
-    LEVEL.grad_replace(tracked, grads, slope * 2.0)
+    gradient: Any = LEVEL.grad(tracked, grads)
+    LEVEL.grad_replace(tracked, grads, gradient * 2.0)
     doubled: Any = LEVEL.grad_remove(tracked, grads)
 
-    assert slope.owns_tape
+    assert gradient.owns_tape
     assert doubled.item() == 54
     assert LEVEL.backward(doubled)[x].item() == 36
 
@@ -368,7 +368,7 @@ def test_a_replacement_has_the_shape_and_the_dtype_of_the_tensor() -> None:
     assert grads[x].tolist() == [4, 6]
 
 
-# Levels that meet in a way back
+# Levels that meet in a backward pass
 
 
 FLOATS: dict[str, Any] = {

@@ -61,7 +61,7 @@ NO_AXES = [
 ]
 
 
-SENTENCE = re.compile(r"\w+: ax[ei]s is .* but (an int|an int or a tuple of ints|a tuple of ints) is expected")
+MESSAGE = re.compile(r"\w+: ax[ei]s is .* but (an int|an int or a tuple of ints|a tuple of ints) is expected")
 
 
 def called(name: str, place: str, axis: object) -> Any:
@@ -82,7 +82,7 @@ def test_invalid_axes_are_rejected_with_the_librarys_message(name: str, place: s
     with pytest.raises(DTypeError) as rejected:
         called(name, place, axis)
 
-    assert SENTENCE.fullmatch(str(rejected.value)), str(rejected.value)
+    assert MESSAGE.fullmatch(str(rejected.value)), str(rejected.value)
     assert str(rejected.value).startswith(f"{name}: ")
 
 

@@ -45,7 +45,7 @@ def ordered(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-UNLIKE = {"astype", "nonzero"}  # the one is told a dtype, of the other the numbers say how long it is
+UNLIKE = {"astype", "nonzero"}  # the one gets a dtype, the size of the other depends on the values
 NUMPY: dict[str, Any] = {
     **{name: getattr(np, name) for name in NAMES if hasattr(np, name) and name not in UNLIKE},
     "argsort": ordered(np.argsort),
@@ -63,7 +63,7 @@ NUMPY: dict[str, Any] = {
     "select": lambda x, index, axis=0: np.take(x, index, axis),
     "sort": ordered(np.sort),
     "split": parts,
-    "sqrt": lambda x, safe=False: np.sqrt(x),  # noqa: ARG005  # the slope alone is safe
+    "sqrt": lambda x, safe=False: np.sqrt(x),  # noqa: ARG005  # only the derivative is safe
     "sub": np.subtract,
     "take": lambda x, indices, axis=0: np.take(x, indices, axis),
 }
@@ -140,7 +140,7 @@ def compare_shapes(calls: int, seed: int) -> tuple[int, int]:
     for name in NUMPY:
         for _ in range(calls):
             text = Ranked(OPS[name], dice).written()
-            with contextlib.suppress(TypeError):  # NumPy rejects the dtype, of which no rule is told
+            with contextlib.suppress(TypeError):  # NumPy rejects the dtype, which rules do not get
                 rule, numpy = of_rule(text), of_numpy(text)
                 is_freer = name in FREER or "np.zeros(()" in text  # an axis 0 of a number it takes as well
                 assert rule == numpy or (is_freer and None in (rule, numpy)), (

@@ -61,7 +61,7 @@ def real(*shape: int, seed: int = 0) -> Any:
     return normal(shape, dtype=np.float64, rng=seed)
 
 
-def kept_shape(x: Dims) -> Dims:
+def same_shape(x: Dims) -> Dims:
     return x
 
 
@@ -70,12 +70,12 @@ def counted(name: str) -> Any:
     return 0.0
 
 
-@op(kept_shape, memory_bound=True)
+@op(same_shape, memory_bound=True)
 def doubled(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
     return mapped(x, lambda x: x * 2 + counted("doubled"), lambda x, y: y / x)
 
 
-@op(kept_shape)
+@op(same_shape)
 def tripled(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
     return mapped(x, lambda x: x * 3 + counted("tripled"), lambda x, y: y / x)
 
@@ -120,22 +120,22 @@ def test_a_value_that_no_gradient_needs_is_not_recomputed() -> None:
 
     (doubled(h + 1.0) @ y.trace() - doubled(h).reshape((6,))[:2]).sum().backward(wrt=[y])
 
-    # `y` asks for what it was multiplied by; nobody asks for the slope of the other.
+    # The gradient of `y` needs the other factor; the gradient of the other is not needed.
     assert runs == {"doubled": 3}
 
 
 def test_an_operand_that_no_derivative_reads_is_not_recomputed() -> None:
-    @op(kept_shape, memory_bound=True)
+    @op(same_shape, memory_bound=True)
     def moved(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
         x, tape = split_tape(x)
         out = node(x.data + 1 + counted("moved"))
         return tape.record(out, (x,), lambda grads: grads.add(x, grads.pop_output(out)))
 
-    @op(kept_shape)
-    def grown(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
+    @op(same_shape)
+    def exponential(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
         return mapped(x, lambda x: 2.0**x, lambda _, y: y * np.log(2))
 
-    grown(moved(real(2, 3).trace(checkpoint=BALANCED))).sum().backward()
+    exponential(moved(real(2, 3).trace(checkpoint=BALANCED))).sum().backward()
 
     assert runs == {"moved": 1}
 
@@ -160,9 +160,9 @@ def test_a_segment_runs_every_op_once_more() -> None:
     assert runs == {"doubled": 2, "tripled": 2}
 
 
-@op(kept_shape)
+@op(same_shape)
 def heated(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
-    """Hold more on its way back than operand and result: x squared."""
+    """Save more for its backward pass than operand and result: x squared."""
     x, tape = split_tape(x)
     square = node(x.data * x.data + counted("heated"))
     squares.append(ref(square.data))
@@ -330,7 +330,7 @@ def test_a_random_mask_is_saved_and_not_drawn_again() -> None:
 
 
 def test_an_op_that_draws_is_saved() -> None:
-    @op(kept_shape)
+    @op(same_shape)
     def noisy(x: Tensor[S, T, Any], *, rng: Any = None) -> Tensor[S, T, Any]:
         return mul(x, real(50, seed=int(generator(rng).integers(9))))
 
@@ -406,7 +406,7 @@ def test_a_tape_merged_with_a_checkpointing_tape_is_checkpointed() -> None:
     for a, b in ((x.trace(), y.trace(checkpoint=BALANCED)), (x.trace(checkpoint=BALANCED), y.trace())):
         doubled(a * b).sum().backward()
 
-    assert runs == {"doubled": 4}  # its own slope reads what it gave
+    assert runs == {"doubled": 4}  # its own derivative reads its result
 
 
 def test_gradients_of_gradients() -> None:
@@ -436,7 +436,7 @@ def test_the_graph_of_the_tape_names_the_ops() -> None:
 
 
 def test_a_tensor_without_entries_is_unchanged() -> None:
-    @op(kept_shape, memory_bound=True)
+    @op(same_shape, memory_bound=True)
     def same(x: Tensor[S, T, Any]) -> Tensor[S, T, Any]:
         return x
 
@@ -559,7 +559,7 @@ def test_a_segment_saves_only_its_inputs_and_outputs(f: str) -> None:
         tracemalloc.start()
         try:
             y = f(x.trace())
-            BUFFERS.clear()  # of which those that nobody sees into stay otherwise
+            BUFFERS.clear()  # otherwise unreferenced buffers stay allocated
             return tracemalloc.get_traced_memory()[0] - int(y.numpy().nbytes)
         finally:
             tracemalloc.stop()

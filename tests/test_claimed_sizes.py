@@ -42,7 +42,7 @@ P = size_of_name(Name("P", least=0))
 SIZES: list[Size] = [0, 1, 2, 3, N, P, N + 1, 2 * N, N // 2, N - M, UNKNOWN]
 FEWER: list[Size] = [1, 2, N, 2 * N, UNKNOWN]
 ASSIGNMENTS = [{Name("N"): n, Name("M"): m, Name("P", least=0): p} for n, m, p in product((1, 2, 3), (1, 2), (0, 1))]
-STAND_INS = (0, 1, 3)  # for each unknown size
+SUBSTITUTES = (0, 1, 3)  # for each unknown size
 
 Shape = tuple[Size, ...]
 
@@ -78,8 +78,8 @@ def check_claims(rule: Callable[..., Any], *arguments: Any) -> None:
         return
     unknown = sum(is_unknown(size) for size in flat(arguments) if isinstance(size, Dim))
     for names in ASSIGNMENTS:
-        for stand_ins in product(STAND_INS, repeat=unknown):
-            given = numbers(arguments, names, list(stand_ins))
+        for substitutes in product(SUBSTITUTES, repeat=unknown):
+            given = numbers(arguments, names, list(substitutes))
             if any(size < 0 for size in flat(given) if isinstance(size, int)):
                 continue
             try:

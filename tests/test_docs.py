@@ -173,7 +173,7 @@ def assert_quoted(who: str, found: dict[str, list[tuple[int, str, str]]], pages:
 
 
 def mypy(folder: Path, options: dict[str, Any]) -> dict[str, list[tuple[int, str, str]]]:
-    """Return what mypy says of each program, under the settings that the README tells its reader to write."""
+    """Return what mypy says of each program, with the settings of the README."""
     write(folder)
     lines = [f"{key} = {','.join(value) if isinstance(value, list) else value}" for key, value in options.items()]
     (folder / "mypy.ini").write_text("\n".join(["[mypy]", *lines]), "utf-8")
@@ -245,18 +245,18 @@ def execute(source: str, module: ModuleType) -> tuple[str, list[Exception]]:
         with contextlib.redirect_stdout(printed):
             try:
                 exec(code, vars(module))  # noqa: S102  # the pages are our own
-            except Exception as error:  # noqa: BLE001  # whatever it is, the page has to say it
+            except Exception as error:  # noqa: BLE001  # the page must show any error
                 raised.append(error)
     return printed.getvalue(), raised
 
 
 def test_every_page_has_the_mypy_settings_of_the_project() -> None:
-    house = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["mypy"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["mypy"]
     blocks = [block for page in PAGES for block in BLOCK.findall(page.read_text("utf-8"))]
     written = [tomllib.loads(text)["tool"] for language, _, text in blocks if language == "toml"]
     of_mypy = [tools["mypy"] for tools in written if "mypy" in tools]
 
-    assert settings().items() <= house.items()
+    assert settings().items() <= project.items()
     assert of_mypy == [settings()] * len(of_mypy) != []
 
 
@@ -286,7 +286,7 @@ def test_the_page_of_examples_shows_code_and_plot_of_each() -> None:
 @pytest.fixture(scope="module", params=["mkdocs", "zensical"])
 def site(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     """Build a copy of the pages as `make docs` does, and by its successor: two workers may be here at a time."""
-    folder = tmp_path_factory.mktemp("house")
+    folder = tmp_path_factory.mktemp("project")
     shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("api", "errors", "__pycache__"))
     for name in ("mkdocs.yml", "pyproject.toml", "CHANGELOG.md"):
         shutil.copy(ROOT / name, folder)
@@ -327,10 +327,10 @@ def public(module: ModuleType) -> list[str]:
 def test_the_site_loads_nothing_from_other_hosts_and_needs_no_script_for_formulas(site: Path) -> None:
     pages = "".join(page.read_text("utf-8") for page in site.rglob("*.html"))
 
-    asked = re.findall(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="(?:https?:)?//[^"]*"', pages)
+    loaded = re.findall(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="(?:https?:)?//[^"]*"', pages)
     formulas = re.findall(r'class="arithmatex">(.*?)</(?:div|span)>', pages)
 
-    assert asked == []
+    assert loaded == []
     assert formulas
     assert [
         formula for formula in formulas if not formula.startswith("<math") or re.search(r"\\|>&(amp;)?<", formula)
@@ -338,9 +338,9 @@ def test_the_site_loads_nothing_from_other_hosts_and_needs_no_script_for_formula
     assert "$$" not in pages
 
 
-@pytest.mark.parametrize("room", sorted((ROOT / "tapegrad").rglob("*.py")), ids=str)
-def test_returns_sections_have_no_colon_that_would_mark_a_type(room: Path) -> None:
-    said = re.findall(r"^ *(?:Returns|Yields):\n +(.*)", room.read_text("utf-8"), re.MULTILINE)
+@pytest.mark.parametrize("path", sorted((ROOT / "tapegrad").rglob("*.py")), ids=str)
+def test_returns_sections_have_no_colon_that_would_mark_a_type(path: Path) -> None:
+    said = re.findall(r"^ *(?:Returns|Yields):\n +(.*)", path.read_text("utf-8"), re.MULTILINE)
 
     assert [line for line in said if re.search(r":\s", re.sub("`[^`]*`", "", line))] == []
 
@@ -351,7 +351,7 @@ class Links(HTMLParser):
     def __init__(self, page: Path) -> None:
         super().__init__()
         self.anchors: set[str] = set()
-        self.asked: set[str] = set()
+        self.targets: set[str] = set()
         self.feed(page.read_text("utf-8"))
 
     @override
@@ -360,7 +360,7 @@ class Links(HTMLParser):
             if name in ("id", "name") and tag != "meta":
                 self.anchors.add(value or "")
             elif name in ("href", "src") and value and not urlsplit(value).netloc:
-                self.asked.add(value)
+                self.targets.add(value)
 
 
 def test_every_link_has_a_target(site: Path) -> None:
@@ -368,7 +368,7 @@ def test_every_link_has_a_target(site: Path) -> None:
 
     lost = []
     for page, links in pages.items():
-        for link in links.asked:
+        for link in links.targets:
             _, _, path, _, fragment = urlsplit(link)
             there = (page.parent / unquote(path)).resolve() if path else page
             target = there / "index.html" if there.is_dir() else there
@@ -376,7 +376,7 @@ def test_every_link_has_a_target(site: Path) -> None:
             lost += [] if found else [f"{page.relative_to(site)}: {link}"]
 
     assert sorted(lost) == []
-    assert sum(len(links.asked) for links in pages.values()) > 5_000
+    assert sum(len(links.targets) for links in pages.values()) > 5_000
 
 
 @pytest.mark.parametrize(
@@ -401,28 +401,27 @@ def test_every_error_message_has_a_table_and_every_table_a_message(
 
 def test_a_public_name_without_a_docstring_fails_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tapegrad").mkdir()
-    (tmp_path / "tapegrad" / "__init__.pyi").write_text("from tapegrad.room import bare as bare\n", "utf-8")
-    (tmp_path / "tapegrad" / "room.py").write_text("def bare() -> None: ...\n", "utf-8")
+    (tmp_path / "tapegrad" / "__init__.pyi").write_text("from tapegrad.inner import bare as bare\n", "utf-8")
+    (tmp_path / "tapegrad" / "inner.py").write_text("def bare() -> None: ...\n", "utf-8")
     reference = loaded(ROOT / "docs" / "reference.py")
     monkeypatch.setattr(reference, "ROOT", tmp_path)
     monkeypatch.setattr(reference, "OUTSIDE_THE_PACKAGE", ())
 
-    with pytest.raises(SystemExit, match=r"^docs: tapegrad\.bare has no docstring in tapegrad\.room,"):
+    with pytest.raises(SystemExit, match=r"^docs: tapegrad\.bare has no docstring in tapegrad\.inner,"):
         reference.main()
 
 
 def test_a_public_method_without_a_docstring_fails_the_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tapegrad").mkdir()
-    (tmp_path / "tapegrad" / "__init__.pyi").write_text("from tapegrad.room import Bare as Bare\n", "utf-8")
-    source = (
-        "class Bare:\n    'Words.'\n    def told(self): 'Words.'\n    def __len__(self): ...\n    def bare(self): ...\n"
-    )
-    (tmp_path / "tapegrad" / "room.py").write_text(source, "utf-8")
+    (tmp_path / "tapegrad" / "__init__.pyi").write_text("from tapegrad.inner import Bare as Bare\n", "utf-8")
+    source = "class Bare:\n    'Words.'\n    def good(self): 'Words.'\n    def __len__(self): ...\n"
+    source += "    def bare(self): ...\n"
+    (tmp_path / "tapegrad" / "inner.py").write_text(source, "utf-8")
     reference = loaded(ROOT / "docs" / "reference.py")
     monkeypatch.setattr(reference, "ROOT", tmp_path)
     monkeypatch.setattr(reference, "OUTSIDE_THE_PACKAGE", ())
 
-    with pytest.raises(SystemExit, match=r"^docs: tapegrad\.Bare\.bare has no docstring in tapegrad\.room,"):
+    with pytest.raises(SystemExit, match=r"^docs: tapegrad\.Bare\.bare has no docstring in tapegrad\.inner,"):
         reference.main()
 
 

@@ -54,8 +54,8 @@ def drawn(name: str, count: int = 8) -> list[str]:
     return [call.written for call in calls if call.valid and "rng" not in call.written]
 
 
-class Face:
-    """Stands for `tapegrad` in a call: makes the operands, remembers them, and leaves all else as it is."""
+class Namespace:
+    """Replaces `tapegrad` in a call: creates and stores the operands, and passes all else through."""
 
     def __init__(self, fill: Callable[[Any, Any], Any], layout: Callable[[Any], Any] = lambda x: x) -> None:
         self.fill, self.layout = fill, layout
@@ -127,9 +127,9 @@ RANDOM = {
 def test_an_op_handles_special_values_and_changes_no_operand(name: str) -> None:
     for written in drawn(name):
         for seed in range(2):
-            face = Face(filler(EDGES, seed))
+            namespace = Namespace(filler(EDGES, seed))
             try:
-                result = face.call(written)
+                result = namespace.call(written)
                 grads = way_back(result)
             except SingularError:
                 continue
@@ -138,8 +138,8 @@ def test_an_op_handles_special_values_and_changes_no_operand(name: str) -> None:
                     raise
                 continue
 
-            assert not face.changed(), written
-            for x in face.tensors:
+            assert not namespace.changed(), written
+            for x in namespace.tensors:
                 if grads is not None and x in grads:
                     assert (grads[x].shape, grads[x].dtype) == (x.shape, x.dtype), written
 
@@ -148,7 +148,7 @@ def test_an_op_handles_special_values_and_changes_no_operand(name: str) -> None:
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_results_do_not_depend_on_the_memory_layout_of_operands(name: str, layout: str) -> None:
     for written in drawn(name)[:3]:
-        plain, odd = Face(filler(None)), Face(filler(None), LAYOUTS[layout])
+        plain, odd = Namespace(filler(None)), Namespace(filler(None), LAYOUTS[layout])
         expected, found = plain.call(written), odd.call(written)
 
         for x, y in zip(parts(expected), parts(found), strict=True):
@@ -165,16 +165,18 @@ def test_results_do_not_depend_on_the_memory_layout_of_operands(name: str, layou
 @pytest.mark.parametrize("name", sorted({*NAMES} - RANDOM))
 def test_an_op_of_float64_computes_in_float64(name: str) -> None:
     for written in drawn(name):
-        face = Face(lambda shape, dtype: filler(None)(shape, np.float64 if np.dtype(dtype) == np.float32 else dtype))
+        namespace = Namespace(
+            lambda shape, dtype: filler(None)(shape, np.float64 if np.dtype(dtype) == np.float32 else dtype)
+        )
         try:
-            result = face.call(written)
+            result = namespace.call(written)
         except (DTypeError, ShapeError):  # of another dtype, by its own argument
             continue
-        if not any(x.dtype == np.float64 for x in face.tensors) or "float32" in written:
+        if not any(x.dtype == np.float64 for x in namespace.tensors) or "float32" in written:
             continue
         grads = way_back(result)
         values = [part.numpy() for part in parts(result) if part.is_float]
-        values += [grads[x].numpy() for x in face.tensors if grads is not None and x in grads]
+        values += [grads[x].numpy() for x in namespace.tensors if grads is not None and x in grads]
         for value in values:
             assert value.dtype == np.float64, written
             if value.dtype == np.float64:
@@ -190,10 +192,10 @@ def test_results_share_memory_with_operands_only_where_documented(name: str) -> 
 
     shares = False
     for written in drawn(name):
-        face = Face(filler(None))
-        result = face.call(written)
+        namespace = Namespace(filler(None))
+        result = namespace.call(written)
         data = [part.numpy() for part in parts(result)]
-        shares |= any(np.shares_memory(array, one) for array, _ in face.operands for one in data)
+        shares |= any(np.shares_memory(array, one) for array, _ in namespace.operands for one in data)
 
     assert not shares or name in views
 

@@ -140,8 +140,8 @@ def test_the_divergence_equals_a_monte_carlo_estimate() -> None:
 def test_a_network_and_least_squares_predict(tmp_path: Path) -> None:
     network, line = short("diabetes", tmp_path)
 
-    learnt, tested = numbers("R² of the network: # train, # test", network)
-    assert learnt > tested > 0
+    trained, tested = numbers("R² of the network: # train, # test", network)
+    assert trained > tested > 0
     assert numbers("R² of least squares: # train, # test", line) == [0.545, 0.335]
 
 

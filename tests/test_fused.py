@@ -93,13 +93,13 @@ def test_every_elementwise_op_is_bit_identical_in_a_fused_function(name: str) ->
             np.testing.assert_array_equal(result.numpy(), expected.numpy())
             leaves = [x for x in given if x.is_float]
             if expected.is_float and leaves:
-                slopes = [_slopes(f, given, leaves) for f in (body, fused(body))]
-                for plain, found in zip(*slopes, strict=True):
+                gradients = [_gradients_of(f, given, leaves) for f in (body, fused(body))]
+                for plain, found in zip(*gradients, strict=True):
                     np.testing.assert_allclose(found, plain, rtol=1e-6, atol=1e-6)
     assert ran
 
 
-def _slopes(f: Callable[..., Any], given: list[Any], leaves: list[Any]) -> list[Any]:
+def _gradients_of(f: Callable[..., Any], given: list[Any], leaves: list[Any]) -> list[Any]:
     y = f(*(x.trace() if x.is_float else x for x in given))
     if not y.owns_tape:
         return []
@@ -170,7 +170,7 @@ def test_is_one_tape_entry() -> None:
     assert gate.__name__ == "gate"
 
 
-def kept_derivatives(z: Any) -> dict[int, Any]:
+def saved_derivatives(z: Any) -> dict[int, Any]:
     _, _, _, backward = z.tape.tape.entries[-1]
     derivatives: dict[int, Any] = inspect.getclosurevars(backward).nonlocals["derivatives"]
     return derivatives
@@ -180,10 +180,10 @@ def test_saves_expensive_derivatives_of_taped_arguments() -> None:
     x, y = numbers(3, 5), numbers(3, 5, seed=1)
     cheap: Any = fused(lambda x: x * x / 2)
 
-    assert kept_derivatives(gate(x.trace(), y)).keys() == {0}
-    assert kept_derivatives(gate(x.trace(), nn.Param(y))).keys() == {0, 1}
-    assert kept_derivatives(gate(x.trace(), y.trace())).keys() == {0, 1}
-    assert kept_derivatives(cheap(x.trace())) == {}
+    assert saved_derivatives(gate(x.trace(), y)).keys() == {0}
+    assert saved_derivatives(gate(x.trace(), nn.Param(y))).keys() == {0, 1}
+    assert saved_derivatives(gate(x.trace(), y.trace())).keys() == {0, 1}
+    assert saved_derivatives(cheap(x.trace())) == {}
 
 
 def test_saved_and_recomputed_derivatives_give_the_gradients_of_the_ops() -> None:
@@ -204,12 +204,12 @@ def test_a_derivative_that_is_referenced_elsewhere_is_not_overwritten(size: int)
     bent: Any = fused(lambda x, y: tg.tanh(x + y))
     x, y, dz = (numbers(size, seed=seed) for seed in range(3))
 
-    z = power(x.trace())  # is its own slope
+    z = power(x.trace())  # is its own derivative
     grads = z.backward(seed=dz)
 
     np.testing.assert_array_equal(z.numpy(), np.exp(x.numpy()))
     np.testing.assert_array_equal(grads[x].numpy(), dz.numpy() * z.numpy())
-    grads = bent(x.trace(), y.trace()).backward(wrt=[x, y], seed=dz)  # two have one slope
+    grads = bent(x.trace(), y.trace()).backward(wrt=[x, y], seed=dz)  # both have one derivative
     np.testing.assert_array_equal(grads[x].numpy(), grads[y].numpy())
     np.testing.assert_allclose(grads[x].numpy(), dz.numpy() * (1 - np.tanh(x.numpy() + y.numpy()) ** 2), atol=1e-6)
 
@@ -246,14 +246,14 @@ def test_result_is_freed_with_its_tensor() -> None:
 
 def test_accepts_keyword_and_non_tensor_arguments() -> None:
     @fused
-    def bent(x: Any, *, slope: float, y: Any = None, mode: str = "sum") -> Any:
-        return x * slope + y if mode == "sum" else x * slope
+    def bent(x: Any, *, factor: float, y: Any = None, mode: str = "sum") -> Any:
+        return x * factor + y if mode == "sum" else x * factor
 
     x = numbers(3, 5)
 
-    np.testing.assert_array_equal(bent(x, slope=2.0, y=x).numpy(), x.numpy() * 3)
-    np.testing.assert_array_equal(bent(y=x, slope=0.5, x=x, mode="product").numpy(), x.numpy() / 2)
-    np.testing.assert_array_equal(bent(x, slope=-0.0, mode="product").numpy(), x.numpy() * -0.0)
+    np.testing.assert_array_equal(bent(x, factor=2.0, y=x).numpy(), x.numpy() * 3)
+    np.testing.assert_array_equal(bent(y=x, factor=0.5, x=x, mode="product").numpy(), x.numpy() / 2)
+    np.testing.assert_array_equal(bent(x, factor=-0.0, mode="product").numpy(), x.numpy() * -0.0)
 
 
 def test_reads_captured_variables_at_each_call() -> None:
@@ -373,13 +373,13 @@ def test_a_fused_function_may_call_another() -> None:
 
 
 def test_a_parameter_is_an_ordinary_argument() -> None:
-    slope, x = nn.Param(tg.tensor(2.0)), numbers(3, 5)
+    factor, x = nn.Param(tg.tensor(2.0)), numbers(3, 5)
 
-    scaled: Any = fused(lambda x, slope: x * slope)
+    scaled: Any = fused(lambda x, factor: x * factor)
 
-    grads = scaled(x.trace(), slope).sum().backward()
+    grads = scaled(x.trace(), factor).sum().backward()
 
-    np.testing.assert_allclose(grads[slope].item(), x.numpy().sum(), rtol=1e-5)
+    np.testing.assert_allclose(grads[factor].item(), x.numpy().sum(), rtol=1e-5)
 
 
 def test_released_values_are_recomputed() -> None:

@@ -34,7 +34,7 @@ from tests.tapem import test_lift
 from tests.test_edges import parts
 
 NAMES = sorted(name for name, entry in OPS.items() if entry.function.__module__.startswith("tapegrad.ops."))
-# These give numbers of the dtype itself, which are tested below; and in half precision nobody eliminates.
+# These give numbers of the dtype itself, which are tested below; and elimination is not available in half precision.
 OF_THE_DTYPE = {"nan_to_num", "nextafter", "spacing"}
 PRIMITIVES = {
     *get_args(Elementwise),
@@ -72,7 +72,7 @@ MAKE = {"arange", "eye", "full", "linspace", "one_hot", "ones", "tensor", "tri",
 of_either_dtype = pytest.mark.parametrize("dtype", UNITS, ids=["float16", "bfloat16"])
 
 
-class Face:
+class Namespace:
     """Stands for `tapegrad` in a call: its float32 tensors are of other dtypes, with numbers that bfloat16 has."""
 
     def __init__(self, *dtypes: Any) -> None:
@@ -137,13 +137,13 @@ def test_ops_and_gradients_are_close_to_float32(name: str, dtype: Any) -> None:
     for written in drawn(name):
         if "dtype=" in written:
             continue
-        wide, narrow = Face(np.float32), Face(dtype)
+        wide, narrow = Namespace(np.float32), Namespace(dtype)
         x, y = wide.call(written), narrow.call(written)
 
         for one, other in zip(parts(x), parts(y), strict=True):
             if narrow.tensors:
                 assert_near(one, other, written, dtype)
-        if name == "rnn":  # of large sums its tanh rounds to 1, where the slope is 0
+        if name == "rnn":  # of large sums its tanh rounds to 1, where the derivative is 0
             continue
         dx, dy = wide.way_back(x), narrow.way_back(y)
         assert dx.keys() == dy.keys(), written
@@ -156,7 +156,7 @@ def test_ops_and_gradients_are_close_to_float32(name: str, dtype: Any) -> None:
 def test_a_primitive_equals_float32_rounded_once(name: str, dtype: Any) -> None:
     for written in drawn(name):
         if "dtype=" not in written:
-            found = zip(parts(Face(np.float32).call(written)), parts(Face(dtype).call(written)), strict=True)
+            found = zip(parts(Namespace(np.float32).call(written)), parts(Namespace(dtype).call(written)), strict=True)
 
             for x, y in found:
                 assert_rounded(x, y, written, dtype)
@@ -176,7 +176,7 @@ def test_bfloat16_mixes_with_float32_where_float16_does(name: str) -> None:
         outcomes = []
         for dtype in (np.float16, tg.bfloat16):
             try:
-                result: Any = parts(Face(np.float32, dtype).call(written))
+                result: Any = parts(Namespace(np.float32, dtype).call(written))
                 outcomes.append([str(part.dtype) for part in result])
             except DTypeError as error:
                 outcomes.append([str(error)])

@@ -16,7 +16,7 @@ import tapegrad
 from tapegrad import nn, optim
 
 ROOT = Path(__file__).parent.parent
-SENTENCE = re.compile(r"[A-Z`0-9].*?\.(?:\s|$)", re.DOTALL)
+SUMMARY = re.compile(r"[A-Z`0-9].*?\.(?:\s|$)", re.DOTALL)
 PAGE = ROOT / "docs" / "guide" / "ci.md"
 PROGRAM = """\
 import tapegrad as tg
@@ -33,7 +33,7 @@ class Editor:
     def __init__(self, folder: Path, source: str) -> None:
         self._file = (folder / "program.py").as_uri()
         self._source = source
-        self._asked = 0
+        self._requests = 0
         (folder / "program.py").write_text(source, "utf-8")
         # `Popen.communicate` would wait for the end.
         self._server = subprocess.Popen(
@@ -67,8 +67,8 @@ class Editor:
         self._server.communicate()
 
     def _ask(self, method: str, params: dict[str, Any]) -> Any:
-        self._asked += 1
-        self._send({"id": self._asked, "method": method, "params": params})
+        self._requests += 1
+        self._send({"id": self._requests, "method": method, "params": params})
         while True:
             said = self._received()
             if said.get("method") == "workspace/configuration":
@@ -76,7 +76,7 @@ class Editor:
                 self._send({"id": said["id"], "result": settings})
             elif "method" in said and "id" in said:
                 self._send({"id": said["id"], "result": None})
-            elif said.get("id") == self._asked:
+            elif said.get("id") == self._requests:
                 return said["result"]
 
     def _send(self, message: dict[str, Any]) -> None:
@@ -98,28 +98,28 @@ def is_alias(signature: str) -> bool:
     return signature.startswith(("(type)", "class Shape"))
 
 
-def names(room: Any) -> list[str]:
-    return [name for name in dir(room) if not name.startswith("_") and callable(getattr(room, name))]
+def names(module: Any) -> list[str]:
+    return [name for name in dir(module) if not name.startswith("_") and callable(getattr(module, name))]
 
 
 @pytest.fixture(scope="module")
 def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
-    asked = [f"tg.{name}" for name in names(tapegrad)] + [f"nn.{name}" for name in names(nn)]
-    asked += [f"optim.{name}" for name in names(optim)] + ["layer.forward", "x.reshape", "x.backward"]
-    opened = Editor(tmp_path_factory.mktemp("editor"), PROGRAM + "\n".join(asked) + "\n")
+    expressions = [f"tg.{name}" for name in names(tapegrad)] + [f"nn.{name}" for name in names(nn)]
+    expressions += [f"optim.{name}" for name in names(optim)] + ["layer.forward", "x.reshape", "x.backward"]
+    opened = Editor(tmp_path_factory.mktemp("editor"), PROGRAM + "\n".join(expressions) + "\n")
     yield opened
     opened.close()
 
 
-@pytest.mark.parametrize("room", [tapegrad, nn, optim], ids=lambda room: room.__name__)
-def test_every_hover_shows_types_and_a_summary(room: Any, editor: Editor) -> None:
-    prefix = {tapegrad: "tg", nn: "nn", optim: "optim"}[room]
+@pytest.mark.parametrize("module", [tapegrad, nn, optim], ids=lambda module: module.__name__)
+def test_every_hover_shows_types_and_a_summary(module: Any, editor: Editor) -> None:
+    prefix = {tapegrad: "tg", nn: "nn", optim: "optim"}[module]
 
-    shown = {name: editor.over(rf"(?<={prefix}\.){name}") for name in names(room)}
+    shown = {name: editor.over(rf"(?<={prefix}\.){name}") for name in names(module)}
 
     unknown = [name for name, (signature, _) in shown.items() if "Unknown" in signature]
     assert [name for name in unknown if name != "Shape"] == []  # which is `tuple`, by typeshed's signature
-    silent = {name: shown[name][0] for name in shown if not SENTENCE.match(shown[name][1])}
+    silent = {name: shown[name][0] for name in shown if not SUMMARY.match(shown[name][1])}
     assert [name for name, signature in silent.items() if not is_alias(signature)] == []
     for signature, _ in shown.values():
         assert all(overload.count("\n") < 16 for overload in signature.split("\n\n"))

@@ -26,8 +26,8 @@ from tapegrad.nn import Linear, Sequential
 from tapegrad.ops import mse, normal, ones
 from tapegrad.optim.optimizer import Optimizer
 
-HOUSE = str(Path(tapegrad.__file__).parent)
-MANY = bool(os.environ.get("TAPEGRAD_FAULTS"))
+PACKAGE = str(Path(tapegrad.__file__).parent)
+EXTENDED = bool(os.environ.get("TAPEGRAD_FAULTS"))
 X, Y = normal((4, 3), rng=0), normal((4, 2), rng=1)
 
 
@@ -39,7 +39,7 @@ class Interrupter:
         self.passed = 0
 
     def trace(self, frame: FrameType, event: str, _: Any) -> Any:
-        if not frame.f_code.co_filename.startswith(HOUSE):
+        if not frame.f_code.co_filename.startswith(PACKAGE):
             return None
         frame.f_trace_opcodes = True
         if event == "opcode":
@@ -65,7 +65,7 @@ def moments(action: Callable[[], object], count: int) -> list[int]:
     """Return the moments of an action, or so many of them, and the last ones, for it is there that things change."""
     counter = Interrupter()
     counter.run(action)
-    count *= 10 if MANY else 1
+    count *= 10 if EXTENDED else 1
     if counter.passed <= count:
         return list(range(1, counter.passed + 1))
     chosen = np.random.default_rng(0).choice(counter.passed, count // 2, replace=False)
@@ -313,7 +313,7 @@ def test_signals_at_random_times_leave_steps_complete() -> None:
     opt = optim.Adam(net)
     opt.step(gradients(net))
     came = 0
-    for _ in range(2000 if MANY else 150):
+    for _ in range(2000 if EXTENDED else 150):
         struck_at = {parameter.version for parameter in net.parameters().values()}
         assert len(struck_at) == 1
         assert {int(moments.steps) for moments in opt.state.values()} == struck_at
@@ -350,7 +350,7 @@ def test_a_run_that_is_interrupted_repeatedly_ends_bit_identically(tmp_path: Pat
 
 @pytest.fixture(autouse=True)
 def _python_interrupts() -> Iterator[None]:
-    """Let Python's own handler answer, whoever has set another."""
+    """Install Python's own handler, also if another was installed."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -92,8 +92,8 @@ def run(folder: Path, settings: dict[str, str], *command: str) -> subprocess.Com
 
 def german(folder: Path) -> str:
     """Make the locale of Germany, whose decimals have a comma, where the system has what it takes."""
-    maker = shutil.which("localedef")
+    localedef = shutil.which("localedef")
     path = folder / "de_DE.UTF-8"
-    if maker is None or subprocess.run([maker, "-i", "de_DE", "-f", "UTF-8", path], check=False).returncode:
+    if localedef is None or subprocess.run([localedef, "-i", "de_DE", "-f", "UTF-8", path], check=False).returncode:
         pytest.skip("localedef makes no German here")
     return str(folder)

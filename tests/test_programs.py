@@ -161,7 +161,7 @@ def flat(values: dict[str, Any], steps: dict[str, str]) -> list[Any]:
 
 
 def direction(shape: tuple[int, ...], place: int) -> Any:
-    """Another number for each element and each result, so that no two ways back cancel each other."""
+    """Return a different number for each element and each result, so that no two gradients cancel."""
     rng = np.random.default_rng(place)
     return np.asarray(rng.uniform(0.5, 1.5, shape) * rng.choice([-1, 1], shape))
 
@@ -194,8 +194,8 @@ def is_fixed(name: str) -> bool:
     return name.startswith("fixed")
 
 
-def slope(program: Program, towards: dict[str, Any], step: float = 1e-4) -> tuple[float, float] | None:
-    """Return the slope of all results along a direction, by differences, and how far it is to be trusted.
+def directional_derivative(program: Program, towards: dict[str, Any], step: float = 1e-4) -> tuple[float, float] | None:
+    """Return the derivative of all results along a direction, by differences, and its error bound.
 
     None where there is a kink or a jump nearby, or the numbers are too rough.
     """
@@ -207,7 +207,7 @@ def slope(program: Program, towards: dict[str, Any], step: float = 1e-4) -> tupl
 
     try:
         here, (near, behind), (far, far_behind) = at(0), (at(step / 2), at(-step / 2)), (at(step), at(-step))
-        finest = (at(step / 64) - at(-step / 64)) / (step / 32)  # by which stairs are told from a slope
+        finest = (at(step / 64) - at(-step / 64)) / (step / 32)  # which distinguishes steps from a derivative
     except ERRORS:
         return None
     fine, coarse = (near - behind) / step, (far - far_behind) / (2 * step)
@@ -231,7 +231,10 @@ def check(program: Program) -> bool:
     for name, gradient in grads.items():
         np.testing.assert_array_equal(gradient, same[name])
     towards = {name: direction(dx.shape, place) for place, (name, dx) in enumerate(grads.items())}
-    found, expected = sum(float((grads[name] * towards[name]).sum()) for name in grads), slope(program, towards)
+    found, expected = (
+        sum(float((grads[name] * towards[name]).sum()) for name in grads),
+        directional_derivative(program, towards),
+    )
     if expected is None or not np.isfinite(found):
         return False
     assert abs(found - expected[0]) <= expected[1], f"{found} by the tape but {expected[0]} by differences: {program}"

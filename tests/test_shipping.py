@@ -33,7 +33,7 @@ for _ in range(100):
 assert loss.item() < first / 10
 """
 WRONG = "\nmodel(tg.zeros((32, 4)))\n"
-SENTENCE = "model[0] Linear(5, 7): x is (32, 4) but (..., 5) is expected: axis -1 is 4, not 5"
+MESSAGE = "model[0] Linear(5, 7): x is (32, 4) but (..., 5) is expected: axis -1 is 4, not 5"
 SETTINGS = '[tool.mypy]\nstrict = true\nplugins = ["tapegrad.mypy"]\nallow_redefinition = true\n'
 
 
@@ -70,8 +70,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     wheel, sdist = build(ROOT, folder / "dist")
     venv.create(folder / "venv", symlinks=os.name != "nt")
     python = next(str(path) for path in (folder / "venv").glob("*/python*") if path.stem == "python")
-    asked = run(folder, python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
-    packages = Path(asked.stdout.strip())
+    completed = run(folder, python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
+    packages = Path(completed.stdout.strip())
     # Python reads no .pth file in a folder that a .pth file names: the editable install in there stays unseen.
     (packages / "third_parties.pth").write_text(sysconfig.get_path("purelib"), "utf-8")
 
@@ -111,10 +111,10 @@ def test_the_wheel_contains_only_the_package(place: Place) -> None:
 def test_the_doctor_finds_the_plugin_of_the_wheel(place: Place, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(SETTINGS, "utf-8")
 
-    asked = run(tmp_path, place.python, "-m", "tapegrad", "doctor")
+    completed = run(tmp_path, place.python, "-m", "tapegrad", "doctor")
 
-    assert asked.returncode == 0, asked.stdout + asked.stderr
-    assert f"Python {sys.version.split()[0]} is {place.python}" in asked.stdout
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    assert f"Python {sys.version.split()[0]} is {place.python}" in completed.stdout
 
 
 def test_the_wheel_of_the_sdist_equals_that_of_the_tree(place: Place, tmp_path: Path) -> None:
@@ -175,14 +175,14 @@ def test_python_trains_with_the_installed_package(place: Place) -> None:
 
     assert trained.stderr == ""
     assert Path(trained.stdout.strip()) == place.package / "__init__.py"
-    assert f"tapegrad.errors.ShapeError: {SENTENCE}" in rejected.stderr.splitlines()  # above the picture of the shapes
+    assert f"tapegrad.errors.ShapeError: {MESSAGE}" in rejected.stderr.splitlines()  # above the diagram of the shapes
 
 
 def test_mypy_checks_with_the_installed_package(place: Place) -> None:
     said = place.run("-m", "mypy", "--verbose", "--no-error-summary", "right.py", "wrong.py")
 
     line = PROGRAM.count("\n") + 2
-    assert said.stdout.splitlines() == [f"wrong.py:{line}: error: {SENTENCE}  [tapegrad-shape]"]
+    assert said.stdout.splitlines() == [f"wrong.py:{line}: error: {MESSAGE}  [tapegrad-shape]"]
     assert f"Parsing {place.package / '__init__.pyi'} (tapegrad)" in said.stderr
     assert str(ROOT / "tapegrad") not in said.stderr
 

@@ -25,7 +25,7 @@ lifted = tapem.lift(times)
 
 
 def typed(x: Any, length: int) -> Any:
-    """Multiply `x` by 1 so many times; what comes of it is run back by a call."""
+    """Multiply `x` by 1 the given number of times; a call of the result runs the backward pass."""
     y = x.trace()
     for _ in range(length):
         y = times(y, 1.0)
@@ -44,8 +44,8 @@ def nested(x: Any, length: int) -> Any:
         y = times(y, 1.0)
 
     def back() -> Any:
-        slope: Any = level.inner(ops.sum(times(y, y)).backward()[leaf])
-        return ops.sum(times(slope, x)).backward()[x].numpy()
+        derivative: Any = level.inner(ops.sum(times(y, y)).backward()[leaf])
+        return ops.sum(times(derivative, x)).backward()[x].numpy()
 
     return back
 

@@ -89,24 +89,24 @@ def test_a_second_order_that_is_wrong_is_named_as_such() -> None:
         check_gradients(square, real(3), order=2)
 
 
-@pytest.mark.parametrize(("asked", "lifted"), [("dy", "input 0"), ("y", "the direction")])
-def test_an_engine_selected_by_only_one_value_is_detected(asked: str, lifted: str) -> None:
-    check_gradients(lambda x: grown(x, asked), real(3))
+@pytest.mark.parametrize(("selected_by", "lifted"), [("dy", "input 0"), ("y", "the direction")])
+def test_an_engine_selected_by_only_one_value_is_detected(selected_by: str, lifted: str) -> None:
+    check_gradients(lambda x: exponential(x, selected_by), real(3))
 
     with pytest.raises(TypeError, match="does not support ufuncs") as failed:
-        check_gradients(lambda x: grown(x, asked), real(3), order=2)
+        check_gradients(lambda x: exponential(x, selected_by), real(3), order=2)
 
     assert failed.value.__notes__ == [f"<lambda>, where {lifted} alone is lifted"]
 
 
-def grown(x: Any, asked: str) -> Any:
-    """Take e to each element; its way back asks the engine of one value for what it does with both."""
+def exponential(x: Any, selected_by: str) -> Any:
+    """Compute e ** x; its backward pass computes with the engine of one value only."""
     x, tape = unwrap(x)
     out = node(engine(x.data).exp(x.data))
 
     def backward(grads: Gradients) -> None:
         dy, y = grads.pop_output(out), out.data
-        primitives = engine(dy if asked == "dy" else y)
+        primitives = engine(dy if selected_by == "dy" else y)
         grads.add(x, dy * y + 0.0 * primitives.map("abs", y) * primitives.map("abs", dy))
 
     return tape.record(out, (x,), backward)

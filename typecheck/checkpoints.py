@@ -40,7 +40,7 @@ def accept_what_a_layer_has() -> None:
     assert_type(layer.weight, nn.Param[Shape[L[5], L[7]]])
 
 
-def reject_what_the_layer_refuses() -> None:
+def reject_an_input_that_the_layer_rejects() -> None:
     tg.checkpoint(nn.Linear(5, 7))(w.trace())  # E: Linear(5, 7): x is (5, 2) but (..., 5) is expected: axis -1 is 2, not 5 [tapegrad-shape]
 
 

@@ -132,7 +132,7 @@ def accept_a_claim_of_some_sizes() -> None:
     measured(tg.ones((3, 5)))
 
 
-def accept_a_claim_of_no_size_for_python_to_refuse() -> None:
+def accept_an_assertion_that_only_python_rejects() -> None:
     def measured(y: Tensor[Shape[N, Any], NoneTape]) -> None:
         rows = y.shape[0], 3
         with suppress(ShapeError):

@@ -120,7 +120,7 @@ def accept_what_keeps_the_sizes() -> None:
 
 
 def accept_unknown_numbers() -> None:
-    def convolved(n: int, both: tuple[int, int], anything: Any) -> None:
+    def conv_models(n: int, both: tuple[int, int], anything: Any) -> None:
         n = abs(n)  # assigned again, so that it is unknown
         assert_type(nn.Conv2d(1, 8, n)(images), Tensor[Shape[L[32], L[8], Any, Any], NoneTape])
         assert_type(nn.Conv2d(1, 8, both)(images), Tensor[Shape[L[32], L[8], Any, Any], NoneTape])
@@ -128,7 +128,7 @@ def accept_unknown_numbers() -> None:
         assert_type(nn.Conv2d(1, 8, 3, padding=anything)(images), Tensor[Shape[L[32], L[8], Any, Any], NoneTape])
         assert_type(nn.MaxPool2d(2, stride=anything)(images), Tensor[Shape[L[32], L[1], Any, Any], NoneTape])
 
-    convolved(3, (3, 5), 1)
+    conv_models(3, (3, 5), 1)
 
 
 def accept_unknown_numbers_of_pools() -> None:

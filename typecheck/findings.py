@@ -47,10 +47,10 @@ def accept_no_hook_for_a_receiver_typed_by_a_variable() -> None:
 
 
 def accept_no_hook_for_sums_of_type_variables() -> None:
-    def grown(n: N, m: M) -> None:
+    def sums(n: N, m: M) -> None:
         tg.zeros((n * m, 2)) @ tg.zeros((2, 3))
 
-    grown(2, 3)
+    sums(2, 3)
 
 
 def accept_no_hook_through_stored_functions() -> None:

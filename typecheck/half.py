@@ -69,5 +69,5 @@ def reject_a_layer_of_float32() -> None:
     nn.Linear(5, 2, rng=0)(half)  # E: Linear(5, 2): x is bfloat16 but float32 is expected [tapegrad-dtype]
 
 
-def reject_floats_where_whole_numbers_are_asked_for() -> None:
+def reject_floats_where_ints_are_expected() -> None:
     tg.bitwise_and(half, half)  # E: bitwise_and: x is bfloat16 but integer or bool is expected [tapegrad-dtype]

@@ -27,7 +27,7 @@ def step(
 
 @tg.jit
 @guarded
-def slope(x: Tensor[Shape[N], NoneTape]) -> Tensor[Shape[N], NoneTape]:
+def derivative(x: Tensor[Shape[N], NoneTape]) -> Tensor[Shape[N], NoneTape]:
     return (x.trace() * x).sum().backward()[x]
 
 
@@ -38,12 +38,12 @@ labels = tg.zeros((4,), np.int64)
 
 def accept_sizes_that_fit() -> None:
     assert_type(step(model, opt, tg.ones((4, 6)), labels), Tensor[Shape[L[4]], NoneTape])
-    assert_type(slope(tg.ones((5,))), Tensor[Shape[L[5]], NoneTape])
+    assert_type(derivative(tg.ones((5,))), Tensor[Shape[L[5]], NoneTape])
 
 
 def accept_names() -> None:
     def squared(x: Tensor[Shape[N], NoneTape]) -> None:
-        assert_type(slope(x), Tensor[Shape[N], NoneTape])
+        assert_type(derivative(x), Tensor[Shape[N], NoneTape])
 
     squared(tg.ones((3,)))
 
@@ -65,4 +65,4 @@ def reject_fewer_labels() -> None:
 
 
 def reject_a_tape() -> None:
-    slope(tg.ones((5,)).trace())  # E: slope: x has a tape but must have none
+    derivative(tg.ones((5,)).trace())  # E: derivative: x has a tape but must have none

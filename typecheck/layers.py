@@ -69,7 +69,7 @@ class Outer(nn.Module):
 
 
 class Wide(nn.Module, Generic[H]):
-    """A guarded module: it remembers its size."""
+    """A guarded module, which stores its size."""
 
     @guarded
     def __init__(self, hidden: H) -> None:
@@ -81,7 +81,7 @@ class Wide(nn.Module, Generic[H]):
 
 
 class Same(nn.Module):
-    """A module for matrices that keeps whatever shape comes."""
+    """A module for matrices of any shape, which it preserves."""
 
     def forward(self, x: Tensor[Shape[N, M], T]) -> Tensor[Shape[N, M], T]:
         return x
@@ -442,7 +442,7 @@ def reject_a_dtype() -> None:
     model(batch)  # E: model[1] Embedding(10, 4): indices is float32 but integer is expected [tapegrad-dtype]
 
 
-def reject_a_dtype_that_an_op_refuses() -> None:
+def reject_a_dtype_that_an_op_rejects() -> None:
     nn.Sequential(nn.ReLU())(batch > 0.0)  # E: Sequential[0] ReLU: x is bool but number is expected [tapegrad-dtype]
 
 
@@ -497,10 +497,10 @@ def reject_unknown_sizes() -> None:
 
 
 def reject_a_shortcut_of_named_sizes() -> None:
-    def shortened(x: Tensor[Shape[N, M], NoneTape]) -> None:
+    def decremented(x: Tensor[Shape[N, M], NoneTape]) -> None:
         nn.Residual(Row())(x)  # E(mypy): Residual.layer Row: the result is (1, M) but (N, M) is expected: axis 0 is 1, not N [tapegrad-shape]
 
-    shortened(tg.ones((1, 3)))
+    decremented(tg.ones((1, 3)))
 
 
 def reject_an_input_of_a_shortcut() -> None:

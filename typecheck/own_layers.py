@@ -78,7 +78,7 @@ def reject_another_length_behind_it() -> None:
     model(x)  # E: model[2] Linear(100, 10): x is (2, 112) but (..., 100) is expected: axis -1 is 112, not 100 [tapegrad-shape]
 
 
-def reject_a_line_without_room_for_a_window() -> None:
+def reject_a_line_shorter_than_a_window() -> None:
     conv = Conv(3, 8, 35, 2)
     conv(x)  # E(mypy): conv Conv(3, 8, 35, 2): the result would be (2, 8, -1): axis 2 is below 0 [tapegrad-shape]
 

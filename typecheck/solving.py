@@ -128,7 +128,7 @@ def accept_a_function_that_calls_itself() -> None:
     assert_type(summed(tg.ones((2,))), Tensor[Shape[L[1]], NoneTape])
 
 
-def accept_what_cannot_be_told() -> None:
+def accept_undecidable_sizes() -> None:
     def halved(x: Tensor[Shape[M], NoneTape]) -> Tensor[Shape[FloorDiv[M, L[2]]], NoneTape]:
         return halves(x)
 

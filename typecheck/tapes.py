@@ -388,7 +388,7 @@ def accept_a_function_of_another_file_that_is_returned() -> None:
     y.backward()
 
 
-def accept_an_attribute_that_a_method_binds_anew() -> None:
+def accept_an_attribute_that_a_method_rebinds() -> None:
     class Step:
         def __init__(self) -> None:
             self.loss = row.trace().sum()
@@ -618,7 +618,7 @@ def accept_a_property_that_computes_its_tensor() -> None:
     trainer.step.loss.backward()
 
 
-def reject_a_property_that_is_kept() -> None:
+def reject_a_property_that_is_stored() -> None:
     class Step:
         @cached_property
         def loss(self) -> Tensor[tuple[()], OwnedTape]:

@@ -112,7 +112,7 @@ fn reject_a_joined_list() {
     both.remove(0).backward();
     first.len();
 }
-fn reject_a_consumed_loss_that_is_kept() {
+fn reject_a_consumed_loss_that_is_stored() {
     let mut history: Vec<Taped> = vec![];
     let loss = x().trace().sum();
     loss.backward();

@@ -45,7 +45,7 @@ fn reject_a_loop_over_execute() {
     let tape = Tape::new();
     for _ in 0..2 { tape.execute(); }
 }
-fn reject_a_tape_kept_by_a_function() {
+fn reject_a_tape_stored_by_a_function() {
     let run = |tape: Tape| tape.execute();
     let tape = Tape::new();
     run(tape);

@@ -57,7 +57,7 @@ def gradient(f: Callable[..., Any], *inputs: Any) -> Callable[[], float]:
 
 
 def programs(compiled: Callable[..., Any]) -> dict[str, Callable[[], Callable[[], float]] | None]:
-    """Return how to make each workload; `compiled` is what becomes of each function that computes a loss."""
+    """Return how to create each workload; `compiled` is applied to each function that computes a loss."""
 
     def chain() -> Callable[[], float]:
         w = torch.tensor(data.numbers(8, seed=1))

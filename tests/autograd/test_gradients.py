@@ -149,20 +149,20 @@ def test_a_removed_gradient_is_returned_once() -> None:
     assert x not in grads
 
 
-LARGE = (256, 256)
+SHAPE = (256, 256)
 
 MADE: dict[str, tuple[Any, bool]] = {
-    "nobody's": (lambda held: held * 2, True),
+    "no other reference": (lambda held: held * 2, True),
     "small": (lambda held: held[1:] * 2, False),  # and not worth a look
     "held": (lambda held: held, False),
     "a view": (lambda held: held[:], False),
-    "one number": (lambda _: np.broadcast_to(np.float32(1), LARGE), False),
+    "one number": (lambda _: np.broadcast_to(np.float32(1), SHAPE), False),
 }
 
 
 @pytest.mark.parametrize(("made", "is_free"), MADE.values(), ids=MADE)
 def test_a_gradient_may_be_overwritten_if_nothing_else_refers_to_it(made: Any, *, is_free: bool) -> None:
-    x, held = ones(LARGE), np.ones(LARGE, np.float32)
+    x, held = ones(SHAPE), np.ones(SHAPE, np.float32)
     grads = Gradients()
     grads.values_by_node[x] = made(held)
 
@@ -171,10 +171,10 @@ def test_a_gradient_may_be_overwritten_if_nothing_else_refers_to_it(made: Any, *
 
 
 def test_a_requested_gradient_is_not_reused() -> None:
-    x = ones(LARGE)
+    x = ones(SHAPE)
     grads = Gradients()
     grads._want([x], (), (), has_opaque=False)
-    grads.values_by_node[x] = np.ones(LARGE, np.float32)
+    grads.values_by_node[x] = np.ones(SHAPE, np.float32)
 
     gradient, is_free = grads.pop_reusable(x)
 

@@ -285,11 +285,11 @@ def test_a_dropped_result_is_freed_at_once() -> None:
         forwards()
         before = tracemalloc.get_traced_memory()[0]
         forwards()
-        grown = tracemalloc.get_traced_memory()[0] - before
+        allocated = tracemalloc.get_traced_memory()[0] - before
         tracemalloc.stop()
         assert gc.collect() == 0
 
-    assert grown < w.nbytes
+    assert allocated < w.nbytes
 
 
 # Changes between the ops and the meeting

@@ -338,7 +338,7 @@ def test_a_tape_merged_into_a_merged_tape_is_found() -> None:
     both = first * second
     longer = exp(exp(exp(third))) * first
 
-    grads = (exp(second) + both + longer * 0).sum().backward()  # before anybody has asked for the tape of `second`
+    grads = (exp(second) + both + longer * 0).sum().backward()  # before the tape of `second` is read
 
     assert second.tape.tape is third.tape.tape is first.tape.tape
     np.testing.assert_allclose(grads[y].numpy(), np.exp(y.numpy()) + x.numpy())
@@ -709,17 +709,17 @@ def test_a_closure_that_reaches_no_target_does_not_run() -> None:
 
 def test_wants_is_false_for_an_operand_whose_gradient_is_not_needed() -> None:
     x, y = real(3), real(3, seed=1)
-    asked: dict[str, bool] = {}
+    wanted: dict[str, bool] = {}
     left, right, tape = unwrap(x.trace(), y)
     out = node(left.data * right.data)
 
     def backward(grads: Gradients) -> None:
-        asked.update(left=grads.wants(left), right=grads.wants(right), taped=grads.wants(left.put_tape(tape)))
+        wanted.update(left=grads.wants(left), right=grads.wants(right), taped=grads.wants(left.put_tape(tape)))
         grads.add(left, grads.pop_output(out) * right.data)
 
     tape.record(out, (left, right), backward).sum().backward()
 
-    assert asked == {"left": True, "right": False, "taped": True}
+    assert wanted == {"left": True, "right": False, "taped": True}
 
 
 def test_parameters_get_gradients_unless_they_are_frozen() -> None:

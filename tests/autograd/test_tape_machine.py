@@ -25,7 +25,7 @@ from tapegrad.errors import TapeError
 from tapegrad.slot_tape import SlotTape
 from tapegrad.tensor import node
 
-LARGE = 1e6  # whole numbers below it are exact, with their gradients
+EXACT_LIMIT = 1e6  # whole numbers below it are exact, with their gradients
 
 clock = count().__next__
 vectors = st.lists(st.integers(-3, 3), min_size=3, max_size=3).map(lambda numbers: np.array(numbers, float))
@@ -81,7 +81,7 @@ def way_back(steps: list[Step], node: Node, seed: Any) -> dict[Node, Any]:
     return found
 
 
-def slopes(name: str, x: Any, y: Any) -> tuple[Any, Any]:
+def derivatives(name: str, x: Any, y: Any) -> tuple[Any, Any]:
     one = np.ones(3)
     return {"add": (one, one), "sub": (one, -one), "mul": (y, x)}[name]
 
@@ -164,7 +164,7 @@ class Typed(RuleBasedStateMachine):
     def compute(self, name: str, first: int, second: int) -> None:
         x, y = self.pick(first), self.pick(second)
         value = computed(name, x.node.value, y.node.value)
-        if np.abs(value).max() > LARGE:
+        if np.abs(value).max() > EXACT_LIMIT:
             return
         is_rejected = x.is_consumed or y.is_consumed
         result = self.run(lambda: getattr(ops, name)(x.tensor, y.tensor), is_rejected=is_rejected)
@@ -179,7 +179,7 @@ class Typed(RuleBasedStateMachine):
             first.take(last)
             last.into = first
         first.steps.append(
-            Step(node, list(zip((x.node, y.node), slopes(name, x.node.value, y.node.value), strict=True)))
+            Step(node, list(zip((x.node, y.node), derivatives(name, x.node.value, y.node.value), strict=True)))
         )
         self.keep(result, node, first)
 
@@ -240,8 +240,8 @@ class Typed(RuleBasedStateMachine):
             self.run(lambda: pair.tensor.backward(seed=node(seed)), is_rejected=True)
             return multiple()
         tape = pair.tape.root()
-        asked = None if named is None else [one.tensor for one in named]
-        grads = self.run(lambda: pair.tensor.backward(asked, seed=node(seed)))
+        targets = None if named is None else [one.tensor for one in named]
+        grads = self.run(lambda: pair.tensor.backward(targets, seed=node(seed)))
         tape.is_consumed = True
         reached = way_back(tape.steps, pair.node, seed)
         wanted = tape.leaves if named is None else {one.node for one in named}
@@ -305,13 +305,13 @@ class ByNumber(RuleBasedStateMachine):
 
     @rule(target=slots, x=slots, y=slots)
     def multiply(self, x: tuple[int, Node], y: tuple[int, Node]) -> Any:
-        if np.abs(x[1].value * y[1].value).max() > LARGE:
+        if np.abs(x[1].value * y[1].value).max() > EXACT_LIMIT:
             return multiple()
         return self.recorded("mul", self.tape.record_mul(x[0], x[1].value, y[0], y[1].value), x[1], y[1])
 
     def recorded(self, name: str, number: int, x: Node, y: Node) -> tuple[int, Node]:
         node = Node(computed(name, x.value, y.value))
-        self.steps.append(Step(node, list(zip((x, y), slopes(name, x.value, y.value), strict=True))))
+        self.steps.append(Step(node, list(zip((x, y), derivatives(name, x.value, y.value), strict=True))))
         return self.slot(number, node)
 
     @rule(stranger=st.integers(0, 5))
@@ -367,9 +367,9 @@ class Threaded(RuleBasedStateMachine):
     def compute(self, line: Line, name: str, first: int, second: int) -> Line:
         (x, one), (y, other) = (line.nodes[number % len(line.nodes)] for number in (first, second))
         node = Node(computed(name, one.value, other.value))
-        if np.abs(node.value).max() > LARGE:
+        if np.abs(node.value).max() > EXACT_LIMIT:
             return line
-        step = Step(node, list(zip((one, other), slopes(name, one.value, other.value), strict=True)))
+        step = Step(node, list(zip((one, other), derivatives(name, one.value, other.value), strict=True)))
         return self.longer(line, getattr(tapem, name)(x, y), node, step)
 
     @rule(line=lines, other=lines)

@@ -184,17 +184,17 @@ def test_an_unsupported_generator_has_no_state_to_save() -> None:
 
 
 class Squares:
-    """Examples that are made when they are asked for."""
+    """Examples that are created when they are read."""
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self.asked: list[int] = []
+        self.read: list[int] = []
 
     def __len__(self) -> int:
         return self.count
 
     def __getitem__(self, index: int) -> tuple[Tensor[Any, NoneTape], Tensor[Any, NoneTape, np.int64]]:
-        self.asked.append(index)
+        self.read.append(index)
         return ones((2, 3)) * float(index), tensor(np.array(index * index))
 
 
@@ -204,7 +204,7 @@ def test_a_dataset_is_read_only_where_a_batch_needs_it() -> None:
 
     first = next(iter(passed))
 
-    assert data.asked == [0, 1, 2]
+    assert data.read == [0, 1, 2]
     assert (first[0].shape, first[1].tolist()) == ((3, 2, 3), [0, 1, 4])
     assert first[0][2].tolist() == [[2.0] * 3] * 2
     assert labels(batches(data, size=3, shuffle=False, drop_last=False)) == [[0, 1, 4], [9, 16, 25], [36]]

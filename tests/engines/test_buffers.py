@@ -14,7 +14,7 @@ from tapegrad import nn, optim
 from tapegrad.engines.numpy import buffers
 from tapegrad.engines.numpy.buffers import BUFFERS, BufferPool, accumulate
 
-LARGE = (512, 513)  # a million bytes of float32
+SHAPE = (512, 513)  # a million bytes of float32
 
 
 def place_of(x: Any) -> int:
@@ -23,7 +23,7 @@ def place_of(x: Any) -> int:
 
 def test_a_buffer_without_references_is_reused() -> None:
     pool = BufferPool()
-    first = pool.empty(LARGE, np.float32)
+    first = pool.empty(SHAPE, np.float32)
     place = place_of(first)
 
     del first
@@ -54,18 +54,18 @@ LOOKS: dict[str, Any] = {
 @pytest.mark.parametrize("look", LOOKS.values(), ids=list(LOOKS))
 def test_a_buffer_that_is_referenced_elsewhere_is_not_reused(look: Any) -> None:
     pool = BufferPool()
-    first = pool.empty(LARGE, np.float32)
+    first = pool.empty(SHAPE, np.float32)
     place = place_of(first)
     seen = look(first)
 
     del first
     gc.collect()
-    others = [pool.empty(LARGE, np.float32) for _ in range(3)]
+    others = [pool.empty(SHAPE, np.float32) for _ in range(3)]
 
     assert place not in map(place_of, others)
     del seen
     gc.collect()
-    assert place_of(pool.empty(LARGE, np.float32)) == place
+    assert place_of(pool.empty(SHAPE, np.float32)) == place
 
 
 def test_small_arrays_come_from_the_allocator() -> None:
@@ -87,7 +87,7 @@ def test_the_pool_keeps_no_more_memory_than_allowed(monkeypatch: pytest.MonkeyPa
     assert [x.flags.owndata for x in held] == [False] * 5 + [True] * 2
     assert len(set(map(place_of, held))) == 7
     del held
-    other = pool.empty((3 << 20,), np.uint8)  # makes space: the buffers before it are in nobody's way any more
+    other = pool.empty((3 << 20,), np.uint8)  # evicts the buffers before it
     assert not other.flags.owndata
     assert pool.nbytes == 5 << 20
     assert pool.empty((6 << 20,), np.uint8).flags.owndata
@@ -111,7 +111,7 @@ def test_threads_share_no_buffer() -> None:
 
     def work(number: int) -> bool:
         for _ in range(200):
-            x = pool.empty(LARGE, np.float32)
+            x = pool.empty(SHAPE, np.float32)
             x[:] = number
             if not (x == number).all():
                 return False
@@ -155,16 +155,16 @@ def test_training_steps_allocate_no_more_buffers_than_the_first_few() -> None:
     assert counts[1] == counts[-1] > 0
 
 
-def in_a_room(shape: tuple[int, ...]) -> Any:
+def in_a_buffer(shape: tuple[int, ...]) -> Any:
     array = BUFFERS.empty(shape, np.float32)
     array.fill(1)
     return array
 
 
 OWNED: dict[str, Any] = {
-    "memory of its own": lambda: np.ones(LARGE, np.float32),
-    "a buffer": lambda: in_a_room(LARGE),
-    "another shape of what nobody holds": lambda: np.ones((513, 512), np.float32).T,
+    "memory of its own": lambda: np.ones(SHAPE, np.float32),
+    "a buffer": lambda: in_a_buffer(SHAPE),
+    "another shape without references": lambda: np.ones((513, 512), np.float32).T,
 }
 
 
@@ -173,7 +173,7 @@ def test_a_sum_without_other_references_accumulates_in_place(made: Any) -> None:
     values = {"x": made()}
     place = place_of(values["x"])
 
-    total = accumulate(values, "x", np.full(LARGE, 2, np.float32))
+    total = accumulate(values, "x", np.full(SHAPE, 2, np.float32))
 
     assert place_of(total) == place
     assert (total == 3).all()
@@ -185,7 +185,7 @@ def test_a_sum_that_is_referenced_elsewhere_stays_unchanged(made: Any, look: Any
     values = {"x": made()}
     place, seen = place_of(values["x"]), look(values["x"])
 
-    total = accumulate(values, "x", np.full(LARGE, 2, np.float32))
+    total = accumulate(values, "x", np.full(SHAPE, 2, np.float32))
 
     assert place_of(total) != place
     assert (total == 3).all()
@@ -197,22 +197,22 @@ def test_a_sum_that_shares_memory_stays_unchanged() -> None:
     memory = np.ones((513, 512), np.float32)
     values = {"x": memory.T}
 
-    total = accumulate(values, "x", np.full(LARGE, 2, np.float32))
+    total = accumulate(values, "x", np.full(SHAPE, 2, np.float32))
 
     assert (total == 3).all()
     assert (memory == 1).all()
 
 
 NOT_ALIKE: dict[str, Any] = {
-    "rows that broadcast": np.ones(LARGE[1], np.float32),
-    "float64": np.ones(LARGE),
+    "rows that broadcast": np.ones(SHAPE[1], np.float32),
+    "float64": np.ones(SHAPE),
     "a number": np.float32(1),
 }
 
 
 @pytest.mark.parametrize("x", NOT_ALIKE.values(), ids=NOT_ALIKE)
 def test_a_sum_of_other_shapes_or_dtypes_equals_numpy(x: Any) -> None:
-    values = {"x": np.ones(LARGE, np.float32)}
+    values = {"x": np.ones(SHAPE, np.float32)}
     before = values["x"].copy()
 
     total = accumulate(values, "x", x)
@@ -223,18 +223,18 @@ def test_a_sum_of_other_shapes_or_dtypes_equals_numpy(x: Any) -> None:
 
 
 def test_read_only_memory_is_not_overwritten() -> None:
-    values = {"x": np.broadcast_to(np.float32(1), LARGE)}
+    values = {"x": np.broadcast_to(np.float32(1), SHAPE)}
 
-    total = accumulate(values, "x", np.ones(LARGE, np.float32))
+    total = accumulate(values, "x", np.ones(SHAPE, np.float32))
 
     assert (total == 2).all()
     assert (values["x"] == 1).all()
 
 
 def test_the_seed_and_the_gradients_of_two_operands_share_no_memory() -> None:
-    seed = tg.ones(LARGE)
-    x = tg.ones(LARGE)
-    h, y = x.trace(), tg.ones(LARGE)
+    seed = tg.ones(SHAPE)
+    x = tg.ones(SHAPE)
+    h, y = x.trace(), tg.ones(SHAPE)
 
     grads = (h + y + h + h).backward(wrt=(x, y), seed=seed)
 
@@ -244,7 +244,7 @@ def test_the_seed_and_the_gradients_of_two_operands_share_no_memory() -> None:
 
 
 def test_gradients_that_a_user_holds_stay_unchanged_when_others_are_added() -> None:
-    x = tg.ones(LARGE)
+    x = tg.ones(SHAPE)
     total = (x.trace() * 2.0).sum().backward()
     held, array = total[x], total[x].numpy()
 

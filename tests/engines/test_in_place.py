@@ -27,7 +27,7 @@ def _with_kernels() -> Iterator[None]:
     set_threads(None)
 
 
-OWN: dict[str, Any] = {"own": lambda: np.ones(3), "room": lambda: BUFFERS.empty((512, 513), np.float32)}
+OWN: dict[str, Any] = {"own": lambda: np.ones(3), "buffer": lambda: BUFFERS.empty((512, 513), np.float32)}
 
 
 @pytest.mark.parametrize("made_of", OWN.values(), ids=OWN)

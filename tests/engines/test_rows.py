@@ -13,7 +13,7 @@ from tapegrad.ops.softmax import softmax_gradient, softmax_of
 from tests.engines.row_formulas import FORMULAS, call, expected, listed, numbers
 
 ENGINE: Any = NumPy()
-LARGE = (37, 3, 5, 1031)  # 2.2 MiB, and not a whole number of tiles
+SHAPE = (37, 3, 5, 1031)  # 2.2 MiB, and not a whole number of tiles
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ LARGE = (37, 3, 5, 1031)  # 2.2 MiB, and not a whole number of tiles
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_tiles_equal_the_whole_formula(name: str, axis: Any, dtype: Any) -> None:
-    check(name, LARGE, axis, dtype)
+    check(name, SHAPE, axis, dtype)
 
 
 @pytest.mark.parametrize("name", FORMULAS)

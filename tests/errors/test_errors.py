@@ -267,7 +267,7 @@ def test_the_diagram_of_a_result() -> None:
         pytest.param(lambda: tg.linear(ones(2, 3), ones(3), ones(5)), id="a rank"),
         pytest.param(lambda: ones(2, 3) + tg.ones((2, 3), np.float64), id="a dtype"),
         pytest.param(lambda: ones(2, 3).backward(), id="a tape"),
-        pytest.param(lambda: tg.inv(ones(2, 3)), id="the sentence shows it all"),
+        pytest.param(lambda: tg.inv(ones(2, 3)), id="the message shows it all"),
     ],
 )
 def test_errors_without_a_useful_diagram_have_none(call: Callable[[], Any]) -> None:
@@ -409,11 +409,11 @@ def test_all_frames_are_shown_on_request(monkeypatch: pytest.MonkeyPatch) -> Non
     assert traceback.extract_tb(caught.tb)[-1].filename.endswith("op.py")
 
 
-@pytest.mark.parametrize(("asked", "frames"), [("", 1), ("1", 3)])
-def test_an_environment_variable_shows_all_frames(asked: str, frames: int) -> None:
+@pytest.mark.parametrize(("setting", "frames"), [("", 1), ("1", 3)])
+def test_an_environment_variable_shows_all_frames(setting: str, frames: int) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", "import tapegrad as tg\ntg.ones((2, 3)) @ tg.ones((2, 3))"],
-        env={"TAPEGRAD_FULL_TRACEBACKS": asked},
+        env={"TAPEGRAD_FULL_TRACEBACKS": setting},
         capture_output=True,
         text=True,
         check=False,

@@ -59,7 +59,7 @@ WHOLE: list[tuple[str, Any, str, str, tuple[float, ...]]] = [
     ("warmup", partial(schedule.warmup, schedule.constant(0.1)), "steps", *AT_LEAST_ONE),
     ("one_cycle", partial(schedule.one_cycle, 0.1), "steps", "at least 2", (1, -1)),
 ]
-SLOPES: list[tuple[str, Any, str]] = [
+NEGATIVE_SLOPES: list[tuple[str, Any, str]] = [
     ("LeakyReLU", nn.LeakyReLU, "negative_slope"),
     ("ELU", nn.ELU, "alpha"),
     ("PReLU", nn.PReLU, "negative_slope"),
@@ -69,7 +69,7 @@ SLOPES: list[tuple[str, Any, str]] = [
 NO_NUMBERS: tuple[Any, ...] = ("1", None, [1.0], 1j, True, np.bool_(1), np.ones(2))
 
 
-@pytest.mark.parametrize(("name", "make", "option"), [*(one[:3] for one in NUMBERS), *SLOPES])
+@pytest.mark.parametrize(("name", "make", "option"), [*(one[:3] for one in NUMBERS), *NEGATIVE_SLOPES])
 @pytest.mark.parametrize("given", NO_NUMBERS, ids=repr)
 def test_options_that_are_no_numbers_are_rejected(name: str, make: Any, option: str, given: Any) -> None:
     said = f"{name}: {option} is {given!r} but a number is expected"
@@ -96,7 +96,7 @@ def test_a_number_out_of_its_range_is_rejected(name: str, make: Any, option: str
             make(**{option: number})
 
 
-@pytest.mark.parametrize(("name", "make", "option"), SLOPES)
+@pytest.mark.parametrize(("name", "make", "option"), NEGATIVE_SLOPES)
 def test_negative_slope_and_alpha_must_be_numbers(name: str, make: Any, option: str) -> None:
     with pytest.raises(ValueError, match=f"^{name}: {option} is nan but a number is expected$"):
         make(**{option: nan})

@@ -32,11 +32,20 @@ from tapegrad.progress import EarlyStopping, track
 from tapegrad.slot_tape import SlotTape
 
 unseen: Any = tg  # the mistakes below are meant for Python alone
-HOUSE = Path(tg.__file__).parent
-DOORS = {"__call__", "__getitem__", "__setitem__", "__len__", "__iter__", "__array__", "__float__", "__iadd__"}
+PACKAGE = Path(tg.__file__).parent
+SPECIAL_METHODS = {
+    "__call__",
+    "__getitem__",
+    "__setitem__",
+    "__len__",
+    "__iter__",
+    "__array__",
+    "__float__",
+    "__iadd__",
+}
 
 # Called by rules, optimizers and engines, which are themselves called by what ends the traceback; or the process's own.
-BEHIND_A_DOOR = (
+NOT_PUBLIC = (
     "tapegrad.sizes.",
     "tapegrad.engines.",
     "tapegrad.autograd.tape.GradientTape",
@@ -92,15 +101,15 @@ OPS: list[tuple[Callable[[], Any], str]] = [
 def entries() -> Iterator[tuple[str, Callable[[], Any]]]:
     """Return every public function and class, and every public method of what can be made here."""
     for name in names():
-        if name.short in GLOBAL or name.path.startswith(BEHIND_A_DOOR):
+        if name.short in GLOBAL or name.path.startswith(NOT_PUBLIC):
             continue
-        room = importlib.import_module(name.module)
-        thing = getattr(room, name.short)
+        module = importlib.import_module(name.module)
+        thing = getattr(module, name.short)
         if callable(thing):
-            yield name.path, partial(getattr, room, name.short)
+            yield name.path, partial(getattr, module, name.short)
         if isinstance(thing, type) and name.short in MADE:
             for method in sorted(dir(thing)):
-                is_public = method in DOORS or not (method.startswith("_") or method in INNER)
+                is_public = method in SPECIAL_METHODS or not (method.startswith("_") or method in INNER)
                 if is_public and callable(inspect.getattr_static(thing, method)):
                     yield f"{name.path}.{method}", partial(method_of, name.short, method)
 
@@ -125,7 +134,7 @@ def given(call: Any, rng: random.Random) -> tuple[list[Any], dict[str, Any]]:
 
 
 def tried(call: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:
-    """Call, and go through what comes of it as far as a loop would."""
+    """Call, and iterate over the result as a loop would."""
     try:
         result = call(*args, **kwargs)
         if inspect.isgenerator(result):
@@ -145,7 +154,7 @@ def is_raised_inside(error: BaseException) -> bool:
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
-    is_own = Path(last.f_code.co_filename).is_relative_to(HOUSE)
+    is_own = Path(last.f_code.co_filename).is_relative_to(PACKAGE)
     return is_own and at is not None and tracebacks._raises(last, at.tb_lasti)
 
 
@@ -177,7 +186,7 @@ def main() -> None:
 
 
 def test_every_error_of_a_public_function_ends_at_the_caller(tmp_path: Path) -> None:
-    environment = os.environ | {"TAPEGRAD_CHECK_RULES": "", "PYTHONPATH": str(HOUSE.parent)}
+    environment = os.environ | {"TAPEGRAD_CHECK_RULES": "", "PYTHONPATH": str(PACKAGE.parent)}
 
     done = subprocess.run(
         [sys.executable, "-W", "ignore", __file__],
@@ -246,7 +255,7 @@ def test_errors_of_other_code_keep_their_frames() -> None:
 
     for caught in (of_the_user, of_a_part):
         under = [Path(frame.f_code.co_filename) for frame in frames(caught.value)]
-        assert any(path.is_relative_to(HOUSE) for path in under)
+        assert any(path.is_relative_to(PACKAGE) for path in under)
         assert under[-1] == Path(__file__)
 
 

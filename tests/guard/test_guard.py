@@ -839,9 +839,9 @@ def test_a_static_method_has_variables_of_its_own() -> None:
 
         @staticmethod
         @guarded
-        def grown(layer: "Wide[Any]", x: Tensor[tuple[In], Any]) -> None: ...
+        def widened(layer: "Wide[Any]", x: Tensor[tuple[In], Any]) -> None: ...
 
-    Wide.grown(Wide(3), some(4))
+    Wide.widened(Wide(3), some(4))
 
 
 def test_a_coroutine_is_checked_when_it_is_awaited() -> None:

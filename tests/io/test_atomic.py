@@ -78,7 +78,7 @@ save(new, path)
 size = path.stat().st_size
 save(old, path)
 kept = path.read_bytes()
-for limit in range(0, size, step):  # the kernel lets nobody write behind this byte
+for limit in range(0, size, step):  # the kernel rejects writes after this byte
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL if killed else signal.SIG_IGN)

@@ -319,7 +319,7 @@ def test_a_large_file_that_does_not_fit_is_rejected_by_its_header(tmp_path: Path
     header = json.dumps({"weight": {"dtype": "F32", "shape": [size // 4], "data_offsets": [0, size]}}).encode()
     with path.open("wb") as file:
         file.write(len(header).to_bytes(8, "little") + header)
-        file.truncate(8 + len(header) + size)  # sparse: it takes no room on the disk
+        file.truncate(8 + len(header) + size)  # sparse: it needs no disk space
 
     tracemalloc.start()
     with pytest.raises(

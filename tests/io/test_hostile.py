@@ -31,7 +31,7 @@ from tapegrad import data, nn, optim
 from tapegrad.io import FileError, formats, load, save
 from tapegrad.ops import ones
 
-ROOM = 1 << 21  # bytes that reading takes whatever the file is: Python parses a header of NumPy's
+OVERHEAD = 1 << 21  # bytes that reading any file takes: Python parses a header of NumPy's
 
 # A name, what is said of the array, its values.
 Member = tuple[str, dict[str, Any], bytes]
@@ -85,7 +85,7 @@ def attempt(content: bytes, suffix: str, kept: Trained, folder: Path) -> str:
     finally:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        assert peak <= 2 * len(content) + ROOM, f"{peak} bytes for a file of {len(content)}"
+        assert peak <= 2 * len(content) + OVERHEAD, f"{peak} bytes for a file of {len(content)}"
 
 
 def file_of(suffix: str, folder: Path, seed: int = 1) -> bytes:
@@ -246,7 +246,7 @@ def test_a_hostile_file_is_rejected_with_a_message_and_has_no_side_effect(
 
     assert words.lower() in str(rejected.value).lower()
     assert [parameter.tolist() for parameter in module.parameters().values()] == before
-    assert peak <= 2 * len(content) + ROOM
+    assert peak <= 2 * len(content) + OVERHEAD
     assert capsys.readouterr() == ("", "")
     assert [file.name for file in tmp_path.iterdir()] == [f"model.{suffix}"]
 
@@ -261,7 +261,7 @@ def test_loading_needs_at_most_twice_the_memory_of_the_file(tmp_path: Path, suff
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
-    assert peak <= 2 * path.stat().st_size + ROOM / 8
+    assert peak <= 2 * path.stat().st_size + OVERHEAD / 8
 
 
 def test_overlapping_members_are_read_at_most_once(tmp_path: Path) -> None:
@@ -421,7 +421,7 @@ def tried(content: bytes, folder: Path, kept: Trained) -> None:
 
 
 def main() -> None:
-    """Mutate files until one breaks a promise, or there were as many as asked for."""
+    """Mutate the given number of files, or until one violates a guarantee."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     with tempfile.TemporaryDirectory() as name:
         folder, kept = Path(name), Trained(0)
@@ -445,9 +445,11 @@ def main() -> None:
 def guided(seeds: list[bytes], runs: int, folder: Path, kept: Trained) -> None:
     """Let libFuzzer choose what to mutate by the branches that it reaches."""
     atheris: Any = __import__("atheris")
-    rooms: list[Any] = [zipfile, inspect.getmodule(np.lib.format.read_magic), formats, sys.modules[load.__module__]]
-    kinds = [one for room in rooms for one in vars(room).values() if getattr(one, "__module__", "") == room.__name__]
-    for held in (*rooms, *(kind for kind in kinds if isinstance(kind, type))):
+    modules: list[Any] = [zipfile, inspect.getmodule(np.lib.format.read_magic), formats, sys.modules[load.__module__]]
+    kinds = [
+        one for module in modules for one in vars(module).values() if getattr(one, "__module__", "") == module.__name__
+    ]
+    for held in (*modules, *(kind for kind in kinds if isinstance(kind, type))):
         for function in vars(held).values():
             if inspect.isfunction(function):
                 atheris.instrument_func(function)

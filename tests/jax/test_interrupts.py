@@ -18,14 +18,14 @@ import tapegrad as tg
 from tapegrad import nn, optim
 from tapegrad.generator import state_of
 from tapegrad.transactions import commit_delaying_interrupts
-from tests.test_interrupts import MANY, Interrupter, bits, moments, struck
+from tests.test_interrupts import EXTENDED, Interrupter, bits, moments, struck
 
 jit: Any = tg.jit
 X, Y = tg.normal((4, 3), rng=0), tg.normal((4, 2), rng=1)
 
 
 class Trained:
-    """All that a step changes: parameters, statistics, what an optimizer remembers, a generator."""
+    """All that a step changes: parameters, statistics, optimizer state, a generator."""
 
     def __init__(self) -> None:
         self.model: Any = nn.Sequential(
@@ -167,7 +167,7 @@ def test_signals_at_random_times_leave_steps_complete() -> None:
         for _ in range(20):
             step(mine.model, mine.opt, X, Y)
 
-    for _ in range(1000 if MANY else 100):
+    for _ in range(1000 if EXTENDED else 100):
         came += struck(go_on, float(dice.uniform(1e-5, 2e-3)))
         found = mine.bits()
         for _ in range(21):

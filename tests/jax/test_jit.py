@@ -234,12 +234,12 @@ def test_overflow_has_the_fallback_of_eager_steps(op: Any) -> None:
 
 
 def test_gradients_are_differentiated_again() -> None:
-    def slope(x: Any) -> Any:
+    def derivative(x: Any) -> Any:
         return tg.hvp(lambda x: (x * x * x).sum(), x, x)
 
     x = tg.tensor([2.0, 3.0])
 
-    assert jit(slope)(x).tolist() == [24.0, 54.0]  # 6 x · x
+    assert jit(derivative)(x).tolist() == [24.0, 54.0]  # 6 x · x
 
 
 # What a result is
@@ -353,7 +353,7 @@ def test_a_model_on_the_device_is_copied_pickled_and_assigned() -> None:
     assert jit(lambda model: model.layers[0].bias + 0.0)(model).tolist() == [1.0] * 5
 
 
-# What is fixed, and what is traced anew
+# What is constant, and what is traced again
 
 
 def test_a_changed_attribute_is_detected() -> None:

@@ -311,8 +311,8 @@ def test_a_state_computed_from_parameters_has_its_gradient_if_the_step_reads_a_t
 
 def test_errors_of_a_step_equal_eager_errors() -> None:
     @tg.jit
-    def grown(h: Any, xs: Any) -> Any:
+    def longer(h: Any, xs: Any) -> Any:
         return scan(lambda h, x: (tg.concat([h, x]), None), h, xs)[0]
 
     with pytest.raises(ShapeError, match=r"^scan: the new state is \(5,\) but \(3,\) is expected: axis 0 is 5, not 3$"):
-        grown(tg.ones((3,)), tg.ones((4, 2)))
+        longer(tg.ones((3,)), tg.ones((4, 2)))

@@ -24,7 +24,7 @@ REJECTED = {
     "nonzero": "how many indices it gives hangs on the numbers",
 }
 DRAWN = {"normal", "uniform", "bernoulli", "normal_like", "uniform_like", "bernoulli_like", "dropout"}
-NOT_COMPARED = DRAWN | {"empty", "empty_like", "tensor"}  # of these nobody knows the numbers; the last makes operands
+NOT_COMPARED = DRAWN | {"empty", "empty_like", "tensor"}  # their numbers are unspecified; the last creates operands
 OWN = {
     "bitwise_count": [call(WHOLE)],
     "cbrt": ONE,
@@ -182,7 +182,7 @@ def test_the_gradient_and_the_operands_may_be_of_two_engines(name: str) -> None:
 
 
 # A backward pass whose derivative is a NumPy value from elsewhere, where all else is JAX's.
-def given_slope(x: Any) -> Any:
+def with_derivative(x: Any) -> Any:
     operand, tape = unwrap(x)
     out = node(operand.data * 2.0)
 
@@ -205,7 +205,7 @@ def test_a_numpy_gradient_with_operands_of_another_level_and_of_jax(name: str) -
     x, f = tg.normal((2, 3), rng=0), MIXED[name]
 
     def derivative(x: Any) -> Any:
-        return derivative_of(lambda x: given_slope(f(x)).sum(), x)
+        return derivative_of(lambda x: with_derivative(f(x)).sum(), x)
 
     is_near(tg.jit(derivative)(x), derivative(x))
 
@@ -215,7 +215,7 @@ def test_numpy_gradients_pass_through_weights_of_jax(multiply: Any) -> None:
     x, weight = tg.normal((2, 3), rng=0), tg.normal((3, 4), rng=1)
 
     def derivative(weight: Any) -> Any:
-        return given_slope(multiply(x.trace(), weight)).sum().backward(wrt=x)[x]
+        return with_derivative(multiply(x.trace(), weight)).sum().backward(wrt=x)[x]
 
     is_near(tg.jit(derivative)(weight), derivative(weight))
 
@@ -261,7 +261,7 @@ def test_indices_and_masks_may_have_another_engine_than_the_tensor(name: str) ->
         return f(x, indices, mask)
 
     def derivative(x: Any, indices: Any, mask: Any) -> Any:
-        return given_slope(f(x.trace(), indices, mask)).sum().backward(wrt=x)[x]
+        return with_derivative(f(x.trace(), indices, mask)).sum().backward(wrt=x)[x]
 
     def second(x: Any, indices: Any, mask: Any) -> Any:
         derivative = derivative_of(lambda x: (f(x, indices, mask) ** 2).sum(), x.trace())

@@ -61,7 +61,7 @@ assert len(traces) == 1
 for path, parameter in model.parameters().items():
     np.testing.assert_allclose(parameter.numpy(), other.parameters()[path].numpy(), rtol=1e-4, atol=1e-5)
 
-# Each device has its part of what is divided, still, and of what is remembered of it.
+# Each device still has its shard of the sharded tensors and of their optimizer state.
 parts = {shard.data.shape for shard in first.on_device.addressable_shards}
 assert parts == {tuple(n // (2 if n == 8 else 1) for n in first.shape)}, parts
 assert {shard.data.shape for shard in opt.state[first].first.array.addressable_shards} == parts

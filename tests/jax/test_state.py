@@ -118,7 +118,7 @@ VALUES: list[Any] = [
 
 
 def number_of(value: Any) -> Any:  # one for each kind
-    """Return a number that tells every two of the values apart that are of different types or not equal."""
+    """Return a number that differs for any two values of different types or unequal values."""
     if isinstance(value, bool | np.bool_):
         return 7.0 if isinstance(value, bool) else 9.0
     if isinstance(value, float | int | np.generic):

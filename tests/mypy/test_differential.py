@@ -73,7 +73,7 @@ CODES = {tg.ShapeError: "tapegrad-shape", tg.DTypeError: "tapegrad-dtype", tg.Ta
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call as it is written, and what comes of it: the type of its result, or the words it is rejected with."""
+    """A call as it is written, and its outcome: the type of its result, or the message of its error."""
 
     written: str
     outcome: str
@@ -323,7 +323,7 @@ class Drawn:
 
 
 def drawn(calls: int, seed: int) -> list[Call]:
-    """Return about as many calls as asked for, as many of each op, right and wrong ones."""
+    """Return about the given number of calls, the same number for each op, valid and invalid ones."""
     dice, ops = random.Random(seed), _ops()  # noqa: S311  # draws programs, not secrets
     return [call for op in ops for call in calls_of_one_op(op, dice, math.ceil(calls / len(ops) / 2))]
 
@@ -352,7 +352,7 @@ def calls_of_one_op(op: Op, dice: random.Random, share: int) -> Iterator[Call]:
 
 
 def executed(written: str) -> Call | None:
-    """Run a call; None where it fails for what its arguments hold, which no type tells."""
+    """Run a call; None where it fails because of the values of its arguments, which types do not have."""
     try:
         with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
             result = eval(written, {"tg": tg, "np": np})  # noqa: S307  # written above

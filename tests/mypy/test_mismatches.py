@@ -87,8 +87,8 @@ def test_reports_are_the_same_cold_warm_edited_and_parallel(tmp_path: Path) -> N
     assert mypy(folder, "use.py") == SAID
     (folder / "use.py").write_text(USE)
     assert mypy(folder, "-n", "2", "use.py") == SAID
-    told = [json.loads(line) for line in mypy(folder, "--output", "json", "use.py")]
-    assert [f"use.py:{one['line']}: error: {one['message']}  [{one['code']}]" for one in told] == SAID
+    reports = [json.loads(line) for line in mypy(folder, "--output", "json", "use.py")]
+    assert [f"use.py:{one['line']}: error: {one['message']}  [{one['code']}]" for one in reports] == SAID
 
 
 def test_the_daemon_repeats_the_reports_after_an_edit(tmp_path: Path) -> None:

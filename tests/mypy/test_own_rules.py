@@ -18,7 +18,7 @@ allow_redefinition = true
 plugins = ["tapegrad.mypy"]
 
 [tool.tapegrad-mypy]
-rules = ["house.ops"]
+rules = ["rules_package.ops"]
 """
 INI = """[mypy]
 strict = True
@@ -27,7 +27,7 @@ plugins = tapegrad.mypy
 mypy_path = sources
 
 [tapegrad-mypy]
-rules = other.ops, house.ops
+rules = other.ops, rules_package.ops
 """
 
 OPS = """from collections.abc import Sequence
@@ -91,7 +91,7 @@ def fitted(x: Tensor[Shape[N, M], T, D], y: Tensor[Shape[M, K], NoneTape, D]) ->
 """
 
 PROGRAM = """import tapegrad as tg
-from house.ops import alike, repeated
+from rules_package.ops import alike, repeated
 from tapegrad import NoneTape, Shape, Tensor
 from typing import Literal as L, TypeVar, assert_type
 
@@ -112,7 +112,7 @@ repeated(x.sum())
 ALIKE = "program.py:17: error: alike: parts (2, 3) and (3, 2) differ in rows  [tapegrad-shape]"
 REPEATED = "program.py:18: error: repeated: x () has no axis  [tapegrad-shape]"
 SIZED = """import tapegrad as tg
-from house.ops import fitted
+from rules_package.ops import fitted
 
 x = tg.ones((2, 3))
 fitted(x, tg.ones((3, 5)))
@@ -126,10 +126,10 @@ class Project:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.ops = folder / "house" / "ops.py"
+        self.ops = folder / "rules_package" / "ops.py"
         self.write("pyproject.toml", TOML)
-        self.write("house/__init__.py", "")
-        self.write("house/ops.py", OPS)
+        self.write("rules_package/__init__.py", "")
+        self.write("rules_package/ops.py", OPS)
         self.write("program.py", PROGRAM)
 
     def write(self, name: str, text: str) -> None:
@@ -175,7 +175,7 @@ def test_where_rule_and_signature_both_reject_the_rule_is_reported(project: Proj
 
 def test_mypy_agrees_with_python_after_each_edit_of_a_rule(project: Project) -> None:
     cold, warm, workers = project.said(), project.said(), project.said("-n", "2", "--cache-dir=workers")
-    project.write("house/ops.py", OPS.replace("differ in rows", "have other rows"))
+    project.write("rules_package/ops.py", OPS.replace("differ in rows", "have other rows"))
 
     after = project.said()
     raised = project.python("program.py")
@@ -188,7 +188,7 @@ def test_mypy_agrees_with_python_after_each_edit_of_a_rule(project: Project) -> 
 
 def test_the_daemon_restarts_for_an_edited_rule(project: Project, daemon: list[str]) -> None:
     before = project.python(*daemon, "run", "--", "program.py")
-    project.write("house/ops.py", OPS.replace("differ in rows", "have other rows"))
+    project.write("rules_package/ops.py", OPS.replace("differ in rows", "have other rows"))
 
     after = project.python(*daemon, "run", "--", "program.py")
 
@@ -197,21 +197,21 @@ def test_the_daemon_restarts_for_an_edited_rule(project: Project, daemon: list[s
 
 
 def test_a_module_with_an_import_error_is_one_report_and_its_ops_use_their_signatures(project: Project) -> None:
-    project.write("house/ops.py", f"{OPS}\n1 / 0\n")
+    project.write("rules_package/ops.py", f"{OPS}\n1 / 0\n")
     project.write("program.py", PROGRAM.replace("assert_type(", "print("))
 
     broken = project.said()
-    project.write("house/ops.py", OPS)
-    mended = project.said()
+    project.write("rules_package/ops.py", OPS)
+    fixed = project.said()
 
-    message = "the rules of house.ops cannot be imported: ZeroDivisionError: division by zero"
+    message = "the rules of rules_package.ops cannot be imported: ZeroDivisionError: division by zero"
     assert broken == [f"program.py:8: error: tapegrad failed here: {message}  [tapegrad-internal]"]
-    assert mended == [ALIKE, REPEATED]
+    assert fixed == [ALIKE, REPEATED]
 
 
 def test_a_rule_that_raises_is_one_report(project: Project) -> None:
     project.write(
-        "house/ops.py", OPS.replace("    if not x:\n", "    if len(x) == 0:\n        x.rank\n    if not x:\n")
+        "rules_package/ops.py", OPS.replace("    if not x:\n", "    if len(x) == 0:\n        x.rank\n    if not x:\n")
     )
 
     said = project.said("--disable-error-code=attr-defined")
@@ -238,14 +238,20 @@ def test_rules_may_be_in_several_modules_on_mypy_path(project: Project) -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("rule = ['house.ops']", "tapegrad-mypy has no key 'rule', only 'rules'"),
-        ("rules = ['house.opps']", "in tapegrad-mypy, rules names 'house.opps', and there is no such module"),
-        ("rules = 'house.ops'", "in tapegrad-mypy, rules is 'house.ops' but a list of modules is expected"),
+        ("rule = ['rules_package.ops']", "tapegrad-mypy has no key 'rule', only 'rules'"),
+        (
+            "rules = ['rules_package.opps']",
+            "in tapegrad-mypy, rules names 'rules_package.opps', and there is no such module",
+        ),
+        (
+            "rules = 'rules_package.ops'",
+            "in tapegrad-mypy, rules is 'rules_package.ops' but a list of modules is expected",
+        ),
     ],
     ids=["key", "module", "value"],
 )
 def test_an_invalid_setting_is_named(project: Project, setting: str, message: str) -> None:
-    project.write("pyproject.toml", TOML.replace('rules = ["house.ops"]', setting))
+    project.write("pyproject.toml", TOML.replace('rules = ["rules_package.ops"]', setting))
 
     run = project.python("-m", "mypy", "program.py")
 

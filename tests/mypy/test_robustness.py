@@ -24,7 +24,7 @@ SETTINGS = """[mypy]
 strict = True
 allow_redefinition = True
 plugins = tapegrad.mypy
-mypy_path = house
+mypy_path = copy
 """
 
 PROGRAM = """import tapegrad as tg
@@ -57,8 +57,8 @@ class Project:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.rules = folder / "house" / "tapegrad" / "ops" / "matmul.py"
-        shutil.copytree(PACKAGE, folder / "house" / "tapegrad", ignore=shutil.ignore_patterns("__pycache__"))
+        self.rules = folder / "copy" / "tapegrad" / "ops" / "matmul.py"
+        shutil.copytree(PACKAGE, folder / "copy" / "tapegrad", ignore=shutil.ignore_patterns("__pycache__"))
         (folder / "mypy.ini").write_text(SETTINGS, "utf-8")
         (folder / "program.py").write_text(PROGRAM, "utf-8")
 
@@ -66,7 +66,7 @@ class Project:
         return subprocess.run(
             [sys.executable, *arguments],
             cwd=self.folder,
-            env=os.environ | {"PYTHONPATH": "house"},
+            env=os.environ | {"PYTHONPATH": "copy"},
             capture_output=True,
             text=True,
             check=False,
@@ -224,7 +224,7 @@ def test_an_op_file_with_a_syntax_error_affects_only_its_importers(project: Proj
 
     run, plain = project.mypy(), project.mypy(file="plain.py")
 
-    assert Path("house", "tapegrad", "ops", "matmul.py").as_posix() in run.stdout.splitlines()[0]
+    assert Path("copy", "tapegrad", "ops", "matmul.py").as_posix() in run.stdout.splitlines()[0]
     assert run.stdout.splitlines()[0].endswith("[syntax]")
     assert "INTERNAL ERROR" not in run.stdout + run.stderr
     assert "Traceback" not in run.stdout + run.stderr
@@ -232,7 +232,7 @@ def test_an_op_file_with_a_syntax_error_affects_only_its_importers(project: Proj
 
 
 def test_a_plugin_file_with_a_syntax_error_does_not_stop_mypy(project: Project) -> None:
-    with (project.folder / "house" / "tapegrad" / "mypy" / "hooks.py").open("a", encoding="utf-8") as file:
+    with (project.folder / "copy" / "tapegrad" / "mypy" / "hooks.py").open("a", encoding="utf-8") as file:
         file.write("\ndef broken(:\n")
 
     run = project.mypy()

@@ -61,7 +61,7 @@ def reports(folder: Path, program: str) -> list[str]:
 
 
 def test_a_mistake_is_reported_for_each_spelling_in_every_order(tmp_path: Path) -> None:
-    # Each pair has a shape of its own, so that nothing that was remembered of another pair answers for it.
+    # Each pair has its own shape, so that no cached result of another pair is used.
     program, shapes = BEGINNING, []
     for position, pair in enumerate(product(SPELLINGS, repeat=2), start=10):
         program += PAIR.format(position=position)

@@ -187,7 +187,7 @@ def stale_answers(edits: int, seed: int, folder: Path) -> list[str]:
         for number in range(edits):
             name = dice.choice([*texts])
             text = (folder / name).read_text("utf-8")
-            # Now and then all is well again, and always after what nobody can read.
+            # Sometimes all files are restored, and always after one that cannot be parsed.
             hit = hit_once(text, name, dice) if is_readable(text) and dice.random() < 0.7 else None
             (folder / name).write_text(texts[name] if hit is None else hit.text, "utf-8")
             os.utime(folder / name, ns=(0, (number + 1) * 10**9))

@@ -39,7 +39,7 @@ class Net(nn.Module):
 
 
 class Asking(nn.Module):
-    """Does with its argument what it is told."""
+    """Applies a given function to its argument."""
 
     def __init__(self, question: Callable[[Any], Any]) -> None:
         self.question = question
@@ -249,16 +249,16 @@ def test_a_missing_tape_is_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "asked"),
+    ("question", "requested"),
     [
         (lambda x: x if x.sum().item() > 0 else -x, "the numbers of a tensor"),
         (lambda x: x if x.shape[0] > 3 else -x, "the number that N stands for"),
     ],
     ids=["numbers", "name"],
 )
-def test_a_model_that_reads_values_is_rejected(question: Callable[[Any], Any], asked: str) -> None:
+def test_a_model_that_reads_values_is_rejected(question: Callable[[Any], Any], requested: str) -> None:
     with pytest.raises(
-        ValueError, match=f"^summary: Sequential asks for {asked}, and a summary has shapes only"
+        ValueError, match=f"^summary: Sequential asks for {requested}, and a summary has shapes only"
     ) as said:
         tg.summary(nn.Sequential(nn.ReLU(), Asking(question)), ("N", 3))
 

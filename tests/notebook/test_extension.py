@@ -29,8 +29,8 @@ class Notebook:
     def __call__(self, cell: str) -> str:
         self.capture.readouterr()
         self.shell.run_cell(cell, store_history=True)
-        told = self.capture.readouterr()
-        return told.out + told.err
+        output = self.capture.readouterr()
+        return output.out + output.err
 
     def __getitem__(self, name: str) -> Any:
         return self.shell.user_ns[name]
@@ -58,9 +58,9 @@ def notebook(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 def test_a_cell_that_mypy_rejects_does_not_run(notebook: Notebook) -> None:
     notebook("x = tg.zeros((2, 3))")
 
-    told = notebook("ran = True\ny = x @ x")
+    output = notebook("ran = True\ny = x @ x")
 
-    assert told.strip().splitlines()[-4:] == ["In [2], line 2", "    y = x @ x", "        ^^^^^", REJECTED]
+    assert output.strip().splitlines()[-4:] == ["In [2], line 2", "    y = x @ x", "        ^^^^^", REJECTED]
     assert "ran" not in notebook.shell.user_ns
 
 
@@ -75,13 +75,14 @@ def test_a_tape_is_consumed_across_cells(notebook: Notebook) -> None:
     notebook("loss = (tg.ones((2, 3)).trace() * 2.0).sum()")
     notebook("grads = loss.backward()")
 
-    told = notebook("grads = loss.backward()")
+    output = notebook("grads = loss.backward()")
     assert (
-        "loss.backward(): loss was consumed by loss.backward() in an earlier cell; trace again  [tapegrad-tape]" in told
+        "loss.backward(): loss was consumed by loss.backward() in an earlier cell; trace again  [tapegrad-tape]"
+        in output
     )
 
-    told = notebook("loss = tg.ones(()).trace()\nloss.backward()\nloss.backward()")
-    assert "loss.backward(): loss was consumed by loss.backward() on line 2; trace again  [tapegrad-tape]" in told
+    output = notebook("loss = tg.ones(()).trace()\nloss.backward()\nloss.backward()")
+    assert "loss.backward(): loss was consumed by loss.backward() on line 2; trace again  [tapegrad-tape]" in output
 
 
 def test_a_name_may_be_defined_again(notebook: Notebook) -> None:
@@ -93,7 +94,7 @@ def test_a_name_may_be_defined_again(notebook: Notebook) -> None:
     assert 'has incompatible type "int"; expected "str"' not in notebook("print(f().x)")
 
 
-def test_bindings_before_a_failure_are_kept(notebook: Notebook) -> None:
+def test_bindings_before_a_failure_survive(notebook: Notebook) -> None:
     notebook("before = tg.zeros((2, 3))\nraise ValueError('planned')\nafter = 1")
 
     assert notebook("print(before.shape)") == "(2, 3)\n"
@@ -109,9 +110,9 @@ def test_a_name_that_no_cell_bound_is_any(notebook: Notebook) -> None:
 def test_imports_before_the_extension_was_loaded_are_known(notebook: Notebook) -> None:
     notebook("%unload_ext tapegrad.notebook")
     notebook("import tapegrad as early\nfrom tapegrad.nn import Linear as Layer\nx = early.ones((2, 3))")
-    told = notebook("%load_ext tapegrad.notebook\nimport tapegrad as beside")
+    output = notebook("%load_ext tapegrad.notebook\nimport tapegrad as beside")
 
-    assert told == "tapegrad: cells are checked from the next one on\n"
+    assert output == "tapegrad: cells are checked from the next one on\n"
     assert "[tapegrad-shape]" in notebook("early.ones((2, 3)) @ early.ones((2, 3))")
     assert "[tapegrad-shape]" in notebook("beside.ones((2, 3)) @ beside.ones((2, 3))")
     assert "[tapegrad-shape]" in notebook("Layer(4, 5)(early.ones((2, 3)))")
@@ -131,16 +132,16 @@ def test_names_that_ipython_binds_are_known(notebook: Notebook) -> None:
 def test_the_body_of_a_timed_cell_is_checked(notebook: Notebook) -> None:
     notebook("x = tg.zeros((2, 3))")
 
-    told = notebook("%%time\nz = 1\ny = x @ x")
+    output = notebook("%%time\nz = 1\ny = x @ x")
 
-    assert "In [2], line 3\n    y = x @ x\n" in told
-    assert REJECTED in told
+    assert "In [2], line 3\n    y = x @ x\n" in output
+    assert REJECTED in output
     assert "z" not in notebook.shell.user_ns
 
 
 def test_a_captured_cell_is_checked(notebook: Notebook) -> None:
     notebook("x = tg.zeros((2, 3))")
-    notebook("%%capture told\ny = x @ x\nz = 1")
+    notebook("%%capture output\ny = x @ x\nz = 1")
 
     assert "z" not in notebook.shell.user_ns
 
@@ -158,9 +159,9 @@ def test_the_mode_can_be_set(notebook: Notebook) -> None:
     assert notebook("%typecheck") == "strict\n"
 
     notebook("%typecheck warn")
-    told = notebook("print('ran' if run else x.there)")
-    assert 'has no attribute "there"' in told
-    assert "ran\n" in told
+    output = notebook("print('ran' if run else x.there)")
+    assert 'has no attribute "there"' in output
+    assert "ran\n" in output
 
     notebook("%typecheck off")
     assert notebook("print('ran' if run else x.there)") == "ran\n"
@@ -170,9 +171,9 @@ def test_the_mode_can_be_set(notebook: Notebook) -> None:
 def test_the_shapes_magic_lists_static_and_run_time_shapes(notebook: Notebook) -> None:
     notebook("x = tg.zeros((2, 3)).trace()\nn = 4\ndef unknown(x):\n    return x\ny = unknown(tg.zeros((n, 5)))")
 
-    told = notebook("%shapes")
+    output = notebook("%shapes")
 
-    assert [re.split(r"  +", line) for line in told.strip().splitlines()[1:]] == [
+    assert [re.split(r"  +", line) for line in output.strip().splitlines()[1:]] == [
         ["name", "mypy", "Python"],
         ["x", "(2, 3) float32, owned tape", "(2, 3) float32, owned tape"],
         ["y", "unknown", "(4, 5) float32, no tape"],
@@ -234,10 +235,10 @@ def test_each_cell_that_runs_unchecked_gives_a_warning(notebook: Notebook, monke
     monkeypatch.setattr("tapegrad.notebook.checker._plugin_version", lambda: "edited")
 
     for number in (1, 2):
-        told = notebook(f"print({number})")
+        output = notebook(f"print({number})")
 
-        assert told.startswith(f"{number}\ntapegrad: this cell runs unchecked: ")
-        assert "Cannot find config file 'nowhere.ini'" in told
+        assert output.startswith(f"{number}\ntapegrad: this cell runs unchecked: ")
+        assert "Cannot find config file 'nowhere.ini'" in output
     assert tapegrad.__name__ in notebook.shell.user_ns["tg"].__name__
 
 
@@ -245,9 +246,9 @@ def test_unreadable_output_of_mypy_rejects_the_cell(notebook: Notebook, monkeypa
     monkeypatch.setattr("tapegrad.project.reports.OPTIONS", ("--no-error-summary",))
     monkeypatch.setattr("tapegrad.notebook.checker._plugin_version", lambda: "edited")
 
-    told = notebook("ran = True")
+    output = notebook("ran = True")
 
-    assert "mypy wrote a line that is not a report: " in told
+    assert "mypy wrote a line that is not a report: " in output
     assert "ran" not in notebook.shell.user_ns
     notebook("%typecheck warn")
     notebook("ran = True")
@@ -260,6 +261,6 @@ def test_a_cell_that_mypy_skips_gives_a_warning(notebook: Notebook) -> None:
     notebook("%typecheck strict")
     notebook("stop()")
 
-    told = notebook("y: str = 1")
+    output = notebook("y: str = 1")
 
-    assert "tapegrad: this cell runs unchecked: mypy skipped it, because to mypy a cell above never ends" in told
+    assert "tapegrad: this cell runs unchecked: mypy skipped it, because to mypy a cell above never ends" in output

@@ -112,16 +112,16 @@ def test_large_inputs_give_finite_results_and_gradients_without_a_warning(name: 
     assert np.isfinite(dx).all()
 
 
-@pytest.mark.parametrize(("f", "slope"), [(elu, 0.5), (leaky_relu, 0.2)])
-def test_the_derivative_at_zero_is_that_of_the_left_side(f: Callable[..., Any], slope: float) -> None:
+@pytest.mark.parametrize(("f", "derivative"), [(elu, 0.5), (leaky_relu, 0.2)])
+def test_the_derivative_at_zero_is_that_of_the_left_side(f: Callable[..., Any], derivative: float) -> None:
     x: Any = tensor([0.0])
-    option = {"alpha": slope} if f is elu else {"negative_slope": slope}
+    option = {"alpha": derivative} if f is elu else {"negative_slope": derivative}
 
-    assert f(x.trace(), **option).sum().backward()[x].item() == pytest.approx(slope)
+    assert f(x.trace(), **option).sum().backward()[x].item() == pytest.approx(derivative)
 
 
 def test_large_negative_inputs_keep_relative_accuracy() -> None:
-    # In float32 sigmoid was 0 from -17 on, and so were silu, the slopes of softplus and elu, and that of log_sigmoid.
+    # In float32 sigmoid was 0 from -17 on, as were silu, the derivatives of softplus and elu, and that of log_sigmoid.
     x: Any = tensor([-20.0, -50.0, -80.0])
     powers = [math.exp(-20), math.exp(-50), math.exp(-80)]  # 1 + e^x is 1 to float32
 
@@ -196,12 +196,12 @@ def test_an_unknown_form_of_gelu_is_rejected() -> None:
 
 
 def test_prelu_equals_leaky_relu_per_channel() -> None:
-    x, slopes = real(2, 3, 5), tensor([[0.2], [-0.5], [0.0]], np.float64)
+    x, weight = real(2, 3, 5), tensor([[0.2], [-0.5], [0.0]], np.float64)
 
-    y = prelu(x, slopes).numpy()
+    y = prelu(x, weight).numpy()
 
-    for channel, slope in enumerate([0.2, -0.5, 0.0]):
-        np.testing.assert_array_equal(y[:, channel], leaky_relu(x[:, channel], negative_slope=slope).numpy())
+    for channel, derivative in enumerate([0.2, -0.5, 0.0]):
+        np.testing.assert_array_equal(y[:, channel], leaky_relu(x[:, channel], negative_slope=derivative).numpy())
     assert prelu(tensor([-2.0]), tensor([0.25])).dtype == np.float32
 
 

@@ -47,16 +47,16 @@ def test_gradients_of_two_operands_have_the_shapes_of_the_operands(
 
 @pytest.mark.parametrize("name", BINARY)
 def test_gradients_of_large_operands_equal_those_of_their_parts(name: str) -> None:
-    def slopes(x: Any, y: Any, dz: Any) -> list[Any]:
+    def gradients(x: Any, y: Any, dz: Any) -> list[Any]:
         grads = BINARY[name](x.trace(), y.trace()).backward(wrt=[x, y], seed=dz)
         square = BINARY[name](x.trace(), x).backward(wrt=x, seed=dz)
         return [grads[x], grads[y], square[x]]
 
     many = positive(2**16 + 3), positive(2**16 + 3, seed=1), real(2**16 + 3, seed=2)
-    whole = slopes(*many)
+    whole = gradients(*many)
 
     for place in (slice(9), slice(-9, None)):
-        for found, part in zip(whole, slopes(*(one[place] for one in many)), strict=True):
+        for found, part in zip(whole, gradients(*(one[place] for one in many)), strict=True):
             np.testing.assert_allclose(found[place].numpy(), part.numpy(), rtol=1e-12)
 
 

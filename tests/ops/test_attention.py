@@ -196,7 +196,7 @@ def test_a_parameter_as_a_query_gets_its_gradient() -> None:
     grads = multi_head_attention(query, k.trace(), v, heads=2).sum().backward()
     expected = multi_head_attention(q.trace(), k, v, heads=2).sum().backward()
 
-    # Without a tape it was divided into heads that nobody knew.
+    # Without a tape it was split into heads that were not recorded.
     np.testing.assert_allclose(grads[query].numpy(), expected[q].numpy(), rtol=1e-13)
 
 

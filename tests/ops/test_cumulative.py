@@ -81,7 +81,7 @@ def test_the_gradient_of_cumprod_computed_by_hand() -> None:
 
     grads = cumprod(x.trace()).sum().backward()
 
-    # y = (a, ab, abc), so the sum has the slopes 1 + b + bc, a + ac and ab.
+    # y = (a, ab, abc), so the sum has the derivatives 1 + b + bc, a + ac and ab.
     assert grads[x].tolist() == [1, 8, 0]
 
 

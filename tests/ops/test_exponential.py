@@ -91,9 +91,9 @@ def test_small_numbers_keep_all_their_digits() -> None:
 def test_the_derivative_of_expm1_is_accurate_far_below_zero() -> None:
     # 1 + (e^x - 1) was 0 from -17 on.
     x: Any = tensor([-9.0, -20.0])
-    slopes = [math.exp(-9), math.exp(-20)]
+    derivatives = [math.exp(-9), math.exp(-20)]
 
-    assert expm1(x.trace()).sum().backward()[x].tolist() == pytest.approx(slopes, rel=1e-6, abs=0)
+    assert expm1(x.trace()).sum().backward()[x].tolist() == pytest.approx(derivatives, rel=1e-6, abs=0)
 
 
 @pytest.mark.parametrize(("f", "x"), [(log2, 0.0), (log10, 0.0), (log1p, -1.0)])

@@ -199,7 +199,7 @@ def test_large_numbers_do_not_overflow(name: str) -> None:
     np.testing.assert_allclose(y.numpy()[0], small.numpy()[0], rtol=1e-6)
     np.testing.assert_allclose(y.numpy()[1], ALL[name](x[1:]).numpy()[0], rtol=1e-6)
     assert np.isfinite(dx).all()
-    assert np.abs(dx[0]).max() < 1e-37  # a slope in units of 1 / x
+    assert np.abs(dx[0]).max() < 1e-37  # a derivative in units of 1 / x
 
 
 def test_gradients_are_right_where_squares_overflow() -> None:
@@ -210,7 +210,7 @@ def test_gradients_are_right_where_squares_overflow() -> None:
 
 
 def test_gradients_of_weight_and_bias_are_right_where_squares_overflow() -> None:
-    # Whatever the unit of a row is, its norm is the same.
+    # The unit of a row does not change its norm.
     x, weight, bias = real(4, 2, 3), real(3, seed=1), real(3, seed=2)
     dy = real(4, 2, 3, seed=3)
 
@@ -226,7 +226,7 @@ def test_gradients_of_weight_and_bias_are_right_where_squares_overflow() -> None
         np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
-def test_small_differences_of_large_numbers_are_kept() -> None:
+def test_small_differences_of_large_numbers_are_preserved() -> None:
     x: Any = tensor([[4096.0, 4097.0, 4098.0]])
 
     np.testing.assert_allclose(normalize(x).numpy(), [[-math.sqrt(1.5), 0, math.sqrt(1.5)]], rtol=1e-4)

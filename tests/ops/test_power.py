@@ -237,7 +237,7 @@ def test_derivatives_of_a_power_with_exponent_zero() -> None:
 
 
 def test_gradients_of_powers_where_a_factor_is_infinite_or_nan() -> None:
-    # The slope of x ** 0 at NaN, and that of 0 ** y below zero, were NaN.
+    # The derivative of x ** 0 at NaN, and that of 0 ** y below zero, were NaN.
     # torch 2.13: (x**y).sum().backward() of these
     x: Any = tensor([0.0, 0.0, 0.0, 2.0, np.nan])
     y: Any = tensor([-1.0, 0.0, 2.0, 0.0, 0.0])

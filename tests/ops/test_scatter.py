@@ -306,7 +306,7 @@ def test_values_and_indices_of_wrong_types_are_rejected() -> None:
 
 
 def test_a_value_with_too_many_axes_is_rejected() -> None:
-    # NumPy drops leading axes of one where it assigns; the rule and the way back do not.
+    # NumPy drops leading axes of one where it assigns; the rule and the backward pass do not.
     x = real(2, 3)
 
     with pytest.raises(ShapeError, match=r"at_set: value \(1, 3\) does not broadcast to the \(3,\)"):

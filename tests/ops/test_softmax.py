@@ -137,12 +137,12 @@ def test_a_large_gradient_that_is_referenced_elsewhere_stays_unchanged(name: str
 
     alone = (f(x.trace()) * weight).sum().backward()[x]
     y = f(x.trace())
-    asked = (y * weight).sum().backward(wrt=[x, y])
+    grads = (y * weight).sum().backward(wrt=[x, y])
     shared = ((f(x.trace()) + other.trace()) * weight).sum().backward(wrt=[x, other])
 
-    np.testing.assert_array_equal(asked[y].numpy(), weight.numpy())
+    np.testing.assert_array_equal(grads[y].numpy(), weight.numpy())
     np.testing.assert_array_equal(shared[other].numpy(), weight.numpy())
-    np.testing.assert_array_equal(asked[x].numpy(), alone.numpy())
+    np.testing.assert_array_equal(grads[x].numpy(), alone.numpy())
     np.testing.assert_array_equal(shared[x].numpy(), alone.numpy())
     row = x[7]
     np.testing.assert_allclose(

@@ -111,7 +111,7 @@ def test_equal_elements_have_variance_and_gradient_zero() -> None:
 
     assert std(x).item() == 0
     assert std(x.trace()).backward()[x].tolist() == [0, 0]  # torch 2.9: torch.std([3, 3]) gives 0 as well
-    with np.errstate(divide="ignore"):  # the slope of the root is infinite there
+    with np.errstate(divide="ignore"):  # the derivative of the root is infinite there
         assert sqrt(std(x.trace())).backward()[x].tolist() == [0, 0]  # torch 2.13: the same
 
 

@@ -103,13 +103,13 @@ def test_asin_and_acos_beyond_one_are_nan(f: Callable[..., Any]) -> None:
         assert math.isnan(f(tensor([1.5])).item())
 
 
-@pytest.mark.parametrize(("f", "slope"), [(asin, math.inf), (acos, -math.inf), (acosh, math.inf)])
-def test_the_gradient_at_one_is_infinite(f: Callable[..., Any], slope: float) -> None:
+@pytest.mark.parametrize(("f", "derivative"), [(asin, math.inf), (acos, -math.inf), (acosh, math.inf)])
+def test_the_gradient_at_one_is_infinite(f: Callable[..., Any], derivative: float) -> None:
     x: Any = tensor([1.0])
     y = f(x.trace()).sum()
 
     with pytest.warns(RuntimeWarning, match="divide by zero"):
-        assert y.backward()[x].item() == slope
+        assert y.backward()[x].item() == derivative
 
 
 def test_acosh_below_one_is_nan() -> None:

@@ -57,7 +57,7 @@ def test_bias_correction_counts_the_steps_of_each_parameter() -> None:
 
     optimizer.step(both)
 
-    # The first step of Adam is lr in the direction of the gradient, whatever its length.
+    # The first step of Adam is lr in the direction of the gradient, for any norm.
     np.testing.assert_allclose(late.tolist(), [0.9], rtol=1e-6)
     assert (optimizer.state[early].steps, optimizer.state[late].steps) == (2, 1)
 

@@ -47,10 +47,10 @@ def gradients(of: list[nn.Param[Any, Any]], seed: int) -> Gradients:
 
 
 def places(of: list[nn.Param[Any, Any]], optimizer: optim.Optimizer[Any]) -> list[int]:
-    """Return where the values of large parameters stand, and all that is remembered of them."""
+    """Return the addresses of the values of large parameters and of their optimizer state."""
     large = [str(place) for place in range(2)]
-    remembered = {name: array for name, array in optimizer.arrays().items() if name[1:2] in large and array.ndim}
-    return [*(place_of(x.data) for x in of[:2]), *map(place_of, remembered.values())]
+    state = {name: array for name, array in optimizer.arrays().items() if name[1:2] in large and array.ndim}
+    return [*(place_of(x.data) for x in of[:2]), *map(place_of, state.values())]
 
 
 def bits(of: list[nn.Param[Any, Any]], optimizer: optim.Optimizer[Any]) -> list[bytes]:
@@ -69,7 +69,7 @@ def test_a_step_in_place_is_bit_identical_to_one_into_new_arrays(kind: Any, opti
         ours.step(gradients(of, seed))
         theirs.step(gradients(others, seed))
 
-        if seed:  # before, nothing is remembered, and what `arrays` gave was made for it
+        if seed:  # before the first step there is no state, and `arrays` creates it
             assert places(of, ours) == before
             assert not {*places(others, theirs)} & {*elsewhere}
         assert bits(of, ours) == bits(others, theirs)

@@ -22,7 +22,7 @@ from tapegrad.optim import SGD, Adam, AdamW, Group, Optimizer, RMSprop, elementw
 
 SHAPES: list[tuple[int, ...]] = [(3, 5), (7,), (), (1, 2, 3), (0, 4), (110, 115), (33, 31)]  # the last but one is large
 
-LARGE: list[tuple[int, ...]] = [(517, 523), (3, 101, 1009), (1031, 523)]  # the last is updated tile by tile
+BIG_SHAPES: list[tuple[int, ...]] = [(517, 523), (3, 101, 1009), (1031, 523)]  # the last is updated tile by tile
 
 
 def alone(kind: Any) -> Any:
@@ -95,7 +95,7 @@ def bits(optimizer: Optimizer[Any]) -> dict[str, bytes]:
 
 
 def trained(make: Callable[[Any], Any], of: dict[str, Param[Any, Any]]) -> dict[str, bytes]:
-    """Take nine steps: with other step sizes, then without some of the parameters, then with all."""
+    """Take nine steps: with other learning rates, then without some of the parameters, then with all."""
     optimizer = make(of)
     for step in range(9):
         optimizer.lr = 0.1 / (step + 1)
@@ -163,7 +163,7 @@ def test_an_elementwise_update_gets_all_parameters_at_once() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.usefixtures("without_kernels")
 def test_numpy_updates_large_parameters_together_bit_identically(kind: Any, options: Any, dtype: Any) -> None:
-    values = [np.random.default_rng(seed).normal(size=shape).astype(dtype) for seed, shape in enumerate(LARGE)]
+    values = [np.random.default_rng(seed).normal(size=shape).astype(dtype) for seed, shape in enumerate(BIG_SHAPES)]
     all_of, each_of = ([Param(tensor(one)) for one in values] for _ in range(2))
     together, apart = kind(all_of, **options), alone(kind)(each_of, **options)
 
@@ -177,7 +177,7 @@ def test_numpy_updates_large_parameters_together_bit_identically(kind: Any, opti
 
 @dataclass
 class Count:
-    """What an optimizer remembers that counts where it stands, though it is asked for a new state."""
+    """An optimizer that changes its state in place instead of returning a new one."""
 
     steps: int
 
@@ -211,10 +211,10 @@ def test_an_update_that_cannot_be_traced_gets_the_arrays() -> None:
         def update(self, x: Any, dx: Any, state: Any, lr: float) -> Any:
             return x - np.clip(dx, -1, 1) * lr, state
 
-    of = [Param(tensor(np.ones(shape, np.float32))) for shape in LARGE]
+    of = [Param(tensor(np.ones(shape, np.float32))) for shape in BIG_SHAPES]
     Clipping(of, lr=0.5).step(of_one_number(of, 7))
 
-    assert [float(np.mean(x.numpy())) for x in of] == [0.5] * len(LARGE)
+    assert [float(np.mean(x.numpy())) for x in of] == [0.5] * len(BIG_SHAPES)
 
 
 def test_an_error_in_an_update_of_large_parameters_is_reported() -> None:
@@ -224,7 +224,7 @@ def test_an_error_in_an_update_of_large_parameters_is_reported() -> None:
         def update(self, x: Any, dx: Any, state: Any, lr: float) -> Any:
             raise ArithmeticError("no step")
 
-    of = [Param(tensor(np.ones(shape, np.float32))) for shape in LARGE]
+    of = [Param(tensor(np.ones(shape, np.float32))) for shape in BIG_SHAPES]
 
     with pytest.raises(ArithmeticError, match=r"^no step$"):
         Failing(of, lr=0.5).step(of_one_number(of, 7))

@@ -96,7 +96,7 @@ FOUND = [
 ]
 LIKE = [call(real(2, 3)), call(real()), call(real(0, 3))]
 CUBE = real(2, 3, 5)
-# Where two numbers alone are brought to -1 and 1 the slope is all rounding, in float32.
+# Where two numbers are normalised to -1 and 1, the derivative is only rounding, in float32.
 CHANNELS = [call(real(*shape), real(6, seed=1), real(6, seed=2)) for shape in [(7, 6), (2, 6, 5), (2, 6, 5, 3)]]
 WHOLE = np.array([[1, 0], [2, -1]])
 BITS = [call(WHOLE, WHOLE[::-1].copy()), call(WHOLE, 3), call(truth(2, 3), truth(3, seed=1))]
@@ -130,7 +130,7 @@ def with_options(calls: list[Call], *options: dict[str, Any]) -> list[Call]:
     return [Call(one.args, one.options | option) for one, option in product(calls, options)]
 
 
-def slid(rank: int) -> list[Call]:
+def conv_calls(rank: int) -> list[Call]:
     """Return kernels that slide over a line, an image or a volume."""
     # In tenths, for float32 keeps what a sum of many numbers cancels to only as exactly as the largest of them.
     x, w = real(2, 4, *(7, 6, 3)[:rank]) / 10, real(6, 4, *(3, 2, 1)[:rank], seed=1) / 10
@@ -255,9 +255,9 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "clamp": with_options(ONE, {"min": -1.0}, {"max": 1.0}, {"min": -1.0, "max": 1.0}),
     "concat": [call([CUBE, CUBE[:, :1], CUBE[:, :0]], 1), call([EDGES, real(2)])],
     "concat_vectors": [call([real(3), real(0), real(2)]), call([EDGES])],
-    "conv1d": slid(1),
-    "conv2d": slid(2),
-    "conv3d": slid(3),
+    "conv1d": conv_calls(1),
+    "conv2d": conv_calls(2),
+    "conv3d": conv_calls(3),
     "conv_transpose": laid(2),
     "conv_transpose1d": laid(1),
     "conv_transpose2d": laid(2),

@@ -61,7 +61,7 @@ def test_ops_of_bfloat16_equal_torch(name: str) -> None:
 
     def compare(one: Any, two: Any) -> None:
         wide = two.detach().float().numpy()
-        # Both round to 8 bits; torch rounds in between as well, and reads the rounded result on the way back.
+        # Both round to 8 bits; torch rounds in between as well, and reads the rounded result in the backward pass.
         np.testing.assert_allclose(one.numpy().astype(np.float32), wide, rtol=within, atol=within)
 
     assert (y.dtype, expected.dtype) == (tg.bfloat16, torch.bfloat16)

@@ -161,7 +161,7 @@ def test_a_file_of_pytorch_is_loaded(tmp_path: Path, ours: Any, make: Any, opera
     torchs(*map(theirs, operands))  # which moves what is running
     torchs.eval()
     save_file = importlib.import_module("safetensors.torch").save_file
-    save_file(torchs.state_dict(), tmp_path / "model.safetensors", {"format": "pt"})  # as Hugging Face's libraries do
+    save_file(torchs.state_dict(), tmp_path / "model.safetensors", {"format": "pt"})  # as Hugging Face writes it
 
     load(ours, tmp_path / "model.safetensors")
 

@@ -25,7 +25,7 @@ from tests.test_programs import Program, composed, direction, flat, gradients, i
 
 OTHERWISE = {
     "ldexp": "torch takes the power of two in float32",
-    "prelu": "torch's slopes belong to the second axis, ours broadcast",
+    "prelu": "torch's weight belongs to the second axis, ours broadcasts",
     "solve": "torch takes a stack of vectors for what is one matrix here",
     "topk": "torch takes any of those that tie",
 }
@@ -78,7 +78,7 @@ def of_torch(program: Program) -> tuple[list[Any], dict[str, Any]]:
 def compare(program: Program) -> bool:
     """Hold a program to torch; False where torch does not know one of its calls."""
     try:
-        expected, slopes = of_torch(program)
+        expected, derivatives = of_torch(program)
     except ERRORS:
         return False
     results, grads = gradients(program)
@@ -86,7 +86,7 @@ def compare(program: Program) -> bool:
         np.testing.assert_allclose(ours.numpy(), theirs, 1e-8, 1e-10)
         assert ours.shape == theirs.shape
     for name, gradient in grads.items():
-        np.testing.assert_allclose(gradient, slopes[name], 1e-6, 1e-8, err_msg=name)
+        np.testing.assert_allclose(gradient, derivatives[name], 1e-6, 1e-8, err_msg=name)
     return True
 
 

@@ -301,7 +301,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 NOT_IN_TORCH = {
     "bitwise_count": "torch counts no bits",
     "cbrt": "torch has no cube root of negative numbers",
-    **dict.fromkeys(["empty", "empty_like"], "nobody knows what the memory holds"),
+    **dict.fromkeys(["empty", "empty_like"], "the contents of the memory are unspecified"),
     **dict.fromkeys(["normal", "uniform", "bernoulli", "dropout"], "NumPy's generator draws other numbers"),
     **dict.fromkeys(["normal_like", "uniform_like", "bernoulli_like"], "NumPy's generator draws other numbers"),
     "ssm_scan": "torch has no scan",
@@ -321,13 +321,16 @@ def all_below(x: Any) -> Any:
 
 # Where an operand is such, another one is compared; a test holds that there is a difference.
 DIFFERENCES: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "abs": (np.isnan, "the slope of a NaN is NaN; torch's is 0"),
-    "acosh": (lambda x: x < 1, "outside its domain the slope is NaN as the value is; torch goes on with the formula"),
+    "abs": (np.isnan, "the derivative of a NaN is NaN; torch's is 0"),
+    "acosh": (
+        lambda x: x < 1,
+        "outside its domain the derivative is NaN as the value is; torch goes on with the formula",
+    ),
     "clamp": (np.isnan, "a NaN is not outside, so its gradient passes; torch's is 0"),
-    "copysign": (np.isinf, "the slope of an infinity is 1 or -1; torch divides it by itself"),
-    "cumprod": (lambda x: ~np.isfinite(x), "a slope is the product of the others; torch divides by the element"),
+    "copysign": (np.isinf, "the derivative of an infinity is 1 or -1; torch divides it by itself"),
+    "cumprod": (lambda x: ~np.isfinite(x), "a derivative is the product of the others; torch divides by the element"),
     "divmod": (lambda x: np.abs(x) == 1e-30, "NumPy's remainder is exact; torch's quotient overflows in float32"),
-    "elu": (np.isnan, "the slope of a NaN is NaN; torch's is 1 in float32"),
+    "elu": (np.isnan, "the derivative of a NaN is NaN; torch's is 1 in float32"),
     "fmod": (lambda x: np.abs(x) == 1e-30, "NumPy's remainder is exact; torch's quotient overflows in float32"),
     "gelu": (np.isposinf, "gelu of infinity is infinity; torch's is NaN in float32"),
     "heaviside": (np.isnan, "a NaN is on no side of the step and stays NaN, as NumPy's; torch's is 0"),
@@ -335,10 +338,10 @@ DIFFERENCES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "maximum": (np.isnan, "the gradient of a NaN is 0; torch gives it to both operands"),
     "minimum": (np.isnan, "the gradient of a NaN is 0; torch gives it to both operands"),
     "modf": (np.isinf, "of an infinity nothing is left, as in NumPy; torch has NaN"),
-    "norm": (np.isnan, "the slope of a NaN is NaN; torch's is 0 for the powers 1 and infinity"),
+    "norm": (np.isnan, "the derivative of a NaN is NaN; torch's is 0 for the powers 1 and infinity"),
     "relu": (np.isnan, "a NaN is not above 0, so its gradient is 0; torch's passes"),
     "remainder": (lambda x: np.abs(x) == 1e-30, "NumPy's remainder is exact; torch's quotient overflows in float32"),
-    "rsqrt": (lambda x: (x == 0) & np.signbit(x), "towards -0 the slope falls to -inf; torch has inf"),
+    "rsqrt": (lambda x: (x == 0) & np.signbit(x), "towards -0 the derivative falls to -inf; torch has inf"),
     "sign": (np.isnan, "the sign of a NaN is NaN, as NumPy's; torch's is 0"),
 }
 

@@ -22,7 +22,7 @@ from tapegrad.progress import EarlyStopping, track
 from tapegrad.progress.log import read
 from tapegrad.tensor import Tensor
 
-MANY = bool(os.environ.get("TAPEGRAD_FAULTS"))
+EXTENDED = bool(os.environ.get("TAPEGRAD_FAULTS"))
 PROGRAM = """\
 import sys
 
@@ -103,7 +103,7 @@ def killed(folder: Path, every: float, how: str, longest: float, dice: np.random
     [
         (0.0, "plain"),
         (0.05, "plain"),
-        pytest.param(0.0, "jit", marks=pytest.mark.skipif(not MANY, reason="takes long")),
+        pytest.param(0.0, "jit", marks=pytest.mark.skipif(not EXTENDED, reason="takes long")),
     ],
 )
 def test_a_run_killed_at_random_times_ends_bit_identically(tmp_path: Path, every: float, how: str) -> None:
@@ -115,7 +115,7 @@ def test_a_run_killed_at_random_times_ends_bit_identically(tmp_path: Path, every
     longest = time.monotonic() - began if how == "jit" else 0.15  # a step is compiled first
 
     kills = rounds = 0
-    while kills < (20 if MANY else 2):
+    while kills < (20 if EXTENDED else 2):
         assert rounds < 40
         broken, rounds = tmp_path / f"broken {rounds}", rounds + 1
         broken.mkdir()

@@ -31,9 +31,9 @@ def test_a_folder_without_settings_is_checked_with_the_plugin(
     folder: Path, cache: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", "--cache-dir", cache, str(folder / "program.py")]) == 1
-    told = capfd.readouterr()
-    assert REJECTED in told.out
-    assert told.err == (
+    output = capfd.readouterr()
+    assert REJECTED in output.out
+    assert output.err == (
         "mypy finds no settings here: this run has tapegrad's own, but plain `mypy` runs without the plugin and checks"
         " no shapes. `python -m tapegrad doctor` shows what to add.\n"
     )
@@ -44,9 +44,9 @@ def test_settings_with_the_plugin_are_used(folder: Path, cache: str, capfd: pyte
     (folder / "pyproject.toml").write_text(MISSING + own, "utf-8")
 
     assert main(["check"]) == 1
-    told = capfd.readouterr()
-    assert f"{REJECTED}\n" in told.out
-    assert told.err == ""
+    output = capfd.readouterr()
+    assert f"{REJECTED}\n" in output.out
+    assert output.err == ""
 
 
 def test_settings_without_the_plugin_are_not_changed(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -36,11 +36,11 @@ def test_a_project_with_the_plugin_passes(folder: Path, cache: str, capfd: pytes
     (folder / "pyproject.toml").write_text(MISSING + cache, "utf-8")
 
     assert main(["doctor"]) == 0
-    told = capfd.readouterr().out
-    assert f"ok      mypy reads {folder}/pyproject.toml" in told
-    assert "ok      the plugin is named: tapegrad.mypy" in told
-    assert "ok      mypy knows the shape of a product, (2, 4): reveal_type(x @ tg.zeros((3, 4)))" in told
-    assert f"ok      mypy rejects x @ x, as Python does: {REJECTED}" in told
+    output = capfd.readouterr().out
+    assert f"ok      mypy reads {folder}/pyproject.toml" in output
+    assert "ok      the plugin is named: tapegrad.mypy" in output
+    assert "ok      mypy knows the shape of a product, (2, 4): reveal_type(x @ tg.zeros((3, 4)))" in output
+    assert f"ok      mypy rejects x @ x, as Python does: {REJECTED}" in output
 
 
 def test_the_doctor_reads_mypy_with_colors_and_wrapped_lines(
@@ -57,17 +57,17 @@ def test_the_doctor_reads_mypy_with_colors_and_wrapped_lines(
 def test_a_project_without_settings_gets_the_missing_lines(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 1
 
-    told = capfd.readouterr().out
-    assert "wrong   mypy finds no settings here, so it runs without the plugin and checks no shapes\n" in told
-    assert f"wrong   mypy does not report x @ x, which Python does: {REJECTED}" in told
-    assert told.endswith(
+    output = capfd.readouterr().out
+    assert "wrong   mypy finds no settings here, so it runs without the plugin and checks no shapes\n" in output
+    assert f"wrong   mypy does not report x @ x, which Python does: {REJECTED}" in output
+    assert output.endswith(
         "What pyproject.toml should say:\n\n"
         "    [tool.mypy]\n"
         '    plugins = ["tapegrad.mypy"]\n'
         "    strict = true\n"
         "    allow_redefinition = true\n"
     )
-    lines = "\n".join(line.strip() for line in told.splitlines()[-4:])
+    lines = "\n".join(line.strip() for line in output.splitlines()[-4:])
     (folder / "pyproject.toml").write_text(lines, "utf-8")
     assert read_settings(folder).has_plugin
 
@@ -79,11 +79,11 @@ def test_an_empty_settings_file_with_precedence_is_found(
     (folder / "mypy.ini").touch()
 
     assert main(["doctor"]) == 1
-    told = capfd.readouterr().out
+    output = capfd.readouterr().out
     shown = PAGE.read_text("utf-8").partition("$ python -m tapegrad doctor\n")[2].partition("```")[0]
     found = "".join(line for line in shown.splitlines(keepends=True) if not line.startswith(ENVIRONMENT))
-    assert found.replace("/home/ada/project", str(folder)) in told
-    assert "Move those of pyproject.toml into mypy.ini, or delete one." in told
+    assert found.replace("/home/ada/project", str(folder)) in output
+    assert "Move those of pyproject.toml into mypy.ini, or delete one." in output
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def test_settings_without_effect_are_found(
     (folder / "pyproject.toml").write_text(MISSING + cache + override, "utf-8")
 
     assert main(["doctor"]) == 1
-    told = capfd.readouterr().out
-    assert "ok      the plugin is named: tapegrad.mypy" in told
-    assert f"wrong   mypy does not report x @ x, which Python does: {REJECTED}" in told
+    output = capfd.readouterr().out
+    assert "ok      the plugin is named: tapegrad.mypy" in output
+    assert f"wrong   mypy does not report x @ x, which Python does: {REJECTED}" in output
 
 
 def test_a_plugin_listed_before_is_found(folder: Path, cache: str, capfd: pytest.CaptureFixture[str]) -> None:
@@ -110,19 +110,19 @@ def test_a_plugin_listed_before_is_found(folder: Path, cache: str, capfd: pytest
     (folder / "pyproject.toml").write_text(MISSING.replace('plugins = ["tapegrad.mypy"]', plugins) + cache, "utf-8")
 
     assert main(["doctor"]) == 0
-    told = capfd.readouterr().out
+    output = capfd.readouterr().out
     assert (
-        "advice  pydantic.mypy comes before tapegrad.mypy, which does not see a call that is answered there\n" in told
+        "advice  pydantic.mypy comes before tapegrad.mypy, which does not see a call that is answered there\n" in output
     )
-    assert told.endswith("\nList tapegrad.mypy first among the plugins: it asks those behind it.\n")
+    assert output.endswith("\nList tapegrad.mypy first among the plugins: it asks those behind it.\n")
 
 
 def test_settings_that_mypy_cannot_read_are_quoted(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     (folder / "mypy.ini").write_text("[mypy]\nplugins = tapegrad.mypy, not_there\n", "utf-8")
 
     assert main(["doctor"]) == 1
-    assert "wrong   mypy does not run here: " in (told := capfd.readouterr().out)
-    assert "No module named 'not_there'" in told
+    assert "wrong   mypy does not run here: " in (output := capfd.readouterr().out)
+    assert "No module named 'not_there'" in output
 
 
 def test_an_isolated_hook_and_an_isolated_editor_are_found(
@@ -134,11 +134,11 @@ def test_an_isolated_hook_and_an_isolated_editor_are_found(
     (folder / ".vscode" / "settings.json").write_text('{"mypy-type-checker.args": []} // mine', "utf-8")
 
     assert main(["doctor"]) == 1
-    told = capfd.readouterr().out
-    assert "wrong   .pre-commit-config.yaml runs mypy in an environment of its own, without tapegrad" in told
-    assert "        language: system\n" in told
-    assert "advice  VS Code may run the mypy that its extension brings, without tapegrad" in told
-    assert '    "mypy-type-checker.importStrategy": "fromEnvironment"\n' in told
+    output = capfd.readouterr().out
+    assert "wrong   .pre-commit-config.yaml runs mypy in an environment of its own, without tapegrad" in output
+    assert "        language: system\n" in output
+    assert "advice  VS Code may run the mypy that its extension brings, without tapegrad" in output
+    assert '    "mypy-type-checker.importStrategy": "fromEnvironment"\n' in output
 
 
 def test_a_mypy_of_another_python_is_found(
@@ -152,8 +152,8 @@ def test_a_mypy_of_another_python_is_found(
     monkeypatch.setenv("PATH", str(script.parent))
 
     assert main(["doctor"]) == 0
-    told = capfd.readouterr().out
-    assert f"advice  the command mypy is {script}, of another Python: /elsewhere/bin/python3" in told
+    output = capfd.readouterr().out
+    assert f"advice  the command mypy is {script}, of another Python: /elsewhere/bin/python3" in output
 
 
 def test_the_page_shows_the_advised_pre_commit_hook() -> None:

@@ -368,12 +368,12 @@ def test_a_user_defined_op_is_lifted_in_one_line() -> None:
         return x * x * x
 
     @tapem.do
-    def slope() -> tapem.Do[Any]:
+    def derivative() -> tapem.Do[Any]:
         x = yield from tapem.leaf(ops.tensor(3.0))
         y = yield from tapem.lift(cubed)(x)
         return y.op, (yield from tapem.backward(y)).of(x).item()
 
-    assert ran(slope()) == ("cubed", 27)
+    assert ran(derivative()) == ("cubed", 27)
     assert repr(tapem.lift(cubed)) == "lift(cubed)"
 
 

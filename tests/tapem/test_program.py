@@ -20,7 +20,7 @@ ODD = Err("domain", "halved", "an even number is expected", "n is odd")
 
 
 def entered(n: float) -> TapeM[float]:
-    """Append a leaf, so that the tape tells one order of steps from another."""
+    """Append a leaf, so that the tape shows the order of steps."""
     return tapem.leaf(ops.full((2,), n)).map(lambda node: node.value.numpy()[0] + 1)
 
 
@@ -149,18 +149,18 @@ def test_an_exception_propagates_through_nested_programs() -> None:
         raise ZeroDivisionError
 
     @tapem.do
-    async def mended() -> str:
+    async def recovered() -> str:
         try:
             await broken().bind(entered)
         except ZeroDivisionError:
             await entered(2.0)
-            return "mended"
+            return "recovered"
         return "whole"
 
     with pytest.raises(ZeroDivisionError):
         broken().map(str).run(EMPTY)
-    assert mended().eval(EMPTY) == Ok("mended")
-    assert len(mended().exec(EMPTY).unwrap()) == 2
+    assert recovered().eval(EMPTY) == Ok("recovered")
+    assert len(recovered().exec(EMPTY).unwrap()) == 2
 
 
 def test_an_exception_of_a_bound_function_reaches_the_program_around_it() -> None:

@@ -27,7 +27,7 @@ def pushed(tape: Tape, count: int) -> Tape:
 
 
 class OneByOne(list[Node[Any, Any]]):
-    """Nodes that may be asked for by their position: to copy or to search them takes longer on a longer tape."""
+    """Nodes that can be read by position only: a copy or a search would take longer on a longer tape."""
 
     @override
     def __getitem__(self, index: Any) -> Any:

@@ -266,7 +266,7 @@ def test_numpy_reads_a_tensor_without_a_tape() -> None:
 def test_numpy_rejects_a_tensor_with_a_tape() -> None:
     with pytest.raises(TapeError, match=r"^the tensor has a tape, which a NumPy array would lose; detach it first$"):
         np.asarray(real(3).trace())
-    assert real(3).trace().numpy().shape == (3,)  # asked for by name
+    assert real(3).trace().numpy().shape == (3,)  # an explicit call
 
 
 def test_a_rank_0_result_is_converted_to_an_array() -> None:

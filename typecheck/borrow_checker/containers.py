@@ -161,7 +161,7 @@ def reject_a_joined_list() -> None:
     first[0].backward()  # E(mypy): first[0].backward(): first[0] shares the tape that both[0].backward() consumed on line {-1}; trace again [tapegrad-tape]
 
 
-def reject_a_consumed_loss_that_is_kept() -> None:
+def reject_a_consumed_loss_that_is_stored() -> None:
     history: list[Scalar] = []
     loss = x.trace().sum()
     loss.backward()

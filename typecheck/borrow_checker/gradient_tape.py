@@ -69,7 +69,7 @@ def reject_a_loop_over_execute() -> None:
         tape.execute()  # E(mypy): tape.execute(): tape was consumed by tape.execute() on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
 
 
-def reject_a_tape_kept_by_a_function() -> None:
+def reject_a_tape_stored_by_a_function() -> None:
     def run(tape: GradientTape) -> Gradients:
         return tape.execute()
 

@@ -26,7 +26,7 @@ def accept_flatten_of_a_named_batch() -> None:
     flat(x)
 
 
-def accept_axes_that_nobody_knows() -> None:
+def accept_unknown_axes() -> None:
     def widened(axis: int) -> None:
         assert_type(tg.expand_dims(x, (0, axis)), Tensor[Any, NoneTape])
         assert_type(tg.expand_dims(x, axis), Tensor[Any, NoneTape])

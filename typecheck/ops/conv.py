@@ -64,20 +64,20 @@ def accept_named_sizes() -> None:
 
 
 def accept_named_options() -> None:
-    def slid(x: Tensor[Shape[C, H], NoneTape], w: Tensor[Shape[O, C, K], NoneTape], stride: P, padding: Q) -> Tensor[Shape[O, Add[FloorDiv[Sub[Add[H, Mul[L[2], Q]], K], P], L[1]]], NoneTape]:
+    def conv_sizes(x: Tensor[Shape[C, H], NoneTape], w: Tensor[Shape[O, C, K], NoneTape], stride: P, padding: Q) -> Tensor[Shape[O, Add[FloorDiv[Sub[Add[H, Mul[L[2], Q]], K], P], L[1]]], NoneTape]:
         return tg.conv1d(x, w, stride=stride, padding=padding)
 
-    assert_type(slid(line, filters, 3, 1), Tensor[Shape[L[6], L[9]], NoneTape])
+    assert_type(conv_sizes(line, filters, 3, 1), Tensor[Shape[L[6], L[9]], NoneTape])
 
 
 def accept_unknown_sizes() -> None:
-    def slid(a: Tensor[Shape[N, L[3], Any, L[20]]], b: Tensor[Any, OwnedTape], c: Tensor, stride: int) -> None:
+    def conv_sizes(a: Tensor[Shape[N, L[3], Any, L[20]]], b: Tensor[Any, OwnedTape], c: Tensor, stride: int) -> None:
         assert_type(tg.conv2d(a, kernels), Tensor[Shape[N, L[6], Any, L[18]], NoneTape])
         assert_type(tg.conv2d(b, kernels), Tensor[Any, OwnedTape])
         assert_type(tg.conv2d(c, kernels), Tensor[Any, Any])
         tg.conv2d(images, kernels, stride=stride)
 
-    slid(images, images.trace(), images, 2)
+    conv_sizes(images, images.trace(), images, 2)
 
 
 def accept_dtypes() -> None:
@@ -89,10 +89,10 @@ def reject_other_channels() -> None:
 
 
 def reject_other_named_channels() -> None:
-    def slid(x: Tensor[Shape[C, H], NoneTape], w: Tensor[Shape[O, K, L[1]], NoneTape]) -> None:
+    def conv_sizes(x: Tensor[Shape[C, H], NoneTape], w: Tensor[Shape[O, K, L[1]], NoneTape]) -> None:
         tg.conv1d(x, w)  # E(mypy): conv1d: axis 0 of x (C, H) has C channels but w (O, K, 1) expects K [tapegrad-shape]
 
-    slid(line, tg.ones((2, 3, 1)))
+    conv_sizes(line, tg.ones((2, 3, 1)))
 
 
 def reject_channels_in_other_groups() -> None:

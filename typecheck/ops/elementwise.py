@@ -183,7 +183,7 @@ def accept_conversions() -> None:
     assert_type(whole.astype(np.float32) / 2, Tensor[Shape[L[3]], NoneTape])
 
 
-# Refused
+# Rejected
 
 
 def reject_columns() -> None:

@@ -115,7 +115,7 @@ def accept_picking_of_named_and_unknown_sizes() -> None:
     picked(tg.ones((2, 5)), tg.tensor([[1], [0]]), tg.ones((2, 5)), 1)
 
 
-# Refused
+# Rejected
 
 
 def reject_taking_along_no_axis() -> None:

@@ -86,7 +86,7 @@ def accept_reductions_of_named_and_unknown_sizes() -> None:
     loss(x.trace(), x, x)
 
 
-def accept_a_reduction_that_nobody_knows() -> None:
+def accept_an_unknown_reduction() -> None:
     def loss(reduction: L["mean", "none"]) -> None:
         assert_type(tg.mse(x, x, reduction=reduction), Tensor[Any, NoneTape])
 

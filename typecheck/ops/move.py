@@ -165,7 +165,7 @@ def accept_more_of_named_sizes() -> None:
     assert_type(repeated(tg.ones((3,)), tg.ones((2, 1)), tg.ones((1,))), Tensor[Shape[L[2], L[3]], NoneTape])
 
 
-# Refused
+# Rejected
 
 
 def reject_another_number_of_elements() -> None:

@@ -111,7 +111,7 @@ def reject_a_window_of_nothing() -> None:
     tg.smooth_max_pool2d(images, (2, 0))  # E: smooth_max_pool2d: kernel is 0, below 1 [tapegrad-shape]
 
 
-def reject_a_smooth_window_with_no_room() -> None:
+def reject_a_smooth_window_larger_than_the_input() -> None:
     tg.smooth_max_pool1d(line, 40)  # E: smooth_max_pool1d: a window of 40 does not fit into 28 cells along axis 1 of x (3, 28) [tapegrad-shape]
 
 

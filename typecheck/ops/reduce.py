@@ -36,7 +36,7 @@ def accept_an_axis_from_the_back() -> None:
     assert_type(tg.max(stack, -3), Tensor[Shape[L[3], L[5]], NoneTape])
 
 
-def accept_axes_that_nobody_knows() -> None:
+def accept_unknown_axes() -> None:
     def summed(axis: int, n: N) -> None:
         assert_type(stack.sum(axis), Tensor[Any, NoneTape])
         assert_type(stack.sum((axis, 0)), Tensor[Any, NoneTape])
@@ -52,14 +52,14 @@ def accept_several_axes() -> None:
     assert_type(stack.sum(()), Tensor[Shape[L[2], L[3], L[5]], NoneTape])
 
 
-def accept_kept_axes() -> None:
+def accept_keepdims() -> None:
     assert_type(stack.sum(1, keepdims=True), Tensor[Shape[L[2], L[1], L[5]], NoneTape])
     assert_type(stack.mean((0, -1), keepdims=True), Tensor[Shape[L[1], L[3], L[1]], NoneTape])
     assert_type(tg.max(stack, keepdims=True), Tensor[Shape[L[1], L[1], L[1]], NoneTape])
     assert_type(tg.sum(x, axis=0, keepdims=False), Tensor[Shape[L[3]], NoneTape])
 
 
-def accept_that_what_is_kept_broadcasts() -> None:
+def accept_that_keepdims_broadcasts() -> None:
     assert_type(x - x.mean(1, keepdims=True), Tensor[Shape[L[2], L[3]], NoneTape])
 
 

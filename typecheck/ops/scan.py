@@ -21,18 +21,18 @@ def accept_one_shape() -> None:
 
 
 def accept_named_sizes() -> None:
-    def remembered(a: Tensor[Shape[N, M]], x: Tensor[Shape[N, M], OwnedTape]) -> Tensor[Shape[N, M], OwnedTape]:
+    def scanned(a: Tensor[Shape[N, M]], x: Tensor[Shape[N, M], OwnedTape]) -> Tensor[Shape[N, M], OwnedTape]:
         return tg.ssm_scan(a, a, x)
 
-    assert_type(remembered(x, x.trace()), Tensor[Shape[L[3], L[2]], OwnedTape])
+    assert_type(scanned(x, x.trace()), Tensor[Shape[L[3], L[2]], OwnedTape])
 
 
 def accept_unknown_sizes() -> None:
-    def remembered(a: Tensor[Any, NoneTape], axis: int) -> None:
+    def scanned(a: Tensor[Any, NoneTape], axis: int) -> None:
         assert_type(tg.ssm_scan(a, a, x), Tensor[Any, NoneTape])
         assert_type(tg.ssm_scan(x, x, x, axis), Tensor[Any, NoneTape])
 
-    remembered(x, 0)
+    scanned(x, 0)
 
 
 def accept_dtypes() -> None:
@@ -53,10 +53,10 @@ def reject_no_axis() -> None:
 
 
 def reject_named_sizes_that_differ() -> None:
-    def remembered(a: Tensor[Shape[N, M]], b: Tensor[Shape[M, N]]) -> None:
+    def scanned(a: Tensor[Shape[N, M]], b: Tensor[Shape[M, N]]) -> None:
         tg.ssm_scan(a, a, b)  # E(mypy): ssm_scan: a is (N, M) but x is (M, N) [tapegrad-shape]
 
-    remembered(x, tg.ones((2, 3)))
+    scanned(x, tg.ones((2, 3)))
 
 
 def reject_two_dtypes() -> None:

@@ -68,7 +68,7 @@ def accept_a_whole_shape() -> None:
     assert_type(like(x[0]), Tensor[Shape[L[3], L[4], L[5]], NoneTape])
 
 
-def accept_sizes_that_nobody_knows() -> None:
+def accept_unknown_sizes() -> None:
     def reshaped(a: Tensor[Shape[*Batch, K]], sizes: tuple[int, ...]) -> None:
         assert_type(a.reshape((*sizes, 3)), Tensor[Any, NoneTape])
 
@@ -82,7 +82,7 @@ def reject_another_number_of_elements() -> None:
     flattened(x)
 
 
-def reject_a_division_that_nobody_knows() -> None:
+def reject_an_unknown_division() -> None:
     def halved(a: Tensor[Shape[*Batch, K]]) -> None:
         a.reshape((2, *a.shape[:-1], -1))  # E(mypy): reshape: x (..., K) has ...*K elements, and it is not known that they divide into shape (2, ..., -1): add tg.assert_divides(2, K) [tapegrad-shape]
 

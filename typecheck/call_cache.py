@@ -75,8 +75,8 @@ def reject_a_mistake_as_often_as_it_is_made() -> None:
 def reject_a_mistake_that_was_made_before() -> None:
     w @ w  # E: matmul: inner sizes differ: x (3, 5) has 5 columns but y (3, 5) has 3 rows
 
-def reject_an_input_that_a_layer_refused_before() -> None:
+def reject_an_input_that_a_layer_rejected_before() -> None:
     linear(w)  # E: linear Linear(3, 5): x is (3, 5) but (..., 3) is expected: axis -1 is 5, not 3
 
-def reject_an_input_that_a_layer_refuses_again() -> None:
+def reject_an_input_that_a_layer_rejects_again() -> None:
     linear(w)  # E: linear Linear(3, 5): x is (3, 5) but (..., 3) is expected: axis -1 is 5, not 3
