@@ -84,12 +84,14 @@ def tests_of(family: str) -> list[str]:
     """Return the tests of a family, or of all families that share a helper module."""
     shared = {
         "_broadcast": ["arithmetic", "division"],
+        "_conversion": ["create"],
+        "_float32": ["loss", "statistics"],
         "_index": ["index", "scatter"],
         "_large": ["arithmetic", "elementwise"],
         "_lowering": ["conv", "conv_transpose", "pool"],
         "_mapped": ["trigonometric", "activation"],
         "_reduction": ["loss", "likelihood"],
-        "_fallback": ["power", "norm"],
+        "_fallback": ["attention", "norm"],
         "_windows": ["pool"],
     }
     name = Path(family).stem
@@ -124,7 +126,7 @@ PARTS = {
     ),
     "constraints": Part(["tapegrad/sizes/constraints.py"], everywhere, lambda _: ["tests/sizes/test_constraints.py"]),
     "tape": Part(
-        ["tapegrad/autograd/tape.py", "tapegrad/autograd/gradients.py"],
+        ["tapegrad/autograd/tape.py", "tapegrad/autograd/gradients.py", "tapegrad/autograd/gradient_norms.py"],
         everywhere,
         lambda _: [*TAPES, CLIPPED],
     ),
@@ -132,7 +134,7 @@ PARTS = {
         ["tapegrad/optim/packing.py", "tapegrad/optim/large.py", "tapegrad/engines/numba/in_place.py"],
         everywhere,
         lambda _: [
-            *(f"tests/optim/test_{name}.py" for name in ("flat", "large", "optimizer")),
+            *(f"tests/optim/test_{name}.py" for name in ("packing", "large", "optimizer")),
             "tests/engines/test_in_place.py",
         ],
     ),
