@@ -183,6 +183,13 @@ def accept_names_for_an_unknown_shape() -> None:
         assert_type(x.reshape((b, n, h // 2, 2, d)).ndim, int)
         count, _ = y.shape
         assert_type(tg.ones((3, count)) @ y / count**0.5, Tensor[Shape[L[3], L[5]], NoneTape])
+        rows = y.shape[0]
+        assert_type(tg.ones((3, rows)) @ y, Tensor[Shape[L[3], L[5]], NoneTape])
+        assert_type(tg.ones((3, y.shape[0])) @ y, Tensor[Shape[L[3], L[5]], NoneTape])
+        z = tg.relu(y + tg.ones((1, 5)))
+        z = z * 2.0
+        n = z.shape[-2]
+        assert_type(nn.Linear(n, 3)(z.T), Tensor[Shape[L[5], L[3]], NoneTape])
         sizes = [count, h]
         sizes.append(3)
 
@@ -211,6 +218,15 @@ def reject_a_size_of_an_unknown_shape() -> None:
         x.reshape((b, n, h, 2, d))  # E(mypy): reshape: x (b, n, h, d) has b*d*h*n elements but shape (b, n, h, 2, d) has 2*b*d*h*n [tapegrad-shape]
 
     read(tg.ones((2, 3, 4, 5)))
+
+
+def reject_one_more_than_an_axis_has() -> None:
+    def read(x: Tensor[Shape[Any, L[5]]], y: Tensor[Shape[Any, L[5]]]) -> None:
+        n = x.shape[0]
+        tg.ones((3, n + 1)) @ x  # E(mypy): matmul: inner sizes differ: x (3, n + 1) has n + 1 columns but y (n, 5) has n rows [tapegrad-shape]
+        tg.ones((3, 2 * y.shape[0])) @ y  # E(mypy): matmul: inner sizes differ: x (3, 2*y.shape[0]) has 2*y.shape[0] columns but y (y.shape[0], 5) has y.shape[0] rows [tapegrad-shape]
+
+    read(tg.ones((2, 5)), tg.ones((2, 5)))
 
 
 def reject_a_parameter_and_one_more() -> None:

@@ -63,6 +63,15 @@ def accept_lists_that_only_the_run_time_can_count() -> None:
     made([1.0, 2.0], [[1], [2]])
 
 
+def accept_data_of_any_type() -> None:
+    def made(data: Any, numbers: list[Any]) -> None:
+        assert_type(tg.tensor(data), Tensor[Any, NoneTape, Any])
+        assert_type(tg.tensor(data, np.int64), Tensor[Any, NoneTape, np.int64])
+        assert_type(tg.tensor(numbers), Tensor[Any, NoneTape, Any])
+
+    made([[1.0, 2.0]], [1, 2])
+
+
 def accept_trees_without_end() -> None:
     def read(data: Tree) -> Tensor[Any]:
         return tg.tensor(data)
@@ -114,6 +123,13 @@ def accept_unknown_sizes() -> None:
         assert_type(tg.uniform(shape, dtype=np.float64), Tensor[Any, NoneTape, np.float64])
 
     made(2, (2, 3))
+
+
+def reject_backward_of_data_of_any_type() -> None:
+    def made(data: Any) -> None:
+        tg.tensor(data).sum().backward()  # E(mypy): backward: the tensor has no tape; trace an input first [tapegrad-tape]
+
+    made([1.0])
 
 
 def reject_ragged_lists() -> None:

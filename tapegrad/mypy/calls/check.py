@@ -26,7 +26,7 @@ from tapegrad.mypy.cache import Answers, Call, answers_of, call_of
 from tapegrad.mypy.calls.assertions import message_of
 from tapegrad.mypy.calls.binding import CheckedCall, bind_arguments
 from tapegrad.mypy.calls.checks import Rule, check_numbers, check_operands
-from tapegrad.mypy.calls.results import raw_receiver, result_of, unknown_result, with_shape
+from tapegrad.mypy.calls.results import raw_receiver, result_of, unknown_result, unread, with_shape
 from tapegrad.mypy.conversion import (
     TENSOR,
     Many,
@@ -67,8 +67,10 @@ if TYPE_CHECKING:
 
 def function_call(ctx: FunctionContext, declared: CallableType) -> Type:
     """Compute the result type of a function call: an op by its rule, any other function by its signature."""
-    signature = signature_of(declared)
-    return check_call(ctx, signature, arguments_of(ctx, signature.names), _op_named(ctx, declared))
+    signature, op = signature_of(declared), _op_named(ctx, declared)
+    arguments = arguments_of(ctx, signature.names)
+    result = check_call(ctx, signature, arguments, op)
+    return unread(result, arguments) if op is not None and op.name == "tensor" else result
 
 
 def method_call(

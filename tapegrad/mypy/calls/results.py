@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mypy.plugin import MethodContext
 from mypy.types import (
+    AnyType,
     Instance,
     TupleType,
     Type,
@@ -14,24 +15,30 @@ from mypy.types import (
 )
 
 from tapegrad.mypy.conversion import (
+    ARRAY,
     MODULE,
     VALUE,
     Make,
+    is_endless,
     kind_of,
     shape_type,
     tensor_parts,
+    unknown,
 )
 from tapegrad.mypy.rules.calls import is_several
 from tapegrad.mypy.rules.windows import stepped
 from tapegrad.mypy.unify.bindings import Bindings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mypy.plugin import FunctionContext
 
     from tapegrad.mypy.calls.binding import CheckedCall
     from tapegrad.mypy.signatures import (
         Signature,
     )
+    from tapegrad.mypy.unify.arguments import Argument
     from tapegrad.sizes import Dims
 
 
@@ -60,6 +67,25 @@ def raw_receiver(ctx: FunctionContext | MethodContext) -> Instance | None:
     """Return the type of the raw value on which an operator was called, None if it is no raw value."""
     receiver = get_proper_type(ctx.type) if isinstance(ctx, MethodContext) else None
     return receiver if isinstance(receiver, Instance) and receiver.type.fullname == VALUE else None
+
+
+def unread(result: Type, arguments: Mapping[str, list[Argument]]) -> Type:
+    """Return the type of `tg.tensor(data)` without what any data may give another: its dtype, and the rank of Any.
+
+    Several overloads fit such data, and mypy keeps nothing of results that differ, not even that there is no tape.
+    """
+    p, data = get_proper_type(result), arguments.get("data", [])
+    if not isinstance(p, Instance) or len(p.args) != 3 or not data or not _has_any(data[0].type):
+        return result
+    shape, tape, dtype = p.args
+    is_any = isinstance(get_proper_type(data[0].type), AnyType)
+    return p.copy_modified(args=[unknown() if is_any else shape, tape, dtype if arguments.get("dtype") else unknown()])
+
+
+def _has_any(t: Type) -> bool:
+    p = get_proper_type(t)
+    parts = p.args if isinstance(p, Instance) and p.type.fullname != ARRAY else getattr(p, "items", ())
+    return isinstance(p, AnyType) or (not is_endless(t) and any(map(_has_any, parts)))
 
 
 def with_shape(t: Type, shape: Type) -> Type:

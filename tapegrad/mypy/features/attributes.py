@@ -21,7 +21,7 @@ from tapegrad.mypy.conversion import (
 from tapegrad.mypy.mypy_api import attribute_variable, is_of_library, make, narrow, stored_type
 from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.names import targets_of
-from tapegrad.mypy.scopes.opaque import keeps_sizes, note_shape, unpacked_shape
+from tapegrad.mypy.scopes.opaque import keeps_sizes, named_axis, note_shape, unpacked_shape
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.signatures import without_sizes
 from tapegrad.sizes import is_unknown
@@ -72,9 +72,20 @@ def _named_shape(expression: MemberExpr, items: list[Size | Many] | None, api: C
     if items is not None and not any(isinstance(n, Many) or is_unknown(n) for n in items):
         return items
     names = unpacked_shape(expression, api) if targets_of(expression, api) is not None else None
-    if names is None or (items is not None and (len(items) != len(names) or any(isinstance(n, Many) for n in items))):
+    if items is not None and any(isinstance(n, Many) for n in items):
+        return items
+    if names is None:
+        return None if items is None else _named_axes(expression, items, api)
+    if items is not None and len(items) != len(names):
         return items
     return [name if isinstance(n, Many) or is_unknown(n) else n for n, name in zip(items or names, names, strict=True)]
+
+
+def _named_axes(expression: MemberExpr, items: list[Size | Many], api: Checker) -> list[Size | Many]:
+    return [
+        named_axis(expression, axis, len(items), api) if not isinstance(n, Many) and is_unknown(n) else n
+        for axis, n in enumerate(items)
+    ]
 
 
 def without_foreign_sizes(ctx: AttributeContext) -> Type:

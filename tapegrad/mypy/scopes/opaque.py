@@ -83,6 +83,7 @@ class Contents(NamedTuple):
     constants: dict[tuple[str, str], list[Expression | None]]  # of classes, by class and name
     receivers: dict[Node, FuncDef]  # the first parameter of each method
     unpackings: dict[Expression, list[Node | None]]  # the names that a tuple is assigned to
+    axes: dict[Expression, tuple[Node | None, int]]  # of `n = x.shape[0]`, by `x.shape`: the name and the axis
     is_dynamic: bool  # some attribute is set by a name that is computed
 
 
@@ -131,8 +132,10 @@ def _size(expression: Expression, api: Checker) -> Size:
             return _size_of_attribute(expression, api)
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[NameExpr() | MemberExpr() as operand]):
             return _length(_path(operand, api))
-        case IndexExpr(base=MemberExpr(name="shape")):
-            return UNKNOWN
+        case IndexExpr(base=MemberExpr(name="shape") as shape, index=index):
+            position = _position(index)
+            axis = _axis(shape, position) if position is not None else None
+            return UNKNOWN if axis is None else axis
         case IndexExpr():
             return _of_path(_path(expression, api))
     return UNKNOWN
@@ -140,16 +143,33 @@ def _size(expression: Expression, api: Checker) -> Size:
 
 def unpacked_shape(expression: Expression, api: Checker) -> list[Size] | None:
     """Return the name of each variable that `x.shape` is unpacked to, if assigned once; None if it is not unpacked."""
-    contents = _contents_of(api)
-    names = contents.unpackings.get(expression)
-    if names is None:
-        return None
-    sizes: list[Size] = []
-    for name in names:
-        origin = _origin(name, api)
-        is_new = isinstance(name, Var) and origin is not None and origin.is_steady
-        sizes.append(size_of_name(opaque_name(name.name, origin.scope)) if is_new else UNKNOWN)  # type: ignore[union-attr]  # a Var with an origin
-    return sizes
+    names = _contents_of(api).unpackings.get(expression)
+    return None if names is None else [_size_named(name, api) for name in names]
+
+
+def named_axis(expression: MemberExpr, axis: int, rank: int, api: Checker) -> Size:
+    """Return a name for an unknown axis of `x.shape`: that of `n = x.shape[0]`, or else `x.shape[0]`."""
+    name, position = _contents_of(api).axes.get(expression, (None, 0))
+    size = _size_named(name, api) if position % rank == axis else UNKNOWN
+    path = _path(expression.expr, api) if is_unknown(size) else None
+    return size if path is None else size_of_name(opaque_name(f"{path.label}.shape[{axis}]", path.scope))
+
+
+def _size_named(name: Node | None, api: Checker) -> Size:
+    """Return the size that a variable denotes if it is assigned once, outside of loops."""
+    origin = _origin(name, api)
+    if not isinstance(name, Var) or origin is None or not origin.is_steady:
+        return UNKNOWN
+    return size_of_name(opaque_name(name.name, origin.scope))
+
+
+def _position(index: Expression) -> int | None:
+    match index:
+        case IntExpr(value=value):
+            return value
+        case UnaryExpr(op="-", expr=IntExpr(value=value)):
+            return -value
+    return None
 
 
 def keeps_sizes(expression: Expression, api: Checker) -> bool:
@@ -187,7 +207,7 @@ def _size_of_name(variable: Var, api: Checker) -> Size:
 def _axis(shape: Expression, position: int) -> Size | None:
     """Return a size that was unpacked from the shape of a tensor; None if it was not known there."""
     items = _shapes.get(shape) or ()
-    return items[position] if position < len(items) and not is_unknown(items[position]) else None
+    return items[position] if -len(items) <= position < len(items) and not is_unknown(items[position]) else None
 
 
 def _size_of_attribute(expression: MemberExpr, api: Checker) -> Size:
@@ -396,7 +416,7 @@ def _contents_of(api: Checker) -> Contents:
 
 
 def _read(file: Node | None) -> Contents:
-    contents = Contents({}, {}, {}, {}, {}, is_dynamic=False)
+    contents = Contents({}, {}, {}, {}, {}, {}, is_dynamic=False)
     is_dynamic = False
     for node in inside(file):
         if isinstance(node, FuncDef) and node.info and node.arguments and not node.is_static:
@@ -453,6 +473,13 @@ def _read_statements(file: Any, contents: Contents) -> None:
 
 def _read_assignment(node: AssignmentStmt, scope: str, contents: Contents, *, is_steady: bool) -> None:
     places: dict[Node | None, tuple[Expression, int]] = {}
+    match node:
+        case AssignmentStmt(
+            lvalues=[NameExpr(node=name)], rvalue=IndexExpr(base=MemberExpr(name="shape") as shape, index=index)
+        ):
+            position = _position(index)
+            if position is not None:
+                contents.axes[shape] = name, position
     for target in node.lvalues:
         if isinstance(target, TupleExpr) and not any(isinstance(one, StarExpr) for one in target.items):
             names = [one.node if isinstance(one, NameExpr) else None for one in target.items]
