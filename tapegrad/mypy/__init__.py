@@ -28,6 +28,7 @@ from mypy.plugin import (
     ReportConfigContext,
 )
 from mypy.types import AnyType, Instance, TupleType, TypeOfAny, UnionType, get_proper_type
+from mypy.version import __version__ as MYPY  # noqa: N812  # a constant
 from typing_extensions import override
 
 if TYPE_CHECKING:
@@ -95,6 +96,8 @@ FOREIGN |= frozenset(
         "tuple",
     ]
 )
+
+NEWEST = "2.4"  # the newest mypy with which the plugin is tested; a failure in a newer one is a note
 
 _MODULE, _TENSOR = "tapegrad.nn.module.Module", "tapegrad.tensor.Tensor"
 _SCAN = "tapegrad.scan.scan"
@@ -408,7 +411,7 @@ def _load(load: Callable[[], Result]) -> Result:
         try:
             return load()
         except Exception as error:  # noqa: BLE001  # an exception in a module of the plugin must not end mypy
-            _Loading.failure = f"tapegrad failed here: {type(error).__name__}: {error}; it checks no tensor in this run"
+            _Loading.failure = f"{_described(error)}; it checks no tensor in this run"
     raise _NotLoadedError
 
 
@@ -428,14 +431,30 @@ def _guard(
             _report_failure(ctx)
             return default(ctx)
         except Exception as error:  # noqa: BLE001  # an exception in a rule must not end mypy
-            _fail(ctx, f"tapegrad failed here: {type(error).__name__}: {error}")
+            _fail(ctx, _described(error))
             return default(ctx)
 
     return guarded
 
 
+def _described(error: Exception) -> str:
+    failure = f"{type(error).__name__}: {error}"
+    if not _is_newer():
+        return f"tapegrad failed here: {failure}"
+    return f"mypy {MYPY} is newer than {NEWEST}, the newest that this tapegrad knows, and it failed here: {failure}"
+
+
+def _is_newer() -> bool:
+    """Return whether mypy is newer than the newest version with which the plugin is tested."""
+    running, known = (version.split(".")[:2] for version in (MYPY, NEWEST))
+    return [*map(int, running)] > [*map(int, known)]
+
+
 def _fail(ctx: Any, message: str) -> None:
-    ctx.api.fail(message, _place(ctx), code=INTERNAL)
+    if _is_newer():
+        _report_once(ctx, message)
+    else:
+        ctx.api.fail(message, _place(ctx), code=INTERNAL)
 
 
 def _place(ctx: Any) -> Any:
@@ -444,9 +463,15 @@ def _place(ctx: Any) -> Any:
 
 def _report_failure(ctx: Any) -> None:
     """Report that the plugin does not load, in the first place that mypy shows errors of."""
+    _report_once(ctx, _Loading.failure)
+
+
+def _report_once(ctx: Any, message: str) -> None:
+    """Report a failure in its first place only: as an error, or as a note if mypy is newer than the plugin knows."""
     errors, place = getattr(ctx.api, "api", ctx.api).errors, _place(ctx)
     if errors.file:  # mypy also analyzes types outside of any file
-        errors.report(place.line, place.column, _Loading.failure, code=INTERNAL, only_once=True)
+        severity = "note" if _is_newer() else "error"
+        errors.report(place.line, place.column, message, code=INTERNAL, severity=severity, only_once=True)
 
 
 def _lazy(name: str) -> Callable[[], Callable[[Any], Any]]:

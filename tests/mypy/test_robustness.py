@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from mypy.version import __version__ as MYPY  # noqa: N812  # a constant
 
 import tapegrad
+from tapegrad.mypy import NEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -243,7 +245,7 @@ def test_a_plugin_file_with_a_syntax_error_does_not_stop_mypy(project: Project) 
 
 
 def test_a_module_of_the_plugin_that_cannot_be_imported_is_imported_once_and_reported_once(project: Project) -> None:
-    module, counted = project.folder / "house" / "tapegrad" / "mypy" / "conversion.py", project.folder / "imports.txt"
+    module, counted = project.folder / "copy" / "tapegrad" / "mypy" / "conversion.py", project.folder / "imports.txt"
     lines = f"with open({str(counted)!r}, 'a') as counted:\n    counted.write('.')\nfrom mypy.types import Missing\n"
     module.write_text(module.read_text("utf-8").replace("\nTENSOR = ", f"\n{lines}\nTENSOR = "), "utf-8")
 
@@ -251,7 +253,7 @@ def test_a_module_of_the_plugin_that_cannot_be_imported_is_imported_once_and_rep
     imports = counted.read_text("utf-8")
     again = project.mypy()
     module.write_text(module.read_text("utf-8").replace(lines, ""), "utf-8")
-    mended = project.mypy()
+    repaired = project.mypy()
 
     failed = [line for line in run.stdout.splitlines() if line.endswith("[tapegrad-internal]")]
     assert imports == "."
@@ -260,7 +262,37 @@ def test_a_module_of_the_plugin_that_cannot_be_imported_is_imported_once_and_rep
     assert failed[0].endswith("; it checks no tensor in this run  [tapegrad-internal]")
     assert LENGTH in run.stdout
     assert again.stdout == run.stdout
-    assert [line for line in mended.stdout.splitlines() if line.startswith("program.py:")] == OUTPUT
+    assert [line for line in repaired.stdout.splitlines() if line.startswith("program.py:")] == OUTPUT
+
+
+def test_a_failure_under_a_newer_mypy_is_one_note(project: Project) -> None:
+    package = project.folder / "copy" / "tapegrad" / "mypy"
+    plugin, hooks = package / "__init__.py", package / "hooks.py"
+    plugin.write_text(plugin.read_text("utf-8").replace(f'NEWEST = "{NEWEST}"', 'NEWEST = "1.9"'), "utf-8")
+    newer = f"mypy {MYPY} is newer than 1.9, the newest that this tapegrad knows, and it failed here: "
+
+    text, head = hooks.read_text("utf-8"), "def function_result(ctx: FunctionContext) -> Type:\n"
+    hooks.write_text(text.replace("import Expression, ", "import Missing, Expression, "), "utf-8")
+    unloaded = project.mypy().stdout
+    hooks.write_text(text.replace(head, f"{head}    raise KeyError('node')\n"), "utf-8")
+    failing = project.mypy().stdout
+
+    for said, kind, ending in (
+        (unloaded, "ImportError", "; it checks no tensor in this run"),
+        (failing, "KeyError", ""),
+    ):
+        reports = [line for line in said.splitlines() if "is newer than" in line]
+        assert len(reports) == 1, said
+        assert reports[0].startswith(f"program.py:4: note: {newer}{kind}: ")
+        assert reports[0].endswith(ending)
+        assert "tapegrad-internal" not in said
+
+
+def test_the_newest_version_of_mypy_is_the_one_that_is_locked() -> None:
+    locked = re.search(r"^mypy==(\d+\.\d+)", (ROOT / "requirements" / "dev.txt").read_text("utf-8"), re.MULTILINE)
+
+    assert locked is not None
+    assert locked[1] == NEWEST
 
 
 def test_loading_the_plugin_loads_no_ops_and_no_numpy(project: Project) -> None:
