@@ -129,9 +129,11 @@ def result_of(t: Type | None, given: Value, shared: Value, site: Site, state: St
 
 def new_object(site: Site, state: State) -> Ref:
     """Return the object that an expression makes."""
+    is_first = site not in state.seen
     state.start(site)
     made = Ref(site, 0)
-    state.drop(made)
+    if not is_first:
+        state.drop(made)
     return made
 
 

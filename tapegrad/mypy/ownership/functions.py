@@ -12,6 +12,7 @@ from tapegrad.mypy.mypy_api import formals_of
 from tapegrad.mypy.ownership import containers, other_calls, statements
 from tapegrad.mypy.ownership.carriers import new_object
 from tapegrad.mypy.ownership.consumed import is_consumed
+from tapegrad.mypy.ownership.independence import is_independent
 from tapegrad.mypy.ownership.state import EACH, NOTHING, Argument, Function, Ref, UnreachableError, joined, tapes, union
 from tapegrad.mypy.ownership.words import written
 from tapegrad.mypy.scopes.names import ScopeCache, bound_in, inside
@@ -70,6 +71,8 @@ def call(walk: Walk, function: Function, node: Any, given: list[Argument], state
         return NOTHING
     if not can_follow(walk, body):
         return other_calls.unknown(walk, node, given, state) if isinstance(node, CallExpr) else NOTHING
+    if is_independent(walk, function, body, node, given, state):
+        return NOTHING
     for variable, held in function.captured:
         state.held["name", variable] = held
     if not is_cached(function):
@@ -101,8 +104,10 @@ def can_follow(walk: Walk, body: FuncItem) -> bool:
     """Return whether a function is in the file, is checked by mypy, and is not being followed already."""
     if body not in in_file.of(walk.api.tree) or body in walk.entered or not walk.may_go_deeper:
         return False
-    made = [one for one in inside(body.body) if isinstance(one, CallExpr) and one.analyzed is None]
-    return not made or any(walk.type_of(one) is not None for one in made)
+    if body not in walk.checked:
+        made = [one for one in inside(body.body) if isinstance(one, CallExpr) and one.analyzed is None]
+        walk.checked[body] = not made or any(walk.type_of(one) is not None for one in made)
+    return walk.checked[body]
 
 
 def _functions_in(file: Node | None) -> set[FuncItem]:

@@ -260,13 +260,19 @@ def _join_holder(state: State, holder: Holder, value: Value) -> None:
 def _of_unequal_length(state: State, other: State) -> list[Ref]:
     """Return the containers to which two paths give different numbers of elements."""
     known = {Ref(holder[0], holder[1]) for one in (state, other) for holder in one.held if holder[-1] == KNOWN}
-    return [
-        ref
-        for ref in known
-        if (*ref, EACH) in state.held
-        and (*ref, EACH) in other.held
-        and {name for name, _ in state.fields(ref)} != {name for name, _ in other.fields(ref)}
-    ]
+    if not known:
+        return []
+    ours, theirs = (_names_of(known, one) for one in (state, other))
+    return [ref for ref in known if EACH in ours[ref] and EACH in theirs[ref] and ours[ref] != theirs[ref]]
+
+
+def _names_of(objects: set[Ref], state: State) -> dict[Ref, set[str]]:
+    """Return the attributes and elements of several objects that are known."""
+    names: dict[Ref, set[str]] = {ref: set() for ref in objects}
+    for holder in state.held:
+        if len(holder) == 3 and (found := names.get(holder[:2])) is not None:  # type: ignore[call-overload]  # a Ref is a tuple
+            found.add(holder[2])
+    return names
 
 
 def _without_twins(value: Value) -> Value:

@@ -51,6 +51,7 @@ class Walk:
         self.is_reported = reported
         self.entered: list[FuncItem] = []  # the functions that are being followed
         self.followed: set[FuncItem] = set()
+        self.checked: dict[FuncItem, bool] = {}  # whether mypy has checked the body of a function
         self._alone: dict[FuncItem, dict[Any, tuple[str, End]]] = {}
         self.classes: dict[Site, TypeInfo] = {}  # of the objects that are made
         self.single_turn: Any = None  # a generator of which only one element is read

@@ -1,0 +1,73 @@
+"""Calls that are not followed: the function gets no tape, keeps none and returns none, so it is checked on its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from mypy.nodes import FuncDef, GlobalDecl, MemberExpr, MypyFile, NameExpr, NonlocalDecl, Var
+
+from tapegrad.mypy.mypy_api import names_used
+from tapegrad.mypy.ownership.carriers import may_hold
+from tapegrad.mypy.scopes.names import ScopeCache, bound_in, inside
+
+if TYPE_CHECKING:
+    from mypy.nodes import FuncItem, Node
+
+    from tapegrad.mypy.ownership.state import Argument, Function, State
+    from tapegrad.mypy.ownership.walk import Walk
+
+
+_WITHOUT_TAPES: Final = ("builtins.", "math.", "numpy.", "tapegrad.")  # the variables of these packages
+
+
+class _Outside(NamedTuple):
+    """What a function and all functions that it may call use of the code around them."""
+
+    variables: set[Var]
+    binds: bool  # whether one of them binds a variable of another function or of the module
+
+
+def is_independent(
+    walk: Walk, function: Function, body: FuncItem, node: Any, given: list[Argument], state: State
+) -> bool:
+    """Return whether a call can neither consume a tape of its caller nor leave one behind."""
+    if not isinstance(body, FuncDef) or body.info or function.captured or any(one.value for one in given):
+        return False
+    if may_hold(walk.type_of(node)):
+        return False
+    outside = _outside(walk.api.tree, body)
+    if outside.binds:
+        return False
+    held = [(state.held.get(("name", one)), one.type) for one in outside.variables]
+    return not any(value if value is not None else may_hold(t) for value, t in held)
+
+
+def _outside(file: MypyFile, body: FuncDef) -> _Outside:
+    """Return what a function uses of the code around it; a function is called by any use of its name."""
+    functions, known = _functions.of(file), _known.of(file)
+    if body not in known:
+        pending, found = [body], {body}
+        while pending:
+            called = [one for name in names_used(pending.pop()) for one in functions.get(name, ()) if one not in found]
+            found.update(called)
+            pending += called
+        uses = [one for function in found for one in inside(function)]
+        own = {name for function in found for name in bound_in(function)}
+        used = {one.node for one in uses if isinstance(one, NameExpr | MemberExpr) and isinstance(one.node, Var)}
+        outside = {one for one in used - own if not one.fullname.startswith(_WITHOUT_TAPES)}
+        known[body] = _Outside(outside, any(isinstance(one, GlobalDecl | NonlocalDecl) for one in uses))
+    return known[body]
+
+
+def _functions_by_name(file: Node | None) -> dict[str, list[FuncDef]]:
+    """Return the functions and methods of a file; those of a class are also called by its name."""
+    found: dict[str, list[FuncDef]] = {}
+    for one in inside(file):
+        if isinstance(one, FuncDef):
+            for name in {one.name, one.info.name if one.info else one.name}:
+                found.setdefault(name, []).append(one)
+    return found
+
+
+_functions = ScopeCache(_functions_by_name)
+_known: ScopeCache[dict[FuncDef, _Outside]] = ScopeCache(lambda _: {})
