@@ -76,7 +76,7 @@ def ordered(x: Dims, axes: tuple[Int, ...]) -> Dims:
 
 def broadcast_to_shape(x: Dims, shape: Dims) -> Dims:
     """Return `shape` with the sizes of `x` for each -1, after checking that `x` broadcasts to it."""
-    shape = _with_kept_sizes(x, shape)
+    shape = _with_sizes_of(x, shape)
     aligned = shape[max(len(shape) - len(x), 0) :]
     fits = len(shape) >= len(x) and not any(
         surely_differ(n, 1) and surely_differ(n, m) for n, m in zip(x, aligned, strict=True)
@@ -90,7 +90,7 @@ def broadcast_to_shape(x: Dims, shape: Dims) -> Dims:
     return shape
 
 
-def _with_kept_sizes(x: Dims, shape: Dims) -> Dims:
+def _with_sizes_of(x: Dims, shape: Dims) -> Dims:
     """Return a shape with the size of `x` along the same axis for each -1, aligned from the right."""
     new = len(shape) - len(x)
     if any(surely_same(n, -1) for n in shape[: max(new, 0)]):

@@ -78,7 +78,7 @@ def test_a_rate_of_zero_drops_nothing() -> None:
 
 
 @pytest.mark.parametrize("p", [-0.1, 1.5, float("nan")])
-def test_a_fraction_out_of_range_is_rejected(p: float) -> None:
+def test_a_rate_out_of_range_is_rejected(p: float) -> None:
     with pytest.raises(ValueError, match=f"^Dropout: p is {re.escape(str(p))} but must be from 0 to 1$"):
         Dropout(p)
 

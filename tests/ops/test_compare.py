@@ -92,7 +92,7 @@ def test_where_of_two_numbers_is_float32() -> None:
             where(condition, x, y)  # type: ignore[tapegrad-dtype]  # the mistakes under test
 
 
-def test_what_is_not_picked_leaves_nothing_behind() -> None:
+def test_unselected_values_do_not_affect_the_gradient() -> None:
     # 0 * inf would be NaN.
     condition: Any = tensor([True, False, False, True])
     x: Any = tensor([np.inf, np.nan, -np.inf, 3e38])
@@ -149,7 +149,7 @@ def test_a_condition_that_is_not_bool_is_rejected() -> None:
         where(array, x, x)
 
 
-def test_a_choice_between_two_dtypes_is_rejected() -> None:
+def test_where_of_mixed_dtypes_is_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^where: x is float32 but y is float64$"):
         where(tensor([True]), ones((1,)), real(1))
 

@@ -213,7 +213,7 @@ def test_dropout_of_every_element_gives_zeros() -> None:
     assert y.sum().backward()[x].tolist() == [0.0, 0.0]
 
 
-def test_dropout_keeps_the_law_of_rules_and_rejects_what_it_cannot_drop() -> None:
+def test_dropout_matches_its_shape_rule_and_rejects_invalid_arguments() -> None:
     check_shape_rule(dropout, ((),), ((2, 3, 7),), ((2, 0),))
     with pytest.raises(DTypeError, match=r"^dropout: x is int64 but floating is expected$"):
         dropout(tensor([1]))  # type: ignore[tapegrad-dtype]  # the mistake under test

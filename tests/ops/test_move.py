@@ -222,7 +222,7 @@ def test_minus_one_keeps_a_size(x: tuple[int, ...], shape: tuple[int, ...], expe
     check_gradients(lambda x: broadcast_to(x, shape), values)
 
 
-def test_broadcast_to_keeps_the_law_of_rules() -> None:
+def test_broadcast_to_matches_its_shape_rule() -> None:
     check_shape_rule(
         broadcast_to, ((3,), (2, 3)), ((2, 1), (2, 3)), ((), (2, 3)), ((1,), (0,)), ((5, 1), (7, 5, 3)), ((3,), (2,))
     )
