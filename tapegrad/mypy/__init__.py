@@ -302,7 +302,7 @@ class Tapegrad(Plugin):
         def hook(ctx: Any) -> Any:
             nonlocal theirs
             if theirs is None:
-                theirs = self._asked_afterwards(ctx.api, lookup, fullname)
+                theirs = self._hooks_after(ctx.api, lookup, fullname)
             if ctx.api is not self._current:
                 self._current = ctx.api
                 if UNKNOWN in ctx.api.options.enabled_error_codes:
@@ -315,7 +315,7 @@ class Tapegrad(Plugin):
 
         return hook
 
-    def _asked_afterwards(self, api: Any, lookup: str, fullname: str) -> list[Callable[[str], Any]]:
+    def _hooks_after(self, api: Any, lookup: str, fullname: str) -> list[Callable[[str], Any]]:
         try:
             from tapegrad.mypy.mypy_api import lookups_behind
         except ImportError:  # our own hook reports it
@@ -580,7 +580,7 @@ _function = _guard(_lazy("function_result"), lambda ctx: ctx.default_return_type
 _method = _guard(_lazy("method_result"), lambda ctx: ctx.default_return_type)
 _note_defaults = _guard(_load_note_defaults, lambda _: None)
 _walk_scheduled = _guard(_lazy("walk_scheduled"), lambda ctx: ctx.default_return_type)
-# Functions that no other plugin is asked about.
+# Functions for which no other plugin is queried.
 _alone = {_CHECKED: _end_if_last, AFTERWARDS: _walk_scheduled}
 _alone |= {f"{_ASSERTIONS}{name}": _lazy_assertion(name) for name in ASSERTIONS}
 _OURS = {

@@ -202,7 +202,7 @@ def _opaque(content: ProperType) -> Size:
 
 
 def has_opaque(t: Type) -> bool:
-    """Return whether a type mentions an opaque size; asked about every call, so that most types leave early."""
+    """Return whether a type mentions an opaque size; called for every call, so most types return early."""
     if isinstance(t, TypeAliasType):
         if t.is_recursive:
             return False

@@ -88,7 +88,7 @@ def make(api: Checker) -> Callable[[str, list[Type]], Instance]:
 
 
 def lookups_behind(plugin: Plugin, api: Checker, lookup: str, fullname: str) -> list[Callable[[str], Any]]:
-    """Return how the plugins after another one are asked for a hook, including mypy's default plugin.
+    """Return how the plugins after another one are queried for a hook, including mypy's default plugin.
 
     The default plugin always answers the same for a name, so it is left out where it has no hook.
     """

@@ -175,7 +175,7 @@ mixed: st.SearchStrategy[Tree] = st.recursive(
     ),
     max_leaves=5,
 )
-MANY = 100_000 if settings().max_examples > 1000 else 150  # in `make fuzz`
+MAX_EXAMPLES = 100_000 if settings().max_examples > 1000 else 150  # in `make fuzz`
 
 
 def with_functions(tree: Tree, leaves: Callable[[str], Any], operations: dict[str, Callable[[Any, Any], Any]]) -> Any:
@@ -185,7 +185,7 @@ def with_functions(tree: Tree, leaves: Callable[[str], Any], operations: dict[st
     return leaves(tree) if isinstance(tree, str) else tree
 
 
-@settings(max_examples=MANY)
+@settings(max_examples=MAX_EXAMPLES)
 @given(mixed, mixed)
 def test_no_small_numbers_contradict_functions_of_sizes(a: Tree, b: Tree) -> None:
     try:
