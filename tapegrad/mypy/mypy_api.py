@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import gc
+import os
+import time
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cache, partial
+from pathlib import Path
+from stat import S_IFREG
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from mypy.argmap import map_actuals_to_formals
 from mypy.checker import DeferredNode
 from mypy.erasetype import erase_typevars
 from mypy.errors import Errors, ErrorWatcher
+from mypy.fscache import FileSystemCache
 from mypy.indirection import TypeIndirectionVisitor
 from mypy.modulefinder import BuildSource
 from mypy.nodes import (
@@ -35,6 +40,7 @@ from mypy.nodes import (
     Var,
 )
 from mypy.nodes import TypeAlias as AliasNode
+from mypy.options import Options
 from mypy.plugins.default import DefaultPlugin
 from mypy.scope import Scope
 from mypy.semanal_shared import has_placeholder
@@ -56,18 +62,17 @@ from mypy.types import (
     UnionType,
     get_proper_type,
 )
-from mypy.util import decode_python_encoding
+from mypy.util import decode_python_encoding, hash_digest
+from typing_extensions import override
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from mypy.build import BuildResult
     from mypy.errorcodes import ErrorCode
     from mypy.errors import ErrorInfo
-    from mypy.fscache import FileSystemCache
     from mypy.nodes import Context
-    from mypy.options import Options
     from mypy.plugin import Plugin
 
 UNKNOWN: Final = "tapegrad-unknown"
@@ -747,3 +752,174 @@ def alias_of(api: Any, fullname: str) -> AliasNode | None:
     """Return an alias by its full name, while mypy analyzes annotations; None if it is not known yet."""
     symbol = api.api.lookup_fully_qualified_or_none(fullname)
     return symbol.node if symbol is not None and isinstance(symbol.node, AliasNode) else None
+
+
+class UnsavedFiles(FileSystemCache):
+    """The files that mypy reads, where texts that an editor or a notebook holds stand in for those on disk."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._texts: dict[str, bytes] = {}
+        self._status: dict[str, os.stat_result] = {}
+        self._time = int(time.time())
+
+    def set_texts(self, texts: Mapping[str, str]) -> None:
+        """Replace all texts; each one that has changed gets a later time, in the whole seconds that mypy compares."""
+        encoded = {path: text.encode(errors="surrogatepass") for path, text in texts.items()}
+        changed = [path for path, text in encoded.items() if self._texts.get(path) != text]
+        self._texts = encoded
+        for path in changed:
+            self._time += 1
+            inode = -1 - len(self._status) if path not in self._status else self._status[path].st_ino
+            fields = (S_IFREG | 0o444, inode, 0, 1, 0, 0, len(encoded[path]), *3 * [self._time])
+            self._status[path] = os.stat_result(fields)
+        self.flush()
+
+    @override
+    def stat_or_none(self, path: str) -> os.stat_result | None:
+        return self._status[path] if path in self._texts else super().stat_or_none(path)
+
+    @override
+    def read(self, path: str) -> bytes:
+        return self._texts[path] if path in self._texts else super().read(path)
+
+    @override
+    def hash_digest(self, path: str) -> str:
+        return hash_digest(self._texts[path]) if path in self._texts else super().hash_digest(path)
+
+    @override
+    def exists(self, path: str, real_only: bool = False) -> bool:
+        if path in self._texts:
+            return not real_only  # mypy's parser would read the file from the disk
+        return super().exists(path, real_only)
+
+    @override
+    def listdir(self, path: str) -> list[str]:
+        names = super().listdir(path)
+        own = {file.name for file in map(Path, self._texts) if str(file.parent) == path}
+        return [*names, *own - {*names}]
+
+
+class ResidentMypy:
+    """mypy kept in memory for a fixed list of files, of which it checks again what has changed.
+
+    Attributes:
+        files: The texts that stand in for files on disk.
+        modules: The names of the checked modules, by path.
+    """
+
+    def __init__(self, flags: list[str], paths: list[str], texts: Mapping[str, str]) -> None:
+        """Read the settings; wrong ones raise SystemExit.
+
+        Args:
+            flags: Options of mypy; the cache must be one that no other settings use.
+            paths: The files to check.
+            texts: The texts that stand in for files.
+        """
+        from mypy.find_sources import create_source_list
+
+        self._flags = [*flags, "--cache-fine-grained", "-m", "builtins"]  # not what the settings name
+        self.files = UnsavedFiles()
+        self.files.set_texts(texts)
+        self._sources = create_source_list(paths, self._options(), self.files)
+        self.modules = {source.path: source.module for source in self._sources if source.path is not None}
+        self._new_types: Mapping[Expression, Type] = {}
+        self._trees: Mapping[str, MypyFile] = {}
+        self._server: Any = None
+
+    def _options(self, *more: str) -> Options:
+        from mypy.dmypy_server import process_start_options
+
+        options = process_start_options([*self._flags, *more], allow_sources=False)
+        options.raise_exceptions = True
+        return options
+
+    def first_check(self) -> list[str]:
+        """Check the files once, with a cache that is filled, and return mypy's messages.
+
+        Raises:
+            BuildError: mypy stopped before it had checked everything.
+        """
+        from mypy.build import build
+        from mypy.errors import CompileError
+
+        try:
+            built = build([*self._sources], self._options(), None, None, self.files)
+        except CompileError as error:
+            raise BuildError("\n".join(error.messages)) from error
+        built.manager.metastore.close()
+        return built.errors
+
+    def load(self, *, with_types: bool) -> None:
+        """Load the cache that the first check has filled; a check without it takes mypy as long as a first one.
+
+        Args:
+            with_types: Whether to find the types of all expressions in the files, which the cache does not have.
+        """
+        from mypy.dmypy_server import Server
+
+        options = self._options("--use-fine-grained-cache")
+        options.export_types = True  # not in the first check, or mypy would check the bodies of all libraries
+        self._server = Server(options, os.devnull + ".no_status_file")
+        self._server.fscache = self.files
+        self.check()  # so that mypy detects the imports that the next check adds
+        if with_types:
+            self.check(all_files=True)
+
+    def check(self, *, all_files: bool = False) -> str:
+        """Check again what has changed, and return mypy's messages, a line each.
+
+        Args:
+            all_files: Whether to check all files again, changed or not.
+
+        Raises:
+            BuildError: mypy stopped before it had checked everything.
+        """
+        manager = self._server.fine_grained_manager
+        if manager is not None:
+            manager.manager.all_types.clear()  # else the types of replaced expressions stay
+            manager.manager.ast_cache.clear()  # else mypy reports definitions as cyclic that are not
+        checked = self._server.check([*self._sources], export_types=all_files, is_tty=False, terminal_width=80)
+        manager = self._server.fine_grained_manager
+        if checked["err"] or manager is None:
+            raise BuildError(checked["err"] or checked["out"])
+        self._trees, self._new_types = manager.manager.modules, manager.manager.all_types
+        messages: str = checked["out"]
+        return messages
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the cache is loaded, so that the next check is a fast one."""
+        return self._server is not None
+
+    def is_new(self, module: str) -> bool:
+        """Return whether a name is a module that mypy has not loaded; `from m import f` may or may not name one."""
+        manager = self._server.fine_grained_manager
+        return module not in manager.graph and isinstance(manager.manager.find_module_cache.find_module(module), str)
+
+    def package_of(self, path: str) -> str:
+        """Return the package that a checked file is in, to which its relative imports refer."""
+        module = self.modules.get(path, "")
+        return module if Path(path).name.startswith("__init__.") else module.rpartition(".")[0]
+
+    def tree(self, path: str) -> MypyFile | None:
+        """Return a file as mypy read it last; None if it could not."""
+        return self._trees.get(self.modules[path])
+
+    def new_types(self) -> Mapping[Expression, Type]:
+        """Return the types of the expressions that the last check has checked again, in all files."""
+        return self._new_types
+
+
+def character(line: str, column: int) -> int:
+    """Return a column of mypy in characters.
+
+    Its former parser counts bytes. Its native one (2.4.1) converts bytes to characters twice: behind one character of
+    three bytes it counts two too few.
+    """
+    if line.isascii():
+        return column
+    if not Options().native_parser:
+        return len(line.encode()[:column].decode(errors="replace"))
+    fitting = (place for place in range(len(line), -1, -1) if 2 * place - len(line[:place].encode()) == column)
+    return next(fitting, column)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from IPython.core.error import InputRejected, UsageError
 from typing_extensions import override
 
+from tapegrad.checker.process import CheckerError
 from tapegrad.notebook import display
-from tapegrad.notebook.checker import Checker, CheckerError
+from tapegrad.notebook.checker import Checker
 from tapegrad.notebook.program import Program
 from tapegrad.notebook.waiting import shown_while_slow
 from tapegrad.project.reports import MypyError, UnreadableOutputError

@@ -18,35 +18,16 @@ GIVEN: Final = {  # names that IPython adds to every cell
 }
 
 
-class Import(NamedTuple):
-    """A module that is imported, or a name in it, which may be a module itself."""
-
-    module: str
-    name: str = ""
-
-    @property
-    def statement(self) -> str:
-        """The statement that imports it."""
-        return f"from {self.module} import {self.name}" if self.name else f"import {self.module}"
-
-    @property
-    def modules(self) -> set[str]:
-        """The modules it may load: `m` and `m.f` in `from m import f`."""
-        return {self.module, f"{self.module}.{self.name}"} if self.name else {self.module}
-
-
 class Draft(NamedTuple):
     """A program as text.
 
     Attributes:
         above: All statements that have run.
         cell: The cell as it was typed.
-        imports: The imports of all cells.
     """
 
     above: str
     cell: str
-    imports: frozenset[Import]
 
 
 @dataclass
@@ -85,8 +66,7 @@ class Program:
         bound = self._bound.keys() | bindings(tree.body).keys()
         names = sorted({**(known or {}), **GIVEN}.items())
         declared = "".join(f"{statement}\n" for name, statement in names if name not in bound)
-        imports = _imports([*ast.parse(declared).body, *self.statements, *tree.body])
-        return Draft(PRELUDE + declared + earlier, cell, imports)
+        return Draft(PRELUDE + declared + earlier, cell)
 
     def with_lines(self, lines: Iterable[str]) -> Draft:
         """Return the program with a few more lines to check."""
@@ -130,13 +110,3 @@ class Program:
 
     def _other(self, name: str) -> str:
         return f"_{name}_{self._renamings}"
-
-
-def _imports(statements: Iterable[ast.stmt]) -> frozenset[Import]:
-    found: set[Import] = set()
-    for node in (node for statement in statements for node in ast.walk(statement)):
-        if isinstance(node, ast.Import):
-            found.update(Import(alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.update(Import(node.module, alias.name.replace("*", "")) for alias in node.names)
-    return frozenset(found)

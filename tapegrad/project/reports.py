@@ -84,11 +84,22 @@ def run_mypy(arguments: Iterable[str], *, folder: Path, environment: Mapping[str
         check=False,
     )
     if ran.returncode not in (0, 1):
-        lines = {line: _reports(line) for line in [*ran.stdout.splitlines(), *ran.stderr.splitlines()]}
-        shown = [f"{read[0].file}:{read[0].line}: {read[0].text}" if read else line for line, read in lines.items()]
-        reports = [report for read in lines.values() for report in read]
-        raise MypyError("\n".join(shown) or f"mypy ended with exit code {ran.returncode}", reports)
+        raise stopped(
+            [*ran.stdout.splitlines(), *ran.stderr.splitlines()], f"mypy ended with exit code {ran.returncode}"
+        )
     return read_reports(ran.stdout)
+
+
+def stopped(lines: Iterable[str], otherwise: str = "mypy stopped") -> MypyError:
+    """Return the error for a run that stopped before it had checked everything.
+
+    Args:
+        lines: What mypy wrote; reports and others.
+        otherwise: The message if it wrote nothing.
+    """
+    read = {line: _reports(line) for line in lines}
+    shown = [f"{found[0].file}:{found[0].line}: {found[0].text}" if found else line for line, found in read.items()]
+    return MypyError("\n".join(shown) or otherwise, [report for found in read.values() for report in found])
 
 
 def read_reports(output: str) -> list[Report]:

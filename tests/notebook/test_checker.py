@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tapegrad.notebook.checker import Checker, CheckerError
+from tapegrad.checker.process import CheckerError
+from tapegrad.notebook.checker import Checker
 from tapegrad.notebook.program import Program
 from tapegrad.project.reports import Report
 
@@ -60,7 +61,7 @@ reveal_type(C().m(tg.ones(({m}, 2))))
 
 def test_a_child_process_that_dies_is_replaced(checker: Checker) -> None:
     checked_names(checker, "x = 1\n")
-    child = checker._child
+    child = checker._process._child
     assert child is not None
     child.kill()
     child.wait()
@@ -72,13 +73,13 @@ def test_a_child_process_that_dies_is_replaced(checker: Checker) -> None:
 
 def test_a_new_module_starts_a_new_child(checker: Checker) -> None:
     checked_names(checker, "import colorsys\n")
-    first = checker._child
+    first = checker._process._child
     checked_names(checker, "import colorsys\nimport sndhdr\n")
-    second = checker._child
+    second = checker._process._child
     checked_names(checker, "import colorsys\nimport sndhdr\nx = 1\n")
 
     assert second is not first
-    assert checker._child is second
+    assert checker._process._child is second
 
 
 def test_settings_of_the_folder_are_ignored(checker: Checker) -> None:
@@ -97,7 +98,7 @@ def test_a_new_child_reports_an_identical_mistake_again(checker: Checker) -> Non
     checked_names(checker, "import wave\n")  # starts another child
     for _ in range(2):
         assert [report.text for report in checked_names(checker, "again: str = 1\n")] == [WRONG]
-    child = checker._child
+    child = checker._process._child
     assert child is not None
     child.kill()
     child.wait()
@@ -107,14 +108,13 @@ def test_a_new_child_reports_an_identical_mistake_again(checker: Checker) -> Non
 
 def test_a_child_survives_errors_in_programs_with_fewer_imports(checker: Checker) -> None:
     checked_names(checker, "import concurrent.futures\nfrom xml.dom import minidom\nfrom email import *\n")
-    checker._wait()
-    child = checker._child
+    child = checker._process._child
     assert child is not None
 
     for number in range(3):
         assert [report.text for report in checked_names(checker, f"x{number}: str = {number}\n")] == [WRONG]
 
-    assert checker._child is child
+    assert checker._process._child is child
     assert child.poll() is None
 
 

@@ -208,7 +208,7 @@ def test_a_cell_is_rejected_again_after_the_checker_process_was_killed(kernel: K
     kernel(
         "from tapegrad.notebook.extension import Extension\n"
         "[extension] = Extension.loaded.values()\n"
-        "extension.checker._child.kill()"
+        "extension.checker._process._child.kill()"
     )
     kernel("%typecheck strict")
 

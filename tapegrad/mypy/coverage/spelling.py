@@ -7,6 +7,7 @@ from typing import Any, Final
 from mypy.nodes import CallExpr, Expression, FuncDef, IndexExpr, MemberExpr
 
 from tapegrad.mypy.coverage.findings import Span
+from tapegrad.mypy.mypy_api import character
 
 _SHORT: Final = 40
 
@@ -16,7 +17,6 @@ class Spelling:
 
     def __init__(self, source: str) -> None:
         self._lines = source.splitlines()
-        self._is_ascii = source.isascii()
 
     def of(self, expression: Expression) -> str:
         """Return an expression on one line, without what is inside its parentheses if it is long."""
@@ -26,7 +26,7 @@ class Spelling:
             return "the expression"
         lines[-1] = lines[-1][: span.end_column]
         lines[0] = lines[0][span.column :]
-        if lines[-1].count(")") > lines[-1].count("(") and self._line(span.line)[: span.column].endswith("("):
+        if lines[-1].count(")") > lines[-1].count("(") and self.line(span.line)[: span.column].endswith("("):
             lines[0] = f"({lines[0]}"  # mypy leaves out a parenthesis at the start of an operation
         text = " ".join(" ".join(lines).split())
         if len(text) <= _SHORT:
@@ -45,14 +45,9 @@ class Spelling:
         line, column = node.line, max(node.column, 0)
         end_line, end_column = node.end_line or line, node.end_column or 0
         if isinstance(node, FuncDef):
-            return Span(line, self._characters(line, column), line, len(self._line(line)))
-        return Span(line, self._characters(line, column), end_line, self._characters(end_line, end_column))
+            return Span(line, character(self.line(line), column), line, len(self.line(line)))
+        return Span(line, character(self.line(line), column), end_line, character(self.line(end_line), end_column))
 
-    def _characters(self, line: int, column: int) -> int:
-        """Return a column in characters; Python's parser counts bytes."""
-        if self._is_ascii:
-            return column
-        return len(self._line(line).encode()[:column].decode(errors="replace"))
-
-    def _line(self, number: int) -> str:
+    def line(self, number: int) -> str:
+        """Return a line; empty if there is none of this number."""
         return self._lines[number - 1] if number <= len(self._lines) else ""
