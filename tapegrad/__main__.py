@@ -1,4 +1,4 @@
-"""The command line: `python -m tapegrad doctor`, and `check` and `coverage` of PATHS."""
+"""The command line: `python -m tapegrad doctor`, `check` and `coverage` of PATHS, and `lsp` for an editor."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ def main(arguments: list[str] | None = None) -> int:
         arguments: The command line arguments after the program name; by default those of this process.
     """
     options, for_mypy = _parser().parse_known_args(arguments)
-    if for_mypy and options.command == "doctor":
+    if for_mypy and options.command in ("doctor", "lsp"):
         _parser().error(f"unrecognized arguments: {' '.join(for_mypy)}")
+    if options.command == "lsp":
+        return _serve(all_errors=options.all_errors)
     if find_spec("mypy") is None:
         print(f"mypy is not installed in {sys.executable}: pip install 'tapegrad[mypy]'", file=sys.stderr)  # noqa: T201
         return 2
@@ -37,6 +39,17 @@ def main(arguments: list[str] | None = None) -> int:
     return check(Path.cwd(), [*for_mypy, *options.paths])
 
 
+def _serve(*, all_errors: bool) -> int:
+    from tapegrad.lsp import serve
+
+    try:
+        serve(all_errors=all_errors)
+    except ModuleNotFoundError as error:
+        print(error, file=sys.stderr)  # noqa: T201
+        return 2
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tapegrad", description="Typed tensors, checked by mypy.")
     parser.add_argument("--version", action="version", version=f"tapegrad {tapegrad.__version__}")
@@ -50,6 +63,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     check.add_argument("paths", nargs="*", metavar="PATH", help="files and folders; those of mypy's settings if none")
     _add_coverage(commands)
+    lsp = commands.add_parser("lsp", help="serve an editor: errors while typing, and shapes on hover and behind lines")
+    lsp.add_argument("--all-errors", action="store_true", help="show all errors of mypy, not only those about tensors")
     return parser
 
 

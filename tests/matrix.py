@@ -33,6 +33,7 @@ WITH_EXTRAS += ("tests/test_typecheck.py", "-k", "not test_python and not jitted
 
 # What is used without its extra, and the message that it must raise.
 MISSING = {
+    "editor": ("-m", "tapegrad", "lsp"),
     "mypy": ("-m", "tapegrad", "doctor"),
     "plot": ("-c", "from tapegrad import progress; progress.curves('run.jsonl', 'run.png')"),
     "safetensors": ("-c", "from tapegrad import io, nn; io.save(nn.ReLU(), 'model.safetensors')"),
