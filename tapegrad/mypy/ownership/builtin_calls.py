@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from mypy.nodes import ArgKind, StrExpr
 
 from tapegrad.mypy.ownership import container_methods, containers, functions
-from tapegrad.mypy.ownership.carriers import carries, may_hold, new_object
-from tapegrad.mypy.ownership.state import EACH, NOTHING, Argument, Function, Ref, tapes, union
+from tapegrad.mypy.ownership.carriers import carries, is_mapping, may_hold, new_object
+from tapegrad.mypy.ownership.state import COMMON, EACH, NOTHING, Argument, Function, Ref, aged, tapes, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,28 +26,93 @@ def called(walk: Walk, node: CallExpr, name: str, given: list[Argument], state: 
 
 
 def _zip(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
-    return container_methods.rows(walk, node, [one.value for one in given if one.kind == ArgKind.ARG_POS], state)
+    sources: list[Value] = []
+    for one in given:
+        if one.kind == ArgKind.ARG_POS:
+            sources.append(walk.check(one.value, node, one.expression))
+        elif one.kind == ArgKind.ARG_STAR:
+            sources += containers.elements(one.value, state) or []
+    return container_methods.rows(walk, node, sources, state)
 
 
 def _enumerate(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
-    return container_methods.rows(walk, node, [NOTHING, given[0].value], state) if given else NOTHING
+    if not given:
+        return NOTHING
+    return container_methods.rows(walk, node, [NOTHING, walk.check(given[0].value, node, given[0].expression)], state)
+
+
+def _pairwise(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
+    """Return each element with the one after it."""
+    source = given[0].value
+    known = containers.elements(source, state)
+    if known is None:
+        return container_methods.rows(walk, node, [source, source], state)
+    made = [new_object(walk.site(node, number), state) for number in range(2)]
+    for one, held in zip(made, (known[:-1], known[1:]), strict=True):
+        containers.fill(one, held, state)
+    return container_methods.rows(walk, node, [frozenset([one]) for one in made], state)
 
 
 def _copy(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
     """Return a new container with the elements of the first argument, as `list(xs)` does."""
-    if not given:
-        made = new_object(walk.site(node), state)
-        state.put((*made, EACH), NOTHING)
-        return frozenset([made])
+    if not given or given[0].kind != ArgKind.ARG_POS:
+        return _empty(walk, node, given, state)
     source = given[0].value
+    if given[0].expression is not None and carries(walk.type_of(given[0].expression)):
+        return containers.rows_of(walk.check(source, node, given[0].expression), walk.site(node), state)
     if any(isinstance(one, Ref) and (*one, containers.ROW) in state.held for one in source):
         return source
     known = containers.elements(source, state)
     if known is not None:
         made = new_object(walk.site(node), state)
-        containers.fill(made, known, state)
+        containers.fill(made, [aged(made.site, one) for one in known], state)
         return frozenset([made])
     return containers.copied(source, walk.site(node), state)
+
+
+def _empty(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
+    """Return a container without elements, such as `deque(maxlen=2)`; one with a bound loses elements by itself."""
+    made = new_object(walk.site(node), state)
+    if given:
+        state.put((*made, EACH), NOTHING)
+    else:
+        containers.fill(made, [], state)
+    return frozenset([made])
+
+
+def _queue(walk: Walk, node: CallExpr, _given: list[Argument], state: State) -> Value:
+    return _empty(walk, node, [], state)
+
+
+def _dict(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
+    """Return the dictionary that `dict(other, a=x)` or `dict(zip(keys, values))` makes."""
+    made = new_object(walk.site(node), state)
+    state.put((*made, EACH), NOTHING)
+    for one in given:
+        held = aged(made.site, one.value)
+        if one.kind == ArgKind.ARG_NAMED:
+            state.put((*made, f"[{one.name!r}]"), held)
+        elif one.kind == ArgKind.ARG_STAR2 or (one.expression and is_mapping(walk.type_of(one.expression))):
+            container_methods.extend(made, held, state)
+        else:
+            for _ in range(2):  # twice, because two pairs have tapes of their own
+                pair = containers.element(held, walk.site(node), state)
+                state.add(made, containers.at(pair, "[1]", state))
+    return frozenset([made])
+
+
+def _defaultdict(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
+    """Return a dictionary that makes a container for each new key; all of them are known as one."""
+    made = new_object(walk.site(node), state)
+    state.put((*made, EACH), NOTHING)
+    if given and getattr(given[0].expression, "fullname", "") in _KNOWN:
+        inner = new_object(walk.site(node, "default"), state)
+        state.put((*inner, EACH), NOTHING)
+        state.put((*made, EACH), frozenset([inner]))
+        state.put((*made, COMMON), NOTHING)
+    for one in given[1:]:
+        container_methods.extend(made, one.value, state)
+    return frozenset([made])
 
 
 def _reversed(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
@@ -92,11 +156,11 @@ def _map(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Val
     made = new_object(walk.site(node), state)
     state.put((*made, EACH), NOTHING)
     if len(each) == 1 and each[0] is not None:
-        results = []
+        containers.fill(made, [], state)
         for number in range(len(each[0])):
             one = containers.at(sources[0], f"[{number}]", state)
-            results.append(functions.call_all(walk, known, node, [functions.positional(one)], state))
-        containers.fill(made, results, state)
+            held = functions.call_all(walk, known, node, [functions.positional(one)], state)
+            state.put((*made, f"[{number}]"), held)
         return frozenset([made])
     for _ in range(2):
         elements = [
@@ -109,17 +173,43 @@ def _map(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Val
     return frozenset([made])
 
 
+def _filter(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
+    """Return the elements of the second argument for which the first returns true."""
+    if len(given) != 2:
+        return NOTHING
+    source = given[1].value
+    made = new_object(walk.site(node), state)
+    source = aged(made.site, source)
+    known = frozenset(one for one in given[0].value if isinstance(one, Function))
+    if known:
+        for _ in range(2):
+            one = functions.positional(containers.element(source, walk.site(node), state))
+            functions.call_all(walk, known, node, [one], state)
+    kept = [one for one in containers.elements(source, state) or [] if one]
+    shared = kept[0].intersection(*kept[1:]) if len(kept) > 1 else containers.common(source, state)
+    state.put((*made, EACH), union(containers.all_elements(source, state)))
+    state.put((*made, COMMON), shared)
+    return frozenset([made])
+
+
+def _heap_pushed(_walk: Walk, _node: CallExpr, given: list[Argument], state: State) -> Value:
+    for one in given[0].value:
+        if isinstance(one, Ref):
+            state.forget_positions(one)
+            state.add(one, given[1].value)
+    return NOTHING
+
+
+def _heap_popped(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
+    for one in given[0].value:
+        if isinstance(one, Ref):
+            state.forget_positions(one)
+    return containers.element(given[0].value, walk.site(node), state)
+
+
 def _partial(_walk: Walk, _node: CallExpr, given: list[Argument], _state: State) -> Value:
     """Return the function that `partial` makes, with the arguments bound."""
-    if not given:
-        return NOTHING
-    positional = tuple(one.value for one in given[1:] if one.kind == ArgKind.ARG_POS)
-    named = tuple((one.name, one.value) for one in given[1:] if one.name is not None)
-    return frozenset(
-        replace(one, bound=(*one.bound, *positional), names=(*one.names, *named))
-        for one in given[0].value
-        if isinstance(one, Function)
-    )
+    return functions.bound(given) if given else NOTHING
 
 
 def _chain(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
@@ -133,17 +223,25 @@ def _chain(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> V
 
 def _replaced(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
     """Return a copy of an object with some attributes replaced, as `dataclasses.replace` does."""
+    if given and tapes(given[0].value):
+        return tapes(given[0].value)
     sources = [one for one in given[0].value if isinstance(one, Ref)] if given else []
     made = new_object(walk.site(node), state)
-    for source in sources:
+    sources = [one for one in aged(made.site, frozenset(sources)) if isinstance(one, Ref)]
+    for number, source in enumerate(sources):
         for name, held in list(state.fields(source)):
-            state.put((*made, name), held)
+            state.put((*made, name), held, weak=number > 0)
         if source.site in walk.classes:
             walk.classes[made.site] = walk.classes[source.site]
     for one in given[1:]:
         if one.name is not None:
             state.put((*made, one.name), one.value)
     return frozenset([made])
+
+
+def _itself(_walk: Walk, _node: CallExpr, given: list[Argument], _state: State) -> Value:
+    """Return the first argument of a function that only reads it, such as `reveal_shape`."""
+    return given[0].value if given else NOTHING
 
 
 def _method_replaced(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
@@ -179,12 +277,22 @@ def _thread(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> 
     return NOTHING
 
 
+_QUEUES: Final = (
+    "queue.Queue",
+    "queue.LifoQueue",
+    "queue.PriorityQueue",
+    "_queue.SimpleQueue",
+    "asyncio.queues.Queue",
+    "asyncio.queues.LifoQueue",
+)
 _KNOWN: Final[dict[str, Callable[..., Value | None]]] = {
     "builtins.zip": _zip,
     "builtins.enumerate": _enumerate,
+    "builtins.dict": _dict,
     "builtins.list": _copy,
     "builtins.tuple": _copy,
     "builtins.set": _copy,
+    "builtins.filter": _filter,
     "builtins.frozenset": _copy,
     "builtins.iter": _copy,
     "builtins.sorted": _copy,
@@ -196,13 +304,23 @@ _KNOWN: Final[dict[str, Callable[..., Value | None]]] = {
     "builtins.map": _map,
     "builtins.getattr": _getattr,
     "builtins.setattr": _setattr,
+    "collections.OrderedDict": _dict,
+    "collections.defaultdict": _defaultdict,
     "collections.deque": _copy,
+    **dict.fromkeys(_QUEUES, _queue),
+    "contextlib.AsyncExitStack": _queue,
+    "contextlib.ExitStack": _queue,
     "copy.copy": _replaced,
     "dataclasses.replace": _replaced,
     "._replace": _method_replaced,
     ".map": _map,
     "functools.partial": _partial,
+    **dict.fromkeys(("heapq.heappush", "_heapq.heappush"), _heap_pushed),
+    **dict.fromkeys(("heapq.heappop", "_heapq.heappop"), _heap_popped),
     "itertools.chain": _chain,
+    "itertools.pairwise": _pairwise,
     "random.choice": _one_of,
+    "tapegrad.guard.assertions.assert_shape": _itself,
+    "tapegrad.guard.assertions.reveal_shape": _itself,
     "threading.Thread": _thread,
 }

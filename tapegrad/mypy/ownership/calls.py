@@ -8,7 +8,15 @@ from mypy.nodes import ArgKind, CallExpr, MemberExpr, NameExpr, RefExpr, SuperEx
 from mypy.types import AnyType, Instance, get_proper_type
 
 from tapegrad.mypy.conversion import tensor_parts
-from tapegrad.mypy.ownership import builtin_calls, classes, container_methods, expressions, functions, other_calls
+from tapegrad.mypy.ownership import (
+    builtin_calls,
+    classes,
+    container_methods,
+    context_managers,
+    expressions,
+    functions,
+    other_calls,
+)
 from tapegrad.mypy.ownership.carriers import carries, fresh, is_container
 from tapegrad.mypy.ownership.state import (
     NOTHING,
@@ -110,6 +118,11 @@ def _method(walk: Walk, node: CallExpr, callee: MemberExpr, owner: Value, given:
         found = container_methods.method(walk, node, callee.name, owner, [one.value for one in given], state)
         if found is not None:
             _check_stored(walk, node, callee, given)
+            return found
+    info = classes.info_of(t)
+    if info is not None and info.fullname in context_managers.STACKS:
+        found = context_managers.stacked(walk, node, owner, callee.name, given, state)
+        if found is not None:
             return found
     function = expressions.attribute(walk, callee, owner, state)
     known = frozenset(one for one in function if isinstance(one, Function))

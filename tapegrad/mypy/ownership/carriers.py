@@ -37,7 +37,7 @@ _CONTAINERS = frozenset(
     list tuple set frozenset dict deque defaultdict OrderedDict Counter zip map enumerate reversed filter
     chain islice cycle Sequence Iterable Iterator Generator Mapping MutableMapping MutableSequence Collection
     Reversible Coroutine Awaitable Future dict_values dict_items dict_keys ValuesView ItemsView KeysView
-    AsyncIterator Queue Task AsyncGenerator partial
+    AsyncIterator Queue LifoQueue PriorityQueue SimpleQueue Task AsyncGenerator partial
     """.split()  # noqa: SIM905  # one literal for each of forty names would fill the screen
 )
 
@@ -70,6 +70,12 @@ def is_container(t: Type | None) -> bool:
     return isinstance(p, Instance) and p.type.name in _CONTAINERS and p.type.module_name.split(".")[0] != "tapegrad"
 
 
+def is_mapping(t: Type | None) -> bool:
+    """Return whether a type is that of a dictionary or another mapping."""
+    p = get_proper_type(t) if t is not None else None
+    return isinstance(p, Instance) and p.type.has_base("typing.Mapping")
+
+
 def may_hold(t: Type | None, depth: int = 0) -> bool:
     """Return whether a value of a type may hold a tape, directly or inside."""
     if depth > DEEPEST:  # a type may contain itself
@@ -86,7 +92,7 @@ def may_hold(t: Type | None, depth: int = 0) -> bool:
             return True
         if tensor_parts(p) is not None or p.type.name in _WITHOUT or is_tape(p, NONE_TAPE):
             return False
-        return not is_container(p) or any(may_hold(one, depth + 1) for one in p.args)
+        return not is_container(p) or p.type.name == "partial" or any(may_hold(one, depth + 1) for one in p.args)
     return isinstance(p, CallableType)
 
 

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mypy.nodes import ArgKind, ClassDef, Decorator, FuncDef, FuncItem, OverloadedFuncDef, SuperExpr, TypeInfo, Var
+from mypy.nodes import (
+    ArgKind,
+    AssignmentStmt,
+    Block,
+    CallExpr,
+    ClassDef,
+    Decorator,
+    FuncDef,
+    FuncItem,
+    NameExpr,
+    OverloadedFuncDef,
+    SuperExpr,
+    TypeInfo,
+    Var,
+)
 from mypy.types import CallableType, FunctionLike, Instance, TupleType, TypeType, TypeVarType, get_proper_type
 
-from tapegrad.mypy.ownership import containers, expressions, functions, statements
+from tapegrad.mypy.ownership import containers, context_managers, expressions, functions, statements
 from tapegrad.mypy.ownership.carriers import new_object
-from tapegrad.mypy.ownership.state import NOTHING, Argument, Function, Ref, union
+from tapegrad.mypy.ownership.state import NOTHING, Argument, Function, Ref
 from tapegrad.mypy.scopes.names import ScopeCache, inside
 
 if TYPE_CHECKING:
-    from mypy.nodes import CallExpr, Expression, Node
+    from mypy.nodes import Expression, Node
     from mypy.types import Type
 
     from tapegrad.mypy.ownership.state import State, Value
@@ -38,11 +52,12 @@ def functions_of(node: Any) -> list[FuncItem]:
 
 def is_plain(decorator: Decorator) -> bool:
     """Return whether a decorated function does what the function does."""
-    names = [
-        getattr(one, "fullname", None) or getattr(getattr(one, "callee", None), "fullname", "")
-        for one in decorator.decorators
-    ]
-    return all((name or "").startswith(_TRANSPARENT) for name in names)
+    return all(map(is_transparent, decorator.decorators))
+
+
+def is_transparent(decorator: Expression) -> bool:
+    """Return whether a decorator leaves a function as it is."""
+    return _decorator_name(decorator).startswith(_TRANSPARENT)
 
 
 def function_named(walk: Walk, target: Any, node: Any, state: State) -> Value:
@@ -55,8 +70,8 @@ def function_named(walk: Walk, target: Any, node: Any, state: State) -> Value:
     names = [_decorator_name(one) for one in target.decorators]
     if all(name in ("functools.cache", "functools.lru_cache") for name in names):
         return frozenset([Function(function, (), functions.CACHED)])
-    if all(name in ("contextlib.contextmanager", "contextlib.asynccontextmanager") for name in names):
-        return frozenset([Function(function, (), node)])
+    if all(name in context_managers.GENERATORS for name in names):
+        return frozenset([Function(function, (), functions.MANAGER)])
     holder = ("name", target.var)
     if holder not in state.held:
         held: Value = frozenset([Function(function, (), node)])
@@ -66,6 +81,12 @@ def function_named(walk: Walk, target: Any, node: Any, state: State) -> Value:
             held = functions.call_all(walk, known, decorator, [functions.positional(held)], state) if known else NOTHING
         state.held[holder] = held
     return state.held[holder]
+
+
+def _makes_manager(decorator: Decorator) -> bool:
+    return [_decorator_name(one) for one in decorator.decorators if not is_transparent(one)] in [
+        [name] for name in context_managers.GENERATORS
+    ]
 
 
 def _decorator_name(decorator: Any) -> str:
@@ -101,7 +122,7 @@ def bound_or_read(walk: Walk, node: Any, found: Any, owner: Value, state: State)
     decorator = found if isinstance(found, Decorator) else getattr(found, "items", [None])[0]
     if function.is_property:
         return _property(walk, node, decorator, function, owner, state)
-    if isinstance(found, Decorator) and not is_plain(found):
+    if isinstance(found, Decorator) and not is_plain(found) and not _makes_manager(found):
         return NOTHING
     return method_of(walk, node.expr, walk.type_of(node.expr), node.name, owner)
 
@@ -137,7 +158,7 @@ def method_of(walk: Walk, owner: Any, t: Type | None, name: str, objects: Value)
     for one in starting:
         symbol = one.get(name)
         node = symbol.node if symbol is not None else None
-        if isinstance(node, Decorator) and not is_plain(node):
+        if isinstance(node, Decorator) and not is_plain(node) and not _makes_manager(node):
             return NOTHING
         for function in functions_of(node):
             if function not in functions.in_file.of(walk.api.tree):
@@ -146,7 +167,8 @@ def method_of(walk: Walk, owner: Any, t: Type | None, name: str, objects: Value)
                 continue
             if isinstance(function, FuncDef) and function.abstract_status:
                 continue
-            found.add(Function(function, _receiver(function, objects), owner))
+            is_manager = isinstance(node, Decorator) and _makes_manager(node)
+            found.add(Function(function, _receiver(function, objects), functions.MANAGER if is_manager else owner))
     return frozenset(found)
 
 
@@ -194,7 +216,11 @@ def constructed(walk: Walk, node: CallExpr, info: TypeInfo, given: list[Argument
     if is_written and function is not None and functions.can_follow(walk, function) and function.arguments:
         functions.call(walk, Function(function, (value,), node), node, given, state)
         return value
-    for name, held in _fields(walk, node, info, given):
+    passed = dict(_fields(walk, node, info, given))
+    for name, factory in _factories(info):
+        if name not in passed:
+            passed[name] = _made_by_factory(walk, factory, state)
+    for name, held in passed.items():
         state.put((*made, name), held)
     if "__post_init__" in info.names:
         for after in functions_of(info.names["__post_init__"].node):
@@ -219,6 +245,29 @@ def _fields(walk: Walk, node: CallExpr, info: TypeInfo, given: list[Argument]) -
     return found
 
 
+def _factories(info: TypeInfo) -> list[tuple[str, Expression]]:
+    """Return the fields of a dataclass whose values are made by a factory, as in `field(default_factory=list)`."""
+    found = []
+    for one in reversed(info.mro):
+        for statement in getattr(getattr(one, "defn", None), "defs", Block([])).body:
+            if not isinstance(statement, AssignmentStmt):
+                continue
+            call = statement.rvalue
+            if isinstance(call, CallExpr) and "default_factory" in call.arg_names:
+                factory = call.args[call.arg_names.index("default_factory")]
+                found += [(name.name, factory) for name in statement.lvalues if isinstance(name, NameExpr)]
+    return found
+
+
+def _made_by_factory(walk: Walk, factory: Expression, state: State) -> Value:
+    if getattr(factory, "fullname", "") in ("builtins.list", "builtins.dict", "builtins.set", "collections.deque"):
+        made = new_object(walk.site(factory), state)
+        containers.fill(made, [], state)
+        return frozenset([made])
+    known = frozenset(one for one in walk.value(factory, state) if isinstance(one, Function))
+    return functions.call_all(walk, known, factory, [], state) if known else NOTHING
+
+
 def class_body(walk: Walk, node: ClassDef, state: State) -> None:
     """Follow the statements of a class, which bind its attributes."""
     body = [one for one in node.defs.body if not isinstance(one, FuncItem | Decorator | OverloadedFuncDef)]
@@ -231,14 +280,3 @@ def class_default(walk: Walk, owner: Any, name: str, state: State) -> Value | No
     symbol = info.get(name) if info is not None else None
     node = symbol.node if symbol is not None else None
     return state.held.get(("name", node)) if isinstance(node, Var) else None
-
-
-def entered(walk: Walk, manager: Any, held: Value, state: State) -> Value | None:
-    """Return what `with manager as name` binds; None if that is unknown."""
-    t = walk.type_of(manager)
-    method = method_of(walk, manager, t, "__enter__", held)
-    if method:
-        return functions.call_all(walk, method, manager, [], state)
-    if any(isinstance(one, Ref) and one.site[-1] == "generator" for one in held):
-        return union(containers.all_elements(held, state))
-    return None

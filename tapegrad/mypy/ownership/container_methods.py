@@ -24,26 +24,31 @@ _IN_ORDER: Final = frozenset(
 )
 
 
+_READS: Final = frozenset(
+    {"empty", "full", "qsize", "count", "index", "task_done", "join", "__len__", "__contains__", "move_to_end", "done"}
+)
+
+
 def method(walk: Walk, node: Any, name: str, owner: Value, given: list[Value], state: State) -> Value | None:
     """Return what a method of a container returns, after its effects; None if it is not one that is known."""
     refs = [one for one in owner if isinstance(one, Ref)]
     if not refs:
         return None
-    site = walk.site(node)
     if name in ("append", "add", "put", "put_nowait", "appendleft", "insert") and given:
         for ref in refs:
-            known = containers.elements(frozenset([ref]), state)
-            if known is not None and name == "append" and len(known) < containers.MOST_UNROLLED:
-                state.put((*ref, f"[{len(known)}]"), given[-1])
-                continue
-            state.forget_positions(ref)
-            state.add(ref, given[-1])
+            if name == "append":
+                containers.append(ref, given[-1], state)
+            else:
+                state.forget_positions(ref)
+                state.add(ref, given[-1])
         return NOTHING
     if name in ("extend", "update", "extendleft") and given:
         for ref in refs:
-            _extend(ref, given[-1], state)
+            extend(ref, given[-1], state)
         return NOTHING
-    if name in ("pop", "popleft", "get", "get_nowait", "popitem", "setdefault", "__next__", "result"):
+    if name == "setdefault" and len(given) == 2:
+        return _set_default(walk, node, refs, given[1], state)
+    if name in ("pop", "popleft", "get", "get_nowait", "popitem", "__next__", "result"):
         return _taken(walk, node, name, refs, given, state)
     if name in ("values", "items", "copy", "keys", "__iter__"):
         return _viewed(walk, node, name, owner, state)
@@ -52,15 +57,16 @@ def method(walk: Walk, node: Any, name: str, owner: Value, given: list[Value], s
             state.drop(ref)
             containers.fill(ref, [], state)
         return NOTHING
+    if name in _READS:
+        return NOTHING
     if name in _IN_ORDER:
         for ref in refs:
             state.forget_positions(ref)
         return NOTHING
-    _ = site
     return None
 
 
-def _extend(ref: Ref, given: Value, state: State) -> None:
+def extend(ref: Ref, given: Value, state: State) -> None:
     """Add the elements of another container, those with keys by their keys."""
     for one in given:
         if isinstance(one, Ref):
@@ -95,7 +101,22 @@ def _taken(walk: Walk, node: Any, name: str, refs: list[Ref], given: list[Value]
         found |= containers.element(frozenset([ref]), walk.site(node), state)
         if name != "get":
             state.forget_positions(ref)
-    return found | union(given[1:]) if name in ("get", "setdefault") else found
+    return found | union(given[1:]) if name == "get" else found
+
+
+def _set_default(walk: Walk, node: Any, refs: list[Ref], given: Value, state: State) -> Value:
+    """Return the element with a key, which is the given one if there is none."""
+    found: Value = NOTHING
+    for ref in refs:
+        place = containers.label(node.args[0])
+        if place == EACH:
+            state.add(ref, given)
+            found |= containers.element(frozenset([ref]), walk.site(node), state) or given
+            continue
+        held = containers.at(frozenset([ref]), place, state) or given
+        state.put((*ref, place), held)
+        found |= held
+    return found
 
 
 def _viewed(walk: Walk, node: Any, name: str, owner: Value, state: State) -> Value:
@@ -139,10 +160,10 @@ def rows(walk: Walk, node: Any, sources: list[Value], state: State) -> Value:
     """Return an iterator over tuples with an element of each source, such as `zip(xs, ys)`."""
     made = new_object(walk.site(node), state)
     known = [containers.elements(one, state) for one in sources]
-    counts = {len(one) for one in known if one is not None}
-    if len(counts) == 1 and all(one is not None or not held for one, held in zip(known, sources, strict=True)):
+    counts = [len(one) for one in known if one is not None]
+    if counts and all(one is not None or not held for one, held in zip(known, sources, strict=True)):
         each = []
-        for number in range(counts.pop()):
+        for number in range(min(counts)):
             row = new_object(walk.site(node, number), state)
             containers.fill(row, [one[number] if one is not None else NOTHING for one in known], state)
             each.append(frozenset([row]))

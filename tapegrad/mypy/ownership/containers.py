@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mypy.nodes import (
     CallExpr,
     DictExpr,
+    IndexExpr,
     IntExpr,
     ListExpr,
     MemberExpr,
@@ -25,7 +26,22 @@ from mypy.types import Instance, get_proper_type
 
 from tapegrad.mypy.ownership import classes, functions
 from tapegrad.mypy.ownership.carriers import ANY, carries, fresh, is_container, may_hold, new_object
-from tapegrad.mypy.ownership.state import COMMON, EACH, KNOWN, NOTHING, ONE, Held, Ref, tapes, union
+from tapegrad.mypy.ownership.state import (
+    COMMON,
+    EACH,
+    KNOWN,
+    NOTHING,
+    OF,
+    ONE,
+    Function,
+    Held,
+    Ref,
+    aged,
+    bound_tapes,
+    replaced,
+    tapes,
+    union,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,12 +49,14 @@ if TYPE_CHECKING:
     from mypy.nodes import Expression
     from mypy.types import Type
 
-    from tapegrad.mypy.ownership.state import Site, State, Value
+    from tapegrad.mypy.ownership.state import End, Holder, Site, State, Value
     from tapegrad.mypy.ownership.walk import Walk
 
 ROW: Final = "(row)"  # marks an iterator whose elements are tuples, with an element of each of its sources
 SOURCE: Final = "(source"
 ELEMENT: Final = "element"
+OBJECT: Final = "object"
+_DEEPEST: Final = 3  # objects inside objects that are known
 MOST_UNROLLED: Final = 8
 _MUTABLE: Final = frozenset({"builtins.list", "builtins.set", "builtins.dict", "collections.deque"})
 
@@ -65,6 +83,7 @@ def display(walk: Walk, node: Any, state: State) -> Value:
             walk.value(key, state)
         held.append(walk.value(item, state))
     made = new_object(walk.site(node), state)
+    held = [aged(made.site, one) for one in held]
     state.put((*made, EACH), NOTHING)
     if isinstance(node, DictExpr):
         for (key, _), one in zip(pairs, held, strict=True):
@@ -90,6 +109,16 @@ def fill(made: Ref, held: Sequence[Value], state: State) -> None:
         state.put((*made, f"[{number}]"), one)
 
 
+def append(ref: Ref, held: Value, state: State) -> None:
+    """Add an element at the end of a container."""
+    known = elements(frozenset([ref]), state)
+    if known is not None and len(known) < MOST_UNROLLED:
+        state.put((*ref, f"[{len(known)}]"), held)
+    else:
+        state.forget_positions(ref)
+        state.add(ref, held)
+
+
 def elements(source: Value, state: State) -> list[Value] | None:
     """Return the elements of a display in order; None if they are not known, or too many."""
     refs = [one for one in source if isinstance(one, Ref)]
@@ -113,10 +142,15 @@ def all_elements(source: Value, state: State) -> list[Value]:
             found += [
                 held
                 for name, held in state.fields(one)
-                if name.startswith("[") and name != COMMON and not (name == EACH and is_known)
+                if name.startswith("[") and name != COMMON and not (name == EACH and (is_known or not held))
             ]
             found += [held for name, held in state.fields(one) if name == ANY]
     return found
+
+
+def _is_element(name: str) -> bool:
+    """Return whether a field is an element at a known position or with a known key."""
+    return name.startswith("[") and name not in (EACH, COMMON)
 
 
 def common(source: Value, state: State) -> Value:
@@ -125,7 +159,7 @@ def common(source: Value, state: State) -> Value:
     for one in source:
         if not isinstance(one, Ref):
             continue
-        if (*one, ONE) in state.held:
+        if (*one, ONE) in state.held and not any(_is_element(name) for name, _ in state.fields(one)):
             return NOTHING  # what its only element holds is not shared with another one
         for name, held in state.fields(one):
             if name == EACH:
@@ -142,17 +176,31 @@ def element(source: Value, site: Site, state: State) -> Value:
     if rows:
         return frozenset([_row(rows[0], site, state)])
     any_of = union(all_elements(source, state))
-    if not any_of:
-        return direct
-    shared = common(source, state)
-    found, rest = direct | shared, any_of - shared
+    return direct | _one_of(any_of, common(source, state), site, state) if any_of else direct
+
+
+def _one_of(any_of: Value, shared: Value, site: Site, state: State) -> Value:
+    """Return what one of several values holds: what all share, and a tape of its own for the rest."""
+    found, rest = shared, any_of - shared
     own = [one for one in rest if isinstance(one, Held)]
     if own:
         ends = [one.end for one in own if one.end is not None]
         found |= {Held(state.start((*site, ELEMENT)), 0, min(ends) if len(ends) == len(own) else None)}
-    if any(isinstance(one, Ref) for one in rest):
-        found |= {_unknown_object([one for one in rest if isinstance(one, Ref)], site, state)}
-    return found | {one for one in rest if not isinstance(one, Held | Ref)}
+    objects = [one for one in rest if isinstance(one, Ref)]
+    if objects:
+        found |= {_unknown_object(objects, site, state)}
+    called = [one for one in rest if isinstance(one, Function)]
+    return found | _one_of_functions(called, site, state) if called else found
+
+
+def _one_of_functions(called: list[Function], site: Site, state: State) -> Value:
+    """Return functions of which one is called, with tapes of its own but for those that are bound to each."""
+    bound = [bound_tapes(one) for one in called]
+    shared = bound[0].intersection(*bound[1:]) if len(called) > 1 else NOTHING
+    if not union(bound) - shared:
+        return frozenset(called)
+    own = state.start((*site, "function", ELEMENT))
+    return replaced(frozenset(called), lambda one: one if one in shared else Held(own, 0, one.end))
 
 
 def _row(rows: Ref, site: Site, state: State) -> Ref:
@@ -165,31 +213,55 @@ def _row(rows: Ref, site: Site, state: State) -> Ref:
 
 def _unknown_object(refs: list[Ref], site: Site, state: State) -> Ref:
     """Return one of several objects, of which is known what all of them have."""
-    made = new_object((*site, "object"), state)
-    names = {name for ref in refs for name, _ in state.fields(ref) if name.startswith("[")}
-    if names:
+    made = new_object((*site, OBJECT), state)
+    refs = [one for one in aged(made.site, frozenset(refs)) if isinstance(one, Ref)]
+    state.put((*made, OF), frozenset(refs))
+    if site.count(OBJECT) >= _DEEPEST:  # an object may hold itself
+        return made
+    each = [dict(state.fields(one)) for one in refs]
+    if all(KNOWN in fields for fields in each) and len({len(fields) for fields in each}) == 1:
+        state.put((*made, KNOWN), NOTHING)
+    for name in each[0]:
+        held = [fields[name] for fields in each if name in fields]
+        if len(held) == len(each) and (_is_element(name) or name.isidentifier()):
+            shared = held[0].intersection(*held[1:])
+            state.put((*made, name), _one_of(union(held), shared, (*made.site, name), state))
+    if any(name in (EACH, COMMON) or _is_element(name) for fields in each for name in fields):
         inner = frozenset(refs)
-        state.put((*made, EACH), union(all_elements(inner, state)))
-        state.put((*made, COMMON), common(inner, state))
+        shared, any_of = common(inner, state), union(all_elements(inner, state))
+        has_position = (*made, KNOWN) in state.held
+        state.put((*made, EACH), NOTHING if has_position else _one_of(any_of, shared, made.site, state))
+        if any_of and not has_position:
+            state.put((*made, COMMON), shared)
     return made
 
 
 def consumed_inside(walk: Walk, sequence: Any, site: Site, state: State) -> None:
     """After a loop that consumed its elements, mark what the container holds as consumed."""
-    marks = sorted(
-        one.end
-        for held in state.held.values()
+    marked = [
+        (holder, one)
+        for holder, held in state.held.items()
         for one in held
         if isinstance(one, Held) and one.end is not None and one.site[: len(site)] == site and one.site[-1] == ELEMENT
-    )
-    if not marks:
-        return
-    for ref in (one for one in _read_again(walk, sequence, state) if isinstance(one, Ref)):
-        for name, held in state.fields(ref):
-            if name.startswith("["):
-                state.held[*ref, name] = frozenset(
-                    Held(one.site, one.age, one.end or marks[0]) if isinstance(one, Held) else one for one in held
-                )
+    ]
+    direct = [one.end for _, one in marked if OBJECT not in one.site[len(site) :] and one.end is not None]
+    if direct:
+        for ref in (one for one in _read_again(walk, sequence, state) if isinstance(one, Ref)):
+            for name, _ in state.fields(ref):
+                if name.startswith("["):
+                    _mark((*ref, name), min(direct), state)
+    for holder, one in marked:
+        if one.end is not None and OBJECT in holder[0][len(site) :] and len(holder) == 3:
+            for source in state.held.get((*holder[:2], OF), NOTHING):
+                if isinstance(source, Ref):
+                    _mark((*source, holder[2]), one.end, state)
+
+
+def _mark(holder: Holder, end: End, state: State) -> None:
+    """Mark what something holds as consumed."""
+    held = state.held.get(holder, NOTHING)
+    if held:
+        state.held[holder] = replaced(held, lambda one: Held(one.site, one.age, one.end or end))
 
 
 def _read_again(walk: Walk, sequence: Any, state: State) -> Value:
@@ -199,6 +271,8 @@ def _read_again(walk: Walk, sequence: Any, state: State) -> Value:
     if isinstance(sequence, CallExpr):
         inner = [sequence.callee.expr] if isinstance(sequence.callee, MemberExpr) else []
         return union(_read_again(walk, one, state) for one in [*inner, *sequence.args])
+    if isinstance(sequence, IndexExpr):  # an element at an unknown position, as it was read
+        return frozenset([Ref((*walk.site(sequence), OBJECT), 0)])
     return NOTHING
 
 
@@ -229,15 +303,26 @@ def counted(ref: Ref, name: str, state: State) -> str:
 def iterated(walk: Walk, node: Expression, source: Value, state: State) -> Value:
     """Return what `for` goes through: the elements of a container, or what `__iter__` of an object returns."""
     t = walk.type_of(node)
+    if carries(t):
+        return walk.check(source, node, node)
     if is_container(t) or tapes(source) or not any(isinstance(one, Ref) for one in source):
         return source
     method = classes.method_of(walk, node, t, "__iter__", source)
     return functions.call_all(walk, method, node, [], state) if method else source
 
 
+def rows_of(held: Value, site: Site, state: State) -> Value:
+    """Return a container with the rows of a tensor."""
+    made = new_object(site, state)
+    state.put((*made, EACH), held)
+    state.put((*made, COMMON), held)
+    return frozenset([made])
+
+
 def copied(source: Value, site: Site, state: State) -> Value:
     """Return another container with elements of the same container, in unknown order."""
     made = new_object(site, state)
+    source = aged(made.site, source)
     state.put((*made, EACH), union(all_elements(source, state)))
     state.put((*made, COMMON), common(source, state))
     return frozenset([made])
@@ -247,9 +332,11 @@ def combined(walk: Walk, node: Any, operands: list[Any], held: list[Value], t: T
     """Return the container that `a + b` or `a * 2` makes."""
     if not may_hold(t):
         return NOTHING
-    known = [elements(one, state) for one in held if any(isinstance(ref, Ref) for ref in one)]
     counts = [one.value for one in operands if isinstance(one, IntExpr)]
+    known = [elements(one, state) for one in held if any(isinstance(ref, Ref) for ref in one)]
     made = new_object(walk.site(node), state)
+    held = [aged(made.site, one) for one in held]
+    known = [[aged(made.site, each) for each in one] if one is not None else None for one in known]
     state.put((*made, EACH), NOTHING)
     if all(one is not None for one in known):
         fill(made, [each for one in known for each in one or []] * (counts[0] if counts else 1), state)

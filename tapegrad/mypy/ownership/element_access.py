@@ -16,7 +16,7 @@ from mypy.nodes import (
 )
 from mypy.types import TupleType, get_proper_type
 
-from tapegrad.mypy.ownership import classes, containers, functions, statements
+from tapegrad.mypy.ownership import classes, container_methods, containers, functions, statements
 from tapegrad.mypy.ownership.carriers import carries, fresh, is_container, may_hold, new_object
 from tapegrad.mypy.ownership.state import EACH, NOTHING, Ref, tapes
 
@@ -54,6 +54,8 @@ def item(walk: Walk, node: IndexExpr, state: State) -> Value:
         found = containers.at(source, name, state)
         return found or _made_when_read(name, source, t, state)
     found = containers.element(source, walk.site(node), state)
+    if tapes(found):
+        state.held["element", node] = found  # a loop over all positions marks the container by it
     if not found and carries(t) and not any(isinstance(one, Ref) for one in source):
         return fresh(walk.site(node), state)
     return found
@@ -96,8 +98,7 @@ def extended(walk: Walk, target: Any, value: Any, state: State) -> None:
     if not containers.is_mutable(walk.type_of(target)):
         return
     for ref in (one for one in walk.value(target, state) if isinstance(one, Ref)):
-        for each in containers.all_elements(walk.value(value, state), state):
-            state.add(ref, each)
+        container_methods.extend(ref, walk.value(value, state), state)
 
 
 def set_item(walk: Walk, target: IndexExpr, held: Value, state: State) -> None:
@@ -122,6 +123,8 @@ def removed(walk: Walk, target: IndexExpr, state: State) -> None:
 
 def unpack(walk: Walk, items: list[Any], held: Value, state: State, source: Any) -> None:
     """Bind each of several targets to an element."""
+    if source is not None and carries(walk.type_of(source)):
+        held = walk.check(held, source, source)
     known = containers.elements(held, state)
     star = next((number for number, one in enumerate(items) if isinstance(one, StarExpr)), None)
     if known is not None and star is not None and len(known) >= len(items) - 1:

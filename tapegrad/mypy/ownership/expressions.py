@@ -113,8 +113,10 @@ def value(walk: Walk, node: Any, state: State) -> Value:
         case YieldExpr(expr=given):
             if given is not None:
                 held = walk.check(walk.value(given, state), node, given)
+                if walk.frame.at_yield is not None:
+                    walk.frame.at_yield(held, state)
                 if walk.frame.made is not None:
-                    state.add(walk.frame.made, held)
+                    containers.append(walk.frame.made, held, state)
             return NOTHING
         case YieldFromExpr(expr=given):
             held = walk.value(given, state)

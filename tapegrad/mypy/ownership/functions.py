@@ -5,7 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from mypy.nodes import ArgKind, CallExpr, FuncDef, FuncItem, MemberExpr, MypyFile, NameExpr, Var
+from mypy.nodes import (
+    ArgKind,
+    CallExpr,
+    FuncDef,
+    FuncItem,
+    GlobalDecl,
+    LambdaExpr,
+    MemberExpr,
+    MypyFile,
+    NameExpr,
+    NonlocalDecl,
+    Var,
+)
 from mypy.types import CallableType, get_proper_type
 
 from tapegrad.mypy.mypy_api import formals_of
@@ -18,6 +30,8 @@ from tapegrad.mypy.ownership.words import written
 from tapegrad.mypy.scopes.names import ScopeCache, bound_in, inside
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mypy.nodes import Node
 
     from tapegrad.mypy.ownership.state import State, Value
@@ -25,6 +39,8 @@ if TYPE_CHECKING:
 
 
 CACHED: Final = "cached"
+MANAGER: Final = "manager"  # a generator function whose calls make context managers
+OPENED: Final = "opened"  # such a call
 
 
 def call_all(walk: Walk, known: Value, node: Any, given: list[Argument], state: State) -> Value:
@@ -69,6 +85,10 @@ def call(walk: Walk, function: Function, node: Any, given: list[Argument], state
         receiver = getattr(function.call, "expr", None)
         other_calls.consuming(walk, node, function.bound[0], receiver, given[1:], state)
         return NOTHING
+    if function.call == MANAGER:
+        positional_ones = tuple(one.value for one in given if one.kind == ArgKind.ARG_POS)
+        names = tuple((one.name, one.value) for one in given if one.kind == ArgKind.ARG_NAMED and one.name)
+        return frozenset([Function(body, positional_ones, OPENED, names, function.captured)])
     if not can_follow(walk, body):
         return other_calls.unknown(walk, node, given, state) if isinstance(node, CallExpr) else NOTHING
     if is_independent(walk, function, body, node, given, state):
@@ -76,12 +96,12 @@ def call(walk: Walk, function: Function, node: Any, given: list[Argument], state
     for variable, held in function.captured:
         state.held["name", variable] = held
     if not is_cached(function):
-        held = _followed(walk, body, node, given, state)
+        held = followed(walk, body, node, given, state)
         _consume_declared(walk, node, given, state)
         return held
     holder = ("cached", body, *(written(one.expression) for one in given))
     if holder not in state.held:
-        state.held[holder] = _followed(walk, body, node, given, state)
+        state.held[holder] = followed(walk, body, node, given, state)
     return state.held[holder]
 
 
@@ -101,8 +121,8 @@ def is_cached(function: Function) -> bool:
 
 
 def can_follow(walk: Walk, body: FuncItem) -> bool:
-    """Return whether a function is in the file, is checked by mypy, and is not being followed already."""
-    if body not in in_file.of(walk.api.tree) or body in walk.entered or not walk.may_go_deeper:
+    """Return whether a function is in the file, is checked by mypy, and calls itself at most once."""
+    if body not in in_file.of(walk.api.tree) or walk.entered.count(body) > 1 or not walk.may_go_deeper:
         return False
     if body not in walk.checked:
         made = [one for one in inside(body.body) if isinstance(one, CallExpr) and one.analyzed is None]
@@ -117,15 +137,32 @@ def _functions_in(file: Node | None) -> set[FuncItem]:
 in_file = ScopeCache(_functions_in)
 
 
-def _followed(walk: Walk, body: FuncItem, node: Any, given: list[Argument], state: State) -> Value:
+def followed(
+    walk: Walk,
+    body: FuncItem,
+    node: Any,
+    given: list[Argument],
+    state: State,
+    at_yield: Callable[[Value, State], None] | None = None,
+) -> Value:
+    """Follow the body of a function.
+
+    Raises:
+        UnreachableError: It does not return.
+    """
     from tapegrad.mypy.ownership.walk import Frame
 
+    calls_itself = body in walk.entered
+    key = (node, *walk.calls)
+    if calls_itself:
+        save(body, key, state)
     _bind_parameters(walk, body, node, given, state)
     frame = Frame(body)
+    frame.at_yield = at_yield
     frame.tries = list(walk.frame.tries)
-    if isinstance(body, FuncDef) and body.is_generator:
+    if isinstance(body, FuncDef) and body.is_generator and at_yield is None:
         frame.made = new_object(walk.site(node, "generator"), state)
-        state.put((*frame.made, EACH), NOTHING)
+        containers.fill(frame.made, [], state)
     walk.frames.append(frame)
     walk.calls = (*walk.calls, node)
     walk.entered.append(body)
@@ -141,9 +178,42 @@ def _followed(walk: Walk, body: FuncItem, node: Any, given: list[Argument], stat
     if after is None:
         raise UnreachableError
     state.become(after)
+    if calls_itself:
+        restore(body, key, state)
     if frame.made is not None:
         return frozenset([frame.made])
     return union(_closed(held, body, state) for held, _ in frame.returned)
+
+
+def save(body: FuncItem, key: Any, state: State) -> None:
+    """Put the variables of a function aside, while it is followed once more."""
+    for variable in _variables.of(body):
+        if ("name", variable) in state.held:
+            state.held["saved", (variable, key)] = state.held.pop(("name", variable))
+
+
+def restore(body: FuncItem, key: Any, state: State) -> None:
+    """Give a function the variables back that were put aside."""
+    for variable in _variables.of(body):
+        state.held.pop(("name", variable), None)
+        saved = state.held.pop(("saved", (variable, key)), None)
+        if saved is not None:
+            state.held["name", variable] = saved
+
+
+def _variables_of(body: Node | None) -> list[Var]:
+    """Return the parameters and variables of a function, but not those of a function or a file around it."""
+    if not isinstance(body, FuncItem):
+        return []
+    parameters = [one.variable for one in body.arguments]
+    if isinstance(body, LambdaExpr):
+        return parameters
+    outer = {name for one in inside(body.body) if isinstance(one, NonlocalDecl | GlobalDecl) for name in one.names}
+    bound = {one for one in bound_in(body) if isinstance(one, Var) and one.name not in outer}
+    return [*parameters, *sorted(bound - {*parameters}, key=lambda one: (one.line, one.name))]
+
+
+_variables = ScopeCache(_variables_of)
 
 
 def _closed(value: Value, body: FuncItem, state: State) -> Value:
@@ -222,6 +292,22 @@ def _bind_parameters(walk: Walk, body: FuncItem, node: Any, given: list[Argument
         elif number not in bound and isinstance(argument.initializer, NameExpr | MemberExpr):
             value = walk.value(argument.initializer, state)  # evaluated when the function was defined
         state.held["name", argument.variable] = value
+
+
+def bound(given: list[Argument]) -> Value:
+    """Return the first argument, a function, with the others bound to it."""
+    values = tuple(one.value for one in given[1:] if one.kind == ArgKind.ARG_POS)
+    names = tuple((one.name, one.value) for one in given[1:] if one.name is not None)
+    return frozenset(
+        replace(one, bound=(*one.bound, *values), names=(*one.names, *names))
+        for one in given[0].value
+        if isinstance(one, Function)
+    )
+
+
+def named(name: str, held: Value) -> Argument:
+    """Return a keyword argument."""
+    return Argument(held, ArgKind.ARG_NAMED, name, None)
 
 
 def positional(held: Value) -> Argument:

@@ -8,8 +8,10 @@ from mypy.nodes import (
     DictionaryComprehension,
     ForStmt,
     GeneratorExpr,
+    IndexExpr,
     IntExpr,
     ListComprehension,
+    MemberExpr,
     NameExpr,
     WhileStmt,
 )
@@ -17,8 +19,12 @@ from mypy.nodes import (
 from tapegrad.mypy.ownership import containers, statements
 from tapegrad.mypy.ownership.carriers import may_hold, new_object
 from tapegrad.mypy.ownership.state import EACH, NOTHING, Ref, State, UnreachableError, joined, repeated
+from tapegrad.mypy.ownership.words import written
+from tapegrad.mypy.scopes.names import ScopeCache, inside
 
 if TYPE_CHECKING:
+    from mypy.nodes import Node
+
     from tapegrad.mypy.ownership.state import Value
     from tapegrad.mypy.ownership.walk import Walk
 
@@ -72,9 +78,29 @@ def _repeated(walk: Walk, node: WhileStmt | ForStmt, state: State, begin: Any) -
         left = entry
         if isinstance(node, ForStmt):
             containers.consumed_inside(walk, node.expr, walk.site(node), left)
+            for lookup in _lookups.of(node):
+                containers.consumed_inside(walk, lookup.base, walk.site(lookup), left)
         else:
             walk.value(node.expr, left)
     return joined([statements.through(walk, node.else_body, left), *breaks])
+
+
+def _lookups_in(node: Node | None) -> list[IndexExpr]:
+    """Return what reads each element of a container, as `xs[i]` does in `for i in range(len(xs))`."""
+    if not isinstance(node, ForStmt) or not isinstance(node.index, NameExpr):
+        return []
+    containers_read = {written(one) for one in inside(node.expr) if isinstance(one, NameExpr | MemberExpr)}
+    return [
+        one
+        for one in inside(node.body)
+        if isinstance(one, IndexExpr)
+        and isinstance(one.index, NameExpr)
+        and one.index.node is node.index.node
+        and written(one.base) in containers_read
+    ]
+
+
+_lookups = ScopeCache(_lookups_in)
 
 
 def _unrolled(walk: Walk, node: ForStmt, source: Value, count: int, state: State) -> State | None:

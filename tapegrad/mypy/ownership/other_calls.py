@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import ArgKind, CallExpr, Expression, MemberExpr, NameExpr
@@ -55,6 +56,10 @@ _HARMLESS: Final = (
     "typing.",
     "dataclasses.",
 )
+
+
+# Modules of the standard library bind no attribute of the objects that they get, and few of them change a list.
+_READING: Final = sys.stdlib_module_names - {"heapq", "random", "bisect", "builtins", "this"}
 
 
 def tensor_method(
@@ -155,7 +160,8 @@ def unknown(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> 
     returned = _shared(walk, node, given, state)
     if not name.startswith(_HARMLESS):
         _hand_over(walk, node, given, state)
-        _forget(walk, node, given, state)
+        if name.split(".")[0] not in _READING:
+            _forget(walk, node, given, state)
     return returned
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mypy.nodes import FuncDef, FuncItem, MypyFile, Node, SuperExpr
+from mypy.nodes import AssignmentStmt, FuncDef, FuncItem, MypyFile, NameExpr, Node, SuperExpr
 from mypy.types import CallableType
 
 from tapegrad.mypy.mypy_api import (
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import Checker
 
 CONSUMERS = frozenset({"backward", "execute", "traced"})
+ANY = "(any)"  # a method consumes a tape that no name calls, such as `__exit__`
+_CONSTRUCTORS = frozenset({"__init__", "__post_init__", "__new__"})
 
 
 def note_call(api: Checker, declared: CallableType | None) -> None:
@@ -37,7 +39,7 @@ def note_call(api: Checker, declared: CallableType | None) -> None:
     consumes = declared is not None and _consumes(declared)
     if (consumes or names) and can_report(api):
         unit = outermost_scope(api)
-        if consumes or not names.isdisjoint(_names_used.of(unit)):
+        if consumes or ANY in names or not names.isdisjoint(_names_used.of(unit)):
             schedule(api, unit)
 
 
@@ -77,12 +79,24 @@ def _consuming_names(file: Node | None) -> frozenset[str]:
     used: dict[str, set[str]] = {}
     for function in inside(file):
         if isinstance(function, FuncItem):
-            used.setdefault(function.name, set()).update(_names_in(function))
+            used.setdefault(_called_as(function), set()).update(_names_in(function))
+        elif isinstance(function, AssignmentStmt):  # such as `run = partial(step, scale=2.0)`
+            for target in function.lvalues:
+                if isinstance(target, NameExpr):
+                    used.setdefault(target.name, set()).update(_names_in(function.rvalue))
     while True:
         more = {name for name, names in used.items() if name not in found and not found.isdisjoint(names)}
         if not more:
             return frozenset(found)
         found |= more
+
+
+def _called_as(function: FuncItem) -> str:
+    """Return the name by which a function is called; a constructor is called by the name of its class."""
+    if function.name in _CONSTRUCTORS:
+        return function.info.name if function.info else ANY
+    is_called_unnamed = function.name == "forward" or function.name[:2] == function.name[-2:] == "__"
+    return ANY if is_called_unnamed else function.name
 
 
 _consuming = ScopeCache(_consuming_names)

@@ -25,6 +25,8 @@ EACH: Final = "[*]"  # what any element of a container may hold
 ONE: Final = "(one)"  # whether a container has at most one element
 COMMON: Final = "[&]"  # what every element of a container holds
 KNOWN: Final = "(known)"  # whether all elements are known by their positions
+OF: Final = "(of)"  # the objects of which an unknown one may be any
+RAISED: Final = ("raised", "")  # the exception that is on its way to a handler
 EPOCH: Final = "(epoch)"  # the last call that may have bound the attributes of an object
 NOTHING: Final[Value] = frozenset()
 
@@ -171,8 +173,12 @@ class State:
         for name in gone:
             self.held.pop((*ref, name), None)
 
-    def add(self, ref: Ref, held: Value) -> None:
-        """Add an element at an unknown position of a container."""
+    def add(self, ref: Ref, held: Value, *, around: tuple[Ref, ...] = ()) -> None:
+        """Add an element at an unknown position of a container, and of each that it may be."""
+        for one in self.held.get((*ref, OF), NOTHING):
+            if isinstance(one, Ref) and one not in around:
+                self.forget_positions(one)
+                self.add(one, held, around=(*around, ref))
         each, common, one = (*ref, EACH), (*ref, COMMON), (*ref, ONE)
         self.held[each] = self.held.get(each, NOTHING) | held
         if common in self.held:
@@ -180,6 +186,13 @@ class State:
             self.held.pop(one, None)
         else:
             self.held[common], self.held[one] = held, NOTHING
+
+    def forget_in_sources(self, ref: Ref, name: str, around: tuple[Ref, ...] = ()) -> None:
+        """Forget an attribute of the objects that an unknown one may be, because it was bound."""
+        for one in self.held.get((*ref, OF), NOTHING):
+            if isinstance(one, Ref) and one not in around:
+                self.held.pop((*one, name), None)
+                self.forget_in_sources(one, name, (*around, ref))
 
     def forget_positions(self, ref: Ref) -> None:
         """Keep the elements of a container, but not their positions."""
@@ -232,6 +245,8 @@ def repeated(before: State, ends: list[State | None]) -> State | None:
     if after is None:
         return before
     entry, after = before.copy(), after.copy()
+    for ref in _lost(before, after):
+        after.drop(ref)
     for holder, value in before.held.items():
         later = after.held.get(holder)
         if later is None or later == value or holder[0] != "name":
@@ -242,6 +257,21 @@ def repeated(before: State, ends: list[State | None]) -> State | None:
             entry.held[holder] = _changed(value, partial(_one_of, differing))
             after.held[holder] = _changed(later, partial(_one_of, differing))
     return joined([entry, after])
+
+
+def _lost(before: State, after: State) -> set[Ref]:
+    """Return the objects that names held before a loop, and that nothing holds at its end."""
+    lost = {
+        one for holder, value in before.held.items() if holder[0] == "name" for one in value if isinstance(one, Ref)
+    }
+    for value in after.held.values():
+        if not lost:
+            break
+        if value:
+            lost.difference_update(value)
+            if any(isinstance(one, Function) for one in value):
+                return set()  # one of them may be bound to it
+    return lost
 
 
 def _one_of(differing: set[tuple[Site, int]], one: Held | Ref) -> Held | Ref:
@@ -303,6 +333,22 @@ def _with_change(one: Function, change: Callable[[Held | Ref], Held | Ref]) -> F
         names=tuple((name, _changed(held, change)) for name, held in one.names),
         captured=tuple((variable, _changed(held, change)) for variable, held in one.captured),
     )
+
+
+def bound_tapes(one: Function) -> Value:
+    """Return the tapes that are bound to a function."""
+    values = [*one.bound, *(held for _, held in one.names), *(held for _, held in one.captured)]
+    return union(map(tapes, values))
+
+
+def replaced(value: Value, change: Callable[[Held], Held]) -> Value:
+    """Return a value with a change made to each tape, also to those that are bound to its functions."""
+    return _changed(value, lambda one: change(one) if isinstance(one, Held) else one)
+
+
+def aged(site: Site, value: Value) -> Value:
+    """Return a value as it is after a site has started one more tape or object."""
+    return _changed(value, partial(_aged, site))
 
 
 def _aged(site: Site, one: Held | Ref) -> Held | Ref:

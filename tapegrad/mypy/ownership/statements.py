@@ -38,8 +38,17 @@ from mypy.nodes import (
 
 from tapegrad.mypy.conversion import OWNED_TAPE, is_tape, tensor_parts
 from tapegrad.mypy.mypy_api import may_suppress, returned_by
-from tapegrad.mypy.ownership import classes, containers, element_access, expressions, loops, patterns
-from tapegrad.mypy.ownership.state import NOTHING, Ref, State, UnreachableError, joined
+from tapegrad.mypy.ownership import (
+    classes,
+    containers,
+    context_managers,
+    element_access,
+    exceptions,
+    expressions,
+    loops,
+    patterns,
+)
+from tapegrad.mypy.ownership.state import NOTHING, RAISED, Ref, State, UnreachableError, joined
 from tapegrad.mypy.scopes.names import parts_of
 
 if TYPE_CHECKING:
@@ -104,9 +113,9 @@ def _through(walk: Walk, node: Any, state: State) -> State | None:
                 held = walk.check(held, node, expression)
             walk.frame.returned.append((held, state))
             return None
-        case RaiseStmt():
-            for one in parts_of(node):
-                walk.value(one, state)
+        case RaiseStmt(expr=raised, from_expr=cause):
+            held = [walk.value(one, state) for one in (raised, cause) if one is not None]
+            state.held[RAISED] = frozenset(one for one in held[0] if isinstance(one, Ref)) if held else NOTHING
             walk.note_exception(state)
             return None
         case BreakStmt() | ContinueStmt():
@@ -156,6 +165,7 @@ def bind(walk: Walk, target: Any, held: Value, state: State, source: Expression 
             held = _stored(walk, target, held, source)
             for one in owners:
                 state.put((*one, name), held, weak=len(owners) > 1)
+                state.forget_in_sources(one, name)
             if not owners and isinstance(target.node, Var):
                 state.put(("name", target.node), held)
         case IndexExpr():
@@ -211,21 +221,38 @@ def _cases(walk: Walk, node: MatchStmt, state: State) -> State | None:
 
 def _with(walk: Walk, node: WithStmt, state: State) -> State | None:
     suppresses = False
+    exits = []
     for manager, target in zip(node.expr, node.target, strict=True):
         held = walk.value(manager, state)
-        entered = classes.entered(walk, manager, held, state)
+        entered, leave = context_managers.entered(walk, manager, held, state)
+        exits.append(leave)
         if target is not None:
             bind(walk, target, held if entered is None else entered, state, None)
         suppresses = suppresses or may_suppress(walk.type_of(manager))
     if not suppresses:
-        return through(walk, node.body, state)
+        return _left(walk, exits, through(walk, node.body, state))
     before, inside_it = state.copy(), [state.copy()]
     walk.frame.tries.append(inside_it)
-    end = through(walk, node.body, state)
+    end = _left(walk, exits, through(walk, node.body, state))
     walk.frame.tries.pop()
     if _expects_error(node):
         return before
     return joined([end, *inside_it])
+
+
+def _left(walk: Walk, exits: list[Any], state: State | None) -> State | None:
+    """Return the state after the ends of context managers, the last one first."""
+    was_leaving = walk.is_leaving
+    walk.is_leaving = True
+    try:
+        for leave in reversed(exits):
+            if leave is not None and state is not None:
+                leave(state)
+    except UnreachableError:
+        return None
+    finally:
+        walk.is_leaving = was_leaving
+    return state
 
 
 def _expects_error(node: WithStmt) -> bool:
@@ -242,7 +269,8 @@ def _try(walk: Walk, node: TryStmt, state: State) -> State | None:
     walk.frame.tries.pop()
     raised = joined(inside_it)
     ends = [through(walk, node.else_body, end)]
-    ends += [through(walk, handler, raised.copy() if raised is not None else None) for handler in node.handlers]
+    for handler, name, kinds in zip(node.handlers, node.vars, node.types, strict=True):
+        ends.append(through(walk, handler, exceptions.caught(walk, name, kinds, inside_it)))
     if node.finally_body is None:
         return joined(ends)
     through(walk, node.finally_body, joined([raised, *(one.copy() for one in ends if one is not None)]))

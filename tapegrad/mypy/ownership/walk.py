@@ -14,6 +14,8 @@ from tapegrad.mypy.reports import report
 from tapegrad.mypy.scopes.names import ScopeCache, inside
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mypy.nodes import Expression, Node, TypeInfo
     from mypy.types import Type
 
@@ -35,6 +37,7 @@ class Frame:
         self.function = function
         self.returned: list[tuple[Value, State]] = []
         self.made: Ref | None = None  # the generator
+        self.at_yield: Callable[[Value, State], None] | None = None  # of a context manager
         self.loops: list[tuple[list[State], list[State]]] = []  # states at `break` and at `continue`
         self.tries: list[list[State]] = []  # states inside a `try`, from any of which a handler may start
 
@@ -54,6 +57,8 @@ class Walk:
         self.checked: dict[FuncItem, bool] = {}  # whether mypy has checked the body of a function
         self._alone: dict[FuncItem, dict[Any, tuple[str, End]]] = {}
         self.classes: dict[Site, TypeInfo] = {}  # of the objects that are made
+        self.exits: dict[Site, list[Callable[[State], None]]] = {}  # what stacks of context managers do at their end
+        self.is_leaving = False  # whether a context manager is followed at the end of its block
         self.single_turn: Any = None  # a generator of which only one element is read
         self._steps = 0
         self._is_complete = True
@@ -160,7 +165,7 @@ class Walk:
             if self.entered[-1] in _inner_functions.of(self.unit):
                 self.found.setdefault(use, self.found_alone(self.entered[-1])[use])
         elif context not in self.found:
-            self.found[context] = words.consumed(use, context, name, ends[0]), ends[0]
+            self.found[context] = words.consumed(use, context, name, ends[0], at_exit=self.is_leaving), ends[0]
         return live(value)
 
 

@@ -33,13 +33,14 @@ if TYPE_CHECKING:
 _LONGEST: Final = 40
 
 
-def consumed(use: Any, context: Context, name: Expression | None, end: End) -> str:
-    """Return the message for the use of a consumed tape."""
+def consumed(use: Any, context: Context, name: Expression | None, end: End, *, at_exit: bool = False) -> str:
+    """Return the message for the use of a consumed tape, which a context manager may do at the end of its block."""
     place = written(name) if name is not None else "x"
     shown = written(context if isinstance(context, Expression) else use)
+    shown = f"end of with {shown}" if at_exit else shown
     if end.by_traced:
         return messages.consumed_by_traced(shown, place, end.call, end.line)
-    is_earlier = not end.in_call and end.after > (context.line, context.column)
+    is_earlier = not at_exit and not end.in_call and end.after > (context.line, context.column)
     return messages.consumed(shown, place, end.call, end.name, end.line, in_earlier_iteration=is_earlier)
 
 
