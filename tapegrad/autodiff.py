@@ -181,12 +181,9 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     inv = staticmethod(ops.inv)
     det = staticmethod(ops.det)
 
-    @overload
-    def from_inner(self: Autodiff[NumPy, Any], x: Tensor[S, NoneTape, D]) -> Tensor[S, NoneTape, D]: ...
-    @overload
-    def from_inner(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]: ...
     @override
-    def from_inner(self, x: Any) -> Any:
+    @public_api
+    def from_inner(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
         """Return a new tensor without a tape whose value is `x`, a tensor of the level below.
 
         Raises:
@@ -194,19 +191,22 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
             DTypeError: `x` is not a tensor.
         """
         below = self._of_below("Autodiff.from_inner", "x", x)
-        return below.with_data(below)
+        lifted: Tensor[S, NoneTape, D] = below.with_data(below)
+        return lifted
 
     @overload
     def inner(self: Autodiff[NumPy, Any], y: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]: ...
     @overload
     def inner(self, y: Tensor[S, Any, D]) -> Tensor[S, Any, D]: ...
     @override
+    @public_api
     def inner(self, y: Any) -> Any:
         """Return the value of a tensor of this level: a tensor of the level below, with the tape it has there.
 
         Raises:
             TapeError: The value has a tape, and the backend below is NumPy.
         """
+        tensor_only(y, "Autodiff.inner: y")
         return self._of_below("Autodiff.inner", "the value of y", _lifted(y.data))
 
     def _of_below(self, call: str, place: str, x: Any) -> Any:
@@ -265,8 +265,9 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
 
         Raises:
             TapeError: It has a tape already.
-            DTypeError: It is not a float and so has no gradient.
+            DTypeError: It is not a float tensor and so has no gradient.
         """
+        tensor_only(x, "Autodiff.require_grad: x")
         if x.owns_tape:
             raise TapeError(messages.tape_unwanted("Autodiff.require_grad", "x"))
         if not x.is_float:
@@ -285,10 +286,9 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         Raises:
             TapeError: There is no tape, it has been consumed, or a parameter was assigned since.
             ShapeError: `y` is not a scalar.
-            DTypeError: `y` is not a float.
+            DTypeError: `y` is not a float tensor.
         """
-        if not y.owns_tape:
-            raise TapeError(messages.tape_missing("Autodiff.backward", "y"))
+        _tracked("Autodiff.backward", "y", y)
         return y.backward()
 
     @overload
@@ -298,8 +298,15 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     @overload
     def grad(self, x: Tensor[S, OwnedTape, D], grads: Gradients) -> Tensor[S, Any, D] | None: ...
     @override
+    @public_api
     def grad(self, x: Any, grads: Gradients) -> Any:
-        """Return the gradient of a tensor as a tensor of the level below, or None if there is none."""
+        """Return the gradient of a tensor as a tensor of the level below, or None if there is none.
+
+        Raises:
+            TapeError: `x` has no tape, so it was never tracked.
+            DTypeError: `x` is not a tensor.
+        """
+        _tracked("Autodiff.grad", "x", x)
         gradient = grads.get(x)
         return None if gradient is None else self.inner(gradient)
 
@@ -310,8 +317,15 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     @overload
     def grad_remove(self, x: Tensor[S, OwnedTape, D], grads: Gradients) -> Tensor[S, Any, D] | None: ...
     @override
+    @public_api
     def grad_remove(self, x: Any, grads: Gradients) -> Any:
-        """Return the gradient of a tensor, as `grad` does, and remove it from the gradients."""
+        """Return the gradient of a tensor, as `grad` does, and remove it from the gradients.
+
+        Raises:
+            TapeError: `x` has no tape, so it was never tracked.
+            DTypeError: `x` is not a tensor.
+        """
+        _tracked("Autodiff.grad_remove", "x", x)
         gradient: Any = grads.remove(x)
         return None if gradient is None else self.inner(gradient)
 
@@ -322,8 +336,11 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
 
         Raises:
             ShapeError: The shapes of gradient and tensor differ.
-            DTypeError: The dtypes differ.
+            DTypeError: The dtypes differ, or one of them is not a tensor.
+            TapeError: `x` has no tape, so it was never tracked.
         """
+        _tracked("Autodiff.grad_replace", "x", x)
+        tensor_only(gradient, "Autodiff.grad_replace: gradient")
         if gradient.shape != x.shape:
             raise ShapeError(messages.other_sizes("Autodiff.grad_replace", "gradient", gradient.shape, x.shape))
         if gradient.dtype != x.dtype:
@@ -450,6 +467,13 @@ class _RecordedRows(Rows):
     @override
     def max(self, x: Any) -> Any:
         return super().max(x.detach())
+
+
+def _tracked(call: str, place: str, x: Any) -> None:
+    """Raise a TapeError if a tensor has no tape, and a DTypeError if `x` is not a tensor."""
+    tensor_only(x, f"{call}: {place}")
+    if not x.owns_tape:
+        raise TapeError(messages.tape_missing(call, place))
 
 
 def _of_kind(kinds: str, expected: str, call: str, place: str, x: V) -> V:

@@ -317,6 +317,38 @@ def test_values_of_other_types_are_rejected() -> None:
         Autodiff(3)  # type: ignore[arg-type]  # the mistake under test
 
 
+def test_what_is_not_a_tensor_is_rejected() -> None:
+    backend: Any = LEVEL
+    tracked = LEVEL.require_grad(tensor([2.0]))
+    grads: Any = LEVEL.backward(tracked.sum())
+    calls = {
+        "inner: y": lambda: backend.inner(3.0),
+        "require_grad: x": lambda: backend.require_grad(3.0),
+        "backward: y": lambda: backend.backward(3.0),
+        "grad: x": lambda: backend.grad(3.0, grads),
+        "grad_remove: x": lambda: backend.grad_remove(3.0, grads),
+        "grad_replace: x": lambda: backend.grad_replace(3.0, grads, tracked),
+        "grad_replace: gradient": lambda: backend.grad_replace(tracked, grads, 3.0),
+    }
+    for place, call in calls.items():
+        with pytest.raises(DTypeError, match=f"^Autodiff.{place} is a float, not a tensor$"):
+            call()
+
+
+def test_a_gradient_of_what_was_never_tracked_is_rejected() -> None:
+    backend: Any = LEVEL
+    x, tracked = tensor([2.0]), LEVEL.require_grad(tensor([2.0]))
+    grads = LEVEL.backward(tracked.sum())
+    calls = {
+        "grad": lambda: backend.grad(x, grads),
+        "grad_remove": lambda: backend.grad_remove(x, grads),
+        "grad_replace": lambda: backend.grad_replace(x, grads, x),
+    }
+    for name, call in calls.items():
+        with pytest.raises(TapeError, match=f"^Autodiff.{name}: x has no tape but needs one$"):
+            call()
+
+
 def test_the_gradient_of_an_untracked_tensor_is_none() -> None:
     x, other = LEVEL.require_grad(tensor([2.0])), LEVEL.require_grad(tensor([1.0]))
     grads = LEVEL.backward((x * x).sum())

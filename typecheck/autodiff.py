@@ -72,6 +72,19 @@ def reject_a_gradient_required_twice() -> None:
     numpy.require_grad(x.trace())  # E: Autodiff.require_grad: x has a tape but must have none [tapegrad-tape]
 
 
+def reject_a_tape_below_numpy() -> None:
+    numpy.from_inner(x.trace())  # E: Autodiff.from_inner: x has a tape but must have none [tapegrad-tape]
+
+
+def reject_the_gradient_of_what_nothing_tracks() -> None:
+    grads = numpy.backward(numpy.require_grad(x).sum())
+    numpy.grad_replace(x, grads, x)  # E: Autodiff.grad_replace: x has no tape but needs one [tapegrad-tape]
+
+
+def accept_a_tape_below_another_level() -> None:
+    assert_type(Autodiff(Autodiff()).from_inner(x.trace()), Tensor[Shape[L[3], L[5]], NoneTape])
+
+
 def reject_training_a_valid_module() -> None:
     optim.SGD(nn.Linear(5, 7).valid(), lr=0.1)  # E(mypy): Argument 1 to "SGD" has incompatible type "Valid[Linear[Literal[5], Literal[7], Literal[True]]]"; expected Module | Mapping[str, Param[Any, Any]] | Iterable[Param[Any, Any]] [arg-type]
 

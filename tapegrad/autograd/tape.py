@@ -503,9 +503,13 @@ class GradientTape:
 
         Raises:
             TapeError: One of the tapes has been consumed, or only one of them was traced with `training=False`.
+            DTypeError: `other` is not a `GradientTape`.
         """
         if other is self:
             return
+        if not isinstance(other, GradientTape):
+            message = f"append: other is {with_article(type(other).__name__)} but a GradientTape is expected"
+            raise DTypeError(message)
         self.check_merge(other)
         self._shuffled = self._shuffled or other._shuffled or bool(self.entries and other.entries)
         self._adopted |= other._adopted

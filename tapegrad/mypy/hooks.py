@@ -198,6 +198,8 @@ def _judged_method(ctx: MethodContext, declared: CallableType) -> Type:
     receiver = get_proper_type(ctx.type)
     if name == "__getitem__" and isinstance(receiver, Instance) and receiver.type.fullname == GRADIENTS:
         return tape_methods.gradient_taken(ctx, calls.method_call(ctx, declared))
+    if name == "from_inner":
+        return tape_methods.from_inner(ctx, calls.method_call(ctx, declared))
     if isinstance(receiver, Instance) and (tensor := tensor_parts(receiver)) is not None:
         if name in tape_methods.METHODS:
             return tape_methods.METHODS[name](ctx, calls.method_call(ctx, declared))

@@ -976,6 +976,9 @@ def test_a_tape_executes_once_newest_first() -> None:
 
 def test_a_step_that_cannot_be_called_is_rejected_at_once() -> None:
     step: Any = 3
+    message = r"^append: other is an OwnedTape but a GradientTape is expected$"
+    with pytest.raises(DTypeError, match=message):
+        GradientTape().append(tensor(1.0).trace().tape)  # type: ignore[arg-type]  # the mistake under test
     message = r"^add_backward_op: op is an int but a function of the gradients is expected$"
     with pytest.raises(DTypeError, match=message):
         GradientTape().add_backward_op(step)

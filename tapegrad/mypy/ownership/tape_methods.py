@@ -58,6 +58,22 @@ def put_tape(ctx: MethodContext, result: Type) -> Type:
     return result
 
 
+def from_inner(ctx: MethodContext, result: Type) -> Type:
+    """Check `Autodiff(NumPy()).from_inner(x)`, for which `x` must have no tape, because NumPy records nothing."""
+    receiver = get_proper_type(ctx.type)
+    if not isinstance(receiver, Instance) or receiver.type.fullname != _AUTODIFF or not receiver.args:
+        return result
+    below = get_proper_type(receiver.args[0])
+    given = [get_proper_type(one) for types in ctx.arg_types for one in types]
+    if (
+        isinstance(below, Instance)
+        and below.type.has_base(_NUMPY)
+        and any(is_tape(parts.tape, OWNED_TAPE) for one in given if (parts := tensor_parts(one)) is not None)
+    ):
+        report(ctx.api, messages.tape_unwanted("Autodiff.from_inner", "x"), ctx.context, "tape")
+    return result
+
+
 def owns_tape(ctx: AttributeContext) -> Type:
     """Return the type of `x.owns_tape`: a literal where mypy narrows a union by it, item by item.
 
@@ -91,6 +107,8 @@ def gradient_taken(ctx: MethodContext, result: Type) -> Type:
     return result
 
 
+_AUTODIFF = "tapegrad.autodiff.Autodiff"
+_NUMPY = "tapegrad.engines.numpy.engine.NumPy"
 METHODS: dict[str, Callable[[MethodContext, Type], Type]] = {
     "backward": backward,
     "put_tape": put_tape,
