@@ -234,16 +234,10 @@ def test_a_syntax_error_is_reported_by_python(notebook: Notebook) -> None:
     assert notebook("print(1)") == "1\n"
 
 
-<<<<<<< HEAD
 def test_each_cell_that_runs_unchecked_gives_a_warning(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tapegrad.notebook.checker.SETTINGS", Path("nowhere.ini"))
-    monkeypatch.setattr("tapegrad.notebook.checker._plugin_version", lambda: "edited")
-=======
-def test_each_cell_that_runs_unchecked_says_so(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
     process = notebook.extension.checker._process
     monkeypatch.setattr(process, "_flags", ["--config-file", "nowhere.ini"])
     monkeypatch.setattr(process, "_version", "edited")
->>>>>>> ef7f255 (Share one resident mypy between notebook and editor)
 
     for number in (1, 2):
         output = notebook(f"print({number})")
@@ -253,15 +247,9 @@ def test_each_cell_that_runs_unchecked_says_so(notebook: Notebook, monkeypatch: 
     assert tapegrad.__name__ in notebook.shell.user_ns["tg"].__name__
 
 
-<<<<<<< HEAD
 def test_unreadable_output_of_mypy_rejects_the_cell(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tapegrad.project.reports.OPTIONS", ("--no-error-summary",))
-    monkeypatch.setattr("tapegrad.notebook.checker._plugin_version", lambda: "edited")
-=======
-def test_an_answer_that_cannot_be_read_rejects_the_cell(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tapegrad.checker.process.OPTIONS", ("--no-error-summary",))
     monkeypatch.setattr(notebook.extension.checker._process, "_version", "edited")
->>>>>>> ef7f255 (Share one resident mypy between notebook and editor)
 
     output = notebook("ran = True")
 
