@@ -143,9 +143,9 @@ def gradients(op: Any, line: Any, derived: int | None) -> dict[int, Any]:
     """Return the gradient of each float operand; the one at a position is computed from a parameter."""
     leaves: list[Any] = []
 
-    def made(array: Any, *, fixed: bool) -> Any:
-        if fixed or array.dtype.kind != "f":
-            return constant(array)  # a float that is data is not recorded with parameters
+    def made(array: Any) -> Any:
+        if array.dtype.kind != "f":
+            return constant(array)
         x = tg.node(array)
         leaves.append(nn.Param(x) if len(leaves) == derived else x)
         return leaves[-1] * 1.0 if isinstance(leaves[-1], nn.Param) else x.trace()

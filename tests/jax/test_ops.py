@@ -59,7 +59,7 @@ def calls(name: str) -> list[Any]:
 def operands(lines: list[Any]) -> list[Tensor[Any, Any, Any]]:
     found: list[Any] = []
     for one in lines:
-        replaced([*one.args, one.options], lambda array, fixed: found.append(node(array)))  # noqa: ARG005
+        replaced([*one.args, one.options], lambda array: found.append(node(array)))
     return found
 
 
@@ -69,9 +69,9 @@ def computed(name: str, lines: list[Any], tensors: list[Any]) -> list[list[Any]]
     for one in lines:
         leaves: list[Any] = []
 
-        def made(array: Any, *, fixed: bool, leaves: list[Any] = leaves) -> Any:
+        def made(array: Any, *, leaves: list[Any] = leaves) -> Any:
             x = next(rest)
-            if fixed or array.dtype.kind != "f":
+            if array.dtype.kind != "f":
                 return x
             leaves.append(x)
             return x.trace()

@@ -26,15 +26,7 @@ class Call(NamedTuple):
         return f"({', '.join(words)})"
 
 
-class Fixed(NamedTuple):
-    """An array that nothing is differentiated by, such as a target."""
-
-    array: Any
-
-
 def written(one: Any) -> str:
-    if isinstance(one, Fixed):
-        return f"Fixed({written(one.array)})"
     if isinstance(one, list):
         return f"[{', '.join(map(written, one))}]"
     return f"{one.dtype}{list(one.shape)}" if isinstance(one, np.ndarray) else str(one)
@@ -182,9 +174,9 @@ def adapted(rank: int) -> list[Call]:
     return [call(x, 1), call(x, 3), call(x, (9, 4)[:rank]), call(x[0], (4, 8)[:rank]), call(x[:0], 2)]
 
 
-BESIDE = [call(real(*shape), Fixed(real(*shape, seed=1))) for shape in SHAPES]
-SIDES = [call(real(*shape), Fixed(np.asarray(np.sign(real(*shape, seed=1))))) for shape in SHAPES]
-SHARES = [call(one, Fixed(np.asarray(np.abs(np.tanh(other.array))))) for one, other in (each.args for each in BESIDE)]
+BESIDE = [call(real(*shape), real(*shape, seed=1)) for shape in SHAPES]
+SIDES = [call(real(*shape), np.asarray(np.sign(real(*shape, seed=1)))) for shape in SHAPES]
+SHARES = [call(one, np.asarray(np.abs(np.tanh(other)))) for one, other in (each.args for each in BESIDE)]
 CHANCES = [call(np.asarray(1 / (1 + np.exp(-one))), share) for one, share in (each.args for each in SHARES)]
 ROWED = [one for one in BESIDE if one.args[0].ndim]
 LABELS = [
@@ -197,9 +189,9 @@ LABELS = [
     call(ROWS[5:6], np.array([1])),
 ]
 CLASSES = [
-    call(real(4, 3), Fixed(np.abs(real(4, 3, seed=1)))),
-    call(real(2, 5, 3), Fixed(np.abs(real(2, 5, 3, seed=1)))),
-    call(ROWS[1:4], Fixed(np.eye(3))),
+    call(real(4, 3), np.abs(real(4, 3, seed=1))),
+    call(real(2, 5, 3), np.abs(real(2, 5, 3, seed=1))),
+    call(ROWS[1:4], np.eye(3)),
 ]
 WAYS = [{}, {"reduction": "sum"}, {"reduction": "none"}]
 
@@ -469,8 +461,6 @@ def converted(one: Any, dtype: Any, differs: Callable[[Any], Any]) -> Any:
     """Return arguments whose floats are of `dtype`, with an ordinary number where torch differs."""
     if isinstance(one, Call):
         return Call(converted(one.args, dtype, differs), one.options)
-    if isinstance(one, Fixed):
-        return Fixed(converted(one.array, dtype, differs))
     if isinstance(one, tuple | list):
         return type(one)(converted(each, dtype, differs) for each in one)
     if isinstance(one, np.ndarray) and one.dtype.kind == "f":
@@ -481,11 +471,9 @@ def converted(one: Any, dtype: Any, differs: Callable[[Any], Any]) -> Any:
 def replaced(one: Any, made: Callable[..., Any]) -> Any:
     if isinstance(one, dict):
         return {name: replaced(each, made) for name, each in one.items()}
-    if isinstance(one, Fixed):
-        return made(one.array, fixed=True)
     if isinstance(one, tuple | list):
         return type(one)(replaced(each, made) for each in one)
-    return made(one, fixed=False) if isinstance(one, np.ndarray) else one
+    return made(one) if isinstance(one, np.ndarray) else one
 
 
 def direction(y: Any) -> Any:

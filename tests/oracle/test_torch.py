@@ -396,9 +396,9 @@ def compare(name: str, one: Call) -> None:
 def by_tapegrad(f: Callable[..., Any], one: Call) -> tuple[list[Any], list[Any]]:
     leaves: list[Tensor[Any, Any, Any]] = []
 
-    def made(array: Any, *, fixed: bool) -> Any:
+    def made(array: Any) -> Any:
         x: Any = node(array)
-        if fixed or array.dtype.kind != "f":
+        if array.dtype.kind != "f":
             return x
         leaves.append(x)
         return x.trace()
@@ -416,9 +416,9 @@ def by_tapegrad(f: Callable[..., Any], one: Call) -> tuple[list[Any], list[Any]]
 def by_torch(f: Callable[..., Any], one: Call) -> tuple[list[Any], list[Any]]:
     leaves: list[Any] = []
 
-    def made(array: Any, *, fixed: bool) -> Any:
+    def made(array: Any) -> Any:
         x = torch.tensor(array)
-        if not fixed and x.is_floating_point():
+        if x.is_floating_point():
             leaves.append(x.requires_grad_())
         return x
 
