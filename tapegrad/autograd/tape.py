@@ -23,7 +23,7 @@ from tapegrad.autograd.gradients import Gradients
 from tapegrad.autograd.locks import open_in_children
 from tapegrad.autograd.mermaid import bundle
 from tapegrad.engines.underflow import ignore_underflow
-from tapegrad.errors import DTypeError, SingularError, TapeError, TapegradError
+from tapegrad.errors import DTypeError, SingularError, TapeError, TapegradError, messages
 from tapegrad.errors.messages import with_article
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ Pullback: TypeAlias = Callable[["Gradients"], None]
 Entry: TypeAlias = "tuple[int, Node | None, tuple[Node, ...], Pullback]"
 
 _NO_TIMES: Final[frozenset[int]] = frozenset()
+_NO_NODES: Final[frozenset[Any]] = frozenset()
 _BATCH_SIZE: Final = 16  # entries released per batch in the backward pass (benchmarks/devices.py, "batches of entries")
 # Bytes from which on an unsaved value is released; 0 under test, so that tests find a closure that reads such a value.
 RELEASE_MIN_BYTES: Final = 0 if os.environ.get("TAPEGRAD_CHECK_RULES") else 1 << 16
@@ -391,6 +392,7 @@ class GradientTape:
     __slots__ = (
         "_adopted",
         "_asks_parameters",
+        "_constants",
         "_consumers",
         "_count",
         "_gradients",
@@ -430,6 +432,7 @@ class GradientTape:
         self.recomputes = False  # whether it has nodes whose values are computed again in the backward pass
         self._adopted: frozenset[int] = _NO_TIMES  # the times of the entries taken over from tapes of parameters
         self._asks_parameters = wrt is None
+        self._constants: frozenset[Node] = _NO_NODES  # parameters that a level above used, where they are constants
         self._gradients: tuple[Gradients, ...] = () if grads is None else (grads,)
         self._consumers: list[str] = []  # the calls that try to consume it; of several threads the first one continues
         self._count = 0  # the number of ops when it was consumed
@@ -519,6 +522,7 @@ class GradientTape:
         self.leaves |= other.leaves
         self._watch(dict(other.watched).items())  # a copy: other threads may be recording
         self._asks_parameters = self._asks_parameters or other._asks_parameters
+        self._constants |= other._constants
         self._gradients += tuple(grads for grads in other._gradients if grads not in self._gradients)
         if other.checkpoint is not None:
             self.checkpoint = strongest(self.checkpoint, other.checkpoint)
@@ -552,6 +556,14 @@ class GradientTape:
 
     def backward(self, x: Node, seed: Any, wrt: Iterable[Node] | None, *, retain: bool = False) -> Gradients:
         """Run the backward pass from `x` with the upstream gradient `seed`, and return the gradients of `wrt`."""
+        below = getattr(x.data, "tape", None)
+        if below is not None and below.owns:  # a value of `Autodiff`
+            below.tape._constants |= {one for one in self.watched if not one.frozen}
+        if wrt is not None and self._constants:
+            wrt = tuple(wrt)
+            for one in wrt:
+                if one in self._constants:
+                    raise TapeError(messages.constant_above(one.shape))
         grads = Gradients()
         grads.add(x, seed)
         return self._run(grads, self._default_targets() if wrt is None else wrt, (), retain=retain)

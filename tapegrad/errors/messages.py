@@ -141,6 +141,14 @@ def tape_missing(call: str, place: str) -> str:
     return f"{call}: {place} has no tape but needs one"
 
 
+def constant_above(shape: Sequence[object]) -> str:
+    """Return the message for the gradient of a parameter that a level of `Autodiff` above took as a constant."""
+    return (
+        f"backward: a parameter of shape {shown(shape)} was used one level up, where it is a constant; "
+        "give that level Autodiff.from_inner of it"
+    )
+
+
 def tape_unwanted(call: str, place: str) -> str:
     """Return the message for an unexpected tape: `f: x has a tape but must have none`."""
     return _said(call, f"{place} has a tape but must have none")

@@ -160,6 +160,28 @@ def gradients(op: Any, line: Any, derived: int | None) -> dict[int, Any]:
     return {at: grads[x].numpy() for at, x in enumerate(leaves) if x in grads}
 
 
+def test_the_gradient_of_a_parameter_that_a_level_above_took_as_a_constant_is_rejected() -> None:
+    w = parameter(3, 5)
+    level = Autodiff()
+
+    def penalty(x: Any, used: Any) -> Any:
+        inner = level.from_inner(x)
+        loss = tg.tanh(inner.trace() @ used).sum()
+        return tg.square(level.inner(loss.backward()[inner])).sum()
+
+    x = real(2, 3)
+    message = (
+        r"^backward: a parameter of shape \(3, 5\) was used one level up, where it is a constant; "
+        r"give that level Autodiff.from_inner of it$"
+    )
+    with pytest.raises(TapeError, match=message):
+        penalty(x.trace(), w).backward(wrt=[w])
+    with pytest.raises(TapeError, match=message):
+        (penalty(x.trace(), w) + (w * w).sum()).backward(wrt=[w])  # the gradient of one part would be missing
+    assert penalty(x.trace(), w).backward(wrt=[x])[x].shape == (2, 3)
+    assert penalty(x.trace(), level.from_inner(w)).backward(wrt=[w])[w].shape == (3, 5)
+
+
 def test_second_derivatives_reach_the_parameters() -> None:
     x, w = real(2, 3), parameter(3, 5)
     level = Autodiff()
