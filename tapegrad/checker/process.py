@@ -101,14 +101,14 @@ class CheckerProcess:
             if self._child is not None and not again and self._version == self._newest():
                 answer = self._ask(request)
                 if answer is not None and not answer["new"]:
-                    return self._read(answer, is_first=False)
+                    return self._read(answer)
                 if answer is None and self._on_death is not None:
                     self._on_death()
             self._start()
             answer = self._ask(request)
             if answer is None:
                 raise CheckerError(self._last_words())
-            return self._read(answer, is_first=True)
+            return self._read(answer)
 
     def close(self) -> None:
         """Stop the child."""
@@ -140,11 +140,11 @@ class CheckerProcess:
             return None
 
     @staticmethod
-    def _read(answer: dict[str, Any], *, is_first: bool) -> Answer:
+    def _read(answer: dict[str, Any]) -> Answer:
         if "failed" in answer:
             error = stopped(answer["failed"].splitlines())
-            return Answer(error.reports, {}, error, is_first)
-        return Answer(read_reports(answer["text"]), answer.get("details", {}), None, is_first)
+            return Answer(error.reports, {}, error, answer["first"])
+        return Answer(read_reports(answer["text"]), answer.get("details", {}), None, answer["first"])
 
     def _start(self) -> None:
         self._stop()

@@ -41,21 +41,26 @@ class CheckerServer:
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Check the files that a request names, or say that a module or a file is new."""
         paths, texts = request["paths"], request["texts"]
+        mypy = self._mypy
         try:
-            mypy = self._mypy
             if mypy is None:
-                return {"new": False, "text": self._first_check(paths, texts)}
+                return {"new": False, "first": True, "text": self._first_check(paths, texts)}
             if not mypy.is_loaded or self._is_new(mypy, paths, texts):
                 return {"new": True}
             mypy.files.set_texts(texts | self._loaded)
             messages = mypy.check()
         except BuildError as error:
-            return {"new": False, "failed": str(error)}
+            return {"new": False, "first": mypy is None, "failed": str(error)}
         if not request["details"]:
-            return {"new": False, "text": messages}
+            return {"new": False, "first": False, "text": messages}
         self._details.read(mypy)
         details = {path: self._details.of(mypy, path, self._text(mypy, path, texts)) for path in paths}
-        return {"new": False, "text": messages, "details": {path: one for path, one in details.items() if one}}
+        return {
+            "new": False,
+            "first": False,
+            "text": messages,
+            "details": {path: one for path, one in details.items() if one},
+        }
 
     def load(self, *, with_types: bool) -> None:
         """Load the cache after the first answer; the next request has to wait for it."""

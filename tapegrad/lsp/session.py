@@ -113,7 +113,10 @@ class Session:
     def _run(self) -> None:
         while (documents := self._wait()) is not None:
             if documents:
-                self._check(documents)
+                try:
+                    self._check(documents)
+                except Exception as error:  # noqa: BLE001  # the thread has to go on, and the user to know
+                    self._show_once(f"tapegrad checked nothing: {type(error).__name__}: {error}")
 
     def _wait(self) -> dict[str, Document] | None:
         """Return the open files when a check is due; None if the session is closed."""
@@ -138,7 +141,7 @@ class Session:
             return
         finally:
             self._editor.working("")
-        if answer.is_first:
+        if answer.is_first and answer.stopped is None:
             with self._condition:  # the details come with the next answer
                 self._due = self._due or time.monotonic()
         if answer.stopped is not None or any(one.code == SYNTAX for one in answer.reports):
@@ -166,7 +169,7 @@ class Session:
     def _show_what_stops(self, answer: Answer, documents: Mapping[str, Document]) -> None:
         """Show the user what keeps mypy from checking, unless that is an error in an open file."""
         stopping = answer.reports if answer.stopped is not None else [r for r in answer.reports if r.code == SYNTAX]
-        if any(self._path(report.file) in documents for report in stopping):
+        if any(report.line > 0 and self._path(report.file) in documents for report in stopping):
             return
         text = str(answer.stopped or f"{stopping[0].file}:{stopping[0].line}: {stopping[0].text}")
         self._show_once(f"tapegrad checks nothing: mypy stopped: {text}")
@@ -181,12 +184,13 @@ class Session:
         return os.path.realpath(self._folder / file)
 
     def _publish(self, answer: Answer, documents: Mapping[str, Document]) -> None:
+        shows_all = self._all_errors or answer.stopped is not None  # then only what stopped mypy is reported
         for path, document in documents.items():
             lines = document.text.splitlines()
             findings = tuple(
                 finding_of(report, lines)
                 for report in answer.reports
-                if self._path(report.file) == path and is_shown(report, all_errors=self._all_errors)
+                if report.line > 0 and self._path(report.file) == path and is_shown(report, all_errors=shows_all)
             )
             results = replace(self.results.get(path, Results()), text=document.text, findings=findings)
             if details := answer.details.get(path):

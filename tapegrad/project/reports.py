@@ -98,7 +98,7 @@ def stopped(lines: Iterable[str], otherwise: str = "mypy stopped") -> MypyError:
         otherwise: The message if it wrote nothing.
     """
     read = {line: _reports(line) for line in lines}
-    shown = [f"{found[0].file}:{found[0].line}: {found[0].text}" if found else line for line, found in read.items()]
+    shown = [_located(found[0]) if found else line for line, found in read.items()]
     return MypyError("\n".join(shown) or otherwise, [report for found in read.values() for report in found])
 
 
@@ -116,6 +116,11 @@ def read_reports(output: str) -> list[Report]:
             raise UnreadableOutputError(message, found)
         found += reports
     return found
+
+
+def _located(report: Report) -> str:
+    """Return a report after its file and line; a report on a whole file has no line."""
+    return f"{report.file}:{report.line}: {report.text}" if report.line > 0 else f"{report.file}: {report.text}"
 
 
 def _reports(line: str) -> list[Report]:

@@ -59,7 +59,7 @@ class Client:
     def errors(self, name: str) -> list[str]:
         """Wait until the current text is checked, and return each message with the text that it marks."""
         while self.diagnostics.get(self.uri(name), (0, []))[0] != self.versions[name]:
-            self._receive()
+            self.receive()
         return [f"{self.marked(name, one['range'])}: {one['message']}" for one in self.diagnostics[self.uri(name)][1]]
 
     def codes(self, name: str) -> list[str]:
@@ -69,13 +69,13 @@ class Client:
     def await_errors(self, name: str, number: int) -> None:
         """Wait until a file has so many errors, because of an edit of another one."""
         while len(self.errors(name)) != number:
-            self._receive()
+            self.receive()
 
     def await_hint(self, name: str, code: str) -> str:
         """Wait until a line of the current text has a hint, and return the hint."""
         self.errors(name)
         while not (found := [hint for hint in self.hints(name) if hint.startswith(code)]):
-            self._receive()
+            self.receive()
         return found[0].removeprefix(code).strip()
 
     def hints(self, name: str) -> list[str]:
@@ -146,7 +146,7 @@ class Client:
         self._asked += 1
         self._write({"id": self._asked, "method": method, "params": given})
         while True:
-            said = self._receive()
+            said = self.receive()
             if said.get("id") == self._asked and "method" not in said:
                 assert "error" not in said, said
                 return said["result"]
@@ -161,7 +161,8 @@ class Client:
         self.server.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(content), content))
         self.server.stdin.flush()
 
-    def _receive(self) -> Any:
+    def receive(self) -> Any:
+        """Take in one message of the server."""
         assert self.server.stdout is not None
         head = b"".join(iter(self.server.stdout.readline, b"\r\n"))
         length = re.search(rb"Content-Length: (\d+)", head)

@@ -222,11 +222,27 @@ def test_a_child_that_dies_is_started_again_and_the_user_is_told(editor: Client)
     [child] = subprocess.run(find, capture_output=True, text=True, check=True).stdout.split()
     os.kill(int(child), signal.SIGKILL)
 
+    editor.edit("program.py", f"{PROGRAM}a = (\n")
+    editor.errors("program.py")
+    assert editor.codes("program.py") == ["syntax"]
+    assert editor.messages == ["tapegrad: mypy stopped unexpectedly, and was started again"]
     editor.edit("program.py", f"{PROGRAM}a = tg.ones((4,))\n{WRONG}")
 
     assert editor.errors("program.py") == [REPORTED]
-    assert editor.messages == ["tapegrad: mypy stopped unexpectedly, and was started again"]
     assert editor.await_hint("program.py", "a = tg.ones((4,))") == "(4,) float32, no tape"
+
+
+def test_two_files_of_one_name_cannot_be_checked_together_and_the_user_is_told(editor: Client) -> None:
+    (editor.folder / "other").mkdir()
+    editor.open("other/program.py", "x = 1\n")
+    while not editor.messages:
+        editor.receive()
+    editor.close("other/program.py")
+
+    [message] = editor.messages
+    assert message.startswith('tapegrad checks nothing: mypy stopped: program.py: Duplicate module named "program"')
+    editor.edit("program.py", PROGRAM + WRONG)
+    assert editor.errors("program.py") == [REPORTED]
 
 
 def test_the_page_shows_what_an_editor_shows(editor: Client) -> None:

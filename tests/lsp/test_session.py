@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pygls.lsp.server import LanguageServer
 
+from tapegrad.__main__ import main
 from tapegrad.lsp.positions import Positions
 from tapegrad.lsp.program import Range
 from tapegrad.lsp.results import Results, is_shown
@@ -64,6 +65,31 @@ def test_errors_about_tensors_are_shown_and_by_option_all(
 
     assert is_shown(report, all_errors=False) is is_about_tensors
     assert is_shown(report, all_errors=True)
+
+
+def test_an_error_of_our_own_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Told()
+    session = Session(tmp_path, told, all_errors=False)
+    monkeypatch.setattr("tapegrad.lsp.session.read_settings", lambda _: 1 / 0)
+
+    session.change("program.py", Document("", 1))
+    session.start()
+
+    while not told.messages:
+        session._thread.join(0.01)
+    session.close()
+    assert told.messages == ["tapegrad checked nothing: ZeroDivisionError: division by zero"]
+
+
+def test_the_extra_that_is_missing_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tapegrad.lsp.find_spec", lambda _: None)
+
+    assert main(["lsp"]) == 2
+
+    message = 'python -m tapegrad lsp needs the package pygls: pip install "tapegrad[editor]"\n'
+    assert capsys.readouterr().err == message
 
 
 def test_the_server_is_one_of_pygls() -> None:
