@@ -321,7 +321,7 @@ def test_what_is_not_a_tensor_is_rejected() -> None:
     backend: Any = LEVEL
     tracked = LEVEL.require_grad(tensor([2.0]))
     grads: Any = LEVEL.backward(tracked.sum())
-    calls = {
+    calls: dict[str, Any] = {
         "inner: y": lambda: backend.inner(3.0),
         "require_grad: x": lambda: backend.require_grad(3.0),
         "backward: y": lambda: backend.backward(3.0),
@@ -339,7 +339,7 @@ def test_a_gradient_of_what_was_never_tracked_is_rejected() -> None:
     backend: Any = LEVEL
     x, tracked = tensor([2.0]), LEVEL.require_grad(tensor([2.0]))
     grads = LEVEL.backward(tracked.sum())
-    calls = {
+    calls: dict[str, Any] = {
         "grad": lambda: backend.grad(x, grads),
         "grad_remove": lambda: backend.grad_remove(x, grads),
         "grad_replace": lambda: backend.grad_replace(x, grads, x),
