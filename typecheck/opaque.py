@@ -10,6 +10,7 @@ from tapegrad import NoneTape, Shape, Tensor, nn
 
 B = TypeVar("B", bound=int)
 T = TypeVar("T", bound=int)
+D = TypeVar("D", bound=int)
 Item = TypeVar("Item")
 
 DEPTH = int("2")
@@ -156,6 +157,62 @@ def accept_what_takes_any_size_later() -> None:
         assert_type(y, Tensor[Shape[L[1], L[5]], NoneTape])
 
     made(8, flag=True)
+
+
+class Residual(nn.Module):
+    """A block whose input has a name: the first layer says that it is the width of the configuration."""
+
+    def __init__(self, config: Plain, flag: bool) -> None:  # noqa: FBT001  # a condition
+        self.norm = nn.LayerNorm(config.width)
+        self.up = nn.Linear(config.width, 4 * config.width)
+        self.down = nn.Linear(4 * config.width, config.width)
+        self.flag = flag
+
+    def forward(self, x: Tensor[Shape[B, D]]) -> Tensor[Shape[B, D]]:
+        assert_type(self.down(self.up(x)) + x, Tensor[Shape[B, D], NoneTape])
+        y = x + self.down(self.up(self.norm(x)))
+        assert_type(y, Tensor[Shape[B, D], NoneTape])
+        return y
+
+    def once_more(self, x: Tensor[Shape[B, D]]) -> Tensor[Shape[B, D]]:
+        y = self.norm(x)  # the same call as in another method
+        assert_type(x + y, Tensor[Shape[B, D], NoneTape])
+        return y
+
+    def perhaps(self, x: Tensor[Shape[B, D]]) -> None:
+        if self.flag:
+            h = self.norm(x)
+            assert_type(h + x, Tensor[Shape[B, D], NoneTape])
+        z = self.norm(x) if self.flag else x
+        either = self.down(tg.ones((1, 4))) if self.flag else z
+        tg.reveal_shape(either)
+        assert_type(x + self.down(self.up(tg.ones((2, 8))))[:1], Tensor[Shape[B, Any], NoneTape])
+
+
+    def of_two_names(self, x: Tensor[Shape[B, D]], y: Tensor[Shape[B, T]]) -> Tensor[Shape[B, L[4]]]:
+        h = self.norm(x)
+        z = self.norm(y)  # D and T are one size then
+        return (h + z + x + y) @ tg.ones((y.shape[1], 4))
+
+
+def accept_a_size_that_a_layer_says() -> None:
+    block = Residual(Plain(8), flag=False)
+    assert_type(block.once_more(block(tg.ones((2, 8)))), Tensor[Shape[L[2], L[8]], NoneTape])
+    block.perhaps(tg.ones((2, 8)))
+    block.of_two_names(tg.ones((2, 8)), tg.ones((2, 8)))
+
+
+def reject_twice_the_size_that_a_layer_says() -> None:
+    class Doubled(nn.Module):
+        def __init__(self, config: Plain) -> None:
+            self.norm = nn.LayerNorm(config.width)
+            self.up = nn.Linear(config.width, 2 * config.width)
+
+        def forward(self, x: Tensor[Shape[B, D]]) -> Tensor[Shape[B, D]]:
+            y = self.norm(x)
+            return y + self.up(y)  # E(mypy): add: x (B, D) and y (B, 2*D) do not broadcast: axis -1 is D in x but 2*D in y [tapegrad-shape]
+
+    Doubled(Plain(8))(tg.ones((2, 8)))
 
 
 def accept_the_length_of_what_does_not_change() -> None:

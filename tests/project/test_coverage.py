@@ -71,7 +71,7 @@ def callers(n: N) -> None:
 
 def data() -> None:
     loaded = json.loads("[[1.0]]")
-    print(tg.tensor(loaded))  # U: tg.tensor(loaded): the shape, the tape and the dtype are unknown, because loaded is Any: annotate loaded
+    print(tg.tensor(loaded))  # U: tg.tensor(loaded): the shape and the dtype are unknown, because loaded is Any: annotate loaded
     rows = np.loadtxt("rows.csv", np.float32)
     print(tg.tensor(rows))  # U: tg.tensor(rows): the shape is unknown, because mypy does not know the shape of the array rows: claim it with tg.assert_shape
     print(tg.tensor([float(word) for word in "1 2".split()]))  # U: tg.tensor(...): the shape is unknown, because mypy does not know how long [float(word) for word in "1 2".split()] is: claim it with tg.assert_shape
@@ -90,7 +90,7 @@ def sizes(n: int, k: N) -> None:
     for i in range(4):
         print(tg.ones((i, k)))  # U: tg.ones((i, k)): the size of axis 0 is unknown, because i is the variable of a loop, or unpacked
     x = tg.ones((k, 3))
-    print(x[:2])  # U: x[:2]: the size of axis 0 is unknown, because an axis of x (N, 3) may end before the slice does: claim it with tg.assert_shape
+    print(x[:2])
     print(x.sum(axis=n))  # U: x.sum(axis=n): the shape is unknown, because n is a parameter of type int
     print(x[x > 0])  # U: x[x > 0]: the size of axis 0 is unknown, because the values of x > 0 decide how many elements are selected
 

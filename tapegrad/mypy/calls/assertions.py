@@ -4,7 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mypy.nodes import Block, ExpressionStmt, FuncItem, MemberExpr, MypyFile, NameExpr, Node, Var
+from mypy.nodes import (
+    AssignmentStmt,
+    Block,
+    CallExpr,
+    Expression,
+    ExpressionStmt,
+    FuncDef,
+    FuncItem,
+    IndexExpr,
+    ListExpr,
+    MemberExpr,
+    MypyFile,
+    NameExpr,
+    Node,
+    OpExpr,
+    TupleExpr,
+    UnaryExpr,
+    Var,
+)
 from mypy.types import AnyType, Instance, Type, get_proper_type
 
 from tapegrad.errors import messages
@@ -39,6 +57,7 @@ from tapegrad.sizes import (
     UndecidedError,
     UnknownDims,
     assuming,
+    call_of,
     is_unknown,
     show,
     simplest,
@@ -48,6 +67,7 @@ from tapegrad.sizes import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from mypy.nodes import Context
     from mypy.plugin import AttributeContext, FunctionContext, MethodContext
 
     from tapegrad.mypy.mypy_api import Checker
@@ -63,15 +83,57 @@ class Known(NamedTuple):
 
 
 _MOST = 100  # functions with assertions; those of one are noted and used before the next is checked
-_known: dict[Node, dict[int, Known]] = {}  # by function, and by the line of the assertion
+_known: dict[Node, dict[tuple[int, Name | None], Known]] = {}  # by function; by the line, and the name that is learned
 
 
 def facts_for(ctx: FunctionContext | MethodContext | AttributeContext) -> list[Fact]:
     """Return the asserted facts that hold at a call."""
-    if not _known:
-        return []
-    line, known_facts = ctx.context.line, _known.get(outermost_scope(ctx.api), {})
-    return [known.fact for known in known_facts.values() if known.first < line <= known.last]
+    return _facts_at(ctx, learned=False) if _known else []
+
+
+def learned_for(ctx: FunctionContext | MethodContext) -> list[Fact]:
+    """Return the facts that follow from accepted calls, for the rule of an op.
+
+    A layer of one width that is called with inputs of two names says that these are one size, so a call does not use
+    what another call has said.
+    """
+    return _facts_at(ctx, learned=True) if _known else []
+
+
+def _facts_at(ctx: FunctionContext | MethodContext | AttributeContext, *, learned: bool) -> list[Fact]:
+    line, facts = ctx.context.line, _known.get(_key(outermost_scope(ctx.api)), {})
+    return [
+        known.fact
+        for (_, name), known in facts.items()
+        if known.first < line <= known.last and (name is not None) is learned
+    ]
+
+
+def learn(ctx: FunctionContext | MethodContext, equal: list[tuple[Size, Size]]) -> None:
+    """Assume from this statement on that sizes are equal which an accepted call declares to be equal.
+
+    After `self.norm(x)` of `x: Tensor[Shape[B, D]]` and `self.norm = nn.LayerNorm(config.width)`, the width is `D`.
+    """
+    scope = outermost_scope(ctx.api)
+    facts = [fact for one, other in equal if (fact := _same(one, other) or _same(other, one)) is not None]
+    if not facts or not isinstance(scope, FuncItem):
+        return
+    statement, block = _statement_of(scope, ctx.context)
+    if statement is None:
+        return
+    first, last = statement.line - 1, max(node.end_line or 0 for node in block)
+    known = _known_in(scope)
+    for fact in facts:
+        known[first, fact.name] = Known(fact, first, last)
+
+
+def _same(size: Size, other: Size) -> Same | None:
+    """Return the fact that an opaque name is another symbolic size; None if that cannot be said of the name alone."""
+    name = _only_name(size)
+    is_opaque = name is not None and name.is_opaque and call_of(name) is None
+    if name is None or not is_opaque or not isinstance(other, Dim) or _mentions(other, name):
+        return None
+    return Same(name, other)
 
 
 def assert_divides(ctx: FunctionContext) -> Type:
@@ -219,9 +281,52 @@ def _mentions(size: Size, name: Name) -> bool:
 def _believe(ctx: FunctionContext, fact: Fact) -> None:
     scope, first = outermost_scope(ctx.api), ctx.context.end_line or ctx.context.line
     last = max((node.end_line or 0 for node in _block_of(scope, ctx.context)), default=0)
-    _known.setdefault(scope, {})[first] = Known(fact, first, last)
+    _known_in(scope)[first, None] = Known(fact, first, last)
+
+
+def _known_in(scope: Node) -> dict[tuple[int, Name | None], Known]:
+    known = _known.setdefault(_key(scope), {})
     if len(_known) > _MOST:
         del _known[next(iter(_known))]
+    return known
+
+
+def _key(scope: Node) -> Node:
+    """Return what identifies the text of a function: mypy's daemon keeps the function when its body has changed."""
+    return scope.body if isinstance(scope, FuncDef) else scope
+
+
+def _statement_of(scope: Node, call: Context) -> tuple[Any, list[Any]]:
+    """Return the statement that makes a call in any case, and the statements beside it; None if there is none."""
+    blocks = [node.body for node in inside(scope) if isinstance(node, Block)]
+    for block in blocks:
+        for statement in block:
+            if not isinstance(statement, AssignmentStmt | ExpressionStmt):
+                continue
+            whole = statement.rvalue if isinstance(statement, AssignmentStmt) else statement.expr
+            is_near = statement.line <= call.line <= (statement.end_line or 0)
+            if is_near and any(one is call for one in _always_evaluated(whole)):
+                return statement, block
+    return None, []
+
+
+def _always_evaluated(expression: Expression) -> Iterator[Expression]:
+    """Yield an expression and its parts, without those that a condition, a loop or a lambda may leave out."""
+    yield expression
+    parts: list[Expression] = []
+    match expression:
+        case CallExpr(callee=callee, args=args):
+            parts = [callee, *args]
+        case OpExpr(op=sign, left=left, right=right) if sign not in ("and", "or"):
+            parts = [left, right]
+        case MemberExpr(expr=part) | UnaryExpr(expr=part):
+            parts = [part]
+        case IndexExpr(base=base, index=index):
+            parts = [base, index]
+        case TupleExpr(items=items) | ListExpr(items=items):
+            parts = items
+    for part in parts:
+        yield from _always_evaluated(part)
 
 
 def _block_of(scope: Node, call: Any) -> list[Any]:

@@ -23,7 +23,7 @@ from mypy.types import (
 
 from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.mypy.cache import Answers, Call, answers_of, call_of
-from tapegrad.mypy.calls.assertions import message_of
+from tapegrad.mypy.calls.assertions import learn, learned_for, message_of
 from tapegrad.mypy.calls.binding import CheckedCall, bind_arguments
 from tapegrad.mypy.calls.checks import Rule, check_numbers, check_operands
 from tapegrad.mypy.calls.results import raw_receiver, result_of, unknown_result, unread, with_shape
@@ -56,7 +56,7 @@ from tapegrad.mypy.unify.arguments import (
 )
 from tapegrad.mypy.unify.bindings import Bindings, CallError
 from tapegrad.mypy.unify.named_tuples import replaced_fields
-from tapegrad.sizes import assumed, surely_differ
+from tapegrad.sizes import assumed, assuming, surely_differ
 
 if TYPE_CHECKING:
     from mypy.nodes import Context
@@ -173,6 +173,22 @@ def check_call(
     rule: Rule | None = None,
     cacheable: Call | None = None,
 ) -> Type:
+    """Return the result type of a call, for an op with what accepted calls have said about sizes."""
+    learned = learned_for(ctx) if op is not None else None
+    if not learned:
+        return _checked(ctx, signature, arguments, op, rule, cacheable)
+    with assuming(learned):
+        return _checked(ctx, signature, arguments, op, rule, cacheable)
+
+
+def _checked(
+    ctx: FunctionContext | MethodContext,
+    signature: Signature,
+    arguments: dict[str, list[Argument]],
+    op: Op | None,
+    rule: Rule | None,
+    cacheable: Call | None,
+) -> Type:
     """Return the result type of a call: from the cache, or after binding, checks and the op's rule; report errors."""
     cacheable = cacheable or _cacheable(ctx, signature, arguments, op)
     known = cacheable.answer() if cacheable is not None else None
@@ -193,6 +209,10 @@ def check_call(
     except (ShapeError, DTypeError) as error:
         _report_rule(call, error)
         return unknown_result(ctx, signature, bindings.make)
+    if bindings.equal:  # a cached answer teaches nothing
+        if op is None:
+            learn(ctx, bindings.equal)
+        return result
     if cacheable is None or (op is not None and (items is None or is_several(items))):
         return result
     return cacheable.store(result)

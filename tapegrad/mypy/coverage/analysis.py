@@ -159,13 +159,14 @@ class _Analyzer:
         if function.type is None and function.arguments and self._skips_untyped:
             self._declared(function, function, NOTHING, place, self._reasons.of_unchecked(function))
             return
-        for argument in function.arguments:
-            declared = argument.variable.type
+        signature = get_proper_type(function.type) if function.type is not None else None
+        for position, argument in enumerate(function.arguments):
+            # A variable that is bound again has the union of its types.
+            declared = signature.arg_types[position] if isinstance(signature, CallableType) else argument.variable.type
             known = knowledge_of(declared) if declared is not None else None
             if known is not None:
                 reason = self._reasons.of_declared(declared, _first(known.missing)) if known.missing else Reason("")
                 self._declared(argument, argument.variable, known, place, reason)
-        signature = get_proper_type(function.type) if function.type is not None else None
         result = signature.ret_type if isinstance(signature, CallableType) else None
         lost = [one for one in contents(result) if one.missing] if result is not None else []
         if lost:  # a result that is known is counted where the function is called

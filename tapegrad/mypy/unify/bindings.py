@@ -45,7 +45,18 @@ from tapegrad.mypy.conversion import (
 )
 from tapegrad.mypy.mypy_api import accepts
 from tapegrad.mypy.unify.solving import OPEN, LeavesRestError, linear, linear_in_floor, replaced, solved
-from tapegrad.sizes import UNKNOWN, Floor, Name, Size, is_unknown, named, names_in, surely_differ, surely_less
+from tapegrad.sizes import (
+    UNKNOWN,
+    Floor,
+    Name,
+    Size,
+    is_unknown,
+    named,
+    names_in,
+    surely_differ,
+    surely_less,
+    surely_same,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -92,6 +103,7 @@ class Bindings:
         self.classes = signature.classes
         self.merged = signature.merged
         self.sizes: dict[TypeVarId, tuple[Size, str]] = {}
+        self.equal: list[tuple[Size, Size]] = []  # sizes that an accepted call makes equal
         self.many: dict[TypeVarId, tuple[list[Size | Many], str]] = {}
         self.shapes: dict[TypeVarId, tuple[Type, str]] = {}
         self.dtypes: dict[TypeVarId, tuple[Type, str]] = {}
@@ -134,6 +146,13 @@ class Bindings:
             raise CallError(messages.conflict(self.name, variable.name, bound, place, size, where))
         if is_unknown(bound):
             self.sizes[variable.id] = size, where
+        else:
+            self.learn(bound, size)
+
+    def learn(self, size: Size, other: Size) -> None:
+        """Note two sizes that are equal if the call is accepted."""
+        if not is_unknown(size) and not is_unknown(other) and not surely_same(size, other):
+            self.equal.append((size, other))
 
     def bind_many(self, many: Size | Many, items: list[Size | Many], where: str) -> None:
         """Bind a `*Sizes` variable to any number of sizes.

@@ -484,8 +484,10 @@ def _unify_size(
                 lambda value: messages.wrong_size(bindings.name, where, shape, expected, axis, value),
             )
         )
-    elif surely_differ(size_of(declared), actual):
+    elif surely_differ(size := size_of(declared), actual):
         raise CallError(messages.wrong_size(bindings.name, where, shape, expected, axis))
+    else:
+        bindings.learn(size, actual)
 
 
 def _unify_tape(bindings: Bindings, formal: ProperType, actual: ProperType, where: str) -> None:
