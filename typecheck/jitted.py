@@ -54,6 +54,8 @@ def accept_places_of_the_type_they_are_given() -> None:
     device = jax.devices()[0]
     assert_type(tg.jax.place(tg.ones((4, 6)), device), Tensor[Shape[L[4], L[6]], NoneTape])
     assert_type(tg.jax.place(model, device), nn.Linear[L[6], L[3], L[True]])
+    mesh = jax.sharding.Mesh(jax.devices()[:1], ("data",))
+    assert_type(tg.jax.place(model, mesh, {"weight": ("data", None)}), nn.Linear[L[6], L[3], L[True]])
 
 
 def reject_other_columns() -> None:

@@ -314,6 +314,14 @@ def traced_before() -> str:
     return "jit: a tensor is used that a step left behind when it was traced; let the step return it"
 
 
+def in_parts(shape: Sequence[object], processes: int) -> str:
+    """Return the message for reading values of which other processes have a part."""
+    return (
+        f"a tensor of shape {shown(shape)} has parts in {processes} processes, so its numbers cannot be read in one; "
+        "place it on a mesh without axes to replicate it, or save it with tapegrad.jax.save"
+    )
+
+
 def captured(call: str, place: str) -> str:
     """Return the message for a step that changes an object that is not its argument: `Param.assign: value ...`."""
     return f"{call}: {place} would change what is no argument of the step under jit"

@@ -102,7 +102,7 @@ class _Memory:
 
 def watch() -> None:
     """Restrict what the step that is traced in this thread may read; shapes are not restricted."""
-    for name in ("shape", "dtype", "ndim", "size"):
+    for name in _LAYOUT:
         setattr(State, name, property(partial(_of_layout, name)))
     for kind, name, reads in ((State, "data", _Data()), (Optimizer, "state", _Memory())):
         setattr(kind, name, reads)
@@ -110,8 +110,8 @@ def watch() -> None:
 
 def unwatch() -> list[tuple[Any, ...]]:
     """Return calls of functions that are not written in Python, that undo `watch`."""
-    names = ("data", "shape", "dtype", "ndim", "size")
-    return [*((setattr, State, name, vars(Tensor)[name]) for name in names), (setattr, Optimizer, "state", None)]
+    before = {"data": _SLOT, **_LAYOUT}
+    return [*((setattr, State, *one) for one in before.items()), (setattr, Optimizer, "state", None)]
 
 
 def _of_layout(name: str, state: Any) -> Any:
@@ -127,3 +127,4 @@ def _layout(state: Any) -> Any:
 
 
 _SLOT: Final[Any] = vars(Tensor)["data"]
+_LAYOUT: Final = {name: vars(State)[name] for name in ("shape", "dtype", "ndim", "size")}

@@ -59,14 +59,17 @@ class Binding:
         self.generators = list(tree.generators.values())
         self.tensors: list[Any] = [tensor for _, tensor in tree.tensors.values()]
         self.tree = tree
-        self.home = _home([*(state.on_device for state in self.states), *map(_array_of, self.tensors)])
+        self.home = _home([*map(_placement_of, self.states), *map(_sharding_of, map(_array_of, self.tensors))])
 
         for state in self.states:
             if state.on_device is None or not self._is_home(state.on_device):
-                state.on_device = self._uploaded(state.data if state.on_device is None else state.on_device)
+                values = state.data if state.on_device is None else state.on_device
+                state.on_device = self._uploaded(values, self._if_home(state.placement))
         for cell, beside in self._with_parameters(tree):
             if not isinstance(cell.array, jax.Array) or not self._is_home(cell.array):
                 cell.array = self._uploaded(cell.array, beside)
+            elif beside is not None and cell.array.sharding != beside:  # the parameter was placed again
+                cell.array = jax.device_put(cell.array, beside)
         self._rates = [holder.lr for holder in self.numbers]
         self._rates_there = [self._uploaded(float(rate)) for rate in self._rates]
         self._there = [self._tensor_there(tensor) for tensor in self.tensors]
@@ -275,6 +278,12 @@ class Binding:
     def _is_home(self, array: Any) -> bool:
         return self.home is None or array.sharding.device_set == self.home.device_set
 
+    def _if_home(self, sharding: Any) -> Any:
+        """Return a sharding if it is over the devices of this call, else None."""
+        if self.home is None or sharding is None or sharding.device_set != self.home.device_set:
+            return None
+        return sharding
+
     def _tensor_there(self, tensor: Tensor[Any, Any, Any]) -> Any:
         array = _array_of(tensor)
         if array is not None and self._is_home(array):
@@ -296,7 +305,7 @@ class Binding:
                 for _ in parts_of(state):
                     cell = next(cells)
                     is_alike = np.shape(cell.array) == parameter.on_device.shape
-                    yield cell, parameter.on_device.sharding if is_alike else None
+                    yield cell, self._if_home(parameter.on_device.sharding) if is_alike else None
 
 
 def _cells(tree: ArgumentTree) -> list[OnDevice]:
@@ -311,13 +320,22 @@ def _cells(tree: ArgumentTree) -> list[OnDevice]:
     return found
 
 
-def _home(arrays: list[Any]) -> Any:
-    """Return the default device for arrays that were not placed explicitly, given those that were."""
-    placed = [array.sharding for array in arrays if array is not None and array.committed]
+def _home(shardings: list[Any]) -> Any:
+    """Return the default device for arrays that were not placed explicitly, given where the others lie."""
+    placed = [sharding for sharding in shardings if sharding is not None]
     several = next((one for one in placed if len(one.device_set) > 1), None)
     if several is None:
         return placed[0] if placed else None
     return jax.sharding.NamedSharding(several.mesh, jax.sharding.PartitionSpec())
+
+
+def _placement_of(state: State[Any, Any]) -> Any:
+    """Return where a parameter lies, or was placed before it was assigned; None if it was not placed explicitly."""
+    return state.placement if state.on_device is None else _sharding_of(state.on_device)
+
+
+def _sharding_of(array: Any) -> Any:
+    return array.sharding if array is not None and array.committed else None
 
 
 def _array_of(tensor: Tensor[Any, Any, Any]) -> Any:

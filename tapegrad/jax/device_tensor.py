@@ -8,8 +8,8 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.autograd.tape import NONE, OwnedTape
-from tapegrad.errors import TapeError
-from tapegrad.jax.library import jax
+from tapegrad.errors import TapeError, messages
+from tapegrad.nn.param import printed_parts, processes_of
 from tapegrad.tensor import D_co, S_co, Tensor, as_compute_dtype
 from tapegrad.tensor.nodes import Lazy
 
@@ -42,6 +42,10 @@ class DeviceTensor(Lazy[S_co, D_co]):
         return DeviceTensor.of(self.node)
 
     @override
+    def _printed(self, indent: int) -> str:
+        return printed_parts(self.node) or super()._printed(indent)
+
+    @override
     def __reduce__(self) -> Any:
         return Tensor, (self.data,)  # for processes without that device
 
@@ -72,18 +76,14 @@ def here(array: Any) -> Any:
     """Return the elements of a JAX array, a view if they are in host memory.
 
     Raises:
-        TapeError: Another process has a part of them.
+        TapeError: Other processes have a part of them.
     """
     try:
         return np.asarray(array)
     except RuntimeError:  # checked only after reading has failed
-        if array.is_fully_addressable:
-            raise
-    message = (
-        f"a tensor of shape {array.shape} has parts in {jax.process_count()} processes; "
-        "replicate it with tapegrad.jax.place before its numbers are read"
-    )
-    raise TapeError(message)
+        if processes := processes_of(array):
+            raise TapeError(messages.in_parts(array.shape, processes)) from None
+        raise
 
 
 _new: Any = object.__new__  # Any: the caller annotates the result

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from typing_extensions import TypeVar
@@ -11,20 +13,27 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.jax.device_tensor import DeviceTensor
 from tapegrad.jax.library import exact, jax
+from tapegrad.jax.rules import Axes, Axis, Rules, axes_of, check_axes
 from tapegrad.nn import Module
 from tapegrad.nn.param import State
+from tapegrad.sizes import show
 from tapegrad.tensor import Tensor
+from tapegrad.transactions import commit
 
 if TYPE_CHECKING:
     from tapegrad.autograd.tape import NoneTape
 
-Axis: TypeAlias = str | tuple[str, ...] | None
 D = TypeVar("D", bound=np.generic)
+M = TypeVar("M", bound=Module)
 P = TypeVar("P", bound=Module | Tensor[Any, Any, Any])
 
 
+@overload
+def place(target: M, devices: Any, rules: Rules) -> M: ...
+@overload
+def place(target: P, devices: Any, *axes: Axis) -> P: ...
 @public_api
-def place(target: P, devices: Any, *axes: Axis) -> P:
+def place(target: Any, devices: Any, *axes: Any, rules: Rules | None = None) -> Any:
     """Place a tensor, or the parameters and buffers of a module, on devices.
 
     A step under `jit` computes on the devices of its arguments, and leaves its results there: with parameters
@@ -35,45 +44,61 @@ def place(target: P, devices: Any, *axes: Axis) -> P:
         place(model, mesh)
         x = place(x, mesh, "data")
 
+    Rules divide each parameter and buffer of a module by its path:
+
+        place(model, mesh, {"*.bias": (), "layers.0.weight": (None, "model"), "*.weight": ("model", None)})
+
+    Of several rules that fit a path the first one holds; what no rule fits is replicated. `placement` returns what lies
+    where. Values that are assigned, loaded or computed outside of `jit` are placed in the same way again.
+
     Args:
         target: A tensor without a tape; or a module, a parameter or a buffer. The state of an optimizer follows its
             parameter. Every process passes the same values.
         devices: A `jax.sharding.Mesh`, or any other JAX `Sharding` or device.
         axes: For each axis of the target the axis of the mesh that divides it, several, or None; axes that are left out
             are not divided.
+        rules: Such a tuple of axes for each path pattern of a module; `*` matches any characters, dots included.
 
     Returns:
         A tensor with the same elements; for other targets the target itself.
 
     Raises:
-        ShapeError: An axis cannot be divided among so many devices.
+        ShapeError: The mesh does not divide the size of an axis, or a tensor has fewer axes than are named.
         TapeError: The tensor has a tape.
-        DTypeError: The target is neither a tensor nor a module.
+        DTypeError: The target is neither a tensor nor a module; or rules are given for a tensor, or without a mesh.
+        ValueError: The mesh has no axis of that name, or has it divide two axes; or a rule holds for no path.
+            After an error nothing has been placed.
 
     Examples:
         >>> import jax
         >>> mesh = jax.sharding.Mesh(jax.devices()[:1], ("data",))
-        >>> model = tg.jax.place(tg.nn.Linear(64, 10, rng=0), mesh)
+        >>> model = tg.nn.Sequential(tg.nn.Linear(64, 32, rng=0), tg.nn.Linear(32, 10, rng=0))
+        >>> model = tg.jax.place(model, mesh, {"*.weight": ("data", None)})
         >>> images = tg.jax.place(tg.uniform((32, 64), rng=1), mesh, "data")
         >>> model(images).shape
         (32, 10)
     """
-    sharding = _sharding(devices, axes)
+    if axes and isinstance(axes[0], Mapping):
+        rules, axes = axes[0], ()
     if isinstance(target, Module):
         states = [*target.parameters().items(), *target.buffers().items()]
-        arrays = [(state, _placed(state, path, sharding)) for path, state in states]
-        for state, array in arrays:
-            state.on_device = array
+        divided = {} if rules is None else axes_of(target, devices, rules)
+        arrays = [_placed("place", path, x, devices, divided.get(x, axes)) for path, x in states]
+        _keep([x for _, x in states], arrays)
         return target
+    kind = messages.with_article(type(target).__name__)
     if not isinstance(target, Tensor):
-        message = f"place: target is {messages.with_article(type(target).__name__)}, neither a tensor nor a module"
+        message = f"place: target is {kind}, neither a tensor nor a module"
+        raise DTypeError(message)
+    if rules is not None:
+        message = f"place: rules are for the paths of a module but target is {kind}"
         raise DTypeError(message)
     if target.owns_tape:
         raise TapeError(messages.tape_unwanted("place", "target"))
-    placed: Any = _placed(target, "target", sharding)
+    array = _placed("place", "target", target, devices, axes)
     if not isinstance(target, State):
-        return DeviceTensor.of(placed)  # type: ignore[return-value]  # of the same sizes and dtype
-    target.on_device = placed
+        return DeviceTensor.of(array)
+    _keep([target], [array])
     return target
 
 
@@ -108,29 +133,48 @@ def from_local(x: Tensor[Any, NoneTape, D], devices: Any, *axes: Axis) -> Tensor
         try:
             whole: Any = DeviceTensor.of(jax.make_array_from_process_local_data(_sharding(devices, axes), x.numpy()))
         except ValueError as error:
-            raise ShapeError(_rejected("from_local", "x", x, error)) from None
+            message = f"from_local: x {show(x.shape)} cannot be divided so: {str(error).splitlines()[0]}"
+            raise ShapeError(message) from None
     return whole  # type: ignore[no-any-return]  # the dtype is that of the parts, which the stubs of JAX do not express
 
 
-def _placed(x: Tensor[Any, Any, Any], name: str, sharding: Any) -> Any:
-    source = x.node if isinstance(x, DeviceTensor) else x.numpy(copy=isinstance(x, State))
+def _placed(call: str, name: str, x: Tensor[Any, Any, Any], devices: Any, axes: Axes) -> Any:
+    """Return the array of a tensor on devices."""
+    if isinstance(devices, jax.sharding.Mesh):
+        check_axes(call, name, x.shape, devices, axes)
+    if isinstance(x, DeviceTensor):
+        source = x.node
+    elif isinstance(x, State) and x.on_device is not None:
+        source = x.on_device
+    else:
+        source = x.numpy(copy=isinstance(x, State))
     with exact():
         try:
-            return jax.device_put(source, sharding)
-        except ValueError as error:
-            raise ShapeError(_rejected("place", name, x, error)) from None
+            return jax.device_put(source, _sharding(devices, axes))
+        except ValueError as error:  # a sharding that the caller has made
+            message = f"{call}: {name} {show(x.shape)} cannot be divided so: {str(error).splitlines()[0]}"
+            raise ShapeError(message) from None
 
 
-def _sharding(devices: Any, axes: tuple[Axis, ...]) -> Any:
+def _keep(states: list[State[Any, Any]], arrays: list[Any]) -> None:
+    """Store the arrays of parameters and buffers, and where they lie."""
+    shardings = [array.sharding for array in arrays]
+    commit(
+        map(setattr, states, repeat("on_device"), arrays),
+        map(setattr, states, repeat("placement"), shardings),
+    )
+
+
+def _sharding(devices: Any, axes: Axes) -> Any:
     """Return the JAX sharding, with a mesh for which JAX determines the sharding of results."""
     if isinstance(devices, jax.sharding.Mesh):
-        devices = jax.sharding.NamedSharding(devices, jax.sharding.PartitionSpec(*axes))
-    if not isinstance(devices, jax.sharding.NamedSharding):
-        return devices
-    mesh, kinds = devices.mesh, (jax.sharding.AxisType.Auto,) * len(devices.mesh.axis_names)
-    mesh = jax.sharding.Mesh(mesh.devices, mesh.axis_names, axis_types=kinds)
-    return jax.sharding.NamedSharding(mesh, devices.spec, memory_kind=devices.memory_kind)
+        devices = jax.sharding.NamedSharding(_with_automatic_axes(devices), jax.sharding.PartitionSpec(*axes))
+    elif isinstance(devices, jax.sharding.NamedSharding):
+        mesh = _with_automatic_axes(devices.mesh)
+        devices = jax.sharding.NamedSharding(mesh, devices.spec, memory_kind=devices.memory_kind)
+    return devices
 
 
-def _rejected(call: str, name: str, x: Tensor[Any, Any, Any], error: Exception) -> str:
-    return f"{call}: {name} {x.shape} cannot be divided so: {str(error).splitlines()[0]}"
+def _with_automatic_axes(mesh: Any) -> Any:
+    kinds = (jax.sharding.AxisType.Auto,) * len(mesh.axis_names)
+    return jax.sharding.Mesh(mesh.devices, mesh.axis_names, axis_types=kinds)

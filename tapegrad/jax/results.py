@@ -6,11 +6,9 @@ from dataclasses import fields, is_dataclass, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tapegrad.autograd.gradients import Gradients
 from tapegrad.errors import TapeError, messages
-from tapegrad.jax.device_tensor import DeviceTensor, DeviceTensorWithTape
+from tapegrad.jax.device_tensor import DeviceTensor, DeviceTensorWithTape, here
 from tapegrad.jax.scalars import TracedNumber
 from tapegrad.jax.traced import Traced
 from tapegrad.nn import Module
@@ -92,9 +90,7 @@ class ResultTemplate:
 
         def build(outs: Sequence[Any], binding: Binding) -> Gradients:
             gradients = Gradients()
-            gradients.values_by_node = {
-                make(outs, binding).split_tape()[0]: np.asarray(outs[out]) for make, out in found
-            }
+            gradients.values_by_node = {make(outs, binding).split_tape()[0]: here(outs[out]) for make, out in found}
             return gradients
 
         return build

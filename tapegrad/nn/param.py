@@ -33,19 +33,43 @@ class State(Tensor[S_co, NoneTape, D_co]):
     An assignment replaces the array and does not write to it, so views and tensors of the old array do not change.
     """
 
-    __slots__ = ("on_device", "version")
+    __slots__ = ("on_device", "placement", "version")
 
     has_plain_state: ClassVar[bool] = False
     is_of_module: ClassVar[bool] = True
     slot: ClassVar[str] = "data"  # the attribute of the values
     version: int  # type: ignore[misc]  # in the base class it is a class attribute, None
     on_device: Any  # the same values on the device of `jit`, or None
+    placement: Any  # the sharding that `tapegrad.jax.place` has given it, which new values get too, or None
 
     @public_api
     def __init__(self, tensor: Tensor[S_co, NoneTape, D_co]) -> None:
         super().__init__(_owned(tensor, type(self).__name__, "tensor"), NONE)
         self.version = 0
-        self.on_device = None
+        self.on_device = self.placement = None
+
+    # A shape does not need the values, which may be on devices of other processes.
+
+    @property
+    @override
+    def shape(self) -> S_co:
+        return (self.data if self.on_device is None else self.on_device).shape
+
+    @property
+    @override
+    def dtype(self) -> np.dtype[D_co]:
+        dtype: np.dtype[D_co] = (self.data if self.on_device is None else self.on_device).dtype
+        return dtype
+
+    @property
+    @override
+    def ndim(self) -> int:
+        return (self.data if self.on_device is None else self.on_device).ndim
+
+    @property
+    @override
+    def size(self) -> int:
+        return (self.data if self.on_device is None else self.on_device).size
 
     @public_api
     def assign(self: State[S, D], value: Tensor[S, NoneTape, D]) -> None:
@@ -83,7 +107,7 @@ class State(Tensor[S_co, NoneTape, D_co]):
             raise TapeError(messages.captured(call, place))
         if data.shape != self.shape:
             raise ShapeError(messages.other_sizes(call, place, data.shape, self.shape))
-        if data.dtype != self.data.dtype:
+        if data.dtype != self.dtype:
             raise DTypeError(messages.wrong_dtype(call, place, str(data.dtype), str(self.dtype)))
 
     def replace(self: State[S, D], data: Value[S, D]) -> None:
@@ -97,7 +121,11 @@ class State(Tensor[S_co, NoneTape, D_co]):
     @override
     def __getstate__(self) -> Any:
         state: Any = super().__getstate__()  # attributes of a subclass, and slots
-        return state[0], state[1] | {"on_device": None}  # the device may be missing where it is unpickled
+        return state[0], state[1] | {"on_device": None, "placement": None}  # the device may be missing elsewhere
+
+    @override
+    def _printed(self, indent: int) -> str:
+        return printed_parts(self.on_device) or super()._printed(indent)
 
     if not TYPE_CHECKING:  # or mypy would accept any name as an attribute
 
@@ -107,6 +135,9 @@ class State(Tensor[S_co, NoneTape, D_co]):
                 message = missing("Tensor", name) or f"{type(self).__name__!r} object has no attribute {name!r}"
                 with trim_on_exit:
                     raise AttributeError(message)
+            if processes := processes_of(self.on_device):
+                with trim_on_exit:
+                    raise TapeError(messages.in_parts(self.shape, processes))
             values: Any = np.array(self.on_device, order="C")
             fetched.append(ref(self))  # first, because a state that an interrupt omits here would keep stale values
             self.data = as_compute_dtype(values)
@@ -209,6 +240,23 @@ def replace_all(tensors: Sequence[State[Any, Any]], arrays: Sequence[Any], *othe
 
 _SLOT: Final = attrgetter("slot")
 _VERSION: Final = attrgetter("version")
+
+
+def processes_of(array: Any) -> int:
+    """Return how many processes have a part of the values of a JAX array that this one has not; 0 if it has them all.
+
+    Args:
+        array: The array, or None.
+    """
+    if array is None or array.is_fully_addressable or array.is_fully_replicated:
+        return 0
+    return len({device.process_index for device in array.sharding.device_set})
+
+
+def printed_parts(array: Any) -> str:
+    """Return what is printed in place of the values of an array if they cannot be read, else an empty string."""
+    processes = processes_of(array)
+    return f"parts in {processes} processes" if processes else ""
 
 
 def _owned(tensor: Any, call: str, place: str) -> Any:

@@ -35,7 +35,7 @@ class QuantizedParam(Quantized[S_co, D_co], Param[S_co, D_co]):
     def __init__(self, steps: Steps, version: int = 0) -> None:
         super().__init__(steps)
         self.version = version
-        self.on_device = None
+        self.on_device = self.placement = None
 
     @property
     def frozen(self) -> bool:

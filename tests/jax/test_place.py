@@ -19,60 +19,118 @@ LOSS = r"step \d+: loss (\d+\.\d+)$"
 
 # In a process of its own, for JAX divides the processor into devices when it starts.
 SHARDED = """
-import jax, numpy as np, pytest, re
-jax.config.update("jax_platforms", "cpu")
-jax.config.update("jax_num_cpu_devices", 4)
+import sys
+sys.path.insert(0, "examples")
+sys.argv = ["sharded.py", "--short"]
+import sharded
+sharded.main()
+
+import jax, numpy as np, pytest
 from jax.sharding import NamedSharding, PartitionSpec
 import tapegrad as tg
 from tapegrad import nn, optim
 
-mesh = jax.make_mesh((2, 2), ("data", "model"))
+mesh = jax.make_mesh((4, 2), ("data", "model"))
+model = nn.Sequential(nn.Linear(6, 8, rng=0), nn.Tanh(), nn.Linear(8, 3, rng=1))
+opt = optim.Adam(model, lr=0.01)
+x = tg.jax.place(tg.ones((4, 6)), mesh, "data")
+first = model.layers[0].weight
 
-def made():
-    with tg.random(0):
-        model = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3))
-    return model, optim.Adam(model, lr=0.01)
-
-def step(model, opt, x, y):
-    loss = tg.cross_entropy(model(x.trace()), y)
+@tg.jit
+def step(model, opt, x):
+    loss = (model(x.trace()) ** 2).mean()
     opt.step(loss.backward(wrt=model))
     return loss.detach()
 
-def batch(seed):
-    rng = np.random.default_rng(seed)
-    return tg.tensor(rng.normal(size=(4, 6)).astype(np.float32)), tg.tensor(rng.integers(0, 3, 4))
+def parts(array):
+    return {shard.data.shape for shard in array.addressable_shards}
 
-traces = []
-def counting(*args):
-    traces.append(1)
-    return step(*args)
-
-jitted = tg.jit(counting)
-(model, opt), (other, opt_of_other) = made(), made()
+# A model that is placed again takes the optimizer with it, and new values are placed as the old ones were.
 assert tg.jax.place(model, mesh) is model
-first = model.layers[0].weight
-assert tg.jax.place(first, mesh, *("model" if n == 8 else None for n in first.shape)) is first
-for turn in range(4):
-    x, y = batch(turn)
-    labels = tg.jax.place(y, NamedSharding(mesh, PartitionSpec("data")))
-    loss = jitted(model, opt, tg.jax.place(x, mesh, "data"), labels)
-    np.testing.assert_allclose(loss.item(), step(other, opt_of_other, x, y).item(), rtol=1e-5)
-assert len(traces) == 1
-for path, parameter in model.parameters().items():
-    np.testing.assert_allclose(parameter.numpy(), other.parameters()[path].numpy(), rtol=1e-4, atol=1e-5)
+step(model, opt, x)
+assert parts(first.on_device) == {(6, 8)}
+assert tg.jax.place(first, mesh, None, "model") is first
+step(model, opt, x)
+assert parts(first.on_device) == parts(opt.state[first].first.array) == {(6, 4)}
+first.assign(tg.ones((6, 8)))
+assert first.on_device is None
+assert "('data', None)" not in str(tg.jax.placement(model))
+step(model, opt, x)
+assert parts(first.on_device) == {(6, 4)}
+tg.jax.place(model, mesh, {"layers.0.weight": (None, ("data", "model")), "*.bias": ()})
+step(model, opt, x)
+assert parts(first.on_device) == parts(opt.state[first].first.array) == {(6, 1)}
+print(tg.jax.placement(model))
+print(tg.jax.placement(nn.Linear(3, 2)))
 
-# Each device still has its shard of the sharded tensors and of their optimizer state.
-parts = {shard.data.shape for shard in first.on_device.addressable_shards}
-assert parts == {tuple(n // (2 if n == 8 else 1) for n in first.shape)}, parts
-assert {shard.data.shape for shard in opt.state[first].first.array.addressable_shards} == parts
+def rejected(kind, message, rules, target=model, devices=mesh):
+    before = [x.on_device for x in model.parameters().values()]
+    with pytest.raises(kind) as error:
+        tg.jax.place(target, devices, rules)
+    assert str(error.value) == message
+    assert all(x.on_device is y for x, y in zip(model.parameters().values(), before))
 
-x = tg.jax.place(tg.ones((4, 6)), mesh, "data")
+rejected(
+    ValueError,
+    "place: no path fits '*.wieght'; there are layers.0.weight, layers.0.bias, layers.2.weight, layers.2.bias",
+    {"*.wieght": ()},
+)
+rejected(
+    ValueError,
+    "place: rules['layers.0.weight'] holds for no path, because earlier rules hold for each path that it fits",
+    {"*.weight": (), "layers.0.weight": ()},
+)
+rejected(
+    tg.ShapeError,
+    "place: layers.0.weight (6, 8): axis 0 is 6, which cannot be divided among the 4 devices of 'data'",
+    {"layers.2.weight": ("data",), "layers.0.weight": ("data", "model")},
+)
+rejected(
+    tg.ShapeError,
+    "place: layers.2.weight (8, 3): axis 1 is 3, which cannot be divided among the 8 devices of 'data' and 'model'",
+    {"layers.2.weight": (None, ("data", "model"))},
+)
+rejected(
+    tg.ShapeError,
+    "place: layers.0.bias (8,) has rank 1 but rules['*'] is ('data', None), of length 2",
+    {"*.weight": (), "*": ("data", None)},
+)
+rejected(
+    ValueError,
+    "place: layers.0.bias (8,): rules['*.bias'] is ('row',) but the axes of the mesh are 'data', 'model'",
+    {"*.bias": ("row",)},
+)
+rejected(
+    ValueError,
+    "place: layers.0.weight (6, 8): rules['layers.0.*t'] is ('model', 'model'), where 'model' would divide two axes",
+    {"layers.0.*t": ("model", "model")},
+)
+rejected(
+    tg.DTypeError,
+    "place: rules['*'] is 'data' but a tuple of axes of the mesh is expected, such as ('data', None)",
+    {"*": "data"},
+)
+rejected(tg.DTypeError, "place: rules are for the paths of a module but target is a Param", {}, first)
+rejected(
+    tg.DTypeError,
+    "place: rules need a jax.sharding.Mesh but devices is a NamedSharding",
+    {},
+    devices=NamedSharding(mesh, PartitionSpec()),
+)
+with pytest.raises(tg.DTypeError, match=r"^placement: target is an int, neither a module nor an optimizer$"):
+    tg.jax.placement(3)
+
 assert (x.shape, x.tolist()) == ((4, 6), [[1.0] * 6] * 4)
+labels = tg.jax.place(tg.arange(4), NamedSharding(mesh, PartitionSpec("data")))
+assert labels.tolist() == [0, 1, 2, 3]
 local = tg.jax.from_local(tg.ones((4, 6), np.float64), mesh, "data")
 assert (local.shape, local.dtype) == ((4, 6), np.float64)
-with pytest.raises(tg.ShapeError, match=r"^place: target \\(3, 6\\) cannot be divided so: "):
+cannot = r"axis 0 is 3, which cannot be divided among the 4 devices of 'data'$"
+with pytest.raises(tg.ShapeError, match=rf"^place: target \\(3, 6\\): {cannot}"):
     tg.jax.place(tg.ones((3, 6)), mesh, "data")
-with pytest.raises(tg.ShapeError, match=r"^place: layers.2.bias \\(3,\\) cannot be divided so: "):
+with pytest.raises(tg.ShapeError, match=r"^place: target \\(3,\\) cannot be divided so: "):
+    tg.jax.place(tg.ones((3,)), NamedSharding(mesh, PartitionSpec("data")))
+with pytest.raises(tg.ShapeError, match=r"^place: layers.2.bias \\(3,\\): axis 0 is 3, "):
     tg.jax.place(model, mesh, "model")
 with pytest.raises(tg.TapeError, match=r"^place: target has a tape but must have none$"):
     tg.jax.place(tg.ones((4, 6)).trace(), mesh, "data")
@@ -81,6 +139,21 @@ with pytest.raises(tg.TapeError, match=r"^from_local: x has a tape but must have
 with pytest.raises(tg.DTypeError, match=r"^place: target is an int, neither a tensor nor a module$"):
     tg.jax.place(3, mesh, "data")
 print("all well")
+"""
+TABLES = """
+path             tensor          divided by                 part    devices  bytes of a part
+layers.0.weight  float32 (6, 8)  (None, ('data', 'model'))  (6, 1)        8               24
+layers.0.bias    float32 (8,)    nothing                    (8,)          8               32
+layers.2.weight  float32 (8, 3)  nothing                    (8, 3)        8               96
+layers.2.bias    float32 (3,)    nothing                    (3,)          8               12
+
+332 bytes in all, at most 164 on a device
+path    tensor          divided by  part    devices  bytes of a part
+weight  float32 (3, 2)  nothing     (3, 2)     host               24
+bias    float32 (2,)    nothing     (2,)       host                8
+
+32 bytes in all, in host memory
+all well
 """
 
 
@@ -99,10 +172,11 @@ def losses(run: subprocess.Popen[str], devices: str) -> list[float]:
     return found
 
 
-def test_tensors_on_a_mesh_are_sharded_or_replicated() -> None:
+def test_models_lie_on_a_mesh_by_rules_and_train_like_one_device() -> None:
     run = subprocess.run([sys.executable, "-c", SHARDED], capture_output=True, text=True, check=False, cwd=ROOT)
 
-    assert run.stdout == "all well\n", run.stderr
+    assert run.stdout.endswith(TABLES), run.stdout + run.stderr
+    assert run.stdout.count("losses as on one device, to within 0.0001") == 3
 
 
 def test_two_processes_with_four_devices_have_the_losses_of_one_device() -> None:
