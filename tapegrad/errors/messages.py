@@ -317,8 +317,8 @@ def traced_before() -> str:
 def in_parts(shape: Sequence[object], processes: int) -> str:
     """Return the message for reading values of which other processes have a part."""
     return (
-        f"a tensor of shape {shown(shape)} has parts in {processes} processes, so its numbers cannot be read in one; "
-        "place it on a mesh without axes to replicate it, or save it with tapegrad.jax.save"
+        f"a tensor of shape {shown(shape)} has parts in {processes} processes; "
+        "replicate it with tapegrad.jax.place before its numbers are read"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -111,3 +112,28 @@ def test_a_frozen_parameter_gets_no_gradient() -> None:
 def test_a_parameter_has_a_repr() -> None:
     assert repr(Param(ones((2,)))) == "Param([1., 1.], shape=(2,), float32)"
     assert repr(Param(ones((2,)), frozen=True)) == "Param([1., 1.], shape=(2,), float32, frozen)"
+
+
+def test_a_parameter_with_parts_in_other_processes_has_a_shape_and_no_numbers() -> None:
+    devices = [SimpleNamespace(process_index=process) for process in (0, 0, 1)]
+    array = SimpleNamespace(
+        shape=(3, 2),
+        dtype=np.dtype(np.float32),
+        ndim=2,
+        size=6,
+        is_fully_addressable=False,
+        is_fully_replicated=False,
+        sharding=SimpleNamespace(device_set=devices),
+    )
+    weight: Any = Param(zeros((3, 2)))
+    weight.on_device = array
+    del weight.data
+
+    assert (weight.shape, weight.nbytes) == ((3, 2), 24)
+    assert repr(weight) == "Param(parts in 2 processes, shape=(3, 2), float32)"
+    message = (
+        "a tensor of shape (3, 2) has parts in 2 processes; "
+        "replicate it with tapegrad.jax.place before its numbers are read"
+    )
+    with pytest.raises(TapeError, match=f"^{re.escape(message)}$"):
+        weight.numpy()
