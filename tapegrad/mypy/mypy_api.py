@@ -889,7 +889,7 @@ class ResidentMypy:
 
     @property
     def is_loaded(self) -> bool:
-        """Whether the cache is loaded, so that the next check is a fast one."""
+        """Whether the cache is loaded, so that the next check reads only what changed."""
         return self._server is not None
 
     def is_new(self, module: str) -> bool:

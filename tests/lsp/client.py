@@ -26,7 +26,7 @@ class Client:
         self.messages: list[str] = []  # shown to the user
         self.progress: list[str] = []
         self.diagnostics: dict[str, tuple[int | None, list[Any]]] = {}
-        self._asked = 0
+        self._requests = 0
         self.server = subprocess.Popen(
             [sys.executable, "-m", "tapegrad", "lsp", *options],
             cwd=folder,
@@ -143,11 +143,11 @@ class Client:
 
     def ask(self, method: str, given: Any) -> Any:
         """Send a request, and wait for its answer."""
-        self._asked += 1
-        self._write({"id": self._asked, "method": method, "params": given})
+        self._requests += 1
+        self._write({"id": self._requests, "method": method, "params": given})
         while True:
             said = self.receive()
-            if said.get("id") == self._asked and "method" not in said:
+            if said.get("id") == self._requests and "method" not in said:
                 assert "error" not in said, said
                 return said["result"]
 

@@ -1,4 +1,4 @@
-"""The language server, asked by a real client over its standard streams; all tests share one server."""
+"""The language server, used by a real client over its standard streams; all tests share one server."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_a_new_import_starts_another_child(editor: Client) -> None:
     assert editor.messages == []
 
 
-def test_a_child_that_dies_is_started_again_and_the_user_is_told(editor: Client) -> None:
+def test_a_child_that_dies_is_started_again_and_the_user_is_informed(editor: Client) -> None:
     find = [shutil.which("pgrep") or "", "-P", str(editor.server.pid)]
     [child] = subprocess.run(find, capture_output=True, text=True, check=True).stdout.split()
     os.kill(int(child), signal.SIGKILL)
@@ -232,7 +232,7 @@ def test_a_child_that_dies_is_started_again_and_the_user_is_told(editor: Client)
     assert editor.await_hint("program.py", "a = tg.ones((4,))") == "(4,) float32, no tape"
 
 
-def test_two_files_of_one_name_cannot_be_checked_together_and_the_user_is_told(editor: Client) -> None:
+def test_two_files_of_one_name_cannot_be_checked_together_and_the_user_is_informed(editor: Client) -> None:
     (editor.folder / "other").mkdir()
     editor.open("other/program.py", "x = 1\n")
     while not editor.messages:

@@ -1,4 +1,4 @@
-"""What is shown to the user, and what is told where nothing can be checked."""
+"""What is shown to the user, and the messages where nothing can be checked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tapegrad.lsp.session import Document, Session
 from tapegrad.project.reports import Report
 
 
-class Told:
+class ShownMessages:
     """An editor that collects the messages."""
 
     def __init__(self) -> None:
@@ -31,16 +31,16 @@ class Told:
         raise AssertionError(message)
 
 
-def test_settings_without_the_plugin_are_told_once(tmp_path: Path) -> None:
+def test_settings_without_the_plugin_are_shown_once(tmp_path: Path) -> None:
     (tmp_path / "mypy.ini").write_text("[mypy]\nstrict = true\n", "utf-8")
-    told = Told()
-    session = Session(tmp_path, told, all_errors=False)
+    shown = ShownMessages()
+    session = Session(tmp_path, shown, all_errors=False)
 
     for _ in range(2):
         session._check({str(tmp_path / "program.py"): Document("x = 1\n", 1)})
 
     session.close()
-    [message] = told.messages
+    [message] = shown.messages
     assert message.startswith(f"tapegrad checks nothing: {tmp_path / 'mypy.ini'} does not name the plugin.")
     assert message.endswith("`python -m tapegrad doctor` shows what to add.")
 
@@ -68,17 +68,17 @@ def test_errors_about_tensors_are_shown_and_by_option_all(
 
 
 def test_an_error_of_our_own_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = Told()
-    session = Session(tmp_path, told, all_errors=False)
+    shown = ShownMessages()
+    session = Session(tmp_path, shown, all_errors=False)
     monkeypatch.setattr("tapegrad.lsp.session.read_settings", lambda _: 1 / 0)
 
     session.change("program.py", Document("", 1))
     session.start()
 
-    while not told.messages:
+    while not shown.messages:
         session._thread.join(0.01)
     session.close()
-    assert told.messages == ["tapegrad checked nothing: ZeroDivisionError: division by zero"]
+    assert shown.messages == ["tapegrad checked nothing: ZeroDivisionError: division by zero"]
 
 
 def test_the_extra_that_is_missing_is_named(
