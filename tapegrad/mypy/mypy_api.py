@@ -104,7 +104,7 @@ def lookups_behind(plugin: Plugin, api: Checker, lookup: str, fullname: str) -> 
 
 def names_used(scope: Node) -> set[str]:
     """Return the names, attributes and methods that a file or a function uses, without those of `super()`."""
-    collector = NameAndMemberCollector()  # compiled, so ten times as fast as a loop over the nodes
+    collector = NameAndMemberCollector()  # compiled, as this search visits every node of a file
     scope.accept(collector)
     used = [*collector.name_exprs, *collector.member_exprs]
     return {one.name for one in used if isinstance(one, NameExpr | MemberExpr)}
