@@ -556,7 +556,7 @@ class GradientTape:
 
     def backward(self, x: Node, seed: Any, wrt: Iterable[Node] | None, *, retain: bool = False) -> Gradients:
         """Run the backward pass from `x` with the upstream gradient `seed`, and return the gradients of `wrt`."""
-        below = getattr(x.data, "tape", None)
+        below = getattr(x.data, "tape", None) if x.has_plain_state else None  # a released value cannot be read
         if below is not None and below.owns:  # a value of `Autodiff`
             below.tape._constants |= {one for one in self.watched if not one.frozen}
         if wrt is not None and self._constants:

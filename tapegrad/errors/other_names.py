@@ -12,7 +12,7 @@ from typing_extensions import override
 from tapegrad.errors.tracebacks import trim_on_exit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 IMMUTABLE: Final = "not needed: no op changes a tensor"
 DEVICES: Final = "not needed: a program runs where JAX or NumPy runs it, see the guide"
@@ -244,6 +244,16 @@ def missing(owner: str, name: str) -> str:
 def attribute_error(module: str, name: str) -> AttributeError:
     """Return the error of a module that lacks a name, which says what to use for a name of PyTorch or NumPy."""
     return AttributeError(missing(module, name) or f"module {module!r} has no attribute {name!r}")
+
+
+def attribute_of(module: str) -> Callable[[str], NoReturn]:
+    """Return the `__getattr__` of a module, which says what to use for a name of PyTorch or NumPy."""
+
+    def reject(name: str) -> NoReturn:
+        with trim_on_exit:
+            raise attribute_error(module, name)
+
+    return reject
 
 
 class MissingMethod:

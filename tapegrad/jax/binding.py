@@ -324,8 +324,8 @@ def _home(shardings: list[Any]) -> Any:
     """Return the default device for arrays that were not placed explicitly, given where the others lie."""
     placed = [sharding for sharding in shardings if sharding is not None]
     several = next((one for one in placed if len(one.device_set) > 1), None)
-    if several is None:
-        return placed[0] if placed else None
+    if several is None:  # a mesh of one device divides axes too, which numbers do not have
+        return jax.sharding.SingleDeviceSharding(*placed[0].device_set) if placed else None
     return jax.sharding.NamedSharding(several.mesh, jax.sharding.PartitionSpec())
 
 

@@ -1,7 +1,6 @@
 """Modules and layers, one file per family."""
 
-from typing import TYPE_CHECKING, NoReturn
-
+from tapegrad.errors.other_names import attribute_of as _attribute_of
 from tapegrad.nn.activation import ELU as ELU
 from tapegrad.nn.activation import GELU as GELU
 from tapegrad.nn.activation import LeakyReLU as LeakyReLU
@@ -82,12 +81,4 @@ from tapegrad.nn.transformer import TransformerEncoderBlock as TransformerEncode
 from tapegrad.nn.upsample import Upsample as Upsample
 from tapegrad.nn.valid import Valid as Valid
 
-if not TYPE_CHECKING:  # type checkers report a missing name themselves
-
-    def __getattr__(name: str) -> NoReturn:
-        """Raise an AttributeError, which says what to use for a name of PyTorch."""
-        from tapegrad.errors.other_names import attribute_error
-        from tapegrad.errors.tracebacks import trim_on_exit
-
-        with trim_on_exit:
-            raise attribute_error(__name__, name)
+globals()["__getattr__"] = _attribute_of(__name__)  # unseen by type checkers, which report a missing name themselves

@@ -1,7 +1,6 @@
 """Optimizers, learning rate schedules and loss scaling."""
 
-from typing import TYPE_CHECKING, NoReturn
-
+from tapegrad.errors.other_names import attribute_of as _attribute_of
 from tapegrad.optim.adam import Adam as Adam
 from tapegrad.optim.adam import AdamW as AdamW
 from tapegrad.optim.adam import Moments as Moments
@@ -22,12 +21,4 @@ from tapegrad.optim.schedule import warmup as warmup
 from tapegrad.optim.sgd import SGD as SGD
 from tapegrad.optim.sgd import Velocity as Velocity
 
-if not TYPE_CHECKING:  # type checkers report a missing name themselves
-
-    def __getattr__(name: str) -> NoReturn:
-        """Raise an AttributeError, which says what to use for a name of PyTorch."""
-        from tapegrad.errors.other_names import attribute_error
-        from tapegrad.errors.tracebacks import trim_on_exit
-
-        with trim_on_exit:
-            raise attribute_error(__name__, name)
+globals()["__getattr__"] = _attribute_of(__name__)  # unseen by type checkers, which report a missing name themselves

@@ -407,7 +407,7 @@ def accept_pairs_of_losses() -> None:
 
 def accept_a_sum_by_reduce() -> None:
     h = model(x.trace())
-    functools.reduce(operator.add, [h.sum(), h.mean(), h.max()]).backward()
+    functools.reduce(operator.add, [h.sum(), h.mean(), h.max()]).backward()  # pyright: ignore[reportArgumentType]  # overloads
 
 
 def accept_losses_made_by_map() -> None:
@@ -435,7 +435,7 @@ def accept_a_stack_of_losses() -> None:
         for _ in range(2):
             loss = new_loss()
             stack.callback(loss.backward)
-        loss * 2.0
+        loss * 2.0  # pyright: ignore[reportPossiblyUnbound]  # the loop runs twice
 
 
 def accept_ops_inside_a_context_manager() -> None:
