@@ -1,4 +1,5 @@
 from tapegrad import data as data
+from tapegrad import debug as debug
 from tapegrad import io as io
 from tapegrad import jax as jax
 from tapegrad import nn as nn

@@ -193,6 +193,7 @@ class _Loop:
             before, nodes = self.tape, self._nodes_with(now, rows)
             outs, entries = self._recorded(nodes)
             if self.tape is not before:
+                engine(*(x.data for x in nodes)).restart_step()
                 nodes = self._nodes_with(now, rows)
                 outs, entries = self._recorded(nodes)
             values = [x.data for x in outs]

@@ -455,6 +455,9 @@ class Backend(ABC, Generic[V, I, B, Q]):
         """
         return run_steps(step, state, xs, axis, is_reversed=is_reversed)
 
+    def restart_step(self) -> None:
+        """Discard what the step that is being recorded has printed, because it is recorded again."""
+
     def firsts(self, values: Sequence[Any], inside: Sequence[Any], y: Any) -> list[Any]:
         """Return for each of several values where it is the first, of those inside, that equals `y`; NaN equals NaN."""
         found: list[Any] = []

@@ -72,13 +72,22 @@ class Substitutions:
         given: The replacements of the generators that the step was given.
         ambient: That of the innermost `tapegrad.random` around the call, or of fresh entropy.
         access: What else the step may read.
+        is_on_one_device: Whether the step computes on one device.
     """
 
-    def __init__(self, given: Mapping[int, Draws], ambient: Draws, access: Access) -> None:
+    def __init__(
+        self, given: Mapping[int, Draws], ambient: Draws, access: Access, *, is_on_one_device: bool = True
+    ) -> None:
         self.given = given
         self.ambient = ambient
         self.access = access
+        self.is_on_one_device = is_on_one_device
         self.around = current()
+
+    def call_back(self, function: Callable[..., None], *values: Any) -> None:
+        """Call a function with the numbers of values each time the program has them, in the order of these calls."""
+        ordered = self.is_on_one_device  # JAX cannot order calls on several
+        computed(jax.debug.callback, function, *values, ordered=ordered)
 
     def __call__(self, rng: RNG) -> Draws | None:
         """Return the replacement for `rng`; None for an integer seed, which gives the same numbers at each call.

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from tapegrad.engines import Axis, Backend, ConvWindow, Elementwise, Int, Pairwise, register
 from tapegrad.jax.library import jax, jnp
-from tapegrad.jax.loops import scanned
+from tapegrad.jax.loops import restart, scanned
 from tapegrad.jax.traced import Traced, computed
 
 if TYPE_CHECKING:
@@ -192,6 +192,10 @@ class JAX(Backend[Traced]):
         self, step: Callable[..., Any], state: Sequence[Any], xs: Sequence[Any], axis: int, *, is_reversed: bool = False
     ) -> Any:
         return scanned(step, state, xs, axis, is_reversed=is_reversed)
+
+    @override
+    def restart_step(self) -> None:
+        restart()
 
     @override
     def ones(self, shape: Sequence[int], dtype: Any) -> Any:

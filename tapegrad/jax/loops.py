@@ -197,11 +197,11 @@ def _split(
     constant, moving, free = {*jaxpr.constvars}, {*inputs, *seeds}, set[Any]()
     before: list[Any] = []
     inside: list[Any] = []
-    for equation in jaxpr.eqns:
+    for equation in _without_discarded(jaxpr.eqns):
         if equation.primitive is _SEED:
             continue
         read = [var for var in equation.invars if isinstance(var, Var)]
-        if any(var in moving for var in read):
+        if equation.effects or any(var in moving for var in read):
             moving.update(equation.outvars)
             inside.append(equation)
         elif any(var in constant for var in read):
@@ -211,25 +211,46 @@ def _split(
             free.update(equation.outvars)
             inside.append(equation)
     of_numbers = _needed(inside, [var for one in before for var in one.invars if var in free], set())
-    forward = _needed(inside, outs, inputs)
+    is_backward = _depends_on(inside, seeds)
+    effects = [one for one in inside if one.effects]
+    forward = _needed(inside, outs, inputs, [one for one in effects if not is_backward(one)])
     saved = {
         var
         for equation in forward
         for var in equation.outvars
         if var not in free and equation.primitive.name not in _CHEAP
     }
-    backward = _needed(inside, gradients, {*saved, *inputs, *seeds})
+    backward = _needed(inside, gradients, {*saved, *inputs, *seeds}, list(filter(is_backward, effects)))
     read = [*gradients, *(var for equation in backward for var in equation.invars)]
     kept = dict.fromkeys(var for var in read if isinstance(var, Var) and (var in saved or var in state))
     return _Split([*of_numbers, *before], forward, backward, [*kept])
 
 
-def _needed(equations: list[Any], outs: Iterable[Any], given: set[Any]) -> list[Any]:
-    """Return the equations that compute variables from those that are given, in order."""
+def _without_discarded(equations: list[Any]) -> list[Any]:
+    """Return the equations of a step without the effects of a run that was repeated, see `restart`."""
+    last = max((at for at, one in enumerate(equations) if one.primitive is _RESTART), default=-1)
+    return [one for at, one in enumerate(equations) if at > last or not one.effects]
+
+
+def _depends_on(equations: list[Any], inputs: Iterable[Any]) -> Callable[[Any], bool]:
+    """Return a function that returns whether an equation depends on some variables."""
+    found = {*inputs}
+
+    def depends(equation: Any) -> bool:
+        return any(var in found for var in equation.invars if isinstance(var, Var))
+
+    for one in equations:
+        if depends(one):
+            found.update(one.outvars)
+    return depends
+
+
+def _needed(equations: list[Any], outs: Iterable[Any], given: set[Any], effects: Sequence[Any] = ()) -> list[Any]:
+    """Return the equations that compute variables from those that are given, and those with an effect, in order."""
     wanted = {var for var in outs if isinstance(var, Var)} - given
     found: list[Any] = []
     for equation in reversed(equations):
-        if not wanted.isdisjoint(equation.outvars):
+        if not wanted.isdisjoint(equation.outvars) or any(one is equation for one in effects):
             found.append(equation)
             wanted.update(var for var in equation.invars if isinstance(var, Var) and var not in given)
     return found[::-1]
@@ -317,9 +338,18 @@ def _carries(state: object) -> bool:
     return current is not None and id(state) in current.access.tree.states
 
 
+def restart() -> None:
+    """Note that the step that is being traced is run again: what it has printed so far is not part of the loop."""
+    _RESTART.bind()
+
+
 # A gradient that a backward step is given: traced as a value of its own, and an input of the backward steps.
 _SEED: Final = _core.Primitive("tapegrad_gradient")
 _SEED.def_abstract_eval(lambda *, shape, dtype: jax.core.ShapedArray(shape, dtype))
+_RESTART: Final = _core.Primitive("tapegrad_restart")
+_RESTART.multiple_results = True
+# With an effect, because JAX drops an equation without results.
+_RESTART.def_effectful_abstract_eval(lambda: ([], {_RESTART}))
 # Computed again by the backward step, because it takes no more time than reading the result from memory.
 _CHEAP: Final = frozenset({"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose", "copy"})
 _SLOT: Final[Any] = vars(Tensor)["data"]

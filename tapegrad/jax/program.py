@@ -100,9 +100,18 @@ def traced_program(
             rest = [None] * (len(found) - len(carried))
             options["out_shardings"] = [*(structs[position].sharding for position in carried), *rest]
         compiled = jax.jit(_without(_jaxpr_as_fun(noted), zeros), **options).lower(*structs).compile()
-    return Program(
-        compiled, outcome.changed, outcome.moved, outcome.seeded, outcome.numbers, outcome.result, is_lasting
-    )
+    result = _after_effects(outcome.result) if noted.effects else outcome.result
+    return Program(compiled, outcome.changed, outcome.moved, outcome.seeded, outcome.numbers, result, is_lasting)
+
+
+def _after_effects(build: ResultBuilder) -> ResultBuilder:
+    """Return a function that waits until the program has printed, and then builds the result."""
+
+    def built(outs: Sequence[Any], binding: Binding) -> Any:
+        jax.effects_barrier()
+        return build(outs, binding)
+
+    return built
 
 
 def _noted(run: Callable[..., Any], structs: list[Any]) -> Any:
@@ -229,7 +238,8 @@ def _run(
     traced_numbers = {position: TracedNumber(numbers, at) for at, (position, _) in enumerate(tree.numbers)}
     by_generator = {id(source): one for source, one in zip(binding.generators, draws, strict=False)}
     access = Access(tree)
-    substitutions.set(Substitutions(by_generator, draws[-1], access))
+    is_on_one_device = binding.home is None or len(binding.home.device_set) == 1
+    substitutions.set(Substitutions(by_generator, draws[-1], access, is_on_one_device=is_on_one_device))
     watch()
     put_in(tree, replaced)
 

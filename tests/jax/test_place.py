@@ -37,6 +37,12 @@ x = tg.jax.place(tg.ones((4, 6)), mesh, "data")
 first = model.layers[0].weight
 
 @tg.jit
+def printing(x):
+    tg.debug.print("sum {total}", total=x.sum())
+
+printing(x)
+
+@tg.jit
 def step(model, opt, x):
     loss = (model(x.trace()) ** 2).mean()
     opt.step(loss.backward(wrt=model))
@@ -176,6 +182,7 @@ def test_models_lie_on_a_mesh_by_rules_and_train_like_one_device() -> None:
     run = subprocess.run([sys.executable, "-c", SHARDED], capture_output=True, text=True, check=False, cwd=ROOT)
 
     assert run.stdout.endswith(TABLES), run.stdout + run.stderr
+    assert "sum 24.0\n" in run.stdout
     assert run.stdout.count("losses as on one device, to within 0.0001") == 3
 
 

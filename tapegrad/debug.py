@@ -1,0 +1,131 @@
+"""Debugging aids that also work inside compiled steps."""
+
+from __future__ import annotations
+
+import builtins
+from functools import partial
+from string import Formatter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from typing_extensions import override
+
+from tapegrad.engines import Value
+from tapegrad.errors import DTypeError
+from tapegrad.errors.tracebacks import public_api
+from tapegrad.generator import substitutions
+from tapegrad.tensor import Tensor, described
+from tapegrad.tensor.operands import constant, fixed
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Printable: TypeAlias = Tensor[Any, Any, Any] | Value[Any, Any] | np.ndarray[Any, Any] | np.generic | complex
+
+
+@public_api
+def print(format: str, /, **tensors: Printable) -> None:  # noqa: A002  # as in `str.format`
+    """Print the numbers of tensors, also those that a step under `jit` has only when it runs.
+
+    Under `jit`, inside a loop and in a backward pass, each run of the compiled program prints again, in the order of
+    the calls. On several devices the order may differ. A segment of `checkpoint` prints once.
+
+    Args:
+        format: A format of `str.format` that names every tensor. A specification such as `{loss:.3f}` applies to each
+            element.
+        tensors: Tensors with or without a tape, the values and gradients of a backward closure, and numbers.
+
+    Raises:
+        DTypeError: A field of `format` has no name, or names nothing that is given; `format` does not name a tensor
+            that is given; or something else than a tensor or a number is given.
+        ValueError: `format` is no valid format for the dtype of a tensor.
+
+    Source:
+        JAX 0.10, `jax.debug.print`.
+
+    Examples:
+        >>> @tg.jit
+        ... def halved(x):
+        ...     y = x / 2.0
+        ...     tg.debug.print("{y}, in all {total:.2f}", y=y, total=y.sum())
+        ...     return y
+        >>> y = halved(tg.tensor([1.0, 2.0]))
+        [0.5 1. ], in all 1.50
+        >>> y = halved(tg.tensor([3.0, 4.0]))
+        [1.5 2. ], in all 3.50
+    """
+    _check_names(format, [*tensors])
+    values = [_value_of(name, value) for name, value in tensors.items()]
+    write = partial(_write, format, [*tensors])
+    _formatted(
+        format, [*tensors], [np.zeros(value.shape, value.dtype) for value in values]
+    )  # reports an invalid format
+    traced = substitutions.get()
+    if traced is None:
+        write(*values)
+    else:  # of a step under `jit`; constants too are printed at each of its runs
+        traced.call_back(write, *values)
+
+
+def _value_of(name: str, value: Any) -> Any:
+    """Return the value of a tensor or of a number."""
+    while isinstance(value, Tensor):  # of `Autodiff` the value is a tensor too
+        value = value.data
+    if isinstance(value, np.ndarray | np.generic) or (isinstance(value, Value) and hasattr(value, "dtype")):
+        return value
+    if isinstance(value, bool | complex):
+        return np.asarray(value)
+    if not isinstance(value, int | float):
+        message = f"print: {name} is {described(value)}, neither a tensor nor a number"
+        raise DTypeError(message)
+    like = fixed(np.zeros((), np.float64 if isinstance(value, float) else np.int64))
+    return constant(value, like, name, name).data  # under `jit` an argument that is a number is an input
+
+
+def _check_names(format: str, given: list[str]) -> None:  # noqa: A002  # see `print`
+    named = set[str]()
+    for _, field, specification, _ in Formatter().parse(format):
+        nested = [one for _, one, _, _ in Formatter().parse(specification or "") if one is not None]
+        named |= {one.partition(".")[0].partition("[")[0] for one in (*([] if field is None else [field]), *nested)}
+    if any(not name or name.isdecimal() for name in named):
+        message = "print: format has a field without a name; write {x}, and pass x=x"
+        raise DTypeError(message)
+    for name in sorted(named.difference(given)):
+        message = f"print: format names {name}, which is not given; pass {name}="
+        raise DTypeError(message)
+    for name in given:
+        if name not in named:
+            message = f"print: {name} is given but format does not name it"
+            raise DTypeError(message)
+
+
+def _write(format: str, names: list[str], *arrays: Any) -> None:  # noqa: A002  # see `print`
+    builtins.print(_formatted(format, names, arrays))  # noqa: T201  # its purpose
+
+
+def _formatted(format: str, names: list[str], arrays: Any) -> str:  # noqa: A002  # see `print`
+    return format.format(**{name: _Shown(np.asarray(array)) for name, array in zip(names, arrays, strict=True)})
+
+
+class _Shown:
+    """The numbers of a tensor, to each of which a format specification applies."""
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self._array = array
+
+    @override
+    def __repr__(self) -> str:
+        return repr(self._array)
+
+    @override
+    def __str__(self) -> str:
+        return str(self._array)
+
+    @override
+    def __format__(self, specification: str) -> str:
+        if not specification:
+            return str(self)
+        if self._array.ndim == 0:
+            return format(self._array.item(), specification)
+        of_each: Any = {"all": lambda one: format(one.item(), specification)}  # Any: NumPy's type of it is private
+        return np.array2string(self._array, formatter=of_each)

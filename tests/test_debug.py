@@ -1,0 +1,54 @@
+"""`debug.print` without compiling: what it prints, and which calls it rejects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tapegrad as tg
+from tapegrad.autodiff import Autodiff
+from tapegrad.errors import DTypeError
+
+
+def test_it_prints_tensors_and_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    x = tg.tensor([[1.0, 2.5]])
+
+    tg.debug.print("{x} {n} {k:.2f} {y!r} {{}}", x=x.trace(), n=3, k=0.5, y=np.array([1, 2]))
+    tg.debug.print("{x:.2f} {flag} {z:{width}}", x=x, flag=True, z=7, width=4)
+    tg.debug.print("{h} {lifted}", h=x.astype(np.float16), lifted=Autodiff().from_inner(x))
+    tg.debug.print("no tensor")
+
+    assert capsys.readouterr().out.splitlines() == [
+        "[[1.  2.5]] 3 0.50 array([1, 2]) {}",
+        "[[1.00 2.50]] True    7",
+        "[[1.  2.5]] [[1.  2.5]]",
+        "no tensor",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("format", "given", "message"),
+    [
+        ("{}", {"x": 1.0}, "print: format has a field without a name; write {x}, and pass x=x"),
+        ("{0}", {"x": 1.0}, "print: format has a field without a name; write {x}, and pass x=x"),
+        ("{loss}", {"x": 1.0}, "print: format names loss, which is not given; pass loss="),
+        ("{x:{width}}", {"x": 1.0}, "print: format names width, which is not given; pass width="),
+        ("loss", {"loss": 1.0}, "print: loss is given but format does not name it"),
+        ("{x}", {"x": [1.0]}, "print: x is a list, neither a tensor nor a number"),
+    ],
+)
+def test_a_call_is_rejected(format: str, given: dict[str, Any], message: str) -> None:  # noqa: A002  # as in `str.format`
+    with pytest.raises(DTypeError) as caught:
+        tg.debug.print(format, **given)
+
+    assert str(caught.value) == message
+
+
+def test_an_invalid_format_is_reported_while_a_step_is_traced() -> None:
+    pytest.importorskip("jax", reason="the extra `jax` brings it")
+
+    for step in (tg.debug.print, tg.jit(lambda _, x: tg.debug.print("{x:q}", x=x))):
+        with pytest.raises(ValueError, match="Unknown format code 'q'"):
+            step("{x:q}", x=tg.ones((2,)))
