@@ -73,8 +73,12 @@ def train(model: Autoencoder[Z], images: Images[N], epochs: int) -> None:
 def plot(model: Autoencoder[Z], images: Images[N]) -> Figure:
     """Plot ten images, their reconstructions, and ten samples."""
     invented = tg.sigmoid(model.decoder(tg.normal((10, model.latent))))
-    first = images[:10]  # tapegrad: unknown because there may be fewer images
-    rows = {"test images": first, "reconstructed": model(first), "sampled": invented}
+    first = images[:10]
+    rows = {
+        "test images": first,
+        "reconstructed": model(first),
+        "sampled": invented,
+    }  # tapegrad: unknown because lengths differ
     figure = Figure(figsize=(7, 2.6), layout="constrained")
     for axes, (title, row) in zip(figure.subplots(3, 1), rows.items(), strict=True):
         axes.imshow(row.numpy().reshape((10, 8, 8)).transpose((1, 0, 2)).reshape((8, 80)), cmap="gray_r")

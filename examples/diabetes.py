@@ -46,7 +46,7 @@ def shuffled() -> tuple[Measured[L[442]], Column[L[442]]]:
 
 def standardised(x: Tensor[Shape[N, F], NoneTape], like: int) -> Tensor[Shape[N, F], NoneTape]:
     """Scale each column to mean 0 and variance 1 of its first rows."""
-    first = x[:like]  # tapegrad: unknown because there may be fewer rows
+    first = x[:like]
     return (x - first.mean(axis=0)) / tg.std(first, axis=0)
 
 

@@ -107,7 +107,8 @@ def train(way: Way | None, steps: int) -> tuple[list[float], int]:
     losses = []
     for number in range(steps):
         start = 64 * number
-        x, y = images[start : start + 64].reshape((-1, 8, 8)), labels[start : start + 64]
+        x = images[start : start + 64].reshape((-1, 8, 8))  # tapegrad: unknown because the last one may be shorter
+        y = labels[start : start + 64]  # tapegrad: unknown because the last one may be shorter
         if way:
             x, y = tg.jax.place(x, mesh, way.batch), tg.jax.place(y, mesh, way.batch)
         losses.append(step(model, opt, x, y).item())

@@ -36,7 +36,7 @@ def surrounded(x: Any, pad_width: Any, value: float = 0) -> Any:
     return np.pad(x, pad_width, constant_values=value) if x.ndim or is_pairs else x
 
 
-def kept_sizes(x: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+def with_own_sizes(x: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return a shape with the size of `x` along the same axis for each -1; a -1 without one stays."""
     new = len(shape) - len(x)
     return tuple(x[axis - new] if n == -1 and axis >= new >= 0 else n for axis, n in enumerate(shape))
@@ -65,7 +65,7 @@ NUMPY: dict[str, Any] = {
     "pad": surrounded,
     "permute": np.permute_dims,
     "relu": lambda x: np.maximum(x, 0),
-    "broadcast_to": lambda x, shape: np.broadcast_to(x, kept_sizes(np.shape(x), shape)),  # NumPy has no -1 there
+    "broadcast_to": lambda x, shape: np.broadcast_to(x, with_own_sizes(np.shape(x), shape)),  # NumPy has no -1 there
     "roll": lambda x, shift, axis=None: x if np.shape(axis) == (0,) else np.roll(x, shift, axis),  # fails at rank 0
     "select": lambda x, index, axis=0: np.take(x, index, axis),
     "sort": ordered(np.sort),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import io
 import itertools
 import os
 import random
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -136,7 +138,8 @@ def given(call: Any, rng: random.Random) -> tuple[list[Any], dict[str, Any]]:
 def tried(call: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:
     """Call, and iterate over the result as a loop would."""
     try:
-        result = call(*args, **kwargs)
+        with redirect_stdout(io.StringIO()):  # one function prints
+            result = call(*args, **kwargs)
         if inspect.isgenerator(result):
             list(itertools.islice(result, 3))
     except Exception as error:  # noqa: BLE001  # of any kind, for the arguments are

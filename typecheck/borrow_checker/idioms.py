@@ -435,7 +435,7 @@ def accept_a_stack_of_losses() -> None:
         for _ in range(2):
             loss = new_loss()
             stack.callback(loss.backward)
-        loss * 2.0  # pyright: ignore[reportPossiblyUnbound]  # the loop runs twice
+        loss * 2.0  # pyright: ignore[reportPossiblyUnboundVariable]  # the loop runs twice
 
 
 def accept_ops_inside_a_context_manager() -> None:
