@@ -13,6 +13,12 @@ import pytest
 
 pytest.importorskip("jax", reason="the extra `jax` brings it")
 
+import jax
+
+import tapegrad as tg
+from tapegrad import nn
+
+jit: Any = tg.jit
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "data_parallel.py"
 LOSS = r"step \d+: loss (\d+\.\d+)$"
@@ -203,3 +209,12 @@ def test_two_processes_with_four_devices_have_the_losses_of_one_device() -> None
     assert first == second
     assert first == pytest.approx(alone, abs=2e-5)
     assert alone[-1] < alone[0]
+
+
+def test_numbers_of_a_step_have_no_axis_of_a_mesh_of_one_device() -> None:
+    model = nn.Linear(2, 3, rng=0)
+    tg.jax.place(model, jax.make_mesh((1,), ("data",)), {"weight": ("data", None)})
+
+    y = jit(lambda model, x, factor: model(x) * factor)(model, tg.ones((4, 2)), 0.5)
+
+    assert y.shape == (4, 3)
