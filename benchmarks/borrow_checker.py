@@ -21,6 +21,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from docs.marks import between_marks
+
 ROOT: Final = Path(__file__).parent.parent
 PROGRAMS: Final = ROOT / "typecheck" / "borrow_checker"
 RUST: Final = ROOT / "benchmarks" / "borrow_checker"
@@ -126,8 +128,7 @@ def main() -> None:
         version = _rustc("--version").stdout.split()[1]
         verdicts = {"rustc": version, "rejected": rejected_by_rustc()}
         VERDICTS.write_text(json.dumps(verdicts, indent=2) + "\n", "utf-8")
-    before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n\n{table()}\n\n{END}{rest.partition(END)[2]}", "utf-8")
+    PAGE.write_text(between_marks(PAGE.read_text("utf-8"), BEGIN, END, table()), "utf-8")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from typing import Any
 from benchmarks import workloads
 from benchmarks.contestants import REFERENCE, WORKLOADS
 from benchmarks.workloads import Results, Times, ratio
+from docs.marks import between_marks
 
 PAGE = workloads.ROOT / "docs" / "guide" / "speed.md"
 JAX_PAGE = workloads.ROOT / "docs" / "guide" / "jax.md"
@@ -116,9 +117,7 @@ def speed_lines(numbers: Mapping[str, Any]) -> list[str]:
 
 def written(text: str, lines: list[str]) -> str:
     """Return a page with other lines between its two marks."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return "\n".join([f"{before}{BEGIN}", "", *lines, "", f"{END}{after}"])
+    return between_marks(text, BEGIN, END, "\n".join(lines))
 
 
 def page(text: str, numbers: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from docs.marks import between_marks
 from tapegrad.notebook.drawing import drawing
 
 ROOT = Path(__file__).parent.parent
@@ -52,8 +53,7 @@ def page() -> str:
 def write_overview() -> None:
     """Write the table into CONTRIBUTING.md, between its two marks."""
     file = ROOT / "CONTRIBUTING.md"
-    before, _, rest = file.read_text("utf-8").partition(START)
-    file.write_text(f"{before}{START}\n\n{overview()}\n{END}{rest.partition(END)[2]}", "utf-8")
+    file.write_text(between_marks(file.read_text("utf-8"), START, END, overview()), "utf-8")
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from docs.marks import between_marks
 from tapegrad.errors.other_names import ARGUMENTS, FUNCTIONS, LAYERS, METHODS, OPTIMIZERS
 
 if TYPE_CHECKING:
@@ -47,8 +48,7 @@ def _as_code(own: str) -> str:
 
 def written(text: str) -> str:
     """Return the page with the tables between its two marks."""
-    before, _, rest = text.partition(START)
-    return f"{before}{START}\n\n{tables()}\n\n{END}{rest.partition(END)[2]}"
+    return between_marks(text, START, END, tables())
 
 
 if __name__ == "__main__":

@@ -33,45 +33,7 @@ ONE_BY_ONE: Final = {
 }
 """Methods that take the numbers of a tuple one by one as well, as NumPy's and PyTorch's do."""
 
-HEAD: Final = '''\
-"""The methods of a tensor that call ops, generated from the table of ops by `python -m docs.tensor_methods`."""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Generic, Literal
-
-import numpy as np
-from typing_extensions import TypeVar
-
-from tapegrad.autograd.op import install_operators
-from tapegrad.autograd.registry import IMPLEMENTATIONS
-from tapegrad.autograd.tape import Tape
-from tapegrad.errors.tracebacks import trim_on_exit
-from tapegrad.sizes import is_int
-
-if TYPE_CHECKING:
-    from tapegrad.autograd.tape import Merge, NoneTape
-    from tapegrad.engines import Axis, Int
-    from tapegrad.generator import RNG
-    from tapegrad.tensor import T1, T2, G, Index, Number, Scalar, Sizes, Tensor
-
-S_co = TypeVar("S_co", bound=tuple[Any, ...], covariant=True, default=Any)
-T_co = TypeVar("T_co", bound=Tape, covariant=True, default=Any)
-D_co = TypeVar("D_co", bound=np.generic, covariant=True, default=np.float32)
-
-
-def _as_tuple(sizes: tuple[Any, ...]) -> Any:
-    """Return sizes as one argument: the tuple itself if it was passed, else the sizes passed one by one."""
-    first = sizes[0] if len(sizes) == 1 else 0
-    return first if type(first) is tuple or not is_int(first) else sizes
-
-
-@install_operators
-class TensorMethods(Generic[S_co, T_co, D_co]):
-    """The ops of one tensor as its methods: `x.exp()` is `tg.exp(x)`."""
-
-    __slots__ = ()
-'''
+END_OF_HEAD: Final = "    __slots__ = ()\n"  # what is above the methods is written by hand
 _DTYPES: Final = re.compile(r"\b(?:D|Float|Real|OtherReal|Whole|Bits|Truth)\b")
 _RECEIVER: Final = re.compile(r"Tensor\[\w+, (\w+), ")  # its tape
 
@@ -95,7 +57,8 @@ def _is_method(op: Op) -> bool:
 
 def source() -> str:
     """Return the text of the file."""
-    text = HEAD + "".join(f"\n{method(op)}" for op in methods().values())
+    head, mark, _ = FILE.read_text("utf-8").partition(END_OF_HEAD)
+    text = head + mark + "".join(f"\n{method(op)}" for op in methods().values())
     command = [sys.executable, "-m", "ruff", "format", "-", "--stdin-filename", str(FILE)]
     run = subprocess.run(command, input=text, capture_output=True, text=True, check=True)  # noqa: S603  # ruff
     return run.stdout

@@ -1,6 +1,6 @@
-"""A transformer divided over eight devices in three ways: FSDP, tensor parallel, and both on one mesh.
+"""A transformer divided over eight devices in three forms: FSDP, tensor parallel, and both on one mesh.
 
-The ways differ in the mesh and the rules only, and each trains with the losses of one device. The program prints what
+They differ in the mesh and the rules only, and each trains with the losses of one device. The program prints what
 lies where. It divides the CPU into eight devices:
 
     python examples/sharded.py
@@ -39,8 +39,8 @@ class Net(nn.Module):
         return self.head(self.block(self.embed(x)).mean(axis=1))
 
 
-class Way(NamedTuple):
-    """A way to divide the model and the batches over devices."""
+class Parallelism(NamedTuple):
+    """How the model and the batches are divided over devices."""
 
     mesh: dict[str, int]  # its axes, and how many devices each has
     rules: dict[str, tuple[str | None, ...]]
@@ -48,11 +48,11 @@ class Way(NamedTuple):
 
 
 # Each device has an eighth of each matrix and of the batch, and fetches the rest of a matrix when it computes with it.
-FSDP = Way({"data": 8}, {"*norm.weight": (), "*.weight": ("data", None)}, "data")
+FSDP = Parallelism({"data": 8}, {"*norm.weight": (), "*.weight": ("data", None)}, "data")
 
 # Each device has one of the eight heads, and an eighth of the hidden units: it has columns of the matrices that compute
 # them, and rows of those that read them. Only the results of the latter are exchanged, to be added up.
-TENSOR_PARALLEL = Way(
+TENSOR_PARALLEL = Parallelism(
     {"model": 8},
     {
         "block.attention.out.weight": ("model", None),
@@ -65,7 +65,7 @@ TENSOR_PARALLEL = Way(
 )
 
 # Two devices share the heads and the hidden units; four such pairs share the batch, and the other axis of each matrix.
-BOTH = Way(
+BOTH = Parallelism(
     {"data": 4, "model": 2},
     {
         "block.attention.out.weight": ("model", "data"),
@@ -77,7 +77,7 @@ BOTH = Way(
     "data",
 )
 
-WAYS = {"FSDP": FSDP, "tensor parallel": TENSOR_PARALLEL, "both": BOTH}
+PARALLELISMS = {"FSDP": FSDP, "tensor parallel": TENSOR_PARALLEL, "both": BOTH}
 
 
 @tg.jit
@@ -90,8 +90,8 @@ def step(
     return loss.detach()
 
 
-def train(way: Way | None, steps: int) -> tuple[list[float], int]:
-    """Train on one device if no way is given, and print what lies where after the last step.
+def train(parallelism: Parallelism | None, steps: int) -> tuple[list[float], int]:
+    """Train on one device if no parallelism is given, and print what lies where after the last step.
 
     Returns:
         The loss of each step, and how many bytes of parameters and optimizer state lie on one device.
@@ -99,9 +99,9 @@ def train(way: Way | None, steps: int) -> tuple[list[float], int]:
     jax: Any = import_module("jax")  # Any: otherwise mypy would analyze all of JAX
     model = Net()
     opt = optim.Adam(model, lr=3e-3)
-    mesh = jax.make_mesh(tuple(way.mesh.values()), tuple(way.mesh)) if way else None
-    if way:
-        tg.jax.place(model, mesh, way.rules)
+    mesh = jax.make_mesh(tuple(parallelism.mesh.values()), tuple(parallelism.mesh)) if parallelism else None
+    if parallelism:
+        tg.jax.place(model, mesh, parallelism.rules)
 
     images, labels, *_ = digits()
     losses = []
@@ -109,18 +109,18 @@ def train(way: Way | None, steps: int) -> tuple[list[float], int]:
         start = 64 * number
         x = images[start : start + 64].reshape((-1, 8, 8))  # tapegrad: unknown because the last one may be shorter
         y = labels[start : start + 64]  # tapegrad: unknown because the last one may be shorter
-        if way:
-            x, y = tg.jax.place(x, mesh, way.batch), tg.jax.place(y, mesh, way.batch)
+        if parallelism:
+            x, y = tg.jax.place(x, mesh, parallelism.batch), tg.jax.place(y, mesh, parallelism.batch)
         losses.append(step(model, opt, x, y).item())
     placed, state = tg.jax.placement(model), tg.jax.placement(opt)
-    if way:
+    if parallelism:
         print(placed)
         print(f"and of the optimizer: {str(state).splitlines()[-1]}")
     return losses, max(placed.sizes.values()) + max(state.sizes.values())
 
 
 def main() -> None:
-    """Train on one device, and in each way on eight."""
+    """Train on one device, and in each form on eight."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--short", action="store_true", help="train four steps only, as the tests do")
     parser.add_argument("--plot", type=Path, metavar="PATH", help="draw there what a device holds, a PNG")
@@ -133,9 +133,9 @@ def main() -> None:
     alone, size = train(None, steps)
     sizes = {"one device": size}
     print(f"one device: loss {alone[0]:.4f}, then {alone[-1]:.4f}")
-    for name, way in WAYS.items():
-        print(f"\n{name}, on {' × '.join(f'{count} {axis}' for axis, count in way.mesh.items())} devices:\n")
-        losses, sizes[name] = train(way, steps)
+    for name, parallelism in PARALLELISMS.items():
+        print(f"\n{name}, on {' × '.join(f'{count} {axis}' for axis, count in parallelism.mesh.items())} devices:\n")
+        losses, sizes[name] = train(parallelism, steps)
         difference = max(abs(one - other) for one, other in zip(losses, alone, strict=True))
         assert difference < CLOSE, f"{name}: a loss differs by {difference} from that of one device"
         print(f"losses as on one device, to within {CLOSE}")

@@ -52,7 +52,7 @@ def __getattr__(name: str) -> Any:
         from tapegrad.errors.tracebacks import trim_on_exit
 
         with trim_on_exit:
-            raise attribute_error(__name__, name)
+            raise attribute_error(__name__, name, f"module {__name__!r}")
     try:
         module = importlib.import_module(_modules[name])
         value = (

@@ -106,10 +106,8 @@ def explained_error(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], er
 
 def _with_own_argument(entry: Op, kwargs: dict[str, Any], error: Exception) -> Exception:
     """Return an error that names the parameter for PyTorch's or NumPy's name of it, or else the same error."""
-    parameters = signature_of(entry.function).parameters
-    found = (unexpected(entry.name, name, parameters) for name in kwargs.keys() - parameters.keys())
-    message = next(filter(None, found), "") if isinstance(error, TypeError) else ""
-    return TypeError(message) if message else error
+    message = unexpected(entry.name, kwargs, signature_of(entry.function).parameters)
+    return TypeError(message) if message and isinstance(error, TypeError) else error
 
 
 def _rejection(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:

@@ -12,7 +12,7 @@ from typing_extensions import override
 from tapegrad.errors.tracebacks import trim_on_exit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
 IMMUTABLE: Final = "not needed: no op changes a tensor"
 DEVICES: Final = "not needed: a program runs where JAX or NumPy runs it, see the guide"
@@ -241,9 +241,15 @@ def missing(owner: str, name: str) -> str:
     return f"{owner} has no {name!r}: {found}" if found else ""
 
 
-def attribute_error(module: str, name: str) -> AttributeError:
-    """Return the error of a module that lacks a name, which says what to use for a name of PyTorch or NumPy."""
-    return AttributeError(missing(module, name) or f"module {module!r} has no attribute {name!r}")
+def attribute_error(owner: str, name: str, described: str) -> AttributeError:
+    """Return the error of an object that lacks a name, which says what to use for a name of PyTorch or NumPy.
+
+    Args:
+        owner: The module, or "Tensor".
+        name: The name.
+        described: The object as Python calls it: "module 'tapegrad'".
+    """
+    return AttributeError(missing(owner, name) or f"{described} has no attribute {name!r}")
 
 
 def attribute_of(module: str) -> Callable[[str], NoReturn]:
@@ -251,7 +257,7 @@ def attribute_of(module: str) -> Callable[[str], NoReturn]:
 
     def reject(name: str) -> NoReturn:
         with trim_on_exit:
-            raise attribute_error(module, name)
+            raise attribute_error(module, name, f"module {module!r}")
 
     return reject
 
@@ -273,8 +279,16 @@ class MissingMethod:
         return f"<{missing('Tensor', self.name)}>"
 
 
-def unexpected(function: str, argument: str, parameters: Iterable[str]) -> str:
-    """Return the message about an argument that has another name in tapegrad; "" for any other argument."""
-    named = [*parameters]
-    found = next((one for one in ARGUMENTS.get(argument, ()) if one in named), "")
-    return f"{function} has no argument {argument!r}: use {found}" if found else ""
+def unexpected(function: str, given: Iterable[str], parameters: Collection[str]) -> str:
+    """Return the message about the first argument that has another name in tapegrad; "" if there is none.
+
+    Args:
+        function: The name of the function or the layer.
+        given: The names of the arguments.
+        parameters: The names that the function has.
+    """
+    for name in given:
+        found = next((one for one in ARGUMENTS.get(name, ()) if one in parameters), "")
+        if found and name not in parameters:
+            return f"{function} has no argument {name!r}: use {found}"
+    return ""

@@ -111,11 +111,10 @@ class Module:
                 message = f"{cls.__name__}() takes no arguments"
                 with trim_on_exit:
                     raise TypeError(message)
-            for name in kwargs.keys() & ARGUMENTS.keys():
+            if not ARGUMENTS.keys().isdisjoint(kwargs):
                 parameters = signature(cls.__init__).parameters
-                has_all = any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values())
-                message = "" if has_all or name in parameters else unexpected(cls.__name__, name, parameters)
-                if message:
+                takes_any = any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values())
+                if not takes_any and (message := unexpected(cls.__name__, kwargs, parameters)):
                     with trim_on_exit:
                         raise TypeError(message)
             return super().__new__(cls)

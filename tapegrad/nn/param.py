@@ -12,7 +12,7 @@ from typing_extensions import TypeVar, override
 
 from tapegrad.autograd.tape import NONE, NoneTape
 from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
-from tapegrad.errors.other_names import missing
+from tapegrad.errors.other_names import attribute_error
 from tapegrad.errors.tracebacks import public_api, trim_on_exit
 from tapegrad.tensor import D, D_co, S, S_co, Tensor, as_compute_dtype, values_of
 from tapegrad.tensor.operands import tensor_only
@@ -132,9 +132,8 @@ class State(Tensor[S_co, NoneTape, D_co]):
         def __getattr__(self, name: str) -> Any:
             """Fetch `data`, which is missing if a function under `jit` has left new values on a device."""
             if name != "data":
-                message = missing("Tensor", name) or f"{type(self).__name__!r} object has no attribute {name!r}"
                 with trim_on_exit:
-                    raise AttributeError(message)
+                    raise attribute_error("Tensor", name, f"{type(self).__name__!r} object")
             if processes := processes_of(self.on_device):
                 with trim_on_exit:
                     raise TapeError(messages.in_parts(self.shape, processes))

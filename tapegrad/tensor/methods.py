@@ -1,4 +1,4 @@
-"""The methods of a tensor that call ops, generated from the table of ops by `python -m docs.tensor_methods`."""
+"""The methods of a tensor that call ops; `python -m docs.tensor_methods` writes them from the table of ops."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from typing_extensions import override
 
 from tapegrad.autograd.tape import NoneTape
 from tapegrad.errors import TapeError
-from tapegrad.errors.other_names import missing
+from tapegrad.errors.other_names import attribute_error
 from tapegrad.sizes import show
 from tapegrad.tensor import D_co, S_co, Tensor
 
@@ -60,8 +60,7 @@ class Lazy(Tensor[S_co, NoneTape, D_co]):
         def __getattr__(self, name: str) -> Any:
             """Return the value for `data`; Python calls this only while the slot is empty."""
             if name != "data":
-                message = missing("Tensor", name) or f"{type(self).__name__!r} object has no attribute {name!r}"
-                raise AttributeError(message)
+                raise attribute_error("Tensor", name, f"{type(self).__name__!r} object")
             return self.read()
 
     def read(self) -> Any:

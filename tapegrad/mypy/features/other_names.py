@@ -47,7 +47,7 @@ def with_own_name(error: ReportedError, parameters: Callable[[str, str], list[st
         function, owner = match["function"], match["owner"]
         named = _parameters_of_op(function) if owner in (None, "Tensor") else []
         named = named or parameters(owner or function, function if owner else "__init__")
-        return other_names.unexpected(function, match["argument"], named) or None
+        return other_names.unexpected(function, [match["argument"]], named) or None
     return None
 
 
