@@ -17,9 +17,9 @@ model = nn.Linear(5, 2, rng=0)
 generator = nn.Linear(4, 5, rng=1)
 critic = nn.Linear(5, 1, rng=2)
 head = nn.Linear(2, 1, rng=3)
-opt = optim.SGD(model, lr=0.1)
-opt_generator = optim.SGD(generator, lr=0.1)
-opt_critic = optim.SGD(critic, lr=0.1)
+opt = optim.SGD(model, lr=0.001)
+opt_generator = optim.SGD(generator, lr=0.001)
+opt_critic = optim.SGD(critic, lr=0.001)
 
 
 def batches() -> Iterator[Batch]:
