@@ -26,7 +26,7 @@ settings.load_profile("tapegrad")
 for variable in DROPPED:  # many tests compare the text that mypy writes, and CI services ask for colors
     os.environ.pop(variable, None)
 
-errors.pictures = False  # pytest matches notes as well, and most tests compare a message whole
+errors.diagrams = False  # pytest matches notes as well, and most tests compare a message whole
 
 COVERAGE, FAMILIES = pytest.StashKey[CoverageOfOps](), pytest.StashKey[set[str]]()
 LACKING, PARTIAL = pytest.StashKey[dict[str, list[str]]](), pytest.StashKey[bool]()

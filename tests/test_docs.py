@@ -220,7 +220,7 @@ def python(*command: str, folder: Path = ROOT) -> subprocess.CompletedProcess[st
 @pytest.mark.parametrize("program", programs(), ids=lambda program: program.name)
 def test_quoted_python_output_is_right(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(errors, "pictures", True)
+    monkeypatch.setattr(errors, "diagrams", True)
     module = ModuleType(program.name)
     monkeypatch.setitem(sys.modules, program.name, module)
 

@@ -93,3 +93,24 @@ def test_a_module_that_was_public_is_found_as_an_attribute_too() -> None:
 
     assert moved is tg.sizes
     assert [one.filename for one in caught] == [__file__]
+
+
+def test_the_old_name_of_a_setting_sets_it_and_warns() -> None:
+    warning = (
+        r"^tapegrad\.errors\.pictures is called tapegrad\.errors\.diagrams since 0\.1\.0, and its old name is removed"
+    )
+    before = tg.errors.diagrams
+
+    with pytest.warns(DeprecationWarning, match=warning) as caught:
+        read, current = set_by_old_name(to=not before)
+    tg.errors.diagrams = before
+
+    assert read is current is not before
+    assert [one.filename for one in caught] == [__file__] * 2
+
+
+def set_by_old_name(*, to: bool) -> tuple[bool, bool]:
+    """Set a setting by its old name; return what its old and its new name then have."""
+    module: Any = tg.errors  # mypy knows the new name only
+    module.pictures = to
+    return module.pictures, tg.errors.diagrams

@@ -7,13 +7,14 @@ library. With `tapegrad.errors.full_tracebacks = True`, or `TAPEGRAD_FULL_TRACEB
 the frames inside the library.
 
 Below the message of a `ShapeError` is a diagram of the shapes that do not match. It is a note: it is not part of
-`str(error)`, but `pytest.raises(match=...)` searches it too. `tapegrad.errors.pictures = False` turns it off.
+`str(error)`, but `pytest.raises(match=...)` searches it too. `tapegrad.errors.diagrams = False` turns it off.
 """
 
 from __future__ import annotations
 
 import os
-from types import MappingProxyType
+import sys
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 full_tracebacks: bool = bool(os.environ.get("TAPEGRAD_FULL_TRACEBACKS"))
 """Whether a traceback shows the frames inside tapegrad too."""
 
-pictures: bool = True
+diagrams: bool = True
 """Whether a diagram of shapes that do not match is added below the message of an error."""
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -97,3 +98,30 @@ class TapeError(TapegradError, RuntimeError):
 
 class SingularError(TapegradError, ValueError):
     """A matrix has no inverse; the message names the op, the shape and the index in a stack."""
+
+
+class _Module(ModuleType):
+    """This module, so that assigning to an old name of a setting sets it too."""
+
+    @property
+    def pictures(self) -> bool:
+        """The old name of `diagrams`."""
+        _warn_of_old_name()
+        return diagrams
+
+    @pictures.setter
+    def pictures(self, value: bool) -> None:
+        _warn_of_old_name()
+        self.diagrams = value
+
+
+def _warn_of_old_name() -> None:
+    import warnings  # not at the top, to import less
+
+    message = (
+        "tapegrad.errors.pictures is called tapegrad.errors.diagrams since 0.1.0, and its old name is removed in 0.2.0"
+    )
+    warnings.warn(message, DeprecationWarning, stacklevel=3)
+
+
+sys.modules[__name__].__class__ = _Module

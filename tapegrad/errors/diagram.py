@@ -31,7 +31,7 @@ def annotate_axes(error: ShapeError, watch: AxisTracker) -> None:
 
 def draw(error: ShapeError, shapes: Mapping[str, Sequence[Any]], axes: Axes) -> None:
     """Add a diagram as a note below the message of an error, unless the shapes are too short to need one."""
-    if not errors.pictures:
+    if not errors.diagrams:
         return
     ranks = [len(shape) for shape in shapes.values()]
     is_pair = len(shapes) == 2 and max(ranks) > 1 and all(len(found) == 1 for found in axes.values())

@@ -66,7 +66,7 @@ from mypy.util import decode_python_encoding, hash_digest
 from typing_extensions import override
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from mypy.build import BuildResult
@@ -597,21 +597,29 @@ class Rewording:
     """Lets a function reword mypy's errors before mypy stores, ignores or prints them.
 
     mypy asks the handlers on a stack about each error, innermost first. This one is at the bottom, so it sees only
-    errors that no trial discards. mypy hands its stack to no plugin, so it is looked up once, when few objects exist.
+    errors that no trial discards. mypy hands its stack to no plugin, so it is looked up among all objects.
+
+    mypy makes the stack right before the plugin, so that it is among the youngest. A daemon makes another plugin for
+    each answer, only to compare its version, when millions of older objects exist; it does not install that one.
     """
 
     def __init__(self, reword: Callable[[ReportedError], str | None]) -> None:
-        self._handlers = {
-            errors: ErrorWatcher(errors, filter_errors=partial(_reword, reword, errors))
-            for errors in gc.get_objects()
-            if type(errors) is Errors and hasattr(errors, "_watchers")
-        }
+        self._reword = reword
+        self._handlers = self._handlers_of(gc.get_objects(generation=0))
 
     def install(self) -> None:
         """Put the handler on the stack, which a daemon empties before each run."""
+        self._handlers = self._handlers or self._handlers_of(gc.get_objects())
         for errors, handler in self._handlers.items():
             if handler not in errors._watchers:
                 errors._watchers.insert(0, handler)
+
+    def _handlers_of(self, objects: Iterable[object]) -> dict[Errors, ErrorWatcher]:
+        return {
+            errors: ErrorWatcher(errors, filter_errors=partial(_reword, self._reword, errors))
+            for errors in objects
+            if type(errors) is Errors and hasattr(errors, "_watchers")
+        }
 
 
 def _reword(reword: Callable[[ReportedError], str | None], errors: Errors, file: str, info: ErrorInfo) -> bool:

@@ -30,8 +30,8 @@ unseen: Any = tg  # the mistakes below are meant for Python alone
 
 
 @pytest.fixture(autouse=True)
-def with_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(errors, "pictures", True)
+def with_diagrams(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(errors, "diagrams", True)
 
 
 def rejected(call: Callable[[], Any]) -> Any:
@@ -41,7 +41,7 @@ def rejected(call: Callable[[], Any]) -> Any:
 
 
 def drawn(call: Callable[[], Any]) -> list[str]:
-    """Return the pictures that an error draws, each without what indents it."""
+    """Return the diagrams of an error, without their indents."""
     notes: list[str] = getattr(rejected(call), "__notes__", [])
     return ["\n".join(line.removeprefix("    ") for line in note.splitlines()) for note in notes]
 
@@ -279,7 +279,7 @@ def test_the_message_is_one_line() -> None:
 
 
 def test_diagrams_can_be_disabled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(errors, "pictures", False)
+    monkeypatch.setattr(errors, "diagrams", False)
 
     assert drawn(lambda: ones(2, 3) @ ones(2, 3)) == []
 

@@ -1,14 +1,17 @@
 """Shape mismatches in returns, assignments and arguments: mypy reports the message of the guard, however it is run."""
 
+import gc
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from mypy.errors import Errors
+from mypy.options import Options
 
 from tapegrad.mypy.features.mismatches import LONGEST, reworded
-from tapegrad.mypy.mypy_api import ReportedError
+from tapegrad.mypy.mypy_api import ReportedError, Rewording
 
 SIZES = """from typing import TypeAlias, TypeVar
 from typing import Literal as L
@@ -179,3 +182,17 @@ LONG, OTHER = (f"tuple[{', '.join([name] * 20)}]" for name in ("LongName", "Othe
 )
 def test_other_types_keep_mypys_message(got: str, expected: str) -> None:
     assert returned(got, expected) is None
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_errors_are_reworded_however_old_mypys_list_of_them_is(*, is_old: bool) -> None:
+    errors = Errors(Options())
+    errors.set_file("use.py", "use", Options())
+    if is_old:  # to the collector, which moves what it has met to another generation
+        gc.collect()
+    reword = Rewording(lambda _: "in other words")
+
+    reword.install()
+    errors.report(1, 0, "wrong")
+
+    assert [info.message for info in errors.error_info_map["use.py"]] == ["in other words"]
