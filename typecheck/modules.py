@@ -74,7 +74,7 @@ def accept_a_sequential_of_any_layers() -> None:
 
 
 def accept_activations_first() -> None:
-    model = nn.Sequential(nn.ReLU(), nn.Tanh(), nn.Sigmoid(), nn.Mish(), nn.PReLU(), nn.Linear(64, 3))
+    model = nn.Sequential(nn.ReLU(), nn.Tanh(), nn.Hardtanh(), nn.Mish(), nn.PReLU(), nn.SELU(), nn.Linear(64, 3))
     assert_type(model(image), Tensor[Shape[L[32], L[3]], NoneTape])
 
 

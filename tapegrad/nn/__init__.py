@@ -46,6 +46,11 @@ from tapegrad.nn.param import Buffer as Buffer
 from tapegrad.nn.param import Param as Param
 from tapegrad.nn.paths import freeze as freeze
 from tapegrad.nn.paths import unfreeze as unfreeze
+from tapegrad.nn.piecewise import CELU as CELU
+from tapegrad.nn.piecewise import SELU as SELU
+from tapegrad.nn.piecewise import Hardswish as Hardswish
+from tapegrad.nn.piecewise import Hardtanh as Hardtanh
+from tapegrad.nn.piecewise import ReLU6 as ReLU6
 from tapegrad.nn.pool import AdaptiveAvgPool1d as AdaptiveAvgPool1d
 from tapegrad.nn.pool import AdaptiveAvgPool2d as AdaptiveAvgPool2d
 from tapegrad.nn.pool import AvgPool1d as AvgPool1d

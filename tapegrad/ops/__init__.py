@@ -1,5 +1,6 @@
 """Every op, one file per family of shape rules."""
 
+from tapegrad.ops.activation import celu as celu
 from tapegrad.ops.activation import elu as elu
 from tapegrad.ops.activation import gelu as gelu
 from tapegrad.ops.activation import leaky_relu as leaky_relu
@@ -7,6 +8,7 @@ from tapegrad.ops.activation import log_sigmoid as log_sigmoid
 from tapegrad.ops.activation import logit as logit
 from tapegrad.ops.activation import mish as mish
 from tapegrad.ops.activation import prelu as prelu
+from tapegrad.ops.activation import selu as selu
 from tapegrad.ops.activation import sigmoid as sigmoid
 from tapegrad.ops.activation import silu as silu
 from tapegrad.ops.activation import softplus as softplus
@@ -146,6 +148,9 @@ from tapegrad.ops.norm import instance_norm as instance_norm
 from tapegrad.ops.norm import layer_norm as layer_norm
 from tapegrad.ops.norm import normalize as normalize
 from tapegrad.ops.norm import rms_norm as rms_norm
+from tapegrad.ops.piecewise import hardswish as hardswish
+from tapegrad.ops.piecewise import hardtanh as hardtanh
+from tapegrad.ops.piecewise import relu6 as relu6
 from tapegrad.ops.pool import adaptive_avg_pool1d as adaptive_avg_pool1d
 from tapegrad.ops.pool import adaptive_avg_pool2d as adaptive_avg_pool2d
 from tapegrad.ops.pool import avg_pool1d as avg_pool1d

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tapegrad.autograd.tape import Merge
 
 _CUBIC: Final = 0.044715  # Hendrycks & Gimpel, §2
+_SELU_FACTOR: Final = 1.0507009873554805  # Klambauer et al., eq. 14
+_SELU_DEPTH: Final = 1.6732632423543772
 
 
 @op(elementwise_shape, memory_bound=True)
@@ -277,6 +279,83 @@ def elu(x: Tensor[S, T, Float], alpha: float = 1.0) -> Tensor[S, T, Float]:
 
     def derivative(x: Any, _: Any) -> Any:
         return engine(x).where(engine(x).greater(x, 0), 1, alpha * engine(x).exp(_negative(x)))
+
+    return mapped(x, bent, derivative)
+
+
+@op(elementwise_shape, memory_bound=True)
+def celu(x: Tensor[S, T, Float], alpha: float = 1.0) -> Tensor[S, T, Float]:
+    r"""Compute the continuously differentiable exponential linear unit (CELU) of each element.
+
+    $$y = \begin{cases} x & x > 0 \\ \alpha (e^{x / \alpha} - 1) & x \le 0 \end{cases}, \quad
+    dx = \begin{cases} dy & x > 0 \\ e^{x / \alpha} \, dy & x \le 0 \end{cases}$$
+
+    Args:
+        x: Any shape, a float dtype.
+        alpha: The lower bound of the result is minus this, in the units of `x`; above 0.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+        ValueError: `alpha` is not above 0.
+
+    Source:
+        Barron, [Continuously differentiable exponential linear units](https://arxiv.org/abs/1704.07483), eq. 2.
+
+    Examples:
+        >>> x = tg.tensor([-1000.0, -1.0, 0.0, 2.0])
+        >>> np.round(tg.celu(x).numpy().astype(float), 3).tolist()
+        [-1.0, -0.632, 0.0, 2.0]
+        >>> np.round(tg.celu(x, alpha=0.5).numpy().astype(float), 3).tolist()
+        [-0.5, -0.432, 0.0, 2.0]
+    """
+    if not alpha > 0:
+        message = f"celu: alpha is {alpha} but must be above 0"
+        raise ValueError(message)
+    return _exponential_linear(x, factor=1.0, width=alpha, depth=alpha)
+
+
+@op(elementwise_shape, memory_bound=True)
+def selu(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
+    r"""Compute the scaled exponential linear unit (SELU), which keeps zero mean and unit variance from layer to layer.
+
+    $$y = \lambda \begin{cases} x & x > 0 \\ \alpha (e^x - 1) & x \le 0 \end{cases}, \quad
+    dx = \lambda \begin{cases} dy & x > 0 \\ \alpha e^x \, dy & x \le 0 \end{cases}$$
+
+    Here $\lambda = 1.0507\dots$ and $\alpha = 1.6732\dots$.
+
+    Args:
+        x: Any shape, a float dtype.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        DTypeError: `x` is not a float.
+
+    Source:
+        Klambauer et al., [Self-normalizing neural networks](https://arxiv.org/abs/1706.02515), eq. 2 and 14.
+
+    Examples:
+        >>> x = tg.tensor([-1000.0, -1.0, 0.0, 2.0])
+        >>> np.round(tg.selu(x).numpy().astype(float), 3).tolist()
+        [-1.758, -1.111, 0.0, 2.101]
+    """
+    return _exponential_linear(x, factor=_SELU_FACTOR, width=1.0, depth=_SELU_DEPTH)
+
+
+def _exponential_linear(x: Tensor[S, T, Float], *, factor: float, width: float, depth: float) -> Tensor[S, T, Float]:
+    """Compute `factor * x` above 0, and `factor * depth * expm1(x / width)` below."""
+
+    def bent(x: Any) -> Any:
+        below = apply("expm1", _negative(x) / width) * (factor * depth)
+        return engine(x).where(engine(x).greater(x, 0), x * factor, below)
+
+    def derivative(x: Any, _: Any) -> Any:
+        below = engine(x).exp(_negative(x) / width) * (factor * depth / width)
+        return engine(x).where(engine(x).greater(x, 0), factor, below)
 
     return mapped(x, bent, derivative)
 

@@ -179,6 +179,10 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         """Round up to an integer, see `tapegrad.ceil`."""
         return IMPLEMENTATIONS["ceil"](self)
 
+    def celu(self, alpha: float = 1.0) -> Tensor[S_co, T_co, D_co]:
+        """See `tapegrad.celu`."""
+        return IMPLEMENTATIONS["celu"](self, alpha)
+
     def chunk(self, chunks: int, axis: Int = 0) -> tuple[Tensor[Any, T_co, D_co], ...]:
         """See `tapegrad.chunk`."""
         return IMPLEMENTATIONS["chunk"](self, chunks, axis)
@@ -332,6 +336,14 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
     def greater_equal(self, y: Tensor[Any, Any, Any] | Number) -> Tensor[Any, NoneTape, np.bool_]:
         """Return whether `x` is greater than or equal to `y`, element by element, see `tapegrad.greater_equal`."""
         return IMPLEMENTATIONS["greater_equal"](self, y)
+
+    def hardswish(self) -> Tensor[S_co, T_co, D_co]:
+        """Compute hard swish, a piecewise quadratic approximation of `silu`, see `tapegrad.hardswish`."""
+        return IMPLEMENTATIONS["hardswish"](self)
+
+    def hardtanh(self, min: float = -1.0, max: float = 1.0) -> Tensor[S_co, T_co, D_co]:
+        """Bound each element to an interval, a piecewise linear approximation of `tanh`, see `tapegrad.hardtanh`."""
+        return IMPLEMENTATIONS["hardtanh"](self, min, max)
 
     def heaviside(self, y: Tensor[Any, T2, Any] | Number) -> Tensor[Any, Merge[T_co, T2], D_co]:
         """Compute the Heaviside step function of `x`, see `tapegrad.heaviside`."""
@@ -592,6 +604,10 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         """Apply the rectified linear unit (ReLU): replace negative elements by zero, see `tapegrad.relu`."""
         return IMPLEMENTATIONS["relu"](self)
 
+    def relu6(self) -> Tensor[S_co, T_co, D_co]:
+        """Apply the rectified linear unit with an upper bound of 6, see `tapegrad.relu6`."""
+        return IMPLEMENTATIONS["relu6"](self)
+
     def remainder(self, y: Tensor[Any, T2, Any] | Number) -> Tensor[Any, Merge[T_co, T2], D_co]:
         """See `tapegrad.remainder`."""
         return IMPLEMENTATIONS["remainder"](self, y)
@@ -632,6 +648,10 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
     def select(self, index: int, axis: Int = 0) -> Tensor[Any, T_co, D_co]:
         """Select one slice along an axis, see `tapegrad.select`."""
         return IMPLEMENTATIONS["select"](self, index, axis)
+
+    def selu(self) -> Tensor[S_co, T_co, D_co]:
+        """See `tapegrad.selu`."""
+        return IMPLEMENTATIONS["selu"](self)
 
     def sigmoid(self) -> Tensor[S_co, T_co, D_co]:
         """Compute the logistic sigmoid of each element, see `tapegrad.sigmoid`."""

@@ -39,6 +39,7 @@ NUMBERS: list[tuple[str, Any, str, str, tuple[float, ...]]] = [
     ("RMSprop", partial(optim.RMSprop, [weight()]), "momentum", "from 0 to below 1", (-1, 1)),
     ("EarlyStopping", partial(progress.EarlyStopping, "loss", patience=3), "least", *AT_LEAST_ZERO),
     ("track", partial(progress.track, range(3)), "every", *AT_LEAST_ZERO),
+    ("CELU", nn.CELU, "alpha", "above 0", (0, -1)),
     ("Dropout", nn.Dropout, "p", "from 0 to 1", (-1, 1.5)),
     ("ModelEMA", lambda **one: nn.ModelEMA(nn.Linear(3, 2), **one), "decay", "from 0 to 1", (-1, 1.5)),
     ("xavier_uniform", lambda **one: nn.xavier_uniform(weight(), **one), "gain", *AT_LEAST_ZERO),
@@ -62,6 +63,8 @@ WHOLE: list[tuple[str, Any, str, str, tuple[float, ...]]] = [
 NEGATIVE_SLOPES: list[tuple[str, Any, str]] = [
     ("LeakyReLU", nn.LeakyReLU, "negative_slope"),
     ("ELU", nn.ELU, "alpha"),
+    ("Hardtanh", nn.Hardtanh, "min"),
+    ("Hardtanh", nn.Hardtanh, "max"),
     ("PReLU", nn.PReLU, "negative_slope"),
     ("kaiming_uniform", lambda **one: nn.kaiming_uniform(weight(), **one), "negative_slope"),
     ("kaiming_normal", lambda **one: nn.kaiming_normal(weight(), **one), "negative_slope"),

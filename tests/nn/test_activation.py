@@ -9,14 +9,19 @@ import pytest
 
 from tapegrad.errors import DTypeError
 from tapegrad.nn import (
+    CELU,
     ELU,
     GELU,
+    SELU,
+    Hardswish,
+    Hardtanh,
     LeakyReLU,
     LogSigmoid,
     LogSoftmax,
     Mish,
     PReLU,
     ReLU,
+    ReLU6,
     Sigmoid,
     SiLU,
     Softmax,
@@ -24,13 +29,18 @@ from tapegrad.nn import (
     Tanh,
 )
 from tapegrad.ops import (
+    celu,
     elu,
     gelu,
+    hardswish,
+    hardtanh,
     leaky_relu,
     log_sigmoid,
     log_softmax,
     mish,
     relu,
+    relu6,
+    selu,
     sigmoid,
     silu,
     softmax,
@@ -40,16 +50,23 @@ from tapegrad.ops import (
 )
 
 OF_FLOATS: list[tuple[Any, Any]] = [
+    (CELU(), celu),
+    (CELU(alpha=0.5), lambda x: celu(x, alpha=0.5)),
     (ELU(), elu),
     (ELU(alpha=0.5), lambda x: elu(x, alpha=0.5)),
     (GELU(), gelu),
     (GELU(approximate="tanh"), lambda x: gelu(x, approximate="tanh")),
+    (Hardswish(), hardswish),
+    (Hardtanh(), hardtanh),
+    (Hardtanh(min=-0.5, max=2.0), lambda x: hardtanh(x, -0.5, 2.0)),
     (LeakyReLU(), leaky_relu),
     (LeakyReLU(negative_slope=0.2), lambda x: leaky_relu(x, negative_slope=0.2)),
     (LogSigmoid(), log_sigmoid),
     (LogSoftmax(), log_softmax),
     (LogSoftmax(0), lambda x: log_softmax(x, 0)),
     (Mish(), mish),
+    (ReLU6(), relu6),
+    (SELU(), selu),
     (SiLU(), silu),
     (Sigmoid(), sigmoid),
     (Softmax(), softmax),
@@ -92,3 +109,8 @@ def test_an_activation_has_a_repr() -> None:
     assert repr(ReLU()) == "ReLU()"
     assert repr(Tanh()) == "Tanh()"
     assert (repr(Softmax()), repr(LogSoftmax(0))) == ("Softmax()", "LogSoftmax(0)")
+
+
+def test_bounds_in_another_order_are_rejected() -> None:
+    with pytest.raises(ValueError, match=r"^Hardtanh: min is 2\.0 but max is 1\.0, which is below$"):
+        Hardtanh(min=2.0)

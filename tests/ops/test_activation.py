@@ -10,26 +10,46 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import elu, gelu, leaky_relu, log_sigmoid, logit, mish, normal, prelu, sigmoid, silu, softplus, tensor
+from tapegrad.ops import (
+    celu,
+    elu,
+    gelu,
+    leaky_relu,
+    log_sigmoid,
+    logit,
+    mish,
+    normal,
+    prelu,
+    selu,
+    sigmoid,
+    silu,
+    softplus,
+    tensor,
+)
 from tapegrad.testing import check_gradients, check_shape_rule
 
 ACTIVATIONS: dict[str, Callable[..., Any]] = {
+    "celu": celu,
     "elu": elu,
     "gelu": gelu,
     "leaky_relu": leaky_relu,
     "log_sigmoid": log_sigmoid,
     "mish": mish,
+    "selu": selu,
     "sigmoid": sigmoid,
     "silu": silu,
     "softplus": softplus,
 }
 OPTIONS: dict[str, Callable[..., Any]] = {
     **ACTIVATIONS,
+    "celu(alpha=0.5)": lambda x: celu(x, alpha=0.5),
     "elu(alpha=0.5)": lambda x: elu(x, alpha=0.5),
     "gelu(approximate='tanh')": lambda x: gelu(x, approximate="tanh"),
     "leaky_relu(negative_slope=0.2)": lambda x: leaky_relu(x, negative_slope=0.2),
 }
 BY_PYTHON: dict[str, Callable[[float], float]] = {
+    "celu": lambda x: x if x > 0 else math.expm1(x),
+    "celu(alpha=0.5)": lambda x: x if x > 0 else 0.5 * math.expm1(2 * x),
     "elu": lambda x: x if x > 0 else math.expm1(x),
     "elu(alpha=0.5)": lambda x: x if x > 0 else 0.5 * math.expm1(x),
     "gelu": lambda x: x * 0.5 * math.erfc(-x / math.sqrt(2)),
@@ -38,6 +58,7 @@ BY_PYTHON: dict[str, Callable[[float], float]] = {
     "leaky_relu(negative_slope=0.2)": lambda x: x if x > 0 else 0.2 * x,
     "log_sigmoid": lambda x: -math.log1p(math.exp(-x)),
     "mish": lambda x: x * math.tanh(math.log1p(math.exp(x))),
+    "selu": lambda x: 1.0507009873554805 * (x if x > 0 else 1.6732632423543772 * math.expm1(x)),
     "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
     "silu": lambda x: x / (1 + math.exp(-x)),
     "softplus": lambda x: math.log1p(math.exp(x)),
@@ -62,11 +83,14 @@ def test_values_equal_the_formula_in_pythons_math(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
+        ("celu", [math.inf, -1, math.nan, 100, 100, 0]),
+        ("celu(alpha=0.5)", [math.inf, -0.5, math.nan, 100, 100, 0]),
         ("elu", [math.inf, -1, math.nan, 100, 100, 0]),
         ("gelu", [math.inf, math.nan, math.nan, 100, 100, 0]),
         ("gelu(approximate='tanh')", [math.inf, math.nan, math.nan, 100, 100, 0]),
         ("leaky_relu", [math.inf, -math.inf, math.nan, 100, 100, 0]),
         ("log_sigmoid", [0, -math.inf, math.nan, -3.720075976020836e-44, -3.720075976020836e-44, -0.6931471805599453]),
+        ("selu", [math.inf, -1.7580993408473766, math.nan, 105.07009873554804, 105.07009873554804, 0]),
         ("sigmoid", [1, 0, math.nan, 1, 1, 0.5]),
         ("silu", [math.inf, math.nan, math.nan, 100, 100, 0]),
         ("softplus", [math.inf, 0, math.nan, 100, 100, 0.6931471805599453]),
@@ -249,3 +273,9 @@ def test_mish_and_prelu_in_edge_cases() -> None:
     np.testing.assert_array_equal(
         prelu(tensor(edges), tensor([0.25])).numpy(), np.where(edges > 0, edges, np.float32(0.25) * edges)
     )
+
+
+@pytest.mark.parametrize("alpha", [0.0, -1.0, math.nan])
+def test_a_width_of_celu_that_is_not_above_zero_is_rejected(alpha: float) -> None:
+    with pytest.raises(ValueError, match=rf"^celu: alpha is {alpha} but must be above 0$"):
+        celu(real(3), alpha=alpha)

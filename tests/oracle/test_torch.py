@@ -217,6 +217,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "greater_equal": torch.ge,
     "gru": recurrent("GRU"),
     "gru_cell": recurrent("GRUCell"),
+    "hardtanh": lambda x, **bounds: F.hardtanh(x, *(bounds[name] for name in ("min", "max") if bounds)),
     "heaviside": lambda x, y: torch.where(x == 0, y, constant(torch.heaviside)(x, y)),
     "group_norm": lambda x, w, b, groups, eps=1e-5: F.group_norm(x, groups, w, b, eps),
     "instance_norm": lambda *args, eps=1e-5: F.instance_norm(args[0], None, None, *args[1:], eps=eps),
@@ -326,6 +327,7 @@ DIFFERENCES: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda x: x < 1,
         "outside its domain the derivative is NaN as the value is; torch goes on with the formula",
     ),
+    "celu": (np.isnan, "the derivative of a NaN is NaN; torch's is 1"),
     "clamp": (np.isnan, "a NaN is not outside, so its gradient passes; torch's is 0"),
     "copysign": (np.isinf, "the derivative of an infinity is 1 or -1; torch divides it by itself"),
     "cumprod": (lambda x: ~np.isfinite(x), "a derivative is the product of the others; torch divides by the element"),
@@ -333,6 +335,11 @@ DIFFERENCES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "elu": (np.isnan, "the derivative of a NaN is NaN; torch's is 1 in float32"),
     "fmod": (lambda x: np.abs(x) == 1e-30, "NumPy's remainder is exact; torch's quotient overflows in float32"),
     "gelu": (np.isposinf, "gelu of infinity is infinity; torch's is NaN in float32"),
+    "hardswish": (
+        lambda x: ~(x > -np.inf),
+        "of -inf the value is 0; torch multiplies it by 0. The derivative of a NaN is NaN; torch's is 1",
+    ),
+    "hardtanh": (np.isnan, "the gradient of a NaN is 0; torch passes it, where it computes several elements at once"),
     "heaviside": (np.isnan, "a NaN is on no side of the step and stays NaN, as NumPy's; torch's is 0"),
     "logsumexp": (all_below, "of nothing but -inf the gradient is 0; torch's is NaN"),
     "maximum": (np.isnan, "the gradient of a NaN is 0; torch gives it to both operands"),
@@ -340,8 +347,10 @@ DIFFERENCES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "modf": (np.isinf, "of an infinity nothing is left, as in NumPy; torch has NaN"),
     "norm": (np.isnan, "the derivative of a NaN is NaN; torch's is 0 for the powers 1 and infinity"),
     "relu": (np.isnan, "a NaN is not above 0, so its gradient is 0; torch's passes"),
+    "relu6": (np.isnan, "a NaN is not above 0, so its gradient is 0; torch's may pass"),
     "remainder": (lambda x: np.abs(x) == 1e-30, "NumPy's remainder is exact; torch's quotient overflows in float32"),
     "rsqrt": (lambda x: (x == 0) & np.signbit(x), "towards -0 the derivative falls to -inf; torch has inf"),
+    "selu": (np.isnan, "the derivative of a NaN is NaN; torch's is that of positive numbers"),
     "sign": (np.isnan, "the sign of a NaN is NaN, as NumPy's; torch's is 0"),
 }
 

@@ -109,6 +109,7 @@ def accept_named_and_unknown_sizes() -> None:
 
 
 def accept_options() -> None:
+    assert_type(tg.celu(x, alpha=0.5), Tensor[Shape[L[2], L[3]], NoneTape])
     assert_type(tg.elu(x, alpha=0.5), Tensor[Shape[L[2], L[3]], NoneTape])
     assert_type(tg.gelu(x, approximate="tanh"), Tensor[Shape[L[2], L[3]], NoneTape])
     assert_type(tg.leaky_relu(x, negative_slope=0.2), Tensor[Shape[L[2], L[3]], NoneTape])
@@ -147,3 +148,23 @@ def reject_prelu_of_other_channels() -> None:
 
 def reject_prelu_of_ints() -> None:
     tg.prelu(whole, whole)  # E: prelu: x is int64 but floating is expected [tapegrad-dtype]
+
+
+def accept_celu() -> None:
+    assert_type(tg.celu(x), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.celu(x.trace()), Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(tg.celu(x.astype(np.float64)), Tensor[Shape[L[2], L[3]], NoneTape, np.float64])
+
+
+def reject_celu_of_ints() -> None:
+    tg.celu(whole)  # E: celu: x is int64 but floating is expected [tapegrad-dtype]
+
+
+def accept_selu() -> None:
+    assert_type(tg.selu(x), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.selu(x.trace()), Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(tg.selu(x.astype(np.float64)), Tensor[Shape[L[2], L[3]], NoneTape, np.float64])
+
+
+def reject_selu_of_ints() -> None:
+    tg.selu(whole)  # E: selu: x is int64 but floating is expected [tapegrad-dtype]
