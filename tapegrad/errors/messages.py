@@ -322,6 +322,14 @@ def in_parts(shape: Sequence[object], processes: int) -> str:
     )
 
 
+def in_transformation() -> str:
+    """Return the message for reading values that a transformation of JAX is tracing."""
+    return (
+        "jax: a transformation such as jax.jit or jax.grad traces a tensor, which has no numbers there; "
+        "tapegrad.jit compiles functions of tensors"
+    )
+
+
 def captured(call: str, place: str) -> str:
     """Return the message for a step that changes an object that is not its argument: `Param.assign: value ...`."""
     return f"{call}: {place} would change what is no argument of the step under jit"

@@ -4,3 +4,7 @@ from tapegrad.jax.jit import programs as programs
 from tapegrad.jax.place import from_local as from_local
 from tapegrad.jax.place import place as place
 from tapegrad.jax.placement import placement as placement
+from tapegrad.jax.pytrees import register
+
+register()
+del register

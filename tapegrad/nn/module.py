@@ -22,6 +22,7 @@ from tapegrad.errors.tracebacks import trim_on_exit, trim_traceback
 from tapegrad.guard._memory import StoredSizes
 from tapegrad.nn.layer_names import call_path, container_path, forward_name, layer_text
 from tapegrad.nn.param import Buffer, Param, State
+from tapegrad.tensor.subclasses import subclass_defined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -87,6 +88,7 @@ class Module:
             names = slots if isinstance(slots, str) else ", ".join(slots)
             message = f"{cls.__name__}: __slots__ holds {names}, where no parameter is found"
             raise DTypeError(message)
+        subclass_defined(cls)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the result of the module; subclasses override it with their own types."""

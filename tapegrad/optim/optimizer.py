@@ -28,6 +28,7 @@ from tapegrad.optim.packing import Layout, advanced, packed
 from tapegrad.optim.state_fields import names_of
 from tapegrad.sizes import show
 from tapegrad.tensor import Tensor
+from tapegrad.tensor.subclasses import subclass_defined
 
 if TYPE_CHECKING:
     from tapegrad.optim.large import Update
@@ -126,6 +127,10 @@ class Optimizer(ABC, Generic[State]):
         >>> w.tolist()
         [0.5, -1.5]
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        subclass_defined(cls)
 
     def __init__(
         self,

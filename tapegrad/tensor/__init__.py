@@ -22,6 +22,7 @@ from tapegrad.tensor.methods import D_co as D_co
 from tapegrad.tensor.methods import S_co as S_co
 from tapegrad.tensor.methods import T_co as T_co
 from tapegrad.tensor.methods import TensorMethods
+from tapegrad.tensor.subclasses import subclass_defined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -109,6 +110,10 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
     def __init__(self, data: Value[S_co, D_co], tape: T_co = NONE) -> None:  # type: ignore[assignment]  # checkers that do not infer T_co need the default
         self.data = data
         self.tape = tape
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        subclass_defined(cls)
 
     @classmethod
     def __class_getitem__(cls, parameters: Any) -> GenericAlias:
