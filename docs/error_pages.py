@@ -30,7 +30,7 @@ ROOT: Final = Path(__file__).parent.parent
 PROGRAMS: Final = ROOT / "typecheck"
 TEXTS: Final = ROOT / "docs" / "errors.toml"
 PAGES: Final = ROOT / "docs" / "errors"
-MARK: Final = re.compile(r"#\s*E(?P<mypy>\(mypy\))?: (?P<text>.*?)(?:\s+\[(?P<code>[a-z-]+)\])?$")
+MARK: Final = re.compile(r"#\s*E(?:\((?P<alone>mypy|Python)\))?: (?P<text>.*?)(?:\s+\[(?P<code>[a-z-]+)\])?$")
 HERE: Final = "# noqa: HERE"  # ruff breaks no line for the length of such a comment
 SUBJECT: Final = re.compile(r"(?:[\w.\[\]'-]+ )?(?P<name>[\w.]+)(?:\([^:]*\))?: (?P<rest>.*)")
 STANDS_FOR: Final = {
@@ -63,7 +63,7 @@ class RejectedProgram(NamedTuple):
     function: ast.FunctionDef
     text: str
     code: str | None
-    in_both_worlds: bool
+    is_of_python_alone: bool
 
     @property
     def message(self) -> str:
@@ -99,7 +99,9 @@ class Text(NamedTuple):
 
     @property
     def code(self) -> str:
-        """The code that mypy gives it."""
+        """The code that mypy gives it; empty if Python alone reports it."""
+        if all(one.is_of_python_alone for one in self.rejections):
+            return ""
         codes = {one.code for one in self.rejections} - {None}
         if len(codes) != 1:
             message = f"{self.name} has the codes {sorted(map(str, codes))}"
@@ -126,7 +128,7 @@ def rejections() -> Iterator[RejectedProgram]:
             for number in range(function.lineno, (function.end_lineno or 0) + 1):
                 mark = MARK.search(lines[number - 1])
                 if mark and (mark["code"] or "tapegrad-").startswith("tapegrad-"):
-                    yield RejectedProgram(path, number, function, mark["text"], mark["code"], mark["mypy"] is None)
+                    yield RejectedProgram(path, number, function, mark["text"], mark["code"], mark["alone"] == "Python")
 
 
 @cache
@@ -262,6 +264,8 @@ def quoted(text: Text, rejection: RejectedProgram, program: str) -> str:
     file = f"{text.name.replace('-', '_')}.py"
     said = f"{file}:{line}: error: {message}  [{text.code}]"
     raised = raised_by(program, file)
+    if rejection.is_of_python_alone and raised is not None:
+        return fenced("python", program) + fenced("text", traceback.format_exception_only(raised)[0], "Python")
     if raised is not None and str(raised) == message:
         return fenced("python", program) + fenced("text", said, "mypy and Python")
     quote = fenced("python", program) + fenced("text", said, "mypy")
@@ -320,7 +324,7 @@ def page(text: Text, rejected: str, accepted: str) -> str:
             FIRST_IN_A_SEARCH,
             f"# {text.title}",
             "",
-            f"`{text.code}` · [All error messages](index.md#{anchor(text.topic)})",
+            f"{shown_code(text)} · [All error messages](index.md#{anchor(text.topic)})",
             "",
             text.means,
             "",
@@ -338,6 +342,11 @@ def page(text: Text, rejected: str, accepted: str) -> str:
             "",
         ]
     )
+
+
+def shown_code(text: Text) -> str:
+    """Return the code that mypy gives a text, for a page."""
+    return f"`{text.code}`" if text.code else "Python only"
 
 
 def examples(text: Text) -> dict[str, str]:
@@ -385,7 +394,7 @@ def index() -> str:
         for text in texts():
             if text.topic == topic:
                 shown = line_numbered(wrong_program(text).text)
-                lines.append(f"| [{text.title}]({text.name}.md) | `{text.code}` | `{escaped(shown)}` |")
+                lines.append(f"| [{text.title}]({text.name}.md) | {shown_code(text)} | `{escaped(shown)}` |")
         lines.append("")
     lines += ["## By function", "", "| reported by | messages |", "| --- | --- |"]
     by_subject: dict[str, dict[str, None]] = {}

@@ -207,6 +207,8 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
             TapeError: The value has a tape, and the backend below is NumPy.
         """
         tensor_only(y, "Autodiff.inner: y")
+        if y.owns_tape:
+            y.tape.tape.note_constants(y.data)
         return self._of_below("Autodiff.inner", "the value of y", _lifted(y.data))
 
     def _of_below(self, call: str, place: str, x: Any) -> Any:

@@ -85,6 +85,30 @@ def accept_a_tape_below_another_level() -> None:
     assert_type(Autodiff(Autodiff()).from_inner(x.trace()), Tensor[Shape[L[3], L[5]], NoneTape])
 
 
+def reject_a_parameter_that_is_not_lifted() -> None:
+    level = Autodiff()
+    w = nn.Param(tg.ones((5, 2)))
+    leaf = level.from_inner(x.trace())
+    derivative = level.inner(tg.tanh(leaf.trace() @ w).sum().backward()[leaf])
+    grads = tg.square(derivative).sum().backward()
+    assert_type(grads[w], Tensor[Shape[L[5], L[2]], NoneTape])  # E(Python): a parameter of shape (5, 2) was used one level up, where it is a constant; give that level Autodiff.from_inner of it
+
+
+def reject_wrt_of_a_parameter_that_is_not_lifted() -> None:
+    level = Autodiff()
+    w = nn.Param(tg.ones((5, 2)))
+    y = (level.from_inner(x.trace()) @ w).sum()
+    level.inner(y).backward(wrt=[w])  # E(Python): backward: a parameter of shape (5, 2) was used one level up, where it is a constant; give that level Autodiff.from_inner of it
+
+
+def reject_training_a_parameter_that_is_not_lifted() -> None:
+    level = Autodiff()
+    w = nn.Param(tg.ones((5, 2)))
+    y = (level.from_inner(x.trace()) @ w).sum() + level.from_inner((w * w).sum())
+    opt = optim.SGD([w], lr=0.1)
+    opt.step(level.inner(y).backward())  # E(Python): SGD.step: [0] of shape (5, 2) was used one level up, where it is a constant; give that level Autodiff.from_inner of it
+
+
 def reject_training_a_valid_module() -> None:
     optim.SGD(nn.Linear(5, 7).valid(), lr=0.1)  # E(mypy): Argument 1 to "SGD" has incompatible type "Valid[Linear[Literal[5], Literal[7], Literal[True]]]"; expected Module | Mapping[str, Param[Any, Any]] | Iterable[Param[Any, Any]] [arg-type]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, Self
 
 from typing_extensions import TypeVar, deprecated, override
 
@@ -30,6 +30,9 @@ D = TypeVar("D", bound="np.generic", default=Any)
 D2 = TypeVar("D2", bound="np.generic", default=Any)
 
 
+_NO_NODES: Final[frozenset[Any]] = frozenset()
+
+
 class MissingGradientError(TapegradError, KeyError):
     """No gradient was computed for this tensor."""
 
@@ -52,10 +55,11 @@ class Gradients:
         [1.5, -2.0]
     """
 
-    __slots__ = ("_retained", "values_by_node", "wanted")
+    __slots__ = ("_retained", "constants", "values_by_node", "wanted")
 
     def __init__(self) -> None:
         self.values_by_node: dict[Any, Any] = {}
+        self.constants: frozenset[Any] = _NO_NODES  # parameters that a level of `Autodiff` above took as constants
         self.wanted: set[Any] = set()
         self._retained: set[Any] = set()
 
@@ -63,6 +67,7 @@ class Gradients:
         node = _identity(x)
         try:
             if not node.is_float or node not in self.values_by_node:
+                self._reject_constant(node)
                 _reject_lookup(node)
         except AttributeError:
             if hasattr(x, "tape"):
@@ -77,7 +82,7 @@ class Gradients:
 
     def get(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D] | None:
         """Return the gradient of `x`, or None if there is none."""
-        return self[x] if x in self else None  # noqa: SIM401  # this method is the suggested `get`
+        return self[x] if x in self or _identity(x) in self.constants else None
 
     def __contains__(self, x: object) -> bool:
         return _identity(x) in self.values_by_node
@@ -101,6 +106,7 @@ class Gradients:
         """
         node = _identity(x)
         if node not in self.values_by_node:
+            self._reject_constant(node)
             raise MissingGradientError(_unreached(x))
         value: Value[S, D] = self.values_by_node[node]
         return value
@@ -276,8 +282,14 @@ class Gradients:
 
     def _mapped(self, change: Callable[[Any], Any]) -> Gradients:
         changed = Gradients()
+        changed.constants = self.constants
         changed.values_by_node = {node: change(value) for node, value in self.values_by_node.items()}
         return changed
+
+    def _reject_constant(self, node: Node) -> None:
+        """Raise a TapeError if a level above took a parameter as a constant: its gradient, or a part, is missing."""
+        if node in self.constants:
+            raise TapeError(messages.constant_above("a parameter", node.shape))
 
     def _want(
         self, targets: Iterable[Node], retained: Iterable[Node], entries: Iterable[Entry], *, has_opaque: bool

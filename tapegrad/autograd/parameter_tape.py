@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from numpy import ndarray
 from typing_extensions import override
 
-from tapegrad.autograd.tape import NONE, RELEASE_MIN_BYTES, NoneTape, OwnedTape, is_among, is_data, now, renamed
+from tapegrad.autograd.tape import (
+    NONE,
+    RELEASE_MIN_BYTES,
+    NoneTape,
+    OwnedTape,
+    is_among,
+    is_data,
+    note_constants,
+    now,
+    renamed,
+)
 from tapegrad.errors import TapeError
 from tapegrad.sizes import show
 
@@ -92,6 +102,7 @@ class ParameterTape(NoneTape):
         parents = self._parts()
         computed = tuple(parent.out for parent in parents if parent.out is not None)
         if not out.is_float or any(is_data(x) and not is_among(x, computed) for x in inputs):
+            note_constants(out.data, self._parameters)
             return out
         return record_parameters(out, inputs, backward, saved, parents)
 

@@ -132,8 +132,11 @@ class NoneTape(Tape):
         for x in inputs:
             if x.is_of_module:
                 first = inputs[0]
-                if first.has_plain_state and first.data.dtype.char == "f" and first.data.ndim:
-                    return out  # data: the usual case, a layer that predicts
+                if first.has_plain_state:
+                    data: Any = first.data
+                    if type(data) is ndarray and data.dtype.char == "f" and data.ndim:
+                        return out  # data: the usual case, a layer that predicts
+                note_constants(out.data, inputs)
                 return _recorded_parameters(out, inputs, backward, saved)
         return out
 
@@ -556,17 +559,20 @@ class GradientTape:
 
     def backward(self, x: Node, seed: Any, wrt: Iterable[Node] | None, *, retain: bool = False) -> Gradients:
         """Run the backward pass from `x` with the upstream gradient `seed`, and return the gradients of `wrt`."""
-        below = getattr(x.data, "tape", None) if x.has_plain_state else None  # a released value cannot be read
-        if below is not None and below.owns:  # a value of `Autodiff`
-            below.tape._constants |= {one for one in self.watched if not one.frozen}
+        if x.has_plain_state:  # a released value cannot be read
+            self.note_constants(x.data)
         if wrt is not None and self._constants:
             wrt = tuple(wrt)
             for one in wrt:
                 if one in self._constants:
-                    raise TapeError(messages.constant_above(one.shape))
+                    raise TapeError(messages.constant_above("backward: a parameter", one.shape))
         grads = Gradients()
         grads.add(x, seed)
         return self._run(grads, self._default_targets() if wrt is None else wrt, (), retain=retain)
+
+    def note_constants(self, value: Any) -> None:
+        """Note on the tape of `value`, a tensor of the level below, which parameters this level took as constants."""
+        note_constants(value, (*self.watched, *self._constants))
 
     def graph(self) -> str:
         """Return the tape as a Mermaid graph: each op with the shape of its result, and arrows from its operands.
@@ -603,7 +609,8 @@ class GradientTape:
 
     def _default_targets(self) -> list[Node]:
         parameters = self.watched if self._asks_parameters else ()
-        return [*self.leaves, *(node for node in parameters if not node.frozen)]
+        targets = [*self.leaves, *(node for node in parameters if not node.frozen)]
+        return [node for node in targets if node not in self._constants] if self._constants else targets
 
     def _run(self, grads: Gradients, targets: Iterable[Node], kept: Iterable[Node], *, retain: bool) -> Gradients:
         if self.consumed_at is not None:
@@ -618,6 +625,7 @@ class GradientTape:
         entries = self.entries.copy() if retain else self.entries
         if self._shuffled:
             entries[:] = {entry[0]: entry for entry in sorted(entries, key=_time)}.values()
+        grads.constants |= self._constants
         grads._want(targets, kept, entries, has_opaque=self._has_opaque)
         if not retain:
             self._count = len(entries)
@@ -661,6 +669,9 @@ class GradientTape:
         for part in (*others, grads):
             for node, value in part.values_by_node.items():
                 together.add(node, value)
+        total.constants |= grads.constants
+        for node in total.constants:
+            together.values_by_node.pop(node, None)  # a part of it is missing
         total.values_by_node = together.values_by_node  # in one assignment: an interrupt adds all or nothing
         return total
 
@@ -725,6 +736,13 @@ def _recorded_parameters(
 
     recorded: Tensor[S, NoneTape, D] = record_parameters(out, inputs, backward, saved)
     return recorded
+
+
+def note_constants(value: Any, nodes: Iterable[Node]) -> None:
+    """Note on the tape of a value of `Autodiff`, a tensor, the parameters that computed it as constants."""
+    below = getattr(value, "tape", None)
+    if below is not None and below.owns:
+        below.tape._constants |= {one for one in nodes if one.version is not None and not one.frozen}
 
 
 def is_data(x: Node) -> bool:

@@ -141,10 +141,10 @@ def tape_missing(call: str, place: str) -> str:
     return f"{call}: {place} has no tape but needs one"
 
 
-def constant_above(shape: Sequence[object]) -> str:
+def constant_above(parameter: str, shape: Sequence[object]) -> str:
     """Return the message for the gradient of a parameter that a level of `Autodiff` above took as a constant."""
     return (
-        f"backward: a parameter of shape {shown(shape)} was used one level up, where it is a constant; "
+        f"{parameter} of shape {shown(shape)} was used one level up, where it is a constant; "
         "give that level Autodiff.from_inner of it"
     )
 

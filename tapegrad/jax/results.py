@@ -87,9 +87,13 @@ class ResultTemplate:
         for node, value in grads.values_by_node.items():
             if id(node) in self.states or id(node) in self.given:
                 found.append((self._tensor(node), self._add_output(value)))
+        constants = [
+            self._tensor(node) for node in grads.constants if id(node) in self.states or id(node) in self.given
+        ]
 
         def build(outs: Sequence[Any], binding: Binding) -> Gradients:
             gradients = Gradients()
+            gradients.constants = frozenset(make(outs, binding) for make in constants)
             gradients.values_by_node = {make(outs, binding).split_tape()[0]: here(outs[out]) for make, out in found}
             return gradients
 

@@ -18,7 +18,7 @@ from tapegrad.autograd.locks import open_in_children
 from tapegrad.engines import Value
 from tapegrad.engines.underflow import ignore_underflow
 from tapegrad.errors import DTypeError, TapeError
-from tapegrad.errors.messages import with_article, wrong_dtype
+from tapegrad.errors.messages import constant_above, with_article, wrong_dtype
 from tapegrad.errors.options import check_at_least_zero
 from tapegrad.errors.tracebacks import public_api, trim_traceback
 from tapegrad.nn import Module, Param, Valid
@@ -254,6 +254,9 @@ class Optimizer(ABC, Generic[State]):
             return active
         used = [x for x in active if x in values]
         name = f"{type(self).__name__}.step"
+        for path, x in self.parameters.items():
+            if x in grads.constants and not x.frozen:
+                raise TapeError(constant_above(f"{name}: {path}", x.shape))
         missing = [path for path, x in self.parameters.items() if not x.frozen and x not in values]
         if not used and len(grads):
             shapes = ", ".join(show(gradient.shape) for gradient in grads)

@@ -127,6 +127,7 @@ class LossScaler:
         is_finite = all(_is_finite(grads.ref(parameter)) for parameter in used)
         if is_finite:
             divided = Gradients()
+            divided.constants = grads.constants
             divided.values_by_node = dict(grads.values_by_node)
             for parameter in used:
                 divided.replace(parameter, parameter.with_data(grads.ref(parameter) * (1 / self.scale)))

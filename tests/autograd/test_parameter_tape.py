@@ -160,26 +160,75 @@ def gradients(op: Any, line: Any, derived: int | None) -> dict[int, Any]:
     return {at: grads[x].numpy() for at, x in enumerate(leaves) if x in grads}
 
 
-def test_the_gradient_of_a_parameter_that_a_level_above_took_as_a_constant_is_rejected() -> None:
-    w = parameter(3, 5)
-    level = Autodiff()
+LEVEL: Any = Autodiff()
 
-    def penalty(x: Any, used: Any) -> Any:
-        inner = level.from_inner(x)
-        loss = tg.tanh(inner.trace() @ used).sum()
-        return tg.square(level.inner(loss.backward()[inner])).sum()
 
-    x = real(2, 3)
-    message = (
-        r"^backward: a parameter of shape \(3, 5\) was used one level up, where it is a constant; "
-        r"give that level Autodiff.from_inner of it$"
+def penalty(x: Any, w: Any) -> Any:
+    inner = LEVEL.from_inner(x)
+    loss = tg.tanh(inner.trace() @ w).sum()
+    return tg.square(LEVEL.inner(loss.backward()[inner])).sum()
+
+
+def penalty_two_levels_up(x: Any, w: Any) -> Any:
+    inner = LEVEL.from_inner(x)
+    return LEVEL.inner(penalty(inner.trace(), w).backward()[inner]).sum()
+
+
+# Each uses w (3, 5) one level above the tape of x (2, 3), where it is a constant.
+ONE_LEVEL_UP: dict[str, Any] = {
+    "in a gradient": penalty,
+    "in a gradient, and below": lambda x, w: penalty(x, w) + (w * w).sum(),  # a part of the gradient would be missing
+    "two levels up": penalty_two_levels_up,
+    "without a tape": lambda x, w: LEVEL.inner(tg.tanh(LEVEL.from_inner(x) @ w).sum()),
+    "with a tape that does not run back": lambda x, w: LEVEL.inner(tg.tanh(LEVEL.from_inner(x).trace() @ w).sum()),
+    "through a result": lambda x, w: LEVEL.inner((LEVEL.from_inner(x) @ (w * 2.0)).sum()),
+    "in two tapes": lambda x, w: (penalty(x, w) + real(1).trace().sum()) * (w * w).sum(),
+}
+
+
+@pytest.mark.parametrize("program", ONE_LEVEL_UP.values(), ids=ONE_LEVEL_UP)
+def test_the_gradient_of_a_parameter_that_a_level_above_took_as_a_constant_is_rejected(program: Any) -> None:
+    x, w, other = real(2, 3), parameter(3, 5), parameter(2)
+    level_up = (
+        "of shape \\(3, 5\\) was used one level up, where it is a constant; give that level Autodiff.from_inner of it"
     )
-    with pytest.raises(TapeError, match=message):
-        penalty(x.trace(), w).backward(wrt=[w])
-    with pytest.raises(TapeError, match=message):
-        (penalty(x.trace(), w) + (w * w).sum()).backward(wrt=[w])  # the gradient of one part would be missing
-    assert penalty(x.trace(), w).backward(wrt=[x])[x].shape == (2, 3)
-    assert penalty(x.trace(), level.from_inner(w)).backward(wrt=[w])[w].shape == (3, 5)
+
+    loss = program(x.trace(), w) + other.sum()
+    grads = loss.backward(retain_tape=True)
+
+    for look_up in (grads.__getitem__, grads.get, grads.remove, grads.ref, grads.clip_norm(1.0).__getitem__):
+        with pytest.raises(TapeError, match=f"^a parameter {level_up}$"):
+            look_up(w)
+    with pytest.raises(TapeError, match=f"^backward: a parameter {level_up}$"):
+        loss.backward(wrt=[w], retain_tape=True)
+    with pytest.raises(TapeError, match=rf"^SGD.step: \[1\] {level_up}$"):
+        optim.SGD([other, w], lr=0.1).step(grads, allow_unused=True)
+    with pytest.raises(TapeError, match=rf"^SGD.step: \[1\] {level_up}$"):
+        optim.LossScaler().step(optim.SGD([other, w], lr=0.1), grads)
+    optim.SGD([other], lr=0.1).step(grads)
+    assert w not in grads
+    assert program(x.trace(), w).backward(wrt=[x])[x].shape == (2, 3)
+
+
+def test_gradients_collected_over_several_backward_passes_lack_a_constant_of_a_level_above() -> None:
+    x, w, grads = real(2, 3), parameter(3, 5), tg.Gradients()
+
+    penalty(x.trace(grads=grads), w).backward()
+
+    with pytest.raises(TapeError, match="one level up"):
+        (x.trace(grads=grads) @ w).sum().backward()[w]
+
+
+def test_a_lifted_or_frozen_parameter_is_no_constant_by_mistake() -> None:
+    x, w = real(2, 3), parameter(3, 5)
+
+    lifted = penalty(x.trace(), LEVEL.from_inner(w)).backward()
+    frozen = penalty(x.trace(), parameter(3, 5, frozen=True)).backward()
+
+    np.testing.assert_allclose(
+        lifted[w].numpy(), differences(lambda x, w: penalty(x.trace(), LEVEL.from_inner(w)), x, w), rtol=1e-6
+    )
+    assert frozen.constants == frozenset()
 
 
 def test_second_derivatives_reach_the_parameters() -> None:

@@ -152,6 +152,20 @@ def test_second_derivatives_equal_eager_results() -> None:
     assert_same(curvature, *operands()[:3])
 
 
+def test_gradients_of_a_step_lack_a_parameter_that_a_level_above_took_as_a_constant() -> None:
+    @tg.jit
+    def step(layer: Any, x: Any) -> Any:
+        lifted = Autodiff().from_inner(x.trace())
+        return (Autodiff().inner(layer(lifted).sum()) + layer.bias.sum()).backward()
+
+    layer, x = nn.Linear(3, 2, rng=0), tg.ones((4, 3))
+    grads = step(layer, x)
+
+    assert grads[x].shape == (4, 3)
+    with pytest.raises(TapeError, match=r"^a parameter of shape \(2,\) was used one level up"):
+        grads[layer.bias]
+
+
 @pytest.mark.parametrize("rate", [0.0, 0.5])
 def test_a_second_derivative_of_a_loop_of_the_level_below_is_rejected(rate: float) -> None:
     @tg.jit
