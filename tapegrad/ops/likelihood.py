@@ -30,6 +30,7 @@ from tapegrad.ops.softmax import log_normalized, log_softmax_gradient
 from tapegrad.ops.statistics import not_zero
 from tapegrad.sizes import Dims, at_least, show, surely_differ, surely_same
 from tapegrad.tensor import T2, Float, T, Tensor, node, values_of
+from tapegrad.tensor.merging import merging_loss, merging_loss_of_labels
 from tapegrad.tensor.operands import known, same_dtype, unwrap
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def cross_entropy_dtypes(x: Typed, target: Typed) -> None:
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "target", target.dtype, "integer"))
 
 
+@merging_loss_of_labels
 @op(cross_entropy_shape, dtypes=cross_entropy_dtypes)
 @in_float32
 def cross_entropy(
@@ -186,6 +188,7 @@ def nll(
     return tape.record(out, (x,), backward)
 
 
+@merging_loss
 @op(row_loss_shape, eager=True)
 @in_float32
 def kl_div(
@@ -240,6 +243,7 @@ def kl_div(
     return tape.record(out, (x, target), backward)
 
 
+@merging_loss
 @op(elementwise_loss_shape)
 def bce(
     x: Tensor[Any, T, Float], target: Tensor[Any, T2, Float], *, reduction: Reduction = "mean"
@@ -280,6 +284,7 @@ def bce(
     return _bounded_bce(x, target, reduction=reduction, is_float16=getattr(x, "dtype", None) == np.float16)
 
 
+@merging_loss
 @op(elementwise_loss_shape)
 @in_float32
 def bce_with_logits(

@@ -23,6 +23,7 @@ from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.statistics import not_zero
 from tapegrad.sizes import Dims, at_least
 from tapegrad.tensor import T2, Float, T, Tensor, node
+from tapegrad.tensor.merging import merging_loss
 from tapegrad.tensor.operands import same_dtype
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def row_loss_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
     return reduced_shape(lambda: same_sizes(at_least(1, x=x), target, x)[:-1], reduction)
 
 
+@merging_loss
 @op(elementwise_loss_shape)
 @in_float32
 def mse(
@@ -81,6 +83,7 @@ def mse(
     return compared("mse", x, target, reduction, loss, derivative)
 
 
+@merging_loss
 @op(elementwise_loss_shape, eager=True)
 @in_float32
 def rmse(
@@ -127,6 +130,7 @@ def rmse(
     return tape.record(out, (x, target), backward)
 
 
+@merging_loss
 @op(elementwise_loss_shape)
 @in_float32
 def mae(
@@ -161,6 +165,7 @@ def mae(
     return compared("mae", x, target, reduction, _distance, lambda x, t: apply("sign", x - t))
 
 
+@merging_loss
 @op(elementwise_loss_shape)
 @in_float32
 def huber(
@@ -209,6 +214,7 @@ def huber(
     )
 
 
+@merging_loss
 @op(elementwise_loss_shape)
 @in_float32
 def smooth_l1(
@@ -262,6 +268,7 @@ def smooth_l1(
     )
 
 
+@merging_loss
 @op(elementwise_loss_shape)
 @in_float32
 def hinge(
@@ -306,6 +313,7 @@ def hinge(
     return compared("hinge", x, target, reduction, loss, derivative, lambda x, t: derivative(t, x))
 
 
+@merging_loss
 @op(row_loss_shape, eager=True)
 @in_float32
 def cosine(

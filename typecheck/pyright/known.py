@@ -98,9 +98,31 @@ def tapes_by_name(
     return (x + y) * (z + w)
 
 
-def losses(x: Matrix, t: Traced, labels: Tensor[Shape[L[2]], NoneTape, np.int64]) -> None:
-    assert_type(tg.mse(t, x), Tensor[Any, Any])  # the target may have a tape too
-    assert_type(tg.cross_entropy(t, labels), Tensor[Any, Any])
+def losses(
+    x: Matrix,
+    t: Traced,
+    unknown: Tensor[Shape[L[2], L[3]], Any],
+    labels: Tensor[Shape[L[2]], NoneTape, np.int64],
+    half: Tensor[Any, OwnedTape, np.float16],
+) -> None:
+    assert_type(tg.mse(t, x), Tensor[Any, OwnedTape])
+    assert_type(tg.mse(x, t, reduction="sum"), Tensor[Any, OwnedTape])
+    assert_type(tg.huber(x=t, target=t, delta=2.0), Tensor[Any, OwnedTape])
+    assert_type(tg.bce(x, x), Tensor[Any, NoneTape])
+    assert_type(tg.mae(t, unknown), Tensor[Any, OwnedTape])
+    assert_type(tg.mae(unknown, t), Tensor[Any, Any])
+    assert_type(tg.mae(x, unknown), Tensor[Any, Any])
+    assert_type(tg.mae(unknown, x), Tensor[Any, Any])
+    assert_type(tg.kl_div(half, half), Tensor[Any, OwnedTape, np.float16])
+    assert_type(tg.cross_entropy(t, labels), Tensor[Any, OwnedTape])
+    assert_type(tg.cross_entropy(x, labels, smoothing=0.1), Tensor[Any, NoneTape])
+    assert_type(tg.cross_entropy(t, x), Tensor[Any, OwnedTape])
+    tg.cross_entropy(t, labels).backward()
+
+
+def losses_by_tape(x: Tensor[Any, T1], target: Matrix, other: Tensor[Any, T2]) -> Tensor[Any, T1]:
+    assert_type(tg.mse(x, other), Tensor[Any, Any])
+    return tg.mse(x, target)
 
 
 def transposed(x: Tensor[Shape[N, M], NoneTape]) -> Tensor[Shape[M, N], NoneTape]:
