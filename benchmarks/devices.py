@@ -27,6 +27,7 @@ import tapegrad as tg
 from tapegrad.autograd import registry, tape
 from tapegrad.engines import underflow
 from tapegrad.engines.numpy import half
+from tapegrad.tensor import operands
 from tapegrad.engines.numpy.engine import NumPy
 
 native_signal: Any = import_module("_signal")
@@ -134,6 +135,9 @@ ROWS = {
     "contiguous columns": Row("cells @ contiguous", "cells @ filters", 20),
     "errors": Row(lambda: Context().run(underflow._is_ignored), lambda: Context().run(np.geterr), 20_000),
     "no errstate": Row("small * small", errstate_product, 5000),
+    "no tapes": Row(
+        "x.tape is x.tape is x.tape is tape.NONE", lambda: operands.unwrap_all((x, x, x), "operands"), 20_000
+    ),
     "rows by BLAS": Row("np.vecdot(large, ones)", "np.add.reduce(large, axis=1)", 20),
     "signal": Row("native_signal.signal(2, handler)", "signal.signal(signal.SIGINT, handler)", 2000),
     "signatures": Row(lambda: registry.signature_of(MUL.function), lambda: inspect.signature(MUL.function), 500),
