@@ -71,7 +71,7 @@ def _is_index(item: Any) -> bool:
 
 
 def _is_list_of_ints(item: Any) -> bool:
-    numbers = item if isinstance(item, list) else [False]
+    numbers = item if isinstance(item, list | tuple) else [False]
     return all(isinstance(number, Integral | Dim) and not isinstance(number, bool) for number in numbers)
 
 
@@ -96,7 +96,7 @@ def check_range(item: Size, axis: int, x: Dims) -> None:
 
 def gathered_shape(item: Any, axis: int, x: Dims) -> Dims:
     """Return the shape that a list or a tensor of indices gives; for a mask, the number of its True elements."""
-    if isinstance(item, list):
+    if isinstance(item, list | tuple):
         for number in item:
             check_range(number, axis, x)
         return (len(item),)

@@ -84,8 +84,8 @@ def getitem(x: Tensor[Any, T1, D], index: Index[T2]) -> Tensor[Any, Merge[T1, T2
 
     Args:
         x: Any shape.
-        index: For each axis from the first an int, a slice, or a list or a tensor of ints. `...` fills in the axes
-            between, None adds an axis, and a bool tensor is a mask over as many axes as it has.
+        index: For each axis from the first an int, a slice, or a list, a tuple or a tensor of ints. `...` fills in
+            the axes between, None adds an axis, and a bool tensor is a mask over as many axes as it has.
 
     Returns:
         The shape that NumPy gives. An int drops its axis, a slice is clamped and keeps it. Index tensors broadcast

@@ -733,7 +733,8 @@ Number: TypeAlias = "float | np.ndarray[Any, np.dtype[Any]] | np.generic"
 Scalar: TypeAlias = "float | np.floating[Any] | np.integer[Any]"
 Operand: TypeAlias = "Tensor[Any, T2, Any] | Number"
 IndexItem: TypeAlias = (
-    "Int | slice | EllipsisType | Tensor[Any, T2, Any] | np.ndarray[Any, np.dtype[Any]] | list[int] | None"
+    "Int | slice | EllipsisType | Tensor[Any, T2, Any] | np.ndarray[Any, np.dtype[Any]] | list[int]"
+    " | tuple[int, ...] | None"
 )
 Index: TypeAlias = (
     "int | np.integer[Any] | slice | EllipsisType | Tensor[Any, T2, Any] | np.ndarray[Any, np.dtype[Any]]"

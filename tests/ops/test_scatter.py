@@ -84,9 +84,14 @@ def test_index_tensors_equal_index_arrays_and_bring_their_tape() -> None:
 
 
 @pytest.mark.parametrize(
-    "index", [[2, 0], (slice(None), [-1]), (..., [1, 1, 0]), ([0, 2], [1, 0]), [], [np.int64(1)]], ids=repr
+    "index",
+    [
+        *([2, 0], (slice(None), [-1]), (..., [1, 1, 0]), ([0, 2], [1, 0]), [], [np.int64(1)]),
+        *((slice(None), (1, 0, 1)), ((0, 2), slice(None)), ((0, 2), [1, 0])),
+    ],
+    ids=repr,
 )
-def test_lists_of_ints_serve_as_arrays_do(index: Any) -> None:
+def test_lists_and_tuples_of_ints_serve_as_arrays_do(index: Any) -> None:
     x = real(3, 2)
     of_array = np.zeros(0, np.int64) if index == [] else index  # NumPy takes [] for floats
 

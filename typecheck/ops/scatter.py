@@ -44,6 +44,9 @@ def accept_lists_of_indices() -> None:
     assert_type(x[:, [-1]], Tensor[Shape[L[2], L[1], L[5]], NoneTape])
     assert_type(x.trace()[..., [0, 2], 1], Tensor[Shape[L[2], L[2]], OwnedTape])
     assert_type(x[:, [-1, 2], [4, 0]], Tensor[Shape[L[2], L[2]], NoneTape])
+    places = [2, 0]
+    assert_type(x[:, places], Tensor[Shape[L[2], L[2], L[5]], NoneTape])
+    assert_type(x[..., (0, 2, 4)], Tensor[Shape[L[2], L[3], L[3]], NoneTape])
 
     def chosen(a: Tensor[Shape[N, L[3]], NoneTape], places: list[int], place: int) -> None:
         assert_type(a[places], Tensor[Shape[Any, L[3]], NoneTape])
@@ -107,6 +110,15 @@ def reject_a_number_past_the_end() -> None:
 
 def reject_a_number_past_the_end_in_a_list() -> None:
     x[:, [0, 3]]  # E: getitem: index 3 is out of range for axis 1 of x (2, 3, 5) [tapegrad-shape]
+
+
+def reject_a_number_past_the_end_in_a_named_list() -> None:
+    places = [0, 3]
+    x[:, places]  # E: getitem: index 3 is out of range for axis 1 of x (2, 3, 5) [tapegrad-shape]
+
+
+def reject_a_number_past_the_end_in_a_tuple() -> None:
+    x[:, (0, 3)]  # E: getitem: index 3 is out of range for axis 1 of x (2, 3, 5) [tapegrad-shape]
 
 
 def reject_lists_of_different_lengths() -> None:

@@ -22,6 +22,7 @@ from mypy.nodes import (
     Node,
     OperatorAssignmentStmt,
     StarExpr,
+    TupleExpr,
     UnaryExpr,
     Var,
 )
@@ -69,15 +70,25 @@ def display_of(name: NameExpr, api: Checker) -> ListExpr | None:
 
 def _read(file: Node | None) -> Uses:
     uses: Uses = {}
+    indices: set[Expression] = set()  # the tuples of `x[:, rows]`
+    in_tuples: list[tuple[Expression, Expression]] = []
     for node in inside(file):
+        if isinstance(node, IndexExpr):
+            indices.add(node.index)
         for target in _targets(node):
             if isinstance(target, IndexExpr):
                 _note(target.base, Use.EXTENDED, uses)
         if isinstance(node, OperatorAssignmentStmt):
             _note(node.lvalue, Use.EXTENDED, uses)
         for child in _flat(parts_of(node)):
-            if isinstance(child, NameExpr | MemberExpr):
+            if not isinstance(child, NameExpr | MemberExpr):
+                continue
+            if isinstance(node, TupleExpr):
+                in_tuples.append((node, child))
+            else:
                 _note(child, _use(node, child), uses)
+    for holder, child in in_tuples:
+        _note(child, Use.READ if holder in indices else Use.SHARED, uses)
     return uses
 
 
@@ -115,14 +126,12 @@ def _use(parent: Any, child: Any) -> Use:
             return Use.READ if iterated is child else Use.SHARED
         case MemberExpr(name=name):
             return Use.EXTENDED if name in _EXTENDERS else Use.READ if name in _READERS else Use.SHARED
-        case IndexExpr(base=base):
-            return Use.READ if base is child else Use.SHARED
         case CallExpr(callee=callee, args=arguments, arg_kinds=kinds):
             is_starred = any(one is child and kind is ARG_STAR for one, kind in zip(arguments, kinds, strict=True))
             name = getattr(callee, "fullname", "") or ""
             is_reader = name in _FUNCTIONS or name.startswith("tapegrad.") or _takes_sequences(callee)
             return Use.READ if is_starred or is_reader or callee is child else Use.SHARED
-        case GeneratorExpr() | ComparisonExpr() | StarExpr() | IfStmt() | UnaryExpr():
+        case GeneratorExpr() | ComparisonExpr() | StarExpr() | IfStmt() | UnaryExpr() | IndexExpr():
             return Use.READ
     return Use.SHARED
 

@@ -51,6 +51,7 @@ from tapegrad.mypy.conversion import (
     size_of,
     tensor_parts,
 )
+from tapegrad.mypy.scopes.collections import display_of
 from tapegrad.mypy.scopes.names import bound_last, bound_once
 from tapegrad.mypy.scopes.opaque import opaque_size
 from tapegrad.mypy.scopes.rebinding import newest
@@ -143,8 +144,10 @@ def index_of(t: Type, expression: Expression | None, api: Checker) -> Any:
         return slice(*(None if bound is None else _bound_of(bound, api) for bound in bounds))
     if isinstance(expression, CallExpr) and getattr(expression.callee, "fullname", "") == "builtins.slice":
         return slice(*(_bound_of(bound, api) for bound in expression.args))
-    if isinstance(expression, ListExpr) and not any(isinstance(item, StarExpr) for item in expression.items):
-        return [_bound_of(item, api) for item in expression.items]
+    display = display_of(expression, api) if isinstance(expression, NameExpr) else expression
+    if isinstance(display, ListExpr) and not any(isinstance(item, StarExpr) for item in display.items):
+        is_steady = display is expression or _is_steady(display, api)
+        return [_bound_of(item, api) if is_steady else UNKNOWN for item in display.items]
     p = literal(t)
     if isinstance(p, Instance) and p.type.has_base("builtins.list") and is_whole(get_proper_type(p.args[0])):
         return Indices(shape=(UNKNOWN,), dtype=SimpleNamespace(kind="i"))
