@@ -27,8 +27,8 @@ import tapegrad as tg
 from tapegrad.autograd import registry, tape
 from tapegrad.engines import underflow
 from tapegrad.engines.numpy import half
-from tapegrad.tensor import operands
 from tapegrad.engines.numpy.engine import NumPy
+from tapegrad.tensor import operands
 
 native_signal: Any = import_module("_signal")
 ENGINE = NumPy()
