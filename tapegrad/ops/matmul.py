@@ -285,7 +285,8 @@ def linear(
         if weight in grads.wanted:
             accumulate_like(grads, weight, primitives.dot(rows.T, dy))
 
-    return tape.record(out, (x, weight, bias), backward, saved=(x, weight))
+    taped: Tensor[Any, Merge[T, Merge[T1, T2]], D] = tape.record(out, (x, weight, bias), backward, saved=(x, weight))
+    return taped
 
 
 def _as_matrix(value: Any, axis: int) -> Any:
