@@ -155,7 +155,8 @@ def _hole(x: Any) -> _Hole:
     if not isinstance(x, State):
         return _Hole(Tensor, {"tape": NONE}, attributes, ("",))
     held = Slots(x)
-    slots = {name: held[name] for name in held if name not in _OF_VALUES}
+    # Tracing a step leaves the slot of the values in the class a second time, as `State.data`.
+    slots = {name: held[name] for name in held if name.rpartition(".")[2] not in _OF_VALUES}
     return _Hole(type(x), slots | {"version": 0, "on_device": None}, attributes, ("",))
 
 

@@ -22,6 +22,7 @@ import tapegrad as tg
 import tapegrad.jax  # registers them
 from tapegrad import nn, optim
 from tapegrad.errors import DTypeError, TapeError
+from tapegrad.jax.objects import slots_of
 
 jit: Any = tg.jit
 tree: Any = jax.tree  # Any: mypy does not find the class of a tree definition
@@ -156,6 +157,14 @@ def test_steps_do_not_change_what_was_mapped_before() -> None:
     assert moments.state[model.weight].first.here().tolist() == first
     step(average, optim.Adam(average, lr=0.5), tg.ones((4, 2)))
     assert average.weight.tolist() != before
+
+
+def test_a_parameter_that_was_read_since_a_step_is_mapped_without_its_old_values() -> None:
+    jit(lambda model, x: model(x))(nn.Linear(2, 3, rng=0), tg.ones((4, 2)))  # tracing changes the class of parameters
+    slots_of.cache_clear()
+    model = nn.Linear(2, 3, rng=0)
+
+    assert jax.tree.map(jnp.zeros_like, model).weight.tolist() == [[0.0] * 3] * 2
 
 
 def test_optimizers_are_trees_of_their_state_and_learning_rates() -> None:
