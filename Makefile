@@ -134,5 +134,6 @@ $(VENV)/.ready: $(VENV)/.locked pyproject.toml
 $(BENCH)/.ready: pyproject.toml
 	@echo "== $(BENCH): the other libraries, some minutes"
 	@$(PYTHON) -m venv --clear $(BENCH)
-	@$(BENCH)/bin/python -m pip install --quiet --editable ".[fast,plot]" torch==2.13.0 jax==0.10.2 autograd==1.9.1
+	@$(BENCH)/bin/python -m pip install --quiet --editable ".[fast,plot]" torch==2.13.0 jax==0.10.2 autograd==1.9.1 \
+		equinox==0.13.8 optax==0.2.8
 	@touch $@

@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import devices, speed_page, workloads
+from benchmarks import devices, gpt, speed_page, workloads
 from benchmarks.contestants import CONTESTANTS, IDIOMS, LEANEST_WORKLOADS, WORKLOADS
+from benchmarks.rivals import gpt_in_tapegrad
+from benchmarks.rivals.gpt_data import BATCHES, SIZES
 from benchmarks.workloads import ContestantError, ContestantProcess, Times
 
 ENVIRONMENT = workloads.environment_of(tuned=False, avx2=False, threads=1)
@@ -103,6 +105,22 @@ def test_a_cell_of_the_page_holds_one_number() -> None:
 
     assert speed_page.table(part)[-1] == "| CNN 1-16-32, 64 images of 28×28, training step | 0.75 | - | 4 |"
     assert speed_page.table(part, "minimum")[-1].split(" | ")[1] == "0.50"
+
+
+def test_the_page_of_jit_has_the_measured_figures_of_the_gpt() -> None:
+    numbers = json.loads(gpt.NUMBERS.read_text("utf-8"))
+
+    assert "\n".join(gpt.page_lines(numbers)) in gpt.PAGE.read_text("utf-8")
+
+
+def test_the_gpt_learns_the_same_from_parameters_that_differ_by_rounding() -> None:
+    pytest.importorskip("jax")
+    step, rounded = (gpt_in_tapegrad.program(SIZES["tiny"], is_rounded=is_rounded) for is_rounded in (False, True))
+
+    losses = [step() for _ in range(4 * BATCHES)]
+
+    assert np.mean(losses[-BATCHES:]) < np.mean(losses[:BATCHES]) - 0.1
+    np.testing.assert_allclose([rounded() for _ in range(BATCHES)], losses[:BATCHES], rtol=1e-4)
 
 
 def test_the_number_of_rounds_fits_into_the_budget() -> None:
