@@ -8,6 +8,7 @@ from mypy.nodes import ArgKind, StrExpr
 
 from tapegrad.mypy.ownership import container_methods, containers, functions
 from tapegrad.mypy.ownership.carriers import carries, is_mapping, may_hold, new_object
+from tapegrad.mypy.ownership.other_calls import call_from_unknown
 from tapegrad.mypy.ownership.state import COMMON, EACH, NOTHING, Argument, Function, Ref, aged, tapes, union
 
 if TYPE_CHECKING:
@@ -273,7 +274,7 @@ def _thread(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> 
         rest = [named["args"]] if "args" in named else []
         for one in named["target"].value:
             if isinstance(one, Function):
-                functions.call_from_unknown(walk, one, node, rest, state)
+                call_from_unknown(walk, one, node, rest, state)
     return NOTHING
 
 

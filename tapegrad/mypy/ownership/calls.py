@@ -13,11 +13,12 @@ from tapegrad.mypy.ownership import (
     classes,
     container_methods,
     context_managers,
-    expressions,
     functions,
     other_calls,
 )
+from tapegrad.mypy.ownership.attributes import attribute
 from tapegrad.mypy.ownership.carriers import carries, fresh, is_container
+from tapegrad.mypy.ownership.holders import holder_of
 from tapegrad.mypy.ownership.state import (
     NOTHING,
     Argument,
@@ -113,7 +114,7 @@ def _method(walk: Walk, node: CallExpr, callee: MemberExpr, owner: Value, given:
     if isinstance(callee.node, TypeInfo):
         return _made(walk, node, callee.node, given, state)
     if isinstance(callee.expr, RefExpr) and callee.node is not None and not isinstance(callee.node, Var) and not owner:
-        return _function(walk, node, expressions.attribute(walk, callee, owner, state), given, state)
+        return _function(walk, node, attribute(walk, callee, owner, state), given, state)
     if is_container(t):
         found = container_methods.method(walk, node, callee.name, owner, [one.value for one in given], state)
         if found is not None:
@@ -124,7 +125,7 @@ def _method(walk: Walk, node: CallExpr, callee: MemberExpr, owner: Value, given:
         found = context_managers.stacked(walk, node, owner, callee.name, given, state)
         if found is not None:
             return found
-    function = expressions.attribute(walk, callee, owner, state)
+    function = attribute(walk, callee, owner, state)
     known = frozenset(one for one in function if isinstance(one, Function))
     if known:
         return functions.call_all(walk, known, node, given, state)
@@ -149,7 +150,7 @@ def _check_stored(walk: Walk, node: CallExpr, callee: MemberExpr, given: list[Ar
 def _traced(walk: Walk, node: CallExpr, callee: MemberExpr, owner: Value, state: State) -> Value:
     """Follow `x.traced()`, after which `x` itself may not be used."""
     walk.check(owner, node, callee.expr)
-    holder = expressions.holder_of(walk, callee.expr, state)
+    holder = holder_of(callee.expr, state)
     if holder is not None:
         end = End(node.line, end_of(node), written(node), written(callee.expr), by_traced=True)
         state.held[holder] = frozenset([Held(walk.site(node, "traced"), 0, end)])

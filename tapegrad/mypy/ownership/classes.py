@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import (
     ArgKind,
@@ -21,8 +21,9 @@ from mypy.nodes import (
 )
 from mypy.types import CallableType, FunctionLike, Instance, TupleType, TypeType, TypeVarType, get_proper_type
 
-from tapegrad.mypy.ownership import containers, context_managers, expressions, functions, statements
-from tapegrad.mypy.ownership.carriers import new_object
+from tapegrad.mypy.ownership import containers, functions
+from tapegrad.mypy.ownership.carriers import carries, fresh, new_object
+from tapegrad.mypy.ownership.holders import entry
 from tapegrad.mypy.ownership.state import NOTHING, Argument, Function, Ref
 from tapegrad.mypy.scopes.names import ScopeCache, inside
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.ownership.state import State, Value
     from tapegrad.mypy.ownership.walk import Walk
 
+GENERATORS: Final = ("contextlib.contextmanager", "contextlib.asynccontextmanager")
 _TRANSPARENT = ("tapegrad.", "functools.wraps", "typing.override", "typing_extensions.override", "abc.abstractmethod")
 
 
@@ -70,7 +72,7 @@ def function_named(walk: Walk, target: Any, node: Any, state: State) -> Value:
     names = [_decorator_name(one) for one in target.decorators]
     if all(name in ("functools.cache", "functools.lru_cache") for name in names):
         return frozenset([Function(function, (), functions.CACHED)])
-    if all(name in context_managers.GENERATORS for name in names):
+    if all(name in GENERATORS for name in names):
         return frozenset([Function(function, (), functions.MANAGER)])
     holder = ("name", target.var)
     if holder not in state.held:
@@ -85,7 +87,7 @@ def function_named(walk: Walk, target: Any, node: Any, state: State) -> Value:
 
 def _makes_manager(decorator: Decorator) -> bool:
     return [_decorator_name(one) for one in decorator.decorators if not is_transparent(one)] in [
-        [name] for name in context_managers.GENERATORS
+        [name] for name in GENERATORS
     ]
 
 
@@ -144,7 +146,7 @@ def _property(walk: Walk, node: Any, decorator: Any, function: FuncItem, owner: 
 def _read(walk: Walk, node: Any, function: FuncItem, owner: Value, state: State) -> Value:
     if functions.can_follow(walk, function):
         return functions.call(walk, Function(function, (owner,), node), node, [], state)
-    return expressions.made_by(walk, node, state)
+    return _made_by(walk, node, state)
 
 
 def method_of(walk: Walk, owner: Any, t: Type | None, name: str, objects: Value) -> Value:
@@ -200,7 +202,7 @@ def super_method(walk: Walk, callee: SuperExpr, state: State) -> Value:
             first = inner.arguments[0].variable if inner.arguments else None
             owner = state.held.get(("name", first))
             if owner is None and first is not None:
-                owner = expressions.entry(("name", first), first.type, state)
+                owner = entry(("name", first), first.type, state)
             return frozenset([Function(method, _receiver(method, owner or NOTHING), callee)])
     return NOTHING
 
@@ -271,7 +273,7 @@ def _made_by_factory(walk: Walk, factory: Expression, state: State) -> Value:
 def class_body(walk: Walk, node: ClassDef, state: State) -> None:
     """Follow the statements of a class, which bind its attributes."""
     body = [one for one in node.defs.body if not isinstance(one, FuncItem | Decorator | OverloadedFuncDef)]
-    statements.through(walk, body, state)
+    walk.through(body, state)
 
 
 def class_default(walk: Walk, owner: Any, name: str, state: State) -> Value | None:
@@ -280,3 +282,8 @@ def class_default(walk: Walk, owner: Any, name: str, state: State) -> Value | No
     symbol = info.get(name) if info is not None else None
     node = symbol.node if symbol is not None else None
     return state.held.get(("name", node)) if isinstance(node, Var) else None
+
+
+def _made_by(walk: Walk, node: Any, state: State) -> Value:
+    """Return what an expression holds that is another tape at each evaluation."""
+    return fresh(walk.site(node), state) if carries(walk.type_of(node)) else NOTHING

@@ -12,6 +12,7 @@ from mypy.nodes import (
 
 from tapegrad.mypy.ownership import containers
 from tapegrad.mypy.ownership.carriers import new_object
+from tapegrad.mypy.ownership.holders import label
 from tapegrad.mypy.ownership.state import EACH, NOTHING, Ref, union
 
 if TYPE_CHECKING:
@@ -85,14 +86,14 @@ def _taken(walk: Walk, node: Any, name: str, refs: list[Ref], given: list[Value]
     index = node.args[0] if node.args else None
     for ref in refs:
         if isinstance(index, StrExpr):
-            found |= containers.at(frozenset([ref]), containers.label(index), state)
+            found |= containers.at(frozenset([ref]), label(index), state)
             if name == "pop":
-                state.held.pop((*ref, containers.label(index)), None)
+                state.held.pop((*ref, label(index)), None)
             continue
         known = containers.elements(frozenset([ref]), state)
         position = {"popleft": 0, "pop": -1}.get(name)
         if isinstance(index, IntExpr | UnaryExpr):
-            position = int(containers.label(index)[1:-1]) if containers.label(index) != EACH else None
+            position = int(label(index)[1:-1]) if label(index) != EACH else None
         if known and position is not None and -len(known) <= position < len(known) and name in ("pop", "popleft"):
             found |= known.pop(position)
             state.drop(ref)
@@ -108,7 +109,7 @@ def _set_default(walk: Walk, node: Any, refs: list[Ref], given: Value, state: St
     """Return the element with a key, which is the given one if there is none."""
     found: Value = NOTHING
     for ref in refs:
-        place = containers.label(node.args[0])
+        place = label(node.args[0])
         if place == EACH:
             state.add(ref, given)
             found |= containers.element(frozenset([ref]), walk.site(node), state) or given

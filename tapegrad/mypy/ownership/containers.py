@@ -18,14 +18,12 @@ from mypy.nodes import (
     MemberExpr,
     NameExpr,
     StarExpr,
-    StrExpr,
     TupleExpr,
-    UnaryExpr,
 )
 from mypy.types import Instance, get_proper_type
 
-from tapegrad.mypy.ownership import classes, functions
-from tapegrad.mypy.ownership.carriers import ANY, carries, fresh, is_container, may_hold, new_object
+from tapegrad.mypy.ownership.carriers import ANY, carries, fresh, may_hold, new_object
+from tapegrad.mypy.ownership.holders import label
 from tapegrad.mypy.ownership.state import (
     COMMON,
     EACH,
@@ -46,7 +44,6 @@ from tapegrad.mypy.ownership.state import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mypy.nodes import Expression
     from mypy.types import Type
 
     from tapegrad.mypy.ownership.state import End, Holder, Site, State, Value
@@ -59,13 +56,6 @@ OBJECT: Final = "object"
 _DEEPEST: Final = 3  # objects inside objects that are known
 MOST_UNROLLED: Final = 8
 _MUTABLE: Final = frozenset({"builtins.list", "builtins.set", "builtins.dict", "collections.deque"})
-
-
-def label(index: Any) -> str:
-    """Return the name of an element with a constant index or key."""
-    if isinstance(index, UnaryExpr) and index.op == "-" and isinstance(index.expr, IntExpr):
-        return f"[-{index.expr.value}]"
-    return f"[{index.value!r}]" if isinstance(index, IntExpr | StrExpr) else EACH
 
 
 def is_mutable(t: Type | None) -> bool:
@@ -298,17 +288,6 @@ def counted(ref: Ref, name: str, state: State) -> str:
     if known is None:
         return name
     return f"[{len(known) + int(name[1:-1])}]"
-
-
-def iterated(walk: Walk, node: Expression, source: Value, state: State) -> Value:
-    """Return what `for` goes through: the elements of a container, or what `__iter__` of an object returns."""
-    t = walk.type_of(node)
-    if carries(t):
-        return walk.check(source, node, node)
-    if is_container(t) or tapes(source) or not any(isinstance(one, Ref) for one in source):
-        return source
-    method = classes.method_of(walk, node, t, "__iter__", source)
-    return functions.call_all(walk, method, node, [], state) if method else source
 
 
 def rows_of(held: Value, site: Site, state: State) -> Value:

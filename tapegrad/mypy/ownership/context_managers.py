@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mypy.nodes import FuncItem
 
 from tapegrad.mypy.ownership import classes, containers, functions
+from tapegrad.mypy.ownership.other_calls import call_from_unknown
 from tapegrad.mypy.ownership.state import NOTHING, Argument, Function, Ref, State, UnreachableError, joined, union
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     Exit: TypeAlias = Callable[[State], None]
 
-GENERATORS: Final = ("contextlib.contextmanager", "contextlib.asynccontextmanager")
 STACKS: Final = ("contextlib.ExitStack", "contextlib.AsyncExitStack")
 
 
@@ -141,6 +141,6 @@ def close(walk: Walk, node: Any, stack: Value, state: State) -> None:
                 held = containers.at(frozenset([one]), f"[{number}]", state)
             for function in held:
                 if isinstance(function, Function):
-                    functions.call_from_unknown(walk, function, node, [], state)
+                    call_from_unknown(walk, function, node, [], state)
         for leave in reversed(walk.exits.pop(one.site, [])):
             leave(state)

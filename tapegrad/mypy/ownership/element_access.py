@@ -16,8 +16,9 @@ from mypy.nodes import (
 )
 from mypy.types import TupleType, get_proper_type
 
-from tapegrad.mypy.ownership import classes, container_methods, containers, functions, statements
+from tapegrad.mypy.ownership import classes, container_methods, containers, functions
 from tapegrad.mypy.ownership.carriers import carries, fresh, is_container, may_hold, new_object
+from tapegrad.mypy.ownership.holders import label
 from tapegrad.mypy.ownership.state import EACH, NOTHING, Ref, tapes
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def item(walk: Walk, node: IndexExpr, state: State) -> Value:
             return functions.call_all(walk, method, node, [functions.positional(NOTHING)], state)
     if isinstance(node.index, SliceExpr):
         return _sliced(walk, node, node.index, source, state)
-    name = containers.label(node.index)
+    name = label(node.index)
     if name != EACH:
         found = containers.at(source, name, state)
         return found or _made_when_read(name, source, t, state)
@@ -89,7 +90,7 @@ def _constant(index: Expression | None) -> Any:
     """Return a constant index as a number."""
     if index is None:
         return None
-    name = containers.label(index)
+    name = label(index)
     return int(name[1:-1]) if name != EACH and isinstance(index, IntExpr | UnaryExpr) else _UNKNOWN
 
 
@@ -104,7 +105,7 @@ def extended(walk: Walk, target: Any, value: Any, state: State) -> None:
 def set_item(walk: Walk, target: IndexExpr, held: Value, state: State) -> None:
     """Bind an element."""
     walk.value(target.index, state)
-    name = containers.label(target.index)
+    name = label(target.index)
     for ref in (one for one in walk.value(target.base, state) if isinstance(one, Ref)):
         if name == EACH:
             state.add(ref, held)
@@ -116,7 +117,7 @@ def removed(walk: Walk, target: IndexExpr, state: State) -> None:
     """Remove an element."""
     for ref in (one for one in walk.value(target.base, state) if isinstance(one, Ref)):
         if isinstance(target.index, StrExpr):
-            state.held.pop((*ref, containers.label(target.index)), None)
+            state.held.pop((*ref, label(target.index)), None)
         else:
             state.forget_positions(ref)
 
@@ -141,4 +142,4 @@ def unpack(walk: Walk, items: list[Any], held: Value, state: State, source: Any)
         else:
             one = containers.at(held, f"[{number}]", state)
         part = parts[number] if number < len(parts) else None
-        statements.bind(walk, target.expr if isinstance(target, StarExpr) else target, one, state, part)
+        walk.bind(target.expr if isinstance(target, StarExpr) else target, one, state, part)

@@ -21,11 +21,12 @@ from mypy.nodes import (
 from mypy.types import CallableType, get_proper_type
 
 from tapegrad.mypy.mypy_api import formals_of
-from tapegrad.mypy.ownership import containers, other_calls, statements
+from tapegrad.mypy.ownership import containers, other_calls
 from tapegrad.mypy.ownership.carriers import new_object
 from tapegrad.mypy.ownership.consumed import is_consumed
 from tapegrad.mypy.ownership.independence import is_independent
 from tapegrad.mypy.ownership.state import EACH, NOTHING, Argument, Function, Ref, UnreachableError, joined, tapes, union
+from tapegrad.mypy.ownership.walk import Frame
 from tapegrad.mypy.ownership.words import written
 from tapegrad.mypy.scopes.names import ScopeCache, bound_in, inside
 
@@ -150,8 +151,6 @@ def followed(
     Raises:
         UnreachableError: It does not return.
     """
-    from tapegrad.mypy.ownership.walk import Frame
-
     calls_itself = body in walk.entered
     key = (node, *walk.calls)
     if calls_itself:
@@ -168,7 +167,7 @@ def followed(
     walk.entered.append(body)
     walk.followed.add(body)
     try:
-        end = statements.through(walk, body.body, state)
+        end = walk.through(body.body, state)
     finally:
         walk.frames.pop()
         walk.entered.pop()
@@ -313,19 +312,3 @@ def named(name: str, held: Value) -> Argument:
 def positional(held: Value) -> Argument:
     """Return a positional argument."""
     return Argument(held, ArgKind.ARG_POS, None, None)
-
-
-def call_from_unknown(walk: Walk, function: Function, node: Any, rest: list[Argument], state: State) -> None:
-    """Follow a function that unknown code calls, with the arguments that follow it: `submit(f, x)`."""
-    passed = [one for one in rest if one.kind == ArgKind.ARG_POS or one.name == "args"]
-    given: list[Argument] = []
-    for one in passed:
-        if one.name == "args":
-            parts = containers.elements(one.value, state) or []
-            given += [Argument(part, ArgKind.ARG_POS, None, one.expression) for part in parts]
-        else:
-            given.append(one)
-    try:
-        call(walk, function, node, given if not isinstance(function.node, str) else [], state)
-    except UnreachableError:
-        return

@@ -16,14 +16,14 @@ from mypy.nodes import (
     WhileStmt,
 )
 
-from tapegrad.mypy.ownership import containers, statements
-from tapegrad.mypy.ownership.carriers import may_hold, new_object
-from tapegrad.mypy.ownership.state import EACH, NOTHING, Ref, State, UnreachableError, joined, repeated
+from tapegrad.mypy.ownership import classes, containers, functions
+from tapegrad.mypy.ownership.carriers import carries, is_container, may_hold, new_object
+from tapegrad.mypy.ownership.state import EACH, NOTHING, Ref, State, UnreachableError, joined, repeated, tapes
 from tapegrad.mypy.ownership.words import written
 from tapegrad.mypy.scopes.names import ScopeCache, inside
 
 if TYPE_CHECKING:
-    from mypy.nodes import Node
+    from mypy.nodes import Expression, Node
 
     from tapegrad.mypy.ownership.state import Value
     from tapegrad.mypy.ownership.walk import Walk
@@ -36,7 +36,7 @@ def loop(walk: Walk, node: WhileStmt | ForStmt, state: State) -> State | None:
     """Follow a loop until another iteration adds nothing."""
     if isinstance(node, WhileStmt):
         return _while(walk, node, state)
-    source = containers.iterated(walk, node.expr, walk.value(node.expr, state), state)
+    source = _iterated(walk, node.expr, walk.value(node.expr, state), state)
     known = containers.elements(source, state)
     if known is not None:
         return _unrolled(walk, node, source, len(known), state)
@@ -44,7 +44,7 @@ def loop(walk: Walk, node: WhileStmt | ForStmt, state: State) -> State | None:
 
 
 def _next(walk: Walk, node: ForStmt, source: Value, entry: State) -> State | None:
-    statements.bind(walk, node.index, containers.element(source, walk.site(node), entry), entry, None)
+    walk.bind(node.index, containers.element(source, walk.site(node), entry), entry, None)
     return entry
 
 
@@ -67,7 +67,7 @@ def _repeated(walk: Walk, node: WhileStmt | ForStmt, state: State, begin: Any) -
             first = begin(entry.copy())
         except UnreachableError:
             first = None
-        end = statements.through(walk, node.body, first)
+        end = walk.through(node.body, first)
         breaks, continues = walk.frame.loops.pop()
         again = repeated(entry, [end, *continues])
         if again == entry:
@@ -82,7 +82,18 @@ def _repeated(walk: Walk, node: WhileStmt | ForStmt, state: State, begin: Any) -
                 containers.consumed_inside(walk, lookup.base, walk.site(lookup), left)
         else:
             walk.value(node.expr, left)
-    return joined([statements.through(walk, node.else_body, left), *breaks])
+    return joined([walk.through(node.else_body, left), *breaks])
+
+
+def _iterated(walk: Walk, node: Expression, source: Value, state: State) -> Value:
+    """Return what `for` goes through: the elements of a container, or what `__iter__` of an object returns."""
+    t = walk.type_of(node)
+    if carries(t):
+        return walk.check(source, node, node)
+    if is_container(t) or tapes(source) or not any(isinstance(one, Ref) for one in source):
+        return source
+    method = classes.method_of(walk, node, t, "__iter__", source)
+    return functions.call_all(walk, method, node, [], state) if method else source
 
 
 def _lookups_in(node: Node | None) -> list[IndexExpr]:
@@ -111,19 +122,19 @@ def _unrolled(walk: Walk, node: ForStmt, source: Value, count: int, state: State
         if entry is None:
             break
         walk.frame.loops.append(([], []))
-        statements.bind(walk, node.index, containers.at(source, f"[{number}]", entry), entry, None)
-        end = statements.through(walk, node.body, entry)
+        walk.bind(node.index, containers.at(source, f"[{number}]", entry), entry, None)
+        end = walk.through(node.body, entry)
         breaks, continues = walk.frame.loops.pop()
         all_breaks += breaks
         entry = joined([end, *continues])
-    return joined([statements.through(walk, node.else_body, entry), *all_breaks])
+    return joined([walk.through(node.else_body, entry), *all_breaks])
 
 
 def comprehension(walk: Walk, node: Any, inner: GeneratorExpr | DictionaryComprehension, state: State) -> Value:
     """Follow a comprehension, and return the container that it makes."""
     made = new_object(walk.site(node), state)
     state.put((*made, EACH), NOTHING)
-    source = containers.iterated(walk, inner.sequences[0], walk.value(inner.sequences[0], state), state)
+    source = _iterated(walk, inner.sequences[0], walk.value(inner.sequences[0], state), state)
     known = containers.elements(source, state) if len(inner.indices) == 1 and not inner.condlists[0] else None
     if known is not None:
         _each_known(walk, node, inner, made, source, len(known), state)
@@ -156,10 +167,10 @@ def _turn(walk: Walk, inner: Any, given: Value, state: State, first: Value | Non
     """Follow one iteration of a comprehension, and return the element."""
     for position, index in enumerate(inner.indices):
         if first is None and not position:
-            statements.bind(walk, index, given, state, None)
+            walk.bind(index, given, state, None)
         else:
             source = first if first is not None and not position else walk.value(inner.sequences[position], state)
-            statements.bind(walk, index, containers.element(source, walk.site(inner, position), state), state, None)
+            walk.bind(index, containers.element(source, walk.site(inner, position), state), state, None)
         for condition in inner.condlists[position]:
             walk.value(condition, state)
     if isinstance(inner, GeneratorExpr):

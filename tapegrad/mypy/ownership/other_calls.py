@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from mypy.nodes import ArgKind, CallExpr, Expression, MemberExpr, NameExpr
+from mypy.nodes import ArgKind, CallExpr, Expression
 from mypy.types import AnyType, CallableType, Instance, get_proper_type
 
 from tapegrad.mypy.conversion import OWNED_TAPE, is_tape, tensor_parts
 from tapegrad.mypy.mypy_api import depend_on_name, formals_of
-from tapegrad.mypy.ownership import containers, expressions, functions
+from tapegrad.mypy.ownership import containers
 from tapegrad.mypy.ownership.carriers import carries, fresh, is_container, may_hold, result_of
 from tapegrad.mypy.ownership.consumed import is_consumed
+from tapegrad.mypy.ownership.holders import source_of
 from tapegrad.mypy.ownership.state import (
     EACH,
     EPOCH,
@@ -22,6 +23,7 @@ from tapegrad.mypy.ownership.state import (
     Held,
     Ref,
     State,
+    UnreachableError,
     tapes,
     union,
 )
@@ -85,23 +87,10 @@ def consuming(
     walk: Walk, node: Any, owner: Value, receiver: Expression | None, given: list[Argument], state: State
 ) -> None:
     """Follow a call of `backward` or `execute`, which consumes the tape unless `retain_tape` is given."""
-    owner = walk.check(owner, node, source_of(walk, receiver, state))
+    owner = walk.check(owner, node, source_of(receiver, state))
     retained = [one for one in given if one.name == "retain_tape"]
     if not retained or getattr(retained[0].expression, "fullname", "") == "builtins.False":
-        walk.consume(owner, node, source_of(walk, receiver, state), state)
-
-
-def source_of(walk: Walk, node: Expression | None, state: State) -> Expression | None:
-    """Return the name from which an expression has its tapes, for the message: `loss` of `(2.0 * loss)`."""
-    if isinstance(node, NameExpr | MemberExpr) or node is None:
-        return node
-    inner = expressions.operands_of(node)
-    named = [one for one in (source_of(walk, one, state) for one in inner) if one is not None]
-    for one in named:
-        holder = expressions.holder_of(walk, one, state)
-        if holder is not None and tapes(state.held.get(holder, NOTHING)):
-            return one
-    return node
+        walk.consume(owner, node, source_of(receiver, state), state)
 
 
 def library(walk: Walk, node: Any, given: list[Argument], state: State) -> Value:
@@ -204,7 +193,7 @@ def _hand_over(walk: Walk, node: CallExpr, given: list[Argument], state: State) 
     for position, argument in enumerate(given):
         for one in argument.value:
             if isinstance(one, Function):
-                functions.call_from_unknown(walk, one, node, given[position + 1 :], state)
+                call_from_unknown(walk, one, node, given[position + 1 :], state)
 
 
 def _forget(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> None:
@@ -217,3 +206,19 @@ def _forget(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> 
                 if is_box:
                     state.put((*one, EACH), NOTHING)
                 state.held[*one, EPOCH] = frozenset([Ref(walk.site(node), 0)])
+
+
+def call_from_unknown(walk: Walk, function: Function, node: Any, rest: list[Argument], state: State) -> None:
+    """Follow a function that unknown code calls, with the arguments that follow it: `submit(f, x)`."""
+    passed = [one for one in rest if one.kind == ArgKind.ARG_POS or one.name == "args"]
+    given: list[Argument] = []
+    for one in passed:
+        if one.name == "args":
+            parts = containers.elements(one.value, state) or []
+            given += [Argument(part, ArgKind.ARG_POS, None, one.expression) for part in parts]
+        else:
+            given.append(one)
+    try:
+        walk.call(function, node, given if not isinstance(function.node, str) else [], state)
+    except UnreachableError:
+        return

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from mypy.patterns import AsPattern, ClassPattern, MappingPattern, OrPattern, SequencePattern, StarredPattern
 
-from tapegrad.mypy.ownership import containers, expressions, statements
+from tapegrad.mypy.ownership import containers
+from tapegrad.mypy.ownership.attributes import field
 from tapegrad.mypy.ownership.carriers import new_object
+from tapegrad.mypy.ownership.holders import label
 from tapegrad.mypy.ownership.state import NOTHING, Ref, Value, union
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ def capture(walk: Walk, pattern: Any, held: Value, state: State) -> None:
             if inner is not None:
                 capture(walk, inner, held, state)
             if name is not None:
-                statements.bind(walk, name, held, state, None)
+                walk.bind(name, held, state, None)
         case OrPattern(patterns=choices):
             for choice in choices:
                 capture(walk, choice, held, state)
@@ -39,7 +41,7 @@ def capture(walk: Walk, pattern: Any, held: Value, state: State) -> None:
                 capture(walk, item, containers.at(held, f"[{number}]", state), state)
         case MappingPattern(keys=keys, values=values):
             for key, inner in zip(keys, values, strict=True):
-                capture(walk, inner, containers.at(held, containers.label(key), state), state)
+                capture(walk, inner, containers.at(held, label(key), state), state)
         case ClassPattern():
             _capture_attributes(walk, pattern, held, state)
 
@@ -55,7 +57,7 @@ def _capture_rest(walk: Walk, item: StarredPattern, held: Value, start: int, aft
         made = new_object(walk.site(item), state)
         containers.fill(made, known[start : len(known) - after], state)
         rest = frozenset([made])
-    statements.bind(walk, item.capture, rest, state, None)
+    walk.bind(item.capture, rest, state, None)
 
 
 def _capture_attributes(walk: Walk, pattern: Any, held: Value, state: State) -> None:
@@ -63,7 +65,7 @@ def _capture_attributes(walk: Walk, pattern: Any, held: Value, state: State) -> 
     for name, inner in zip(names, [*pattern.positionals, *pattern.keyword_values], strict=False):
         t = _attribute_type(pattern, name)
         owners = [one for one in held if isinstance(one, Ref)]
-        found = union(expressions.field(walk, one, name, t, None, state) for one in owners) if owners else NOTHING
+        found = union(field(walk, one, name, t, None, state) for one in owners) if owners else NOTHING
         capture(walk, inner, found, state)
 
 

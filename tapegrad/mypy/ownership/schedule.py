@@ -63,10 +63,10 @@ def walk_over(api: Checker, call: Any) -> None:
     """Walk over the unit for which mypy checks the scheduled call."""
     unit = scheduled_unit(api, call)
     if unit is not None:
-        from tapegrad.mypy.ownership.walk import Walk  # most programs consume no tape
+        from tapegrad.mypy.ownership.unit import UnitWalk  # most programs consume no tape
 
         store_types(api)
-        Walk(api, unit).run()
+        UnitWalk(api, unit).run()
 
 
 def _consuming_names(file: Node | None) -> frozenset[str]:

@@ -48,6 +48,7 @@ from tapegrad.mypy.ownership import (
     loops,
     patterns,
 )
+from tapegrad.mypy.ownership.holders import holder_of
 from tapegrad.mypy.ownership.state import NOTHING, RAISED, Ref, State, UnreachableError, joined
 from tapegrad.mypy.scopes.names import parts_of
 
@@ -182,7 +183,7 @@ def _stored(walk: Walk, target: Any, held: Value, source: Expression | None) -> 
 
 def delete(walk: Walk, target: Any, state: State) -> None:
     """Forget what a name, an attribute or an element held."""
-    holder = expressions.holder_of(walk, target, state)
+    holder = holder_of(target, state)
     if holder is not None and (len(holder) == 2 or isinstance(target, MemberExpr)):
         state.held[holder] = NOTHING
     elif isinstance(target, IndexExpr):

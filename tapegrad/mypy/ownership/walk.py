@@ -1,16 +1,20 @@
-"""The walk over one function, method or module, in execution order, with the tapes that each name may hold."""
+"""What the parts of the walk share: where it is, what it has found, and the parts that call each other through it.
+
+An expression may contain a call, a call follows statements, and statements contain expressions. So the parts import
+only those below them, and reach the others as methods of the walk, which `unit` fills in.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import FuncItem, MypyFile
 
-from tapegrad.errors import messages
-from tapegrad.mypy.mypy_api import note, type_of
-from tapegrad.mypy.ownership import classes, expressions, statements, words
-from tapegrad.mypy.ownership.state import End, Held, State, live
-from tapegrad.mypy.reports import report
+from tapegrad.mypy.mypy_api import type_of
+from tapegrad.mypy.ownership import words
+from tapegrad.mypy.ownership.holders import holder_of
+from tapegrad.mypy.ownership.state import End, Held, live
 from tapegrad.mypy.scopes.names import ScopeCache, inside
 
 if TYPE_CHECKING:
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
     from mypy.types import Type
 
     from tapegrad.mypy.mypy_api import Checker
-    from tapegrad.mypy.ownership.state import Ref, Site, Value
+    from tapegrad.mypy.ownership.state import Argument, Function, Ref, Site, State, Value
 
 _MOST_STEPS: Final = 20_000  # statements and expressions of a unit with all functions that it calls
 _DEEPEST: Final = 6  # calls inside calls that are followed
@@ -42,63 +46,51 @@ class Frame:
         self.tries: list[list[State]] = []  # states inside a `try`, from any of which a handler may start
 
 
-class Walk:
-    """Follows a unit, and every function of the file that it calls, along all paths."""
+class Walk(ABC):
+    """A unit, every function of the file that it calls, and what is found there along all paths."""
 
-    def __init__(self, api: Checker, unit: Node, *, reported: bool = True) -> None:
+    def __init__(self, api: Checker, unit: Node) -> None:
         self.api = api
         self.unit = unit
         self.calls: tuple[Expression, ...] = ()  # the calls around the function that is being followed
         self.frames = [Frame(unit)]
         self.found: dict[Any, tuple[str, End]] = {}  # by expression, the message
-        self.is_reported = reported
         self.entered: list[FuncItem] = []  # the functions that are being followed
         self.followed: set[FuncItem] = set()
         self.checked: dict[FuncItem, bool] = {}  # whether mypy has checked the body of a function
-        self._alone: dict[FuncItem, dict[Any, tuple[str, End]]] = {}
         self.classes: dict[Site, TypeInfo] = {}  # of the objects that are made
         self.exits: dict[Site, list[Callable[[State], None]]] = {}  # what stacks of context managers do at their end
         self.is_leaving = False  # whether a context manager is followed at the end of its block
         self.single_turn: Any = None  # a generator of which only one element is read
         self._steps = 0
-        self._is_complete = True
 
-    def run(self) -> None:
-        """Follow the unit and report the uses of consumed tapes."""
-        state = State()
-        try:
-            if isinstance(self.unit, MypyFile):
-                statements.through(self, self.unit.defs, state)
-            elif isinstance(self.unit, FuncItem):
-                self._follow_alone(self.unit)
-            else:
-                for function in classes.functions_of(self.unit):
-                    self._follow_alone(function)
-        except TooLongError:
-            self.found, self._is_complete = {}, False
-        if self.is_reported:
-            if not self._is_complete:
-                note(self.api, messages.too_long_to_follow(getattr(self.unit, "name", "")), self.unit)
-            for context, (message, _) in self.found.items():
-                report(self.api, message, context, "tape")
+    @abstractmethod
+    def value(self, node: Any, state: State) -> Value:
+        """Return what an expression holds, after its effects on the state.
 
-    def _follow_alone(self, function: FuncItem) -> None:
-        self.frames, self.entered = [Frame(function)], [function]
-        statements.through(self, function.body, State())
-        for inner in inside(function.body):
-            if isinstance(inner, FuncItem) and inner not in self.followed:
-                self.found |= self.found_alone(inner)
+        Raises:
+            UnreachableError: The expression never returns.
+        """
 
+    @abstractmethod
+    def through(self, node: Any, state: State | None) -> State | None:
+        """Return the state after one statement, or several; None if no path leads on."""
+
+    @abstractmethod
+    def bind(self, target: Any, held: Value, state: State, source: Expression | None) -> None:
+        """Bind a name, an attribute, an element, or several of them, to what an expression holds."""
+
+    @abstractmethod
+    def call(self, function: Function, node: Any, given: list[Argument], state: State) -> Value:
+        """Follow a call of one function.
+
+        Raises:
+            UnreachableError: It does not return.
+        """
+
+    @abstractmethod
     def found_alone(self, function: FuncItem) -> dict[Any, tuple[str, End]]:
         """Return what is reported in a function for any arguments."""
-        if function not in self._alone:
-            self._alone[function] = {}  # while it is being followed
-            walk = Walk(self.api, function, reported=False)
-            walk._alone = self._alone
-            walk.run()
-            self._alone[function] = walk.found
-            self._is_complete = self._is_complete and walk._is_complete
-        return self._alone[function]
 
     @property
     def frame(self) -> Frame:
@@ -128,15 +120,11 @@ class Walk:
         """Return the site of an expression, as it is reached by the calls around it."""
         return (expression, *self.calls, *names)
 
-    def value(self, expression: Any, state: State) -> Value:
-        """Return what an expression holds, after its effects on the state."""
-        return expressions.value(self, expression, state)
-
     def consume(self, value: Value, call: Expression, name: Expression | None, state: State) -> None:
         """Mark the tapes of a value as consumed by a call."""
         place = words.written(name) if name is not None else ""
         end = End(call.line, words.end_of(call), words.written(call), place, in_call=bool(self.calls))
-        state.consume(value, end, expressions.holder_of(self, name, state) if name is not None else None)
+        state.consume(value, end, holder_of(name, state) if name is not None else None)
         self.note_exception(state)
 
     def note_exception(self, state: State) -> None:
