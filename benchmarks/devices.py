@@ -26,7 +26,7 @@ import numpy as np
 import tapegrad as tg
 from tapegrad.autograd import registry, tape
 from tapegrad.engines import underflow
-from tapegrad.engines.numpy import half
+from tapegrad.engines.numpy import half_array
 from tapegrad.engines.numpy.engine import NumPy
 from tapegrad.tensor import operands
 
@@ -141,7 +141,7 @@ ROWS = {
     "rows by BLAS": Row("np.vecdot(large, ones)", "np.add.reduce(large, axis=1)", 20),
     "signal": Row("native_signal.signal(2, handler)", "signal.signal(signal.SIGINT, handler)", 2000),
     "signatures": Row(lambda: registry.signature_of(MUL.function), lambda: inspect.signature(MUL.function), 500),
-    "subnormal halves": Row(lambda: half.rounded(tiny, halves), lambda: tiny.astype(halves), 5),
+    "subnormal halves": Row(lambda: half_array.rounded(tiny, halves), lambda: tiny.astype(halves), 5),
     "softplus": Row("ENGINE.map('softplus', large)", "np.logaddexp(large, 0)", 2),
     "tanh": Row("small - small * small * small", "(1 - small * small) * small", 20_000),
     "two operands": Row("multiply_pair(small, small)", "multiply_general(small, small)", 20_000),

@@ -24,7 +24,8 @@ from tapegrad import nn, optim, tapem
 from tapegrad.autograd.registry import OPS
 from tapegrad.engines import bfloat16 as half  # the ops enter themselves in their table
 from tapegrad.engines.interface import Backend, Elementwise, Pairwise
-from tapegrad.engines.numpy.half import Half, Halves
+from tapegrad.engines.numpy.half import Half
+from tapegrad.engines.numpy.half_array import Halves
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.quantized import Symmetric
 from tapegrad.slot_tape import SlotTape

@@ -16,6 +16,7 @@ _modules = {
     "tapegrad.jax.traced.Traced": "tapegrad.jax.engine",
     "numpy.generic": "tapegrad.engines.numba.engine",
     "numpy.ndarray": "tapegrad.engines.numba.engine",
+    "tapegrad.engines.numpy.half_array.Halves": "tapegrad.engines.numpy.half",
     "tapegrad.tensor.Tensor": "tapegrad.autodiff",
 }
 

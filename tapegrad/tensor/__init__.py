@@ -683,9 +683,9 @@ def as_compute_dtype(data: Any) -> Any:
     """Return a half-precision array as one that computes in float32, and other arrays unchanged."""
     if data.dtype.char not in HALF:
         return data
-    from tapegrad.engines.numpy import half  # imported on demand: few programs need it
+    from tapegrad.engines.numpy.half_array import halves  # imported on demand: few programs need it
 
-    return half.halves(data)
+    return halves(data)
 
 
 def values_of(x: Any) -> Any:

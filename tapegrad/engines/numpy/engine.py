@@ -15,6 +15,7 @@ from tapegrad.engines.interface import HALF, Axis, Backend, Elementwise, Int, Pa
 from tapegrad.engines.numpy import rows
 from tapegrad.engines.numpy.buffers import BUFFERS, accumulate, is_free
 from tapegrad.engines.numpy.convolution import convolve
+from tapegrad.engines.numpy.half_array import halves, rounded
 from tapegrad.engines.numpy.large import added, applied, converted, scale_in_place
 from tapegrad.engines.thresholds import PARALLEL_MIN_ELEMENTS
 from tapegrad.errors import SingularError
@@ -311,8 +312,6 @@ class NumPy(Backend[Floats, Whole, Truths]):
         dtype = np.dtype(dtype)
         if dtype.char not in HALF:
             return converted(x, dtype)
-        from tapegrad.engines.numpy.half import halves, rounded  # imported here, because it imports this module
-
         halved: Array = halves(rounded(x, dtype))
         return halved
 
