@@ -732,10 +732,7 @@ def _recorded_parameters(
     if not is_trained:
         out.mark_frozen()
         return out
-    from tapegrad.autograd.parameter_tape import record_parameters  # not at the top: it imports this module
-
-    recorded: Tensor[S, NoneTape, D] = record_parameters(out, inputs, backward, saved)
-    return recorded
+    return out._recorded_on_parameters(inputs, backward, saved)
 
 
 def note_constants(value: Any, nodes: Iterable[Node]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from typing_extensions import TypeAliasType, TypeVar, TypeVarTuple, deprecated, override
 
 from tapegrad.autograd.op import install_operators
-from tapegrad.autograd.parameter_tape import ParameterTape
+from tapegrad.autograd.parameter_tape import ParameterTape, record_parameters
 from tapegrad.autograd.registry import IMPLEMENTATIONS
 from tapegrad.autograd.tape import NONE, GradientTape, Merge, NoneTape, OwnedTape, Tape
 from tapegrad.engines.interface import HALF
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from types import EllipsisType
 
     from tapegrad.autograd.gradients import Gradients
-    from tapegrad.autograd.tape import Checkpointing
+    from tapegrad.autograd.tape import Checkpointing, Node, Pullback
     from tapegrad.engines import Int, Value
     from tapegrad.tensor.merging import MYPY
 
@@ -306,6 +306,13 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
 
     def discard_value(self, *, for_good: bool) -> None:
         """Release the value if it can be computed again, which a plain tensor's cannot; for good with its operands."""
+
+    def _recorded_on_parameters(
+        self: Tensor[S, NoneTape, D], inputs: tuple[Node, ...], backward: Pullback, saved: tuple[Node, ...] | None
+    ) -> Tensor[S, NoneTape, D]:
+        """Return this result of an op on parameters with a `ParameterTape`; `NoneTape` is its base class."""
+        recorded: Tensor[S, NoneTape, D] = record_parameters(self, inputs, backward, saved)
+        return recorded
 
     def release_value(self) -> None:
         """Keep only a weak reference to the value, which stays alive while the taped tensor that shares it does."""
