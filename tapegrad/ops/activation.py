@@ -273,14 +273,7 @@ def elu(x: Tensor[S, T, Float], alpha: float = 1.0) -> Tensor[S, T, Float]:
         >>> np.round(tg.elu(x, alpha=0.5).numpy().astype(float), 3).tolist()
         [-0.5, -0.316, 0.0, 2.0]
     """
-
-    def bent(x: Any) -> Any:
-        return engine(x).where(engine(x).greater(x, 0), x, alpha * apply("expm1", _negative(x)))
-
-    def derivative(x: Any, _: Any) -> Any:
-        return engine(x).where(engine(x).greater(x, 0), 1, alpha * engine(x).exp(_negative(x)))
-
-    return mapped(x, bent, derivative)
+    return _exponential_linear("elu", x, factor=1.0, width=1.0, depth=alpha)
 
 
 @op(elementwise_shape, memory_bound=True)
@@ -314,7 +307,7 @@ def celu(x: Tensor[S, T, Float], alpha: float = 1.0) -> Tensor[S, T, Float]:
     if not alpha > 0:
         message = f"celu: alpha is {alpha} but must be above 0"
         raise ValueError(message)
-    return _exponential_linear(x, factor=1.0, width=alpha, depth=alpha)
+    return _exponential_linear("celu", x, factor=1.0, width=alpha, depth=alpha)
 
 
 @op(elementwise_shape, memory_bound=True)
@@ -343,26 +336,30 @@ def selu(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
         >>> np.round(tg.selu(x).numpy().astype(float), 3).tolist()
         [-1.758, -1.111, 0.0, 2.101]
     """
-    return _exponential_linear(x, factor=_SELU_FACTOR, width=1.0, depth=_SELU_DEPTH)
+    return _exponential_linear("selu", x, factor=_SELU_FACTOR, width=1.0, depth=_SELU_DEPTH)
 
 
-def _exponential_linear(x: Tensor[S, T, Float], *, factor: float, width: float, depth: float) -> Tensor[S, T, Float]:
+def _exponential_linear(
+    name: str, x: Tensor[S, T, Float], *, factor: float, width: float, depth: float
+) -> Tensor[S, T, Float]:
     """Compute `factor * x` above 0, and `factor * depth * expm1(x / width)` below."""
 
     def bent(x: Any) -> Any:
-        below = apply("expm1", _negative(x) / width) * (factor * depth)
-        return engine(x).where(engine(x).greater(x, 0), x * factor, below)
+        above = x if factor == 1 else x * factor
+        return engine(x).where(engine(x).greater(x, 0), above, apply("expm1", _below(x, width)) * (factor * depth))
 
     def derivative(x: Any, _: Any) -> Any:
-        below = engine(x).exp(_negative(x) / width) * (factor * depth / width)
+        below = engine(x).exp(_below(x, width)) * (factor * depth / width)
         return engine(x).where(engine(x).greater(x, 0), factor, below)
 
+    bent.__qualname__ = name  # a printed tape shows the op, not this helper
     return mapped(x, bent, derivative)
 
 
-def _negative(x: Any) -> Any:
-    """Replace positive elements by 0: exp(89) overflows float32, and `where` would not suppress the warning."""
-    return engine(x).where(engine(x).greater(x, 0), 0, x)
+def _below(x: Any, width: float) -> Any:
+    """Compute `x / width` for x below 0, else 0: exp(89) overflows float32, and `where` would not hide the warning."""
+    low = engine(x).where(engine(x).greater(x, 0), 0, x)
+    return low if width == 1 else low / width
 
 
 @op(elementwise_shape, memory_bound=True)

@@ -40,7 +40,7 @@ def relu6(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
         >>> grads[x].tolist()
         [0.0, 1.0, 0.0]
     """
-    return _linear_between(x, 0.0, 6.0)
+    return _linear_between("relu6", x, 0.0, 6.0)
 
 
 @op(elementwise_shape, memory_bound=True)
@@ -81,7 +81,7 @@ def hardtanh(
         message = f"hardtanh: min is {min} but max is {max}, which is below"
         raise ValueError(message)
 
-    return _linear_between(x, min, max)
+    return _linear_between("hardtanh", x, min, max)
 
 
 @op(elementwise_shape, memory_bound=True)
@@ -126,13 +126,17 @@ def hardswish(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     return mapped(x, formula, derivative)
 
 
-def _linear_between(x: Tensor[S, T, Float], low: float, high: float) -> Tensor[S, T, Float]:
+def _linear_between(name: str, x: Tensor[S, T, Float], low: float, high: float) -> Tensor[S, T, Float]:
+    def formula(x: Any) -> Any:
+        return _bounded(x, low, high)
+
     def derivative(x: Any, _: Any) -> Any:
         primitives = engine(x)
         is_inside = apply("logical_and", primitives.greater(x, low), primitives.greater(-x, -high))
         return primitives.cast(is_inside, x.dtype)
 
-    return mapped(x, lambda x: _bounded(x, low, high), derivative)
+    formula.__qualname__ = name  # a printed tape shows the op, not this helper
+    return mapped(x, formula, derivative)
 
 
 def _at_least(x: Any, bound: float) -> Any:
