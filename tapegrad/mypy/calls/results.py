@@ -10,6 +10,7 @@ from mypy.types import (
     Instance,
     TupleType,
     Type,
+    UnionType,
     get_proper_type,
     has_type_vars,
 )
@@ -17,6 +18,7 @@ from mypy.types import (
 from tapegrad.mypy.conversion import (
     ARRAY,
     MODULE,
+    TENSOR,
     VALUE,
     Make,
     is_endless,
@@ -53,7 +55,22 @@ def result_of(call: CheckedCall, items: list[Any] | None) -> Type:
     if signature.declared.is_type_obj() and isinstance(signature.result, Instance):
         constructed = _constructed(signature, signature.result, bindings, ctx.default_return_type)
         return stepped(constructed, [argument.type for argument in call.arguments.get("stride", [])])
-    return bindings.applied(signature.result, ctx.default_return_type)
+    return _by_tape(bindings.applied(signature.result, ctx.default_return_type), ctx.api.type_context[-1])
+
+
+def _by_tape(result: Type, expected: Type | None) -> Type:
+    """Return a tensor with one of several tapes as one of several tensors where those are expected.
+
+    mypy compares a type with each item of a union, and none of them has all these tapes.
+    """
+    p, several = get_proper_type(result), get_proper_type(expected)
+    if not isinstance(p, Instance) or p.type.fullname != TENSOR or not isinstance(several, UnionType):
+        return result
+    shape, tape, dtype = p.args
+    tapes = get_proper_type(tape)
+    if not isinstance(tapes, UnionType) or sum(tensor_parts(item) is not None for item in several.items) < 2:
+        return result
+    return UnionType.make_union([p.copy_modified(args=[shape, one, dtype]) for one in tapes.items])
 
 
 def unknown_result(ctx: FunctionContext | MethodContext, signature: Signature, make: Make) -> Type:

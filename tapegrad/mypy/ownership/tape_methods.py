@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mypy.nodes import CallExpr, MemberExpr
-from mypy.types import AnyType, Instance, LiteralType, TupleType, Type, get_proper_type
+from mypy.types import AnyType, Instance, LiteralType, TupleType, Type, UnionType, get_proper_type
 
 from tapegrad.errors import DTypeError, messages
 from tapegrad.mypy.conversion import (
@@ -17,7 +17,7 @@ from tapegrad.mypy.conversion import (
     shape_items,
     tensor_parts,
 )
-from tapegrad.mypy.mypy_api import make
+from tapegrad.mypy.mypy_api import make, stored_type
 from tapegrad.mypy.reports import report
 from tapegrad.mypy.scopes.values import ValueUnknownError, index_of
 from tapegrad.sizes import UNKNOWN, product
@@ -34,7 +34,7 @@ def backward(ctx: MethodContext, result: Type) -> Type:
     parts = tensor_parts(ctx.type)
     if parts is None:
         return result
-    if not is_tape(parts.tape, OWNED_TAPE) and not isinstance(get_proper_type(parts.tape), AnyType):
+    if not _may_own_tape(parts.tape) and not _is_one_of_several(ctx):
         report(ctx.api, messages.not_differentiable(), ctx.context, "tape")
         return result
     items, shape = shape_items(parts.shape), get_proper_type(parts.shape)
@@ -120,6 +120,27 @@ METHODS: dict[str, Callable[[MethodContext, Type], Type]] = {
 def _owns_tape(ctx: MethodContext) -> bool:
     parts = tensor_parts(ctx.type)
     return parts is not None and is_tape(parts.tape, OWNED_TAPE)
+
+
+def _may_own_tape(tape: Type) -> bool:
+    """Return whether a tape is owned, unknown, or one of several of which not all are missing.
+
+    A variable alone may be no tape in any call, but `T | NoneTape` is the result of a function that decides itself.
+    """
+    p = get_proper_type(tape)
+    if isinstance(p, UnionType):
+        return not all(is_tape(item, NONE_TAPE) for item in p.items)
+    return isinstance(p, AnyType) or is_tape(p, OWNED_TAPE)
+
+
+def _is_one_of_several(ctx: MethodContext) -> bool:
+    """Return whether a tensor without a tape is an item of a union, of which another item may own one."""
+    call = ctx.context
+    if not isinstance(call, CallExpr) or not isinstance(call.callee, MemberExpr):
+        return False
+    p = get_proper_type(stored_type(ctx.api, call.callee.expr) or ctx.type)
+    several = [parts.tape for parts in map(tensor_parts, p.items if isinstance(p, UnionType) else []) if parts]
+    return bool(several) and _may_own_tape(UnionType(several))
 
 
 def is_item(call: Context) -> bool:
