@@ -253,6 +253,17 @@ def accept_names_for_an_unknown_shape() -> None:
     read(tg.ones((2, 3, 4, 5)), tg.ones((2, 5)))
 
 
+def accept_a_size_beside_none() -> None:
+    def empty(n: int) -> None:
+        tg.zeros((2, n)) @ tg.zeros((0, 3))
+
+    def stepped(n: int) -> None:
+        tg.unfold(x, axis=2, size=4, step=-n)
+
+    empty(0)
+    stepped(-2)
+
+
 def reject_a_hidden_width_of_a_configuration() -> None:
     def made(config: Plain) -> None:
         nn.Sequential(nn.Linear(config.width, 4 * config.width), nn.Linear(3 * config.width, 2))  # E(mypy): Sequential[1] Linear(3*config.width, 2): x is (..., 4*config.width) but (..., 3*config.width) is expected: axis -1 is 4*config.width, not 3*config.width [tapegrad-shape]

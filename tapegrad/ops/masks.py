@@ -27,6 +27,7 @@ def masked_fill_shape(x: Dims, mask: Dims, value: Dims) -> Dims:
         if len(broadcast_sizes) != len(x) or any(map(surely_differ, broadcast_sizes, x)):
             message = f"{name} {show(dims)} does not broadcast to x {show(x)}"
             raise ShapeError(message)
+    broadcast(mask=mask, value=value)  # never fails where the sizes of x are numbers
     return x
 
 

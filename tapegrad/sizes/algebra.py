@@ -416,7 +416,7 @@ def _differ_for_all_values(left: Terms, right: Terms) -> bool:
     constant = dict(difference.terms or ()).get((), 0)
     if constant % gcd(*(times for monomial, times in difference.terms or () if monomial)):
         return True
-    products = [monomial for terms in (left, right) if len(terms) == 1 for monomial in terms]
+    products = [monomial for terms in (left, right) if len(terms) == 1 and left and right for monomial in terms]
     factors = [factor for one in products for factor in one if isinstance(factor, Name) and factor.least >= 0]
     from_one = {factor: factor._replace(least=1) for factor in factors}
     changed = _with_names(difference, from_one)

@@ -324,11 +324,11 @@ class Drawn:
 
 def drawn(calls: int, seed: int) -> list[Call]:
     """Return about the given number of calls, the same number for each op, valid and invalid ones."""
-    dice, ops = random.Random(seed), _ops()  # noqa: S311  # draws programs, not secrets
+    dice, ops = random.Random(seed), drawn_ops()  # noqa: S311  # draws programs, not secrets
     return [call for op in ops for call in calls_of_one_op(op, dice, math.ceil(calls / len(ops) / 2))]
 
 
-def _ops() -> list[Op]:
+def drawn_ops() -> list[Op]:
     return [op for op in OPS.values() if op.function.__module__.startswith("tapegrad.")]  # tests define others
 
 
@@ -448,7 +448,7 @@ def test_hidden_numbers_cause_no_false_reports(tmp_path: Path) -> None:
 
 
 def test_every_op_gets_valid_and_invalid_calls() -> None:
-    for op in _ops():
+    for op in drawn_ops():
         kinds = {call.valid for call in calls_of_one_op(op, random.Random(0), share=12)}  # noqa: S311  # draws programs
 
         assert True in kinds, op.name

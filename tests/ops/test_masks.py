@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import masked_fill, masked_select, nonzero, normal, ones, tensor, zeros
 from tapegrad.ops.masks import masked_fill_shape, masked_select_shape
+from tapegrad.sizes import UNKNOWN
 from tapegrad.testing import check_gradients, check_shape_rule
 
 
@@ -32,6 +34,11 @@ def test_masked_fill_sets_the_value_where_the_mask_is_true(shape: tuple[int, ...
     check_gradients(lambda x: masked_fill(x, chosen, 7.5), x)
     check_gradients(lambda x, v: masked_fill(x, chosen, v), x, real(3, 1, seed=1))
     check_gradients(lambda x, v: masked_fill(x * x, mask(3), v * v), real(2, 3), real(), order=2)
+
+
+def test_masked_fill_rejects_mask_and_value_that_no_size_of_x_fits() -> None:
+    with pytest.raises(ShapeError, match=re.escape("mask (2, 3) and value (4,) do not broadcast: axis -1 is 3")):
+        masked_fill_shape((2, UNKNOWN), (2, 3), (4,))
 
 
 def test_masked_fill_keeps_the_dtype_and_either_tape() -> None:

@@ -235,7 +235,18 @@ def test_opaque_sizes_differ_only_if_no_values_make_them_equal() -> None:
     w, v = map(opaque, "wv")
 
     differing = [(w, 3 * w), (w, w + 1), (4 * w, w + 1), (w // 2, w), (10, 4 * w), (N, N + 2 * w + 1), (w, 2 * w * v)]
-    perhaps_equal = [(w, v), (w, 5), (w, N), (w, w + v), (w, w * v), (w, w // v), (4, 4 * w), (N * w, M * w)]
+    perhaps_equal = [
+        (w, v),
+        (w, 5),
+        (w, N),
+        (w, w + v),
+        (w, w * v),
+        (w, w // v),
+        (4, 4 * w),
+        (N * w, M * w),
+        (0, w),
+        (2 * w * v, 0),
+    ]
 
     assert all(surely_differ(a, b) and surely_differ(b, a) for a, b in differing)
     assert not any(surely_differ(a, b) or surely_same(a, b) for a, b in perhaps_equal)

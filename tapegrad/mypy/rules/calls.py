@@ -25,6 +25,7 @@ from tapegrad.sizes import (
     named,
     names_in,
     surely_differ,
+    surely_less,
     surely_same,
 )
 
@@ -74,7 +75,11 @@ def ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], ap
         try:
             read = index_of if annotations.get(name) == "Index" else value_of
             value = read(argument.type, argument.expression, api)
-            values[name] = value if annotations.get(name) in _SIZES else _without_opaque(value)
+            if annotations.get(name) not in _SIZES:
+                value = _without_opaque(value)
+            elif annotations[name] != "Index":
+                value = _of_any_sign(value)
+            values[name] = value
         except ValueUnknownError:
             kind = annotations.get(name)
             if kind not in _OPEN or (kind == "Dims | Size" and not is_whole(argument.type)):
@@ -96,6 +101,13 @@ def _without_opaque(value: Any) -> Any:
     if isinstance(value, tuple) and not isinstance(value, UnknownDims):
         return tuple(UNKNOWN if isinstance(one, Dim) and _is_opaque(one) else one for one in value)
     return value
+
+
+def _of_any_sign(value: Any) -> Any:
+    """Return sizes with unknown ones in place of those like `-n`: such a number may be any int, above 0 too."""
+    if isinstance(value, tuple) and not isinstance(value, UnknownDims):
+        return tuple(map(_of_any_sign, value))
+    return UNKNOWN if isinstance(value, Dim) and _is_opaque(value) and surely_less(value, 1) else value
 
 
 def _is_opaque(size: Dim) -> bool:
