@@ -6,7 +6,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar, assert_type
 from typing import Literal as L
 
 import tapegrad as tg
-from tapegrad import NoneTape, Shape, Tensor, nn
+from tapegrad import Mul, NoneTape, Shape, Sub, Tensor, nn
 
 B = TypeVar("B", bound=int)
 T = TypeVar("T", bound=int)
@@ -200,6 +200,86 @@ def accept_a_size_that_a_layer_says() -> None:
     assert_type(block.once_more(block(tg.ones((2, 8)))), Tensor[Shape[L[2], L[8]], NoneTape])
     block.perhaps(tg.ones((2, 8)))
     block.of_two_names(tg.ones((2, 8)), tg.ones((2, 8)))
+
+
+class Widened(nn.Module):
+    """A block whose first layer takes one feature more than the width of the configuration."""
+
+    def __init__(self, config: Plain) -> None:
+        self.config = config
+        self.first = nn.Linear(config.width + 1, config.width)
+        self.up = nn.Linear(config.width, 4 * config.width)
+        self.down = nn.Linear(4 * config.width, config.width)
+        self.same = nn.Linear(config.width, config.width)
+
+    def forward(self, x: Tensor[Shape[B, D]]) -> Tensor[Shape[B, Sub[D, L[1]]]]:
+        y = self.first(x)
+        assert_type(y, Tensor[Shape[B, Sub[D, L[1]]], NoneTape])
+        assert_type(self.up(y), Tensor[Shape[B, Sub[Mul[L[4], D], L[4]]], NoneTape])
+        assert_type(tg.assert_shape(x, (x.shape[0], self.config.width + 1)), Tensor[Shape[B, D], NoneTape])
+        return self.down(self.up(y))
+
+    def of_two_names(self, x: Tensor[Shape[B, D]], y: Tensor[Shape[B, T]]) -> Tensor[Shape[B, T]]:
+        self.same(x)
+        return self.same(self.same(y))  # D and T are one size then
+
+    def of_two_names_again(self, x: Tensor[Shape[B, D]], y: Tensor[Shape[B, T]]) -> Tensor[Shape[B, T]]:
+        self.same(x)
+        return self.same(y if self.config.steps else self.same(y))
+
+    def may_be_one(self) -> Tensor[Shape[L[3], Any]]:
+        return tg.ones((3, self.config.width)) + tg.ones((self.config.width + 1,))
+
+
+def accept_a_size_that_a_layer_says_of_another() -> None:
+    assert_type(Widened(Plain(8))(tg.ones((2, 9))), Tensor[Shape[L[2], L[8]], NoneTape])
+    Widened(Plain(8)).of_two_names(tg.ones((2, 8)), tg.ones((2, 8)))
+    Widened(Plain(8)).of_two_names_again(tg.ones((2, 8)), tg.ones((2, 8)))
+    Widened(Plain(1)).may_be_one()
+
+
+def reject_an_input_that_an_earlier_layer_rules_out() -> None:
+    class Again(nn.Module):
+        def __init__(self, config: Plain) -> None:
+            self.norm = nn.LayerNorm(config.width)
+            self.up = nn.Linear(config.width + 1, 3)
+
+        def forward(self, x: Tensor[Shape[B, D]]) -> Tensor[Shape[B, L[3]]]:
+            return self.up(self.norm(x))  # E(mypy): Again.up Linear(config.width + 1, 3): x is (B, D) but (..., D + 1) is expected: axis -1 is D, not D + 1 [tapegrad-shape]
+
+    Again(Plain(8))(tg.ones((2, 8)))
+
+
+def reject_a_result_that_a_layer_widens() -> None:
+    class Wide(nn.Module):
+        def __init__(self, config: Plain) -> None:
+            self.norm = nn.LayerNorm(config.width)
+            self.up = nn.Linear(config.width, 4 * config.width)
+
+        def forward(self, x: Tensor[Shape[B, D]]) -> Tensor[Shape[B, D]]:
+            return self.up(self.norm(x))  # E(mypy): Wide.forward: the result is (B, 4*D) but (B, D) is expected: axis 1 is 4*D, not D [return-value]
+
+    Wide(Plain(8))(tg.ones((2, 8)))
+
+
+def reject_a_claim_that_a_layer_rules_out() -> None:
+    class Claimed(nn.Module):
+        def __init__(self, config: Plain) -> None:
+            self.config = config
+            self.norm = nn.LayerNorm(config.width)
+
+        def forward(self, x: Tensor[Shape[B, D]]) -> Tensor[Shape[B, D]]:
+            x = self.norm(x)
+            return tg.assert_shape(x, (x.shape[0], self.config.width + 1))  # E(mypy): assert_shape: x is (B, D) but (B, config.width + 1) is expected: axis 1 is D, not config.width + 1 [tapegrad-shape]
+
+    Claimed(Plain(8))(tg.ones((2, 8)))
+
+
+def reject_a_claim_that_no_size_fulfils() -> None:
+    def claimed(width: int) -> None:
+        tg.assert_same(2 * width, 7)  # E(mypy): assert_same: 2*width is not 7 [tapegrad-shape]
+
+    claimed(4)
 
 
 def reject_twice_the_size_that_a_layer_says() -> None:

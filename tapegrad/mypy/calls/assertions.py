@@ -19,6 +19,7 @@ from mypy.nodes import (
     NameExpr,
     Node,
     OpExpr,
+    ReturnStmt,
     TupleExpr,
     UnaryExpr,
     Var,
@@ -26,6 +27,7 @@ from mypy.nodes import (
 from mypy.types import AnyType, Instance, Type, get_proper_type
 
 from tapegrad.errors import messages
+from tapegrad.mypy.calls.learned import facts_of, mentions, never_same, only_name, with_facts
 from tapegrad.mypy.conversion import (
     NONE_TAPE,
     OWNED_TAPE,
@@ -57,7 +59,6 @@ from tapegrad.sizes import (
     UndecidedError,
     UnknownDims,
     assuming,
-    call_of,
     is_unknown,
     show,
     simplest,
@@ -91,12 +92,8 @@ def facts_for(ctx: FunctionContext | MethodContext | AttributeContext) -> list[F
     return _facts_at(ctx, learned=False) if _known else []
 
 
-def learned_for(ctx: FunctionContext | MethodContext) -> list[Fact]:
-    """Return the facts that follow from accepted calls, for the rule of an op.
-
-    A layer of one width that is called with inputs of two names says that these are one size, so a call does not use
-    what another call has said.
-    """
+def learned_for(ctx: FunctionContext | MethodContext | AttributeContext) -> list[Fact]:
+    """Return the facts that follow from accepted calls."""
     return _facts_at(ctx, learned=True) if _known else []
 
 
@@ -115,7 +112,7 @@ def learn(ctx: FunctionContext | MethodContext, equal: list[tuple[Size, Size]]) 
     After `self.norm(x)` of `x: Tensor[Shape[B, D]]` and `self.norm = nn.LayerNorm(config.width)`, the width is `D`.
     """
     scope = outermost_scope(ctx.api)
-    facts = [fact for one, other in equal if (fact := _same(one, other) or _same(other, one)) is not None]
+    facts = facts_of(equal)
     if not facts or not isinstance(scope, FuncItem):
         return
     statement, block = _statement_of(scope, ctx.context)
@@ -125,15 +122,6 @@ def learn(ctx: FunctionContext | MethodContext, equal: list[tuple[Size, Size]]) 
     known = _known_in(scope)
     for fact in facts:
         known[first, fact.name] = Known(fact, first, last)
-
-
-def _same(size: Size, other: Size) -> Same | None:
-    """Return the fact that an opaque name is another symbolic size; None if that cannot be said of the name alone."""
-    name = _only_name(size)
-    is_opaque = name is not None and name.is_opaque and call_of(name) is None
-    if name is None or not is_opaque or not isinstance(other, Dim) or _mentions(other, name):
-        return None
-    return Same(name, other)
 
 
 def assert_divides(ctx: FunctionContext) -> Type:
@@ -149,11 +137,12 @@ def assert_divides(ctx: FunctionContext) -> Type:
 def assert_same(ctx: FunctionContext) -> Type:
     """Check an asserted equality, and assume it from here on."""
     n, m = (_size(ctx, position) for position in range(2))
-    if isinstance(n, int) and isinstance(m, int) and n != m:
+    if never_same(n, m, learned_for(ctx)):
         report(ctx.api, messages.not_same(n, m), ctx.context, "shape")
+        return ctx.default_return_type
     for size, other in ((n, m), (m, n)):
-        name = _only_name(size)
-        if name is not None and not is_unknown(other) and not _mentions(other, name):
+        name = only_name(size)
+        if name is not None and not is_unknown(other) and not mentions(other, name):
             _believe(ctx, Same(name, other))
             break
     return ctx.default_return_type
@@ -169,11 +158,13 @@ def assert_shape(ctx: FunctionContext) -> Type:
     if parts is None or asserted is None or not isinstance(result, Instance):
         return result
     sizes = _sizes(parts.shape)
-    if sizes is not None and _contradict(sizes, asserted):
-        report(ctx.api, messages.other_sizes("assert_shape", "x", sizes, asserted), ctx.context, "shape")
+    learned = learned_for(ctx)
+    if sizes is not None and (contradiction := _contradiction(sizes, asserted, learned)):
+        report(ctx.api, contradiction, ctx.context, "shape")
         return result
     shape = [known if is_unknown(n) else n for known, n in zip(sizes or asserted, asserted, strict=True)]
     result = result.copy_modified(args=[shape_type(tuple(shape), make(ctx.api)), parts.tape, parts.dtype])
+    result = with_facts(result, learned, sizes or (), make(ctx.api))
     if isinstance(ctx.args[0][0], NameExpr | MemberExpr):
         narrow(ctx.api, ctx.args[0][0], result)
     return result
@@ -200,7 +191,7 @@ def message_of(error: Exception, arguments: Iterable[Argument], ctx: FunctionCon
         return str(error)
     expressions: dict[Name, str] = {}
     for size, expression in (*_variables_above(ctx.context.line, ctx.api), *_sizes_of(arguments)):
-        name = _only_name(size)
+        name = only_name(size)
         if name is not None:
             expressions.setdefault(name, expression)
     return error.with_expressions(expressions)
@@ -260,22 +251,14 @@ def _sizes(shape: Type) -> Dims | None:
     return sizes if items is not None and len(sizes) == len(items) else None
 
 
-def _contradict(sizes: Dims, asserted: Dims) -> bool:
-    """Return whether no values of the names make the two shapes equal."""
-    return len(sizes) != len(asserted) or any(
-        isinstance(n, int) and isinstance(m, int) and n != m for n, m in zip(sizes, asserted, strict=True)
-    )
-
-
-def _only_name(size: Size) -> Name | None:
-    match tuple(size.terms or ()) if isinstance(size, Dim) else ():
-        case ((((Name() as name),), 1),):
-            return name
-    return None
-
-
-def _mentions(size: Size, name: Name) -> bool:
-    return isinstance(size, Dim) and f"{name!r}" in repr(size)
+def _contradiction(sizes: Dims, asserted: Dims, learned: list[Fact]) -> str:
+    """Return the message for two shapes that no values of the names make equal; empty if some do."""
+    if len(sizes) != len(asserted):
+        return messages.wrong_rank("assert_shape", "x", sizes, asserted)
+    for axis, (n, m) in enumerate(zip(sizes, asserted, strict=True)):
+        if never_same(n, m, learned):
+            return messages.wrong_size("assert_shape", "x", sizes, asserted, axis)
+    return ""
 
 
 def _believe(ctx: FunctionContext, fact: Fact) -> None:
@@ -301,9 +284,11 @@ def _statement_of(scope: Node, call: Context) -> tuple[Any, list[Any]]:
     blocks = [node.body for node in inside(scope) if isinstance(node, Block)]
     for block in blocks:
         for statement in block:
-            if not isinstance(statement, AssignmentStmt | ExpressionStmt):
+            if not isinstance(statement, AssignmentStmt | ExpressionStmt | ReturnStmt):
                 continue
             whole = statement.rvalue if isinstance(statement, AssignmentStmt) else statement.expr
+            if whole is None:
+                continue
             is_near = statement.line <= call.line <= (statement.end_line or 0)
             if is_near and any(one is call for one in _always_evaluated(whole)):
                 return statement, block

@@ -26,6 +26,7 @@ from tapegrad.mypy.cache import Answers, Call, answers_of, call_of
 from tapegrad.mypy.calls.assertions import learn, learned_for, message_of
 from tapegrad.mypy.calls.binding import CheckedCall, bind_arguments
 from tapegrad.mypy.calls.checks import Rule, check_numbers, check_operands
+from tapegrad.mypy.calls.learned import facts_of, for_all_values, with_facts
 from tapegrad.mypy.calls.results import raw_receiver, result_of, unknown_result, unread, with_shape
 from tapegrad.mypy.conversion import (
     TENSOR,
@@ -53,6 +54,7 @@ from tapegrad.mypy.unify.arguments import (
     Argument,
     arguments_of,
     sizes_as_tuple,
+    sizes_in,
 )
 from tapegrad.mypy.unify.bindings import Bindings, CallError
 from tapegrad.mypy.unify.named_tuples import replaced_fields
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     from mypy.plugin import AttributeContext, FunctionContext, MethodContext
 
     from tapegrad.autograd.registry import Op
+    from tapegrad.sizes import Fact
 
 
 def function_call(ctx: FunctionContext, declared: CallableType) -> Type:
@@ -173,10 +176,12 @@ def check_call(
     rule: Rule | None = None,
     cacheable: Call | None = None,
 ) -> Type:
-    """Return the result type of a call, for an op with what accepted calls have said about sizes."""
-    learned = learned_for(ctx) if op is not None else None
+    """Return the result type of a call, with what accepted calls have said about sizes."""
+    learned = learned_for(ctx)
     if not learned:
         return _checked(ctx, signature, arguments, op, rule, cacheable)
+    if op is None:
+        return _checked_with(learned, ctx, signature, arguments, rule)
     with assuming(learned):
         return _checked(ctx, signature, arguments, op, rule, cacheable)
 
@@ -194,28 +199,79 @@ def _checked(
     known = cacheable.answer() if cacheable is not None else None
     if known is not None:
         return known
-    bindings = Bindings(_call_name(signature.declared, op, ctx.context), signature, make(ctx.api))
-    call = CheckedCall(ctx, signature, arguments, op, bindings)
+    call = _call(ctx, signature, arguments, op)
     try:
-        bind_arguments(call)
-        check_operands(call)
-        bindings.finish(raw=raw_receiver(ctx) is not None)
-        check_numbers(call, rule)
-        items = _apply_rule(call)
+        items = _judged(call, rule)
         result = result_of(call, items)
-    except CallError as error:
-        _report_mismatch(call, error)
-        return unknown_result(ctx, signature, bindings.make)
-    except (ShapeError, DTypeError) as error:
-        _report_rule(call, error)
-        return unknown_result(ctx, signature, bindings.make)
-    if bindings.equal:  # a cached answer teaches nothing
-        if op is None:
-            learn(ctx, bindings.equal)
-        return result
+    except (CallError, ShapeError, DTypeError) as error:
+        return _rejected(call, error)
+    if call.bindings.equal:  # a cached answer teaches nothing
+        return result if op is not None else _taught(call, result)
     if cacheable is None or (op is not None and (items is None or is_several(items))):
         return result
     return cacheable.store(result)
+
+
+def _checked_with(
+    learned: list[Fact],
+    ctx: FunctionContext | MethodContext,
+    signature: Signature,
+    arguments: dict[str, list[Argument]],
+    rule: Rule | None,
+) -> Type:
+    """Return the result type of a call that is no op, see `tapegrad.mypy.calls.learned`."""
+    call = _call(ctx, signature, arguments, None)
+    try:
+        with assuming(for_all_values(learned)):
+            _judged(call, rule)
+    except (CallError, ShapeError, DTypeError) as error:
+        return _rejected(call, error)
+    call = _call(ctx, signature, arguments, None)
+    try:
+        with assuming(learned):
+            items = _judged(call, rule)
+            result = result_of(call, items)
+    except (CallError, ShapeError, DTypeError):
+        return _checked(ctx, signature, arguments, None, rule, None)
+    return _taught(call, result)
+
+
+def _call(
+    ctx: FunctionContext | MethodContext, signature: Signature, arguments: dict[str, list[Argument]], op: Op | None
+) -> CheckedCall:
+    bindings = Bindings(_call_name(signature.declared, op, ctx.context), signature, make(ctx.api))
+    return CheckedCall(ctx, signature, arguments, op, bindings)
+
+
+def _judged(call: CheckedCall, rule: Rule | None) -> list[Any] | None:
+    """Bind the arguments of a call, check them and apply the op's rule; return the shape of its result.
+
+    Raises:
+        CallError: An argument does not match its parameter.
+        ShapeError: The sizes do not fit.
+        DTypeError: The dtypes do not.
+    """
+    bind_arguments(call)
+    check_operands(call)
+    call.bindings.finish(raw=raw_receiver(call.ctx) is not None)
+    check_numbers(call, rule)
+    return _apply_rule(call)
+
+
+def _rejected(call: CheckedCall, error: CallError | ShapeError | DTypeError) -> Type:
+    """Report what is wrong in a call, and return what is known of its result."""
+    if isinstance(error, CallError):
+        _report_mismatch(call, error)
+    else:
+        _report_rule(call, error)
+    return unknown_result(call.ctx, call.signature, call.bindings.make)
+
+
+def _taught(call: CheckedCall, result: Type) -> Type:
+    """Learn from an accepted call, and return its result with the sizes that are known then."""
+    learn(call.ctx, call.bindings.equal)
+    facts: list[Fact] = [*learned_for(call.ctx), *facts_of(call.bindings.equal)]
+    return with_facts(result, facts, sizes_in(call.arguments), call.bindings.make) if facts else result
 
 
 def _apply_rule(call: CheckedCall) -> list[Any] | None:

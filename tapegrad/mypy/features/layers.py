@@ -21,6 +21,7 @@ from mypy.types import (
 )
 
 from tapegrad.errors import messages
+from tapegrad.mypy.calls.assertions import learned_for
 from tapegrad.mypy.calls.check import cacheable_layer_call, method_call, method_name
 from tapegrad.mypy.conversion import (
     MODULE,
@@ -51,7 +52,7 @@ def called(ctx: MethodContext, declared: CallableType) -> Type:
         return method_call(ctx, declared)
     if container(receiver) is not None:
         return _threaded(ctx, declared, receiver)
-    cacheable = cacheable_layer_call(ctx, declared, receiver)
+    cacheable = None if learned_for(ctx) else cacheable_layer_call(ctx, declared, receiver)
     known = cacheable.answer() if cacheable is not None else None
     if known is not None:
         return _without_int(known, ctx.api)

@@ -42,7 +42,7 @@ from tapegrad.mypy.unify.starred_shapes import is_star_of_sizes
 from tapegrad.sizes import Size, is_unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from mypy.plugin import FunctionContext, MethodContext
 
@@ -191,6 +191,14 @@ def refined(argument: Argument, formal: Type, api: Any) -> Type:
         size = count_of(p, argument.expression, api)
         return argument.type if is_unknown(size) else size_type(size, make(api))
     return argument.type
+
+
+def sizes_in(arguments: dict[str, list[Argument]]) -> Iterator[Size]:
+    """Yield the sizes of the tensors that are arguments of a call."""
+    for actuals in arguments.values():
+        for argument in actuals:
+            shape = shape_items(argument.tensor.shape) if argument.tensor is not None else None
+            yield from (size for size in shape or () if not isinstance(size, Many))
 
 
 def takes_size(formal: ProperType) -> bool:
