@@ -19,6 +19,7 @@ from tapegrad.mypy.ownership import (
 from tapegrad.mypy.ownership.attributes import attribute
 from tapegrad.mypy.ownership.carriers import carries, fresh, is_container
 from tapegrad.mypy.ownership.holders import holder_of
+from tapegrad.mypy.ownership.spelling import end_of, written
 from tapegrad.mypy.ownership.state import (
     NOTHING,
     Argument,
@@ -30,7 +31,6 @@ from tapegrad.mypy.ownership.state import (
     UnreachableError,
     tapes,
 )
-from tapegrad.mypy.ownership.words import end_of, written
 
 if TYPE_CHECKING:
     from tapegrad.mypy.ownership.state import Value

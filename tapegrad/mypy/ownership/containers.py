@@ -1,4 +1,4 @@
-"""Lists, tuples, dicts and iterators: what their elements hold, and what their methods do to them.
+"""Lists, tuples, dicts and iterators: what their elements hold.
 
 Elements at known positions hold values of their own. Of all others only two sets are known: what any element may hold,
 and what every element holds. An element that is read at an unknown position holds the second set; what else it holds is

@@ -25,9 +25,9 @@ from tapegrad.mypy.ownership import containers, other_calls
 from tapegrad.mypy.ownership.carriers import new_object
 from tapegrad.mypy.ownership.consumed import is_consumed
 from tapegrad.mypy.ownership.independence import is_independent
+from tapegrad.mypy.ownership.spelling import written
 from tapegrad.mypy.ownership.state import EACH, NOTHING, Argument, Function, Ref, UnreachableError, joined, tapes, union
 from tapegrad.mypy.ownership.walk import Frame
-from tapegrad.mypy.ownership.words import written
 from tapegrad.mypy.scopes.names import ScopeCache, bound_in, inside
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from mypy.nodes import (
 
 from tapegrad.mypy.ownership import classes, containers, functions
 from tapegrad.mypy.ownership.carriers import carries, is_container, may_hold, new_object
+from tapegrad.mypy.ownership.spelling import written
 from tapegrad.mypy.ownership.state import EACH, NOTHING, Ref, State, UnreachableError, joined, repeated, tapes
-from tapegrad.mypy.ownership.words import written
 from tapegrad.mypy.scopes.names import ScopeCache, inside
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mypy.nodes import FuncItem, MypyFile
 
 from tapegrad.mypy.mypy_api import type_of
-from tapegrad.mypy.ownership import words
+from tapegrad.mypy.ownership import spelling
 from tapegrad.mypy.ownership.holders import holder_of
 from tapegrad.mypy.ownership.state import End, Held, live
 from tapegrad.mypy.scopes.names import ScopeCache, inside
@@ -122,8 +122,8 @@ class Walk(ABC):
 
     def consume(self, value: Value, call: Expression, name: Expression | None, state: State) -> None:
         """Mark the tapes of a value as consumed by a call."""
-        place = words.written(name) if name is not None else ""
-        end = End(call.line, words.end_of(call), words.written(call), place, in_call=bool(self.calls))
+        place = spelling.written(name) if name is not None else ""
+        end = End(call.line, spelling.end_of(call), spelling.written(call), place, in_call=bool(self.calls))
         state.consume(value, end, holder_of(name, state) if name is not None else None)
         self.note_exception(state)
 
@@ -153,7 +153,7 @@ class Walk(ABC):
             if self.entered[-1] in _inner_functions.of(self.unit):
                 self.found.setdefault(use, self.found_alone(self.entered[-1])[use])
         elif context not in self.found:
-            self.found[context] = words.consumed(use, context, name, ends[0], at_exit=self.is_leaving), ends[0]
+            self.found[context] = spelling.consumed(use, context, name, ends[0], at_exit=self.is_leaving), ends[0]
         return live(value)
 
 

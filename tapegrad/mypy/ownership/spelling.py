@@ -1,4 +1,4 @@
-"""How messages spell expressions."""
+"""How messages spell expressions, and the message for a consumed tape."""
 
 from __future__ import annotations
 
