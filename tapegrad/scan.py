@@ -116,11 +116,11 @@ def looped(
         The parts of the last state, and the results of all steps, each stacked along a new first axis.
     """
     nodes, tape = unwrap_all([*states, *xs], "operands")
-    computing = engine(*(x.data for x in nodes))
-    if computing.compiles_loops:
+    primitives = engine(*(x.data for x in nodes))
+    if primitives.compiles_loops:
         with suppress(_LiftedError):
             of_module = [x.tape.holds or not is_data(x) for x in (*states, *xs)]
-            return _Loop(step, nodes, of_module, len(states), tape, placed or _new_nodes).run(computing)
+            return _Loop(step, nodes, of_module, len(states), tape, placed or _new_nodes).run(primitives)
     given = [_on(x, tape) for x in (*states, *xs)]
     now, elements = given[: len(states)], [_unstacked(x) for x in given[len(states) :]]
     results: list[list[Any]] = []
@@ -163,11 +163,11 @@ class _Loop:
         self._step, self._nodes, self._count, self._placed = step, nodes, count, placed
         self._is_of_parameters = False
 
-    def run(self, computing: Backend[Any]) -> tuple[list[Any], list[Any]]:
+    def run(self, primitives: Backend[Any]) -> tuple[list[Any], list[Any]]:
         """Run all steps, and record them as one op."""
         values = [x.data for x in self._nodes]
         first, rows = values[: self._count], values[self._count :]
-        last, ys, steps_back = computing.scan(self._one_step, first, rows, 0)
+        last, ys, steps_back = primitives.scan(self._one_step, first, rows, 0)
         outs: Any = [node(value) for value in (*last, *ys)]
         if self.tape is not None:
             operands = (*filter(_is_float, self._nodes), *self.read)

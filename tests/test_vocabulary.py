@@ -60,6 +60,7 @@ STANDARD = {
     r"kept_\w+|\w*_kept|\.kept": "saved, cached, retained",
     r"(?-i:_?LARGE|GROWING|MANY)": "thresholds.py, *_MIN_ELEMENTS",
     r"(?<!frequently )asked|stood|standing": "requested, was",
+    r"(?-i:Behind\w*|Watched)": "after, AxisTracker, TrackedInt",
 }
 
 

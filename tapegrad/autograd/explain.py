@@ -189,17 +189,17 @@ def _attach_facts(error: TapegradError, entry: Op, arguments: dict[str, Any]) ->
     error.dtypes = {name: str(x.dtype) for name, x in given.items()}
     error.taped = {name: x.tape.owns for name, x in given.items() if hasattr(x, "tape")}
     if isinstance(error, ShapeError):
-        watch = AxisTracker()
-        watched = {name: watch.sizes(name, shape) for name, shape in error.shapes.items()}
+        tracker = AxisTracker()
+        tracked = {name: tracker.sizes(name, shape) for name, shape in error.shapes.items()}
         with suppress(ShapeError):
             entry.rule(
                 **{
-                    name: _tracked(name, value, watched) if name in entry.operands else value
+                    name: _tracked(name, value, tracked) if name in entry.operands else value
                     for name, value in arguments.items()
                     if name in entry.parameters
                 }
             )
-        annotate_axes(error, watch)
+        annotate_axes(error, tracker)
 
 
 def _operands(entry: Op, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -213,8 +213,8 @@ def _operands(entry: Op, arguments: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _tracked(name: str, value: Any, watched: dict[str, Any]) -> Any:
+def _tracked(name: str, value: Any, tracked: dict[str, Any]) -> Any:
     """Return the tracked sizes of an operand, or those of each tensor in a sequence; a number has the shape ()."""
-    if f"{name}[0]" in watched:
-        return tuple(watched.get(f"{name}[{position}]", ()) for position in range(len(value)))
-    return watched.get(name, np.shape(data_of(value)))
+    if f"{name}[0]" in tracked:
+        return tuple(tracked.get(f"{name}[{position}]", ()) for position in range(len(value)))
+    return tracked.get(name, np.shape(data_of(value)))

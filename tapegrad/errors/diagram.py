@@ -22,11 +22,11 @@ _INDENT: Final = "    "
 Origins: TypeAlias = frozenset[tuple[str, int]]  # operands and axes that a size was computed from
 
 
-def annotate_axes(error: ShapeError, watch: AxisTracker) -> None:
+def annotate_axes(error: ShapeError, tracker: AxisTracker) -> None:
     """Set the axes that do not match on an error, and add a diagram below its message where that helps."""
-    axes = watch.axes(str(error))
+    axes = tracker.axes(str(error))
     error.axes = {name: tuple(found) for name, found in axes.items()}
-    draw(error, {name: watch.shapes[name] for name in axes}, axes)
+    draw(error, {name: tracker.shapes[name] for name in axes}, axes)
 
 
 def draw(error: ShapeError, shapes: Mapping[str, Sequence[Any]], axes: Axes) -> None:
@@ -102,12 +102,12 @@ class TrackedInt(int):
     """A size with the axes that it was computed from; the tracker stores each comparison that finds a mismatch."""
 
     origins: Origins
-    watch: AxisTracker
+    tracker: AxisTracker
 
-    def __new__(cls, number: int, origins: Origins, watch: AxisTracker) -> TrackedInt:  # noqa: PYI034  # it is final
+    def __new__(cls, number: int, origins: Origins, tracker: AxisTracker) -> TrackedInt:  # noqa: PYI034  # it is final
         """Return a tracked size for a number."""
         size = super().__new__(cls, number)
-        size.origins, size.watch = origins, watch
+        size.origins, size.tracker = origins, tracker
         return size
 
     def __reduce__(self) -> Any:
@@ -123,7 +123,7 @@ def _compares(name: str, *, misfit: bool) -> Callable[[Any, Any], Any]:
     def compare(x: TrackedInt, y: Any) -> Any:
         answer = plain(x, y)
         if answer is misfit:
-            x.watch.misfit = (int(x), x.origins), (int(y), getattr(y, "origins", frozenset()))
+            x.tracker.misfit = (int(x), x.origins), (int(y), getattr(y, "origins", frozenset()))
         return answer
 
     return compare
@@ -137,7 +137,7 @@ def _computes(name: str) -> Callable[[Any, Any], Any]:
         result = plain(x, y)
         if result is NotImplemented:
             return result  # a symbolic size handles the operation itself
-        return TrackedInt(result, x.origins | getattr(y, "origins", frozenset()), x.watch)
+        return TrackedInt(result, x.origins | getattr(y, "origins", frozenset()), x.tracker)
 
     return compute
 

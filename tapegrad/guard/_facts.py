@@ -39,11 +39,11 @@ def attach_facts(
             if error.expected and error.axes:
                 _draw_expected(error)
             elif check is not None and not error.expected:
-                watch = AxisTracker()
-                watched = tuple(_watched(value, name, watch) for name, value in values.items())
+                tracker = AxisTracker()
+                tracked = tuple(_with_tracked_sizes(value, name, tracker) for name, value in values.items())
                 with suppress(ShapeError):
-                    check(watched, Bindings(call, {}))
-                annotate_axes(error, watch)
+                    check(tracked, Bindings(call, {}))
+                annotate_axes(error, tracker)
 
 
 def _draw_expected(error: ShapeError) -> None:
@@ -62,13 +62,15 @@ def _tensors(value: Any, place: str) -> Iterator[tuple[str, Tensor[Any, Any, Any
             yield from _tensors(one, f"{place}[{position}]")
 
 
-def _watched(value: Any, place: str, watch: AxisTracker) -> Any:
+def _with_tracked_sizes(value: Any, place: str, tracker: AxisTracker) -> Any:
     """Return a replacement for a value in which the sizes of tensors are tracked."""
     if isinstance(value, Tensor):
         shadow: Any = object.__new__(type(value))
-        shadow.data = SimpleNamespace(shape=watch.sizes(place, value.shape), dtype=value.dtype)
+        shadow.data = SimpleNamespace(shape=tracker.sizes(place, value.shape), dtype=value.dtype)
         shadow.tape = value.tape
         return shadow
     if isinstance(value, list | tuple):
-        return type(value)(_watched(one, f"{place}[{position}]", watch) for position, one in enumerate(value))
+        return type(value)(
+            _with_tracked_sizes(one, f"{place}[{position}]", tracker) for position, one in enumerate(value)
+        )
     return value

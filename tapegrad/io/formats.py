@@ -116,11 +116,11 @@ def read(
     """
     form = format_of(call, path)
     with path.open("rb") as file:
-        with _blaming(call, path):
+        with _as_file_errors(call, path):
             opened = form.open(file)
         names = accept(opened.headers, opened.metadata)
-        with _blaming(call, path):
-            return {name: _believed(name, opened.values(name)) for name in names}
+        with _as_file_errors(call, path):
+            return {name: _with_valid_bools(name, opened.values(name)) for name in names}
 
 
 def headers(call: str, path: Path) -> dict[str, Header]:
@@ -132,7 +132,7 @@ def headers(call: str, path: Path) -> dict[str, Header]:
         OSError: The file does not exist or cannot be read.
     """
     form = format_of(call, path)
-    with path.open("rb") as file, _blaming(call, path):
+    with path.open("rb") as file, _as_file_errors(call, path):
         return form.open(file).headers
 
 
@@ -147,7 +147,7 @@ def _check_name(name: str) -> None:
         raise ValueError(message)
 
 
-def _believed(name: str, array: Array) -> Array:
+def _with_valid_bools(name: str, array: Array) -> Array:
     """Return an array; raise if a bool has a byte other than 0 or 1, because NumPy would count a byte of 2 as two."""
     if array.dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
         message = f"{name} has a truth value that is neither 0 nor 1"
@@ -156,7 +156,7 @@ def _believed(name: str, array: Array) -> Array:
 
 
 @contextmanager
-def _blaming(call: str, path: Path) -> Iterator[None]:
+def _as_file_errors(call: str, path: Path) -> Iterator[None]:
     """Re-raise any error as a `FileError`, because parsing a damaged header may raise any error."""
     try:
         with warnings.catch_warnings(action="ignore"):  # NumPy parses headers as Python, which may warn

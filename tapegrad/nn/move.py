@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tapegrad.tensor import D, T, Tensor
     from tapegrad.tensor.aliases import Shape
 
-BehindTheBatch = TypeVar("BehindTheBatch", bound=bool, default=Any)
-Behind = TypeVar("Behind", bound=tuple[Any, ...], default=Any)
+AfterBatch = TypeVar("AfterBatch", bound=bool, default=Any)
+After = TypeVar("After", bound=tuple[Any, ...], default=Any)
 Whole = TypeVar("Whole", bound=tuple[Any, ...], default=Any, covariant=True)
 N0 = TypeVar("N0", bound=int)
 N1 = TypeVar("N1", bound=int)
@@ -28,7 +28,7 @@ N3 = TypeVar("N3", bound=int)
 N4 = TypeVar("N4", bound=int)
 
 
-class Flatten(Module, Generic[BehindTheBatch]):
+class Flatten(Module, Generic[AfterBatch]):
     r"""Flatten all axes from `start_axis` on into one, in row-major order.
 
     $$y_{b, i \cdot m + j} = x_{bij}$$
@@ -77,7 +77,7 @@ class Flatten(Module, Generic[BehindTheBatch]):
         return "Flatten()" if self.start_axis == 1 else f"Flatten(start_axis={self.start_axis})"
 
 
-class Unflatten(Module, Generic[Behind]):
+class Unflatten(Module, Generic[After]):
     r"""Reshape all axes after the batch axis, in row-major order; the inverse of `Flatten`.
 
     $$y_{bij} = x_{b, i \cdot m + j}$$
@@ -95,7 +95,7 @@ class Unflatten(Module, Generic[Behind]):
     """
 
     @public_api
-    def __init__(self, shape: Behind) -> None:
+    def __init__(self, shape: After) -> None:
         _check_sizes("Unflatten", shape)
         self.shape = shape
 

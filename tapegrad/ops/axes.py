@@ -47,7 +47,7 @@ def unflatten_shape(x: Dims, axis: Int, sizes: Dims) -> Dims:
         parts = reshape_shape((x[axis],), sizes)
     except UndecidedError as error:
         doubt = f"axis {axis} of x {show(x)} is {x[axis]}, and it is not known that sizes {show(sizes)} multiply to it"
-        raise UndecidedError(doubt, error.claims) from None
+        raise UndecidedError(doubt, error.assertions) from None
     except ShapeError:
         message = f"axis {axis} of x {show(x)} is {x[axis]}, which is not the product of sizes {show(sizes)}"
         raise ShapeError(message) from None

@@ -416,7 +416,7 @@ def _states(step: Step, *operands: Tensor[Any, T, Float]) -> Tensor[Any, T, Floa
     nodes, tape = unwrap_all(operands, "operands")
     x, *first, weight, bias = nodes
     axis = len(x.shape) - 2
-    computing = engine(*(one.data for one in nodes))
+    primitives = engine(*(one.data for one in nodes))
 
     def one_step(state: tuple[Any, ...], rows: tuple[Any, ...]) -> Any:
         state, backward_cell = step(*rows, state[0] @ weight.data + bias.data, *state)
@@ -427,8 +427,8 @@ def _states(step: Step, *operands: Tensor[Any, T, Float]) -> Tensor[Any, T, Floa
 
         return state, state[:1], backward_step
 
-    last, (hidden,), backward_steps = computing.scan(one_step, [one.data for one in first], [x.data], axis)
-    out = node(computing.concat([hidden, *(_as_steps(one) for one in last[1:])], -2) if last[1:] else hidden)
+    last, (hidden,), backward_steps = primitives.scan(one_step, [one.data for one in first], [x.data], axis)
+    out = node(primitives.concat([hidden, *(_as_steps(one) for one in last[1:])], -2) if last[1:] else hidden)
 
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)

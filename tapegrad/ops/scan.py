@@ -95,12 +95,12 @@ def _scan(decay: Any, inputs: Any, axis: int, *, back: bool = False) -> Any:
         state = (factor * state[0] + change,)
         return state, state, None
 
-    computing = engine(decay, inputs)
-    _, (states,), _ = computing.scan(
+    primitives = engine(decay, inputs)
+    _, (states,), _ = primitives.scan(
         step, [first], [_at(decay, axis, rest), _at(inputs, axis, rest)], axis, is_reversed=back
     )
     parts = [_at(inputs, axis, slice(start, start + 1)), states]
-    return computing.concat(parts[::-1] if back else parts, axis)
+    return primitives.concat(parts[::-1] if back else parts, axis)
 
 
 def _at(value: Any, axis: int, index: Any) -> Any:

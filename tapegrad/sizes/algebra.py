@@ -206,17 +206,17 @@ class UndecidedError(ShapeError):
 
     Args:
         doubt: The message that says what is not known.
-        claims: The facts that would decide it.
+        assertions: The facts that would decide it.
     """
 
-    def __init__(self, doubt: str, claims: tuple[Divides, ...]) -> None:
-        super().__init__(_with_assertions(doubt, claims, {}))
+    def __init__(self, doubt: str, assertions: tuple[Divides, ...]) -> None:
+        super().__init__(_with_assertions(doubt, assertions, {}))
         self.doubt = doubt
-        self.claims = claims
+        self.assertions = assertions
 
     def with_expressions(self, expressions: Mapping[Name, str]) -> str:
         """Return the message with the names of sizes replaced by expressions of the program."""
-        return _with_assertions(self.doubt, self.claims, expressions)
+        return _with_assertions(self.doubt, self.assertions, expressions)
 
 
 class Same(NamedTuple):
@@ -509,16 +509,16 @@ def misfit(a: Size, b: Size, message: str, doubt: str) -> ShapeError:
     """
     difference = a - b
     floors = [f for m, _ in (difference.terms or () if isinstance(difference, Dim) else ()) for f in m]
-    claims = [
+    assertions = [
         Divides(simplest(floor.denominator + 0), simplest(floor.numerator + 0))
         for floor in sorted({floor for floor in floors if isinstance(floor, Floor)}, key=repr)
     ]
-    if not _are_same(a, b, claims):
+    if not _are_same(a, b, assertions):
         return ShapeError(message)
-    for claim in claims[:]:
-        others = [one for one in claims if one is not claim]
-        claims = others if _are_same(a, b, others) else claims
-    return UndecidedError(doubt, tuple(claims))
+    for assertion in assertions[:]:
+        others = [one for one in assertions if one is not assertion]
+        assertions = others if _are_same(a, b, others) else assertions
+    return UndecidedError(doubt, tuple(assertions))
 
 
 def _are_same(a: Size, b: Size, facts: Iterable[Fact]) -> bool:
@@ -526,10 +526,11 @@ def _are_same(a: Size, b: Size, facts: Iterable[Fact]) -> bool:
         return surely_same(a, b)
 
 
-def _with_assertions(doubt: str, claims: Iterable[Divides], expressions: Mapping[Name, str]) -> str:
+def _with_assertions(doubt: str, assertions: Iterable[Divides], expressions: Mapping[Name, str]) -> str:
     """Add the assertions that would decide, unless one would need the sizes behind `...`, which have no name."""
     sides = [
-        [str(_renamed(size, expressions) if isinstance(size, Dim) else size) for size in claim] for claim in claims
+        [str(_renamed(size, expressions) if isinstance(size, Dim) else size) for size in assertion]
+        for assertion in assertions
     ]
     if any("..." in side for pair in sides for side in pair):
         return doubt
@@ -712,7 +713,7 @@ def _without_rest(fact: Divides, label: str) -> tuple[_Quotient | None, list[tup
     part, above = _solvable(above, divisor)
     number = _of(above) + 0
     least = next((least for least in (1, 0) if surely_less(least - 1, number)), -1)
-    quotient = _Quotient(Name(label, "of what a program claims", least), divisor, number)
+    quotient = _Quotient(Name(label, "of what a program asserts", least), divisor, number)
     q = size_of_name(quotient.name)
     if part:
         replacements = [(part, _of({part: 1}) - (number - divisor * q) * above[part])]

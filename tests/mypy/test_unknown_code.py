@@ -56,7 +56,7 @@ def deferred() -> None:
 later = tg.tensor(rows)
 """
 BARE = 'the reason is missing: write "# tapegrad: unknown because ..."'
-ROWS = "mypy does not know the shape of the array rows: claim it with tg.assert_shape"
+ROWS = "mypy does not know the shape of the array rows: assert it with tg.assert_shape"
 DECLARED = "it is declared as Tensor: name its sizes, such as Shape[N, L[8]]"
 EXPECTED = {
     7: [f"x: the shape, the tape and the dtype are unknown, because {DECLARED}"],
@@ -64,7 +64,7 @@ EXPECTED = {
     26: ["# tapegrad: unknown: unused: nothing is unknown on this line"],
     33: [f"tg.tensor(rows): the shape is unknown, because {ROWS}"],
 }
-NUMBER = "mypy does not know the number n(): claim it with tg.assert_shape"
+NUMBER = "mypy does not know the number n(): assert it with tg.assert_shape"
 SIZE = f"tg.ones((n(), 2)): the size of axis 0 is unknown, because {NUMBER}"
 KNOWN = "from typing import Literal\n\n\ndef n() -> Literal[{0}]:\n    return {0}\n"
 

@@ -29,7 +29,7 @@ from tests.test_docs import programs as pages
 ROOT = Path(__file__).parent.parent.parent
 AT_ONCE = 100  # programs in one run of mypy
 REPORT = re.compile(r"^(.*?):(\d+): error: (.*?)(?:  \[([a-z-]+)\])?$")
-# What a program says of itself, and may say too much of with a size less: claims, and how many words mypy needs.
+# What a program says of itself, and may say too much of with a size less: assertions, and how many words mypy needs.
 CLAIMS = frozenset(["assert-type", "unused-ignore", "redundant-cast", "no-any-return"])
 # What mypy itself says of annotations that say less, or of an int where one is declared by its value or computed.
 OWN = re.compile(
@@ -138,8 +138,8 @@ class Sizes(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         name = getattr(node.func, "id", getattr(node.func, "attr", ""))
         if name in ("TypeVar", "TypeVarTuple", "assert_divides", "assert_same"):
-            return  # a claim that says less proves less
-        if name == "assert_type":  # what it claims may be too much by then, but its names must be there
+            return  # an assertion that says less proves less
+        if name == "assert_type":  # what it asserts may be too much by then, but its names must be there
             self.visit(node.args[0])
             for one in ast.walk(node.args[1]):
                 if isinstance(one, ast.Name) and one.id in self._names:

@@ -73,8 +73,8 @@ def data() -> None:
     loaded = json.loads("[[1.0]]")
     print(tg.tensor(loaded))  # U: tg.tensor(loaded): the shape and the dtype are unknown, because loaded is Any: annotate loaded
     rows = np.loadtxt("rows.csv", np.float32)
-    print(tg.tensor(rows))  # U: tg.tensor(rows): the shape is unknown, because mypy does not know the shape of the array rows: claim it with tg.assert_shape
-    print(tg.tensor([float(word) for word in "1 2".split()]))  # U: tg.tensor(...): the shape is unknown, because mypy does not know how long [float(word) for word in "1 2".split()] is: claim it with tg.assert_shape
+    print(tg.tensor(rows))  # U: tg.tensor(rows): the shape is unknown, because mypy does not know the shape of the array rows: assert it with tg.assert_shape
+    print(tg.tensor([float(word) for word in "1 2".split()]))  # U: tg.tensor(...): the shape is unknown, because mypy does not know how long [float(word) for word in "1 2".split()] is: assert it with tg.assert_shape
     claimed = tg.tensor(rows)
     tg.assert_shape(claimed, (2, 3))
     print(claimed @ tg.ones((3, 4)), tg.assert_shape(tg.tensor(rows), (2, 3)))
@@ -86,7 +86,7 @@ def sizes(n: int, k: N) -> None:
     if input():
         m = 4
     print(tg.ones((m,)))  # U: tg.ones((m,)): the size of axis 0 is unknown, because m is an int that is assigned more than once: use a name for each value
-    print(tg.ones((2, len(input()))))  # U: tg.ones((2, len(input()))): the size of axis 1 is unknown, because mypy does not know the number len(input()): claim it with tg.assert_shape
+    print(tg.ones((2, len(input()))))  # U: tg.ones((2, len(input()))): the size of axis 1 is unknown, because mypy does not know the number len(input()): assert it with tg.assert_shape
     for i in range(4):
         print(tg.ones((i, k)))  # U: tg.ones((i, k)): the size of axis 0 is unknown, because i is the variable of a loop, or unpacked
     x = tg.ones((k, 3))
@@ -120,7 +120,7 @@ def calls(x: Rows, f: Callable[[Rows], Any], g: Any) -> None:
     y = untyped(x)
     print(y @ tg.ones((3, 4)))
     print(f(x))  # U: f(x): the shape, the tape and the dtype are unknown, because f is declared to return Any: annotate f
-    print(g(x))  # U: g(x): the shape, the tape and the dtype are unknown, because g is untyped: it is Any: claim it with tg.assert_shape
+    print(g(x))  # U: g(x): the shape, the tape and the dtype are unknown, because g is untyped: it is Any: assert it with tg.assert_shape
     print(x.tolist(), x.sum().item())
     print(cast(Tensor, x))  # U: cast(Tensor, x): the shape, the tape and the dtype are unknown, because that is the type it is cast to: use tg.assert_shape instead
 

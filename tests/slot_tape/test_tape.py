@@ -222,12 +222,12 @@ def test_add_mul_and_matmul_compute_only_gradients(monkeypatch: pytest.MonkeyPat
     x, w = np.ones((2, 3)), np.ones((3, 5))
     computed: list[str] = []
 
-    class Watched(np.ndarray[Any, Any]):
+    class Counting(np.ndarray[Any, Any]):
         def __array_ufunc__(self, ufunc: Any, *_: Any, **__: Any) -> Any:
             computed.append(ufunc.__name__)
             raise AssertionError
 
-    monkeypatch.setattr(np, "array", lambda value, *_: np.asarray(value).view(Watched))
+    monkeypatch.setattr(np, "array", lambda value, *_: np.asarray(value).view(Counting))
     tape = SlotTape()
     a, b = tape.leaf(x), tape.leaf(w)
     product = tape.record_matmul(a, x, b, w)

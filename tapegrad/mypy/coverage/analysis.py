@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.coverage.comments import Comment
 
 MODULE_LEVEL: Final = "(module)"
-_CLAIM: Final = "tapegrad.guard.assertions.assert_shape"
+_ASSERT_SHAPE: Final = "tapegrad.guard.assertions.assert_shape"
 _UNCOUNTED: Final = (AssertTypeExpr, NameExpr, RevealExpr)  # what they stand for is counted where it is made
 
 
@@ -109,7 +109,7 @@ class _Analyzer:
         self._units = [self._module]
         self._places: dict[Expression, _Place] = {}
         self._headers: list[tuple[range, range]] = []  # of functions and classes: the lines of the head, and all lines
-        self._claimed = self._claims()
+        self._asserted = self._assertions()
         self._found: list[tuple[Any, Any, _Place, Knowledge]] = []  # with the key of its root, should it be one
         self._roots: dict[Any, _Root] = {}
         self._origins: dict[Any, frozenset[Any]] = {}
@@ -120,16 +120,16 @@ class _Analyzer:
         for expression, place in self._places.items():
             self._judge(expression, place)
 
-    def _claims(self) -> set[Expression]:
+    def _assertions(self) -> set[Expression]:
         """Return the expressions whose shape `assert_shape` names, where they are made or in a later line."""
-        claimed: set[Expression] = set()
+        asserted: set[Expression] = set()
         for node in nodes_in(self._tree):
-            if isinstance(node, CallExpr) and node.args and getattr(node.callee, "fullname", "") == _CLAIM:
+            if isinstance(node, CallExpr) and node.args and getattr(node.callee, "fullname", "") == _ASSERT_SHAPE:
                 known = self._program.knowledge(node)
                 if known is not None and known.level <= Level.NAMED:
                     variable = self._program.variable(node.args[0])
-                    claimed |= {node.args[0], *self._program.bound_to(variable)}
-        return claimed
+                    asserted |= {node.args[0], *self._program.bound_to(variable)}
+        return asserted
 
     def _walk(self, node: Any, place: _Place, prefix: str) -> None:
         """Note where each expression is, and the parameters and results of functions."""
@@ -187,7 +187,7 @@ class _Analyzer:
         if isinstance(expression, _UNCOUNTED):
             return
         known = self._program.knowledge(expression)
-        if known is None or (expression in self._claimed and known.level > Level.NAMED):
+        if known is None or (expression in self._asserted and known.level > Level.NAMED):
             return
         self._found.append((expression, expression, place, known))
         if known.missing:
@@ -222,7 +222,7 @@ class _Analyzer:
 
     def _missing(self, expression: Expression) -> frozenset[str]:
         missing = self._program.missing(expression)
-        return missing - {"shape"} if expression in self._claimed else missing
+        return missing - {"shape"} if expression in self._asserted else missing
 
     def _origin_of_variable(self, expression: NameExpr | MemberExpr, missing: frozenset[str]) -> frozenset[Any]:
         variable = self._program.variable(expression)

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 _TENSOR: Final = "tapegrad.ops.create.tensor"
 _LIBRARY: Final = "tapegrad."
-CLAIM: Final = "claim it with tg.assert_shape"
+ASSERT: Final = "assert it with tg.assert_shape"
 _OPTIONS: Final = ("builtins.bool", "builtins.str")
 _DEEP: Final = 8  # from a size to what it was computed from
 
@@ -149,8 +149,8 @@ class Reasons:
         for reason in self._causes(expression, part):
             return reason
         if part == "shape" and isinstance(expression, CallExpr | OpExpr | IndexExpr | ComparisonExpr | UnaryExpr):
-            return Reason(f"mypy cannot compute it from {self._given(expression)}", CLAIM)
-        return Reason(f"mypy does not know the {part} of {self._given(expression)}", CLAIM if part == "shape" else "")
+            return Reason(f"mypy cannot compute it from {self._given(expression)}", ASSERT)
+        return Reason(f"mypy does not know the {part} of {self._given(expression)}", ASSERT if part == "shape" else "")
 
     def _causes(self, expression: Expression, part: str) -> Iterator[Reason]:
         """Yield possible reasons, the most certain first."""
@@ -180,7 +180,7 @@ class Reasons:
         elif _is_module(self._program.type_of(expression.callee)):
             yield Reason(f"mypy does not know each of the layers of {callee}", "pass them one by one")
         elif isinstance(self._program.type_of(expression.callee), AnyType):
-            yield Reason(f"{callee} is untyped: it is Any", CLAIM)
+            yield Reason(f"{callee} is untyped: it is Any", ASSERT)
         else:
             yield Reason(f"{callee} is declared to return Any", f"annotate {callee}")
 
@@ -195,7 +195,7 @@ class Reasons:
             if is_bare:
                 yield Reason(f"{shown} has no annotation", f"annotate {shown}")
             else:
-                yield Reason(f"{shown} is Any", f"annotate {shown}" if isinstance(one, NameExpr) else CLAIM)
+                yield Reason(f"{shown} is Any", f"annotate {shown}" if isinstance(one, NameExpr) else ASSERT)
 
     def _declared_result(self, call: CallExpr, part: str) -> Iterator[Reason]:
         function = self._program.callee(call)
@@ -215,9 +215,9 @@ class Reasons:
             if not isinstance(t, Instance):
                 continue
             if t.type.fullname == ARRAY and _is_open_array(t):
-                yield Reason(f"mypy does not know the shape of the array {self._spelled(one)}", CLAIM)
+                yield Reason(f"mypy does not know the shape of the array {self._spelled(one)}", ASSERT)
             elif t.type.has_base("typing.Sequence") and t.type.fullname not in ("builtins.str", "builtins.tuple"):
-                yield Reason(f"mypy does not know how long {self._spelled(one)} is", CLAIM)
+                yield Reason(f"mypy does not know how long {self._spelled(one)} is", ASSERT)
 
     def _dtype_of_data(self, expression: Expression) -> Iterator[Reason]:
         for one in operands(expression):
@@ -248,7 +248,7 @@ class Reasons:
         known = knowledge_of(self._program.type_of(expression) or NoneType())
         if known is not None and known.axes and any(isinstance(one, SliceExpr) for one in operands(expression)[1:]):
             base = f"{self._spelled(expression.base)} {self._shown(expression.base)}"
-            yield Reason(f"an axis of {base} may end before the slice does", CLAIM)
+            yield Reason(f"an axis of {base} may end before the slice does", ASSERT)
 
     def _options(self, expression: Expression) -> Iterator[Reason]:
         """Yield the options that mypy knows no value of: flags and strings."""
@@ -296,7 +296,7 @@ class Reasons:
             yield from self._sizes_of_tuple(expression, depth)
             return
         if isinstance(t, Instance) and t.type.fullname == "builtins.tuple" and not isinstance(expression, StarExpr):
-            yield Reason(f"{self._spelled(expression)} is a tuple of unknown length", CLAIM)
+            yield Reason(f"{self._spelled(expression)} is a tuple of unknown length", ASSERT)
             return
         if not _is_number(t) or is_size(t):
             return
@@ -315,7 +315,7 @@ class Reasons:
         match expression:
             case OpExpr(left=left, right=right):
                 found = [*self._number(left, depth - 1), *self._number(right, depth - 1)]
-                yield from found or [Reason(f"mypy does not compute the size {shown}", CLAIM)]
+                yield from found or [Reason(f"mypy does not compute the size {shown}", ASSERT)]
             case UnaryExpr(expr=value):
                 yield from self._number(value, depth - 1)
             case NameExpr(node=Var() as variable):
@@ -323,7 +323,7 @@ class Reasons:
             case MemberExpr():
                 yield Reason(f"{shown} is a plain int", "make it Final, or a size of its class")
             case _:
-                yield Reason(f"mypy does not know the number {shown}", CLAIM)
+                yield Reason(f"mypy does not know the number {shown}", ASSERT)
 
     def _named(self, variable: Var, shown: str, depth: int) -> Iterator[Reason]:
         values = self._program.values.get(variable, [])

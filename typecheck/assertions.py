@@ -40,7 +40,7 @@ def accept_a_number_that_divides_a_width() -> None:
     assert_type(halves(tg.ones((3, 24))), Tensor[Shape[L[6], L[12]], NoneTape])
 
 
-def accept_a_size_left_open_for_what_a_claim_divides() -> None:
+def accept_a_size_left_open_for_what_an_assertion_divides() -> None:
     def heads_of(a: Tensor[Shape[B, T, D], NoneTape], heads: H) -> Tensor[Shape[B, T, H, FloorDiv[D, H]], NoneTape]:
         b, t, d = a.shape
         tg.assert_divides(heads, d)
@@ -76,7 +76,7 @@ def accept_patches_of_an_image() -> None:
     assert_type(patches(x, 3), Tensor[Shape[L[2], L[8], L[9]], NoneTape])
 
 
-def accept_an_axis_that_a_claim_divides() -> None:
+def accept_an_axis_that_an_assertion_divides() -> None:
     def halves(a: Tensor[Shape[B, D], NoneTape]) -> Tensor[Shape[B, L[2], FloorDiv[D, L[2]]], NoneTape]:
         tg.assert_divides(2, a.shape[1])
         return tg.unflatten(a, -1, (2, -1))
@@ -100,7 +100,7 @@ def accept_a_name_for_a_number() -> None:
     assert_type(widened(tg.ones((3,))), Tensor[Shape[L[3]], NoneTape])
 
 
-def accept_a_claim_inside_a_branch_and_behind_it() -> None:
+def accept_an_assertion_inside_a_branch_and_behind_it() -> None:
     def halved(a: Tensor[Shape[D], NoneTape], *, both: bool) -> None:
         (d,) = a.shape
         if both:
@@ -111,7 +111,7 @@ def accept_a_claim_inside_a_branch_and_behind_it() -> None:
     halved(tg.ones((6,)), both=True)
 
 
-def accept_that_a_claim_narrows() -> None:
+def accept_that_an_assertion_narrows() -> None:
     def loaded() -> Any:
         return tg.ones((3, 5))
 
@@ -123,7 +123,7 @@ def accept_that_a_claim_narrows() -> None:
     assert_type(tg.assert_shape(tg.ones((3, 5)), (3, 5)), Tensor[Shape[L[3], L[5]], NoneTape])
 
 
-def accept_a_claim_of_some_sizes() -> None:
+def accept_an_assertion_of_some_sizes() -> None:
     def measured(y: Tensor[Shape[N, Any], NoneTape]) -> None:
         rows = y.shape[0]
         tg.assert_shape(y, (rows, 5))
