@@ -25,9 +25,10 @@ import numpy as np
 
 import tapegrad as tg
 from tapegrad.autograd import registry, tape
-from tapegrad.engines import underflow
+from tapegrad.engines import engine, underflow
 from tapegrad.engines.numpy import half_array
 from tapegrad.engines.numpy.engine import NumPy
+from tapegrad.engines.thresholds import ACCUMULATE_MIN_ELEMENTS
 from tapegrad.tensor import operands
 
 native_signal: Any = import_module("_signal")
@@ -46,6 +47,8 @@ three, two, rank_0 = np.array(3), np.array(2), np.array(0.5, np.float32)
 rows = slice(0, 512)
 handler = signal.getsignal(signal.SIGINT)
 x = tg.tensor(small)
+model = tg.nn.Sequential(*(tg.nn.ReLU() for _ in range(5)))
+square = np.eye(8, dtype=np.float32)
 MUL = registry.OPS["mul"]
 memory = np.zeros((1 << 15) + 128, np.uint8)
 first = -memory.ctypes.data % 64
@@ -96,6 +99,14 @@ def added_by_counter() -> dict[Any, int]:
     return total
 
 
+def layer_by_layer() -> Any:
+    """Call each layer of a sequence in a block that adds its path to an error."""
+    result: Any = x
+    for index, layer in enumerate(model.layers):
+        result = model._through(index, layer, result)
+    return result
+
+
 def run_back(batch_size: int) -> None:
     """Run back a hundred products, whose entries are released in batches."""
     before = vars(tape)["_BATCH_SIZE"]
@@ -126,6 +137,13 @@ ROWS = {
         lambda: start_new_thread(len, ((),)), lambda: threading.Thread(target=len, args=((),)).start(), 200
     ),
     "a number of rank 0": Row("small + rank_0", "small + 0.5", 20_000),
+    "a sequence of layers": Row(lambda: model.forward(x), layer_by_layer, 1000),
+    "a small accumulation": Row(
+        lambda: small + small if small.size < ACCUMULATE_MIN_ELEMENTS else None,
+        lambda: engine(small).accumulate({0: small}, 0, small),
+        20_000,
+    ),
+    "a small product": Row("square.dot(square)", "square @ square", 20_000),
     "a small sum": Row("np.add.reduce(small, axis=0)", "np.sum(small, axis=0)", 20_000),
     "a square": Row("large**2", "large**two", 5),
     "a tuple of types": Row("isinstance(1.5, (str, int))", "isinstance(1.5, str | int)", 20_000),

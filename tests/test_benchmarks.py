@@ -136,7 +136,10 @@ def test_rows_of_devices_py_and_comments_match() -> None:
     assert set(re.findall(r'benchmarks/devices\.py`?, "([^"]+)"', text)) == {*devices.ROWS}
 
 
-CLAIM = r"\b(?:faster|slower|times as (?:long|fast)|takes? (?:half|longer|[\d.]+ (?:ms|µs))|costs? [\d.]+ (?:ms|µs))\b"
+CLAIM = (
+    r"\b(?:faster|slower|times as (?:long|fast)|takes? (?:half|longer|[\d.]+ (?:ms|µs))|costs? [\d.]+ (?:ms|µs)"
+    r"|(?:half|less|more) (?:of )?the overhead|[\d.]+ % of)"
+)
 # Advice to users, general statements, and lines in which these words are not about time.
 NOT_CLAIMS = {
     "engines/interface.py": 1,

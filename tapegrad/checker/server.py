@@ -124,7 +124,7 @@ def serve(requests: TextIO, answers: TextIO, flags: list[str]) -> None:
 
 def main() -> None:
     """Serve on the standard streams of this process, and redirect the output that mypy prints."""
-    gc.set_threshold(200 * 1000, 30, 30)  # as mypy does at its start: 40 % of the time of a first check
+    gc.set_threshold(200 * 1000, 30, 30)  # as mypy does at its own start
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the parent
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

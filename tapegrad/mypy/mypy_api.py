@@ -533,7 +533,7 @@ def checked_files(
     from mypy.fscache import FileSystemCache
     from mypy.main import process_options
 
-    gc.set_threshold(200 * 1000, 30, 30)  # as mypy's own start does: 40 % of the time of a run
+    gc.set_threshold(200 * 1000, 30, 30)  # as mypy does at its own start
     files = FileSystemCache()
     targets, options = process_options(arguments, fscache=files)
     options.export_types = options.preserve_asts = True

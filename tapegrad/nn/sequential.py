@@ -54,7 +54,7 @@ class Sequential(Container, Generic[*Layers]):
         """Compute the result of the last layer."""
         layers: tuple[Any, ...] = self.layers
         result: Any = x
-        try:  # around the loop, because calling `_through` for each layer takes 1 % of a step of a small model
+        try:  # around the loop, instead of `_through` for each layer (benchmarks/devices.py, "a sequence of layers")
             for index, layer in enumerate(layers):  # noqa: B007  # the error handler reads `index`
                 result = layer.forward(result)
         except TapegradError as error:

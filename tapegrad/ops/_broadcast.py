@@ -41,7 +41,7 @@ def accumulate_like(grads: Gradients, x: Any, gradient: Any) -> None:
     values = grads.values_by_node
     if x not in values:
         values[x] = gradient
-    else:  # checked here: a call to the engine would cost as much as most sums
+    else:  # without a call of the engine for a small sum (benchmarks/devices.py, "a small accumulation")
         values[x] = (
             values[x] + gradient
             if gradient.size < ACCUMULATE_MIN_ELEMENTS

@@ -732,7 +732,7 @@ def _targets(wrt: Any) -> list[Tensor[Any, NoneTape, Any]]:
 for _name in METHODS:
     setattr(Tensor, _name, MissingMethod(_name))
 
-_ARRAYS = (np.ndarray, np.generic)  # created once: a union would be created in each call
+_ARRAYS = (np.ndarray, np.generic)  # no union (benchmarks/devices.py, "a tuple of types")
 _new: Any = object.__new__  # Any: the caller annotates the result
 
 Sizes: TypeAlias = "tuple[Int, ...]"

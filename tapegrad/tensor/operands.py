@@ -36,7 +36,8 @@ _ABSTRACT: Final = (
     np.character,
 )
 PYTHON_NUMBERS: Final = frozenset({bool, float, int})
-_NUMBERS: Final = (float, int)  # created once: a union would be created in each call; a bool is an int
+# A bool is an int. No union, which is slower (benchmarks/devices.py, "a tuple of types").
+_NUMBERS: Final = (float, int)
 
 
 def known(x: Any) -> np.ndarray[Any, Any] | None:

@@ -38,7 +38,7 @@ _OPERATORS: Final = {
 }
 
 _TILED_MIN_ELEMENTS: Final = 1 << 19  # more than the caches hold until the next step of a function reads them
-_SMALL_MAX_ELEMENTS: Final = 1024  # below, a call with less overhead is used
+_SMALL_MAX_ELEMENTS: Final = 1024  # below, a call with less overhead is used (benchmarks/devices.py, "a small sum")
 
 
 class NumPy(Backend[Floats, Whole, Truths]):
@@ -166,7 +166,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def dot(self, x: Array, y: Array) -> Array:
-        product: Array = x.dot(y)  # has half the overhead of `@`
+        product: Array = x.dot(y)  # not `@` (benchmarks/devices.py, "a small product")
         return product
 
     @override
