@@ -55,12 +55,17 @@ class Name(NamedTuple):
         return not isinstance(self.definition, ast.FunctionDef | ast.ClassDef) and not docstring_of(self)
 
 
-@cache
 def source(module: str) -> ast.Module:
     """Return the syntax tree of a module: of the stub, where there is one."""
     path = ROOT.joinpath(*module.split("."))
     choices = (path / "__init__.pyi", path / "__init__.py", path.with_suffix(".py"))
-    return ast.parse(next(choice for choice in choices if choice.exists()).read_text("utf-8"))
+    return parsed(next(choice for choice in choices if choice.exists()))
+
+
+@cache
+def parsed(file: Path) -> ast.Module:
+    """Return the syntax tree of a file."""
+    return ast.parse(file.read_text("utf-8"))
 
 
 def packages() -> list[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import importlib.util
 import io
 import json
 import linecache
@@ -33,7 +32,7 @@ from typing_extensions import override
 
 import tapegrad
 from benchmarks import comparison, scale, speed_page, workloads
-from docs import error_pages
+from docs import error_pages, layers, reference
 from tapegrad import autodiff, engines, errors
 from tests import unknown_places
 
@@ -499,7 +498,6 @@ def test_a_public_name_without_a_docstring_fails_the_build(tmp_path: Path, monke
     (tmp_path / "tapegrad").mkdir()
     (tmp_path / "tapegrad" / "__init__.pyi").write_text("from tapegrad.inner import bare as bare\n", "utf-8")
     (tmp_path / "tapegrad" / "inner.py").write_text("def bare() -> None: ...\n", "utf-8")
-    reference = loaded(ROOT / "docs" / "reference.py")
     monkeypatch.setattr(reference, "ROOT", tmp_path)
     monkeypatch.setattr(reference, "OUTSIDE_THE_PACKAGE", ())
 
@@ -513,7 +511,6 @@ def test_a_public_method_without_a_docstring_fails_the_build(tmp_path: Path, mon
     source = "class Bare:\n    'Words.'\n    def good(self): 'Words.'\n    def __len__(self): ...\n"
     source += "    def bare(self): ...\n"
     (tmp_path / "tapegrad" / "inner.py").write_text(source, "utf-8")
-    reference = loaded(ROOT / "docs" / "reference.py")
     monkeypatch.setattr(reference, "ROOT", tmp_path)
     monkeypatch.setattr(reference, "OUTSIDE_THE_PACKAGE", ())
 
@@ -529,7 +526,6 @@ def test_a_page_that_the_nav_does_not_name_comes_last_in_its_section(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     config = SimpleNamespace(nav=["index.md", {"API": ["api/tensor.md", {"Ops": [{"Loss": "api/ops/loss.md"}]}]}])
-    reference = loaded(ROOT / "docs" / "reference.py")
     monkeypatch.setattr(reference, "API", tmp_path / "api")
 
     reference.on_config(config)
@@ -538,17 +534,7 @@ def test_a_page_that_the_nav_does_not_name_comes_last_in_its_section(
     assert config.nav == ["index.md", {"API": ["api/tensor.md", {"Ops": ops}, "api/tapem/tape.md"]}]
 
 
-def loaded(path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_the_architecture_page_lists_every_module_with_its_summary() -> None:
-    layers = loaded(ROOT / "docs" / "layers.py")
     rows = [line.split(" | ") for line in layers.page().splitlines() if line.startswith("| ") and "`" in line]
 
     modules = {row[1].strip("`") for row in rows}

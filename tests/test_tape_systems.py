@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from traceback import walk_stack
 from typing import Any
 
 import numpy as np
@@ -111,9 +112,7 @@ every_system = pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)
 @contextmanager
 def shallow() -> Iterator[None]:
     """Leave little of the stack: who recursed would not get far."""
-    depth, frame = 0, sys._getframe()
-    while frame.f_back is not None:
-        depth, frame = depth + 1, frame.f_back
+    depth = sum(1 for _ in walk_stack(None))
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(depth + 60)
     try:
@@ -123,10 +122,7 @@ def shallow() -> Iterator[None]:
 
 
 @every_system
-def test_a_chain_of_a_hundred_thousand_ops_runs_backward_and_is_freed(
-    system: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ops, "mul", times)
+def test_a_chain_of_a_hundred_thousand_ops_runs_backward_and_is_freed(system: Any) -> None:
     x: Any = node(np.array([1.0, 2.0]))
 
     with shallow():

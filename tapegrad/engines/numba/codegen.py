@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -189,7 +188,9 @@ def convert_number(number: Any, dtype: Any) -> Any:
 
 def compile_source(source: str) -> Callable[..., None]:
     """Compile the source of a kernel to a function; a file is written because Numba caches kernels beside a file."""
-    helpers = Path(import_module("tapegrad.engines.numba.kernels").__file__ or "").read_bytes()
+    from tapegrad.engines.numba import kernels  # imported on demand: it imports Numba
+
+    helpers = Path(kernels.__file__).read_bytes()
     name = hashlib.sha256(source.encode() + helpers).hexdigest()[:24]
     folder = kernel_cache.folder()
     path = None if folder is None else folder / f"fused_{name}.py"

@@ -8,7 +8,6 @@ with BLAS's, are never started.
 from __future__ import annotations
 
 import os
-from importlib import import_module
 from importlib.util import find_spec
 from math import prod
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -197,7 +196,9 @@ def _run_on_images(name: str, windows: Windows, *arrays: Array, options: tuple[A
         flat = array if order == "planes" else _channels_last(array, rank)
         shape = (-1, *sizes) if order == "planes" else (-1, *sizes, channels)
         images.append(np.ascontiguousarray(flat).reshape(shape))
-    kernel: Callable[..., None] = getattr(import_module("tapegrad.engines.numba.pools"), name)
+    from tapegrad.engines.numba import pools  # imported on demand: it imports Numba
+
+    kernel: Callable[..., None] = getattr(pools, name)
 
     def work(first: int, last: int) -> None:
         kernel(*(image[first:last] for image in images), *geometry, *options)
