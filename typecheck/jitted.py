@@ -58,6 +58,11 @@ def accept_places_of_the_type_they_are_given() -> None:
     assert_type(tg.jax.place(model, mesh, {"weight": ("data", None)}), nn.Linear[L[6], L[3], L[True]])
 
 
+def accept_an_export() -> None:
+    exported = tg.jax.export(derivative, tg.ones((1,)), sizes={"x": ("n",)}, platforms=("cpu",))
+    assert len(exported.serialize()) > 0
+
+
 def reject_other_columns() -> None:
     step(model, opt, tg.ones((4, 5)), labels)  # E: step: x is (4, 5) but (N, 6) is expected: axis 1 is 5, not 6
 

@@ -14,6 +14,7 @@ from tapegrad.errors import DTypeError, ShapeError, SingularError, TapeError, Ta
 from tapegrad.errors.diagram import AxisTracker, annotate_axes
 from tapegrad.errors.other_names import unexpected
 from tapegrad.sizes import is_int, show
+from tapegrad.sizes.symbols import is_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,7 +124,8 @@ def _rejection(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exce
 def _overflowing(sizes: Any) -> Any:
     """Return the shape of a result that exceeds the largest array size, or None; as in NumPy, sizes of 0 count as 1."""
     shapes = sizes if sizes and isinstance(sizes[0], tuple) else (sizes,)
-    return next((shape for shape in shapes if prod(max(n, 1) for n in shape) > _LARGEST_SIZE), None)
+    numbers = [shape for shape in shapes if not any(map(is_symbol, shape))]
+    return next((shape for shape in numbers if prod(max(n, 1) for n in shape) > _LARGEST_SIZE), None)
 
 
 def _named(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:

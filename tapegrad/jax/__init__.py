@@ -1,5 +1,6 @@
 """Compiled steps (`tapegrad.jit`) and the placement of their tensors on devices; needs the extra `jax`."""
 
+from tapegrad.jax.export import export as export
 from tapegrad.jax.jit import programs as programs
 from tapegrad.jax.place import from_local as from_local
 from tapegrad.jax.place import place as place

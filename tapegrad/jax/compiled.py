@@ -34,10 +34,12 @@ class Programs(Sequence[Mapping[str, str]]):
 
     Attributes:
         compiled: How often the step has been compiled, including programs that are no longer kept.
+        source: The function, and the arguments that a partial passes to it.
     """
 
-    def __init__(self, call: str) -> None:
+    def __init__(self, call: str, source: tuple[Any, tuple[Any, ...], dict[str, Any]]) -> None:
         self.compiled = 0
+        self.source = source
         self._call = call
         self._programs: OrderedDict[Program, tuple[Any, dict[str, str], dict[str, str]]] = OrderedDict()
         self._by_key: dict[Any, list[Program]] = {}

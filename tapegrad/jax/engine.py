@@ -11,7 +11,8 @@ from typing_extensions import override
 from tapegrad.engines import Axis, Backend, ConvWindow, Elementwise, Int, Pairwise, register
 from tapegrad.jax.library import jax, jnp
 from tapegrad.jax.loops import restart, scanned
-from tapegrad.jax.traced import Traced, computed
+from tapegrad.jax.traced import Traced, carries_nothing, computed
+from tapegrad.sizes.symbols import is_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -199,11 +200,17 @@ class JAX(Backend[Traced]):
 
     @override
     def ones(self, shape: Sequence[int], dtype: Any) -> Any:
-        return np.ones(shape, dtype)
+        return self._filled(1, shape, dtype)
 
     @override
     def zeros(self, shape: Sequence[int], dtype: Any) -> Any:
-        return np.zeros(shape, dtype)
+        return self._filled(0, shape, dtype)
+
+    def _filled(self, value: int, shape: Sequence[int], dtype: Any) -> Any:
+        """Return a constant; if a size of it has no number, a traced value."""
+        if any(map(is_symbol, shape)):
+            return Traced(jnp.full(tuple(shape), value, dtype), carries_nothing)
+        return np.full(shape, value, dtype)
 
     def _of(self, function: Callable[..., Any], *args: Any, **options: Any) -> Traced:
         found: Traced = computed(function, *args, **options)
@@ -260,4 +267,5 @@ _OWN: Final[dict[str, Callable[..., Any]]] = {
 }
 _ELEMENTWISE: Final = {name: _OWN.get(name) or getattr(jnp, name) for name in get_args(Elementwise)}
 
-register(JAX(), Traced)
+ENGINE: Final = JAX()
+register(ENGINE, Traced)

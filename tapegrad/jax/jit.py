@@ -23,7 +23,7 @@ from tapegrad.nn import Module
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_tracing = RLock()  # while a step is traced its parameters hold traced values
+tracing = RLock()  # while a step is traced its parameters hold traced values
 _running = RLock()  # from reading the arguments until the changes are stored
 
 
@@ -87,7 +87,7 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
     with trim_on_exit:
         _check(step, static)
     step, first, named = _without_partial(step)
-    programs = Programs(messages.callee(getattr(step, "__qualname__", "jit")))
+    programs = Programs(messages.callee(getattr(step, "__qualname__", "jit")), (step, first, named))
     bound: tuple[Binding, ...] = ()  # for the last programs that ran, each with its arguments
 
     @functools.wraps(step)
@@ -110,7 +110,7 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
                 if known is not bound[0]:
                     bound = (known, *(one for one in bound if one is not known))
                 return result
-        with _tracing:
+        with tracing:
             others, bound = bound, ()
             try:
                 programs.use(one.program for one in reversed(others))

@@ -59,7 +59,7 @@ class Program:
     is_lasting: bool
 
 
-class _Outcome:
+class Outcome:
     """The findings of tracing a step; filled while JAX runs it."""
 
     changed: tuple[int, ...]
@@ -78,15 +78,9 @@ def traced_program(
     static: Collection[str],
 ) -> Program:
     """Run a step once on traced values, and compile its computation."""
-    outcome = _Outcome()
     structs, first = binding.structs()
     with exact():
-        noted, is_lasting = _unharmed(
-            lambda: _noted(lambda *arrays: _run(step, args, kwargs, tree, binding, arrays, outcome), structs),
-            lambda: ArgumentTree(step, args, kwargs, static),
-            tree,
-            binding,
-        )
+        noted, outcome, is_lasting = computation(step, args, kwargs, tree, binding, static, structs)
         carried = [*outcome.changed, *(position + len(binding.states) for position in outcome.moved)]
         unused = [first + at for at in range(len(binding.generators) + 1) if at not in outcome.seeded]
         if tree.numbers and not outcome.numbers.inputs:
@@ -102,6 +96,31 @@ def traced_program(
         compiled = jax.jit(_without(_jaxpr_as_fun(noted), zeros), **options).lower(*structs).compile()
     result = _after_effects(outcome.result) if noted.effects else outcome.result
     return Program(compiled, outcome.changed, outcome.moved, outcome.seeded, outcome.numbers, result, is_lasting)
+
+
+def computation(
+    step: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    tree: ArgumentTree,
+    binding: Binding,
+    static: Collection[str],
+    structs: list[Any],
+) -> tuple[Any, Outcome, bool]:
+    """Run a step once on traced values.
+
+    Returns:
+        Its computation, from the inputs `structs` to what it changes and then the arrays of its result; what it has
+        changed; and whether the values that it reads without being given them are unchanged.
+    """
+    outcome = Outcome()
+    noted, is_lasting = _unharmed(
+        lambda: _noted(lambda *arrays: _run(step, args, kwargs, tree, binding, arrays, outcome), structs),
+        lambda: ArgumentTree(step, args, kwargs, static),
+        tree,
+        binding,
+    )
+    return noted, outcome, is_lasting
 
 
 def _after_effects(build: ResultBuilder) -> ResultBuilder:
@@ -206,7 +225,7 @@ def _run(
     tree: ArgumentTree,
     binding: Binding,
     arrays: tuple[Any, ...],
-    outcome: _Outcome,
+    outcome: Outcome,
 ) -> list[Any]:
     """Run a step on traced values, note what it has changed, and return the changed arrays and those of its result."""
 

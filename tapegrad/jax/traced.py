@@ -13,6 +13,8 @@ from tapegrad.autograd.explain import NoNumbersError
 from tapegrad.engines import Value
 from tapegrad.errors import TapeError, messages
 from tapegrad.jax.library import jax, jnp
+from tapegrad.jax.symbolic import count_of
+from tapegrad.sizes.symbols import is_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,7 +76,7 @@ class Traced(Value[Any, Any]):
     @property
     @override
     def size(self) -> int:
-        size: int = self.array.size
+        size: int = count_of(self.array.size)
         return size
 
     @property
@@ -287,7 +289,7 @@ def computed(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     try:
         given = [_bare(value, carries) for value in args]
         named = {name: _bare(value, carries) for name, value in options.items()}
-        return _wrapped(function(*given, **named), carries[0] if carries else _nothing)
+        return _wrapped(function(*given, **named), carries[0] if carries else carries_nothing)
     except jax.errors.UnexpectedTracerError:
         raise TapeError(messages.traced_before()) from None
     except (jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError):
@@ -305,6 +307,8 @@ def _bare(value: Any, carries: list[Callable[[object], bool]]) -> Any:
         return value.array
     if isinstance(value, Number):
         return value.fix()
+    if is_symbol(value):
+        return getattr(value, "plain", value)  # JAX must know which comparisons it cannot decide
     if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
         return type(value)(_bare(one, carries) for one in value)
     return value
@@ -327,7 +331,8 @@ def _binary(function: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
     return computed(function, x, y)
 
 
-def _nothing(_: object) -> bool:
+def carries_nothing(_: object) -> bool:
+    """Return that no parameter is among what a value was computed from: it is a constant."""
     return False
 
 

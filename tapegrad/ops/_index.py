@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.errors import DTypeError, ShapeError, messages
+from tapegrad.ops._counting import indices
 from tapegrad.sizes import (
     UNKNOWN,
     Dim,
@@ -236,5 +237,5 @@ def check_once(shape: tuple[int, ...], index: Any) -> None:
 
 def along(positions: Any, axis: int) -> tuple[Any, ...]:
     """Return the index that picks along the axis by `positions`, as `numpy.take_along_axis` does."""
-    grid: list[Any] = list(np.indices(positions.shape, sparse=True))
+    grid = indices(positions.shape)
     return (*grid[:axis], positions, *grid[axis + 1 :])

@@ -13,6 +13,7 @@ from tapegrad.autograd.tape import Tape
 from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.ops._broadcast import sum_to_shape
+from tapegrad.ops._counting import lower_triangle, positions
 from tapegrad.ops._fallback import with_fallback
 from tapegrad.ops.axes import expand_dims, swapaxes
 from tapegrad.ops.elementwise import float_only
@@ -228,8 +229,8 @@ def rotary_embedding(x: Tensor[S, T, Float], *, offset: int = 0, base: float = 1
         message = f"rotary_embedding: base is {base} but must be above 0"
         raise ValueError(message)
     *_, n, width = x.shape
-    angles = np.outer(np.arange(n) + offset, base ** (-np.arange(0, width, 2) / max(width, 1)))
-    cosine, sine = (np.asarray(table, x.dtype) for table in (np.cos(angles), np.sin(angles)))
+    angles = (positions(n) + offset).reshape((-1, 1)) * base ** (-np.arange(0, width, 2) / max(width, 1))
+    cosine, sine = (table.astype(x.dtype) for table in (np.cos(angles), np.sin(angles)))
     out = node(_rotated(x.data, cosine, sine))
 
     def backward(grads: Gradients) -> None:
@@ -274,7 +275,7 @@ def _unit(x: Any, axis: int | tuple[int, ...]) -> Any:
 
 def _visible(mask: Any, q: Tensor[Any, Any, Any], k: Tensor[Any, Any, Any], *, causal: bool) -> Any:
     """Return the mask of where queries may attend, or None for everywhere."""
-    below = np.tri(q.shape[-2], k.shape[-2], dtype=np.bool_) if causal else None
+    below = lower_triangle(q.shape[-2], k.shape[-2]) if causal else None
     if mask is None or below is None:
         return below if mask is None else mask.data
     return mask.data & below

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 import numpy as np
 
 from tapegrad.autograd.op import op
+from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.ops._conversion import array_from
 from tapegrad.ops.elementwise import scalar_type
 from tapegrad.sizes import Dims, Size, several_ints, show, surely_differ, surely_less
-from tapegrad.tensor import D, S, Tensor, from_array
+from tapegrad.sizes.symbols import is_symbol
+from tapegrad.tensor import D, S, Tensor, from_array, node
 from tapegrad.tensor.operands import unwrap
 
 if TYPE_CHECKING:
@@ -169,7 +171,8 @@ def zeros(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tens
         >>> tg.zeros(4, np.int64).tolist()
         [0, 0, 0, 0]
     """
-    return from_array(np.zeros(several_ints(shape, "shape"), scalar_type(dtype)))
+    sizes = several_ints(shape, "shape")
+    return _owned(_library(sizes).zeros(sizes, scalar_type(dtype)))
 
 
 @op(filled_shape)
@@ -195,7 +198,8 @@ def ones(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tenso
         >>> tg.ones(4, np.bool_).tolist()
         [True, True, True, True]
     """
-    return from_array(np.ones(several_ints(shape, "shape"), scalar_type(dtype)))
+    sizes = several_ints(shape, "shape")
+    return _owned(_library(sizes).ones(sizes, scalar_type(dtype)))
 
 
 @op(full_shape)
@@ -222,7 +226,7 @@ def full(shape: Sizes | Int, value: Scalar, dtype: type[D] | np.dtype[D] = np.fl
         >>> tg.full(3, -1, np.int64).tolist()
         [-1, -1, -1]
     """
-    return from_array(np.full(several_ints(shape, "shape"), value, scalar_type(dtype)))
+    return _filled(several_ints(shape, "shape"), value, scalar_type(dtype))
 
 
 @op(like_shape)
@@ -267,7 +271,7 @@ def zeros_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
         [0, 0]
     """
     x, _ = unwrap(x)
-    return from_array(np.zeros(x.shape, x.dtype))
+    return _owned(_library(x.shape).zeros(x.shape, x.dtype))
 
 
 @op(like_shape)
@@ -290,7 +294,7 @@ def ones_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
         [1, 1]
     """
     x, _ = unwrap(x)
-    return from_array(np.ones(x.shape, x.dtype))
+    return _owned(_library(x.shape).ones(x.shape, x.dtype))
 
 
 @op(full_like_shape)
@@ -312,7 +316,7 @@ def full_like(x: Tensor[S, Any, D], value: Scalar) -> Tensor[S, NoneTape, D]:
         [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]
     """
     x, _ = unwrap(x)
-    return from_array(np.full(x.shape, value, x.dtype))
+    return _filled(x.shape, value, x.dtype)
 
 
 def float_dtype_only(dtype: Any) -> None:
@@ -320,3 +324,20 @@ def float_dtype_only(dtype: Any) -> None:
     given = np.dtype(scalar_type(dtype))
     if given.kind != "f" and given.name != "bfloat16":
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "dtype", given.name, "floating"))
+
+
+def _library(shape: Sequence[Any]) -> Any:
+    """Return what creates an array of a shape: NumPy, or the engine that a size without a number belongs to."""
+    symbol = next(filter(is_symbol, shape), None)
+    return np if symbol is None else engine(symbol)
+
+
+def _owned(values: Any) -> Tensor[Any, NoneTape, Any]:
+    return from_array(values) if isinstance(values, np.ndarray) else node(values)
+
+
+def _filled(shape: Any, value: Any, dtype: Any) -> Tensor[Any, NoneTape, Any]:
+    library = _library(shape)
+    if library is np:
+        return from_array(np.full(shape, value, dtype))
+    return node(library.zeros(shape, dtype) + np.asarray(value, dtype))

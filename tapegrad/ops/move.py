@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tapegrad.autograd.op import op
 from tapegrad.engines import Int, engine
 from tapegrad.errors import DTypeError, ShapeError
@@ -125,7 +127,8 @@ def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
         (8, 3072)
     """
     x, tape = unwrap(x)
-    if len(shape) and min(shape) < -1:  # `len`, because the truth value of an array is ambiguous
+    # `len`, because the truth value of an array is ambiguous; JAX rejects such sizes itself.
+    if isinstance(x.data, np.ndarray) and len(shape) and min(shape) < -1:
         reshape_shape(x.shape, several_ints(shape, "shape"))  # rejects sizes below -1, some of which NumPy reads as -1
     out = node(x.data.reshape(shape))
 

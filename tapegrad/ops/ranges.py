@@ -10,9 +10,11 @@ import numpy as np
 from tapegrad.autograd.op import op
 from tapegrad.engines import Int, engine
 from tapegrad.errors import DTypeError, ShapeError, messages
+from tapegrad.ops._counting import positions
 from tapegrad.ops.create import filled_shape, float_dtype_only
 from tapegrad.ops.elementwise import scalar_type
 from tapegrad.sizes import UNKNOWN, Dims, Size, one_int, surely_less, surely_same
+from tapegrad.sizes.symbols import is_symbol
 from tapegrad.tensor import D, Float, Tensor, from_array, node
 from tapegrad.tensor.operands import known, unwrap
 
@@ -118,6 +120,8 @@ def arange(start: Int, stop: Int | None = None, step: Int = 1) -> Tensor[Any, No
         >>> tg.arange(2, 10, 3).tolist()
         [2, 5, 8]
     """
+    if is_symbol(start) and stop is None and step == 1:
+        return node(positions(start))
     arange_shape(start, stop, step)  # rejects fractions, which NumPy accepts
     begin, end = (0, start) if stop is None else (start, stop)
     numbers = range(int(begin), int(end), int(step))

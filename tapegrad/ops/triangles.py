@@ -9,6 +9,7 @@ import numpy as np
 from tapegrad.autograd.op import op
 from tapegrad.engines import Int, engine
 from tapegrad.errors import ShapeError
+from tapegrad.ops._counting import lower_triangle
 from tapegrad.ops.create import zeros
 from tapegrad.ops.ranges import countable, eye_shape
 from tapegrad.ops.scatter import at_set, getitem
@@ -97,7 +98,7 @@ def tril(x: Tensor[S, T, D], k: int = 0) -> Tensor[S, T, D]:
         [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [7.0, 8.0, 0.0]]
     """
     at_least(2, x=x.shape)
-    return _masked(x, np.tri(x.shape[-2], x.shape[-1], k, np.bool_))
+    return _masked(x, lower_triangle(x.shape[-2], x.shape[-1], k))
 
 
 @op(triangle_shape, memory_bound=True)
@@ -124,7 +125,7 @@ def triu(x: Tensor[S, T, D], k: int = 0) -> Tensor[S, T, D]:
         [[0.0, 2.0, 3.0], [0.0, 0.0, 6.0], [0.0, 0.0, 0.0]]
     """
     at_least(2, x=x.shape)
-    return _masked(x, ~np.tri(x.shape[-2], x.shape[-1], k - 1, np.bool_))
+    return _masked(x, ~lower_triangle(x.shape[-2], x.shape[-1], k - 1))
 
 
 @op(diag_shape)

@@ -11,6 +11,7 @@ from tapegrad.ops._lowering import check_rank, numbers
 from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.index import take
+from tapegrad.sizes.symbols import is_symbol
 from tapegrad.tensor import Float, T, Tensor, node
 from tapegrad.tensor.operands import fixed, tensor_only
 
@@ -74,7 +75,8 @@ def upsample2d(
     float_only(x)
     _check_mode(mode, align_corners=align_corners)
     shape: Any = upsample2d_shape(x.shape, scale)
-    np.empty(shape, x.dtype)  # fails here if memory is too small, not after the first axis
+    if not any(map(is_symbol, shape)):
+        np.empty(shape, x.dtype)  # fails here if memory is too small, not after the first axis
     y: Any = x
     for axis, n, size in zip((-2, -1), x.shape[-2:], shape[-2:], strict=True):
         if mode == "nearest":

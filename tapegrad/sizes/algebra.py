@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias
 from typing_extensions import override
 
 from tapegrad.errors import ShapeError
+from tapegrad.sizes.symbols import is_symbol, proven
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -390,6 +391,8 @@ def surely_differ(a: Size, b: Size) -> bool:
         return a != b
     if a is b:
         return False
+    if is_symbol(a) or is_symbol(b):
+        return proven(operator.ne, a, b)
     left, right = _terms(a), _terms(b)
     if left is None or right is None or left == right:
         return False
@@ -451,6 +454,8 @@ def surely_same(a: Size, b: Size) -> bool:
     """
     if isinstance(a, int) and isinstance(b, int):
         return a == b
+    if is_symbol(a) or is_symbol(b):
+        return proven(operator.eq, a, b)
     left = _terms(a)
     return left is not None and (a is b or left == _terms(b))
 
@@ -467,6 +472,8 @@ def surely_less(a: Size, b: Size) -> bool:
     """
     if isinstance(a, int) and isinstance(b, int):
         return a < b
+    if is_symbol(a) or is_symbol(b):
+        return proven(operator.lt, a, b)
     if is_unknown(a) or is_unknown(b):
         return False
     least = _least(b - a)
@@ -485,6 +492,8 @@ def surely_divides(a: Size, b: Size) -> bool:
     """
     if isinstance(a, int) and isinstance(b, int):
         return a != 0 and b % a == 0
+    if is_symbol(a) or is_symbol(b):
+        return proven(lambda a, b: b % a == 0, a, b)
     if is_unknown(a) or is_unknown(b) or not surely_differ(a, 0):
         return False
     return surely_same(b // a * a, b)

@@ -19,6 +19,7 @@ from tapegrad.sizes.algebra import (
     surely_less,
     surely_same,
 )
+from tapegrad.sizes.symbols import is_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -260,7 +261,8 @@ def one_int(number: SupportsIndex | Dim, name: str = "axis") -> Size:
     if not is_int(number):
         message = f"{name} is {number!r} but an int is expected"
         raise DTypeError(message)
-    return number if isinstance(number, int | Dim) else int(number)
+    known: Any = number  # a symbol has the operators of a size
+    return known if isinstance(number, int | Dim) or is_symbol(number) else int(number)
 
 
 def several_ints(numbers: Any, name: str = "axis") -> tuple[Any, ...]:
@@ -291,7 +293,9 @@ def is_int(axis: object) -> bool:
         >>> tg.sizes.is_int(2.0), tg.sizes.is_int(True)
         (False, False)
     """
-    return type(axis) is int or isinstance(axis, Dim) or (isinstance(axis, Integral) and not isinstance(axis, bool))
+    if type(axis) is int or isinstance(axis, Dim) or is_symbol(axis):
+        return True
+    return isinstance(axis, Integral) and not isinstance(axis, bool)
 
 
 def _broadcast_size(n: Size, m: Size) -> Size:

@@ -1,0 +1,324 @@
+"""Export of steps under `jit` as StableHLO, for programs that call them without tapegrad."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
+from tapegrad.errors.tracebacks import public_api
+from tapegrad.jax import symbolic
+from tapegrad.jax.arguments import ArgumentTree
+from tapegrad.jax.binding import Binding
+from tapegrad.jax.compiled import Programs
+from tapegrad.jax.device_tensor import DeviceTensor, DeviceTensorWithTape, here
+from tapegrad.jax.draws import NO_SEED
+from tapegrad.jax.engine import ENGINE
+from tapegrad.jax.jit import tracing
+from tapegrad.jax.library import exact, jax, jnp
+from tapegrad.jax.program import computation
+from tapegrad.nn import Module
+from tapegrad.nn.param import State
+from tapegrad.optim import Group, Optimizer
+from tapegrad.sizes import show
+from tapegrad.sizes.symbols import is_symbol
+from tapegrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+_export: Any = import_module("jax.export")
+_jaxpr_as_fun: Any = import_module("jax.extend.core").jaxpr_as_fun
+
+
+@public_api
+def export(
+    step: Callable[..., Any],
+    *examples: Any,
+    sizes: Mapping[str, Sequence[str | None]] | None = None,
+    platforms: Sequence[str] | None = None,
+    **named: Any,
+) -> Any:
+    """Export a step under `jit` as a program in StableHLO, which is saved and called without tapegrad.
+
+        exported = tg.jax.export(predict, model, tg.ones((1, 64)), sizes={"x": ("batch", None)})
+        pathlib.Path("predict.bin").write_bytes(exported.serialize())
+
+    Another program needs JAX only:
+
+        predict = jax.export.deserialize(bytearray(pathlib.Path("predict.bin").read_bytes())).call
+        scores = predict(images)
+
+    The arguments of the exported program are the tensors among the examples, as arrays. All other arguments become part
+    of it, with their current values: modules with their parameters and buffers, numbers, strings. A result is an array
+    in the place of each tensor and number; tuples stay tuples, and a dataclass becomes a dictionary.
+
+    With dtypes of 64 bits among its arguments or results, the other program calls it inside `jax.enable_x64(True)`.
+
+    Args:
+        step: A function that `jit` has returned.
+        examples: The arguments of a call. Of a tensor only the shape and the dtype matter.
+        sizes: For tensors whose sizes differ from call to call, by path: for each axis a name, or None for the size of
+            the example. A name stands for any size from 1 on, the same at each place; calculations such as `"2*n"` are
+            those of `jax.export.symbolic_shape`.
+        platforms: The platforms that can run the program, such as `("cpu", "cuda")`; by default that of this process.
+        named: Arguments that are passed by name; the exported program takes them by name too.
+
+    Returns:
+        A `jax.export.Exported`.
+
+    Raises:
+        DTypeError: `step` is not compiled by `jit`; or no example is a tensor, or one has tensors beside other objects.
+        ShapeError: `sizes` has no name or None for each axis of a tensor; or the step needs the number that a name
+            stands for.
+        TapeError: The step changes a parameter, a buffer or the state of an optimizer, draws random numbers, or prints;
+            or it is rejected by `jit`.
+        ValueError: `sizes` has a path of no tensor.
+
+    Source:
+        JAX 0.10, `jax.export`.
+
+    Examples:
+        >>> import jax
+        >>> @tg.jit
+        ... def predict(model, x):
+        ...     return model(x).softmax()
+        >>> model = tg.nn.Linear(3, 2, rng=0)
+        >>> exported = tg.jax.export(predict, model, tg.ones((1, 3)), sizes={"x": ("batch", None)})
+        >>> exported.in_avals
+        (ShapedArray(float32[batch,3]),)
+        >>> loaded = jax.export.deserialize(exported.serialize())
+        >>> loaded.call(np.ones((5, 3), np.float32)).shape
+        (5, 2)
+    """
+    programs = getattr(step, "programs", None)
+    if not isinstance(programs, Programs):
+        message = f"export: step is {messages.with_article(type(step).__name__)} that jit has not compiled"
+        raise DTypeError(message)
+    function, first, beside = programs.source
+    args = (*first, *map(_fresh, examples))
+    kwargs = beside | {name: _fresh(value) for name, value in named.items()}
+    with tracing, exact():
+        tree = ArgumentTree(function, args, kwargs, inspect.signature(function).parameters)
+        paths = {id(x): path for path, x in tree.tensors.values()}
+        given = [value for value in args if _holds_tensors(value)]
+        by_name = {name: value for name, value in kwargs.items() if _holds_tensors(value)}
+        inputs = [x for value in (*given, *by_name.values()) for x in _tensors_in(value, paths)]
+        if not inputs:
+            message = "export: no example is a tensor, so the exported program would always return the same"
+            raise DTypeError(message)
+        shapes = _shapes({paths[id(x)]: x for x in inputs}, sizes or {})
+        structs = {id(x): jax.ShapeDtypeStruct(shapes[paths[id(x)]], x.dtype) for x in inputs}
+
+        def exported(structs: dict[int, Any]) -> Any:
+            program = _program(function, args, kwargs, tree, structs)
+
+            def called(*arrays: Any, **arrays_by_name: Any) -> Any:
+                pairs = [*zip(given, arrays, strict=True), *((by_name[name], a) for name, a in arrays_by_name.items())]
+                return program({id(x): array for value, part in pairs for x, array in _paired(value, part)})
+
+            of_args = [_with_structs(value, structs) for value in given]
+            of_names = {name: _with_structs(value, structs) for name, value in by_name.items()}
+            return _export.export(jax.jit(called), platforms=platforms)(*of_args, **of_names)
+
+        try:
+            return exported(structs)
+        except Exception as error:
+            if not sizes:
+                raise
+            exported({})  # an error that has nothing to do with the names is raised here again
+            names = {str(size) for shape in shapes.values() for size in shape if is_symbol(size)}
+            reason = str(error).strip().splitlines() or [type(error).__name__]
+            message = f"export: the step needs the number that {' or '.join(sorted(names))} stands for: {reason[0]}"
+            raise ShapeError(message) from None
+
+
+def _program(
+    step: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    tree: ArgumentTree,
+    structs: dict[int, Any],
+) -> Callable[[dict[int, Any]], Any]:
+    """Trace a step; return a function from the arrays of its inputs, by the identity of the tensor, to its result."""
+    binding = Binding(tree, args, kwargs)
+    found, _ = binding.structs()
+    before = [jax.ShapeDtypeStruct(one.shape, one.dtype, weak_type=one.weak_type) for one in found]
+    count = len(before) - len(binding.tensors)
+    kinds = [structs.get(id(x), before[count + at]) for at, x in enumerate(binding.tensors)]
+    names = inspect.signature(step).parameters
+    noted, outcome, _ = computation(step, args, kwargs, tree, binding, names, [*before[:count], *kinds])
+    _check(tree, noted, outcome)
+    # In host memory, because a program with arrays of a mesh would need as many devices.
+    fixed = [here(array) for array in binding.carried()]
+    seeds = [NO_SEED] * (len(binding.generators) + 1)
+    held, others = fixed[: len(fixed) - len(binding.tensors)], fixed[len(fixed) - len(binding.tensors) :]
+
+    def program(arrays: dict[int, Any]) -> Any:
+        tensors = [arrays.get(id(x), other) for x, other in zip(binding.tensors, others, strict=True)]
+        outs = _jaxpr_as_fun(noted)(*held, *seeds, *tensors)
+        return _arrays_of(outcome.result(outs, binding), arrays)
+
+    return program
+
+
+def _check(tree: ArgumentTree, noted: Any, outcome: Any) -> None:
+    """Reject a step that does more than compute a result.
+
+    Raises:
+        TapeError: It changes a parameter, a buffer or the state of an optimizer, draws random numbers, or prints.
+    """
+    if outcome.changed:
+        path = [*tree.states.values()][outcome.changed[0]][0]
+        message = f"export: the step changes {path}, but an exported program returns results only"
+        raise TapeError(message)
+    if outcome.moved:
+        message = "export: the step changes the state of an optimizer, but an exported program returns results only"
+        raise TapeError(message)
+    if outcome.seeded:
+        message = (
+            "export: the step draws random numbers, but an exported program has no generator: pass them as a tensor"
+        )
+        raise TapeError(message)
+    if noted.effects:
+        message = "export: the step prints, but an exported program returns results only: remove the debug.print"
+        raise TapeError(message)
+
+
+# The examples
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor) and not isinstance(value, State)
+
+
+def _parts_of(value: Any) -> dict[Any, Any]:
+    """Return the elements of a tuple, a list or a dictionary."""
+    if isinstance(value, tuple | list):
+        return dict(enumerate(value))
+    return value if isinstance(value, dict) else {}
+
+
+def _holds_tensors(value: Any) -> bool:
+    return _is_tensor(value) or any(map(_holds_tensors, _parts_of(value).values()))
+
+
+def _fresh(value: Any) -> Any:
+    """Return an argument with new tensors, so that each stands for one input."""
+    if not _holds_tensors(value):
+        return value
+    if _is_tensor(value):
+        return value if value.owns_tape else value.detach()
+    parts = {key: _fresh(part) for key, part in _parts_of(value).items()}
+    if isinstance(value, dict):
+        return parts
+    kind: Any = type(value)
+    return kind(*parts.values()) if hasattr(value, "_fields") else kind(parts.values())
+
+
+def _tensors_in(value: Any, paths: dict[int, str]) -> Iterator[Any]:
+    """Yield the tensors of an argument.
+
+    Raises:
+        DTypeError: There are other objects beside them.
+    """
+    if _is_tensor(value):
+        yield value
+        return
+    parts = _parts_of(value)
+    others = [part for part in parts.values() if not _holds_tensors(part)]
+    found = [x for part in parts.values() if _holds_tensors(part) for x in _tensors_in(part, paths)]
+    if others:
+        kind = messages.with_article(type(others[0]).__name__)
+        message = f"export: {paths[id(found[0])]} is in one argument with {kind}; pass them as two arguments"
+        raise DTypeError(message)
+    yield from found
+
+
+def _paired(value: Any, arrays: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield each tensor of an argument with its array."""
+    if _is_tensor(value):
+        yield value, arrays
+        return
+    for key, part in _parts_of(value).items():
+        yield from _paired(part, arrays[key])
+
+
+def _with_structs(value: Any, structs: dict[int, Any]) -> Any:
+    """Return an argument with the shape and dtype of each tensor in its place."""
+    if _is_tensor(value):
+        return structs.get(id(value), jax.ShapeDtypeStruct(value.shape, value.dtype))
+    parts = {key: _with_structs(part, structs) for key, part in _parts_of(value).items()}
+    return (
+        parts if isinstance(value, dict) else type(value)(parts.values()) if type(value) is list else (*parts.values(),)
+    )
+
+
+def _shapes(tensors: dict[str, Any], sizes: Mapping[str, Sequence[str | None]]) -> dict[str, Any]:
+    """Return the shape of each input, with names for sizes that differ from call to call.
+
+    Raises:
+        ShapeError: `sizes` has no name or None for each axis of a tensor, or a name is none.
+        ValueError: It has a path of no tensor.
+    """
+    scope = _export.SymbolicScope()
+    shapes = {path: tuple(x.shape) for path, x in tensors.items()}
+    for path, names in sizes.items():
+        if path not in shapes:
+            message = f"export: sizes has {path!r} but the tensors are {', '.join(map(repr, shapes))}"
+            raise ValueError(message)
+        shape = shapes[path]
+        if isinstance(names, str) or len(names) != len(shape):
+            message = f"export: sizes[{path!r}] is {names!r} but {path} {show(shape)} needs a tuple of {len(shape)}"
+            raise ShapeError(message)
+        written = ", ".join(str(size) if name is None else name for name, size in zip(names, shape, strict=True))
+        try:
+            shapes[path] = tuple(_export.symbolic_shape(written, scope=scope))
+            symbolic.register(shapes[path], ENGINE)
+        except ValueError as error:
+            message = f"export: sizes[{path!r}] is {names!r}: {str(error).splitlines()[0]}"
+            raise ShapeError(message) from None
+    return shapes
+
+
+# The result
+
+
+def _arrays_of(result: Any, arrays: dict[int, Any]) -> Any:
+    """Return a result with arrays in the place of tensors and numbers.
+
+    Raises:
+        DTypeError: It has another object.
+    """
+    if id(result) in arrays:
+        return arrays[id(result)]
+    if isinstance(result, DeviceTensorWithTape):
+        result = result.node
+    if isinstance(result, DeviceTensor):
+        return jnp.asarray(result.node)
+    if isinstance(result, State) and result.on_device is not None:
+        return jnp.asarray(here(result.on_device))
+    if isinstance(result, Tensor):
+        return jnp.asarray(result.numpy())
+    if isinstance(result, bool | int | float | complex | np.generic | np.ndarray):
+        return jnp.asarray(result)
+    if isinstance(result, tuple | list):
+        parts = [_arrays_of(one, arrays) for one in result]
+        return parts if isinstance(result, list) else tuple(parts)
+    held: Any = result if isinstance(result, dict) else None
+    if is_dataclass(result) and not isinstance(result, type | Module | Optimizer | Group):
+        held = {field.name: getattr(result, field.name) for field in fields(result)}
+    elif isinstance(result, SimpleNamespace):
+        held = vars(result)
+    if held is not None:
+        return {key: _arrays_of(one, arrays) for key, one in held.items()}
+    if result is None:
+        return None
+    kind = messages.with_article(type(result).__name__)
+    message = f"export: the step returns {kind}, but tensors, numbers, and tuples, lists and dictionaries are expected"
+    raise DTypeError(message)
