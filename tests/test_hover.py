@@ -131,7 +131,7 @@ def test_hovers_of_methods_show_arguments_and_results(editor: Editor) -> None:
             "(method) def forward(x: Tensor[tuple[*Batch@forward, Any], T@forward, float32])"
             " -> Tensor[tuple[*Batch@forward, Any], T@forward, float32]"
         ),
-        "Compute `x @ weight + bias` of float32 `x`, `(..., In)`; the result is `(..., Out)`.",
+        "Compute `x @ weight + bias` of `x`, `(..., In)`; the result is `(..., Out)`.",
     )
     assert (
         editor.over(r"(?<=x\.)reshape")[0]

@@ -110,14 +110,14 @@ def reject_training_a_parameter_that_is_not_lifted() -> None:
 
 
 def reject_training_a_valid_module() -> None:
-    optim.SGD(nn.Linear(5, 7).valid(), lr=0.1)  # E(mypy): Argument 1 to "SGD" has incompatible type "Valid[Linear[Literal[5], Literal[7], Literal[True]]]"; expected Module | Mapping[str, Param[Any, Any]] | Iterable[Param[Any, Any]] [arg-type]
+    optim.SGD(nn.Linear(5, 7).valid(), lr=0.1)  # E(mypy): Argument 1 to "SGD" has incompatible type "Valid[Linear[Literal[5], Literal[7], Literal[True], floating[_32Bit]]]"; expected Module | Mapping[str, Param[Any, Any]] | Iterable[Param[Any, Any]] [arg-type]
 
 
 def reject_a_valid_module_where_a_module_is_trained() -> None:
     def trained(model: nn.Linear[L[5], L[7]]) -> None:
         optim.SGD(model, lr=0.1)
 
-    trained(nn.Linear(5, 7).valid())  # E(mypy): Argument 1 to "trained" has incompatible type "Valid[Linear[Literal[5], Literal[7], Literal[True]]]"; expected "Linear[Any, Any, Any]" [arg-type]
+    trained(nn.Linear(5, 7).valid())  # E(mypy): Argument 1 to "trained" has incompatible type "Valid[Linear[Literal[5], Literal[7], Literal[True], floating[_32Bit]]]"; expected "Linear[Any, Any, Any, floating[_32Bit]]" [arg-type]
 
 
 def reject_what_does_not_fit_a_valid_module() -> None:

@@ -155,8 +155,18 @@ def tape_unwanted(call: str, place: str) -> str:
 
 
 def wrong_dtype(call: str, place: str, dtype: str, expected: str) -> str:
-    """Return the message for a wrong dtype: `f: x is float64 but float32 is expected`."""
-    return _said(call, f"{place} is {dtype} but {expected} is expected")
+    """Return the message for a wrong dtype: `f: x is float64 but float32 is expected`.
+
+    For a float where half precision is expected, it says how to convert it:
+    `f: x is float32 but bfloat16 is expected; x.astype(tapegrad.bfloat16) converts it`.
+    """
+    converts = expected in _HALF and dtype in _FLOATS and place.isidentifier()
+    hint = f"; {place}.astype({_HALF[expected]}) converts it" if converts else ""
+    return _said(call, f"{place} is {dtype} but {expected} is expected{hint}")
+
+
+_HALF: Final = {"bfloat16": "tapegrad.bfloat16", "float16": "numpy.float16"}
+_FLOATS: Final = ("bfloat16", "float16", "float32", "float64")
 
 
 def _said(call: str, message: str) -> str:
@@ -261,6 +271,11 @@ def not_scalar(shape: Sequence[object]) -> str:
 def not_one_element(call: str, shape: Sequence[object], size: object) -> str:
     """Return the message for several elements: `item: a tensor of shape (2, 5) has 10 elements, not one`."""
     return f"{call}: a tensor of shape {shown(shape)} has {size} elements, not one"
+
+
+def quantized_parameter(call: str, path: str) -> str:
+    """Return the message for a quantized parameter that has to be float: `cast: layers.0.weight is quantized; ...`."""
+    return f"{call}: {path} is quantized; convert the model first and quantize the result"
 
 
 def without_gradient(dtype: str) -> str:

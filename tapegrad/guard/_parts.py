@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -120,14 +120,13 @@ class DTypes:
 
     def short(self, dtype: str, scope: Scope) -> list[str]:
         """Return expressions that are all true for a matching dtype."""
-        parts = []
         if len(self.types) == 1 and is_concrete(self.types[0]):
-            parts.append(f"{dtype}.type is {scope.constant(self.types[0])}")
-        elif self.types:
-            parts.append(f"__issubclass({dtype}.type, {scope.constant(self.types)})")
-        if self.name:
-            parts.append(scope.bind(self.name, dtype, "is not None"))
-        return parts
+            admits = f"{dtype}.type is {scope.constant(self.types[0])}"
+        else:
+            admits = f"__issubclass({dtype}.type, {scope.constant(self.types)})" if self.types else ""
+        if self.name is None:
+            return [admits] if admits else []
+        return [scope.bind(self.name, dtype, f"is not None and {admits}" if admits else "is not None")]
 
 
 def _wrong_size(
@@ -145,7 +144,13 @@ def _rejection(message: str, place: str, shape: tuple[Any, ...], expected: list[
 
 def _is_a(dtype: np.dtype[Any], scalar_type: type) -> bool:
     # On Linux longlong and int64 are two classes with equal dtypes.
-    return issubclass(dtype.type, scalar_type) or (is_concrete(scalar_type) and dtype == scalar_type)
+    if issubclass(dtype.type, scalar_type) or (is_concrete(scalar_type) and dtype == scalar_type):
+        return True
+    return dtype.name == "bfloat16" and scalar_type in _CLASSES_OF_BFLOAT16
+
+
+# Type checkers know bfloat16 as a float; the class of ml_dtypes has none of these base classes.
+_CLASSES_OF_BFLOAT16: Final = (np.floating, np.inexact, np.number)
 
 
 def _name_of(scalar_type: type) -> str:

@@ -12,6 +12,8 @@ from dataclasses import InitVar
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
+import numpy as np
+
 from tapegrad.errors import TapegradError
 from tapegrad.errors.messages import RESULT, callee
 from tapegrad.errors.tracebacks import trim_on_exit, trim_traceback
@@ -25,6 +27,7 @@ from tapegrad.guard._mentions import mentions, names_for_checkers
 from tapegrad.guard._names import Bindings, Scope, name_of
 from tapegrad.guard._source import Parameters, short_form, wrapper_source
 from tapegrad.sizes import UNKNOWN
+from tapegrad.tensor.operands import is_concrete
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -195,6 +198,7 @@ class Guard:
     def _found(self, owner: type, bound: Bindings) -> dict[str, Any]:
         """Return the values of the class's variables; a size without an argument has the value of its default."""
         found = {label: bound.values[name][0] for name, label in self.class_names.items() if name in bound.values}
+        found |= self.dtypes_of_self
         for one in getattr(owner, "__parameters__", ()):
             default = getattr(getattr(one, "__default__", None), "__name__", "")
             if one.__name__ in found:
@@ -204,6 +208,18 @@ class Guard:
             elif one in self.type_variables and one.__bound__ is int:
                 found[one.__name__] = None  # an unknown size
         return found
+
+    @functools.cached_property
+    def dtypes_of_self(self) -> dict[str, np.dtype[Any]]:
+        """The dtypes that the annotation of `self` gives to variables of the class, such as its default."""
+        declared = self.function.__annotations__.get("self")
+        if declared is None:
+            return {}
+        variables = getattr(self.owner, "__parameters__", ())
+        args = get_args(self._resolved("self", declared))
+        defaults = [getattr(one, "__default__", None) for one in variables[len(args) :]]
+        by_variable = zip(variables, [*args, *defaults], strict=True)
+        return {one.__name__: np.dtype(given) for one, given in by_variable if _is_dtype(given)}
 
     def check_result(self, result: Any, bound: Bindings) -> Any:
         """Raise an error if a result does not match, otherwise return it."""
@@ -335,6 +351,10 @@ def mentioned(function: FunctionType, frame: FrameType | None) -> dict[str, Any]
             # A class body runs inside its enclosing scope; a function may run anywhere.
             frame = None if frame.f_code.co_flags & inspect.CO_NEWLOCALS else frame.f_back
     return found
+
+
+def _is_dtype(argument: Any) -> bool:
+    return isinstance(argument, type) and issubclass(argument, np.generic) and is_concrete(argument)
 
 
 def _shown(place: str) -> str:

@@ -101,6 +101,7 @@ NEWEST = "2.4"  # the newest mypy with which the plugin is tested; a failure in 
 
 _MODULE, _TENSOR = "tapegrad.nn.module.Module", "tapegrad.tensor.Tensor"
 _SCAN = "tapegrad.scan.scan"
+_CAST = "tapegrad.nn.precision.cast"
 
 SPELLED = frozenset(
     f"tapegrad.{name}"
@@ -612,5 +613,6 @@ _numbers |= dict.fromkeys(
 )
 _extended = _guard(_lazy("growing_signature"), lambda ctx: ctx.default_signature)
 _numbers[_SCAN] = _guard(_lazy("scan_result"), lambda ctx: ctx.default_return_type)
+_numbers[_CAST] = _guard(_lazy("cast_result"), lambda ctx: ctx.default_return_type)
 _sum_of_tensors = _guard(_load_sum, lambda ctx: ctx.default_return_type)
 _numbers["builtins.sum"] = _tensor_sum

@@ -32,7 +32,7 @@ from tapegrad.mypy.conversion import (
     unknown,
     without_opaque,
 )
-from tapegrad.mypy.features import attributes, collections, layers, loops, numbers, pure_tape
+from tapegrad.mypy.features import attributes, collections, dtypes, layers, loops, numbers, pure_tape
 from tapegrad.mypy.features.idle import report_idle
 from tapegrad.mypy.features.lambdas import with_lambdas
 from tapegrad.mypy.mypy_api import depend_on, drop_union_context, make, returned_type
@@ -151,6 +151,14 @@ def scan_signature(ctx: FunctionSigContext) -> FunctionLike:
 def scan_result(ctx: FunctionContext) -> Type:
     """Compute the result type of a call of `scan`."""
     result = loops.scanned(with_newest(ctx))
+    open_targets(ctx.context, result, ctx.api)
+    return result
+
+
+def cast_result(ctx: FunctionContext) -> Type:
+    """Compute the result type of a call of `nn.cast`."""
+    ctx = with_newest(ctx)
+    result = dtypes.cast_result(ctx)
     open_targets(ctx.context, result, ctx.api)
     return result
 

@@ -65,6 +65,7 @@ from tapegrad.nn.pool import MinPool1d as MinPool1d
 from tapegrad.nn.pool import MinPool2d as MinPool2d
 from tapegrad.nn.pool import SmoothMaxPool1d as SmoothMaxPool1d
 from tapegrad.nn.pool import SmoothMaxPool2d as SmoothMaxPool2d
+from tapegrad.nn.precision import cast as cast
 from tapegrad.nn.quantized import quantized as quantized
 from tapegrad.nn.recurrent import GRU as GRU
 from tapegrad.nn.recurrent import LSTM as LSTM

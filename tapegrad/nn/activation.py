@@ -9,7 +9,7 @@ from typing_extensions import TypeVar, override
 from tapegrad.errors.options import check_number
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn.module import Module
-from tapegrad.nn.param import Param
+from tapegrad.nn.param import DType, Param
 from tapegrad.ops import (
     elu,
     full,
@@ -140,7 +140,7 @@ class Mish(Module):
         return mish(x)
 
 
-class PReLU(Module):
+class PReLU(Module, Generic[DType]):
     r"""Parametric rectified linear unit, with a learnable negative slope: $y = \max(x, 0) + w \min(x, 0)$.
 
     Args:
@@ -166,14 +166,16 @@ class PReLU(Module):
         -6.0
     """
 
+    weight: Param[tuple[()], DType]
+
     @public_api
-    def __init__(self, *, negative_slope: float = 0.25) -> None:
+    def __init__(self: PReLU, *, negative_slope: float = 0.25) -> None:
         check_number("PReLU", "negative_slope", negative_slope)
         self.weight = Param(full((), negative_slope))
 
     @override
-    def forward(self, x: Tensor[S, T]) -> Tensor[S, T]:
-        """Compute `prelu(x, weight)` for float32 `x` of any shape."""
+    def forward(self, x: Tensor[S, T, DType]) -> Tensor[S, T, DType]:
+        """Compute `prelu(x, weight)` for `x` of any shape."""
         return prelu(x, self.weight)
 
 

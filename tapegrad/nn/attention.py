@@ -13,6 +13,7 @@ from tapegrad.guard import guarded
 from tapegrad.guard.assertions import assert_divides
 from tapegrad.nn.linear import Linear
 from tapegrad.nn.module import Module
+from tapegrad.nn.param import DType
 from tapegrad.ops import multi_head_attention
 from tapegrad.sizes.constraints import check_heads
 from tapegrad.tensor import T1, T2, Tensor
@@ -26,7 +27,7 @@ Heads = TypeVar("Heads", bound=int, default=Any, covariant=True)
 Batch = TypeVarTuple("Batch")
 
 
-class MultiHeadAttention(Module, Generic[Width, Heads]):
+class MultiHeadAttention(Module, Generic[Width, Heads, DType]):
     r"""Multi-head scaled dot-product attention of rows `x` to the rows `c` of a context.
 
     $$y = \big( h_1 \dots h_H \big) W^o, \quad
@@ -67,10 +68,10 @@ class MultiHeadAttention(Module, Generic[Width, Heads]):
 
     width: Width
     heads: Heads
-    query: Linear[Width, Width]
-    key: Linear[Width, Width]
-    value: Linear[Width, Width]
-    out: Linear[Width, Width]
+    query: Linear[Width, Width, Any, DType]
+    key: Linear[Width, Width, Any, DType]
+    value: Linear[Width, Width, Any, DType]
+    out: Linear[Width, Width, Any, DType]
 
     @guarded
     def __init__(
@@ -88,13 +89,13 @@ class MultiHeadAttention(Module, Generic[Width, Heads]):
     @guarded
     def forward(
         self,
-        x: Tensor[Shape[*Batch, N, Width], T1],
-        context: Tensor[Shape[*Batch, M, Width], T2],
+        x: Tensor[Shape[*Batch, N, Width], T1, DType],
+        context: Tensor[Shape[*Batch, M, Width], T2, DType],
         *,
         mask: Tensor[Any, Any, np.bool_] | None = None,
         causal: bool = False,
-    ) -> Tensor[Shape[*Batch, N, Width], Merge[T1, T2]]:
-        """Compute attention of float32 `x`, `(..., N, Width)`, to `context`, `(..., M, Width)`: `(..., N, Width)`.
+    ) -> Tensor[Shape[*Batch, N, Width], Merge[T1, T2], DType]:
+        """Compute attention of `x`, `(..., N, Width)`, to `context`, `(..., M, Width)`: `(..., N, Width)`.
 
         The mask is True where a row may attend, and broadcasts to `(..., N, M)`; see `multi_head_attention`.
         """

@@ -10,8 +10,9 @@ from tapegrad.autograd.tape import OwnedTape
 from tapegrad.errors import ShapeError
 from tapegrad.errors.options import check_range
 from tapegrad.guard import guarded
+from tapegrad.nn.half import in_float32, is_half, rounded_like
 from tapegrad.nn.module import Module
-from tapegrad.nn.param import Buffer, Param, replace_all
+from tapegrad.nn.param import Buffer, DType, Param, replace_all
 from tapegrad.ops import add, batch_norm, mul, ones, rsqrt, sub, zeros
 from tapegrad.ops.norm import scaled_and_shifted
 from tapegrad.sizes import show
@@ -25,13 +26,13 @@ Channels = TypeVar("Channels", bound=int, covariant=True, default=Any)
 Length = TypeVarTuple("Length")
 
 
-class BatchNorm(Module, Generic[Channels]):
+class BatchNorm(Module, Generic[Channels, DType]):
     """Base class of `BatchNorm1d` and `BatchNorm2d`."""
 
-    weight: Param[Shape[Channels]]
-    bias: Param[Shape[Channels]]
-    running_mean: Buffer[Shape[Channels]]
-    running_var: Buffer[Shape[Channels]]
+    weight: Param[Shape[Channels], DType]
+    bias: Param[Shape[Channels], DType]
+    running_mean: Buffer[Shape[Channels], DType]
+    running_var: Buffer[Shape[Channels], DType]
 
     def __init__(self: BatchNorm[Any], channels: Channels, *, eps: float, momentum: float) -> None:
         check_range(type(self).__name__, "momentum", momentum, "from 0 to 1", lambda momentum: 0 <= momentum <= 1)
@@ -46,10 +47,14 @@ class BatchNorm(Module, Generic[Channels]):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.weight.shape[0]})"
 
-    def _normalized(self, x: Tensor[Shape[N, Channels, *Length], T]) -> Tensor[Shape[N, Channels, *Length], T]:
+    def _normalized(
+        self, x: Tensor[Shape[N, Channels, *Length], T, DType]
+    ) -> Tensor[Shape[N, Channels, *Length], T, DType]:
         return self._trained(x) if x.is_training else self._predicted(x)
 
-    def _trained(self, x: Tensor[Shape[N, Channels, *Length], T]) -> Tensor[Shape[N, Channels, *Length], T]:
+    def _trained(
+        self, x: Tensor[Shape[N, Channels, *Length], T, DType]
+    ) -> Tensor[Shape[N, Channels, *Length], T, DType]:
         """Normalize by the statistics of this batch, and update the running statistics."""
         numbers: Any = values_of(x)
         axes, count = (0, *range(2, x.ndim)), x.size // x.shape[1]
@@ -59,26 +64,35 @@ class BatchNorm(Module, Generic[Channels]):
             )
             raise ShapeError(message)
         y = batch_norm(x, self.weight, self.bias, eps=self.eps)
+        if is_half(x):
+            numbers = values_of(in_float32(node(numbers)))
         self._move(numbers.mean(axes), numbers.var(axes, ddof=1))
         return y
 
-    def _predicted(self, x: Tensor[Shape[N, Channels, *Length], T]) -> Tensor[Shape[N, Channels, *Length], T]:
+    def _predicted(
+        self, x: Tensor[Shape[N, Channels, *Length], T, DType]
+    ) -> Tensor[Shape[N, Channels, *Length], T, DType]:
         """Normalize by the running statistics, as one scale and one shift per channel."""
-        factor = mul(self.weight, rsqrt(add(self.running_var, self.eps)))
-        return scaled_and_shifted(x, factor, sub(self.bias, mul(self.running_mean, factor)))
+        state = (self.weight, self.bias, self.running_mean, self.running_var)
+        weight, bias, mean, var = map(in_float32, state) if is_half(x) else state
+        factor = mul(weight, rsqrt(add(var, self.eps)))
+        y = scaled_and_shifted(in_float32(x), factor, sub(bias, mul(mean, factor)))
+        normalized: Tensor[Shape[N, Channels, *Length], T, DType] = rounded_like(y, x)
+        return normalized
 
     def _move(self, *towards: Any) -> None:
         """Update the running mean and variance, atomically."""
         buffers = (self.running_mean, self.running_var)
         moved: list[Any] = []
         for running, value in zip(buffers, towards, strict=True):
-            data = values_of(add(mul(running, 1 - self.momentum), node(value * self.momentum)))
+            average = add(mul(in_float32(running), 1 - self.momentum), node(value * self.momentum))
+            data = values_of(rounded_like(average, running))
             running.check(data, f"{type(self).__name__}.forward", "x")
             moved.append(data)
         replace_all(buffers, moved)
 
 
-class BatchNorm1d(BatchNorm[Channels], Generic[Channels]):
+class BatchNorm1d(BatchNorm[Channels, DType], Generic[Channels, DType]):
     r"""Batch normalization of `(N, Channels)` or `(N, Channels, L)`: normalizes, scales and shifts each channel.
 
     $$y_{ncl} = w_c \frac{x_{ncl} - \mu_c}{\sqrt{v_c + \epsilon}} + b_c, \quad w_c = 1, \; b_c = 0 \text{ at first}$$
@@ -126,19 +140,21 @@ class BatchNorm1d(BatchNorm[Channels], Generic[Channels]):
 
     @override
     @guarded
-    def forward(self, x: Tensor[Shape[N, Channels, *Length], T]) -> Tensor[Shape[N, Channels, *Length], T]:
-        """Normalize float32 `x`, `(N, Channels)` or `(N, Channels, L)`, in training mode if `x` trains."""
+    def forward(
+        self, x: Tensor[Shape[N, Channels, *Length], T, DType]
+    ) -> Tensor[Shape[N, Channels, *Length], T, DType]:
+        """Normalize `x`, `(N, Channels)` or `(N, Channels, L)`, in training mode if `x` trains."""
         return self._normalized(x)
 
     @guarded
     def train(
-        self, x: Tensor[Shape[N, Channels, *Length], OwnedTape]
-    ) -> Tensor[Shape[N, Channels, *Length], OwnedTape]:
+        self, x: Tensor[Shape[N, Channels, *Length], OwnedTape, DType]
+    ) -> Tensor[Shape[N, Channels, *Length], OwnedTape, DType]:
         """Normalize by the statistics of the batch, as a call does; `x` must have a tape."""
         return self._trained(x)
 
 
-class BatchNorm2d(BatchNorm[Channels], Generic[Channels]):
+class BatchNorm2d(BatchNorm[Channels, DType], Generic[Channels, DType]):
     r"""Batch normalization of images `(N, Channels, H, W)`: normalizes, scales and shifts each channel.
 
     $$y_{nchw} = w_c \frac{x_{nchw} - \mu_c}{\sqrt{v_c + \epsilon}} + b_c, \quad w_c = 1, \; b_c = 0 \text{ at first}$$
@@ -182,11 +198,13 @@ class BatchNorm2d(BatchNorm[Channels], Generic[Channels]):
 
     @override
     @guarded
-    def forward(self, x: Tensor[Shape[N, Channels, H, W], T]) -> Tensor[Shape[N, Channels, H, W], T]:
-        """Normalize float32 `x`, `(N, Channels, H, W)`, in training mode if `x` trains."""
+    def forward(self, x: Tensor[Shape[N, Channels, H, W], T, DType]) -> Tensor[Shape[N, Channels, H, W], T, DType]:
+        """Normalize `x`, `(N, Channels, H, W)`, in training mode if `x` trains."""
         return self._normalized(x)
 
     @guarded
-    def train(self, x: Tensor[Shape[N, Channels, H, W], OwnedTape]) -> Tensor[Shape[N, Channels, H, W], OwnedTape]:
+    def train(
+        self, x: Tensor[Shape[N, Channels, H, W], OwnedTape, DType]
+    ) -> Tensor[Shape[N, Channels, H, W], OwnedTape, DType]:
         """Normalize by the statistics of the batch, as a call does; `x` must have a tape."""
         return self._trained(x)

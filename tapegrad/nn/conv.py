@@ -30,14 +30,14 @@ from tapegrad.nn._windows import (
     W,
     Windows,
 )
-from tapegrad.nn.param import HasBias, Param
+from tapegrad.nn.param import DType, HasBias, Param
 from tapegrad.ops import conv1d, conv2d, conv3d
 from tapegrad.ops._lowering import add_channel_bias, numbers
 from tapegrad.tensor import T, Tensor
 from tapegrad.tensor.aliases import Shape
 
 
-class Conv1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, HasBias]):
+class Conv1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, HasBias, DType]):
     r"""1D convolution (cross-correlation) with learnable kernels and an optional bias.
 
     $$y_{noi} = b_o + \sum_{ck} x_{n,c,\,si+dk-p} \, w_{ock}, \quad
@@ -81,8 +81,8 @@ class Conv1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, Ha
         ((8, 3, 5), (8,))
     """
 
-    weight: Param[Shape[Out, Any, Kernel]]
-    bias: Param[Shape[Out]] | None
+    weight: Param[Shape[Out, Any, Kernel], DType]
+    bias: Param[Shape[Out], DType] | None
 
     @guarded
     def __init__(
@@ -106,7 +106,7 @@ class Conv1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, Ha
     @override
     @guarded
     def forward(
-        self, x: Tensor[Shape[*Batch, In, W], T]
+        self, x: Tensor[Shape[*Batch, In, W], T, DType]
     ) -> Tensor[
         Shape[
             *Batch,
@@ -114,8 +114,9 @@ class Conv1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, Ha
             Windows[W, Kernel, Stride, Padding, Dilation],
         ],
         T,
+        DType,
     ]:
-        """Compute `conv1d(x, weight, …) + bias` of float32 `x`, `(N, In, W)` or `(In, W)`."""
+        """Compute `conv1d(x, weight, …) + bias` of `x`, `(N, In, W)` or `(In, W)`."""
         y = conv1d(
             x,
             self.weight,
@@ -128,7 +129,8 @@ class Conv1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, Ha
 
 
 class Conv2d(
-    Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, KernelW, StrideW, PaddingW, DilationW, HasBias]
+    Convolution,
+    Generic[In, Out, Kernel, Stride, Padding, Dilation, KernelW, StrideW, PaddingW, DilationW, HasBias, DType],
 ):
     r"""2D convolution (cross-correlation) with learnable kernels and an optional bias.
 
@@ -173,8 +175,8 @@ class Conv2d(
         ((8, 3, 3, 3), (8,))
     """
 
-    weight: Param[Shape[Out, Any, Kernel, KernelW]]
-    bias: Param[Shape[Out]] | None
+    weight: Param[Shape[Out, Any, Kernel, KernelW], DType]
+    bias: Param[Shape[Out], DType] | None
 
     @guarded
     def __init__(
@@ -198,7 +200,7 @@ class Conv2d(
     @override
     @guarded
     def forward(
-        self, x: Tensor[Shape[*Batch, In, H, W], T]
+        self, x: Tensor[Shape[*Batch, In, H, W], T, DType]
     ) -> Tensor[
         Shape[
             *Batch,
@@ -207,8 +209,9 @@ class Conv2d(
             Windows[W, KernelW, StrideW, PaddingW, DilationW],
         ],
         T,
+        DType,
     ]:
-        """Compute `conv2d(x, weight, …) + bias` of float32 `x`, `(N, In, H, W)` or `(In, H, W)`."""
+        """Compute `conv2d(x, weight, …) + bias` of `x`, `(N, In, H, W)` or `(In, H, W)`."""
         y = conv2d(
             x,
             self.weight,
@@ -238,6 +241,7 @@ class Conv3d(
         PaddingW,
         DilationW,
         HasBias,
+        DType,
     ],
 ):
     r"""3D convolution (cross-correlation) with learnable kernels and an optional bias.
@@ -281,8 +285,8 @@ class Conv3d(
         (2, 4, 6, 6, 6)
     """
 
-    weight: Param[Shape[Out, Any, Kernel, KernelH, KernelW]]
-    bias: Param[Shape[Out]] | None
+    weight: Param[Shape[Out, Any, Kernel, KernelH, KernelW], DType]
+    bias: Param[Shape[Out], DType] | None
 
     @guarded
     def __init__(
@@ -306,7 +310,7 @@ class Conv3d(
     @override
     @guarded
     def forward(
-        self, x: Tensor[Shape[*Batch, In, D, H, W], T]
+        self, x: Tensor[Shape[*Batch, In, D, H, W], T, DType]
     ) -> Tensor[
         Shape[
             *Batch,
@@ -316,8 +320,9 @@ class Conv3d(
             Windows[W, KernelW, StrideW, PaddingW, DilationW],
         ],
         T,
+        DType,
     ]:
-        """Compute `conv3d(x, weight, …) + bias` of float32 `x`, `(N, In, D, H, W)` or `(In, D, H, W)`."""
+        """Compute `conv3d(x, weight, …) + bias` of `x`, `(N, In, D, H, W)` or `(In, D, H, W)`."""
         y = conv3d(
             x,
             self.weight,

@@ -27,14 +27,14 @@ from tapegrad.nn._windows import (
     StrideW,
     W,
 )
-from tapegrad.nn.param import HasBias, Param
+from tapegrad.nn.param import DType, HasBias, Param
 from tapegrad.ops import conv_transpose1d, conv_transpose2d
 from tapegrad.ops._lowering import add_channel_bias, numbers
 from tapegrad.tensor import T, Tensor
 from tapegrad.tensor.aliases import Shape
 
 
-class ConvTranspose1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, OutputPadding, Dilation, HasBias]):
+class ConvTranspose1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, OutputPadding, Dilation, HasBias, DType]):
     r"""1D transposed convolution with learnable kernels and an optional bias.
 
     $$y_{noi} = b_o + \sum_{ck, \, j : sj+dk-p=i} x_{ncj} \, w_{cok}, \quad
@@ -75,8 +75,8 @@ class ConvTranspose1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Out
         ((8, 3, 4), (3,))
     """
 
-    weight: Param[Shape[In, Any, Kernel]]
-    bias: Param[Shape[Out]] | None
+    weight: Param[Shape[In, Any, Kernel], DType]
+    bias: Param[Shape[Out], DType] | None
 
     @guarded
     def __init__(
@@ -102,7 +102,7 @@ class ConvTranspose1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Out
     @override
     @guarded
     def forward(
-        self, x: Tensor[Shape[*Batch, In, W], T]
+        self, x: Tensor[Shape[*Batch, In, W], T, DType]
     ) -> Tensor[
         Shape[
             *Batch,
@@ -110,8 +110,9 @@ class ConvTranspose1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Out
             Covered[W, Kernel, Stride, Padding, OutputPadding, Dilation],
         ],
         T,
+        DType,
     ]:
-        """Compute `conv_transpose1d(x, weight, …) + bias` of float32 `x`, `(N, In, W)` or `(In, W)`."""
+        """Compute `conv_transpose1d(x, weight, …) + bias` of `x`, `(N, In, W)` or `(In, W)`."""
         y = conv_transpose1d(
             x,
             self.weight,
@@ -140,6 +141,7 @@ class ConvTranspose2d(
         OutputPaddingW,
         DilationW,
         HasBias,
+        DType,
     ],
 ):
     r"""2D transposed convolution with learnable kernels and an optional bias.
@@ -182,8 +184,8 @@ class ConvTranspose2d(
         ((8, 3, 4, 4), (3,))
     """
 
-    weight: Param[Shape[In, Any, Kernel, KernelW]]
-    bias: Param[Shape[Out]] | None
+    weight: Param[Shape[In, Any, Kernel, KernelW], DType]
+    bias: Param[Shape[Out], DType] | None
 
     @guarded
     def __init__(
@@ -209,7 +211,7 @@ class ConvTranspose2d(
     @override
     @guarded
     def forward(
-        self, x: Tensor[Shape[*Batch, In, H, W], T]
+        self, x: Tensor[Shape[*Batch, In, H, W], T, DType]
     ) -> Tensor[
         Shape[
             *Batch,
@@ -218,8 +220,9 @@ class ConvTranspose2d(
             Covered[W, KernelW, StrideW, PaddingW, OutputPaddingW, DilationW],
         ],
         T,
+        DType,
     ]:
-        """Compute `conv_transpose2d(x, weight, …) + bias` of float32 `x`, `(N, In, H, W)` or `(In, H, W)`."""
+        """Compute `conv_transpose2d(x, weight, …) + bias` of `x`, `(N, In, H, W)` or `(In, H, W)`."""
         y = conv_transpose2d(
             x,
             self.weight,

@@ -13,7 +13,7 @@ from tapegrad.generator import RNG
 from tapegrad.guard import guarded
 from tapegrad.nn.layer_names import layer_text
 from tapegrad.nn.module import Module
-from tapegrad.nn.param import Param
+from tapegrad.nn.param import DType, Param
 from tapegrad.ops import expand_dims, normal, take, where
 from tapegrad.tensor import T, Tensor
 from tapegrad.tensor.aliases import Shape
@@ -24,7 +24,7 @@ Width = TypeVar("Width", bound=int, default=Any, covariant=True)
 Batch = TypeVarTuple("Batch")
 
 
-class Embedding(Module, Generic[Count, Width]):
+class Embedding(Module, Generic[Count, Width, DType]):
     r"""Embedding table: maps each index to a learnable row.
 
     $$y_{bj} = w_{i_b j}, \quad w_{ij} \sim \mathcal{N}(0, 1)$$
@@ -50,7 +50,7 @@ class Embedding(Module, Generic[Count, Width]):
         True
     """
 
-    weight: Param[Shape[Count, Width]]
+    weight: Param[Shape[Count, Width], DType]
 
     @guarded
     def __init__(self: Embedding[Any, Any], count: Count, width: Width, *, rng: RNG = None) -> None:
@@ -58,7 +58,7 @@ class Embedding(Module, Generic[Count, Width]):
 
     @override
     @guarded
-    def forward(self, indices: Tensor[Shape[*Batch], T, np.integer[Any]]) -> Tensor[Shape[*Batch, Width], T]:
+    def forward(self, indices: Tensor[Shape[*Batch], T, np.integer[Any]]) -> Tensor[Shape[*Batch, Width], T, DType]:
         """Look up the rows of indices from 0 to Count - 1, `(...)`; the result is `(..., Width)`.
 
         Under `jit`, where indices are not known, an index out of range gives a row of NaN.

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args, get_origin
+
+import numpy as np
 
 from tapegrad.errors import messages
 from tapegrad.guard import stored_sizes
@@ -50,12 +52,17 @@ def layer_text(layer: Module) -> str:
     """Format a layer as its class with the sizes that were passed to a guarded `__init__`: `Linear(64, 10)`."""
     owner = type(layer)
     known = stored_sizes(layer, owner)
-    variables = [one for one in getattr(owner, "__parameters__", ()) if one.__bound__ is not bool]
+    variables = [one for one in getattr(owner, "__parameters__", ()) if not _is_flag_or_dtype(one)]
     if not variables or any(not isinstance(known.get(one.__name__, ""), int | None) for one in variables):
         return messages.layer(owner.__name__, [])
     sizes = {one.__name__: UNKNOWN if known[one.__name__] is None else known[one.__name__] for one in variables}
     defaults = [_default(one, sizes) for one in variables]
     return messages.layer(owner.__name__, messages.trim_defaults([*sizes.values()], defaults))
+
+
+def _is_flag_or_dtype(variable: Any) -> bool:
+    bound = get_origin(variable.__bound__) or variable.__bound__
+    return isinstance(bound, type) and issubclass(bound, bool | np.generic)
 
 
 def _default(variable: Any, sizes: Mapping[str, Any]) -> Any:

@@ -10,7 +10,7 @@ from typing_extensions import TypeVar, TypeVarTuple, override
 from tapegrad.generator import RNG, generator
 from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
-from tapegrad.nn.param import HasBias, Param
+from tapegrad.nn.param import DType, HasBias, Param
 from tapegrad.ops import linear, matmul, uniform
 from tapegrad.tensor import T, Tensor
 from tapegrad.tensor.aliases import Shape
@@ -20,7 +20,7 @@ Out = TypeVar("Out", bound=int, default=Any, covariant=True)
 Batch = TypeVarTuple("Batch")
 
 
-class Linear(Module, Generic[In, Out, HasBias]):
+class Linear(Module, Generic[In, Out, HasBias, DType]):
     r"""Fully connected layer: a linear map of the last axis with an optional bias.
 
     $$y_{bj} = \sum_i x_{bi} w_{ij} + b_j, \quad w_{ij}, b_j \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
@@ -53,8 +53,8 @@ class Linear(Module, Generic[In, Out, HasBias]):
         ([[5.0, 5.0], [7.0, 7.0], [9.0, 9.0]], [2.0, 2.0])
     """
 
-    weight: Param[Shape[In, Out]]
-    bias: Param[Shape[Out]] | None
+    weight: Param[Shape[In, Out], DType]
+    bias: Param[Shape[Out], DType] | None
 
     @guarded
     def __init__(
@@ -67,8 +67,8 @@ class Linear(Module, Generic[In, Out, HasBias]):
 
     @override
     @guarded
-    def forward(self, x: Tensor[Shape[*Batch, In], T]) -> Tensor[Shape[*Batch, Out], T]:
-        """Compute `x @ weight + bias` of float32 `x`, `(..., In)`; the result is `(..., Out)`."""
+    def forward(self, x: Tensor[Shape[*Batch, In], T, DType]) -> Tensor[Shape[*Batch, Out], T, DType]:
+        """Compute `x @ weight + bias` of `x`, `(..., In)`; the result is `(..., Out)`."""
         return matmul(x, self.weight) if self.bias is None else linear(x, self.weight, self.bias)
 
     @override

@@ -9,7 +9,7 @@ from typing_extensions import TypeVar, TypeVarTuple, override
 from tapegrad.guard import guarded
 from tapegrad.guard.assertions import assert_divides
 from tapegrad.nn.module import Module
-from tapegrad.nn.param import Param
+from tapegrad.nn.param import DType, Param
 from tapegrad.ops import group_norm, instance_norm, layer_norm, ones, rms_norm, zeros
 from tapegrad.sizes.constraints import check_groups
 from tapegrad.tensor import T, Tensor
@@ -23,7 +23,7 @@ Width = TypeVar("Width", bound=int, covariant=True, default=Any)
 Batch = TypeVarTuple("Batch")
 
 
-class LayerNorm(Module, Generic[Width]):
+class LayerNorm(Module, Generic[Width, DType]):
     r"""Layer normalization: normalizes the mean and variance of each row, then scales and shifts each column.
 
     $$y_{bi} = w_i \frac{x_{bi} - \bar x_b}{s_b} + c_i, \quad w_i = 1, \; c_i = 0 \text{ at first}$$
@@ -51,8 +51,8 @@ class LayerNorm(Module, Generic[Width]):
         [[-1.265, -0.632, 0.632, 1.265], [-1.0, -1.0, 1.0, 1.0]]
     """
 
-    weight: Param[Shape[Width]]
-    bias: Param[Shape[Width]]
+    weight: Param[Shape[Width], DType]
+    bias: Param[Shape[Width], DType]
 
     @guarded
     def __init__(self: LayerNorm[Any], width: Width, *, eps: float = 1e-5) -> None:
@@ -62,8 +62,8 @@ class LayerNorm(Module, Generic[Width]):
 
     @override
     @guarded
-    def forward(self, x: Tensor[Shape[*Batch, Width], T]) -> Tensor[Shape[*Batch, Width], T]:
-        """Compute `layer_norm(x, weight, bias, eps=...)` of float32 `x`, `(..., Width)`; keeps the shape."""
+    def forward(self, x: Tensor[Shape[*Batch, Width], T, DType]) -> Tensor[Shape[*Batch, Width], T, DType]:
+        """Compute `layer_norm(x, weight, bias, eps=...)` of `x`, `(..., Width)`; keeps the shape."""
         return layer_norm(x, self.weight, self.bias, eps=self.eps)
 
     @override
@@ -71,7 +71,7 @@ class LayerNorm(Module, Generic[Width]):
         return f"LayerNorm({self.weight.shape[0]})"
 
 
-class RMSNorm(Module, Generic[Width]):
+class RMSNorm(Module, Generic[Width, DType]):
     r"""Root mean square normalization: normalizes the mean square of each row, then scales each column.
 
     $$y_{bi} = w_i \frac{x_{bi}}{s_b}, \quad w_i = 1 \text{ at first}$$
@@ -99,7 +99,7 @@ class RMSNorm(Module, Generic[Width]):
         [[0.333, 0.333, 1.667, 1.0], [-1.0, 1.0, 1.0, -1.0]]
     """
 
-    weight: Param[Shape[Width]]
+    weight: Param[Shape[Width], DType]
 
     @guarded
     def __init__(self: RMSNorm[Any], width: Width, *, eps: float = 1e-5) -> None:
@@ -108,8 +108,8 @@ class RMSNorm(Module, Generic[Width]):
 
     @override
     @guarded
-    def forward(self, x: Tensor[Shape[*Batch, Width], T]) -> Tensor[Shape[*Batch, Width], T]:
-        """Compute `rms_norm(x, weight, eps=...)` of float32 `x`, `(..., Width)`; keeps the shape."""
+    def forward(self, x: Tensor[Shape[*Batch, Width], T, DType]) -> Tensor[Shape[*Batch, Width], T, DType]:
+        """Compute `rms_norm(x, weight, eps=...)` of `x`, `(..., Width)`; keeps the shape."""
         return rms_norm(x, self.weight, eps=self.eps)
 
     @override
@@ -117,7 +117,7 @@ class RMSNorm(Module, Generic[Width]):
         return f"RMSNorm({self.weight.shape[0]})"
 
 
-class GroupNorm(Module, Generic[Groups, Channels]):
+class GroupNorm(Module, Generic[Groups, Channels, DType]):
     r"""Group normalization: normalizes each group of channels of each example, then scales and shifts each channel.
 
     $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_{ng}}{s_{ng}} + b_c, \quad w_c = 1, \; b_c = 0 \text{ at first}$$
@@ -148,8 +148,8 @@ class GroupNorm(Module, Generic[Groups, Channels]):
     """
 
     groups: Groups
-    weight: Param[Shape[Channels]]
-    bias: Param[Shape[Channels]]
+    weight: Param[Shape[Channels], DType]
+    bias: Param[Shape[Channels], DType]
 
     @guarded
     def __init__(self: GroupNorm[Any, Any], groups: Groups, channels: Channels, *, eps: float = 1e-5) -> None:
@@ -161,7 +161,7 @@ class GroupNorm(Module, Generic[Groups, Channels]):
 
     @override
     @guarded
-    def forward(self, x: Tensor[Shape[N, Channels, *Rest], T]) -> Tensor[Shape[N, Channels, *Rest], T]:
+    def forward(self, x: Tensor[Shape[N, Channels, *Rest], T, DType]) -> Tensor[Shape[N, Channels, *Rest], T, DType]:
         """Compute `group_norm(x, weight, bias, groups=..., eps=...)` of `x`, `(N, Channels, ...)`."""
         assert_divides(self.groups, self.weight.shape[0])
         return group_norm(x, self.weight, self.bias, groups=self.groups, eps=self.eps)
@@ -171,7 +171,7 @@ class GroupNorm(Module, Generic[Groups, Channels]):
         return f"GroupNorm({self.groups}, {self.weight.shape[0]})"
 
 
-class InstanceNorm(Module, Generic[Channels]):
+class InstanceNorm(Module, Generic[Channels, DType]):
     r"""Instance normalization: normalizes each channel of each example, then scales and shifts each channel.
 
     $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_{nc}}{s_{nc}} + b_c, \quad w_c = 1, \; b_c = 0 \text{ at first}$$
@@ -199,8 +199,8 @@ class InstanceNorm(Module, Generic[Channels]):
         [[[-1.265, -0.632, 0.632, 1.265], [-1.0, -1.0, 1.0, 1.0]]]
     """
 
-    weight: Param[Shape[Channels]]
-    bias: Param[Shape[Channels]]
+    weight: Param[Shape[Channels], DType]
+    bias: Param[Shape[Channels], DType]
 
     @guarded
     def __init__(self: InstanceNorm[Any], channels: Channels, *, eps: float = 1e-5) -> None:
@@ -210,7 +210,7 @@ class InstanceNorm(Module, Generic[Channels]):
 
     @override
     @guarded
-    def forward(self, x: Tensor[Shape[N, Channels, *Rest], T]) -> Tensor[Shape[N, Channels, *Rest], T]:
+    def forward(self, x: Tensor[Shape[N, Channels, *Rest], T, DType]) -> Tensor[Shape[N, Channels, *Rest], T, DType]:
         """Compute `instance_norm(x, weight, bias, eps=...)` of `x`, `(N, Channels, L, ...)`; keeps the shape."""
         return instance_norm(x, self.weight, self.bias, eps=self.eps)
 

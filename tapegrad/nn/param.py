@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 HasBias = TypeVar("HasBias", bound=bool, default=Any, covariant=True)
 """Whether a layer has a bias, so that mypy infers whether `layer.bias` is a parameter or None."""
+DType = TypeVar("DType", bound=np.floating[Any], default=np.float32, covariant=True)
+"""The dtype of a layer: of its parameters, of its float arguments and of its result."""
 
 
 class State(Tensor[S_co, NoneTape, D_co]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 from typing import Literal as L
 
 from typing_extensions import TypeVar, TypeVarTuple, override
@@ -11,7 +11,7 @@ from typing_extensions import TypeVar, TypeVarTuple, override
 from tapegrad.generator import RNG, generator
 from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
-from tapegrad.nn.param import HasBias, Param
+from tapegrad.nn.param import DType, HasBias, Param
 from tapegrad.ops import gru, lstm, rnn, uniform, zeros
 from tapegrad.tensor import T, Tensor
 from tapegrad.tensor.aliases import Shape
@@ -24,9 +24,10 @@ In = TypeVar("In", bound=int, default=Any, covariant=True)
 Hidden = TypeVar("Hidden", bound=int, default=Any, covariant=True)
 Steps = TypeVar("Steps", bound=int)
 Batch = TypeVarTuple("Batch")
+Recurrent: TypeAlias = "RNN[Any, Any, Any, Any] | GRU[Any, Any, Any, Any] | LSTM[Any, Any, Any, Any]"
 
 
-class RNN(Module, Generic[In, Hidden, HasBias]):
+class RNN(Module, Generic[In, Hidden, HasBias, DType]):
     r"""Recurrent layer (Elman RNN) with a tanh activation.
 
     $$h_t = \tanh(x_t W + b + h_{t-1} U + c), \quad W, U, b, c \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
@@ -58,10 +59,10 @@ class RNN(Module, Generic[In, Hidden, HasBias]):
         ((2, 5, 8), (2, 8))
     """
 
-    weight_x: Param[Shape[In, Hidden]]
-    weight_h: Param[Shape[Hidden, Hidden]]
-    bias_x: Param[Shape[Hidden]] | None
-    bias_h: Param[Shape[Hidden]] | None
+    weight_x: Param[Shape[In, Hidden], DType]
+    weight_h: Param[Shape[Hidden, Hidden], DType]
+    bias_x: Param[Shape[Hidden], DType] | None
+    bias_h: Param[Shape[Hidden], DType] | None
 
     @guarded
     def __init__(
@@ -72,9 +73,9 @@ class RNN(Module, Generic[In, Hidden, HasBias]):
     @override
     @guarded
     def forward(
-        self, x: Tensor[Shape[*Batch, Steps, In], T], h: Tensor[Shape[*Batch, Hidden], T] | None = None
-    ) -> tuple[Tensor[Shape[*Batch, Steps, Hidden], T], Tensor[Shape[*Batch, Hidden], T]]:
-        """Process float32 `x`, `(..., Steps, In)`, from an initial state `(..., Hidden)`, zero by default.
+        self, x: Tensor[Shape[*Batch, Steps, In], T, DType], h: Tensor[Shape[*Batch, Hidden], T, DType] | None = None
+    ) -> tuple[Tensor[Shape[*Batch, Steps, Hidden], T, DType], Tensor[Shape[*Batch, Hidden], T, DType]]:
+        """Process `x`, `(..., Steps, In)`, from an initial state `(..., Hidden)`, zero by default.
 
         The result is the state after each step, `(..., Steps, Hidden)`, and the last state.
         """
@@ -86,7 +87,7 @@ class RNN(Module, Generic[In, Hidden, HasBias]):
         return _shown(self)
 
 
-class GRU(Module, Generic[In, Hidden, HasBias]):
+class GRU(Module, Generic[In, Hidden, HasBias, DType]):
     r"""Gated recurrent unit (GRU) layer.
 
     $$r = \sigma(x_t W_r + b_r + h U_r + c_r), \quad z = \sigma(x_t W_z + b_z + h U_z + c_z)$$
@@ -122,10 +123,10 @@ class GRU(Module, Generic[In, Hidden, HasBias]):
         >>> y, h = gru(sequences, h)  # from the last state
     """
 
-    weight_x: Param[Shape[In, Mul[L[3], Hidden]]]
-    weight_h: Param[Shape[Hidden, Mul[L[3], Hidden]]]
-    bias_x: Param[Shape[Mul[L[3], Hidden]]] | None
-    bias_h: Param[Shape[Mul[L[3], Hidden]]] | None
+    weight_x: Param[Shape[In, Mul[L[3], Hidden]], DType]
+    weight_h: Param[Shape[Hidden, Mul[L[3], Hidden]], DType]
+    bias_x: Param[Shape[Mul[L[3], Hidden]], DType] | None
+    bias_h: Param[Shape[Mul[L[3], Hidden]], DType] | None
 
     @guarded
     def __init__(
@@ -136,9 +137,9 @@ class GRU(Module, Generic[In, Hidden, HasBias]):
     @override
     @guarded
     def forward(
-        self, x: Tensor[Shape[*Batch, Steps, In], T], h: Tensor[Shape[*Batch, Hidden], T] | None = None
-    ) -> tuple[Tensor[Shape[*Batch, Steps, Hidden], T], Tensor[Shape[*Batch, Hidden], T]]:
-        """Process float32 `x`, `(..., Steps, In)`, from an initial state `(..., Hidden)`, zero by default.
+        self, x: Tensor[Shape[*Batch, Steps, In], T, DType], h: Tensor[Shape[*Batch, Hidden], T, DType] | None = None
+    ) -> tuple[Tensor[Shape[*Batch, Steps, Hidden], T, DType], Tensor[Shape[*Batch, Hidden], T, DType]]:
+        """Process `x`, `(..., Steps, In)`, from an initial state `(..., Hidden)`, zero by default.
 
         The result is the state after each step, `(..., Steps, Hidden)`, and the last state.
         """
@@ -150,7 +151,7 @@ class GRU(Module, Generic[In, Hidden, HasBias]):
         return _shown(self)
 
 
-class LSTM(Module, Generic[In, Hidden, HasBias]):
+class LSTM(Module, Generic[In, Hidden, HasBias, DType]):
     r"""Long short-term memory (LSTM) layer.
 
     $$i, f, o = \sigma(x_t W_{i,f,o} + b_{i,f,o} + h U_{i,f,o} + d_{i,f,o}), \quad
@@ -186,10 +187,10 @@ class LSTM(Module, Generic[In, Hidden, HasBias]):
         ((2, 5, 8), (2, 8), (2, 8))
     """
 
-    weight_x: Param[Shape[In, Mul[L[4], Hidden]]]
-    weight_h: Param[Shape[Hidden, Mul[L[4], Hidden]]]
-    bias_x: Param[Shape[Mul[L[4], Hidden]]] | None
-    bias_h: Param[Shape[Mul[L[4], Hidden]]] | None
+    weight_x: Param[Shape[In, Mul[L[4], Hidden]], DType]
+    weight_h: Param[Shape[Hidden, Mul[L[4], Hidden]], DType]
+    bias_x: Param[Shape[Mul[L[4], Hidden]], DType] | None
+    bias_h: Param[Shape[Mul[L[4], Hidden]], DType] | None
 
     @guarded
     def __init__(
@@ -201,13 +202,15 @@ class LSTM(Module, Generic[In, Hidden, HasBias]):
     @guarded
     def forward(
         self,
-        x: Tensor[Shape[*Batch, Steps, In], T],
-        h: Tensor[Shape[*Batch, Hidden], T] | None = None,
-        c: Tensor[Shape[*Batch, Hidden], T] | None = None,
+        x: Tensor[Shape[*Batch, Steps, In], T, DType],
+        h: Tensor[Shape[*Batch, Hidden], T, DType] | None = None,
+        c: Tensor[Shape[*Batch, Hidden], T, DType] | None = None,
     ) -> tuple[
-        Tensor[Shape[*Batch, Steps, Hidden], T], Tensor[Shape[*Batch, Hidden], T], Tensor[Shape[*Batch, Hidden], T]
+        Tensor[Shape[*Batch, Steps, Hidden], T, DType],
+        Tensor[Shape[*Batch, Hidden], T, DType],
+        Tensor[Shape[*Batch, Hidden], T, DType],
     ]:
-        """Process float32 `x`, `(..., Steps, In)`, from a hidden and a cell state, `(..., Hidden)`, zero by default.
+        """Process `x`, `(..., Steps, In)`, from a hidden and a cell state, `(..., Hidden)`, zero by default.
 
         The result is the hidden state after each step, `(..., Steps, Hidden)`, the last hidden state and the last cell
         state.
@@ -236,18 +239,18 @@ def _drawn(
     return (*weights, param(width), param(width)) if bias else (*weights, None, None)
 
 
-def _biases(layer: RNN | GRU | LSTM) -> tuple[Any, Any]:
+def _biases(layer: Recurrent) -> tuple[Any, Any]:
     if layer.bias_x is not None and layer.bias_h is not None:
         return layer.bias_x, layer.bias_h
-    nothing = fixed(zeros(layer.weight_h.shape[1:]).data)
+    nothing = fixed(zeros(layer.weight_h.shape[1:], layer.weight_h.dtype.type).data)
     return nothing, nothing
 
 
-def _nothing(x: Tensor[Any, Any], weight: Param[Any]) -> Any:
+def _nothing(x: Tensor[Any, Any, Any], weight: Param[Any, Any]) -> Any:
     """Return the initial state, which is zero."""
-    return fixed(zeros((*x.shape[:-2], weight.shape[0])).data)
+    return fixed(zeros((*x.shape[:-2], weight.shape[0]), weight.dtype.type).data)
 
 
-def _shown(layer: RNN | GRU | LSTM) -> str:
+def _shown(layer: Recurrent) -> str:
     plain = ", bias=False" if layer.bias_x is None else ""
     return f"{type(layer).__name__}({layer.weight_x.shape[0]}, {layer.weight_h.shape[0]}{plain})"

@@ -10,8 +10,9 @@ from typing_extensions import TypeVar, TypeVarTuple, override
 
 from tapegrad.generator import RNG, generator
 from tapegrad.guard import guarded
+from tapegrad.nn.half import in_float32, is_half
 from tapegrad.nn.module import Module
-from tapegrad.nn.param import Param
+from tapegrad.nn.param import DType, Param
 from tapegrad.ops import broadcast_to, exp, expand_dims, normal, ones, ssm_scan, sum, uniform
 from tapegrad.tensor import T, Tensor, node
 from tapegrad.tensor.aliases import Shape
@@ -22,7 +23,7 @@ Steps = TypeVar("Steps", bound=int)
 Batch = TypeVarTuple("Batch")
 
 
-class SSM(Module, Generic[Width, States]):
+class SSM(Module, Generic[Width, States, DType]):
     r"""Diagonal state space model (S4D): each channel is a sum of states with different decay rates.
 
     $$h_t = \bar a h_{t-1} + \bar b x_t, \quad y_t = \sum_n c_n h_{tn} + d x_t, \quad
@@ -55,10 +56,10 @@ class SSM(Module, Generic[Width, States]):
         (2, 100, 8)
     """
 
-    log_rate: Param[Shape[Width, States]]
-    log_step: Param[Shape[Width]]
-    mix: Param[Shape[Width, States]]
-    skip: Param[Shape[Width]]
+    log_rate: Param[Shape[Width, States], DType]
+    log_step: Param[Shape[Width], DType]
+    mix: Param[Shape[Width, States], DType]
+    skip: Param[Shape[Width], DType]
 
     @guarded
     def __init__(self: SSM[Any, Any], width: Width, states: States, *, rng: RNG = None) -> None:
@@ -71,19 +72,28 @@ class SSM(Module, Generic[Width, States]):
 
     @override
     @guarded
-    def forward(self, x: Tensor[Shape[*Batch, Steps, Width], T]) -> Tensor[Shape[*Batch, Steps, Width], T]:
-        """Process float32 `x`, `(..., Steps, Width)`, from states of zero; keeps the shape."""
+    def forward(
+        self, x: Tensor[Shape[*Batch, Steps, Width], T, DType]
+    ) -> Tensor[Shape[*Batch, Steps, Width], T, DType]:
+        """Process `x`, `(..., Steps, Width)`, from states of zero; keeps the shape."""
+        if is_half(x):  # which would round the decay per step of a slow state to 1
+            x, dtype = in_float32(x), x.dtype.type
+            rounded: Tensor[Shape[*Batch, Steps, Width], T, DType] = self._scanned(x).astype(dtype)
+            return rounded
+        y: Tensor[Shape[*Batch, Steps, Width], T, DType] = self._scanned(x)
+        return y
+
+    def _scanned(self, x: Any) -> Any:
         decay, gain = self._over_a_step()
         shape: Any = (*x.shape, decay.shape[-1])  # (..., Steps, Width, States)
         rows: Any = broadcast_to(expand_dims(x, -1), shape)
         states = ssm_scan(broadcast_to(decay, shape), broadcast_to(gain, shape), rows, axis=-3)
-        passed: Tensor[Shape[*Batch, Steps, Width], T] = x * self.skip
-        return passed + sum(states * self.mix, axis=-1)
+        return x * in_float32(self.skip) + sum(states * in_float32(self.mix), axis=-1)
 
     def _over_a_step(self) -> tuple[Any, Any]:
         """Return the factors of the state and of the input in each step."""
-        rate = -exp(self.log_rate)
-        decay = exp(rate * expand_dims(exp(self.log_step), -1))
+        rate = -exp(in_float32(self.log_rate))
+        decay = exp(rate * expand_dims(exp(in_float32(self.log_step)), -1))
         return decay, (decay - 1.0) / rate
 
     @override

@@ -10,6 +10,7 @@ from tapegrad.generator import RNG, generator
 from tapegrad.guard import guarded
 from tapegrad.nn.dropout import Dropout
 from tapegrad.nn.module import Module
+from tapegrad.nn.param import DType
 from tapegrad.nn.recurrent import GRU, LSTM, RNN
 from tapegrad.ops import concat, flip, stack, zeros_like
 from tapegrad.sizes import Mul
@@ -73,7 +74,7 @@ class Stacked(Module):
         return f"{type(self).__name__}({', '.join([*map(str, sizes), *options])})"
 
 
-class StackedRNN(Stacked, Generic[In, Hidden, Layers, Directions]):
+class StackedRNN(Stacked, Generic[In, Hidden, Layers, Directions, DType]):
     """Stacked `RNN` layers, optionally bidirectional.
 
     The second direction reads the sequence from the end. The results of both directions are concatenated.
@@ -108,7 +109,7 @@ class StackedRNN(Stacked, Generic[In, Hidden, Layers, Directions]):
         ((4, 5, 8), (2, 4, 8))
     """
 
-    layers: tuple[RNN[Any, Hidden], ...]
+    layers: tuple[RNN[Any, Hidden, Any, DType], ...]
 
     @guarded
     def __init__(
@@ -128,13 +129,13 @@ class StackedRNN(Stacked, Generic[In, Hidden, Layers, Directions]):
     @guarded
     def forward(
         self,
-        x: Tensor[Shape[*Batch, Steps, In], T],
-        h: Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T] | None = None,
+        x: Tensor[Shape[*Batch, Steps, In], T, DType],
+        h: Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T, DType] | None = None,
     ) -> tuple[
-        Tensor[Shape[*Batch, Steps, Mul[Directions, Hidden]], T],
-        Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T],
+        Tensor[Shape[*Batch, Steps, Mul[Directions, Hidden]], T, DType],
+        Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T, DType],
     ]:
-        """Process float32 `x`, `(..., Steps, In)`, from a state for each layer and direction, zero by default.
+        """Process `x`, `(..., Steps, In)`, from a state for each layer and direction, zero by default.
 
         The result is that of the last layer at each step, `(..., Steps, Directions Hidden)`, and the final states,
         `(Layers Directions, ..., Hidden)`.
@@ -143,7 +144,7 @@ class StackedRNN(Stacked, Generic[In, Hidden, Layers, Directions]):
         return y, h
 
 
-class StackedGRU(Stacked, Generic[In, Hidden, Layers, Directions]):
+class StackedGRU(Stacked, Generic[In, Hidden, Layers, Directions, DType]):
     """Stacked `GRU` layers, optionally bidirectional.
 
     The second direction reads the sequence from the end. The results of both directions are concatenated.
@@ -178,7 +179,7 @@ class StackedGRU(Stacked, Generic[In, Hidden, Layers, Directions]):
         ((4, 5, 16), (4, 4, 8))
     """
 
-    layers: tuple[GRU[Any, Hidden], ...]
+    layers: tuple[GRU[Any, Hidden, Any, DType], ...]
 
     @guarded
     def __init__(
@@ -198,13 +199,13 @@ class StackedGRU(Stacked, Generic[In, Hidden, Layers, Directions]):
     @guarded
     def forward(
         self,
-        x: Tensor[Shape[*Batch, Steps, In], T],
-        h: Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T] | None = None,
+        x: Tensor[Shape[*Batch, Steps, In], T, DType],
+        h: Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T, DType] | None = None,
     ) -> tuple[
-        Tensor[Shape[*Batch, Steps, Mul[Directions, Hidden]], T],
-        Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T],
+        Tensor[Shape[*Batch, Steps, Mul[Directions, Hidden]], T, DType],
+        Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T, DType],
     ]:
-        """Process float32 `x`, `(..., Steps, In)`, from a state for each layer and direction, zero by default.
+        """Process `x`, `(..., Steps, In)`, from a state for each layer and direction, zero by default.
 
         The result is that of the last layer at each step, `(..., Steps, Directions Hidden)`, and the final states,
         `(Layers Directions, ..., Hidden)`.
@@ -213,7 +214,7 @@ class StackedGRU(Stacked, Generic[In, Hidden, Layers, Directions]):
         return y, h
 
 
-class StackedLSTM(Stacked, Generic[In, Hidden, Layers, Directions]):
+class StackedLSTM(Stacked, Generic[In, Hidden, Layers, Directions, DType]):
     """Stacked `LSTM` layers, optionally bidirectional.
 
     The second direction reads the sequence from the end. The results of both directions are concatenated.
@@ -248,7 +249,7 @@ class StackedLSTM(Stacked, Generic[In, Hidden, Layers, Directions]):
         ((4, 5, 8), (2, 4, 8), (2, 4, 8))
     """
 
-    layers: tuple[LSTM[Any, Hidden], ...]
+    layers: tuple[LSTM[Any, Hidden, Any, DType], ...]
 
     @guarded
     def __init__(
@@ -268,15 +269,15 @@ class StackedLSTM(Stacked, Generic[In, Hidden, Layers, Directions]):
     @guarded
     def forward(
         self,
-        x: Tensor[Shape[*Batch, Steps, In], T],
-        h: Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T] | None = None,
-        c: Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T] | None = None,
+        x: Tensor[Shape[*Batch, Steps, In], T, DType],
+        h: Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T, DType] | None = None,
+        c: Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T, DType] | None = None,
     ) -> tuple[
-        Tensor[Shape[*Batch, Steps, Mul[Directions, Hidden]], T],
-        Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T],
-        Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T],
+        Tensor[Shape[*Batch, Steps, Mul[Directions, Hidden]], T, DType],
+        Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T, DType],
+        Tensor[Shape[Mul[Layers, Directions], *Batch, Hidden], T, DType],
     ]:
-        """Process float32 `x`, `(..., Steps, In)`, from hidden and cell states for each layer and direction.
+        """Process `x`, `(..., Steps, In)`, from hidden and cell states for each layer and direction.
 
         They are zero by default. The result is that of the last layer at each step, `(..., Steps, Directions Hidden)`,
         and the final hidden states and cell states, `(Layers Directions, ..., Hidden)` each.

@@ -15,6 +15,7 @@ from tapegrad.nn.dropout import Dropout
 from tapegrad.nn.linear import Linear
 from tapegrad.nn.module import Module
 from tapegrad.nn.norm import LayerNorm
+from tapegrad.nn.param import DType
 from tapegrad.nn.residual import Repeated
 from tapegrad.ops import relu
 from tapegrad.tensor import T1, T2, T, Tensor
@@ -31,7 +32,7 @@ Decoders = TypeVar("Decoders", bound=int, default=Any, covariant=True)
 Batch = TypeVarTuple("Batch")
 
 
-class FeedForward(Module, Generic[Width, Hidden]):
+class FeedForward(Module, Generic[Width, Hidden, DType]):
     r"""Position-wise feed-forward network: $y = \max(x W_1 + b_1, 0) \, W_2 + b_2$.
 
     Args:
@@ -56,8 +57,8 @@ class FeedForward(Module, Generic[Width, Hidden]):
         (4, 5, 8)
     """
 
-    rise: Linear[Width, Hidden]
-    fall: Linear[Hidden, Width]
+    rise: Linear[Width, Hidden, Any, DType]
+    fall: Linear[Hidden, Width, Any, DType]
 
     @guarded
     def __init__(self: FeedForward[Any, Any], width: Width, hidden: Hidden, *, rng: RNG = None) -> None:
@@ -67,12 +68,12 @@ class FeedForward(Module, Generic[Width, Hidden]):
 
     @override
     @guarded
-    def forward(self, x: Tensor[Shape[*Batch, Width], T]) -> Tensor[Shape[*Batch, Width], T]:
-        """Compute `fall(relu(rise(x)))` of float32 `x`, `(..., Width)`; keeps the shape."""
+    def forward(self, x: Tensor[Shape[*Batch, Width], T, DType]) -> Tensor[Shape[*Batch, Width], T, DType]:
+        """Compute `fall(relu(rise(x)))` of `x`, `(..., Width)`; keeps the shape."""
         return self.fall(relu(self.rise(x)))
 
 
-class TransformerEncoderBlock(Module, Generic[Width, Heads, Hidden]):
+class TransformerEncoderBlock(Module, Generic[Width, Heads, Hidden, DType]):
     r"""Transformer encoder block: self-attention and a feed-forward network, each with a residual connection.
 
     $$h = x + \mathrm{attention}(n_1(x), n_1(x)), \quad y = h + \mathrm{forward}(n_2(h))$$
@@ -112,10 +113,10 @@ class TransformerEncoderBlock(Module, Generic[Width, Heads, Hidden]):
         (4, 5, 8)
     """
 
-    attention: MultiHeadAttention[Width, Heads]
-    feed_forward: FeedForward[Width, Hidden]
-    attention_norm: LayerNorm[Width]
-    feed_forward_norm: LayerNorm[Width]
+    attention: MultiHeadAttention[Width, Heads, DType]
+    feed_forward: FeedForward[Width, Hidden, DType]
+    attention_norm: LayerNorm[Width, DType]
+    feed_forward_norm: LayerNorm[Width, DType]
 
     @guarded
     def __init__(
@@ -139,15 +140,15 @@ class TransformerEncoderBlock(Module, Generic[Width, Heads, Hidden]):
     @override
     @guarded
     def forward(
-        self, x: Tensor[Shape[*Batch, N, Width], T], *, mask: Tensor[Any, Any, np.bool_] | None = None
-    ) -> Tensor[Shape[*Batch, N, Width], T]:
-        """Process float32 `x`, `(..., N, Width)`; `mask`, True where a row may attend, broadcasts to `(..., N, N)`."""
+        self, x: Tensor[Shape[*Batch, N, Width], T, DType], *, mask: Tensor[Any, Any, np.bool_] | None = None
+    ) -> Tensor[Shape[*Batch, N, Width], T, DType]:
+        """Process `x`, `(..., N, Width)`; `mask`, True where a row may attend, broadcasts to `(..., N, N)`."""
         h = self.attention_norm(x)
         x = x + self.dropout(self.attention(h, h, mask=mask, causal=self.causal))
         return x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
 
 
-class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden]):
+class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden, DType]):
     r"""Transformer decoder block: self-attention, attention to a memory and a feed-forward network, all residual.
 
     $$g = x + \mathrm{attention}(n_1(x), n_1(x)), \quad h = g + \mathrm{lookup}(n_2(g), m), \quad
@@ -187,12 +188,12 @@ class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden]):
         (4, 5, 8)
     """
 
-    attention: MultiHeadAttention[Width, Heads]
-    lookup: MultiHeadAttention[Width, Heads]
-    feed_forward: FeedForward[Width, Hidden]
-    attention_norm: LayerNorm[Width]
-    lookup_norm: LayerNorm[Width]
-    feed_forward_norm: LayerNorm[Width]
+    attention: MultiHeadAttention[Width, Heads, DType]
+    lookup: MultiHeadAttention[Width, Heads, DType]
+    feed_forward: FeedForward[Width, Hidden, DType]
+    attention_norm: LayerNorm[Width, DType]
+    lookup_norm: LayerNorm[Width, DType]
+    feed_forward_norm: LayerNorm[Width, DType]
 
     @guarded
     def __init__(
@@ -219,13 +220,13 @@ class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden]):
     @guarded
     def forward(
         self,
-        x: Tensor[Shape[*Batch, N, Width], T1],
-        memory: Tensor[Shape[*Batch, M, Width], T2],
+        x: Tensor[Shape[*Batch, N, Width], T1, DType],
+        memory: Tensor[Shape[*Batch, M, Width], T2, DType],
         *,
         mask: Tensor[Any, Any, np.bool_] | None = None,
         memory_mask: Tensor[Any, Any, np.bool_] | None = None,
-    ) -> Tensor[Shape[*Batch, N, Width], Merge[T1, T2]]:
-        """Process float32 `x`, `(..., N, Width)`, with attention to a memory, `(..., M, Width)`; keeps its shape.
+    ) -> Tensor[Shape[*Batch, N, Width], Merge[T1, T2], DType]:
+        """Process `x`, `(..., N, Width)`, with attention to a memory, `(..., M, Width)`; keeps its shape.
 
         The masks are True where a row may attend: `mask` broadcasts to `(..., N, N)`, `memory_mask` to `(..., N, M)`.
         """
@@ -237,7 +238,7 @@ class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden]):
         return h + self.dropout(self.feed_forward(self.feed_forward_norm(h)))
 
 
-class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders]):
+class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders, DType]):
     r"""Encoder-decoder transformer.
 
     $$m = n_e(E_k(\dots E_1(s))), \quad y = n_d(D_l(\dots D_1(t, m) \dots, m))$$
@@ -278,10 +279,10 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders]):
         (4, 5, 8)
     """
 
-    encoder: Repeated[TransformerEncoderBlock[Width, Heads, Hidden], Encoders]
-    decoder: Repeated[TransformerDecoderBlock[Width, Heads, Hidden], Decoders]
-    encoder_norm: LayerNorm[Width]
-    decoder_norm: LayerNorm[Width]
+    encoder: Repeated[TransformerEncoderBlock[Width, Heads, Hidden, DType], Encoders]
+    decoder: Repeated[TransformerDecoderBlock[Width, Heads, Hidden, DType], Decoders]
+    encoder_norm: LayerNorm[Width, DType]
+    decoder_norm: LayerNorm[Width, DType]
 
     @guarded
     def __init__(
@@ -309,13 +310,13 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders]):
     @guarded
     def forward(
         self,
-        source: Tensor[Shape[*Batch, M, Width], T1],
-        target: Tensor[Shape[*Batch, N, Width], T2],
+        source: Tensor[Shape[*Batch, M, Width], T1, DType],
+        target: Tensor[Shape[*Batch, N, Width], T2, DType],
         *,
         source_mask: Tensor[Any, Any, np.bool_] | None = None,
         target_mask: Tensor[Any, Any, np.bool_] | None = None,
         memory_mask: Tensor[Any, Any, np.bool_] | None = None,
-    ) -> Tensor[Shape[*Batch, N, Width], Merge[T1, T2]]:
+    ) -> Tensor[Shape[*Batch, N, Width], Merge[T1, T2], DType]:
         """Compute rows `(..., N, Width)` from a source, `(..., M, Width)`, and a target prefix, `(..., N, Width)`.
 
         The masks are True where a row may attend: `source_mask` broadcasts to `(..., M, M)`, `target_mask`, in addition
@@ -328,19 +329,19 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders]):
 
     @guarded
     def encode(
-        self, source: Tensor[Shape[*Batch, M, Width], T1], *, mask: Tensor[Any, Any, np.bool_] | None = None
-    ) -> Tensor[Shape[*Batch, M, Width], T1]:
+        self, source: Tensor[Shape[*Batch, M, Width], T1, DType], *, mask: Tensor[Any, Any, np.bool_] | None = None
+    ) -> Tensor[Shape[*Batch, M, Width], T1, DType]:
         """Encode a source into a memory, which can be decoded for several targets."""
         return self.encoder_norm(self.encoder(source, mask=mask))
 
     @guarded
     def decode(
         self,
-        target: Tensor[Shape[*Batch, N, Width], T2],
-        memory: Tensor[Shape[*Batch, M, Width], T1],
+        target: Tensor[Shape[*Batch, N, Width], T2, DType],
+        memory: Tensor[Shape[*Batch, M, Width], T1, DType],
         *,
         mask: Tensor[Any, Any, np.bool_] | None = None,
         memory_mask: Tensor[Any, Any, np.bool_] | None = None,
-    ) -> Tensor[Shape[*Batch, N, Width], Merge[T1, T2]]:
+    ) -> Tensor[Shape[*Batch, N, Width], Merge[T1, T2], DType]:
         """Decode a target prefix with the memory that `encode` returns."""
         return self.decoder_norm(self.decoder(target, memory, mask=mask, memory_mask=memory_mask))

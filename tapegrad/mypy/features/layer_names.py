@@ -39,7 +39,7 @@ def layer_text(layer: Instance) -> str:
     # mypy's cache keeps that there is a decorator, but not which.
     guarded = symbol is not None and isinstance(symbol.node, Decorator)
     variables = layer.type.defn.type_vars
-    if not guarded or not all(kind_of(variable) in ("size", "flag") for variable in variables):
+    if not guarded or not all(kind_of(variable) in ("size", "flag", "dtype") for variable in variables):
         return messages.layer(layer.type.name, [])
     known = {
         one.name: (one, size_of(argument))

@@ -77,7 +77,7 @@ def unify(bindings: Bindings, formal: Type, actual: Type, where: str) -> None:
     elif isinstance(declared, TypeVarType):
         bindings.bind(declared, given, where)
     elif isinstance(declared, TypeType):
-        instance = _instance_of(given)
+        instance = instance_of(given)
         # mypy itself rejects a class that is not a scalar type of NumPy.
         if not (
             _is_dtype(bindings, declared.item)
@@ -191,7 +191,7 @@ def _unify_scalar_type(bindings: Bindings, declared: Type, given: ProperType, wh
     if isinstance(given, Instance) and given.type.has_base("numpy.dtype"):
         (instance,) = map(get_proper_type, map_instance_to_supertype(given, _base(given, "numpy.dtype")).args)
     else:
-        instance = _instance_of(given)
+        instance = instance_of(given)
     if instance is given or (isinstance(instance, Instance) and not instance.type.has_base(GENERIC)):
         name = instance.type.name if isinstance(instance, Instance) else "NoneType"
         kind = messages.with_article(name) if instance is given else f"the class {name}"
@@ -544,10 +544,10 @@ def _base(given: Instance, name: str) -> TypeInfo:
     return next(base for base in given.type.mro if base.fullname == name)
 
 
-def _instance_of(given: ProperType) -> ProperType:
+def instance_of(given: ProperType) -> ProperType:
     """Return the instance type of a class given as an argument, such as `numpy.float32`."""
     if isinstance(given, UnionType):
-        return UnionType([_instance_of(get_proper_type(item)) for item in given.items])
+        return UnionType([instance_of(get_proper_type(item)) for item in given.items])
     if isinstance(given, TypeType):
         return given.item
     if isinstance(given, Overloaded):
