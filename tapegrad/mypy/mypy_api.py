@@ -536,9 +536,10 @@ def checked_files(
     gc.set_threshold(200 * 1000, 30, 30)  # as mypy does at its own start
     files = FileSystemCache()
     targets, options = process_options(arguments, fscache=files)
-    options.export_types = options.preserve_asts = True
+    options.export_types = True
     options.num_workers = 0  # other processes would keep the types
     sources = [_read_again(target, files) for target in targets]
+    _preserve_only(sources, options)
     try:
         built = build(sources, options, None, lambda _, messages, __: report(messages), files)
     except CompileError as error:
@@ -548,6 +549,14 @@ def checked_files(
     built.manager.metastore.close()
     checked = [_checked(source, built) for source in sources if source.text is not None]
     return checked, built.types
+
+
+def _preserve_only(sources: list[BuildSource], options: Options) -> None:
+    """Let mypy preserve the text of the sources alone: of libraries, it would read and check all bodies for that."""
+    options.preserve_asts = True
+    preserved = {source.module: {"preserve_asts": True} for source in sources}
+    for module, changed in {"*.*": {"preserve_asts": False}, **preserved}.items():
+        options.per_module_options[module] = {**options.per_module_options.get(module, {}), **changed}
 
 
 def _read_again(target: BuildSource, files: FileSystemCache) -> BuildSource:

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from mypy.nodes import IntExpr
 
 from tapegrad.__main__ import main
 from tapegrad.mypy.coverage.analysis import analyze
@@ -237,6 +239,20 @@ def test_only_comments_are_read_as_comments() -> None:
     source = 's = "# tapegrad: unknown because"\n# tapegrad: unknown because a\nx = 1  # Tapegrad: unknown b\n'
 
     assert {line: comment.reason for line, comment in comments_in(source).items()} == {2: "a"}
+
+
+def test_function_bodies_of_libraries_are_not_checked(tmp_path: Path) -> None:
+    source = "def f(n: int) -> int:\n    return n + {}\n"
+    (tmp_path / "helper.py").write_text(source.format(271828), "utf-8")
+    program = at(tmp_path, "import helper\n\n" + source.format(314159))
+    settings = tmp_path / "mypy.ini"
+    settings.write_text(f"{SETTINGS}mypy_path = {tmp_path}\n[mypy-helper]\nignore_errors = true\n", "utf-8")
+
+    _, types = checked_files(["--config-file", str(settings), "--cache-dir", os.devnull, str(program)], lambda _: None)
+
+    numbers = {one.value for one in types if isinstance(one, IntExpr)}
+    assert 314159 in numbers
+    assert 271828 not in numbers
 
 
 def run(folder: Path, *arguments: str) -> int:
