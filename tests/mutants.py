@@ -118,9 +118,10 @@ TWO_ENGINES = [
 ]
 ANY_LEVEL = ["tests/test_autodiff.py", *TWO_ENGINES]
 LEVELS = {"_mapped": [*ANY_LEVEL, "tests/test_checkpoint.py"]}  # a closure reads a value as late as possible
+SIZES = ("bounds", "comparisons", "division", "facts", "rules", "solving", "terms", "text", "values")
 PARTS = {
     "sizes": Part(
-        ["tapegrad/sizes/algebra.py", "tapegrad/sizes/rules.py"],
+        [f"tapegrad/sizes/{name}.py" for name in SIZES],
         everywhere,
         lambda _: ["tests/sizes/test_algebra.py", "tests/test_axes.py"],
     ),

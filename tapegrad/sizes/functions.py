@@ -8,18 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tapegrad.sizes.algebra import (
-    UNKNOWN,
-    Name,
-    Size,
-    is_unknown,
-    names_in,
-    size_of_name,
-    surely_less,
-    surely_same,
-    upper_bound,
-    value_is_computed_by,
-)
+from tapegrad.sizes.bounds import surely_less, upper_bound
+from tapegrad.sizes.comparisons import surely_same
+from tapegrad.sizes.terms import UNKNOWN, Name, Size, is_unknown, size_of_name
+from tapegrad.sizes.values import names_in, value_is_computed_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -8,18 +8,10 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.sizes.algebra import (
-    UNKNOWN,
-    Dim,
-    Dims,
-    RankUnknownError,
-    Size,
-    UnknownDims,
-    surely_differ,
-    surely_less,
-    surely_same,
-)
+from tapegrad.sizes.bounds import surely_less
+from tapegrad.sizes.comparisons import surely_differ, surely_same
 from tapegrad.sizes.symbols import is_symbol
+from tapegrad.sizes.terms import UNKNOWN, Dim, Dims, RankUnknownError, Size, UnknownDims
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -48,7 +48,7 @@ from tapegrad.sizes import (
     value_of,
     window,
 )
-from tapegrad.sizes.algebra import upper_bound
+from tapegrad.sizes.bounds import upper_bound
 from tapegrad.testing import check_shape_rule
 
 N, M, C, H, W = (named(label) for label in "NMCHW")

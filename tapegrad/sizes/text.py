@@ -1,0 +1,36 @@
+"""Sizes as text, as messages and annotations show them."""
+
+from __future__ import annotations
+
+from tapegrad.sizes.facts import simplest
+from tapegrad.sizes.terms import Dim, Floor, Monomial, Name
+
+
+def text_of_dim(size: Dim) -> str:
+    """Return a size as text, simplified by the facts assumed about it, with the highest products first."""
+    if size.terms is None:
+        return "?"
+    simple = simplest(size)
+    if not isinstance(simple, Dim):
+        return str(simple)
+    ordered = sorted(simple.terms or (), key=lambda term: (-len(term[0]), [str(factor) for factor in term[0]]))
+    first, *rest = (_shown(monomial, coefficient) for monomial, coefficient in ordered)
+    return first + "".join(f" - {term[1:]}" if term.startswith("-") else f" + {term}" for term in rest)
+
+
+def text_of_floor(floor: Floor) -> str:
+    """Return a floor division as text, in brackets where a product or a difference would be read otherwise."""
+    above = str(floor.numerator)
+    if len(floor.numerator.terms or ()) > 1 or above.startswith("-"):
+        above = f"({above})"  # after another term `-1 // N` would read as a difference
+    below = str(floor.denominator)
+    return f"{above} // {below if below.replace('.', '').isidentifier() or below.isdecimal() else f'({below})'}"
+
+
+def _shown(monomial: Monomial, coefficient: int) -> str:
+    if not monomial:
+        return str(coefficient)
+    if len(monomial) == 1 and coefficient == 1:
+        return str(monomial[0])
+    factors = "*".join(str(factor) if isinstance(factor, Name) else f"({factor})" for factor in monomial)
+    return {1: factors, -1: f"-{factors}"}.get(coefficient, f"{coefficient}*{factors}")
