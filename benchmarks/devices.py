@@ -148,6 +148,9 @@ ROWS = {
     "a square": Row("large**2", "large**two", 5),
     "a tuple of types": Row("isinstance(1.5, (str, int))", "isinstance(1.5, str | int)", 20_000),
     "an aligned buffer": Row("np.add(aligned, aligned, aligned)", "np.add(unaligned, unaligned, unaligned)", 2000),
+    "an array copied": Row(
+        "operands.constant(small, x, 'x', 'y')", "operands.from_array(operands.copy_native(small))", 20_000
+    ),
     "batches of entries": Row(lambda: run_back(16), lambda: run_back(1), 20),
     "columns by BLAS": Row("ones[:256].dot(matrix)", "np.add.reduce(matrix, axis=0)", 2000),
     "contiguous columns": Row("cells @ contiguous", "cells @ filters", 20),

@@ -73,6 +73,7 @@ from tapegrad.tensor.aliases import Rank4 as Rank4
 from tapegrad.tensor.aliases import Rank5 as Rank5
 from tapegrad.tensor.aliases import Rank6 as Rank6
 from tapegrad.tensor.aliases import Shape as Shape
+from tapegrad.tensor.dlpack import from_dlpack as from_dlpack
 from tapegrad.tensor.operands import split_tape as split_tape
 
 __version__: str

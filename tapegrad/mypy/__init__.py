@@ -145,8 +145,6 @@ POWERS = {
         "builtins.float.{}",
         *(f"tapegrad.sizes.arithmetic.{name}.{{}}" for name in COMPUTED),
     ]
-} | {
-    "numpy._typing._ufunc._UFunc_Nin1_Nout1.__call__": "ufunc_result",
 }
 
 # What mypy's messages about them contain.
@@ -179,6 +177,9 @@ _DEFAULTS = {
     "get_attribute_hook": "default_attr_type",
 }
 _RESULTS = ("get_function_hook", "get_method_hook")
+_CALLS = ("get_function_signature_hook", "get_method_signature_hook", *_RESULTS)
+# Where NumPy's stubs declare functions and the calls of ufuncs.
+_ARRAYS = ("numpy._core.", "numpy.lib.", "numpy.linalg.", "numpy._typing._ufunc.")
 
 AFTERWARDS = "tapegrad.mypy.after"  # the function that a scheduled function calls, see `ownership.schedule`
 _ASSERTIONS = "tapegrad.guard.assertions."
@@ -286,6 +287,8 @@ class Tapegrad(Plugin):
             ours = _numbers[fullname]
         elif fullname in EXTENDING and lookup == "get_method_signature_hook":
             ours = _growing
+        elif fullname.startswith(_ARRAYS) and lookup in _CALLS:
+            ours = _of_numpy(lookup, fullname)
         elif fullname.partition(".")[0] in FOREIGN:
             return None
         elif lookup == "get_attribute_hook":
@@ -483,6 +486,19 @@ def _lazy(name: str) -> Callable[[], Callable[[Any], Any]]:
         return hook
 
     return load
+
+
+def _of_numpy(lookup: str, fullname: str) -> Callable[[Any], Any]:
+    """Return the hook for a function of NumPy, which may be called with tensors."""
+
+    def load() -> Callable[[Any], Any]:
+        from tapegrad.mypy import hooks
+
+        hook = hooks.numpy_result if lookup in _RESULTS else hooks.numpy_signature
+        return partial(hook, fullname=fullname)
+
+    default = _DEFAULTS[lookup]
+    return _guard(load, lambda ctx: getattr(ctx, default))
 
 
 def _lazy_assertion(name: str) -> Callable[[Any], Any]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mypy.nodes import Expression, IndexExpr
-from mypy.plugin import MethodSigContext
+from mypy.plugin import MethodContext, MethodSigContext
 from mypy.types import (
+    AnyType,
     CallableType,
     Instance,
     LiteralType,
@@ -32,7 +33,7 @@ from tapegrad.mypy.conversion import (
     unknown,
     without_opaque,
 )
-from tapegrad.mypy.features import attributes, collections, dtypes, layers, loops, numbers, pure_tape
+from tapegrad.mypy.features import attributes, collections, dtypes, layers, loops, numbers, numpy_calls, pure_tape
 from tapegrad.mypy.features.idle import report_idle
 from tapegrad.mypy.features.lambdas import with_lambdas
 from tapegrad.mypy.mypy_api import depend_on, drop_union_context, make, returned_type
@@ -59,7 +60,7 @@ from tapegrad.sizes import assuming, is_unknown
 if TYPE_CHECKING:
     from typing import TypeGuard
 
-    from mypy.plugin import AttributeContext, FunctionContext, FunctionSigContext, MethodContext
+    from mypy.plugin import AttributeContext, FunctionContext, FunctionSigContext
     from mypy.types import FunctionLike
 
     from tapegrad.mypy.mypy_api import Checker
@@ -241,9 +242,29 @@ def extreme_result(ctx: FunctionContext) -> Type:
     return numbers.extreme(ctx)
 
 
-def ufunc_result(ctx: MethodContext) -> Type:
-    """Compute the type of `np.sqrt(n)`, which is Any in NumPy's stubs."""
-    return numbers.ufunc(ctx)
+def numpy_signature(ctx: FunctionSigContext | MethodSigContext, fullname: str) -> FunctionLike:
+    """Return the signature of a function of NumPy: that of the op that it is, if it is called with a tensor."""
+    if isinstance(ctx, MethodSigContext):
+        return numpy_calls.ufunc_signature(ctx)
+    return numpy_calls.function_signature(ctx, fullname)
+
+
+def numpy_result(ctx: FunctionContext | MethodContext, fullname: str) -> Type:
+    """Compute the type of a call of a function of NumPy, by the op that it is if it is called with a tensor."""
+    if isinstance(ctx, MethodContext):
+        newer = with_newest(ctx)
+        with assuming(facts_for(newer)):
+            result = numpy_calls.ufunc_result(newer)
+        if result is None and isinstance(get_proper_type(ctx.default_return_type), AnyType):
+            return numbers.ufunc(ctx)
+    else:
+        newest_function = with_newest(ctx)
+        with assuming(facts_for(newest_function)):
+            result = numpy_calls.function_result(newest_function, fullname)
+    if result is None:
+        return ctx.default_return_type
+    open_targets(ctx.context, result, ctx.api)
+    return result
 
 
 def _number(ctx: FunctionContext | MethodContext | AttributeContext, default: Type) -> Type:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
 
 import numpy as np
 
@@ -26,6 +26,13 @@ Empty: TypeAlias = "Sequence[Empty]"
 Bools: TypeAlias = "bool | Sequence[Bools]"
 Ints: TypeAlias = "int | Sequence[Ints]"
 Floats: TypeAlias = "float | Sequence[Floats]"
+
+
+class Column(Protocol):
+    """A column or a table of another library, such as a series of polars."""
+
+    def __array__(self) -> np.ndarray[Any, Any]:
+        """Return the values as an array."""
 
 
 def tensor_shape(data: Any) -> Dims:
@@ -84,6 +91,8 @@ def tensor(data: Floats) -> Tensor[Any, NoneTape, np.float32]: ...
 def tensor(data: Floats, dtype: type[D] | np.dtype[D]) -> Tensor[Any, NoneTape, D]: ...
 @overload
 def tensor(data: Sequence[np.ndarray[Any, Any]], dtype: Any = None) -> Tensor[Any, NoneTape, Any]: ...
+@overload
+def tensor(data: Column, dtype: Any = None) -> Tensor[Any, NoneTape, Any]: ...
 @op(tensor_shape)
 def tensor(data: Any, dtype: Any = None) -> Tensor[Any, NoneTape, Any]:
     r"""Create a tensor from a copy of nested lists of numbers or of an array.

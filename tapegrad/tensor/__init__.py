@@ -18,10 +18,12 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
 from tapegrad.errors.other_names import METHODS, MissingMethod
 from tapegrad.errors.tracebacks import public_api, trim_on_exit, trim_traceback
 from tapegrad.tensor.aliases import N0, N1, N2, N3, N4, N5
+from tapegrad.tensor.dlpack import CPU, exported
 from tapegrad.tensor.methods import D_co as D_co
 from tapegrad.tensor.methods import S_co as S_co
 from tapegrad.tensor.methods import T_co as T_co
 from tapegrad.tensor.methods import TensorMethods
+from tapegrad.tensor.numpy_functions import UFUNC_OPS, call_function, call_ufunc
 from tapegrad.tensor.subclasses import subclass_defined
 
 if TYPE_CHECKING:
@@ -105,7 +107,6 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
     frozen: ClassVar[Any] = False
     is_of_module: ClassVar[bool] = False  # True for parameters, buffers, and results computed from frozen ones alone
     is_saved: ClassVar[bool] = True  # False if the value may have been released
-    __array_ufunc__: ClassVar[None] = None  # so that numpy_array + x calls x.__radd__, and no tape is lost
 
     def __init__(self, data: Value[S_co, D_co], tape: T_co = NONE) -> None:  # type: ignore[assignment]  # checkers that do not infer T_co need the default
         self.data = data
@@ -401,6 +402,45 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
                 raise TapeError(message)
             array = self.numpy(copy=bool(copy))
             return array if dtype is None or dtype == array.dtype else array.astype(dtype)
+
+    if TYPE_CHECKING:  # as NumPy's stubs have it, so that other checkers accept `np.exp(x)`
+
+        def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any: ...
+    else:
+
+        def __array_ufunc__(self, ufunc: np.ufunc, method: str, x: Any, *others: Any, **options: Any) -> Any:
+            try:
+                if ufunc in UFUNC_OPS and not options and method == "__call__":
+                    return UFUNC_OPS[ufunc](x, *others)
+                return call_ufunc(ufunc, method, x, *others, **options)
+            except Exception as error:
+                trim_traceback(error)
+                raise
+
+    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not all(issubclass(kind, (Tensor, np.ndarray)) for kind in types):
+            return NotImplemented
+        with trim_on_exit:
+            return call_function(function, args, kwargs)
+
+    @public_api
+    def __dlpack__(self, **options: Any) -> Any:
+        """Return the values as a DLPack capsule, for `torch.from_dlpack(x)` and the like.
+
+        The values are copied, so that the other library may write into them, unless it asks with `copy=False`.
+
+        Args:
+            options: `stream`, `max_version`, `dl_device` and `copy` of the array API standard.
+
+        Raises:
+            TapeError: The tensor has a tape, which the other library would lose.
+            DTypeError: The dtype is bfloat16, which NumPy does not export.
+        """
+        return exported(self, options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return the device of what `__dlpack__` returns: 1 for the CPU, and 0, its number."""
+        return CPU
 
     @overload
     def item(self: Tensor[Any, Any, Never]) -> Any: ...  # matches only dtype Any, before the float overload does

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tapegrad.autograd.tape import Merge, NoneTape
     from tapegrad.tensor import D2, S2, T2, D, Number, S, T
 
+_ARRAY: Final = np.ndarray
+_SCALAR: Final = np.generic
 _ALONE: Final = object()  # in place of the second operand of a unary op
 _ABSTRACT: Final = (
     np.generic,
@@ -199,11 +201,17 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
     """Return a number as a tensor with the dtype of the other operand, or an array as a tensor with its own dtype."""
     if not isinstance(like, Tensor):
         raise DTypeError(messages.no_tensor(messages.UNNAMED, described(value), described(like)))
+    if type(value) is _ARRAY:  # before the other questions: benchmarks/devices.py, "an array copied"
+        copied, other = value.__copy__(), like.data  # the caller may write into the array before backward
+        is_alike = copied.dtype is other.dtype and isinstance(other, _ARRAY) and type(other) is _ARRAY
+        return node(copied) if is_alike else from_array(in_native_order(copied))
+    if isinstance(value, _SCALAR) and not isinstance(value, _NUMBERS):
+        return from_array(in_native_order(np.asarray(value)))
     if type(value) not in PYTHON_NUMBERS and hasattr(value, "beside"):  # a number argument of a step under `jit`
         return value.beside(constant(value.plain, like, name, name_of_like))  # type: ignore[no-any-return]  # a tensor
     if not isinstance(value, _NUMBERS):
-        if isinstance(value, np.ndarray | np.generic):
-            return from_array(copy_native(value))  # a copy: the caller may write into the array before backward
+        if isinstance(value, _ARRAY):  # of a subclass
+            return from_array(copy_native(value))
         if isinstance(value, Value):
             return node(value)  # labels of a step under `jit`, next to a tensor of `Autodiff`
         if isinstance(value, Dim):

@@ -134,8 +134,10 @@ def unknown(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> 
         name = name or declared.definition.fullname
         if not name.startswith(("builtins.", "tapegrad.")):
             depend_on_name(walk.api, declared.definition.fullname)
-    if name.startswith("tapegrad.") or (
-        isinstance(declared, Instance) and declared.type.has_base("tapegrad.nn.module.Module")
+    if (
+        name.startswith("tapegrad.")
+        or (name.startswith("numpy.") and carries(walk.type_of(node)))  # NumPy calls the op
+        or (isinstance(declared, Instance) and declared.type.has_base("tapegrad.nn.module.Module"))
     ):
         return library(walk, node, given, state)
     formals = formals_of(node, declared) if isinstance(declared, CallableType) else {}
