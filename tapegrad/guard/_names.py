@@ -200,14 +200,14 @@ class Scope:
         """Return the name of the local variable of a type variable."""
         return self.locals.setdefault(name, f"__v{len(self.locals)}")
 
-    def bind(self, name: Name, value: str, fits: str) -> str:
+    def bind(self, name: Name, value: str, fits: str, *, equals: str = "==") -> str:
         """Return an expression that binds a name, or compares with it if it is bound already."""
         local = self.local(name)
         if name in self.bound:
-            return f"{value} == {local}"
+            return f"{value} {equals} {local}"
         self.bound.add(name)
         first = f"({local} := {value}) {fits}"
-        return f"({value} == {local} if {local} is not None else {first})" if name in self.open else first
+        return f"({value} {equals} {local} if {local} is not None else {first})" if name in self.open else first
 
     def reopen(self, names: set[Name]) -> None:
         """Mark names as possibly unbound, because the expression that binds them may not run."""

@@ -126,7 +126,8 @@ class DTypes:
             admits = f"__issubclass({dtype}.type, {scope.constant(self.types)})" if self.types else ""
         if self.name is None:
             return [admits] if admits else []
-        return [scope.bind(self.name, dtype, f"is not None and {admits}" if admits else "is not None")]
+        # Equal dtypes are one object, with few exceptions that the full form accepts.
+        return [scope.bind(self.name, dtype, f"is not None and {admits}" if admits else "is not None", equals="is")]
 
 
 def _wrong_size(
