@@ -162,6 +162,15 @@ def test_accumulated_gradients_equal_those_of_the_whole_batch(tmp_path: Path) ->
     assert whole == parts > 80
 
 
+def test_bfloat16_learns_as_float32_does(tmp_path: Path) -> None:
+    plain, mixed = short("mixed_precision", tmp_path)
+
+    (expected,) = numbers("float32: test accuracy #% of 360 images, parameters in float32", plain)
+    (found,) = numbers("bfloat16: test accuracy #% of 360 images, parameters in float32", mixed)
+    assert expected > 85
+    assert abs(found - expected) < 3
+
+
 def test_two_heads_are_trained_together(tmp_path: Path) -> None:
     right, agreement = short("multi_head", tmp_path)
 

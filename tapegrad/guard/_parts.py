@@ -10,6 +10,7 @@ import numpy as np
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.errors.messages import ANY_NUMBER, tape_missing, tape_unwanted, wrong_dtype, wrong_rank, wrong_size
+from tapegrad.guard._computing import stands_for_float32
 from tapegrad.guard._names import NoShortFormError
 from tapegrad.tensor.operands import is_concrete
 
@@ -112,11 +113,14 @@ class DTypes:
 
     def fit(self, dtype: np.dtype[Any], place: str, bound: Bindings) -> None:
         """Raise a DTypeError if a dtype does not match."""
-        if self.types and not any(_is_a(dtype, one) for one in self.types):
+        if self.types and not any(_is_a(dtype, one) for one in self.types) and not self._stands_for(dtype):
             expected = " or ".join(map(_name_of, self.types))
             raise DTypeError(wrong_dtype(bound.call, place, dtype.name, expected))
         if self.name:
             bound.bind_dtype(self.name, dtype, place)
+
+    def _stands_for(self, dtype: np.dtype[Any]) -> bool:
+        return np.float32 in self.types and stands_for_float32(dtype)
 
     def short(self, dtype: str, scope: Scope) -> list[str]:
         """Return expressions that are all true for a matching dtype."""

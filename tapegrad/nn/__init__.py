@@ -33,6 +33,7 @@ from tapegrad.nn.initialize import orthogonal as orthogonal
 from tapegrad.nn.initialize import xavier_normal as xavier_normal
 from tapegrad.nn.initialize import xavier_uniform as xavier_uniform
 from tapegrad.nn.linear import Linear as Linear
+from tapegrad.nn.mixed_precision import MixedPrecision as MixedPrecision
 from tapegrad.nn.module import HasForward as HasForward
 from tapegrad.nn.module import Module as Module
 from tapegrad.nn.move import Flatten as Flatten

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic
+from typing import Any, ClassVar, Generic
 
 from typing_extensions import TypeVar, TypeVarTuple, override
 
@@ -28,6 +28,8 @@ Length = TypeVarTuple("Length")
 
 class BatchNorm(Module, Generic[Channels, DType]):
     """Base class of `BatchNorm1d` and `BatchNorm2d`."""
+
+    float32_state: ClassVar[tuple[str, ...]] = ("running_mean", "running_var")
 
     weight: Param[Shape[Channels], DType]
     bias: Param[Shape[Channels], DType]

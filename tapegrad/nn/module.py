@@ -11,7 +11,7 @@ from inspect import Parameter, get_annotations, signature
 from itertools import count
 from reprlib import recursive_repr
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TypeAlias
 
 import numpy as np
 from typing_extensions import TypeVar, override
@@ -76,6 +76,9 @@ class Module:
         >>> model(tg.tensor([[1.0, 2.0, 3.0]])).tolist(), [*model.parameters()]
         ([[1.0, 2.0, 3.0]], ['weight'])
     """
+
+    float32_state: ClassVar[tuple[str, ...]] = ()
+    """The names of attributes, parameters or buffers, that `MixedPrecision` does not convert."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Reject slots, because parameters are only found in the `__dict__` of an instance.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import log
-from typing import Any, Generic
+from typing import Any, ClassVar, Generic
 
 import numpy as np
 from typing_extensions import TypeVar, TypeVarTuple, override
@@ -55,6 +55,8 @@ class SSM(Module, Generic[Width, States, DType]):
         >>> ssm(sequences).shape
         (2, 100, 8)
     """
+
+    float32_state: ClassVar[tuple[str, ...]] = ("log_rate", "log_step")
 
     log_rate: Param[Shape[Width, States], DType]
     log_step: Param[Shape[Width], DType]

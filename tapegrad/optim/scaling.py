@@ -56,6 +56,7 @@ class LossScaler:
     Attributes:
         scale: The current scale.
         taken: The number of consecutive steps taken since the scale last changed.
+        skipped: The number of all steps that were skipped.
 
     Raises:
         DTypeError: An option is not a number, or `interval` is not an int.
@@ -72,8 +73,8 @@ class LossScaler:
         >>> scaler.step(opt, scaler.scaled(loss).backward(wrt=[w])), w.tolist()
         (True, [0.5, 1.0])
         >>> loss = (w.trace() * np.inf).sum()
-        >>> scaler.step(opt, scaler.scaled(loss).backward(wrt=[w])), scaler.scale
-        (False, 8.0)
+        >>> scaler.step(opt, scaler.scaled(loss).backward(wrt=[w])), scaler.scale, scaler.skipped
+        (False, 8.0, 1)
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class LossScaler:
         check_count("LossScaler", "interval", interval)
         self.scale = float(scale)
         self.growth, self.backoff, self.interval = growth, backoff, interval
-        self.taken = 0
+        self.taken = self.skipped = 0
 
     @public_api
     def scaled(self, loss: Tensor[tuple[()], OwnedTape, Float]) -> Tensor[tuple[()], OwnedTape, Float]:
@@ -138,16 +139,19 @@ class LossScaler:
 
     def arrays(self) -> dict[str, Any]:
         """Return what is needed to resume a run exactly."""
-        return {"scale": np.array(self.scale), "taken": np.array(self.taken)}
+        counts = {"taken": np.array(self.taken), "skipped": np.array(self.skipped)}
+        return {"scale": np.array(self.scale), **counts}
 
     def restore(self, arrays: Mapping[str, Any]) -> None:
         """Restore the result of `arrays`."""
         self.scale, self.taken = float(arrays["scale"]), int(arrays["taken"])
+        self.skipped = int(arrays.get("skipped", 0))  # which older files do not have
 
     def _adapt(self, *, is_finite: bool) -> None:
         self.taken = self.taken + 1 if is_finite else 0
         if not is_finite:
             self.scale *= self.backoff
+            self.skipped += 1
         elif self.taken == self.interval:
             self.scale, self.taken = self.scale * self.growth, 0
 

@@ -161,7 +161,7 @@ def arguments() -> set[str]:
     """Return the arguments of all layers that a rule could reject."""
     found = set()
     for name, kind in inspect.getmembers(nn, inspect.isclass):
-        if not issubclass(kind, nn.Module) or kind in (nn.Module, nn.ModelEMA):
+        if not issubclass(kind, nn.Module) or kind in (nn.Module, nn.ModelEMA, nn.MixedPrecision):
             continue
         options = list(inspect.signature(kind.__init__).parameters.values())[1:]
         extra = list(inspect.signature(kind.forward).parameters.values())[2:]

@@ -66,6 +66,10 @@ LAYERS: dict[str, tuple[Callable[[], Any], tuple[Any, ...]]] = {
     "MinPool1d": (lambda: nn.MinPool1d(2), (LINES,)),
     "MinPool2d": (lambda: nn.MinPool2d(2), (IMAGES,)),
     "Mish": (nn.Mish, (ROWS,)),
+    "MixedPrecision": (
+        lambda: nn.MixedPrecision(nn.Sequential(linear(3), nn.BatchNorm1d(3)), compute=np.float16),
+        (ROWS,),
+    ),
     "MultiHeadAttention": (lambda: nn.MultiHeadAttention(6, 2), (SEQUENCE, SEQUENCE)),
     "PReLU": (nn.PReLU, (ROWS,)),
     "RMSNorm": (lambda: nn.RMSNorm(6), (ROWS,)),

@@ -151,7 +151,9 @@ def _threaded(ctx: MethodContext, declared: CallableType, model: Instance) -> Ty
         for types, kinds, names in zip(ctx.arg_types, ctx.arg_kinds, ctx.arg_names, strict=True)
         for t, kind, name in zip(types, kinds, names, strict=True)
     ]
-    if not arguments or not accepts(declared.arg_types[0], arguments[0].given):
+    # The signature of a container accepts any shape, but that of `MixedPrecision` is its model's.
+    is_any_shape = model.type.name != "MixedPrecision"
+    if not arguments or (is_any_shape and not accepts(declared.arg_types[0], arguments[0].given)):
         return ctx.default_return_type  # mypy has reported the error itself
     path = "" if is_forward(ctx.context) else call_path(ctx)
     try:

@@ -74,7 +74,7 @@ class ModelPass:
         if not isinstance(p, Instance) or not p.type.has_base(MODULE):
             return unknown()
         if holder is not None:
-            is_taken = not others or holder.type.name == "Repeated"
+            is_taken = not others or holder.type.name in ("Repeated", "MixedPrecision")
             return CONTAINERS[holder.type.name](self, holder, x, path) if is_taken else unknown()
         with with_path(partial(messages.of_layer, path, layer_text(p))):
             trial = tried_method(self.api, p, "forward", [Argument(x), *others], self._context)
@@ -223,6 +223,12 @@ def _inputs(model_pass: ModelPass, model: Instance, x: Type, path: str) -> list[
     return [unknown()] * count
 
 
+def _mixed(model_pass: ModelPass, model: Instance, x: Type, path: str) -> Type:
+    if model_pass.others is None and needs_others(model_pass.api, model.args[0]):
+        return unknown()
+    return model_pass.through(model.args[0], x, f"{path}.model", model_pass.others or ())
+
+
 CONTAINERS: dict[str, Callable[[ModelPass, Instance, Type, str], Type]] = {
     "Sequential": _sequential,
     "GeneralizedAdd": _generalized,
@@ -232,6 +238,7 @@ CONTAINERS: dict[str, Callable[[ModelPass, Instance, Type, str], Type]] = {
     "Repeated": _repeated,
     "SplitInto": _split_into,
     "AddInto": _add_into,
+    "MixedPrecision": _mixed,
 }
 
 
