@@ -156,3 +156,14 @@ def half_precision(x: Matrix, y: Tensor[Shape[L[2], L[3]], OwnedTape, tg.bfloat1
     assert_type(tg.exp(y), Tensor[Shape[L[2], L[3]], OwnedTape, tg.bfloat16])
     assert_type(tg.zeros((2, 3), tg.bfloat16), Tensor[Any, NoneTape, tg.bfloat16])
     assert_type(y.numpy(), np.ndarray[tuple[L[2], L[3]], np.dtype[tg.bfloat16]])
+
+
+def layers_of_bfloat16(
+    y: Tensor[Shape[L[2], L[3]], OwnedTape, tg.bfloat16], linear: nn.Linear[L[3], L[5], Any, tg.bfloat16], t: Traced
+) -> None:
+    assert_type(linear(y), Tensor[Shape[L[2], L[5]], OwnedTape, tg.bfloat16])
+    assert_type(linear.weight, nn.Param[Shape[L[3], L[5]], tg.bfloat16])
+    assert_type(nn.cast(linear, np.float32), Any)
+    mixed = nn.MixedPrecision(nn.Linear(3, 5), compute=tg.bfloat16)
+    assert_type(mixed(t), Tensor[Shape[L[2], Any], OwnedTape])
+    assert_type(mixed.model, nn.Linear[Any, Any])
