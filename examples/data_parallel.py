@@ -10,7 +10,10 @@ first host:
     python examples/data_parallel.py --devices 4 --coordinator localhost:4711 --processes 2 --process 0
     python examples/data_parallel.py --devices 4 --coordinator localhost:4711 --processes 2 --process 1
 
-The example needs the extras demo and jax.
+With `--run FOLDER` the weights are divided over the devices too, each process writes its part of the model and the
+optimizer every ten steps, and the program goes on from the last complete step, with any number of processes.
+
+The example needs the extras demo and jax, and with `--run` orbax.
 """
 
 import argparse
@@ -55,23 +58,27 @@ def step(
     return loss.detach()
 
 
-def train(steps: int) -> list[float]:
-    """Return the loss of each step."""
+def train(steps: int, run: Path | None = None) -> dict[int, float]:
+    """Return the loss of each step, by its number."""
     jax: Any = import_module("jax")  # Any: otherwise mypy would analyze all of JAX
     mesh = jax.make_mesh((jax.device_count(),), ("data",))
 
-    model = tg.jax.place(Net(), mesh)
+    model = tg.jax.place(Net(), mesh, {"*.weight": ("data", None)} if run else {})
     opt = optim.Adam(model, lr=3e-3)
     images, digits = load_digits(return_X_y=True)
     order = np.random.default_rng(1)
     rank, count = jax.process_index(), jax.process_count()
-    losses = []
-    for _ in range(steps):
+    state = {"model": model, "optimizer": opt, "order": order}
+    done = tg.jax.load(state, run) if run and tg.jax.saved_steps(run) else 0
+    losses = {}
+    for number in range(done + 1, steps + 1):
         chosen = order.integers(0, len(images), BATCH)[rank * BATCH // count : (rank + 1) * BATCH // count]
         part = tg.tensor((images[chosen] / 16).astype(np.float32))  # tapegrad: unknown because each process has a part
         labels = tg.tensor(digits[chosen].astype(np.int64))  # tapegrad: unknown because each process has a part
         x, y = tg.jax.from_local(part, mesh, "data"), tg.jax.from_local(labels, mesh, "data")
-        losses.append(step(model, opt, x, y).item())
+        losses[number] = step(model, opt, x, y).item()
+        if run and number % 10 == 0:
+            tg.jax.save(state, run, step=number, keep=2)
     return losses
 
 
@@ -79,6 +86,7 @@ def main() -> None:
     """Find its devices, and train."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--short", action="store_true", help="train 20 steps only, as the tests do")
+    parser.add_argument("--run", type=Path, metavar="FOLDER", help="save each tenth step there, and resume")
     parser.add_argument("--plot", type=Path, metavar="PATH", help="draw the losses there, a PNG")
     parser.add_argument("--devices", type=int, help="divide the processor into so many devices")
     parser.add_argument("--coordinator", help="address and port of process 0")
@@ -93,15 +101,15 @@ def main() -> None:
     if options.coordinator:
         jax.config.update("jax_cpu_collectives_implementation", "gloo")  # for CPUs; GPUs have their own
         jax.distributed.initialize(options.coordinator, options.processes, options.process)
-    losses = train(20 if options.short else 100)
+    losses = train(20 if options.short else 100, options.run)
     print(f"{jax.device_count()} devices in {jax.process_count()} processes")
-    for number, loss in enumerate(losses, 1):
+    for number, loss in losses.items():
         if number % 10 == 0 or number == 1:
             print(f"step {number}: loss {loss:.5f}")
     if options.plot:
         figure = Figure(figsize=(6, 3), layout="constrained")
         axes = figure.subplots()
-        axes.plot(range(1, len(losses) + 1), losses)
+        axes.plot([*losses], [*losses.values()])
         axes.set(xlabel="step", ylabel="loss (nats)")
         save(figure, options.plot)
 

@@ -63,6 +63,15 @@ def accept_an_export() -> None:
     assert len(exported.serialize()) > 0
 
 
+def accept_steps_of_a_run() -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as run:
+        tg.jax.save({"model": model, "opt": opt}, run, step=1, keep=2)
+        assert_type(tg.jax.load({"model": model, "opt": opt}, run, step=1), int)
+        assert_type(tg.jax.saved_steps(run), list[int])
+
+
 def reject_other_columns() -> None:
     step(model, opt, tg.ones((4, 5)), labels)  # E: step: x is (4, 5) but (N, 6) is expected: axis 1 is 5, not 6
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.autograd.registry import IMPLEMENTATIONS, NUMBERS, Op, data_of, key_of, signature_of
+from tapegrad.autograd.registry import IMPLEMENTATIONS, NUMBERS, Op, key_of, shape_of, signature_of
 from tapegrad.errors import DTypeError, ShapeError, SingularError, TapeError, TapegradError, messages
 from tapegrad.errors.diagram import AxisTracker, annotate_axes
 from tapegrad.errors.other_names import unexpected
@@ -219,4 +219,4 @@ def _tracked(name: str, value: Any, tracked: dict[str, Any]) -> Any:
     """Return the tracked sizes of an operand, or those of each tensor in a sequence; a number has the shape ()."""
     if f"{name}[0]" in tracked:
         return tuple(tracked.get(f"{name}[{position}]", ()) for position in range(len(value)))
-    return tracked.get(name, np.shape(data_of(value)))
+    return tracked.get(name, shape_of(value))

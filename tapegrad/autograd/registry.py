@@ -99,13 +99,13 @@ def key_of(function: Callable[..., Any]) -> str:
 
 def _sizes(value: Any, *, many: bool) -> Any:
     if many:
-        return tuple(np.shape(data_of(one)) for one in value)
-    return () if isinstance(value, NUMBERS) else np.shape(data_of(value))
+        return tuple(shape_of(one) for one in value)
+    return () if isinstance(value, NUMBERS) else shape_of(value)
 
 
-def data_of(value: Any) -> Any:
-    """Return the raw value of a tensor; any other value unchanged."""
-    return value.data if hasattr(value, "tape") else value
+def shape_of(value: Any) -> Any:
+    """Return the shape of a tensor, whose values may be on devices of other processes; or that of nested lists."""
+    return value.shape if hasattr(value, "tape") else np.shape(value)
 
 
 def entry_of(

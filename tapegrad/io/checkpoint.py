@@ -19,6 +19,8 @@ from tapegrad.sizes import show
 if TYPE_CHECKING:
     import os
 
+    from tapegrad.nn.param import State
+
 
 class HasState(Protocol):
     """An object whose state can be saved as arrays by name, such as an optimizer or `Batches`."""
@@ -151,17 +153,17 @@ def load(saved: Saved, path: str | os.PathLike[str], *, layout: Layout | None = 
             _check_unambiguous(saved, parts, path.name, headers)
         elif found != requested:
             parts = _parts("load", saved, found)
-        differences = _differences(parts, headers)
-        if differences:
-            listed = "".join(f"\n  {difference}" for difference in differences)
-            message = f"load: {path.name} does not fit {_kind(saved)}, which stays as it is:{listed}"
+        found_differences = differences(parts, headers)
+        if found_differences:
+            listed = "".join(f"\n  {difference}" for difference in found_differences)
+            message = f"load: {path.name} does not fit {kind_of(saved)}, which stays as it is:{listed}"
             raise FileError(message)
         copies = [part.prefix + name for part in parts for name in part.copies]
         return [*_all("load", parts), *(name for name in copies if name in headers)]
 
     arrays = read("load", path, accept)
     _check_copies(parts, arrays, path.name)
-    _restore(parts, arrays, f"load: {path.name} does not fit {_kind(saved)}, which stays as it is:")
+    restore(parts, arrays, f"load: {path.name} does not fit {kind_of(saved)}, which stays as it is:")
 
 
 def _check_layout(call: str, layout: object) -> None:
@@ -179,9 +181,9 @@ def _check_unambiguous(saved: Any, own: list[Part], file: str, headers: dict[str
     if not isinstance(saved, Module):
         return
     torch_part = _part_of_torch("load", "", saved)
-    if _differences([torch_part], headers):
+    if differences([torch_part], headers):
         return
-    if _differences(own, headers):
+    if differences(own, headers):
         message = (
             f"load: {file} fits PyTorch's layout but does not say who wrote it: if it was PyTorch, pass layout='torch'"
         )
@@ -204,7 +206,7 @@ def _check_copies(parts: list[Part], arrays: dict[str, Array], file: str) -> Non
                 raise FileError(message)
 
 
-def _restore(parts: list[Part], found: dict[str, Array], rejected: str) -> None:
+def restore(parts: list[Part], found: dict[str, Array], rejected: str) -> None:
     """Restore each part from its arrays; after an error or an interrupt, all parts have their old values."""
     begun: list[Part] = []
     try:
@@ -222,10 +224,15 @@ def _restore(parts: list[Part], found: dict[str, Array], rejected: str) -> None:
 
 def _parts(call: str, saved: Any, layout: Layout) -> list[Part]:
     named = {f"{name}.": one for name, one in saved.items()} if isinstance(saved, Mapping) else {"": saved}
-    return [_part(call, prefix, one, layout) for prefix, one in named.items()]
+    return [part_of(call, prefix, one, layout) for prefix, one in named.items()]
 
 
-def _part(call: str, prefix: str, saved: Any, layout: Layout) -> Part:
+def part_of(call: str, prefix: str, saved: Any, layout: Layout) -> Part:
+    """Return the part of a file that belongs to an object.
+
+    Raises:
+        FileError: It has no state to save.
+    """
     if layout == "torch":
         return _part_of_torch(call, prefix, saved)
     if isinstance(saved, Module):
@@ -238,28 +245,44 @@ def _part(call: str, prefix: str, saved: Any, layout: Layout) -> Part:
         )
     if hasattr(saved, "arrays") and hasattr(saved, "restore"):
         return Part(prefix, {name: _plain(array) for name, array in saved.arrays().items()}, saved.restore)
-    message = f"{call}: {prefix[:-1] or 'saved'} is {_kind(saved)}, which has no state to save"
+    message = f"{call}: {prefix[:-1] or 'saved'} is {kind_of(saved)}, which has no state to save"
     raise FileError(message)
 
 
 def _part_of_module(call: str, prefix: str, module: Module) -> Part:
+    tensors = tensors_of(call, module)
+    generators = [generator_part(call, prefix, path, one) for path, one in module.generators().items()]
+
+    def restored(arrays: Mapping[str, Any]) -> None:
+        for path, tensor in tensors.items():
+            tensor.replace(arrays[path])
+        for part in generators:
+            part.restore(arrays)
+
+    values = {path: _plain(tensor.data) for path, tensor in tensors.items()}
+    for part in generators:
+        values |= part.arrays
+    return Part(prefix, values, restored)
+
+
+def tensors_of(call: str, module: Module) -> dict[str, State[Any, Any]]:
+    """Return the parameters and buffers of a module by path.
+
+    Raises:
+        FileError: Two of them have the same path.
+    """
     parameters, buffers = module.parameters(), module.buffers()
     for path, parameter in module.paths():
         if path in buffers or (path in parameters and parameters[path] is not parameter):
             message = f"{call}: two tensors go by the path {path}"
             raise FileError(message)
+    return {**parameters, **buffers}
 
-    tensors = parameters | buffers
 
-    def restore(arrays: Mapping[str, Any]) -> None:
-        for path, tensor in tensors.items():
-            tensor.replace(arrays[path])
-        for path, generator in module.generators().items():
-            restore_generator(generator, arrays[path])
-
-    values = {path: _plain(tensor.data) for path, tensor in tensors.items()}
-    states = {path: _state(call, prefix + path, generator) for path, generator in module.generators().items()}
-    return Part(prefix, values | states, restore)
+def generator_part(call: str, prefix: str, path: str, generator: np.random.Generator) -> Part:
+    """Return the part of a file with the state of a generator of a module."""
+    array = _state(call, prefix + path, generator)
+    return Part(prefix, {path: array}, lambda arrays: restore_generator(generator, arrays[path]))
 
 
 def _state(call: str, path: str, generator: np.random.Generator) -> Array:
@@ -272,7 +295,9 @@ def _state(call: str, path: str, generator: np.random.Generator) -> Array:
 
 def _part_of_torch(call: str, prefix: str, module: Any) -> Part:
     if not isinstance(module, Module):
-        message = f"{call}: {prefix[:-1] or 'saved'} is {_kind(module)}, which is no module, as PyTorch's layout is for"
+        message = (
+            f"{call}: {prefix[:-1] or 'saved'} is {kind_of(module)}, which is no module, as PyTorch's layout is for"
+        )
         raise FileError(message)
     entries = torch_layout.entries(module)
     first: dict[int, torch_layout.Entry] = {}  # by the id of a parameter, which the module keeps alive
@@ -281,14 +306,14 @@ def _part_of_torch(call: str, prefix: str, module: Any) -> Part:
         if entry.tensors and first.setdefault(id(entry.tensors[0]), entry) is not entry:
             copies[entry.name] = first[id(entry.tensors[0])].name
 
-    def restore(arrays: Mapping[str, Any]) -> None:
+    def restored(arrays: Mapping[str, Any]) -> None:
         for entry in first.values():
             entry.restore(arrays[entry.name])
 
     return Part(
         prefix,
         {entry.name: _plain(entry.array()) for entry in first.values()},
-        restore,
+        restored,
         copies,
         frozenset(entry.name for entry in entries if not entry.tensors),
         is_read_alike=not any(entry.is_transposed for entry in entries),
@@ -306,7 +331,7 @@ def _all(call: str, parts: list[Part]) -> dict[str, Array]:
     return merged
 
 
-def _differences(parts: list[Part], headers: dict[str, Header]) -> list[str]:
+def differences(parts: list[Part], headers: dict[str, Header]) -> list[str]:
     """List every name, shape and dtype in a file that differs from the expected one."""
     listed = []
     expected = _all("load", parts)
@@ -335,5 +360,6 @@ def _plain(array: Any) -> Array:
     return np.asarray(array, order="C")
 
 
-def _kind(saved: Any) -> str:
+def kind_of(saved: Any) -> str:
+    """Return what is loaded, for messages."""
     return "the mapping" if isinstance(saved, Mapping) else type(saved).__name__

@@ -59,7 +59,7 @@ class Binding:
         self.generators = list(tree.generators.values())
         self.tensors: list[Any] = [tensor for _, tensor in tree.tensors.values()]
         self.tree = tree
-        self.home = _home([*map(_placement_of, self.states), *map(_sharding_of, map(_array_of, self.tensors))])
+        self.home = _home([*map(_placement_of, self.states), *map(sharding_of, map(_array_of, self.tensors))])
 
         for state in self.states:
             if state.on_device is None or not self._is_home(state.on_device):
@@ -185,7 +185,7 @@ class Binding:
             map(delattr, self._here() if fetched or self._checked != Binding.latest else (), repeat("data")),
         )
         if fetched:
-            fetched[:] = [one for one in fetched if (state := one()) is not None and _has_data(state)]
+            fetched[:] = [one for one in fetched if (state := one()) is not None and has_data(state)]
         self._checked = Binding.latest
         return outs
 
@@ -193,7 +193,7 @@ class Binding:
         """Return the states that the program changes and that have values in host memory, which become outdated."""
         is_new = self._checked != Binding.latest  # another one may have uploaded some, which leaves their values here
         known = {id(reference()) for reference in fetched}
-        return [state for state in self._changed if (is_new or id(state) in known) and _has_data(state)]
+        return [state for state in self._changed if (is_new or id(state) in known) and has_data(state)]
 
     def _inputs(self) -> tuple[list[Any], Iterable[object]]:
         """Return every array that the program takes, and the iterator that draws the seeds among them."""
@@ -331,10 +331,11 @@ def _home(shardings: list[Any]) -> Any:
 
 def _placement_of(state: State[Any, Any]) -> Any:
     """Return where a parameter lies, or was placed before it was assigned; None if it was not placed explicitly."""
-    return state.placement if state.on_device is None else _sharding_of(state.on_device)
+    return state.placement if state.on_device is None else sharding_of(state.on_device)
 
 
-def _sharding_of(array: Any) -> Any:
+def sharding_of(array: Any) -> Any:
+    """Return where an array lies; None if it was not placed explicitly."""
     return array.sharding if array is not None and array.committed else None
 
 
@@ -342,7 +343,8 @@ def _array_of(tensor: Tensor[Any, Any, Any]) -> Any:
     return tensor.node if isinstance(tensor, DeviceTensor) else None
 
 
-def _has_data(state: State[Any, Any]) -> bool:
+def has_data(state: State[Any, Any]) -> bool:
+    """Return whether a parameter or a buffer has its values in host memory."""
     try:
         _DATA.__get__(state)
     except AttributeError:

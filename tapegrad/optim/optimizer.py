@@ -18,11 +18,11 @@ from tapegrad.autograd.locks import open_in_children
 from tapegrad.engines import Value
 from tapegrad.engines.underflow import ignore_underflow
 from tapegrad.errors import DTypeError, TapeError
-from tapegrad.errors.messages import constant_above, with_article, wrong_dtype
+from tapegrad.errors.messages import constant_above, in_parts, with_article, wrong_dtype
 from tapegrad.errors.options import check_at_least_zero
 from tapegrad.errors.tracebacks import public_api, trim_traceback
 from tapegrad.nn import Module, Param, Valid
-from tapegrad.nn.param import replace_all
+from tapegrad.nn.param import printed_parts, processes_of, replace_all
 from tapegrad.nn.paths import check_pattern, fits
 from tapegrad.optim.packing import Layout, advanced, packed
 from tapegrad.optim.state_fields import names_of
@@ -49,6 +49,8 @@ class OnDevice:
 
     def here(self) -> Any:
         """Return the value as a NumPy array, or as an int if it is an integer scalar."""
+        if processes := processes_of(self.array):
+            raise TapeError(in_parts(self.array.shape, processes))
         values = np.array(self.array)
         return int(values) if values.ndim == 0 and values.dtype.kind == "i" else values
 
@@ -61,7 +63,7 @@ class OnDevice:
 
     @override
     def __repr__(self) -> str:
-        return repr(self.here())
+        return printed_parts(self.array) or repr(self.here())
 
 
 def _again(here: Any) -> Any:
