@@ -37,12 +37,12 @@ def of_layer(place: str, layer: str, message: str) -> str:
     Args:
         place: The path to the layer, as its caller writes it; empty if there is none.
         layer: The result of `layer`.
-        message: `Linear.forward: x is ...`
+        message: `Linear.forward: x is ...`; one without a call is kept whole.
 
     Returns:
         `Net.fall Linear(64, 10): x is ...`
     """
-    return f"{place} {layer}: {message.partition(': ')[2]}".lstrip()
+    return f"{place} {layer}: {message.partition(': ')[2] or message}".lstrip()
 
 
 def with_article(noun: str) -> str:
@@ -340,7 +340,7 @@ def in_parts(shape: Sequence[object], processes: int) -> str:
 def in_transformation() -> str:
     """Return the message for reading values that a transformation of JAX is tracing."""
     return (
-        "jax: a transformation such as jax.jit or jax.grad traces a tensor, which has no numbers there; "
+        "a transformation such as jax.jit or jax.grad traces a tensor, which has no numbers there; "
         "tapegrad.jit compiles functions of tensors"
     )
 

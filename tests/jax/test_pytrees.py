@@ -27,7 +27,7 @@ from tapegrad.jax.objects import slots_of
 jit: Any = tg.jit
 tree: Any = jax.tree  # Any: mypy does not find the class of a tree definition
 NO_NUMBERS = (
-    "jax: a transformation such as jax.jit or jax.grad traces a tensor, which has no numbers there; "
+    "a transformation such as jax.jit or jax.grad traces a tensor, which has no numbers there; "
     "tapegrad.jit compiles functions of tensors"
 )
 
@@ -202,10 +202,10 @@ def test_a_plain_transformation_of_jax_says_that_it_does_not_run_ops() -> None:
     assert norm == pytest.approx(sum(float((p.numpy() ** 2).sum()) for p in model.parameters().values()))
     with pytest.raises(TapeError) as error:
         jax.jit(lambda model, x: model(x))(model, x)
-    assert str(error.value) == f"model Linear(2, 3): {NO_NUMBERS.removeprefix('jax: ')}"
+    assert str(error.value) == f"model Linear(2, 3): {NO_NUMBERS}"
     with pytest.raises(TapeError) as error:
         jax.jit(lambda x: x * 2.0)(x)
-    assert str(error.value) == NO_NUMBERS
+    assert str(error.value) == f"mul: {NO_NUMBERS}"
     with pytest.raises(TapeError) as error:
         jax.jit(lambda x: np.asarray(jax.tree.map(lambda leaf: leaf, x)))(x)
     assert str(error.value) == NO_NUMBERS
