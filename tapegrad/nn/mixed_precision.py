@@ -19,6 +19,8 @@ from tapegrad.nn.container import Container, check_module
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Buffer, Param
 from tapegrad.nn.precision import float_dtype, with_dtype
+from tapegrad.nn.repeated import LEAST_LAYERS
+from tapegrad.nn.residual import Repeated
 from tapegrad.tensor import Tensor, node
 
 if TYPE_CHECKING:
@@ -99,7 +101,7 @@ class MixedPrecision(Container, Generic[Model]):
         model: Any = self.model
         if "forward" in vars(self):  # in a summary, which counts the calls of the original layers
             return self._called(model, args, kwargs)
-        call = _Call(self.compute)
+        call = _Call(self.compute, compiles_loops=_compiles_loops((args, kwargs)))
         inner = call.converted(model)
         args, kwargs = _mapped((args, kwargs), call.argument)
         with computing_in(self.compute):
@@ -137,11 +139,32 @@ class _ComputeBuffer(Buffer[Any, Any]):
         self.replace(engine(self.original.data).cast(self.original.data, self.dtype))
 
 
+class _LayerOfLoop(Container):
+    """A layer whose parameters are converted where it is called: within the compiled loop, which stacks them before."""
+
+    def __init__(self, layer: Module, compute: str) -> None:
+        self.layer = layer
+        self.compute = compute
+
+    @override
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        call = _Call(args[0].dtype, compiles_loops=True)
+        try:
+            return call.converted(self.layer).forward(*args, **kwargs)
+        finally:
+            call.keep_attributes()
+
+    @override
+    def _add_path(self, error: TapegradError, path: str) -> None:
+        self.layer._add_path(error, path)
+
+
 class _Call:
     """The conversions of one call: each call has modules of its own, because several threads may call one model."""
 
-    def __init__(self, dtype: np.dtype[Any]) -> None:
+    def __init__(self, dtype: np.dtype[Any], *, compiles_loops: bool = False) -> None:
         self.dtype = dtype
+        self.compiles_loops = compiles_loops
         self.found: dict[int, Any] = {}  # what an object was converted to, by its identity
         self.modules: list[tuple[Module, Module, dict[str, Any]]] = []  # original, converted, attributes before
 
@@ -180,6 +203,11 @@ class _Call:
         return _rebuilt(value, self.converted) if isinstance(value, list | tuple | dict) else value
 
     def _module(self, module: Module) -> Module:
+        if self.compiles_loops and isinstance(module, Repeated) and len(module) >= LEAST_LAYERS:
+            layers = tuple(_LayerOfLoop(layer, self.dtype.name) for layer in module.layers)
+            repeated: Module = copy.copy(module)
+            vars(repeated)["layers"] = layers
+            return repeated
         converted: Module = object.__new__(type(module))
         self.found[id(module)] = converted
         unchanged = type(module).float32_state
@@ -210,6 +238,18 @@ def _rebuilt(value: Any, function: Callable[[Any], Any]) -> Any:
     else:
         changed[:] = items
     return changed
+
+
+def _compiles_loops(arguments: Any) -> bool:
+    """Return whether an argument is of an engine that compiles loops."""
+    found: list[bool] = []
+
+    def look(x: Any) -> Any:
+        found.append(isinstance(x, Tensor) and engine(x.data).compiles_loops)
+        return x
+
+    _mapped(arguments, look)
+    return any(found)
 
 
 _MISSING: Final = object()

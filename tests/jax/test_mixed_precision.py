@@ -74,7 +74,7 @@ def test_a_converted_model_is_compiled(dtype: Any) -> None:
 
 def test_each_dtype_is_compiled_by_itself() -> None:
     model = network()
-    predict = tg.jit(lambda model, x: model(x))
+    predict: Any = tg.jit(lambda model, x: model(x))
 
     plain = predict(copy.deepcopy(model), X)
     found = [predict(nn.MixedPrecision(copy.deepcopy(model), compute=dtype), X).tolist() for dtype in DTYPES]
@@ -83,12 +83,28 @@ def test_each_dtype_is_compiled_by_itself() -> None:
     assert plain.tolist() not in found
 
 
+class Counted(nn.Module):
+    """A layer that counts its calls, and the traces of them."""
+
+    calls = 0
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.layer = nn.Linear(6, 6, rng=rng)
+
+    def forward(self, x: Any) -> Any:
+        Counted.calls += 1
+        return tg.tanh(self.layer(x))
+
+
 def test_layers_in_a_loop_are_those_one_by_one() -> None:
     rng = np.random.default_rng(0)
-    model = nn.MixedPrecision(nn.Repeated(lambda: nn.Linear(6, 6, rng=rng), 17), compute=ml_dtypes.bfloat16)
+    model = nn.MixedPrecision(nn.Repeated(lambda: Counted(rng), 17), compute=ml_dtypes.bfloat16)
 
     expected, grads = loss_and_gradients(model, X, LABELS)
+    Counted.calls = 0
     loss, found = tg.jit(loss_and_gradients)(model, X, LABELS)
+
+    assert 0 < Counted.calls < 17
 
     np.testing.assert_allclose(loss.numpy(), expected.numpy(), rtol=0.02)
     for one in model.parameters().values():

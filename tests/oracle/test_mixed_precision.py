@@ -30,7 +30,7 @@ def networks() -> tuple[Any, Any]:
     )
     with torch.no_grad():
         for layer, same in zip(layers, theirs, strict=True):
-            if isinstance(layer, nn.Linear):
+            if isinstance(layer, nn.Linear) and layer.bias is not None:
                 same.weight.copy_(torch.tensor(layer.weight.numpy(copy=True).T))
                 same.bias.copy_(torch.tensor(layer.bias.numpy(copy=True)))
     return ours, theirs
