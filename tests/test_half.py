@@ -493,3 +493,10 @@ def test_an_array_operand_computes_in_float32() -> None:
     x, y = tg.ones((1000,), tg.bfloat16), np.ones(1000, tg.bfloat16)
 
     assert ((x @ y).item(), (y @ x).item()) == (1000.0, 1000.0)
+
+
+def test_an_array_of_a_tensor_on_the_left_meets_another_tensor() -> None:
+    x = tg.tensor([1.0, 2.0]).astype(np.float16)
+    array: Any = x.numpy()
+
+    assert (array * x.trace()).sum().backward()[x].tolist() == [1.0, 2.0]

@@ -23,7 +23,7 @@ from tapegrad.tensor.methods import D_co as D_co
 from tapegrad.tensor.methods import S_co as S_co
 from tapegrad.tensor.methods import T_co as T_co
 from tapegrad.tensor.methods import TensorMethods
-from tapegrad.tensor.numpy_functions import UFUNC_OPS, call_function, call_ufunc
+from tapegrad.tensor.numpy_functions import NOT_GIVEN, call_function, call_ufunc, op_of_ufunc
 from tapegrad.tensor.subclasses import subclass_defined
 
 if TYPE_CHECKING:
@@ -407,12 +407,16 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
 
         def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any: ...
     else:
-
-        def __array_ufunc__(self, ufunc: np.ufunc, method: str, x: Any, *others: Any, **options: Any) -> Any:
+        # Most ufuncs have one or two operands: a tuple of them would cost `array * x` 0.4 µs.
+        def __array_ufunc__(
+            self, ufunc: np.ufunc, method: str, x: Any, y: Any = NOT_GIVEN, /, *rest: Any, **options: Any
+        ) -> Any:
             try:
-                if ufunc in UFUNC_OPS and not options and method == "__call__":
-                    return UFUNC_OPS[ufunc](x, *others)
-                return call_ufunc(ufunc, method, x, *others, **options)
+                op = op_of_ufunc(ufunc)
+                if op is None or options or rest or method != "__call__":
+                    operands = (x,) if y is NOT_GIVEN else (x, y, *rest)
+                    return call_ufunc(ufunc, method, *operands, **options)
+                return op(x) if y is NOT_GIVEN else op(x, y)
             except Exception as error:
                 trim_traceback(error)
                 raise

@@ -13,9 +13,11 @@ from tapegrad.errors.numpy_functions import OF_SHAPES, OF_VALUES, UFUNCS, Call, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-UFUNC_OPS: Final[dict[Any, Callable[..., Any]]] = {}
-"""The ops of the ufuncs that have been called."""
+NOT_GIVEN: Final = object()
+"""In place of the second operand of a ufunc of one."""
 
+_ufunc_ops: Final[dict[Any, Callable[..., Any]]] = {}  # of the ufuncs that have been called
+op_of_ufunc: Final = _ufunc_ops.get
 _NO_VALUE: Final[Any] = np._NoValue  # what other libraries pass on for an argument that is not given
 
 
@@ -34,7 +36,7 @@ def call_ufunc(ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
     for option, value in options.items():
         if value is not None:
             raise DTypeError(with_option(name, f"argument {option}"))
-    op = UFUNC_OPS[ufunc] = IMPLEMENTATIONS[own]
+    op = _ufunc_ops[ufunc] = IMPLEMENTATIONS[own]
     return op(*operands)
 
 

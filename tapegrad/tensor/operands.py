@@ -201,12 +201,13 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
     """Return a number as a tensor with the dtype of the other operand, or an array as a tensor with its own dtype."""
     if not isinstance(like, Tensor):
         raise DTypeError(messages.no_tensor(messages.UNNAMED, described(value), described(like)))
-    if type(value) is _ARRAY:  # before the other questions: benchmarks/devices.py, "an array copied"
-        copied, other = value.__copy__(), like.data  # the caller may write into the array before backward
+    # Before the other questions: benchmarks/devices.py, "an array copied".
+    is_array = type(value) is _ARRAY
+    if is_array or (isinstance(value, _SCALAR) and not isinstance(value, _NUMBERS)):
+        copied = value.__copy__() if is_array else np.array(value)  # the caller may write into the array
+        other = like.data
         is_alike = copied.dtype is other.dtype and isinstance(other, _ARRAY) and type(other) is _ARRAY
         return node(copied) if is_alike else from_array(in_native_order(copied))
-    if isinstance(value, _SCALAR) and not isinstance(value, _NUMBERS):
-        return from_array(in_native_order(np.asarray(value)))
     if type(value) not in PYTHON_NUMBERS and hasattr(value, "beside"):  # a number argument of a step under `jit`
         return value.beside(constant(value.plain, like, name, name_of_like))  # type: ignore[no-any-return]  # a tensor
     if not isinstance(value, _NUMBERS):

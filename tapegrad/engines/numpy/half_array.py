@@ -50,6 +50,8 @@ class Halves(np.ndarray[Any, np.dtype[Any]]):
 
     @override
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
+        if any(hasattr(one, "tape") for one in inputs):
+            return NotImplemented  # a tensor calls its op
         if ufunc in DTYPE_DEPENDENT:
             return halves(getattr(ufunc, method)(*map(plain, inputs), **kwargs))
         if method == "at":
@@ -75,6 +77,8 @@ class Halves(np.ndarray[Any, np.dtype[Any]]):
 
     @override
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if any(hasattr(kind, "tape") for kind in types):
+            return NotImplemented  # a tensor calls its op
         if func in _MOVING_FUNCTIONS:
             return halves(func(*plain(args), **plain(kwargs)))
         return halved(func(*widened(args), **widened(kwargs)), self.dtype)
