@@ -5,14 +5,16 @@ from __future__ import annotations
 import operator
 import typing
 from abc import ABCMeta
-from collections.abc import Sequence
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Collection, Iterable, Mapping, MutableMapping, MutableSequence, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import InitVar, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
     Literal,
-    NamedTuple,
     TypeVar,
     TypeVarTuple,
     Union,
@@ -39,7 +41,7 @@ from tapegrad.guard._checks import (
     TensorCheck,
     WordCheck,
 )
-from tapegrad.guard._containers import EachCheck, FieldsCheck, TupleCheck, UnionCheck
+from tapegrad.guard._containers import EachCheck, FieldsCheck, ItemsCheck, KeysCheck, TupleCheck, UnionCheck
 from tapegrad.guard._names import name_of
 from tapegrad.guard._parts import DTypes, Sizes, Tapes
 from tapegrad.sizes import UNKNOWN, Add, FloorDiv, Mul, Pow, Size, Sub, power, size_of_name
@@ -63,8 +65,19 @@ _NUMBERS = {float: (float, int), complex: (complex, float, int)}  # as type chec
 _ANY_SHAPE = Sizes(many=True)
 
 
+_COLLECTIONS = (list, Sequence, MutableSequence, set, frozenset, AbstractSet, deque, Collection, Iterable)
+_MAPPINGS = (dict, Mapping, MutableMapping, OrderedDict, defaultdict)
+
 # Before Python 3.12, the Unpack of typing_extensions is another one than that of typing.
 _UNPACKS = (typing.Unpack, typing_extensions.Unpack)
+_NOT_REQUIRED = (typing.NotRequired, typing_extensions.NotRequired)
+_QUALIFIERS = (
+    *_NOT_REQUIRED,
+    typing.Required,
+    typing_extensions.Required,
+    typing_extensions.ReadOnly,
+    typing.Final,
+)
 
 
 class UnreadableError(Exception):
@@ -97,10 +110,13 @@ def read(hint: Any) -> Check:
     if origin is Annotated:
         meant = read(arguments[0])
         return meant if _has_names(meant) else Other()
-    if origin in (list, Sequence):
+    if origin in _COLLECTIONS:
         item = read(*arguments)
         return EachCheck(origin, item) if _has_names(item) else Other()
-    if _is_class(origin, tuple) and hasattr(origin, "_fields"):
+    if origin in _MAPPINGS:
+        key, item = map(read, arguments)
+        return ItemsCheck(origin, key, item) if _has_names(item) or _has_names(key) else Other()
+    if _has_fields(origin or hint):
         return _read_fields(hint)
     if origin is type and isinstance(arguments[0], TypeVar) and _is_class(arguments[0].__bound__, np.generic):
         return DTypeCheck(_read_dtype(arguments[0]))
@@ -271,36 +287,76 @@ def _tensor_arguments(hint: Any) -> tuple[Any, Any, Any]:
     return _tensor_arguments(base[tuple(meaning.get(one, Any) for one in open_ones)] if open_ones else base)
 
 
+def _has_fields(hint: Any) -> bool:
+    """Return whether a class is a named tuple, a `TypedDict` or a dataclass; a module has parameters, not fields."""
+    if not isinstance(hint, type) or hasattr(hint, "parameters"):
+        return False
+    return (issubclass(hint, tuple) and hasattr(hint, "_fields")) or typing.is_typeddict(hint) or is_dataclass(hint)
+
+
 def _read_fields(hint: Any) -> Check:
-    """Return the check for a generic named tuple with type arguments."""
-    origin = get_origin(hint)
-    of_the_class = ClassCheck(with_article(origin.__name__), (origin,))
-    if any(isinstance(one, TypeVarTuple) for one in origin.__parameters__):
+    """Return the check for a class with fields, which may have type arguments."""
+    origin = get_origin(hint) or hint
+    of_the_class = _read_class(origin)
+    is_generic = any(isinstance(one, TypeVarTuple) for one in getattr(origin, "__parameters__", ()))
+    if is_generic or origin in _reading:
         return of_the_class
+    _reading.append(origin)  # a field may be of the same class, as in a tree
     try:
-        types = _field_types(hint)
+        declared = {name: read(one) for name, one in _field_types(hint).items()}
     except NameError:  # string annotations of a class inside a function, whose local names cannot be found
         return of_the_class
-    return FieldsCheck(origin, tuple((name, read(one)) for name, one in types.items()))
+    finally:
+        _reading.pop()
+    named = tuple((name, check) for name, check in declared.items() if _has_names(check))
+    if not named:
+        return of_the_class
+    if typing.is_typeddict(origin):
+        optional = _optional_keys(origin)
+        required = tuple(one for one in named if one[0] not in optional)
+        return KeysCheck(origin.__name__, required, tuple(one for one in named if one[0] in optional))
+    return FieldsCheck(origin, named)
+
+
+_reading: list[Any] = []  # the classes whose fields are being read
 
 
 def _field_types(hint: Any) -> dict[str, Any]:
+    """Return the annotation of each field, in which a type variable without an argument is unknown."""
     origin = get_origin(hint) or hint
-    bases = get_original_bases(origin)
-    if NamedTuple in bases:
-        types = get_type_hints(origin, include_extras=True)
-    else:
-        types = _field_types(next(base for base in bases if _is_class(get_origin(base) or base, tuple)))
     meaning = dict(zip(getattr(origin, "__parameters__", ()), get_args(hint), strict=False))
-    return {name: _given(one, meaning) for name, one in types.items()}
+    types: dict[str, Any] = {}
+    for base in get_original_bases(origin):
+        if get_origin(base) is not None and _has_fields(get_origin(base)):
+            types |= _field_types(base)
+    own = get_type_hints(origin, include_extras=True)
+    shown = {one.name for one in fields(origin)} if is_dataclass(origin) else {*own}
+    types = {name: types.get(name, one) for name, one in own.items() if name in shown}
+    return {name: _given(_of_field(one), meaning) for name, one in types.items()}
+
+
+def _optional_keys(cls: Any) -> set[str]:
+    """Return the keys that a `TypedDict` may lack; the class itself does not see a `NotRequired` in a string."""
+    own = get_type_hints(cls, include_extras=True)
+    marked = {name for name, one in own.items() if get_origin(one) in _NOT_REQUIRED}
+    return marked | {*cls.__optional_keys__}
+
+
+def _of_field(hint: Any) -> Any:
+    """Return the type of a field without `Required`, `NotRequired`, `ReadOnly` and `InitVar`."""
+    while get_origin(hint) in _QUALIFIERS:
+        hint = get_args(hint)[0]
+    return hint.type if isinstance(hint, InitVar) else hint
 
 
 def _given(hint: Any, meaning: dict[Any, Any]) -> Any:
-    """Return an annotation with type variables replaced by the type arguments of a class."""
+    """Return an annotation with type variables replaced by the type arguments of a class, else by Any."""
     if isinstance(hint, TypeVar):
-        return meaning.get(hint, hint)
+        return meaning.get(hint, Any)
     parameters = getattr(hint, "__parameters__", ())
-    return hint[tuple(meaning.get(one, one) for one in parameters)] if parameters else hint
+    if any(isinstance(one, TypeVarTuple) for one in parameters):
+        return Any
+    return hint[tuple(meaning.get(one, Any) for one in parameters)] if parameters else hint
 
 
 def _is_tensor(hint: Any) -> bool:
@@ -345,6 +401,10 @@ def _has_names(check: Check) -> bool:
         return any(map(_has_names, check.items))
     if isinstance(check, FieldsCheck):
         return any(_has_names(one) for _, one in check.fields)
+    if isinstance(check, KeysCheck):
+        return True
+    if isinstance(check, ItemsCheck):
+        return _has_names(check.key) or _has_names(check.value)
     if isinstance(check, EachCheck):
         return _has_names(check.item)
     return isinstance(check, TensorCheck | SizeCheck | ShapeCheck | DTypeCheck)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -113,7 +115,7 @@ class TupleCheck(Check):
 
 @dataclass(frozen=True, slots=True)
 class FieldsCheck(Check):
-    """A check for a generic named tuple, with one check for each field."""
+    """A check for a named tuple or a dataclass, with one check for each field."""
 
     container: type
     fields: tuple[tuple[str, Check], ...]
@@ -135,10 +137,47 @@ class FieldsCheck(Check):
         for name, check in self.fields:
             check.check(getattr(value, name), f"{place}.{name}", bound)
 
+    @override
+    def short(self, value: str, scope: Scope) -> str:
+        if not self.is_complete():
+            raise NoShortFormError
+        fields = [check.short(f"{value}.{name}", scope) for name, check in self.fields]
+        return " and ".join([f"__isinstance({value}, {scope.constant(self.container)})", *fields])
+
+
+@dataclass(frozen=True, slots=True)
+class KeysCheck(Check):
+    """A check for a dict with the keys of a `TypedDict`, with one check for each key."""
+
+    name: str
+    required: tuple[tuple[str, Check], ...]
+    optional: tuple[tuple[str, Check], ...]
+
+    @override
+    def kind(self) -> str:
+        return f"{with_article(self.name)} with the keys {', '.join(key for key, _ in self.required)}"
+
+    @override
+    def admits(self, value: Any) -> bool:
+        return isinstance(value, dict) and all(key in value for key, _ in self.required)
+
+    @override
+    def is_complete(self) -> bool:
+        return all(check.is_complete() for _, check in (*self.required, *self.optional))
+
+    @override
+    def fit(self, value: dict[str, Any], place: str, bound: Bindings) -> None:
+        for key, check in (*self.required, *self.optional):
+            if key in value:
+                check.check(value[key], item_place(place, key), bound)
+
 
 @dataclass(frozen=True, slots=True)
 class EachCheck(Check):
-    """A check that applies another one to each item of a sequence or of `*args`."""
+    """A check that applies another one to each item of a collection or of `*args`.
+
+    The items of a set have no order, and those of an iterator could be read only once, so that it is not read.
+    """
 
     container: type
     item: Check
@@ -157,8 +196,38 @@ class EachCheck(Check):
 
     @override
     def fit(self, value: Any, place: str, bound: Bindings) -> None:
+        if isinstance(value, Iterator):
+            return
+        is_ordered = not isinstance(value, AbstractSet)
         for position, item in enumerate(value):
-            self.item.check(item, f"{place}[{position}]", bound)
+            self.item.check(item, f"{place}[{position}]" if is_ordered else f"an item of {place}", bound)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemsCheck(Check):
+    """A check that applies one check to each key of a mapping, and another to each value."""
+
+    container: type
+    key: Check
+    value: Check
+
+    @override
+    def kind(self) -> str:
+        return with_article(self.container.__name__.lower())
+
+    @override
+    def admits(self, value: Any) -> bool:
+        return isinstance(value, self.container)
+
+    @override
+    def is_complete(self) -> bool:
+        return self.key.is_complete() and self.value.is_complete()
+
+    @override
+    def fit(self, value: Mapping[Any, Any], place: str, bound: Bindings) -> None:
+        for key, item in value.items():
+            self.key.check(key, f"a key of {place}", bound)
+            self.value.check(item, item_place(place, key), bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,3 +252,9 @@ class KeywordsCheck(Check):
     def fit(self, value: dict[str, Any], place: str, bound: Bindings) -> None:
         for name, item in value.items():
             self.item.check(item, name, bound)
+
+
+def item_place(place: str, key: object) -> str:
+    """Return the place of a value in a mapping, as it is written: `batch["image"]`."""
+    written = f'"{key}"' if isinstance(key, str) else repr(key)
+    return f"{place}[{written}]"

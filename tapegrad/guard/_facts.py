@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import fields, is_dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.errors import ShapeError, TapegradError
 from tapegrad.errors.diagram import AxisTracker, annotate_axes, draw
+from tapegrad.guard._containers import item_place
 from tapegrad.guard._names import Bindings
 from tapegrad.tensor import Tensor
 
@@ -58,8 +60,15 @@ def _tensors(value: Any, place: str) -> Iterator[tuple[str, Tensor[Any, Any, Any
     if isinstance(value, Tensor):
         yield place, value
     elif isinstance(value, list | tuple):
+        names = getattr(value, "_fields", None)
         for position, one in enumerate(value):
-            yield from _tensors(one, f"{place}[{position}]")
+            yield from _tensors(one, f"{place}[{position}]" if names is None else f"{place}.{names[position]}")
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield from _tensors(one, item_place(place, key))
+    elif is_dataclass(value) and not hasattr(value, "parameters"):
+        for field in fields(value):
+            yield from _tensors(getattr(value, field.name, None), f"{place}.{field.name}")
 
 
 def _with_tracked_sizes(value: Any, place: str, tracker: AxisTracker) -> Any:
@@ -69,7 +78,9 @@ def _with_tracked_sizes(value: Any, place: str, tracker: AxisTracker) -> Any:
         shadow.data = SimpleNamespace(shape=tracker.sizes(place, value.shape), dtype=value.dtype)
         shadow.tape = value.tape
         return shadow
-    if isinstance(value, list | tuple):
+    if isinstance(value, dict):
+        return {key: _with_tracked_sizes(one, item_place(place, key), tracker) for key, one in value.items()}
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
         return type(value)(
             _with_tracked_sizes(one, f"{place}[{position}]", tracker) for position, one in enumerate(value)
         )

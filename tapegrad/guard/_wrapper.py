@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import InitVar
+from dataclasses import InitVar, is_dataclass
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args, get_origin, get_type_hints
 
@@ -54,6 +54,9 @@ def guarded(function: F) -> F:
     annotations of jaxtyping is `jaxtyped`: the `N` of `Float[ndarray, "N"]` is one of jaxtyping's own names, not a type
     variable `N`.
 
+    The items of collections and mappings, the keys of a `TypedDict`, and the fields of named tuples and dataclasses are
+    checked as well; the message names the item: `batch["image"]`. An iterator is not read.
+
     Annotations are resolved at the first call, so they may be strings and name objects defined later. Only the
     arguments of a generator are checked; of a coroutine the awaited result is checked, too. Python cannot distinguish
     `Tensor[S]` from `Tensor[S, Any]`, so either accepts any tape; nor a generic alias `Matrix` of yours from
@@ -61,7 +64,8 @@ def guarded(function: F) -> F:
 
     Args:
         function: A function or method. `@guarded` is the innermost decorator, directly above `def` and under
-            `@staticmethod`, `@classmethod` and `@property`.
+            `@staticmethod`, `@classmethod` and `@property`. Or a dataclass, with `@guarded` above `@dataclass`: its
+            fields are checked when an object is made.
 
     Returns:
         A function of the same name, signature and docstring, with the original as its `__wrapped__`. It raises
@@ -81,14 +85,26 @@ def guarded(function: F) -> F:
             ...
         tapegrad.errors.ShapeError: brightness: images is (32, 63) but (?, 64) is expected: axis 1 is 63, not 64
     """
+    if isinstance(function, type) and is_dataclass(function):
+        checked: F = _guarded_dataclass(function, sys._getframe(1))
+        return checked
     if not isinstance(function, FunctionType):
         kind = "a class" if isinstance(function, type) else kind_of(function)
+        above = "; of a dataclass, put @guarded above @dataclass" if isinstance(function, type) else ""
         with trim_on_exit:
-            raise TypeError(f"guarded: {getattr(function, '__name__', function)} is {kind}, not a function")
+            raise TypeError(f"guarded: {getattr(function, '__name__', function)} is {kind}, not a function{above}")
     if is_guarded(function):  # by the import hook, which is less strict
         function = function.__wrapped__  # type: ignore[attr-defined]  # set on wrappers of `Guard`
     wrapper: F = Guard(function, mentioned(function, sys._getframe(1))).wrapper
     return wrapper
+
+
+def _guarded_dataclass(cls: Any, frame: FrameType) -> Any:
+    """Guard the `__init__` of a dataclass: the fields are checked when an object is made."""
+    initializer = vars(cls).get("__init__")
+    if isinstance(initializer, FunctionType) and not is_guarded(initializer):
+        cls.__init__ = Guard(initializer, mentioned(initializer, frame), generated=True).wrapper
+    return cls
 
 
 def is_guarded(function: FunctionType) -> bool:

@@ -881,7 +881,7 @@ def test_other_types_are_checked_by_beartype() -> None:
         f(some(3), [3])  # type: ignore[list-item]  # the mistake under test
     with pytest.raises(BeartypeCallHintViolation, match=r"f\(\) return \['3'\]"):
         f(some(3), [])
-    with pytest.raises(BeartypeCallHintViolation, match="parameter rest="):
+    with pytest.raises(DTypeError, match=r"^f: rest\[\"b\"\] is an int but a tensor is expected$"):
         f(some(3), ["a"], {"b": 4})  # type: ignore[dict-item]  # the mistake under test
     rejects(DTypeError, "f: x is None but a tensor is expected", f, None, [3])
 
@@ -1057,7 +1057,8 @@ def test_an_invalid_annotation_is_named(hint: str, reason: str) -> None:
 
 
 def test_only_functions_are_guarded() -> None:
-    rejects(TypeError, "guarded: Linear is a class, not a function", guarded, Linear)
+    message = "guarded: Linear is a class, not a function; of a dataclass, put @guarded above @dataclass"
+    rejects(TypeError, message, guarded, Linear)
     rejects(TypeError, "guarded: some is a staticmethod, not a function", guarded, staticmethod(some))
     rejects(TypeError, "guarded: 3 is an int, not a function", guarded, 3)
 
