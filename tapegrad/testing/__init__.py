@@ -29,6 +29,7 @@ from tapegrad.sizes import (
     value_of,
 )
 from tapegrad.tensor import Tensor, node
+from tapegrad.testing.programs import check_programs as check_programs
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Function: TypeAlias = Callable[..., Tensor[Any, Any, Any]]
