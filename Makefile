@@ -17,7 +17,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo examples test differential fire fuzz mutants oldest faults matrix oracle bench compare docs docs-serve
+.PHONY: help demo examples test differential fire fuzz mutants oldest faults matrix oracle bench compare docs docs-check docs-serve
 .PHONY: format lock dist release clean
 
 help: ## list the commands
@@ -92,6 +92,10 @@ docs: $(VENV)/.ready ## build the pages into site/
 	@$(BIN)/python -m docs.reference
 	@$(BIN)/python -m docs.error_pages
 	@$(BIN)/python -m mkdocs build --strict
+
+docs-check: docs ## check the built pages with axe-core; needs Chromium
+	@$(BIN)/python -m pip install --quiet axe-playwright-python==0.1.8
+	@$(BIN)/python -m docs.accessibility
 
 docs-serve: docs ## show the pages at http://localhost:8000, and reload them when one is saved
 	@$(BIN)/python -m mkdocs serve

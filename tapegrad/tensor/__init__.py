@@ -18,7 +18,7 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
 from tapegrad.errors.other_names import METHODS, MissingMethod
 from tapegrad.errors.tracebacks import public_api, trim_on_exit, trim_traceback
 from tapegrad.tensor.aliases import N0, N1, N2, N3, N4, N5
-from tapegrad.tensor.dlpack import CPU, exported
+from tapegrad.tensor.dlpack_export import CPU, exported
 from tapegrad.tensor.methods import D_co as D_co
 from tapegrad.tensor.methods import S_co as S_co
 from tapegrad.tensor.methods import T_co as T_co

@@ -1,45 +1,19 @@
-"""DLPack: arrays shared with other libraries without copying, by the array API standard."""
+"""Tensors from arrays of other libraries by DLPack, the protocol of the array API standard."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from tapegrad.errors import DTypeError, TapeError, TapegradError
+from tapegrad.errors import DTypeError, TapegradError
 from tapegrad.errors.messages import with_article
 from tapegrad.errors.tracebacks import public_api
+from tapegrad.tensor import from_array
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tapegrad.autograd.tape import NoneTape
     from tapegrad.tensor import D, S, Tensor
-
-CPU: Final = (1, 0)  # the device type of DLPack, and the number of the device
-
-
-def exported(x: Any, options: Mapping[str, Any]) -> Any:
-    """Return the values of a tensor as a DLPack capsule: a copy, unless `copy=False` asks for the array itself.
-
-    Libraries that cannot mark an array as read-only, such as PyTorch, would write into the tensor.
-
-    Args:
-        x: The tensor.
-        options: Of the protocol: `stream`, `max_version`, `dl_device` and `copy`.
-
-    Raises:
-        TapeError: The tensor has a tape.
-        DTypeError: The dtype is bfloat16.
-    """
-    if x.owns_tape:
-        message = "the tensor has a tape, which another library would lose; detach it first"
-        raise TapeError(message)
-    array = x.numpy(copy=options.get("copy") is not False)
-    if array.dtype.kind not in "biuf":
-        message = f"NumPy exports no {array.dtype} by DLPack: convert with x.astype(np.float32)"
-        raise DTypeError(message)
-    return array.__dlpack__(**{name: value for name, value in options.items() if name != "copy"})
 
 
 @overload
@@ -65,8 +39,6 @@ def from_dlpack(x: Any) -> Any:
         >>> np.from_dlpack(tg.tensor([1.0, 2.0])).tolist()
         [1.0, 2.0]
     """
-    from tapegrad.tensor import from_array  # not at the top: it imports this module
-
     if not hasattr(x, "__dlpack__"):
         message = (
             f"from_dlpack: x is {with_article(type(x).__name__)} without __dlpack__; tg.tensor takes lists and arrays"
