@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 ALLOWED = {
     # A plain tensor becomes a frozen or a weak one, which are its subclasses.
     ("tapegrad.tensor", "tapegrad.tensor.nodes"),
+    # `//` and `str` of a size are functions of modules that compute with its terms.
+    ("tapegrad.sizes.terms", "tapegrad.sizes.division"),
+    ("tapegrad.sizes.terms", "tapegrad.sizes.text"),
 }
 
 
@@ -43,6 +46,11 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 @pytest.mark.parametrize("exception", sorted(ALLOWED))
 def test_a_circle_is_found(exception: tuple[str, str]) -> None:
-    module, other = exception
+    imported = imports()
+    for module, other in ALLOWED - {exception}:
+        imported[module].remove(other)
 
-    assert circle(imports()) == [module, other, module]
+    found = circle(imported)
+
+    assert found[0] == found[-1]
+    assert {*exception} <= {*found}
