@@ -222,41 +222,6 @@ def tried_call(api: Checker, function: Type, arguments: list[Argument], context:
     return Trial(result, errors)
 
 
-class BodiesRead:
-    """How many functions are being read for the results of calls, one inside the other."""
-
-    depth = 0
-
-
-@contextmanager
-def inside_body(api: Checker, function: FuncDef) -> Iterator[list[str]]:
-    """Check expressions of another function of the file, and leave everything as it was; errors are collected."""
-    checker = api.expr_checker
-    scope, binder, cache = api.scope, api.binder, checker.expr_cache
-    deferred, is_deferred = len(api.deferred_nodes), api.current_node_deferred
-    api.scope, api.binder, checker.expr_cache = type(scope)(api.tree), type(binder)(api.options), {}
-    api.scope.stack += [function.info, function] if function.info else [function]
-    api.return_types.append(AnyType(TypeOfAny.special_form))
-    api.dynamic_funcs.append(False)
-    errors: list[str] = []
-    BodiesRead.depth += 1
-    try:
-        with (
-            api.msg.filter_errors(save_filtered_errors=True) as watcher,
-            api.local_type_map,
-            api.binder.top_frame_context(),
-        ):
-            yield errors
-        errors += [error.message for error in watcher.filtered_errors() if error.severity == "error"]
-    finally:
-        BodiesRead.depth -= 1
-        api.scope, api.binder, checker.expr_cache = scope, binder, cache
-        api.return_types.pop()
-        api.dynamic_funcs.pop()
-        del api.deferred_nodes[deferred:]
-        api.current_node_deferred = is_deferred
-
-
 def is_of_library(declared: Type) -> bool:
     """Return whether a type is a signature of tapegrad itself, which no edit of the program changes."""
     definition = declared.definition if isinstance(declared, CallableType) else None
@@ -298,9 +263,6 @@ def silenced(api: Checker) -> Iterator[None]:
 @contextmanager
 def past_trial(api: Checker) -> Iterator[None]:
     """Report errors although mypy is only trying an overload or an operator, whose errors it would discard."""
-    if BodiesRead.depth:  # errors in a body that is read are no errors of the program
-        yield
-        return
     watchers = api.msg.errors._watchers
     trial = watchers.pop() if watchers else None
     try:

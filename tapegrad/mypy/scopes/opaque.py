@@ -7,7 +7,6 @@ if the file that is checked assigns to it at most once, in the constructor; an a
 from __future__ import annotations
 
 import operator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mypy.nodes import (
@@ -101,17 +100,6 @@ def note_shape(expression: Expression, items: list[Size | Many] | None) -> None:
     if len(_shapes) >= _MOST:
         _shapes.clear()
     _shapes[expression] = None if items is None else [UNKNOWN if isinstance(n, Many) else n for n in items]
-
-
-@contextmanager
-def other_shapes() -> Iterator[None]:
-    """Forget afterwards the shapes that are noted meanwhile."""
-    shapes = dict(_shapes)
-    try:
-        yield
-    finally:
-        _shapes.clear()
-        _shapes.update(shapes)
 
 
 _MOST = 1000  # far more than the shapes that one function reads
