@@ -20,7 +20,7 @@ import tapegrad
 from tapegrad import ops
 from tapegrad.autograd.registry import IMPLEMENTATIONS, OPS, Op
 from tapegrad.tensor import Tensor
-from tapegrad.testing import checked_order
+from tapegrad.testing.gradients import checked_order
 
 TESTS, PROGRAMS = Path(__file__).parent / "ops", Path(__file__).parent.parent / "typecheck"
 NAMES = sorted(name for name, entry in OPS.items() if entry.function.__module__.startswith(f"{ops.__name__}."))

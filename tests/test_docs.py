@@ -377,7 +377,7 @@ QUERIES = {
     "is the plugin on": ("guide/faq/",),
     "reshape -1": ("api/ops/move/",),
     "unsqueeze": ("guide/from-pytorch/",),
-    "view": ("guide/from-pytorch/",),
+    "view": ("guide/from-pytorch/", "guide/faq/"),
     "cat": (
         "guide/from-pytorch/",
         "guide/faq/",

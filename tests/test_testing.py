@@ -93,7 +93,7 @@ def test_a_second_order_that_is_wrong_is_named_as_such() -> None:
 def test_an_engine_selected_by_only_one_value_is_detected(selected_by: str, lifted: str) -> None:
     check_gradients(lambda x: exponential(x, selected_by), real(3))
 
-    with pytest.raises(TypeError, match="does not support ufuncs") as failed:
+    with pytest.raises(TypeError, match=r"np\.add\.reduce: a tensor has no method reduce") as failed:
         check_gradients(lambda x: exponential(x, selected_by), real(3), order=2)
 
     assert failed.value.__notes__ == [f"<lambda>, where {lifted} alone is lifted"]
@@ -107,7 +107,7 @@ def exponential(x: Any, selected_by: str) -> Any:
     def backward(grads: Gradients) -> None:
         dy, y = grads.pop_output(out), out.data
         primitives = engine(dy if selected_by == "dy" else y)
-        grads.add(x, dy * y + 0.0 * primitives.map("abs", y) * primitives.map("abs", dy))
+        grads.add(x, dy * y + 0.0 * primitives.mean(y, None) * primitives.mean(dy, None))
 
     return tape.record(out, (x,), backward)
 

@@ -54,28 +54,6 @@ def accept_a_seed_for_any_shape() -> None:
     assert_type(grads[a], Tensor[Shape[L[3], L[5]], NoneTape])
 
 
-def accept_a_result_with_no_tape_or_the_declared_one() -> None:
-    def mean_or_zero(a: Tensor[Shape[N], T], *, empty: bool) -> Tensor[Shape[()], NoneTape | T]:
-        return tg.zeros(()) if empty else a.mean()
-
-    def row_or_zeros(a: Tensor[Shape[N], T], *, empty: bool) -> Tensor[Shape[N], NoneTape] | Tensor[Shape[N], T]:
-        return tg.zeros_like(a) if empty else a * 2.0
-
-    def row_or_zeros_again(a: Tensor[Shape[N], T], *, empty: bool) -> Tensor[Shape[N], NoneTape | T]:
-        return row_or_zeros(a, empty=empty)
-
-    def doubled(a: Tensor[Shape[N], T], *, empty: bool) -> Tensor[Shape[N], NoneTape] | Tensor[Shape[N], T]:
-        return row_or_zeros_again(a, empty=empty)
-
-    mean_or_zero(row.trace(), empty=False).backward()
-    row_or_zeros(row.trace(), empty=False).sum().backward()
-    doubled(row.trace(), empty=False).sum().backward()
-    loss = mean_or_zero(row.trace(), empty=False)
-    assert_type(loss, Tensor[Shape[()], OwnedTape | NoneTape])
-    if loss.owns_tape:
-        loss.backward()
-
-
 def accept_two_tapes() -> None:
     a, b = x.trace(), w.trace()
     product = a @ b

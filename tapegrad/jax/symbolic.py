@@ -27,7 +27,7 @@ def register(sizes: Iterable[Any], engine: Backend[Any]) -> None:
 
 
 def count_of(size: Any) -> Any:
-    """Return a number of elements, which ops compare with thresholds to choose the faster of two implementations.
+    """Return a number of elements, which ops compare with thresholds to choose one of two implementations.
 
     JAX rejects a comparison that holds for some numbers and not for others; here it is false.
     """

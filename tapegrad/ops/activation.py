@@ -450,11 +450,11 @@ def prelu(x: Tensor[Any, T1, Float], weight: Tensor[Any, T2, Float]) -> Tensor[A
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
         positive = engine(x.data).greater(x.data, 0)
-        primitives = engine(dy, positive)
         if grads.wants(x):
+            primitives = engine(dy, positive, weight.data)
             accumulate_broadcast(grads, x, primitives.where(positive, dy, weight.data * dy))
         if grads.wants(weight):
-            accumulate_broadcast(grads, weight, primitives.where(positive, 0, x.data * dy))
+            accumulate_broadcast(grads, weight, engine(dy, positive).where(positive, 0, x.data * dy))
 
     return tape.record(out, (x, weight), backward)
 

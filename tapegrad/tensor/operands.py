@@ -203,7 +203,7 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
         raise DTypeError(messages.no_tensor(messages.UNNAMED, described(value), described(like)))
     # Before the other questions: benchmarks/devices.py, "an array copied".
     is_array = type(value) is _ARRAY
-    if is_array or (isinstance(value, _SCALAR) and not isinstance(value, _NUMBERS)):
+    if is_array or (isinstance(value, _SCALAR) and not isinstance(value, _NUMBERS) and not hasattr(value, "beside")):
         copied = value.__copy__() if is_array else np.array(value)  # the caller may write into the array
         other = like.data
         is_alike = copied.dtype is other.dtype and isinstance(other, _ARRAY) and type(other) is _ARRAY
