@@ -51,6 +51,7 @@ def check_programs(folder: str | Path, *, config: str | Path | None = None) -> i
     Raises:
         AssertionError: Something differs; the message lists all differences, by line.
         FileNotFoundError: There is no program in the folder.
+        RuntimeError: mypy does not run, or prints a line that is no error and no note.
 
     Examples:
         >>> from pathlib import Path
@@ -96,7 +97,7 @@ def _reports(paths: list[Path], config: str | Path | None) -> dict[str, dict[int
     """Return the errors that mypy reports, by file and line.
 
     Raises:
-        RuntimeError: mypy does not run.
+        RuntimeError: mypy does not run, or prints what is not understood.
     """
     settings = [] if config is None else ["--config-file", str(config)]
     command = [sys.executable, "-m", "mypy", *_FLAGS, *settings, *map(str, paths)]
@@ -110,6 +111,9 @@ def _reports(paths: list[Path], config: str | Path | None) -> dict[str, dict[int
         if match is not None:
             by_line = found.setdefault(str(Path(match[1]).resolve()), {})
             by_line.setdefault(int(match[2]), []).append((match[3], match[4]))
+        elif ": note: " not in line:
+            message = f"check_programs: mypy prints a line that is no error and no note: {line!r}"
+            raise RuntimeError(message)
     return found
 
 
