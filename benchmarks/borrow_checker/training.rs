@@ -211,3 +211,11 @@ fn accept_losses_of_two_batches() {
     for loss in losses { total = total.add(loss); }
     total.backward();
 }
+fn reject_a_state_of_a_layer_that_is_carried_over() {
+    let mut state = x().trace();
+    for _ in 0..2 { let out = model().forward(x().trace()).add(state); out.backward(); state = out; }
+}
+fn accept_a_state_of_a_layer_that_is_detached() {
+    let mut state = x();
+    for _ in 0..2 { let out = model().forward(x().trace()).times(&state); state = out.detach(); out.backward(); }
+}

@@ -321,3 +321,20 @@ def accept_losses_of_two_batches() -> None:
     for loss in losses[1:]:
         total = total + loss
     opt.step(total.backward(wrt=model))
+
+
+def reject_a_state_of_a_layer_that_is_carried_over() -> None:
+    rnn = nn.RNN(3, 4, rng=0)
+    state = tg.zeros((2, 4))
+    for _ in range(2):
+        states, state = rnn(tg.ones((2, 6, 3)).trace(), state)  # E(mypy): rnn(tg.ones(...).trace(), state): state shares the tape that states.sum().backward(wrt=rnn) consumed on line {+1}, in an earlier iteration; trace again [tapegrad-tape]
+        states.sum().backward(wrt=rnn)
+
+
+def accept_a_state_of_a_layer_that_is_detached() -> None:
+    rnn = nn.RNN(3, 4, rng=0)
+    state = tg.zeros((2, 4))
+    for _ in range(2):
+        states, last = rnn(tg.ones((2, 6, 3)).trace(), state)
+        states.sum().backward(wrt=rnn)
+        state = last.detach()

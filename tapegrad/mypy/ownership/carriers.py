@@ -70,6 +70,17 @@ def is_container(t: Type | None) -> bool:
     return isinstance(p, Instance) and p.type.name in _CONTAINERS and p.type.module_name.split(".")[0] != "tapegrad"
 
 
+def carries_inside(t: Type | None, depth: int = 0) -> bool:
+    """Return whether a type is that of a tensor with a tape, or of a container of them."""
+    p = get_proper_type(t) if t is not None else None
+    if carries(p):
+        return True
+    if depth > DEEPEST or not is_container(p):
+        return False
+    items = p.items if isinstance(p, TupleType) else p.args if isinstance(p, Instance) else ()
+    return any(carries_inside(one, depth + 1) for one in items)
+
+
 def is_mapping(t: Type | None) -> bool:
     """Return whether a type is that of a dictionary or another mapping."""
     p = get_proper_type(t) if t is not None else None

@@ -11,7 +11,7 @@ from mypy.types import AnyType, CallableType, Instance, get_proper_type
 from tapegrad.mypy.conversion import OWNED_TAPE, is_tape, tensor_parts
 from tapegrad.mypy.mypy_api import depend_on_name, formals_of
 from tapegrad.mypy.ownership import containers
-from tapegrad.mypy.ownership.carriers import carries, fresh, is_container, may_hold, result_of
+from tapegrad.mypy.ownership.carriers import carries, carries_inside, fresh, is_container, may_hold, result_of
 from tapegrad.mypy.ownership.consumed import is_consumed
 from tapegrad.mypy.ownership.holders import source_of
 from tapegrad.mypy.ownership.state import (
@@ -76,6 +76,8 @@ def tensor_method(
         walk.check_traced(owner, node, receiver)
         return fresh(walk.site(node), state) if carries(t) else NOTHING
     everything = [Argument(owner, ArgKind.ARG_POS, None, receiver), *given]
+    if name == "split_tape":  # works on a consumed tape too
+        return result_of(t, tapes(owner), tapes(owner), walk.site(node), state)
     if name in _TAPE_METHODS and not carries(t):
         for one in everything:
             walk.check(one.value, node, one.expression)
@@ -115,6 +117,9 @@ def library(walk: Walk, node: Any, given: list[Argument], state: State) -> Value
             tapes(walk.check(one, node, argument.expression)) for one, argument in zip(reached, given, strict=True)
         )
         return held or fresh(walk.site(node), state)
+    if carries_inside(t):
+        for argument in given:
+            walk.check(argument.value, node, argument.expression)
     held = union(tapes(one) for one in reached)
     return result_of(
         t, frozenset(one for one in held if isinstance(one, Held) and one.end is None), held, walk.site(node), state
