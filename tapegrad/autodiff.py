@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import NoneTape, OwnedTape
-    from tapegrad.engines import Axis, ConvWindow, Elementwise, Int, Pairwise
+    from tapegrad.engines import Axis, ConvWindow, Decomposition, Elementwise, Int, Pairwise
 
 S = TypeVar("S", bound=tuple[Any, ...], default=Any)
 D = TypeVar("D", bound=np.generic, default=np.float32)
@@ -432,6 +432,15 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     @override
     def solve(self, x: Recorded, y: Recorded) -> Recorded:
         return ops.solve(_lifted(x), _lifted(y))
+
+    @override
+    def decompose(self, name: Decomposition, x: Recorded) -> tuple[Recorded, ...]:
+        found = IMPLEMENTATIONS[name](_lifted(x))
+        return found if isinstance(found, tuple) else (found,)
+
+    @override
+    def pinv(self, x: Recorded, rtol: float) -> Recorded:
+        return ops.pinv(_lifted(x), rtol=rtol)
 
     @override
     def take(self, x: Recorded, indices: Recorded, axis: Int) -> Recorded:

@@ -3,6 +3,7 @@
 from tapegrad.engines.interface import Axis as Axis
 from tapegrad.engines.interface import Backend as Backend
 from tapegrad.engines.interface import ConvWindow as ConvWindow
+from tapegrad.engines.interface import Decomposition as Decomposition
 from tapegrad.engines.interface import Elementwise as Elementwise
 from tapegrad.engines.interface import Int as Int
 from tapegrad.engines.interface import Pairwise as Pairwise

@@ -96,6 +96,7 @@ Elementwise: TypeAlias = Literal[
     "trunc",
 ]
 Pairwise: TypeAlias = Literal["divmod", "frexp", "modf"]
+Decomposition: TypeAlias = Literal["cholesky", "eigh", "qr", "slogdet", "svd"]
 HALF: Final = ("e", "E")  # the letters of float16, and of bfloat16 in ml_dtypes: computed in float32
 Pooling: TypeAlias = Literal["add", "maximum", "minimum"]
 
@@ -307,6 +308,17 @@ class Backend(ABC, Generic[V, I, B, Q]):
     @abstractmethod
     def det(self, x: V) -> V:
         """Compute the determinants of the matrices of a stack."""
+
+    @abstractmethod
+    def decompose(self, name: Decomposition, x: V) -> tuple[V, ...]:
+        """Decompose the matrices of a stack: NumPy's function of that name, reduced, of the lower triangle.
+
+        A matrix that has no such decomposition raises a `SingularError`.
+        """
+
+    @abstractmethod
+    def pinv(self, x: V, rtol: float) -> V:
+        """Compute pseudoinverses; singular values up to `rtol` times the largest count as zero."""
 
     @abstractmethod
     def cast(self, x: V, dtype: Any) -> V:

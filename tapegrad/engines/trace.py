@@ -370,6 +370,8 @@ class TracingEngine(Backend[TracedValue]):
     inv: Any = staticmethod(mixed)
     solve: Any = staticmethod(mixed)
     det: Any = staticmethod(mixed)
+    decompose: Any = staticmethod(mixed)
+    pinv: Any = staticmethod(mixed)
     take: Any = staticmethod(mixed)
     scatter_add: Any = staticmethod(mixed)
     scatter_sum: Any = staticmethod(mixed)

@@ -97,7 +97,7 @@ class TapeError(TapegradError, RuntimeError):
 
 
 class SingularError(TapegradError, ValueError):
-    """A matrix has no inverse; the message names the op, the shape and the index in a stack."""
+    """A matrix has no inverse or no decomposition; the message names the op, the shape and the index in a stack."""
 
 
 class _Module(ModuleType):

@@ -42,13 +42,19 @@ FUNCTIONS: Final = {
     "expand_dims": "expand_dims a>x axis",
     "flip": "flip m>x axis",
     "full_like": f"full_like a>x fill_value>value {_ALIKE.partition(' ')[2]}",
+    "linalg.cholesky": "cholesky a>x / upper>=False",
     "linalg.det": "det a>x",
+    "linalg.eigh": "eigh a>x UPLO>=L",
     "linalg.inv": "inv a>x",
     "linalg.matmul": "matmul x1>x x2>y",
     "linalg.matrix_transpose": "matrix_transpose x",
     "linalg.norm": "norm x ord> axis keepdims",
     "linalg.outer": "outer x1>x x2>y",
+    "linalg.pinv": "pinv a>x rcond>rtol hermitian>=False / rtol",
+    "linalg.qr": "qr a>x mode>=reduced",
+    "linalg.slogdet": "slogdet a>x",
     "linalg.solve": "solve a>x b>y",
+    "linalg.svd": "svd a>x full_matrices! compute_uv>=True hermitian>=False",
     "linalg.tensordot": "tensordot x1>x x2>y / axes",
     "matrix_transpose": "matrix_transpose x",
     "max": f"max {_EXTREME}",
@@ -122,8 +128,8 @@ OF_SHAPES: Final = frozenset(["ndim", "shape", "size"])
 _OTHERS: Final = """
 append apply_along_axis argwhere array_split average bincount column_stack convolve corrcoef correlate cov cross
 diagonal diff digitize dsplit dstack ediff1d fliplr flipud gradient histogram histogram2d hsplit hstack inner insert
-interp isin kron lexsort linalg.cholesky linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.lstsq
-linalg.matrix_power linalg.matrix_rank linalg.multi_dot linalg.pinv linalg.qr linalg.slogdet linalg.svd linalg.svdvals
+interp isin kron lexsort linalg.eig linalg.eigvals linalg.eigvalsh linalg.lstsq
+linalg.matrix_power linalg.matrix_rank linalg.multi_dot linalg.svdvals
 median meshgrid nanmax nanmean nanmin nanstd nansum nanvar partition percentile ptp quantile rot90 searchsorted select
 setdiff1d split trace trapezoid unique vander vdot vsplit vstack
 """
@@ -138,7 +144,7 @@ class Parameter(NamedTuple):
     own: str
     is_required: bool
     is_keyword: bool
-    only: str  # the only value that it may have, beside None
+    only: str | bool  # the only value that it may have, beside None
 
 
 class Call(NamedTuple):
@@ -180,7 +186,8 @@ def call_of(function: str) -> Call | None:
 def _parameter(written: str, is_keyword: bool) -> Parameter:  # noqa: FBT001  # of a helper
     written, _, only = written.partition("=")
     name, arrow, own = written.removesuffix("!").partition(">")
-    return Parameter(name, own if arrow else name, written.endswith("!"), is_keyword, only)
+    value = {"True": True, "False": False}.get(only, only)
+    return Parameter(name, own if arrow else name, written.endswith("!"), is_keyword, value)
 
 
 def below_numpy(fullname: str) -> str:

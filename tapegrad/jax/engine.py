@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.engines import Axis, Backend, ConvWindow, Elementwise, Int, Pairwise, register
+from tapegrad.engines import Axis, Backend, ConvWindow, Decomposition, Elementwise, Int, Pairwise, register
 from tapegrad.jax.library import jax, jnp
 from tapegrad.jax.loops import restart, scanned
 from tapegrad.jax.traced import Traced, carries_nothing, computed
@@ -162,6 +162,15 @@ class JAX(Backend[Traced]):
         return self._of(jnp.linalg.det, x)
 
     @override
+    def decompose(self, name: Decomposition, x: Traced) -> tuple[Traced, ...]:
+        found: tuple[Traced, ...] = computed(_DECOMPOSITIONS[name], x)
+        return found
+
+    @override
+    def pinv(self, x: Traced, rtol: float) -> Traced:
+        return self._of(jnp.linalg.pinv, x, rtol=rtol)
+
+    @override
     def cast(self, x: Traced, dtype: Any) -> Traced:
         return x.astype(dtype)
 
@@ -266,6 +275,14 @@ _OWN: Final[dict[str, Callable[..., Any]]] = {
     "softplus": lambda x: jnp.maximum(x, 0) + jnp.log1p(jnp.exp(-jnp.abs(x))),
 }
 _ELEMENTWISE: Final = {name: _OWN.get(name) or getattr(jnp, name) for name in get_args(Elementwise)}
+# Of the lower triangle, as NumPy's.
+_DECOMPOSITIONS: Final[dict[str, Callable[..., Any]]] = {
+    "cholesky": lambda x: (jnp.linalg.cholesky(x, symmetrize_input=False),),
+    "eigh": lambda x: tuple(jnp.linalg.eigh(x, symmetrize_input=False)),
+    "qr": lambda x: tuple(jnp.linalg.qr(x)),
+    "slogdet": lambda x: tuple(jnp.linalg.slogdet(x)),
+    "svd": lambda x: tuple(jnp.linalg.svd(x, full_matrices=False)),
+}
 
 ENGINE: Final = JAX()
 register(ENGINE, Traced)

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from tapegrad.autograd.explain import NoNumbersError
 from tapegrad.autograd.registry import OPS, Op
-from tapegrad.engines import Backend, ConvWindow, Elementwise, Int, Pairwise, Value, register
+from tapegrad.engines import Backend, ConvWindow, Decomposition, Elementwise, Int, Pairwise, Value, register
 from tapegrad.errors import ShapeError
 from tapegrad.sizes import Dim, Dims, Size, is_unknown, product, surely_differ, surely_less, surely_same
 from tapegrad.tensor import node
@@ -288,6 +288,15 @@ class ShapeEngine(Backend[ShapeValue]):
     def pair(self, name: Pairwise, *operands: ShapeValue) -> tuple[ShapeValue, ShapeValue]:
         first, second = _shape_values(OPS[name], operands, {})
         return first, second
+
+    @override
+    def decompose(self, name: Decomposition, x: ShapeValue) -> tuple[ShapeValue, ...]:
+        found = _shape_values(OPS[name], (x,), {})
+        return found if isinstance(found, tuple) else (found,)
+
+    @override
+    def pinv(self, x: ShapeValue, rtol: float) -> ShapeValue:
+        return ruled("pinv", x, rtol=rtol)
 
     @override
     def pad(self, x: ShapeValue, pad_width: Sequence[tuple[int, int]], value: float) -> ShapeValue:

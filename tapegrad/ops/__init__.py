@@ -61,6 +61,10 @@ from tapegrad.ops.cumulative import cummax as cummax
 from tapegrad.ops.cumulative import cummin as cummin
 from tapegrad.ops.cumulative import cumprod as cumprod
 from tapegrad.ops.cumulative import cumsum as cumsum
+from tapegrad.ops.decompositions import cholesky as cholesky
+from tapegrad.ops.decompositions import eigh as eigh
+from tapegrad.ops.decompositions import qr as qr
+from tapegrad.ops.decompositions import svd as svd
 from tapegrad.ops.division import divmod as divmod
 from tapegrad.ops.division import floor_divide as floor_divide
 from tapegrad.ops.division import fmod as fmod
@@ -115,6 +119,8 @@ from tapegrad.ops.likelihood import kl_div as kl_div
 from tapegrad.ops.likelihood import nll as nll
 from tapegrad.ops.linalg import det as det
 from tapegrad.ops.linalg import inv as inv
+from tapegrad.ops.linalg import pinv as pinv
+from tapegrad.ops.linalg import slogdet as slogdet
 from tapegrad.ops.linalg import solve as solve
 from tapegrad.ops.logical import isfinite as isfinite
 from tapegrad.ops.logical import isinf as isinf

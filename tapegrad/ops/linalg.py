@@ -1,12 +1,15 @@
-"""Inverses, linear systems and determinants of square matrices, or stacks of them."""
+"""Inverses, pseudoinverses, linear systems and determinants of matrices, or of stacks of them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tapegrad.autograd.op import op
 from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, ShapeError, SingularError, messages
+from tapegrad.errors.options import check_at_least_zero
 from tapegrad.ops._broadcast import sum_to_shape
 from tapegrad.ops.elementwise import float_only
 from tapegrad.sizes import Dims, at_least, broadcast, show, surely_differ
@@ -15,17 +18,17 @@ from tapegrad.tensor.operands import tensor_only, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
-    from tapegrad.autograd.tape import Merge
+    from tapegrad.autograd.tape import Merge, NoneTape
 
 
 def inv_shape(x: Dims) -> Dims:
     """Return the shape of `x`, which has square matrices."""
-    return _square(x)
+    return square_only(x)
 
 
 def solve_shape(x: Dims, y: Dims) -> Dims:
     """Return `(..., N, M)`: the columns of `y`, and a row for each unknown."""
-    n = _square(x)[-1]
+    n = square_only(x)[-1]
     n_y, m = at_least(2, y=y)[-2:]
     if surely_differ(n, n_y):
         message = f"x {show(x)} has {n} rows but y {show(y)} has {n_y}"
@@ -35,7 +38,18 @@ def solve_shape(x: Dims, y: Dims) -> Dims:
 
 def det_shape(x: Dims) -> Dims:
     """Return the shape without the last two axes, of square matrices."""
-    return _square(x)[:-2]
+    return square_only(x)[:-2]
+
+
+def slogdet_shape(x: Dims) -> tuple[Dims, Dims]:
+    """Return the shape without the last two axes, of square matrices, twice: of signs and of logarithms."""
+    return det_shape(x), det_shape(x)
+
+
+def pinv_shape(x: Dims, *, rtol: float | None = None) -> Dims:  # noqa: ARG001  # the parameters of the op
+    """Return the shape with the last two axes swapped."""
+    m, n = at_least(2, x=x)[-2:]
+    return (*x[:-2], n, m)
 
 
 @op(inv_shape)
@@ -64,8 +78,8 @@ def inv(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     """
     tensor_only(x, "x")
     x, tape = unwrap(x)
-    _exact_only(x)
-    _square(x.shape)
+    exact_only(x)
+    square_only(x.shape)
     out = node(engine(x.data).inv(x.data))
 
     def backward(grads: Gradients) -> None:
@@ -106,7 +120,7 @@ def solve(x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float]) -> Tensor[Any, M
     tensor_only(x, "x")
     tensor_only(y, "y")
     x, y, tape = unwrap(x, y)
-    _exact_only(x)
+    exact_only(x)
     solve_shape(x.shape, y.shape)
     out = node(engine(x.data, y.data).solve(x.data, y.data))
 
@@ -149,32 +163,127 @@ def det(x: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
     """
     tensor_only(x, "x")
     x, tape = unwrap(x)
-    _exact_only(x)
-    _square(x.shape)
+    exact_only(x)
+    square_only(x.shape)
     out = node(engine(x.data).det(x.data))
 
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out) * out.data
-        try:
-            inverse = engine(x.data).inv(x.data)
-        except SingularError as error:
-            message = f"det: the gradient needs an inverse, but {error}"
-            raise SingularError(message) from None
+        inverse = _inverse("det", x.data)
         grads.add(x, engine(inverse).swap_last_axes(inverse) * dy.reshape((*x.shape[:-2], 1, 1)))
 
     return tape.record(out, (x,), backward)
 
 
-def _exact_only(x: Tensor[Any, Any, Any]) -> None:
+@op(slogdet_shape)
+def slogdet(x: Tensor[Any, T, Float]) -> tuple[Tensor[Any, NoneTape, Float], Tensor[Any, T, Float]]:
+    r"""Compute the sign of the determinant of each matrix, and the logarithm of its absolute value.
+
+    $$y = \log |\det x|, \quad dx = x^{-T} dy$$
+
+    Args:
+        x: `(..., N, N)`, a float dtype. The logarithm neither overflows nor underflows where `det` does. A singular
+            matrix has the sign 0 and the logarithm -inf, and no gradient: the backward pass raises `SingularError`.
+
+    Returns:
+        The sign, -1, 0 or 1, which has no tape because it is piecewise constant, and the logarithm; both `(...)`.
+
+    Raises:
+        ShapeError: The matrices of `x` are not square.
+        DTypeError: `x` is not a float, or is float16 or bfloat16.
+
+    Examples:
+        >>> x = tg.tensor([[0.0, 2.0], [4.0, 6.0]])
+        >>> sign, logarithm = tg.slogdet(x)
+        >>> sign.item(), round(logarithm.exp().item(), 4)
+        (-1.0, 8.0)
+        >>> grads = tg.slogdet(x.trace())[1].backward()
+        >>> grads[x].tolist()
+        [[-0.75, 0.5], [0.25, 0.0]]
+    """
+    tensor_only(x, "x")
+    x, tape = unwrap(x)
+    exact_only(x)
+    square_only(x.shape)
+    sign, out = map(node, engine(x.data).decompose("slogdet", x.data))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.pop_output(out)
+        inverse = _inverse("slogdet", x.data)
+        grads.add(x, engine(inverse).swap_last_axes(inverse) * dy.reshape((*x.shape[:-2], 1, 1)))
+
+    return sign, tape.record(out, (x,), backward)
+
+
+@op(pinv_shape)
+def pinv(x: Tensor[Any, T, Float], *, rtol: float | None = None) -> Tensor[Any, T, Float]:
+    r"""Compute the pseudoinverse of each matrix, of any shape and rank (Moore-Penrose).
+
+    $$y = x^{+}, \quad dx = -y^T dy \, y^T + (1 - x y) \, dy^T y \, y^T + y^T y \, dy^T (1 - y x)$$
+
+    Args:
+        x: `(..., M, N)`, a float dtype.
+        rtol: Singular values up to `rtol` times the largest count as zero; None for `max(M, N)` times the machine
+            epsilon of the dtype, as in PyTorch and the array API. NumPy's own default is 1e-15 for every dtype.
+
+    Returns:
+        `(..., N, M)`. The gradient is right where the rank does not change nearby.
+
+    Raises:
+        ShapeError: `x` has rank below 2.
+        DTypeError: `x` is not a float, or is float16 or bfloat16; or `rtol` is not a number.
+        ValueError: `rtol` is below 0.
+        SingularError: NumPy finds no singular values, because a matrix has a NaN.
+
+    Source:
+        Golub and Pereyra, [The differentiation of pseudo-inverses](https://doi.org/10.1137/0710036), eq. 4.12.
+
+    Examples:
+        >>> x = tg.tensor([[2.0, 0.0], [0.0, 0.0], [0.0, 4.0]])
+        >>> tg.pinv(x).tolist()
+        [[0.5, 0.0, 0.0], [0.0, 0.0, 0.25]]
+        >>> (tg.pinv(x) @ x).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+    """
+    tensor_only(x, "x")
+    x, tape = unwrap(x)
+    exact_only(x)
+    pinv_shape(x.shape)
+    if rtol is None:
+        rtol = max(x.shape[-2:]) * float(np.finfo(x.dtype).eps)
+    else:
+        check_at_least_zero("pinv", "rtol", rtol)
+    out = node(engine(x.data).pinv(x.data, rtol))
+
+    def backward(grads: Gradients) -> None:
+        dy, y, matrix = grads.pop_output(out), out.data, x.data
+        turned, across = engine(y).swap_last_axes(y), engine(dy).swap_last_axes(dy)
+        columns = (across - matrix @ (y @ across)) @ y @ turned
+        rows = turned @ y @ (across - (across @ y) @ matrix)
+        grads.add(x, columns + rows - turned @ dy @ turned)
+
+    return tape.record(out, (x,), backward)
+
+
+def exact_only(x: Tensor[Any, Any, Any]) -> None:
     """Reject ints, bools and half precision, for which LAPACK has no routines."""
     float_only(x)
     if x.dtype.itemsize == 2:
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "x", str(x.dtype), "float32 or float64"))
 
 
-def _square(x: Dims) -> Dims:
+def square_only(x: Dims) -> Dims:
+    """Return the shape of square matrices, and reject any other."""
     n, m = at_least(2, x=x)[-2:]
     if surely_differ(n, m):
         message = f"x {show(x)} has {n} rows and {m} columns, which is not square"
         raise ShapeError(message)
     return x
+
+
+def _inverse(call: str, x: Any) -> Any:
+    try:
+        return engine(x).inv(x)
+    except SingularError as error:
+        message = f"{call}: the gradient needs an inverse, but {error}"
+        raise SingularError(message) from None

@@ -183,6 +183,10 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         """See `tapegrad.celu`."""
         return IMPLEMENTATIONS["celu"](self, alpha)
 
+    def cholesky(self) -> Tensor[S_co, T_co, D_co]:
+        """See `tapegrad.cholesky`."""
+        return IMPLEMENTATIONS["cholesky"](self)
+
     def chunk(self, chunks: int, axis: Int = 0) -> tuple[Tensor[Any, T_co, D_co], ...]:
         """See `tapegrad.chunk`."""
         return IMPLEMENTATIONS["chunk"](self, chunks, axis)
@@ -252,6 +256,10 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
     def dropout(self, rate: float = 0.5, *, rng: RNG = None) -> Tensor[S_co, T_co, D_co]:
         """Apply dropout in training: set elements to zero at random and scale up the others, see `tapegrad.dropout`."""
         return IMPLEMENTATIONS["dropout"](self, rate, rng=rng)
+
+    def eigh(self) -> tuple[Tensor[Any, T_co, D_co], Tensor[Any, T_co, D_co]]:
+        """Compute the eigenvalues and eigenvectors of symmetric matrices, see `tapegrad.eigh`."""
+        return IMPLEMENTATIONS["eigh"](self)
 
     def elu(self, alpha: float = 1.0) -> Tensor[S_co, T_co, D_co]:
         """Compute the exponential linear unit (ELU) of each element, see `tapegrad.elu`."""
@@ -580,6 +588,10 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         with trim_on_exit:
             return IMPLEMENTATIONS["permute"](self, _as_tuple(axes))
 
+    def pinv(self, *, rtol: float | None = None) -> Tensor[Any, T_co, D_co]:
+        """Compute the pseudoinverse of each matrix, of any shape and rank (Moore-Penrose), see `tapegrad.pinv`."""
+        return IMPLEMENTATIONS["pinv"](self, rtol=rtol)
+
     def positive(self) -> Tensor[S_co, T_co, D_co]:
         """Return `+x`, which has the values of `x`, see `tapegrad.positive`."""
         return IMPLEMENTATIONS["positive"](self)
@@ -591,6 +603,10 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
     def prod(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
         """Compute the product along axes, see `tapegrad.prod`."""
         return IMPLEMENTATIONS["prod"](self, axis, keepdims=keepdims)
+
+    def qr(self) -> tuple[Tensor[Any, T_co, D_co], Tensor[Any, T_co, D_co]]:
+        """Decompose matrices into one with orthonormal columns and an upper triangular one, see `tapegrad.qr`."""
+        return IMPLEMENTATIONS["qr"](self)
 
     def rad2deg(self) -> Tensor[S_co, T_co, D_co]:
         """Convert radians to degrees, see `tapegrad.rad2deg`."""
@@ -677,6 +693,10 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         """Compute the hyperbolic sine, see `tapegrad.sinh`."""
         return IMPLEMENTATIONS["sinh"](self)
 
+    def slogdet(self) -> tuple[Tensor[Any, NoneTape, D_co], Tensor[Any, T_co, D_co]]:
+        """See `tapegrad.slogdet`."""
+        return IMPLEMENTATIONS["slogdet"](self)
+
     def smooth_max_pool1d(
         self,
         kernel: int | tuple[int],
@@ -746,6 +766,12 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
     def sum(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]:
         """Compute the sum along axes, see `tapegrad.sum`."""
         return IMPLEMENTATIONS["sum"](self, axis, keepdims=keepdims)
+
+    def svd(
+        self, *, full_matrices: bool = False
+    ) -> tuple[Tensor[Any, T_co, D_co], Tensor[Any, T_co, D_co], Tensor[Any, T_co, D_co]]:
+        """Compute the singular value decomposition of matrices, in its reduced form, see `tapegrad.svd`."""
+        return IMPLEMENTATIONS["svd"](self, full_matrices=full_matrices)
 
     def swapaxes(self, axis1: Int, axis2: Int) -> Tensor[Any, T_co, D_co]:
         """Swap two axes, see `tapegrad.swapaxes`."""

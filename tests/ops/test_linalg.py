@@ -1,4 +1,4 @@
-"""Inverses, linear systems and determinants: values, edge cases, gradients, shapes and errors."""
+"""Inverses, pseudoinverses, linear systems and determinants: values, edge cases, gradients, shapes and errors."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError, SingularError
-from tapegrad.ops import det, inv, normal, ones, solve, tensor, zeros
+from tapegrad.ops import det, exp, eye, full, inv, normal, ones, pinv, slogdet, solve, tensor, zeros
 from tapegrad.ops.linalg import solve_shape
 from tapegrad.sizes import UNKNOWN, show
 from tapegrad.testing import check_gradients, check_shape_rule
 
 SQUARES = [(3, 3), (1, 1), (2, 3, 3), (2, 1, 5, 5), (0, 0), (0, 2, 2)]
+MATRICES = [(3, 3), (5, 3), (3, 5), (1, 1), (2, 5, 3), (2, 1, 3, 5), (0, 3), (3, 0), (0, 2, 3)]
 SYSTEMS = [
     ((3, 3), (3, 5)),
     ((1, 1), (1, 1)),
@@ -57,7 +58,71 @@ def test_gradients_of_solve_can_be_differentiated(x: tuple[int, ...], y: tuple[i
 def test_results_match_the_shape_rules() -> None:
     check_shape_rule(inv, *((shape,) for shape in SQUARES))
     check_shape_rule(det, *((shape,) for shape in SQUARES))
+    check_shape_rule(slogdet, *((shape,) for shape in SQUARES))
+    check_shape_rule(pinv, *((shape,) for shape in MATRICES))
     check_shape_rule(solve, *SYSTEMS)
+
+
+def test_the_logarithm_of_a_determinant_that_overflows() -> None:
+    x = 1e30 * np.eye(3) * np.array([1.0, -2.0, 1.0])
+
+    sign, logarithm = slogdet(tensor(x, np.float32))
+
+    assert sign.item() == -1
+    assert sign.dtype == np.float32
+    assert logarithm.item() == pytest.approx(90 * math.log(10) + math.log(2))
+    with np.errstate(over="ignore"):
+        assert math.isinf(det(tensor(x, np.float32)).item())
+
+
+@pytest.mark.parametrize("shape", SQUARES, ids=str)
+def test_the_sign_and_the_logarithm_give_the_determinant(shape: tuple[int, ...]) -> None:
+    x = real(*shape)
+    sign, logarithm = slogdet(x)
+
+    np.testing.assert_allclose((sign * exp(logarithm)).numpy(), det(x).numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", SQUARES, ids=str)
+def test_gradients_of_slogdet_can_be_differentiated(shape: tuple[int, ...]) -> None:
+    assert [part.owns_tape for part in slogdet(regular(*shape).trace())] == [False, True]
+    check_gradients(lambda x: slogdet(x)[1], regular(*shape), order=2)
+
+
+@pytest.mark.parametrize("shape", MATRICES, ids=str)
+def test_a_pseudoinverse_fulfils_the_conditions_of_penrose(shape: tuple[int, ...]) -> None:
+    x = real(*shape)
+    y = pinv(x)
+
+    for left, right in ((x @ y @ x, x), (y @ x @ y, y), ((x @ y).mT, x @ y), ((y @ x).mT, y @ x)):
+        np.testing.assert_allclose(left.numpy(), right.numpy(), atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", MATRICES, ids=str)
+def test_gradients_of_pinv_can_be_differentiated(shape: tuple[int, ...]) -> None:
+    check_gradients(pinv, real(*shape), order=2)
+
+
+def test_gradients_of_pinv_where_the_rank_stays_below_full() -> None:
+    check_gradients(lambda x, y: pinv(x @ y), real(5, 2), real(2, 4, seed=2), order=2)
+
+
+def test_small_singular_values_count_as_zero() -> None:
+    x = tensor([[2.0, 0.0], [0.0, 1e-3]], np.float64)
+
+    assert pinv(x, rtol=0.01).tolist() == [[0.5, 0.0], [0.0, 0.0]]
+    np.testing.assert_allclose(pinv(x, rtol=0).numpy(), [[0.5, 0], [0, 1e3]], rtol=1e-12)
+    np.testing.assert_allclose(pinv(x).numpy(), [[0.5, 0], [0, 1e3]], rtol=1e-12)
+    assert pinv(tensor([[2.0, 0.0], [0.0, 1e-7]])).tolist() == [[0.5, 0.0], [0.0, 0.0]]
+
+
+def test_a_pseudoinverse_that_does_not_exist_is_rejected() -> None:
+    with pytest.raises(SingularError, match=r"^pinv: x \(2, 2\) has 4 infinities or NaNs$"):
+        pinv(full((2, 2), math.nan))
+    with pytest.raises(ValueError, match=r"^pinv: rtol is -1.0 but must be at least 0$"):
+        pinv(eye(2), rtol=-1.0)
+    with pytest.raises(DTypeError, match=r"^pinv: rtol is '1' but a number is expected$"):
+        pinv(eye(2), rtol="1")  # type: ignore[arg-type]  # what the test is about
 
 
 @pytest.mark.filterwarnings("ignore:(invalid value|divide by zero|overflow):RuntimeWarning")
@@ -68,6 +133,12 @@ def test_zeros_large_numbers_infinities_and_nan_equal_numpy() -> None:
         np.testing.assert_array_equal(inv(x).numpy(), np.linalg.inv(x.numpy()))
         np.testing.assert_array_equal(det(x).numpy(), np.linalg.det(x.numpy()))
         np.testing.assert_array_equal(solve(x, x).numpy(), np.linalg.solve(x.numpy(), x.numpy()))
+        for ours, theirs in zip(slogdet(x), np.linalg.slogdet(x.numpy()), strict=True):
+            np.testing.assert_array_equal(ours.numpy(), theirs)
+    for corner in (0.0, 1.0, 1e30, math.inf):
+        x = tensor([[1.0, 0.0], [0.0, corner]])
+        rtol = 2 * float(np.finfo(np.float32).eps)
+        np.testing.assert_array_equal(pinv(x).numpy(), np.linalg.pinv(x.numpy(), rtol))
 
 
 def test_a_singular_matrix_is_rejected_and_named() -> None:
@@ -86,7 +157,10 @@ def test_a_singular_matrix_has_a_determinant_but_no_gradient() -> None:
     taped = tensor([[1.0, 2.0], [2.0, 4.0]]).trace()
     y = det(taped)
 
-    assert y.item() == 0
+    sign, logarithm = slogdet(taped)
+    assert (y.item(), sign.item(), logarithm.item()) == (0, 0, -math.inf)
+    with pytest.raises(SingularError, match=r"^slogdet: the gradient needs an inverse, but x \(2, 2\) is singular$"):
+        logarithm.backward(retain_tape=True)
     with pytest.raises(SingularError, match=r"^det: the gradient needs an inverse, but x \(2, 2\) is singular$"):
         y.backward()
 
@@ -96,6 +170,8 @@ def test_a_singular_matrix_has_a_determinant_but_no_gradient() -> None:
     [
         (inv, ((2, 3),), "inv: x (2, 3) has 2 rows and 3 columns, which is not square"),
         (det, ((5, 2, 3),), "det: x (5, 2, 3) has 2 rows and 3 columns, which is not square"),
+        (slogdet, ((5, 2, 3),), "slogdet: x (5, 2, 3) has 2 rows and 3 columns, which is not square"),
+        (pinv, ((3,),), "pinv: x (3,) has rank 1 but needs at least 2"),
         (inv, ((3,),), "inv: x (3,) has rank 1 but needs at least 2"),
         (solve, ((2, 3), (2, 1)), "solve: x (2, 3) has 2 rows and 3 columns, which is not square"),
         (solve, ((3, 3), (2, 1)), "solve: x (3, 3) has 3 rows but y (2, 1) has 2"),
@@ -117,7 +193,7 @@ def test_mismatched_shapes_are_rejected(op: Any, shapes: Any, message: str) -> N
 def test_ints_half_precision_and_mixed_dtypes_are_rejected() -> None:
     whole: Any = tensor([[1, 2], [3, 4]])
 
-    for op in (inv, det):
+    for op in (inv, det, slogdet, pinv):
         with pytest.raises(DTypeError, match=f"^{op.__name__}: x is int64 but floating is expected$"):
             op(whole)
     with pytest.raises(DTypeError, match=r"^inv: x is float16 but float32 or float64 is expected$"):

@@ -12,9 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tapegrad import ops
 from tapegrad.autograd.registry import OPS
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape
 from tests.op_coverage import NAMES
+
+
+def op_of(name: str) -> Callable[..., Any]:
+    """Return an op; of one whose vectors have an arbitrary sign, the absolute values."""
+    found: Callable[..., Any] = getattr(ops, name)
+    return found if name not in OF_ANY_SIGN else lambda *args, **options: tuple(map(abs, found(*args, **options)))
 
 
 class Call(NamedTuple):
@@ -44,6 +51,7 @@ def truth(*shape: int, seed: int = 0) -> Any:
     return np.asarray(real(*shape, seed=seed) > 0)
 
 
+OF_ANY_SIGN = {"eigh", "svd"}  # libraries, and versions of LAPACK, give other signs
 SIZES = [0.0, 0.5, 1.0, 2.5, 3.0, 9.0, 20.0, 50.0, 80.0, 300.0, 1e-30, 1e-8, 1e10, 1e19, 1e30, np.inf]
 EDGES = np.array([*SIZES, *(-size for size in SIZES), np.nan])
 SHAPES: list[tuple[int, ...]] = [(), (1,), (5,), (2, 3), (2, 1, 5), (0,), (0, 3), (2, 3, 5, 7)]
@@ -116,6 +124,12 @@ def regular(*shape: int) -> Any:
 
 
 SQUARE = [call(regular(*shape)) for shape in [(3, 3), (2, 5, 5), (1, 1), (2, 3, 2, 2)]]
+POSITIVE = [call(x @ x.swapaxes(-1, -2)) for ((x,), _) in SQUARE]
+# Their singular values are far apart: the gradients of float32 depend on the differences.
+MATRICES = [
+    call(real(*shape) / 4 + np.eye(shape[-2], shape[-1]) * np.arange(2, 2 * shape[-1] + 2, 2))
+    for shape in [(3, 3), (5, 3), (3, 5), (1, 1), (2, 3, 5)]
+]
 
 
 def with_options(calls: list[Call], *options: dict[str, Any]) -> list[Call]:
@@ -245,6 +259,7 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     ],
     "celu": with_options(ONE, {}, {"alpha": 0.5}),
     "chunk": [call(CUBE, 2), call(CUBE, 2, 1), call(CUBE, 3, -1), call(CUBE, 7, 2), call(EDGES, 4)],
+    "cholesky": POSITIVE,
     "clamp": with_options(ONE, {"min": -1.0}, {"max": 1.0}, {"min": -1.0, "max": 1.0}),
     "concat": [call([CUBE, CUBE[:, :1], CUBE[:, :0]], 1), call([EDGES, real(2)])],
     "concat_vectors": [call([real(3), real(0), real(2)]), call([EDGES])],
@@ -272,6 +287,7 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "det": SQUARE,
     "divmod": TWO,
     "dot": [call(real(5), real(5, seed=1)), call(real(0), real(0)), call(EDGES, EDGES)],
+    "eigh": POSITIVE,
     "einsum": SUMMED,
     "elu": with_options(ONE, {}, {"alpha": 0.5}),
     "expand_dims": [call(CUBE, axis) for axis in (0, 1, -1, (0, -1))],
@@ -364,10 +380,12 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "ones_like": LIKE,
     "outer": [call(real(3), real(5, seed=1)), call(real(0), real(3)), call(EDGES, EDGES)],
     "pad": [call(CUBE, ((0, 1), (2, 0), (1, 1)), value=n) for n in (0, 0.5)] + [call(EDGES, ((1, 2),))],
+    "pinv": [*MATRICES, *with_options(MATRICES[:2], {"rtol": 0.1})],
     "permute": [call(CUBE, (2, 0, 1)), call(CUBE, (-1, 1, 0)), call(real(), ())],
     "pow": [*TWO, *(call(EDGES, n) for n in (-2, -1, 0, 1, 2, 3)), call(EDGES[EDGES > 0], 0.5), call(0.0, EDGES)],
     "prelu": [call(real(2, 3), real(3)), call(CUBE, real(3, 1)), call(real(5), real(1)), call(EDGES, np.array([0.25]))],
     "prod": REDUCED + EMPTY,
+    "qr": MATRICES,
     "repeat": [call(CUBE, 2, 1), call(CUBE, 3), call(CUBE, 0, -1), call(real(0, 3), 2, 1)],
     "reshape": [call(CUBE, (5, -1)), call(CUBE, (30,)), call(real(1), ()), call(real(0, 3), (0,))],
     "rms_norm": with_options([call(x, real(3, seed=1)) for x in NORMED], {}, {"eps": 0.5}),
@@ -393,6 +411,7 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "select": [call(CUBE, 1), call(CUBE, -2, 1), call(real(3), 0, -1)],
     "smooth_max_pool1d": with_options(pooled(1), {}, {"beta": 3.0}, {"beta": -0.5}),
     "smooth_max_pool2d": with_options(pooled(2), {}, {"beta": 3.0}, {"beta": -0.5}),
+    "slogdet": SQUARE,
     "smooth_l1": with_options(with_options(BESIDE, {}, {"beta": 0.25}, {"beta": 0.0}), *WAYS),
     "softmax": ALONG,
     "sort": with_options(ALONG, {}, {"descending": True}),
@@ -404,6 +423,7 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "stack": [call([CUBE, 2 * CUBE], axis) for axis in (0, 1, -1)] + [call([EDGES, EDGES])],
     "std": with_options(REDUCED, {}, {"correction": 1}),
     "sum": REDUCED + EMPTY,
+    "svd": MATRICES,
     "swapaxes": [call(CUBE, 0, -1), call(CUBE, 1, 2), call(CUBE, 1, 1)],
     "take": [call(real(4, 3), WHOLE), call(real(3, 4), WHOLE, -1), call(real(3), np.zeros(0, int))],
     "tile": [call(CUBE, (2,)), call(CUBE, (2, 1, 3)), call(real(3), (2, 2)), call(CUBE, (0, 1))],

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad import ops
 from tapegrad.tensor import Tensor, node
 from tests.op_coverage import NAMES
-from tests.oracle.calls import CALLS, INTEGERS, Call, converted, direction, replaced
+from tests.oracle.calls import CALLS, INTEGERS, Call, converted, direction, op_of, replaced
 
 torch: Any = pytest.importorskip("torch", reason="make oracle installs it")
 F: Any = torch.nn.functional
@@ -190,6 +189,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "avg_pool1d": F.avg_pool1d,
     "bce": F.binary_cross_entropy,
     "bce_with_logits": F.binary_cross_entropy_with_logits,
+    "cholesky": torch.linalg.cholesky,
     "concat": torch.cat,
     "concat_vectors": torch.cat,
     "conv1d": F.conv1d,
@@ -207,6 +207,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "diag": lambda x, k=0: torch.diag(x, k),
     "det": torch.linalg.det,
     "divmod": lambda x, y: (constant(torch.floor_divide)(x, y), torch.remainder(x, y)),
+    "eigh": lambda x: tuple(map(abs, torch.linalg.eigh((x + x.mT) / 2))),  # so that its gradient is symmetric
     "equal": torch.eq,
     "expand_dims": expanded,
     "flip": lambda x, axis=None: torch.flip(x, axes_of(x, axis)),
@@ -258,7 +259,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "one_hot": lambda indices, size: F.one_hot(indices, size).to(torch.float32),
     "pad": padded,
     "prelu": lambda x, weight: F.prelu(x, weight.reshape(-1)),
+    "pinv": lambda x, rtol=None: torch.linalg.pinv(x, rtol=rtol),
     "prod": multiplied,
+    "qr": torch.linalg.qr,
     "repeat": torch.repeat_interleave,
     "rms_norm": lambda x, weight, eps=1e-5: F.rms_norm(x, x.shape[-1:], weight, eps),
     "rotary_embedding": turned,
@@ -274,7 +277,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "select": lambda x, index, axis=0: torch.select(x, axis, index),
     "smooth_max_pool1d": smoothed(1),
     "smooth_max_pool2d": smoothed(2),
+    "slogdet": lambda x: tuple(torch.linalg.slogdet(x)),
     "smooth_l1": F.smooth_l1_loss,
+    "svd": lambda x, full_matrices=False: tuple(map(abs, torch.linalg.svd(x, full_matrices=full_matrices))),
     "sort": first(ordered(torch.sort)),
     "solve": torch.linalg.solve,
     "spacing": constant(lambda x: torch.copysign(torch.nextafter(x.abs(), x.abs() + torch.inf) - x.abs(), x)),
@@ -393,7 +398,7 @@ def test_every_listed_difference_exists(name: str) -> None:
 
 
 def compare(name: str, one: Call) -> None:
-    values, gradients = by_tapegrad(getattr(ops, name), one)
+    values, gradients = by_tapegrad(op_of(name), one)
     torchs, expected = by_torch(function_of(name), one)
 
     for ours, theirs in zip([*values, *gradients], [*torchs, *expected], strict=True):

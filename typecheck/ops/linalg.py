@@ -1,4 +1,4 @@
-"""Inverses, linear systems and determinants: square matrices and their stacks."""
+"""Inverses, pseudoinverses, linear systems and determinants: square matrices and their stacks."""
 
 from typing import Any, assert_type
 from typing import Literal as L
@@ -24,6 +24,17 @@ def accept_square_matrices() -> None:
     assert_type(tg.det(stack), Tensor[Shape[L[7]], NoneTape])
 
 
+def accept_a_determinant_by_sign_and_logarithm() -> None:
+    sign, logarithm = tg.slogdet(stack.trace())
+    assert_type(sign, Tensor[Shape[L[7]], NoneTape])
+    assert_type(logarithm, Tensor[Shape[L[7]], OwnedTape])
+
+
+def accept_pseudoinverses() -> None:
+    assert_type(tg.pinv(y.trace()), Tensor[Shape[L[5], L[3]], OwnedTape])
+    assert_type(tg.pinv(y, rtol=0.01) @ y, Tensor[Shape[L[5], L[5]], NoneTape])
+
+
 def accept_systems() -> None:
     assert_type(tg.solve(x, y), Tensor[Shape[L[3], L[5]], NoneTape])
     assert_type(tg.solve(stack, y.trace()), Tensor[Shape[L[7], L[3], L[5]], OwnedTape])
@@ -34,6 +45,9 @@ def accept_named_and_unknown_sizes() -> None:
         assert_type(tg.solve(a, b), Tensor[Shape[N, M], NoneTape])
         assert_type(tg.det(a), Tensor[tuple[()], NoneTape])
         assert_type(tg.inv(c), Tensor[Shape[Any, L[3]], NoneTape])
+        assert_type(tg.slogdet(a)[1], Tensor[tuple[()], NoneTape])
+        assert_type(tg.pinv(b), Tensor[Shape[M, N], NoneTape])
+        assert_type(tg.pinv(c), Tensor[Shape[L[3], Any], NoneTape])
 
     solved(x, y, x)
 
@@ -55,6 +69,18 @@ def reject_names_that_are_two_sizes() -> None:
         tg.inv(a)  # E(mypy): inv: x (N, M) has N rows and M columns, which is not square [tapegrad-shape]
 
     inverted(x)
+
+
+def reject_the_logarithm_of_a_determinant_that_does_not_exist() -> None:
+    tg.slogdet(y)  # E: slogdet: x (3, 5) has 3 rows and 5 columns, which is not square [tapegrad-shape]
+
+
+def reject_the_pseudoinverse_of_a_vector() -> None:
+    tg.pinv(tg.ones((3,)))  # E: pinv: x (3,) has rank 1 but needs at least 2 [tapegrad-shape]
+
+
+def reject_a_product_with_a_pseudoinverse() -> None:
+    tg.pinv(y) @ tg.ones((5, 2))  # E: matmul: inner sizes differ: x (5, 3) has 3 columns but y (5, 2) has 5 rows [tapegrad-shape]
 
 
 def reject_ints() -> None:

@@ -59,6 +59,14 @@ def accept_named_and_unknown_sizes() -> None:
     assert np.exp(anything).shape == (3, 5)
 
 
+def accept_decompositions() -> None:
+    u, s, vt = np.linalg.svd(x.trace(), full_matrices=False)
+    assert_type(u, Tensor[Shape[L[3], L[3]], OwnedTape])
+    assert_type(s, Tensor[Shape[L[3]], OwnedTape])
+    assert_type(vt, Tensor[Shape[L[3], L[5]], OwnedTape])
+    assert_type(np.linalg.pinv(x), Tensor[Shape[L[5], L[3]], NoneTape])
+
+
 def accept_functions_that_read_shapes_and_values() -> None:
     assert np.ndim(x.trace()) == 2
     assert np.asarray(x).sum() == 15
@@ -82,6 +90,19 @@ def reject_an_argument_without_a_meaning() -> None:
 
 def reject_an_argument_whose_default_differs() -> None:
     np.take(x, tg.tensor([0, 2]))  # E: np.take: a tensor needs axis; np.asarray(x) is its array, without a tape [tapegrad-dtype]
+
+
+def reject_the_full_matrices_of_numpys_default() -> None:
+    np.linalg.svd(x)  # E: np.linalg.svd: a tensor needs full_matrices; np.asarray(x) is its array, without a tape [tapegrad-dtype]
+
+
+def reject_another_mode_of_qr() -> None:
+    np.linalg.qr(x, mode="complete")  # E: np.linalg.qr: a tensor has no mode; tapegrad.qr is the function that it calls [tapegrad-dtype]
+
+
+def reject_another_triangle_of_cholesky() -> None:
+    square = tg.eye(3)
+    np.linalg.cholesky(square, upper=True)  # E: np.linalg.cholesky: a tensor has no upper; tapegrad.cholesky is the function that it calls [tapegrad-dtype]
 
 
 def reject_a_function_under_another_name() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.engines.formulas import ELEMENTWISE, PAIRWISE
-from tapegrad.engines.interface import HALF, Axis, Backend, Elementwise, Int, Pairwise
+from tapegrad.engines.interface import HALF, Axis, Backend, Decomposition, Elementwise, Int, Pairwise
 from tapegrad.engines.numpy import rows
 from tapegrad.engines.numpy.buffers import BUFFERS, accumulate, is_free
 from tapegrad.engines.numpy.convolution import convolve
@@ -35,6 +35,14 @@ _OPERATORS: Final = {
     operator.mul: np.multiply,
     operator.sub: np.subtract,
     operator.truediv: np.true_divide,
+}
+
+_DECOMPOSITIONS: Final[dict[str, Callable[[Any], Any]]] = {
+    "cholesky": lambda x: (np.linalg.cholesky(x),),
+    "eigh": np.linalg.eigh,
+    "qr": np.linalg.qr,
+    "slogdet": np.linalg.slogdet,
+    "svd": partial(np.linalg.svd, full_matrices=False),
 }
 
 _TILED_MIN_ELEMENTS: Final = 1 << 19  # more than the caches hold until the next step of a function reads them
@@ -308,6 +316,21 @@ class NumPy(Backend[Floats, Whole, Truths]):
         return np.asarray(np.linalg.det(x))
 
     @override
+    def decompose(self, name: Decomposition, x: Array) -> tuple[Array, ...]:
+        try:
+            found = _DECOMPOSITIONS[name](x)
+        except np.linalg.LinAlgError:
+            raise SingularError(_not_decomposed(name, x)) from None
+        return tuple(map(np.asarray, found))
+
+    @override
+    def pinv(self, x: Array, rtol: float) -> Array:
+        try:
+            return np.linalg.pinv(x, rtol)
+        except np.linalg.LinAlgError:
+            raise SingularError(_not_decomposed("pinv", x)) from None
+
+    @override
     def cast(self, x: Array, dtype: Any) -> Array:
         dtype = np.dtype(dtype)
         if dtype.char not in HALF:
@@ -395,6 +418,27 @@ def _singular(x: Array) -> str:
         return f"x {x.shape} is singular"
     position = next(index for index in np.ndindex(x.shape[:-2]) if not _is_invertible(x[index]))
     return f"x {x.shape} is singular at {position}"
+
+
+def _not_decomposed(name: str, x: Array) -> str:
+    """Return the message about the first matrix of a stack of which NumPy computes no decomposition."""
+    position = next(index for index in np.ndindex(x.shape[:-2]) if not _is_decomposed(name, x[index]))
+    place = f" at {position}" if position else ""
+    matrix = x[position]
+    if not np.isfinite(matrix).all():
+        return f"x {x.shape} has {np.count_nonzero(~np.isfinite(matrix))} infinities or NaNs{place}"
+    if name != "cholesky":
+        return f"x {x.shape} has no {name}{place}: LAPACK's iteration does not converge"
+    least = np.linalg.eigvalsh(matrix)[0]
+    return f"x {x.shape} is not positive definite{place}: its smallest eigenvalue is {least:.6g}"
+
+
+def _is_decomposed(name: str, x: Array) -> bool:
+    try:
+        _DECOMPOSITIONS["svd" if name == "pinv" else name](x)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def _is_invertible(x: Array) -> bool:
