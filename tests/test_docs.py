@@ -32,7 +32,7 @@ from typing_extensions import override
 
 import tapegrad
 from benchmarks import comparison, scale, speed_page, workloads
-from docs import error_pages, layers, reference
+from docs import diagrams, error_pages, layers, reference
 from tapegrad import autodiff, engines, errors
 from tests import unknown_places
 
@@ -336,6 +336,85 @@ def test_the_site_loads_nothing_from_other_hosts_and_needs_no_script_for_formula
         formula for formula in formulas if not formula.startswith("<math") or re.search(r"\\|>&(amp;)?<", formula)
     ] == []
     assert "$$" not in pages
+
+
+@pytest.mark.parametrize("site", ["mkdocs"], indirect=True)
+def test_each_page_has_a_description_of_its_own_and_no_address_is_made_up(site: Path) -> None:
+    texts = {page: page.read_text("utf-8") for page in site.rglob("*.html") if page.name != "404.html"}
+
+    described = {page: re.findall(r'<meta name="description" content="(.*?)">', text) for page, text in texts.items()}
+    pages: dict[str, list[Path]] = {}
+    for page, (said, *_) in described.items():
+        pages.setdefault(said, []).append(page)
+
+    assert {said: several for said, several in pages.items() if len(several) > 1 or not 7 < len(said) <= 500} == {}
+    assert [page for page, text in texts.items() if re.search(r'rel="(?:canonical|edit)"|og:image', text)] == []
+
+
+def test_a_page_knows_its_address_and_where_to_edit_it_if_the_environment_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SITE_URL", "https://docs.example.org/tapegrad/")
+    monkeypatch.setenv("EDIT_URL", "https://example.org/edit/docs/")
+    (tmp_path / "docs").mkdir()
+    for path in (*(ROOT / "docs").glob("*.*"), ROOT / "docs" / "theme", ROOT / "docs" / "images"):
+        if path.suffix != ".md":
+            (tmp_path / "docs" / path.name).symlink_to(path)
+    for name in ("pyproject.toml", "tapegrad", "typecheck"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    for name in ("index.md", "guide/faq.md", "api/tensor.md"):
+        (tmp_path / "docs" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "docs" / name).write_text("# Title\n\nThe first line. A second one.\n", "utf-8")
+    (tmp_path / "mkdocs.yml").symlink_to(ROOT / "mkdocs.yml")
+
+    run = python("mkdocs", "build", folder=tmp_path)
+
+    assert run.returncode == 0, run.stdout + run.stderr
+    page = (tmp_path / "site" / "guide" / "faq" / "index.html").read_text("utf-8")
+    assert '<link rel="canonical" href="https://docs.example.org/tapegrad/guide/faq/">' in page
+    assert '<meta name="description" content="The first line. A second one.">' in page
+    assert '<meta property="og:image" content="https://docs.example.org/tapegrad/images/card.png">' in page
+    assert (tmp_path / "site" / "images" / "card.png").exists()
+    assert 'href="https://example.org/edit/docs/guide/faq.md"' in page
+    assert 'rel="edit"' not in (tmp_path / "site" / "api" / "tensor" / "index.html").read_text("utf-8")
+    assert "https://docs.example.org/tapegrad/guide/faq/" in (tmp_path / "site" / "sitemap.xml").read_text("utf-8")
+
+
+def test_the_page_of_a_missing_address_searches_and_leads_to_pages_that_exist(site: Path) -> None:
+    text = (site / "404.html").read_text("utf-8")
+
+    article = text[text.index("<h1>Page not found</h1>") : text.index("</article>")]
+    links = [link.removeprefix("/") for link in re.findall(r'href="([^"]*)"', article)]
+
+    assert re.search(r'<form [^>]*method="get">', article)
+    assert 'name="q"' in article
+    assert len(links) == 7
+    assert [link for link in links if not (site / link / "index.html").exists()] == []
+
+
+def test_each_diagram_is_as_its_command_draws_it_and_has_a_description_on_one_page() -> None:
+    pages = "".join(page.read_text("utf-8") for page in PAGES)
+
+    for name, draw in diagrams.DIAGRAMS.items():
+        assert (diagrams.IMAGES / f"{name}.svg").read_text("utf-8") == draw()
+        (alternative,) = re.findall(rf"!\[(.*)\]\(\.\./images/{name}\.svg\)", pages)
+        assert len(alternative) > 80
+
+
+@pytest.mark.parametrize("site", ["mkdocs"], indirect=True)
+def test_a_diagram_is_a_part_of_its_page_and_is_read_as_its_description(site: Path) -> None:
+    page = (site / "guide" / "tapes" / "index.html").read_text("utf-8")
+
+    assert re.search(r'<svg [^>]*aria-label="The life of a tape: trace gives', page)
+    assert "life-of-a-tape.svg" not in page
+
+
+@pytest.mark.parametrize("site", ["mkdocs"], indirect=True)
+def test_the_page_of_a_message_leads_to_the_other_messages_of_its_topic(site: Path) -> None:
+    page = (site / "errors" / "shapes-do-not-broadcast" / "index.html").read_text("utf-8")
+    navigation = page[page.index("md-nav--primary") : page.index("md-sidebar--secondary")]
+
+    assert 'href="../inner-sizes-differ/"' in navigation
 
 
 # What users type, and the pages that answer it.
