@@ -409,7 +409,7 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         return ops.getitem(x, index)
 
     @override
-    def at_set(self, x: Recorded, index: Any, value: Recorded | float) -> Recorded:
+    def at_set(self, x: Recorded, index: Any, value: Recorded | float, *, is_free: bool = False) -> Recorded:
         return ops.at_set(_lifted(x), index, _lifted(value))
 
     @override

@@ -262,8 +262,8 @@ class Backend(ABC, Generic[V, I, B, Q]):
         """Return the elements at an index of numbers, slices and NumPy arrays."""
 
     @abstractmethod
-    def at_set(self, x: V, index: Any, value: V | float) -> V:
-        """Return a copy of `x` with the elements at an index replaced."""
+    def at_set(self, x: V, index: Any, value: V | float, *, is_free: bool = False) -> V:
+        """Return a copy of `x` with the elements at an index replaced, or `x` itself if it may be overwritten."""
 
     @abstractmethod
     def at_add(self, x: V, index: Any, value: V | float) -> V:

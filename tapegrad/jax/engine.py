@@ -114,7 +114,7 @@ class JAX(Backend[Traced]):
         return self._of(lambda x, index: jnp.asarray(x)[index], x, index)
 
     @override
-    def at_set(self, x: Traced, index: Any, value: Traced | float) -> Traced:
+    def at_set(self, x: Traced, index: Any, value: Traced | float, *, is_free: bool = False) -> Traced:
         return self._of(lambda x, index, value: jnp.asarray(x).at[index].set(value), x, index, value)
 
     @override

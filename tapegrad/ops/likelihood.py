@@ -12,6 +12,7 @@ from tapegrad.autograd.registry import Typed
 from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, messages
 from tapegrad.ops._float32 import in_float32
+from tapegrad.ops._labels import Labels
 from tapegrad.ops._mapped import apply
 from tapegrad.ops._reduction import (
     Reduction,
@@ -29,15 +30,20 @@ from tapegrad.ops.loss import elementwise_loss_shape, row_loss_shape
 from tapegrad.ops.softmax import log_normalized, log_softmax_gradient
 from tapegrad.ops.statistics import not_zero
 from tapegrad.sizes import Dims, at_least, show, surely_differ, surely_same
-from tapegrad.tensor import T2, Float, T, Tensor, node, values_of
+from tapegrad.tensor import T2, Float, T, Tensor, node
 from tapegrad.tensor.merging import merging_loss, merging_loss_of_labels
 from tapegrad.tensor.operands import known, same_dtype, unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeAlias
 
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Merge, NoneTape
+    from tapegrad.engines.rows import Rows
+
+    Untaped: TypeAlias = Tensor[Any, NoneTape, Any]
+    Backward: TypeAlias = Callable[[Gradients], None]
 
 
 def cross_entropy_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
@@ -117,24 +123,79 @@ def cross_entropy(
     x, target, tape = unwrap_with_target(x, target)
     float_only(x)
     _check_target(x, target)
-    probabilities, count = _probabilities("cross_entropy", x, target, ignore_index)
+    if target.ndim == x.ndim:
+        if ignore_index is not None:
+            message = f"cross_entropy: ignore_index is {ignore_index} but target holds probabilities, not labels"
+            raise ValueError(message)
+        weight = weight_of("cross_entropy", reduction, math.prod(x.shape[:-1]))
+        out, backward = _of_probabilities(x, target, smoothing, weight, reduction)
+    else:
+        labels = Labels.of(x, target, ignore_index)
+        weight = weight_of("cross_entropy", reduction, labels.count)
+        out, backward = _of_labels(x, labels, smoothing, weight, reduction)
+    return tape.record(out, (x, target), backward)
+
+
+def _of_labels(
+    x: Untaped, labels: Labels, smoothing: float, weight: Any, reduction: Reduction
+) -> tuple[Untaped, Backward]:
+    """Compute the cross-entropy of labels and its closure, in one pass over `x` each."""
+    if not x.size:  # the maximum of no elements does not exist
+        zeros = engine(x.data).zeros
+        out = node(reduced(zeros(x.shape[:-1], x.dtype), reduction, weight))
+        return out, lambda grads: grads.add(x, zeros(x.shape, grads.pop_output(out).dtype))
+    share = smoothing / x.shape[-1]
+    top, total, *sums = engine(x.data).rowwise(exponential_sums, x.data, axis=-1, with_sum=bool(smoothing))
+    log_total = engine(total).log(total)
+    logs = labels.pick(x.data) - top - log_total
     if smoothing:
-        counted = 1 if target.ndim == x.ndim else engine(probabilities).sum(probabilities, -1, keepdims=True)
-        probabilities = probabilities * (1 - smoothing) + counted * (smoothing / max(x.shape[-1], 1))
-    weight = weight_of("cross_entropy", reduction, count)
+        logs = logs * (1 - smoothing) + (sums[0] - log_total * x.shape[-1]) * share
+    out = node(reduced(labels.weighted(-logs).reshape(x.shape[:-1]), reduction, weight))
+
+    def backward(grads: Gradients) -> None:
+        dy = labels.weighted(of_rows(grads.pop_output(out) * weight, x.shape, reduction))
+        values = (x.data, top, dy / total, *([dy * share] if smoothing else []))
+        dx = engine(*values).rowwise(scaled_exponentials, *values, axis=-1)
+        grads.add(x, labels.subtract(dx, dy * (1 - smoothing)))
+
+    return out, backward
+
+
+def _of_probabilities(
+    x: Untaped, target: Untaped, smoothing: float, weight: Any, reduction: Reduction
+) -> tuple[Untaped, Backward]:
+    """Compute the cross-entropy of probabilities and its closure."""
+    probabilities = target.data
+    if smoothing:
+        probabilities = probabilities * (1 - smoothing) + smoothing / max(x.shape[-1], 1)
     out = node(reduced(_encoded(log_normalized(x.data, -1), probabilities), reduction, weight))
 
     def backward(grads: Gradients) -> None:
         dy = of_rows(grads.pop_output(out) * -weight, x.shape, reduction)
         logs = log_normalized(x.data, -1)
-        if target.is_float and grads.wants(target):
+        if grads.wants(target):
             grads.add(target, logs * (dy * (1 - smoothing)))
         if not grads.wants(x):
             return
         dlogs = probabilities * dy
         grads.add(x, engine(dlogs, logs).rowwise(log_softmax_gradient, logs, dlogs, axis=-1, is_free=True))
 
-    return tape.record(out, (x, target), backward)
+    return out, backward
+
+
+def exponential_sums(rows: Rows, x: Any, *, with_sum: bool) -> tuple[Any, ...]:
+    """Return the maximum of each row, the sum of `e ** (x - maximum)`, and, if wanted, the sum of `x - maximum`."""
+    top = rows.max(x)
+    shifted = x - top
+    if with_sum:
+        return top, rows.sum(rows.exp(shifted)), rows.sum(shifted)
+    return top, rows.sum(rows.exp(shifted))
+
+
+def scaled_exponentials(rows: Rows, x: Any, top: Any, scale: Any, share: Any = None) -> Any:
+    """Return `e ** (x - top) * scale - share`: the gradient of the logarithm of the sum, less an equal share."""
+    powers = rows.exp(x - top) * scale
+    return powers if share is None else powers - share
 
 
 @op(nll_shape, eager=True)
@@ -178,12 +239,13 @@ def nll(
     float_only(x)
     if target.data.dtype.kind not in "iu":
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "target", str(target.dtype), "integer"))
-    chosen, count = _probabilities("nll", x, target, ignore_index)
-    weight = weight_of("nll", reduction, count)
-    out = node(reduced(_encoded(x.data, chosen), reduction, weight))
+    labels = Labels.of(x, target, ignore_index)
+    weight = weight_of("nll", reduction, labels.count)
+    out = node(reduced(labels.weighted(-labels.pick(x.data)).reshape(x.shape[:-1]), reduction, weight))
 
     def backward(grads: Gradients) -> None:
-        grads.add(x, chosen * of_rows(grads.pop_output(out) * -weight, x.shape, reduction))
+        dy = of_rows(grads.pop_output(out) * -weight, x.shape, reduction)
+        grads.add(x, labels.place(labels.weighted(dy)))
 
     return tape.record(out, (x,), backward)
 
@@ -390,41 +452,6 @@ def _check_target(x: Tensor[Any, Any, Any], target: Tensor[Any, Any, Any]) -> No
         cross_entropy_shape(x.shape, target.shape)
     if targets.dtype != scores.dtype if targets.ndim == scores.ndim else targets.dtype.kind not in "iu":
         cross_entropy_dtypes(Typed(x.ndim, str(x.dtype)), Typed(target.ndim, str(target.dtype)))
-
-
-def _probabilities(
-    call: str, x: Tensor[Any, Any, Any], target: Tensor[Any, Any, Any], ignore_index: int | None
-) -> tuple[Any, Any]:
-    """Return the probabilities of the classes, 0 for ignored labels, and the number of rows that are not ignored."""
-    if target.ndim == x.ndim:
-        if ignore_index is not None:
-            message = f"{call}: ignore_index is {ignore_index} but target holds probabilities, not labels"
-            raise ValueError(message)
-        return target.data, math.prod(x.shape[:-1])
-    labels, classes = values_of(target), x.shape[-1]
-    if not isinstance(labels, np.ndarray):
-        return _unchecked(labels, classes, x.dtype, ignore_index)
-    outside = (labels < 0) | (labels >= classes)
-    counted = None if ignore_index is None else labels != ignore_index
-    if counted is not None:
-        outside = outside & counted
-    if outside.any():
-        message = f"label {labels[outside].flat[0]} is not one of the {classes} classes of x {show(x.shape)}"
-        raise IndexError(message)
-    chosen = engine(target.data).one_hot(target.data, classes, x.dtype)
-    if counted is None:
-        return chosen, labels.size
-    return chosen * counted[..., None].astype(x.dtype), int(counted.sum())
-
-
-def _unchecked(labels: Any, classes: int, dtype: Any, ignore_index: int | None) -> tuple[Any, Any]:
-    """Return what `_probabilities` does for labels unknown under `jit`: NaN for a label that is not a class."""
-    primitives, is_class = engine(labels), (labels >= 0) & (labels < classes)
-    chosen = primitives.where(is_class[..., None], primitives.one_hot(labels, classes, dtype), math.nan)
-    if ignore_index is None:
-        return chosen, math.prod(labels.shape)
-    counted = labels != ignore_index
-    return primitives.where(counted[..., None], chosen, 0), counted.astype(dtype).sum()
 
 
 def _encoded(logs: Any, probabilities: Any) -> Any:

@@ -205,6 +205,31 @@ def test_gradients_with_options_can_be_differentiated(options: dict[str, Any], r
     check_gradients(lambda x: cross_entropy(x, labels, reduction=reduction, **options), real(4, 3), order=2)
 
 
+@pytest.mark.usefixtures("numpy_and_kernels")
+@pytest.mark.parametrize("smoothing", [0.0, 0.25])
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_the_cross_entropy_of_many_rows_is_that_of_the_formula(smoothing: float, reduction: Any) -> None:
+    rng = np.random.default_rng(5)
+    logits, labels = rng.normal(size=(40, 30, 200)) * 20, rng.integers(0, 200, (40, 30))
+    logits[0, 0] += 1e4
+    labels[rng.random((40, 30)) < 0.2] = -1
+    counted = (labels != -1)[..., None]
+
+    logs = logits - logits.max(-1, keepdims=True)
+    logs = logs - np.log(np.exp(logs).sum(-1, keepdims=True))
+    probabilities = ((np.arange(200) == labels[..., None]) * (1 - smoothing) + smoothing / 200) * counted
+    losses, gradient = -(probabilities * logs).sum(-1), np.exp(logs) * counted - probabilities
+    share = 1 / counted.sum() if reduction == "mean" else 1.0
+
+    x: Any = tensor(logits, np.float32)
+    options: Any = {"smoothing": smoothing, "ignore_index": -1, "reduction": reduction}
+    y = cross_entropy(x.trace(), tensor(labels), **options)
+    grads = y.sum().backward() if reduction == "none" else y.backward()
+
+    np.testing.assert_allclose(y.numpy(), losses if reduction == "none" else losses.sum() * share, rtol=1e-5)
+    np.testing.assert_allclose(grads[x].numpy(), gradient * share, rtol=1e-3, atol=1e-5 * share)
+
+
 # nll, kl_div, bce, bce_with_logits
 
 

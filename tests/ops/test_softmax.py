@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tapegrad.engines import engine as engine_of
-from tapegrad.engines.numba.engine import Fast, use_fast
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import exp, log_softmax, normal, softmax, tensor, zeros
 from tapegrad.testing import check_gradients, check_shape_rule
@@ -119,17 +117,7 @@ def test_a_single_score_has_probability_one() -> None:
     assert log_softmax(tensor([7.0])).tolist() == [0]
 
 
-@pytest.fixture(params=[False, True], ids=["NumPy", "kernels"])
-def engine(request: pytest.FixtureRequest) -> Iterator[None]:
-    if request.param:
-        pytest.importorskip("numba")
-    was_on = type(engine_of(np.ones(1))) is Fast
-    use_fast(is_on=request.param)
-    yield
-    use_fast(is_on=was_on)
-
-
-@pytest.mark.usefixtures("engine")
+@pytest.mark.usefixtures("numpy_and_kernels")
 @pytest.mark.parametrize("name", BOTH)
 def test_a_large_gradient_that_is_referenced_elsewhere_stays_unchanged(name: str) -> None:
     x, weight, other = normal((300, 400), rng=0), normal((300, 400), rng=1), zeros((300, 400))

@@ -145,8 +145,10 @@ class _Source:
             ]
             sums = [ref for ref in self.sums if self.levels[ref] == level + 1]
             lines += [f"v{ref} = np.{kind}(0)" for ref in sums]
-            lines.append("for column in range(columns):")
-            for ref in self._elements(level):
+            elements = self._elements(level)
+            if elements:  # results that have one number for each row need no last loop
+                lines.append("for column in range(columns):")
+            for ref in elements:
                 lines += self._element_lines(ref, level)
             for ref in sums:
                 term = " * ".join(f"v{one}" for one in self._operands(ref))

@@ -251,8 +251,8 @@ class NumPy(Backend[Floats, Whole, Truths]):
         return picked
 
     @override
-    def at_set(self, x: Array, index: Any, value: Array | float) -> Array:
-        out = np.array(x)
+    def at_set(self, x: Array, index: Any, value: Array | float, *, is_free: bool = False) -> Array:
+        out = x if is_free else np.array(x)
         out[index] = value
         return out
 
