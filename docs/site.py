@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from html import escape
 from pathlib import Path
 from typing import Any, Final
 
@@ -46,12 +47,12 @@ def with_label(svg: str, label: str) -> str:
 
 
 def description(markdown: str) -> str:
-    """Return the beginning of the first paragraph of a page, without its markup."""
+    """Return the beginning of the first paragraph of a page without its markup, as text of an HTML attribute."""
     outside = re.sub(r"^(```|~~~).*?^\1$", "", markdown, flags=re.MULTILINE | re.DOTALL)
     paragraphs = re.split(r"\n\s*\n", outside)
     prose = next((one for one in paragraphs if is_prose(one)), "")
     plain = re.sub(r"\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])", r"\1", prose)
-    return beginning(" ".join(re.sub(r"[`*$\\]", "", plain).split()))
+    return escape(beginning(" ".join(re.sub(r"[`*$\\]", "", plain).split())))
 
 
 def is_prose(paragraph: str) -> bool:
