@@ -42,6 +42,39 @@ def _enumerate(walk: Walk, node: CallExpr, given: list[Argument], state: State) 
     return container_methods.rows(walk, node, [NOTHING, walk.check(given[0].value, node, given[0].expression)], state)
 
 
+def _tee(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
+    """Return two iterators over the same elements."""
+    made = new_object(walk.site(node), state)
+    containers.fill(made, [given[0].value] * 2 if len(given) == 1 else [], state)
+    return frozenset([made]) if len(given) == 1 else NOTHING
+
+
+def _flattened(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
+    """Return the elements of the containers in a container."""
+    made = new_object(walk.site(node), state)
+    containers.fill(made, [], state)
+    known = containers.elements(given[0].value, state)
+    for one in known if known is not None else containers.all_elements(given[0].value, state) * 2:
+        containers.extend(made, one, state)
+    return frozenset([made])
+
+
+def _starmap(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value | None:
+    """Follow the function that `starmap` calls with the elements of each tuple."""
+    known = frozenset(one for one in given[0].value if isinstance(one, Function))
+    if not known:
+        return None
+    made = new_object(walk.site(node), state)
+    containers.fill(made, [], state)
+    rows = containers.elements(given[1].value, state)
+    if rows is None:
+        rows = [containers.element(given[1].value, walk.site(node), state) for _ in range(2)]
+    for row in rows:
+        parts = [functions.positional(one) for one in containers.elements(row, state) or []]
+        containers.append(made, functions.call_all(walk, known, node, parts, state), state)
+    return frozenset([made])
+
+
 def _pairwise(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
     """Return each element with the one after it."""
     source = given[0].value
@@ -314,12 +347,16 @@ _KNOWN: Final[dict[str, Callable[..., Value | None]]] = {
     "copy.copy": _replaced,
     "dataclasses.replace": _replaced,
     "._replace": _method_replaced,
+    ".from_iterable": _flattened,
+    **dict.fromkeys((".insort", ".insort_left", ".insort_right"), _heap_pushed),
     ".map": _map,
     "functools.partial": _partial,
     **dict.fromkeys(("heapq.heappush", "_heapq.heappush"), _heap_pushed),
     **dict.fromkeys(("heapq.heappop", "_heapq.heappop"), _heap_popped),
     "itertools.chain": _chain,
     "itertools.pairwise": _pairwise,
+    "itertools.starmap": _starmap,
+    "itertools.tee": _tee,
     "random.choice": _one_of,
     "tapegrad.guard.assertions.assert_shape": _itself,
     "tapegrad.guard.assertions.reveal_shape": _itself,

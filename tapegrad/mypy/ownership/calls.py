@@ -18,6 +18,7 @@ from tapegrad.mypy.ownership import (
 )
 from tapegrad.mypy.ownership.attributes import attribute
 from tapegrad.mypy.ownership.carriers import carries, fresh, is_container
+from tapegrad.mypy.ownership.constants import constant_of
 from tapegrad.mypy.ownership.holders import holder_of
 from tapegrad.mypy.ownership.spelling import end_of, written
 from tapegrad.mypy.ownership.state import (
@@ -73,7 +74,7 @@ def called(walk: Walk, node: CallExpr, state: State) -> Value:
 def arguments(walk: Walk, node: CallExpr, state: State) -> list[Argument]:
     """Return the arguments of a call, evaluated in order."""
     return [
-        Argument(walk.value(one, state), kind, name, one)
+        Argument(walk.value(one, state), kind, name, one, constant_of(one, state))
         for one, kind, name in zip(node.args, node.arg_kinds, node.arg_names, strict=True)
     ]
 

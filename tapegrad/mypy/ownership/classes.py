@@ -129,6 +129,18 @@ def bound_or_read(walk: Walk, node: Any, found: Any, owner: Value, state: State)
     return method_of(walk, node.expr, walk.type_of(node.expr), node.name, owner)
 
 
+def setter_of(walk: Walk, target: Any, objects: Value) -> Function | None:
+    """Return the method of a property that runs when an attribute is bound; None if there is none to follow."""
+    found = member(walk, target.expr, target.name)
+    if not isinstance(found, OverloadedFuncDef) or not found.is_property:
+        return None
+    for one in found.items[1:]:
+        names = [getattr(each, "name", "") for each in getattr(one, "decorators", [])]
+        if isinstance(one, Decorator) and "setter" in names and functions.can_follow(walk, one.func):
+            return Function(one.func, (objects,), target)
+    return None
+
+
 def _property(walk: Walk, node: Any, decorator: Any, function: FuncItem, owner: Value, state: State) -> Value:
     originals = decorator.original_decorators if isinstance(decorator, Decorator) else []
     is_stored = any(getattr(one, "fullname", "") == "functools.cached_property" for one in originals)
@@ -185,6 +197,11 @@ def _classes_in(file: Node | None) -> set[TypeInfo]:
 
 
 _classes = ScopeCache(_classes_in)
+
+
+def in_file(walk: Walk) -> set[TypeInfo]:
+    """Return the classes of the file."""
+    return _classes.of(walk.api.tree)
 
 
 def super_method(walk: Walk, callee: SuperExpr, state: State) -> Value:

@@ -84,6 +84,15 @@ def _taken(walk: Walk, node: Any, name: str, refs: list[Ref], given: list[Value]
     """Return the element that a method returns; one that is removed is no longer held."""
     found: Value = NOTHING
     index = node.args[0] if node.args else None
+    if name == "popitem":
+        named = [part for ref in refs for part, _ in state.fields(ref) if part.startswith("['")]
+        if len(refs) == 1 and len(named) == 1 and _only_named(frozenset(refs), state):
+            last = state.held.pop((*refs[0], named[0]))
+        else:
+            last = containers.element(frozenset(refs), walk.site(node), state)
+        pair = new_object(walk.site(node), state)
+        containers.fill(pair, [NOTHING, last], state)
+        return frozenset([pair])
     for ref in refs:
         if isinstance(index, StrExpr):
             found |= containers.at(frozenset([ref]), label(index), state)

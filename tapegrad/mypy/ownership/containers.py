@@ -22,7 +22,8 @@ from mypy.nodes import (
 )
 from mypy.types import Instance, get_proper_type
 
-from tapegrad.mypy.ownership.carriers import ANY, carries, fresh, may_hold, new_object
+from tapegrad.mypy.ownership.carriers import ANY, carries, fresh, is_mapping, may_hold, new_object
+from tapegrad.mypy.ownership.constants import constant_of
 from tapegrad.mypy.ownership.holders import label
 from tapegrad.mypy.ownership.state import (
     COMMON,
@@ -82,12 +83,15 @@ def display(walk: Walk, node: Any, state: State) -> Value:
                 state.add(made, one if key is not None else element(one, walk.site(node, "**"), state))
             else:
                 state.put((*made, name), one)
+                state.know((*made, name), constant_of(dict(pairs).get(key), state))
     elif any(isinstance(item, StarExpr) for item in node.items) or not isinstance(node, TupleExpr | ListExpr):
         for item, one in zip(node.items, held, strict=True):
             for each in all_elements(one, state) if isinstance(item, StarExpr) else [one]:
                 state.add(made, each)
     else:
         fill(made, held, state)
+        for number, item in enumerate(node.items):
+            state.know((*made, f"[{number}]"), constant_of(item, state))
     return frozenset([made])
 
 
@@ -109,6 +113,15 @@ def append(ref: Ref, held: Value, state: State) -> None:
         state.add(ref, held)
 
 
+def extend(ref: Ref, given: Value, state: State) -> None:
+    """Add the elements of another container at the end of one."""
+    known = elements(given, state)
+    if known is None:
+        state.forget_positions(ref)
+    for one in known if known is not None else all_elements(given, state):
+        append(ref, one, state) if known is not None else state.add(ref, one)
+
+
 def elements(source: Value, state: State) -> list[Value] | None:
     """Return the elements of a display in order; None if they are not known, or too many."""
     refs = [one for one in source if isinstance(one, Ref)]
@@ -121,6 +134,16 @@ def elements(source: Value, state: State) -> list[Value] | None:
     if len(names) > MOST_UNROLLED or names != [f"[{number}]" for number in range(len(names))]:
         return None
     return [fields[name] for name in names]
+
+
+def has_one(source: Value, state: State) -> bool:
+    """Return whether a container has at most one element, at an unknown position."""
+    refs = [one for one in source if isinstance(one, Ref)]
+    return (
+        len(refs) == len(source) == 1
+        and (*refs[0], ONE) in state.held
+        and not any(_is_element(name) for name, _ in state.fields(refs[0]))
+    )
 
 
 def all_elements(source: Value, state: State) -> list[Value]:
@@ -223,6 +246,8 @@ def _unknown_object(refs: list[Ref], site: Site, state: State) -> Ref:
         state.put((*made, EACH), NOTHING if has_position else _one_of(any_of, shared, made.site, state))
         if any_of and not has_position:
             state.put((*made, COMMON), shared)
+            if len(refs) == 1 and (*refs[0], ONE) in state.held:
+                state.put((*made, ONE), NOTHING)
     return made
 
 
@@ -317,6 +342,14 @@ def combined(walk: Walk, node: Any, operands: list[Any], held: list[Value], t: T
     held = [aged(made.site, one) for one in held]
     known = [[aged(made.site, each) for each in one] if one is not None else None for one in known]
     state.put((*made, EACH), NOTHING)
+    if is_mapping(t):
+        for ref in (each for one in held for each in one if isinstance(each, Ref)):
+            for name, inner in list(state.fields(ref)):
+                if _is_element(name):
+                    state.put((*made, name), inner)
+                elif name == EACH and inner:
+                    state.add(made, inner)
+        return frozenset([made])
     if all(one is not None for one in known):
         fill(made, [each for one in known for each in one or []] * (counts[0] if counts else 1), state)
         return frozenset([made])

@@ -20,37 +20,42 @@ if TYPE_CHECKING:
 
     from mypy.nodes import CallExpr
 
-    from tapegrad.mypy.ownership.state import Value
+    from tapegrad.mypy.ownership.state import Constant, Value
     from tapegrad.mypy.ownership.walk import Walk
 
-    Exit: TypeAlias = Callable[[State], None]
+    Exit: TypeAlias = Callable[[State, Constant], None]  # of the state, and NO_ERROR or ERROR
 
 STACKS: Final = ("contextlib.ExitStack", "contextlib.AsyncExitStack")
+NO_ERROR: Final[Constant] = (type(None), None)  # what `__exit__` gets where no exception leaves the block
+ERROR: Final[Constant] = (Exception, "raised")  # differs from None
 
 
-def entered(walk: Walk, manager: Any, held: Value, state: State) -> tuple[Value | None, Exit | None]:
+def entered(
+    walk: Walk, manager: Any, held: Value, state: State, *, is_async: bool = False
+) -> tuple[Value | None, Exit | None]:
     """Return what `with manager as name` binds, None if that is unknown, and what to do at the end of the body."""
     for one in held:
         if isinstance(one, Function) and one.call == functions.OPENED and isinstance(one.node, FuncItem):
             return _generator(walk, one.node, one, manager, state)
     t = walk.type_of(manager)
-    begin = classes.method_of(walk, manager, t, "__enter__", held)
-    end = classes.method_of(walk, manager, t, "__exit__", held)
+    begin = classes.method_of(walk, manager, t, "__aenter__" if is_async else "__enter__", held)
+    exit_name = "__aexit__" if is_async else "__exit__"
+    end = classes.method_of(walk, manager, t, exit_name, held)
     found = functions.call_all(walk, begin, manager, [], state) if begin else None
     if end:
         holder = ("manager", manager)
         state.held[holder] = held
 
-        def leave(after: State) -> None:
+        def leave(after: State, raised: Constant) -> None:
             owner = after.held.pop(holder, held)
-            method = classes.method_of(walk, manager, t, "__exit__", owner)
-            given = [functions.positional(NOTHING)] * 3
+            method = classes.method_of(walk, manager, t, exit_name, owner)
+            given = [functions.positional(NOTHING)._replace(constant=raised)] * 3
             functions.call_all(walk, method, manager, given, after)
 
         return found, leave
     info = classes.info_of(t)
     if info is not None and info.fullname in STACKS:
-        return held, lambda after: close(walk, manager, held, after)
+        return held, lambda after, raised: close(walk, manager, held, after, raised)
     return found, None
 
 
@@ -73,7 +78,10 @@ def _generator(
     state.become(reached)
     functions.save(body, key, state)
 
-    def leave(after: State) -> None:
+    def leave(after: State, raised: Constant) -> None:
+        if raised == ERROR:
+            return  # the exception is raised at the `yield`
+
         def go_on(_: Value, at_yield: State) -> None:
             at_yield.become(after.copy())
             functions.restore(body, key, at_yield)
@@ -119,6 +127,7 @@ def stacked(walk: Walk, node: CallExpr, owner: Value, name: str, given: list[Arg
         return NOTHING
     if name in ("close", "aclose"):
         close(walk, node, owner, state)
+        forget_stack(walk, owner)
         return NOTHING
     return None
 
@@ -129,7 +138,14 @@ def _push(walk: Walk, owner: Value, leave: Exit) -> None:
             walk.exits.setdefault(one.site, []).append(leave)
 
 
-def close(walk: Walk, node: Any, stack: Value, state: State) -> None:
+def forget_stack(walk: Walk, stack: Value) -> None:
+    """Forget what a stack of context managers does at its end, which has come."""
+    for one in stack:
+        if isinstance(one, Ref):
+            walk.exits.pop(one.site, None)
+
+
+def close(walk: Walk, node: Any, stack: Value, state: State, raised: Constant = NO_ERROR) -> None:
     """Do what a stack of context managers does at its end, the last one first."""
     for one in stack:
         if not isinstance(one, Ref):
@@ -142,5 +158,5 @@ def close(walk: Walk, node: Any, stack: Value, state: State) -> None:
             for function in held:
                 if isinstance(function, Function):
                     call_from_unknown(walk, function, node, [], state)
-        for leave in reversed(walk.exits.pop(one.site, [])):
-            leave(state)
+        for leave in reversed(walk.exits.get(one.site, [])):
+            leave(state, raised)

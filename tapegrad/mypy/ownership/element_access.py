@@ -18,6 +18,7 @@ from mypy.types import TupleType, get_proper_type
 
 from tapegrad.mypy.ownership import classes, container_methods, containers, functions
 from tapegrad.mypy.ownership.carriers import carries, fresh, is_container, may_hold, new_object
+from tapegrad.mypy.ownership.constants import constant_of, place_of
 from tapegrad.mypy.ownership.holders import label
 from tapegrad.mypy.ownership.state import EACH, NOTHING, Ref, tapes
 
@@ -47,10 +48,11 @@ def item(walk: Walk, node: IndexExpr, state: State) -> Value:
     if not is_container(walk.type_of(node.base)):
         method = classes.method_of(walk, node.base, walk.type_of(node.base), "__getitem__", source)
         if method:
-            return functions.call_all(walk, method, node, [functions.positional(NOTHING)], state)
+            key = functions.positional(NOTHING)._replace(constant=constant_of(node.index, state))
+            return functions.call_all(walk, method, node, [key], state)
     if isinstance(node.index, SliceExpr):
         return _sliced(walk, node, node.index, source, state)
-    name = label(node.index)
+    name = place_of(node.index, state)
     if name != EACH:
         found = containers.at(source, name, state)
         return found or _made_when_read(name, source, t, state)
@@ -105,12 +107,28 @@ def extended(walk: Walk, target: Any, value: Any, state: State) -> None:
 def set_item(walk: Walk, target: IndexExpr, held: Value, state: State) -> None:
     """Bind an element."""
     walk.value(target.index, state)
-    name = label(target.index)
+    name = place_of(target.index, state)
     for ref in (one for one in walk.value(target.base, state) if isinstance(one, Ref)):
-        if name == EACH:
+        if isinstance(target.index, SliceExpr):
+            _set_slice(ref, target.index, held, state)
+        elif name == EACH:
             state.add(ref, held)
         else:
             state.put((*ref, containers.counted(ref, name, state)), held)
+
+
+def _set_slice(ref: Ref, part: SliceExpr, held: Value, state: State) -> None:
+    """Bind several elements; `xs[:] = ys` replaces all of them."""
+    if part.begin_index is part.end_index is None and part.stride is None:
+        known = containers.elements(held, state)
+        state.drop(ref)
+        if known is not None:
+            containers.fill(ref, known, state)
+            return
+        state.put((*ref, EACH), NOTHING)
+    state.forget_positions(ref)
+    for one in containers.all_elements(held, state):
+        state.add(ref, one)
 
 
 def removed(walk: Walk, target: IndexExpr, state: State) -> None:

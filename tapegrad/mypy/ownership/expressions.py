@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import (
     AssignmentExpr,
@@ -37,9 +37,10 @@ from mypy.nodes import (
 )
 from mypy.types import UninhabitedType, get_proper_type
 
-from tapegrad.mypy.ownership import calls, classes, containers, element_access, loops
+from tapegrad.mypy.ownership import calls, classes, containers, element_access, functions, loops
 from tapegrad.mypy.ownership.attributes import attribute
 from tapegrad.mypy.ownership.carriers import carries, is_container
+from tapegrad.mypy.ownership.constants import truth
 from tapegrad.mypy.ownership.holders import entry, flat
 from tapegrad.mypy.ownership.state import (
     NOTHING,
@@ -55,6 +56,19 @@ from tapegrad.mypy.scopes.names import parts_of
 if TYPE_CHECKING:
     from tapegrad.mypy.ownership.state import Holder, Value
     from tapegrad.mypy.ownership.walk import Walk
+
+
+_METHODS: Final = {
+    "+": "__add__",
+    "-": "__sub__",
+    "*": "__mul__",
+    "/": "__truediv__",
+    "@": "__matmul__",
+    "|": "__or__",
+    "&": "__and__",
+    "<<": "__lshift__",
+    ">>": "__rshift__",
+}
 
 
 def value(walk: Walk, node: Any, state: State) -> Value:
@@ -77,6 +91,12 @@ def value(walk: Walk, node: Any, state: State) -> Value:
         case OpExpr(op="and" | "or"):
             left = walk.value(node.left, state)
             return left | branch(walk, node.right, state)
+        case OpExpr(op=op) if op in _METHODS and classes.info_of(walk.type_of(node.left)) in classes.in_file(walk):
+            left, right = walk.value(node.left, state), walk.value(node.right, state)
+            method = classes.method_of(walk, node.left, walk.type_of(node.left), _METHODS[op], left)
+            if method:
+                return functions.call_all(walk, method, node, [functions.positional(right)], state)
+            return NOTHING
         case OpExpr() | ComparisonExpr() | UnaryExpr():
             return operation(walk, node, parts_of(node), state)
         case IndexExpr():
@@ -89,6 +109,9 @@ def value(walk: Walk, node: Any, state: State) -> Value:
             return loops.comprehension(walk, node, node, state)
         case ConditionalExpr(cond=condition, if_expr=then, else_expr=otherwise):
             walk.value(condition, state)
+            holds = truth(walk, condition, state)
+            if holds is not None:
+                return walk.value(then if holds else otherwise, state)
             taken = state.copy()
             first, second = branch(walk, then, taken), branch(walk, otherwise, state)
             state.become(joined([state, taken]))
@@ -109,12 +132,14 @@ def value(walk: Walk, node: Any, state: State) -> Value:
                     walk.frame.at_yield(held, state)
                 if walk.frame.made is not None:
                     containers.append(walk.frame.made, held, state)
+            if walk.frame.made is not None:
+                walk.frame.yields.append(state.copy())
             return NOTHING
         case YieldFromExpr(expr=given):
             held = walk.value(given, state)
             if walk.frame.made is not None:
-                for one in containers.all_elements(held, state):
-                    state.add(walk.frame.made, one)
+                containers.extend(walk.frame.made, held, state)
+                walk.frame.yields.append(state.copy())
             return NOTHING
         case StarExpr(expr=starred):
             return walk.value(starred, state)

@@ -23,6 +23,7 @@ from mypy.types import CallableType, get_proper_type
 from tapegrad.mypy.mypy_api import formals_of
 from tapegrad.mypy.ownership import containers, other_calls
 from tapegrad.mypy.ownership.carriers import new_object
+from tapegrad.mypy.ownership.constants import constant_of
 from tapegrad.mypy.ownership.consumed import is_consumed
 from tapegrad.mypy.ownership.independence import is_independent
 from tapegrad.mypy.ownership.spelling import written
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from mypy.nodes import Node
 
-    from tapegrad.mypy.ownership.state import State, Value
+    from tapegrad.mypy.ownership.state import Constant, State, Value
     from tapegrad.mypy.ownership.walk import Walk
 
 
@@ -76,10 +77,11 @@ def call(walk: Walk, function: Function, node: Any, given: list[Argument], state
     Raises:
         UnreachableError: It does not return.
     """
+    known = dict(function.constants)
     given = [
-        *(Argument(one, ArgKind.ARG_POS, None, None) for one in function.bound),
+        *(Argument(one, ArgKind.ARG_POS, None, None, known.get(n)) for n, one in enumerate(function.bound)),
         *given,
-        *(Argument(one, ArgKind.ARG_NAMED, name, None) for name, one in function.names),
+        *(Argument(one, ArgKind.ARG_NAMED, name, None, known.get(name)) for name, one in function.names),
     ]
     body = function.node
     if isinstance(body, str):
@@ -165,7 +167,8 @@ def followed(
     walk.frames.append(frame)
     walk.calls = (*walk.calls, node)
     walk.entered.append(body)
-    walk.followed.add(body)
+    if not any(("name", one.variable) in state.constants for one in body.arguments):
+        walk.followed.add(body)  # with all of its branches
     try:
         end = walk.through(body.body, state)
     finally:
@@ -173,10 +176,12 @@ def followed(
         walk.entered.pop()
         walk.calls = walk.calls[:-1]
     paths = [one for _, one in frame.returned]
-    after = joined([end, *paths])
+    after = joined([end, *paths]) or joined(frame.yields)
     if after is None:
         raise UnreachableError
     state.become(after)
+    if _functions_inside.of(body):
+        _close_stored(body, state)
     if calls_itself:
         restore(body, key, state)
     if frame.made is not None:
@@ -189,6 +194,8 @@ def save(body: FuncItem, key: Any, state: State) -> None:
     for variable in _variables.of(body):
         if ("name", variable) in state.held:
             state.held["saved", (variable, key)] = state.held.pop(("name", variable))
+        if ("name", variable) in state.constants:
+            state.constants["saved", (variable, key)] = state.constants.pop(("name", variable))
 
 
 def restore(body: FuncItem, key: Any, state: State) -> None:
@@ -198,6 +205,7 @@ def restore(body: FuncItem, key: Any, state: State) -> None:
         saved = state.held.pop(("saved", (variable, key)), None)
         if saved is not None:
             state.held["name", variable] = saved
+        state.know(("name", variable), state.constants.pop(("saved", (variable, key)), None))
 
 
 def _variables_of(body: Node | None) -> list[Var]:
@@ -213,6 +221,23 @@ def _variables_of(body: Node | None) -> list[Var]:
 
 
 _variables = ScopeCache(_variables_of)
+
+
+_functions_inside = ScopeCache(lambda body: {one for one in inside(body) if isinstance(one, FuncItem)} - {body})
+
+
+def _close_stored(body: FuncItem, state: State) -> None:
+    """Bind the variables of a function that has returned to its inner functions that something still holds."""
+    own = _functions_inside.of(body)
+    local = {one for one in bound_in(body) if ("name", one) in state.held}
+    for holder, held in state.held.items():
+        if len(holder) == 3 and any(isinstance(one, Function) and one.node in own and not one.captured for one in held):
+            state.held[holder] = frozenset(
+                _with_captured(one, local, state)
+                if isinstance(one, Function) and one.node in own and not one.captured
+                else one
+                for one in held
+            )
 
 
 def _closed(value: Value, body: FuncItem, state: State) -> Value:
@@ -244,6 +269,7 @@ def _with_captured(function: Function, local: set[Node | None], state: State) ->
 def _bind_parameters(walk: Walk, body: FuncItem, node: Any, given: list[Argument], state: State) -> None:
     names = body.arg_names
     bound: dict[int, Value] = {}
+    constants: dict[int, Constant | None] = {}
     rest: list[Value] = []
     named: dict[str, Value] = {}
     position = 0
@@ -252,7 +278,7 @@ def _bind_parameters(walk: Walk, body: FuncItem, node: Any, given: list[Argument
             while position < len(names) and not body.arg_kinds[position].is_positional():
                 position += 1
             if position < len(names):
-                bound[position] = one.value
+                bound[position], constants[position] = one.value, one.constant
                 position += 1
             else:
                 rest.append(one.value)
@@ -268,7 +294,8 @@ def _bind_parameters(walk: Walk, body: FuncItem, node: Any, given: list[Argument
                     rest.append(part)
         elif one.kind == ArgKind.ARG_NAMED and one.name is not None:
             if one.name in names and not body.arg_kinds[names.index(one.name)].is_star():
-                bound[names.index(one.name)] = one.value
+                number = names.index(one.name)
+                bound[number], constants[number] = one.value, one.constant
             else:
                 named[one.name] = one.value
         elif one.kind == ArgKind.ARG_STAR2:
@@ -291,14 +318,28 @@ def _bind_parameters(walk: Walk, body: FuncItem, node: Any, given: list[Argument
         elif number not in bound and isinstance(argument.initializer, NameExpr | MemberExpr):
             value = walk.value(argument.initializer, state)  # evaluated when the function was defined
         state.held["name", argument.variable] = value
+        is_default = number not in bound and not argument.kind.is_star()
+        constant = constant_of(argument.initializer, None) if is_default else constants.get(number)
+        state.know(("name", argument.variable), constant)
 
 
 def bound(given: list[Argument]) -> Value:
     """Return the first argument, a function, with the others bound to it."""
     values = tuple(one.value for one in given[1:] if one.kind == ArgKind.ARG_POS)
     names = tuple((one.name, one.value) for one in given[1:] if one.name is not None)
+    placed = [one for one in given[1:] if one.kind == ArgKind.ARG_POS]
+    named = [(one.name, one.constant) for one in given[1:] if one.name is not None and one.constant is not None]
     return frozenset(
-        replace(one, bound=(*one.bound, *values), names=(*one.names, *names))
+        replace(
+            one,
+            bound=(*one.bound, *values),
+            names=(*one.names, *names),
+            constants=(
+                *one.constants,
+                *((len(one.bound) + n, each.constant) for n, each in enumerate(placed) if each.constant is not None),
+                *named,
+            ),
+        )
         for one in given[0].value
         if isinstance(one, Function)
     )

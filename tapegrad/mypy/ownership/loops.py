@@ -40,7 +40,8 @@ def loop(walk: Walk, node: WhileStmt | ForStmt, state: State) -> State | None:
     known = containers.elements(source, state)
     if known is not None:
         return _unrolled(walk, node, source, len(known), state)
-    return _repeated(walk, node, state, lambda entry: _next(walk, node, source, entry))
+    turns = 1 if containers.has_one(source, state) else _MOST_TURNS
+    return _repeated(walk, node, state, lambda entry: _next(walk, node, source, entry), turns)
 
 
 def _next(walk: Walk, node: ForStmt, source: Value, entry: State) -> State | None:
@@ -56,10 +57,12 @@ def _while(walk: Walk, node: WhileStmt, state: State) -> State | None:
     return _repeated(walk, node, state, begin)
 
 
-def _repeated(walk: Walk, node: WhileStmt | ForStmt, state: State, begin: Any) -> State | None:
+def _repeated(
+    walk: Walk, node: WhileStmt | ForStmt, state: State, begin: Any, turns: int = _MOST_TURNS
+) -> State | None:
     entry: State | None = state
     breaks: list[State] = []
-    for _ in range(_MOST_TURNS):
+    for _ in range(turns):
         if entry is None:
             break
         walk.frame.loops.append(([], []))

@@ -91,7 +91,7 @@ def consuming(
     """Follow a call of `backward` or `execute`, which consumes the tape unless `retain_tape` is given."""
     owner = walk.check(owner, node, source_of(receiver, state))
     retained = [one for one in given if one.name == "retain_tape"]
-    if not retained or getattr(retained[0].expression, "fullname", "") == "builtins.False":
+    if not retained or retained[0].constant == (bool, False):
         walk.consume(owner, node, source_of(receiver, state), state)
 
 

@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from tapegrad.mypy.ownership.walk import Walk
 
 
-def matches_all(pattern: Any) -> bool:
-    """Return whether a pattern matches everything, as `case _` and `case other` do."""
-    return isinstance(pattern, AsPattern) and pattern.pattern is None
-
-
 def capture(walk: Walk, pattern: Any, held: Value, state: State) -> None:
     """Bind the names of a pattern to what they capture of a subject."""
     match pattern:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Site: TypeAlias = tuple[Any, ...]  # the expression that starts a tape or makes an object, and the calls around it
 Holder: TypeAlias = tuple[Any, ...]  # a variable, or an object with the name of its attribute or element
 Value: TypeAlias = "frozenset[Held | Ref | Function]"
+Constant: TypeAlias = "tuple[type, Any]"  # of a number, a string, None, or a member of an enumeration
 
 EACH: Final = "[*]"  # what any element of a container may hold
 ONE: Final = "(one)"  # whether a container has at most one element
@@ -70,6 +71,7 @@ class Function:
     call: Any  # the expression that made it
     names: tuple[tuple[str, Value], ...] = ()
     captured: tuple[tuple[Any, Value], ...] = ()  # the variables of a function that has returned
+    constants: tuple[tuple[int | str, Constant], ...] = ()  # by position or name, those that are bound to it
 
 
 class Argument(NamedTuple):
@@ -79,6 +81,7 @@ class Argument(NamedTuple):
     kind: ArgKind
     name: str | None
     expression: Expression | None
+    constant: Constant | None = None
 
 
 def live(value: Value) -> Value:
@@ -102,25 +105,26 @@ def union(values: Iterable[Value]) -> Value:
 class State:
     """What every holder may hold at one point of a program."""
 
-    __slots__ = ("held", "seen")
+    __slots__ = ("constants", "held", "seen")
 
     def __init__(self) -> None:
         self.held: dict[Holder, Value] = {}
         self.seen: set[Site] = set()
+        self.constants: dict[Holder, Constant] = {}
 
     def copy(self) -> State:
         """Return a state that changes on its own."""
         copied = State()
-        copied.held, copied.seen = self.held.copy(), self.seen.copy()
+        copied.held, copied.seen, copied.constants = self.held.copy(), self.seen.copy(), self.constants.copy()
         return copied
 
     def become(self, other: State | None) -> None:
         """Hold what another state holds."""
         if other is not None:
-            self.held, self.seen = other.held, other.seen
+            self.held, self.seen, self.constants = other.held, other.seen, other.constants
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, State) and self.held == other.held
+        return isinstance(other, State) and self.held == other.held and self.constants == other.constants
 
     def __hash__(self) -> int:
         return id(self)
@@ -130,12 +134,23 @@ class State:
         if weak or (len(holder) == 3 and holder[1]):
             value = value | self.held.get(holder, NOTHING)
         self.held[holder] = value
+        if self.constants:
+            self.constants.pop(holder, None)
+
+    def know(self, holder: Holder, constant: Constant | None) -> None:
+        """Note the constant that a holder holds; None if it is unknown."""
+        if constant is not None:
+            self.constants[holder] = constant
+        elif self.constants:
+            self.constants.pop(holder, None)
 
     def start(self, site: Site) -> Site:
         """Note that a site starts one more tape or object: the one before is now one of the earlier ones."""
         if site not in self.seen:
             self.seen.add(site)
             return site
+        for holder in [one for one in self.constants if one[0] == site]:
+            del self.constants[holder]
         for holder, value in list(self.held.items()):
             aged = _changed(value, partial(_aged, site))
             if len(holder) == 3 and holder[0] == site and not holder[1]:
@@ -172,6 +187,7 @@ class State:
         gone = [name for name, _ in self.fields(ref)] if names is None else names
         for name in gone:
             self.held.pop((*ref, name), None)
+            self.constants.pop((*ref, name), None)
 
     def add(self, ref: Ref, held: Value, *, around: tuple[Ref, ...] = ()) -> None:
         """Add an element at an unknown position of a container, and of each that it may be."""
@@ -192,6 +208,7 @@ class State:
         for one in self.held.get((*ref, OF), NOTHING):
             if isinstance(one, Ref) and one not in around:
                 self.held.pop((*one, name), None)
+                self.constants.pop((*one, name), None)
                 self.forget_in_sources(one, name, (*around, ref))
 
     def forget_positions(self, ref: Ref) -> None:
@@ -200,6 +217,7 @@ class State:
         for name, held in list(self.fields(ref)):
             if name.startswith("[") and name not in (EACH, COMMON):
                 del self.held[*ref, name]
+                self.constants.pop((*ref, name), None)
                 self.add(ref, held)
 
     def reachable(self, value: Value) -> Value:
@@ -227,6 +245,10 @@ def joined(states: Iterable[State | None]) -> State | None:
             result.forget_positions(ref)
             state.forget_positions(ref)
         result.seen |= state.seen
+        if result.constants:
+            result.constants = {
+                holder: one for holder, one in result.constants.items() if state.constants.get(holder) == one
+            }
         for holder in [one for one in result.held if one[-1] == ONE]:
             if holder not in state.held and (*holder[:2], COMMON) in state.held:
                 del result.held[holder]

@@ -25,6 +25,7 @@ from mypy.nodes import (
     NameExpr,
     OperatorAssignmentStmt,
     OverloadedFuncDef,
+    PassStmt,
     RaiseStmt,
     ReturnStmt,
     StarExpr,
@@ -45,17 +46,21 @@ from tapegrad.mypy.ownership import (
     element_access,
     exceptions,
     expressions,
+    functions,
     loops,
     patterns,
 )
+from tapegrad.mypy.ownership.constants import constant_of, is_bound_elsewhere, matches, truth
 from tapegrad.mypy.ownership.holders import holder_of
 from tapegrad.mypy.ownership.state import NOTHING, RAISED, Ref, State, UnreachableError, joined
 from tapegrad.mypy.scopes.names import parts_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mypy.nodes import Expression
 
-    from tapegrad.mypy.ownership.state import Value
+    from tapegrad.mypy.ownership.state import Constant, Value
     from tapegrad.mypy.ownership.walk import Walk
 
 
@@ -74,16 +79,19 @@ def _through(walk: Walk, node: Any, state: State) -> State | None:
     match node:
         case list():
             after: State | None = state
-            for statement in node:
+            for number, statement in enumerate(node):
                 after = through(walk, statement, after)
                 if after is None:
                     return None
+                if number + 1 < len(node) and _cannot_raise(node[number + 1]):
+                    continue
                 for inside_it in walk.frame.tries:
                     inside_it.append(after.copy())
             return after
         case Block():
             return None if node.is_unreachable else through(walk, node.body, state)
         case ExpressionStmt(expr=expression):
+            walk.last_call = expression
             walk.value(expression, state)
             return state
         case AssignmentStmt():
@@ -137,6 +145,11 @@ def _through(walk: Walk, node: Any, state: State) -> State | None:
     return state
 
 
+def _cannot_raise(node: Any) -> bool:
+    """Return whether a statement only passes control on."""
+    return isinstance(node, BreakStmt | ContinueStmt | PassStmt) or (isinstance(node, ReturnStmt) and node.expr is None)
+
+
 def _promises_tape(t: Any) -> bool:
     """Return whether a declared type is a tensor with an `OwnedTape`, which a consumed tensor has not."""
     parts = tensor_parts(t) if t is not None else None
@@ -159,13 +172,22 @@ def bind(walk: Walk, target: Any, held: Value, state: State, source: Expression 
             element_access.unpack(walk, items, held, state, source)
         case StarExpr(expr=inner):
             bind(walk, inner, held, state, None)
-        case NameExpr(node=Var()):
-            state.put(("name", target.node), held)
+        case NameExpr(node=Var() as variable):
+            constant = constant_of(source, state) if not is_bound_elsewhere(walk, variable) else None
+            state.put(("name", variable), held)
+            state.know(("name", variable), constant)
         case MemberExpr(expr=owner, name=name):
-            owners = [one for one in walk.value(owner, state) if isinstance(one, Ref)]
+            objects = walk.value(owner, state)
+            setter = classes.setter_of(walk, target, objects)
+            if setter is not None:
+                functions.call(walk, setter, target, [functions.positional(held)], state)
+                return
+            owners = [one for one in objects if isinstance(one, Ref)]
             held = _stored(walk, target, held, source)
+            constant = constant_of(source, state) if len(owners) == 1 and not owners[0].age else None
             for one in owners:
                 state.put((*one, name), held, weak=len(owners) > 1)
+                state.know((*one, name), constant)
                 state.forget_in_sources(one, name)
             if not owners and isinstance(target.node, Var):
                 state.put(("name", target.node), held)
@@ -201,54 +223,104 @@ def _branches(walk: Walk, node: IfStmt, state: State) -> State | None:
         except UnreachableError:
             current = None
             break
-        ends.append(through(walk, body, current.copy()))
+        holds = truth(walk, condition, current)
+        if holds is None:
+            ends.append(through(walk, body, current.copy()))
+        elif holds:
+            ends.append(through(walk, body, current))
+            current = None
     ends.append(through(walk, node.else_body, current))
     return joined(ends)
 
 
 def _cases(walk: Walk, node: MatchStmt, state: State) -> State | None:
     held = walk.value(node.subject, state)
+    constant = constant_of(node.subject, state)
     ends: list[State | None] = []
     is_complete = False
     for pattern, guard, body in zip(node.patterns, node.guards, node.bodies, strict=True):
+        is_taken = matches(walk, pattern, constant, held, state)
+        if is_taken is False:
+            continue
         taken = state.copy()
         patterns.capture(walk, pattern, held, taken)
         if guard is not None:
             walk.value(guard, taken)
         ends.append(through(walk, body, taken))
-        is_complete = is_complete or (guard is None and patterns.matches_all(pattern))
+        if guard is None and is_taken:
+            is_complete = True
+            break
     return joined(ends if is_complete else [*ends, state])
 
 
 def _with(walk: Walk, node: WithStmt, state: State) -> State | None:
     suppresses = False
     exits = []
+    managers: list[Value] = []
     for manager, target in zip(node.expr, node.target, strict=True):
         held = walk.value(manager, state)
-        entered, leave = context_managers.entered(walk, manager, held, state)
+        entered, leave = context_managers.entered(walk, manager, held, state, is_async=node.is_async)
         exits.append(leave)
+        managers.append(held)
         if target is not None:
             bind(walk, target, held if entered is None else entered, state, None)
         suppresses = suppresses or may_suppress(walk.type_of(manager))
-    if not suppresses:
-        return _left(walk, exits, through(walk, node.body, state))
     before, inside_it = state.copy(), [state.copy()]
-    walk.frame.tries.append(inside_it)
-    end = _left(walk, exits, through(walk, node.body, state))
-    walk.frame.tries.pop()
-    if _expects_error(node):
-        return before
-    return joined([end, *inside_it])
+    leaves = any(one is not None for one in exits)
+    follows_errors = suppresses or (leaves and walk.frame.tries)
+    paths = _paths(walk)
+    if follows_errors:
+        walk.frame.tries.append(inside_it)
+    end = through(walk, node.body, state)
+    if follows_errors:
+        walk.frame.tries.pop()
+    if leaves:
+        end = _left(walk, exits, end)
+        _on_paths(walk, paths, lambda one: _left(walk, exits, one))
+        if follows_errors:
+            raised = _left(walk, exits, joined(inside_it), context_managers.ERROR)
+            inside_it = [raised] if raised is not None else []
+            walk.note_exception(raised) if raised is not None and not suppresses else None
+    for held in managers:
+        context_managers.forget_stack(walk, held)
+    if not suppresses:
+        return end
+    return before if _expects_error(node) else joined([end, *inside_it])
 
 
-def _left(walk: Walk, exits: list[Any], state: State | None) -> State | None:
+def _paths(walk: Walk) -> list[tuple[list[Any], int]]:
+    """Return where the paths that leave a block are collected, and how many are there."""
+    loops_around = walk.frame.loops[-1] if walk.frame.loops else ()
+    return [(one, len(one)) for one in (walk.frame.returned, *loops_around)]
+
+
+def _on_paths(walk: Walk, paths: list[tuple[list[Any], int]], leave: Callable[[State], State | None]) -> None:
+    """Let the paths that have left a block by `return`, `break` or `continue` pass what runs at its end."""
+    for collected, count in paths:
+        new, collected[count:] = collected[count:], []
+        for one in new:
+            if collected is not walk.frame.returned:
+                after = leave(one)
+                if after is not None:
+                    collected.append(after)
+                continue
+            held, state = one
+            state.held["returned", walk.frame] = held
+            after = leave(state)
+            if after is not None:
+                collected.append((after.held.pop(("returned", walk.frame), held), after))
+
+
+def _left(
+    walk: Walk, exits: list[Any], state: State | None, raised: Constant = context_managers.NO_ERROR
+) -> State | None:
     """Return the state after the ends of context managers, the last one first."""
     was_leaving = walk.is_leaving
     walk.is_leaving = True
     try:
         for leave in reversed(exits):
             if leave is not None and state is not None:
-                leave(state)
+                leave(state, raised)
     except UnreachableError:
         return None
     finally:
@@ -265,6 +337,7 @@ def _expects_error(node: WithStmt) -> bool:
 
 def _try(walk: Walk, node: TryStmt, state: State) -> State | None:
     inside_it = [state.copy()]
+    paths = _paths(walk)
     walk.frame.tries.append(inside_it)
     end = through(walk, node.body, state)
     walk.frame.tries.pop()
@@ -274,5 +347,6 @@ def _try(walk: Walk, node: TryStmt, state: State) -> State | None:
         ends.append(through(walk, handler, exceptions.caught(walk, name, kinds, inside_it)))
     if node.finally_body is None:
         return joined(ends)
+    _on_paths(walk, paths, lambda one: through(walk, node.finally_body, one))
     through(walk, node.finally_body, joined([raised, *(one.copy() for one in ends if one is not None)]))
     return through(walk, node.finally_body, joined(ends))

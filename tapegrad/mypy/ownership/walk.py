@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mypy.types import Type
 
     from tapegrad.mypy.mypy_api import Checker
-    from tapegrad.mypy.ownership.state import Argument, Function, Ref, Site, State, Value
+    from tapegrad.mypy.ownership.state import Argument, Constant, Function, Ref, Site, State, Value
 
 _MOST_STEPS: Final = 20_000  # statements and expressions of a unit with all functions that it calls
 _DEEPEST: Final = 6  # calls inside calls that are followed
@@ -41,6 +41,7 @@ class Frame:
         self.function = function
         self.returned: list[tuple[Value, State]] = []
         self.made: Ref | None = None  # the generator
+        self.yields: list[State] = []  # where the generator waits, perhaps for ever
         self.at_yield: Callable[[Value, State], None] | None = None  # of a context manager
         self.loops: list[tuple[list[State], list[State]]] = []  # states at `break` and at `continue`
         self.tries: list[list[State]] = []  # states inside a `try`, from any of which a handler may start
@@ -59,9 +60,10 @@ class Walk(ABC):
         self.followed: set[FuncItem] = set()
         self.checked: dict[FuncItem, bool] = {}  # whether mypy has checked the body of a function
         self.classes: dict[Site, TypeInfo] = {}  # of the objects that are made
-        self.exits: dict[Site, list[Callable[[State], None]]] = {}  # what stacks of context managers do at their end
+        self.exits: dict[Site, list[Callable[[State, Constant], None]]] = {}  # what stacks do at their end
         self.is_leaving = False  # whether a context manager is followed at the end of its block
         self.single_turn: Any = None  # a generator of which only one element is read
+        self.last_call: Any = None  # the call that a statement consists of
         self._steps = 0
 
     @abstractmethod
@@ -125,7 +127,8 @@ class Walk(ABC):
         place = spelling.written(name) if name is not None else ""
         end = End(call.line, spelling.end_of(call), spelling.written(call), place, in_call=bool(self.calls))
         state.consume(value, end, holder_of(name, state) if name is not None else None)
-        self.note_exception(state)
+        if call is not self.last_call:  # else nothing can raise an exception in this statement after it
+            self.note_exception(state)
 
     def note_exception(self, state: State) -> None:
         """Note a state from which an exception may lead to a handler."""

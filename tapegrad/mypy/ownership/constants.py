@@ -1,0 +1,190 @@
+"""Constants that names, attributes and elements hold, and the branches that they select.
+
+After `apply(loss, step=False)`, only the branch of `apply` that runs is followed. What is not surely constant is
+unknown, and then each branch may run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mypy.nodes import (
+    CallExpr,
+    ComparisonExpr,
+    GlobalDecl,
+    IndexExpr,
+    IntExpr,
+    MemberExpr,
+    NameExpr,
+    NonlocalDecl,
+    OpExpr,
+    RefExpr,
+    StrExpr,
+    TupleExpr,
+    TypeInfo,
+    UnaryExpr,
+    Var,
+)
+from mypy.patterns import (
+    AsPattern,
+    ClassPattern,
+    MappingPattern,
+    OrPattern,
+    SequencePattern,
+    SingletonPattern,
+    StarredPattern,
+    ValuePattern,
+)
+
+from tapegrad.mypy.ownership.holders import holder_of, label
+from tapegrad.mypy.ownership.state import EACH, KNOWN, Ref
+from tapegrad.mypy.scopes.names import ScopeCache, inside
+
+if TYPE_CHECKING:
+    from mypy.nodes import Node
+
+    from tapegrad.mypy.ownership.state import Constant, State, Value
+    from tapegrad.mypy.ownership.walk import Walk
+
+_NAMES: dict[str, bool | None] = {"builtins.True": True, "builtins.False": False, "builtins.None": None}
+
+
+def constant_of(node: Any, state: State | None) -> Constant | None:
+    """Return the constant that an expression is; None if it is unknown."""
+    match node:
+        case StrExpr(value=value) | IntExpr(value=value):
+            return type(value), value
+        case RefExpr(fullname=name) if name in _NAMES:
+            return type(_NAMES[name]), _NAMES[name]
+        case MemberExpr(node=Var() as member, expr=RefExpr(node=TypeInfo() as owner)):
+            return (Var, member) if owner.is_enum else None
+        case NameExpr() | MemberExpr() | IndexExpr():
+            holder = holder_of(node, state) if state is not None and state.constants else None
+            return state.constants.get(holder) if state is not None and holder is not None else None
+    return None
+
+
+def truth(walk: Walk, node: Any, state: State) -> bool | None:
+    """Return whether a condition surely holds or surely does not; None if that is unknown."""
+    match node:
+        case UnaryExpr(op="not", expr=inner):
+            known = truth(walk, inner, state)
+            return None if known is None else not known
+        case OpExpr(op="and" | "or", left=left, right=right):
+            decisive = node.op == "or"
+            both = [truth(walk, left, state), truth(walk, right, state)]
+            return decisive if decisive in both else None if None in both else not decisive
+        case ComparisonExpr(operators=[op], operands=[left, right]):
+            return _compared(op, left, right, state)
+        case CallExpr(callee=RefExpr(fullname="builtins.isinstance"), args=[tested, RefExpr(node=TypeInfo() as info)]):
+            holder = holder_of(tested, state)
+            return _is_instance(walk, state.held.get(holder), info) if holder is not None else None
+    known_constant = constant_of(node, state)
+    if known_constant is None:
+        return None
+    return None if known_constant[0] is Var else bool(known_constant[1])
+
+
+def _compared(op: str, left: Any, right: Any, state: State) -> bool | None:
+    a = constant_of(left, state)
+    if a is None:
+        return None
+    if op in ("in", "not in"):
+        items = right.items if isinstance(right, TupleExpr) else []
+        answers = [_equal(a, constant_of(one, state)) for one in items]
+        found = True if True in answers else None if None in answers or not items else False
+        return found if found is None or op == "in" else not found
+    if op not in ("==", "is", "!=", "is not"):
+        return None
+    same = _equal(a, constant_of(right, state))
+    return same if same is None or op in ("==", "is") else not same
+
+
+def _equal(a: Constant, b: Constant | None) -> bool | None:
+    """Return whether two constants are equal; None if one is unknown or both are numbers of different types."""
+    if b is None or (a[0] is not b[0] and {a[0], b[0]} == {bool, int}):
+        return None
+    return a == b
+
+
+def _is_instance(walk: Walk, held: Value | None, info: TypeInfo) -> bool | None:
+    """Return whether an object whose class is known is an instance of a class."""
+    classes = {walk.classes.get(one.site) if isinstance(one, Ref) else None for one in held or ()}
+    if not classes or None in classes:
+        return None
+    answers = {one.has_base(info.fullname) for one in classes if one is not None}
+    return answers.pop() if len(answers) == 1 else None
+
+
+def matches(walk: Walk, pattern: Any, constant: Constant | None, held: Value, state: State) -> bool | None:
+    """Return whether a pattern surely matches a subject, or surely does not; None if that is unknown."""
+    match pattern:
+        case AsPattern(pattern=None):
+            return True
+        case AsPattern(pattern=inner):
+            return matches(walk, inner, constant, held, state)
+        case OrPattern(patterns=choices):
+            answers = [matches(walk, one, constant, held, state) for one in choices]
+            return True if True in answers else None if None in answers else False
+        case ValuePattern(expr=expression):
+            return _equal(constant, constant_of(expression, state)) if constant is not None else None
+        case SingletonPattern(value=value):
+            return _equal(constant, (type(value), value)) if constant is not None else None
+        case SequencePattern(patterns=items):
+            before = next((number for number, one in enumerate(items) if isinstance(one, StarredPattern)), len(items))
+            each = [(f"[{number}]", one) for number, one in enumerate(items[:before])]
+            return _parts_match(walk, each, held, state, count=len(items) if before == len(items) else None)
+        case MappingPattern(keys=keys, values=values):
+            return _parts_match(walk, list(zip(map(label, keys), values, strict=True)), held, state)
+        case ClassPattern():
+            return _class_matches(walk, pattern, held, state)
+    return None
+
+
+def _parts_match(
+    walk: Walk, parts: list[tuple[str, Any]], held: Value, state: State, count: int | None = None
+) -> bool | None:
+    """Return False if one part of a subject surely does not match, True if it has as many parts and all match."""
+    refs = [one for one in held if isinstance(one, Ref)]
+    if len(refs) != 1 or len(held) != 1:
+        return None
+    answers = []
+    for name, pattern in parts:
+        holder = (*refs[0], name)
+        inner = state.held.get(holder, frozenset())
+        answers.append(matches(walk, pattern, state.constants.get(holder), inner, state) if name != EACH else None)
+    if False in answers:
+        return False
+    lengths = [name for name, _ in state.fields(refs[0]) if name.startswith("[") and name != EACH]
+    is_whole = count is not None and (*refs[0], KNOWN) in state.held and len(lengths) == count
+    return True if is_whole and None not in answers else None
+
+
+def _class_matches(walk: Walk, pattern: ClassPattern, held: Value, state: State) -> bool | None:
+    info = pattern.class_ref.node
+    is_instance = _is_instance(walk, held, info) if isinstance(info, TypeInfo) else None
+    if is_instance is False:
+        return False
+    parts = _parts_match(walk, list(zip(pattern.keyword_keys, pattern.keyword_values, strict=True)), held, state)
+    if parts is False:
+        return False
+    return is_instance if not pattern.positionals and not pattern.keyword_keys else None
+
+
+def _names_bound_elsewhere(file: Node | None) -> set[str]:
+    declared = [one for one in inside(file) if isinstance(one, NonlocalDecl | GlobalDecl)]
+    return {name for one in declared for name in one.names}
+
+
+_bound_elsewhere = ScopeCache(_names_bound_elsewhere)
+
+
+def is_bound_elsewhere(walk: Walk, variable: Var) -> bool:
+    """Return whether another function may bind a variable, at a time that is not known."""
+    return variable.name in _bound_elsewhere.of(walk.api.tree)
+
+
+def place_of(index: Any, state: State) -> str:
+    """Return the name of an element, whose index or key may be a name for a constant."""
+    known = constant_of(index, state) if isinstance(index, NameExpr | MemberExpr) else None
+    return f"[{known[1]!r}]" if known is not None and known[0] in (str, int) else label(index)
