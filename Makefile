@@ -83,6 +83,7 @@ bench: $(BENCH)/.ready ## install the other libraries in .venv-bench, and compar
 	@mkdir -p build
 	@$(BENCH)/bin/python -m benchmarks.workloads --tuned $(if $(SHORT),--short) $(if $(AVX2),--avx2) \
 		--json build/workloads.json
+	@$(BENCH)/bin/python -m benchmarks.history build/workloads.json
 
 compare: $(BENCH)/.ready ## run PyTorch, jaxtyping and pyrefly again, and compare with what docs/guide/comparison.md quotes
 	@$(BENCH)/bin/python -m pip install --quiet pyrefly==1.4.1 pyrefly-torch-stubs==1.4.0

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks import workloads
 from benchmarks.contestants import REFERENCE, WORKLOADS
-from benchmarks.workloads import Results, Times, ratio
+from benchmarks.workloads import Times, ratio, results_of
 from docs.marks import between_marks
 
 PAGE = workloads.ROOT / "docs" / "guide" / "speed.md"
@@ -24,14 +24,6 @@ PLOT = (
     "(../images/speed.png)"
 )
 BEGIN, END = "<!-- generated from measurements: begin -->", "<!-- generated from measurements: end -->"
-
-
-def results_of(part: Mapping[str, Any]) -> Results:
-    """Return the times in one part of the numbers."""
-    return {
-        workload: {name: one if isinstance(one, str) else Times(**one) for name, one in times.items()}
-        for workload, times in part["results"].items()
-    }
 
 
 def table(part: Mapping[str, Any], figure: str = "median") -> list[str]:

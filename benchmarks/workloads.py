@@ -262,6 +262,14 @@ def _blas(environment: Mapping[str, str]) -> str:
     return ", ".join([f"{blas['name']} {blas['version']}", *(held or ["no OPENBLAS_CORETYPE"])])
 
 
+def results_of(part: Mapping[str, Any]) -> Results:
+    """Return the times in what `measured` returned."""
+    return {
+        workload: {name: one if isinstance(one, str) else Times(**one) for name, one in times.items()}
+        for workload, times in part["results"].items()
+    }
+
+
 def ratio(times: Mapping[str, Times | str], name: str) -> Times | None:
     """Return a contestant's median and minimum in units of eager PyTorch's, where both ran."""
     own, reference = times[name], times.get(REFERENCE)
@@ -286,7 +294,8 @@ def measured(
         workload: {name: one if isinstance(one, str) else asdict(one) for name, one in times.items()}
         for workload, times in results.items()
     }
-    return {"machine": facts, "results": shown}
+    settings = {"idiom": idiom, "threads": int(environment["OMP_NUM_THREADS"]), "short": short}
+    return {"machine": facts, "settings": settings, "results": shown}
 
 
 def _cell(times: Mapping[str, Times | str], name: str) -> str:

@@ -3,11 +3,12 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from benchmarks import devices, gpt, speed_page, workloads
+from benchmarks import devices, gpt, history, speed_page, workloads
 from benchmarks.contestants import CONTESTANTS, IDIOMS, LEANEST_WORKLOADS, WORKLOADS
 from benchmarks.rivals import gpt_in_tapegrad
 from benchmarks.rivals.gpt_data import BATCHES, SIZES
@@ -180,3 +181,50 @@ def test_both_lines_of_a_row_run(name: str) -> None:
 
     assert line > 0
     assert plain > 0
+
+
+def run_of(cnn: float, commit: str, **settings: Any) -> dict[str, Any]:
+    machine = dict.fromkeys(history.SAME, "the same") | {"date": "2026-11-27"}
+    times = {"tapegrad": {"median": cnn, "minimum": cnn}, "torch": {"median": 2.0, "minimum": 2.0}}
+    results = {"cnn": times, "matmul": times | {"tapegrad": {"median": 1.0, "minimum": 1.0}}}
+    same: dict[str, Any] = {"idiom": "usual", "threads": 2, "short": False}
+    return history.entry({"machine": machine, "settings": same | settings, "results": results}, commit)
+
+
+def test_a_slower_workload_is_listed_once_its_run_is_added(tmp_path: Path) -> None:
+    for cnn, commit in ((1.0, "first"), (1.3, "second")):
+        history.append(run_of(cnn, commit), tmp_path / "history.jsonl")
+
+    lines = history.compared(history.runs(tmp_path / "history.jsonl"))
+
+    assert lines == [
+        "the same, the same, usual: second against first: 1 slower",
+        "  tapegrad: CNN 1-16-32, 64 images of 28×28, training step: 0.50 before, 0.65 now",
+    ]
+
+
+def test_runs_with_other_settings_are_not_compared() -> None:
+    lines = history.compared([run_of(1.0, "first"), run_of(9.0, "second", threads=1)])
+
+    assert [line.partition(": ")[2] for line in lines] == [
+        "one run, of first on 2026-11-27",
+        "one run, of second on 2026-11-27",
+    ]
+
+
+def test_a_run_without_torch_adds_nothing(tmp_path: Path) -> None:
+    run = run_of(1.0, "first")
+    run["ratios"] = {}
+
+    history.append(run, tmp_path / "history.jsonl")
+
+    assert not (tmp_path / "history.jsonl").exists()
+
+
+def test_the_history_is_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+
+    history.plot(history.runs(), tmp_path / "drawn.png")
+
+    assert (tmp_path / "drawn.png").read_bytes().startswith(b"\x89PNG")
+    assert history.PICTURE.exists()
