@@ -674,3 +674,36 @@ def accept_a_consumed_tensor_that_is_only_read() -> None:
     print(len(loss.backward()))  # noqa: T201  # mypy reads the arguments of print more than once
     print(len(x), x.shape, x.ndim, loss.item(), f"{loss.item():.2f}")  # noqa: T201  # the same
     print(len(x.numpy()), max(len(x), loss.size))  # noqa: T201  # the same
+
+
+def accept_backward_where_a_tensor_owns_its_tape() -> None:
+    def gradients(loss: Tensor[tuple[()], T]) -> int:
+        double = loss * 2.0
+        if not loss.owns_tape:
+            return 0
+        return len(double.backward())
+
+    def asserted(loss: Tensor[tuple[()], T]) -> bool:
+        assert loss.owns_tape
+        return bool(len(loss.backward()))
+
+    def either(loss: Tensor[tuple[()], T], *, wanted: bool) -> None:
+        if wanted and loss.owns_tape:
+            loss.backward()
+        elif loss.owns_tape:
+            _ = loss.backward() if loss.owns_tape else None
+
+    assert gradients(row.sum()) == 0
+    assert gradients(row.trace().sum()) == 1
+    assert asserted(row.trace().sum())
+    either(row.sum(), wanted=True)
+    either(row.trace().sum(), wanted=False)
+
+
+def reject_backward_where_a_tensor_may_own_no_tape() -> None:
+    def gradients(loss: Tensor[tuple[()], T]) -> None:
+        if loss.owns_tape:
+            loss.item()
+        loss.backward()  # E: backward: the tensor has no tape; trace an input first [tapegrad-tape]
+
+    gradients(row.sum())

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mypy.nodes import CallExpr, MemberExpr
-from mypy.types import AnyType, Instance, LiteralType, TupleType, Type, UnionType, get_proper_type
+from mypy.nodes import (
+    AssertStmt,
+    BreakStmt,
+    CallExpr,
+    ConditionalExpr,
+    ContinueStmt,
+    IfStmt,
+    MemberExpr,
+    NameExpr,
+    OpExpr,
+    RaiseStmt,
+    ReturnStmt,
+    UnaryExpr,
+)
+from mypy.types import AnyType, Instance, LiteralType, TupleType, Type, TypeVarType, UnionType, get_proper_type
 
 from tapegrad.errors import DTypeError, messages
 from tapegrad.mypy.conversion import (
@@ -17,15 +30,16 @@ from tapegrad.mypy.conversion import (
     shape_items,
     tensor_parts,
 )
-from tapegrad.mypy.mypy_api import make, stored_type
+from tapegrad.mypy.mypy_api import make, outermost_scope, stored_type
 from tapegrad.mypy.reports import report
+from tapegrad.mypy.scopes.names import blocks_around, inside
 from tapegrad.mypy.scopes.values import ValueUnknownError, index_of
 from tapegrad.sizes import UNKNOWN, product
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mypy.nodes import Context
+    from mypy.nodes import Block, Context, Expression, Node
     from mypy.plugin import AttributeContext, MethodContext
 
 
@@ -34,7 +48,7 @@ def backward(ctx: MethodContext, result: Type) -> Type:
     parts = tensor_parts(ctx.type)
     if parts is None:
         return result
-    if not _may_own_tape(parts.tape) and not _is_one_of_several(ctx):
+    if not _may_own_tape(parts.tape) and not _is_one_of_several(ctx) and not _is_tested_before(ctx, parts.tape):
         report(ctx.api, messages.not_differentiable(), ctx.context, "tape")
         return result
     items, shape = shape_items(parts.shape), get_proper_type(parts.shape)
@@ -141,6 +155,68 @@ def _is_one_of_several(ctx: MethodContext) -> bool:
     p = get_proper_type(stored_type(ctx.api, call.callee.expr) or ctx.type)
     several = [parts.tape for parts in map(tensor_parts, p.items if isinstance(p, UnionType) else []) if parts]
     return bool(several) and _may_own_tape(UnionType(several))
+
+
+def _is_tested_before(ctx: MethodContext, tape: Type) -> bool:
+    """Return whether the code runs only where `x.owns_tape`, or that of another tensor with the same variable."""
+    variable, call = get_proper_type(tape), ctx.context
+    if is_tape(tape, NONE_TAPE) or not isinstance(call, CallExpr) or not isinstance(call.callee, MemberExpr):
+        return False
+    for owner in _owners_around(call, outermost_scope(ctx.api)):
+        parts = tensor_parts(stored_type(ctx.api, owner) or AnyType(0))
+        if isinstance(variable, TypeVarType) and parts is not None and get_proper_type(parts.tape) == variable:
+            return True
+        if _is_same_name(owner, call.callee.expr):
+            return True
+    return False
+
+
+def _owners_around(call: CallExpr, scope: Node) -> list[Expression]:
+    """Return the tensors that own a tape wherever a call runs, because conditions around it ask for that."""
+    found: list[Expression] = []
+    for block, position in blocks_around(call, scope):
+        for earlier in block[:position]:
+            if isinstance(earlier, AssertStmt):
+                found += _owners(earlier.expr, holds=True)
+            elif isinstance(earlier, IfStmt) and earlier.else_body is None and all(map(_leaves, earlier.body)):
+                found += [one for each in earlier.expr for one in _owners(each, holds=False)]
+        for node in inside(block[position]):
+            match node:
+                case IfStmt(expr=conditions, body=bodies):
+                    taken = [number for number, body in enumerate(bodies) if call in inside(body)]
+                    if taken or (node.else_body is not None and call in inside(node.else_body)):
+                        before = taken[0] if taken else len(bodies)
+                        found += [one for each in conditions[:before] for one in _owners(each, holds=False)]
+                        found += [one for number in taken for one in _owners(conditions[number], holds=True)]
+                case ConditionalExpr(cond=condition):
+                    if call in inside(node.if_expr) or call in inside(node.else_expr):
+                        found += _owners(condition, holds=call in inside(node.if_expr))
+                case OpExpr(op="and" | "or", left=left, right=right):
+                    found += _owners(left, holds=node.op == "and") if call in inside(right) else []
+    return found
+
+
+def _owners(condition: Expression, *, holds: bool) -> list[Expression]:
+    """Return the tensors that own a tape where a condition holds, or where it does not."""
+    match condition:
+        case MemberExpr(name="owns_tape", expr=owner):
+            return [owner] if holds else []
+        case UnaryExpr(op="not", expr=inner):
+            return _owners(inner, holds=not holds)
+        case OpExpr(op=op, left=left, right=right) if op == ("and" if holds else "or"):
+            return [*_owners(left, holds=holds), *_owners(right, holds=holds)]
+    return []
+
+
+def _leaves(body: Block) -> bool:
+    return bool(body.body) and isinstance(body.body[-1], ReturnStmt | RaiseStmt | ContinueStmt | BreakStmt)
+
+
+def _is_same_name(a: Expression, b: Expression) -> bool:
+    """Return whether two expressions are the same name or the same attribute of one."""
+    if isinstance(a, MemberExpr) and isinstance(b, MemberExpr):
+        return a.name == b.name and _is_same_name(a.expr, b.expr)
+    return isinstance(a, NameExpr) and isinstance(b, NameExpr) and a.node is b.node
 
 
 def is_item(call: Context) -> bool:

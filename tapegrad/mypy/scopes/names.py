@@ -120,7 +120,7 @@ def bound_last(use: NameExpr, api: Checker) -> list[Expression]:
         return []
     if any(_binds(node, use.node) for node in inside(scope) if isinstance(node, FuncItem) and node is not scope):
         return []  # the inner function may bind it at any call
-    for block, position in reversed(_blocks_around(use, scope)):
+    for block, position in reversed(blocks_around(use, scope)):
         if _binds_around(block[position], use.node):
             return []
         found, is_settled = _last_in(block[:position], use.node)
@@ -139,7 +139,7 @@ def _binds_around(statement: Any, name: Node | None) -> bool:
     return _binds(statement, name)
 
 
-def _blocks_around(use: Expression, scope: Node | None) -> list[tuple[list[Any], int]]:
+def blocks_around(use: Expression, scope: Node | None) -> list[tuple[list[Any], int]]:
     """Return the statement lists around an expression, outermost first, with the index in each."""
     pending: list[tuple[Any, list[tuple[list[Any], int]]]] = [(scope, [])]
     while pending:
