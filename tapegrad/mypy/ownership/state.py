@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from typing_extensions import override
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -102,13 +104,47 @@ def union(values: Iterable[Value]) -> Value:
     return found
 
 
+class Holders(dict[Holder, Value]):
+    """What each holder holds, with the names of the attributes and elements of each object."""
+
+    __slots__ = ("names",)
+
+    def __init__(self, held: dict[Holder, Value], names: dict[Holder, tuple[str, ...]]) -> None:
+        super().__init__(held)
+        self.names = names
+
+    @override
+    def __setitem__(self, holder: Holder, value: Value) -> None:
+        if len(holder) == 3 and holder not in self:
+            self.names[holder[:2]] = (*self.names.get(holder[:2], ()), holder[2])
+        super().__setitem__(holder, value)
+
+    @override
+    def __delitem__(self, holder: Holder) -> None:
+        super().__delitem__(holder)
+        if len(holder) == 3:
+            self.names[holder[:2]] = tuple(name for name in self.names[holder[:2]] if name != holder[2])
+
+    @override
+    def pop(self, holder: Holder, default: Any = None) -> Any:
+        held = self.get(holder)
+        if held is None:
+            return default
+        del self[holder]
+        return held
+
+    @override
+    def copy(self) -> Holders:
+        return Holders(self, self.names.copy())
+
+
 class State:
     """What every holder may hold at one point of a program."""
 
     __slots__ = ("constants", "held", "seen")
 
     def __init__(self) -> None:
-        self.held: dict[Holder, Value] = {}
+        self.held = Holders({}, {})
         self.seen: set[Site] = set()
         self.constants: dict[Holder, Constant] = {}
 
@@ -152,8 +188,11 @@ class State:
         for holder in [one for one in self.constants if one[0] == site]:
             del self.constants[holder]
         for holder, value in list(self.held.items()):
+            is_field = len(holder) == 3 and holder[0] == site and not holder[1]
+            if not is_field and (not value or not _may_age(value, site)):
+                continue
             aged = _changed(value, partial(_aged, site))
-            if len(holder) == 3 and holder[0] == site and not holder[1]:
+            if is_field:
                 del self.held[holder]
                 older = (site, 1, holder[2])
                 if older in self.held:
@@ -174,13 +213,16 @@ class State:
         last = {one for one in gone if not one[1]}
         for other, held in self.held.items():
             consumed = gone if other == holder else last
-            self.held[other] = _changed(held, partial(_marked, consumed, end))
+            marked = _changed(held, partial(_marked, consumed, end))
+            if marked is not held:
+                self.held[other] = marked
 
     def fields(self, ref: Ref) -> Iterator[tuple[str, Value]]:
         """Yield the attributes or elements of an object that are known."""
-        for holder, value in list(self.held.items()):
-            if len(holder) == 3 and holder[0] == ref.site and holder[1] == ref.age:
-                yield holder[2], value
+        for name in self.held.names.get(ref, ()):
+            held = self.held.get((*ref, name))
+            if held is not None:  # else it was removed in the meantime
+                yield name, held
 
     def drop(self, ref: Ref, names: Iterable[str] | None = None) -> None:
         """Remove what is known of the attributes or elements of an object."""
@@ -311,20 +353,14 @@ def _join_holder(state: State, holder: Holder, value: Value) -> None:
 
 def _of_unequal_length(state: State, other: State) -> list[Ref]:
     """Return the containers to which two paths give different numbers of elements."""
-    known = {Ref(holder[0], holder[1]) for one in (state, other) for holder in one.held if holder[-1] == KNOWN}
-    if not known:
-        return []
-    ours, theirs = (_names_of(known, one) for one in (state, other))
-    return [ref for ref in known if EACH in ours[ref] and EACH in theirs[ref] and ours[ref] != theirs[ref]]
-
-
-def _names_of(objects: set[Ref], state: State) -> dict[Ref, set[str]]:
-    """Return the attributes and elements of several objects that are known."""
-    names: dict[Ref, set[str]] = {ref: set() for ref in objects}
-    for holder in state.held:
-        if len(holder) == 3 and (found := names.get(holder[:2])) is not None:  # type: ignore[call-overload]  # a Ref is a tuple
-            found.add(holder[2])
-    return names
+    known = {ref for one in (state, other) for ref, names in one.held.names.items() if KNOWN in names}
+    return [
+        Ref(*ref)
+        for ref in known
+        if set(ours := state.held.names.get(ref, ())) != set(theirs := other.held.names.get(ref, ()))
+        and EACH in ours
+        and EACH in theirs
+    ]
 
 
 def _without_twins(value: Value) -> Value:
@@ -371,6 +407,11 @@ def replaced(value: Value, change: Callable[[Held], Held]) -> Value:
 def aged(site: Site, value: Value) -> Value:
     """Return a value as it is after a site has started one more tape or object."""
     return _changed(value, partial(_aged, site))
+
+
+def _may_age(value: Value, site: Site) -> bool:
+    """Return whether a value may hold what a site started last."""
+    return any(isinstance(one, Function) or (not one.age and one.site == site) for one in value)
 
 
 def _aged(site: Site, one: Held | Ref) -> Held | Ref:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.ownership.state import Argument, Constant, Function, Ref, Site, State, Value
 
-_MOST_STEPS: Final = 20_000  # statements and expressions of a unit with all functions that it calls
+_MOST_STEPS: Final = 30_000  # statements and expressions of a unit with all functions that it calls
 _DEEPEST: Final = 6  # calls inside calls that are followed
 
 
