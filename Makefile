@@ -92,6 +92,7 @@ compare: $(BENCH)/.ready ## run PyTorch, jaxtyping and pyrefly again, and compar
 docs: $(VENV)/.ready ## build the pages into site/
 	@$(BIN)/python -m docs.reference
 	@$(BIN)/python -m docs.error_pages
+	@$(BIN)/python -m docs.notebook_pages
 	@$(BIN)/python -m mkdocs build --strict
 
 docs-check: docs ## check the built pages with axe-core; needs Chromium
@@ -120,7 +121,7 @@ release: $(VENV)/.ready ## date the changelog and tag a commit as VERSION, and s
 	@$(BIN)/python -m docs.release $(VERSION)
 
 clean: ## remove the environment, the builds and the caches
-	rm -rf $(VENV) $(BENCH) build dist docs/api docs/errors site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH) build dist docs/api docs/errors docs/notebooks site .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 # A new lock file creates a new environment; a new pyproject.toml only installs tapegrad again.
 $(VENV)/.locked: $(LOCK)

@@ -37,6 +37,9 @@ PAGES: Final = (
     "errors/",
     "errors/shapes-do-not-broadcast/",
     "examples/",
+    "guide/step-6-data/",
+    "guide/editors/",
+    "notebooks/tape/",
     "404.html",
 )
 COLOURS: Final = ("light", "dark")

@@ -13,7 +13,7 @@ from typing import Any, Final
 from docs import error_pages
 
 LONGEST: Final = 200  # characters of a description, of which search engines show about 160
-GENERATED: Final = ("api/", "errors/")  # pages that a command writes, so an edit there would be lost
+GENERATED: Final = ("api/", "errors/", "notebooks/")  # pages that a command writes, so an edit there would be lost
 NO_PROSE: Final = ("#", "!", "<", ">", "|", "- ", "* ", ":::", "$", "1.", "    ")
 IMAGES: Final = Path(__file__).parent / "images"
 DIAGRAM: Final = re.compile(r'<img alt="(?P<alt>[^"]*)" src="[^"]*/(?P<name>[\w-]+\.svg)" ?/?>')

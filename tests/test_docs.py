@@ -287,12 +287,19 @@ def test_the_page_of_examples_shows_code_and_plot_of_each() -> None:
 def site(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     """Build a copy of the pages as `make docs` does, and by its successor: two workers may be here at a time."""
     folder = tmp_path_factory.mktemp("project")
-    shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("api", "errors", "__pycache__"))
+    shutil.copytree(
+        ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("api", "errors", "notebooks", "__pycache__")
+    )
     for name in ("mkdocs.yml", "pyproject.toml", "CHANGELOG.md"):
         shutil.copy(ROOT / name, folder)
-    for name in ("tapegrad", "typecheck"):
+    for name in ("tapegrad", "typecheck", "notebooks"):
         (folder / name).symlink_to(ROOT / name)
-    for command in (["docs.reference"], ["docs.error_pages"], [request.param, "build", "--strict"]):
+    for command in (
+        ["docs.reference"],
+        ["docs.error_pages"],
+        ["docs.notebook_pages"],
+        [request.param, "build", "--strict"],
+    ):
         run = python(*command, folder=folder)
         assert run.returncode == 0, run.stdout + run.stderr
     return folder / "site"
@@ -533,7 +540,7 @@ class Links(HTMLParser):
         for name, value in attrs:
             if name in ("id", "name") and tag != "meta":
                 self.anchors.add(value or "")
-            elif name in ("href", "src") and value and not urlsplit(value).netloc:
+            elif name in ("href", "src") and value and not urlsplit(value).netloc and not value.startswith("data:"):
                 self.targets.add(value)
 
 

@@ -22,6 +22,43 @@ REJECTED = {
             "  [tapegrad-shape]"
         ),
     },
+    "distillation.ipynb": {
+        "tg.kl_div(tg.log_softmax(tg.zeros((32, 10))), tg.softmax(tg.zeros((32, 9))))": (
+            "kl_div: target (32, 9) does not fit x (32, 10): expected (32, 10)  [tapegrad-shape]"
+        ),
+    },
+    "finetuning.ipynb": {
+        "nn.Sequential(body, nn.Linear(64, 5))": (
+            "Sequential[1] Linear(64, 5): x is (..., 48) but (..., 64) is expected: axis -1 is 48, not 64"
+            "  [tapegrad-shape]"
+        ),
+    },
+    "gan.ipynb": {
+        "critic(larger(tg.zeros((32, 2))))": (
+            "critic[0][0] Linear(2, 32): x is (32, 3) but (..., 2) is expected: axis -1 is 3, not 2  [tapegrad-shape]"
+        ),
+    },
+    "jit.ipynb": {
+        "nn.Sequential(nn.Linear(64, 48), nn.ReLU(), nn.Linear(47, 10))": (
+            "Sequential[2] Linear(47, 10): x is (..., 48) but (..., 47) is expected: axis -1 is 48, not 47"
+            "  [tapegrad-shape]"
+        ),
+    },
+    "pinn.ipynb": {
+        "tg.tanh(v @ w @ tg.ones((3, 1)))": (
+            "matmul: inner sizes differ: x (16, 16) has 16 columns but y (3, 1) has 3 rows  [tapegrad-shape]"
+        ),
+    },
+    "quantization.ipynb": {
+        "small(tg.zeros((5, 63)))": (
+            "small[0] Linear(64, 256): x is (5, 63) but (..., 64) is expected: axis -1 is 63, not 64  [tapegrad-shape]"
+        ),
+    },
+    "saliency.ipynb": {
+        "model(tg.zeros((6, 64))).max(axis=1).sum().backward()": (
+            "backward: the tensor has no tape; trace an input first  [tapegrad-tape]"
+        ),
+    },
     "tape.ipynb": {
         "y.sum().backward()": "backward: the tensor has no tape; trace an input first  [tapegrad-tape]",
         "again = loss.backward()": (
