@@ -179,6 +179,25 @@ def text(page: str, on_it: list[Name]) -> str:
     return "\n".join([f"# {module}", "", ast.get_docstring(source(f"{PACKAGE}.{module}")) or "", "", *entries, *table])
 
 
+def index(on_pages: list[Name]) -> str:
+    """Return the page of all public names in alphabetical order; the search leaves it out, as it finds the names."""
+    head = ["---", "search:", "  exclude: true", "---", "", "# All names, A to Z", ""]
+    lines = [
+        *head,
+        "Every public name with the first line of its docstring, in the order of the last part of the name.",
+        "",
+    ]
+    letter = ""
+    for name in sorted(on_pages, key=lambda name: (name.short.lower(), name.public)):
+        if name.short[0].upper() != letter:
+            letter = name.short[0].upper()
+            lines += ["", f"## {letter}", "", "| name | what it is |", "| --- | --- |"]
+        anchor = "aliases" if name.is_plain_alias else name.path
+        said = f"`{meaning(name)}`" if name.is_plain_alias else (docstring_of(name) or "").partition("\n")[0]
+        lines.append(f"| [`{name.public}`]({name.page}#{anchor}) | {said.replace('|', chr(92) + '|')} |")
+    return "\n".join([*lines, ""])
+
+
 def meaning(name: Name) -> str:
     """Return what an alias stands for, as its source has it."""
     match name.definition:
@@ -225,6 +244,7 @@ def main() -> None:
         written = pages()
     except LookupError as error:
         sys.exit(f"docs: {error}")
+    written["index.md"] = index(names())
     written["architecture.md"] = layers.page()
     written["changes.md"] = (ROOT / "CHANGELOG.md").read_text("utf-8")
     shutil.rmtree(API, ignore_errors=True)

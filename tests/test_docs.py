@@ -318,6 +318,17 @@ def test_every_public_name_is_on_a_page(site: Path) -> None:
     assert sorted(names - shown) == []
 
 
+def test_the_index_of_the_api_lists_every_public_name_once_in_order(site: Path) -> None:
+    page = (site / "api" / "index.html").read_text("utf-8")
+
+    listed = re.findall(r'<td><a href="[^"]+"><code>(tapegrad\.[\w.]+)</code></a></td>', page)
+
+    assert sorted(listed) == sorted(name.public for name in reference.names())
+    assert [name.rpartition(".")[2].lower() for name in listed] == sorted(
+        name.rpartition(".")[2].lower() for name in listed
+    )
+
+
 def public(module: ModuleType) -> list[str]:
     """Return the names that a package exports and `tapegrad` itself does not; of a module, those that it defines."""
     is_package = str(module.__file__).endswith("__init__.py")
