@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 REDRAWN = 0.1  # seconds between two updates of the bar
+WIDE = 70  # columns of a terminal, from which on the remaining time is shown
+SHORTEST = 8  # columns of the bar beside a long text
 
 
 def display(total: int, done: int) -> Display:
@@ -68,7 +70,12 @@ class Bar(Display):
     def __init__(self, total: int, done: int) -> None:
         rich: Any = importlib.import_module("rich.progress")
         console: Any = importlib.import_module("rich.console").Console(stderr=True)
-        columns = (rich.BarColumn(20), rich.TaskProgressColumn(), "{task.description}", rich.TimeRemainingColumn())
+        self.is_wide = console.width >= WIDE
+        bar, remaining = (
+            rich.BarColumn(20 if self.is_wide else SHORTEST),
+            [rich.TimeRemainingColumn()] if self.is_wide else [],
+        )
+        columns = (bar, rich.TaskProgressColumn(), "{task.description}", *remaining)
         self.progress: Any = rich.Progress(*columns, console=console, auto_refresh=False)
         self.task = self.progress.add_task("", total=total, completed=done)
         self.drawn = -inf
@@ -80,16 +87,22 @@ class Bar(Display):
 
     @override
     def draw(self, text: str, done: int) -> None:
-        self.progress.update(self.task, description=text, completed=done, refresh=True)
+        self.progress.update(self.task, description=self._cut(text), completed=done, refresh=True)
         self.drawn = time.monotonic()
 
     @override
     def close(self, text: str, done: int) -> None:
-        self.progress.update(self.task, description=text, completed=done)
+        self.progress.update(self.task, description=self._cut(text), completed=done)
 
     @override
     def stop(self) -> None:
         self.progress.stop()
+
+    def _cut(self, text: str) -> str:
+        """Return as much of a text as fits on the line; otherwise rich shortens the bar to nothing first."""
+        beside = "100%   0:00:00" if self.is_wide else "100%  "
+        width = self.progress.console.width - SHORTEST - len(beside)
+        return text if len(text) <= width else f"{text[: max(width, 1) - 1]}…"
 
 
 def written(numbers: Mapping[str, float]) -> str:

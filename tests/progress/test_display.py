@@ -64,6 +64,14 @@ def test_the_bar_shows_metrics_rate_and_remaining_time() -> None:
     assert written.count("\x1b[?25l") == written.count("\x1b[?25h") == 1  # the cursor is hidden, and shown again
 
 
+def test_a_narrow_terminal_shows_a_short_bar_and_cuts_the_text_at_its_end() -> None:
+    written = shown(PROGRAM.format("pass"), COLUMNS="50")
+
+    pictures = [line.rstrip() for line in re.split(r"[\r\n]+", plain(written)) if line.strip()]
+    assert max(map(len, pictures)) <= 50
+    assert re.fullmatch(r"━{8} 100% epoch 4/4, loss 0\.05\d+, test accu.*…", pictures[-1])
+
+
 def test_an_error_restores_the_cursor_before_the_traceback() -> None:
     written = shown(PROGRAM.format("raise KeyError('oops')"))
 
