@@ -103,10 +103,12 @@ def train(model: Reader[M], images: Images[N], labels: Labels[N], epochs: int) -
 
 def plot(model: Reader[M]) -> Figure:
     """Draw the patterns: dark pixels count for likeness, light ones against it."""
-    figure = Figure(figsize=(7, 2.9), layout="constrained")
-    for axes, pattern in zip(figure.subplots(4, 10).flat, model.patterns.numpy(), strict=True):
-        axes.imshow(pattern.reshape((8, 8)), cmap="RdGy", vmin=-np.abs(pattern).max(), vmax=np.abs(pattern).max())
+    figure = Figure(figsize=(7.6, 2.9), layout="constrained")
+    panels = figure.subplots(4, 10)
+    for axes, pattern in zip(panels.flat, model.patterns.numpy(), strict=True):
+        image = axes.imshow((pattern / np.abs(pattern).max()).reshape((8, 8)), cmap="RdGy", vmin=-1, vmax=1)
         axes.axis("off")
+    figure.colorbar(image, ax=panels, label="weight, relative to the largest")
     return figure
 
 

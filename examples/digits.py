@@ -61,11 +61,13 @@ def test(model: Classifier[H], images: Images[N], labels: Labels[N]) -> None:
 def plot(model: Classifier[H]) -> Figure:
     """Draw the evidence for each digit, dark, and against it, red, if all hidden units were active."""
     weights = (model.rise.weight @ model.fall.weight).numpy()  # (64, 10)
-    figure = Figure(figsize=(8, 1.2), layout="constrained")
-    for digit, axes in enumerate(figure.subplots(1, 10)):
-        axes.imshow(weights[:, digit].reshape((8, 8)), cmap="RdGy", vmin=-abs(weights).max(), vmax=abs(weights).max())
+    figure = Figure(figsize=(8.6, 1.2), layout="constrained")
+    panels, largest = figure.subplots(1, 10), abs(weights).max()
+    for digit, axes in enumerate(panels):
+        image = axes.imshow(weights[:, digit].reshape((8, 8)), cmap="RdGy", vmin=-largest, vmax=largest)
         axes.set_title(digit)
         axes.axis("off")
+    figure.colorbar(image, ax=panels, label="weight", fraction=0.02)
     return figure
 
 
