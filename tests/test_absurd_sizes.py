@@ -38,6 +38,8 @@ CALLS: dict[str, list[str]] = {
     "broadcast_to": ["x, shape=(h, 3, 1)"],
     "chunk": ["x, chunks=h", "tg.zeros((0,)), min(h, 2**26)"],
     "diag": ["tg.ones((3,)), k=h"],
+    "diagonal": ["tg.ones((3, 4)), offset=h"],
+    "diff": ["tg.ones((3,)), n=h"],
     "empty": ["(h,)"],
     "eye": ["h", "3, h", "0, h"],
     "full": ["(h,), 1.0"],

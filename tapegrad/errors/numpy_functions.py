@@ -20,6 +20,7 @@ _JOIN: Final = "arrays>tensors axis out> / dtype> casting>"
 _SPREAD: Final = "a>x axis dtype> out> ddof>correction keepdims where> mean> correction"
 
 FUNCTIONS: Final = {
+    "allclose": "allclose a>x b>y rtol atol equal_nan",
     "all": f"all {_TRUTH}",
     "amax": f"max {_EXTREME}",
     "amin": f"min {_EXTREME}",
@@ -36,12 +37,16 @@ FUNCTIONS: Final = {
     "cumprod": "cumprod a>x axis dtype> out>",
     "cumsum": "cumsum a>x axis dtype> out>",
     "diag": "diag v>x k",
+    "diagonal": "diagonal a>x offset axis1 axis2",
+    "diff": "diff a>x n axis prepend> append>",
     "dot": "dot a>x b>y out>",
     "einsum": "einsum subscripts *operands / out> optimize>",
     "empty_like": f"empty_like {_ALIKE.replace('a>', 'prototype>')}",
     "expand_dims": "expand_dims a>x axis",
     "flip": "flip m>x axis",
     "full_like": f"full_like a>x fill_value>value {_ALIKE.partition(' ')[2]}",
+    "isclose": "isclose a>x b>y rtol atol equal_nan",
+    "isin": "isin element>x test_elements>values assume_unique> invert / kind>",
     "linalg.cholesky": "cholesky a>x / upper>=False",
     "linalg.det": "det a>x",
     "linalg.eigh": "eigh a>x UPLO>=L",
@@ -72,6 +77,7 @@ FUNCTIONS: Final = {
     "reshape": "reshape a>x shape order> / copy>",
     "roll": "roll a>x shift axis",
     "round": "round a>x decimals> out>",
+    "searchsorted": "searchsorted a>x v>values side sorter>",
     "sort": "sort a>x axis kind> order> / stable>",
     "squeeze": "squeeze a>x axis",
     "stack": f"stack {_JOIN}",
@@ -127,10 +133,10 @@ OF_SHAPES: Final = frozenset(["ndim", "shape", "size"])
 
 _OTHERS: Final = """
 append apply_along_axis argwhere array_split average bincount column_stack convolve corrcoef correlate cov cross
-diagonal diff digitize dsplit dstack ediff1d fliplr flipud gradient histogram histogram2d hsplit hstack inner insert
-interp isin kron lexsort linalg.eig linalg.eigvals linalg.eigvalsh linalg.lstsq
+digitize dsplit dstack ediff1d fliplr flipud gradient histogram histogram2d hsplit hstack inner insert
+interp kron lexsort linalg.eig linalg.eigvals linalg.eigvalsh linalg.lstsq
 linalg.matrix_power linalg.matrix_rank linalg.multi_dot linalg.svdvals
-median meshgrid nanmax nanmean nanmin nanstd nansum nanvar partition percentile ptp quantile rot90 searchsorted select
+median meshgrid nanmax nanmean nanmin nanstd nansum nanvar partition percentile ptp quantile rot90 select
 setdiff1d split trace trapezoid unique vander vdot vsplit vstack
 """
 OTHERS: Final = frozenset(_OTHERS.split())

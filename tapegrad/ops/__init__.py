@@ -34,6 +34,8 @@ from tapegrad.ops.bitwise import bitwise_left_shift as bitwise_left_shift
 from tapegrad.ops.bitwise import bitwise_or as bitwise_or
 from tapegrad.ops.bitwise import bitwise_right_shift as bitwise_right_shift
 from tapegrad.ops.bitwise import bitwise_xor as bitwise_xor
+from tapegrad.ops.closeness import allclose as allclose
+from tapegrad.ops.closeness import isclose as isclose
 from tapegrad.ops.compare import equal as equal
 from tapegrad.ops.compare import greater as greater
 from tapegrad.ops.compare import greater_equal as greater_equal
@@ -61,6 +63,8 @@ from tapegrad.ops.cumulative import cummax as cummax
 from tapegrad.ops.cumulative import cummin as cummin
 from tapegrad.ops.cumulative import cumprod as cumprod
 from tapegrad.ops.cumulative import cumsum as cumsum
+from tapegrad.ops.cumulative import diff as diff
+from tapegrad.ops.cumulative import logcumsumexp as logcumsumexp
 from tapegrad.ops.decompositions import cholesky as cholesky
 from tapegrad.ops.decompositions import eigh as eigh
 from tapegrad.ops.decompositions import qr as qr
@@ -213,6 +217,8 @@ from tapegrad.ops.scan import ssm_scan as ssm_scan
 from tapegrad.ops.scatter import at_add as at_add
 from tapegrad.ops.scatter import at_set as at_set
 from tapegrad.ops.scatter import getitem as getitem
+from tapegrad.ops.search import isin as isin
+from tapegrad.ops.search import searchsorted as searchsorted
 from tapegrad.ops.shift import flip as flip
 from tapegrad.ops.shift import pad as pad
 from tapegrad.ops.shift import roll as roll
@@ -229,6 +235,7 @@ from tapegrad.ops.statistics import norm as norm
 from tapegrad.ops.statistics import std as std
 from tapegrad.ops.statistics import var as var
 from tapegrad.ops.triangles import diag as diag
+from tapegrad.ops.triangles import diagonal as diagonal
 from tapegrad.ops.triangles import tri as tri
 from tapegrad.ops.triangles import tril as tril
 from tapegrad.ops.triangles import triu as triu

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.autograd.op import op
 from tapegrad.engines import Int, engine
+from tapegrad.errors import ShapeError
 from tapegrad.ops._index import along, raw
-from tapegrad.ops.elementwise import number_only
+from tapegrad.ops.arithmetic import sub
+from tapegrad.ops.elementwise import float_only, number_only
+from tapegrad.ops.exponential import logaddexp
 from tapegrad.ops.move import reshape
 from tapegrad.ops.reduce import check_axis
 from tapegrad.ops.scatter import getitem
-from tapegrad.sizes import Dims, normal_axis, product
-from tapegrad.tensor import D, Real, T, Tensor, node
+from tapegrad.ops.shift import pad
+from tapegrad.sizes import Dims, largest, normal_axis, product
+from tapegrad.tensor import D, Float, Real, T, Tensor, node
 from tapegrad.tensor.operands import tensor_only, unwrap
 
 if TYPE_CHECKING:
@@ -27,6 +32,15 @@ def cumsum_shape(x: Dims, axis: Int | None = None) -> Dims:
         return (product(x),)
     normal_axis(axis, x)
     return x
+
+
+def diff_shape(x: Dims, n: int = 1, axis: Int = -1) -> Dims:
+    """Return the shape with size along the axis reduced by `n`, at least to 0."""
+    axis = normal_axis(axis, x)
+    if n < 0:
+        message = f"n is {n} but at least 0 is expected"
+        raise ShapeError(message)
+    return (*x[:axis], largest([0, x[axis] - n]), *x[axis + 1 :])
 
 
 @op(cumsum_shape)
@@ -166,6 +180,81 @@ def cummin(x: Tensor[Any, T, D], axis: Int | None = None) -> Tensor[Any, T, D]:
         [1.0, 2.0, 0.0, 1.0]
     """
     return _picked(x, axis, lambda x, axis: engine(x).argcummin(x, axis))
+
+
+@op(cumsum_shape)
+def logcumsumexp(x: Tensor[Any, T, Float], axis: Int | None = None) -> Tensor[Any, T, Float]:
+    r"""Compute the logarithm of the cumulative sum of exponentials along an axis, without overflow.
+
+    $$y_i = \ln \sum_{j \le i} e^{x_j}, \quad dx_j = \sum_{i \ge j} e^{x_j - y_i} \, dy_i$$
+
+    Args:
+        x: Any shape, a float dtype. Minus infinity stands for 0 and has a gradient of 0.
+        axis: The axis to accumulate along; None for all elements in row-major order.
+
+    Returns:
+        The shape of `x`, or one axis with all its elements.
+
+    Raises:
+        ShapeError: The axis is out of range.
+        DTypeError: `x` is not a float.
+
+    Examples:
+        >>> x = tg.tensor([0.0, 1000.0, 1000.0], np.float64)
+        >>> np.round(tg.logcumsumexp(x).numpy(), 3).tolist()
+        [0.0, 1000.0, 1000.693]
+        >>> grads = tg.logcumsumexp(x.trace())[2].backward()
+        >>> np.round(grads[x].numpy(), 3).tolist()
+        [0.0, 0.5, 0.5]
+    """
+    tensor_only(x, "x")
+    float_only(x)
+    check_axis(x, axis)
+    y: Any = reshape(x, (x.size,)) if axis is None else x
+    along = 0 if axis is None else normal_axis(axis, x.shape)
+    front, widths = (slice(None),) * along, [(0, 0)] * y.ndim
+    step = 1
+    while step < y.shape[along]:  # each pass doubles how many elements are summed, as in `_recurred`
+        widths[along] = (step, 0)
+        y = logaddexp(y, pad(getitem(y, (*front, slice(None, -step))), tuple(widths), value=-math.inf))
+        step *= 2
+    return y + 0.0 if y is x else y
+
+
+@op(diff_shape)
+def diff(x: Tensor[Any, T, Real], n: int = 1, axis: Int = -1) -> Tensor[Any, T, Real]:
+    r"""Compute the differences of neighbouring elements along an axis, `n` times.
+
+    $$y_i = x_{i+1} - x_i$$
+
+    Args:
+        x: Any shape with at least one axis, of numbers.
+        n: How often the differences are taken, at least 0.
+        axis: The axis along which elements are neighbours.
+
+    Returns:
+        The shape of `x` with `n` elements less along the axis, or 0 if it has fewer than `n`.
+
+    Raises:
+        ShapeError: The axis is out of range, or `n` is below 0.
+        DTypeError: `x` is bool.
+
+    Examples:
+        >>> x = tg.tensor([1.0, 4.0, 9.0, 16.0])
+        >>> tg.diff(x).tolist()
+        [3.0, 5.0, 7.0]
+        >>> tg.diff(x, 2).tolist()
+        [2.0, 2.0]
+    """
+    tensor_only(x, "x")
+    number_only(x)
+    diff_shape(x.shape, n, axis)
+    front = (slice(None),) * normal_axis(axis, x.shape)
+    y: Any = x
+    for _ in range(min(n, x.shape[axis])):
+        y = sub(getitem(y, (*front, slice(1, None))), getitem(y, (*front, slice(None, -1))))
+    differences: Tensor[Any, T, Real] = y
+    return differences
 
 
 def _picked(x: Tensor[Any, T, D], axis: Int | None, find: Callable[[Any, int], Any]) -> Tensor[Any, T, D]:

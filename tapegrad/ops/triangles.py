@@ -10,10 +10,11 @@ from tapegrad.autograd.op import op
 from tapegrad.engines import Int, engine
 from tapegrad.errors import ShapeError
 from tapegrad.ops._counting import lower_triangle
+from tapegrad.ops.axes import moveaxis
 from tapegrad.ops.create import zeros
 from tapegrad.ops.ranges import countable, eye_shape
 from tapegrad.ops.scatter import at_set, getitem
-from tapegrad.sizes import UNKNOWN, Dims, Size, at_least, show, surely_less
+from tapegrad.sizes import UNKNOWN, Dims, Size, at_least, normal_axis, show, surely_less
 from tapegrad.tensor import D, S, T, Tensor, from_array, node
 from tapegrad.tensor.operands import fixed, tensor_only, unwrap
 
@@ -41,6 +42,17 @@ def diag_shape(x: Dims, *, k: int = 0) -> Dims:
         raise ShapeError(message)
     rows, columns = x
     return (_at_least_none(_shorter(rows + min(k, 0), columns - max(k, 0))),)
+
+
+def diagonal_shape(x: Dims, offset: int = 0, axis1: Int = 0, axis2: Int = 1) -> Dims:
+    """Return the shape without the two axes, and the length of the diagonal last."""
+    at_least(2, x=x)
+    first, second = normal_axis(axis1, x), normal_axis(axis2, x)
+    if first == second:
+        message = f"axis1 and axis2 are both axis {first} of x {show(x)}"
+        raise ShapeError(message)
+    rest = tuple(n for axis, n in enumerate(x) if axis not in (first, second))
+    return (*rest, _at_least_none(_shorter(x[first] + min(offset, 0), x[second] - max(offset, 0))))
 
 
 @op(tri_shape)
@@ -158,6 +170,41 @@ def diag(x: Tensor[Any, T, D], k: int = 0) -> Tensor[Any, T, D]:
     steps = np.arange(x.shape[0] if x.ndim == 1 else sizes[0])
     index = (steps - min(k, 0), steps + max(k, 0))
     return getitem(x, index) if x.ndim == 2 else at_set(fixed(zeros(sizes, x.dtype.type).data), index, x)
+
+
+@op(diagonal_shape)
+def diagonal(x: Tensor[Any, T, D], offset: int = 0, axis1: Int = 0, axis2: Int = 1) -> Tensor[Any, T, D]:
+    r"""Return a diagonal of each matrix, as the last axis.
+
+    $$y_{\dots i} = x_{\dots, i - \min(k, 0), i + \max(k, 0)}$$
+
+    Args:
+        x: Any shape with at least two axes.
+        offset: The diagonal k: 0 is the main diagonal, positive above, negative below.
+        axis1: The axis of the rows. As in NumPy the matrices are in the first two axes by default.
+        axis2: The axis of the columns.
+
+    Returns:
+        The shape of `x` without the two axes, with the length of the diagonal last.
+
+    Raises:
+        ShapeError: `x` has fewer than two axes, an axis is out of range, or both are the same.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        >>> tg.diagonal(x).tolist()
+        [1.0, 5.0]
+        >>> tg.diagonal(x, 1).tolist()
+        [2.0, 6.0]
+        >>> tg.diagonal(tg.stack([x, x]), axis1=1, axis2=2).tolist()
+        [[1.0, 5.0], [1.0, 5.0]]
+    """
+    tensor_only(x, "x")
+    sizes: Any = diagonal_shape(x.shape, offset, axis1, axis2)
+    steps = np.arange(sizes[-1])
+    matrices = moveaxis(x, (axis1, axis2), (-2, -1))
+    below, above = (-min(offset, 0), max(offset, 0)) if steps.size else (0, 0)  # NumPy's ints hold no larger ones
+    return getitem(matrices, (..., steps + below, steps + above))
 
 
 def _masked(x: Tensor[S, T, D], mask: Any) -> Tensor[S, T, D]:

@@ -64,6 +64,12 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         """Return whether all elements along axes are true, see `tapegrad.all`."""
         return IMPLEMENTATIONS["all"](self, axis, keepdims=keepdims)
 
+    def allclose(
+        self, y: Tensor[Any, Any, Any] | Number, *, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    ) -> Tensor[tuple[()], NoneTape, np.bool_]:
+        """Return whether all elements of `x` are close to those of `y`, see `tapegrad.allclose`."""
+        return IMPLEMENTATIONS["allclose"](self, y, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
     def any(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.bool_]:
         """Return whether any element along axes is true, see `tapegrad.any`."""
         return IMPLEMENTATIONS["any"](self, axis, keepdims=keepdims)
@@ -239,6 +245,14 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         """Extract a diagonal of a matrix, or create a diagonal matrix from a vector, see `tapegrad.diag`."""
         return IMPLEMENTATIONS["diag"](self, k)
 
+    def diagonal(self, offset: int = 0, axis1: Int = 0, axis2: Int = 1) -> Tensor[Any, T_co, D_co]:
+        """Return a diagonal of each matrix, as the last axis, see `tapegrad.diagonal`."""
+        return IMPLEMENTATIONS["diagonal"](self, offset, axis1, axis2)
+
+    def diff(self, n: int = 1, axis: Int = -1) -> Tensor[Any, T_co, D_co]:
+        """Compute the differences of neighbouring elements along an axis, `n` times, see `tapegrad.diff`."""
+        return IMPLEMENTATIONS["diff"](self, n, axis)
+
     def div(self, y: Tensor[Any, T2, Any] | Number) -> Tensor[Any, Merge[T_co, T2], D_co]:
         """Divide two tensors element by element, see `tapegrad.div`."""
         return IMPLEMENTATIONS["div"](self, y)
@@ -365,6 +379,12 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         """Compute the inverse of each matrix, see `tapegrad.inv`."""
         return IMPLEMENTATIONS["inv"](self)
 
+    def isclose(
+        self, y: Tensor[Any, Any, Any] | Number, *, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    ) -> Tensor[Any, NoneTape, np.bool_]:
+        """Return whether `x` is close to `y`, element by element, see `tapegrad.isclose`."""
+        return IMPLEMENTATIONS["isclose"](self, y, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
     def isfinite(self) -> Tensor[S_co, NoneTape, np.bool_]:
         """Return whether each element is finite: neither infinite nor NaN, see `tapegrad.isfinite`."""
         return IMPLEMENTATIONS["isfinite"](self)
@@ -430,6 +450,10 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
     def logaddexp2(self, y: Tensor[Any, T2, Any] | Number) -> Tensor[Any, Merge[T_co, T2], D_co]:
         """See `tapegrad.logaddexp2`."""
         return IMPLEMENTATIONS["logaddexp2"](self, y)
+
+    def logcumsumexp(self, axis: Int | None = None) -> Tensor[Any, T_co, D_co]:
+        """See `tapegrad.logcumsumexp`."""
+        return IMPLEMENTATIONS["logcumsumexp"](self, axis)
 
     def logical_and(self, y: Tensor[Any, Any, Any] | Number) -> Tensor[Any, NoneTape, np.bool_]:
         """Compute the logical AND of two tensors, see `tapegrad.logical_and`."""

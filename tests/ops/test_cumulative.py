@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import cummax, cummin, cumprod, cumsum, normal, tensor, zeros
+from tapegrad.ops import cummax, cummin, cumprod, cumsum, diff, logcumsumexp, normal, tensor, zeros
+from tapegrad.ops.cumulative import diff_shape
+from tapegrad.sizes import UNKNOWN, named, show
 from tapegrad.testing import check_gradients, check_shape_rule
 
 EDGES = np.array([0, -0.0, 1, 1, -2.5, 100, 3e38, -3e38, np.inf, -np.inf, np.nan], np.float32)
@@ -116,3 +118,77 @@ def test_cumulative_ops_over_special_values_equal_numpy(name: str, length: int) 
 
     np.testing.assert_array_equal(f(tensor(EDGES[:length])).numpy(), numpys(EDGES[:length]))
     np.testing.assert_array_equal(f(tensor(EDGES[::-1])).numpy(), numpys(EDGES[::-1]))
+
+
+# logcumsumexp and diff
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+def test_logarithms_of_cumulative_sums_equal_numpy_and_have_gradients(axis: int | None) -> None:
+    x = real(2, 5, 3)
+    along = x.numpy().reshape(-1) if axis is None else x.numpy()
+
+    np.testing.assert_allclose(logcumsumexp(x, axis).numpy(), np.logaddexp.accumulate(along, axis or 0), rtol=1e-12)
+    check_gradients(lambda x: logcumsumexp(x, axis), x)
+    check_gradients(lambda x: logcumsumexp(x * x, axis), real(2, 3, 1)[:, :, 0] if axis == 1 else real(2, 3), order=2)
+    check_shape_rule(logcumsumexp, ((2, 3, 7), axis), ((0, 3), axis))
+
+
+@np.errstate(invalid="ignore")  # NumPy warns of a NaN
+def test_logarithms_of_cumulative_sums_in_edge_cases() -> None:
+    rows = np.concatenate([ROWS, np.array([[800] * 3, [-800] * 3], np.float32)])
+
+    expected = np.logaddexp.accumulate(rows, 1)
+    np.testing.assert_allclose(logcumsumexp(tensor(rows), 1).numpy(), expected, rtol=1e-6)
+    assert logcumsumexp(zeros((0,))).shape == (0,)
+    assert logcumsumexp(zeros((2, 0)), 1).shape == (2, 0)
+    assert logcumsumexp(tensor([3.0])).tolist() == [3.0]
+    x = tensor([-np.inf, -np.inf, 1.0, 1.0])
+    grads = logcumsumexp(x.trace())[3].backward()
+    np.testing.assert_allclose(grads[x].numpy(), [0, 0, 0.5, 0.5], rtol=1e-6)
+
+
+def test_the_result_for_one_element_is_another_tensor() -> None:
+    x = tensor([3.0]).trace()
+
+    assert logcumsumexp(x) is not x
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 9])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_differences_equal_numpy_and_have_gradients(n: int, axis: int) -> None:
+    x = real(2, 5, 3)
+
+    np.testing.assert_array_equal(diff(x, n, axis).numpy(), np.diff(x.numpy(), n, axis))
+    check_gradients(lambda x: diff(x * x, n, axis), x, order=2)
+    check_shape_rule(diff, ((2, 3, 7), n, axis), ((0, 3), n, axis), ((1, 2), n, axis))
+
+
+@np.errstate(all="ignore")
+def test_differences_in_edge_cases_equal_numpy() -> None:
+    np.testing.assert_array_equal(diff(tensor(EDGES)).numpy(), np.diff(EDGES))
+    assert diff(tensor([5, 2, 9], np.int8)).tolist() == [-3, 7]
+    assert diff(tensor([5.0])).shape == (0,)
+
+
+def test_the_size_of_differences_is_known_where_it_is_certain() -> None:
+    n = named("N")
+
+    assert show(diff_shape((n, 3), 1, 0)) == "(N - 1, 3)"
+    assert show(diff_shape((n + 1, 3), 1, 0)) == "(N, 3)"
+    assert show(diff_shape((UNKNOWN, 3), 1)) == "(?, 2)"
+
+
+def test_differences_and_logarithms_that_do_not_exist_are_rejected() -> None:
+    x: Any = zeros(3)
+    with pytest.raises(ShapeError, match=r"^diff: n is -1 but at least 0 is expected$"):
+        diff(x, -1)
+    with pytest.raises(ShapeError, match=r"^diff: axis -1 is out of range for x \(\)$"):
+        diff(x[0])
+    truth: Any = tensor([True, False])
+    with pytest.raises(DTypeError, match=r"^diff: x is bool but number is expected$"):
+        diff(truth)
+    with pytest.raises(ShapeError, match=r"^logcumsumexp: axis 1 is out of range for x \(3,\)$"):
+        logcumsumexp(x, 1)
+    with pytest.raises(DTypeError, match=r"^logcumsumexp: x is bool but floating is expected$"):
+        logcumsumexp(truth)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import diag, normal, tensor, tri, tril, triu, zeros
-from tapegrad.ops.triangles import diag_shape
+from tapegrad.ops import diag, diagonal, normal, tensor, tri, tril, triu, zeros
+from tapegrad.ops.triangles import diag_shape, diagonal_shape
 from tapegrad.sizes import named, show
 from tapegrad.testing import check_gradients, check_shape_rule
 
@@ -120,3 +120,36 @@ def test_a_non_int_size_is_rejected() -> None:
 
     with pytest.raises(DTypeError, match=r"^tri: n is 2\.5 but an int is expected$"):
         tri(n)
+
+
+@pytest.mark.parametrize("offset", [-5, -2, 0, 1, 7])
+@pytest.mark.parametrize("axes", [(0, 1), (1, 0), (2, 0), (-1, -2)])
+def test_diagonals_of_a_stack_equal_numpy_and_have_gradients(offset: int, axes: tuple[int, int]) -> None:
+    x: Any = normal((2, 5, 3), dtype=np.float64, rng=0)
+
+    np.testing.assert_array_equal(diagonal(x, offset, *axes).numpy(), np.diagonal(x.numpy(), offset, *axes))
+    check_gradients(lambda x: diagonal(x * x, offset, *axes), x, order=2)
+    check_shape_rule(diagonal, ((2, 5, 3), offset, *axes), ((0, 3, 1), offset, *axes))
+
+
+def test_diagonals_of_empty_tensors_and_other_dtypes() -> None:
+    assert diagonal(zeros((0, 3, 2))).shape == (2, 0)
+    assert diagonal(tensor([[7]])).tolist() == [7]
+    assert diagonal(tensor([[True, False], [True, True]]), -1).tolist() == [True]
+
+
+def test_the_sizes_of_a_diagonal_of_named_sizes() -> None:
+    n, m = named("N"), named("M")
+
+    assert show(diagonal_shape((n, n, m))) == "(M, N)"
+    assert show(diagonal_shape((n, 3, 3), 1, 1, 2)) == "(N, 2)"
+
+
+def test_a_diagonal_needs_two_axes() -> None:
+    x: Any = zeros((2, 3))
+    with pytest.raises(ShapeError, match=r"^diagonal: axis1 and axis2 are both axis 1 of x \(2, 3\)$"):
+        diagonal(x, 0, 1, -1)
+    with pytest.raises(ShapeError, match=r"^diagonal: x \(3,\) has rank 1 but needs at least 2$"):
+        diagonal(x[0])
+    with pytest.raises(ShapeError, match=r"^diagonal: axis 2 is out of range for x \(2, 3\)$"):
+        diagonal(x, axis2=2)

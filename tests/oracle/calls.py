@@ -228,6 +228,7 @@ def calls_by_rule() -> dict[str, list[Call]]:
     }
 
 
+NEAR = with_options([call(EDGES, EDGES * (1 + 1e-6)), call(real(2, 3), real(3))], {}, {"rtol": 0.1, "equal_nan": True})
 CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "adaptive_avg_pool1d": adapted(1),
     "adaptive_avg_pool2d": adapted(2),
@@ -283,6 +284,8 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "cummin": ALONG,
     "cumprod": ALONG,
     "cumsum": ALONG,
+    "diagonal": [call(CUBE), call(CUBE, 1, 1, 2), call(CUBE, -1, 2, 0), call(real(0, 3))],
+    "diff": [call(CUBE), call(CUBE, 2, 1), call(real(3, 1)), call(CUBE, 0)],
     "diag": [call(x, k=k) for x in (real(3), real(3, 5), real(5, 3)) for k in (0, 1, -2)],
     "det": SQUARE,
     "divmod": TWO,
@@ -313,6 +316,14 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "hinge": with_options(SIDES, *WAYS),
     "huber": with_options(with_options(BESIDE, {}, {"delta": 0.25}), *WAYS),
     "hardtanh": with_options(ONE, {}, {"min": -2.0, "max": 0.5}),
+    "allclose": NEAR,
+    "isclose": NEAR,
+    "isin": [call(WHOLE, np.array([2, 0])), call(WHOLE, np.array([[1]]), invert=True), call(EDGES, EDGES[::3].copy())],
+    "logcumsumexp": ALONG,
+    "searchsorted": [
+        *(call(np.sort(EDGES[:-1]), real(2, 3), side=side) for side in ("left", "right")),
+        call(np.array([0, 1, 1]), WHOLE),
+    ],
     "inv": SQUARE,
     "layer_norm": with_options([call(x, real(3, seed=1), real(3, seed=2)) for x in NORMED], {}, {"eps": 0.5}),
     "kl_div": with_options([one for one in SHARES if one.args[0].ndim], *WAYS),

@@ -31,11 +31,20 @@ def accept_diag() -> None:
     assert_type(tg.diag(tg.ones((3,)), k=1), Tensor[Shape[L[4], L[4]], NoneTape])
 
 
+def accept_diagonals_of_stacks() -> None:
+    stack = tg.ones((4, 3, 5))
+    assert_type(tg.diagonal(stack.trace()), Tensor[Shape[L[5], L[3]], OwnedTape])
+    assert_type(stack.diagonal(1, 1, 2), Tensor[Shape[L[4], L[3]], NoneTape])
+    assert_type(tg.diagonal(stack, offset=-3, axis2=-1), Tensor[Shape[L[3], L[1]], NoneTape])
+
+
 def accept_named_and_unknown_sizes() -> None:
     def cut(a: Tensor[Shape[N, N]], b: Tensor[Shape[N]], c: Tensor[Shape[N, Any]], k: int) -> None:
         assert_type(tg.diag(a), Tensor[Shape[N], NoneTape])
         assert_type(tg.diag(b, k=1), Tensor[Shape[Add[N, L[1]], Add[N, L[1]]], NoneTape])
         assert_type(tg.diag(c), Tensor[Shape[Any], NoneTape])
+        assert_type(tg.diagonal(a), Tensor[Shape[N], NoneTape])
+        assert_type(tg.diagonal(c), Tensor[Shape[Any], NoneTape])
         assert_type(tg.tril(a, k=k), Tensor[Shape[N, N], NoneTape])
 
     cut(tg.ones((3, 3)), tg.ones((3,)), tg.ones((3, 4)), 1)
@@ -55,3 +64,11 @@ def reject_triu() -> None:
 
 def reject_diag() -> None:
     tg.diag(tg.ones((2, 3, 4)))  # E: diag: x (2, 3, 4) has rank 3 but a vector or a matrix is expected [tapegrad-shape]
+
+
+def reject_diagonal() -> None:
+    tg.diagonal(tg.ones((3,)))  # E: diagonal: x (3,) has rank 1 but needs at least 2 [tapegrad-shape]
+
+
+def reject_a_diagonal_of_one_axis() -> None:
+    tg.diagonal(x, 0, 1, -1)  # E: diagonal: axis1 and axis2 are both axis 1 of x (4, 3) [tapegrad-shape]
