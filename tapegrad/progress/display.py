@@ -99,7 +99,7 @@ class Bar(Display):
         self.progress.stop()
 
     def _cut(self, text: str) -> str:
-        """Return as much of a text as fits on the line; otherwise rich shortens the bar to nothing first."""
+        """Return as much of a text as fits on the line; otherwise rich leaves the bar out."""
         beside = "100%   0:00:00" if self.is_wide else "100%  "
         width = self.progress.console.width - SHORTEST - len(beside)
         return text if len(text) <= width else f"{text[: max(width, 1) - 1]}…"
