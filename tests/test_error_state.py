@@ -63,7 +63,7 @@ def on_the_way(name: str) -> tuple[Any, Any]:
     return value, y.backward(seed=tg.ones(y.shape))[x].numpy()
 
 
-@pytest.mark.parametrize("kind", [optim.SGD, optim.Adam, optim.AdamW, optim.RMSprop])
+@pytest.mark.parametrize("kind", [optim.SGD, optim.Adam, optim.AdamW, optim.RMSprop, optim.Adadelta])
 @pytest.mark.usefixtures("strict")
 def test_a_step_with_a_gradient_whose_square_underflows_succeeds(kind: type[optim.Optimizer[Any]]) -> None:
     w = Param(tg.ones((3,)))

@@ -432,7 +432,7 @@ def test_an_array_by_itself_computes_in_float32() -> None:
     assert np.add(x[:2], 1.0, out=x[:2].copy()).tolist() == [2.0, 2.0]
 
 
-@pytest.mark.parametrize("optimizer", [optim.SGD, optim.Adam, optim.AdamW, optim.RMSprop])
+@pytest.mark.parametrize("optimizer", [optim.SGD, optim.Adam, optim.AdamW, optim.RMSprop, optim.Adadelta])
 def test_an_optimizer_rejects_parameters_of_bfloat16(optimizer: Any) -> None:
     w = nn.Param(tg.ones((3,), tg.bfloat16), frozen=True)
     v = nn.Param(tg.ones((3,)))

@@ -100,6 +100,7 @@ STEPS: dict[str, tuple[Any, Any, int]] = {
     "SGD": (sgd, model, 300),
     "Adam": (optim.Adam, model, 300),
     "RMSprop": (optim.RMSprop, model, 300),
+    "Adadelta": (optim.Adadelta, model, 300),
     "Adam where arrays stand": (optim.Adam, lambda: Sequential(Linear(3, 90_000, rng=0), Linear(90_000, 2, rng=1)), 60),
 }
 

@@ -47,11 +47,48 @@ class RollingSquares(Squares):
     velocity: Any
 
 
+@dataclass(frozen=True, slots=True)
+class CenteredSquares(Squares):
+    """State of centered RMSprop: a decaying mean of the gradient; `square` is the decaying variance around it.
+
+    Examples:
+        >>> w = tg.nn.Param(tg.tensor([1.0, -2.0]))
+        >>> opt = tg.optim.RMSprop([w], alpha=0.75, centered=True)
+        >>> opt.step((w.trace() ** 2).sum().backward(wrt=[w]))
+        >>> opt.state[w].square.tolist(), opt.state[w].mean.tolist()
+        ([0.75, 3.0], [0.5, -1.0])
+    """
+
+    mean: Any
+
+
+@dataclass(frozen=True, slots=True)
+class RollingCenteredSquares(CenteredSquares):
+    """State of centered RMSprop with momentum: additionally a decaying sum of its steps.
+
+    Examples:
+        >>> w = tg.nn.Param(tg.tensor([2.0, -4.0]))
+        >>> opt = tg.optim.RMSprop([w], alpha=0.5, eps=0.0, momentum=0.5, centered=True)
+        >>> opt.step((w.trace() ** 2).sum().backward(wrt=[w]))
+        >>> opt.state[w].mean.tolist(), opt.state[w].velocity.tolist()
+        ([2.0, -4.0], [2.0, -2.0])
+    """
+
+    velocity: Any
+
+
 class RMSprop(Optimizer[Squares]):
-    r"""RMSprop optimizer, optionally with momentum.
+    r"""RMSprop optimizer, optionally with momentum, and optionally centered.
 
     $$v \leftarrow \alpha v + (1 - \alpha) \, dx^2, \quad u \leftarrow \mu u + \frac{dx}{\sqrt v + \epsilon}, \quad
     x \leftarrow x - \eta \, u$$
+
+    A centered optimizer divides by the standard deviation of the gradient, where the formula above divides by the root
+    of its mean square: the second mean is of squared distances from the first,
+
+    $$v \leftarrow \alpha v + \alpha (1 - \alpha) (dx - m)^2, \quad m \leftarrow m + (1 - \alpha) (dx - m),$$
+
+    which is the mean of $dx^2$ minus $m^2$, computed without their difference, so that it is never negative.
 
     The mean square starts at zero, so the first steps are larger than η by a factor of up to $1 / \sqrt{1 - \alpha}$.
 
@@ -61,6 +98,7 @@ class RMSprop(Optimizer[Squares]):
         alpha: The decay rate α of the mean square, from 0 to below 1.
         eps: The ε added to the square root, at least 0.
         momentum: The fraction μ of the last step that is kept, from 0 to below 1.
+        centered: Whether v is the variance of the gradient.
         weight_decay: The weight decay λ, at least 0: λx is added to dx.
         groups: Options for some of the parameters, by path pattern.
 
@@ -70,7 +108,8 @@ class RMSprop(Optimizer[Squares]):
 
     Source:
         Hinton, [Neural networks for machine learning](https://www.cs.toronto.edu/~tijmen/csc321/slides/lecture_slides_lec6.pdf),
-        lecture 6e, with ε outside the square root and the order of operations of PyTorch 2.13.
+        lecture 6e, with ε outside the square root and the order of operations of PyTorch 2.13; centered as in Graves,
+        [Generating sequences with recurrent neural networks](https://arxiv.org/abs/1308.0850), eqs. 38 to 41.
 
     Examples:
         >>> w = tg.nn.Param(tg.tensor([1.0, -2.0]))
@@ -89,6 +128,7 @@ class RMSprop(Optimizer[Squares]):
         alpha: float = 0.99,
         eps: float = 1e-8,
         momentum: float = 0.0,
+        centered: bool = False,
         weight_decay: float = 0.0,
         groups: Groups | None = None,
     ) -> None:
@@ -96,6 +136,7 @@ class RMSprop(Optimizer[Squares]):
         self.alpha = alpha
         self.eps = eps
         self.momentum = momentum
+        self.centered = centered
         for name, fraction in (("alpha", alpha), ("momentum", momentum)):
             check_fraction("RMSprop", name, fraction)
         check_at_least_zero("RMSprop", "eps", eps)
@@ -103,6 +144,8 @@ class RMSprop(Optimizer[Squares]):
     @override
     def start(self, x: Value[Any, Any]) -> Squares:
         zeros = np.zeros_like(x)
+        if self.centered:
+            return RollingCenteredSquares(zeros, zeros, zeros) if self.momentum else CenteredSquares(zeros, zeros)
         return RollingSquares(zeros, zeros) if self.momentum else Squares(zeros)
 
     @override
@@ -110,6 +153,15 @@ class RMSprop(Optimizer[Squares]):
     def update(
         self, x: Value[Any, Any], dx: Value[Any, Any], state: Squares, lr: float
     ) -> tuple[Value[Any, Any], Squares]:
+        if isinstance(state, CenteredSquares):
+            distance = dx - state.mean
+            mean = state.mean + distance * (1 - self.alpha)
+            square = (state.square + distance * distance * (1 - self.alpha)) * self.alpha
+            direction = dx / (square**0.5 + self.eps)
+            if not isinstance(state, RollingCenteredSquares):
+                return x - direction * lr, CenteredSquares(square, mean)
+            velocity = state.velocity * self.momentum + direction
+            return x - velocity * lr, RollingCenteredSquares(square, mean, velocity)
         square = state.square * self.alpha + dx * dx * (1 - self.alpha)
         direction = dx / (square**0.5 + self.eps)
         if not isinstance(state, RollingSquares):

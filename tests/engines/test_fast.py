@@ -222,6 +222,8 @@ def test_a_fused_function_is_one_kernel_for_all_constants() -> None:
         (tg.optim.Adam, {"lr": 0.01}),
         (tg.optim.AdamW, {"lr": 0.01}),
         (tg.optim.RMSprop, {"lr": 0.01, "momentum": 0.5}),
+        (tg.optim.RMSprop, {"lr": 0.01, "centered": True}),
+        (tg.optim.Adadelta, {}),
     ],
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

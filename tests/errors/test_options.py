@@ -36,6 +36,7 @@ NUMBERS: list[tuple[str, Any, str, str, tuple[float, ...]]] = [
     ("LossScaler", optim.LossScaler, "backoff", "between 0 and 1", (0, 1)),
     ("SGD", lambda **one: optim.SGD([weight()], **({"lr": 0.1} | one)), "lr", *AT_LEAST_ZERO),
     ("Adam", partial(optim.Adam, [weight()]), "eps", *AT_LEAST_ZERO),
+    ("Adadelta", partial(optim.Adadelta, [weight()]), "eps", "above 0", (0, -1)),
     ("RMSprop", partial(optim.RMSprop, [weight()]), "momentum", "from 0 to below 1", (-1, 1)),
     ("EarlyStopping", partial(progress.EarlyStopping, "loss", patience=3), "least", *AT_LEAST_ZERO),
     ("track", partial(progress.track, range(3)), "every", *AT_LEAST_ZERO),

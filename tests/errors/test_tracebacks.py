@@ -69,6 +69,7 @@ RUBBISH: list[Callable[[], Any]] = [
     object,
 ]
 MADE: dict[str, Callable[[], Any]] = {
+    "Adadelta": lambda: optim.Adadelta(nn.Linear(3, 2)),
     "Adam": lambda: optim.Adam(nn.Linear(3, 2)),
     "AdamW": lambda: optim.AdamW(nn.Linear(3, 2)),
     "Batches": lambda: batches(tg.ones((3, 2)), size=2),

@@ -35,6 +35,8 @@ OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
     "Adam": lambda model: optim.Adam(model, lr=0.01),
     "AdamW": lambda model: optim.AdamW(model, lr=0.01, groups={"*.bias": optim.Group(lr=0.1, weight_decay=0)}),
     "RMSprop": lambda model: optim.RMSprop(model, momentum=0.5),
+    "centered": lambda model: optim.RMSprop(model, momentum=0.5, centered=True),
+    "Adadelta": optim.Adadelta,
 }
 
 

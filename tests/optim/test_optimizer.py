@@ -13,7 +13,7 @@ from tapegrad.autograd.gradients import Gradients
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.nn import Linear, Module, Param, ReLU, Sequential
 from tapegrad.ops import mse, ones, tensor, zeros
-from tapegrad.optim import SGD, Adam, AdamW, Group, Optimizer, RMSprop
+from tapegrad.optim import SGD, Adadelta, Adam, AdamW, Group, Optimizer, RMSprop
 
 OPTIMIZERS: list[Callable[[Any], Optimizer[Any]]] = [
     lambda model: SGD(model, lr=0.5),
@@ -21,8 +21,12 @@ OPTIMIZERS: list[Callable[[Any], Optimizer[Any]]] = [
     Adam,
     lambda model: AdamW(model, weight_decay=0.0),
     RMSprop,
+    lambda model: RMSprop(model, centered=True),
+    Adadelta,
 ]
-any_optimizer = pytest.mark.parametrize("make", OPTIMIZERS, ids=["SGD", "momentum", "Adam", "AdamW", "RMSprop"])
+any_optimizer = pytest.mark.parametrize(
+    "make", OPTIMIZERS, ids=["SGD", "momentum", "Adam", "AdamW", "RMSprop", "centered", "Adadelta"]
+)
 
 
 def model() -> Any:
@@ -271,6 +275,8 @@ def test_a_negative_learning_rate_is_rejected() -> None:
         (Adam, {"betas": None}, "Adam: betas is None but two numbers are expected"),
         (RMSprop, {"alpha": "1"}, "RMSprop: alpha is '1' but a number is expected"),
         (RMSprop, {"eps": None}, "RMSprop: eps is None but a number is expected"),
+        (Adadelta, {"rho": "0.9"}, "Adadelta: rho is '0.9' but a number is expected"),
+        (Adadelta, {"eps": None}, "Adadelta: eps is None but a number is expected"),
     ],
 )
 def test_a_non_numeric_option_is_rejected(kind: Any, options: Any, message: str) -> None:

@@ -18,7 +18,7 @@ from tapegrad.engines.numba.engine import Fast, use_fast
 from tapegrad.errors import ShapeError
 from tapegrad.nn import Param
 from tapegrad.ops import tensor
-from tapegrad.optim import SGD, Adam, AdamW, Group, Optimizer, RMSprop, elementwise
+from tapegrad.optim import SGD, Adadelta, Adam, AdamW, Group, Optimizer, RMSprop, elementwise
 
 SHAPES: list[tuple[int, ...]] = [(3, 5), (7,), (), (1, 2, 3), (0, 4), (110, 115), (33, 31)]  # the last but one is large
 
@@ -46,6 +46,9 @@ OPTIMIZERS: list[tuple[Any, dict[str, Any]]] = [
     (AdamW, {"lr": 0.01}),
     (RMSprop, {"lr": 0.01}),
     (RMSprop, {"lr": 0.01, "momentum": 0.5}),
+    (RMSprop, {"lr": 0.01, "centered": True}),
+    (RMSprop, {"lr": 0.01, "momentum": 0.5, "centered": True}),
+    (Adadelta, {}),
 ]
 any_optimizer = pytest.mark.parametrize(("kind", "options"), OPTIMIZERS)
 

@@ -12,7 +12,7 @@ import pytest
 from tapegrad.autograd.gradients import Gradients
 from tapegrad.nn import Param
 from tapegrad.ops import tensor
-from tapegrad.optim import SGD, Adam, AdamW, Optimizer, RMSprop
+from tapegrad.optim import SGD, Adadelta, Adam, AdamW, Optimizer, RMSprop
 
 GRADIENTS = [
     [0.5, -1.0, 0.0],
@@ -44,7 +44,8 @@ def run(make: Callable[[Any], Optimizer[Any]]) -> list[Any]:
     return seen
 
 
-# torch 2.13: the optimizer of the same name with the same options, x = [1, -2, 3] and these gradients
+# torch 2.13: the optimizer of the same name with the same options, x = [1, -2, 3] and these gradients;
+# the last one in float64, because the mean square and the squared mean cancel in it
 @pytest.mark.parametrize(
     ("make", "expected"),
     [
@@ -213,6 +214,66 @@ def run(make: Callable[[Any], Optimizer[Any]]) -> list[Any]:
                 [-0.80371845, -0.23581018, 0.5871687],
             ],
         ),
+        (
+            Adadelta,
+            [
+                [0.9968378, -1.9968377, 3.0],
+                [0.9989229, -2.0008783, 2.9968376],
+                [0.99461615, -2.0008783, 2.9996111],
+                [0.9938733, -1.9994843, 2.998006],
+                [0.9883741, -2.0015306, 2.9985762],
+                [0.993036, -2.002265, 2.9985762],
+                [0.993036, -1.9974445, 2.9974146],
+                [0.9916721, -1.9999906, 2.9996052],
+                [0.9943147, -2.0010738, 2.9992979],
+                [0.9891468, -2.0007975, 2.9962656],
+            ],
+        ),
+        (
+            lambda x: Adadelta(x, lr=0.1, rho=0.5, eps=0.25, weight_decay=0.5),
+            [
+                [0.942265, -1.9333333, 2.9360397],
+                [0.9225546, -1.9864987, 2.8431833],
+                [0.8506004, -1.9292085, 2.8891132],
+                [0.80948985, -1.8521646, 2.8120606],
+                [0.7197812, -1.8383046, 2.7776406],
+                [0.7827173, -1.7896041, 2.723536],
+                [0.75552243, -1.6947801, 2.6432266],
+                [0.70490974, -1.7123493, 2.6781545],
+                [0.7371949, -1.6950736, 2.6072845],
+                [0.6532529, -1.6479445, 2.5015593],
+            ],
+        ),
+        (
+            lambda x: RMSprop(x, lr=0.1, centered=True),
+            [
+                [-0.0050376654, -0.9949622, 3.0],
+                [0.44441086, -1.8912017, 1.9949621],
+                [-0.43554193, -1.8912022, 2.597003],
+                [-0.5455517, -1.6706252, 2.307153],
+                [-1.4239028, -1.9865291, 2.4037614],
+                [-0.8747396, -2.0918345, 2.4037614],
+                [-0.8747396, -1.3060907, 2.2120414],
+                [-1.0122323, -1.6184256, 2.571199],
+                [-0.7462954, -1.7430098, 2.5261204],
+                [-1.2773674, -1.7117226, 2.0475361],
+            ],
+        ),
+        (
+            lambda x: RMSprop(x, lr=0.1, alpha=0.5, eps=0.25, momentum=0.5, weight_decay=0.5, centered=True),
+            [
+                [0.8666667, -1.84, 2.85],
+                [0.7712368, -1.8316362, 2.5700438],
+                [0.5584662, -1.7547446, 2.4838412],
+                [0.39639622, -1.5915984, 2.3339903],
+                [0.1157898, -1.5054091, 2.225225],
+                [0.055570826, -1.3974456, 2.0950296],
+                [0.023398157, -1.1484743, 1.8621751],
+                [-0.029574396, -1.0568007, 1.8068155],
+                [0.021066198, -1.0091594, 1.6967556],
+                [-0.079468265, -0.9326659, 1.4509938],
+            ],
+        ),
     ],
     ids=[
         "AdamW",
@@ -226,6 +287,10 @@ def run(make: Callable[[Any], Optimizer[Any]]) -> list[Any]:
         "nesterov",
         "RMSprop",
         "RMSprop, other options",
+        "Adadelta",
+        "Adadelta, other options",
+        "centered RMSprop",
+        "centered RMSprop, other options",
     ],
 )
 def test_ten_steps_equal_torch(make: Any, expected: list[list[float]]) -> None:
@@ -248,6 +313,23 @@ def test_adamw_without_decay_equals_adam() -> None:
     assert run(lambda x: AdamW(x, lr=0.1, weight_decay=0.0)) == run(lambda x: Adam(x, lr=0.1))
 
 
+def test_centered_rmsprop_divides_by_the_variance_of_all_gradients_where_it_is_small() -> None:
+    x = Param(tensor([0.0]))
+    optimizer = RMSprop([x], lr=0.0, alpha=0.5, centered=True)
+    dxs = [1000 + 2**-10 * step for step in range(40)]
+    for dx in dxs:
+        grads = Gradients()
+        grads.add(x, tensor([dx]).data)
+        optimizer.step(grads)
+
+    # In float32 the mean of the squares minus the square of the mean would be off by 1e6 / 2**24 = 0.06.
+    state: Any = optimizer.state[x]
+    weights = 0.5 ** np.arange(len(dxs), 0, -1)
+    mean = weights @ np.asarray(dxs)
+    assert state.mean[0] == pytest.approx(mean, rel=1e-6)
+    assert state.square[0] == pytest.approx(weights @ np.asarray(dxs) ** 2 - mean**2, rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -260,6 +342,9 @@ def test_adamw_without_decay_equals_adam() -> None:
         (lambda x: RMSprop(x, alpha=1.0), "RMSprop: alpha is 1.0 but must be from 0 to below 1"),
         (lambda x: RMSprop(x, momentum=-0.5), "RMSprop: momentum is -0.5 but must be from 0 to below 1"),
         (lambda x: RMSprop(x, eps=-1.0), "RMSprop: eps is -1.0 but must be at least 0"),
+        (lambda x: Adadelta(x, rho=1.0), "Adadelta: rho is 1.0 but must be from 0 to below 1"),
+        (lambda x: Adadelta(x, eps=0.0), "Adadelta: eps is 0.0 but must be above 0"),
+        (lambda x: Adadelta(x, lr=-1.0), "Adadelta: lr is -1.0 but must be at least 0"),
     ],
 )
 def test_options_out_of_range_are_rejected(make: Any, message: str) -> None:

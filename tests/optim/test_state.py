@@ -11,13 +11,16 @@ import pytest
 from tapegrad.io import FileError, load, save
 from tapegrad.nn import Linear, Param, Sequential, Tanh, freeze
 from tapegrad.ops import mse, ones, tensor, zeros
-from tapegrad.optim import SGD, Adam, AdamW, Group, RMSprop, cosine, warmup
+from tapegrad.optim import SGD, Adadelta, Adam, AdamW, Group, RMSprop, cosine, warmup
 
 OPTIMIZERS: dict[str, Any] = {
     "SGD": lambda model: SGD(model, lr=0.5),
     "momentum": lambda model: SGD(model, lr=0.5, momentum=0.9, nesterov=True, weight_decay=0.01),
     "Adam": Adam,
     "RMSprop": lambda model: RMSprop(model, momentum=0.5),
+    "centered": lambda model: RMSprop(model, centered=True),
+    "centered with momentum": lambda model: RMSprop(model, momentum=0.5, centered=True),
+    "Adadelta": Adadelta,
     "AdamW": lambda model: AdamW(model, lr=0.5, groups={"*.bias": Group(lr=0.25), "layers.0.*": Group()}),
 }
 any_optimizer = pytest.mark.parametrize("make", OPTIMIZERS.values(), ids=OPTIMIZERS)
