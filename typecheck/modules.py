@@ -52,6 +52,25 @@ def accept_a_call_is_typed_by_forward() -> None:
     assert_type(Twice(8)(image), Tensor[Shape[L[32], L[2]], NoneTape])
 
 
+def accept_initialization_by_the_type_of_the_layer() -> None:
+    rng = np.random.default_rng(0)
+
+    def initialize(module: nn.Module) -> None:
+        if isinstance(module, nn.Linear):
+            nn.orthogonal(module.weight, rng=rng)
+
+    assert_type(Classifier(32).apply(initialize), Classifier[L[32]])
+    assert_type(Classifier(32).modules(), dict[str, nn.Module])
+    assert Twice(8).modules().keys() >= {"", "first", "first.rise", "second.layers.0"}
+
+
+def reject_a_function_that_apply_cannot_call() -> None:
+    def frozen(path: str) -> str:
+        return path
+
+    Classifier(32).apply(frozen)  # E(mypy): Argument 1 to "apply" of "Module" has incompatible type "Callable[[str], str]"; expected "Callable[[Module], object]" [arg-type]
+
+
 def accept_linear_of_any_rank() -> None:
     layer = nn.Linear(5, 7)
     assert_type(layer(tg.ones((5,))), Tensor[Shape[L[7]], NoneTape])

@@ -75,6 +75,19 @@ class Module:
         >>> model = Scale(3)
         >>> model(tg.tensor([[1.0, 2.0, 3.0]])).tolist(), [*model.parameters()]
         ([[1.0, 2.0, 3.0]], ['weight'])
+
+        `modules` lists all layers by path, and `apply` calls a function with each, for example to initialize those of
+        one type:
+
+        >>> def initialize(module):
+        ...     if isinstance(module, tg.nn.Linear):
+        ...         tg.nn.orthogonal(module.weight, rng=0)
+        >>> model = tg.nn.Sequential(tg.nn.Linear(3, 3), tg.nn.ReLU()).apply(initialize)
+        >>> [(path, type(module).__name__) for path, module in model.modules().items()]
+        [('', 'Sequential'), ('layers.0', 'Linear'), ('layers.1', 'ReLU')]
+        >>> w = model.layers[0].weight
+        >>> bool(np.allclose((w.T @ w).numpy(), np.eye(3), atol=1e-5))
+        True
     """
 
     float32_state: ClassVar[tuple[str, ...]] = ()
@@ -184,6 +197,50 @@ class Module:
                 first.setdefault(leaf, path)
         return {path: generator for generator, path in first.items()}
 
+    def modules(self) -> dict[str, Module]:
+        """Return this module and the modules in it, each once, under the first of its paths.
+
+        The path of this module is the empty string. Each module comes before those in it.
+        """
+        found: dict[str, Module] = {}
+        seen: set[int] = set()  # ids, because a module may be a dataclass, which has no hash
+        rest: list[tuple[str, Module]] = [("", self)]
+        while rest:
+            path, module = rest.pop()
+            if id(module) not in seen:
+                seen.add(id(module))
+                found[path] = module
+                prefix = f"{path}." if path else ""
+                rest += [(f"{prefix}{name}", inner) for name, inner in reversed(_inner_modules(module))]
+        return found
+
+    def apply(self, function: Callable[[Module], object]) -> Self:
+        """Call a function with each module in this one, then with this one, and return this one.
+
+        Each module is passed once, after those in it; all are found before the first call.
+
+        Args:
+            function: Takes a module. Its result is ignored.
+        """
+        found: list[Module] = []
+        entered: set[int] = set()
+        finished: set[int] = set()
+        rest: list[Module] = [self]
+        while rest:
+            module = rest[-1]
+            if id(module) not in entered:
+                entered.add(id(module))
+                inner = [one for _, one in reversed(_inner_modules(module))]
+                rest += [one for one in inner if id(one) not in entered]
+                continue
+            rest.pop()
+            if id(module) not in finished:
+                finished.add(id(module))
+                found.append(module)
+        for module in found:
+            function(module)
+        return self
+
     def valid(self) -> Valid[Self]:
         """Return the module for inference only, as another type that training functions do not accept."""
         from tapegrad.nn.valid import Valid
@@ -236,6 +293,10 @@ class Module:
 def children(module: Module) -> list[tuple[str, Leaf | Module]]:
     """Return the direct children of a module by path, including those in lists, tuples and dicts."""
     return _gathered(module, is_deep=False)
+
+
+def _inner_modules(module: Module) -> list[tuple[str, Module]]:
+    return [(path, child) for path, child in children(module) if isinstance(child, Module)]
 
 
 def _leaves(module: Module) -> list[tuple[str, Leaf]]:

@@ -27,7 +27,7 @@ class Scaled(Module):
 
     def __init__(self) -> None:
         self.scale = Param(ones((3,)))
-        self.layers = [Linear(3, 2, rng=0), ReLU()]  # type: ignore[tapegrad-unused]  # only its path is under test
+        self.layers = [Linear(3, 2, rng=0), ReLU()]
         heads = {"left": Linear(2, 1, bias=False, rng=1), "right": (Param(ones((4,)), frozen=True),)}
         self.heads = heads
         self.name = "scaled"
@@ -99,6 +99,54 @@ def test_fields_of_a_dataclass_are_attributes() -> None:
     pair = Pair(Linear(3, 2, bias=False, rng=0), Linear(2, 1, bias=False, rng=0))
 
     assert list(pair.parameters()) == ["left.weight", "right.weight"]
+
+
+def test_modules_are_listed_once_by_path_each_before_those_in_it() -> None:
+    inner, shared = Sequential(Linear(3, 2, rng=0), ReLU()), Linear(2, 2, rng=0)
+    model = Sequential(inner, shared, shared)
+    parent = Parent()
+
+    modules = model.modules()
+
+    assert list(modules) == ["", "layers.0", "layers.0.layers.0", "layers.0.layers.1", "layers.1"]
+    assert (modules[""], modules["layers.0"], modules["layers.1"]) == (model, inner, shared)
+    assert list(Scaled().modules()) == ["", "layers.0", "layers.1", "heads.left"]
+    assert parent.modules() == {"": parent, "child": parent.child}  # the child refers to its parent
+    assert list(Pair(shared, Linear(2, 1, rng=0)).modules()) == ["", "left", "right"]  # a dataclass has no hash
+
+
+def test_apply_calls_a_function_with_each_module_once_after_those_in_it() -> None:
+    inner, shared = Sequential(Linear(3, 2, rng=0), ReLU()), Linear(2, 2, rng=0)
+    model, found, parent = Sequential(inner, shared, shared), list[Module](), Parent()
+
+    assert model.apply(found.append) is model
+    assert found == [inner.layers[0], inner.layers[1], inner, shared, model]
+
+    found.clear()
+    parent.apply(found.append)
+    assert found == [parent.child, parent]
+
+
+def test_a_function_that_apply_calls_may_replace_layers() -> None:
+    model = Scaled()
+
+    def widen(module: Module) -> None:
+        if isinstance(module, Scaled):
+            module.layers = [Linear(3, 7, rng=0)]
+
+    assert list(model.apply(widen).modules()) == ["", "layers.0", "heads.left"]
+
+
+def test_modules_are_found_below_the_recursion_limit() -> None:
+    model: Module = ReLU()
+    for _ in range(sys.getrecursionlimit() + 10):
+        model = Sequential(model)
+    found: list[Module] = []
+
+    model.apply(found.append)
+
+    assert len(model.modules()) == len(found) == sys.getrecursionlimit() + 11
+    assert isinstance(found[0], ReLU)
 
 
 def test_a_shared_parameter_is_one_parameter_with_two_paths() -> None:
