@@ -48,6 +48,24 @@ def accept_blocks() -> None:
     assert_type(decoder(rows, encoder(context.trace())), Tensor[Shape[L[2], L[7], L[12]], OwnedTape])
 
 
+def accept_norms_after_the_sums_and_another_activation() -> None:
+    encoder = nn.TransformerEncoderBlock(12, 4, 48, norm_first=False, activation="gelu")
+    decoder = nn.TransformerDecoderBlock(12, 4, 48, norm_first=False, activation="silu")
+    assert_type(encoder, nn.TransformerEncoderBlock[L[12], L[4], L[48]])
+    assert_type(decoder(rows, encoder(context.trace())), Tensor[Shape[L[2], L[7], L[12]], OwnedTape])
+    model = nn.Transformer(12, 4, 48, 2, 3, norm_first=False, activation="gelu")
+    assert_type(model(context, rows), Tensor[Shape[L[2], L[7], L[12]], NoneTape])
+    assert_type(nn.FeedForward(12, 48, activation="silu")(rows), Tensor[Shape[L[2], L[7], L[12]], NoneTape])
+
+
+def reject_rows_of_another_width_where_norms_are_after_the_sums() -> None:
+    nn.TransformerEncoderBlock(16, 4, 48, norm_first=False)(rows)  # E: TransformerEncoderBlock(16, 4, 48): x is (2, 7, 12) but (..., N, 16) is expected: axis -1 is 12, not 16 [tapegrad-shape]
+
+
+def reject_an_unknown_activation() -> None:
+    nn.FeedForward(12, 48, activation="tanh")  # E(mypy): Argument "activation" to "FeedForward" has incompatible type "Literal['tanh']"; expected "Literal['relu', 'gelu', 'silu']" [arg-type]
+
+
 def accept_a_stack_of_blocks() -> None:
     model = nn.Sequential(
         nn.Repeated(lambda: nn.TransformerEncoderBlock(12, 4, 48), 2), nn.LayerNorm(12), nn.Linear(12, 3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic
+from typing import Any, Generic, Literal, TypeAlias
 
 import numpy as np
 from typing_extensions import TypeVar, TypeVarTuple, override
@@ -17,7 +17,7 @@ from tapegrad.nn.module import Module
 from tapegrad.nn.norm import LayerNorm
 from tapegrad.nn.param import DType
 from tapegrad.nn.residual import Repeated
-from tapegrad.ops import relu
+from tapegrad.ops import gelu, relu, silu
 from tapegrad.tensor import T1, T2, T, Tensor
 from tapegrad.tensor.aliases import Shape
 from tapegrad.tensor.operands import both_on_one_tape
@@ -31,22 +31,26 @@ Encoders = TypeVar("Encoders", bound=int, default=Any, covariant=True)
 Decoders = TypeVar("Decoders", bound=int, default=Any, covariant=True)
 Batch = TypeVarTuple("Batch")
 
+Activation: TypeAlias = Literal["relu", "gelu", "silu"]
+
 
 class FeedForward(Module, Generic[Width, Hidden, DType]):
-    r"""Position-wise feed-forward network: $y = \max(x W_1 + b_1, 0) \, W_2 + b_2$.
+    r"""Position-wise feed-forward network: $y = f(x W_1 + b_1) \, W_2 + b_2$ with an activation f.
 
     Args:
         width: The size of the last axis.
         hidden: The size between the two linear layers.
+        activation: The activation f: "relu", "gelu" or "silu".
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Attributes:
         rise: `Linear(Width, Hidden)`.
         fall: `Linear(Hidden, Width)`.
+        activation: The name of the activation.
 
     Raises:
         ShapeError: A size is below 1.
-        DTypeError: A size is not an int.
+        DTypeError: A size is not an int, or there is no activation of that name.
 
     Source:
         Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), eq. 2.
@@ -61,16 +65,22 @@ class FeedForward(Module, Generic[Width, Hidden, DType]):
     fall: Linear[Hidden, Width, Any, DType]
 
     @guarded
-    def __init__(self: FeedForward[Any, Any], width: Width, hidden: Hidden, *, rng: RNG = None) -> None:
+    def __init__(
+        self: FeedForward[Any, Any], width: Width, hidden: Hidden, *, activation: Activation = "relu", rng: RNG = None
+    ) -> None:
         rng = generator(rng)
+        self.activation: Activation = activation
         self.rise = Linear(width, hidden, rng=rng)
         self.fall = Linear(hidden, width, rng=rng)
 
     @override
     @guarded
     def forward(self, x: Tensor[Shape[*Batch, Width], T, DType]) -> Tensor[Shape[*Batch, Width], T, DType]:
-        """Compute `fall(relu(rise(x)))` of `x`, `(..., Width)`; keeps the shape."""
-        return self.fall(relu(self.rise(x)))
+        """Compute `fall(activation(rise(x)))` of `x`, `(..., Width)`; keeps the shape."""
+        h = self.rise(x)
+        if self.activation == "relu":
+            return self.fall(relu(h))
+        return self.fall(gelu(h) if self.activation == "gelu" else silu(h))
 
 
 class TransformerEncoderBlock(Module, Generic[Width, Heads, Hidden, DType]):
@@ -78,35 +88,45 @@ class TransformerEncoderBlock(Module, Generic[Width, Heads, Hidden, DType]):
 
     $$h = x + \mathrm{attention}(n_1(x), n_1(x)), \quad y = h + \mathrm{forward}(n_2(h))$$
 
+    or, with `norm_first=False`, which is the default of PyTorch,
+
+    $$h = n_1(x + \mathrm{attention}(x, x)), \quad y = n_2(h + \mathrm{forward}(h))$$
+
     Args:
         width: The size of the last axis.
         heads: The number of heads, which divides the width.
         hidden: The hidden size of the feed-forward network.
         causal: Whether row i attends only to rows 0 to i.
         dropout: The probability of dropout on each residual branch under a tape, from 0 to 1.
+        norm_first: Whether each norm is before its branch, or after the sum of the branch and its argument.
+        activation: The activation of each feed-forward network: "relu", "gelu" or "silu".
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Attributes:
         attention: `MultiHeadAttention(Width, Heads)`.
         feed_forward: `FeedForward(Width, Hidden)`.
-        attention_norm: The `LayerNorm` n1 before `attention`.
-        feed_forward_norm: The `LayerNorm` n2 before `feed_forward`.
+        attention_norm: The `LayerNorm` n1 of `attention`.
+        feed_forward_norm: The `LayerNorm` n2 of `feed_forward`.
         dropout: `Dropout`.
         causal: Whether row i attends only to rows 0 to i.
+        norm_first: Whether each norm is before its branch.
 
     Raises:
         ShapeError: A size is below 1, or the heads do not divide the width.
-        DTypeError: A size is not an int.
+        DTypeError: A size is not an int, or there is no activation of that name.
         ValueError: `dropout` is out of range.
 
     Source:
         Xiong et al., [On layer normalization in the transformer architecture](https://arxiv.org/abs/2002.04745), §3:
-        with the norms before each branch, deep stacks train without a warmup.
+        with the norms before each branch, deep stacks train without a warmup. With `norm_first=False`, Vaswani et al.,
+        [Attention is all you need](https://arxiv.org/abs/1706.03762), §3.1.
 
     Examples:
         >>> block = tg.nn.TransformerEncoderBlock(8, 2, 32, dropout=0.1, rng=0)
         >>> words = tg.normal((4, 5, 8), rng=0)
         >>> block(words).shape
+        (4, 5, 8)
+        >>> tg.nn.TransformerEncoderBlock(8, 2, 32, norm_first=False, activation="gelu", rng=0)(words).shape
         (4, 5, 8)
         >>> is_word = tg.tensor([True, True, True, True, False])  # the last one is padding
         >>> block(words, mask=is_word).shape
@@ -127,12 +147,15 @@ class TransformerEncoderBlock(Module, Generic[Width, Heads, Hidden, DType]):
         *,
         causal: bool = False,
         dropout: float = 0.0,
+        norm_first: bool = True,
+        activation: Activation = "relu",
         rng: RNG = None,
     ) -> None:
         rng = generator(rng)
         self.causal = causal
+        self.norm_first = norm_first
         self.attention = MultiHeadAttention(width, heads, rng=rng)
-        self.feed_forward = FeedForward(width, hidden, rng=rng)
+        self.feed_forward = FeedForward(width, hidden, activation=activation, rng=rng)
         self.attention_norm = LayerNorm(width)
         self.feed_forward_norm = LayerNorm(width)
         self.dropout = Dropout(dropout, rng=rng)
@@ -143,6 +166,9 @@ class TransformerEncoderBlock(Module, Generic[Width, Heads, Hidden, DType]):
         self, x: Tensor[Shape[*Batch, N, Width], T, DType], *, mask: Tensor[Any, Any, np.bool_] | None = None
     ) -> Tensor[Shape[*Batch, N, Width], T, DType]:
         """Process `x`, `(..., N, Width)`; `mask`, True where a row may attend, broadcasts to `(..., N, N)`."""
+        if not self.norm_first:
+            x = self.attention_norm(x + self.dropout(self.attention(x, x, mask=mask, causal=self.causal)))
+            return self.feed_forward_norm(x + self.dropout(self.feed_forward(x)))
         h = self.attention_norm(x)
         x = x + self.dropout(self.attention(h, h, mask=mask, causal=self.causal))
         return x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
@@ -154,32 +180,41 @@ class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden, DType]):
     $$g = x + \mathrm{attention}(n_1(x), n_1(x)), \quad h = g + \mathrm{lookup}(n_2(g), m), \quad
     y = h + \mathrm{forward}(n_3(h))$$
 
+    or, with `norm_first=False`, which is the default of PyTorch,
+
+    $$g = n_1(x + \mathrm{attention}(x, x)), \quad h = n_2(g + \mathrm{lookup}(g, m)), \quad
+    y = n_3(h + \mathrm{forward}(h))$$
+
     Args:
         width: The size of the last axis.
         heads: The number of heads, which divides the width.
         hidden: The hidden size of the feed-forward network.
         causal: Whether row i of `x` attends only to rows 0 to i of `x`; attention to the memory is not causal.
         dropout: The probability of dropout on each residual branch under a tape, from 0 to 1.
+        norm_first: Whether each norm is before its branch, or after the sum of the branch and its argument.
+        activation: The activation of each feed-forward network: "relu", "gelu" or "silu".
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Attributes:
         attention: The self-attention, `MultiHeadAttention(Width, Heads)`.
         lookup: The attention to the memory, `MultiHeadAttention(Width, Heads)`.
         feed_forward: `FeedForward(Width, Hidden)`.
-        attention_norm: The `LayerNorm` n1 before `attention`.
-        lookup_norm: The `LayerNorm` n2 before `lookup`.
-        feed_forward_norm: The `LayerNorm` n3 before `feed_forward`.
+        attention_norm: The `LayerNorm` n1 of `attention`.
+        lookup_norm: The `LayerNorm` n2 of `lookup`.
+        feed_forward_norm: The `LayerNorm` n3 of `feed_forward`.
         dropout: `Dropout`.
         causal: Whether row i attends only to rows 0 to i.
+        norm_first: Whether each norm is before its branch.
 
     Raises:
         ShapeError: A size is below 1, or the heads do not divide the width.
-        DTypeError: A size is not an int.
+        DTypeError: A size is not an int, or there is no activation of that name.
         ValueError: `dropout` is out of range.
 
     Source:
         Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), §3.1, with pre-norm as Xiong et
-        al., [On layer normalization in the transformer architecture](https://arxiv.org/abs/2002.04745).
+        al., [On layer normalization in the transformer architecture](https://arxiv.org/abs/2002.04745); with
+        `norm_first=False`, as the former.
 
     Examples:
         >>> block = tg.nn.TransformerDecoderBlock(8, 2, 32, rng=0)
@@ -204,13 +239,16 @@ class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden, DType]):
         *,
         causal: bool = True,
         dropout: float = 0.0,
+        norm_first: bool = True,
+        activation: Activation = "relu",
         rng: RNG = None,
     ) -> None:
         rng = generator(rng)
         self.causal = causal
+        self.norm_first = norm_first
         self.attention = MultiHeadAttention(width, heads, rng=rng)
         self.lookup = MultiHeadAttention(width, heads, rng=rng)
-        self.feed_forward = FeedForward(width, hidden, rng=rng)
+        self.feed_forward = FeedForward(width, hidden, activation=activation, rng=rng)
         self.attention_norm = LayerNorm(width)
         self.lookup_norm = LayerNorm(width)
         self.feed_forward_norm = LayerNorm(width)
@@ -232,6 +270,10 @@ class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden, DType]):
         """
         # Both on one tape, otherwise self-attention would get no gradient for an `x` without a tape.
         x, memory = both_on_one_tape(x, memory)
+        if not self.norm_first:
+            seen = self.attention_norm(x + self.dropout(self.attention(x, x, mask=mask, causal=self.causal)))
+            h = self.lookup_norm(seen + self.dropout(self.lookup(seen, memory, mask=memory_mask)))
+            return self.feed_forward_norm(h + self.dropout(self.feed_forward(h)))
         rows = self.attention_norm(x)
         seen = x + self.dropout(self.attention(rows, rows, mask=mask, causal=self.causal))
         h = seen + self.dropout(self.lookup(self.lookup_norm(seen), memory, mask=memory_mask))
@@ -252,6 +294,8 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders, DTyp
         encoders: The number of encoder blocks.
         decoders: The number of decoder blocks, in which row i of the target attends only to rows 0 to i.
         dropout: The probability of dropout on each residual branch under a tape, from 0 to 1.
+        norm_first: Whether each norm is before its branch, or after the sum of the branch and its argument.
+        activation: The activation of each feed-forward network: "relu", "gelu" or "silu".
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Attributes:
@@ -262,12 +306,13 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders, DTyp
 
     Raises:
         ShapeError: A size is below 1, or the heads do not divide the width.
-        DTypeError: A size is not an int.
+        DTypeError: A size is not an int, or there is no activation of that name.
         ValueError: `dropout` is out of range.
 
     Source:
         Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), §3.1, with pre-norm as Xiong et
-        al., [On layer normalization in the transformer architecture](https://arxiv.org/abs/2002.04745).
+        al., [On layer normalization in the transformer architecture](https://arxiv.org/abs/2002.04745); with
+        `norm_first=False`, as the former.
 
     Examples:
         >>> model = tg.nn.Transformer(8, 2, 32, 3, 3, rng=0)
@@ -294,14 +339,22 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders, DTyp
         decoders: Decoders,
         *,
         dropout: float = 0.0,
+        norm_first: bool = True,
+        activation: Activation = "relu",
         rng: RNG = None,
     ) -> None:
         rng = generator(rng)
         self.encoder = Repeated(
-            lambda: TransformerEncoderBlock(width, heads, hidden, dropout=dropout, rng=rng), encoders
+            lambda: TransformerEncoderBlock(
+                width, heads, hidden, dropout=dropout, norm_first=norm_first, activation=activation, rng=rng
+            ),
+            encoders,
         )
         self.decoder = Repeated(
-            lambda: TransformerDecoderBlock(width, heads, hidden, dropout=dropout, rng=rng), decoders
+            lambda: TransformerDecoderBlock(
+                width, heads, hidden, dropout=dropout, norm_first=norm_first, activation=activation, rng=rng
+            ),
+            decoders,
         )
         self.encoder_norm = LayerNorm(width)
         self.decoder_norm = LayerNorm(width)

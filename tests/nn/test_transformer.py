@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.errors import ShapeError
+from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.io import load, save
 from tapegrad.nn import (
     Embedding,
@@ -112,6 +112,42 @@ def test_a_transformer_is_its_encoder_and_decoder() -> None:
 
     assert model(CONTEXT, X).tolist() == model.decode(X, model.encode(CONTEXT)).tolist()
     assert model(CONTEXT[0], X[0]).shape == (7, 12)
+
+
+@pytest.mark.parametrize(("name", "function"), [("relu", tg.relu), ("gelu", tg.gelu), ("silu", tg.silu)])
+def test_the_activation_of_a_feed_forward_network_is_an_option(name: Any, function: Any) -> None:
+    layer = FeedForward(12, 20, activation=name, rng=0)
+    model = Transformer(12, 4, 20, 1, 1, activation=name, rng=0)
+
+    assert layer(X).tolist() == layer.fall(function(layer.rise(X))).tolist()
+    found = [module.activation for module in model.modules().values() if isinstance(module, FeedForward)]
+    assert found == [name, name]
+
+
+def test_an_unknown_activation_is_rejected() -> None:
+    unknown: Any = "tanh"
+    message = "activation is a str but 'relu' or 'gelu' or 'silu' is expected$"
+    with pytest.raises(DTypeError, match=f"^FeedForward: {message}"):
+        FeedForward(12, 20, activation=unknown)
+    with pytest.raises(DTypeError, match=f"^Transformer: {message}"):
+        Transformer(12, 4, 20, 1, 1, activation=unknown)
+
+
+def test_norms_are_after_the_sums_on_request() -> None:
+    encoder = TransformerEncoderBlock(12, 4, 20, norm_first=False, rng=0)
+    decoder = TransformerDecoderBlock(12, 4, 20, norm_first=False, rng=0)
+    model = Transformer(12, 4, 20, 1, 1, norm_first=False, rng=0)
+    for norm in (encoder.attention_norm, encoder.feed_forward_norm, decoder.lookup_norm, decoder.feed_forward_norm):
+        norm.weight.assign(normal((12,), mean=1, std=0.5, rng=2))
+
+    h = encoder.attention_norm(X + encoder.attention(X, X))
+    assert encoder(X).tolist() == encoder.feed_forward_norm(h + encoder.feed_forward(h)).tolist()
+
+    g = decoder.attention_norm(X + decoder.attention(X, X, causal=True))
+    h = decoder.lookup_norm(g + decoder.lookup(g, CONTEXT))
+    assert decoder(X, CONTEXT).tolist() == decoder.feed_forward_norm(h + decoder.feed_forward(h)).tolist()
+
+    assert [layer.norm_first for layer in (model.encoder.layers[0], model.decoder.layers[0])] == [False, False]
 
 
 def test_dropout_is_applied_with_a_tape_only() -> None:

@@ -68,14 +68,22 @@ def test_self_attention(causal: bool) -> None:  # noqa: FBT001  # a case
     compare(lambda x: layer(x, x, **options), [X], expected, [x])
 
 
-def test_an_encoder_block() -> None:
-    layer = nn.TransformerEncoderBlock(12, 4, 20, rng=0)
-    torchs = torch.nn.TransformerEncoderLayer(12, 4, 20, dropout=0.0, batch_first=True, norm_first=True)
-    put_block(torchs, layer)
+@pytest.mark.parametrize("norm_first", [True, False])
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_blocks(norm_first: bool, activation: Any) -> None:  # noqa: FBT001  # a case
+    options: Any = {"norm_first": norm_first, "activation": activation}
+    encoder = nn.TransformerEncoderBlock(12, 4, 20, rng=0, **options)
+    decoder = nn.TransformerDecoderBlock(12, 4, 20, causal=False, rng=0, **options)
+    encoder_of_torch = torch.nn.TransformerEncoderLayer(12, 4, 20, dropout=0.0, batch_first=True, **options)
+    decoder_of_torch = torch.nn.TransformerDecoderLayer(12, 4, 20, dropout=0.0, batch_first=True, **options)
+    put_block(encoder_of_torch, encoder)
+    put_block(decoder_of_torch, decoder)
 
     x = theirs(X, grad=True)
+    compare(encoder, [X], encoder_of_torch(x), [x])
 
-    compare(layer, [X], torchs(x), [x])
+    x, memory = theirs(X, grad=True), theirs(CONTEXT, grad=True)
+    compare(decoder, [X, CONTEXT], decoder_of_torch(x, memory), [x, memory])
 
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
