@@ -1,18 +1,17 @@
 """Change several objects together or not at all: the changes are made within one bytecode instruction.
 
 A signal handler or another thread runs only between two bytecode instructions. Calls of functions written in C that an
-iterator makes while `deque` consumes it are all part of one instruction. In a free-threaded build of Python, other
+iterator makes while `list` consumes it are all part of one instruction. In a free-threaded build of Python, other
 threads run in parallel, and this holds for signal handlers only.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from importlib import import_module
-from itertools import chain, starmap
+from itertools import chain
 from signal import SIGINT, raise_signal
 from threading import get_ident, main_thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +34,7 @@ def commit(*changes: Iterable[object]) -> None:
         >>> first, second
         ({'a': 1, 'b': 2}, {'a': 3, 'b': 4})
     """
-    deque(chain(*changes), maxlen=0)
+    list(chain(*changes))
 
 
 def commit_delaying_interrupts(*changes: Iterable[object]) -> None:
@@ -44,18 +43,22 @@ def commit_delaying_interrupts(*changes: Iterable[object]) -> None:
     Args:
         changes: Iterators, consumed in order.
     """
-    before = _signals.getsignal(SIGINT) if get_ident() == main_thread().ident else None
+    before = _signals.getsignal(_CTRL_C) if get_ident() == main_thread().ident else None
     if not callable(before):  # no signal reaches this thread, or no Python handler is set
         commit(*changes)
         return
     came: dict[int, Any] = {}
-    wait, answer = [(SIGINT, came.setdefault)], [(SIGINT, before)]
     try:
-        commit(starmap(_signals.signal, wait), *changes, starmap(_signals.signal, answer))
+        _signals.signal(_CTRL_C, came.setdefault)
+        list(chain(*changes))
+        _signals.signal(_CTRL_C, before)
     except BaseException:
-        _signals.signal(SIGINT, before)
+        _signals.signal(_CTRL_C, before)
         raise
     finally:
         if came:
             came.clear()  # it holds a frame
             raise_signal(SIGINT)
+
+
+_CTRL_C: Final = int(SIGINT)  # the enumeration would be converted at each use

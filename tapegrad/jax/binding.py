@@ -118,7 +118,7 @@ class Binding:
         self.program = program
         self._changed = [self.states[position] for position in program.changed]
         self._moved = [self.cells[position] for position in program.moved]
-        self._is_unchanged = unchanged(self.tree)
+        self._is_unchanged = unchanged(self.tree, self._others)
         self._has_packed = bool(program.numbers.inputs)
         self._has_tensors_alone = not (self.states or self.numbers or program.seeded or self._has_packed)
         values = program.numbers.values(self.given)
@@ -138,9 +138,6 @@ class Binding:
         """
         if len(args) != self._count:
             return MISS
-        for position, value in self._others:
-            if args[position] is not value:
-                return MISS
         tensors, has_others = self.tensors, False
         for leaf, position in self._positions:
             if args[position] is not tensors[leaf]:
@@ -148,7 +145,7 @@ class Binding:
                     return MISS
                 has_others = True
         try:
-            if not self._is_unchanged():
+            if not self._is_unchanged(args):
                 return MISS
         except (AttributeError, KeyError, RuntimeError, ValueError):  # an object is gone, or another thread changes it
             return MISS
@@ -175,14 +172,14 @@ class Binding:
         """Run the program and store its results without interruption, because JAX reuses the old memory."""
         outs: list[Any] = []
         arrays, draws = self._inputs()
-        versions = map(add, map(_VERSION, self._changed), repeat(1))
+        changed, moved = self._changed, self._moved
         commit_delaying_interrupts(
             draws,
             map(outs.extend, starmap(self.program.call, [arrays])),
-            map(setattr, self._changed, repeat("on_device"), outs),
-            map(setattr, self._changed, repeat("version"), versions),
-            map(setattr, self._moved, repeat("array"), islice(outs, len(self._changed), None)),
-            map(delattr, self._here() if fetched or self._checked != Binding.latest else (), repeat("data")),
+            map(setattr, changed, _TO_ON_DEVICE, outs),
+            map(setattr, changed, _TO_VERSION, map(add, map(_VERSION, changed), _ONE)),
+            map(setattr, moved, _TO_ARRAY, islice(outs, len(changed), None)) if moved else (),
+            map(delattr, self._here(), _TO_DATA) if fetched or self._checked != Binding.latest else (),
         )
         if fetched:
             fetched[:] = [one for one in fetched if (state := one()) is not None and has_data(state)]
@@ -352,6 +349,8 @@ def has_data(state: State[Any, Any]) -> bool:
     return True
 
 
+_TO_ON_DEVICE, _TO_VERSION, _TO_ARRAY, _TO_DATA = map(repeat, ("on_device", "version", "array", "data"))
+_ONE: Final = repeat(1)
 _ARRAY: Final = attrgetter("array")
 _ON_DEVICE: Final = attrgetter("on_device")
 _VERSION: Final = attrgetter("version")
