@@ -63,7 +63,7 @@ def var(
     x, tape = unwrap(x)
     float_only(x)
     check_axis(x, axis)
-    scale = _one_over(_count(x, axis) - correction)
+    scale = _one_over(_count(x, axis) - correction, x.data)
     centred = _centred(x.data, axis)
     out = node(engine(centred).sum(centred * centred, axis, keepdims=keepdims) * scale)
 
@@ -107,7 +107,7 @@ def std(
     x, tape = unwrap(x)
     float_only(x)
     check_axis(x, axis)
-    scale = _one_over(_count(x, axis) - correction)
+    scale = _one_over(_count(x, axis) - correction, x.data)
     centred = _centred(x.data, axis)
     out = node(engine(centred).map("sqrt", engine(centred).sum(centred * centred, axis, keepdims=keepdims) * scale))
 
@@ -266,5 +266,9 @@ def _count(x: Tensor[Any, Any, Any], axis: Axis) -> float:
     return x.size / count if count else 0
 
 
-def _one_over(n: float) -> float:
+def _one_over(n: Any, x: Any) -> Any:
+    """Return the scale of a sum of n squares of elements of x; n is an array if a size has a name and no number."""
+    is_number = isinstance(n, float | int | np.generic)
+    if not is_number:
+        return engine(x).where(n > 0, 1 / n, math.nan)
     return 1 / n if n > 0 else math.nan

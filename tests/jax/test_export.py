@@ -120,6 +120,23 @@ def test_ops_that_create_tensors_take_named_sizes() -> None:
         assert_allclose(one, other.numpy(), rtol=1e-6)
 
 
+@pytest.mark.parametrize("op", [tg.var, tg.std])
+@pytest.mark.parametrize("axis", [0, (0, 1), None])
+def test_variances_over_axes_of_named_sizes_are_exported(op: Any, axis: Any) -> None:
+    @jit
+    def step(x: Any) -> Any:
+        y = op(x.trace(), axis, correction=1)
+        return y.detach(), y.sum().backward()[x]
+
+    exported = export(step, tg.ones((1, 3)), sizes={"x": ("n", None)})
+
+    for rows in (1, 4):
+        x = np.random.default_rng(rows).normal(size=(rows, 3)).astype(np.float32)
+        for one, other in zip(called(exported, x), step(tg.tensor(x)), strict=True):
+            assert one.dtype == other.dtype
+            assert_allclose(one, other.numpy(), rtol=1e-5, atol=1e-6)
+
+
 def test_tensors_are_inputs_wherever_they_stand_and_the_rest_is_part_of_the_program() -> None:
     @dataclass
     class Found:
