@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
+from tapegrad.errors import DTypeError, ShapeError, TapeError, TapegradError, messages
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.jax import symbolic
 from tapegrad.jax.arguments import ArgumentTree
@@ -133,8 +133,10 @@ def export(
                 raise
             exported({})  # an error that has nothing to do with the names is raised here again
             names = {str(size) for shape in shapes.values() for size in shape if is_symbol(size)}
-            reason = str(error).strip().splitlines() or [type(error).__name__]
-            message = f"export: the step needs the number that {' or '.join(sorted(names))} stands for: {reason[0]}"
+            reason = "it compares or converts it; give None instead of the name, for the size of the example"
+            if isinstance(error, TapegradError):
+                reason = str(error).splitlines()[0]
+            message = f"export: the step needs the number that {' or '.join(sorted(names))} stands for: {reason}"
             raise ShapeError(message) from None
 
 
