@@ -237,6 +237,35 @@ def test_many_layers_of_one_structure_are_traced_once() -> None:
         assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-3, atol=1e-5)
 
 
+class Gated(nn.Module):
+    def __init__(self) -> None:
+        self.weight = nn.Param(tg.full((3,), 0.5))
+
+    def forward(self, x: Any, memory: Any, *, mask: Any, scale: float) -> Any:
+        calls.append(1)
+        return tg.where(mask, x * self.weight + memory * scale, x)
+
+
+def test_many_layers_take_further_arguments_by_position_and_by_name() -> None:
+    layers: Any = nn.Repeated(Gated, 16)
+
+    def gradients(layers: Any, x: Any, memory: Any, mask: Any, scale: float) -> Any:
+        traced = memory.trace()
+        y = layers(x.trace(), traced, mask=mask, scale=scale)
+        grads = y.sum().backward()
+        return [y.detach(), grads[x], grads[traced], *(grads[one] for one in layers.parameters().values())]
+
+    mask = tg.tensor(np.array([[True, False, True], [False, True, True]]))
+    args = layers, real(2, 3).astype(np.float32), real(2, 3, seed=1).astype(np.float32), mask
+    step = jit(gradients)
+    for scale in (0.25, 0.75):
+        calls.clear()
+        looped = step(*args, scale)
+        assert len(calls) == (scale == 0.25)
+        for ours, theirs in zip(looped, gradients(*args, scale), strict=True):
+            assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-4, atol=1e-6)
+
+
 def test_layers_that_differ_are_traced_one_by_one() -> None:
     shared = nn.Param(tg.ones((3,)))
     scales = iter([0.5] * 16 + [0.25])
