@@ -18,7 +18,7 @@ from typing_extensions import TypeVar, override
 
 from tapegrad.errors import DTypeError, TapegradError, messages
 from tapegrad.errors.other_names import ARGUMENTS, unexpected
-from tapegrad.errors.tracebacks import trim_on_exit, trim_traceback
+from tapegrad.errors.tracebacks import public_api, trim_on_exit, trim_traceback
 from tapegrad.guard._memory import StoredSizes
 from tapegrad.nn.layer_names import call_path, container_path, forward_name, layer_text
 from tapegrad.nn.param import Buffer, Param, State
@@ -214,6 +214,7 @@ class Module:
                 rest += [(f"{prefix}{name}", inner) for name, inner in reversed(_inner_modules(module))]
         return found
 
+    @public_api
     def apply(self, function: Callable[[Module], object]) -> Self:
         """Call a function with each module in this one, then with this one, and return this one.
 

@@ -218,7 +218,7 @@ def logcumsumexp(x: Tensor[Any, T, Float], axis: Int | None = None) -> Tensor[An
         widths[along] = (step, 0)
         y = logaddexp(y, pad(getitem(y, (*front, slice(None, -step))), tuple(widths), value=-math.inf))
         step *= 2
-    return y + 0.0 if y is x else y
+    return y + 0.0 if step == 1 else y
 
 
 @op(diff_shape)

@@ -248,7 +248,7 @@ def svd(
     Raises:
         ShapeError: `x` has rank below 2, or `full_matrices` is True.
         DTypeError: `x` is not a float, or is float16 or bfloat16.
-        SingularError: NumPy finds no singular values, because a matrix has a NaN.
+        SingularError: A matrix has an infinity or a NaN.
 
     Source:
         Townsend, [Differentiating the singular value

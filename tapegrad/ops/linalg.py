@@ -233,7 +233,7 @@ def pinv(x: Tensor[Any, T, Float], *, rtol: float | None = None) -> Tensor[Any, 
         ShapeError: `x` has rank below 2.
         DTypeError: `x` is not a float, or is float16 or bfloat16; or `rtol` is not a number.
         ValueError: `rtol` is below 0.
-        SingularError: NumPy finds no singular values, because a matrix has a NaN.
+        SingularError: A matrix has an infinity or a NaN.
 
     Source:
         Golub and Pereyra, [The differentiation of pseudo-inverses](https://doi.org/10.1137/0710036), eq. 4.12.

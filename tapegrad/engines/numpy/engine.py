@@ -317,6 +317,8 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def decompose(self, name: Decomposition, x: Array) -> tuple[Array, ...]:
+        if name == "svd":
+            _finite_only(x)
         try:
             found = _DECOMPOSITIONS[name](x)
         except np.linalg.LinAlgError:
@@ -325,6 +327,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def pinv(self, x: Array, rtol: float) -> Array:
+        _finite_only(x)
         try:
             return np.linalg.pinv(x, rtol)
         except np.linalg.LinAlgError:
@@ -420,13 +423,22 @@ def _singular(x: Array) -> str:
     return f"x {x.shape} is singular at {position}"
 
 
+def _finite_only(x: Array) -> None:
+    """Reject matrices with infinities or NaNs, for which LAPACK's search for singular values may never end."""
+    if np.isfinite(x).all():
+        return
+    position = next(index for index in np.ndindex(x.shape[:-2]) if not np.isfinite(x[index]).all())
+    place = f" at {position}" if position else ""
+    message = f"x {x.shape} has {np.count_nonzero(~np.isfinite(x[position]))} infinities or NaNs{place}"
+    raise SingularError(message)
+
+
 def _not_decomposed(name: str, x: Array) -> str:
     """Return the message about the first matrix of a stack of which NumPy computes no decomposition."""
+    _finite_only(x)
     position = next(index for index in np.ndindex(x.shape[:-2]) if not _is_decomposed(name, x[index]))
     place = f" at {position}" if position else ""
     matrix = x[position]
-    if not np.isfinite(matrix).all():
-        return f"x {x.shape} has {np.count_nonzero(~np.isfinite(matrix))} infinities or NaNs{place}"
     if name != "cholesky":
         return f"x {x.shape} has no {name}{place}: LAPACK's iteration does not converge"
     least = np.linalg.eigvalsh(matrix)[0]
