@@ -106,9 +106,9 @@ def plot(model: Reader[M]) -> Figure:
     figure = Figure(figsize=(7.6, 2.9), layout="constrained")
     panels = figure.subplots(4, 10)
     for axes, pattern in zip(panels.flat, model.patterns.numpy(), strict=True):
-        image = axes.imshow((pattern / np.abs(pattern).max()).reshape((8, 8)), cmap="RdGy", vmin=-1, vmax=1)
+        axes.imshow((pattern / np.abs(pattern).max()).reshape((8, 8)), cmap="RdGy", vmin=-1, vmax=1)
         axes.axis("off")
-    figure.colorbar(image, ax=panels, label="weight, relative to the largest")
+    figure.colorbar(panels.flat[0].images[0], ax=panels, label="weight, relative to the largest")
     return figure
 
 

@@ -64,10 +64,10 @@ def plot(model: Classifier[H]) -> Figure:
     figure = Figure(figsize=(8.6, 1.2), layout="constrained")
     panels, largest = figure.subplots(1, 10), abs(weights).max()
     for digit, axes in enumerate(panels):
-        image = axes.imshow(weights[:, digit].reshape((8, 8)), cmap="RdGy", vmin=-largest, vmax=largest)
+        axes.imshow(weights[:, digit].reshape((8, 8)), cmap="RdGy", vmin=-largest, vmax=largest)
         axes.set_title(digit)
         axes.axis("off")
-    figure.colorbar(image, ax=panels, label="weight", fraction=0.02)
+    figure.colorbar(panels[0].images[0], ax=panels, label="weight", fraction=0.02)
     return figure
 
 

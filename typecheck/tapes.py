@@ -681,17 +681,17 @@ def accept_backward_where_a_tensor_owns_its_tape() -> None:
         double = loss * 2.0
         if not loss.owns_tape:
             return 0
-        return len(double.backward())
+        return len(double.backward())  # pyright: ignore[reportAttributeAccessIssue]  # reads no owns_tape
 
     def asserted(loss: Tensor[tuple[()], T]) -> bool:
         assert loss.owns_tape
-        return bool(len(loss.backward()))
+        return bool(len(loss.backward()))  # pyright: ignore[reportAttributeAccessIssue]  # reads no owns_tape
 
     def either(loss: Tensor[tuple[()], T], *, wanted: bool) -> None:
         if wanted and loss.owns_tape:
-            loss.backward()
+            loss.backward()  # pyright: ignore[reportAttributeAccessIssue]  # reads no owns_tape
         elif loss.owns_tape:
-            _ = loss.backward() if loss.owns_tape else None
+            _ = loss.backward() if loss.owns_tape else None  # pyright: ignore[reportAttributeAccessIssue]  # reads no owns_tape
 
     assert gradients(row.sum()) == 0
     assert gradients(row.trace().sum()) == 1

@@ -249,8 +249,8 @@ def test_the_traceback_ends_at_the_call() -> None:
 
 def test_the_page_on_arrays_lists_the_functions_that_have_an_op() -> None:
     page = (Path(__file__).parents[2] / "docs" / "guide" / "arrays.md").read_text("utf-8")
-    sentence = r"^Of the other functions, those that have an op are: (.*), and of `np\.linalg` (.*)$"
-    ((general, of_linalg),) = re.findall(sentence, page, re.MULTILINE)
+    pattern = r"^Of the other functions, those that have an op are: (.*), and of `np\.linalg` (.*)$"
+    ((general, of_linalg),) = re.findall(pattern, page, re.MULTILINE)
 
     listed = [*re.findall(r"`(\w+)`", general), *(f"linalg.{name}" for name in re.findall(r"`(\w+)`", of_linalg))]
 
