@@ -154,7 +154,19 @@ for _kind in ("Max", "Min", "Avg", "SmoothMax"):
         )
 # Sizes that a type variable of the class stands for, which the guard compares with the smallest that is allowed.
 NAMED: Final = re.compile(r"(In|Out|Width|Hidden|Heads|Layers|Kernel|Channels|Count|States|Encoders|Decoders)\b")
-NO_SIZES: Final = ("bool", "float", "RNG", "HasBias", "Literal", "Callable", "Layer", "First", "Second", "Model")
+NO_SIZES: Final = (
+    "Activation",
+    "bool",
+    "float",
+    "RNG",
+    "HasBias",
+    "Literal",
+    "Callable",
+    "Layer",
+    "First",
+    "Second",
+    "Model",
+)
 
 
 def arguments() -> set[str]:
