@@ -218,7 +218,8 @@ def logcumsumexp(x: Tensor[Any, T, Float], axis: Int | None = None) -> Tensor[An
         widths[along] = (step, 0)
         y = logaddexp(y, pad(getitem(y, (*front, slice(None, -step))), tuple(widths), value=-math.inf))
         step *= 2
-    return y + 0.0 if step == 1 else y
+    logarithms: Tensor[Any, T, Float] = y + 0.0 if step == 1 else y  # not the memory of `x`
+    return logarithms
 
 
 @op(diff_shape)
