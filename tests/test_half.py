@@ -65,7 +65,7 @@ PRIMITIVES = {
     "std",
     "var",
 }
-REJECTED = {"det", "inv", "solve"}
+REJECTED = {"cholesky", "det", "eigh", "inv", "pinv", "qr", "slogdet", "solve", "svd"}
 UNITS = {np.float16: 2.0**-11, tg.bfloat16: 2.0**-8}
 MAKE = {"arange", "eye", "full", "linspace", "one_hot", "ones", "tensor", "tri", "zeros"}
 
