@@ -12,7 +12,7 @@ from tapegrad.errors import ShapeError, SingularError
 from tapegrad.ops.linalg import exact_only, square_only
 from tapegrad.sizes import Dims, at_least, show, smallest
 from tapegrad.tensor import Float, S, T, Tensor, node
-from tapegrad.tensor.operands import tensor_only, unwrap
+from tapegrad.tensor.operands import known, tensor_only, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
@@ -336,29 +336,22 @@ def _over_differences(differences: Any) -> Any:
 
 def _reject_equal(call: str, vectors: str, kind: str, values: Any, shape: Dims) -> None:
     """Reject equal values next to each other, where they are known: not under `jit`, which gives infinities."""
-    known = _known(values)
-    if known is None or known.shape[-1] < 2:
+    found = known(values)
+    if found is None or found.shape[-1] < 2:
         return
-    equal = np.argwhere(known[..., 1:] == known[..., :-1])
+    equal = np.argwhere(found[..., 1:] == found[..., :-1])
     if equal.size:
         position = tuple(map(int, equal[0]))
         place = f" at {position[:-1]}" if position[:-1] else ""
         message = (
             f"{call}: the gradient of {vectors} needs different {kind}s, "
-            f"but x {show(shape)} has {known[position]:.6g} more than once{place}"
+            f"but x {show(shape)} has {found[position]:.6g} more than once{place}"
         )
         raise SingularError(message)
 
 
 def _reject_zero(values: Any, shape: Dims) -> None:
-    known = _known(values)
-    if known is not None and (known == 0).any():
+    found = known(values)
+    if found is not None and (found == 0).any():
         message = f"svd: the gradient of U and V needs singular values above 0, but x {show(shape)} has a 0"
         raise SingularError(message)
-
-
-def _known(values: Any) -> Any:
-    """Return the array behind a value of any level; None for a value that is traced under `jit`."""
-    while isinstance(values, Tensor):
-        values = values.data
-    return values if isinstance(values, np.ndarray | np.generic) else None
