@@ -169,6 +169,8 @@ def test_differences_in_edge_cases_equal_numpy() -> None:
     np.testing.assert_array_equal(diff(tensor(EDGES)).numpy(), np.diff(EDGES))
     assert diff(tensor([5, 2, 9], np.int8)).tolist() == [-3, 7]
     assert diff(tensor([5.0])).shape == (0,)
+    assert diff(zeros((0, 3))).shape == (0, 2)
+    assert diff(zeros((2, 0))).shape == (2, 0)
 
 
 def test_the_size_of_differences_is_known_where_it_is_certain() -> None:

@@ -119,6 +119,8 @@ def test_small_singular_values_count_as_zero() -> None:
 def test_a_pseudoinverse_that_does_not_exist_is_rejected() -> None:
     with pytest.raises(SingularError, match=r"^pinv: x \(2, 2\) has 4 infinities or NaNs$"):
         pinv(full((2, 2), math.nan))
+    with pytest.raises(SingularError, match=r"^pinv: x \(2, 2\) has 1 infinities or NaNs$"):
+        pinv(tensor([[1.0, 0.0], [math.inf, 2.0]]))
     with pytest.raises(ValueError, match=r"^pinv: rtol is -1.0 but must be at least 0$"):
         pinv(eye(2), rtol=-1.0)
     with pytest.raises(DTypeError, match=r"^pinv: rtol is '1' but a number is expected$"):
