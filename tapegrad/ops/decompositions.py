@@ -84,11 +84,11 @@ def cholesky(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
     out = node(data)
 
     def backward(grads: Gradients) -> None:
-        turned = _transposed(out.data)
-        half = (turned @ grads.pop_output(out)) * _lower(out.shape[-1], out.dtype, 0.5)
-        left = engine(turned, half).solve(turned, half)
+        transposed = _transposed(out.data)
+        half = (transposed @ grads.pop_output(out)) * _lower(out.shape[-1], out.dtype, 0.5)
+        left = engine(transposed, half).solve(transposed, half)
         across = _transposed(left)
-        grads.add(x, _symmetric(engine(turned, across).solve(turned, across)))
+        grads.add(x, _symmetric(engine(transposed, across).solve(transposed, across)))
 
     return tape.record(out, (x,), backward)
 
@@ -138,10 +138,10 @@ def qr(x: Tensor[Any, T, Float]) -> tuple[Tensor[Any, T, Float], Tensor[Any, T, 
         """Return the gradient of the first K columns, of which `inner` is mirrored from its lower triangle."""
         lower = inner * _lower(q.shape[-1], q.dtype, 1.0)
         strict = inner * _lower(q.shape[-1], q.dtype, 0.0)
-        turned = _transposed(dq + q @ (lower + _transposed(strict)))
+        transposed = _transposed(dq + q @ (lower + _transposed(strict)))
         square = r if m >= n else engine(r).getitem(r, first)
         try:
-            return _transposed(engine(square, turned).solve(square, turned))
+            return _transposed(engine(square, transposed).solve(square, transposed))
         except SingularError as error:
             message = f"qr: the gradient needs an inverse of R, but {str(error).replace('x ', 'R ', 1)}"
             raise SingularError(message) from None
@@ -215,10 +215,10 @@ def eigh(x: Tensor[Any, T, Float]) -> tuple[Tensor[Any, T, Float], Tensor[Any, T
         grads.add(x, (v * _as_row(grads.pop_output(values))) @ _transposed(v))
 
     def backward_vectors(grads: Gradients) -> None:
-        turned = _transposed(v)
+        transposed = _transposed(v)
         _reject_equal("eigh", "eigenvectors", "eigenvalue", w, x.shape)
-        inner = (turned @ grads.pop_output(vectors)) * _over_differences(_as_row(w) - _as_column(w))
-        grads.add(x, _symmetric(v @ inner @ turned))
+        inner = (transposed @ grads.pop_output(vectors)) * _over_differences(_as_row(w) - _as_column(w))
+        grads.add(x, _symmetric(v @ inner @ transposed))
 
     return tape.record(values, (x,), backward_values), tape.record(vectors, (x,), backward_vectors)
 
@@ -273,20 +273,20 @@ def svd(
     left, singular, right = node(u), node(s), node(vt)
     m, n = x.shape[-2:]
 
-    def inner(turned: Any, dvectors: Any) -> Any:
+    def inner(transposed: Any, dvectors: Any) -> Any:
         """Return `a + a^T`, or `b + b^T`."""
         _reject_equal("svd", "U and V", "singular value", s, x.shape)
         row, column = _as_row(s), _as_column(s)
-        half = (turned @ dvectors) * _over_differences((row - column) * (row + column))
+        half = (transposed @ dvectors) * _over_differences((row - column) * (row + column))
         return half + _transposed(half)
 
     def backward_left(grads: Gradients) -> None:
         du, row = grads.pop_output(left), _as_row(s)
-        turned = _transposed(u)
-        dx = u @ (inner(turned, du) * row)
+        transposed = _transposed(u)
+        dx = u @ (inner(transposed, du) * row)
         if m > n:
             _reject_zero(s, x.shape)
-            dx = dx + (du - u @ (turned @ du)) / row
+            dx = dx + (du - u @ (transposed @ du)) / row
         grads.add(x, dx @ vt)
 
     def backward_singular(grads: Gradients) -> None:

@@ -257,10 +257,10 @@ def pinv(x: Tensor[Any, T, Float], *, rtol: float | None = None) -> Tensor[Any, 
 
     def backward(grads: Gradients) -> None:
         dy, y, matrix = grads.pop_output(out), out.data, x.data
-        turned, across = engine(y).swap_last_axes(y), engine(dy).swap_last_axes(dy)
-        columns = (across - matrix @ (y @ across)) @ y @ turned
-        rows = turned @ y @ (across - (across @ y) @ matrix)
-        grads.add(x, columns + rows - turned @ dy @ turned)
+        transposed, across = engine(y).swap_last_axes(y), engine(dy).swap_last_axes(dy)
+        columns = (across - matrix @ (y @ across)) @ y @ transposed
+        rows = transposed @ y @ (across - (across @ y) @ matrix)
+        grads.add(x, columns + rows - transposed @ dy @ transposed)
 
     return tape.record(out, (x,), backward)
 
