@@ -407,7 +407,7 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
 
         def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any: ...
     else:
-        # Most ufuncs have one or two operands: a tuple of them would cost `array * x` 0.4 µs.
+        # Most ufuncs have one or two operands, which need no tuple (benchmarks/devices.py, "two operands").
         def __array_ufunc__(
             self, ufunc: np.ufunc, method: str, x: Any, y: Any = NOT_GIVEN, /, *rest: Any, **options: Any
         ) -> Any:
