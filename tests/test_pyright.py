@@ -6,10 +6,13 @@ import ast
 import json
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+from tapegrad.errors import DTypeError, ShapeError
 
 ROOT = Path(__file__).parent.parent
 WITHOUT_SUGAR = sorted(path for path in (ROOT / "typecheck").rglob("*.py") if "sugar" not in path.parts)
@@ -23,12 +26,9 @@ class Report(NamedTuple):
     text: str
 
 
-def reports() -> dict[Path, list[Report]]:
+def pyright(*paths: Path) -> dict[Path, list[Report]]:
     run = subprocess.run(
-        [
-            *(sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable),
-            *map(str, WITHOUT_SUGAR + EXAMPLES),
-        ],
+        [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, *map(str, paths)],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -36,7 +36,7 @@ def reports() -> dict[Path, list[Report]]:
     )
     assert run.returncode in (0, 1), run.stdout + run.stderr
     output = json.loads(run.stdout)
-    assert output["summary"]["filesAnalyzed"] >= len(WITHOUT_SUGAR + EXAMPLES)
+    assert output["summary"]["filesAnalyzed"] >= len(paths)
     found: dict[Path, list[Report]] = {}
     for said in output["generalDiagnostics"]:
         report = Report(said["range"]["start"]["line"] + 1, said["severity"], said["message"])
@@ -58,7 +58,7 @@ def rejected(path: Path) -> set[int]:
 def test_pyright_accepts_what_mypy_accepts() -> None:
     errors = [
         f"{path.relative_to(ROOT)}:{report.line}: {report.text}"
-        for path, said in reports().items()
+        for path, said in pyright(*WITHOUT_SUGAR, *EXAMPLES).items()
         for report in said
         if report.severity == "error" and report.line not in rejected(path)
     ]
@@ -71,3 +71,39 @@ def test_assert_type_in_typecheck_pyright_holds(path: Path) -> None:
     # Elsewhere `reportAssertTypeFailure` is off, and an `assert_type` asserts nothing.
     assert path.read_text("utf-8").startswith("# pyright: reportAssertTypeFailure=true\n")
     assert rejected(path) == set()
+
+
+OPERATORS = ("+", "-", "/", "//", "@", "<", "&", "<<")  # one of each kind
+DTYPES = ("float32", "float64", "int64", "bool_")
+TENSORS = {f"{dtype}_tensor": f"tg.ones((2, 2), np.{dtype})" for dtype in DTYPES}
+ARRAYS = {f"{dtype}_array": f"np.ones((2, 2), np.{dtype})" for dtype in ("float64", "int64")}
+SCALARS = {f"{dtype}_scalar": f"np.{dtype}(1)" for dtype in ("float32", "int64")}
+NUMBERS = ("1", "1.5", "True")
+
+
+def expressions() -> list[str]:
+    """Return each operator between tensors, and between a tensor and a number or an array."""
+    pairs = [*product(TENSORS, (*TENSORS, *ARRAYS, *SCALARS, *NUMBERS)), *product(NUMBERS, TENSORS)]
+    return [f"{x} {operator} {y}" for operator in OPERATORS for x, y in pairs]
+
+
+def is_rejected(expression: str, names: dict[str, object]) -> bool:
+    try:
+        eval(expression, names)  # noqa: S307  # an expression of this file
+    except (DTypeError, ShapeError):  # ShapeError: a number has no columns
+        return True
+    return False
+
+
+def test_pyright_rejects_the_dtypes_that_an_operator_rejects(tmp_path: Path) -> None:
+    values = [f"{name} = {value}" for name, value in (TENSORS | ARRAYS | SCALARS).items()]
+    head = ["import numpy as np", "import tapegrad as tg", *values]
+    program = tmp_path / "operators.py"
+    program.write_text("\n".join([*head, *(f"_ = {one}" for one in expressions())]), "utf-8")
+    names: dict[str, object] = {}
+    exec("\n".join(head), names)  # noqa: S102  # as above
+
+    errors = {report.line for report in pyright(program).get(program, []) if report.severity == "error"}
+
+    found = {one for line, one in enumerate(expressions(), start=len(head) + 1) if line in errors}
+    assert found == {one for one in expressions() if is_rejected(one, names)}

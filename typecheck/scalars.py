@@ -92,7 +92,7 @@ def accept_one_of_several_numbers() -> None:
         assert_type(taped * either, Tensor[Shape[L[32], L[64]], OwnedTape])
         assert_type(taped * scalar, Tensor[Shape[L[32], L[64]], OwnedTape])
         assert_type(tg.where(taped > n, n, taped), Tensor[Shape[L[32], L[64]], OwnedTape])
-        assert_type(whole * n, Tensor[Shape[L[32], L[64]], NoneTape, np.int64])  # which may be an int
+        assert_type(whole * n, Tensor[Shape[L[32], L[64]], NoneTape, np.int64])  # pyright: ignore[reportOperatorIssue]  # may be an int
 
     beside(2, Width(3), 0.5)
 

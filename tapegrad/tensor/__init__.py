@@ -36,7 +36,16 @@ if TYPE_CHECKING:
     from tapegrad.tensor.merging import MYPY
 
     if not MYPY:
-        from tapegrad.tensor.merging import merging
+        from tapegrad.tensor.merging import (
+            comparison,
+            floor_division,
+            operator_of_all,
+            operator_of_bits,
+            operator_of_floats,
+            operator_of_ints,
+            operator_of_numbers,
+            operator_of_tensors,
+        )
 
 S = TypeVar("S", bound=tuple[Any, ...], default=Any)
 S1 = TypeVar("S1", bound=tuple[Any, ...], default=Any)
@@ -598,30 +607,6 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
     def __rmatmul__(self, y: Number) -> Tensor[Any, T_co, D_co]:
         return IMPLEMENTATIONS["matmul"](y, self)
 
-    if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with `and`
-        if not MYPY:
-
-            @merging
-            def __add__(self, y: Any) -> Any: ...
-
-            @merging
-            def __sub__(self, y: Any) -> Any: ...
-
-            @merging
-            def __mul__(self, y: Any) -> Any: ...
-
-            @merging
-            def __truediv__(self, y: Any) -> Any: ...
-
-            @merging
-            def __mod__(self, y: Any) -> Any: ...
-
-            @merging
-            def __pow__(self, y: Any) -> Any: ...
-
-            @merging
-            def __matmul__(self, y: Any) -> Any: ...
-
     def __eq__(self, y: object) -> Tensor[Any, NoneTape, np.bool_]:  # type: ignore[override]  # as NumPy's
         return IMPLEMENTATIONS["equal"](self, y)
 
@@ -672,6 +657,99 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
 
     def __invert__(self) -> Tensor[S_co, NoneTape, D_co]:
         return IMPLEMENTATIONS["bitwise_invert"](self)
+
+    if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with `and`
+        if not MYPY:
+
+            @operator_of_all
+            def __add__(self, y: Any) -> Any: ...
+
+            @operator_of_all
+            def __radd__(self, y: Any) -> Any: ...
+
+            @operator_of_all
+            def __mul__(self, y: Any) -> Any: ...
+
+            @operator_of_all
+            def __rmul__(self, y: Any) -> Any: ...
+
+            @operator_of_numbers
+            def __sub__(self, y: Any) -> Any: ...
+
+            @operator_of_numbers
+            def __rsub__(self, y: Any) -> Any: ...
+
+            @operator_of_numbers
+            def __mod__(self, y: Any) -> Any: ...
+
+            @operator_of_numbers
+            def __rmod__(self, y: Any) -> Any: ...
+
+            @floor_division
+            def __floordiv__(self, y: Any) -> Any: ...
+
+            @floor_division
+            def __rfloordiv__(self, y: Any) -> Any: ...
+
+            @operator_of_numbers
+            def __pow__(self, y: Any) -> Any: ...
+
+            @operator_of_numbers
+            def __rpow__(self, y: Any) -> Any: ...
+
+            @operator_of_floats
+            def __truediv__(self, y: Any) -> Any: ...
+
+            @operator_of_floats
+            def __rtruediv__(self, y: Any) -> Any: ...
+
+            @operator_of_tensors
+            def __matmul__(self, y: Any) -> Any: ...
+
+            @operator_of_tensors
+            def __rmatmul__(self, y: Any) -> Any: ...
+
+            @operator_of_bits
+            def __and__(self, y: Any) -> Any: ...
+
+            @operator_of_bits
+            def __rand__(self, y: Any) -> Any: ...
+
+            @operator_of_bits
+            def __or__(self, y: Any) -> Any: ...
+
+            @operator_of_bits
+            def __ror__(self, y: Any) -> Any: ...
+
+            @operator_of_bits
+            def __xor__(self, y: Any) -> Any: ...
+
+            @operator_of_bits
+            def __rxor__(self, y: Any) -> Any: ...
+
+            @operator_of_ints
+            def __lshift__(self, y: Any) -> Any: ...
+
+            @operator_of_ints
+            def __rlshift__(self, y: Any) -> Any: ...
+
+            @operator_of_ints
+            def __rshift__(self, y: Any) -> Any: ...
+
+            @operator_of_ints
+            def __rrshift__(self, y: Any) -> Any: ...
+
+            @comparison
+            def __lt__(self, y: Any) -> Any: ...
+
+            @comparison
+            def __le__(self, y: Any) -> Any: ...
+
+            @comparison
+            def __gt__(self, y: Any) -> Any: ...
+
+            @comparison
+            def __ge__(self, y: Any) -> Any: ...
 
     __hash__ = object.__hash__
 

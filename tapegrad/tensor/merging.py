@@ -7,7 +7,7 @@ mypy does not use them: overloads would slow it down, and the plugin infers the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,11 +16,17 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tapegrad.autograd.tape import NoneTape, OwnedTape
-    from tapegrad.tensor import T2, D, Float, Operand, T, Tensor
+    from tapegrad.tensor import T2, D, Float, Number, T, Tensor
 
     P = ParamSpec("P")  # the options of a loss
 
     G = TypeVar("G", bound=np.generic, contravariant=True)  # the dtypes of a target
+    N = TypeVar("N", contravariant=True)  # the numbers that an operator takes beside a tensor
+    Whole = TypeVar("Whole", bound=np.integer[Any])
+
+    _FloatNumber: TypeAlias = "float | Float | np.ndarray[Any, np.dtype[Float]]"
+    _IntNumber: TypeAlias = "int | Whole | np.ndarray[Any, np.dtype[Whole]]"
+    _BoolNumber: TypeAlias = "bool | np.bool_ | np.ndarray[Any, np.dtype[np.bool_]]"
 
 F = TypeVar("F")
 
@@ -43,27 +49,179 @@ if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with 
         class _Open(NoneTape, OwnedTape):
             """A type that only a tape of type Any matches; the tape of the result is then Any, too."""
 
-        class _Bound(Protocol[T, D]):
-            @overload
-            def __call__(self: _Bound[_Open, D], y: Operand[Any], /) -> Tensor[Any, Any, D]: ...
-            @overload
-            def __call__(self: _Bound[OwnedTape, D], y: Operand[Any], /) -> Tensor[Any, OwnedTape, D]: ...
-            @overload
-            def __call__(self, y: Tensor[Any, _Open, Any], /) -> Tensor[Any, Any, D]: ...
-            @overload
-            def __call__(self, y: Operand[T | NoneTape], /) -> Tensor[Any, T, D]: ...
-            @overload
-            def __call__(self, y: Tensor[Any, OwnedTape, Any], /) -> Tensor[Any, OwnedTape, D]: ...
-            @overload
-            def __call__(self: _Bound[NoneTape, D], y: Tensor[Any, T2, Any], /) -> Tensor[Any, T2, D]: ...
-            @overload
-            def __call__(self, y: Tensor[Any, Any, Any], /) -> Tensor[Any, Any, D]: ...
+        class _OpenDType(np.floating[Any], np.integer[Any]):  # type: ignore[misc]  # no such dtype exists
+            """A dtype that only one of type Any matches."""
 
-        class _Operator:
-            def __get__(self, x: Tensor[Any, T, D], owner: Any) -> _Bound[T, D]: ...
+        class _Bound(Protocol[T, D, N]):
+            """An operator bound to its first operand, which takes a tensor of its dtype or a number."""
 
-        def merging(operator: Any) -> _Operator:
-            """Infer the tape of an operator's result from its operands, two tensors or a tensor and a number."""
+            @overload
+            def __call__(self: _Bound[_Open, D, N], y: Tensor[Any, Any, D] | N, /) -> Tensor[Any, Any, D]: ...
+            @overload
+            def __call__(self: _Bound[OwnedTape, D, N], y: Tensor[Any, Any, D] | N, /) -> Tensor[Any, OwnedTape, D]: ...
+            @overload
+            def __call__(self, y: Tensor[Any, _Open, D], /) -> Tensor[Any, Any, D]: ...
+            @overload
+            def __call__(self, y: Tensor[Any, T | NoneTape, D] | N, /) -> Tensor[Any, T, D]: ...
+            @overload
+            def __call__(self, y: Tensor[Any, OwnedTape, D], /) -> Tensor[Any, OwnedTape, D]: ...
+            @overload
+            def __call__(self: _Bound[NoneTape, D, N], y: Tensor[Any, T2, D], /) -> Tensor[Any, T2, D]: ...
+            @overload
+            def __call__(self, y: Tensor[Any, Any, D], /) -> Tensor[Any, Any, D]: ...
+
+        class _Untaped(Protocol[D, N]):
+            """An operator without a gradient, bound to its first operand."""
+
+            def __call__(self, y: Tensor[Any, Any, D] | N, /) -> Tensor[Any, NoneTape, D]: ...
+
+        class _Compared(Protocol[D, N]):
+            """A comparison bound to its first operand."""
+
+            def __call__(self, y: Tensor[Any, Any, D] | N, /) -> Tensor[Any, NoneTape, np.bool_]: ...
+
+        class _NotOfThisDType:
+            """What an operator is for a dtype that it does not take: it cannot be called."""
+
+        class _OfFloats:
+            """An operator of floats."""
+
+            @overload
+            def __get__(self, x: Tensor[Any, T, _OpenDType], owner: Any) -> _Bound[T, Any, Number]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, Float], owner: Any) -> _Bound[T, Float, _FloatNumber[Float]]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, np.integer[Any] | np.bool_], owner: Any) -> _NotOfThisDType: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, D], owner: Any) -> _Bound[T, D, Number]: ...
+
+        class _OfNumbers:
+            """An operator of floats and ints."""
+
+            @overload
+            def __get__(self, x: Tensor[Any, T, _OpenDType], owner: Any) -> _Bound[T, Any, Number]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, Float], owner: Any) -> _Bound[T, Float, _FloatNumber[Float]]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, Whole], owner: Any) -> _Bound[T, Whole, _IntNumber[Whole]]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, np.bool_], owner: Any) -> _NotOfThisDType: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, D], owner: Any) -> _Bound[T, D, Number]: ...
+
+        class _OfAll:
+            """An operator of floats, ints and bools."""
+
+            @overload
+            def __get__(self, x: Tensor[Any, T, _OpenDType], owner: Any) -> _Bound[T, Any, Number]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, Float], owner: Any) -> _Bound[T, Float, _FloatNumber[Float]]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, Whole], owner: Any) -> _Bound[T, Whole, _IntNumber[Whole]]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, np.bool_], owner: Any) -> _Bound[T, np.bool_, _BoolNumber]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, D], owner: Any) -> _Bound[T, D, Number]: ...
+
+        class _OfTensors:
+            """An operator of tensors and arrays of any dtype."""
+
+            @overload
+            def __get__(
+                self, x: Tensor[Any, T, _OpenDType], owner: Any
+            ) -> _Bound[T, Any, np.ndarray[Any, np.dtype[Any]]]: ...
+            @overload
+            def __get__(
+                self, x: Tensor[Any, T, Float], owner: Any
+            ) -> _Bound[T, Float, np.ndarray[Any, np.dtype[Float]]]: ...
+            @overload
+            def __get__(
+                self, x: Tensor[Any, T, Whole], owner: Any
+            ) -> _Bound[T, Whole, np.ndarray[Any, np.dtype[Whole]]]: ...
+            @overload
+            def __get__(
+                self, x: Tensor[Any, T, np.bool_], owner: Any
+            ) -> _Bound[T, np.bool_, np.ndarray[Any, np.dtype[np.bool_]]]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, D], owner: Any) -> _Bound[T, D, np.ndarray[Any, np.dtype[D]]]: ...
+
+        class _Quotient:
+            """A floor division, of floats and ints."""
+
+            @overload
+            def __get__(self, x: Tensor[Any, T, _OpenDType], owner: Any) -> _Untaped[Any, Number]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, Float], owner: Any) -> _Untaped[Float, _FloatNumber[Float]]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, Whole], owner: Any) -> _Untaped[Whole, _IntNumber[Whole]]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, np.bool_], owner: Any) -> _NotOfThisDType: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, D], owner: Any) -> _Untaped[D, Number]: ...
+
+        class _OfBits:
+            """An operator of ints and bools."""
+
+            @overload
+            def __get__(self, x: Tensor[Any, T, _OpenDType], owner: Any) -> _Untaped[Any, Number]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, Whole], owner: Any) -> _Untaped[Whole, _IntNumber[Whole]]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, np.bool_], owner: Any) -> _Untaped[np.bool_, _BoolNumber]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, np.floating[Any]], owner: Any) -> _NotOfThisDType: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, D], owner: Any) -> _Untaped[D, Number]: ...
+
+        class _OfInts:
+            """An operator of ints."""
+
+            @overload
+            def __get__(self, x: Tensor[Any, T, _OpenDType], owner: Any) -> _Untaped[Any, Number]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, Whole], owner: Any) -> _Untaped[Whole, _IntNumber[Whole]]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, np.floating[Any] | np.bool_], owner: Any) -> _NotOfThisDType: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, D], owner: Any) -> _Untaped[D, Number]: ...
+
+        class _Comparison:
+            """A comparison of floats, ints and bools."""
+
+            @overload
+            def __get__(self, x: Tensor[Any, T, _OpenDType], owner: Any) -> _Compared[Any, Number]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, Float], owner: Any) -> _Compared[Float, _FloatNumber[Float]]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, Whole], owner: Any) -> _Compared[Whole, _IntNumber[Whole]]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, np.bool_], owner: Any) -> _Compared[np.bool_, _BoolNumber]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, T, D], owner: Any) -> _Compared[D, Number]: ...
+
+        def operator_of_floats(operator: Any) -> _OfFloats:
+            """Infer the dtypes that an operator takes, and the tape of its result from those of its operands."""
+
+        def operator_of_numbers(operator: Any) -> _OfNumbers:
+            """Infer the tape and the dtypes of an operator of floats and ints, see `operator_of_floats`."""
+
+        def operator_of_all(operator: Any) -> _OfAll:
+            """Infer the tape and the dtypes of an operator of any dtype, see `operator_of_floats`."""
+
+        def operator_of_tensors(operator: Any) -> _OfTensors:
+            """Infer the tape and the dtypes of an operator that takes no numbers, see `operator_of_floats`."""
+
+        def floor_division(operator: Any) -> _Quotient:
+            """Infer the dtypes that a floor division takes, see `operator_of_floats`."""
+
+        def operator_of_bits(operator: Any) -> _OfBits:
+            """Infer the dtypes of an operator of ints and bools, see `operator_of_floats`."""
+
+        def operator_of_ints(operator: Any) -> _OfInts:
+            """Infer the dtypes of an operator of ints, see `operator_of_floats`."""
+
+        def comparison(operator: Any) -> _Comparison:
+            """Infer the dtypes that a comparison takes."""
 
         class _Loss(Protocol[G, P]):
             @overload
