@@ -50,9 +50,10 @@ RENAMED: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
 def test_an_old_name_works_and_warns_with_the_new_one(warning: str) -> None:
     old, new = RENAMED[warning]
 
-    with pytest.warns(DeprecationWarning, match=warning):
+    with pytest.warns(DeprecationWarning, match=warning) as caught:
         result = old()
 
+    assert [one.filename for one in caught] == [__file__]
     np.testing.assert_array_equal(np.asarray(result), np.asarray(new()))
 
 

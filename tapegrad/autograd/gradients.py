@@ -216,8 +216,8 @@ class Gradients:
         is_free = is_ours and engine(values[x]).is_free(values, x)
         return self.pop_output(x), is_free
 
-    @public_api
     @deprecated("Gradients.take is called Gradients.pop_output since 0.1.0, and its old name is removed in 0.2.0")
+    @public_api
     def take(self, x: Tensor[S, Any, D]) -> Value[S, D]:
         """Return `pop_output(x)`; deprecated: use `pop_output`."""
         return self.pop_output(x)

@@ -787,8 +787,8 @@ def node(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, 
     return out
 
 
-@public_api
 @deprecated("tapegrad.handle is called tapegrad.node since 0.1.0, and its old name is removed in 0.2.0")
+@public_api
 def handle(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
     """Return `node(data)`; deprecated: use `node`.
 
