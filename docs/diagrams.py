@@ -196,7 +196,7 @@ def training_step() -> str:
     drawing.text(357, 55, "`(32, 10)`")
     drawing.box(395, 30, 150, ["`cross_entropy`", "compares with", "`labels (32,)`"])
     drawing.arrow((545, 64), (590, 64))
-    drawing.box(590, 30, 100, ["`loss`", "`()`", "on a tape"])
+    drawing.box(590, 30, 100, ["`loss`", "`()`", "owned tape"])
     drawing.arrow((640, 99), (640, 180))
     drawing.text(632, 144, "`loss.backward(wrt=model)`", "end")
     drawing.box(540, 180, 150, ["`grads`", "one gradient for", "each parameter"])

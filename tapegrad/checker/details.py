@@ -53,7 +53,7 @@ class Known(NamedTuple):
 
     Attributes:
         span: Lines count from 1, columns from 0 in characters.
-        text: Such as `(B, 32, 10) float32, on a tape`.
+        text: Such as `(B, 32, 10) float32, owned tape`.
         annotation: The type as a program writes it, `Tensor[Shape[B, L[32]], OwnedTape]`; empty if it cannot.
     """
 
@@ -176,10 +176,8 @@ def _tensor_text(t: Type) -> str:
         return ""
     items = shape_items(parts.shape)
     shape = show(UnknownDims()) if items is None else messages.shown(items)
-    tape = (
-        "on a tape" if is_tape(parts.tape, OWNED_TAPE) else "no tape" if is_tape(parts.tape, NONE_TAPE) else "any tape"
-    )
-    return f"{shape} {dtype_name(parts.dtype)}, {tape}"
+    owns = True if is_tape(parts.tape, OWNED_TAPE) else False if is_tape(parts.tape, NONE_TAPE) else None
+    return messages.revealed(shape, dtype_name(parts.dtype), owns_tape=owns)
 
 
 def _parts(t: Type) -> TensorParts | None:

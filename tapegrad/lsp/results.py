@@ -26,7 +26,7 @@ class Known(NamedTuple):
     """What is known of an expression.
 
     Attributes:
-        text: Such as `(B, 32, 10) float32, on a tape`.
+        text: Such as `(B, 32, 10) float32, owned tape`.
         annotation: The type as a program writes it; empty if it cannot.
     """
 

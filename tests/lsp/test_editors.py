@@ -67,7 +67,7 @@ def test_neovim_shows_errors_hints_hover_and_actions(project: Path) -> None:
     )
 
     assert said["opened"] == [f"16: {ERROR}"]
-    assert said["hints"][:2] == ["(B, 64) float32, on a tape", "(B, 32) float32, on a tape"]
+    assert said["hints"][:2] == ["(B, 64) float32, owned tape", "(B, 32) float32, owned tape"]
     assert said["hover"] == HOVER
     assert said["actions"] == ["Annotate hidden: Tensor[Shape[B, L[32]], tg.OwnedTape]"]
 

@@ -87,7 +87,7 @@ def test_hover_shows_tensors_layers_and_sizes(editor: Client) -> None:
     assert editor.hover("program.py", r"(?<=layer\()x") == "x: (B, 5) float32, no tape"
     assert editor.hover("program.py", r"\)\n    return hidden") == "layer(x): (B, 7) float32, no tape"
     assert editor.hover("program.py", r"hidden\n") == "hidden: (B, 7) float32, no tape"
-    assert editor.hover("program.py", r"second") == "second: (B, D) float32, on a tape"
+    assert editor.hover("program.py", r"second") == "second: (B, D) float32, owned tape"
     assert editor.hover("program.py", r"layer\(x") == "layer: Linear(In=5, Out=7)"
     assert editor.hover("program.py", r"model") == "model: Sequential(Linear(In=5, Out=7), ReLU)"
     assert editor.hover("program.py", r"d = x") == "d: size D"
@@ -97,7 +97,7 @@ def test_hover_shows_tensors_layers_and_sizes(editor: Client) -> None:
 def test_hints_stand_behind_assignments_of_tensors(editor: Client) -> None:
     assert editor.hints("program.py") == [
         "    hidden = layer(x)  (B, 7) float32, no tape",
-        "    first, second = x, x.trace()  first (B, D) float32, no tape; second (B, D) float32, on a tape",
+        "    first, second = x, x.trace()  first (B, D) float32, no tape; second (B, D) float32, owned tape",
     ]
 
 
