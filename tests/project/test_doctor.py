@@ -14,6 +14,7 @@ from tapegrad.__main__ import main
 from tapegrad.project.doctor import HOOK
 from tapegrad.project.settings import MISSING, read_settings
 
+README = Path(__file__).parents[2] / "README.md"
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "ci.md"
 ENVIRONMENT = ("ok      Python", "ok      tapegrad", "ok      the command")
 REJECTED = "matmul: inner sizes differ: x (2, 3) has 3 columns but y (2, 3) has 2 rows"
@@ -41,6 +42,15 @@ def test_a_project_with_the_plugin_passes(folder: Path, cache: str, capfd: pytes
     assert "ok      the plugin is named: tapegrad.mypy" in output
     assert "ok      mypy knows the shape of a product, (2, 4): reveal_type(x @ tg.zeros((3, 4)))" in output
     assert f"ok      mypy rejects x @ x, as Python does: {REJECTED}" in output
+
+
+def test_the_settings_of_the_readme_need_no_advice(folder: Path, cache: str, capfd: pytest.CaptureFixture[str]) -> None:
+    settings = README.read_text("utf-8").partition("```toml\n")[2].partition("```")[0]
+    assert settings == MISSING
+    (folder / "pyproject.toml").write_text(settings + cache, "utf-8")
+
+    assert main(["doctor"]) == 0
+    assert not re.search("^(advice|wrong)", capfd.readouterr().out, re.MULTILINE)
 
 
 def test_the_doctor_reads_mypy_with_colors_and_wrapped_lines(
