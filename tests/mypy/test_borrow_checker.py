@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks.borrow_checker import BEGIN, END, PAGE, PROGRAMS, RUST, VERDICTS, programs, table
 from tapegrad import TapeError
+from tapegrad.__main__ import main
 from tapegrad.project.reports import run_mypy
 from tests.test_typecheck import loaded
 
@@ -51,7 +52,9 @@ def test_the_page_shows_the_table() -> None:
     assert f"{BEGIN}\n\n{table()}\n\n{END}" in PAGE.read_text("utf-8")
 
 
-def test_a_note_says_where_ownership_analysis_stops(tmp_path: Path) -> None:
+def test_a_note_says_where_ownership_analysis_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     lines = ["import tapegrad as tg", "from tapegrad import OwnedTape, Tensor", "from typing import Any", ""]
     for depth in range(6):
         lines.append(f"def f{depth}(x: Tensor[Any, OwnedTape]) -> Tensor[Any, OwnedTape]:")
@@ -66,6 +69,15 @@ def test_a_note_says_where_ownership_analysis_stops(tmp_path: Path) -> None:
     assert report.text == (
         "train: too long to follow all of its tapes; a use of a consumed tape may not be reported here"
     )
+    monkeypatch.chdir(tmp_path)
+    main(["coverage", "deep.py"])
+    assert f"deep.py:{report.line}: note: {report.text}" in "".join(capfd.readouterr())
+
+
+def test_functions_of_functions_in_loops_are_followed_to_their_end() -> None:
+    files = ["tapegrad/testing/gradients.py", "tests/autograd/test_parameter_tape.py"]
+
+    assert run_mypy(["--cache-dir", str(ROOT / ".mypy_cache" / "unknown_code"), *files], folder=ROOT) == []
 
 
 def test_a_function_read_from_the_cache_of_mypy_may_be_returned(tmp_path: Path) -> None:

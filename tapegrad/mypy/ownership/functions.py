@@ -27,7 +27,18 @@ from tapegrad.mypy.ownership.constants import constant_of
 from tapegrad.mypy.ownership.consumed import is_consumed
 from tapegrad.mypy.ownership.independence import is_independent
 from tapegrad.mypy.ownership.spelling import written
-from tapegrad.mypy.ownership.state import EACH, NOTHING, Argument, Function, Ref, UnreachableError, joined, tapes, union
+from tapegrad.mypy.ownership.state import (
+    EACH,
+    NOTHING,
+    Argument,
+    Function,
+    Ref,
+    State,
+    UnreachableError,
+    joined,
+    tapes,
+    union,
+)
 from tapegrad.mypy.ownership.walk import Frame
 from tapegrad.mypy.scopes.names import ScopeCache, bound_in, inside
 
@@ -36,7 +47,7 @@ if TYPE_CHECKING:
 
     from mypy.nodes import Node
 
-    from tapegrad.mypy.ownership.state import Constant, State, Value
+    from tapegrad.mypy.ownership.state import Constant, Value
     from tapegrad.mypy.ownership.walk import Walk
 
 
@@ -99,7 +110,7 @@ def call(walk: Walk, function: Function, node: Any, given: list[Argument], state
     for variable, held in function.captured:
         state.held["name", variable] = held
     if not is_cached(function):
-        held = followed(walk, body, node, given, state)
+        held = _followed_once(walk, function, body, node, given, state)
         _consume_declared(walk, node, given, state)
         return held
     holder = ("cached", body, *(written(one.expression) for one in given))
@@ -138,6 +149,36 @@ def _functions_in(file: Node | None) -> set[FuncItem]:
 
 
 in_file = ScopeCache(_functions_in)
+
+
+def _followed_once(
+    walk: Walk, function: Function, body: FuncItem, node: Any, given: list[Argument], state: State
+) -> Value:
+    """Follow a body, or repeat what it did when it was followed from an equal state, in an earlier turn of a loop.
+
+    Raises:
+        UnreachableError: It does not return.
+    """
+    if not any(frame.loops for frame in walk.frames):
+        return followed(walk, body, node, given, state)
+    key = (node, walk.calls, function.node)
+    values = [(one.value, one.kind, one.name, one.constant) for one in given]
+    known = walk.calls_before.get(key)
+    if known is not None and known[0] == values and known[1].equals(state):
+        state.become(known[2].copy())
+        for one in known[3]:
+            walk.note_exception(one)
+        return known[4]
+    before, tries, noted = state.copy(), walk.frame.tries, list[State]()
+    walk.frame.tries = [noted] if tries else []
+    try:
+        held = followed(walk, body, node, given, state)
+    finally:
+        walk.frame.tries = tries
+        for one in noted:
+            walk.note_exception(one)
+    walk.calls_before[key] = (values, before, state.copy(), noted, held)
+    return held
 
 
 def followed(
@@ -182,11 +223,18 @@ def followed(
     state.become(after)
     if _functions_inside.of(body):
         _close_stored(body, state)
+    if frame.made is not None:
+        found: Value = frozenset([frame.made])
+    else:
+        found = union(_closed(held, body, state) for held, _ in frame.returned)
     if calls_itself:
         restore(body, key, state)
-    if frame.made is not None:
-        return frozenset([frame.made])
-    return union(_closed(held, body, state) for held, _ in frame.returned)
+    elif body not in walk.entered:
+        for variable in _variables.of(body):
+            state.held.pop(("name", variable), None)
+            state.constants.pop(("name", variable), None)
+    state.release((*walk.calls, node), found)
+    return found
 
 
 def save(body: FuncItem, key: Any, state: State) -> None:
@@ -231,7 +279,9 @@ def _close_stored(body: FuncItem, state: State) -> None:
     own = _functions_inside.of(body)
     local = {one for one in bound_in(body) if ("name", one) in state.held}
     for holder, held in state.held.items():
-        if len(holder) == 3 and any(isinstance(one, Function) and one.node in own and not one.captured for one in held):
+        if holder[1] in local and holder[0] == "name":
+            continue  # it is gone with the function
+        if any(isinstance(one, Function) and one.node in own and not one.captured for one in held):
             state.held[holder] = frozenset(
                 _with_captured(one, local, state)
                 if isinstance(one, Function) and one.node in own and not one.captured
@@ -259,11 +309,30 @@ def _with_captured(function: Function, local: set[Node | None], state: State) ->
     own = bound_in(function.node)
     used = {one.node for one in inside(function.node) if isinstance(one, NameExpr) and one.node in local - own}
     captured = tuple(
-        (one, state.held["name", one])
+        (one, _cut_off(state.held["name", one], function.node))
         for one in sorted((one for one in used if isinstance(one, Var)), key=lambda one: one.name)
         if ("name", one) in state.held
     )
     return replace(function, captured=(*function.captured, *captured))
+
+
+def _cut_off(value: Value, node: FuncItem, *, is_inside: bool = False) -> Value:
+    """Return a captured value in which a function captures itself only once, as `f = derivative(f)` in a loop does."""
+    if not any(isinstance(one, Function) for one in value):
+        return value
+    return frozenset(
+        replace(
+            one,
+            captured=tuple(
+                (variable, _cut_off(held, node, is_inside=is_inside or one.node is node))
+                for variable, held in one.captured
+            ),
+        )
+        if isinstance(one, Function)
+        else one
+        for one in value
+        if not (is_inside and isinstance(one, Function) and one.node is node)
+    )
 
 
 def _bind_parameters(walk: Walk, body: FuncItem, node: Any, given: list[Argument], state: State) -> None:

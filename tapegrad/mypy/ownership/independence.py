@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mypy.nodes import FuncDef, GlobalDecl, MemberExpr, MypyFile, NameExpr, NonlocalDecl, Var
+from mypy.nodes import Expression, FuncDef, GlobalDecl, MemberExpr, MypyFile, NameExpr, NonlocalDecl, Var
+from mypy.types import Instance, get_proper_type
 
 from tapegrad.mypy.mypy_api import names_used
-from tapegrad.mypy.ownership.carriers import may_hold
+from tapegrad.mypy.ownership.carriers import carries_inside, may_hold
+from tapegrad.mypy.ownership.state import Ref
 from tapegrad.mypy.scopes.names import ScopeCache, bound_in, inside
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mypy.nodes import FuncItem, Node
 
-    from tapegrad.mypy.ownership.state import Argument, Function, State
+    from tapegrad.mypy.ownership.state import Argument, Function, State, Value
     from tapegrad.mypy.ownership.walk import Walk
 
 
@@ -23,6 +27,7 @@ _WITHOUT_TAPES: Final = ("builtins.", "math.", "numpy.", "tapegrad.")  # the var
 class _Outside(NamedTuple):
     """What a function and all functions that it may call use of the code around them."""
 
+    functions: set[FuncDef]
     variables: set[Var]
     binds: bool  # whether one of them binds a variable of another function or of the module
 
@@ -31,15 +36,53 @@ def is_independent(
     walk: Walk, function: Function, body: FuncItem, node: Any, given: list[Argument], state: State
 ) -> bool:
     """Return whether a call can neither consume a tape of its caller nor leave one behind."""
-    if not isinstance(body, FuncDef) or body.info or function.captured or any(one.value for one in given):
+    if not isinstance(body, FuncDef) or body.info or function.captured:
         return False
-    if may_hold(walk.type_of(node)):
+    boxes = _boxes(walk, (one.value for one in given), state)
+    if boxes is None:
         return False
     outside = _outside(walk.api.tree, body)
-    if outside.binds:
+    if outside.binds or (may_hold(walk.type_of(node)) and _may_start(walk, body, outside)):
         return False
     held = [(state.held.get(("name", one)), one.type) for one in outside.variables]
-    return not any(value if value is not None else may_hold(t) for value, t in held)
+    if any(value is None and may_hold(t) for value, t in held):
+        return False
+    more = _boxes(walk, (value for value, _ in held if value is not None), state)
+    if more is None:
+        return False
+    for ref in boxes | more:  # the function may add elements, none of which holds a tape
+        state.forget_positions(ref)
+        state.forget_constants(ref)
+    return True
+
+
+def _boxes(walk: Walk, values: Iterable[Value], state: State) -> set[Ref] | None:
+    """Return the containers in values that hold no tape; None if one does, or if there is a function or an object."""
+    found: set[Ref] = set()
+    pending = [one for value in values for one in value]
+    while pending:
+        one = pending.pop()
+        if not isinstance(one, Ref) or one.site in walk.classes:
+            return None
+        if one not in found:
+            found.add(one)
+            pending += [each for _, held in state.fields(one) for each in held]
+    return found
+
+
+def _may_start(walk: Walk, body: FuncDef, outside: _Outside) -> bool:
+    """Return whether a function, or one that it may call, makes a tape or an object of a class of the file."""
+    if body not in walk.starting:
+        walk.starting[body] = any(
+            carries_inside(t) or (isinstance(t, Instance) and t.type.module_name == walk.api.tree.fullname)
+            for function in outside.functions
+            for one in _expressions.of(function)
+            if (t := get_proper_type(walk.type_of(one))) is not None
+        )
+    return walk.starting[body]
+
+
+_expressions = ScopeCache(lambda scope: [one for one in inside(scope) if isinstance(one, Expression)])
 
 
 def _outside(file: MypyFile, body: FuncDef) -> _Outside:
@@ -55,7 +98,7 @@ def _outside(file: MypyFile, body: FuncDef) -> _Outside:
         own = {name for function in found for name in bound_in(function)}
         used = {one.node for one in uses if isinstance(one, NameExpr | MemberExpr) and isinstance(one.node, Var)}
         outside = {one for one in used - own if not one.fullname.startswith(_WITHOUT_TAPES)}
-        known[body] = _Outside(outside, any(isinstance(one, GlobalDecl | NonlocalDecl) for one in uses))
+        known[body] = _Outside(found, outside, any(isinstance(one, GlobalDecl | NonlocalDecl) for one in uses))
     return known[body]
 
 

@@ -75,6 +75,10 @@ class Function:
     captured: tuple[tuple[Any, Value], ...] = ()  # the variables of a function that has returned
     constants: tuple[tuple[int | str, Constant], ...] = ()  # by position or name, those that are bound to it
 
+    def values(self) -> list[Value]:
+        """Return what is bound to it."""
+        return [*self.bound, *(held for _, held in self.names), *(held for _, held in self.captured)]
+
 
 class Argument(NamedTuple):
     """An argument of a call: what it holds, how it is passed, and its expression."""
@@ -165,6 +169,10 @@ class State:
     def __hash__(self) -> int:
         return id(self)
 
+    def equals(self, other: State) -> bool:
+        """Return whether what is followed from here does the same as from another state."""
+        return self == other and self.seen == other.seen
+
     def put(self, holder: Holder, value: Value, *, weak: bool = False) -> None:
         """Let a holder hold a value; `weak` if it may also keep what it holds."""
         if weak or (len(holder) == 3 and holder[1]):
@@ -245,6 +253,28 @@ class State:
         else:
             self.held[common], self.held[one] = held, NOTHING
 
+    def release(self, calls: tuple[Any, ...], returned: Value) -> None:
+        """Forget the objects that a call has made and that nothing holds any more, so that equal states are equal."""
+        depth = len(calls) + 1
+        made = {ref for ref in self.held.names if ref[0][1:depth] == calls}
+        if not made:
+            return
+        pending = [*returned]
+        for holder, held in self.held.items():
+            if held and holder[:2] not in made:
+                pending += held
+        while pending and made:
+            one = pending.pop()
+            if isinstance(one, Ref):
+                if one in made:
+                    made.remove(one)
+                    pending += [each for _, held in self.fields(one) for each in held]
+            elif isinstance(one, Function):
+                pending += [each for held in one.values() for each in held]
+        for ref in made:
+            self.drop(Ref(*ref))
+            self.held.names.pop(ref, None)
+
     def forget_in_sources(self, ref: Ref, name: str, around: tuple[Ref, ...] = ()) -> None:
         """Forget an attribute of the objects that an unknown one may be, because it was bound."""
         for one in self.held.get((*ref, OF), NOTHING):
@@ -252,6 +282,11 @@ class State:
                 self.held.pop((*one, name), None)
                 self.constants.pop((*one, name), None)
                 self.forget_in_sources(one, name, (*around, ref))
+
+    def forget_constants(self, ref: Ref) -> None:
+        """Forget which constants the attributes or elements of an object are."""
+        for holder in [one for one in self.constants if one[:2] == ref]:
+            del self.constants[holder]
 
     def forget_positions(self, ref: Ref) -> None:
         """Keep the elements of a container, but not their positions."""
@@ -395,8 +430,7 @@ def _with_change(one: Function, change: Callable[[Held | Ref], Held | Ref]) -> F
 
 def bound_tapes(one: Function) -> Value:
     """Return the tapes that are bound to a function."""
-    values = [*one.bound, *(held for _, held in one.names), *(held for _, held in one.captured)]
-    return union(map(tapes, values))
+    return union(map(tapes, one.values()))
 
 
 def replaced(value: Value, change: Callable[[Held], Held]) -> Value:

@@ -85,8 +85,7 @@ def _through(walk: Walk, node: Any, state: State) -> State | None:
                     return None
                 if number + 1 < len(node) and _cannot_raise(node[number + 1]):
                     continue
-                for inside_it in walk.frame.tries:
-                    inside_it.append(after.copy())
+                walk.note_exception(after)
             return after
         case Block():
             return None if node.is_unreachable else through(walk, node.body, state)

@@ -59,6 +59,9 @@ class Walk(ABC):
         self.entered: list[FuncItem] = []  # the functions that are being followed
         self.followed: set[FuncItem] = set()
         self.checked: dict[FuncItem, bool] = {}  # whether mypy has checked the body of a function
+        # By call: the arguments, the states before and after it, those inside it, and the result.
+        self.calls_before: dict[Any, tuple[Any, State, State, list[State], Value]] = {}
+        self.starting: dict[FuncItem, bool] = {}  # whether a function, or one that it calls, makes a tape
         self.classes: dict[Site, TypeInfo] = {}  # of the objects that are made
         self.exits: dict[Site, list[Callable[[State, Constant], None]]] = {}  # what stacks do at their end
         self.is_leaving = False  # whether a context manager is followed at the end of its block
@@ -133,7 +136,8 @@ class Walk(ABC):
     def note_exception(self, state: State) -> None:
         """Note a state from which an exception may lead to a handler."""
         for inside_it in self.frame.tries:
-            inside_it.append(state.copy())
+            if not inside_it or not inside_it[-1].equals(state):
+                inside_it.append(state.copy())
 
     def check_traced(self, value: Value, use: Any, name: Expression | None) -> None:
         """Report the use of a tensor after `traced`, which took it over."""
