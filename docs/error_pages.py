@@ -38,7 +38,7 @@ STANDS_FOR: Final = {
     "words": r"[\w.\[\] ]+",
     "size": r"[^:]+?",
     "shape": r"\([^:]*?\)",
-    "dtype": r"(?:bool|u?int\d*|b?float\d+|floating|integer|number|integer or bool)",
+    "dtype": r"(?:bool|u?int\d*|b?float\d+|floating|integer|number|integer or bool|floating or bool|number or bool)",
     "a": r"an? \w+",
     "any": r".+?",
 }

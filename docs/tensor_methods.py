@@ -34,7 +34,7 @@ ONE_BY_ONE: Final = {
 """Methods that take the numbers of a tuple one by one as well, as NumPy's and PyTorch's do."""
 
 END_OF_HEAD: Final = "    __slots__ = ()\n"  # what is above the methods is written by hand
-_DTYPES: Final = re.compile(r"\b(?:D|Float|Real|OtherReal|Whole|Bits|Truth)\b")
+_DTYPES: Final = re.compile(r"\b(?:D|Float|Real|Summed|Averaged|OtherReal|Whole|Bits|Truth)\b")
 _RECEIVER: Final = re.compile(r"Tensor\[\w+, (\w+), ")  # its tape
 
 

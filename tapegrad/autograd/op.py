@@ -40,6 +40,7 @@ def op(
     eager: bool = False,
     memory_bound: MemoryBound = False,
     dtypes: Rule | None = None,
+    of_bools: str = "",
 ) -> Callable[[F], F]:
     """Register a function as an op: its shape rule explains its errors, and the checker infers shapes by the rule.
 
@@ -55,6 +56,7 @@ def op(
             computes it again instead of saving it; or a predicate on the op's arguments.
         dtypes: Raises `DTypeError` for dtypes that annotations cannot express, such as one that depends on a rank. It
             has some of the op's parameters and gets operands as `Typed`; both the op and the checker call it.
+        of_bools: The name of the dtype of the result for bools, such as "int64"; empty if it is that of the operand.
 
     Returns:
         A decorator.
@@ -73,7 +75,7 @@ def op(
     """
 
     def bind(function: F) -> F:
-        entry = entry_of(rule, function, operator, memory_bound, dtypes)
+        entry = entry_of(rule, function, operator, memory_bound, dtypes, of_bools)
 
         call = _with_explanation(function, entry)
 

@@ -34,6 +34,7 @@ class Op:
     alone: tuple[str, ...]  # required positional parameters
     star: str = ""  # the variadic parameter, `*tensors`
     dtypes: Rule | None = None  # raises DTypeError by rank and dtype of the operands
+    of_bools: str = ""  # the dtype of the result for bools, if it is not that of the operand
 
     def sizes(self, *args: Any, **kwargs: Any) -> Any:
         """Return the rule's result for a call: operands are passed as shapes, all other arguments unchanged."""
@@ -114,6 +115,7 @@ def entry_of(
     operator: str | None,
     memory_bound: MemoryBound,
     dtypes: Rule | None,
+    of_bools: str = "",
 ) -> Op:
     """Return the entry of an op in the table.
 
@@ -144,6 +146,7 @@ def entry_of(
         alone=() if star else _required(function),
         star=star,
         dtypes=dtypes,
+        of_bools=of_bools,
     )
 
 

@@ -5,17 +5,24 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from typing_extensions import TypeVar
+
 from tapegrad.autograd.op import op
 from tapegrad.engines import Axis, engine
-from tapegrad.errors import ShapeError
+from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.ops._float32 import in_float32
-from tapegrad.ops.elementwise import float_only, number_only
+from tapegrad.ops.elementwise import number_only
 from tapegrad.sizes import Dims, normal_axes, show, surely_same
-from tapegrad.tensor import D, Float, Real, T, Tensor, node
+from tapegrad.tensor import D, Real, T, Tensor, node
 from tapegrad.tensor.operands import unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
+
+
+Summed = TypeVar("Summed", bound=np.number[Any] | np.bool_, default=np.float32)
+Averaged = TypeVar("Averaged", bound=np.floating[Any] | np.bool_, default=np.float32)
 
 
 def reduce_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:
@@ -37,23 +44,24 @@ def extremum_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dim
     return reduce_shape(x, axis, keepdims=keepdims)
 
 
-@op(reduce_shape)
-def sum(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, Real]:  # NumPy's name
+@op(reduce_shape, of_bools="int64")
+def sum(
+    x: Tensor[Any, T, Summed], axis: Axis = None, *, keepdims: bool = False
+) -> Tensor[Any, T, Summed]:  # NumPy's name
     r"""Compute the sum along axes.
 
     $$y = \sum_i x_i, \quad dx_i = dy$$
 
     Args:
-        x: Any shape; convert bools with `astype` first.
+        x: Any shape.
         axis: The axis, or axes, to reduce; None for all.
         keepdims: Whether to keep the reduced axes with size one.
 
     Returns:
-        The shape of `x` without the axes, in the dtype of `x`. An empty sum is zero.
+        The shape of `x` without the axes, in the dtype of `x`, or int64 for bools. An empty sum is zero.
 
     Raises:
         ShapeError: An axis is out of range or named twice.
-        DTypeError: `x` is bool.
 
     Examples:
         >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -63,11 +71,13 @@ def sum(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) -
         [6.0, 15.0]
         >>> tg.sum(x, axis=1, keepdims=True).shape
         (2, 1)
+        >>> tg.sum(x > 2, axis=1).tolist()
+        [1, 3]
     """
     x, tape = unwrap(x)
-    number_only(x)
     check_axis(x, axis)
-    out = node(engine(x.data).sum(x.data, axis, keepdims=keepdims))
+    value = engine(x.data).cast(x.data, np.int64) if x.data.dtype.kind == "b" else x.data
+    out = node(engine(value).sum(value, axis, keepdims=keepdims))
 
     def backward(grads: Gradients) -> None:
         grads.add(x, broadcast_over(grads.pop_output(out), x.shape, axis))
@@ -75,24 +85,25 @@ def sum(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) -
     return tape.record(out, (x,), backward, saved=())
 
 
-@op(reduce_shape)
+@op(reduce_shape, of_bools="float32")
 @in_float32
-def mean(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, Float]:
+def mean(x: Tensor[Any, T, Averaged], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, Averaged]:
     r"""Compute the mean along axes.
 
     $$y = \frac{1}{n} \sum_i x_i, \quad dx_i = dy / n$$
 
     Args:
-        x: Any shape, a float dtype.
+        x: Any shape, of floats or bools.
         axis: The axis, or axes, to reduce; None for all.
         keepdims: Whether to keep the reduced axes with size one.
 
     Returns:
-        The shape of `x` without the axes. An empty mean is NaN.
+        The shape of `x` without the axes, in the dtype of `x`; of bools the fraction that is true, in float32. An empty
+        mean is NaN.
 
     Raises:
         ShapeError: An axis is out of range or named twice.
-        DTypeError: `x` is not a float.
+        DTypeError: `x` is an integer tensor.
 
     Examples:
         >>> x = tg.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -103,11 +114,17 @@ def mean(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = False)
         >>> grads = tg.mean(x.trace()).backward()
         >>> grads[x].tolist()
         [[0.25, 0.25], [0.25, 0.25]]
+        >>> tg.mean(x > 1).item()
+        0.75
     """
     x, tape = unwrap(x)
-    float_only(x)
+    value = x.data
+    if value.dtype.kind not in "fV":
+        if value.dtype.kind != "b":
+            raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "x", str(x.dtype), "floating or bool"))
+        value = engine(value).cast(value, np.float32)
     check_axis(x, axis)
-    total = engine(x.data).sum(x.data, axis, keepdims=keepdims)
+    total = engine(value).sum(value, axis, keepdims=keepdims)
     scale = 1 / (x.size / total.size) if total.size and x.size else math.nan
     out = node(total * scale)
 

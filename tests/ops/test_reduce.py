@@ -163,14 +163,26 @@ def test_max_of_infinities_and_nan() -> None:
 
 
 def test_a_mean_of_ints_is_rejected() -> None:
-    with pytest.raises(DTypeError, match=r"^mean: x is int64 but floating is expected$"):
+    with pytest.raises(DTypeError, match=r"^mean: x is int64 but floating or bool is expected$"):
         mean(tensor([1, 2]))  # type: ignore[tapegrad-dtype]  # the mistake under test
 
 
-@pytest.mark.parametrize("name", ["sum", "prod"])
-def test_a_sum_and_a_product_of_bools_are_rejected(name: str) -> None:
-    with pytest.raises(DTypeError, match=rf"^{name}: x is bool but number is expected$"):
-        REDUCTIONS[name](tensor([True, False]))
+def test_a_product_of_bools_is_rejected() -> None:
+    with pytest.raises(DTypeError, match=r"^prod: x is bool but number is expected$"):
+        REDUCTIONS["prod"](tensor([True, False]))
+
+
+def test_sums_of_bools_count_and_means_are_fractions() -> None:
+    x = tensor([[True, False, True], [False, False, True]])
+
+    for axis, keepdims in [(None, False), (0, False), (1, True), ((0, 1), False), (-1, False)]:
+        counted, fractions = sum(x, axis, keepdims=keepdims), mean(x, axis, keepdims=keepdims)
+        assert [counted.dtype, fractions.dtype] == ["int64", "float32"]
+        np.testing.assert_array_equal(counted.numpy(), np.sum(x.numpy(), axis, keepdims=keepdims))
+        np.testing.assert_allclose(fractions.numpy(), np.mean(x.numpy(), axis, keepdims=keepdims), rtol=1e-7)
+    assert sum(tensor(np.ones(300, np.bool_))).item() == 300
+    assert sum(tensor(np.ones((0, 3), np.bool_)), 0).tolist() == [0, 0, 0]
+    assert math.isnan(mean(tensor(np.ones(0, np.bool_))).item())
 
 
 def test_sums_and_extremes_of_ints_are_ints() -> None:

@@ -108,6 +108,20 @@ def accept_dtypes() -> None:
     assert_type(x.astype(np.float64).mean(), Tensor[tuple[()], NoneTape, np.float64])
 
 
+def accept_sums_and_means_of_bools() -> None:
+    assert_type((x > 0).sum(), Tensor[tuple[()], NoneTape, np.int64])
+    assert_type(tg.sum(x > 0, 1, keepdims=True), Tensor[Shape[L[2], L[1]], NoneTape, np.int64])
+    assert_type((x > 0).mean(0), Tensor[Shape[L[3]], NoneTape])
+    assert_type(x / (x > 0).mean(), Tensor[Shape[L[2], L[3]], NoneTape])
+
+    def accuracy(
+        predicted: Tensor[Shape[N], NoneTape, np.int64], labels: Tensor[Shape[N], NoneTape, np.int64]
+    ) -> None:
+        assert_type((predicted == labels).mean(), Tensor[tuple[()], NoneTape])
+
+    accuracy(whole, whole)
+
+
 def accept_empty_axes_where_there_is_something_to_say() -> None:
     assert_type(tg.ones((0, 3)).sum(0), Tensor[Shape[L[3]], NoneTape])
     assert_type(tg.ones((0, 3)).max(1), Tensor[Shape[L[0]], NoneTape])
@@ -160,11 +174,11 @@ def reject_an_axis_of_unknown_sizes() -> None:
 
 
 def reject_a_mean_of_ints() -> None:
-    whole.mean()  # E: mean: x is int64 but floating is expected [tapegrad-dtype]
+    whole.mean()  # E: mean: x is int64 but floating or bool is expected [tapegrad-dtype]
 
 
-def reject_a_sum_of_bools() -> None:
-    (x > 0).sum()  # E: sum: x is bool but number is expected [tapegrad-dtype]
+def reject_a_product_of_bools() -> None:
+    (x > 0).prod()  # E: prod: x is bool but number is expected [tapegrad-dtype]
 
 
 def reject_an_axis_that_is_no_int() -> None:

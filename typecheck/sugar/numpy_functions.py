@@ -29,6 +29,7 @@ def accept_reductions() -> None:
     assert_type(np.std(x.trace(), axis=0, ddof=1), Tensor[Shape[L[5]], OwnedTape])
     assert_type(np.argmax(x, axis=1), Tensor[Shape[L[3]], NoneTape, np.int64])
     assert_type(np.linalg.norm(x, axis=1), Tensor[Shape[L[3]], NoneTape])
+    assert_type(np.sum(x > 0, 1), Tensor[Shape[L[3]], NoneTape, np.int64])
 
 
 def accept_functions_of_several_tensors() -> None:

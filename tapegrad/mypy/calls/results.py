@@ -27,6 +27,7 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
     unknown,
 )
+from tapegrad.mypy.mypy_api import scalar_type
 from tapegrad.mypy.rules.calls import is_several
 from tapegrad.mypy.rules.windows import stepped
 from tapegrad.mypy.unify.bindings import Bindings
@@ -51,7 +52,8 @@ def result_of(call: CheckedCall, items: list[Any] | None) -> Type:
     """Return the type of the result; `items` is the shape by the op's rule, None if it is unknown."""
     ctx, signature, bindings = call.ctx, call.signature, call.bindings
     if call.op is not None:
-        return _op_result(ctx, signature, bindings, items)
+        result = _op_result(ctx, signature, bindings, items)
+        return _of_bools(ctx, result, call.op.of_bools) if call.op.of_bools else result
     if signature.declared.is_type_obj() and isinstance(signature.result, Instance):
         constructed = _constructed(signature, signature.result, bindings, ctx.default_return_type)
         return stepped(constructed, [argument.type for argument in call.arguments.get("stride", [])])
@@ -121,6 +123,14 @@ def _op_result(
     if items is not None and signature.is_open:
         return _raw(ctx, bindings.applied_beside(shape_type(items, bindings.make), declared))
     return _raw(ctx, bindings.applied(declared, ctx.default_return_type))
+
+
+def _of_bools(ctx: FunctionContext | MethodContext, result: Type, name: str) -> Type:
+    """Return the type of a result with the dtype of that name in the place of bool."""
+    p = get_proper_type(result)
+    dtype = get_proper_type(p.args[2]) if isinstance(p, Instance) and p.type.fullname == TENSOR else None
+    other = scalar_type(ctx.api, name) if isinstance(dtype, Instance) and dtype.type.has_base("numpy.bool") else None
+    return result if other is None or not isinstance(p, Instance) else p.copy_modified(args=[*p.args[:2], other])
 
 
 def _several(result: Type, items: list[Dims], make: Make) -> Type:
