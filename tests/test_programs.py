@@ -35,7 +35,7 @@ DTYPES = {"": np.float64, ", np.float64": np.float64, ", np.int64": np.int64, ",
 UNFIT = {"create", "draw"}
 # nextafter moves by less than a difference can see, and has no gradient; the others take a matrix as symmetric, so that
 # a difference of one element is not their gradient.
-ROUGH = {"nextafter", "cholesky", "eigh"}
+ROUGH = {"nextafter", "cholesky", "eigh", "eigvalsh"}
 TWO = ["matmul", "mul", "add", "sub"]  # drawn more often: they make programs of steps
 
 

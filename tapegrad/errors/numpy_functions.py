@@ -50,6 +50,7 @@ FUNCTIONS: Final = {
     "linalg.cholesky": "cholesky a>x / upper>=False",
     "linalg.det": "det a>x",
     "linalg.eigh": "eigh a>x UPLO>=L",
+    "linalg.eigvalsh": "eigvalsh a>x UPLO>=L",
     "linalg.inv": "inv a>x",
     "linalg.matmul": "matmul x1>x x2>y",
     "linalg.matrix_transpose": "matrix_transpose x",
@@ -60,6 +61,7 @@ FUNCTIONS: Final = {
     "linalg.slogdet": "slogdet a>x",
     "linalg.solve": "solve a>x b>y",
     "linalg.svd": "svd a>x full_matrices! compute_uv>=True hermitian>=False",
+    "linalg.svdvals": "svdvals x",
     "linalg.tensordot": "tensordot x1>x x2>y / axes",
     "matrix_transpose": "matrix_transpose x",
     "max": f"max {_EXTREME}",
@@ -134,8 +136,8 @@ OF_SHAPES: Final = frozenset(["ndim", "shape", "size"])
 _OTHERS: Final = """
 append apply_along_axis argwhere array_split average bincount column_stack convolve corrcoef correlate cov cross
 digitize dsplit dstack ediff1d fliplr flipud gradient histogram histogram2d hsplit hstack inner insert
-interp kron lexsort linalg.eig linalg.eigvals linalg.eigvalsh linalg.lstsq
-linalg.matrix_power linalg.matrix_rank linalg.multi_dot linalg.svdvals
+interp kron lexsort linalg.eig linalg.eigvals linalg.lstsq
+linalg.matrix_power linalg.matrix_rank linalg.multi_dot
 median meshgrid nanmax nanmean nanmin nanstd nansum nanvar partition percentile ptp quantile rot90 select
 setdiff1d split trace trapezoid unique vander vdot vsplit vstack
 """

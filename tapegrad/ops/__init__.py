@@ -67,8 +67,10 @@ from tapegrad.ops.cumulative import diff as diff
 from tapegrad.ops.cumulative import logcumsumexp as logcumsumexp
 from tapegrad.ops.decompositions import cholesky as cholesky
 from tapegrad.ops.decompositions import eigh as eigh
+from tapegrad.ops.decompositions import eigvalsh as eigvalsh
 from tapegrad.ops.decompositions import qr as qr
 from tapegrad.ops.decompositions import svd as svd
+from tapegrad.ops.decompositions import svdvals as svdvals
 from tapegrad.ops.division import divmod as divmod
 from tapegrad.ops.division import floor_divide as floor_divide
 from tapegrad.ops.division import fmod as fmod

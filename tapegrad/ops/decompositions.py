@@ -1,4 +1,4 @@
-"""Decompositions of matrices, or of stacks of them: cholesky, qr, eigh and svd."""
+"""Decompositions of matrices, or of stacks of them: cholesky, qr, eigh and svd; eigvalsh and svdvals."""
 
 from __future__ import annotations
 
@@ -43,6 +43,16 @@ def svd_shape(x: Dims, *, full_matrices: bool = False) -> tuple[Dims, Dims, Dims
         raise ShapeError(message)
     left, right = qr_shape(x)
     return left, right[:-1], right
+
+
+def eigvalsh_shape(x: Dims) -> Dims:
+    """Return `(..., N)`."""
+    return square_only(x)[:-1]
+
+
+def svdvals_shape(x: Dims) -> Dims:
+    """Return `(..., K)`, where K is the smaller of M and N."""
+    return svd_shape(x)[1]
 
 
 @op(cholesky_shape)
@@ -305,6 +315,84 @@ def svd(
         tape.record(singular, (x,), backward_singular),
         tape.record(right, (x,), backward_right),
     )
+
+
+@op(eigvalsh_shape)
+def eigvalsh(x: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
+    r"""Compute the eigenvalues of symmetric matrices.
+
+    $$x = v \, \operatorname{diag}(y) \, v^T, \quad dx = v \, \operatorname{diag}(dy) \, v^T$$
+
+    Args:
+        x: `(..., N, N)`, a float dtype. Only the lower triangle is read, and each matrix counts as symmetric: its
+            gradient is symmetric, and exists for equal eigenvalues too.
+
+    Returns:
+        The eigenvalues in ascending order, `(..., N)`; `eigh` returns the eigenvectors as well.
+
+    Raises:
+        ShapeError: The matrices of `x` are not square.
+        DTypeError: `x` is not a float, or is float16 or bfloat16.
+
+    Source:
+        Giles, [Collected matrix derivative results](https://doi.org/10.1007/978-3-540-68942-3_4), §3.1.
+
+    Examples:
+        >>> x = tg.tensor([[2.0, 1.0], [1.0, 2.0]], np.float64)
+        >>> np.round(tg.eigvalsh(x).numpy(), 3).tolist()
+        [1.0, 3.0]
+    """
+    tensor_only(x, "x")
+    x, tape = unwrap(x)
+    exact_only(x)
+    square_only(x.shape)
+    w, v = engine(x.data).decompose("eigh", x.data)
+    out = node(w)
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, (v * _as_row(grads.pop_output(out))) @ _transposed(v))
+
+    return tape.record(out, (x,), backward)
+
+
+@op(svdvals_shape)
+def svdvals(x: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
+    r"""Compute the singular values of matrices.
+
+    $$x = u \, \operatorname{diag}(y) \, v^T, \quad dx = u \, \operatorname{diag}(dy) \, v^T$$
+
+    Args:
+        x: `(..., M, N)`, a float dtype.
+
+    Returns:
+        The singular values in descending order, `(..., K)`, where K is the smaller of M and N; `svd` returns the
+        singular vectors as well.
+
+    Raises:
+        ShapeError: `x` has rank below 2.
+        DTypeError: `x` is not a float, or is float16 or bfloat16.
+        SingularError: A matrix has an infinity or a NaN.
+
+    Source:
+        Townsend, [Differentiating the singular value
+        decomposition](https://j-towns.github.io/papers/svd-derivative.pdf), eq. 32.
+
+    Examples:
+        >>> x = tg.tensor([[0.0, 3.0], [2.0, 0.0], [0.0, 0.0]])
+        >>> tg.svdvals(x).tolist()
+        [3.0, 2.0]
+    """
+    tensor_only(x, "x")
+    x, tape = unwrap(x)
+    exact_only(x)
+    qr_shape(x.shape)
+    u, s, vt = engine(x.data).decompose("svd", x.data)
+    out = node(s)
+
+    def backward(grads: Gradients) -> None:
+        grads.add(x, (u * _as_row(grads.pop_output(out))) @ vt)
+
+    return tape.record(out, (x,), backward)
 
 
 def _transposed(x: Any) -> Any:

@@ -27,13 +27,13 @@ def inv_shape(x: Dims) -> Dims:
 
 
 def solve_shape(x: Dims, y: Dims) -> Dims:
-    """Return `(..., N, M)`: the columns of `y`, and a row for each unknown."""
+    """Return `(..., N, M)`: the columns of `y`, and a row for each unknown; `(..., N)` for one vector `y`."""
     n = square_only(x)[-1]
-    n_y, m = at_least(2, y=y)[-2:]
+    n_y = at_least(1, y=y)[-2:][0]
     if surely_differ(n, n_y):
         message = f"x {show(x)} has {n} rows but y {show(y)} has {n_y}"
         raise ShapeError(message)
-    return (*broadcast(2, x=x, y=y), n, m)
+    return (*x[:-2], n) if len(y) == 1 else (*broadcast(2, x=x, y=y), n, y[-1])
 
 
 def det_shape(x: Dims) -> Dims:
@@ -99,9 +99,10 @@ def solve(x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float]) -> Tensor[Any, M
     Args:
         x: The coefficients, one equation per row, `(..., N, N)`, a float dtype, not singular.
         y: The right-hand sides, `(..., N, M)`, one system per column. The leading axes broadcast with those of `x`.
+            `(N,)` is one right-hand side for each matrix of `x`; a stack of vectors is `(..., N, 1)`, as in NumPy.
 
     Returns:
-        The solutions, `(..., N, M)`.
+        The solutions, `(..., N, M)`, or `(..., N)` if `y` is a vector.
 
     Raises:
         ShapeError: The matrices of `x` are not square, `y` has other rows, or the leading axes do not broadcast.
@@ -116,22 +117,29 @@ def solve(x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float]) -> Tensor[Any, M
         [[0.8], [1.4]]
         >>> np.round((x @ z).numpy().astype(float), 3).tolist()
         [[3.0], [5.0]]
+        >>> np.round(tg.solve(x, tg.tensor([3.0, 5.0])).numpy().astype(float), 3).tolist()
+        [0.8, 1.4]
     """
     tensor_only(x, "x")
     tensor_only(y, "y")
     x, y, tape = unwrap(x, y)
     exact_only(x)
-    solve_shape(x.shape, y.shape)
-    out = node(engine(x.data, y.data).solve(x.data, y.data))
+    shape = solve_shape(x.shape, y.shape)
+    # NumPy would take a vector for a matrix if `x` is a stack.
+    given = y.data.reshape((*y.shape, 1)) if y.ndim == 1 else y.data
+    solutions = engine(x.data, given).solve(x.data, given)
+    out = node(solutions.reshape(shape) if y.ndim == 1 else solutions)
 
     def backward(grads: Gradients) -> None:
-        dz = grads.pop_output(out)
+        z: Any = out.data.reshape((*shape, 1)) if y.ndim == 1 else out.data
+        dz = grads.pop_output(out).reshape(z.shape)
         transposed = engine(x.data).swap_last_axes(x.data)
         dy = engine(transposed, dz).solve(transposed, dz)
         if grads.wants(x):
-            grads.add(x, sum_to_shape(-(dy @ engine(out.data).swap_last_axes(out.data)), x.data))
+            grads.add(x, sum_to_shape(-(dy @ engine(z).swap_last_axes(z)), x.data))
         if grads.wants(y):
-            grads.add(y, sum_to_shape(dy, y.data))
+            dy = sum_to_shape(dy, y.data.reshape((*y.shape, 1)) if y.ndim == 1 else y.data)
+            grads.add(y, dy.reshape(y.shape))
 
     return tape.record(out, (x, y), backward)
 

@@ -275,6 +275,10 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         """Compute the eigenvalues and eigenvectors of symmetric matrices, see `tapegrad.eigh`."""
         return IMPLEMENTATIONS["eigh"](self)
 
+    def eigvalsh(self) -> Tensor[Any, T_co, D_co]:
+        """Compute the eigenvalues of symmetric matrices, see `tapegrad.eigvalsh`."""
+        return IMPLEMENTATIONS["eigvalsh"](self)
+
     def elu(self, alpha: float = 1.0) -> Tensor[S_co, T_co, D_co]:
         """Compute the exponential linear unit (ELU) of each element, see `tapegrad.elu`."""
         return IMPLEMENTATIONS["elu"](self, alpha)
@@ -796,6 +800,10 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
     ) -> tuple[Tensor[Any, T_co, D_co], Tensor[Any, T_co, D_co], Tensor[Any, T_co, D_co]]:
         """Compute the singular value decomposition of matrices, in its reduced form, see `tapegrad.svd`."""
         return IMPLEMENTATIONS["svd"](self, full_matrices=full_matrices)
+
+    def svdvals(self) -> Tensor[Any, T_co, D_co]:
+        """Compute the singular values of matrices, see `tapegrad.svdvals`."""
+        return IMPLEMENTATIONS["svdvals"](self)
 
     def swapaxes(self, axis1: Int, axis2: Int) -> Tensor[Any, T_co, D_co]:
         """Swap two axes, see `tapegrad.swapaxes`."""

@@ -10,7 +10,23 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError, SingularError
-from tapegrad.ops import at_set, cholesky, eigh, eye, full, normal, ones, pinv, qr, stack, svd, tensor, zeros
+from tapegrad.ops import (
+    at_set,
+    cholesky,
+    eigh,
+    eigvalsh,
+    eye,
+    full,
+    normal,
+    ones,
+    pinv,
+    qr,
+    stack,
+    svd,
+    svdvals,
+    tensor,
+    zeros,
+)
 from tapegrad.ops.decompositions import qr_shape
 from tapegrad.sizes import UNKNOWN, named, show
 from tapegrad.testing import check_gradients, check_shape_rule
@@ -18,6 +34,7 @@ from tapegrad.testing import check_gradients, check_shape_rule
 SQUARES = [(3, 3), (1, 1), (2, 5, 5), (2, 1, 3, 3), (0, 0), (0, 2, 2)]
 MATRICES = [(3, 3), (5, 3), (3, 5), (1, 1), (2, 5, 3), (2, 1, 3, 5), (0, 3), (3, 0), (0, 2, 3)]
 ALL: dict[str, Callable[[Any], Any]] = {"cholesky": cholesky, "eigh": eigh, "qr": qr, "svd": svd}
+VALUES: dict[str, Callable[[Any], Any]] = {"eigvalsh": eigvalsh, "svdvals": svdvals}
 
 
 def real(*shape: int, seed: int = 0) -> Any:
@@ -96,6 +113,21 @@ def test_edges_equal_numpy(name: str, dtype: Any) -> None:
     assert np.isnan(cholesky(full((2, 2), math.nan)).numpy()).any()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_values_alone_are_those_of_the_decompositions(dtype: Any) -> None:
+    for corner in (0.0, 1.0, 1e-30, 1e8, 1e30):
+        x = tensor([[1.0, 0.0], [0.0, corner]], dtype)
+        assert eigvalsh(x).tolist() == eigh(x)[0].tolist()
+        assert svdvals(x).tolist() == svd(x)[1].tolist()
+        assert svdvals(x).dtype == dtype
+    assert np.isnan(eigvalsh(full((2, 2), math.nan)).numpy()).any()
+    assert not np.isfinite(eigvalsh(tensor([[1.0, 0.0], [0.0, math.inf]])).numpy()).all()
+    with pytest.raises(SingularError, match=r"^svdvals: x \(2, 2\) has 1 infinities or NaNs$"):
+        svdvals(tensor([[1.0, 0.0], [0.0, math.inf]]))
+    with pytest.raises(SingularError, match=r"^svdvals: x \(2, 2\) has 4 infinities or NaNs$"):
+        svdvals(full((2, 2), math.nan))
+
+
 # Gradients
 
 
@@ -103,6 +135,7 @@ def test_edges_equal_numpy(name: str, dtype: Any) -> None:
 def test_gradients_of_symmetric_matrices_can_be_differentiated(shape: tuple[int, ...]) -> None:
     check_gradients(lambda x: cholesky(positive(x)), real(*shape), order=2)
     check_gradients(lambda x: eigh(symmetric(x))[0], real(*shape), order=2)
+    check_gradients(lambda x: eigvalsh(symmetric(x)), real(*shape), order=2)
     check_gradients(lambda x: abs(eigh(symmetric(x))[1]), real(*shape), order=2)
     check_gradients(lambda x: abs(eigh(symmetric(x))[1]) @ eigh(symmetric(x))[1].mT @ x, real(*shape), order=2)
 
@@ -113,6 +146,7 @@ def test_gradients_of_factors_can_be_differentiated(shape: tuple[int, ...]) -> N
         check_gradients(lambda x, part=part: qr(x)[part], real(*shape), order=2)
     for part in range(3):
         check_gradients(lambda x, part=part: abs(svd(x)[part]), real(*shape), order=2)
+    check_gradients(svdvals, real(*shape), order=2)
 
 
 def test_the_gradient_through_all_factors_is_that_of_the_matrix() -> None:
@@ -148,6 +182,8 @@ def test_singular_values_and_eigenvalues_that_are_equal_have_gradients() -> None
 
     np.testing.assert_allclose(values.numpy(), np.eye(3), atol=1e-15)
     np.testing.assert_allclose(singular.numpy(), np.eye(3), atol=1e-15)
+    for function in (eigvalsh, svdvals):
+        np.testing.assert_allclose(function(x.trace()).sum().backward()[x].numpy(), np.eye(3), atol=1e-15)
 
 
 def test_the_gradient_of_vectors_of_equal_values_is_rejected_with_the_value() -> None:
@@ -189,6 +225,8 @@ def test_results_match_the_shape_rules() -> None:
     check_shape_rule(qr, *((shape,) for shape in MATRICES))
     check_shape_rule(svd, *((shape,) for shape in MATRICES))
     check_shape_rule(cholesky, *((shape,) for shape in SQUARES))
+    check_shape_rule(eigvalsh, *((shape,) for shape in SQUARES))
+    check_shape_rule(svdvals, *((shape,) for shape in MATRICES))
 
 
 def test_the_smaller_of_two_named_sizes_has_a_name() -> None:
@@ -227,6 +265,8 @@ def test_a_matrix_with_infinities_or_nans_has_no_singular_values() -> None:
         (eigh, (5, 2, 3), "eigh: x (5, 2, 3) has 2 rows and 3 columns, which is not square"),
         (qr, (3,), "qr: x (3,) has rank 1 but needs at least 2"),
         (svd, (), "svd: x () has rank 0 but needs at least 2"),
+        (eigvalsh, (5, 2, 3), "eigvalsh: x (5, 2, 3) has 2 rows and 3 columns, which is not square"),
+        (svdvals, (3,), "svdvals: x (3,) has rank 1 but needs at least 2"),
     ],
 )
 def test_mismatched_shapes_are_rejected(op: Any, shape: tuple[int, ...], message: str) -> None:
@@ -243,12 +283,12 @@ def test_full_matrices_are_rejected() -> None:
         svd(real(2, 3), full_matrices=bool(1))  # mypy would reject True
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", [*ALL, *VALUES])
 def test_ints_and_half_precision_are_rejected(name: str) -> None:
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
-        ALL[name](tensor([[1, 2], [3, 4]]))
+        (ALL | VALUES)[name](tensor([[1, 2], [3, 4]]))
     with pytest.raises(DTypeError, match=f"^{name}: x is float16 but float32 or float64 is expected$"):
-        ALL[name](ones((2, 2), np.float16))
+        (ALL | VALUES)[name](ones((2, 2), np.float16))
 
 
 def test_numpys_functions_are_the_ops() -> None:

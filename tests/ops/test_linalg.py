@@ -23,6 +23,11 @@ SYSTEMS = [
     ((3, 3), (2, 3, 5)),
     ((4, 1, 2, 2), (3, 2, 1)),
     ((0, 0), (0, 3)),
+    ((3, 3), (3,)),
+    ((7, 3, 3), (3,)),
+    ((3, 3, 3), (3,)),
+    ((1, 1), (1,)),
+    ((0, 0), (0,)),
 ]
 
 
@@ -40,6 +45,7 @@ def test_a_matrix_of_two_by_two() -> None:
 
     np.testing.assert_allclose(inv(x).numpy(copy=True), np.array([[-2.0, 1.0], [1.5, -0.5]]), rtol=1e-14)
     np.testing.assert_allclose(solve(x, y).numpy(), [[1], [2]], rtol=1e-14)
+    np.testing.assert_allclose(solve(x, y[:, 0]).numpy(), [1, 2], rtol=1e-14)
     assert det(x).item() == pytest.approx(-2, rel=1e-14)
     assert det(zeros((0, 0))).item() == 1
 
@@ -177,7 +183,8 @@ def test_a_singular_matrix_has_a_determinant_but_no_gradient() -> None:
         (inv, ((3,),), "inv: x (3,) has rank 1 but needs at least 2"),
         (solve, ((2, 3), (2, 1)), "solve: x (2, 3) has 2 rows and 3 columns, which is not square"),
         (solve, ((3, 3), (2, 1)), "solve: x (3, 3) has 3 rows but y (2, 1) has 2"),
-        (solve, ((3, 3), (3,)), "solve: y (3,) has rank 1 but needs at least 2"),
+        (solve, ((3, 3), (2,)), "solve: x (3, 3) has 3 rows but y (2,) has 2"),
+        (solve, ((3, 3), ()), "solve: y () has rank 0 but needs at least 1"),
         (
             solve,
             ((2, 3, 3), (4, 3, 1)),
@@ -202,6 +209,16 @@ def test_ints_half_precision_and_mixed_dtypes_are_rejected() -> None:
         inv(ones((2, 2), np.float16))
     with pytest.raises(DTypeError, match=r"^solve: x is float64 but y is float32$"):
         solve(regular(2, 2), ones((2, 1)))
+
+
+def test_one_vector_is_solved_for_each_matrix_of_a_stack() -> None:
+    x, y = regular(5, 3, 3), real(3)
+
+    z = solve(x, y)
+
+    assert z.shape == (5, 3)
+    for matrix, solution in zip(x.numpy(), z.numpy(), strict=True):
+        np.testing.assert_allclose(solution, np.linalg.solve(matrix, y.numpy()), rtol=1e-12)
 
 
 def test_a_square_matrix_with_one_known_size_has_both() -> None:

@@ -291,6 +291,7 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "divmod": TWO,
     "dot": [call(real(5), real(5, seed=1)), call(real(0), real(0)), call(EDGES, EDGES)],
     "eigh": POSITIVE,
+    "eigvalsh": POSITIVE,
     "einsum": SUMMED,
     "elu": with_options(ONE, {}, {"alpha": 0.5}),
     "expand_dims": [call(CUBE, axis) for axis in (0, 1, -1, (0, -1))],
@@ -427,7 +428,8 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "softmax": ALONG,
     "sort": with_options(ALONG, {}, {"descending": True}),
     "solve": [
-        call(regular(*x), real(*y, seed=1)) for x, y in [((3, 3), (3, 5)), ((2, 3, 3), (3, 5)), ((1, 1), (2, 1, 1))]
+        call(regular(*x), real(*y, seed=1))
+        for x, y in [((3, 3), (3, 5)), ((2, 3, 3), (3, 5)), ((1, 1), (2, 1, 1)), ((3, 3), (3,))]
     ],
     "split": [call(CUBE, 3, 1), call(CUBE, (1, 4), -1), call(CUBE, (0, 2)), call(real(0, 3), 3, 1)],
     "squeeze": [call(real(1, 3, 1)), call(real(1, 3, 1), 0), call(real(1, 3, 1), (0, -1)), call(real())],
@@ -435,6 +437,7 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "std": with_options(REDUCED, {}, {"correction": 1}),
     "sum": REDUCED + EMPTY,
     "svd": MATRICES,
+    "svdvals": MATRICES,
     "swapaxes": [call(CUBE, 0, -1), call(CUBE, 1, 2), call(CUBE, 1, 1)],
     "take": [call(real(4, 3), WHOLE), call(real(3, 4), WHOLE, -1), call(real(3), np.zeros(0, int))],
     "tile": [call(CUBE, (2,)), call(CUBE, (2, 1, 3)), call(real(3), (2, 2)), call(CUBE, (0, 1))],

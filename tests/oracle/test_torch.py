@@ -211,6 +211,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "det": torch.linalg.det,
     "divmod": lambda x, y: (constant(torch.floor_divide)(x, y), torch.remainder(x, y)),
     "eigh": lambda x: tuple(map(abs, torch.linalg.eigh((x + x.mT) / 2))),  # so that its gradient is symmetric
+    "eigvalsh": lambda x: torch.linalg.eigvalsh((x + x.mT) / 2),  # so that its gradient is symmetric
     "equal": torch.eq,
     "expand_dims": expanded,
     "flip": lambda x, axis=None: torch.flip(x, axes_of(x, axis)),
@@ -283,6 +284,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "searchsorted": lambda x, values, side="left": torch.searchsorted(x.detach(), values.detach(), side=side),
     "slogdet": lambda x: tuple(torch.linalg.slogdet(x)),
     "smooth_l1": F.smooth_l1_loss,
+    "svdvals": torch.linalg.svdvals,
     "svd": lambda x, full_matrices=False: tuple(map(abs, torch.linalg.svd(x, full_matrices=full_matrices))),
     "sort": first(ordered(torch.sort)),
     "solve": torch.linalg.solve,

@@ -34,6 +34,25 @@ def accept_reduced_factors() -> None:
     assert_type(vt, Tensor[Shape[L[7], L[3], L[5]], NoneTape])
 
 
+def accept_values_alone() -> None:
+    assert_type(tg.eigvalsh(x.trace()), Tensor[Shape[L[3]], OwnedTape])
+    assert_type(tg.svdvals(wide), Tensor[Shape[L[7], L[3]], NoneTape])
+
+    def condition(a: Tensor[Shape[N, N]]) -> None:
+        assert_type(tg.svdvals(a).max() / tg.svdvals(a).min(), Tensor[tuple[()], NoneTape])
+        assert_type(tg.eigvalsh(a), Tensor[Shape[N], NoneTape])
+
+    condition(x)
+
+
+def reject_eigenvalues_of_a_matrix_that_is_not_square() -> None:
+    tg.eigvalsh(tall)  # E: eigvalsh: x (5, 3) has 5 rows and 3 columns, which is not square [tapegrad-shape]
+
+
+def reject_singular_values_of_a_vector() -> None:
+    tg.svdvals(tg.ones((3,)))  # E: svdvals: x (3,) has rank 1 but needs at least 2 [tapegrad-shape]
+
+
 def accept_methods() -> None:
     assert_type(x.cholesky(), Tensor[Shape[L[3], L[3]], NoneTape])
     q, _ = tall.qr()

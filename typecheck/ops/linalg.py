@@ -38,11 +38,14 @@ def accept_pseudoinverses() -> None:
 def accept_systems() -> None:
     assert_type(tg.solve(x, y), Tensor[Shape[L[3], L[5]], NoneTape])
     assert_type(tg.solve(stack, y.trace()), Tensor[Shape[L[7], L[3], L[5]], OwnedTape])
+    assert_type(tg.solve(x, tg.ones((3,)).trace()), Tensor[Shape[L[3]], OwnedTape])
+    assert_type(tg.solve(stack, tg.ones((3,))), Tensor[Shape[L[7], L[3]], NoneTape])
 
 
 def accept_named_and_unknown_sizes() -> None:
     def solved(a: Tensor[Shape[N, N]], b: Tensor[Shape[N, M]], c: Tensor[Shape[Any, L[3]]]) -> None:
         assert_type(tg.solve(a, b), Tensor[Shape[N, M], NoneTape])
+        assert_type(tg.solve(a, b.sum(1)), Tensor[Shape[N], NoneTape])
         assert_type(tg.det(a), Tensor[tuple[()], NoneTape])
         assert_type(tg.inv(c), Tensor[Shape[Any, L[3]], NoneTape])
         assert_type(tg.slogdet(a)[1], Tensor[tuple[()], NoneTape])
@@ -62,6 +65,10 @@ def reject_the_determinant_of_a_vector() -> None:
 
 def reject_a_right_side_of_other_rows() -> None:
     tg.solve(x, tg.ones((5, 3)))  # E: solve: x (3, 3) has 3 rows but y (5, 3) has 5 [tapegrad-shape]
+
+
+def reject_a_vector_of_another_size() -> None:
+    tg.solve(x, tg.ones((5,)))  # E: solve: x (3, 3) has 3 rows but y (5,) has 5 [tapegrad-shape]
 
 
 def reject_names_that_are_two_sizes() -> None:
