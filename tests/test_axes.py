@@ -20,6 +20,7 @@ CALLED: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "chunk": ((X, 1), {}),
     "concat": (([X, X],), {}),
     "gather": ((X, ops.zeros((2, 3), np.int64)), {}),
+    "cross": ((ops.normal((3, 3), rng=0), ops.normal((3, 3), rng=1)), {}),
     "diagonal": ((X,), {"axis1": 1, "axis2": 1}),
     "moveaxis": ((X,), {"source": 0, "destination": 0}),
     "repeat": ((X, 2), {}),

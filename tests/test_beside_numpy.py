@@ -51,7 +51,7 @@ def ordered(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-UNLIKE = {"astype", "nonzero"}  # the one gets a dtype, the size of the other depends on the values
+UNLIKE = {"astype", "nonzero", "unique"}  # the first gets a dtype, the sizes of the others depend on the values
 NUMPY: dict[str, Any] = {
     **{name: getattr(np, name) for name in NAMES if hasattr(np, name) and name not in UNLIKE},
     "argsort": ordered(np.argsort),
@@ -78,9 +78,11 @@ NUMPY: dict[str, Any] = {
 # Where one of both takes what the other rejects.
 FREER = {
     "bmm": "it multiplies matrices of any rank",
+    "cross": "it takes vectors of two elements, and counts the axis in each operand",
     "dot": "it takes matrices",
     "einsum": "a letter may be 1 in one operand and another size in the next",
     "masked_fill": "what is filled broadcasts",
+    "meshgrid": "it takes matrices for the vectors of their elements",
     "outer": "it takes matrices for the vectors of their elements",
     "pad": "one pair stands for all axes",
     "repeat": "nothing may be repeated -1 times",

@@ -17,6 +17,7 @@ _EXTREME: Final = "a>x axis out> keepdims initial> where>"
 _TRUTH: Final = "a>x axis out> keepdims where>"
 _ALIKE: Final = "a>x dtype> order> subok> shape> / device>"
 _JOIN: Final = "arrays>tensors axis out> / dtype> casting>"
+_NOT_RETURNED: Final = "return_index>=False return_inverse>=False return_counts>=False"
 _SPREAD: Final = "a>x axis dtype> out> ddof>correction keepdims where> mean> correction"
 
 FUNCTIONS: Final = {
@@ -34,6 +35,7 @@ FUNCTIONS: Final = {
     "clip": "clamp a>x a_min>min a_max>max out> / min max",
     "concatenate": f"concat {_JOIN}",
     "count_nonzero": "count_nonzero a>x axis / keepdims",
+    "cross": "cross a>x b>y axisa> axisb> axisc> axis",
     "cumprod": "cumprod a>x axis dtype> out>",
     "cumsum": "cumsum a>x axis dtype> out>",
     "diag": "diag v>x k",
@@ -47,7 +49,9 @@ FUNCTIONS: Final = {
     "full_like": f"full_like a>x fill_value>value {_ALIKE.partition(' ')[2]}",
     "isclose": "isclose a>x b>y rtol atol equal_nan",
     "isin": "isin element>x test_elements>values assume_unique> invert / kind>",
+    "kron": "kron a>x b>y",
     "linalg.cholesky": "cholesky a>x / upper>=False",
+    "linalg.cross": "cross x1>x x2>y / axis",
     "linalg.det": "det a>x",
     "linalg.eigh": "eigh a>x UPLO>=L",
     "linalg.eigvalsh": "eigvalsh a>x UPLO>=L",
@@ -66,6 +70,7 @@ FUNCTIONS: Final = {
     "matrix_transpose": "matrix_transpose x",
     "max": f"max {_EXTREME}",
     "mean": "mean a>x axis dtype> out> keepdims where>",
+    "meshgrid": "meshgrid *xi>*tensors / copy>=True sparse>=False indexing",
     "min": f"min {_EXTREME}",
     "moveaxis": "moveaxis a>x source destination",
     "nan_to_num": "nan_to_num x copy> nan posinf neginf",
@@ -93,6 +98,7 @@ FUNCTIONS: Final = {
     "transpose": "transpose a>x axes",
     "tril": "tril m>x k",
     "triu": "triu m>x k",
+    "unique": f"unique ar>x {_NOT_RETURNED} axis> / equal_nan>=True sorted>=True",
     "unstack": "unstack x / axis",
     "var": f"var {_SPREAD}",
     "where": "where condition x! y!",
@@ -134,12 +140,12 @@ OF_SHAPES: Final = frozenset(["ndim", "shape", "size"])
 """Functions that only read the shape."""
 
 _OTHERS: Final = """
-append apply_along_axis argwhere array_split average bincount column_stack convolve corrcoef correlate cov cross
+append apply_along_axis argwhere array_split average bincount column_stack convolve corrcoef correlate cov
 digitize dsplit dstack ediff1d fliplr flipud gradient histogram histogram2d hsplit hstack inner insert
-interp kron lexsort linalg.eig linalg.eigvals linalg.lstsq
+interp lexsort linalg.eig linalg.eigvals linalg.lstsq
 linalg.matrix_power linalg.matrix_rank linalg.multi_dot
-median meshgrid nanmax nanmean nanmin nanstd nansum nanvar partition percentile ptp quantile rot90 select
-setdiff1d split trace trapezoid unique vander vdot vsplit vstack
+median nanmax nanmean nanmin nanstd nansum nanvar partition percentile ptp quantile rot90 select
+setdiff1d split trace trapezoid vander vdot vsplit vstack
 """
 OTHERS: Final = frozenset(_OTHERS.split())
 """Functions that are no ops, as mypy knows them; Python rejects every other function too."""

@@ -14,6 +14,7 @@ from tapegrad.ops.activation import silu as silu
 from tapegrad.ops.activation import softplus as softplus
 from tapegrad.ops.arithmetic import add as add
 from tapegrad.ops.arithmetic import div as div
+from tapegrad.ops.arithmetic import lerp as lerp
 from tapegrad.ops.arithmetic import mul as mul
 from tapegrad.ops.arithmetic import sub as sub
 from tapegrad.ops.attention import multi_head_attention as multi_head_attention
@@ -201,6 +202,7 @@ from tapegrad.ops.reductions_bool import any as any
 from tapegrad.ops.reductions_bool import argmax as argmax
 from tapegrad.ops.reductions_bool import argmin as argmin
 from tapegrad.ops.reductions_bool import count_nonzero as count_nonzero
+from tapegrad.ops.repeat import meshgrid as meshgrid
 from tapegrad.ops.repeat import repeat as repeat
 from tapegrad.ops.repeat import tile as tile
 from tapegrad.ops.repeat import unfold as unfold
@@ -221,6 +223,7 @@ from tapegrad.ops.scatter import at_set as at_set
 from tapegrad.ops.scatter import getitem as getitem
 from tapegrad.ops.search import isin as isin
 from tapegrad.ops.search import searchsorted as searchsorted
+from tapegrad.ops.search import unique as unique
 from tapegrad.ops.shift import flip as flip
 from tapegrad.ops.shift import pad as pad
 from tapegrad.ops.shift import roll as roll
@@ -256,6 +259,8 @@ from tapegrad.ops.trigonometric import sin as sin
 from tapegrad.ops.trigonometric import sinh as sinh
 from tapegrad.ops.trigonometric import tan as tan
 from tapegrad.ops.upsample import upsample2d as upsample2d
+from tapegrad.ops.vectors import cross as cross
+from tapegrad.ops.vectors import kron as kron
 from tapegrad.ops.vectors import matvec as matvec
 from tapegrad.ops.vectors import vecdot as vecdot
 from tapegrad.ops.vectors import vecmat as vecmat

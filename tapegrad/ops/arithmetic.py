@@ -9,17 +9,25 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.autograd.op import op
+from tapegrad.engines import engine
 from tapegrad.engines.thresholds import FUSE_MIN_ELEMENTS
 from tapegrad.ops._broadcast import accumulate_broadcast, accumulate_like, adder
+from tapegrad.ops._float32 import in_float32
 from tapegrad.ops._large import elementwise
 from tapegrad.ops.elementwise import broadcast_shape, float_only, number_only
-from tapegrad.tensor import T1, T2, D, Float, Real, Tensor, node
-from tapegrad.tensor.operands import unwrap
+from tapegrad.sizes import Dims, broadcast
+from tapegrad.tensor import T1, T2, D, Float, Real, T, Tensor, node
+from tapegrad.tensor.operands import constant, same_dtype, tensor_only, unwrap, unwrap_all
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Merge
     from tapegrad.tensor import Number
+
+
+def lerp_shape(x: Dims, y: Dims, weight: Dims) -> Dims:
+    """Return the shape that all three broadcast to."""
+    return broadcast(x=x, y=y, weight=weight)
 
 
 @op(broadcast_shape, operator="__add__", memory_bound=True)
@@ -198,3 +206,61 @@ def _large_product_back(grads: Gradients, x: Any, y: Any, dz: Any) -> None:
 
 def _opposite(x: Any, y: Any) -> Any:
     return -x * y
+
+
+@op(lerp_shape)
+@in_float32
+def lerp(
+    x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float], weight: Tensor[Any, T, Float] | Number
+) -> Tensor[Any, Merge[T, Merge[T1, T2]], Float]:
+    r"""Interpolate linearly between two tensors.
+
+    $$z = x + w \, (y - x), \quad dx = (1 - w) \, dz, \quad dy = w \, dz, \quad dw = (y - x) \, dz$$
+
+    Args:
+        x: Any shape, a float dtype: the result for a weight of 0.
+        y: A shape that broadcasts with the others: the result for a weight of 1, exactly.
+        weight: A shape that broadcasts with the others, or a number; outside of 0 to 1 it extrapolates.
+
+    Returns:
+        The shape all three broadcast to.
+
+    Raises:
+        ShapeError: The shapes do not broadcast.
+        DTypeError: The dtypes differ, or are not float.
+
+    Source:
+        PyTorch 2.13, `torch.lerp`, for the formula from a weight of 1/2 on: `y - (1 - w) (y - x)`.
+
+    Examples:
+        >>> x, y = tg.tensor([0.0, 10.0]), tg.tensor([1.0, 20.0])
+        >>> tg.lerp(x, y, 0.25).tolist()
+        [0.25, 12.5]
+        >>> tg.lerp(x, y, tg.tensor([0.0, 1.0])).tolist()
+        [0.0, 20.0]
+    """
+    tensor_only(x, "x")
+    tensor_only(y, "y")
+    float_only(x)
+    same_dtype(x, y)
+    given: Any = weight if hasattr(weight, "tape") else constant(weight, x, "weight", "x")
+    same_dtype(x, given, "weight")
+    operands: Any = (x, y, given)
+    (x, y, w), tape = unwrap_all(operands, "operands")
+    lerp_shape(x.shape, y.shape, w.shape)
+    difference, rest = y.data - x.data, 1 - w.data
+    primitives = engine(difference, w.data)
+    is_near_x = engine(w.data).greater(rest, w.data)
+    out = node(primitives.where(is_near_x, x.data + difference * w.data, y.data - difference * rest))
+
+    def backward(grads: Gradients) -> None:
+        dz = grads.pop_output(out)
+        if grads.wants(x):
+            accumulate_broadcast(grads, x, dz * rest)
+        if grads.wants(y):
+            accumulate_broadcast(grads, y, dz * w.data)
+        if grads.wants(w):
+            accumulate_broadcast(grads, w, dz * (y.data - x.data))
+
+    taped: Tensor[Any, Merge[T, Merge[T1, T2]], Float] = tape.record(out, (x, y, w), backward)
+    return taped

@@ -235,7 +235,8 @@ def pinv(x: Tensor[Any, T, Float], *, rtol: float | None = None) -> Tensor[Any, 
             epsilon of the dtype, as in PyTorch and the array API. NumPy's own default is 1e-15 for every dtype.
 
     Returns:
-        `(..., N, M)`. The gradient is right where the rank does not change nearby.
+        `(..., N, M)`. The gradient is right where the rank does not change nearby, and where all singular values that
+        count as zero are zero up to rounding: `rtol` is no regularization.
 
     Raises:
         ShapeError: `x` has rank below 2.

@@ -1,8 +1,8 @@
-"""Ops that use elements more than once: repeat, tile and sliding windows."""
+"""Ops that use elements more than once: repeat, tile, sliding windows and coordinates of grids."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -10,10 +10,11 @@ from tapegrad.autograd.op import op
 from tapegrad.engines import Int, engine
 from tapegrad.errors import ShapeError
 from tapegrad.ops.axes import moveaxis
+from tapegrad.ops.move import broadcast_to, reshape
 from tapegrad.ops.scatter import getitem
-from tapegrad.sizes import Dims, Size, normal_axis, product, several_ints, surely_less, windows
+from tapegrad.sizes import Dims, Size, normal_axis, of_rank, product, several_ints, surely_less, windows
 from tapegrad.tensor import D, T, Tensor, node
-from tapegrad.tensor.operands import tensor_only, unwrap
+from tapegrad.tensor.operands import on_one_tape, same_dtypes, tensor_only, unwrap, unwrap_all
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
@@ -44,6 +45,14 @@ def unfold_shape(x: Dims, axis: Int, *, size: Size, step: Size = 1) -> Dims:
             message = f"{name} is {number} but at least 1 is expected"
             raise ShapeError(message)
     return (*x[:axis], *windows(x, axis, (size,), (step,)), *x[axis + 1 :], size)
+
+
+def meshgrid_shape(indexing: str = "xy", tensors: tuple[Dims, ...] = ()) -> tuple[Dims, ...]:
+    """Return the lengths of all vectors, once for each of them."""
+    sizes = [of_rank(1, **{f"tensors[{position}]": dims})[0] for position, dims in enumerate(tensors)]
+    if indexing == "xy":
+        sizes[:2] = sizes[:2][::-1]
+    return (tuple(sizes),) * len(tensors)
 
 
 @op(repeat_shape)
@@ -164,6 +173,47 @@ def _copied(x: Tensor[Any, T, D], narrow: Any, wide: Any, shape: tuple[int, ...]
 
 def _cut(shape: tuple[int, ...], axis: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return shape[: axis + 1], shape[axis + 1 :]
+
+
+@op(meshgrid_shape)
+def meshgrid(*tensors: Tensor[Any, T, D], indexing: Literal["xy", "ij"] = "xy") -> tuple[Tensor[Any, T, D], ...]:
+    r"""Return the coordinates of all points of a grid, one tensor for each axis.
+
+    $$y^{(k)}_{i_1 i_2 \dots} = x^{(k)}_{i_k} \text{ (ij)}, \quad y^{(1)}_{ij} = x^{(1)}_j, \;
+    y^{(2)}_{ij} = x^{(2)}_i \text{ (xy)}$$
+
+    Args:
+        tensors: Vectors of coordinates, of one dtype.
+        indexing: `"ij"` for one axis per vector in their order, or NumPy's default `"xy"`, which swaps the first two
+            axes, as rows and columns of an image: the first vector varies along columns. PyTorch's default is `"ij"`.
+
+    Returns:
+        As many tensors as vectors, all with the lengths of the vectors as their sizes.
+
+    Raises:
+        ShapeError: A tensor is not a vector.
+        DTypeError: The dtypes differ.
+        ValueError: `indexing` is neither `"xy"` nor `"ij"`.
+
+    Examples:
+        >>> x, y = tg.meshgrid(tg.tensor([1.0, 2.0, 3.0]), tg.tensor([10.0, 20.0]))
+        >>> x.tolist(), y.tolist()
+        ([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]], [[10.0, 10.0, 10.0], [20.0, 20.0, 20.0]])
+        >>> tg.meshgrid(tg.arange(3), tg.arange(2), indexing="ij")[1].tolist()
+        [[0, 1], [0, 1], [0, 1]]
+    """
+    if indexing not in ("xy", "ij"):
+        message = f"meshgrid: indexing is {indexing!r} but 'xy' or 'ij' is expected"
+        raise ValueError(message)
+    parts, _ = unwrap_all(tensors, "tensors")
+    same_dtypes(parts, "tensors")
+    shapes: Any = meshgrid_shape(indexing, tuple(x.shape for x in parts))
+    found = []
+    for position, x in enumerate(on_one_tape(*tensors)):
+        axis = 1 - position if indexing == "xy" and len(parts) > 1 and position < 2 else position
+        row = reshape(x, tuple(x.size if along == axis else 1 for along in range(len(parts))))
+        found.append(broadcast_to(row, shapes[position]))
+    return tuple(found)
 
 
 def _aligned(x: Dims, reps: int | tuple[int, ...]) -> tuple[Dims, Dims]:

@@ -1,4 +1,4 @@
-"""Positions in sorted values, and membership: searchsorted and isin."""
+"""Positions in sorted values, membership and distinct elements: searchsorted, isin and unique."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tapegrad.ops.logical import isnan, logical_and, logical_not, logical_or
 from tapegrad.ops.move import reshape
 from tapegrad.ops.rounding import minimum
 from tapegrad.ops.sort import sort
-from tapegrad.sizes import Dims, of_rank
-from tapegrad.tensor import D, S, Tensor, node
+from tapegrad.sizes import UNKNOWN, Dims, of_rank
+from tapegrad.tensor import D, S, Tensor, from_array, node
 from tapegrad.tensor.operands import known, same_dtype, tensor_only, unwrap
 
 if TYPE_CHECKING:
@@ -31,6 +31,11 @@ def searchsorted_shape(x: Dims, values: Dims) -> Dims:
 def isin_shape(x: Dims, values: Dims) -> Dims:  # noqa: ARG001  # the parameters of the op
     """Return the shape of `x`."""
     return x
+
+
+def unique_shape(x: Dims) -> Dims:  # noqa: ARG001  # the parameter of the op
+    """Return one axis of unknown length: the number of distinct elements is known only at run time."""
+    return (UNKNOWN,)
 
 
 @op(searchsorted_shape)
@@ -111,6 +116,29 @@ def isin(x: Tensor[S, Any, D], values: Tensor[Any, Any, D], *, invert: bool = Fa
         position = searchsorted(ordered, x)
         found = equal(take(ordered, minimum(position, values.size - 1)), x)
     return logical_not(found) if invert else found
+
+
+@op(unique_shape)
+def unique(x: Tensor[Any, Any, D]) -> Tensor[Any, NoneTape, D]:
+    r"""Return the distinct elements in ascending order; not differentiable.
+
+    $$y_1 < y_2 < \dots, \quad \{ y_j \} = \{ x_i \}$$
+
+    Args:
+        x: Any shape. All NaNs count as one element, the largest.
+
+    Returns:
+        One axis, without a tape; its length is known only at run time.
+
+    Examples:
+        >>> labels = tg.tensor([[3, 1, 2], [1, 3, 3]])
+        >>> tg.unique(labels).tolist()
+        [1, 2, 3]
+        >>> (labels.reshape((-1, 1)) == tg.unique(labels)).sum(0).tolist()  # how often each occurs
+        [2, 1, 3]
+    """
+    x, _ = unwrap(x)
+    return from_array(np.unique(x.numpy()))
 
 
 def _searched(x: Any, values: Any, side: str) -> Any:

@@ -1,4 +1,4 @@
-r"""Products with stacks of vectors, which `matmul` would treat as matrices."""
+"""Products with stacks of vectors, which `matmul` would treat as matrices; cross and Kronecker products."""
 
 from __future__ import annotations
 
@@ -6,20 +6,42 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad.autograd.op import op
 from tapegrad.errors import ShapeError
-from tapegrad.ops.arithmetic import mul
+from tapegrad.ops.arithmetic import mul, sub
 from tapegrad.ops.axes import expand_dims, squeeze
 from tapegrad.ops.elementwise import number_only
 from tapegrad.ops.matmul import matmul
+from tapegrad.ops.move import reshape
 from tapegrad.ops.reduce import sum
-from tapegrad.sizes import Dims, at_least, broadcast, show, surely_differ
+from tapegrad.ops.shift import roll
+from tapegrad.sizes import Dims, at_least, broadcast, normal_axis, show, surely_differ
 from tapegrad.tensor import Tensor
-from tapegrad.tensor.operands import both_on_one_tape, unwrap
+from tapegrad.tensor.operands import both_on_one_tape, same_dtype, tensor_only, unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tapegrad.autograd.tape import Merge
+    from tapegrad.engines import Int
     from tapegrad.tensor import T1, T2, D, Number, Real
+
+
+def cross_shape(x: Dims, y: Dims, axis: Int = -1) -> Dims:
+    """Return the broadcast shape, after checking that the axis has three elements."""
+    whole = max(x, y, key=len)
+    back = normal_axis(axis, whole) - len(whole)
+    for name, dims in (("x", x), ("y", y)):
+        n = at_least(-back, **{name: dims})[back]
+        if surely_differ(n, 3):
+            message = f"{name} {show(dims)} has {n} elements along axis {axis}, but vectors of 3 are expected"
+            raise ShapeError(message)
+    sizes = broadcast(x=x, y=y)
+    return (*sizes[:back], 3, *sizes[len(sizes) + back + 1 :])
+
+
+def kron_shape(x: Dims, y: Dims) -> Dims:
+    """Return the products of the sizes, aligned from the right."""
+    left, right = _of_one_rank(x, y)
+    return tuple(n * m for n, m in zip(left, right, strict=True))
 
 
 def vecdot_shape(x: Dims, y: Dims) -> Dims:
@@ -143,6 +165,83 @@ def vecmat(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
     """
     x, y = _fitting(vecmat_shape, x, y)
     return squeeze(matmul(expand_dims(x, -2), y), -2)
+
+
+@op(cross_shape)
+def cross(x: Tensor[Any, T1, Real], y: Tensor[Any, T2, Real], axis: Int = -1) -> Tensor[Any, Merge[T1, T2], Real]:
+    r"""Compute the cross product of vectors in three dimensions.
+
+    $$z_i = x_{i+1} y_{i+2} - x_{i+2} y_{i+1} \text{ (indices modulo 3)}, \quad dx = y \times dz, \quad
+    dy = dz \times x$$
+
+    Args:
+        x: Any shape with 3 elements along the axis.
+        y: A shape that broadcasts with `x`, also with 3 elements along the axis.
+        axis: The axis of the vectors, counted in the shape that both broadcast to.
+
+    Returns:
+        The shape both broadcast to.
+
+    Raises:
+        ShapeError: An operand does not have 3 elements along the axis, the axis is out of range, or the shapes do not
+            broadcast. Vectors of 2 elements, of which NumPy returns the third component, are rejected.
+        DTypeError: The dtypes differ, or are bool.
+
+    Examples:
+        >>> x, y = tg.tensor([1.0, 0.0, 0.0]), tg.tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 2.0]])
+        >>> tg.cross(x, y).tolist()
+        [[0.0, 0.0, 1.0], [0.0, -2.0, 0.0]]
+    """
+    tensor_only(x, "x")
+    tensor_only(y, "y")
+    same_dtype(x, y)
+    number_only(x)
+    cross_shape(x.shape, y.shape, axis)
+    rank = max(x.ndim, y.ndim)
+    back = normal_axis(axis, max(x.shape, y.shape, key=len)) - rank
+    left, right = both_on_one_tape(x, y)
+    positive = mul(roll(left, -1, back), roll(right, 1, back))
+    return sub(positive, mul(roll(left, 1, back), roll(right, -1, back)))
+
+
+@op(kron_shape)
+def kron(x: Tensor[Any, T1, D], y: Tensor[Any, T2, D]) -> Tensor[Any, Merge[T1, T2], D]:
+    r"""Compute the Kronecker product: `y` times each element of `x`, block by block.
+
+    $$z_{np+q} = x_n y_q, \quad dx_n = \sum_q y_q \, dz_{np+q}, \quad dy_q = \sum_n x_n \, dz_{np+q}
+    \text{ along each axis of size } p \text{ of } y$$
+
+    Args:
+        x: Any shape.
+        y: Any shape. The operand of the lower rank gets axes of size 1 in front.
+
+    Returns:
+        The sizes of `x` times those of `y`.
+
+    Raises:
+        DTypeError: The dtypes differ, or are bool.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 2.0], [0.0, -1.0]])
+        >>> tg.kron(x, tg.ones((1, 2))).tolist()
+        [[1.0, 1.0, 2.0, 2.0], [0.0, 0.0, -1.0, -1.0]]
+    """
+    tensor_only(x, "x")
+    tensor_only(y, "y")
+    same_dtype(x, y)
+    number_only(x)
+    left, right = both_on_one_tape(x, y)
+    outer, inner = _of_one_rank(x.shape, y.shape)
+    blocks = reshape(left, tuple(size for n in outer for size in (n, 1)))
+    elements = reshape(right, tuple(size for m in inner for size in (1, m)))
+    shape: Any = kron_shape(x.shape, y.shape)
+    return reshape(mul(blocks, elements), shape)
+
+
+def _of_one_rank(x: Dims, y: Dims) -> tuple[Any, Any]:
+    """Return both shapes with sizes of 1 in front of the shorter one."""
+    rank = max(len(x), len(y))
+    return (1,) * (rank - len(x)) + tuple(x), (1,) * (rank - len(y)) + tuple(y)
 
 
 def _fitting(rule: Callable[[Dims, Dims], Dims], x: Any, y: Any) -> tuple[Tensor[Any, Any, Any], Tensor[Any, Any, Any]]:

@@ -217,6 +217,10 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         """Count the nonzero elements along axes, see `tapegrad.count_nonzero`."""
         return IMPLEMENTATIONS["count_nonzero"](self, axis, keepdims=keepdims)
 
+    def cross(self, y: Tensor[Any, T2, Any], axis: Int = -1) -> Tensor[Any, Merge[T_co, T2], D_co]:
+        """Compute the cross product of vectors in three dimensions, see `tapegrad.cross`."""
+        return IMPLEMENTATIONS["cross"](self, y, axis)
+
     def cummax(self, axis: Int | None = None) -> Tensor[Any, T_co, D_co]:
         """Compute the cumulative maximum along an axis, see `tapegrad.cummax`."""
         return IMPLEMENTATIONS["cummax"](self, axis)
@@ -400,6 +404,10 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
     def isnan(self) -> Tensor[S_co, NoneTape, np.bool_]:
         """Return whether each element is NaN, see `tapegrad.isnan`."""
         return IMPLEMENTATIONS["isnan"](self)
+
+    def kron(self, y: Tensor[Any, T2, Any]) -> Tensor[Any, Merge[T_co, T2], D_co]:
+        """Compute the Kronecker product: `y` times each element of `x`, block by block, see `tapegrad.kron`."""
+        return IMPLEMENTATIONS["kron"](self, y)
 
     def lcm(self, y: Tensor[Any, Any, Any] | Number) -> Tensor[Any, NoneTape, D_co]:
         """Compute the least common multiple, see `tapegrad.lcm`."""
@@ -856,6 +864,10 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
     def unfold(self, axis: Int, size: int, step: int = 1) -> Tensor[Any, T_co, D_co]:
         """Extract sliding windows along an axis, see `tapegrad.unfold`."""
         return IMPLEMENTATIONS["unfold"](self, axis, size, step)
+
+    def unique(self) -> Tensor[Any, NoneTape, D_co]:
+        """Return the distinct elements in ascending order, see `tapegrad.unique`."""
+        return IMPLEMENTATIONS["unique"](self)
 
     def unstack(self, axis: Int = 0) -> tuple[Tensor[Any, T_co, D_co], ...]:
         """Unstack a tensor along an axis: the inverse of `stack`, see `tapegrad.unstack`."""

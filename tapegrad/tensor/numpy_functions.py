@@ -57,10 +57,9 @@ def call_function(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any
     if call is None:
         raise DTypeError(not_an_op(name))
     given = _arguments(call, args, kwargs)
-    operands = given.pop("*operands", ())
-    if call.op == "einsum":
-        return IMPLEMENTATIONS["einsum"](given["subscripts"], *operands)
-    return IMPLEMENTATIONS[call.op](**given)
+    operands = next((given.pop(name) for name in [*given] if name.startswith("*")), ())
+    subscripts = (given.pop("subscripts"),) if "subscripts" in given else ()
+    return IMPLEMENTATIONS[call.op](*subscripts, *operands, **given)
 
 
 def _arguments(call: Call, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,7 +67,7 @@ def _arguments(call: Call, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
     given: dict[str, Any] = {}
     for place, parameter in enumerate(call.parameters):
         if parameter.name.startswith("*"):
-            given[parameter.name] = args[place:]
+            given[parameter.own] = args[place:]
             continue
         value = args[place] if place < len(args) and not parameter.is_keyword else kwargs.get(parameter.name, _NO_VALUE)
         if value is _NO_VALUE or (value is None and not parameter.is_required):

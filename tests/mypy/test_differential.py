@@ -180,6 +180,9 @@ class Drawn:
     def operands(self, name: str, annotation: str) -> str:
         """Return an operand, or as many as the op takes at once."""
         if name == self.op.star:
+            if self.op.name != "einsum":  # vectors mostly, of which `meshgrid` takes any number
+                count = self.dice.randint(1, 3)
+                self.beside = [self.shape()[:1] if self.chance(0.9) else self.relative() for _ in range(count)]
             return ", ".join(self.operand(annotation, shape) for shape in self.beside)
         if name not in self.op.sequences:
             if name == next(iter(self.op.parameters)):
@@ -238,6 +241,8 @@ class Drawn:
             return self.sizes()
         if kind == "Int":
             return self.of_numpy(self.dice.randint(-1, 7))
+        if name == "rtol" and self.op.name == "pinv":  # no gradient where it drops a singular value that is not 0
+            return "0.001"
         if kind == "Reduction":
             return self.dice.choice(("'mean'", "'sum'", "'none'"))
         if kind == "Paired":

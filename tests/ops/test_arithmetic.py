@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import add, div, exp, mul, normal, sub, tensor, zeros
+from tapegrad.ops import add, div, exp, lerp, mul, normal, sub, tensor, zeros
 from tapegrad.testing import check_gradients, check_shape_rule
 
 BINARY: dict[str, Callable[..., Any]] = {"add": add, "sub": sub, "mul": mul, "div": div}
@@ -137,3 +137,59 @@ def test_two_operands_equal_numpy_in_edge_cases(name: str, of_numpy: Callable[..
     x, y = EDGES[:, None], EDGES
 
     np.testing.assert_array_equal(BINARY[name](tensor(x), tensor(y)).numpy(), of_numpy(x, y))
+
+
+WEIGHTS = [
+    ((2, 3), (2, 3), (2, 3)),
+    ((3,), (2, 1), (2, 3)),
+    ((2, 1, 5), (3, 1), ()),
+    ((), (), (7,)),
+    ((2, 0), (1,), ()),
+]
+
+
+@pytest.mark.parametrize(("x", "y", "weight"), WEIGHTS, ids=str)
+def test_interpolation_equals_the_formula_and_has_its_gradients(x: Any, y: Any, weight: Any) -> None:
+    operands = real(*x), real(*y, seed=1), real(*weight, seed=2)
+    a, b, w = (one.numpy() for one in operands)
+
+    np.testing.assert_allclose(lerp(*operands).numpy(), (1 - w) * a + w * b, rtol=1e-10, atol=1e-12)
+    check_gradients(lerp, *operands, order=2)
+    check_gradients(lambda x, y: lerp(x, y, 0.25), *operands[:2], order=2)
+
+
+def test_interpolation_gives_both_ends_exactly() -> None:
+    x, y = tensor(EDGES[:6]), tensor(EDGES[5::-1].copy())
+
+    for weight in (0.0, tensor(0.0)):
+        np.testing.assert_array_equal(lerp(x, y, weight).numpy(), x.numpy())
+    for weight in (1.0, tensor(1.0)):
+        np.testing.assert_array_equal(lerp(x, y, weight).numpy(), y.numpy())
+    assert lerp(tensor(1.0), tensor(3.0), 2.0).item() == 5.0
+
+
+def test_interpolation_of_infinities_and_nan_equals_the_formula() -> None:
+    with np.errstate(invalid="ignore", over="ignore"):
+        for weight in (np.float32(0.25), np.float32(0.75)):
+            x, y = EDGES, EDGES[::-1].copy()
+            expected = x + weight * (y - x) if weight < 0.5 else y - (1 - weight) * (y - x)
+            np.testing.assert_array_equal(lerp(tensor(x), tensor(y), float(weight)).numpy(), expected)
+
+
+def test_interpolation_matches_the_shape_rule() -> None:
+    check_shape_rule(lerp, *WEIGHTS)
+
+
+def test_interpolation_of_what_does_not_fit_is_rejected() -> None:
+    with pytest.raises(
+        ShapeError, match=r"^lerp: x \(2,\) and y \(3,\) do not broadcast: axis -1 is 2 in x but 3 in y$"
+    ):
+        lerp(real(2), real(3), 0.5)
+    with pytest.raises(DTypeError, match=r"^lerp: x is float64 but weight is float32$"):
+        lerp(real(2), real(2), zeros(2).trace())
+    whole: Any = tensor([1])
+    number: Any = 1.0
+    with pytest.raises(DTypeError, match=r"^lerp: x is int64 but floating is expected$"):
+        lerp(whole, whole, 1)
+    with pytest.raises(DTypeError, match=r"^lerp: y is a float, not a tensor"):
+        lerp(real(2), number, 0.5)

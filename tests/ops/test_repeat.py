@@ -10,8 +10,8 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import normal, repeat, tensor, tile, unfold, zeros
-from tapegrad.ops.repeat import repeat_shape, unfold_shape
+from tapegrad.ops import meshgrid, normal, repeat, tensor, tile, unfold, zeros
+from tapegrad.ops.repeat import meshgrid_shape, repeat_shape, unfold_shape
 from tapegrad.sizes import named, show
 from tapegrad.testing import check_gradients, check_shape_rule
 
@@ -109,3 +109,43 @@ def test_non_int_repetitions_are_rejected() -> None:
 
     with pytest.raises(DTypeError, match=r"^tile: reps is 2\.5 but an int or a tuple of ints is expected$"):
         tile(zeros((4,)), reps)
+
+
+@pytest.mark.parametrize("indexing", ["xy", "ij"])
+@pytest.mark.parametrize("lengths", [(), (3,), (3, 2), (3, 2, 5), (1, 1), (0, 2), (2, 1, 3, 2)], ids=str)
+def test_grids_equal_numpy_and_have_gradients(lengths: tuple[int, ...], indexing: Any) -> None:
+    vectors = [real(n, seed=n) for n in lengths]
+
+    found = meshgrid(*vectors, indexing=indexing)
+
+    expected = np.meshgrid(*(one.numpy() for one in vectors), indexing=indexing)
+    assert len(found) == len(expected)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours.numpy(), theirs)
+    for position in range(len(vectors)):
+        check_gradients(lambda *xs, k=position: meshgrid(*xs, indexing=indexing)[k], *vectors, order=2)
+    for rule_of in ([*lengths], [*reversed(lengths)]):
+        shapes: Any = meshgrid_shape(indexing, tuple((n,) for n in rule_of))
+        assert shapes == tuple(one.shape for one in meshgrid(*(real(n) for n in rule_of), indexing=indexing))
+
+
+def test_grids_of_edges_and_of_ints_copy_them() -> None:
+    x = tensor([0.0, -0.0, np.inf, -np.inf, np.nan, 3e38])
+
+    np.testing.assert_array_equal(meshgrid(x, x)[0].numpy()[5], x.numpy())
+    assert meshgrid(tensor([1, 2]), tensor([3]))[1].dtype == np.int64
+
+
+def test_grids_match_the_shape_rule() -> None:
+    shapes = [((3,), (2,)), ((1,),), ((0,), (2,), (5,))]
+    check_shape_rule(meshgrid, *({"indexing": indexing, "tensors": one} for one in shapes for indexing in ("xy", "ij")))
+
+
+def test_grids_of_matrices_and_of_two_dtypes_are_rejected() -> None:
+    with pytest.raises(ShapeError, match=r"^meshgrid: tensors\[1\] \(2, 3\) has rank 2, not 1$"):
+        meshgrid(real(2), real(2, 3))
+    with pytest.raises(DTypeError, match=r"^meshgrid: tensors\[0\] is float64 but tensors\[1\] is float32$"):
+        meshgrid(real(2), zeros(2))
+    other: Any = "yx"
+    with pytest.raises(ValueError, match=r"^meshgrid: indexing is 'yx' but 'xy' or 'ij' is expected$"):
+        meshgrid(real(2), indexing=other)

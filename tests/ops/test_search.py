@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import isin, ones, searchsorted, tensor, zeros
+from tapegrad.ops import isin, ones, searchsorted, tensor, unique, zeros
 from tapegrad.ops.search import _searched
 from tapegrad.testing import check_shape_rule
 
@@ -81,3 +81,13 @@ def test_other_shapes_dtypes_and_sides_are_rejected() -> None:
     middle: Any = "middle"
     with pytest.raises(ValueError, match=r"^searchsorted: side is 'middle' but 'left' or 'right' is expected$"):
         searchsorted(ones(2), ones(2), side=middle)
+
+
+def test_distinct_elements_equal_numpy() -> None:
+    for values in (EDGES, EDGES.reshape(3, 4), np.array([[3, 1], [1, 3]]), np.array([True, False, True]), EDGES[:0]):
+        found = unique(tensor(values).trace())
+        np.testing.assert_array_equal(found.numpy(), np.unique(values))
+        assert found.dtype == values.dtype
+        assert not found.owns_tape
+    assert unique(tensor(3.0)).tolist() == [3.0]
+    check_shape_rule(unique, ((2, 3),), ((),), ((0, 7),))

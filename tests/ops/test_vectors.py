@@ -10,7 +10,9 @@ import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.nn import Param
-from tapegrad.ops import matvec, normal, tensor, vecdot, vecmat
+from tapegrad.ops import cross, kron, matvec, normal, tensor, vecdot, vecmat, zeros
+from tapegrad.ops.vectors import cross_shape, kron_shape
+from tapegrad.sizes import UNKNOWN, named, show
 from tapegrad.testing import check_gradients, check_shape_rule
 
 PRODUCTS: dict[str, Callable[..., Any]] = {"matvec": matvec, "vecdot": vecdot, "vecmat": vecmat}
@@ -127,3 +129,92 @@ def test_mixed_dtypes_are_rejected(name: str) -> None:
 def test_bools_are_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^vecdot: x is bool but number is expected$"):
         vecdot(tensor([True]), tensor([True]))  # type: ignore[tapegrad-dtype]  # the mistake under test
+
+
+CROSSED: list[tuple[tuple[int, ...], tuple[int, ...], int]] = [
+    ((3,), (3,), -1),
+    ((2, 3), (3,), -1),
+    ((3,), (5, 2, 3), 2),
+    ((3, 1), (2, 3, 5), 1),
+    ((3, 2), (3, 2), 0),
+    ((0, 3), (1, 3), -1),
+]
+BLOCKS: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+    ((2, 3), (5, 1)),
+    ((3,), (2, 5)),
+    ((2, 1, 3), (2,)),
+    ((), (3,)),
+    ((), ()),
+    ((1,), (1, 1)),
+    ((0, 2), (3, 1)),
+]
+
+
+@pytest.mark.parametrize(("x", "y", "axis"), CROSSED, ids=str)
+def test_cross_products_equal_numpy_and_have_gradients(x: tuple[int, ...], y: tuple[int, ...], axis: int) -> None:
+    a, b = real(*x), real(*y, seed=1)
+    back = axis - max(len(x), len(y)) if axis >= 0 else axis
+    moved = (np.moveaxis(one.numpy(), back, -1) for one in (a, b))
+
+    np.testing.assert_allclose(cross(a, b, axis).numpy(), np.moveaxis(np.cross(*moved), -1, back), rtol=1e-12)
+    check_gradients(lambda x, y: cross(x, y, axis), a, b, order=2)
+    check_shape_rule(cross, (x, y, axis))
+
+
+@pytest.mark.parametrize(("x", "y"), BLOCKS, ids=str)
+def test_kronecker_products_equal_numpy_and_have_gradients(x: tuple[int, ...], y: tuple[int, ...]) -> None:
+    a, b = real(*x), real(*y, seed=1)
+
+    np.testing.assert_allclose(kron(a, b).numpy(), np.kron(a.numpy(), b.numpy()), rtol=1e-12)
+    check_gradients(kron, a, b, order=2)
+    check_shape_rule(kron, (x, y))
+
+
+@pytest.mark.filterwarnings("ignore:(invalid value|overflow):RuntimeWarning")  # inf - inf
+def test_cross_and_kronecker_products_of_edges_equal_numpy() -> None:
+    x = np.array([[0, 0, 1], [np.inf, 1, 1], [np.nan, 2, 3], [3e38, 3e18, 100]], np.float32)
+    v = np.array([1, 2, -np.inf], np.float32)
+
+    np.testing.assert_array_equal(cross(tensor(x), tensor(v)).numpy(), np.cross(x, v))
+    np.testing.assert_array_equal(kron(tensor(x), tensor(v)).numpy(), np.kron(x, v))
+    assert cross(tensor([1, 0, 0]), tensor([0, 1, 0])).tolist() == [0, 0, 1]
+    assert kron(tensor([1, 2], np.int8), tensor([3], np.int8)).dtype == np.int8
+
+
+def test_parameters_in_cross_and_kronecker_products_have_gradients() -> None:
+    for function in (cross, kron):
+        left, right = Param(real(3)), Param(real(3, seed=1))
+        assert np.any(function(left, real(3, seed=1).trace()).sum().backward(wrt=[left])[left].numpy())
+        assert np.any(function(real(3).trace(), right).sum().backward(wrt=[right])[right].numpy())
+
+
+def test_cross_and_kronecker_products_of_what_does_not_fit_are_rejected() -> None:
+    with pytest.raises(
+        ShapeError, match=r"^cross: y \(2,\) has 2 elements along axis -1, but vectors of 3 are expected$"
+    ):
+        cross(real(3), real(2))
+    with pytest.raises(
+        ShapeError, match=r"^cross: x \(1,\) has 1 elements along axis -1, but vectors of 3 are expected$"
+    ):
+        cross(real(1), real(3))
+    with pytest.raises(ShapeError, match=r"^cross: x \(3,\) has rank 1 but needs at least 2$"):
+        cross(real(3), real(3, 2), 0)
+    with pytest.raises(ShapeError, match=r"^cross: axis 1 is out of range for x \(3,\)$"):
+        cross(real(3), real(3), 1)
+    with pytest.raises(
+        ShapeError, match=r"^cross: x \(2, 3\) and y \(5, 3\) do not broadcast: axis -2 is 2 in x but 5 in"
+    ):
+        cross(real(2, 3), real(5, 3))
+    truth: Any = tensor([True, False, True])
+    for function in (cross, kron):
+        with pytest.raises(DTypeError, match=rf"^{function.__name__}: x is float64 but y is float32$"):
+            function(real(3), zeros(3))
+        with pytest.raises(DTypeError, match=rf"^{function.__name__}: x is bool but number is expected$"):
+            function(truth, truth)
+
+
+def test_sizes_of_cross_and_kronecker_products_have_names() -> None:
+    n, m = named("N"), named("M")
+
+    assert show(cross_shape((n, UNKNOWN), (3,))) == "(N, 3)"
+    assert show(kron_shape((n, 2), (m, 3))) == "(M*N, 6)"

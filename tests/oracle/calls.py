@@ -277,6 +277,7 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
         call(WHOLE),
     ],
     "cosine": with_options(ROWED, *WAYS),
+    "cross": [call(real(2, 3), real(3)), call(real(3, 1), real(2, 3, 5), 1), call(ROWS[:, None], ROWS)],
     "cross_entropy": with_options([*LABELS, *CLASSES], *WAYS)
     + with_options([*LABELS[:4], *CLASSES[:2]], *({"smoothing": 0.25, **one} for one in WAYS))
     + with_options(LABELS[:2], *({"ignore_index": 1, "smoothing": 0.1, **one} for one in WAYS)),
@@ -339,6 +340,8 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "logical_or": [call(truth(2, 3), truth(3, seed=1)), call(truth(0, 3), truth())],
     "logical_xor": [call(truth(2, 3), truth(3, seed=1)), call(truth(0, 3), truth())],
     "logsumexp": REDUCED,
+    "kron": [*(call(real(*x), real(*y, seed=1)) for x, y in [*PAIRS, ((2, 3), (5, 1))]), call(EDGES, EDGES)],
+    "lerp": [*(call(real(*x), real(*y, seed=1), 0.25) for x, y in PAIRS), call(real(2, 3), real(3), real(2, 1, 1))],
     "lstm": recurrent_calls(4, 2, steps=(3,)),
     "lstm_cell": recurrent_calls(4, 2, steps=()),
     "masked_fill": [
@@ -377,6 +380,11 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "min_pool2d": pooled(2),
     "modf": ONE,
     "moveaxis": [call(CUBE, 0, -1), call(CUBE, (0, 1), (1, 2)), call(CUBE, (), ())],
+    "meshgrid": [
+        call(*(real(n) for n in lengths), indexing=indexing)
+        for lengths in [(3, 2), (3, 2, 5), (0, 2), (4,)]
+        for indexing in ("xy", "ij")
+    ],
     "mse": with_options(BESIDE, *WAYS),
     "multi_head_attention": [
         call(real(2, 5, 6), real(2, 7, 6, seed=1), real(2, 7, 9, seed=2), heads=3, mask=truth(5, 7)),
@@ -459,6 +467,7 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
         call(CUBE, 2, size=1, step=3),
         call(EDGES, 0, size=3),
     ],
+    "unique": [call(np.array([[3.0, 1.0, 2.5], [1.0, 3.0, -2.0]])), call(real()), call(real(0, 3)), call(WHOLE)],
     "unstack": [call(CUBE), call(CUBE, 1), call(CUBE, -1), call(real(3))],
     "upsample2d": [
         *with_options([call(real(2, 3, 4, 5), 2), call(real(3, 4, 5), 3)], {}, {"mode": "bilinear"}),

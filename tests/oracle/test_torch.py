@@ -202,6 +202,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "conv_transpose3d": F.conv_transpose3d,
     "count_nonzero": lambda x, axis=None: torch.count_nonzero(x, axis),
     "cosine": lambda x, target, reduction="mean": reduced(1 - F.cosine_similarity(x, target, dim=-1), reduction),
+    "cross": lambda x, y, axis=-1: torch.linalg.cross(
+        *torch.broadcast_tensors(x, y), dim=axis - max(x.ndim, y.ndim) if axis >= 0 else axis
+    ),
     "cross_entropy": by_class(F.cross_entropy),
     "cummax": first(torch.cummax),
     "cummin": first(torch.cummin),
@@ -306,6 +309,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         x[None] if x.ndim == 3 else x, scale_factor=scale, mode=mode, align_corners=align_corners
     ).reshape((*x.shape[:-2], *(n * s for n, s in zip(x.shape[-2:], (scale, scale), strict=True)))),
     "var": spread(torch.var),
+    "unique": constant(torch.unique),
     "vecdot": torch.linalg.vecdot,
     "vecmat": lambda x, y: (x[..., None, :] @ y)[..., 0, :],
 }

@@ -352,3 +352,22 @@ def accept_positive() -> None:
 
 def reject_positive_of_bools() -> None:
     +truth  # E: positive: x is bool but number is expected [tapegrad-dtype]
+
+
+def accept_interpolation() -> None:
+    assert_type(tg.lerp(x, x.trace(), 0.5), Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(tg.lerp(x, tg.ones((5, 1, 1)), tg.ones(3)), Tensor[Shape[L[5], L[2], L[3]], NoneTape])
+
+    def between(a: Tensor[Shape[N, M]], b: Tensor[Shape[M]], share: Tensor[Shape[Any, L[1]]]) -> None:
+        assert_type(tg.lerp(a, b, 0.25), Tensor[Shape[N, M], NoneTape])
+        assert_type(tg.lerp(b, b, share), Tensor[Shape[Any, M], NoneTape])
+
+    between(x, tg.ones(3), tg.ones((2, 1)))
+
+
+def reject_interpolation_of_two_shapes() -> None:
+    tg.lerp(x, tg.ones(2), 0.5)  # E: lerp: x (2, 3) and y (2,) do not broadcast: axis -1 is 3 in x but 2 in y [tapegrad-shape]
+
+
+def reject_interpolation_of_two_dtypes() -> None:
+    tg.lerp(x, x, tg.ones(3, np.float64))  # E: lerp: x is float32 but weight is float64 [tapegrad-dtype]

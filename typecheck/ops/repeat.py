@@ -58,3 +58,29 @@ def reject_unfold() -> None:
 
 def reject_windows_that_stand_still() -> None:
     tg.unfold(x, 1, size=2, step=0)  # E: unfold: step is 0 but at least 1 is expected [tapegrad-shape]
+
+
+def accept_grids() -> None:
+    columns, rows = tg.meshgrid(tg.ones(3), tg.ones(2))
+    assert_type(columns, Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(rows, Tensor[Shape[L[2], L[3]], NoneTape])
+    a, b, c = tg.meshgrid(tg.ones(3).trace(), tg.ones(2), tg.ones(5), indexing="ij")
+    assert_type(a, Tensor[Shape[L[3], L[2], L[5]], OwnedTape])
+    assert_type(c, Tensor[Shape[L[3], L[2], L[5]], OwnedTape])
+    assert b.shape == a.shape
+
+
+def accept_grids_of_named_sizes() -> None:
+    def grid(a: Tensor[Shape[N]], b: Tensor[Shape[L[2]]]) -> Tensor[Shape[L[2], N]]:
+        assert_type(tg.meshgrid(a, b, indexing="ij")[0], Tensor[Shape[N, L[2]], NoneTape])
+        return tg.meshgrid(a, b)[1]
+
+    grid(tg.ones(3), tg.ones(2))
+
+
+def reject_a_grid_of_a_matrix() -> None:
+    tg.meshgrid(tg.ones(2), x)  # E: meshgrid: tensors[1] (2, 3) has rank 2, not 1 [tapegrad-shape]
+
+
+def reject_a_grid_of_two_dtypes() -> None:
+    tg.meshgrid(tg.ones(2), tg.arange(3))  # E: meshgrid: tensors[0] is float32 but tensors[1] is int64 [tapegrad-dtype]

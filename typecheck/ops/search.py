@@ -44,3 +44,8 @@ def reject_another_dtype() -> None:
 
 def reject_a_side_that_does_not_exist() -> None:
     tg.searchsorted(limits, x, side="up")  # type: ignore[arg-type]  # E(Python): searchsorted: side is 'up' but 'left' or 'right' is expected
+
+
+def accept_distinct_elements() -> None:
+    assert_type(tg.unique(labels), Tensor[Shape[Any], NoneTape, np.int64])
+    assert_type(x.trace().unique(), Tensor[Shape[Any], NoneTape])

@@ -3,10 +3,11 @@
 from typing import Any, assert_type
 from typing import Literal as L
 
+import numpy as np
 from typing_extensions import TypeVar
 
 import tapegrad as tg
-from tapegrad import NoneTape, OwnedTape, Shape, Tensor
+from tapegrad import Mul, NoneTape, OwnedTape, Shape, Tensor
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)
@@ -70,3 +71,36 @@ def reject_vecmat_of_columns() -> None:
 
 def reject_vecmat_of_stacks() -> None:
     tg.vecmat(tg.ones((4, 2)), tg.ones((5, 2, 3)))  # E: vecmat: x (4, 2) has vectors (4,) but y (5, 2, 3) has matrices (5,) [tapegrad-shape]
+
+
+def accept_cross_products() -> None:
+    assert_type(tg.cross(x, v.trace()), Tensor[Shape[L[2], L[3]], OwnedTape])
+    assert_type(tg.cross(tg.ones((3, 1)), tg.ones((2, 3, 5)), 1), Tensor[Shape[L[2], L[3], L[5]], NoneTape])
+    assert_type(whole.cross(whole), Tensor[Shape[L[3]], NoneTape, np.int64])
+
+
+def accept_kronecker_products() -> None:
+    assert_type(tg.kron(x, tg.ones((5, 1)).trace()), Tensor[Shape[L[10], L[3]], OwnedTape])
+    assert_type(tg.kron(v, x), Tensor[Shape[L[2], L[9]], NoneTape])
+
+
+def accept_cross_and_kronecker_products_of_named_and_unknown_sizes() -> None:
+    def multiplied(a: Tensor[Shape[N, L[3]]], b: Tensor[Shape[Any, M]], c: Tensor[Shape[Any, L[3]]]) -> None:
+        assert_type(tg.cross(a, a), Tensor[Shape[N, L[3]], NoneTape])
+        assert_type(tg.cross(c, c), Tensor[Shape[Any, L[3]], NoneTape])
+        assert_type(tg.kron(a, a)[0], Tensor[Shape[L[9]], NoneTape])
+        assert_type(tg.kron(b, a)[0], Tensor[Shape[Mul[M, L[3]]], NoneTape])
+
+    multiplied(x, tg.ones((5, 7)), x)
+
+
+def reject_cross_products_in_the_plane() -> None:
+    tg.cross(x, tg.ones((2,)))  # E: cross: y (2,) has 2 elements along axis -1, but vectors of 3 are expected [tapegrad-shape]
+
+
+def reject_cross_products_of_stacks() -> None:
+    tg.cross(x, vectors)  # E: cross: x (2, 3) and y (4, 3) do not broadcast: axis -2 is 2 in x but 4 in y [tapegrad-shape]
+
+
+def reject_kronecker_products_of_two_dtypes() -> None:
+    tg.kron(v, whole)  # E: kron: x is float32 but y is int64 [tapegrad-dtype]
