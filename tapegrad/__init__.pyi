@@ -1,5 +1,6 @@
 from tapegrad import data as data
 from tapegrad import debug as debug
+from tapegrad import distributions as distributions
 from tapegrad import io as io
 from tapegrad import jax as jax
 from tapegrad import nn as nn
