@@ -13,15 +13,13 @@ import numpy as np
 from tapegrad.errors import DTypeError, ShapeError, TapeError, TapegradError, messages
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.jax import symbolic
-from tapegrad.jax.arguments import ArgumentTree
-from tapegrad.jax.binding import Binding
 from tapegrad.jax.compiled import Programs
 from tapegrad.jax.device_tensor import DeviceTensor, DeviceTensorWithTape, here
 from tapegrad.jax.draws import NO_SEED
 from tapegrad.jax.engine import ENGINE
 from tapegrad.jax.jit import tracing
 from tapegrad.jax.library import exact, jax, jnp
-from tapegrad.jax.program import computation
+from tapegrad.jax.program import Call, computation
 from tapegrad.nn import Module
 from tapegrad.nn.param import State
 from tapegrad.optim import Group, Optimizer
@@ -31,6 +29,8 @@ from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from tapegrad.jax.arguments import ArgumentTree
 
 _export: Any = import_module("jax.export")
 _jaxpr_as_fun: Any = import_module("jax.extend.core").jaxpr_as_fun
@@ -104,35 +104,36 @@ def export(
     args = (*first, *map(_fresh, examples))
     kwargs = beside | {name: _fresh(value) for name, value in named.items()}
     with tracing, exact():
-        tree = ArgumentTree(function, args, kwargs, inspect.signature(function).parameters)
-        paths = {id(x): path for path, x in tree.tensors.values()}
+        of = Call.of(function, args, kwargs, inspect.signature(function).parameters)
         given = [value for value in args if _holds_tensors(value)]
         by_name = {name: value for name, value in kwargs.items() if _holds_tensors(value)}
-        inputs = [x for value in (*given, *by_name.values()) for x in _tensors_in(value, paths)]
+        examples = (*given, *by_name.values())
+        inputs = [x for value in examples for x in _tensors_in(value, of.tree)]
         if not inputs:
             message = "export: no example is a tensor, so the exported program would always return the same"
             raise DTypeError(message)
-        shapes = _shapes({paths[id(x)]: x for x in inputs}, sizes or {})
-        structs = {id(x): jax.ShapeDtypeStruct(shapes[paths[id(x)]], x.dtype) for x in inputs}
+        shapes = _shapes([(_path_of(x, of.tree), x) for x in inputs], sizes or {})
 
-        def exported(structs: dict[int, Any]) -> Any:
-            program = _program(function, args, kwargs, tree, structs)
+        def exported(shapes: Sequence[Any]) -> Any:
+            structs = [jax.ShapeDtypeStruct(shape, x.dtype) for shape, x in zip(shapes, inputs, strict=True)]
+            program = _program(of, inputs, structs)
 
             def called(*arrays: Any, **arrays_by_name: Any) -> Any:
-                pairs = [*zip(given, arrays, strict=True), *((by_name[name], a) for name, a in arrays_by_name.items())]
-                return program({id(x): array for value, part in pairs for x, array in _paired(value, part)})
+                values = (*arrays, *(arrays_by_name[name] for name in by_name))
+                return program([one for pair in zip(examples, values, strict=True) for one in _arrays_in(*pair)])
 
-            of_args = [_with_structs(value, structs) for value in given]
-            of_names = {name: _with_structs(value, structs) for name, value in by_name.items()}
+            rest = iter(structs)
+            of_args = [_with_structs(value, rest) for value in given]
+            of_names = {name: _with_structs(value, rest) for name, value in by_name.items()}
             return _export.export(jax.jit(called), platforms=platforms)(*of_args, **of_names)
 
         try:
-            return exported(structs)
+            return exported(shapes)
         except Exception as error:
             if not sizes:
                 raise
-            exported({})  # an error that has nothing to do with the names is raised here again
-            names = {str(size) for shape in shapes.values() for size in shape if is_symbol(size)}
+            exported([x.shape for x in inputs])  # an error that has nothing to do with the names is raised here again
+            names = {str(size) for shape in shapes for size in shape if is_symbol(size)}
             reason = "it compares or converts it; give None instead of the name, for the size of the example"
             if isinstance(error, TapegradError):
                 reason = str(error).splitlines()[0]
@@ -140,33 +141,31 @@ def export(
             raise ShapeError(message) from None
 
 
-def _program(
-    step: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    tree: ArgumentTree,
-    structs: dict[int, Any],
-) -> Callable[[dict[int, Any]], Any]:
-    """Trace a step; return a function from the arrays of its inputs, by the identity of the tensor, to its result."""
-    binding = Binding(tree, args, kwargs)
+def _program(of: Call, inputs: Sequence[Any], structs: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
+    """Trace a step; return a function from the arrays of its inputs to its result."""
+    binding = of.binding
     found, _ = binding.structs()
     before = [jax.ShapeDtypeStruct(one.shape, one.dtype, weak_type=one.weak_type) for one in found]
     count = len(before) - len(binding.tensors)
-    kinds = [structs.get(id(x), before[count + at]) for at, x in enumerate(binding.tensors)]
-    names = inspect.signature(step).parameters
-    noted, outcome, _ = computation(step, args, kwargs, tree, binding, names, [*before[:count], *kinds])
-    _check(tree, noted, outcome)
+    kinds = _replaced(binding.tensors, inputs, structs, before[count:])
+    noted, outcome, _ = computation(of, [*before[:count], *kinds])
+    _check(of.tree, noted, outcome)
     # In host memory, because a program with arrays of a mesh would need as many devices.
     fixed = [here(array) for array in binding.carried()]
     seeds = [NO_SEED] * (len(binding.generators) + 1)
     held, others = fixed[: len(fixed) - len(binding.tensors)], fixed[len(fixed) - len(binding.tensors) :]
 
-    def program(arrays: dict[int, Any]) -> Any:
-        tensors = [arrays.get(id(x), other) for x, other in zip(binding.tensors, others, strict=True)]
-        outs = _jaxpr_as_fun(noted)(*held, *seeds, *tensors)
-        return _arrays_of(outcome.result(outs, binding), arrays)
+    def program(arrays: Sequence[Any]) -> Any:
+        outs = _jaxpr_as_fun(noted)(*held, *seeds, *_replaced(binding.tensors, inputs, arrays, others))
+        return _arrays_of(outcome.result(outs, binding), inputs, arrays)
 
     return program
+
+
+def _replaced(tensors: Sequence[Any], inputs: Sequence[Any], values: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+    """Return for each tensor the value in the place of the input that it is, or the other value if it is none."""
+    positions = [next((at for at, one in enumerate(inputs) if one is x), None) for x in tensors]
+    return [other if at is None else values[at] for at, other in zip(positions, others, strict=True)]
 
 
 def _check(tree: ArgumentTree, noted: Any, outcome: Any) -> None:
@@ -223,7 +222,11 @@ def _fresh(value: Any) -> Any:
     return kind(*parts.values()) if hasattr(value, "_fields") else kind(parts.values())
 
 
-def _tensors_in(value: Any, paths: dict[int, str]) -> Iterator[Any]:
+def _path_of(x: Any, tree: ArgumentTree) -> str:
+    return next(path for path, one in tree.tensors.values() if one is x)
+
+
+def _tensors_in(value: Any, tree: ArgumentTree) -> Iterator[Any]:
     """Yield the tensors of an argument.
 
     Raises:
@@ -234,34 +237,34 @@ def _tensors_in(value: Any, paths: dict[int, str]) -> Iterator[Any]:
         return
     parts = _parts_of(value)
     others = [part for part in parts.values() if not _holds_tensors(part)]
-    found = [x for part in parts.values() if _holds_tensors(part) for x in _tensors_in(part, paths)]
+    found = [x for part in parts.values() if _holds_tensors(part) for x in _tensors_in(part, tree)]
     if others:
         kind = messages.with_article(type(others[0]).__name__)
-        message = f"export: {paths[id(found[0])]} is in one argument with {kind}; pass them as two arguments"
+        message = f"export: {_path_of(found[0], tree)} is in one argument with {kind}; pass them as two arguments"
         raise DTypeError(message)
     yield from found
 
 
-def _paired(value: Any, arrays: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield each tensor of an argument with its array."""
+def _arrays_in(value: Any, arrays: Any) -> Iterator[Any]:
+    """Yield the array of each tensor of an argument, in the order of `_tensors_in`."""
     if _is_tensor(value):
-        yield value, arrays
+        yield arrays
         return
     for key, part in _parts_of(value).items():
-        yield from _paired(part, arrays[key])
+        yield from _arrays_in(part, arrays[key])
 
 
-def _with_structs(value: Any, structs: dict[int, Any]) -> Any:
-    """Return an argument with the shape and dtype of each tensor in its place."""
+def _with_structs(value: Any, structs: Iterator[Any]) -> Any:
+    """Return an argument with the next shape and dtype in the place of each tensor."""
     if _is_tensor(value):
-        return structs.get(id(value), jax.ShapeDtypeStruct(value.shape, value.dtype))
+        return next(structs)
     parts = {key: _with_structs(part, structs) for key, part in _parts_of(value).items()}
     return (
         parts if isinstance(value, dict) else type(value)(parts.values()) if type(value) is list else (*parts.values(),)
     )
 
 
-def _shapes(tensors: dict[str, Any], sizes: Mapping[str, Sequence[str | None]]) -> dict[str, Any]:
+def _shapes(tensors: Sequence[tuple[str, Any]], sizes: Mapping[str, Sequence[str | None]]) -> list[Any]:
     """Return the shape of each input, with names for sizes that differ from call to call.
 
     Raises:
@@ -269,7 +272,7 @@ def _shapes(tensors: dict[str, Any], sizes: Mapping[str, Sequence[str | None]]) 
         ValueError: It has a path of no tensor.
     """
     scope = _export.SymbolicScope()
-    shapes = {path: tuple(x.shape) for path, x in tensors.items()}
+    shapes = {path: tuple(x.shape) for path, x in tensors}
     for path, names in sizes.items():
         if path not in shapes:
             message = f"export: sizes has {path!r} but the tensors are {', '.join(map(repr, shapes))}"
@@ -285,20 +288,21 @@ def _shapes(tensors: dict[str, Any], sizes: Mapping[str, Sequence[str | None]]) 
         except ValueError as error:
             message = f"export: sizes[{path!r}] is {names!r}: {str(error).splitlines()[0]}"
             raise ShapeError(message) from None
-    return shapes
+    return [*shapes.values()]
 
 
 # The result
 
 
-def _arrays_of(result: Any, arrays: dict[int, Any]) -> Any:
+def _arrays_of(result: Any, inputs: Sequence[Any], arrays: Sequence[Any]) -> Any:
     """Return a result with arrays in the place of tensors and numbers.
 
     Raises:
         DTypeError: It has another object.
     """
-    if id(result) in arrays:
-        return arrays[id(result)]
+    given = next((array for x, array in zip(inputs, arrays, strict=True) if x is result), None)
+    if given is not None:
+        return given
     if isinstance(result, DeviceTensorWithTape):
         result = result.node
     if isinstance(result, DeviceTensor):
@@ -310,7 +314,7 @@ def _arrays_of(result: Any, arrays: dict[int, Any]) -> Any:
     if isinstance(result, bool | int | float | complex | np.generic | np.ndarray):
         return jnp.asarray(result)
     if isinstance(result, tuple | list):
-        parts = [_arrays_of(one, arrays) for one in result]
+        parts = [_arrays_of(one, inputs, arrays) for one in result]
         return parts if isinstance(result, list) else tuple(parts)
     held: Any = result if isinstance(result, dict) else None
     if is_dataclass(result) and not isinstance(result, type | Module | Optimizer | Group):
@@ -318,7 +322,7 @@ def _arrays_of(result: Any, arrays: dict[int, Any]) -> Any:
     elif isinstance(result, SimpleNamespace):
         held = vars(result)
     if held is not None:
-        return {key: _arrays_of(one, arrays) for key, one in held.items()}
+        return {key: _arrays_of(one, inputs, arrays) for key, one in held.items()}
     if result is None:
         return None
     kind = messages.with_article(type(result).__name__)

@@ -15,10 +15,9 @@ from typing_extensions import TypeVar
 from tapegrad.errors import DTypeError, messages
 from tapegrad.errors.tracebacks import trim_on_exit, trim_traceback
 from tapegrad.generator import substitutions
-from tapegrad.jax.arguments import ArgumentTree
 from tapegrad.jax.binding import MISS, Binding
 from tapegrad.jax.compiled import Programs
-from tapegrad.jax.program import traced_program
+from tapegrad.jax.program import Call, traced_program
 from tapegrad.nn import Module
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -188,12 +187,12 @@ def _bound(
     static: Collection[str],
 ) -> Binding:
     """Bind the arguments of a call to their program, which is traced if there is none yet."""
-    tree = ArgumentTree(step, args, kwargs, static)
-    binding = Binding(tree, args, kwargs)
-    key = (tree.key, binding.layout())
+    of = Call.of(step, args, kwargs, static)
+    binding = of.binding
+    key = (of.tree.key, binding.layout())
     program = programs.find(key, binding.given)
     if program is None:
-        program = traced_program(step, args, kwargs, tree, binding, static)
+        program = traced_program(of)
         programs.add(key, program, binding)
     binding.take(program)
     return binding

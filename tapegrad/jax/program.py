@@ -15,6 +15,7 @@ from tapegrad.errors import TapeError, messages
 from tapegrad.generator import substitutions
 from tapegrad.jax.access import Access, NotGivenError, watch
 from tapegrad.jax.arguments import ArgumentTree, parts_of, rebuilt
+from tapegrad.jax.binding import Binding
 from tapegrad.jax.draws import Draws, Substitutions
 from tapegrad.jax.keys import key_of
 from tapegrad.jax.library import exact, jax, jnp
@@ -29,7 +30,6 @@ from tapegrad.transactions import commit_delaying_interrupts
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from tapegrad.jax.binding import Binding
     from tapegrad.jax.results import ResultBuilder
     from tapegrad.optim import Optimizer
 
@@ -59,6 +59,30 @@ class Program:
     is_lasting: bool
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A call of a step: its arguments, what they consist of, and the arrays of that.
+
+    Attributes:
+        static: Names of parameters whose numbers are not inputs.
+    """
+
+    step: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    static: Collection[str]
+    tree: ArgumentTree
+    binding: Binding
+
+    @classmethod
+    def of(
+        cls, step: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], static: Collection[str]
+    ) -> Call:
+        """Return a call, with the arrays of its arguments on the device."""
+        tree = ArgumentTree(step, args, kwargs, static)
+        return cls(step, args, kwargs, static, tree, Binding(tree, args, kwargs))
+
+
 class Outcome:
     """The findings of tracing a step; filled while JAX runs it."""
 
@@ -69,18 +93,12 @@ class Outcome:
     result: ResultBuilder
 
 
-def traced_program(
-    step: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    tree: ArgumentTree,
-    binding: Binding,
-    static: Collection[str],
-) -> Program:
+def traced_program(of: Call) -> Program:
     """Run a step once on traced values, and compile its computation."""
+    tree, binding = of.tree, of.binding
     structs, first = binding.structs()
     with exact():
-        noted, outcome, is_lasting = computation(step, args, kwargs, tree, binding, static, structs)
+        noted, outcome, is_lasting = computation(of, structs)
         carried = [*outcome.changed, *(position + len(binding.states) for position in outcome.moved)]
         unused = [first + at for at in range(len(binding.generators) + 1) if at not in outcome.seeded]
         if tree.numbers and not outcome.numbers.inputs:
@@ -98,15 +116,7 @@ def traced_program(
     return Program(compiled, outcome.changed, outcome.moved, outcome.seeded, outcome.numbers, result, is_lasting)
 
 
-def computation(
-    step: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    tree: ArgumentTree,
-    binding: Binding,
-    static: Collection[str],
-    structs: list[Any],
-) -> tuple[Any, Outcome, bool]:
+def computation(of: Call, structs: list[Any]) -> tuple[Any, Outcome, bool]:
     """Run a step once on traced values.
 
     Returns:
@@ -114,12 +124,7 @@ def computation(
         changed; and whether the values that it reads without being given them are unchanged.
     """
     outcome = Outcome()
-    noted, is_lasting = _unharmed(
-        lambda: _noted(lambda *arrays: _run(step, args, kwargs, tree, binding, arrays, outcome), structs),
-        lambda: ArgumentTree(step, args, kwargs, static),
-        tree,
-        binding,
-    )
+    noted, is_lasting = _unharmed(lambda: _noted(lambda *arrays: _run(of, arrays, outcome), structs), of)
     return noted, outcome, is_lasting
 
 
@@ -157,9 +162,7 @@ def _same_memory(given: Any, found: Any) -> bool:
     return (given.shape, given.dtype) == (found.shape, found.dtype)
 
 
-def _unharmed(
-    note: Callable[[], Any], again: Callable[[], ArgumentTree], tree: ArgumentTree, binding: Binding
-) -> tuple[Any, bool]:
+def _unharmed(note: Callable[[], Any], of: Call) -> tuple[Any, bool]:
     """Trace a step, restore everything it changed, and reject a step that sets attributes that cannot be carried.
 
     An interrupt at any point either comes after the restoring or restores again.
@@ -167,14 +170,15 @@ def _unharmed(
     Returns:
         The traced computation, and whether the values that the step reads without being given them are unchanged.
     """
-    states_before, fixed = as_before(tree, binding), dict(tree.fixed)
+    tree = of.tree
+    states_before, fixed = as_before(tree, of.binding), dict(tree.fixed)
     held = [one for container in tree.containers for one in held_before(container)]
     drawn = [source.bit_generator.state for source in tree.generators.values()]
     try:
         noted = note()
         commit_delaying_interrupts(starmap(call, states_before))
         put_back(tree)
-        after = again()
+        after = ArgumentTree(of.step, of.args, of.kwargs, of.static)
         _reject_changes(fixed, dict(after.fixed))
         _reject_kinds(tree, after)
         _reject_tensors(tree, after)
@@ -218,16 +222,9 @@ def _reject_changes(before: dict[str, Any], after: dict[str, Any]) -> None:
             raise TapeError(message)
 
 
-def _run(
-    step: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    tree: ArgumentTree,
-    binding: Binding,
-    arrays: tuple[Any, ...],
-    outcome: Outcome,
-) -> list[Any]:
+def _run(of: Call, arrays: tuple[Any, ...], outcome: Outcome) -> list[Any]:
     """Run a step on traced values, note what it has changed, and return the changed arrays and those of its result."""
+    tree, binding = of.tree, of.binding
 
     def carries(state: object) -> bool:
         return id(state) in tree.states
@@ -265,7 +262,8 @@ def _run(
     def given(position: int | str, value: Any) -> Any:
         return traced_numbers[position] if position in traced_numbers else rebuilt(value, replaced)
 
-    result = step(*map(given, range(len(args)), args), **{name: given(name, value) for name, value in kwargs.items()})
+    named = {name: given(name, value) for name, value in of.kwargs.items()}
+    result = of.step(*map(given, range(len(of.args)), of.args), **named)
 
     access.finish()
     if any(holder.lr is not rate for holder, rate in zip(binding.numbers, rates, strict=True)):
