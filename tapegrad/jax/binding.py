@@ -25,7 +25,7 @@ from tapegrad.tensor.nodes import Frozen
 from tapegrad.transactions import commit, commit_delaying_interrupts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tapegrad.jax.arguments import ArgumentTree
     from tapegrad.jax.program import Program
@@ -39,7 +39,8 @@ class Binding:
 
     Attributes:
         states: Parameters and buffers.
-        cells: The states of optimizers, array by array.
+        cells: The states of optimizers, array by array; a step count that many parameters share is one of them.
+        places: The index in `cells` of each part of the state of each parameter.
         numbers: Optimizers and groups, whose learning rate is an input.
         generators: The sources of the seeds of the program, in the order of its inputs.
         tensors: All other tensors of the call.
@@ -54,7 +55,7 @@ class Binding:
 
     def __init__(self, tree: ArgumentTree, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.states: list[State[Any, Any]] = [state for _, state in tree.states.values()]
-        self.cells = _cells(tree)
+        self.cells, self.places = _cells(tree)
         self.numbers: list[Any] = [*tree.optimizers, *(group for group in tree.groups if group.lr is not None)]
         self.generators = list(tree.generators.values())
         self.tensors: list[Any] = [tensor for _, tensor in tree.tensors.values()]
@@ -79,10 +80,34 @@ class Binding:
 
     def layout(self) -> tuple[Any, ...]:
         """Return what a program is compiled for: shapes, dtypes, and, on several devices, the sharding."""
-        return tuple(
-            (array.shape, array.dtype, array.weak_type, None if self.home is None else array.sharding)
-            for array in self.carried()
+        return (
+            *self.places,
+            *(
+                (array.shape, array.dtype, array.weak_type, None if self.home is None else array.sharding)
+                for array in self.carried()
+            ),
         )
+
+    def separate(self, places: Sequence[int]) -> None:
+        """Store optimizer state so that parts with different numbers share no array.
+
+        Args:
+            places: A number for each part; those with the same number have shared an array so far.
+        """
+        cells: dict[int, OnDevice] = {}
+        rest = iter(places)
+        for opt in self.tree.optimizers:
+            for parameter, state in opt.state.items():
+                parts = dict(parts_of(state))
+                for name, part in parts.items():
+                    place = next(rest)
+                    if place not in cells:
+                        is_shared = any(one is part for one in cells.values())
+                        cells[place] = OnDevice(self._uploaded(part.array)) if is_shared else part
+                    parts[name] = cells[place]
+                if any(parts[name] is not part for name, part in parts_of(state)):
+                    opt.state[parameter] = replace(state, **parts)
+        self.cells, self.places = _cells(self.tree)
 
     def carried(self) -> list[Any]:
         """Return every input of the program except the seeds, which come between the numbers and the tensors."""
@@ -296,7 +321,7 @@ class Binding:
 
     def _with_parameters(self, tree: ArgumentTree) -> Iterator[tuple[OnDevice, Any]]:
         """Place the state of an optimizer with the shape of its parameter on the device of the parameter."""
-        cells = iter(self.cells)
+        cells = iter([self.cells[place] for place in self.places])
         for opt in tree.optimizers:
             for parameter, state in opt.state.items():
                 for _ in parts_of(state):
@@ -305,16 +330,33 @@ class Binding:
                     yield cell, self._if_home(parameter.on_device.sharding) if is_alike else None
 
 
-def _cells(tree: ArgumentTree) -> list[OnDevice]:
-    """Let the device hold all states of optimizers."""
-    found: list[OnDevice] = []
+def _cells(tree: ArgumentTree) -> tuple[list[OnDevice], list[int]]:
+    """Let the device hold all states of optimizers; equal step counts of what is updated together are stored once.
+
+    Returns:
+        The arrays, and the index among them of each part of the state of each parameter.
+    """
+    found: dict[OnDevice, int] = {}  # by identity
+    places: list[int] = []
     for opt in tree.optimizers:
+        counts: dict[Any, OnDevice] = {}
         for parameter, state in opt.state.items():
-            parts = {name: part if isinstance(part, OnDevice) else OnDevice(part) for name, part in parts_of(state)}
+            parts = dict(parts_of(state))
+            for name, part in parts.items():
+                if type(part) is int and hasattr(opt.update, "is_elementwise"):
+                    alike = (
+                        name,
+                        part,
+                        parameter.dtype,
+                        *map(id, opt._groups_of[parameter]),
+                    )  # see `Optimizer._packed`
+                    parts[name] = counts.setdefault(alike, OnDevice(part))
+                elif not isinstance(part, OnDevice):
+                    parts[name] = OnDevice(part)
             if any(parts[name] is not part for name, part in parts_of(state)):
                 opt.state[parameter] = replace(state, **parts)
-            found += parts.values()
-    return found
+            places += [found.setdefault(part, len(found)) for part in parts.values()]
+    return [*found], places
 
 
 def _home(shardings: list[Any]) -> Any:

@@ -12,6 +12,7 @@ from tapegrad.engines import Axis, Backend, ConvWindow, Decomposition, Elementwi
 from tapegrad.jax.library import jax, jnp
 from tapegrad.jax.loops import restart, scanned
 from tapegrad.jax.traced import Traced, carries_nothing, computed
+from tapegrad.jax.updates import updated
 from tapegrad.sizes.symbols import is_symbol
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ class JAX(Backend[Traced]):
     @override
     def map(self, name: Elementwise, *operands: Traced) -> Traced:
         return self._of(_ELEMENTWISE[name], *operands)
+
+    @override
+    def update(self, function: Callable[..., Any], rows: Sequence[Sequence[Traced]]) -> list[Any]:
+        return updated(function, rows)
 
     @override
     def pair(self, name: Pairwise, *operands: Traced) -> tuple[Traced, Traced]:

@@ -6,7 +6,7 @@ import inspect
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from tapegrad.jax.draws import NO_SEED
 from tapegrad.jax.engine import ENGINE
 from tapegrad.jax.jit import tracing
 from tapegrad.jax.library import exact, jax, jnp
-from tapegrad.jax.program import Call, computation
+from tapegrad.jax.program import Call, SharedError, computation
 from tapegrad.nn import Module
 from tapegrad.nn.param import State
 from tapegrad.optim import Group, Optimizer
@@ -148,7 +148,10 @@ def _program(of: Call, inputs: Sequence[Any], structs: Sequence[Any]) -> Callabl
     before = [jax.ShapeDtypeStruct(one.shape, one.dtype, weak_type=one.weak_type) for one in found]
     count = len(before) - len(binding.tensors)
     kinds = _replaced(binding.tensors, inputs, structs, before[count:])
-    noted, outcome, _ = computation(of, [*before[:count], *kinds])
+    try:
+        noted, outcome, _ = computation(of, [*before[:count], *kinds])
+    except SharedError:
+        raise TapeError(_CHANGES_OPTIMIZER) from None
     _check(of.tree, noted, outcome)
     # In host memory, because a program with arrays of a mesh would need as many devices.
     fixed = [here(array) for array in binding.carried()]
@@ -179,8 +182,7 @@ def _check(tree: ArgumentTree, noted: Any, outcome: Any) -> None:
         message = f"export: the step changes {path}, but an exported program returns results only"
         raise TapeError(message)
     if outcome.moved:
-        message = "export: the step changes the state of an optimizer, but an exported program returns results only"
-        raise TapeError(message)
+        raise TapeError(_CHANGES_OPTIMIZER)
     if outcome.seeded:
         message = (
             "export: the step draws random numbers, but an exported program has no generator: pass them as a tensor"
@@ -190,6 +192,10 @@ def _check(tree: ArgumentTree, noted: Any, outcome: Any) -> None:
         message = "export: the step prints, but an exported program returns results only: remove the debug.print"
         raise TapeError(message)
 
+
+_CHANGES_OPTIMIZER: Final = (
+    "export: the step changes the state of an optimizer, but an exported program returns results only"
+)
 
 # The examples
 

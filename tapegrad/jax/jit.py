@@ -17,7 +17,7 @@ from tapegrad.errors.tracebacks import trim_on_exit, trim_traceback
 from tapegrad.generator import substitutions
 from tapegrad.jax.binding import MISS, Binding
 from tapegrad.jax.compiled import Programs
-from tapegrad.jax.program import Call, traced_program
+from tapegrad.jax.program import Call, SharedError, traced_program
 from tapegrad.nn import Module
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -191,9 +191,14 @@ def _bound(
     binding = of.binding
     key = (of.tree.key, binding.layout())
     program = programs.find(key, binding.given)
-    if program is None:
-        program = traced_program(of)
-        programs.add(key, program, binding)
+    while program is None:
+        try:
+            program = traced_program(of)
+            programs.add(key, program, binding)
+        except SharedError as error:
+            binding.separate(error.places)
+            key = (of.tree.key, binding.layout())
+            program = programs.find(key, binding.given)
     binding.take(program)
     return binding
 

@@ -211,7 +211,7 @@ def _split(
             free.update(equation.outvars)
             inside.append(equation)
     of_numbers = _needed(inside, [var for one in before for var in one.invars if var in free], set())
-    is_backward = _depends_on(inside, seeds)
+    is_backward = depends_on(inside, seeds)
     effects = [one for one in inside if one.effects]
     forward = _needed(inside, outs, inputs, [one for one in effects if not is_backward(one)])
     saved = {
@@ -232,7 +232,7 @@ def _without_discarded(equations: list[Any]) -> list[Any]:
     return [one for at, one in enumerate(equations) if at > last or not one.effects]
 
 
-def _depends_on(equations: list[Any], inputs: Iterable[Any]) -> Callable[[Any], bool]:
+def depends_on(equations: list[Any], inputs: Iterable[Any]) -> Callable[[Any], bool]:
     """Return a function that returns whether an equation depends on some variables."""
     found = {*inputs}
 

@@ -83,6 +83,18 @@ class Call:
         return cls(step, args, kwargs, static, tree, Binding(tree, args, kwargs))
 
 
+class SharedError(Exception):
+    """Parts of optimizer state that are stored once differ after the step, see `Binding.separate`.
+
+    Attributes:
+        places: Where each part is to be stored.
+    """
+
+    def __init__(self, places: list[int]) -> None:
+        super().__init__()
+        self.places = places
+
+
 class Outcome:
     """The findings of tracing a step; filled while JAX runs it."""
 
@@ -247,7 +259,7 @@ def _run(of: Call, arrays: tuple[Any, ...], outcome: Outcome) -> list[Any]:
 
     for state, value in zip(binding.states, states, strict=True):
         state.data = value
-    _trace_states(tree.optimizers, cells)
+    _trace_states(tree.optimizers, [cells[position] for position in binding.places])
     for holder, rate in zip(binding.numbers, rates, strict=True):
         holder.lr = rate
     numbers = Numbers([value for _, value in tree.numbers], packed)
@@ -272,16 +284,35 @@ def _run(of: Call, arrays: tuple[Any, ...], outcome: Outcome) -> list[Any]:
     values = [values_of(state) for state in binding.states]
     outcome.changed = tuple(at for at, (new, old) in enumerate(zip(values, states, strict=True)) if new is not old)
     parts = [part for opt in tree.optimizers for state in opt.state.values() for _, part in parts_of(state)]
-    if len(parts) != len(cells):
+    if len(parts) != len(binding.places):
         message = "jit: the step changes for which parameters an optimizer has a state"
         raise TapeError(message)
-    outcome.moved = tuple(at for at, (new, old) in enumerate(zip(parts, cells, strict=True)) if new is not old)
+    places = _places(binding.places, parts)
+    if len({*places}) > len(cells):
+        raise SharedError(places)
+    now = dict(zip(places, parts, strict=True))
+    outcome.moved = tuple(at for at, old in enumerate(cells) if now[at] is not old)
     outcome.seeded = tuple(at for at, one in enumerate(draws) if one.is_used)
-    outs = [*(values[at] for at in outcome.changed), *(parts[at] for at in outcome.moved)]
+    outs = [*(values[at] for at in outcome.changed), *(now[at] for at in outcome.moved)]
     template = ResultTemplate(tree, binding, nodes, outs)
     outcome.result = template.builder(result)
     outcome.numbers = numbers.plan()
     return [_copied(out.array, arrays) if isinstance(out, Traced) else jnp.asarray(out) for out in outs]
+
+
+def _places(before: Sequence[int], parts: Sequence[Any]) -> list[int]:
+    """Return where each part of optimizer state is stored after a step: parts that are stored once may differ now."""
+    found: dict[int, list[tuple[Any, int]]] = {}
+    count = 1 + max(before, default=-1)
+    places = []
+    for place, part in zip(before, parts, strict=True):
+        known = found.setdefault(place, [])
+        same = next((at for one, at in known if one is part), None)
+        if same is None:
+            same, count = (count, count + 1) if known else (place, count)
+            known.append((part, same))
+        places.append(same)
+    return places
 
 
 def _copied(array: Any, arrays: Sequence[Any]) -> Any:

@@ -222,7 +222,7 @@ def _optimizer_leaves(opt: Optimizer[Any]) -> Leaves:
     states = {path: started(opt, parameter) for path, parameter in opt.parameters.items()}
     parts = [(f"{path}.{name}", part) for path, state in states.items() for name, part in parts_of(state)]
     arrays = [*(holder.lr for _, holder in holders)]
-    arrays += [part.array if isinstance(part, OnDevice) else part for _, part in parts]
+    arrays += [_array_of(part) for _, part in parts]
     options = {name: value for name, value in vars(opt).items() if name not in _OF_OPTIMIZER}
     groups = {pattern: Group(one.lr, one.weight_decay) for pattern, one in opt.groups.items()}
     parameters, groups_of = dict(opt.parameters), {x: list(held) for x, held in opt._groups_of.items()}
@@ -260,6 +260,13 @@ def started(opt: Optimizer[Any], parameter: Any) -> Any:
 
 def _rate(value: Any) -> Any:
     return float(value) if isinstance(value, np.ndarray | np.generic) or _is_on_device(value) else value
+
+
+def _array_of(part: Any) -> Any:
+    """Return an array of optimizer state; of a step count a copy, because parameters may share it."""
+    if not isinstance(part, OnDevice):
+        return part
+    return part.array if part.array.ndim or not _is_on_device(part.array) else _copied(part.array)
 
 
 def _part(array: Any) -> Any:

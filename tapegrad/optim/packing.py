@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
+from tapegrad.engines import Value
 from tapegrad.optim.large import in_one_pass
 from tapegrad.optim.state_fields import names_of
+from tapegrad.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -184,7 +186,7 @@ def packed(used: Sequence[Param[Any, Any]], states: Sequence[Any], options: Sequ
         kind = None if key is None else _kind_of(parameter.data, state, key)
         if kind is None:
             unpacked.append(position)
-        elif (size := parameter.nbytes) > _SMALL:
+        elif not isinstance(parameter.data, np.ndarray) or (size := parameter.nbytes) > _SMALL:
             large.setdefault(kind, []).append(position)
         else:
             row, filled = unfilled.get(kind, ([], _ROW))
@@ -208,12 +210,15 @@ def packed(used: Sequence[Param[Any, Any]], states: Sequence[Any], options: Sequ
 
 def _kind_of(x: Any, state: Any, options: tuple[Any, ...]) -> Kind:
     """Return a key of dtypes, step count and options for parameters that are updated together, or None."""
-    if type(x) is not np.ndarray:
+    is_traced = isinstance(x, Value) and not isinstance(x, np.ndarray | Tensor)
+    if type(x) is not np.ndarray and not is_traced:
         return None
     kind = [x.dtype, type(state), *options]
     for name in names_of(state):
         part = getattr(state, name)
-        if isinstance(part, np.ndarray) and part.shape == x.shape:
+        if is_traced and np.ndim(part) == 0 and part.dtype.kind == "i":
+            kind.append(id(part))  # a step count under `jit`, which the states hold while they are grouped
+        elif isinstance(part, type(x)) and part.shape == x.shape:
             kind.append(part.dtype)
         elif isinstance(part, int):
             kind.append(part)
