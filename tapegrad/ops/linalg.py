@@ -152,7 +152,8 @@ def det(x: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
 
     Args:
         x: `(..., N, N)`, a float dtype. A singular matrix has a determinant of 0, but the formula for the
-            gradient needs its inverse: the backward pass raises `SingularError`.
+            gradient needs its inverse: the backward pass raises `SingularError`. A determinant that is too large for
+            the dtype is infinite, and NumPy warns of it: `slogdet` computes its logarithm.
 
     Returns:
         `(...)`; 1 for matrices of size zero.

@@ -69,6 +69,20 @@ def test_results_match_the_shape_rules() -> None:
     check_shape_rule(solve, *SYSTEMS)
 
 
+@pytest.mark.parametrize(("dtype", "size"), [(np.float32, 5), (np.float64, 31)], ids=["float32", "float64"])
+def test_a_determinant_that_overflows_is_infinite_and_reported_by_numpy(dtype: Any, size: int) -> None:
+    # 1e10 ** 5 is above 3.4e38, and 1e10 ** 31 above 1.8e308.
+    x = tensor(np.diag(np.full(size, 1e10, dtype)))
+
+    with pytest.warns(RuntimeWarning, match=r"^overflow encountered in "):
+        y = det(x)
+    sign, logarithm = slogdet(x)
+
+    assert y.item() == np.inf
+    assert sign.item() == 1
+    assert logarithm.item() == pytest.approx(size * np.log(1e10), rel=1e-6)
+
+
 def test_the_logarithm_of_a_determinant_that_overflows() -> None:
     x = 1e30 * np.eye(3) * np.array([1.0, -2.0, 1.0])
 
