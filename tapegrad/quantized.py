@@ -18,6 +18,8 @@ from tapegrad.tensor.nodes import Lazy
 from tapegrad.tensor.operands import fixed, tensor_only
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tapegrad.autograd.tape import NoneTape
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
@@ -53,6 +55,27 @@ class Steps:
     def nbytes(self) -> int:
         """The number of bytes of values, scales and zero point."""
         return self.values.nbytes + self.scale.nbytes + 1
+
+    def arrays(self) -> dict[str, Array]:
+        """Return what is saved in a file."""
+        zero, block = np.array(self.zero, np.int8), np.array(_block_of(self.scheme))
+        return {"values": self.values, "scale": self.scale, "zero": zero, "block": block}
+
+    def restored(self, arrays: Mapping[str, Array], path: str) -> Steps:
+        """Return the values of a file, quantized by the same scheme.
+
+        Args:
+            arrays: The result of `arrays`, in the same shapes and dtypes.
+            path: Of the tensor, for error messages.
+
+        Raises:
+            ValueError: The blocks have another size.
+        """
+        there, here = int(arrays["block"]), _block_of(self.scheme)
+        if there != here:
+            message = f"{path} is quantized in {_blocks(there)} in the file but in {_blocks(here)} here"
+            raise ValueError(message)
+        return Steps(arrays["values"], arrays["scale"], int(arrays["zero"]), self.scheme)
 
     def value(self) -> Array:
         """Return the dequantized values, each within half a step of the original."""
@@ -273,6 +296,15 @@ def _symmetric(x: Array, scheme: Scheme) -> Steps:
     scale = _as_scale(_peaks(np.abs(wide).reshape(-1), scheme) / 127, x.dtype)
     values = np.clip(np.rint(wide / _broadcast_scale(scale.astype(np.float64), x.shape, scheme)), -127, 127)
     return Steps(values.astype(np.int8), scale, 0, scheme)
+
+
+def _block_of(scheme: Scheme) -> int:
+    """Return the number of elements in a block, or 0 if the whole tensor is one."""
+    return scheme.block if isinstance(scheme, BlockSymmetric) else 0
+
+
+def _blocks(size: int) -> str:
+    return f"blocks of {size}" if size else "one block"
 
 
 def _peaks(flat: Array, scheme: Scheme) -> Array:

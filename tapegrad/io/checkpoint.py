@@ -14,10 +14,13 @@ from tapegrad.generator import state_of
 from tapegrad.io import torch_layout
 from tapegrad.io.formats import Array, FileError, Header, format_of, legible, read, write
 from tapegrad.nn import Module
+from tapegrad.nn.param import replace_all
+from tapegrad.nn.quantized import QuantizedParam
 from tapegrad.sizes import show
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Collection
 
     from tapegrad.nn.param import State
 
@@ -60,8 +63,13 @@ def save(saved: Saved, path: str | os.PathLike[str], *, layout: Layout = "tapegr
     `{"model": model, "optimizer": optimizer}`, are prefixes: `model.layers.0.weight`. `Batches` and a single random
     generator can be saved too.
 
+    A weight of `tapegrad.nn.quantized` is saved as it is stored: its int8 values, the scale of each block, the zero
+    point, and the size of a block, or 0 if there is one scale. Their keys are `layers.0.weight.values`, `.scale`,
+    `.zero` and `.block`.
+
     With `layout="torch"` the file has the names and axes of PyTorch, and `load_state_dict` of a model of the same
-    architecture reads it: `model.load_state_dict(safetensors.torch.load_file(path))`. Random generators are omitted.
+    architecture reads it: `model.load_state_dict(safetensors.torch.load_file(path))`. Quantized weights are saved as
+    floats. Random generators are omitted.
 
     The file is replaced atomically: if the process is killed, the old file remains. The metadata contain the layout. A
     file that is replaced keeps its mode.
@@ -116,6 +124,8 @@ def load(saved: Saved, path: str | os.PathLike[str], *, layout: Layout | None = 
     - Random generators are not in the file and do not change.
     - The attributes of custom modules have the same names in both layouts.
 
+    A file with the floats of a weight can be loaded into a quantized weight, which quantizes them.
+
     Args:
         saved: An object with the names, shapes and dtypes of the file.
         path: The file; its suffix selects the format. Nothing in the file is executed.
@@ -149,10 +159,9 @@ def load(saved: Saved, path: str | os.PathLike[str], *, layout: Layout | None = 
     def accept(headers: dict[str, Header], metadata: dict[str, str]) -> list[str]:
         nonlocal parts
         found = layout or LAYOUTS.get(metadata.get("format", ""))
+        parts = _parts("load", saved, found or requested, headers)
         if found is None:
             _check_unambiguous(saved, parts, path.name, headers)
-        elif found != requested:
-            parts = _parts("load", saved, found)
         found_differences = differences(parts, headers)
         if found_differences:
             listed = "".join(f"\n  {difference}" for difference in found_differences)
@@ -222,13 +231,20 @@ def restore(parts: list[Part], found: dict[str, Array], rejected: str) -> None:
         raise FileError(message) from error
 
 
-def _parts(call: str, saved: Any, layout: Layout) -> list[Part]:
+def _parts(call: str, saved: Any, layout: Layout, found: Collection[str] = ()) -> list[Part]:
     named = {f"{name}.": one for name, one in saved.items()} if isinstance(saved, Mapping) else {"": saved}
-    return [part_of(call, prefix, one, layout) for prefix, one in named.items()]
+    return [part_of(call, prefix, one, layout, found) for prefix, one in named.items()]
 
 
-def part_of(call: str, prefix: str, saved: Any, layout: Layout) -> Part:
+def part_of(call: str, prefix: str, saved: Any, layout: Layout, found: Collection[str] = ()) -> Part:
     """Return the part of a file that belongs to an object.
+
+    Args:
+        call: The name of the calling function, for error messages.
+        prefix: That of the names of its arrays.
+        saved: The object.
+        layout: The names and axes of a module's parameters.
+        found: The names in the file, if it is read.
 
     Raises:
         FileError: It has no state to save.
@@ -236,7 +252,7 @@ def part_of(call: str, prefix: str, saved: Any, layout: Layout) -> Part:
     if layout == "torch":
         return _part_of_torch(call, prefix, saved)
     if isinstance(saved, Module):
-        return _part_of_module(call, prefix, saved)
+        return _part_of_module(call, prefix, saved, found)
     if isinstance(saved, np.random.Generator):
         return Part(
             prefix,
@@ -249,17 +265,32 @@ def part_of(call: str, prefix: str, saved: Any, layout: Layout) -> Part:
     raise FileError(message)
 
 
-def _part_of_module(call: str, prefix: str, module: Module) -> Part:
+def _part_of_module(call: str, prefix: str, module: Module, found: Collection[str]) -> Part:
     tensors = tensors_of(call, module)
+    steps = {
+        path: tensor.steps
+        for path, tensor in tensors.items()
+        if isinstance(tensor, QuantizedParam) and prefix + path not in found  # else the file has floats
+    }
     generators = [generator_part(call, prefix, path, one) for path, one in module.generators().items()]
 
     def restored(arrays: Mapping[str, Any]) -> None:
         for path, tensor in tensors.items():
-            tensor.replace(arrays[path])
+            if path in steps:
+                stored = {name: arrays[f"{path}.{name}"] for name in steps[path].arrays()}
+                replace_all([tensor], [steps[path].restored(stored, path)])
+            else:
+                tensor.replace(arrays[path])
         for part in generators:
             part.restore(arrays)
 
-    values = {path: _plain(tensor.data) for path, tensor in tensors.items()}
+    values = {path: _plain(tensor.data) for path, tensor in tensors.items() if path not in steps}
+    stored = {f"{path}.{name}": _plain(array) for path, one in steps.items() for name, array in one.arrays().items()}
+    twice = next((path for path in stored if path in values), None)
+    if twice is not None:
+        message = f"{call}: two tensors go by the path {twice}"
+        raise FileError(message)
+    values |= stored
     for part in generators:
         values |= part.arrays
     return Part(prefix, values, restored)

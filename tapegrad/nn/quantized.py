@@ -50,7 +50,7 @@ class QuantizedParam(Quantized[S_co, D_co], Param[S_co, D_co]):
 
     @override
     def held(self, data: Any) -> Steps:
-        return quantize(node(data), self.steps.scheme).steps
+        return data if isinstance(data, Steps) else quantize(node(data), self.steps.scheme).steps
 
     @override
     def __reduce__(self) -> Any:

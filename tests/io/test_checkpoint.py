@@ -21,8 +21,9 @@ from tapegrad.engines import bfloat16 as half
 from tapegrad.engines.bfloat16 import bfloat16
 from tapegrad.errors import TapeError
 from tapegrad.io import FileError, load, save
-from tapegrad.nn import Linear, Module, Param, ReLU, Sequential
+from tapegrad.nn import Linear, Module, Param, ReLU, Sequential, quantized
 from tapegrad.ops import normal, ones, zeros
+from tapegrad.quantized import Affine, BlockSymmetric, Scheme, Symmetric
 from tapegrad.tensor import Tensor
 
 any_format = pytest.mark.parametrize("suffix", ["npz", "safetensors"])
@@ -345,3 +346,81 @@ def test_a_memory_error_is_not_reported_as_a_damaged_file(
     monkeypatch.setattr("tapegrad.io.formats.np.empty", empty)
     with pytest.raises(MemoryError):
         load(module, path)
+
+
+def wide(seed: int) -> Any:
+    return Sequential(Linear(64, 47, rng=seed), ReLU(), Linear(47, 3, rng=seed + 1))
+
+
+@any_format
+@pytest.mark.parametrize("scheme", [Symmetric(), Affine(), BlockSymmetric(50)], ids=repr)
+def test_a_quantized_model_is_saved_in_a_quarter_of_the_bytes(tmp_path: Path, suffix: str, scheme: Scheme) -> None:
+    trained, fresh = quantized(wide(0), scheme), quantized(wide(7), scheme)
+    small, large = tmp_path / f"small.{suffix}", tmp_path / f"large.{suffix}"
+
+    save({"model": trained}, small)
+    save({"model": wide(0)}, large)
+    load({"model": fresh}, small)
+
+    # Of 3149 weights 1 byte each instead of 4. Names, headers and biases take up to 3000 bytes of an npz file.
+    assert (
+        large.stat().st_size - small.stat().st_size > 3149 * 3 - (64 * 4 if scheme == BlockSymmetric(50) else 0) - 2500
+    )
+    for path, tensor in trained.parameters().items():
+        assert fresh.parameters()[path].numpy().tobytes() == tensor.numpy().tobytes()
+    ours, theirs = fresh[0].weight.steps, trained[0].weight.steps
+    assert ours.values.tobytes() == theirs.values.tobytes()
+    assert (ours.zero, ours.scheme, ours.scale.tolist()) == (theirs.zero, theirs.scheme, theirs.scale.tolist())
+    assert fresh[0].weight.version == 1
+
+
+def test_the_floats_of_a_file_are_quantized_by_the_model_that_loads_them(tmp_path: Path) -> None:
+    path, fresh = tmp_path / "model.npz", quantized(wide(7))
+    save(wide(0), path)
+
+    load(fresh, path)
+
+    assert fresh[0].weight.tolist() == quantized(wide(0))[0].weight.tolist()
+
+
+def test_pytorchs_layout_has_the_floats_of_quantized_weights(tmp_path: Path) -> None:
+    trained, fresh, path = quantized(wide(0)), wide(7), tmp_path / "model.npz"
+    save(trained, path, layout="torch")
+
+    load(fresh, path)
+
+    assert fresh[0].weight.tolist() == trained[0].weight.tolist()
+
+
+def test_a_file_of_another_scheme_is_rejected_and_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "model.npz"
+    save(quantized(wide(0), BlockSymmetric(64)), path)
+    floats, other = wide(7), quantized(wide(7), Symmetric())
+    before = [one[0].weight.tolist() for one in (floats, other)]
+
+    with pytest.raises(FileError, match=re.escape("layers.0.weight (64, 47) is not in the file")):
+        load(floats, path)
+    message = "layers.0.weight.scale is float32 (47,) in the file but float32 (1,) is expected"
+    with pytest.raises(FileError, match=re.escape(message)):
+        load(other, path)
+    assert [one[0].weight.tolist() for one in (floats, other)] == before
+
+
+def test_blocks_of_another_size_are_rejected_where_their_number_is_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "model.npz"
+    save(quantized(model(0), BlockSymmetric(14)), path)  # 15 and 10 elements
+    other = quantized(model(0), BlockSymmetric(13))
+    before = values(other)
+
+    message = "the state: layers.0.weight is quantized in blocks of 14 in the file but in blocks of 13 here"
+    with pytest.raises(FileError, match=re.escape(message)):
+        load(other, path)
+
+    assert [numbers for _, numbers in values(other).values()] == [numbers for _, numbers in before.values()]
+
+
+def test_a_parameter_with_the_name_of_a_part_of_a_quantized_weight_is_rejected(tmp_path: Path) -> None:
+    bag = quantized(Bag({"w": np.ones((2, 3), np.float32), "w.scale": np.ones(2, np.float32)}))
+
+    with pytest.raises(FileError, match=re.escape("save: two tensors go by the path values.w.scale")):
+        save(bag, tmp_path / "model.npz")
