@@ -1,7 +1,8 @@
 """Run the core tests with each supported Python and the oldest and newest dependencies.
 
 Each Python is tested with the oldest versions that pyproject.toml allows and with the newest: once with the required
-packages only, where each use of a missing extra must raise the error that names it, and once with all extras of users.
+packages only, where each use of a missing extra must raise the error that names it, once with JAX but without what
+another extra adds to it, and once with all extras of users.
 
     python tests/matrix.py [folder [python ...]]
 """
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,7 +33,7 @@ WITH_EXTRAS = ("tests/io/test_checkpoint.py", "tests/progress/test_curves.py", "
 WITH_EXTRAS += ("tests/project/test_check.py", "tests/notebook/test_display.py")
 WITH_EXTRAS += ("tests/test_typecheck.py", "-k", "not test_python and not jitted")  # what mypy says, where JAX is not
 
-# What is used without its extra, and the message that it must raise.
+# What is used without its extra, which the error must name.
 MISSING = {
     "editor": ("-m", "tapegrad", "lsp"),
     "mypy": ("-m", "tapegrad", "doctor"),
@@ -41,6 +43,7 @@ MISSING = {
     "jax": ("-c", "import tapegrad; tapegrad.jit"),
     "notebook": ("-c", "import tapegrad.notebook as one; one.load_ipython_extension(None)"),
 }
+MISSING_BESIDE_JAX = {"orbax": ("-c", "import tapegrad as tg; tg.jax.save(tg.nn.ReLU(), 'run', step=0)")}
 
 
 class Place(NamedTuple):
@@ -75,6 +78,8 @@ def failed(place: Place, folder: Path) -> str:
         done = ran(*command)
         if done.returncode:
             return done.stderr
+    if place.extras == "jax":
+        return unsaid(python, folder, MISSING_BESIDE_JAX)
     tests = WITH_EXTRAS if place.extras else CORE
     pytest = str(scripts / "pytest")  # by its name: `python -m` would find tapegrad in the tree
     done = ran(
@@ -90,14 +95,14 @@ def failed(place: Place, folder: Path) -> str:
     )
     if done.returncode:
         return done.stdout[-2500:] + done.stderr[-1000:]
-    return "" if place.extras else unsaid(python, folder)
+    return "" if place.extras else unsaid(python, folder, MISSING)
 
 
-def unsaid(python: str, folder: Path) -> str:
+def unsaid(python: str, folder: Path, missing: Mapping[str, tuple[str, ...]]) -> str:
     """Return the extras whose absence is not reported in one line that says how to install them."""
     wrong = ""
     (folder / "run.jsonl").write_text('{"epoch": 1, "loss": 0.5}\n', "utf-8")
-    for extra, command in MISSING.items():
+    for extra, command in missing.items():
         done = ran(python, *command, folder=folder)
         said = (done.stdout + done.stderr).strip().splitlines()
         if done.returncode == 0 or f"tapegrad[{extra}]" not in (said[-1] if command[0] == "-c" else " ".join(said)):
@@ -112,7 +117,7 @@ def main() -> None:
         Place(python, resolution, extras)
         for python in chosen
         for resolution in ("lowest-direct", "highest")
-        for extras in ("", EXTRAS)
+        for extras in ("", "jax", EXTRAS)
     ]
     wrong = 0
     with tempfile.TemporaryDirectory(dir=sys.argv[1] if len(sys.argv) > 1 else None) as name:
