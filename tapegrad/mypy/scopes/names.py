@@ -82,21 +82,31 @@ _VALUES = (BytesExpr, ComplexExpr, FloatExpr, IntExpr, StrExpr)
 V = TypeVar("V")
 
 
+_FUNCTIONS = 16  # more than call each other where bodies are read for the results of calls
+
+
 class ScopeCache(Generic[V]):
-    """A cache of a value computed from a scope, for the last file and the last function: both are read repeatedly."""
+    """A cache of a value computed from a scope, for the last file and the last functions: all are read repeatedly."""
 
     def __init__(self, read: Callable[[Node | None], V]) -> None:
         self._read = read
-        self._cached: dict[bool, tuple[Node | None, object, V]] = {}
+        self._file: tuple[Node | None, object, V] | None = None
+        self._functions: dict[Node | None, tuple[Node | None, object, V]] = {}
 
     def of(self, scope: Node | None, *, again: bool = False) -> V:
         """Return the value for a scope, computed again if `again` is set or the scope has changed."""
         is_module = isinstance(scope, MypyFile)
         # After an edit, the daemon keeps the node of a function or file and replaces its statements.
         statements = getattr(scope, "defs" if is_module else "body", None)
-        cached = self._cached.get(is_module)
+        cached = self._file if is_module else self._functions.get(scope)
         if cached is None or cached[0] is not scope or cached[1] is not statements or again:
-            cached = self._cached[is_module] = (scope, statements, self._read(scope))
+            cached = scope, statements, self._read(scope)
+            if is_module:
+                self._file = cached
+            else:
+                if len(self._functions) >= _FUNCTIONS:
+                    self._functions.clear()
+                self._functions[scope] = cached
         return cached[2]
 
 
