@@ -242,23 +242,33 @@ def without_opaque(t: Type, kept: frozenset[str] = frozenset()) -> Type:
     """Return a type with Any in place of each opaque size and of what is computed from one, except the `kept` ones."""
     if not has_opaque(t):
         return t
+    return with_parts(t, lambda p: p if kept and opaque_paths(p) <= kept else unknown())
+
+
+_OPAQUE_PARTS: Final = (OPAQUE, *ARITHMETIC)
+
+
+def with_parts(t: Type, replaced: Callable[[Type], Type]) -> Type:
+    """Return a type with its opaque sizes, and those that are computed from them, replaced by others."""
+    if not has_opaque(t):
+        return t
     p = get_proper_type(t)
     if isinstance(p, Instance):
-        if p.type.fullname in (OPAQUE, *ARITHMETIC):
-            return p if kept and opaque_paths(p) <= kept else unknown()
-        return p.copy_modified(args=[without_opaque(one, kept) for one in p.args])
+        if p.type.fullname in _OPAQUE_PARTS:
+            return replaced(p)
+        return p.copy_modified(args=[with_parts(one, replaced) for one in p.args])
     if isinstance(p, TupleType):
-        items, fallback = [without_opaque(one, kept) for one in p.items], p.partial_fallback
-        args = [without_opaque(one, kept) for one in fallback.args]
+        items, fallback = [with_parts(one, replaced) for one in p.items], p.partial_fallback
+        args = [with_parts(one, replaced) for one in fallback.args]
         return p.copy_modified(items=items, fallback=fallback.copy_modified(args=args))
     if isinstance(p, UnionType):
-        return UnionType([without_opaque(one, kept) for one in p.items], p.line, p.column)
+        return UnionType([with_parts(one, replaced) for one in p.items], p.line, p.column)
     if isinstance(p, CallableType):
-        takes = [without_opaque(one, kept) for one in p.arg_types]
-        return p.copy_modified(arg_types=takes, ret_type=without_opaque(p.ret_type, kept))
+        takes = [with_parts(one, replaced) for one in p.arg_types]
+        return p.copy_modified(arg_types=takes, ret_type=with_parts(p.ret_type, replaced))
     if isinstance(p, TypeType):
-        return TypeType.make_normalized(without_opaque(p.item, kept))
-    return UnpackType(without_opaque(p.type, kept)) if isinstance(p, UnpackType) else t
+        return TypeType.make_normalized(with_parts(p.item, replaced))
+    return UnpackType(with_parts(p.type, replaced)) if isinstance(p, UnpackType) else t
 
 
 def is_size(t: Type) -> bool:

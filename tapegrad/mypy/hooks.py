@@ -33,7 +33,17 @@ from tapegrad.mypy.conversion import (
     unknown,
     without_opaque,
 )
-from tapegrad.mypy.features import attributes, collections, dtypes, layers, loops, numbers, numpy_calls, pure_tape
+from tapegrad.mypy.features import (
+    attributes,
+    bodies,
+    collections,
+    dtypes,
+    layers,
+    loops,
+    numbers,
+    numpy_calls,
+    pure_tape,
+)
 from tapegrad.mypy.features.idle import report_idle
 from tapegrad.mypy.features.lambdas import with_lambdas
 from tapegrad.mypy.mypy_api import depend_on, drop_union_context, make, returned_type
@@ -133,6 +143,8 @@ def function_result(ctx: FunctionContext) -> Type:
             result = _judged_function(ctx, declared)
     else:
         result = _judged_function(ctx, declared)
+    if declared is not None:
+        result = bodies.completed(ctx, declared, result)
     report_idle(ctx, result)
     open_targets(ctx.context, result, ctx.api)
     return result
@@ -184,6 +196,7 @@ def method_result(ctx: MethodContext) -> Type:
             result = _judged_method(ctx, declared)
     else:
         result = _judged_method(ctx, declared)
+    result = bodies.completed(ctx, declared, result)
     open_targets(ctx.context, result, ctx.api)
     return result
 

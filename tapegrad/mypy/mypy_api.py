@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from functools import cache, partial
 from pathlib import Path
 from stat import S_IFREG
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from mypy.argmap import map_actuals_to_formals
 from mypy.checker import DeferredNode
@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from mypy.plugin import Plugin
 
 UNKNOWN: Final = "tapegrad-unknown"
+UNUSED: Final = "tapegrad-unused"
 
 # mypy.checker.TypeChecker has more than CheckerPluginInterface; other modules use it only through this one.
 Checker: TypeAlias = Any
@@ -222,6 +223,64 @@ def tried_call(api: Checker, function: Type, arguments: list[Argument], context:
     return Trial(result, errors)
 
 
+class BodiesRead:
+    """How many functions are being read for the results of calls, one inside the other."""
+
+    depth = 0
+    watchers: ClassVar[list[ErrorWatcher]] = []  # that collect the errors, one of each function
+    errors: Errors | None = None  # in which errors of bodies have been reported
+    lines: ClassVar[set[tuple[str, int]]] = set()  # the files and lines of these
+
+
+def report_in_body(api: Checker, message: str, note: str, at: Context, code: ErrorCode) -> None:
+    """Report an error in a body that was read, unless its line has one; mypy reports no later one on this line."""
+    if BodiesRead.errors is not api.errors:
+        BodiesRead.errors = api.errors
+        BodiesRead.lines.clear()
+    if not _has_error(api.errors, at.line):
+        api.fail(message, at, code=code)
+        api.msg.note(note, at, code=code)
+        if _has_error(api.errors, at.line):  # else mypy checks the call again, and drops this report
+            BodiesRead.lines.add((api.errors.file, at.line))
+
+
+def _has_error(errors: Errors, line: int) -> bool:
+    found = errors.error_info_map.get(errors.file, ())
+    return any(one.line == line and one.severity == "error" for one in found)
+
+
+@contextmanager
+def inside_body(api: Checker, function: FuncDef) -> Iterator[Callable[[], list[ErrorInfo]]]:
+    """Check expressions of another function of the file, and leave everything as it was.
+
+    Yields a function that returns the errors so far.
+    """
+    checker = api.expr_checker
+    scope, binder, cache = api.scope, api.binder, checker.expr_cache
+    deferred, is_deferred = len(api.deferred_nodes), api.current_node_deferred
+    api.scope, api.binder, checker.expr_cache = type(scope)(api.tree), type(binder)(api.options), {}
+    api.scope.stack += [function.info, function] if function.info else [function]
+    api.return_types.append(AnyType(TypeOfAny.special_form))
+    api.dynamic_funcs.append(False)
+    BodiesRead.depth += 1
+    try:
+        with (
+            api.msg.filter_errors(save_filtered_errors=True) as watcher,
+            api.local_type_map,
+            api.binder.top_frame_context(),
+        ):
+            BodiesRead.watchers.append(watcher)
+            yield lambda: [error for error in watcher.filtered_errors() if _is_rejection(error.code, error.severity)]
+    finally:
+        BodiesRead.depth -= 1
+        del BodiesRead.watchers[BodiesRead.depth :]
+        api.scope, api.binder, checker.expr_cache = scope, binder, cache
+        api.return_types.pop()
+        api.dynamic_funcs.pop()
+        del api.deferred_nodes[deferred:]
+        api.current_node_deferred = is_deferred
+
+
 def is_of_library(declared: Type) -> bool:
     """Return whether a type is a signature of tapegrad itself, which no edit of the program changes."""
     definition = declared.definition if isinstance(declared, CallableType) else None
@@ -264,7 +323,8 @@ def silenced(api: Checker) -> Iterator[None]:
 def past_trial(api: Checker) -> Iterator[None]:
     """Report errors although mypy is only trying an overload or an operator, whose errors it would discard."""
     watchers = api.msg.errors._watchers
-    trial = watchers.pop() if watchers else None
+    is_trial = watchers and not (BodiesRead.depth and watchers[-1] is BodiesRead.watchers[-1])
+    trial = watchers.pop() if is_trial else None
     try:
         yield
     finally:
@@ -578,8 +638,8 @@ def _checked(source: BuildSource, built: BuildResult) -> Checked:
     return Checked(source.path, state.tree, source.text, rejected, skips_untyped=skips_untyped(state.options))
 
 
-def _is_rejection(code: ErrorCode | None) -> bool:
-    return code is None or code.code != UNKNOWN
+def _is_rejection(code: ErrorCode | None, severity: str = "error") -> bool:
+    return severity == "error" and (code is None or code.code not in (UNKNOWN, UNUSED))
 
 
 def rejected_lines(errors: Errors, path: str) -> frozenset[int]:
@@ -633,6 +693,8 @@ class Rewording:
 
 def _reword(reword: Callable[[ReportedError], str | None], errors: Errors, file: str, info: ErrorInfo) -> bool:
     if info.severity == "error" and info.code is not None:
+        if errors is BodiesRead.errors and (file, info.line) in BodiesRead.lines:
+            return True  # the error of a call says more
         owner, function = info.local_ctx
         may_redefine = errors.options.allow_redefinition
         source = partial(_source, errors, file)

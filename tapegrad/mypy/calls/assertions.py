@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mypy.nodes import (
@@ -85,6 +86,18 @@ class Known(NamedTuple):
 
 _MOST = 100  # functions with assertions; those of one are noted and used before the next is checked
 _known: dict[Node, dict[tuple[int, Name | None], Known]] = {}  # by function; by the line, and the name that is learned
+
+
+@contextmanager
+def forgetting() -> Iterator[None]:
+    """Know no facts at first, and forget afterwards what was learned."""
+    known = dict(_known)
+    _known.clear()
+    try:
+        yield
+    finally:
+        _known.clear()
+        _known.update(known)
 
 
 def facts_for(ctx: FunctionContext | MethodContext | AttributeContext) -> list[Fact]:

@@ -20,6 +20,7 @@ from tapegrad.mypy.conversion import (
 )
 from tapegrad.mypy.mypy_api import attribute_variable, is_of_library, make, narrow, stored_type
 from tapegrad.mypy.scopes.collections import Use, use_of
+from tapegrad.mypy.scopes.frames import in_frame
 from tapegrad.mypy.scopes.names import targets_of
 from tapegrad.mypy.scopes.opaque import keeps_sizes, named_axis, note_shape, unpacked_shape
 from tapegrad.mypy.scopes.rebinding import newest
@@ -100,7 +101,7 @@ def without_foreign_sizes(ctx: AttributeContext) -> Type:
     if ctx.is_lvalue:  # any size may be assigned
         return without_opaque(t)
     if isinstance(expression, MemberExpr) and keeps_sizes(expression, ctx.api):
-        return t
+        return in_frame(t, make(ctx.api))
     return without_opaque(t, opaque_paths(ctx.type))
 
 

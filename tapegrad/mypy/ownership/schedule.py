@@ -12,6 +12,7 @@ from mypy.nodes import AssignmentStmt, FuncDef, FuncItem, MypyFile, NameExpr, No
 from mypy.types import CallableType
 
 from tapegrad.mypy.mypy_api import (
+    BodiesRead,
     can_report,
     checked_file,
     names_used,
@@ -35,6 +36,8 @@ _CONSTRUCTORS = frozenset({"__init__", "__post_init__", "__new__"})
 
 def note_call(api: Checker, declared: CallableType | None) -> None:
     """Schedule the walk over the unit that is being checked, if a tape may be consumed in it."""
+    if BodiesRead.depth:
+        return
     names = _consuming.of(checked_file(api))
     consumes = declared is not None and _consumes(declared)
     if (consumes or names) and can_report(api):

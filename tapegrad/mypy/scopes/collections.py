@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 _READERS: Final = frozenset({"copy", "count", "get", "index", "items", "keys", "values"})
 _EXTENDERS: Final = frozenset({"add", "append", "appendleft", "extend", "insert", "setdefault", "update"})
 _FUNCTIONS: Final = frozenset(
-    f"builtins.{name}" for name in ("all", "any", "enumerate", "len", "map", "max", "min", "reversed", "sum", "zip")
+    f"builtins.{name}"
+    for name in ("all", "any", "enumerate", "len", "map", "max", "min", "range", "reversed", "sum", "zip")
 )
 
 

@@ -7,6 +7,7 @@ if the file that is checked assigns to it at most once, in the constructor; an a
 from __future__ import annotations
 
 import operator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mypy.nodes import (
@@ -40,6 +41,7 @@ from mypy.types import AnyType, CallableType, Instance, Type, get_proper_type
 
 from tapegrad.mypy.conversion import Many, size_of
 from tapegrad.mypy.mypy_api import checked_file
+from tapegrad.mypy.scopes.frames import value_of_name
 from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, inside, parts_of, targets_in
 from tapegrad.sizes import UNKNOWN, Size, is_unknown, opaque_name, size_of_name, surely_same
 
@@ -102,6 +104,17 @@ def note_shape(expression: Expression, items: list[Size | Many] | None) -> None:
     _shapes[expression] = None if items is None else [UNKNOWN if isinstance(n, Many) else n for n in items]
 
 
+@contextmanager
+def other_shapes() -> Iterator[None]:
+    """Forget afterwards the shapes that are noted meanwhile."""
+    shapes = dict(_shapes)
+    try:
+        yield
+    finally:
+        _shapes.clear()
+        _shapes.update(shapes)
+
+
 _MOST = 1000  # far more than the shapes that one function reads
 _shapes: dict[object, list[Size] | None] = {}
 _active: set[object] = set()  # expressions that are being read: a name may be assigned to itself
@@ -152,7 +165,7 @@ def named_axis(expression: MemberExpr, axis: int, rank: int, api: Checker) -> Si
     name, position = _contents_of(api).axes.get(expression, (None, 0))
     size = _size_named(name, api) if position % rank == axis else UNKNOWN
     path = _path(expression.expr, api) if is_unknown(size) else None
-    return size if path is None else size_of_name(opaque_name(f"{path.label}.shape[{axis}]", path.scope))
+    return size if path is None else _named(f"{path.label}.shape[{axis}]", path.scope)
 
 
 def _size_named(name: Node | None, api: Checker) -> Size:
@@ -160,7 +173,7 @@ def _size_named(name: Node | None, api: Checker) -> Size:
     origin = _origin(name, api)
     if not isinstance(name, Var) or origin is None or not origin.is_steady:
         return UNKNOWN
-    return size_of_name(opaque_name(name.name, origin.scope))
+    return _named(name.name, origin.scope)
 
 
 def _position(index: Expression) -> int | None:
@@ -179,6 +192,32 @@ def keeps_sizes(expression: Expression, api: Checker) -> bool:
     contents = _contents_of(api)
     method = contents.receivers.get(expression.expr.node) if isinstance(expression.expr, NameExpr) else None  # type: ignore[arg-type]  # None is no key
     return method is not None and _constructed(method.info, expression.name, contents) is not None
+
+
+def method_of_receiver(variable: Node | None, api: Checker) -> FuncDef | None:
+    """Return the method whose first parameter a name is; None if it is any other name."""
+    return _contents_of(api).receivers.get(variable) if variable is not None else None
+
+
+def steady_value(variable: Var, api: Checker) -> tuple[Expression | None, str]:
+    """Return what a variable is assigned once, outside of loops, if it is, and the function of the variable."""
+    origin = _origin(variable, api)
+    if origin is None or not origin.is_steady:
+        return None, ""
+    return origin.value, origin.scope
+
+
+def constructor_value(info: TypeInfo, name: str, api: Checker) -> tuple[Expression | None, str]:
+    """Return what a constructor assigns to an attribute, if nothing else in the file does, and its full name."""
+    written = _constructed(info, name, _contents_of(api))
+    if written is None or written.method is None:
+        return None, ""
+    return written.value, written.method.fullname
+
+
+def is_unwritten(info: TypeInfo, name: str, api: Checker) -> bool:
+    """Return whether the file assigns nothing to a field of an object."""
+    return _is_frozen(info, name) or not _is_written(name, _contents_of(api), info)
 
 
 def _size_of_name(variable: Var, api: Checker) -> Size:
@@ -201,7 +240,7 @@ def _size_of_name(variable: Var, api: Checker) -> Size:
         return axis
     if not _may_be_size(variable.type):
         return UNKNOWN
-    return size_of_name(opaque_name(variable.name, origin.scope))
+    return _named(variable.name, origin.scope)
 
 
 def _axis(shape: Expression, position: int) -> Size | None:
@@ -233,13 +272,24 @@ def _length(path: Path | None) -> Size:
     p = get_proper_type(path.type) if path is not None and path.type is not None else None
     if path is None or not isinstance(p, Instance) or not any(map(p.type.has_base, _IMMUTABLE)):
         return UNKNOWN
-    return size_of_name(opaque_name(f"len({path.label})", path.scope))
+    return _named(f"len({path.label})", path.scope)
 
 
 def _of_path(path: Path | None) -> Size:
     if path is None or not _may_be_size(path.type):
         return UNKNOWN
-    return size_of_name(opaque_name(path.label, path.scope))
+    return _named(path.label, path.scope)
+
+
+def _named(label: str, scope: str) -> Size:
+    """Return the size with a name, or its value in the body that is read."""
+    value = value_of_name(label, scope)
+    return size_of_name(opaque_name(label, scope)) if value is None else value
+
+
+def path_of(expression: Expression, api: Checker) -> Path | None:
+    """Return the object that an expression denotes; None if it may change."""
+    return _path(expression, api) if isinstance(expression, NameExpr | MemberExpr) else None
 
 
 def _path(expression: Expression, api: Checker) -> Path | None:

@@ -24,7 +24,7 @@ from mypy.nodes import (
 from mypy.plugin import FunctionContext, MethodContext
 from mypy.types import AnyType, Instance, ProperType, TupleType, Type, UnionType, UnpackType, get_proper_type
 
-from tapegrad.mypy.conversion import has_opaque, tensor_parts
+from tapegrad.mypy.conversion import has_opaque, is_endless, tensor_parts
 from tapegrad.mypy.mypy_api import attribute_variable, newest_binding, simplified_union
 from tapegrad.mypy.scopes.names import receiver_of, targets_bound_to
 from tapegrad.mypy.signatures import concerns
@@ -116,6 +116,8 @@ def _is_complete(t: Type) -> bool:
 
 def opened(older: Type, newer: Type) -> Type:
     """Return a type with Any wherever a newer type of the same form has it; the same object if nothing changes."""
+    if is_endless(older) or is_endless(newer):
+        return older
     p, q = get_proper_type(older), get_proper_type(newer)
     if isinstance(q, UnionType):
         for item in q.items:

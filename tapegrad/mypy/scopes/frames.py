@@ -1,0 +1,173 @@
+"""What is known while the body of a function is read for one call: the values of its parameters, and its object."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from tapegrad.mypy.conversion import has_opaque, size_of, size_type, unknown, with_parts
+from tapegrad.sizes import (
+    UNKNOWN,
+    Dim,
+    Same,
+    Size,
+    assuming,
+    call_of,
+    is_unknown,
+    names_in,
+    opaque_name,
+    simplest,
+    size_of_name,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mypy.nodes import Node, TypeInfo
+    from mypy.types import Type
+
+    from tapegrad.mypy.conversion import Make
+
+
+class Made(NamedTuple):
+    """An object that a call of its class made: of exactly this class, with these arguments.
+
+    Attributes:
+        info: The class.
+        constructor: The full name of the method that takes the arguments; that of the class if it is a dataclass.
+        arguments: The value of each parameter, or of each field.
+    """
+
+    info: TypeInfo
+    constructor: str
+    arguments: tuple[tuple[str, Value], ...]
+
+
+class Several(NamedTuple):
+    """A list of objects that are all alike."""
+
+    item: Value
+    is_filled: bool  # whether it has surely an item
+
+
+class Held(NamedTuple):
+    """An object of which only the name is known, such as a parameter; its attributes are opaque sizes."""
+
+    label: str
+    scope: str
+
+
+Value: TypeAlias = "Made | Several | Held | Size | None"
+
+
+class Frame(NamedTuple):
+    """The function whose body is read.
+
+    Attributes:
+        scope: The full name of the function.
+        values: The values of its parameters.
+        receiver: The object of which it is a method.
+        variables: The values of variables that loops bind.
+    """
+
+    scope: str
+    values: dict[str, Value]
+    receiver: Made | None
+    variables: dict[Node, Value]
+
+
+class Reading:
+    """The frame of the body that is being read; None while mypy checks the program itself."""
+
+    frame: Frame | None = None
+
+
+@contextmanager
+def within(frame: Frame | None) -> Iterator[None]:
+    """Read names and attributes as they are in a frame; without one, as they are in the program."""
+    before = Reading.frame
+    Reading.frame = frame
+    try:
+        yield
+    finally:
+        Reading.frame = before
+
+
+def constructor_frame(made: Made) -> Frame:
+    """Return the frame in which the constructor of an object ran."""
+    return Frame(made.constructor, dict(made.arguments), made, {})
+
+
+def value_of_name(label: str, scope: str) -> Size | None:
+    """Return the value that an opaque size has in the current frame; None if the name stands for itself."""
+    frame = Reading.frame
+    if frame is None:
+        return None
+    if scope == frame.scope:
+        return _value_in(frame.values, label)
+    made = frame.receiver
+    if made is None:
+        return None
+    if scope == made.constructor:
+        return _value_in(dict(made.arguments), label)
+    if scope == made.info.fullname:
+        return _value_in(dict(made.arguments), label.removeprefix("self.")) if made.constructor == scope else None
+    if any(scope == f"{base.fullname}.__init__" for base in made.info.mro):
+        return UNKNOWN  # of another constructor, which this one may call with any arguments
+    return None
+
+
+def _value_in(values: dict[str, Value], label: str) -> Size | None:
+    root, *rest = re.split(r"\.|(?=\[)", label)
+    if root.startswith("len("):
+        return UNKNOWN
+    if root not in values:
+        return None
+    value = values[root]
+    for name in rest:
+        if isinstance(value, Held):
+            value = Held(f"{value.label}{name if name[0] == '[' else '.' + name}", value.scope)
+        else:
+            value = dict(value.arguments).get(name) if isinstance(value, Made) else None
+    if isinstance(value, Held):
+        return size_of_name(opaque_name(value.label, value.scope)) if rest else UNKNOWN
+    return value if isinstance(value, int | Dim) else UNKNOWN
+
+
+def in_frame(t: Type, make: Make) -> Type:
+    """Return a type with the values that its opaque sizes have in the current frame, unknown where one has none."""
+    if Reading.frame is None or not has_opaque(t):
+        return t
+    return with_parts(t, lambda part: _part_in_frame(part, make))
+
+
+def _part_in_frame(part: Type, make: Make) -> Type:
+    size = size_of(part)
+    facts: list[Same] = []
+    for name in names_in(size):
+        if not name.is_opaque:
+            continue
+        value = UNKNOWN if call_of(name) is not None else value_of_name(name.label, name.scope)
+        if value is None:
+            continue
+        if is_unknown(value):
+            return unknown()
+        facts.append(Same(name, value))
+    if not facts:
+        return part
+    with assuming(facts):
+        size = simplest(size + 0)
+    return size_type(size, make)
+
+
+def is_passed_on(path: str, value: Value) -> bool:
+    """Return whether a value has an opaque size, as types mention it, or an object that it is an attribute of."""
+    label, _, scope = path.partition("@")
+    if isinstance(value, Made):
+        return any(is_passed_on(path, one) for _, one in value.arguments)
+    if isinstance(value, Several):
+        return is_passed_on(path, value.item)
+    if isinstance(value, Held):
+        return scope == value.scope and label.startswith((f"{value.label}.", f"{value.label}["))
+    return isinstance(value, Dim) and any((name.label, name.scope) == (label, scope) for name in names_in(value))

@@ -1,0 +1,211 @@
+"""Objects of classes in the checked file, as calls of their classes make them, such as `MLP(Config(width=8))`.
+
+A variable or an attribute denotes such an object where it is assigned once. Its class is exactly the one that is
+called, so a method that is called on it is the one of that class, and no override.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mypy.nodes import (
+    ARG_NAMED,
+    ARG_NAMED_OPT,
+    ARG_POS,
+    ARG_STAR,
+    ARG_STAR2,
+    AssignmentStmt,
+    CallExpr,
+    Expression,
+    FuncDef,
+    GeneratorExpr,
+    ListComprehension,
+    ListExpr,
+    MemberExpr,
+    NameExpr,
+    TypeInfo,
+    Var,
+)
+
+from tapegrad.mypy.mypy_api import checked_file
+from tapegrad.mypy.scopes.collections import Use, use_of
+from tapegrad.mypy.scopes.frames import Held, Made, Reading, Several, Value, constructor_frame, within
+from tapegrad.mypy.scopes.opaque import (
+    constructor_value,
+    is_unwritten,
+    method_of_receiver,
+    opaque_size,
+    path_of,
+    steady_value,
+)
+from tapegrad.sizes import is_unknown
+
+if TYPE_CHECKING:
+    from tapegrad.mypy.mypy_api import Checker
+
+_DEEPEST = 20  # objects in arguments of objects
+
+
+def value_of_expression(expression: Expression, api: Checker) -> Value:
+    """Return the object or the size that an expression denotes; None if neither is known."""
+    found = object_of(expression, api)
+    if found is not None:
+        return found
+    size = opaque_size(expression, api)
+    if not is_unknown(size):
+        return size
+    path = path_of(expression, api) if Reading.frame is None else None
+    return None if path is None else Held(path.label, path.scope)
+
+
+class _Depth:
+    now = 0
+
+
+def object_of(expression: Expression, api: Checker) -> Value:
+    """Return the object that an expression denotes, or the size that a parameter was given; None if unknown."""
+    if _Depth.now >= _DEEPEST:
+        return None
+    _Depth.now += 1
+    try:
+        found = _newly_found(expression, api)
+    finally:
+        _Depth.now -= 1
+    is_list = isinstance(found, Several) and isinstance(expression, NameExpr | MemberExpr)
+    return None if is_list and use_of(expression, api) is not Use.READ else found
+
+
+def _newly_found(expression: Expression, api: Checker) -> Value:
+    match expression:
+        case NameExpr(node=Var() as variable):
+            return _of_variable(variable, api)
+        case MemberExpr(expr=owner, name=name):
+            return _of_attribute(owner, name, api)
+        case CallExpr(callee=NameExpr(node=TypeInfo() as info) | MemberExpr(node=TypeInfo() as info), analyzed=None):
+            return _made(info, expression, api)
+        case ListExpr(items=[first, *others]):
+            item = object_of(first, api)
+            same = item is not None and all(object_of(one, api) == item for one in others)
+            return Several(item, is_filled=True) if same else None
+        case ListComprehension(generator=GeneratorExpr(left_expr=item, condlists=[[]], sequences=[sequence])):
+            one = object_of(item, api)
+            return None if one is None else Several(one, has_items(sequence, api))
+    return None
+
+
+def has_items(sequence: Expression, api: Checker) -> bool:
+    """Return whether a loop over a sequence surely runs once."""
+    match sequence:
+        case CallExpr(callee=NameExpr(fullname="builtins.range"), args=[count]):
+            size = opaque_size(count, api)
+            return isinstance(size, int) and size > 0
+        case ListExpr(items=[_, *_]):
+            return True
+    several = object_of(sequence, api)
+    return isinstance(several, Several) and several.is_filled
+
+
+def _of_variable(variable: Var, api: Checker) -> Value:
+    frame = Reading.frame
+    if frame is not None:
+        if variable in frame.variables:
+            return frame.variables[variable]
+        method = method_of_receiver(variable, api)
+        if method is not None:
+            return frame.receiver if method.info in _bases(frame.receiver) else None
+    value, scope = steady_value(variable, api)
+    if frame is not None and scope == frame.scope and variable.name in frame.values:
+        return frame.values[variable.name]
+    if value is None:
+        return None
+    if scope == checked_file(api).fullname:
+        with within(None):
+            return object_of(value, api)
+    return object_of(value, api) if frame is None or scope == frame.scope else None
+
+
+def _bases(made: Made | None) -> list[TypeInfo]:
+    return made.info.mro if made is not None else []
+
+
+def _of_attribute(owner: Expression, name: str, api: Checker) -> Value:
+    method = method_of_receiver(owner.node, api) if isinstance(owner, NameExpr) else None
+    if method is not None and Reading.frame is None:
+        value, _ = constructor_value(method.info, name, api)
+        return None if value is None else object_of(value, api)
+    made = object_of(owner, api)
+    if not isinstance(made, Made):
+        return None
+    if made.constructor == made.info.fullname:
+        return dict(made.arguments).get(name)
+    value, scope = constructor_value(made.info, name, api)
+    if value is None or scope != made.constructor:
+        return None
+    with within(constructor_frame(made)):
+        return object_of(value, api)
+
+
+def _constructor(info: TypeInfo) -> FuncDef | None:
+    symbol = info.get("__init__")
+    return symbol.node if symbol is not None and isinstance(symbol.node, FuncDef) else None
+
+
+def _made(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
+    """Return the object that a call of a class makes, if the class is in the file."""
+    tree = checked_file(api)
+    if info.module_name != tree.fullname or any(kind in (ARG_STAR, ARG_STAR2) for kind in call.arg_kinds):
+        return None
+    if "__new__" in info.names and not info.is_named_tuple:
+        return None
+    if "dataclass" in info.metadata or info.is_named_tuple:
+        return _made_of_fields(info, call, api)
+    constructor = _constructor(info)
+    if constructor is None or constructor.info.module_name != tree.fullname or constructor.is_decorated:
+        return None
+    parameters = constructor.arguments[1:]
+    if any(one.kind in (ARG_STAR, ARG_STAR2) for one in parameters):
+        return None
+    names = [one.variable.name for one in parameters]
+    positional = [one.variable.name for one in parameters if one.kind not in (ARG_NAMED, ARG_NAMED_OPT)]
+    defaults = {one.variable.name: one.initializer for one in parameters}
+    return Made(info, constructor.fullname, _arguments(names, positional, defaults, call, api))
+
+
+def _made_of_fields(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
+    """Return an object whose arguments are its fields, if none of them is assigned again."""
+    own = {"__init__", "__post_init__"} & {name for base in info.mro[:-1] for name in base.names}
+    fields = {
+        statement.lvalues[0].name: statement.rvalue
+        for statement in info.defn.defs.body
+        if isinstance(statement, AssignmentStmt)
+        and isinstance(statement.lvalues[0], NameExpr)
+        and statement.unanalyzed_type is not None
+    }
+    symbol = info.names.get("__init__")
+    is_written = symbol is not None and not symbol.plugin_generated and not info.is_named_tuple
+    if is_written or "__post_init__" in own or any(base.defn.defs.body for base in info.mro[1:] if _is_data(base)):
+        return None
+    names = [name for name in fields if is_unwritten(info, name, api)]
+    arguments = _arguments([*fields], [*fields], fields, call, api)
+    return Made(info, info.fullname, tuple((name, value) for name, value in arguments if name in names))
+
+
+def _is_data(info: TypeInfo) -> bool:
+    return "dataclass" in info.metadata
+
+
+def _arguments(
+    names: list[str], positional: list[str], defaults: dict[str, Any], call: CallExpr, api: Checker
+) -> tuple[tuple[str, Value], ...]:
+    given: dict[str, Value] = {}
+    at = iter(positional)
+    for expression, kind, keyword in zip(call.args, call.arg_kinds, call.arg_names, strict=True):
+        name = keyword if kind is not ARG_POS else next(at, None)
+        if name is not None:
+            given[name] = value_of_expression(expression, api)
+    for name in names:
+        if name not in given:
+            default = defaults[name]
+            with within(None):
+                given[name] = value_of_expression(default, api) if isinstance(default, Expression) else None
+    return tuple((name, given.get(name)) for name in names)

@@ -1,0 +1,291 @@
+"""Bodies that mypy reads for the results of calls: errors in them, where they are reported, and where they are not."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+
+import pytest
+
+from tapegrad.errors import TapegradError
+from tapegrad.project.reports import Report, run_mypy
+
+MODEL = """
+from dataclasses import dataclass
+from typing import Any
+
+import tapegrad as tg
+from tapegrad import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Config:
+    width: int = 8
+    hidden: int = 5
+    layers: int = 2
+
+
+class MLP(nn.Module):
+    def __init__(self, config: Config) -> None:
+        self.up = nn.Linear(config.width, config.hidden)
+        self.down = nn.Linear(config.hidden, config.width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = tg.relu(self.up(x))
+        return self.down(h)
+
+
+class Model(nn.Module):
+    def __init__(self, config: Config) -> None:
+        self.blocks = [MLP(config) for _ in range(config.layers)]
+        self.head = nn.Linear(config.width, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
+
+
+def squared(x: Tensor, y: Tensor) -> Tensor:
+    d = x - y
+    return (d * d).mean()
+
+"""
+MAIN = """
+def main() -> None:
+    model = Model(Config())
+    print(squared(model(tg.ones((4, 8))), tg.zeros((4, 3))))
+
+main()
+"""
+ACCEPTED = MODEL + MAIN
+
+
+CHANGES = [
+    ("nn.Linear(config.width, config.hidden)", "nn.Linear(config.hidden, config.hidden)"),
+    ("nn.Linear(config.hidden, config.width)", "nn.Linear(config.width, config.width)"),
+    ("nn.Linear(config.width, 3)", "nn.Linear(7, 3)"),
+    ("width: int = 8", "width: int = 9"),
+    ("Config()", "Config(width=6)"),
+    ("Config()", "Config(7, 8)"),
+    ("tg.ones((4, 8))", "tg.ones((4, 9))"),
+    ("tg.zeros((4, 3))", "tg.zeros((5, 3))"),
+    ("x - y", "x @ y"),
+    ("return self.down(h)", "return self.down(x)"),
+]
+TWICE = MODEL.replace("x - y", "x - y + tg.ones((2, 5)) @ tg.ones((4, 2))") + "squared(tg.ones((3,)), tg.ones((3,)))\n"
+FOREIGN = """
+import tapegrad as tg
+from accepted import MLP, Config
+
+mlp = MLP(Config())
+tg.reveal_shape(mlp(tg.ones((4, 8))))
+"""
+UNCERTAIN = {
+    "an override in another class": """
+class Wide(MLP):
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+def main(mlp: MLP) -> None:
+    mlp(tg.ones((4, 9)))
+
+main(Wide(Config()))
+""",
+    "a method that a subclass overrides": """
+class Twice(nn.Module):
+    def inner(self, x: Tensor) -> Tensor:
+        return x @ tg.ones((3, 3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.inner(tg.ones((4, 9)))
+
+class Same(Twice):
+    def inner(self, x: Tensor) -> Tensor:
+        return x
+
+same = Same()
+same(tg.ones((4, 9))) + tg.ones((4, 9))
+""",
+    "an attribute that is assigned again": """
+mlp = MLP(Config())
+mlp.up = nn.Linear(9, 5)
+mlp(tg.ones((4, 9)))
+""",
+    "a list that gets other layers": """
+model = Model(Config(layers=1))
+model.blocks.clear()
+model(tg.ones((4, 8)))
+""",
+    "a loop that may not run": """
+def looped(x: Tensor, count: int) -> Tensor:
+    for _ in range(count):
+        x = x @ tg.ones((3, 3))
+    return x
+
+looped(tg.ones((4, 8)), int("0"))
+""",
+    "a branch": """
+def chosen(x: Tensor) -> Tensor:
+    if x.shape[-1] == 3:
+        return x @ tg.ones((3, 3))
+    return x
+
+chosen(tg.ones((4, 8)))
+""",
+    "a part that may not be evaluated": """
+def chosen(x: Tensor) -> Tensor:
+    return x @ tg.ones((3, 3)) if x.shape[-1] == 3 else x
+
+chosen(tg.ones((4, 8)))
+""",
+    "two names that may be one size": """
+from typing import TypeVar
+
+N = TypeVar("N", bound=int)
+M = TypeVar("M", bound=int)
+
+def added(x: Tensor, y: Tensor) -> Tensor:
+    return x + y
+
+def called(x: Tensor[tuple[N]], y: Tensor[tuple[M]]) -> Tensor:
+    return added(x, y)
+
+called(tg.ones((3,)), tg.ones((3,)))
+""",
+    "a call that may fail": """
+try:
+    squared(tg.ones((3,)), tg.ones((4,)))
+except ValueError:
+    pass
+""",
+    "a size that the program computes": """
+mlp = MLP(Config(int("9")))
+mlp(tg.ones((4, 9)))
+""",
+    "a field that is assigned again": """
+@dataclass
+class Open:
+    width: int = 8
+
+class Net(nn.Module):
+    def __init__(self, config: Open) -> None:
+        self.up = nn.Linear(config.width, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x)
+
+config = Open()
+config.width = 9
+net = Net(config)
+net(tg.ones((4, 9)))
+""",
+    "a parameter that is assigned again": """
+class Net(nn.Module):
+    def __init__(self, width: int) -> None:
+        width = width + 1
+        self.up = nn.Linear(width, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x)
+
+net = Net(8)
+net(tg.ones((4, 9)))
+""",
+    "two objects of one class": """
+class Two(nn.Module):
+    def __init__(self) -> None:
+        self.one = MLP(Config(8, 5))
+        self.other = MLP(Config(7, 5))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.other(x[:, 1:])
+        return self.one(x)[:, 1:] + y
+
+two = Two()
+two(tg.ones((4, 8)))
+""",
+    "a constructor that another one calls": """
+class Wider(MLP):
+    def __init__(self, config: Config) -> None:
+        super().__init__(Config(config.width + 1))
+
+wider = Wider(Config())
+wider(tg.ones((4, 9)))
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all programs, which one run of mypy checks."""
+    folder = tmp_path_factory.mktemp("bodies")
+    (folder / "mypy.ini").write_text("[mypy]\nplugins = tapegrad.mypy\nstrict = True\nallow_redefinition = True\n")
+    changed = {f"changed_{n}": ACCEPTED.replace(old, new) for n, (old, new) in enumerate(CHANGES)}
+    uncertain = {name.replace(" ", "_"): MODEL + program for name, program in UNCERTAIN.items()}
+    for name, text in {"accepted": ACCEPTED, "twice": TWICE, "foreign": FOREIGN, **changed, **uncertain}.items():
+        (folder / f"{name}.py").write_text(text)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def said(folder: Path) -> dict[str, list[Report]]:
+    found: dict[str, list[Report]] = {path.stem: [] for path in folder.glob("*.py")}
+    for report in run_mypy(["--config-file", "mypy.ini", *(f"{name}.py" for name in found)], folder=folder):
+        if report.code != "tapegrad-unused":
+            found[Path(report.file).stem].append(report)
+    return found
+
+
+def run(path: Path) -> None:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # for the dataclass
+    spec.loader.exec_module(module)
+
+
+def test_a_model_that_runs_is_accepted(said: dict[str, list[Report]]) -> None:
+    assert said["accepted"] == []
+
+
+@pytest.mark.parametrize("number", range(len(CHANGES)))
+def test_an_error_is_at_the_line_that_raises_it(folder: Path, said: dict[str, list[Report]], number: int) -> None:
+    path = folder / f"changed_{number}.py"
+    with pytest.raises(TapegradError) as caught:
+        run(path)
+    lines = [frame.lineno for frame in traceback.extract_tb(caught.tb) if frame.filename == str(path)]
+
+    errors = [one for one in said[path.stem] if one.kind == "error"]
+
+    assert [(one.text, one.line, one.code) for one in errors] == [(str(caught.value), lines[-1], "tapegrad-shape")]
+
+
+def test_a_note_says_which_calls_lead_to_the_error(folder: Path, said: dict[str, list[Report]]) -> None:
+    lines = (folder / "changed_1.py").read_text().splitlines()
+    at = [lines.index(line) + 1 for line in lines if "block(x)" in line or "model(tg.ones" in line]
+
+    error, note = said["changed_1"]
+
+    assert error.text == "MLP.down Linear(8, 8): x is (4, 5) but (..., 8) is expected: axis -1 is 5, not 8"
+    assert (note.kind, note.line, note.text) == ("note", error.line, f"in the call on line {at[0]}, {at[1]}")
+
+
+def test_an_error_of_the_body_itself_is_reported_once(said: dict[str, list[Report]]) -> None:
+    (error,) = [one for one in said["twice"] if one.kind == "error"]
+
+    assert error.text == "matmul: inner sizes differ: x (2, 5) has 5 columns but y (4, 2) has 4 rows"
+
+
+@pytest.mark.parametrize("name", UNCERTAIN)
+def test_a_program_that_runs_is_no_error(folder: Path, said: dict[str, list[Report]], name: str) -> None:
+    run(folder / f"{name.replace(' ', '_')}.py")
+
+    assert said[name.replace(" ", "_")] == []
+
+
+def test_a_class_of_another_file_is_not_read(said: dict[str, list[Report]]) -> None:
+    assert [one.text for one in said["foreign"]] == ["Revealed shape is (...) ?, any tape"]

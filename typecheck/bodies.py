@@ -1,0 +1,165 @@
+"""Functions and methods whose annotations say less than their bodies, which mypy reads if they are in the same file."""
+
+from dataclasses import dataclass
+from typing import Any, TypeVar, assert_type
+from typing import Literal as L
+
+import tapegrad as tg
+from tapegrad import NoneTape, OwnedTape, Shape, Tape, Tensor, nn
+
+B = TypeVar("B", bound=int)
+D = TypeVar("D", bound=int)
+T = TypeVar("T", bound=Tape)
+
+rows = tg.ones((3, 8))
+
+
+@dataclass(frozen=True)
+class Config:
+    width: int
+    hidden: int
+
+
+def scaled(x: Tensor[Any, Any], factor: float) -> Tensor[Any, Any]:
+    """Assigns, and rebinds."""
+    y = x * factor
+    y += 1.0
+    return y
+
+
+def repeated(x: Tensor[Any, Any], times: int) -> Tensor[Any, Any]:
+    for _ in range(times):
+        x = scaled(x, 0.5)
+    return x
+
+
+def doubled_rows(x: Tensor[Any, Any], times: int) -> Tensor[Any, Any]:
+    for _ in range(times):
+        x = tg.concat((x, x), axis=0)
+    return x
+
+
+def widened(x: Tensor[Shape[B, Any], T]) -> Tensor[Shape[B, Any], Any]:
+    b, d = x.shape
+    return tg.concat((x, tg.ones((b, d + 1))), axis=1)
+
+
+def one_of_two(x: Tensor[Any, Any], *, rows: bool) -> Tensor[Any, Any]:
+    return x.sum(axis=0) if rows else x
+
+
+def early(x: Tensor[Any, Any], *, summed: bool) -> Tensor[Any, Any]:
+    if summed:
+        return x.sum()
+    return x
+
+
+def left_out(x: Tensor[Any, Any], y: Tensor[Shape[B], NoneTape] | None = None) -> Tensor[Any, Any]:
+    del x
+    return tg.ones(()) if y is None else y
+
+
+def there(x: Tensor[Any, Any], *, again: bool) -> Tensor[Any, Any]:
+    return back(x, again=False) if again else x
+
+
+def back(x: Tensor[Any, Any], *, again: bool) -> Tensor[Any, Any]:
+    return there(x, again=again)
+
+
+class MLP(nn.Module):
+    def __init__(self, config: Config) -> None:
+        self.up = nn.Linear(config.width, config.hidden)
+        self.down = nn.Linear(config.hidden, config.width)
+
+    def raised(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return tg.relu(self.up(x))
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return self.down(self.raised(x))
+
+
+class Block(nn.Module):
+    def __init__(self, config: Config) -> None:
+        self.norm = nn.LayerNorm(config.width)
+        self.mlp = MLP(config)
+
+    def forward(self, x: Tensor[Shape[B, D], T]) -> Tensor[Shape[B, D], Any]:
+        return x + self.mlp(self.norm(x))
+
+
+class Deep(nn.Module):
+    """Makes a list of layers, and a number from its arguments."""
+
+    def __init__(self, config: Config, count: int) -> None:
+        self.width = config.width // 2
+        self.blocks = [MLP(config) for _ in range(count)]
+        self.head = nn.Linear(2 * self.width, config.hidden)
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        b, d = x.shape
+        h = x.reshape((b, 2, self.width))
+        x = h.reshape((b, d))
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
+
+
+class Halved(nn.Module):
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return x * 0.5
+
+
+class Summed(Halved):
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return x.sum()
+
+
+def accept_results_that_only_the_body_says() -> None:
+    assert_type(scaled(rows, 2.0), Tensor[Shape[L[3], L[8]], NoneTape])
+    assert_type(scaled(rows.trace(), 2.0), Tensor[Shape[L[3], L[8]], OwnedTape])
+    assert_type(scaled(rows[0], 2.0), Tensor[Shape[L[8]], NoneTape])
+    assert_type(repeated(rows, 2), Tensor[Shape[L[3], L[8]], NoneTape])
+    assert_type(widened(rows), Tensor[Shape[L[3], L[17]], NoneTape])
+    assert_type(scaled(widened(rows), 2.0) @ tg.ones((17, 2)), Tensor[Shape[L[3], L[2]], NoneTape])
+
+
+def accept_results_of_layers_of_the_users() -> None:
+    block, mlp = Block(Config(8, 5)), MLP(Config(8, 5))
+    assert_type(block(rows), Tensor[Shape[L[3], L[8]], NoneTape])
+    assert_type(block(rows.trace()), Tensor[Shape[L[3], L[8]], OwnedTape])
+    assert_type(mlp(rows), Tensor[Shape[L[3], L[8]], NoneTape])
+    deep = Deep(Config(hidden=5, width=8), 2)
+    assert_type(deep(rows), Tensor[Shape[L[3], L[5]], NoneTape])
+
+
+def accept_bodies_that_are_not_read() -> None:
+    def called(layer: Halved) -> None:
+        layer(rows) @ tg.ones((5, 2)) if layer(rows).ndim == 3 else layer(rows)
+
+    doubled_rows(rows, 1) @ tg.ones((8, 2)) + tg.ones((6, 2))
+    one_of_two(rows, rows=True) + tg.ones((8,))
+    early(rows, summed=True).reshape((1, 1))
+    left_out(rows).reshape((1, 1))
+    left_out(rows, rows[0]) + tg.ones((8,))
+    there(rows, again=True) + tg.ones((8,))
+    called(Summed())
+    halved = Halved()
+    halved(rows) + tg.ones((8,))
+
+
+def reject_a_size_that_only_the_body_says() -> None:
+    scaled(rows, 2.0) @ tg.ones((5, 2))  # E: matmul: inner sizes differ: x (3, 8) has 8 columns but y (5, 2) has 5 rows [tapegrad-shape]
+
+
+def reject_a_size_that_the_body_computes() -> None:
+    widened(rows) + tg.ones((3, 8))  # E: add: x (3, 17) and y (3, 8) do not broadcast: axis -1 is 17 in x but 8 in y [tapegrad-shape]
+
+
+def reject_a_size_of_a_layer_of_the_users() -> None:
+    mlp = MLP(Config(8, 5))
+    mlp(rows) @ tg.ones((5, 2))  # E: matmul: inner sizes differ: x (3, 8) has 8 columns but y (5, 2) has 5 rows [tapegrad-shape]
+
+
+def reject_a_loss_without_a_tape() -> None:
+    scaled(rows, 2.0).sum().backward()  # E: backward: the tensor has no tape; trace an input first [tapegrad-tape]
