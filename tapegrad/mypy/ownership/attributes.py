@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from mypy.nodes import Decorator, FuncItem, MemberExpr, OverloadedFuncDef, Var
 
-from tapegrad.mypy.ownership import classes
-from tapegrad.mypy.ownership.carriers import ANY, carries, result_of
+from tapegrad.mypy.ownership import classes, container_methods
+from tapegrad.mypy.ownership.carriers import ANY, carries, is_container, result_of
 from tapegrad.mypy.ownership.holders import entry, objects_in
 from tapegrad.mypy.ownership.other_calls import CONSUMERS
 from tapegrad.mypy.ownership.state import NOTHING, Function, Ref, State, tapes, union
@@ -29,6 +29,8 @@ def attribute(walk: Walk, node: MemberExpr, owner: Value, state: State) -> Value
         return tapes(owner) if carries(t) else NOTHING
     if node.node is not None and isinstance(node.node, Var) and not tapes(owner) and not objects_in(owner):
         return _global(node.node, t, state)
+    if node.name in container_methods.ADDING and is_container(owner_type):
+        return frozenset([Function(node.name, (owner,), node)]) if objects_in(owner) else NOTHING
     member = classes.member(walk, node.expr, node.name)
     if isinstance(member, FuncItem | Decorator | OverloadedFuncDef):
         return classes.bound_or_read(walk, node, member, owner, state)

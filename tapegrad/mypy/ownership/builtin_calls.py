@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from mypy.nodes import ArgKind, StrExpr
+from mypy.nodes import ArgKind
 
-from tapegrad.mypy.ownership import container_methods, containers, functions
+from tapegrad.mypy.ownership import classes, container_methods, containers, functions
 from tapegrad.mypy.ownership.carriers import carries, is_mapping, may_hold, new_object
 from tapegrad.mypy.ownership.other_calls import call_from_unknown
 from tapegrad.mypy.ownership.state import COMMON, EACH, NOTHING, Argument, Function, Ref, aged, tapes, union
@@ -159,7 +159,13 @@ def _reversed(walk: Walk, node: CallExpr, given: list[Argument], state: State) -
 
 
 def _next(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
-    held = containers.element(given[0].value, walk.site(node), state)
+    source = given[0].value
+    method = classes.iterator_method(walk, node.args[0], source)
+    if method:
+        return functions.call_all(walk, method, node, [], state)
+    if containers.comes_back(source, state):
+        source = containers.copied(source, walk.site(node), state)
+    held = containers.element(source, walk.site(node), state)
     return held | union(one.value for one in given[1:])
 
 
@@ -241,6 +247,24 @@ def _heap_popped(walk: Walk, node: CallExpr, given: list[Argument], state: State
     return containers.element(given[0].value, walk.site(node), state)
 
 
+def _cycle(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
+    """Return an iterator that comes back to each element."""
+    made = new_object(walk.site(node), state)
+    state.put((*made, EACH), aged(made.site, union(containers.all_elements(given[0].value, state))))
+    state.put((*made, containers.AGAIN), NOTHING)
+    return frozenset([made])
+
+
+def _islice(_walk: Walk, _node: CallExpr, given: list[Argument], state: State) -> Value | None:
+    """Return the first elements of a cycle, which may be all of them, and more than once."""
+    return given[0].value if given and containers.comes_back(given[0].value, state) else None
+
+
+def _weak(_walk: Walk, node: CallExpr, given: list[Argument], _state: State) -> Value:
+    """Return a weak reference, which gives the object when it is called."""
+    return frozenset([Function(functions.REFERENT, (given[0].value,), node)]) if given else NOTHING
+
+
 def _partial(_walk: Walk, _node: CallExpr, given: list[Argument], _state: State) -> Value:
     """Return the function that `partial` makes, with the arguments bound."""
     return functions.bound(given) if given else NOTHING
@@ -284,17 +308,17 @@ def _method_replaced(walk: Walk, node: CallExpr, given: list[Argument], state: S
 
 
 def _getattr(_walk: Walk, _node: CallExpr, given: list[Argument], state: State) -> Value:
-    name = given[1].expression if len(given) > 1 else None
-    if not isinstance(name, StrExpr):
+    name = given[1].constant[1] if len(given) > 1 and given[1].constant is not None else None
+    if not isinstance(name, str):
         return NOTHING
-    return union(state.held.get((*one, name.value), NOTHING) for one in given[0].value if isinstance(one, Ref))
+    return union(state.held.get((*one, name), NOTHING) for one in given[0].value if isinstance(one, Ref))
 
 
 def _setattr(_walk: Walk, _node: CallExpr, given: list[Argument], state: State) -> Value:
-    name = given[1].expression if len(given) > 2 else None
+    name = given[1].constant[1] if len(given) > 2 and given[1].constant is not None else None
     for one in given[0].value if given else ():
-        if isinstance(one, Ref) and isinstance(name, StrExpr):
-            state.put((*one, name.value), given[2].value)
+        if isinstance(one, Ref) and isinstance(name, str):
+            state.put((*one, name), given[2].value)
         elif isinstance(one, Ref):
             state.drop(one)
     return NOTHING
@@ -354,6 +378,8 @@ _KNOWN: Final[dict[str, Callable[..., Value | None]]] = {
     **dict.fromkeys(("heapq.heappush", "_heapq.heappush"), _heap_pushed),
     **dict.fromkeys(("heapq.heappop", "_heapq.heappop"), _heap_popped),
     "itertools.chain": _chain,
+    "itertools.cycle": _cycle,
+    "itertools.islice": _islice,
     "itertools.pairwise": _pairwise,
     "itertools.starmap": _starmap,
     "itertools.tee": _tee,
@@ -361,4 +387,5 @@ _KNOWN: Final[dict[str, Callable[..., Value | None]]] = {
     "tapegrad.guard.assertions.assert_shape": _itself,
     "tapegrad.guard.assertions.reveal_shape": _itself,
     "threading.Thread": _thread,
+    **dict.fromkeys(("weakref.ref", "weakref.ReferenceType", "_weakref.ReferenceType"), _weak),
 }

@@ -78,11 +78,21 @@ def function_named(walk: Walk, target: Any, node: Any, state: State) -> Value:
     if holder not in state.held:
         held: Value = frozenset([Function(function, (), node)])
         for decorator in reversed(target.decorators):
+            if isinstance(decorator, NameExpr) and isinstance(decorator.node, TypeInfo):
+                held = _decorated(walk, decorator, decorator.node, held, state)
+                continue
             made = walk.value(decorator, state)
             known = frozenset(one for one in made if isinstance(one, Function))
             held = functions.call_all(walk, known, decorator, [functions.positional(held)], state) if known else NOTHING
         state.held[holder] = held
     return state.held[holder]
+
+
+def _decorated(walk: Walk, decorator: Any, info: TypeInfo, held: Value, state: State) -> Value:
+    """Return the object that a class makes of the function that it decorates."""
+    if info not in in_file(walk):
+        return NOTHING
+    return constructed(walk, decorator, info, [functions.positional(held)], state)
 
 
 def _makes_manager(decorator: Decorator) -> bool:
@@ -184,6 +194,14 @@ def method_of(walk: Walk, owner: Any, t: Type | None, name: str, objects: Value)
             is_manager = isinstance(node, Decorator) and _makes_manager(node)
             found.add(Function(function, _receiver(function, objects), functions.MANAGER if is_manager else owner))
     return frozenset(found)
+
+
+def iterator_method(walk: Walk, node: Any, source: Value) -> Value:
+    """Return `__next__` of an iterator whose class is in the file."""
+    made = [walk.classes.get(one.site) if isinstance(one, Ref) else None for one in source]
+    if not made or None in made:
+        return NOTHING
+    return method_of(walk, node, walk.type_of(node), "__next__", source)
 
 
 def _receiver(function: FuncItem, objects: Value) -> tuple[Value, ...]:

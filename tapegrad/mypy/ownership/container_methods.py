@@ -20,9 +20,15 @@ if TYPE_CHECKING:
     from tapegrad.mypy.ownership.walk import Walk
 
 
+ADDING: Final = frozenset({"append", "add", "put", "put_nowait", "appendleft", "extend"})
+
+
 _IN_ORDER: Final = frozenset(
     {"sort", "reverse", "insert", "rotate", "remove", "pop", "popleft", "appendleft", "extendleft"}
 )
+
+
+_REMOVING: Final = frozenset({"pop", "popleft", "get_nowait"})
 
 
 _READS: Final = frozenset(
@@ -107,6 +113,11 @@ def _taken(walk: Walk, node: Any, name: str, refs: list[Ref], given: list[Value]
             found |= known.pop(position)
             state.drop(ref)
             containers.fill(ref, known, state)
+            continue
+        if (name in _REMOVING or (name == "get" and not given)) and containers.has_one(frozenset([ref]), state):
+            found |= union(containers.all_elements(frozenset([ref]), state))
+            state.drop(ref)
+            containers.fill(ref, [], state)
             continue
         found |= containers.element(frozenset([ref]), walk.site(node), state)
         if name != "get":

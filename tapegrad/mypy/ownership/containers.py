@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 ROW: Final = "(row)"  # marks an iterator whose elements are tuples, with an element of each of its sources
 SOURCE: Final = "(source"
+SHARED: Final = "(shared)"  # a tape that two elements share which a generator yields one after the other
+AGAIN: Final = "(again)"  # marks an iterator that comes back to its elements
 ELEMENT: Final = "element"
 OBJECT: Final = "object"
 _DEEPEST: Final = 3  # objects inside objects that are known
@@ -111,6 +113,14 @@ def append(ref: Ref, held: Value, state: State) -> None:
     else:
         state.forget_positions(ref)
         state.add(ref, held)
+
+
+def yielded(ref: Ref, held: Value, state: State) -> None:
+    """Add what a generator yields; note if it shares a tape with another element of the same iteration."""
+    live = {one for one in held if isinstance(one, Held) and not one.age and one.end is None}
+    if live and any(not live.isdisjoint(one) for one in all_elements(frozenset([ref]), state)):
+        state.put((*ref, SHARED), frozenset([Held((*ref.site, SHARED), 0, None)]))
+    append(ref, held, state)
 
 
 def extend(ref: Ref, given: Value, state: State) -> None:
@@ -182,23 +192,32 @@ def common(source: Value, state: State) -> Value:
     return shared or NOTHING
 
 
-def element(source: Value, site: Site, state: State) -> Value:
-    """Return what an element at an unknown position holds."""
+def comes_back(source: Value, state: State) -> bool:
+    """Return whether an iterator comes back to its elements."""
+    return any(isinstance(one, Ref) and (*one, AGAIN) in state.held for one in source)
+
+
+def element(source: Value, site: Site, state: State, *, is_each: bool = False) -> Value:
+    """Return what an element at an unknown position holds; `is_each` where all of them are read in turn."""
     direct = tapes(source)  # rows of a tensor
+    if comes_back(source, state):
+        return union(all_elements(source, state))
     rows = [one for one in source if isinstance(one, Ref) and state.held.get((*one, ROW)) is not None]
     if rows:
         return frozenset([_row(rows[0], site, state)])
+    direct |= union(state.held.get((*one, SHARED), NOTHING) for one in source if isinstance(one, Ref))
     any_of = union(all_elements(source, state))
-    return direct | _one_of(any_of, common(source, state), site, state) if any_of else direct
+    return direct | _one_of(any_of, common(source, state), site, state, is_each=is_each) if any_of else direct
 
 
-def _one_of(any_of: Value, shared: Value, site: Site, state: State) -> Value:
+def _one_of(any_of: Value, shared: Value, site: Site, state: State, *, is_each: bool = False) -> Value:
     """Return what one of several values holds: what all share, and a tape of its own for the rest."""
     found, rest = shared, any_of - shared
     own = [one for one in rest if isinstance(one, Held)]
     if own:
         ends = [one.end for one in own if one.end is not None]
-        found |= {Held(state.start((*site, ELEMENT)), 0, min(ends) if len(ends) == len(own) else None)}
+        is_consumed = bool(ends) if is_each else len(ends) == len(own)
+        found |= {Held(state.start((*site, ELEMENT)), 0, min(ends) if is_consumed else None)}
     objects = [one for one in rest if isinstance(one, Ref)]
     if objects:
         found |= {_unknown_object(objects, site, state)}

@@ -59,6 +59,11 @@ def entered(
     return found, None
 
 
+def is_generator(held: Value) -> bool:
+    """Return whether a manager is a generator of the file, which shows whether it suppresses an error."""
+    return any(isinstance(one, Function) and one.call == functions.OPENED for one in held)
+
+
 def _generator(
     walk: Walk, body: FuncItem, function: Function, manager: Any, state: State
 ) -> tuple[Value | None, Exit | None]:
@@ -79,16 +84,18 @@ def _generator(
     functions.save(body, key, state)
 
     def leave(after: State, raised: Constant) -> None:
-        if raised == ERROR:
-            return  # the exception is raised at the `yield`
-
         def go_on(_: Value, at_yield: State) -> None:
             at_yield.become(after.copy())
             functions.restore(body, key, at_yield)
+            if raised == ERROR:  # it is raised at the `yield`
+                walk.note_exception(at_yield)
+                raise UnreachableError
 
         scratch = before.copy()
         if _run(walk, body, function, manager, scratch, go_on):
             after.become(scratch)
+        elif raised == ERROR:
+            raise UnreachableError
 
     return union(held for held, _ in yielded), leave
 

@@ -8,13 +8,14 @@ from mypy.nodes import (
     IndexExpr,
     IntExpr,
     ListExpr,
+    NameExpr,
     SliceExpr,
     StarExpr,
     StrExpr,
     TupleExpr,
     UnaryExpr,
 )
-from mypy.types import TupleType, get_proper_type
+from mypy.types import Instance, TupleType, get_proper_type
 
 from tapegrad.mypy.ownership import classes, container_methods, containers, functions
 from tapegrad.mypy.ownership.carriers import carries, fresh, is_container, may_hold, new_object
@@ -53,6 +54,8 @@ def item(walk: Walk, node: IndexExpr, state: State) -> Value:
     if isinstance(node.index, SliceExpr):
         return _sliced(walk, node, node.index, source, state)
     name = place_of(node.index, state)
+    if isinstance(node.index, NameExpr) and _makes_elements(walk.type_of(node.base)):
+        name = EACH  # all that it makes is known as one
     if name != EACH:
         found = containers.at(source, name, state)
         return found or _made_when_read(name, source, t, state)
@@ -62,6 +65,11 @@ def item(walk: Walk, node: IndexExpr, state: State) -> Value:
     if not found and carries(t) and not any(isinstance(one, Ref) for one in source):
         return fresh(walk.site(node), state)
     return found
+
+
+def _makes_elements(t: Type | None) -> bool:
+    p = get_proper_type(t) if t is not None else None
+    return isinstance(p, Instance) and p.type.fullname == "collections.defaultdict"
 
 
 def _made_when_read(name: str, source: Value, t: Type | None, state: State) -> Value:

@@ -37,7 +37,7 @@ from mypy.nodes import (
 )
 from mypy.types import UninhabitedType, get_proper_type
 
-from tapegrad.mypy.ownership import calls, classes, containers, element_access, functions, loops
+from tapegrad.mypy.ownership import calls, classes, containers, element_access, functions, loops, tables
 from tapegrad.mypy.ownership.attributes import attribute
 from tapegrad.mypy.ownership.carriers import carries, is_container
 from tapegrad.mypy.ownership.constants import truth
@@ -126,12 +126,11 @@ def value(walk: Walk, node: Any, state: State) -> Value:
             held = walk.value(awaited, state)
             return containers.awaited(walk, node, held, state)
         case YieldExpr(expr=given):
-            if given is not None:
-                held = walk.check(walk.value(given, state), node, given)
-                if walk.frame.at_yield is not None:
-                    walk.frame.at_yield(held, state)
-                if walk.frame.made is not None:
-                    containers.append(walk.frame.made, held, state)
+            held = walk.check(walk.value(given, state), node, given) if given is not None else NOTHING
+            if walk.frame.at_yield is not None:
+                walk.frame.at_yield(held, state)
+            if given is not None and walk.frame.made is not None:
+                containers.yielded(walk.frame.made, held, state)
             if walk.frame.made is not None:
                 walk.frame.yields.append(state.copy())
             return NOTHING
@@ -168,6 +167,9 @@ def _name(walk: Walk, node: NameExpr, state: State) -> Value:
         return NOTHING
     holder: Holder = ("name", target)
     held = state.held.get(holder)
+    if held is None:
+        tables.fill(walk, target, target.type, state)
+        held = state.held.get(holder)
     if held is None:
         held = entry(holder, walk.type_of(node) or target.type, state)
     return held

@@ -21,7 +21,7 @@ from mypy.nodes import (
 from mypy.types import CallableType, get_proper_type
 
 from tapegrad.mypy.mypy_api import formals_of
-from tapegrad.mypy.ownership import containers, other_calls
+from tapegrad.mypy.ownership import container_methods, containers, other_calls
 from tapegrad.mypy.ownership.carriers import new_object
 from tapegrad.mypy.ownership.constants import constant_of
 from tapegrad.mypy.ownership.consumed import is_consumed
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.ownership.walk import Walk
 
 
+REFERENT: Final = "referent"  # what a weak reference refers to
 CACHED: Final = "cached"
 MANAGER: Final = "manager"  # a generator function whose calls make context managers
 OPENED: Final = "opened"  # such a call
@@ -95,6 +96,11 @@ def call(walk: Walk, function: Function, node: Any, given: list[Argument], state
         *(Argument(one, ArgKind.ARG_NAMED, name, None, known.get(name)) for name, one in function.names),
     ]
     body = function.node
+    if body == REFERENT:
+        return function.bound[0]
+    if isinstance(body, str) and body in container_methods.ADDING:
+        container_methods.method(walk, node, body, function.bound[0], [one.value for one in given[1:]], state)
+        return NOTHING
     if isinstance(body, str):
         receiver = getattr(function.call, "expr", None)
         other_calls.consuming(walk, node, function.bound[0], receiver, given[1:], state)
@@ -135,13 +141,23 @@ def is_cached(function: Function) -> bool:
 
 
 def can_follow(walk: Walk, body: FuncItem) -> bool:
-    """Return whether a function is in the file, is checked by mypy, and calls itself at most once."""
-    if body not in in_file.of(walk.api.tree) or walk.entered.count(body) > 1 or not walk.may_go_deeper:
+    """Return whether a function is in the file, is checked by mypy, and has not called itself too often."""
+    if body not in in_file.of(walk.api.tree) or walk.entered.count(body) > _levels.of(body) or not walk.may_go_deeper:
         return False
     if body not in walk.checked:
         made = [one for one in inside(body.body) if isinstance(one, CallExpr) and one.analyzed is None]
         walk.checked[body] = not made or any(walk.type_of(one) is not None for one in made)
     return walk.checked[body]
+
+
+def _levels_of(body: Node | None) -> int:
+    """Return how often a function may call itself; one that does so at several places takes more steps."""
+    name = getattr(body, "name", "")
+    calls = [one for one in inside(body) if isinstance(one, NameExpr | MemberExpr) and one.name == name]
+    return 3 if len(calls) == 1 else 1
+
+
+_levels = ScopeCache(_levels_of)
 
 
 def _functions_in(file: Node | None) -> set[FuncItem]:
@@ -372,6 +388,8 @@ def _bind_parameters(walk: Walk, body: FuncItem, node: Any, given: list[Argument
                 for name, held in state.fields(ref):
                     if name.startswith("['") and name[2:-2] in names:
                         bound[names.index(name[2:-2])] = held
+                    elif name.startswith("['"):
+                        named[name[2:-2]] = held
     for number, argument in enumerate(body.arguments):
         value = bound.get(number, NOTHING)
         if argument.kind == ArgKind.ARG_STAR:

@@ -4,8 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mypy.nodes import Expression, FuncDef, GlobalDecl, MemberExpr, MypyFile, NameExpr, NonlocalDecl, Var
-from mypy.types import Instance, get_proper_type
+from mypy.nodes import (
+    CallExpr,
+    Expression,
+    FuncDef,
+    GlobalDecl,
+    MemberExpr,
+    MypyFile,
+    NameExpr,
+    NonlocalDecl,
+    RaiseStmt,
+    RefExpr,
+    Var,
+)
+from mypy.types import CallableType, Instance, get_proper_type
 
 from tapegrad.mypy.mypy_api import names_used
 from tapegrad.mypy.ownership.carriers import carries_inside, may_hold
@@ -16,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mypy.nodes import FuncItem, Node
+    from mypy.types import Type
 
     from tapegrad.mypy.ownership.state import Argument, Function, State, Value
     from tapegrad.mypy.ownership.walk import Walk
@@ -42,7 +55,9 @@ def is_independent(
     if boxes is None:
         return False
     outside = _outside(walk.api.tree, body)
-    if outside.binds or (may_hold(walk.type_of(node)) and _may_start(walk, body, outside)):
+    if any(isinstance(one.body.body[-1], RaiseStmt) for one in outside.functions):
+        return False  # it may never return
+    if outside.binds or (may_hold(t := walk.type_of(node)) and (_is_function(t) or _may_start(walk, body, outside))):
         return False
     held = [(state.held.get(("name", one)), one.type) for one in outside.variables]
     if any(value is None and may_hold(t) for value, t in held):
@@ -71,18 +86,31 @@ def _boxes(walk: Walk, values: Iterable[Value], state: State) -> set[Ref] | None
 
 
 def _may_start(walk: Walk, body: FuncDef, outside: _Outside) -> bool:
-    """Return whether a function, or one that it may call, makes a tape or an object of a class of the file."""
+    """Return whether a function, or one that it may call, makes a tape, a function or an object of the file."""
     if body not in walk.starting:
         walk.starting[body] = any(
-            carries_inside(t) or (isinstance(t, Instance) and t.type.module_name == walk.api.tree.fullname)
+            carries_inside(t) or _is_function(t) or (isinstance(t, Instance) and t.type.module_name == file)
+            for file in (walk.api.tree.fullname,)
             for function in outside.functions
             for one in _expressions.of(function)
-            if (t := get_proper_type(walk.type_of(one))) is not None
+            if (t := walk.type_of(one)) is not None and (t := get_proper_type(t)) is not None
         )
     return walk.starting[body]
 
 
-_expressions = ScopeCache(lambda scope: [one for one in inside(scope) if isinstance(one, Expression)])
+def _is_function(t: Type | None) -> bool:
+    p = get_proper_type(t) if t is not None else None
+    return isinstance(p, CallableType) and not p.is_type_obj()
+
+
+def _expressions_in(scope: Node | None) -> list[Expression]:
+    """Return the expressions of a function, without the functions that it calls or passes on to a call."""
+    found = [one for one in inside(scope) if isinstance(one, Expression)]
+    passed = {each for one in found if isinstance(one, CallExpr) for each in (one.callee, *one.args)}
+    return [one for one in found if one not in passed or not isinstance(one, RefExpr)]
+
+
+_expressions = ScopeCache(_expressions_in)
 
 
 def _outside(file: MypyFile, body: FuncDef) -> _Outside:

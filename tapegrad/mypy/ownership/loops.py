@@ -13,6 +13,7 @@ from mypy.nodes import (
     ListComprehension,
     MemberExpr,
     NameExpr,
+    Var,
     WhileStmt,
 )
 
@@ -25,7 +26,7 @@ from tapegrad.mypy.scopes.names import ScopeCache, inside
 if TYPE_CHECKING:
     from mypy.nodes import Expression, Node
 
-    from tapegrad.mypy.ownership.state import Value
+    from tapegrad.mypy.ownership.state import Site, Value
     from tapegrad.mypy.ownership.walk import Walk
 
 
@@ -38,15 +39,27 @@ def loop(walk: Walk, node: WhileStmt | ForStmt, state: State) -> State | None:
         return _while(walk, node, state)
     source = _iterated(walk, node.expr, walk.value(node.expr, state), state)
     known = containers.elements(source, state)
-    if known is not None:
-        return _unrolled(walk, node, source, len(known), state)
     turns = 1 if containers.has_one(source, state) else _MOST_TURNS
-    return _repeated(walk, node, state, lambda entry: _next(walk, node, source, entry), turns)
+    walk.frame.unnamed.append(source)
+    try:
+        if known is not None:
+            return _unrolled(walk, node, source, len(known), state)
+        return _repeated(walk, node, state, lambda entry: _next(walk, node, source, entry), turns)
+    finally:
+        walk.frame.unnamed.pop()
 
 
 def _next(walk: Walk, node: ForStmt, source: Value, entry: State) -> State | None:
-    walk.bind(node.index, containers.element(source, walk.site(node), entry), entry, None)
+    walk.bind(node.index, _element(walk, node.expr, source, walk.site(node), entry), entry, None)
     return entry
+
+
+def _element(walk: Walk, sequence: Any, source: Value, site: Site, state: State, *, is_each: bool = False) -> Value:
+    """Return what the next element of an iterator holds, which `__next__` of a class of the file may make."""
+    method = classes.iterator_method(walk, sequence, source)
+    if method:
+        return functions.call_all(walk, method, sequence, [], state)
+    return containers.element(source, site, state, is_each=is_each)
 
 
 def _while(walk: Walk, node: WhileStmt, state: State) -> State | None:
@@ -126,11 +139,19 @@ def _unrolled(walk: Walk, node: ForStmt, source: Value, count: int, state: State
             break
         walk.frame.loops.append(([], []))
         walk.bind(node.index, containers.at(source, f"[{number}]", entry), entry, None)
+        _know(node.index, source, number, entry)
         end = walk.through(node.body, entry)
         breaks, continues = walk.frame.loops.pop()
         all_breaks += breaks
         entry = joined([end, *continues])
     return joined([walk.through(node.else_body, entry), *all_breaks])
+
+
+def _know(index: Expression, source: Value, number: int, state: State) -> None:
+    """Note which constant an element of a display is, as in `for name in ("main", "extra")`."""
+    ref = next((one for one in source if isinstance(one, Ref)), None)
+    if isinstance(index, NameExpr) and isinstance(index.node, Var) and ref is not None:
+        state.know(("name", index.node), state.constants.get((*ref, f"[{number}]")))
 
 
 def comprehension(walk: Walk, node: Any, inner: GeneratorExpr | DictionaryComprehension, state: State) -> Value:
@@ -159,21 +180,31 @@ def _each_known(walk: Walk, node: Any, inner: Any, made: Ref, source: Value, cou
     if is_list:
         containers.fill(made, [], state)
     for number in range(1 if node is walk.single_turn else count):
-        held = _turn(walk, inner, containers.at(source, f"[{number}]", state), state)
+        held = _turn(walk, inner, containers.at(source, f"[{number}]", state), state, at=(source, number))
         if is_list:
             state.put((*made, f"[{number}]"), held)
         else:
             state.add(made, held)
 
 
-def _turn(walk: Walk, inner: Any, given: Value, state: State, first: Value | None = None) -> Value:
+def _turn(
+    walk: Walk,
+    inner: Any,
+    given: Value,
+    state: State,
+    first: Value | None = None,
+    at: tuple[Value, int] = (NOTHING, 0),
+) -> Value:
     """Follow one iteration of a comprehension, and return the element."""
     for position, index in enumerate(inner.indices):
         if first is None and not position:
             walk.bind(index, given, state, None)
+            _know(index, *at, state)
         else:
             source = first if first is not None and not position else walk.value(inner.sequences[position], state)
-            walk.bind(index, containers.element(source, walk.site(inner, position), state), state, None)
+            is_each = not any(inner.condlists)
+            held = _element(walk, inner.sequences[position], source, walk.site(inner, position), state, is_each=is_each)
+            walk.bind(index, held, state, None)
         for condition in inner.condlists[position]:
             walk.value(condition, state)
     if isinstance(inner, GeneratorExpr):

@@ -226,6 +226,6 @@ def call_from_unknown(walk: Walk, function: Function, node: Any, rest: list[Argu
         else:
             given.append(one)
     try:
-        walk.call(function, node, given if not isinstance(function.node, str) else [], state)
+        walk.call(function, node, given if function.node not in CONSUMERS else [], state)
     except UnreachableError:
         return

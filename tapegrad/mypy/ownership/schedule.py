@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mypy.nodes import AssignmentStmt, FuncDef, FuncItem, MypyFile, NameExpr, Node, SuperExpr
+from mypy.nodes import AssignmentStmt, Decorator, FuncDef, FuncItem, MypyFile, NameExpr, Node, SuperExpr
 from mypy.types import CallableType
 
 from tapegrad.mypy.mypy_api import (
@@ -22,6 +22,7 @@ from tapegrad.mypy.mypy_api import (
     store_types,
 )
 from tapegrad.mypy.ownership.consumed import is_consumed
+from tapegrad.mypy.ownership.decorators import decorator_names
 from tapegrad.mypy.scopes.names import ScopeCache, inside
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def _consuming_names(file: Node | None) -> frozenset[str]:
     if not found:
         return frozenset()
     used: dict[str, set[str]] = {}
+    in_tables: dict[str, set[str]] = {}
     for function in inside(file):
         if isinstance(function, FuncItem):
             used.setdefault(_called_as(function), set()).update(_names_in(function))
@@ -87,6 +89,11 @@ def _consuming_names(file: Node | None) -> frozenset[str]:
             for target in function.lvalues:
                 if isinstance(target, NameExpr):
                     used.setdefault(target.name, set()).update(_names_in(function.rvalue))
+        elif isinstance(function, Decorator):  # which may add it to a table
+            for name in decorator_names.of(function):
+                in_tables.setdefault(name, set()).add(function.name)
+    for name in in_tables.keys() & used.keys():
+        used[name] |= in_tables[name]
     while True:
         more = {name for name, names in used.items() if name not in found and not found.isdisjoint(names)}
         if not more:

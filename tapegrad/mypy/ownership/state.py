@@ -261,14 +261,14 @@ class State:
             return
         pending = [*returned]
         for holder, held in self.held.items():
-            if held and holder[:2] not in made:
+            if held and holder[:2] not in made and holder[-1] != OF:
                 pending += held
         while pending and made:
             one = pending.pop()
             if isinstance(one, Ref):
                 if one in made:
                     made.remove(one)
-                    pending += [each for _, held in self.fields(one) for each in held]
+                    pending += [each for name, held in self.fields(one) if name != OF for each in held]
             elif isinstance(one, Function):
                 pending += [each for held in one.values() for each in held]
         for ref in made:

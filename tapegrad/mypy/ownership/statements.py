@@ -52,7 +52,7 @@ from tapegrad.mypy.ownership import (
 )
 from tapegrad.mypy.ownership.constants import constant_of, is_bound_elsewhere, matches, truth
 from tapegrad.mypy.ownership.holders import holder_of
-from tapegrad.mypy.ownership.state import NOTHING, RAISED, Ref, State, UnreachableError, joined
+from tapegrad.mypy.ownership.state import NOTHING, RAISED, Ref, State, UnreachableError, joined, union
 from tapegrad.mypy.scopes.names import parts_of
 
 if TYPE_CHECKING:
@@ -159,8 +159,11 @@ def _assigned(walk: Walk, node: AssignmentStmt, state: State) -> State | None:
     if node.is_alias_def or isinstance(node.rvalue, TempNode):  # a declaration without a value
         return state
     held = walk.value(node.rvalue, state)
+    before = [state.held.get(("name", one.node), NOTHING) for one in node.lvalues if isinstance(one, NameExpr)]
     for target in node.lvalues:
         bind(walk, target, held, state, node.rvalue)
+    if walk.frame.loops and any(isinstance(one, Ref) for old in before for one in old):
+        state.release(walk.calls, union(walk.frame.unnamed))  # else it would be mixed up with older ones
     return state
 
 
@@ -264,13 +267,16 @@ def _with(walk: Walk, node: WithStmt, state: State) -> State | None:
         if target is not None:
             bind(walk, target, held if entered is None else entered, state, None)
         suppresses = suppresses or may_suppress(walk.type_of(manager))
+        walk.frame.unnamed.append(held)
     before, inside_it = state.copy(), [state.copy()]
     leaves = any(one is not None for one in exits)
+    suppresses = suppresses or all(map(context_managers.is_generator, managers))  # unless it raises the error again
     follows_errors = suppresses or (leaves and walk.frame.tries)
     paths = _paths(walk)
     if follows_errors:
         walk.frame.tries.append(inside_it)
     end = through(walk, node.body, state)
+    del walk.frame.unnamed[-len(managers) :]
     if follows_errors:
         walk.frame.tries.pop()
     if leaves:
@@ -347,5 +353,7 @@ def _try(walk: Walk, node: TryStmt, state: State) -> State | None:
     if node.finally_body is None:
         return joined(ends)
     _on_paths(walk, paths, lambda one: through(walk, node.finally_body, one))
-    through(walk, node.finally_body, joined([raised, *(one.copy() for one in ends if one is not None)]))
+    again = through(walk, node.finally_body, joined([raised, *(one.copy() for one in ends if one is not None)]))
+    if again is not None:
+        walk.note_exception(again)
     return through(walk, node.finally_body, joined(ends))

@@ -44,6 +44,7 @@ class Frame:
         self.yields: list[State] = []  # where the generator waits, perhaps for ever
         self.at_yield: Callable[[Value, State], None] | None = None  # of a context manager
         self.loops: list[tuple[list[State], list[State]]] = []  # states at `break` and at `continue`
+        self.unnamed: list[Value] = []  # what loops and blocks around the statement hold without a name
         self.tries: list[list[State]] = []  # states inside a `try`, from any of which a handler may start
 
 
