@@ -134,7 +134,7 @@ class _Step:
             var for part in outs for var in part if isinstance(var, Var)
         }
         made = [var for one in self._split.before for var in one.outvars if var in read]
-        self._constants |= _evaluated(jaxpr, self._split.before, made, self._constants)
+        self._constants |= evaluated(jaxpr, self._split.before, made, self._constants)
 
     def run(self, first: Sequence[Any], *, is_reversed: bool) -> tuple[list[Any], list[Any], list[Any]]:
         """Run the forward steps; return the last state, the results of all steps, and what they save."""
@@ -174,7 +174,7 @@ class _Step:
 
     def _computed(self, equations: list[Any], outs: Sequence[list[Any]], values: dict[Any, Any]) -> list[list[Any]]:
         """Return the values of groups of variables, computed by equations."""
-        values |= _evaluated(self._jaxpr, equations, [var for part in outs for var in part], values)
+        values |= evaluated(self._jaxpr, equations, [var for part in outs for var in part], values)
         return [[one.val if isinstance(one, Literal) else values[one] for one in part] for part in outs]
 
     def _values(self, *groups: Any) -> dict[Any, Any]:
@@ -256,7 +256,7 @@ def _needed(equations: list[Any], outs: Iterable[Any], given: set[Any], effects:
     return found[::-1]
 
 
-def _evaluated(jaxpr: Any, equations: list[Any], outs: Sequence[Any], values: Mapping[Any, Any]) -> dict[Any, Any]:
+def evaluated(jaxpr: Any, equations: list[Any], outs: Sequence[Any], values: Mapping[Any, Any]) -> dict[Any, Any]:
     """Return the values of variables, computed by equations from the values of others."""
     made = {var for equation in equations for var in equation.outvars}
     wanted = [*dict.fromkeys(one for one in outs if isinstance(one, Var))]

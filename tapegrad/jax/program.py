@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from itertools import starmap
 from operator import call
@@ -21,6 +22,7 @@ from tapegrad.jax.keys import key_of
 from tapegrad.jax.library import exact, jax, jnp
 from tapegrad.jax.quiet import jaxpr_of
 from tapegrad.jax.results import ResultTemplate
+from tapegrad.jax.row_indices import indexed
 from tapegrad.jax.scalars import NumberPlan, Numbers, TracedNumber
 from tapegrad.jax.substitutions import as_before, held_before, put_back, put_in
 from tapegrad.jax.traced import Traced, UntraceableError
@@ -119,13 +121,28 @@ def traced_program(of: Call) -> Program:
         structs = [struct for at, struct in enumerate(structs) if at not in zeros]
         given, found = noted.in_avals, noted.out_avals
         alike = [position for at, position in enumerate(carried) if _same_memory(given[position], found[at])]
-        options: dict[str, Any] = {"donate_argnums": tuple(alike)}
+        count, function = _of_inputs(noted, binding)
+        options: dict[str, Any] = {"donate_argnums": tuple(count + position for position in alike)}
         if binding.home is not None:
             rest = [None] * (len(found) - len(carried))
             options["out_shardings"] = [*(structs[position].sharding for position in carried), *rest]
-        compiled = jax.jit(_without(_jaxpr_as_fun(noted), zeros), **options).lower(*structs).compile()
+
+        def given_indices(*arrays: Any) -> Any:
+            return _without(partial(function, arrays[:count]), zeros)(*arrays[count:])
+
+        indices = [jax.device_put(np.int32(at), binding.home) for at in range(count)]
+        compiled = jax.jit(given_indices, **options).lower(*indices, *structs).compile()
     result = _after_effects(outcome.result) if noted.effects else outcome.result
-    return Program(compiled, outcome.changed, outcome.moved, outcome.seeded, outcome.numbers, result, is_lasting)
+    call = partial(compiled, *indices) if indices else compiled
+    return Program(call, outcome.changed, outcome.moved, outcome.seeded, outcome.numbers, result, is_lasting)
+
+
+def _of_inputs(noted: Any, binding: Binding) -> tuple[int, Callable[..., Any]]:
+    """Return how many indices a traced step takes, and a function of a list of them and of its inputs."""
+    devices = jax.devices()[:1] if binding.home is None else [*binding.home.device_set]
+    if len(devices) == 1 and devices[0].platform == "cpu":
+        return indexed(noted)
+    return 0, lambda _, *arrays: _jaxpr_as_fun(noted)(*arrays)
 
 
 def computation(of: Call, structs: list[Any]) -> tuple[Any, Outcome, bool]:
