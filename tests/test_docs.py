@@ -32,7 +32,7 @@ from typing_extensions import override
 
 import tapegrad
 from benchmarks import comparison, scale, speed_page, workloads
-from docs import diagrams, error_pages, layers, reference
+from docs import diagrams, error_pages, layers, oracle, reference
 from tapegrad import autodiff, engines, errors
 from tests import unknown_places
 
@@ -645,6 +645,10 @@ def test_the_architecture_page_lists_every_module_with_its_summary() -> None:
         below = [name.strip("` |") for name in row[3].split(", ")]
         assert all(heights[name] <= heights[row[1].strip("`")] for name in below if name)
     assert layers.overview() in (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+
+
+def test_the_page_on_differences_has_the_reasons_of_the_tests() -> None:
+    assert oracle.page() == oracle.PAGE.read_text("utf-8"), "run: python -m docs.oracle"
 
 
 def test_the_page_on_scale_shows_the_published_numbers() -> None:

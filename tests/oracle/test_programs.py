@@ -19,17 +19,11 @@ import pytest
 from hypothesis import settings
 
 from tapegrad.autograd.registry import OPS
+from tests.oracle.differences import OTHERWISE
 from tests.oracle.test_torch import COMPARED, function_of, torch
 from tests.test_programs import NAMES as DRAWN
 from tests.test_programs import Program, composed, direction, flat, gradients, is_fixed
 
-OTHERWISE = {
-    "ldexp": "torch takes the power of two in float32",
-    "prelu": "torch's weight belongs to the second axis, ours broadcasts",
-    "svd": "the sign of a singular vector is arbitrary",
-    "solve": "torch takes a stack of vectors for what is one matrix here",
-    "topk": "torch takes any of those that tie",
-}
 NAMES = [name for name in DRAWN if name in COMPARED and name not in OTHERWISE]
 # What torch has not, or not with the options of a random call.
 ERRORS = (RuntimeError, TypeError, ValueError, IndexError, AttributeError, NotImplementedError, AssertionError)

@@ -6,15 +6,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tapegrad.autograd.registry import OPS
 from tapegrad.tensor import Tensor, node
 from tests.op_coverage import NAMES
 from tests.oracle.calls import CALLS, INTEGERS, Call, converted, direction, op_of, replaced
+from tests.oracle.differences import DIFFERENCES, NOT_IN_TORCH, OPTIONS
 
 torch: Any = pytest.importorskip("torch", reason="make oracle installs it")
 F: Any = torch.nn.functional
@@ -314,64 +317,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "vecmat": lambda x, y: (x[..., None, :] @ y)[..., 0, :],
 }
 
-NOT_IN_TORCH = {
-    "bitwise_count": "torch counts no bits",
-    "cbrt": "torch has no cube root of negative numbers",
-    **dict.fromkeys(["empty", "empty_like"], "the contents of the memory are unspecified"),
-    **dict.fromkeys(["normal", "uniform", "bernoulli", "dropout"], "NumPy's generator draws other numbers"),
-    **dict.fromkeys(["normal_like", "uniform_like", "bernoulli_like"], "NumPy's generator draws other numbers"),
-    "ssm_scan": "torch has no scan",
-    "tensor": "makes what both get here",
-}
-
 
 def function_of(name: str) -> Callable[..., Any]:
     """Return what PyTorch has for an op: the function of that name, or the one in the table."""
     found: Callable[..., Any] = FUNCTIONS.get(name) or getattr(torch, name, None) or getattr(F, name)
     return found
-
-
-def all_below(x: Any) -> Any:
-    return np.isneginf(x).all(-1, keepdims=True) if x.ndim else np.isneginf(x)
-
-
-# Where an operand is such, another one is compared; a test holds that there is a difference.
-DIFFERENCES: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "abs": (np.isnan, "the derivative of a NaN is NaN; torch's is 0"),
-    "acosh": (
-        lambda x: x < 1,
-        "outside its domain the derivative is NaN as the value is; torch goes on with the formula",
-    ),
-    "celu": (np.isnan, "the derivative of a NaN is NaN; torch's is 1"),
-    "clamp": (np.isnan, "a NaN is not outside, so its gradient passes; torch's is 0"),
-    "copysign": (np.isinf, "the derivative of an infinity is 1 or -1; torch divides it by itself"),
-    "cumprod": (lambda x: ~np.isfinite(x), "a derivative is the product of the others; torch divides by the element"),
-    "divmod": (lambda x: np.abs(x) == 1e-30, "NumPy's remainder is exact; torch's quotient overflows in float32"),
-    "elu": (np.isnan, "the derivative of a NaN is NaN; torch's is 1 in float32"),
-    "fmod": (lambda x: np.abs(x) == 1e-30, "NumPy's remainder is exact; torch's quotient overflows in float32"),
-    "gelu": (np.isposinf, "gelu of infinity is infinity; torch's is NaN in float32"),
-    "hardswish": (
-        lambda x: ~(x > -np.inf),
-        "of -inf the value is 0; torch multiplies it by 0. The derivative of a NaN is NaN; torch's is 1",
-    ),
-    "hardtanh": (np.isnan, "the gradient of a NaN is 0; torch passes it, where it computes several elements at once"),
-    "heaviside": (np.isnan, "a NaN is on no side of the step and stays NaN, as NumPy's; torch's is 0"),
-    "logcumsumexp": (
-        lambda x: ~np.isfinite(x),
-        "beside an infinity the gradient of other elements exists; torch's is NaN",
-    ),
-    "logsumexp": (all_below, "of nothing but -inf the gradient is 0; torch's is NaN"),
-    "maximum": (np.isnan, "the gradient of a NaN is 0; torch gives it to both operands"),
-    "minimum": (np.isnan, "the gradient of a NaN is 0; torch gives it to both operands"),
-    "modf": (np.isinf, "of an infinity nothing is left, as in NumPy; torch has NaN"),
-    "norm": (np.isnan, "the derivative of a NaN is NaN; torch's is 0 for the powers 1 and infinity"),
-    "relu": (np.isnan, "a NaN is not above 0, so its gradient is 0; torch's passes"),
-    "relu6": (np.isnan, "a NaN is not above 0, so its gradient is 0; torch's may pass"),
-    "remainder": (lambda x: np.abs(x) == 1e-30, "NumPy's remainder is exact; torch's quotient overflows in float32"),
-    "rsqrt": (lambda x: (x == 0) & np.signbit(x), "towards -0 the derivative falls to -inf; torch has inf"),
-    "selu": (np.isnan, "the derivative of a NaN is NaN; torch's is that of positive numbers"),
-    "sign": (np.isnan, "the sign of a NaN is NaN, as NumPy's; torch's is 0"),
-}
 
 
 COMPARED = [name for name in NAMES if name not in NOT_IN_TORCH]
@@ -385,6 +335,12 @@ def test_every_op_has_calls_and_a_function_in_torch_or_a_reason(name: str) -> No
 
 def test_the_tables_name_only_ops() -> None:
     assert {*CALLS, *INTEGERS, *FUNCTIONS, *NOT_IN_TORCH} <= {*NAMES}
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in OPTIONS}))
+def test_options_that_are_listed_as_missing_are_missing(name: str) -> None:
+    for option in (option for one, option in OPTIONS if one == name):
+        assert option not in signature(OPS[name].function).parameters
 
 
 def cases() -> list[Any]:
