@@ -30,8 +30,9 @@ def solve_shape(x: Dims, y: Dims) -> Dims:
     """Return `(..., N, M)`: the columns of `y`, and a row for each unknown; `(..., N)` for one vector `y`."""
     n = square_only(x)[-1]
     n_y = at_least(1, y=y)[-2:][0]
-    if surely_differ(n, n_y):
-        message = f"x {show(x)} has {n} rows but y {show(y)} has {n_y}"
+    rows = x[-2] if surely_differ(x[-2], n_y) else n  # a size of a square matrix may be known only once
+    if surely_differ(rows, n_y):
+        message = f"x {show(x)} has {rows} rows but y {show(y)} has {n_y}"
         raise ShapeError(message)
     return (*x[:-2], n) if len(y) == 1 else (*broadcast(2, x=x, y=y), n, y[-1])
 
