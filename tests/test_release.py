@@ -94,7 +94,7 @@ def test_each_deprecation_warning_has_both_versions() -> None:
 
     messages = re.findall(r'"([^"\n]+ is called [^"\n]+ since [^"\n]+)"', source)
 
-    assert len(messages) == source.count("DeprecationWarning, stacklevel") + source.count("@deprecated(")
+    assert len(messages) == source.count("DeprecationWarning, stacklevel")
     for message in messages:
         until = re.search(r"since \d+\.\d+\.0, and its old name is removed in (\d+)\.(\d+)\.0$", message)
         assert until, message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, Self
 
 from typing_extensions import TypeVar, deprecated, override
@@ -216,10 +217,13 @@ class Gradients:
         is_free = is_ours and engine(values[x]).is_free(values, x)
         return self.pop_output(x), is_free
 
-    @deprecated("Gradients.take is called Gradients.pop_output since 0.1.0, and its old name is removed in 0.2.0")
     @public_api
+    @deprecated(
+        "Gradients.take is called Gradients.pop_output since 0.1.0, and its old name is removed in 0.2.0", category=None
+    )
     def take(self, x: Tensor[S, Any, D]) -> Value[S, D]:
         """Return `pop_output(x)`; deprecated: use `pop_output`."""
+        warnings.warn(vars(Gradients.take)["__deprecated__"], DeprecationWarning, stacklevel=3)
         return self.pop_output(x)
 
     def norm(self) -> float:
