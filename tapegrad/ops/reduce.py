@@ -15,6 +15,7 @@ from tapegrad.ops._float32 import in_float32
 from tapegrad.ops.elementwise import number_only
 from tapegrad.sizes import Dims, normal_axes, show, surely_same
 from tapegrad.tensor import D, Real, T, Tensor, node
+from tapegrad.tensor.merging import averaging, summing
 from tapegrad.tensor.operands import unwrap
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def extremum_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dim
     return reduce_shape(x, axis, keepdims=keepdims)
 
 
+@summing
 @op(reduce_shape, of_bools="int64")
 def sum(
     x: Tensor[Any, T, Summed], axis: Axis = None, *, keepdims: bool = False
@@ -85,6 +87,7 @@ def sum(
     return tape.record(out, (x,), backward, saved=())
 
 
+@averaging
 @op(reduce_shape, of_bools="float32")
 @in_float32
 def mean(x: Tensor[Any, T, Averaged], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, Averaged]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, ClassVar, Never, NoReturn, Protocol, TypeAlias, Union, overload
@@ -32,11 +33,12 @@ if TYPE_CHECKING:
 
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Checkpointing, Node, Pullback
-    from tapegrad.engines import Int, Value
+    from tapegrad.engines import Axis, Int, Value
     from tapegrad.tensor.merging import MYPY
 
     if not MYPY:
         from tapegrad.tensor.merging import (
+            OpenDType,
             comparison,
             floor_division,
             operator_of_all,
@@ -661,6 +663,27 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
     if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with `and`
         if not MYPY:
 
+            @overload
+            def sum(
+                self: Tensor[Any, T, OpenDType], axis: Axis = None, *, keepdims: bool = False
+            ) -> Tensor[Any, T, Any]: ...
+            @overload
+            def sum(
+                self: Tensor[Any, Any, np.bool_], axis: Axis = None, *, keepdims: bool = False
+            ) -> Tensor[Any, NoneTape, np.int64]: ...
+            @overload
+            def sum(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]: ...
+            @overload
+            def mean(
+                self: Tensor[Any, T, OpenDType], axis: Axis = None, *, keepdims: bool = False
+            ) -> Tensor[Any, T, Any]: ...
+            @overload
+            def mean(
+                self: Tensor[Any, Any, np.bool_], axis: Axis = None, *, keepdims: bool = False
+            ) -> Tensor[Any, NoneTape, np.float32]: ...
+            @overload
+            def mean(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]: ...
+
             @operator_of_all
             def __add__(self, y: Any) -> Any: ...
 
@@ -787,8 +810,8 @@ def node(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, 
     return out
 
 
-@deprecated("tapegrad.handle is called tapegrad.node since 0.1.0, and its old name is removed in 0.2.0")
 @public_api
+@deprecated("tapegrad.handle is called tapegrad.node since 0.1.0, and its old name is removed in 0.2.0", category=None)
 def handle(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
     """Return `node(data)`; deprecated: use `node`.
 
@@ -800,6 +823,7 @@ def handle(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape
         >>> x.tolist(), caught[0].category.__name__
         ([1.0, 2.0], 'DeprecationWarning')
     """
+    warnings.warn(vars(handle)["__deprecated__"], DeprecationWarning, stacklevel=3)
     return node(data)
 
 

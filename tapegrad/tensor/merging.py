@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tapegrad.autograd.tape import NoneTape, OwnedTape
-    from tapegrad.tensor import T2, D, Float, Number, T, Tensor
+    from tapegrad.engines import Axis
+    from tapegrad.tensor import T2, D, Float, Number, Real, T, Tensor
 
     P = ParamSpec("P")  # the options of a loss
 
@@ -43,13 +44,23 @@ def merging_loss_of_labels(loss: F) -> F:
     return loss
 
 
+def summing(op: F) -> F:
+    """Return the op `sum`; other checkers than mypy read the definition below, by which it counts bools as int64."""
+    return op
+
+
+def averaging(op: F) -> F:
+    """Return the op `mean`, see `summing`: bools have a mean in float32."""
+    return op
+
+
 if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with `and`
     if not MYPY:
 
         class _Open(NoneTape, OwnedTape):
             """A type that only a tape of type Any matches; the tape of the result is then Any, too."""
 
-        class _OpenDType(np.floating[Any], np.integer[Any]):  # type: ignore[misc]  # no such dtype exists
+        class OpenDType(np.floating[Any], np.integer[Any]):  # type: ignore[misc]  # no such dtype exists
             """A dtype that only one of type Any matches."""
 
         class _Bound(Protocol[T, D, N]):
@@ -83,11 +94,16 @@ if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with 
         class _NotOfThisDType:
             """What an operator is for a dtype that it does not take: it cannot be called."""
 
-        class _OfFloats:
+        class _Callable:
+            """What makes an operator match protocols, such as those of the arguments of `sum`."""
+
+            def __call__(self, y: Any, /) -> Any: ...
+
+        class _OfFloats(_Callable):
             """An operator of floats."""
 
             @overload
-            def __get__(self, x: Tensor[Any, T, _OpenDType], owner: Any) -> _Bound[T, Any, Number]: ...
+            def __get__(self, x: Tensor[Any, T, OpenDType], owner: Any) -> _Bound[T, Any, Number]: ...
             @overload
             def __get__(self, x: Tensor[Any, T, Float], owner: Any) -> _Bound[T, Float, _FloatNumber[Float]]: ...
             @overload
@@ -95,11 +111,11 @@ if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with 
             @overload
             def __get__(self, x: Tensor[Any, T, D], owner: Any) -> _Bound[T, D, Number]: ...
 
-        class _OfNumbers:
+        class _OfNumbers(_Callable):
             """An operator of floats and ints."""
 
             @overload
-            def __get__(self, x: Tensor[Any, T, _OpenDType], owner: Any) -> _Bound[T, Any, Number]: ...
+            def __get__(self, x: Tensor[Any, T, OpenDType], owner: Any) -> _Bound[T, Any, Number]: ...
             @overload
             def __get__(self, x: Tensor[Any, T, Float], owner: Any) -> _Bound[T, Float, _FloatNumber[Float]]: ...
             @overload
@@ -109,11 +125,11 @@ if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with 
             @overload
             def __get__(self, x: Tensor[Any, T, D], owner: Any) -> _Bound[T, D, Number]: ...
 
-        class _OfAll:
+        class _OfAll(_Callable):
             """An operator of floats, ints and bools."""
 
             @overload
-            def __get__(self, x: Tensor[Any, T, _OpenDType], owner: Any) -> _Bound[T, Any, Number]: ...
+            def __get__(self, x: Tensor[Any, T, OpenDType], owner: Any) -> _Bound[T, Any, Number]: ...
             @overload
             def __get__(self, x: Tensor[Any, T, Float], owner: Any) -> _Bound[T, Float, _FloatNumber[Float]]: ...
             @overload
@@ -123,12 +139,12 @@ if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with 
             @overload
             def __get__(self, x: Tensor[Any, T, D], owner: Any) -> _Bound[T, D, Number]: ...
 
-        class _OfTensors:
+        class _OfTensors(_Callable):
             """An operator of tensors and arrays of any dtype."""
 
             @overload
             def __get__(
-                self, x: Tensor[Any, T, _OpenDType], owner: Any
+                self, x: Tensor[Any, T, OpenDType], owner: Any
             ) -> _Bound[T, Any, np.ndarray[Any, np.dtype[Any]]]: ...
             @overload
             def __get__(
@@ -145,11 +161,11 @@ if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with 
             @overload
             def __get__(self, x: Tensor[Any, T, D], owner: Any) -> _Bound[T, D, np.ndarray[Any, np.dtype[D]]]: ...
 
-        class _Quotient:
+        class _Quotient(_Callable):
             """A floor division, of floats and ints."""
 
             @overload
-            def __get__(self, x: Tensor[Any, T, _OpenDType], owner: Any) -> _Untaped[Any, Number]: ...
+            def __get__(self, x: Tensor[Any, T, OpenDType], owner: Any) -> _Untaped[Any, Number]: ...
             @overload
             def __get__(self, x: Tensor[Any, T, Float], owner: Any) -> _Untaped[Float, _FloatNumber[Float]]: ...
             @overload
@@ -159,11 +175,11 @@ if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with 
             @overload
             def __get__(self, x: Tensor[Any, T, D], owner: Any) -> _Untaped[D, Number]: ...
 
-        class _OfBits:
+        class _OfBits(_Callable):
             """An operator of ints and bools."""
 
             @overload
-            def __get__(self, x: Tensor[Any, T, _OpenDType], owner: Any) -> _Untaped[Any, Number]: ...
+            def __get__(self, x: Tensor[Any, T, OpenDType], owner: Any) -> _Untaped[Any, Number]: ...
             @overload
             def __get__(self, x: Tensor[Any, T, Whole], owner: Any) -> _Untaped[Whole, _IntNumber[Whole]]: ...
             @overload
@@ -173,11 +189,11 @@ if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with 
             @overload
             def __get__(self, x: Tensor[Any, T, D], owner: Any) -> _Untaped[D, Number]: ...
 
-        class _OfInts:
+        class _OfInts(_Callable):
             """An operator of ints."""
 
             @overload
-            def __get__(self, x: Tensor[Any, T, _OpenDType], owner: Any) -> _Untaped[Any, Number]: ...
+            def __get__(self, x: Tensor[Any, T, OpenDType], owner: Any) -> _Untaped[Any, Number]: ...
             @overload
             def __get__(self, x: Tensor[Any, T, Whole], owner: Any) -> _Untaped[Whole, _IntNumber[Whole]]: ...
             @overload
@@ -189,7 +205,7 @@ if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with 
             """A comparison of floats, ints and bools."""
 
             @overload
-            def __get__(self, x: Tensor[Any, T, _OpenDType], owner: Any) -> _Compared[Any, Number]: ...
+            def __get__(self, x: Tensor[Any, T, OpenDType], owner: Any) -> _Compared[Any, Number]: ...
             @overload
             def __get__(self, x: Tensor[Any, T, Float], owner: Any) -> _Compared[Float, _FloatNumber[Float]]: ...
             @overload
@@ -256,3 +272,37 @@ if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with 
             loss: Callable[Concatenate[Any, Any, P], Any],
         ) -> _Loss[np.floating[Any] | np.integer[Any], P]:
             """Infer the tape of a loss whose target may be labels."""
+
+        class _Sum(Protocol):
+            @overload
+            def __call__(
+                self, x: Tensor[Any, T, OpenDType], axis: Axis = None, *, keepdims: bool = False
+            ) -> Tensor[Any, T, Any]: ...
+            @overload
+            def __call__(
+                self, x: Tensor[Any, Any, np.bool_], axis: Axis = None, *, keepdims: bool = False
+            ) -> Tensor[Any, NoneTape, np.int64]: ...
+            @overload
+            def __call__(
+                self, x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False
+            ) -> Tensor[Any, T, Real]: ...
+
+        class _Mean(Protocol):
+            @overload
+            def __call__(
+                self, x: Tensor[Any, T, OpenDType], axis: Axis = None, *, keepdims: bool = False
+            ) -> Tensor[Any, T, Any]: ...
+            @overload
+            def __call__(
+                self, x: Tensor[Any, Any, np.bool_], axis: Axis = None, *, keepdims: bool = False
+            ) -> Tensor[Any, NoneTape, np.float32]: ...
+            @overload
+            def __call__(
+                self, x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = False
+            ) -> Tensor[Any, T, Float]: ...
+
+        def summing(op: Any) -> _Sum:
+            """Infer the dtype of a sum."""
+
+        def averaging(op: Any) -> _Mean:
+            """Infer the dtype of a mean."""

@@ -167,3 +167,10 @@ def layers_of_bfloat16(
     mixed = nn.MixedPrecision(nn.Linear(3, 5), compute=tg.bfloat16)
     assert_type(mixed(t), Tensor[Shape[L[2], Any], OwnedTape])
     assert_type(mixed.model, nn.Linear[Any, Any])
+
+
+def sums_of_tensors(losses: list[Scalar], start: Scalar, mask: Tensor[Any, NoneTape, np.bool_], x: Matrix) -> None:
+    assert_type(sum(losses, start=start), Scalar)
+    assert_type(mask.sum(), Tensor[Any, NoneTape, np.int64])
+    assert_type(tg.mean(mask), Tensor[Any, NoneTape])
+    assert_type(x / mask.mean(), Tensor[Any, NoneTape])
