@@ -1,5 +1,6 @@
 """Functions and methods whose annotations say less than their bodies, which mypy reads if they are in the same file."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar, assert_type
 from typing import Literal as L
@@ -65,6 +66,10 @@ def there(x: Tensor[Any, Any], *, again: bool) -> Tensor[Any, Any]:
 
 def back(x: Tensor[Any, Any], *, again: bool) -> Tensor[Any, Any]:
     return there(x, again=again)
+
+
+def applied(f: Callable[[Tensor[Shape[B, Any], T]], Tensor[Shape[B, D], T]], x: Tensor[Shape[B, Any], T]) -> Tensor[Any, Any]:
+    return f(x)
 
 
 class MLP(nn.Module):
@@ -143,6 +148,7 @@ def accept_bodies_that_are_not_read() -> None:
     left_out(rows).reshape((1, 1))
     left_out(rows, rows[0]) + tg.ones((8,))
     there(rows, again=True) + tg.ones((8,))
+    applied(tg.relu, rows) @ tg.ones((8, 2))
     called(Summed())
     halved = Halved()
     halved(rows) + tg.ones((8,))

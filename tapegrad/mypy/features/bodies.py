@@ -41,6 +41,7 @@ from mypy.nodes import (
     WithStmt,
 )
 from mypy.plugin import MethodContext
+from mypy.typeops import get_all_type_vars
 from mypy.types import (
     AnyType,
     CallableType,
@@ -224,7 +225,11 @@ def _is_of_class(path: str, function: FuncDef) -> bool:
 
 
 def _given(ctx: FunctionContext | MethodContext, declared: CallableType, function: FuncDef) -> dict[Var, Type] | None:
-    """Return the types of the parameters in a call; None if no tensor among them is known."""
+    """Return the types of the parameters in a call; None if no tensor among them is known.
+
+    None as well if another parameter, such as a function, is declared with type variables: in the body it would keep
+    them, beside tensors that have the sizes of the call.
+    """
     arguments = arguments_of(ctx, parameter_names(declared))
     given: dict[Var, Type] = {}
     is_known = False
@@ -242,7 +247,9 @@ def _given(ctx: FunctionContext | MethodContext, declared: CallableType, functio
         is_known = is_known or (tensor is not None and not isinstance(get_proper_type(tensor.shape), AnyType))
     if isinstance(ctx, MethodContext) and function.info:
         given[function.arguments[0].variable] = ctx.type
-    return given if is_known else None
+    others = (argument.variable.type for argument in function.arguments if argument.variable not in given)
+    is_open = any(t is not None and get_all_type_vars(t) for t in others)
+    return given if is_known and not is_open else None
 
 
 def _frame(ctx: FunctionContext | MethodContext, declared: CallableType, function: FuncDef, made: Made | None) -> Frame:
