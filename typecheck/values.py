@@ -308,6 +308,14 @@ def reject_a_name_for_another_size() -> None:
     one_more(3)
 
 
+def reject_an_unknown_size_beside_a_computed_one() -> None:
+    def either(n: N, b: B, more: int) -> tuple[Mul[N, B], Add[B, L[1]]]:
+        product = n * b
+        return product, more  # E(mypy): either: the result[1] is ? but B + 1 is expected [return-value]
+
+    either(3, 5, 6)
+
+
 def reject_an_attribute_of_a_computed_size() -> None:
     Table(4, 5).rows @ tg.ones((5, 2))  # E: matmul: inner sizes differ: x (20, 6) has 6 columns but y (5, 2) has 5 rows [tapegrad-shape]
 

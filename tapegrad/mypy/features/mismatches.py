@@ -146,7 +146,7 @@ def _compared(call: str, place: str, got: Written, expected: Written) -> str | N
         return _of_tuple(call, place, got.arguments, expected.arguments)
     if {got.name, expected.name} & _ARITHMETIC:
         n, m = _size(got), _size(expected)
-        return messages.wrong_number(call, place, n, m)
+        return None if str(n) == str(m) else messages.wrong_number(call, place, n, m)
     if got.name == expected.name and got.name not in _BUILTINS and len(got.arguments) == len(expected.arguments):
         return _of_sizes(call, place, got, expected)
     return None
