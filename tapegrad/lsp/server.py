@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 SOURCE: Final = "tapegrad"
 _PROGRESS: Final = "tapegrad-mypy"
+# Neovim 0.11 loses hints that arrive while it draws the lines for another reason, such as diagnostics.
+_REFRESH_AFTER: Final = 0.1  # seconds after the diagnostics
 
 
 class TapegradServer(LanguageServer):
@@ -108,8 +110,9 @@ def _publish(server: TapegradServer, path: str, results: Results, version: int |
     diagnostics = [_diagnostic(positions, finding) for finding in results.findings]
     server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics, version))
     workspace = server.client_capabilities.workspace
-    if workspace and workspace.inlay_hint and workspace.inlay_hint.refresh_support:
-        server.workspace_inlay_hint_refresh(None)
+    has_refresh = workspace and workspace.inlay_hint and workspace.inlay_hint.refresh_support
+    if has_refresh and results.described == results.text:
+        asyncio.get_running_loop().call_later(_REFRESH_AFTER, server.workspace_inlay_hint_refresh, None)
 
 
 def _show_progress(server: TapegradServer, message: str) -> None:

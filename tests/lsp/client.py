@@ -25,6 +25,7 @@ class Client:
         self.versions: dict[str, int] = {}
         self.messages: list[str] = []  # shown to the user
         self.progress: list[str] = []
+        self.refreshes = 0  # how often the server asks the editor to ask for hints
         self.diagnostics: dict[str, tuple[int | None, list[Any]]] = {}
         self._requests = 0
         self.server = subprocess.Popen(
@@ -176,6 +177,8 @@ class Client:
                 self.messages.append(given["message"])
             case "$/progress":
                 self.progress.append(given["value"].get("message", given["value"]["kind"]))
+            case "workspace/inlayHint/refresh":
+                self.refreshes += 1
         if "method" in said and "id" in said:
             self._write({"id": said["id"], "result": None})
         return said

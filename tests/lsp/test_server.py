@@ -101,6 +101,16 @@ def test_hints_stand_behind_assignments_of_tensors(editor: Client) -> None:
     ]
 
 
+def test_an_editor_is_told_to_ask_for_hints_once_they_are_known(client: Client) -> None:
+    other = Client(client.folder)
+    other.open("program.py", PROGRAM)
+    while not other.refreshes:
+        other.receive()
+
+    assert len(other.hints("program.py")) == 2
+    other.stop()
+
+
 def test_what_is_known_stays_at_its_line_while_the_user_types_elsewhere(editor: Client) -> None:
     editor.edit("program.py", PROGRAM.replace("B = Type", "\n\nz = (\nB = Type"))
 
