@@ -17,7 +17,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo examples test differential fire fuzz mutants oldest faults matrix oracle bench compare docs docs-check docs-serve
+.PHONY: help demo examples test differential fire fuzz mutants oldest faults matrix oracle bench compare docs docs-pages docs-publish docs-check docs-serve
 .PHONY: format lock dist release clean
 
 help: ## list the commands
@@ -89,11 +89,18 @@ compare: $(BENCH)/.ready ## run PyTorch, jaxtyping and pyrefly again, and compar
 	@$(BENCH)/bin/python -m pip install --quiet pyrefly==1.4.1 pyrefly-torch-stubs==1.4.0
 	@$(BENCH)/bin/python -m benchmarks.comparison
 
-docs: $(VENV)/.ready ## build the pages into site/
+docs: docs-pages ## build the pages into site/
+	@$(BIN)/python -m mkdocs build --strict
+
+docs-pages: $(VENV)/.ready
 	@$(BIN)/python -m docs.reference
 	@$(BIN)/python -m docs.error_pages
 	@$(BIN)/python -m docs.notebook_pages
-	@$(BIN)/python -m mkdocs build --strict
+
+docs-publish: docs-pages ## commit the built pages of VERSION, such as 0.2 or dev, to the branch gh-pages
+	@test -n "$(VERSION)" || { echo "a version is missing: make docs-publish VERSION=0.2"; exit 2; }
+	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/mike deploy --update-aliases $(VERSION) $(if $(filter dev,$(VERSION)),,latest)
+	@$(BIN)/mike set-default latest 2>/dev/null || $(BIN)/mike set-default $(VERSION) # before the first release
 
 docs-check: docs ## check the built pages with axe-core; needs Chromium
 	@$(BIN)/python -m pip install --quiet axe-playwright-python==0.1.8
