@@ -130,7 +130,7 @@ def test_quoted_mypy_output_is_right_and_what_mypy_does_not_know_is_listed(tmp_p
     for name, source in notebooks().items():
         (tmp_path / f"{name}.py").write_text(source, "utf-8")
 
-    found = mypy(tmp_path, settings() | {"strict": True, "enable_error_code": codes})
+    found = mypy(tmp_path, settings() | {"strict": True, "enable_error_code": codes}, programs())
 
     ending = f"  [{unknown_places.CODE}]"
     said = {name: [one for one in reports if not one[2].endswith(ending)] for name, reports in found.items()}
@@ -147,13 +147,13 @@ def test_quoted_mypy_output_is_right_and_what_mypy_does_not_know_is_listed(tmp_p
 
 
 def test_quoted_mypy_output_without_the_plugin_is_right(tmp_path: Path) -> None:
-    found = mypy(tmp_path, settings() | {"strict": True, "plugins": []})
+    found = mypy(tmp_path, settings() | {"strict": True, "plugins": []}, without_the_plugin())
 
-    assert_quoted("mypy without the plugin", found, [one for one in programs() if one.name.startswith("without")])
+    assert_quoted("mypy without the plugin", found, without_the_plugin())
 
 
 def test_quoted_pyright_output_is_right(tmp_path: Path) -> None:
-    write(tmp_path)
+    write(tmp_path, without_the_plugin())
 
     run = python("pyright", "--outputjson", "--pythonpath", sys.executable, folder=tmp_path)
 
@@ -162,7 +162,15 @@ def test_quoted_pyright_output_is_right(tmp_path: Path) -> None:
         first_line, *_ = said["message"].splitlines()
         report = (said["range"]["start"]["line"] + 1, said["severity"], f"{first_line} ({said['rule']})")
         found.setdefault(Path(said["file"]).stem, []).append(report)
-    assert_quoted("pyright", found, [one for one in programs() if one.name.startswith("without")])
+    assert_quoted("pyright", found, without_the_plugin())
+
+
+def without_the_plugin() -> list[Program]:
+    """Return the programs of the page on checkers without the plugin; no other page quotes these checkers."""
+    quoted = [one for one in programs() if one.quoted("pyright") or one.quoted("mypy without the plugin")]
+    chosen = [one for one in programs() if one.name.startswith("without")]
+    assert all(one in chosen for one in quoted)
+    return chosen
 
 
 def assert_quoted(who: str, found: dict[str, list[tuple[int, str, str]]], pages: list[Program]) -> None:
@@ -172,9 +180,9 @@ def assert_quoted(who: str, found: dict[str, list[tuple[int, str, str]]], pages:
     assert said
 
 
-def mypy(folder: Path, options: dict[str, Any]) -> dict[str, list[tuple[int, str, str]]]:
+def mypy(folder: Path, options: dict[str, Any], chosen: list[Program]) -> dict[str, list[tuple[int, str, str]]]:
     """Return what mypy says of each program, with the settings of the README."""
-    write(folder)
+    write(folder, chosen)
     lines = [f"{key} = {','.join(value) if isinstance(value, list) else value}" for key, value in options.items()]
     (folder / "mypy.ini").write_text("\n".join(["[mypy]", *lines]), "utf-8")
     cache = ROOT / ".mypy_cache" / ("docs" if options["plugins"] else "docs_without_the_plugin")
@@ -208,8 +216,8 @@ def settings() -> dict[str, Any]:
     return tool
 
 
-def write(folder: Path) -> None:
-    for program in programs():
+def write(folder: Path, chosen: list[Program]) -> None:
+    for program in chosen:
         (folder / f"{program.name}.py").write_text(program.source, "utf-8")
 
 
@@ -283,9 +291,9 @@ def test_the_page_of_examples_shows_code_and_plot_of_each() -> None:
         assert (ROOT / "docs" / "examples" / f"{name}.png").stat().st_size < 60_000
 
 
-@pytest.fixture(scope="module", params=["mkdocs", "zensical"])
-def site(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
-    """Build a copy of the pages as `make docs` does, and by its successor: two workers may be here at a time."""
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copy what the pages are built from, and write the generated pages: two workers may be here at a time."""
     folder = tmp_path_factory.mktemp("project")
     shutil.copytree(
         ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("api", "errors", "notebooks", "__pycache__")
@@ -294,14 +302,19 @@ def site(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
         shutil.copy(ROOT / name, folder)
     for name in ("tapegrad", "typecheck", "notebooks"):
         (folder / name).symlink_to(ROOT / name)
-    for command in (
-        ["docs.reference"],
-        ["docs.error_pages"],
-        ["docs.notebook_pages"],
-        [request.param, "build", "--strict"],
-    ):
-        run = python(*command, folder=folder)
+    for command in ("docs.reference", "docs.error_pages", "docs.notebook_pages"):
+        run = python(command, folder=folder)
         assert run.returncode == 0, run.stdout + run.stderr
+    return folder
+
+
+@pytest.fixture(scope="module", params=["mkdocs", "zensical"])
+def site(project: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """Build the pages as `make docs` does, and by its successor."""
+    folder = tmp_path_factory.mktemp(request.param) / "project"
+    shutil.copytree(project, folder, symlinks=True)
+    run = python(request.param, "build", "--strict", folder=folder)
+    assert run.returncode == 0, run.stdout + run.stderr
     return folder / "site"
 
 
