@@ -14,6 +14,8 @@ import pytest
 from hypothesis import settings
 
 os.environ.setdefault("TAPEGRAD_CHECK_RULES", "1")
+# XLA's older emitters compile faster, and most steps here run once; tests/jax/test_place.py trains without them.
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
 
 from tapegrad import errors
 from tapegrad.autograd.registry import observers
