@@ -15,8 +15,6 @@ docs/guide/jax.md from benchmarks/gpt.json. `make bench` installs equinox and op
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -25,9 +23,10 @@ from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from statistics import median
-from typing import IO, Any, Self
+from typing import Any
 
 from benchmarks.contestant_process import memory_of_process
+from benchmarks.json_process import JSONProcess
 from benchmarks.rivals.gpt_data import BATCHES, SIZES
 from docs.marks import between_marks
 
@@ -37,6 +36,7 @@ PAGE = ROOT / "docs" / "guide" / "jax.md"
 BEGIN, END = "<!-- generated from benchmarks.gpt: begin -->", "<!-- generated from benchmarks.gpt: end -->"
 CONTESTANTS = {"tapegrad.jit": "gpt_in_tapegrad", "equinox, optax": "gpt_in_equinox"}
 REFERENCE = "equinox, optax"
+MODULE = "benchmarks.gpt"
 STARTS, ROUNDS, REPEATS = 3, 15, 5
 FIRST, FURTHER = 1e-5, 3.0  # how far first losses may be apart, and all losses in units of what rounding does
 
@@ -74,41 +74,9 @@ def serve(name: str, size: str, *, is_rounded: bool) -> None:
         print(json.dumps({"seconds": seconds, "memory": peak}), flush=True)
 
 
-class Process:
-    """A contestant in a process of its own."""
-
-    def __init__(self, name: str, size: str, *options: str) -> None:
-        command = [sys.executable, "-m", "benchmarks.gpt", "--contestant", name, "--size", size, *options]
-        # Otherwise JAX takes most of a GPU's memory when it starts, and the peak says nothing.
-        environment = os.environ | {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment
-        )
-        self.facts = self._answer()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        _pipe(self._process.stdin).close()
-        self._process.wait()
-
-    def steps(self, count: int) -> dict[str, float]:
-        """Take steps, and return the seconds of one and the peak of memory so far."""
-        print(count, file=_pipe(self._process.stdin), flush=True)
-        return self._answer()
-
-    def _answer(self) -> dict[str, Any]:
-        line = _pipe(self._process.stdout).readline()
-        if not line:
-            raise RuntimeError(f"a contestant ended with exit status {self._process.wait()}; its error is above")
-        found: dict[str, Any] = json.loads(line)
-        return found
-
-
-def _pipe(stream: IO[str] | None) -> IO[str]:
-    assert stream is not None
-    return stream
+def options(name: str, size: str) -> list[str]:
+    """Return the options for the process of a contestant."""
+    return ["--contestant", name, "--size", size]
 
 
 def measured(size: str) -> dict[str, Any]:
@@ -119,21 +87,21 @@ def measured(size: str) -> dict[str, Any]:
     losses: dict[str, list[float]] = {}
     for _ in range(STARTS - 1):
         for name in CONTESTANTS:
-            with Process(name, size) as process:
+            with JSONProcess(MODULE, *options(name, size)) as process:
                 first_steps[name].append(process.facts["first_step"])
-                memory[name].append(process.steps(1)["memory"])
+                memory[name].append(process.ask(1)["memory"])
     with ExitStack() as stack:
-        processes = {name: stack.enter_context(Process(name, size)) for name in CONTESTANTS}
+        processes = {name: stack.enter_context(JSONProcess(MODULE, *options(name, size))) for name in CONTESTANTS}
         for name, process in processes.items():
             first_steps[name].append(process.facts["first_step"])
             losses[name] = process.facts["losses"]
         for _ in range(ROUNDS):
             for name, process in processes.items():
-                seconds[name].append(process.steps(REPEATS)["seconds"])
+                seconds[name].append(process.ask(REPEATS)["seconds"])
         for name, process in processes.items():
-            memory[name].append(process.steps(1)["memory"])
+            memory[name].append(process.ask(1)["memory"])
         facts = next(iter(processes.values())).facts
-    with Process(REFERENCE, size, "--rounded") as process:
+    with JSONProcess(MODULE, *options(REFERENCE, size), "--rounded") as process:
         rounded = process.facts["losses"]
     own, other = losses.values()
     return {

@@ -2,13 +2,14 @@
 
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from benchmarks import devices, gpt, history, speed_page, workloads
+from benchmarks import devices, gpt, history, jit, speed_page, workloads
 from benchmarks.contestants import CONTESTANTS, IDIOMS, LEANEST_WORKLOADS, WORKLOADS
 from benchmarks.rivals import gpt_in_tapegrad
 from benchmarks.rivals.gpt_data import BATCHES, SIZES
@@ -112,6 +113,37 @@ def test_the_page_of_jit_has_the_measured_figures_of_the_gpt() -> None:
     numbers = json.loads(gpt.NUMBERS.read_text("utf-8"))
 
     assert "\n".join(gpt.page_lines(numbers)) in gpt.PAGE.read_text("utf-8")
+
+
+def test_the_page_of_jit_has_the_measured_figures_of_all_calls_loops_and_first_calls() -> None:
+    numbers = json.loads(jit.NUMBERS.read_text("utf-8"))
+
+    assert set(numbers) == set(jit.TITLES)
+    assert "\n".join(jit.table(numbers)) in jit.PAGE.read_text("utf-8")
+
+
+def test_a_line_of_jit_has_medians_and_ratios_of_both_contestants() -> None:
+    mine, its = {"call": [0.004, 0.002, 0.003], "first": [6.0]}, {"call": [0.002, 0.002, 0.002], "first": [4.0]}
+
+    assert jit.line("mlp", {"tapegrad.jit": mine, "plain JAX": its}).split(" | ")[1:] == [
+        *("3", "2", "1.50", "1.00"),
+        *("6", "4", "1.50", "1.50 |"),
+    ]
+    assert jit.line("stack-24", {"tapegrad.jit": mine}).split(" | ")[1:] == [
+        *("3", "-", "-", "-"),
+        *("6", "-", "-", "- |"),
+    ]
+
+
+@pytest.mark.parametrize("row", ["call", "list", "scan"])
+def test_both_contestants_of_jit_compute_the_same(row: str) -> None:
+    jax = pytest.importorskip("jax")
+    rivals = [import_module(f"benchmarks.rivals.{name}").PROGRAMS[row]() for name in jit.CONTESTANTS.values()]
+
+    results = [[np.asarray(one) for one in jax.tree.leaves(run())] for run in rivals]
+
+    mine, its = (np.concatenate([one.ravel() for one in found]) for found in results)
+    np.testing.assert_allclose(mine, its, rtol=1e-4, atol=1e-6)
 
 
 def test_the_gpt_learns_the_same_from_parameters_that_differ_by_rounding() -> None:
