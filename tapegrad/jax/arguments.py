@@ -77,6 +77,8 @@ class ArgumentTree:
         self.attributes: list[tuple[Any, Sequence[str]]] = []  # attributes in slots,
         self.getters: list[tuple[Callable[[Any], Any], Any]] = []  # what a function returns,
         self.arrays: list[Any] = []  # and the content of arrays
+        self.repeated: list[Any] = []  # what was found under another path before
+        self.read_containers: list[Any] = []  # lists, tuples and dictionaries that are read without being given
         self.reads = Captured(lambda value, path: self._visit(value, path, is_given=False))
         self._seen: dict[int, tuple[str, Any]] = {}
         self._inside: list[tuple[Any, str, bool]] = []  # the parts of the object that is being visited
@@ -115,6 +117,7 @@ class ArgumentTree:
                 continue
             if id(value) in self._seen and (self._is_given or not _is_constant(value)):
                 self._note(path, self._seen[id(value)][0])
+                self.repeated.append(value)
                 continue
             self._seen.setdefault(id(value), (path, value))  # held, so that its address is not reused
             self._inside = []
@@ -143,8 +146,10 @@ class ArgumentTree:
         elif isinstance(value, StoredSizes):
             self._note(path, repr(value))  # the cache of a guard does not count as state
         elif isinstance(value, dict | MappingProxyType):
+            self.read_containers += [value] * (not self._is_given)
             self._mapping(value, path)
         elif isinstance(value, list | tuple | deque):
+            self.read_containers += [value] * (not self._is_given)
             self._sequence(value, path)
         elif isinstance(value, set | frozenset):
             self.watched.append(value)

@@ -25,7 +25,7 @@ from tapegrad.tensor.nodes import Frozen
 from tapegrad.transactions import commit, commit_delaying_interrupts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from tapegrad.jax.arguments import ArgumentTree
     from tapegrad.jax.program import Program
@@ -141,9 +141,10 @@ class Binding:
     def take(self, program: Program) -> None:
         """Bind the objects to a program."""
         self.program = program
+        self._execute, self._result = program.call, program.result
         self._changed = [self.states[position] for position in program.changed]
         self._moved = [self.cells[position] for position in program.moved]
-        self._is_unchanged = unchanged(self.tree, self._others)
+        self._is_unchanged = unchanged(self.tree, self._others, self._containers)
         self._has_packed = bool(program.numbers.inputs)
         self._has_tensors_alone = not (self.states or self.numbers or program.seeded or self._has_packed)
         values = program.numbers.values(self.given)
@@ -154,14 +155,14 @@ class Binding:
         for opt in self.tree.optimizers:
             opt._layout = Layout()  # releases the references to the old arrays of the parameters
 
-    def __call__(self, args: tuple[Any, ...]) -> Any:
+    def run_with(self, args: tuple[Any, ...]) -> Any:
         """Run the program, store what it has changed, and return its result.
 
         Returns:
             `MISS` instead, with nothing done, unless the call has the same objects, unchanged except for the values of
             tensors, and as many tensors; and numbers that the program is valid for. Arguments by name come last.
         """
-        if len(args) != self._count:
+        if len(args) != self._count or (self._lists and (args := self._with_elements(args)) is None):
             return MISS
         tensors, has_others = self.tensors, False
         for leaf, position in self._positions:
@@ -169,6 +170,8 @@ class Binding:
                 if not self._fits(leaf, args[position]):
                     return MISS
                 has_others = True
+        if has_others and not self._are_distinct(args):
+            return MISS
         try:
             if not self._is_unchanged(args):
                 return MISS
@@ -179,19 +182,21 @@ class Binding:
         for leaf, position in self._positions if has_others else ():
             if args[position] is not tensors[leaf]:
                 self._take_tensor(leaf, args[position])
+        if self._has_tensors_alone:  # as in `run`, whose call takes time too (benchmarks/jit.py, "call")
+            return self._result(self._execute(*self._there), self)
         return self.run()
 
     def run(self) -> Any:
         """Run the program with its current tensors, store what it has changed, and return its result."""
         if self._has_tensors_alone:
-            outs = self.program.call(*self._there)
+            outs = self._execute(*self._there)
         elif self.states:
             outs = self._carried_over()
         else:
             arrays, draws = self._inputs()
             commit(draws)
-            outs = self.program.call(*arrays)
-        return self.program.result(outs, self)
+            outs = self._execute(*arrays)
+        return self._result(outs, self)
 
     def _carried_over(self) -> list[Any]:
         """Run the program and store its results without interruption, because JAX reuses the old memory."""
@@ -200,7 +205,7 @@ class Binding:
         changed, moved = self._changed, self._moved
         commit_delaying_interrupts(
             draws,
-            map(outs.extend, starmap(self.program.call, [arrays])),
+            map(outs.extend, starmap(self._execute, [arrays])),
             map(setattr, changed, _TO_ON_DEVICE, outs),
             map(setattr, changed, _TO_VERSION, map(add, map(_VERSION, changed), _ONE)),
             map(setattr, moved, _TO_ARRAY, islice(outs, len(changed), None)) if moved else (),
@@ -240,9 +245,28 @@ class Binding:
         arrays += self._there
         return arrays, draws
 
+    def _with_elements(self, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """Return arguments and then the elements of those that are lists of tensors; None if these lists do not fit."""
+        elements: list[Any] = []
+        for position, kind, size in self._lists:
+            value = args[position]
+            if type(value) is not kind or ([*value] if kind is dict else len(value)) != size:
+                return None
+            if any(value is one for one in self._read):
+                return None
+            elements += _elements_of(value)
+        return (*args, *elements)
+
+    def _are_distinct(self, args: tuple[Any, ...]) -> bool:
+        """Return whether no tensor would be given twice, for which a step may be another program."""
+        tensors = [*self.tensors]
+        for leaf, position in self._positions:
+            tensors[leaf] = args[position]
+        return len({*tensors}) == len(tensors)  # a tensor is hashed by identity
+
     def _fits(self, leaf: int, tensor: Any) -> bool:
-        """Return whether another tensor can replace one: it has no tape, and is no other argument as well."""
-        if type(tensor) not in _PLAIN or tensor.tape is not NONE or any(one is tensor for one in self.tensors):
+        """Return whether another tensor can replace one: it has no tape, and the same shape and dtype."""
+        if type(tensor) not in _PLAIN or tensor.tape is not NONE:
             return False
         before, now = self._there[leaf], tensor.node if type(tensor) is DeviceTensor else tensor.data
         return bool(now.shape == before.shape and now.dtype == before.dtype)
@@ -263,19 +287,44 @@ class Binding:
         return seeds if self.home is None else map(jax.device_put, seeds, repeat(self.home))
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Sort the arguments of a call into tensors (if no tensor is nested in an argument), numbers, and the rest."""
+        """Sort the arguments of a call into tensors, numbers, and the rest.
+
+        Another tensor may replace one that is an argument, or an element of a list, a tuple or a dictionary that is,
+        and that the step has in no other way. All other tensors must be the same in each call.
+        """
         values = [*args, *kwargs.values()]
         self.names = tuple(kwargs)
         at: dict[int | str, int] = {name: len(args) + position for position, name in enumerate(kwargs)}
         self._number_positions = [
             at[position] if isinstance(position, str) else position for position, _ in self.tree.numbers
         ]
-        positions = [position for position, value in enumerate(values) if type(value) in _PLAIN]
-        self._positions = list(enumerate(positions))
-        rest = {*range(len(values))} - {*positions, *self._number_positions}
+        leaves = {tensor: leaf for leaf, tensor in enumerate(self.tensors)}
+        for repeated in self.tree.repeated:
+            if isinstance(repeated, Tensor):
+                leaves.pop(repeated, None)
+        lists = [(position, value) for position, value in enumerate(values) if self._is_of_tensors(value, leaves)]
+        self._lists = [(at, type(value), [*value] if type(value) is dict else len(value)) for at, value in lists]
+        self._containers = [value for _, value in lists]
+        self._read = [
+            value for value in self.tree.read_containers if any(isinstance(x, Tensor) for x in _elements_of(value))
+        ]
+        elements = [one for value in self._containers for one in _elements_of(value)]
+        self._positions = [
+            (leaves[value], position)
+            for position, value in enumerate([*values, *elements])
+            if isinstance(value, Tensor) and value in leaves
+        ]
+        known = [position for _, position in self._positions] + [position for position, _ in lists]
+        rest = {*range(len(values))} - {*known, *self._number_positions}
         self._others = [(position, values[position]) for position in sorted(rest)]
-        is_plain = [id(values[position]) for position in positions] == list(map(id, self.tensors))
-        self._count = len(values) if is_plain else -1
+        self._count = len(values) if all(type(tensor) in _PLAIN for tensor in self.tensors) else -1
+
+    def _is_of_tensors(self, value: Any, leaves: Collection[Any]) -> bool:
+        """Return whether an argument is a list, a tuple or a dictionary whose elements other tensors may replace."""
+        if type(value) not in _REPLACEABLE or not value or any(value is one for one in self.tree.repeated):
+            return False
+        is_named = type(value) is not dict or all(type(key) is str for key in value)
+        return is_named and all(isinstance(one, Tensor) and one in leaves for one in _elements_of(value))
 
     def _numbers(self, given: list[Any]) -> bool:
         """Store new numbers; return whether the program is valid for them."""
@@ -368,6 +417,11 @@ def _home(shardings: list[Any]) -> Any:
     return jax.sharding.NamedSharding(several.mesh, jax.sharding.PartitionSpec())
 
 
+def _elements_of(value: Any) -> Iterable[Any]:
+    """Return the elements of a list, a tuple or a dictionary."""
+    return value.values() if type(value) is dict else value
+
+
 def _placement_of(state: State[Any, Any]) -> Any:
     """Return where a parameter lies, or was placed before it was assigned; None if it was not placed explicitly."""
     return state.placement if state.on_device is None else sharding_of(state.on_device)
@@ -397,4 +451,5 @@ _ARRAY: Final = attrgetter("array")
 _ON_DEVICE: Final = attrgetter("on_device")
 _VERSION: Final = attrgetter("version")
 _PLAIN: Final = frozenset({Tensor, DeviceTensor, Frozen})
+_REPLACEABLE: Final = (list, tuple, dict)
 _DATA: Any = vars(Tensor)["data"]  # the slot itself, because `__getattr__` would fetch a missing attribute

@@ -87,14 +87,15 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
         _check(step, static)
     step, first, named = _without_partial(step)
     programs = Programs(messages.callee(getattr(step, "__qualname__", "jit")), (step, first, named))
+    has_more, traced, is_off = bool(first or named), substitutions.get, _is_off.get
     bound: tuple[Binding, ...] = ()  # for the last programs that ran, each with its arguments
 
     @functools.wraps(step)
     def call(*args: Any, **kwargs: Any) -> Any:
         nonlocal bound
-        if first or named:
+        if has_more:
             args, kwargs = (*first, *args), named | kwargs
-        if substitutions.get() is not None or _is_off.get():
+        if traced() is not None or is_off():
             return step(*args, **kwargs)  # inside a step that is being traced, it becomes part of that step
         values, names = ((*args, *kwargs.values()), tuple(kwargs)) if kwargs else (args, ())
         for known in bound:
@@ -102,7 +103,7 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
                 continue
             try:
                 with _running:
-                    result = known(values)
+                    result = known.run_with(values)
             except (TypeError, ValueError):  # a different shape, dtype or placement: JAX has not started
                 continue
             if result is not MISS:

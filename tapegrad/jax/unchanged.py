@@ -21,12 +21,15 @@ if TYPE_CHECKING:
     from tapegrad.jax.arguments import ArgumentTree
 
 
-def unchanged(tree: ArgumentTree, others: Iterable[tuple[int, Any]]) -> Callable[[Sequence[Any]], bool]:
+def unchanged(
+    tree: ArgumentTree, others: Iterable[tuple[int, Any]], containers: Sequence[Any] = ()
+) -> Callable[[Sequence[Any]], bool]:
     """Return a function that returns whether everything that an argument tree contains is still the same.
 
     Args:
         tree: The arguments of a call, and the variables that the step reads.
         others: Positions of arguments that must be the same objects, with these objects.
+        containers: Containers that are not compared.
 
     Returns:
         A function of the arguments of another call.
@@ -40,7 +43,8 @@ def unchanged(tree: ArgumentTree, others: Iterable[tuple[int, Any]]) -> Callable
     for kind in tree.reads.classes:
         check.add_mapping(vars(kind))
     for container in tree.watched:
-        check.add_container(container)
+        if not any(container is one for one in containers):
+            check.add_container(container)
     for mapping, names in tree.items:
         name = check.name_of(mapping)
         check.terms += [f"{name}[{one!r}] is {check.name_of(mapping[one])}" for one in names]
