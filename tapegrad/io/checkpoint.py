@@ -267,33 +267,57 @@ def part_of(call: str, prefix: str, saved: Any, layout: Layout, found: Collectio
 
 def _part_of_module(call: str, prefix: str, module: Module, found: Collection[str]) -> Part:
     tensors = tensors_of(call, module)
-    steps = {
-        path: tensor.steps
-        for path, tensor in tensors.items()
-        if isinstance(tensor, QuantizedParam) and prefix + path not in found  # else the file has floats
-    }
-    generators = [generator_part(call, prefix, path, one) for path, one in module.generators().items()]
+    quantized = quantized_parts(call, prefix, tensors, found)
+    parts = [*quantized.values(), *(generator_part(call, prefix, *one) for one in module.generators().items())]
 
     def restored(arrays: Mapping[str, Any]) -> None:
         for path, tensor in tensors.items():
-            if path in steps:
-                stored = {name: arrays[f"{path}.{name}"] for name in steps[path].arrays()}
-                replace_all([tensor], [steps[path].restored(stored, path)])
-            else:
+            if path not in quantized:
                 tensor.replace(arrays[path])
-        for part in generators:
+        for part in parts:
             part.restore(arrays)
 
-    values = {path: _plain(tensor.data) for path, tensor in tensors.items() if path not in steps}
-    stored = {f"{path}.{name}": _plain(array) for path, one in steps.items() for name, array in one.arrays().items()}
-    twice = next((path for path in stored if path in values), None)
-    if twice is not None:
-        message = f"{call}: two tensors go by the path {twice}"
-        raise FileError(message)
-    values |= stored
-    for part in generators:
+    values = {path: _plain(tensor.data) for path, tensor in tensors.items() if path not in quantized}
+    for part in parts:
         values |= part.arrays
     return Part(prefix, values, restored)
+
+
+def quantized_parts(
+    call: str, prefix: str, tensors: Mapping[str, State[Any, Any]], found: Collection[str]
+) -> dict[str, Part]:
+    """Return the parts of a file with the int8 values and the scales of quantized tensors, by the path of the tensor.
+
+    Args:
+        call: The name of the calling function, for error messages.
+        prefix: That of the names of the arrays.
+        tensors: The parameters and buffers of a module, by path.
+        found: The names in the file, if it is read: those with floats are quantized when they are loaded.
+
+    Raises:
+        FileError: A path of a tensor is also the name of an array of a quantized tensor.
+    """
+    parts = {
+        path: _quantized_part(prefix, path, tensor)
+        for path, tensor in tensors.items()
+        if isinstance(tensor, QuantizedParam) and prefix + path not in found
+    }
+    for part in parts.values():
+        for name in part.arrays:
+            if name in tensors and name not in parts:
+                message = f"{call}: two tensors go by the path {name}"
+                raise FileError(message)
+    return parts
+
+
+def _quantized_part(prefix: str, path: str, tensor: QuantizedParam[Any, Any]) -> Part:
+    steps = tensor.steps
+
+    def restored(arrays: Mapping[str, Any]) -> None:
+        stored = {name: arrays[f"{path}.{name}"] for name in steps.arrays()}
+        replace_all([tensor], [steps.restored(stored, path)])
+
+    return Part(prefix, {f"{path}.{name}": _plain(array) for name, array in steps.arrays().items()}, restored)
 
 
 def tensors_of(call: str, module: Module) -> dict[str, State[Any, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tapegrad.errors.tracebacks import public_api
-from tapegrad.io.checkpoint import Part, differences, generator_part, kind_of, part_of, restore, tensors_of
+from tapegrad.io.checkpoint import (
+    Part,
+    differences,
+    generator_part,
+    kind_of,
+    part_of,
+    quantized_parts,
+    restore,
+    tensors_of,
+)
 from tapegrad.io.formats import FileError, Header, legible
 from tapegrad.jax.binding import has_data, sharding_of
 from tapegrad.jax.device_tensor import here
@@ -20,6 +29,7 @@ from tapegrad.jax.library import exact, jax
 from tapegrad.jax.pytrees import started
 from tapegrad.nn import Module
 from tapegrad.nn.param import replace_all
+from tapegrad.nn.quantized import QuantizedParam
 from tapegrad.optim import Optimizer
 from tapegrad.optim.optimizer import OnDevice
 from tapegrad.optim.state_fields import names_of
@@ -40,7 +50,8 @@ def save(saved: Saved, directory: str | os.PathLike[str], *, step: int, keep: in
     killed before leaves the earlier steps as they are. The function returns when the step is complete.
 
     Values that lie on one process only, and those in host memory, such as the states of random generators, are the same
-    in all processes, and the first process writes them. For a model on one device, `tapegrad.io.save` writes one file.
+    in all processes, and the first process writes them. A quantized weight is saved as `tapegrad.io.save` saves it: its
+    int8 values and scales. For a model on one device, `tapegrad.io.save` writes one file.
 
     Args:
         saved: What `tapegrad.io.save` takes: a module, an optimizer, or a mapping of these, of batches and generators.
@@ -82,7 +93,8 @@ def load(saved: Saved, directory: str | os.PathLike[str], *, step: int | None = 
     """Load a step that `save` has written, also on other devices; after an error nothing has changed.
 
     The number of processes may be another one than at `save`. Each process reads the parts that its devices need. What
-    `tapegrad.jax.place` has placed stays where it lies, and the state of an optimizer follows its parameters.
+    `tapegrad.jax.place` has placed stays where it lies, and the state of an optimizer follows its parameters. A step
+    with the floats of a weight can be loaded into a quantized weight, which quantizes them.
 
     Args:
         saved: Objects with the names, shapes and dtypes of the step.
@@ -109,7 +121,7 @@ def load(saved: Saved, directory: str | os.PathLike[str], *, step: int | None = 
         >>> other.weight.tolist() == model.weight.tolist(), tg.jax.placement(other).rows[0].axes
         (True, (None, 'data'))
     """
-    orbax, plan = _library("load"), _plan("load", saved)
+    orbax = _library("load")
     with exact(), _manager(orbax, directory, create=False) as manager:
         step = _chosen(manager.all_steps(), directory, step)
         named = f"step {step} in {directory}"
@@ -118,6 +130,7 @@ def load(saved: Saved, directory: str | os.PathLike[str], *, step: int | None = 
         with _blaming(named):
             names = manager.restore(step, args=args.Composite(names=args.JsonRestore()))["names"]
             headers: dict[str, Any] = {name: Header(dtype, tuple(shape)) for name, (dtype, *shape) in names.items()}
+        plan = _plan("load", saved, headers)
         listed = differences([Part("", plan.leaves, _unused)], headers)
         if listed:
             raise FileError("".join([rejected, *(f"\n  {one}" for one in listed)]))
@@ -196,8 +209,8 @@ class _Plan(NamedTuple):
     parts: list[Part]
 
 
-def _plan(call: str, saved: Any) -> _Plan:
-    """Return the arrays of all objects.
+def _plan(call: str, saved: Any, found: Collection[str] = ()) -> _Plan:
+    """Return the arrays of all objects; `found` are the names in the step, if it is read.
 
     Raises:
         FileError: Two arrays have the same name, or an object has no state.
@@ -205,8 +218,7 @@ def _plan(call: str, saved: Any) -> _Plan:
     plan = _Plan({}, {}, [])
     objects = {f"{name}.": one for name, one in saved.items()} if isinstance(saved, Mapping) else {"": saved}
     for prefix, one in objects.items():
-        found = _leaves_of(call, prefix, one, plan)
-        for name, leaf in found.items():
+        for name, leaf in _leaves_of(call, prefix, one, plan, found).items():
             if prefix + name in plan.leaves:
                 message = f"{call}: two arrays go by the name {prefix + name}"
                 raise FileError(message)
@@ -214,12 +226,14 @@ def _plan(call: str, saved: Any) -> _Plan:
     return plan
 
 
-def _leaves_of(call: str, prefix: str, one: Any, plan: _Plan) -> dict[str, _Leaf]:
+def _leaves_of(call: str, prefix: str, one: Any, plan: _Plan, found: Collection[str]) -> dict[str, _Leaf]:
     if isinstance(one, Module):
-        states = {path: generator_part(call, prefix, path, rng) for path, rng in one.generators().items()}
-        plan.parts.extend(states.values())
-        found = {path: _leaf_of(x) for path, x in tensors_of(call, one).items()}
-        return found | {path: _Leaf(part.arrays[path]) for path, part in states.items()}
+        tensors = tensors_of(call, one)
+        quantized = quantized_parts(call, prefix, tensors, found)
+        parts = [*quantized.values(), *(generator_part(call, prefix, *held) for held in one.generators().items())]
+        plan.parts.extend(parts)
+        leaves = {path: _leaf_of(x) for path, x in tensors.items() if path not in quantized}
+        return leaves | {name: _Leaf(array) for part in parts for name, array in part.arrays.items()}
     if isinstance(one, Optimizer):
         plan.optimizers[prefix] = one
         return dict(_leaves_of_optimizer(one))
@@ -229,6 +243,8 @@ def _leaves_of(call: str, prefix: str, one: Any, plan: _Plan) -> dict[str, _Leaf
 
 
 def _leaf_of(x: Any) -> _Leaf:
+    if isinstance(x, QuantizedParam):  # to read floats of a step, which are quantized in host memory
+        return _Leaf(np.asarray(x.data), None, x)
     if x.on_device is None:
         return _Leaf(np.asarray(x.data), x.placement, x)
     return _Leaf(x.on_device, sharding_of(x.on_device), x)

@@ -23,6 +23,7 @@ import jax
 import tapegrad as tg
 from tapegrad import data, nn, optim
 from tapegrad.io import FileError
+from tapegrad.quantized import BlockSymmetric
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "data_parallel.py"
@@ -257,6 +258,51 @@ def test_all_that_a_file_can_hold_is_saved_and_loaded(tmp_path: Path) -> None:
     assert loaded["rng"].random() == saved["rng"].random()
     assert loaded["model"].noise.rng.random() == saved["model"].noise.rng.random()
     assert [x.tolist() for x in loaded["batches"]] == [x.tolist() for x in saved["batches"]]
+
+
+def stored_bytes(directory: Path) -> int:
+    return sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+
+
+def test_a_quantized_model_is_saved_as_it_is_stored(tmp_path: Path) -> None:
+    def wide(seed: int) -> Any:
+        return nn.Sequential(nn.Linear(512, 384, rng=seed), nn.ReLU(), nn.Linear(384, 16, rng=seed))
+
+    saved, loaded, floats = nn.quantized(wide(1)), nn.quantized(wide(2)), wide(1)
+    scores: Any = tg.jit(lambda model, x: model(x))
+    x = tg.normal((3, 512), rng=0)
+    before = scores(loaded, x)  # the weights that it computes with lie on the device now
+    tg.jax.save(saved, tmp_path / "small", step=1)
+    tg.jax.save(floats, tmp_path / "large", step=1)
+
+    tg.jax.load(loaded, tmp_path / "small")
+
+    for one, other in zip(loaded.parameters().values(), saved.parameters().values(), strict=True):
+        assert one.tolist() == other.tolist()
+    assert loaded[0].weight.steps.values.dtype == np.int8
+    assert scores(loaded, x).tolist() == scores(saved, x).tolist() != before.tolist()
+    assert stored_bytes(tmp_path / "small") < 0.45 * stored_bytes(tmp_path / "large")
+
+
+def test_floats_of_a_step_are_quantized_by_the_model_that_loads_them(tmp_path: Path) -> None:
+    floats, quantized = nn.Linear(6, 4, rng=1), nn.quantized(nn.Linear(6, 4, rng=2))
+    tg.jax.save({"model": floats}, tmp_path, step=1)
+
+    tg.jax.load({"model": quantized}, tmp_path)
+
+    assert quantized.weight.tolist() == nn.quantized(floats).weight.tolist()
+    assert quantized.bias.tolist() == floats.bias.tolist()
+
+
+def test_a_step_with_other_blocks_of_quantized_weights_is_rejected(tmp_path: Path) -> None:
+    one, other = (nn.quantized(nn.Linear(4, 6, rng=1), BlockSymmetric(block)) for block in (14, 13))
+    before = other.weight.tolist()
+    tg.jax.save(one, tmp_path, step=1)
+
+    with pytest.raises(FileError, match=r"weight is quantized in blocks of 14 in the file but in blocks of 13 here$"):
+        tg.jax.load(other, tmp_path)
+
+    assert other.weight.tolist() == before
 
 
 def test_a_loaded_parameter_is_a_new_version_of_it(tmp_path: Path) -> None:
