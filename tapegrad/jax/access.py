@@ -43,7 +43,7 @@ class Access:
             NotGivenError: The step may not read it.
         """
         if (
-            id(read) in self.tree.states
+            (isinstance(read, State) and read in self.tree.states)
             or id(read) in self._created
             or any(read is one for one in self.tree.optimizers)
         ):

@@ -37,12 +37,12 @@ class ArgumentTree:
     """The leaves of a step's arguments and of the variables that it reads, each once, under the first path to it.
 
     Attributes:
-        states: Parameters and buffers, by identity.
+        states: Parameters and buffers, with their paths.
         optimizers: Their states and learning rates are inputs too.
         groups: The groups of optimizers.
         objects: Modules, optimizers, and other objects that consist of their attributes alone.
         generators: They seed the random numbers of the step.
-        tensors: Tensors that are not parameters.
+        tensors: Tensors that are not parameters, with their paths.
         numbers: Which arguments are numbers, and their values: inputs, unless the step reads the values.
         number_paths: Their paths.
         fixed: What the program is compiled for: all other content of attributes and containers.
@@ -58,12 +58,12 @@ class ArgumentTree:
         self, step: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], static: Collection[str] = ()
     ) -> None:
         self.call = messages.callee(getattr(step, "__qualname__", "jit"))
-        self.states: dict[int, tuple[str, State[Any, Any]]] = {}
+        self.states: dict[State[Any, Any], str] = {}
         self.optimizers: list[Optimizer[Any]] = []
         self.groups: list[Group] = []
         self.objects: list[Any] = []
-        self.generators: dict[int, np.random.Generator] = {}
-        self.tensors: dict[int, tuple[str, Tensor[Any, Any, Any]]] = {}
+        self.generators: dict[np.random.Generator, None] = {}  # in the order of their seeds
+        self.tensors: dict[Tensor[Any, Any, Any], str] = {}
         self.numbers: list[tuple[int | str, Any]] = []
         self.number_paths: list[str] = []
         self.fixed: list[tuple[str, Any]] = []
@@ -136,7 +136,7 @@ class ArgumentTree:
         elif isinstance(value, np.random.Generator):
             self._note(path, type(value))
             if self._is_given:
-                self.generators[id(value)] = value
+                self.generators[value] = None
         elif isinstance(value, np.ndarray):
             self._array(value, path)
         elif isinstance(value, Optimizer):
@@ -169,10 +169,10 @@ class ArgumentTree:
 
     def _state(self, value: State[Any, Any], path: str) -> None:
         if self._is_given:
-            self.states[id(value)] = path, value
+            self.states[value] = path
             self.attributes.append((value, ("frozen",)))
             self._note(path, type(value), value.frozen)
-        elif id(value) not in self.states:
+        elif value not in self.states:
             self.unknown[id(value)] = path, value
             self._note(path, type(value), value.frozen, *layout_of(value))
 
@@ -184,7 +184,7 @@ class ArgumentTree:
             return
         if value.owns_tape:
             raise TapeError(messages.tape_unwanted(self.call, path))
-        self.tensors[id(value)] = path, value
+        self.tensors[value] = path
         self._note(path, Tensor, value.tape.holds)
 
     def _array(self, value: np.ndarray[Any, Any], path: str) -> None:

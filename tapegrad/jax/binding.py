@@ -54,11 +54,11 @@ class Binding:
     latest: ClassVar[int] = 0  # number of bindings so far
 
     def __init__(self, tree: ArgumentTree, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.states: list[State[Any, Any]] = [state for _, state in tree.states.values()]
+        self.states: list[State[Any, Any]] = [*tree.states]
         self.cells, self.places = _cells(tree)
         self.numbers: list[Any] = [*tree.optimizers, *(group for group in tree.groups if group.lr is not None)]
-        self.generators = list(tree.generators.values())
-        self.tensors: list[Any] = [tensor for _, tensor in tree.tensors.values()]
+        self.generators = [*tree.generators]
+        self.tensors: list[Any] = [*tree.tensors]
         self.tree = tree
         self.home = _home([*map(_placement_of, self.states), *map(sharding_of, map(_array_of, self.tensors))])
 
@@ -219,8 +219,8 @@ class Binding:
     def _here(self) -> list[State[Any, Any]]:
         """Return the states that the program changes and that have values in host memory, which become outdated."""
         is_new = self._checked != Binding.latest  # another one may have uploaded some, which leaves their values here
-        known = {id(reference()) for reference in fetched}
-        return [state for state in self._changed if (is_new or id(state) in known) and has_data(state)]
+        known = {reference() for reference in fetched}
+        return [state for state in self._changed if (is_new or state in known) and has_data(state)]
 
     def _inputs(self) -> tuple[list[Any], Iterable[object]]:
         """Return every array that the program takes, and the iterator that draws the seeds among them."""

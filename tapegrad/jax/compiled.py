@@ -103,9 +103,9 @@ def _facts_of(binding: Binding, program: Program) -> dict[str, str]:
     tree = binding.tree
     facts: dict[str, str] = {}
     arrays = [state.on_device for state in binding.states]
-    for (path, _), array in zip(tree.states.values(), arrays, strict=True):
+    for path, array in zip(tree.states.values(), arrays, strict=True):
         facts[path] = f"{array.dtype} {show(array.shape)}"
-    for (path, _), array in zip(tree.tensors.values(), binding.arrays_of_tensors, strict=True):
+    for path, array in zip(tree.tensors.values(), binding.arrays_of_tensors, strict=True):
         facts[path] = f"{array.dtype} {show(array.shape)}"
     for path, value in tree.fixed:
         facts.setdefault(path, _shown(value))

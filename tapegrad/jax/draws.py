@@ -76,7 +76,12 @@ class Substitutions:
     """
 
     def __init__(
-        self, given: Mapping[int, Draws], ambient: Draws, access: Access, *, is_on_one_device: bool = True
+        self,
+        given: Mapping[np.random.Generator, Draws],
+        ambient: Draws,
+        access: Access,
+        *,
+        is_on_one_device: bool = True,
     ) -> None:
         self.given = given
         self.ambient = ambient
@@ -98,11 +103,11 @@ class Substitutions:
         if isinstance(rng, Draws):  # only layers pass on what `generator` returned
             raise TapeError(NO_CREATION)
         if isinstance(rng, np.random.Generator):
-            if id(rng) not in self.given:
+            if rng not in self.given:
                 message = (
                     "a generator is used that is no argument of the step under jit, so it would draw only once: "
                     "pass it as an argument"
                 )
                 raise TapeError(message)
-            return self.given[id(rng)]
+            return self.given[rng]
         return self.ambient if rng is None and current() is self.around else None

@@ -178,7 +178,7 @@ def _check(tree: ArgumentTree, noted: Any, outcome: Any) -> None:
         TapeError: It changes a parameter, a buffer or the state of an optimizer, draws random numbers, or prints.
     """
     if outcome.changed:
-        path = [*tree.states.values()][outcome.changed[0]][0]
+        path = [*tree.states.values()][outcome.changed[0]]
         message = f"export: the step changes {path}, but an exported program returns results only"
         raise TapeError(message)
     if outcome.moved:
@@ -229,7 +229,7 @@ def _fresh(value: Any) -> Any:
 
 
 def _path_of(x: Any, tree: ArgumentTree) -> str:
-    return next(path for path, one in tree.tensors.values() if one is x)
+    return tree.tensors[x]
 
 
 def _tensors_in(value: Any, tree: ArgumentTree) -> Iterator[Any]:

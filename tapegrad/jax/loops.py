@@ -294,13 +294,13 @@ def _unchanged_states() -> Iterator[None]:
         TapeError: The step has changed one.
     """
     current = substitutions.get()
-    states = [] if current is None else [*current.access.tree.states.values()]
-    before = [_SLOT.__get__(state) for _, state in states]
+    states = [] if current is None else [*current.access.tree.states.items()]
+    before = [_SLOT.__get__(state) for state, _ in states]
     try:
         yield
     finally:
-        changed = [path for (path, state), old in zip(states, before, strict=True) if _SLOT.__get__(state) is not old]
-        for (_, state), old in zip(states, before, strict=True):
+        changed = [path for (state, path), old in zip(states, before, strict=True) if _SLOT.__get__(state) is not old]
+        for (state, _), old in zip(states, before, strict=True):
             _SLOT.__set__(state, old)
     for path in changed:
         message = f"scan: the step changes {path}, which a loop under jit does not carry: make it a part of the state"
@@ -335,7 +335,7 @@ def _wrapped(arrays: Iterable[Any]) -> tuple[Any, ...]:
 def _carries(state: object) -> bool:
     """Return whether a parameter was given to the step that is being traced."""
     current = substitutions.get()
-    return current is not None and id(state) in current.access.tree.states
+    return current is not None and state in current.access.tree.states
 
 
 def restart() -> None:

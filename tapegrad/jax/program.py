@@ -26,7 +26,7 @@ from tapegrad.jax.row_indices import indexed
 from tapegrad.jax.scalars import NumberPlan, Numbers, TracedNumber
 from tapegrad.jax.substitutions import as_before, held_before, put_back, put_in
 from tapegrad.jax.traced import Traced, UntraceableError
-from tapegrad.tensor import node, values_of
+from tapegrad.tensor import Tensor, node, values_of
 from tapegrad.transactions import commit_delaying_interrupts
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def _unharmed(note: Callable[[], Any], of: Call) -> tuple[Any, bool]:
     tree = of.tree
     states_before, fixed = as_before(tree, of.binding), dict(tree.fixed)
     held = [one for container in tree.containers for one in held_before(container)]
-    drawn = [source.bit_generator.state for source in tree.generators.values()]
+    drawn = [source.bit_generator.state for source in tree.generators]
     try:
         noted = note()
         commit_delaying_interrupts(starmap(call, states_before))
@@ -231,8 +231,8 @@ def _unharmed(note: Callable[[], Any], of: Call) -> tuple[Any, bool]:
 
 
 def _reject_tensors(before: ArgumentTree, after: ArgumentTree) -> None:
-    known = dict(after.tensors.values())
-    for path, tensor in before.tensors.values():
+    known = {path: tensor for tensor, path in after.tensors.items()}
+    for tensor, path in before.tensors.items():
         if known[path] is not tensor:
             message = f"jit: the step sets {path}, a tensor, which happens but once; a Buffer is carried"
             raise TapeError(message)
@@ -245,7 +245,7 @@ def _reject_kinds(before: ArgumentTree, after: ArgumentTree) -> None:
 
 
 def _reject_draws(tree: ArgumentTree, before: list[Any]) -> None:
-    for source, state in zip(tree.generators.values(), before, strict=True):
+    for source, state in zip(tree.generators, before, strict=True):
         if repr(source.bit_generator.state) != repr(state):
             source.bit_generator.state = state
             message = "jit: the step draws from a generator by its own methods, which happens but once; give it as rng="
@@ -266,8 +266,8 @@ def _run(of: Call, arrays: tuple[Any, ...], outcome: Outcome) -> list[Any]:
     """Run a step on traced values, note what it has changed, and return the changed arrays and those of its result."""
     tree, binding = of.tree, of.binding
 
-    def carries(state: object) -> bool:
-        return id(state) in tree.states
+    def carries(state: Any) -> bool:
+        return state in tree.states
 
     inputs = iter(arrays)
 
@@ -277,13 +277,13 @@ def _run(of: Call, arrays: tuple[Any, ...], outcome: Outcome) -> list[Any]:
     states, cells, rates = taken(binding.states), taken(binding.cells), taken(binding.numbers)
     draws = [Draws(seed) for seed in taken([*binding.generators, None])]
     packed = taken([None])[0] if tree.numbers else None
-    nodes: dict[int, Any] = {
-        id(tensor): lost(node(value), messages.OUTSIDE_STEP) if tensor.tape.holds else node(value)
+    nodes: dict[Tensor[Any, Any, Any], Any] = {
+        tensor: lost(node(value), messages.OUTSIDE_STEP) if tensor.tape.holds else node(value)
         for tensor, value in zip(binding.tensors, taken(binding.tensors), strict=True)
     }
 
     def replaced(x: Any) -> Any:
-        return nodes.get(id(x), x)
+        return nodes.get(x, x)
 
     for state, value in zip(binding.states, states, strict=True):
         state.data = value
@@ -292,7 +292,7 @@ def _run(of: Call, arrays: tuple[Any, ...], outcome: Outcome) -> list[Any]:
         holder.lr = rate
     numbers = Numbers([value for _, value in tree.numbers], packed)
     traced_numbers = {position: TracedNumber(numbers, at) for at, (position, _) in enumerate(tree.numbers)}
-    by_generator = {id(source): one for source, one in zip(binding.generators, draws, strict=False)}
+    by_generator = dict(zip(binding.generators, draws, strict=False))
     access = Access(tree)
     is_on_one_device = binding.home is None or len(binding.home.device_set) == 1
     substitutions.set(Substitutions(by_generator, draws[-1], access, is_on_one_device=is_on_one_device))

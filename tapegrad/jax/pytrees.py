@@ -187,11 +187,11 @@ def _tensor_leaves(x: Tensor[Any, Any, Any]) -> Leaves:
 
 def _module_leaves(module: Module) -> Leaves:
     tree = ArgumentTree(_given, (module,), {})
-    tensors = [*tree.states.values(), *tree.tensors.values()]
-    holes = {id(x): _hole(x) for _, x in tensors}
-    paths = [path.partition(".")[2] + name for path, x in tensors for name in holes[id(x)].names]
-    arrays = [array for _, x in tensors for array in _arrays_of(x)]
-    generators = dict(tree.generators)  # they are shared
+    tensors = [*tree.states.items(), *tree.tensors.items()]
+    holes = {id(x): _hole(x) for x, _ in tensors}
+    paths = [path.partition(".")[2] + name for x, path in tensors for name in holes[id(x)].names]
+    arrays = [array for x, _ in tensors for array in _arrays_of(x)]
+    generators: dict[int, Any] = {id(one): one for one in tree.generators}  # they are shared
     try:
         empty = copy.deepcopy(module, {**holes, **generators})
     except TypeError as error:  # from an attribute such as a lock or a file

@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 class ResultTemplate:
     """Records the arrays of a result, and builds the result from them at each call."""
 
-    def __init__(self, tree: ArgumentTree, binding: Binding, nodes: dict[int, Any], outs: list[Any]) -> None:
-        self.states = {id(state): position for position, state in enumerate(binding.states)}
-        self.given = {id(given): position for position, given in enumerate(nodes.values())}
+    def __init__(
+        self, tree: ArgumentTree, binding: Binding, nodes: dict[Tensor[Any, Any, Any], Any], outs: list[Any]
+    ) -> None:
+        self.states: dict[Tensor[Any, Any, Any], int] = {state: at for at, state in enumerate(binding.states)}
+        self.given = {given: position for position, given in enumerate(nodes.values())}
         # The key of a gradient is the node.
-        self.given |= {id(given.node): position for position, given in enumerate(nodes.values()) if given.tape.holds}
+        self.given |= {given.node: position for position, given in enumerate(nodes.values()) if given.tape.holds}
         self.tree = tree
         self.outs = outs
 
@@ -67,11 +69,11 @@ class ResultTemplate:
         return (lambda *_: result) if position is None else lambda _, binding: binding.tree.objects[position]
 
     def _tensor(self, x: Tensor[Any, Any, Any]) -> ResultBuilder:
-        if id(x) in self.states:
-            position = self.states[id(x)]
+        if x in self.states:
+            position = self.states[x]
             return lambda _, binding: binding.states[position]
-        if id(x) in self.given:
-            at = self.given[id(x)]
+        if x in self.given:
+            at = self.given[x]
             return lambda _, binding: binding.tensors[at]
         if not x.owns_tape:
             if not isinstance(x.data, Traced):
@@ -85,11 +87,9 @@ class ResultTemplate:
     def _gradients(self, grads: Gradients) -> ResultBuilder:
         found: list[tuple[ResultBuilder, int]] = []
         for node, value in grads.values_by_node.items():
-            if id(node) in self.states or id(node) in self.given:
+            if node in self.states or node in self.given:
                 found.append((self._tensor(node), self._add_output(value)))
-        constants = [
-            self._tensor(node) for node in grads.constants if id(node) in self.states or id(node) in self.given
-        ]
+        constants = [self._tensor(node) for node in grads.constants if node in self.states or node in self.given]
 
         def build(outs: Sequence[Any], binding: Binding) -> Gradients:
             gradients = Gradients()
