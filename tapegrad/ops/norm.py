@@ -35,8 +35,8 @@ def normalize_shape(x: Dims, axis: Axis = -1) -> Dims:
 
 
 def layer_norm_shape(x: Dims, weight: Dims, bias: Dims) -> Dims:
-    """Return the shape of `x`, whose last size matches the weight and the bias."""
-    _as_wide(at_least(1, x=x), -1, weight=weight, bias=bias)
+    """Return the shape of `x`, whose last sizes match the weight and the bias."""
+    _as_last_axes(x, weight=weight, bias=bias)
     return x
 
 
@@ -66,8 +66,8 @@ def instance_norm_shape(x: Dims, weight: Dims, bias: Dims) -> Dims:
 
 
 def rms_norm_shape(x: Dims, weight: Dims) -> Dims:
-    """Return the shape of `x`, whose last size matches the weight."""
-    _as_wide(at_least(1, x=x), -1, weight=weight)
+    """Return the shape of `x`, whose last sizes match the weight."""
+    _as_last_axes(x, weight=weight)
     return x
 
 
@@ -107,6 +107,8 @@ def layer_norm(
 ) -> Tensor[S, Merge[T, Merge[T1, T2]], Float]:
     r"""Apply layer normalization: normalize each row, then scale and shift each column.
 
+    A row is the last axis of `x`, or as many last axes as the weight has.
+
     $$y_{bi} = w_i \, z_{bi} + c_i, \quad z_{bi} = \frac{x_{bi} - \bar x_b}{s_b}, \quad
     s_b = \sqrt{\frac{1}{n} \sum_j (x_{bj} - \bar x_b)^2 + \epsilon},$$
 
@@ -115,16 +117,16 @@ def layer_norm(
     dw_i = \sum_b z_{bi} \, dy_{bi}, \quad dc_i = \sum_b dy_{bi}$$
 
     Args:
-        x: `(..., N)`, a float dtype.
-        weight: The scale factors w, `(N,)`.
-        bias: The bias c, `(N,)`.
+        x: `(..., N)`, a float dtype; or `(..., N, M)` and so on, where the weight has several axes.
+        weight: The scale factors w, `(N,)`; or `(N, M)` and so on.
+        bias: The bias c, the shape of the weight.
         eps: Added to the variance, in squares of the units of `x`, above 0.
 
     Returns:
-        `(..., N)`.
+        The shape of `x`.
 
     Raises:
-        ShapeError: `weight` or `bias` does not match the last axis of `x`, or `x` has no axis.
+        ShapeError: `weight` or `bias` does not match the last axes of `x`, or the weight has no axis.
         DTypeError: The dtypes differ, or are not float.
         ValueError: `eps` is not above 0.
 
@@ -136,10 +138,18 @@ def layer_norm(
         >>> y = tg.layer_norm(x, weight=tg.tensor([1.0, 2.0]), bias=tg.tensor([0.0, 1.0]))
         >>> np.round(y.numpy().astype(float), 3).tolist()
         [[-1.0, 3.0], [-1.0, 3.0]]
+        >>> z = tg.layer_norm(x, weight=tg.ones((2, 2)), bias=tg.zeros((2, 2)))  # all four numbers are one row
+        >>> np.round(z.numpy().astype(float), 3).tolist()
+        [[-0.872, -0.698], [-0.087, 1.657]]
     """
     _check_operands(x, weight=weight, bias=bias)
     _check_eps("layer_norm", eps)
     layer_norm_shape(x.shape, weight.shape, bias.shape)
+    if weight.ndim > 1:
+        rows = reshape(x, (*x.shape[: -weight.ndim], weight.size))
+        flat = layer_norm(rows, reshape(weight, (-1,)), reshape(bias, (-1,)), eps=eps)
+        whole: Tensor[S, Merge[T, Merge[T1, T2]], Float] = reshape(flat, tuple(x.shape))
+        return whole
     operands, tape = unwrap_all([x, weight, bias], "operands")
     (x, weight, bias), primitives = operands, engine(*(operand.data for operand in operands))
 
@@ -180,15 +190,15 @@ def rms_norm(
     dx_{bi} = \frac{1}{s_b} \Big( w_i \, dy_{bi} - \frac{x_{bi}}{n s_b^2} \sum_j w_j \, x_{bj} \, dy_{bj} \Big)$$
 
     Args:
-        x: `(..., N)`, a float dtype.
-        weight: The scale factors w, `(N,)`.
+        x: `(..., N)`, a float dtype; or `(..., N, M)` and so on, where the weight has several axes.
+        weight: The scale factors w, `(N,)`; or `(N, M)` and so on, for rows of several axes.
         eps: Added to the mean square, in squares of the units of `x`, above 0.
 
     Returns:
-        `(..., N)`.
+        The shape of `x`.
 
     Raises:
-        ShapeError: `weight` does not match the last axis of `x`, or `x` has no axis.
+        ShapeError: `weight` does not match the last axes of `x`, or has no axis.
         DTypeError: The dtypes differ, or are not float.
         ValueError: `eps` is not above 0.
 
@@ -205,7 +215,7 @@ def rms_norm(
     _check_operands(x, weight=weight)
     _check_eps("rms_norm", eps)
     rms_norm_shape(x.shape, weight.shape)
-    return mul(_standardized(x, -1, eps, centred=False), weight)
+    return mul(_standardized(x, tuple(range(-weight.ndim, 0)), eps, centred=False), weight)
 
 
 @op(batch_norm_shape)
@@ -440,6 +450,20 @@ def _as_wide(x: Dims, axis: int, **others: Dims) -> None:
         if surely_differ(other[0], x[axis]):
             message = f"axis {axis} of x {show(x)} is {x[axis]} but {name} {show(other)} has {other[0]}"
             raise ShapeError(message)
+
+
+def _as_last_axes(x: Dims, weight: Dims, **others: Dims) -> None:
+    """Reject a weight that does not match the last axes of `x`, and others that do not have its rank."""
+    rank = len(at_least(1, weight=weight))
+    at_least(rank, x=x)
+    for name, other in {"weight": weight, **others}.items():
+        if len(other) != rank:
+            message = f"{name} {show(other)} has rank {len(other)}, not {rank}"
+            raise ShapeError(message)
+        for axis in range(-1, -rank - 1, -1):
+            if surely_differ(other[axis], x[axis]):
+                message = f"axis {axis} of x {show(x)} is {x[axis]} but {name} {show(other)} has {other[axis]}"
+                raise ShapeError(message)
 
 
 def _check_operands(x: Tensor[Any, Any, Any], **others: Tensor[Any, Any, Any]) -> None:

@@ -179,6 +179,20 @@ def test_gradients_reach_all_operands(shape: tuple[int, ...], eps: float) -> Non
     check_gradients(lambda x, w: rms_norm(x, w, eps=eps), x, weight, order=2)
 
 
+def test_a_weight_of_several_axes_normalizes_over_as_many() -> None:
+    x, weight, bias = real(2, 3, 5), real(3, 5, seed=1), real(3, 5, seed=2)
+    rows = x.reshape((2, 15))
+
+    expected = layer_norm(rows, weight.reshape(15), bias.reshape(15)).numpy().reshape(2, 3, 5)
+    np.testing.assert_allclose(layer_norm(x, weight, bias).numpy(), expected, rtol=1e-14)
+    expected = rms_norm(rows, weight.reshape(15)).numpy().reshape(2, 3, 5)
+    np.testing.assert_allclose(rms_norm(x, weight).numpy(), expected, rtol=1e-14)
+    assert layer_norm(real(0, 3, 5), weight, bias).shape == (0, 3, 5)
+    assert rms_norm(real(2, 0), real(2, 0)).shape == (2, 0)
+    check_gradients(layer_norm, x, weight, bias, order=2)
+    check_gradients(rms_norm, x, weight, order=2)
+
+
 def test_any_operand_may_have_the_tape() -> None:
     x, (weight, bias) = real(2, 3), affine(real(2, 3))
 
@@ -274,6 +288,7 @@ def test_half_precision_stays_half() -> None:
 def test_results_match_the_shape_rules() -> None:
     check_shape_rule(normalize, ((5,),), ((2, 3, 7), 0), ((2, 3, 7), (0, -1)), ((2, 3), None), ((2, 0), 1), ((2,), 1))
     check_shape_rule(layer_norm, ((5,), (5,), (5,)), ((2, 3, 7), (7,), (7,)), ((2, 1), (1,), (1,)), ((2,), (3,), (2,)))
+    check_shape_rule(layer_norm, ((2, 3, 7), (3, 7), (3, 7)), ((2, 3), (2, 3), (2, 3)), ((2, 3), (2, 3), (3,)))
     check_shape_rule(batch_norm, ((2, 3), (3,), (3,)), ((2, 3, 5), (3,), (3,)), ((0, 3, 5, 7), (3,), (3,)))
     check_shape_rule(instance_norm, ((2, 3, 5), (3,), (3,)), ((2, 1, 5, 7), (1,), (1,)))
     check_shape_rule(
@@ -281,7 +296,7 @@ def test_results_match_the_shape_rules() -> None:
         {"x": (2, 6, 5), "weight": (6,), "bias": (6,), "groups": 3},
         {"x": (2, 7), "weight": (7,), "bias": (7,), "groups": 1},
     )
-    check_shape_rule(rms_norm, ((5,), (5,)), ((2, 3, 7), (7,)), ((0, 3), (3,)), ((2, 3), (1,)))
+    check_shape_rule(rms_norm, ((5,), (5,)), ((2, 3, 7), (7,)), ((0, 3), (3,)), ((2, 3), (1,)), ((2, 3, 7), (3, 7)))
 
 
 @pytest.mark.parametrize(
@@ -317,9 +332,24 @@ def test_results_match_the_shape_rules() -> None:
             r"layer_norm: x \(\) has rank 0 but needs at least 1",
         ),
         (
-            lambda: rms_norm(real(2, 3), real(2, 3)),
+            lambda: rms_norm(real(2, 3), real(3, 3)),
             ShapeError,
-            r"rms_norm: weight \(2, 3\) has rank 2, not 1",
+            r"rms_norm: axis -2 of x \(2, 3\) is 2 but weight \(3, 3\) has 3",
+        ),
+        (
+            lambda: rms_norm(real(3), real(2, 3)),
+            ShapeError,
+            r"rms_norm: x \(3,\) has rank 1 but needs at least 2",
+        ),
+        (
+            lambda: layer_norm(real(2, 3), real(2, 3), real(3)),
+            ShapeError,
+            r"layer_norm: bias \(3,\) has rank 1, not 2",
+        ),
+        (
+            lambda: rms_norm(real(2, 3), real()),
+            ShapeError,
+            r"rms_norm: weight \(\) has rank 0 but needs at least 1",
         ),
         (
             lambda: layer_norm(real(2, 3), ones((3,)), real(3)),

@@ -327,7 +327,14 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
         call(np.array([0, 1, 1]), WHOLE),
     ],
     "inv": SQUARE,
-    "layer_norm": with_options([call(x, real(3, seed=1), real(3, seed=2)) for x in NORMED], {}, {"eps": 0.5}),
+    "layer_norm": with_options(
+        [
+            *(call(x, real(3, seed=1), real(3, seed=2)) for x in NORMED),
+            call(CUBE.reshape(5, 2, 3), real(2, 3, seed=1), real(2, 3, seed=2)),
+        ],
+        {},
+        {"eps": 0.5},
+    ),
     "kl_div": with_options([one for one in SHARES if one.args[0].ndim], *WAYS),
     "lcm": DIVISORS,
     "ldexp": [call(real(2, 3), WHOLE[:, :1]), call(real(3), np.array([-5])), call(real(0, 3), 2), call(EDGES, 1)],
@@ -408,7 +415,9 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "qr": MATRICES,
     "repeat": [call(CUBE, 2, 1), call(CUBE, 3), call(CUBE, 0, -1), call(real(0, 3), 2, 1)],
     "reshape": [call(CUBE, (5, -1)), call(CUBE, (30,)), call(real(1), ()), call(real(0, 3), (0,))],
-    "rms_norm": with_options([call(x, real(3, seed=1)) for x in NORMED], {}, {"eps": 0.5}),
+    "rms_norm": with_options(
+        [*(call(x, real(3, seed=1)) for x in NORMED), call(CUBE.reshape(5, 2, 3), real(2, 3, seed=1))], {}, {"eps": 0.5}
+    ),
     "roll": [call(CUBE, 2), call(CUBE, -1, 1), call(CUBE, (1, 7), (0, -1)), call(real(0, 3), 1, 0)],
     "rotary_embedding": with_options([call(real(2, 3, 4)), call(real(5, 6))], {}, {"offset": 3, "base": 10.0}),
     "rmse": with_options([one for one in BESIDE if one.args[0].size], *WAYS),

@@ -30,6 +30,18 @@ def accept_weight_and_bias() -> None:
     assert_type(tg.rms_norm(stack, five), Tensor[Shape[L[2], L[3], L[5]], OwnedTape])
 
 
+def accept_rows_of_several_axes() -> None:
+    rows = tg.ones((3, 5))
+    assert_type(tg.layer_norm(stack, rows, rows), Tensor[Shape[L[2], L[3], L[5]], OwnedTape])
+    assert_type(tg.rms_norm(x, tg.ones((2, 3)).trace()), Tensor[Shape[L[2], L[3]], OwnedTape])
+
+    def normed(a: Tensor[Shape[N, M, L[7]]], w: Tensor[Shape[M, L[7]]]) -> None:
+        assert_type(tg.layer_norm(a, w, w), Tensor[Shape[N, M, L[7]], NoneTape])
+        assert_type(tg.rms_norm(a, w), Tensor[Shape[N, M, L[7]], NoneTape])
+
+    normed(tg.ones((3, 4, 7)), tg.ones((4, 7)))
+
+
 def accept_channels() -> None:
     assert_type(tg.batch_norm(x, three, three), Tensor[Shape[L[2], L[3]], NoneTape])
     assert_type(tg.batch_norm(stack, three, three, eps=1e-3), Tensor[Shape[L[2], L[3], L[5]], OwnedTape])
@@ -102,8 +114,16 @@ def reject_a_weight_for_the_rows() -> None:
     normed(tg.ones((3, 3)), three)
 
 
-def reject_a_weight_of_rank_two() -> None:
-    tg.rms_norm(x, x)  # E: rms_norm: weight (2, 3) has rank 2, not 1 [tapegrad-shape]
+def reject_a_weight_of_other_rows() -> None:
+    tg.rms_norm(x, tg.ones((3, 3)))  # E: rms_norm: axis -2 of x (2, 3) is 2 but weight (3, 3) has 3 [tapegrad-shape]
+
+
+def reject_a_bias_of_another_rank() -> None:
+    tg.layer_norm(x, x, three)  # E: layer_norm: bias (3,) has rank 1, not 2 [tapegrad-shape]
+
+
+def reject_a_weight_of_more_axes() -> None:
+    tg.rms_norm(three, x)  # E: rms_norm: x (3,) has rank 1 but needs at least 2 [tapegrad-shape]
 
 
 def reject_a_scalar() -> None:
