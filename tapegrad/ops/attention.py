@@ -46,18 +46,31 @@ def scaled_dot_product_attention_shape(q: Dims, k: Dims, v: Dims, *, mask: Dims 
     return (*batch, n, width)
 
 
-def multi_head_attention_shape(q: Dims, k: Dims, v: Dims, *, heads: Size, mask: Dims = ()) -> Dims:
-    """Return `(..., N, V)`; the number of heads divides every width."""
+def multi_head_attention_shape(
+    q: Dims, k: Dims, v: Dims, *, heads: Size, kv_heads: Size | None = None, mask: Dims = ()
+) -> Dims:
+    """Return `(..., N, V)`; the number of heads divides every width, and that of key heads the number of heads."""
     for name, x in {"q": q, "k": k, "v": v}.items():
         width = at_least(2, **{name: x})[-1]
-        if surely_less(heads, 1):
-            message = f"heads is {heads} but at least 1 is expected"
+        count = heads if kv_heads is None or name == "q" else kv_heads
+        if surely_less(count, 1):
+            message = f"{'heads' if count is heads else 'kv_heads'} is {count} but at least 1 is expected"
             raise ShapeError(message)
-        if surely_differ(width // heads * heads, width):
-            message = f"{name} {show(x)} is {width} wide, which does not divide into {heads} heads"
-            doubt = f"{name} {show(x)} is {width} wide, and it is not known that this divides into {heads} heads"
-            raise misfit(width // heads * heads, width, message, doubt)
-    return scaled_dot_product_attention_shape(q, k, v, mask=mask)
+        if surely_differ(width // count * count, width):
+            message = f"{name} {show(x)} is {width} wide, which does not divide into {count} heads"
+            doubt = f"{name} {show(x)} is {width} wide, and it is not known that this divides into {count} heads"
+            raise misfit(width // count * count, width, message, doubt)
+    if kv_heads is None:
+        return scaled_dot_product_attention_shape(q, k, v, mask=mask)
+    if surely_differ(heads // kv_heads * kv_heads, heads):
+        message = f"heads is {heads}, which does not divide into {kv_heads} groups"
+        doubt = f"heads is {heads}, and it is not known that this divides into {kv_heads} groups"
+        raise misfit(heads // kv_heads * kv_heads, heads, message, doubt)
+    if surely_differ(q[-1] // heads, k[-1] // kv_heads):
+        message = f"heads of q {show(q)} are {q[-1] // heads} wide but those of k {show(k)} are {k[-1] // kv_heads}"
+        raise ShapeError(message)
+    *rows, width = scaled_dot_product_attention_shape((*q[:-1], k[-1]), k, v, mask=mask)
+    return (*rows, width // kv_heads * heads)
 
 
 def rotary_embedding_shape(x: Dims) -> Dims:
@@ -145,6 +158,7 @@ def multi_head_attention(
     v: Tensor[Any, T3, Float],
     *,
     heads: int,
+    kv_heads: int | None = None,
     mask: Tensor[Any, Any, np.bool_] | None = None,
     causal: bool = False,
 ) -> Tensor[Any, Merge[T1, Merge[T2, T3]], Float]:
@@ -152,11 +166,15 @@ def multi_head_attention(
 
     $$y = (h_1 \dots h_H), \quad h_i = \mathrm{softmax}\Big(\frac{q_i k_i^T}{\sqrt{E / H}}\Big) \, v_i$$
 
+    With `kv_heads` it is grouped-query attention: keys and values have fewer heads, and each of these serves
+    as many adjacent heads of queries, so $k_j$ and $v_j$ with $j = \lfloor i G / H \rfloor$ stand for $k_i$ and $v_i$.
+
     Args:
         q: Queries, `(..., N, E)`, a float dtype.
-        k: Keys, `(..., M, E)`. The leading axes of all three broadcast.
-        v: Values, `(..., M, V)`.
+        k: Keys, `(..., M, E)`, or `(..., M, E / H * G)`. The leading axes of all three broadcast.
+        v: Values, `(..., M, V)`, or `(..., M, V / H * G)`.
         heads: The number of heads H, which divides E and V.
+        kv_heads: The number of heads G of keys and values, which divides H; None for H.
         mask: True where a query may attend to a key, the same for each head, see `scaled_dot_product_attention`;
             broadcasts to `(..., N, M)`.
         causal: Whether query i may attend only to keys 0 to i.
@@ -165,12 +183,14 @@ def multi_head_attention(
         `(..., N, V)`, in the units of `v`.
 
     Raises:
-        ShapeError: `heads` does not divide a width, or the shapes do not match, see `scaled_dot_product_attention`.
+        ShapeError: `heads` or `kv_heads` does not divide a width, `kv_heads` does not divide `heads`, the heads of
+            queries and keys differ in width, or the shapes do not match, see `scaled_dot_product_attention`.
         DTypeError: The dtypes differ or are not float, or the mask is not bool.
 
     Source:
         Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), §3.2.2. The projections are part
-        of the layer, `tapegrad.nn.MultiHeadAttention`.
+        of the layer, `tapegrad.nn.MultiHeadAttention`. Ainslie et al., [GQA](https://arxiv.org/abs/2305.13245), §2.2,
+        for `kv_heads`.
 
     Examples:
         >>> x = tg.normal((2, 5, 8), rng=0)  # 2 sequences of 5 tokens
@@ -179,14 +199,31 @@ def multi_head_attention(
         >>> memory = tg.normal((2, 7, 8), rng=1)
         >>> tg.multi_head_attention(x, memory, memory, heads=4).shape
         (2, 5, 8)
+        >>> shared = memory[:, :, :4]  # 2 heads of 2 columns, each for 2 heads of x
+        >>> tg.multi_head_attention(x, shared, shared, heads=4, kv_heads=2).shape
+        (2, 5, 8)
     """
     _check_operands(q, k, v, mask)
-    multi_head_attention_shape(q.shape, k.shape, v.shape, heads=heads, mask=() if mask is None else mask.shape)
-    on_tape = on_one_tape(q, k, v)
+    shape_of_mask = () if mask is None else mask.shape
+    multi_head_attention_shape(q.shape, k.shape, v.shape, heads=heads, kv_heads=kv_heads, mask=shape_of_mask)
     of_heads = expand_dims(mask, -3) if mask is not None and mask.ndim > 1 else mask
-    attended = scaled_dot_product_attention(*(_divided(x, heads) for x in on_tape), mask=of_heads, causal=causal)
+    groups = heads if kv_heads is None else kv_heads
+    queries, keys, values = (
+        _divided(x, count) for x, count in zip(on_one_tape(q, k, v), (heads, groups, groups), strict=True)
+    )
+    if groups == heads:
+        attended = scaled_dot_product_attention(queries, keys, values, mask=of_heads, causal=causal)
+    else:
+        # (..., G, H / G, N, E / H) beside (..., G, 1, M, E / H): the keys broadcast over the heads of their group.
+        *batch, _, n, width = queries.shape
+        grouped = reshape(queries, (*batch, groups, heads // groups, n, width))
+        of_groups = expand_dims(of_heads, -3) if of_heads is not None and of_heads.ndim > 2 else of_heads
+        together = scaled_dot_product_attention(
+            grouped, expand_dims(keys, -3), expand_dims(values, -3), mask=of_groups, causal=causal
+        )
+        attended = reshape(together, (*together.shape[:-4], heads, n, together.shape[-1]))
     joined = swapaxes(attended, -3, -2)  # (..., N, H, V / H)
-    return reshape(joined, (*joined.shape[:-2], v.shape[-1]))
+    return reshape(joined, (*joined.shape[:-2], heads * joined.shape[-1]))
 
 
 @op(rotary_embedding_shape, memory_bound=True)

@@ -176,6 +176,27 @@ def test_gradients_of_heads_can_be_differentiated(options: Any) -> None:
     check_gradients(lambda q, k, v: multi_head_attention(q, k, v, heads=2, **options), *three(), order=2)
 
 
+@pytest.mark.parametrize("mask", [None, (2, 5), (3, 2, 5), (5,)], ids=str)
+def test_a_head_of_keys_serves_adjacent_heads_of_queries(mask: tuple[int, ...] | None) -> None:
+    q, k, v = real(3, 2, 12), real(3, 5, 6, seed=1), real(3, 5, 4, seed=2)
+    hidden: Any = None if mask is None else tensor(np.random.default_rng(0).random(mask) < 0.5)
+
+    y = multi_head_attention(q, k, v, heads=4, kv_heads=2, mask=hidden)
+
+    # Head 0 of the keys is repeated for heads 0 and 1 of the queries, head 1 for heads 2 and 3.
+    keys, values = (tensor(x.numpy().reshape(3, 5, 2, -1).repeat(2, axis=2).reshape(3, 5, -1)) for x in (k, v))
+    alone = multi_head_attention(q, keys, values, heads=4, mask=hidden)
+    assert y.shape == (3, 2, 8)
+    np.testing.assert_allclose(y.numpy(), alone.numpy(), rtol=1e-13)
+    check_gradients(lambda q, k, v: multi_head_attention(q, k, v, heads=4, kv_heads=2, mask=hidden), q, k, v)
+
+
+def test_gradients_of_groups_can_be_differentiated() -> None:
+    q, k, v = real(2, 4), real(3, 2, seed=1), real(3, 1, seed=2)
+
+    check_gradients(lambda q, k, v: multi_head_attention(q, k, v, heads=2, kv_heads=1, causal=True), q, k, v, order=2)
+
+
 def test_heads_in_edge_cases() -> None:
     def attend(*operands: Any) -> Any:
         return multi_head_attention(*operands, heads=2)
@@ -250,6 +271,11 @@ def test_results_match_the_shape_rules() -> None:
 
     check_shape_rule(scaled_dot_product_attention, *cases)
     check_shape_rule(multi_head_attention, *(case | {"heads": 2} for case in cases))
+    check_shape_rule(
+        multi_head_attention,
+        {"q": (2, 12), "k": (5, 6), "v": (5, 4), "heads": 4, "kv_heads": 2},
+        {"q": (3, 2, 6), "k": (5, 2), "v": (3, 5, 7), "heads": 3, "kv_heads": 1, "mask": (2, 5)},
+    )
     check_shape_rule(rotary_embedding, ((3, 4),), ((2, 3, 2),), ((0, 6),), ((3, 0),))
 
 
@@ -320,6 +346,26 @@ def test_results_match_the_shape_rules() -> None:
             lambda: multi_head_attention(*three(), heads=0),
             ShapeError,
             "multi_head_attention: heads is 0 but at least 1 is expected",
+        ),
+        (
+            lambda: multi_head_attention(*three(), heads=4, kv_heads=3),
+            ShapeError,
+            r"multi_head_attention: k \(5, 4\) is 4 wide, which does not divide into 3 heads",
+        ),
+        (
+            lambda: multi_head_attention(real(2, 4), real(5, 3), real(5, 3), heads=4, kv_heads=3),
+            ShapeError,
+            "multi_head_attention: heads is 4, which does not divide into 3 groups",
+        ),
+        (
+            lambda: multi_head_attention(*three(), heads=4, kv_heads=2),
+            ShapeError,
+            r"multi_head_attention: heads of q \(2, 4\) are 1 wide but those of k \(5, 4\) are 2",
+        ),
+        (
+            lambda: multi_head_attention(*three(), heads=4, kv_heads=0),
+            ShapeError,
+            "multi_head_attention: kv_heads is 0 but at least 1 is expected",
         ),
         (
             lambda: multi_head_attention(*three(), heads=2, mask=HOLES.T),

@@ -396,6 +396,8 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "multi_head_attention": [
         call(real(2, 5, 6), real(2, 7, 6, seed=1), real(2, 7, 9, seed=2), heads=3, mask=truth(5, 7)),
         call(real(4, 6), real(7, 6, seed=1), real(7, 3, seed=2), heads=1, causal=True),
+        call(real(2, 5, 12), real(2, 7, 6, seed=1), real(2, 7, 4, seed=2), heads=4, kv_heads=2, mask=truth(5, 7)),
+        call(real(4, 6), real(7, 2, seed=1), real(7, 1, seed=2), heads=3, kv_heads=1, causal=True),
     ],
     "nan_to_num": with_options(ONE, {}, {"nan": 1.0, "posinf": 2.0, "neginf": -2.0}),
     "nonzero": [call(EDGES), call(ROWS), call(WHOLE), call(truth(2, 3, 5))],

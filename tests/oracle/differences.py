@@ -92,7 +92,7 @@ OPTIONS: dict[tuple[str, str], str] = {
     (
         "scaled_dot_product_attention",
         "enable_gqa",
-    ): "not implemented; `repeat` the keys and values along the axis of the heads",
+    ): "`multi_head_attention` has `kv_heads`",
     ("scaled_dot_product_attention", "dropout_p"): "not implemented",
     ("unique", "return_counts"): "the values alone; see the example of `unique` for counts",
 }

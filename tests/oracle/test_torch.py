@@ -128,9 +128,12 @@ def parts(x: Any, sections: Any, axis: int = 0) -> Any:
     return torch.split(x, x.shape[axis] // sections if isinstance(sections, int) else list(sections), axis)
 
 
-def heads_apart(q: Any, k: Any, v: Any, heads: int, **options: Any) -> Any:
-    q, k, v = (x.unflatten(-1, (heads, -1)).transpose(-3, -2) for x in (q, k, v))
-    together = F.scaled_dot_product_attention(q, k, v, options.get("mask"), is_causal=options.get("causal", False))
+def heads_apart(q: Any, k: Any, v: Any, heads: int, kv_heads: Any = None, **options: Any) -> Any:
+    groups = kv_heads or heads
+    q, k, v = (x.unflatten(-1, (n, -1)).transpose(-3, -2) for x, n in ((q, heads), (k, groups), (v, groups)))
+    together = F.scaled_dot_product_attention(
+        q, k, v, options.get("mask"), is_causal=options.get("causal", False), enable_gqa=groups != heads
+    )
     return together.transpose(-3, -2).flatten(-2)
 
 

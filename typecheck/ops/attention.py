@@ -7,7 +7,7 @@ import numpy as np
 from typing_extensions import TypeVar
 
 import tapegrad as tg
-from tapegrad import NoneTape, OwnedTape, Shape, Tensor
+from tapegrad import Mul, NoneTape, OwnedTape, Shape, Tensor
 
 B = TypeVar("B", bound=int)
 N = TypeVar("N", bound=int)
@@ -59,10 +59,21 @@ def accept_unknown_sizes() -> None:
     ) -> None:
         assert_type(tg.scaled_dot_product_attention(a, k, v, mask=hidden), Tensor[Shape[L[2], Any, L[8]], NoneTape])
         assert_type(tg.multi_head_attention(a, k, v, heads=heads), Tensor[Shape[L[2], Any, L[8]], NoneTape])
+        tg.multi_head_attention(a, k, v, heads=4, kv_heads=heads)
         assert_type(tg.scaled_dot_product_attention(a, b, v, mask=None), Tensor[Any, OwnedTape])
         assert_type(tg.rotary_embedding(b), Tensor[Any, OwnedTape])
 
     attend(q, k.trace(), 4, mask)
+
+
+def accept_fewer_heads_of_keys() -> None:
+    assert_type(tg.multi_head_attention(q, k[:, :, :6], v, heads=4, kv_heads=2), Tensor[Shape[L[2], L[7], L[16]], NoneTape])
+    assert_type(tg.multi_head_attention(q, k, v, heads=4, kv_heads=4), Tensor[Shape[L[2], L[7], L[8]], NoneTape])
+
+    def attend(a: Tensor[Shape[B, N, Mul[H, E]]], b: Tensor[Shape[B, M, E]], heads: H) -> None:
+        assert_type(tg.multi_head_attention(a, b, b, heads=heads, kv_heads=1), Tensor[Shape[B, N, Mul[H, E]], NoneTape])
+
+    attend(q, k[:, :, :3], 4)
 
 
 def reject_keys_of_another_width() -> None:
@@ -94,6 +105,26 @@ def reject_heads_that_nothing_says_divide_a_width() -> None:
         tg.multi_head_attention(a, a, a, heads=heads)  # E(mypy): multi_head_attention: q (N, E) is E wide, and it is not known that this divides into H heads: add tg.assert_divides(heads, a.shape[1]) [tapegrad-shape]
 
     attend(q[0], 4)
+
+
+def reject_heads_that_do_not_divide_into_groups() -> None:
+    tg.multi_head_attention(q, k, k, heads=4, kv_heads=3)  # E: multi_head_attention: heads is 4, which does not divide into 3 groups [tapegrad-shape]
+
+
+def reject_heads_of_keys_of_another_width() -> None:
+    tg.multi_head_attention(q, k, v, heads=4, kv_heads=2)  # E: multi_head_attention: heads of q (2, 7, 12) are 3 wide but those of k (2, 5, 12) are 6 [tapegrad-shape]
+
+
+def reject_no_heads_of_keys() -> None:
+    tg.multi_head_attention(q, k, v, heads=4, kv_heads=0)  # E: multi_head_attention: kv_heads is 0 but at least 1 is expected [tapegrad-shape]
+
+
+def reject_heads_that_nothing_says_divide_into_groups() -> None:
+    def attend(a: Tensor[Shape[N, L[12]]], b: Tensor[Shape[N, L[6]]], heads: H) -> None:
+        tg.assert_divides(heads, 12)
+        tg.multi_head_attention(a, b, b, heads=heads, kv_heads=2)  # E(mypy): multi_head_attention: heads is H, and it is not known that this divides into 2 groups: add tg.assert_divides(2, heads) [tapegrad-shape]
+
+    attend(q[0], q[0, :, :6], 4)
 
 
 def reject_no_heads() -> None:
