@@ -7,7 +7,7 @@ import numpy as np
 from typing_extensions import TypeVar
 
 import tapegrad as tg
-from tapegrad import NoneTape, OwnedTape, Shape, Tape, Tensor, nn
+from tapegrad import FloorDiv, Mul, NoneTape, OwnedTape, Shape, Tape, Tensor, nn
 
 B = TypeVar("B", bound=int)
 N = TypeVar("N", bound=int)
@@ -37,6 +37,54 @@ def accept_attention() -> None:
     assert_type(attention(rows, context), Tensor[Shape[L[2], L[7], L[12]], NoneTape])
     assert_type(attention(rows, context.trace()), Tensor[Shape[L[2], L[7], L[12]], OwnedTape])
     assert_type(attention(rows[0], context[0], mask=tg.ones((7, 5), np.bool_)), Tensor[Shape[L[7], L[12]], NoneTape])
+
+
+def accept_attention_with_a_cache() -> None:
+    attention = nn.GroupedQueryAttention(12, 6, 2)
+    assert_type(attention, nn.GroupedQueryAttention[L[12], L[6], L[2]])
+    assert_type(attention.key, nn.Linear[L[12], L[4], Any])
+    assert_type(attention(rows.trace()), Tensor[Shape[L[2], L[7], L[12]], OwnedTape])
+    cache = attention.cache(2, 20)
+    assert_type(cache.keys, Tensor[Shape[L[2], L[20], L[4]], NoneTape])
+    y, cache = attention.decode(rows, cache)
+    assert_type(y, Tensor[Shape[L[2], L[7], L[12]], NoneTape])
+    for _ in range(3):
+        last, cache = attention.decode(y[:, -1:], cache)
+        assert_type(last, Tensor[Shape[L[2], L[1], L[12]], NoneTape])
+        assert_type(cache.values, Tensor[Shape[L[2], L[20], L[4]], NoneTape])
+    tg.assert_same(cache.values.shape[1], 20)
+
+
+def accept_a_cache_of_named_sizes() -> None:
+    def continued(attention: nn.GroupedQueryAttention[W, L[6], L[2]], x: Tensor[Shape[B, N, W]], n: M) -> Tensor[Shape[B, N, W]]:
+        y, cache = attention.decode(x, attention.cache(x.shape[0], n))
+        assert_type(cache.keys, Tensor[Shape[B, M, Mul[FloorDiv[W, L[6]], L[2]]], NoneTape])
+        return y
+
+    assert_type(continued(nn.GroupedQueryAttention(12, 6, 2), rows, 9), Tensor[Shape[L[2], L[7], L[12]], NoneTape])
+
+
+def reject_rows_of_another_width_with_a_cache() -> None:
+    nn.GroupedQueryAttention(8, 4, 2)(rows)  # E: GroupedQueryAttention(8, 4, 2): x is (2, 7, 12) but (..., N, 8) is expected: axis -1 is 12, not 8 [tapegrad-shape]
+
+
+def reject_a_cache_of_another_batch() -> None:
+    attention = nn.GroupedQueryAttention(12, 4, 2)
+    attention.decode(rows, attention.cache(3, 9))  # E: GroupedQueryAttention.decode: B is 2 in x but 3 in cache.keys [tapegrad-shape]
+
+
+def reject_key_heads_that_do_not_divide_the_heads() -> None:
+    nn.GroupedQueryAttention(12, 4, 3)  # E: GroupedQueryAttention: 4 heads do not divide into 3 groups [tapegrad-shape]
+
+
+def reject_a_mask_for_other_rows() -> None:
+    mask = tg.ones((7, 5), np.bool_)
+    nn.GroupedQueryAttention(12, 4, 2)(rows, mask=mask)  # E: GroupedQueryAttention(12, 4, 2): mask (7, 5) does not broadcast to the scores, (2, 7, 7) [tapegrad-shape]
+
+
+def reject_more_rows_than_the_cache_holds() -> None:
+    attention = nn.GroupedQueryAttention(12, 4, 2)
+    attention.decode(rows, attention.cache(2, 6))  # E(Python): GroupedQueryAttention.decode: the cache has 0 of 6 rows, so 7 more do not fit [tapegrad-shape]
 
 
 def accept_blocks() -> None:

@@ -14,6 +14,8 @@ from tapegrad.nn.activation import SiLU as SiLU
 from tapegrad.nn.activation import Softmax as Softmax
 from tapegrad.nn.activation import Softplus as Softplus
 from tapegrad.nn.activation import Tanh as Tanh
+from tapegrad.nn.attention import GroupedQueryAttention as GroupedQueryAttention
+from tapegrad.nn.attention import KeyValueCache as KeyValueCache
 from tapegrad.nn.attention import MultiHeadAttention as MultiHeadAttention
 from tapegrad.nn.average import ModelEMA as ModelEMA
 from tapegrad.nn.batch_norm import BatchNorm1d as BatchNorm1d

@@ -17,6 +17,16 @@ def check_heads(width: int, heads: int) -> None:
         raise ShapeError(message)
 
 
+def check_kv_heads(width: int, heads: int, kv_heads: int) -> None:
+    """Raise a ShapeError if the heads do not divide the width, or do not divide into groups for the key heads."""
+    if width % heads:
+        message = f"GroupedQueryAttention: {heads} heads do not divide the width {width}"
+        raise ShapeError(message)
+    if heads % kv_heads:
+        message = f"GroupedQueryAttention: {heads} heads do not divide into {kv_heads} groups"
+        raise ShapeError(message)
+
+
 def check_groups(layer: str, groups: int, *numbers: int) -> None:
     """Raise a ShapeError if the number of groups does not divide the channels of a layer, input or output."""
     for channels in numbers:
@@ -86,6 +96,7 @@ CHECKS: dict[str, tuple[Callable[..., None], ...]] = {
     **{f"tapegrad.nn.stacked.{name}": (_directions_of(name),) for name in ("StackedRNN", "StackedGRU", "StackedLSTM")},
     "tapegrad.nn.norm.GroupNorm": (_of_group_norm,),
     "tapegrad.nn.attention.MultiHeadAttention": (check_heads,),
+    "tapegrad.nn.attention.GroupedQueryAttention": (check_kv_heads,),
     **{
         f"tapegrad.nn.transformer.{name}": (check_heads,)
         for name in ("TransformerEncoderBlock", "TransformerDecoderBlock", "Transformer")

@@ -28,6 +28,18 @@ CALLS: Final[dict[str, tuple[str, str]]] = {
     "AdaptiveAvgPool2d.size": ("nn.AdaptiveAvgPool2d(0)(i)", "AdaptiveAvgPool2d: size is 0, below 1"),
     "Flatten.start_axis": ("", "checked when it runs: its type only says whether the batch stays"),
     "GroupNorm.groups": ("nn.GroupNorm(4, 6)", "GroupNorm: 4 groups do not divide 6 channels"),
+    "GroupedQueryAttention.heads": (
+        "nn.GroupedQueryAttention(16, 3, 1)",
+        "GroupedQueryAttention: 3 heads do not divide the width 16",
+    ),
+    "GroupedQueryAttention.kv_heads": (
+        "nn.GroupedQueryAttention(16, 4, 3)",
+        "GroupedQueryAttention: 4 heads do not divide into 3 groups",
+    ),
+    "GroupedQueryAttention.mask": (
+        "nn.GroupedQueryAttention(16, 4, 2)(x, mask=mask)",
+        f"GroupedQueryAttention(16, 4, 2): mask (5, 4) {SEEN}, (3, 7, 7)",
+    ),
     "MultiHeadAttention.heads": (
         "nn.MultiHeadAttention(16, 3)",
         "MultiHeadAttention: 3 heads do not divide the width 16",

@@ -70,6 +70,7 @@ LAYERS: dict[str, tuple[Callable[[], Any], tuple[Any, ...]]] = {
         lambda: nn.MixedPrecision(nn.Sequential(linear(3), nn.BatchNorm1d(3)), compute=np.float16),
         (ROWS,),
     ),
+    "GroupedQueryAttention": (lambda: nn.GroupedQueryAttention(6, 3, 1), (SEQUENCE,)),
     "MultiHeadAttention": (lambda: nn.MultiHeadAttention(6, 2), (SEQUENCE, SEQUENCE)),
     "PReLU": (nn.PReLU, (ROWS,)),
     "RMSNorm": (lambda: nn.RMSNorm(6), (ROWS,)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tapegrad.errors import ShapeError
-from tapegrad.sizes.constraints import CHECKS, check_groups, check_heads, check_same
+from tapegrad.sizes.constraints import CHECKS, check_groups, check_heads, check_kv_heads, check_same
 
 
 def test_heads_must_divide_the_width() -> None:
@@ -14,6 +14,16 @@ def test_heads_must_divide_the_width() -> None:
 
     with pytest.raises(ShapeError, match=r"^MultiHeadAttention: 5 heads do not divide the width 12$"):
         check_heads(12, 5)
+
+
+def test_heads_of_keys_must_divide_the_heads() -> None:
+    check_kv_heads(12, 4, 2)
+    check_kv_heads(12, 4, 4)
+
+    with pytest.raises(ShapeError, match=r"^GroupedQueryAttention: 5 heads do not divide the width 12$"):
+        check_kv_heads(12, 5, 1)
+    with pytest.raises(ShapeError, match=r"^GroupedQueryAttention: 4 heads do not divide into 3 groups$"):
+        check_kv_heads(12, 4, 3)
 
 
 def test_groups_must_divide_the_channels() -> None:

@@ -40,6 +40,7 @@ class Mask(NamedTuple):
 _ENCODERS, _DECODERS = "encoder[0] TransformerEncoderBlock", "decoder[0] TransformerDecoderBlock"
 MASKS: Final = {
     "MultiHeadAttention.forward": (Mask("mask", "x", "context"),),
+    "GroupedQueryAttention.forward": (Mask("mask", "x", "x"),),
     "TransformerEncoderBlock.forward": (Mask("mask", "x", "x"),),
     "TransformerDecoderBlock.forward": (Mask("mask", "x", "x"), Mask("memory_mask", "x", "memory")),
     "Transformer.forward": (
