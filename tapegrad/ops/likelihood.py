@@ -10,7 +10,7 @@ import numpy as np
 from tapegrad.autograd.op import op
 from tapegrad.autograd.registry import Typed
 from tapegrad.engines import engine
-from tapegrad.errors import DTypeError, messages
+from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
 from tapegrad.ops._float32 import in_float32
 from tapegrad.ops._labels import Labels
 from tapegrad.ops._mapped import apply
@@ -29,10 +29,10 @@ from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.loss import elementwise_loss_shape, row_loss_shape
 from tapegrad.ops.softmax import log_normalized, log_softmax_gradient
 from tapegrad.ops.statistics import not_zero
-from tapegrad.sizes import Dims, at_least, show, surely_differ, surely_same
+from tapegrad.sizes import Dims, UnknownDims, at_least, show, surely_differ, surely_same
 from tapegrad.tensor import T2, Float, T, Tensor, node
 from tapegrad.tensor.merging import merging_loss, merging_loss_of_labels
-from tapegrad.tensor.operands import known, same_dtype, unwrap
+from tapegrad.tensor.operands import known, same_dtype, tensor_only, unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +61,18 @@ def cross_entropy_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Di
 def nll_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
     """Return a scalar, or one loss per row; the target has one label per row."""
     return reduced_shape(lambda: same_sizes(at_least(1, x=x)[:-1], target, x), reduction)
+
+
+def bce_with_logits_shape(x: Dims, target: Dims, *, pos_weight: Dims = (), reduction: str = "mean") -> Dims:
+    """Return a scalar, or one loss per element; the target has the shape of the logits, and the weights broadcast."""
+    if not isinstance(pos_weight, UnknownDims) and not isinstance(x, UnknownDims):
+        aligned = x[len(x) - len(pos_weight) :] if len(pos_weight) <= len(x) else None
+        if aligned is None or any(
+            surely_differ(n, 1) and surely_differ(n, m) for n, m in zip(pos_weight, aligned, strict=True)
+        ):
+            message = f"pos_weight {show(pos_weight)} does not broadcast to x {show(x)}"
+            raise ShapeError(message)
+    return elementwise_loss_shape(x, target, reduction=reduction)
 
 
 def cross_entropy_dtypes(x: Typed, target: Typed) -> None:
@@ -347,28 +359,42 @@ def bce(
 
 
 @merging_loss
-@op(elementwise_loss_shape)
+@op(bce_with_logits_shape)
 @in_float32
 def bce_with_logits(
-    x: Tensor[Any, T, Float], target: Tensor[Any, T2, Float], *, reduction: Reduction = "mean"
+    x: Tensor[Any, T, Float],
+    target: Tensor[Any, T2, Float],
+    *,
+    pos_weight: Tensor[Any, NoneTape, Float] | None = None,
+    reduction: Reduction = "mean",
 ) -> Tensor[Any, Merge[T, T2], Float]:
     r"""Compute the binary cross-entropy loss between logits and targets: `bce` of their `sigmoid`.
 
     $$L = \frac{1}{n} \sum_i \ln(1 + e^{x_i}) - t_i x_i, \quad dx = \frac{1}{n} \left( \sigma(x) - t \right) dL, \quad
     dt = -\frac{1}{n} \, x \, dL$$
 
+    With weights p, the losses of what is true count p times:
+
+    $$L = \frac{1}{n} \sum_i p_i t_i \ln(1 + e^{-x_i}) + (1 - t_i) \ln(1 + e^{x_i})$$
+
     Args:
         x: Logits in nats, any shape, a float dtype; finite ones have a finite loss.
         target: The true probabilities, from 0 to 1, the same shape and dtype.
+        pos_weight: The weights p of positive examples, for example the number of negative ones divided by that of
+            positive ones, for each class; broadcasts to `x` and has its dtype. It gets no gradient. None for 1.
         reduction: `mean`, `sum`, or `none` for the loss of each element.
 
     Returns:
         A scalar, or the shape of `x` where nothing is reduced, in nats.
 
     Raises:
-        ShapeError: The shapes differ; losses do not broadcast.
+        ShapeError: The shapes differ, because losses do not broadcast, or the weights do not broadcast to `x`.
         DTypeError: The dtypes differ, or are not float.
+        TapeError: The weights have a tape.
         ValueError: `reduction` is invalid.
+
+    Source:
+        PyTorch 2.13, `torch.nn.functional.binary_cross_entropy_with_logits`, for the weights.
 
     Examples:
         >>> logits = tg.tensor([2.0, -1.0, 0.0])
@@ -378,8 +404,21 @@ def bce_with_logits(
         >>> grads = tg.bce_with_logits(logits.trace(), target).backward()
         >>> np.round(grads[logits].numpy().astype(float), 3).tolist()
         [-0.04, 0.09, -0.167]
+        >>> round(tg.bce_with_logits(logits, target, pos_weight=tg.tensor(3.0)).item(), 3)
+        0.924
     """
     # The two terms are computed separately, because softplus(x) - t * x would cancel for large x.
+    if pos_weight is not None:
+        p = _weights_of_positives(x, target, pos_weight)
+        return compared(
+            "bce_with_logits",
+            x,
+            target,
+            reduction,
+            lambda x, t: apply("softplus", -x) * t * p + apply("softplus", x) * (1 - t),
+            lambda x, t: apply("sigmoid", x) * (1 - t) - apply("sigmoid", -x) * t * p,
+            lambda x, _: apply("softplus", -x) * p - apply("softplus", x),
+        )
     return compared(
         "bce_with_logits",
         x,
@@ -389,6 +428,17 @@ def bce_with_logits(
         lambda x, t: apply("sigmoid", x) - t,
         lambda x, _: -x,
     )
+
+
+def _weights_of_positives(x: Any, target: Any, weight: Any) -> Any:
+    """Return the value of the weights of `bce_with_logits`, after checking them."""
+    for name, operand in {"x": x, "target": target, "pos_weight": weight}.items():
+        tensor_only(operand, name)
+    if weight.tape.owns:
+        raise TapeError(messages.tape_unwanted(messages.UNNAMED, "pos_weight"))
+    bce_with_logits_shape(x.shape, target.shape, pos_weight=weight.shape)
+    same_dtype(x, weight, "pos_weight")
+    return weight.data
 
 
 @in_float32

@@ -269,6 +269,61 @@ def test_bce_with_logits_equals_bce_of_sigmoid() -> None:
         np.testing.assert_allclose(bce_with_logits(x, target, reduction=reduction).numpy(), whole.numpy())  # type: ignore[arg-type]  # one of the three
 
 
+def test_the_losses_of_positives_count_as_often_as_their_weight() -> None:
+    x, target, weight = real(2, 3), sigmoid(real(2, 3, seed=1)), tensor([0.5, 1.0, 4.0], np.float64)
+    t, p = target.numpy(), weight.numpy()
+    of_true, of_false = np.logaddexp(0, -x.numpy()), np.logaddexp(0, x.numpy())
+
+    expected = p * t * of_true + (1 - t) * of_false
+    losses = bce_with_logits(x, target, pos_weight=weight, reduction="none").numpy()
+    np.testing.assert_allclose(losses, expected, rtol=1e-14)
+    ones: Any = tensor(1.0, np.float64)
+    np.testing.assert_allclose(
+        bce_with_logits(x, target, pos_weight=ones).item(), bce_with_logits(x, target).item(), rtol=1e-14
+    )
+    large: Any = tensor([1e30, -1e30, 1e30, -1e30])
+    right: Any = tensor([1.0, 0.0, 0.0, 1.0])
+    losses = bce_with_logits(large, right, pos_weight=tensor(2.0), reduction="none").numpy()
+    np.testing.assert_allclose(losses, [0, 0, 1e30, 2e30], rtol=1e-6)
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("shape", [(), (3,), (2, 1), (2, 3)], ids=str)
+def test_gradients_beside_weights_can_be_differentiated(reduction: Any, shape: tuple[int, ...]) -> None:
+    weight: Any = sigmoid(real(*shape, seed=2)) * 3.0
+
+    def loss(x: Any, target: Any) -> Any:
+        return bce_with_logits(x, target, pos_weight=weight, reduction=reduction)
+
+    check_gradients(loss, real(2, 3), sigmoid(real(2, 3, seed=1)), order=2)
+
+
+def test_weights_of_positives_in_half_precision_are_computed_in_float32() -> None:
+    x, weight = tensor([1.0, -2.0]).astype(np.float16), tensor(300.0).astype(np.float16)
+    target: Any = tensor([1.0, 1.0]).astype(np.float16)
+
+    y = bce_with_logits(x, target, pos_weight=weight)
+
+    assert y.dtype == np.float16
+    assert y.item() == pytest.approx(150 * (math.log1p(math.exp(-1)) + math.log1p(math.exp(2))), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("weight", "error", "message"),
+    [
+        (zeros((2,)), ShapeError, r"bce_with_logits: pos_weight \(2,\) does not broadcast to x \(2, 3\)"),
+        (zeros((1, 2, 3)), ShapeError, r"bce_with_logits: pos_weight \(1, 2, 3\) does not broadcast to x \(2, 3\)"),
+        (zeros((3,), np.float64), DTypeError, "bce_with_logits: x is float32 but pos_weight is float64"),
+        (zeros((3,)).trace(), TapeError, "bce_with_logits: pos_weight has a tape but must have none"),
+        (3.0, DTypeError, "bce_with_logits: pos_weight is a float, not a tensor"),
+    ],
+    ids=str,
+)
+def test_invalid_weights_of_positives_are_rejected(weight: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=f"^{message}"):
+        bce_with_logits(zeros((2, 3)), zeros((2, 3)), pos_weight=weight)
+
+
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 def test_gradients_of_probabilities_can_be_differentiated(reduction: Any) -> None:
     for shape in ((2, 3), (1,), (5, 1, 2)):

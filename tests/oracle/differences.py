@@ -81,7 +81,6 @@ OPTIONS: dict[tuple[str, str], str] = {
     ("avg_pool2d", "divisor_override"): "not implemented; scale the result",
     ("pad", "mode"): "constants only; `take` with computed indices reflects, replicates or wraps",
     ("upsample2d", "size"): "integer factors only, so that the type has the result's sizes",
-    ("bce_with_logits", "pos_weight"): 'not implemented; weigh the losses of `reduction="none"`',
     ("cross_entropy", "weight"): 'not implemented; weigh the losses of `reduction="none"`',
     ("sort", "stable"): "always stable",
     ("sum", "dtype"): "convert first, with `astype`",

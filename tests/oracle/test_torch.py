@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tapegrad.autograd.registry import OPS
+from tapegrad.ops import bce_with_logits, tensor
 from tapegrad.tensor import Tensor, node
 from tests.op_coverage import NAMES
 from tests.oracle.calls import CALLS, INTEGERS, Call, converted, direction, op_of, replaced
@@ -418,3 +419,23 @@ def by_torch(f: Callable[..., Any], one: Call) -> tuple[list[Any], list[Any]]:
     total = sum((y * torch.tensor(direction(y.detach().numpy()))).sum() for y in several if y.requires_grad)
     grads = torch.autograd.grad(total, leaves, allow_unused=True)
     return values, [zero if grad is None else grad.detach().numpy() for zero, grad in zip(zeros, grads, strict=True)]
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_bce_with_logits_of_weighted_positives(reduction: Any) -> None:
+    """The weights have no tape, so they are no operands of the calls above."""
+    rng = np.random.default_rng(0)
+    values, targets, weights = rng.normal(size=(4, 3)) * 5, rng.random((4, 3)), np.array([0.5, 1.0, 20.0])
+    x: Any = tensor(values, np.float64)
+    y = bce_with_logits(
+        x.trace(), tensor(targets, np.float64), pos_weight=tensor(weights, np.float64), reduction=reduction
+    )
+    theirs = torch.tensor(values, requires_grad=True)
+
+    expected = F.binary_cross_entropy_with_logits(
+        theirs, torch.tensor(targets), pos_weight=torch.tensor(weights), reduction=reduction
+    )
+
+    expected.sum().backward()
+    np.testing.assert_allclose(y.numpy(), expected.detach().numpy(), rtol=1e-13)
+    np.testing.assert_allclose(y.sum().backward()[x].numpy(), theirs.grad.numpy(), rtol=1e-12)

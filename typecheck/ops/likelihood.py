@@ -112,6 +112,18 @@ def accept_the_other_likelihoods() -> None:
     assert_type(tg.bce_with_logits(x, x), Tensor[tuple[()], NoneTape])
 
 
+def accept_weights_of_positives() -> None:
+    weight = tg.tensor([1.0, 2.0, 3.0])
+    assert_type(tg.bce_with_logits(x.trace(), x, pos_weight=weight), Tensor[tuple[()], OwnedTape])
+    assert_type(tg.bce_with_logits(x, x, pos_weight=tg.tensor(2.0), reduction="none"), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.bce_with_logits(x, x, pos_weight=None), Tensor[tuple[()], NoneTape])
+
+    def loss(a: Tensor[Shape[N, M], OwnedTape], w: Tensor[Shape[M]]) -> None:
+        assert_type(tg.bce_with_logits(a, a, pos_weight=w, reduction="none"), Tensor[Shape[N, M], OwnedTape])
+
+    loss(x.trace(), weight)
+
+
 def accept_a_loss_for_each_row() -> None:
     assert_type(tg.cross_entropy(x.trace(), labels, reduction="none"), Tensor[Shape[L[2]], OwnedTape])
     assert_type(tg.cross_entropy(x, x, smoothing=0.1, reduction="none"), Tensor[Shape[L[2]], NoneTape])
@@ -152,6 +164,25 @@ def reject_a_target_of_bce_that_would_broadcast() -> None:
 
 def reject_a_target_of_bce_with_logits_that_would_broadcast() -> None:
     tg.bce_with_logits(x, tg.ones((3,)))  # E: bce_with_logits: target (3,) does not fit x (2, 3): expected (2, 3) [tapegrad-shape]
+
+
+def reject_weights_for_other_classes() -> None:
+    tg.bce_with_logits(x, x, pos_weight=tg.ones((2,)))  # E: bce_with_logits: pos_weight (2,) does not broadcast to x (2, 3) [tapegrad-shape]
+
+
+def reject_weights_for_rows_of_named_sizes() -> None:
+    def loss(a: Tensor[Shape[N, M]], w: Tensor[Shape[N]]) -> None:
+        tg.bce_with_logits(a, a, pos_weight=w)  # E(mypy): bce_with_logits: pos_weight (N,) does not broadcast to x (N, M) [tapegrad-shape]
+
+    loss(tg.ones((3, 3)), tg.ones((3,)))
+
+
+def reject_traced_weights() -> None:
+    tg.bce_with_logits(x, x, pos_weight=tg.ones((3,)).trace())  # E: bce_with_logits: pos_weight has a tape but must have none [tapegrad-tape]
+
+
+def reject_weights_of_another_dtype() -> None:
+    tg.bce_with_logits(x, x, pos_weight=tg.ones((3,), np.float64))  # E: bce_with_logits: x is float32 but pos_weight is float64 [tapegrad-dtype]
 
 
 def reject_floats_as_labels_of_nll() -> None:
