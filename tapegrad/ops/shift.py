@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from tapegrad.autograd.op import op
 from tapegrad.autograd.registry import Typed
@@ -10,7 +12,8 @@ from tapegrad.engines import Axis, Int, engine
 from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.ops._lowering import numbers
 from tapegrad.ops.elementwise import is_fraction
-from tapegrad.sizes import Dims, normal_axes, one_int, show
+from tapegrad.ops.index import take
+from tapegrad.sizes import Dims, normal_axes, one_int, show, surely_less, surely_same
 from tapegrad.tensor import D, S, T, Tensor, node
 from tapegrad.tensor.operands import unwrap
 
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
 
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.tensor import Scalar
+
+
+_REPEATING = ("edge", "reflect", "wrap")
 
 
 def flip_shape(x: Dims, axis: Axis = None) -> Dims:
@@ -42,9 +48,16 @@ def roll_shape(x: Dims, shift: Int | tuple[Int, ...], axis: Axis = None) -> Dims
     return x
 
 
-def pad_shape(x: Dims, pad_width: int | tuple[int, int] | tuple[tuple[int, int], ...]) -> Dims:
-    """Return the sizes plus the padding before and after."""
-    return tuple(before + n + after for n, (before, after) in zip(x, _widths(x, pad_width), strict=True))
+def pad_shape(
+    x: Dims, pad_width: int | tuple[int, int] | tuple[tuple[int, int], ...], *, mode: str = "constant"
+) -> Dims:
+    """Return the sizes plus the padding before and after; an empty axis has no elements to repeat."""
+    widths = _widths(x, pad_width)
+    for axis, (n, (before, after)) in enumerate(zip(x, widths, strict=True)):
+        if mode in _REPEATING and surely_same(n, 0) and surely_less(0, before + after):
+            message = f"axis {axis} of x {show(x)} is empty, so mode '{mode}' has no elements to repeat"
+            raise ShapeError(message)
+    return tuple(before + n + after for n, (before, after) in zip(x, widths, strict=True))
 
 
 @op(flip_shape, memory_bound=True)
@@ -130,26 +143,41 @@ def pad_dtypes(x: Typed, value: Scalar = 0) -> None:
 
 @op(pad_shape, memory_bound=True, dtypes=pad_dtypes)
 def pad(
-    x: Tensor[Any, T, D], pad_width: int | tuple[int, int] | tuple[tuple[int, int], ...], *, value: Scalar = 0
+    x: Tensor[Any, T, D],
+    pad_width: int | tuple[int, int] | tuple[tuple[int, int], ...],
+    *,
+    mode: Literal["constant", "edge", "reflect", "wrap"] = "constant",
+    value: Scalar = 0,
 ) -> Tensor[Any, T, D]:
-    r"""Pad a tensor with a constant.
+    r"""Pad a tensor with a constant or with its own elements.
 
     $$y_{i+b} = x_i, \quad dx_i = dy_{i+b}$$
+
+    An element that is repeated gets the sum of the gradients of its copies.
 
     Args:
         x: Any shape.
         pad_width: How many elements to add before and after, at least 0: a pair for each axis, or one pair or one
             number for all.
-        value: The value of the added elements.
+        mode: What is added: `constant` the value, `edge` the first and last element, `reflect` the elements in
+            reverse order without the first and last one, or `wrap` those of the other end.
+        value: The value of the added elements, for the mode `constant`.
 
     Returns:
         The sizes of `x` plus both pad widths.
 
     Raises:
-        ShapeError: A width is negative, or the numbers of pairs and axes differ.
+        ShapeError: A width is negative, the numbers of pairs and axes differ, or an axis without elements is padded
+            with its elements.
         DTypeError: A width is not an int, or `value` is a float and `x` is not.
+        ValueError: `mode` is invalid, or `value` is given with another mode than `constant`.
+
+    Source:
+        NumPy 2.3, `numpy.pad`, for the modes; PyTorch calls them `replicate`, `reflect` and `circular`.
 
     Examples:
+        >>> tg.pad(tg.tensor([1.0, 2.0, 3.0]), (2, 1), mode="reflect").tolist()
+        [3.0, 2.0, 1.0, 2.0, 3.0, 2.0]
         >>> image = tg.tensor([[1.0, 2.0], [3.0, 4.0]])
         >>> tg.pad(image, ((0, 0), (1, 2))).tolist()
         [[0.0, 1.0, 2.0, 0.0, 0.0], [0.0, 3.0, 4.0, 0.0, 0.0]]
@@ -158,6 +186,8 @@ def pad(
         >>> tg.pad(tg.zeros((2, 3, 8, 8)), ((0, 0), (0, 0), (1, 1), (1, 1))).shape
         (2, 3, 10, 10)
     """
+    if mode != "constant":
+        return _repeated(x, pad_width, mode, value)
     x, tape = unwrap(x)
     pad_dtypes(Typed(x.ndim, str(x.dtype)), value)
     widths: Any = _widths(x.shape, pad_width)
@@ -169,6 +199,25 @@ def pad(
         grads.add(x, engine(dy).getitem(dy, inside))
 
     return tape.record(out, (x,), backward)
+
+
+def _repeated(
+    x: Tensor[Any, T, D], pad_width: Any, mode: Literal["constant", "edge", "reflect", "wrap"], value: Scalar
+) -> Tensor[Any, T, D]:
+    """Pad with elements of the tensor, axis by axis."""
+    if mode == "constant" or mode not in _REPEATING:
+        message = f"pad: mode is {mode!r} but 'constant', 'edge', 'reflect' or 'wrap' is expected"
+        raise ValueError(message)
+    if value != 0:
+        message = f"pad: value is {value} but mode {mode!r} adds elements of x"
+        raise ValueError(message)
+    pad_shape(x.shape, pad_width, mode=mode)
+    widths: Any = _widths(x.shape, pad_width)
+    for axis, (n, width) in enumerate(zip(x.shape, widths, strict=True)):
+        if any(width):
+            places: Any = np.pad(np.arange(n), width, mode)
+            x = take(x, node(places), axis)
+    return x
 
 
 def _rolled(x: Any, moves: Iterable[tuple[int, int]]) -> Any:

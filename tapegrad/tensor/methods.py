@@ -614,10 +614,14 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         return IMPLEMENTATIONS["outer"](self, y)
 
     def pad(
-        self, pad_width: int | tuple[int, int] | tuple[tuple[int, int], ...], *, value: Scalar = 0
+        self,
+        pad_width: int | tuple[int, int] | tuple[tuple[int, int], ...],
+        *,
+        mode: Literal["constant", "edge", "reflect", "wrap"] = "constant",
+        value: Scalar = 0,
     ) -> Tensor[Any, T_co, D_co]:
-        """Pad a tensor with a constant, see `tapegrad.pad`."""
-        return IMPLEMENTATIONS["pad"](self, pad_width, value=value)
+        """Pad a tensor with a constant or with its own elements, see `tapegrad.pad`."""
+        return IMPLEMENTATIONS["pad"](self, pad_width, mode=mode, value=value)
 
     def permute(self, *axes: Int | Sizes) -> Tensor[Any, T_co, D_co]:
         """Permute the axes: `transpose` with a required order, see `tapegrad.permute`."""

@@ -33,6 +33,7 @@ SHIFTS: list[tuple[Callable[..., Any], tuple[Any, ...], Callable[..., Any]]] = [
     (pad, ((2, 0),), lambda x: np.pad(x, (2, 0))),
     (pad, (((0, 1), (2, 0), (0, 0)),), lambda x: np.pad(x, ((0, 1), (2, 0), (0, 0)))),
 ]
+REPEATING: Any = ["edge", "reflect", "wrap"]
 
 
 @pytest.mark.parametrize(("f", "arguments", "numpys"), SHIFTS, ids=lambda value: getattr(value, "__name__", str(value)))
@@ -104,6 +105,39 @@ def test_a_non_int_width_is_rejected() -> None:
 def test_empty_tensors_and_single_elements() -> None:
     assert flip(zeros((0, 1))).shape == (0, 1)
     assert flip(tensor([[7]])).tolist() == [[7]]
+
+
+@pytest.mark.parametrize("mode", REPEATING)
+@pytest.mark.parametrize("widths", [1, (2, 0), ((0, 1), (2, 0), (0, 0)), ((3, 2), (0, 0), (9, 14)), 0], ids=str)
+def test_modes_of_pad_equal_numpy_and_have_their_gradients(mode: Any, widths: Any) -> None:
+    x = real(2, 3, 5)
+
+    np.testing.assert_array_equal(pad(x, widths, mode=mode).numpy(), np.pad(x.numpy(), widths, mode))
+    check_gradients(lambda x: pad(x * x, widths, mode=mode), real(2, 1, 3), order=2)
+    check_shape_rule(pad, {"x": (2, 3, 5), "pad_width": widths, "mode": mode})
+
+
+@pytest.mark.parametrize("mode", REPEATING)
+def test_modes_of_pad_in_edge_cases(mode: Any) -> None:
+    assert pad(tensor([7]), (2, 1), mode=mode).tolist() == [7, 7, 7, 7]
+    assert pad(tensor([True, False]), 0, mode=mode).tolist() == [True, False]
+    assert pad(tensor(3.0), 2, mode=mode).item() == 3
+    assert pad(zeros((0, 2)), ((0, 0), (1, 1)), mode=mode).shape == (0, 4)
+    spread = pad(tensor([np.nan, np.inf, 1e30]), 1, mode=mode).numpy()
+    np.testing.assert_array_equal(spread, np.pad(np.array([np.nan, np.inf, 1e30], np.float32), 1, mode))
+    with pytest.raises(
+        ShapeError, match=rf"^pad: axis 1 of x \(2, 0\) is empty, so mode '{mode}' has no elements to repeat$"
+    ):
+        pad(zeros((2, 0)), ((0, 0), (0, 1)), mode=mode)
+    with pytest.raises(ValueError, match=rf"^pad: value is 0\.5 but mode '{mode}' adds elements of x$"):
+        pad(zeros((2,)), 1, mode=mode, value=0.5)
+
+
+def test_an_unknown_mode_of_pad_is_rejected() -> None:
+    with pytest.raises(
+        ValueError, match=r"^pad: mode is 'circular' but 'constant', 'edge', 'reflect' or 'wrap' is expected$"
+    ):
+        pad(zeros((2,)), 1, mode="circular")  # type: ignore[arg-type]  # under test
 
 
 def test_pad_writes_the_given_value() -> None:

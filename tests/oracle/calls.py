@@ -408,7 +408,11 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "ones": [call((2, 3)), call(()), call((0, 3))],
     "ones_like": LIKE,
     "outer": [call(real(3), real(5, seed=1)), call(real(0), real(3)), call(EDGES, EDGES)],
-    "pad": [call(CUBE, ((0, 1), (2, 0), (1, 1)), value=n) for n in (0, 0.5)] + [call(EDGES, ((1, 2),))],
+    "pad": [
+        *(call(CUBE, ((0, 1), (2, 0), (1, 1)), value=n) for n in (0, 0.5)),
+        call(EDGES, ((1, 2),)),
+        *(call(real(2, 3, 5, 4), ((0, 0), (0, 0), (2, 1), (0, 3)), mode=mode) for mode in ("edge", "reflect", "wrap")),
+    ],
     "pinv": [*MATRICES, *with_options(MATRICES[:2], {"rtol": 0.1})],
     "permute": [call(CUBE, (2, 0, 1)), call(CUBE, (-1, 1, 0)), call(real(), ())],
     "pow": [*TWO, *(call(EDGES, n) for n in (-2, -1, 0, 1, 2, 3)), call(EDGES[EDGES > 0], 0.5), call(0.0, EDGES)],

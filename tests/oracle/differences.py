@@ -79,7 +79,6 @@ OPTIONS: dict[tuple[str, str], str] = {
     **{(f"max_pool{rank}d", "dilation"): "not implemented; `unfold` and `max` compute it" for rank in (1, 2)},
     **{(f"max_pool{rank}d", "return_indices"): "not implemented; `unfold` and `argmax` return them" for rank in (1, 2)},
     ("avg_pool2d", "divisor_override"): "not implemented; scale the result",
-    ("pad", "mode"): "constants only; `take` with computed indices reflects, replicates or wraps",
     ("upsample2d", "size"): "integer factors only, so that the type has the result's sizes",
     ("cross_entropy", "weight"): 'not implemented; weigh the losses of `reduction="none"`',
     ("sort", "stable"): "always stable",

@@ -121,8 +121,11 @@ def expanded(x: Any, axis: Any) -> Any:
     return x
 
 
-def padded(x: Any, pad_width: Any, value: float = 0) -> Any:
-    return F.pad(x, [n for pair in reversed(pad_width) for n in pair], value=value)
+def padded(x: Any, pad_width: Any, value: float = 0, mode: str = "constant") -> Any:
+    name = {"edge": "replicate", "wrap": "circular"}.get(mode, mode)
+    # PyTorch pads the last axes only, where it repeats elements.
+    pairs = pad_width if mode == "constant" else pad_width[2:]
+    return F.pad(x, [n for pair in reversed(pairs) for n in pair], name, value)
 
 
 def parts(x: Any, sections: Any, axis: int = 0) -> Any:

@@ -7,7 +7,7 @@ import numpy as np
 from typing_extensions import TypeVar
 
 import tapegrad as tg
-from tapegrad import NoneTape, OwnedTape, Shape, Tensor
+from tapegrad import Add, NoneTape, OwnedTape, Shape, Tensor
 
 N = TypeVar("N", bound=int)
 
@@ -33,6 +33,20 @@ def accept_roll_by_what_only_the_run_time_knows() -> None:
 def accept_pad() -> None:
     assert_type(tg.pad(x, 1), Tensor[Shape[L[4], L[5], L[7]], NoneTape])
     assert_type(tg.pad(x, ((0, 0), (1, 0), (2, 2)), value=0.5), Tensor[Shape[L[2], L[4], L[9]], NoneTape])
+
+
+def accept_modes_of_pad() -> None:
+    assert_type(tg.pad(x, 1, mode="edge"), Tensor[Shape[L[4], L[5], L[7]], NoneTape])
+    assert_type(tg.pad(x.trace(), ((0, 0), (1, 0), (2, 9)), mode="reflect"), Tensor[Shape[L[2], L[4], L[16]], OwnedTape])
+
+    def padded(a: Tensor[Shape[N, L[3]]]) -> None:
+        assert_type(tg.pad(a, (2, 1), mode="wrap"), Tensor[Shape[Add[N, L[3]], L[6]], NoneTape])
+
+    padded(tg.ones((2, 3)))
+
+
+def reject_padding_with_elements_of_an_empty_axis() -> None:
+    tg.pad(tg.ones((2, 0)), 1, mode="edge")  # E: pad: axis 1 of x (2, 0) is empty, so mode 'edge' has no elements to repeat [tapegrad-shape]
 
 
 def reject_flip() -> None:
