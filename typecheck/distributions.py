@@ -78,3 +78,24 @@ def reject_a_deviation_of_another_shape() -> None:
 
 def reject_a_number_of_another_shape() -> None:
     Normal(x, x).log_prob(tg.ones(5))  # E: Normal.log_prob: value is (5,) but (2, 5) is expected: rank 1, not 2 [tapegrad-shape]
+
+
+def reject_the_divergence_from_other_categories() -> None:
+    Categorical(x).kl(Categorical(tg.ones((2, 3))))  # E: Categorical.kl: other is (2, 3) but (2, 5) is expected: axis 1 is 3, not 5 [tapegrad-shape]
+
+
+def reject_the_divergence_from_one_distribution_for_all() -> None:
+    row = tg.ones((5,))
+    Normal(x, x).kl(Normal(row, row))  # E: Normal.kl: other is (5,) but (2, 5) is expected: rank 1, not 2 [tapegrad-shape]
+
+
+def reject_the_divergence_from_another_dtype() -> None:
+    Bernoulli(x).kl(Bernoulli(x.astype(np.float64)))  # E: Bernoulli.kl: other is float64 but float32 is expected [tapegrad-dtype]
+
+
+def reject_the_divergence_from_distributions_of_other_names() -> None:
+    def divergence(p: Bernoulli[Shape[N, M], NoneTape], q: Bernoulli[Shape[M, N], NoneTape]) -> None:
+        assert_type(p.kl(p), Tensor[Shape[N, M], NoneTape])
+        p.kl(q)  # E(mypy): Bernoulli.kl: other is (M, N) but (N, M) is expected: axis 0 is M, not N [tapegrad-shape]
+
+    divergence(Bernoulli(tg.ones((3, 3))), Bernoulli(tg.ones((3, 3))))

@@ -271,6 +271,11 @@ def with_parts(t: Type, replaced: Callable[[Type], Type]) -> Type:
     return UnpackType(with_parts(p.type, replaced)) if isinstance(p, UnpackType) else t
 
 
+def is_distribution(p: Instance) -> bool:
+    """Return whether a type is a distribution, whose arguments are the shape, the tape and the dtype of a tensor."""
+    return p.type.module_name == "tapegrad.distributions" and len(p.args) == len(TensorParts._fields)
+
+
 def is_size(t: Type) -> bool:
     """Return whether a type is a known size: a number, a name or arithmetic on them."""
     return not is_unknown(size_of(t))

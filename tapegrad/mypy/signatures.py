@@ -35,6 +35,7 @@ from tapegrad.mypy.conversion import (
     VALUE,
     TensorParts,
     expanded,
+    is_distribution,
     is_endless,
     is_size,
     kind_of,
@@ -400,7 +401,7 @@ def _open(t: Type) -> Type:
     if is_endless(t):
         return t
     p = get_proper_type(t)
-    if isinstance(p, Instance) and p.type.fullname in (TENSOR, VALUE, NODE):
+    if isinstance(p, Instance) and (p.type.fullname in (TENSOR, VALUE, NODE) or is_distribution(p)):
         return p.copy_modified(args=[unknown() for _ in p.args])
     if isinstance(p, Instance) and p.type.fullname in ARITHMETIC:
         return Instance(next(base for base in p.type.mro if base.fullname == "builtins.int"), [])

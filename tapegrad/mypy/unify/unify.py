@@ -36,6 +36,7 @@ from tapegrad.mypy.conversion import (
     Many,
     TensorParts,
     dtype_name,
+    is_distribution,
     is_endless,
     is_size,
     is_tape,
@@ -300,6 +301,9 @@ def _unify_instance(bindings: Bindings, declared: Instance, given: ProperType, w
         unify_tensor(bindings, formal, actual, where)
     elif isinstance(given, Instance) and given.type.has_base(declared.type.fullname) and declared.args:
         mapped = map_instance_to_supertype(given, declared.type)
+        if is_distribution(declared):
+            unify_tensor(bindings, TensorParts(*declared.args), TensorParts(*mapped.args), where)
+            return
         if declared.type.has_base(MODULE):
             _unify_layer(bindings, declared, mapped, where)
         for one, other in zip(declared.args, mapped.args, strict=False):
