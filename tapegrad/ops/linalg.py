@@ -14,7 +14,7 @@ from tapegrad.ops._broadcast import sum_to_shape
 from tapegrad.ops.elementwise import float_only
 from tapegrad.sizes import Dims, at_least, broadcast, show, surely_differ
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
-from tapegrad.tensor.operands import tensor_only, unwrap
+from tapegrad.tensor.operands import known, tensor_only, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
@@ -237,14 +237,16 @@ def pinv(x: Tensor[Any, T, Float], *, rtol: float | None = None) -> Tensor[Any, 
             epsilon of the dtype, as in PyTorch and the array API. NumPy's own default is 1e-15 for every dtype.
 
     Returns:
-        `(..., N, M)`. The gradient is right where the rank does not change nearby, and where all singular values that
-        count as zero are zero up to rounding: `rtol` is no regularization.
+        `(..., N, M)`. The gradient is right where the rank does not change nearby. Its formula needs the singular
+        values that count as zero to be zero up to rounding, because `rtol` is no regularization.
 
     Raises:
         ShapeError: `x` has rank below 2.
         DTypeError: `x` is not a float, or is float16 or bfloat16; or `rtol` is not a number.
         ValueError: `rtol` is below 0.
-        SingularError: A matrix has an infinity or a NaN.
+        SingularError: A matrix has an infinity or a NaN. In the backward pass: a singular value that counts as zero is
+            larger than the square root of the machine epsilon times the smallest of the others; under `jit`, where
+            values are unknown, this is not detected.
 
     Source:
         Golub and Pereyra, [The differentiation of pseudo-inverses](https://doi.org/10.1137/0710036), eq. 4.12.
@@ -262,18 +264,45 @@ def pinv(x: Tensor[Any, T, Float], *, rtol: float | None = None) -> Tensor[Any, 
     pinv_shape(x.shape)
     if rtol is None:
         rtol = max(x.shape[-2:]) * float(np.finfo(x.dtype).eps)
+        drops = False  # only what is zero up to rounding
     else:
         check_at_least_zero("pinv", "rtol", rtol)
+        drops = True
     out = node(engine(x.data).pinv(x.data, rtol))
 
     def backward(grads: Gradients) -> None:
         dy, y, matrix = grads.pop_output(out), out.data, x.data
+        if drops:
+            _reject_dropped(matrix, rtol)
         transposed, across = engine(y).swap_last_axes(y), engine(dy).swap_last_axes(dy)
         columns = (across - matrix @ (y @ across)) @ y @ transposed
         rows = transposed @ y @ (across - (across @ y) @ matrix)
         grads.add(x, columns + rows - transposed @ dy @ transposed)
 
     return tape.record(out, (x,), backward)
+
+
+def _reject_dropped(x: Any, rtol: float) -> None:
+    """Reject a singular value that `rtol` drops although it is not zero, for which the gradient of `pinv` is wrong."""
+    values = known(x)
+    if values is None or not values.size:
+        return  # values are unknown under `jit`
+    singular = np.linalg.svd(values, compute_uv=False)
+    counts = singular > rtol * singular[..., :1]
+    dropped = np.where(counts, 0, singular).max(-1)
+    smallest = np.where(counts, singular, np.inf).min(-1)
+    # The gradient is wrong by about the quotient of both.
+    is_wrong = np.asarray(dropped > np.sqrt(np.finfo(values.dtype).eps) * smallest)
+    if is_wrong.any():
+        first = tuple(int(axis[0]) for axis in np.argwhere(is_wrong).T)
+        found = (
+            f"{float(np.asarray(dropped)[first]):.4g}, and the smallest other one is {np.asarray(smallest)[first]:.4g}"
+        )
+        message = (
+            f"pinv: the gradient needs singular values that count as zero to be zero, but rtol={rtol:g} drops {found}: "
+            "use a smaller rtol, or solve of x.mT @ x + c * eye(n) for regularization"
+        )
+        raise SingularError(message)
 
 
 def exact_only(x: Tensor[Any, Any, Any]) -> None:

@@ -136,6 +136,30 @@ def test_small_singular_values_count_as_zero() -> None:
     assert pinv(tensor([[2.0, 0.0], [0.0, 1e-7]])).tolist() == [[0.5, 0.0], [0.0, 0.0]]
 
 
+def test_a_gradient_of_pinv_without_a_dropped_singular_value_is_rejected() -> None:
+    x: Any = tensor([[[2.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [0.0, 1e-3]]], np.float64)
+
+    with pytest.raises(
+        SingularError,
+        match=r"^pinv: the gradient needs singular values that count as zero to be zero, but rtol=0\.01 drops 0\.001, "
+        r"and the smallest other one is 2: use a smaller rtol, "
+        r"or solve of x\.mT @ x \+ c \* eye\(n\) for regularization$",
+    ):
+        pinv(x.trace(), rtol=0.01).sum().backward()
+    unaffected = pinv(x.trace(), rtol=1e-6).sum().backward()[x].numpy()
+    np.testing.assert_array_equal(unaffected, pinv(x.trace()).sum().backward()[x].numpy())
+
+
+def test_gradients_of_pinv_where_rtol_drops_rounding() -> None:
+    x: Any = real(5, 2) @ real(2, 4, seed=2)
+
+    expected = pinv(x.trace()).sum().backward()[x].numpy()
+    np.testing.assert_allclose(pinv(x.trace(), rtol=1e-4).sum().backward()[x].numpy(), expected, rtol=1e-9)
+    check_gradients(lambda x: pinv(x, rtol=1e-4), regular(3, 3), order=2)
+    for zero in (zeros((2, 3)), zeros((0, 3)), zeros((0, 2, 2))):
+        assert pinv(zero.trace(), rtol=0.1).sum().backward()[zero].shape == zero.shape
+
+
 def test_a_pseudoinverse_that_does_not_exist_is_rejected() -> None:
     with pytest.raises(SingularError, match=r"^pinv: x \(2, 2\) has 4 infinities or NaNs$"):
         pinv(full((2, 2), math.nan))
