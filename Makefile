@@ -10,6 +10,8 @@ OLDEST := $(shell sed -n 's/^mypy = \["mypy>=\([0-9.]*\)".*/\1/p' pyproject.toml
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
+# Tests start hundreds of processes, which would each compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
 # Otherwise pyright looks for a newer version in a registry at each run.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
