@@ -74,6 +74,35 @@ def test_a_note_says_where_ownership_analysis_stops(
     assert f"deep.py:{report.line}: note: {report.text}" in "".join(capfd.readouterr())
 
 
+def test_a_note_says_that_calls_are_too_deep_inside_each_other(tmp_path: Path) -> None:
+    lines = ["import tapegrad as tg", "from tapegrad import OwnedTape, Tensor", "Loss = Tensor[tuple[()], OwnedTape]"]
+    lines += ["def f0(x: Loss) -> None: x.backward()"]
+    lines += [f"def f{depth}(x: Loss) -> None: f{depth - 1}(x)" for depth in range(1, 45)]
+    lines += ["def train(loss: Loss) -> None:", "    f44(loss)", "    f0(loss)"]
+    lines += ["def train_less(loss: Loss) -> None:", "    f38(loss)", "    f0(loss)"]
+    (tmp_path / "mypy.ini").write_text(SETTINGS, "utf-8")
+    (tmp_path / "deeper.py").write_text("\n".join(lines) + "\n", "utf-8")
+
+    reports = run_mypy(["--cache-dir", str(ROOT / ".mypy_cache" / "unknown_code"), "deeper.py"], folder=tmp_path)
+
+    shown = [(report.line, report.kind, report.text.split(":")[0]) for report in reports]
+    assert shown[-2:] == [(len(lines) - 5, "note", "train"), (len(lines), "error", "f0(loss)")]
+
+
+def test_a_mistake_is_reported_in_code_that_is_too_long_to_follow(tmp_path: Path) -> None:
+    lines = ["import tapegrad as tg", "from tapegrad import OwnedTape, Tensor", "Loss = Tensor[tuple[()], OwnedTape]"]
+    for depth in range(9):
+        lines.append(f"def f{depth}(x: Loss) -> Loss:")
+        lines += 4 * [f"    x = f{depth - 1}(x)" if depth else "    x = x * 2.0"] + ["    return x"]
+    lines += ["def train(loss: Loss) -> None:", "    other = f8(loss)", "    loss.backward()", "    loss.backward()"]
+    (tmp_path / "mypy.ini").write_text(SETTINGS, "utf-8")
+    (tmp_path / "wide.py").write_text("\n".join(lines) + "\n", "utf-8")
+
+    reports = run_mypy(["--cache-dir", str(ROOT / ".mypy_cache" / "unknown_code"), "wide.py"], folder=tmp_path)
+
+    assert [(report.line, report.kind) for report in reports] == [(len(lines) - 3, "note"), (len(lines), "error")]
+
+
 def test_functions_of_functions_in_loops_are_followed_to_their_end() -> None:
     files = ["tapegrad/testing/gradients.py", "tests/autograd/test_parameter_tape.py"]
 

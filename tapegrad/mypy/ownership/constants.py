@@ -6,7 +6,8 @@ unknown, and then each branch may run.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import operator
+from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import (
     CallExpr,
@@ -41,12 +42,28 @@ from tapegrad.mypy.ownership.state import EACH, KNOWN, Ref
 from tapegrad.mypy.scopes.names import ScopeCache, inside
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mypy.nodes import Node
 
     from tapegrad.mypy.ownership.state import Constant, State, Value
     from tapegrad.mypy.ownership.walk import Walk
 
-_NAMES: dict[str, bool | None] = {"builtins.True": True, "builtins.False": False, "builtins.None": None}
+_ARITHMETIC: Final[dict[str, Callable[[int, int], int]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+}
+_ORDERED: Final[dict[str, Callable[[int, int], bool]]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_LARGEST: Final = 1 << 31  # of the numbers that are computed
+_NAMES: Final[dict[str, bool | None]] = {"builtins.True": True, "builtins.False": False, "builtins.None": None}
 
 
 def constant_of(node: Any, state: State | None) -> Constant | None:
@@ -61,7 +78,21 @@ def constant_of(node: Any, state: State | None) -> Constant | None:
         case NameExpr() | MemberExpr() | IndexExpr():
             holder = holder_of(node, state) if state is not None and state.constants else None
             return state.constants.get(holder) if state is not None and holder is not None else None
+        case UnaryExpr(op="-", expr=inner):
+            number = _number(constant_of(inner, state))
+            return (int, -number) if number is not None else None
+        case OpExpr(op=op, left=left, right=right) if op in _ARITHMETIC:
+            a = _number(constant_of(left, state))
+            b = _number(constant_of(right, state)) if a is not None else None
+            if a is None or b is None or (not b and op in ("//", "%")):
+                return None
+            return int, _ARITHMETIC[op](a, b)
     return None
+
+
+def _number(constant: Constant | None) -> int | None:
+    """Return a constant that is a number."""
+    return constant[1] if constant is not None and constant[0] is int and abs(constant[1]) < _LARGEST else None
 
 
 def truth(walk: Walk, node: Any, state: State) -> bool | None:
@@ -94,6 +125,9 @@ def _compared(op: str, left: Any, right: Any, state: State) -> bool | None:
         answers = [_equal(a, constant_of(one, state)) for one in items]
         found = True if True in answers else None if None in answers or not items else False
         return found if found is None or op == "in" else not found
+    if op in _ORDERED:
+        x, y = _number(a), _number(constant_of(right, state))
+        return _ORDERED[op](x, y) if x is not None and y is not None else None
     if op not in ("==", "is", "!=", "is not"):
         return None
     same = _equal(a, constant_of(right, state))

@@ -21,7 +21,7 @@ from mypy.nodes import (
 from mypy.types import CallableType, get_proper_type
 
 from tapegrad.mypy.mypy_api import formals_of
-from tapegrad.mypy.ownership import container_methods, containers, other_calls
+from tapegrad.mypy.ownership import container_methods, containers, other_calls, recursion
 from tapegrad.mypy.ownership.carriers import new_object
 from tapegrad.mypy.ownership.constants import constant_of
 from tapegrad.mypy.ownership.consumed import is_consumed
@@ -43,7 +43,7 @@ from tapegrad.mypy.ownership.walk import Frame
 from tapegrad.mypy.scopes.names import ScopeCache, bound_in, inside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from mypy.nodes import Node
 
@@ -109,7 +109,7 @@ def call(walk: Walk, function: Function, node: Any, given: list[Argument], state
         positional_ones = tuple(one.value for one in given if one.kind == ArgKind.ARG_POS)
         names = tuple((one.name, one.value) for one in given if one.kind == ArgKind.ARG_NAMED and one.name)
         return frozenset([Function(body, positional_ones, OPENED, names, function.captured)])
-    if not can_follow(walk, body):
+    if not can_follow(walk, body, given):
         return other_calls.unknown(walk, node, given, state) if isinstance(node, CallExpr) else NOTHING
     if is_independent(walk, function, body, node, given, state):
         return NOTHING
@@ -140,24 +140,20 @@ def is_cached(function: Function) -> bool:
     return bool(function.call == CACHED)
 
 
-def can_follow(walk: Walk, body: FuncItem) -> bool:
+def can_follow(walk: Walk, body: FuncItem, given: Sequence[Argument] = ()) -> bool:
     """Return whether a function is in the file, is checked by mypy, and has not called itself too often."""
-    if body not in in_file.of(walk.api.tree) or walk.entered.count(body) > _levels.of(body) or not walk.may_go_deeper:
+    if body not in in_file.of(walk.api.tree):
+        return False
+    if not walk.may_go_deeper:
+        walk.is_complete = False
+        return False
+    times = walk.entered.count(body)
+    if times > 1 and times > recursion.levels(walk, body, given):
         return False
     if body not in walk.checked:
         made = [one for one in inside(body.body) if isinstance(one, CallExpr) and one.analyzed is None]
         walk.checked[body] = not made or any(walk.type_of(one) is not None for one in made)
     return walk.checked[body]
-
-
-def _levels_of(body: Node | None) -> int:
-    """Return how often a function may call itself; one that does so at several places takes more steps."""
-    name = getattr(body, "name", "")
-    calls = [one for one in inside(body) if isinstance(one, NameExpr | MemberExpr) and one.name == name]
-    return 3 if len(calls) == 1 else 1
-
-
-_levels = ScopeCache(_levels_of)
 
 
 def _functions_in(file: Node | None) -> set[FuncItem]:
@@ -227,7 +223,7 @@ def followed(
     if not any(("name", one.variable) in state.constants for one in body.arguments):
         walk.followed.add(body)  # with all of its branches
     try:
-        end = walk.through(body.body, state)
+        end = joined([walk.through(body.body, one) for one in recursion.states(walk, body, state)])
     finally:
         walk.frames.pop()
         walk.entered.pop()

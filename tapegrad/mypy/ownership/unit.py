@@ -8,9 +8,9 @@ from mypy.nodes import FuncItem, MypyFile
 
 from tapegrad.errors import messages
 from tapegrad.mypy.mypy_api import note
-from tapegrad.mypy.ownership import classes, expressions, functions, statements
+from tapegrad.mypy.ownership import classes, expressions, functions, recursion, statements
 from tapegrad.mypy.ownership.state import State
-from tapegrad.mypy.ownership.walk import Frame, TooLongError, Walk
+from tapegrad.mypy.ownership.walk import SHALLOW, Frame, TooLongError, Walk
 from tapegrad.mypy.reports import report
 from tapegrad.mypy.scopes.names import inside
 
@@ -33,30 +33,41 @@ class UnitWalk(Walk):
         super().__init__(api, unit)
         self.is_reported = reported
         self._alone: dict[FuncItem, dict[Any, tuple[str, End]]] = {}
-        self._is_complete = True
 
     def run(self) -> None:
         """Follow the unit and report the uses of consumed tapes."""
-        state = State()
         try:
-            if isinstance(self.unit, MypyFile):
-                self.through(self.unit.defs, state)
-            elif isinstance(self.unit, FuncItem):
-                self._follow_alone(self.unit)
-            else:
-                for function in classes.functions_of(self.unit):
-                    self._follow_alone(function)
+            self._follow()
         except TooLongError:
-            self.found, self._is_complete = {}, False
+            self.found, self.is_complete = self._found_above(), False
         if self.is_reported:
-            if not self._is_complete:
+            if not self.is_complete:
                 note(self.api, messages.too_long_to_follow(getattr(self.unit, "name", "")), self.unit)
             for context, (message, _) in self.found.items():
                 report(self.api, message, context, "tape")
 
+    def _follow(self) -> None:
+        if isinstance(self.unit, MypyFile):
+            self.through(self.unit.defs, State())
+        elif isinstance(self.unit, FuncItem):
+            self._follow_alone(self.unit)
+        else:
+            for function in classes.functions_of(self.unit):
+                self._follow_alone(function)
+
+    def _found_above(self) -> dict[Any, tuple[str, End]]:
+        """Return what is reported of the unit if fewer calls inside calls are followed."""
+        if self.deepest == SHALLOW:
+            return {}
+        walk = UnitWalk(self.api, self.unit, reported=False)
+        walk.deepest, walk._alone = SHALLOW, self._alone
+        walk.run()
+        return walk.found
+
     def _follow_alone(self, function: FuncItem) -> None:
         self.frames, self.entered = [Frame(function)], [function]
-        self.through(function.body, State())
+        for state in recursion.states(self, function, State()):
+            self.through(function.body, state)
         for inner in inside(function.body):
             if isinstance(inner, FuncItem) and inner not in self.followed:
                 self.found |= self.found_alone(inner)
@@ -69,5 +80,5 @@ class UnitWalk(Walk):
             walk._alone = self._alone
             walk.run()
             self._alone[function] = walk.found
-            self._is_complete = self._is_complete and walk._is_complete
+            self.is_complete = self.is_complete and walk.is_complete
         return self._alone[function]

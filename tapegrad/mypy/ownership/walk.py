@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from tapegrad.mypy.ownership.state import Argument, Constant, Function, Ref, Site, State, Value
 
 _MOST_STEPS: Final = 30_000  # statements and expressions of a unit with all functions that it calls
-_DEEPEST: Final = 6  # calls inside calls that are followed
+DEEPEST: Final = 40  # calls inside calls that are followed
+SHALLOW: Final = 6  # those of a unit that needs too many steps
 
 
 class TooLongError(Exception):
-    """A unit needs too many steps; a note says that the rest of it is not checked."""
+    """A unit needs too many steps; it is followed less deeply, and a note says that it is not checked completely."""
 
 
 class Frame:
@@ -68,6 +69,8 @@ class Walk(ABC):
         self.is_leaving = False  # whether a context manager is followed at the end of its block
         self.single_turn: Any = None  # a generator of which only one element is read
         self.last_call: Any = None  # the call that a statement consists of
+        self.deepest = DEEPEST
+        self.is_complete = True  # whether each call could be followed to its end
         self._steps = 0
 
     @abstractmethod
@@ -106,7 +109,7 @@ class Walk(ABC):
     @property
     def may_go_deeper(self) -> bool:
         """Whether one more call inside the calls is followed."""
-        return len(self.calls) < _DEEPEST
+        return len(self.calls) < self.deepest
 
     def step(self) -> None:
         """Count a statement or an expression.
