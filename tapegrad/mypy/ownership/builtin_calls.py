@@ -39,7 +39,12 @@ def _zip(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Val
 def _enumerate(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
     if not given:
         return NOTHING
-    return container_methods.rows(walk, node, [NOTHING, walk.check(given[0].value, node, given[0].expression)], state)
+    made = container_methods.rows(walk, node, [NOTHING, walk.check(given[0].value, node, given[0].expression)], state)
+    if len(given) == 1:
+        for number, row in enumerate(containers.elements(made, state) or []):
+            for one in row:
+                state.know((*one, "[0]"), (int, number)) if isinstance(one, Ref) else None
+    return made
 
 
 def _tee(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:

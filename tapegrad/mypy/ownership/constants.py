@@ -62,6 +62,7 @@ _ORDERED: Final[dict[str, Callable[[int, int], bool]]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+FIRST_OF: Final = "['(first of"  # a key that is the first element of a sequence
 _LARGEST: Final = 1 << 31  # of the numbers that are computed
 _NAMES: Final[dict[str, bool | None]] = {"builtins.True": True, "builtins.False": False, "builtins.None": None}
 
@@ -113,7 +114,7 @@ def truth(walk: Walk, node: Any, state: State) -> bool | None:
     known_constant = constant_of(node, state)
     if known_constant is None:
         return None
-    return None if known_constant[0] is Var else bool(known_constant[1])
+    return None if known_constant[0] in (Var, object) else bool(known_constant[1])
 
 
 def _compared(op: str, left: Any, right: Any, state: State) -> bool | None:
@@ -138,6 +139,8 @@ def _equal(a: Constant, b: Constant | None) -> bool | None:
     """Return whether two constants are equal; None if one is unknown or both are numbers of different types."""
     if b is None or (a[0] is not b[0] and {a[0], b[0]} == {bool, int}):
         return None
+    if object in (a[0], b[0]):  # an unknown key, which only equals itself surely
+        return True if a == b else None
     return a == b
 
 
@@ -221,4 +224,6 @@ def is_bound_elsewhere(walk: Walk, variable: Var) -> bool:
 def place_of(index: Any, state: State) -> str:
     """Return the name of an element, whose index or key may be a name for a constant."""
     known = constant_of(index, state) if isinstance(index, NameExpr | MemberExpr) else None
+    if known is not None and known[0] is object:
+        return f"{FIRST_OF} {known[1].name})']"
     return f"[{known[1]!r}]" if known is not None and known[0] in (str, int) else label(index)

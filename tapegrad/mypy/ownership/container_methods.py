@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import (
     IntExpr,
-    StrExpr,
     UnaryExpr,
 )
 
 from tapegrad.mypy.ownership import containers
-from tapegrad.mypy.ownership.carriers import new_object
+from tapegrad.mypy.ownership.carriers import is_mapping, new_object
+from tapegrad.mypy.ownership.constants import place_of
 from tapegrad.mypy.ownership.holders import label
-from tapegrad.mypy.ownership.state import EACH, NOTHING, Ref, union
+from tapegrad.mypy.ownership.state import EACH, NOTHING, Ref, replaced, union
 
 if TYPE_CHECKING:
     from tapegrad.mypy.ownership.state import State, Value
@@ -62,7 +62,10 @@ def method(walk: Walk, node: Any, name: str, owner: Value, given: list[Value], s
     if name == "clear":
         for ref in refs:
             state.drop(ref)
-            containers.fill(ref, [], state)
+            if is_mapping(walk.type_of(node.callee.expr)):
+                state.put((*ref, EACH), NOTHING)
+            else:
+                containers.fill(ref, [], state)
         return NOTHING
     if name in _READS:
         return NOTHING
@@ -99,11 +102,13 @@ def _taken(walk: Walk, node: Any, name: str, refs: list[Ref], given: list[Value]
         pair = new_object(walk.site(node), state)
         containers.fill(pair, [NOTHING, last], state)
         return frozenset([pair])
+    place = place_of(index, state)
+    is_key = index is not None and place != EACH and is_mapping(walk.type_of(node.callee.expr))
     for ref in refs:
-        if isinstance(index, StrExpr):
-            found |= containers.at(frozenset([ref]), label(index), state)
+        if is_key:
+            found |= containers.at(frozenset([ref]), place, state)
             if name == "pop":
-                state.held.pop((*ref, label(index)), None)
+                state.held.pop((*ref, place), None)
             continue
         known = containers.elements(frozenset([ref]), state)
         position = {"popleft": 0, "pop": -1}.get(name)
@@ -119,7 +124,9 @@ def _taken(walk: Walk, node: Any, name: str, refs: list[Ref], given: list[Value]
             state.drop(ref)
             containers.fill(ref, [], state)
             continue
-        found |= containers.element(frozenset([ref]), walk.site(node), state)
+        held = containers.element(frozenset([ref]), walk.site(node), state)
+        # `get` with an unknown key may return the default.
+        found |= replaced(held, lambda one: one._replace(end=None)) if name == "get" and given else held
         if name != "get":
             state.forget_positions(ref)
     return found | union(given[1:]) if name == "get" else found
@@ -129,7 +136,7 @@ def _set_default(walk: Walk, node: Any, refs: list[Ref], given: Value, state: St
     """Return the element with a key, which is the given one if there is none."""
     found: Value = NOTHING
     for ref in refs:
-        place = label(node.args[0])
+        place = place_of(node.args[0], state)
         if place == EACH:
             state.add(ref, given)
             found |= containers.element(frozenset([ref]), walk.site(node), state) or given

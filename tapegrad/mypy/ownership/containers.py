@@ -23,7 +23,7 @@ from mypy.nodes import (
 from mypy.types import Instance, get_proper_type
 
 from tapegrad.mypy.ownership.carriers import ANY, carries, fresh, is_mapping, may_hold, new_object
-from tapegrad.mypy.ownership.constants import constant_of
+from tapegrad.mypy.ownership.constants import FIRST_OF, constant_of
 from tapegrad.mypy.ownership.holders import label
 from tapegrad.mypy.ownership.state import (
     COMMON,
@@ -188,8 +188,13 @@ def common(source: Value, state: State) -> Value:
             if name == EACH:
                 continue
             if name.startswith("[") or name == ANY:
-                shared = held if shared is None else shared & held
+                shared = held if shared is None else _in_both(shared, held)
     return shared or NOTHING
+
+
+def _in_both(a: Value, b: Value) -> Value:
+    """Return what two elements share: not an earlier tape of a site, because each may have another one."""
+    return frozenset(one for one in a & b if not (isinstance(one, Held) and one.age))
 
 
 def comes_back(source: Value, state: State) -> bool:
@@ -319,11 +324,18 @@ def at(source: Value, name: str, state: State) -> Value:
         place = counted(one, name, state)
         held = state.held.get((*one, place))
         if held is None:
-            held = element(frozenset([one]), (*one, place), state)
+            held = element(frozenset([one]), (*one, place), state) if not _is_absent(one, state) else NOTHING
             if place != EACH and not one.age:
                 state.held[*one, place] = held
         found |= held
     return found
+
+
+def _is_absent(ref: Ref, state: State) -> bool:
+    """Return whether all keys of a dictionary are known, so that another key is not in it."""
+    fields = dict(state.fields(ref))
+    is_keyed = EACH in fields and not fields[EACH] and KNOWN not in fields and COMMON not in fields
+    return is_keyed and not any(name.startswith(FIRST_OF) for name in fields)
 
 
 def counted(ref: Ref, name: str, state: State) -> str:

@@ -11,17 +11,17 @@ from mypy.nodes import (
     NameExpr,
     SliceExpr,
     StarExpr,
-    StrExpr,
     TupleExpr,
     UnaryExpr,
+    Var,
 )
 from mypy.types import Instance, TupleType, get_proper_type
 
 from tapegrad.mypy.ownership import classes, container_methods, containers, functions
-from tapegrad.mypy.ownership.carriers import carries, fresh, is_container, may_hold, new_object
+from tapegrad.mypy.ownership.carriers import carries, fresh, is_container, is_mapping, may_hold, new_object
 from tapegrad.mypy.ownership.constants import constant_of, place_of
 from tapegrad.mypy.ownership.holders import label
-from tapegrad.mypy.ownership.state import EACH, NOTHING, Ref, tapes
+from tapegrad.mypy.ownership.state import EACH, KNOWN, NOTHING, Ref, tapes
 
 if TYPE_CHECKING:
     from mypy.nodes import Expression
@@ -120,6 +120,8 @@ def set_item(walk: Walk, target: IndexExpr, held: Value, state: State) -> None:
         if isinstance(target.index, SliceExpr):
             _set_slice(ref, target.index, held, state)
         elif name == EACH:
+            if (*ref, KNOWN) in state.held:
+                state.forget_positions(ref)
             state.add(ref, held)
         else:
             state.put((*ref, containers.counted(ref, name, state)), held)
@@ -142,8 +144,9 @@ def _set_slice(ref: Ref, part: SliceExpr, held: Value, state: State) -> None:
 def removed(walk: Walk, target: IndexExpr, state: State) -> None:
     """Remove an element."""
     for ref in (one for one in walk.value(target.base, state) if isinstance(one, Ref)):
-        if isinstance(target.index, StrExpr):
-            state.held.pop((*ref, label(target.index)), None)
+        place = place_of(target.index, state)
+        if place != EACH and is_mapping(walk.type_of(target.base)):
+            state.held.pop((*ref, place), None)
         else:
             state.forget_positions(ref)
 
@@ -169,3 +172,6 @@ def unpack(walk: Walk, items: list[Any], held: Value, state: State, source: Any)
             one = containers.at(held, f"[{number}]", state)
         part = parts[number] if number < len(parts) else None
         walk.bind(target.expr if isinstance(target, StarExpr) else target, one, state, part)
+        if part is None and known is not None and isinstance(target, NameExpr) and isinstance(target.node, Var):
+            ref = next((each for each in held if isinstance(each, Ref)), None)
+            state.know(("name", target.node), state.constants.get((*ref, f"[{number}]")) if ref is not None else None)

@@ -17,7 +17,7 @@ from mypy.nodes import (
     WhileStmt,
 )
 
-from tapegrad.mypy.ownership import classes, containers, functions
+from tapegrad.mypy.ownership import classes, containers, functions, loop_keys
 from tapegrad.mypy.ownership.carriers import carries, is_container, may_hold, new_object
 from tapegrad.mypy.ownership.spelling import written
 from tapegrad.mypy.ownership.state import EACH, NOTHING, Ref, State, UnreachableError, joined, repeated, tapes
@@ -26,6 +26,7 @@ from tapegrad.mypy.scopes.names import ScopeCache, inside
 if TYPE_CHECKING:
     from mypy.nodes import Expression, Node
 
+    from tapegrad.mypy.ownership.loop_keys import Keys
     from tapegrad.mypy.ownership.state import Site, Value
     from tapegrad.mypy.ownership.walk import Walk
 
@@ -44,7 +45,10 @@ def loop(walk: Walk, node: WhileStmt | ForStmt, state: State) -> State | None:
     try:
         if known is not None:
             return _unrolled(walk, node, source, len(known), state)
-        return _repeated(walk, node, state, lambda entry: _next(walk, node, source, entry), turns)
+        keys = loop_keys.first(walk, node, state)
+        if keys.is_complete:
+            return _followed_exactly(walk, node, source, keys, state)
+        return _repeated(walk, node, state, lambda entry: _next(walk, node, source, entry), turns, keys)
     finally:
         walk.frame.unnamed.pop()
 
@@ -70,10 +74,52 @@ def _while(walk: Walk, node: WhileStmt, state: State) -> State | None:
     return _repeated(walk, node, state, begin)
 
 
+def _with_keys(
+    walk: Walk, node: ForStmt, keys: Keys, state: State, begin: Any
+) -> tuple[State | None, list[State], list[State]]:
+    """Follow the first iterations of a loop, in which its name is a known constant.
+
+    Returns the state after them, the states before each of them, and those that leave the loop.
+    """
+    entry: State | None = state
+    before: list[State] = []
+    left: list[State] = []
+    for constant in keys.constants:
+        if entry is None:
+            break
+        before.append(entry.copy())
+        walk.frame.loops.append(([], []))
+        try:
+            first = begin(entry)
+            first.know(("name", keys.variable), constant)
+        except UnreachableError:
+            first = None
+        end = walk.through(node.body, first)
+        breaks, continues = walk.frame.loops.pop()
+        left += breaks
+        entry = joined([end, *continues])
+    return entry, before, left
+
+
+def _followed_exactly(walk: Walk, node: ForStmt, source: Value, keys: Keys, state: State) -> State | None:
+    """Follow a loop over a few known numbers."""
+    end, _, left = _with_keys(walk, node, keys, state, lambda entry: _next(walk, node, source, entry))
+    return joined([walk.through(node.else_body, end), *left])
+
+
 def _repeated(
-    walk: Walk, node: WhileStmt | ForStmt, state: State, begin: Any, turns: int = _MOST_TURNS
+    walk: Walk,
+    node: WhileStmt | ForStmt,
+    state: State,
+    begin: Any,
+    turns: int = _MOST_TURNS,
+    keys: Keys = loop_keys.NO_KEYS,
 ) -> State | None:
     entry: State | None = state
+    before: list[State] = []
+    early: list[State] = []
+    if keys.constants and isinstance(node, ForStmt):
+        entry, before, early = _with_keys(walk, node, keys, state, begin)
     breaks: list[State] = []
     for _ in range(turns):
         if entry is None:
@@ -89,16 +135,15 @@ def _repeated(
         if again == entry:
             break
         entry = again
-    left = None
-    if not _is_endless(node) and entry is not None:
-        left = entry
+    left = joined([entry, *before]) if not _is_endless(node) else None
+    if left is not None:
         if isinstance(node, ForStmt):
             containers.consumed_inside(walk, node.expr, walk.site(node), left)
             for lookup in _lookups.of(node):
                 containers.consumed_inside(walk, lookup.base, walk.site(lookup), left)
         else:
             walk.value(node.expr, left)
-    return joined([walk.through(node.else_body, left), *breaks])
+    return joined([walk.through(node.else_body, left), *early, *breaks])
 
 
 def _iterated(walk: Walk, node: Expression, source: Value, state: State) -> Value:

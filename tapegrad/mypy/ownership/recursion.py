@@ -9,16 +9,15 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from mypy.nodes import ComparisonExpr, FuncDef, IntExpr, MemberExpr, MypyFile, NameExpr
+from mypy.nodes import ComparisonExpr, FuncDef, IntExpr, MemberExpr, MypyFile, NameExpr, Var
 from mypy.types import Instance, get_proper_type
 
-from tapegrad.mypy.mypy_api import names_used
 from tapegrad.mypy.scopes.names import ScopeCache, inside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mypy.nodes import FuncItem, Node, Var
+    from mypy.nodes import FuncItem, Node
 
     from tapegrad.mypy.ownership.state import Argument, State
     from tapegrad.mypy.ownership.walk import Walk
@@ -39,7 +38,10 @@ def levels(walk: Walk, body: FuncItem, given: Sequence[Argument]) -> int:
 
 def _places_in(body: Node | None) -> int:
     name = getattr(body, "name", "")
-    return sum(isinstance(one, NameExpr | MemberExpr) and one.name == name for one in inside(body))
+    return sum(
+        isinstance(one, NameExpr | MemberExpr) and one.name == name and not isinstance(one.node, Var)
+        for one in inside(body)
+    )
 
 
 _places = ScopeCache(_places_in)
@@ -57,13 +59,18 @@ def _names_reached(file: Node | None) -> dict[str, set[str]]:
     used: dict[str, set[str]] = {}
     for one in inside(file):
         if isinstance(one, FuncDef):
-            used.setdefault(one.name, set()).update(names_used(one))
+            used.setdefault(one.name, set()).update(_functions_used(one))
     found = {name: names & used.keys() for name, names in used.items()}
     while True:
         more = {name: names.union(*(found[one] for one in names)) for name, names in found.items()}
         if more == found:
             return found
         found = more
+
+
+def _functions_used(function: FuncDef) -> set[str]:
+    names = [one for one in inside(function) if isinstance(one, NameExpr | MemberExpr)]
+    return {one.name for one in names if isinstance(one, MemberExpr) or not isinstance(one.node, Var)}
 
 
 _reached = ScopeCache(_names_reached)

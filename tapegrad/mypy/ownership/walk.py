@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.ownership.state import Argument, Constant, Function, Ref, Site, State, Value
 
+_FEW_STEPS: Final = 3_000
 _MOST_STEPS: Final = 30_000  # statements and expressions of a unit with all functions that it calls
 DEEPEST: Final = 40  # calls inside calls that are followed
 SHALLOW: Final = 6  # those of a unit that needs too many steps
@@ -110,6 +111,11 @@ class Walk(ABC):
     def may_go_deeper(self) -> bool:
         """Whether one more call inside the calls is followed."""
         return len(self.calls) < self.deepest
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether so few steps were taken that the first iterations of a loop may be followed one by one."""
+        return self._steps < _FEW_STEPS
 
     def step(self) -> None:
         """Count a statement or an expression.

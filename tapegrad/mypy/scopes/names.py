@@ -230,7 +230,7 @@ _readers: dict[type, Callable[[Any], Sequence[Any]]] = {}
 
 def bound_in(scope: Node) -> set[Node | None]:
     """Return the names that a function or a file binds, including those of inner functions."""
-    return set(_bindings(scope))
+    return set(bindings_in(scope))
 
 
 def targets_in(target: Any) -> list[Expression]:
@@ -311,7 +311,7 @@ def _values_given_back(scope: Node | None) -> set[Expression]:
             given |= {name.node for name in _names(node.expr)}
         elif isinstance(node, ListExpr | SetExpr | DictExpr):
             listed |= {name.node for name in _names(parts_of(node))}
-    values = [bound[0] for name, bound in _bindings(scope).items() if name in given - listed and len(bound) == 1]
+    values = [bound[0] for name, bound in bindings_in(scope).items() if name in given - listed and len(bound) == 1]
     return {one for value in values if value is not None for one in _alternatives(value)}
 
 
@@ -330,7 +330,7 @@ def captured(pattern: Any) -> list[Expression]:
     return [name for name in found if name is not None]
 
 
-def _bindings(scope: Node | None) -> Bindings:
+def bindings_in(scope: Node | None) -> Bindings:
     """Return the names that a function or module binds, with their values; None where a statement computes one."""
     found: Bindings = {}
     for node in inside(scope):
@@ -339,7 +339,7 @@ def _bindings(scope: Node | None) -> Bindings:
     return found
 
 
-_bound = ScopeCache(_bindings)
+_bound = ScopeCache(bindings_in)
 
 
 def _bound_by(node: Any) -> Iterator[tuple[Node | None, Expression | None]]:
