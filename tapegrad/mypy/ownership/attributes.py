@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mypy.nodes import Decorator, FuncItem, MemberExpr, OverloadedFuncDef, Var
 
-from tapegrad.mypy.ownership import classes, container_methods
+from tapegrad.mypy.ownership import classes, container_methods, functions
 from tapegrad.mypy.ownership.carriers import ANY, carries, is_container, result_of
 from tapegrad.mypy.ownership.holders import entry, objects_in
 from tapegrad.mypy.ownership.other_calls import CONSUMERS
@@ -34,6 +34,11 @@ def attribute(walk: Walk, node: MemberExpr, owner: Value, state: State) -> Value
     member = classes.member(walk, node.expr, node.name)
     if isinstance(member, FuncItem | Decorator | OverloadedFuncDef):
         return classes.bound_or_read(walk, node, member, owner, state)
+    if isinstance(member, Var) and member.is_initialized_in_class:
+        read = classes.method_of(walk, node, member.type, "__get__", state.held.get(("name", member), NOTHING))
+        if read:  # a descriptor of the file
+            given = [functions.positional(one) for one in (owner, NOTHING)]
+            return functions.call_all(walk, read, node, given, state)
     if isinstance(member, Var) and not objects_in(owner):
         return _global(member, t, state)  # an attribute of a class
     return union([field(walk, one, node.name, t, node, state) for one in objects_in(owner)])

@@ -36,6 +36,20 @@ def _zip(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Val
     return container_methods.rows(walk, node, sources, state)
 
 
+def _zip_longest(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
+    """Return tuples with an element of each argument, of as many as the longest one has."""
+    sources = [walk.check(one.value, node, one.expression) for one in given if one.kind == ArgKind.ARG_POS]
+    known = [each for one in sources if (each := containers.elements(one, state)) is not None]
+    if len(known) < len(sources):
+        return container_methods.rows(walk, node, sources, state)
+    padded: list[Value] = []
+    for number, each in enumerate(known):
+        made = new_object(walk.site(node, "padded", number), state)
+        containers.fill(made, [*each, *[NOTHING] * (max(map(len, known)) - len(each))], state)
+        padded.append(frozenset([made]))
+    return container_methods.rows(walk, node, padded, state)
+
+
 def _enumerate(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
     if not given:
         return NOTHING
@@ -388,6 +402,7 @@ _KNOWN: Final[dict[str, Callable[..., Value | None]]] = {
     "itertools.pairwise": _pairwise,
     "itertools.starmap": _starmap,
     "itertools.tee": _tee,
+    "itertools.zip_longest": _zip_longest,
     "random.choice": _one_of,
     "tapegrad.guard.assertions.assert_shape": _itself,
     "tapegrad.guard.assertions.reveal_shape": _itself,

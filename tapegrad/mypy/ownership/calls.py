@@ -73,9 +73,10 @@ def called(walk: Walk, node: CallExpr, state: State) -> Value:
 
 def arguments(walk: Walk, node: CallExpr, state: State) -> list[Argument]:
     """Return the arguments of a call, evaluated in order."""
+    values = walk.values(node.args, state)
     return [
-        Argument(walk.value(one, state), kind, name, one, constant_of(one, state))
-        for one, kind, name in zip(node.args, node.arg_kinds, node.arg_names, strict=True)
+        Argument(held, kind, name, one, constant_of(one, state))
+        for held, one, kind, name in zip(values, node.args, node.arg_kinds, node.arg_names, strict=True)
     ]
 
 
@@ -114,6 +115,9 @@ def _method(walk: Walk, node: CallExpr, callee: MemberExpr, owner: Value, given:
         return other_calls.tensor_method(walk, node, callee.name, owner, callee.expr, given, state)
     if isinstance(callee.node, TypeInfo):
         return _made(walk, node, callee.node, given, state)
+    if callee.name == "cache_clear":
+        functions.clear_cache(owner, state)
+        return NOTHING
     if isinstance(callee.expr, RefExpr) and callee.node is not None and not isinstance(callee.node, Var) and not owner:
         return _function(walk, node, attribute(walk, callee, owner, state), given, state)
     if is_container(t):

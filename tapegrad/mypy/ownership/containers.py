@@ -70,11 +70,10 @@ def is_mutable(t: Type | None) -> bool:
 def display(walk: Walk, node: Any, state: State) -> Value:
     """Return the container that a display such as `[a, b]` makes."""
     pairs: list[tuple[Any, Any]] = node.items if isinstance(node, DictExpr) else list(enumerate(node.items))
-    held = []
-    for key, item in pairs:
+    for key, _ in pairs:
         if isinstance(node, DictExpr) and key is not None:
             walk.value(key, state)
-        held.append(walk.value(item, state))
+    held = walk.values([item for _, item in pairs], state)
     made = new_object(walk.site(node), state)
     held = [aged(made.site, one) for one in held]
     state.put((*made, EACH), NOTHING)

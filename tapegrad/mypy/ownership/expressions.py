@@ -178,7 +178,7 @@ def _name(walk: Walk, node: NameExpr, state: State) -> Value:
 def operation(walk: Walk, node: Any, operands: list[Any], state: State) -> Value:
     """Return what an operator's result holds: the tapes of all its operands."""
     parts = flat(operands)
-    held = [walk.value(one, state) for one in parts]
+    held = walk.values(parts, state)
     t = walk.type_of(node.lvalue if isinstance(node, OperatorAssignmentStmt) else node)
     for one, operand in zip(held, parts, strict=True):
         walk.check_traced(one, node, operand)

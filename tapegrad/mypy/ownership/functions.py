@@ -140,6 +140,13 @@ def is_cached(function: Function) -> bool:
     return bool(function.call == CACHED)
 
 
+def clear_cache(value: Value, state: State) -> None:
+    """Forget what a function with a cache has returned, as `function.cache_clear()` does."""
+    bodies = {one.node for one in value if isinstance(one, Function)}
+    for holder in [one for one in state.held if one[0] == "cached" and one[1] in bodies]:
+        del state.held[holder]
+
+
 def can_follow(walk: Walk, body: FuncItem, given: Sequence[Argument] = ()) -> bool:
     """Return whether a function is in the file, is checked by mypy, and has not called itself too often."""
     if body not in in_file.of(walk.api.tree):

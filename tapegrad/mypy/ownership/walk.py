@@ -9,23 +9,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final
 
-from mypy.nodes import FuncItem, MypyFile
+from mypy.nodes import FloatExpr, FuncItem, IntExpr, LambdaExpr, MypyFile, NameExpr, StrExpr
 
 from tapegrad.mypy.mypy_api import type_of
 from tapegrad.mypy.ownership import spelling
 from tapegrad.mypy.ownership.holders import holder_of
-from tapegrad.mypy.ownership.state import End, Held, live
+from tapegrad.mypy.ownership.state import NOTHING, End, Held, live, tapes
 from tapegrad.mypy.scopes.names import ScopeCache, inside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from mypy.nodes import Expression, Node, TypeInfo
     from mypy.types import Type
 
     from tapegrad.mypy.mypy_api import Checker
-    from tapegrad.mypy.ownership.state import Argument, Constant, Function, Ref, Site, State, Value
+    from tapegrad.mypy.ownership.state import Argument, Constant, Function, Holder, Ref, Site, State, Value
 
+# Expressions that consume no tape.
+_WITHOUT_EFFECT: Final = (NameExpr, IntExpr, StrExpr, FloatExpr, LambdaExpr)
 _FEW_STEPS: Final = 3_000
 _MOST_STEPS: Final = 30_000  # statements and expressions of a unit with all functions that it calls
 DEEPEST: Final = 40  # calls inside calls that are followed
@@ -81,6 +83,22 @@ class Walk(ABC):
         Raises:
             UnreachableError: The expression never returns.
         """
+
+    def values(self, nodes: Sequence[Any], state: State) -> list[Value]:
+        """Return what several expressions hold after all of them are evaluated: a later one may consume a tape."""
+        found: list[Value] = []
+        kept: list[Holder] = []
+        for number, node in enumerate(nodes):
+            held = self.value(node, state)
+            found.append(held)
+            may_change = not all(isinstance(one, _WITHOUT_EFFECT) for one in nodes[number + 1 :])
+            if may_change and any(isinstance(one, Held) and one.end is None for one in held):
+                kept.append(("operand", (node, *self.calls)))
+                state.held[kept[-1]] = tapes(held)
+        for holder in kept:
+            number = next(number for number, one in enumerate(nodes) if one is holder[1][0])
+            found[number] = found[number] - tapes(found[number]) | state.held.pop(holder, NOTHING)
+        return found
 
     @abstractmethod
     def through(self, node: Any, state: State | None) -> State | None:
