@@ -281,6 +281,12 @@ def inside_body(api: Checker, function: FuncDef) -> Iterator[Callable[[], list[E
         api.current_node_deferred = is_deferred
 
 
+def types_in_body(api: Checker) -> dict[Expression, Type]:
+    """Return the types of the expressions in the body that is being read."""
+    types: dict[Expression, Type] = api._type_maps[-1]
+    return types
+
+
 def is_of_library(declared: Type) -> bool:
     """Return whether a type is a signature of tapegrad itself, which no edit of the program changes."""
     definition = declared.definition if isinstance(declared, CallableType) else None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.coverage.findings import Analysis, Seen
 
 
-_COLUMNS: Final = ("exact", "named", "partly", "unknown", "no tape", "no dtype", "accepted", "known")
+_COLUMNS: Final = ("exact", "named", "partly", "unknown", "no tape", "no dtype", "accepted", "at calls", "known")
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Row:
         no_tape: Expressions of which it is unknown whether they have a tape.
         no_dtype: Expressions with an unknown dtype.
         accepted: Expressions left out of all other columns, because a comment accepts them or mypy reports them.
+        at_calls: Expressions that are known at the calls of their function, whose annotations say less.
         all_known: Expressions whose shape, tape and dtype are known.
     """
 
@@ -46,6 +47,7 @@ class Row:
     no_tape: int
     no_dtype: int
     accepted: int
+    at_calls: int
     all_known: int
 
     @property
@@ -154,6 +156,7 @@ def row_of(seen: Iterable[Seen]) -> Row:
         no_tape=sum(not one.knowledge.tape for one in counted),
         no_dtype=sum(not one.knowledge.dtype for one in counted),
         accepted=len(every) - len(counted),
+        at_calls=sum(one.at_calls for one in counted),
         all_known=sum(one.is_known for one in counted),
     )
 
@@ -194,7 +197,7 @@ def as_text(pages: list[Page]) -> str:
 
 
 def _cells(row: Row) -> str:
-    counts = (row.exact, row.named, row.partly, row.unknown, row.no_tape, row.no_dtype, row.accepted)
+    counts = (row.exact, row.named, row.partly, row.unknown, row.no_tape, row.no_dtype, row.accepted, row.at_calls)
     return "".join(f"  {count or '-':>8}" for count in counts) + f"  {percent(row):>8}"
 
 

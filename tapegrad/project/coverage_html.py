@@ -68,11 +68,11 @@ def _index(pages: list[Page]) -> str:
     return _page("What mypy knows", f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>")
 
 
-_HEADS: Final = ("exact", "named", "partly", "unknown", "no tape", "no dtype", "accepted", "known")
+_HEADS: Final = ("exact", "named", "partly", "unknown", "no tape", "no dtype", "accepted", "at calls", "known")
 
 
 def _row(name: str, row: Row, kind: str) -> str:
-    counts = (row.exact, row.named, row.partly, row.unknown, row.no_tape, row.no_dtype, row.accepted)
+    counts = (row.exact, row.named, row.partly, row.unknown, row.no_tape, row.no_dtype, row.accepted, row.at_calls)
     cells = "".join(f"<td>{count or '-'}</td>" for count in counts)
     return f'<tr class="{kind}"><th scope="row">{name}</th>{cells}<td>{int(row.percent * 10) / 10:g} %</td></tr>'
 

@@ -38,16 +38,16 @@ N = TypeVar("N", bound=int)
 Rows = Tensor[Shape[L[2], L[3]], NoneTape]
 
 
-def declared(x: Tensor) -> None:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor: name its sizes, such as Shape[N, L[8]]
+def declared(x: Tensor) -> None:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and nothing calls declared: name its sizes, such as Shape[N, L[8]]
     y = x + 1.0
     print(y)
 
 
-def claimed(x: Tensor) -> None:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor: name its sizes, such as Shape[N, L[8]]
+def claimed(x: Tensor) -> None:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and nothing calls claimed: name its sizes, such as Shape[N, L[8]]
     print(tg.assert_shape(x, (2, 3)), tg.reveal_shape(tg.ones((2, 3))))
 
 
-def declared_in_part(x: Tensor[Shape[Any, L[3]], NoneTape]) -> None:  # U: x: the size of axis 0 is unknown, because it is declared as (?, 3): name its sizes, such as Shape[N, L[8]]
+def declared_in_part(x: Tensor[Shape[Any, L[3]], NoneTape]) -> None:  # U: x: the size of axis 0 is unknown, because it is declared as (?, 3), and nothing calls declared_in_part: name its sizes, such as Shape[N, L[8]]
     print(x @ tg.ones((3, 4)))
 
 
@@ -55,15 +55,15 @@ def with_either_tape(x: Tensor[Shape[N], Tape]) -> None:  # U: x: the tape is un
     print(x * 2.0)
 
 
-def of_any_dtype(x: Tensor[Shape[N], NoneTape, Any]) -> None:  # U: x: the dtype is unknown, because it is declared with any dtype: write one, or a TypeVar with bound=np.generic
+def of_any_dtype(x: Tensor[Shape[N], NoneTape, Any]) -> None:  # U: x: the dtype is unknown, because it is declared with any dtype, and nothing calls of_any_dtype: write one, or a TypeVar with bound=np.generic
     print(x)
 
 
-def of_any_tape(x: Tensor[Shape[N], Any]) -> None:  # U: x: the tape is unknown, because it is declared with any tape: write NoneTape, OwnedTape or a TypeVar
+def of_any_tape(x: Tensor[Shape[N], Any]) -> None:  # U: x: the tape is unknown, because it is declared with any tape, and nothing calls of_any_tape: write NoneTape, OwnedTape or a TypeVar
     print(x)
 
 
-def result(n: N) -> Tensor[Shape[N, Any], NoneTape]:  # U: result: the size of axis 1 is unknown, because the result is declared as (N, ?): name its sizes, such as Shape[N, L[8]]
+def result(n: N) -> Tensor[Shape[N, Any], NoneTape]:  # U: result: the size of axis 1 is unknown, because the result is declared as (N, ?), and result is not read for its calls: the call on line 45 passes no tensor of known shape: name its sizes, such as Shape[N, L[8]]
     return tg.ones((n, 3))
 
 
@@ -255,6 +255,105 @@ def test_function_bodies_of_libraries_are_not_checked(tmp_path: Path) -> None:
     assert 271828 not in numbers
 
 
+READ = """
+from typing import Any
+
+import numpy as np
+import tapegrad as tg
+from tapegrad import NoneTape, Shape, Tensor, nn
+
+
+class MLP(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.up = nn.Linear(width, 5)
+        self.down = nn.Linear(5, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = tg.relu(self.up(x))
+        return self.down(h)
+
+
+class Net(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.mlps = [MLP(width) for _ in range(3)]
+
+    def forward(self, x: Tensor[Shape[Any, Any], NoneTape]) -> Tensor:
+        for mlp in self.mlps:
+            x = x + mlp(x)
+        return x
+
+
+def once_unknown(x: Tensor) -> Tensor:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and once_unknown is not read for its calls: the call on line 71 passes no tensor of known shape: name its sizes, such as Shape[N, L[8]]
+    return x * 2.0
+
+
+def with_a_loop(x: Tensor) -> Tensor:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and with_a_loop is not read for its calls: line 35 has a while loop: name its sizes, such as Shape[N, L[8]]
+    y = x * 2.0
+    while y.item() > 1.0:
+        y = y * 0.5
+    return y
+
+
+def printed(x: Tensor) -> None:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and printed is not read for its calls: it returns nothing: name its sizes, such as Shape[N, L[8]]
+    print(x)
+
+
+def of_many(x: Tensor) -> Tensor:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and of_many is not read for its calls: it is called with more than 20 combinations of arguments: name its sizes, such as Shape[N, L[8]]
+    return x * 2.0
+
+
+def inner(x: Tensor) -> Tensor:
+    return x * 3.0
+
+
+def outer(x: Tensor) -> Tensor:
+    return inner(x * 2.0)
+
+
+def unread(layer: MLP, x: Tensor[Shape[Any], NoneTape]) -> Tensor:  # U: x: the size of axis 0 is unknown, because it is declared as (?,), and nothing calls unread: name its sizes, such as Shape[N, L[8]]
+    return outer(tg.ones((2, 8)))
+
+
+def other(x: Tensor) -> Tensor:  # U: x: the size of axis 0 is unknown, because it is declared as Tensor, and the call on line 65 passes (?,): name its sizes, such as Shape[N, L[8]]
+    return x * 2.0
+
+
+def called_in_an_unread_one(x: Tensor[Shape[Any], NoneTape]) -> Tensor:  # U: x: the size of axis 0 is unknown, because it is declared as (?,), and nothing calls called_in_an_unread_one: name its sizes, such as Shape[N, L[8]]
+    return other(x)
+
+
+net = Net(8)
+net(tg.ones((4, 8)))
+once_unknown(tg.ones((4, 8)))
+once_unknown(tg.tensor(np.loadtxt("rows.csv", np.float32)))
+with_a_loop(tg.ones((4, 8)))
+printed(tg.ones((4, 8)))
+other(tg.ones((4, 8)))
+"""
+
+
+def test_a_body_that_is_read_for_its_calls_counts_as_they_say() -> None:
+    calls = "\n".join(f"of_many(tg.ones(({n},)))" for n in range(1, 22))
+
+    found = analyzed(f"{READ}{calls}\n")
+
+    at_calls = {one.unit.name for one in found.seen if one.at_calls}
+    assert at_calls == {"MLP.forward", "Net.forward", "inner", "outer"}
+    for name in at_calls:
+        seen = [one for one in found.seen if one.unit.name == name]
+        assert seen
+        assert all(one.is_known for one in seen), name
+
+
+def test_a_body_that_is_not_read_says_why() -> None:
+    expected = {n: line.partition("# U: ")[2] for n, line in enumerate(READ.splitlines(), 1) if "# U: " in line}
+    calls = "\n".join(f"of_many(tg.ones(({n},)))" for n in range(1, 22))
+
+    found = analyzed(f"{READ}{calls}\n")
+
+    assert {loss.span.line: loss.message for loss in found.losses if loss.expression == "x"} == expected
+
+
 def run(folder: Path, *arguments: str) -> int:
     return main(["coverage", "--config-file", str(folder / "mypy.ini"), *arguments])
 
@@ -283,12 +382,12 @@ def test_the_report_is_a_table_and_a_line_per_lost_shape(
     assert main(["coverage", "program.py", "--fail-under", "50"]) == 0
     printed = capsys.readouterr()
     assert printed.out == (
-        "               exact     named    partly   unknown   no tape  no dtype  accepted     known\n"
-        "program.py         2         -         2         -         -         -         -      50 %\n"
-        "  (module)         1         -         -         -         -         -         -     100 %\n"
-        "  f                1         -         2         -         -         -         -    33.3 %\n"
+        "               exact     named    partly   unknown   no tape  no dtype  accepted  at calls     known\n"
+        "program.py         2         -         2         -         -         -         -         -      50 %\n"
+        "  (module)         1         -         -         -         -         -         -         -     100 %\n"
+        "  f                1         -         2         -         -         -         -         -    33.3 %\n"
         "\n"
-        "all                2         -         2         -         -         -         -      50 %\n"
+        "all                2         -         2         -         -         -         -         -      50 %\n"
         "\n"
         "Lost first at:\n"
         "program.py:7:9: tg.ones((n, 3)): the size of axis 0 is unknown, because n is an int that is assigned more than"
@@ -331,7 +430,7 @@ def test_errors_of_mypy_are_not_counted_but_fail_the_command(
     assert "matmul: inner sizes differ" in printed.err
     assert "mypy reports errors, 1 in all: what is unknown because of them is left out\n" in printed.err
     *_, total, _, mistake = printed.out.splitlines()
-    assert total.split() == ["all", "5", "-", "-", "-", "-", "-", "3", "100", "%"]
+    assert total.split() == ["all", "5", "-", "-", "-", "-", "-", "3", "-", "100", "%"]
     assert mistake == f"{path}:6:20: # tapegrad: unknown: unused: nothing is unknown on this line"
 
 

@@ -29,15 +29,26 @@ from mypy.types import CallableType, get_proper_type
 
 from tapegrad.mypy.coverage.comments import comments_in
 from tapegrad.mypy.coverage.findings import Analysis, Loss, Seen, Unit
-from tapegrad.mypy.coverage.levels import NOTHING, PARTS, Knowledge, Level, contents, knowledge_of, unknown_sizes
+from tapegrad.mypy.coverage.levels import (
+    NOTHING,
+    PARTS,
+    Knowledge,
+    Level,
+    contents,
+    knowledge_of,
+    least_known,
+    unknown_sizes,
+)
 from tapegrad.mypy.coverage.program import DISPLAYS, Program, inner, is_cast, nodes_in, operands
 from tapegrad.mypy.coverage.reasons import Reason, Reasons
 from tapegrad.mypy.coverage.spelling import Spelling
+from tapegrad.mypy.features.bodies import is_open, says_little
+from tapegrad.mypy.scopes.records import Readings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mypy.nodes import MypyFile
+    from mypy.nodes import MypyFile, Var
     from mypy.types import Type
 
     from tapegrad.mypy.coverage.comments import Comment
@@ -54,8 +65,11 @@ def analyze(
     rejected: frozenset[int] = frozenset(),
     *,
     skips_untyped: bool = False,
+    reads_bodies: bool = True,
 ) -> Analysis:
     """Return what is known of each tensor expression of a checked file.
+
+    An expression in a body that mypy read for all calls in the file counts with what is known of it at each of them.
 
     Args:
         tree: The file.
@@ -63,8 +77,11 @@ def analyze(
         source: Its text.
         rejected: The lines with errors: what is lost there is no matter of coverage.
         skips_untyped: Whether mypy leaves out functions without annotations.
+        reads_bodies: Whether mypy reads bodies for calls, which the daemon does not.
     """
-    analyzer = _Analyzer(tree, types, source, rejected, skips_untyped=skips_untyped and _imports_tapegrad(tree))
+    skips_untyped = skips_untyped and _imports_tapegrad(tree)
+    readings = Readings(tree) if reads_bodies else None
+    analyzer = _Analyzer(tree, types, source, rejected, readings, skips_untyped=skips_untyped)
     analyzer.read()
     return analyzer.result()
 
@@ -95,22 +112,27 @@ class _Analyzer:
         types: Mapping[Expression, Type],
         source: str,
         rejected: frozenset[int],
+        readings: Readings | None,
         *,
         skips_untyped: bool,
     ) -> None:
         self._tree = tree
+        self._readings = readings
+        read = readings.types() if readings is not None else {}
+        self._at_calls = {expression: least_known(several) for expression, several in read.items()}
+        self._declared_program = Program(tree, types)
         self._rejected = rejected
         self._skips_untyped = skips_untyped
         self._comments = comments_in(source)
         self._spelling = Spelling(source)
-        self._program = Program(tree, types)
+        self._program = Program(tree, {**types, **self._at_calls}) if self._at_calls else self._declared_program
         self._reasons = Reasons(self._program, self._spelling.of)
         self._module = Unit(MODULE_LEVEL, 1, max(source.count("\n"), 1), None)
         self._units = [self._module]
         self._places: dict[Expression, _Place] = {}
         self._headers: list[tuple[range, range]] = []  # of functions and classes: the lines of the head, and all lines
         self._asserted = self._assertions()
-        self._found: list[tuple[Any, Any, _Place, Knowledge]] = []  # with the key of its root, should it be one
+        self._found: list[tuple[Any, Any, _Place, Knowledge, bool]] = []  # with the key of its root, should it be one
         self._roots: dict[Any, _Root] = {}
         self._origins: dict[Any, frozenset[Any]] = {}
 
@@ -160,23 +182,49 @@ class _Analyzer:
             self._declared(function, function, NOTHING, place, self._reasons.of_unchecked(function))
             return
         signature = get_proper_type(function.type) if function.type is not None else None
+        readings = self._readings.of(function) if self._readings is not None else []
         for position, argument in enumerate(function.arguments):
             # A variable that is bound again has the union of its types.
             declared = signature.arg_types[position] if isinstance(signature, CallableType) else argument.variable.type
             known = knowledge_of(declared) if declared is not None else None
+            given = [reading.given[argument.variable] for _, reading in readings if argument.variable in reading.given]
+            at_calls = knowledge_of(least_known(given)) if given else None
             if known is not None:
-                reason = self._reasons.of_declared(declared, _first(known.missing)) if known.missing else Reason("")
-                self._declared(argument, argument.variable, known, place, reason)
+                known, is_better = (at_calls, True) if at_calls is not None and known.missing else (known, False)
+                reason = (
+                    self._of_declared(function, declared, known, argument.variable) if known.missing else Reason("")
+                )
+                self._declared(argument, argument.variable, known, place, reason, at_calls=is_better)
         result = signature.ret_type if isinstance(signature, CallableType) else None
         lost = [one for one in contents(result) if one.missing] if result is not None else []
+        if readings and not any(one.missing for _, reading in readings for one in contents(reading.result)):
+            lost = []
         if lost:  # a result that is known is counted where the function is called
-            reason = self._reasons.of_declared(result, _first(lost[0].missing), "the result")
+            reason = self._of_declared(function, result, lost[0], None)
             self._declared(function, function, lost[0], place, reason)
         self._walk(function.body, _Place(unit, range(0)), f"{name}.")
 
-    def _declared(self, node: Any, key: Any, known: Knowledge, place: _Place, reason: Reason) -> None:
+    def _of_declared(self, function: FuncDef, declared: Type | None, known: Knowledge, variable: Var | None) -> Reason:
+        """Return why a parameter or a result is unknown: what its annotation and the calls of its function say."""
+        reason = self._reasons.of_declared(declared, _first(known.missing), "it" if variable else "the result")
+        if self._readings is None or declared is None or not is_open(declared) or not says_little(function):
+            return reason
+        if not (readings := self._readings.of(function)):
+            why = self._readings.why_unread(function)
+            unread = f"{function.name} is not read for its calls: {why}" if why else f"nothing calls {function.name}"
+            return reason._replace(text=f"{reason.text}, and {unread}")
+        if variable is None:
+            return reason._replace(text=f"{reason.text}, and the body gives it at some calls only")
+        given = [(reading.given[variable], line) for line, reading in readings if variable in reading.given]
+        worst = least_known([t for t, _ in given])
+        line = next(line for t, line in given if t is worst)
+        return reason._replace(text=f"{reason.text}, and the call on line {line} passes {self._reasons.shown(worst)}")
+
+    def _declared(
+        self, node: Any, key: Any, known: Knowledge, place: _Place, reason: Reason, *, at_calls: bool = False
+    ) -> None:
         """Count a parameter or a result, and note it as a root if its annotation loses something."""
-        self._found.append((node, key, place, known))
+        self._found.append((node, key, place, known, at_calls))
         if known.missing:
             name = node.name if isinstance(node, FuncDef) else node.variable.name
             self._roots[key] = _Root(node, place, known.missing, known.axes, reason, name)
@@ -189,9 +237,16 @@ class _Analyzer:
         known = self._program.knowledge(expression)
         if known is None or (expression in self._asserted and known.level > Level.NAMED):
             return
-        self._found.append((expression, expression, place, known))
+        self._found.append((expression, expression, place, known, self._is_better(expression, known)))
         if known.missing:
             self._origin(expression)
+
+    def _is_better(self, expression: Expression, known: Knowledge) -> bool:
+        """Return whether calls say more of an expression than the annotations do."""
+        if expression not in self._at_calls:
+            return False
+        declared = self._declared_program.knowledge(expression)
+        return declared is None or known.missing < declared.missing
 
     def _origin(self, expression: Expression) -> frozenset[Any]:
         """Return the roots that an unknown expression comes from; it is one itself if all its operands are known."""
@@ -260,12 +315,13 @@ class _Analyzer:
         accepted = {key for key, several in comments.items() if any(one.reason for one in several)}
         used = {one.line for several in comments.values() for one in several}
         seen = []
-        for node, key, place, known in self._found:
+        for node, key, place, known, at_calls in self._found:
             beside = self._accepting(place) if known.missing else []
             used |= {one.line for one in beside}
             origins = self._origins.get(key, frozenset())
             left_out = any(one.reason for one in beside) or (bool(origins) and origins <= errors | accepted)
-            seen.append(Seen(self._spelling.span(node), place.unit, known, left_out and bool(known.missing)))
+            span, left_out = self._spelling.span(node), left_out and bool(known.missing)
+            seen.append(Seen(span, place.unit, known, left_out, at_calls and not known.missing))
         losses = [self._loss(key, comments[key]) for key in self._roots if key not in errors]
         every = self._comments.values()
         return Analysis(

@@ -42,12 +42,14 @@ class Seen(NamedTuple):
     Attributes:
         unit: The function that it is in.
         left_out: Whether it is not counted: a comment accepts it or what it comes from, or mypy reports that.
+        at_calls: Whether it is in a body that mypy reads for each call, and this says more than the annotations.
     """
 
     span: Span
     unit: Unit
     knowledge: Knowledge
     left_out: bool
+    at_calls: bool = False
 
     @property
     def is_known(self) -> bool:

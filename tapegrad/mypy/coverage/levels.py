@@ -85,6 +85,19 @@ def knowledge_of(t: Type) -> Knowledge | None:
     return Knowledge(level, axes, _is_known_tape(parts.tape), _is_known_dtype(parts.dtype))
 
 
+def least_known(types: list[Type]) -> Type:
+    """Return the type, of those that an expression has at several calls, that says least of the tensors in it."""
+    return max(types, key=_unknown_in)
+
+
+def _unknown_in(t: Type) -> tuple[int, int, int, int]:
+    known = list(contents(t))
+    if not known:
+        return int(isinstance(get_proper_type(t), AnyType)) + len(unknown_sizes(t)), 0, 0, 0
+    missing = sum(len(one.missing) for one in known)
+    return missing, max(one.level for one in known), max(len(one.axes) for one in known), len(known)
+
+
 def contents(t: Type, depth: int = _DEEP) -> Iterator[Knowledge]:
     """Yield what a type says of the tensors in it: of the tensor itself, or of those in a tuple, a list or another."""
     if depth == 0 or is_endless(t):

@@ -116,6 +116,10 @@ class Reasons:
             return Reason(f"{name} is declared with any tape", "write NoneTape, OwnedTape or a TypeVar")
         return Reason(f"{name} is declared as {_type_shown(declared)}", "name its sizes, such as Shape[N, L[8]]")
 
+    def shown(self, declared: Type) -> str:
+        """Return a type for a message."""
+        return _type_shown(declared)
+
     def of_unchecked(self, function: FuncDef) -> Reason:
         """Return why mypy does not look into a function."""
         return Reason(f"mypy skips {function.name}, which has no annotations", "annotate it, or set check_untyped_defs")

@@ -24,6 +24,7 @@ from tapegrad.mypy.mypy_api import (
     types_so_far,
 )
 from tapegrad.mypy.reports import INTERNAL, UNKNOWN
+from tapegrad.mypy.scopes.records import forget_records
 
 if TYPE_CHECKING:
     from mypy.nodes import FuncDef, MypyFile
@@ -57,6 +58,7 @@ def end(tree: MypyFile) -> None:
         return
     try:
         _report(api)
+        forget_records(tree)
     except Exception as error:  # noqa: BLE001  # mypy goes on, and this file counts as wrong
         message = f"tapegrad failed here: {type(error).__name__}: {error}"
         report_later(api, [Placed(message, 1, 0, 1, 0, None)], INTERNAL)
@@ -79,7 +81,12 @@ def _report(api: Checker) -> None:
     with open(api.path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123  # mypy has a path as a string
         source = file.read()
     found = analyze(
-        api.tree, types, source, rejected_lines(api.errors, api.path), skips_untyped=skips_untyped(api.options)
+        api.tree,
+        types,
+        source,
+        rejected_lines(api.errors, api.path),
+        skips_untyped=skips_untyped(api.options),
+        reads_bodies=not is_daemon(api.options),
     )
     report_later(api, [*_losses(found), *_mistakes(found)], UNKNOWN)
 

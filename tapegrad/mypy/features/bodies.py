@@ -37,6 +37,7 @@ from mypy.nodes import (
     StrExpr,
     TryStmt,
     TupleExpr,
+    TypeInfo,
     Var,
     WithStmt,
 )
@@ -66,12 +67,14 @@ from tapegrad.mypy.mypy_api import (
     is_of_library,
     narrow,
     report_in_body,
+    types_in_body,
 )
 from tapegrad.mypy.reports import CODES
 from tapegrad.mypy.scopes.frames import Frame, Made, Reading, Several, Value, is_passed_on, within
 from tapegrad.mypy.scopes.names import inside
 from tapegrad.mypy.scopes.objects import has_items, object_of, value_of_expression
 from tapegrad.mypy.scopes.opaque import other_shapes
+from tapegrad.mypy.scopes.records import BodyReading, is_recorded, record_read, record_unread, recorded_calls
 from tapegrad.mypy.signatures import parameter_names
 from tapegrad.mypy.unify.arguments import arguments_of
 
@@ -90,7 +93,7 @@ _MOST_OF_ONE: Final = 20  # results of one function; a function that is called w
 
 
 class _UnreadError(Exception):
-    """A body has a statement that is not read."""
+    """A body is not read, or has a statement that is not; the message says why, in a clause."""
 
 
 class _FailedError(Exception):
@@ -118,32 +121,41 @@ class Failure(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a call returns, and why it fails; both None if unknown."""
+    """What a call returns, or why it fails, or why its body is not read."""
 
     result: Type | None = None
     failure: Failure | None = None
-
-
-_NOTHING: Final = Outcome()
+    unread: str = ""
+    reading: BodyReading | None = None  # if a report on the file is wanted
 
 
 def completed(ctx: FunctionContext | MethodContext, declared: CallableType, result: Type) -> Type:
     """Return the result type of a call, with what the body of the function says where the declaration says nothing."""
     function = declared.definition
-    if not isinstance(function, FuncDef) or is_of_library(declared) or not _is_readable(function, ctx.api):
+    if not isinstance(function, FuncDef) or is_of_library(declared) or not _may_be_read(function, ctx.api):
         return result
+    try:
+        return _completed(ctx, declared, function, result)
+    except _UnreadError as unread:
+        if is_recorded(ctx.api) and not _makes_object(ctx.context):  # whose layers are then tried, one after the other
+            record_unread(ctx.api, function, str(unread))
+        return result
+
+
+def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, function: FuncDef, result: Type) -> Type:
+    _require_readable(function, ctx.api)
     receiver = _receiver(ctx, function)
     if receiver is None and function.info:
-        return result
+        raise _UnreadError(f"it is not known which object the method is of in the call on line {ctx.context.line}")
     given = _given(ctx, declared, function)
-    if given is None:
-        return result
     frame = _frame(ctx, declared, function, receiver)
     outcome = _outcome(ctx.api, function, frame, given)
     if outcome.failure is not None:
         _fail(ctx, outcome.failure, given)
     if outcome.result is None:
-        return result
+        raise _UnreadError(outcome.unread or f"the call on line {ctx.context.line} is an error")
+    if outcome.reading is not None:
+        record_read(ctx.api, outcome.reading, ctx.context.line)
     same = receiver is not None and Reading.frame is not None and receiver == Reading.frame.receiver
     passed = frozenset().union(*map(opaque_paths, given.values()))
     values = [*frame.values.values(), receiver]
@@ -157,46 +169,60 @@ def completed(ctx: FunctionContext | MethodContext, declared: CallableType, resu
     return _filled(result, without_opaque(outcome.result, kept))
 
 
-def _is_readable(function: FuncDef, api: Checker) -> bool:
-    """Return whether the body of a function can be read, and may say more than its declaration."""
-    if (
-        BodiesRead.depth >= _DEEPEST
-        or function in _active
-        or function is enclosing_function(api)
-        or api.options.fine_grained_incremental  # the daemon would not check the call again when the body changes
-        or function.is_decorated
-        or function.is_generator
-        or function.is_coroutine
-        or function.is_property
-        or function.is_static
-        or function.is_class
-        or any(kind in (ARG_STAR, ARG_STAR2) for kind in function.arg_kinds)
-        or not _says_little(function)
-    ):
-        return False
+def _makes_object(call: Context) -> bool:
+    callee = call.callee if isinstance(call, CallExpr) else None
+    return isinstance(callee, NameExpr | MemberExpr) and isinstance(callee.node, TypeInfo)
+
+
+def _may_be_read(function: FuncDef, api: Checker) -> bool:
+    """Return whether a function is one of the checked file whose body may say more than its declaration."""
+    if api.options.fine_grained_incremental or not says_little(function):
+        return False  # the daemon would not check the call again when the body changes
     tree = checked_file(api)
     module = function.info.module_name if function.info else function.fullname.rpartition(".")[0]
     return module == tree.fullname and bool(function.body.body) and not tree.is_stub
 
 
-def _says_little(function: FuncDef) -> bool:
+def _require_readable(function: FuncDef, api: Checker) -> None:
+    """Check that the body of a function can be read.
+
+    Raises:
+        _UnreadError: It cannot.
+    """
+    if BodiesRead.depth >= _DEEPEST:
+        raise _UnreadError(f"more than {_DEEPEST} calls lead to it")
+    if function in _active or function is enclosing_function(api):
+        raise _UnreadError("it calls itself")
+    for is_unreadable, reason in (
+        (function.is_decorated, "it has a decorator"),
+        (function.is_generator, "it is a generator"),
+        (function.is_coroutine, "it is asynchronous"),
+        (function.is_property, "it is a property"),
+        (function.is_static or function.is_class, "it is no method of an object"),
+        (ARG_STAR in function.arg_kinds or ARG_STAR2 in function.arg_kinds, "it takes any number of arguments"),
+    ):
+        if is_unreadable:
+            raise _UnreadError(reason)
+
+
+def says_little(function: FuncDef) -> bool:
     """Return whether a tensor in the declaration of a function has unknown parts."""
     declared = function.type
     known = _open.get(function)
     if known is None or known[0] is not declared:
         types = [*declared.arg_types, declared.ret_type] if isinstance(declared, CallableType) else []
-        known = _open[function] = declared, any(map(_is_open, types))
+        known = _open[function] = declared, any(map(is_open, types))
     return known[1]
 
 
 _open: dict[FuncDef, tuple[object, bool]] = {}
 
 
-def _is_open(t: Type) -> bool:
+def is_open(t: Type) -> bool:
     """Return whether a type is a tensor with unknown parts, or has one in it."""
     p = get_proper_type(t)
     if isinstance(p, TupleType):
-        return any(map(_is_open, p.items))
+        return any(map(is_open, p.items))
     if not isinstance(p, Instance) or tensor_parts(p) is None or len(p.args) != 3:
         return False
     shape = get_proper_type(p.args[0])
@@ -224,12 +250,14 @@ def _is_of_class(path: str, function: FuncDef) -> bool:
     return bool(function.info) and scope.startswith(function.info.fullname) and scope != function.fullname
 
 
-def _given(ctx: FunctionContext | MethodContext, declared: CallableType, function: FuncDef) -> dict[Var, Type] | None:
-    """Return the types of the parameters in a call; None if no tensor among them is known.
+def _given(ctx: FunctionContext | MethodContext, declared: CallableType, function: FuncDef) -> dict[Var, Type]:
+    """Return the types of the parameters in a call.
 
-    None as well if another parameter, such as a function, is declared with type variables: in the body it would keep
-    them, beside tensors that have the sizes of the call.
+    Raises:
+        _UnreadError: No tensor among them is known, or another parameter, such as a function, is declared with type
+            variables: in the body it would keep them, beside tensors that have the sizes of the call.
     """
+    line = ctx.context.line
     arguments = arguments_of(ctx, parameter_names(declared))
     given: dict[Var, Type] = {}
     is_known = False
@@ -240,7 +268,7 @@ def _given(ctx: FunctionContext | MethodContext, declared: CallableType, functio
                 given[argument.variable] = NoneType()
             continue
         if len(actuals) > 1 or actuals[0].starred:
-            return None
+            raise _UnreadError(f"the call on line {line} has a starred argument")
         tensor = actuals[0].tensor
         if tensor is not None or is_size(argument.variable.type or actuals[0].type):
             given[argument.variable] = actuals[0].type
@@ -248,8 +276,11 @@ def _given(ctx: FunctionContext | MethodContext, declared: CallableType, functio
     if isinstance(ctx, MethodContext) and function.info:
         given[function.arguments[0].variable] = ctx.type
     others = (argument.variable.type for argument in function.arguments if argument.variable not in given)
-    is_open = any(t is not None and get_all_type_vars(t) for t in others)
-    return given if is_known and not is_open else None
+    if not is_known:
+        raise _UnreadError(f"the call on line {line} passes no tensor of known shape")
+    if any(t is not None and get_all_type_vars(t) for t in others):
+        raise _UnreadError("a parameter that is no tensor is declared with a type variable")
+    return given
 
 
 def _frame(ctx: FunctionContext | MethodContext, declared: CallableType, function: FuncDef, made: Made | None) -> Frame:
@@ -284,7 +315,7 @@ def _outcome(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, Typ
     if key not in _read:
         _counts[function] = _counts.get(function, 0) + 1
         if _counts[function] > _MOST_OF_ONE:
-            return _NOTHING
+            return Outcome(unread=f"it is called with more than {_MOST_OF_ONE} combinations of arguments")
         _read[key] = _newly_read(api, function, frame, given)
     return _read[key]
 
@@ -299,19 +330,27 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
             other_shapes(),
             within(frame),
             inside_body(api, function) as errors,
+            recorded_calls() as calls,
         ):
             result = _Reader(api, frame, types, errors).run(function.body.body)
-    except _UnreadError:
-        return _NOTHING
+            if result is None:
+                return Outcome(unread="it returns nothing")
+            if _own_variables(function) & _variables_in(result):
+                return Outcome(unread="its result depends on a parameter that a call leaves out")
+            if not is_recorded(api):
+                return Outcome(result)
+            return Outcome(result, reading=BodyReading(function, given, types_in_body(api), result, calls))
+    except _UnreadError as unread:
+        return Outcome(unread=str(unread))
     except _FailedError as failed:
         return Outcome(failure=failed.failure)
     finally:
         _failures.pop()
         _active.discard(function)
-    if result is None:
-        return _NOTHING
-    own = {variable.id for variable in function.type.variables} if isinstance(function.type, CallableType) else set()
-    return _NOTHING if own & _variables_in(result) else Outcome(result)  # left by a parameter that the call leaves out
+
+
+def _own_variables(function: FuncDef) -> set[TypeVarId]:
+    return {variable.id for variable in function.type.variables} if isinstance(function.type, CallableType) else set()
 
 
 def _fail(ctx: FunctionContext | MethodContext, failure: Failure, given: dict[Var, Type]) -> None:
@@ -402,8 +441,8 @@ class _Reader:
             case ReturnStmt(expr=Expression() as value) if is_last:
                 return self._type_of(value)
             case AssignmentStmt(lvalues=[target], rvalue=value, type=declared):
-                if declared is not None and not _is_open(declared):
-                    raise _UnreadError
+                if declared is not None and not is_open(declared):
+                    raise _UnreadError(f"line {statement.line} declares a variable")
                 t = self._type_of(value)
                 self._bind(target, t if declared is None else _filled(declared, t), is_declared=declared is not None)
             case OperatorAssignmentStmt(lvalue=NameExpr() as target, rvalue=value, op=op):
@@ -417,7 +456,7 @@ class _Reader:
             case ExpressionStmt(expr=value):
                 self._type_of(value, may_be_none=True)
             case _:
-                raise _UnreadError
+                raise _UnreadError(f"line {statement.line} has {_named(statement)}")
         return None
 
     def _type_of(self, value: Expression, *, may_be_none: bool = False) -> Type:
@@ -426,12 +465,12 @@ class _Reader:
         if not failures and not errors:
             return found
         if not self._is_certain or not _is_evaluated(value):
-            raise _UnreadError
+            raise _UnreadError(f"line {value.line} is an error at a call, but may not run then")
         if failures:
             raise _FailedError(failures[0])
         first = errors[0]
         if first.code is None or first.code not in CODES.values():
-            raise _UnreadError
+            raise _UnreadError(f"line {value.line} is an error of mypy at a call")
         end_line, end_column = first.end_line or first.line, first.end_column or first.column
         raise _FailedError(Failure(first.message, first.code, first.line, first.column, end_line, end_column))
 
@@ -439,17 +478,17 @@ class _Reader:
         match target:
             case NameExpr(node=Var() as variable) if not variable.is_property and not variable.is_final:
                 if not variable.is_inferred and not is_declared and not self._types.is_set(variable):
-                    raise _UnreadError  # a global variable, or one with an annotation
+                    raise _UnreadError(f"line {target.line} binds a global variable, or one with an annotation")
                 self._types.set(variable, t)
                 narrow(self._api, target, t)
             case TupleExpr(items=targets):
                 p = get_proper_type(t)
                 if not isinstance(p, TupleType) or len(p.items) != len(targets):
-                    raise _UnreadError
+                    raise _UnreadError(f"line {target.line} unpacks a value of unknown length")
                 for one, item in zip(targets, p.items, strict=True):
                     self._bind(one, item)
             case _:
-                raise _UnreadError
+                raise _UnreadError(f"line {target.line} binds no plain variable")
 
     def _loop(self, variable: Var, value: Expression, body: list[Statement]) -> None:
         """Read a loop once; all variables that exist before must have the same types after it."""
@@ -459,11 +498,30 @@ class _Reader:
         self._is_certain = is_certain and has_items(value, self._api)
         self._types.set(variable, self._api.analyze_iterable_item_type(value)[1])
         if self.run(body) is not None:
-            raise _UnreadError
+            raise _UnreadError(f"line {value.line} has a loop that returns")
         self._is_certain = is_certain
         after = self._types.now()
         if not all(_are_same(after[one], t) for one, t in before.items() if one is not variable):
-            raise _UnreadError
+            raise _UnreadError(f"line {value.line} has a loop that changes the type of a variable")
+
+
+_STATEMENTS: Final = {
+    "DelStmt": "a del statement",
+    "ForStmt": "a loop with several variables, or an else",
+    "FuncDef": "a function",
+    "IfStmt": "an if statement",
+    "MatchStmt": "a match statement",
+    "RaiseStmt": "a raise statement",
+    "ReturnStmt": "a return statement before the end",
+    "TryStmt": "a try statement",
+    "WhileStmt": "a while loop",
+    "WithStmt": "a with statement",
+}
+
+
+def _named(statement: Statement) -> str:
+    """Return the name of a kind of statement."""
+    return _STATEMENTS.get(type(statement).__name__, "a statement that is not read")
 
 
 def _is_evaluated(value: Expression) -> bool:
