@@ -1,6 +1,7 @@
 """Functions and methods whose annotations say less than their bodies, which mypy reads if they are in the same file."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar, assert_type
 from typing import Literal as L
@@ -53,6 +54,23 @@ def early(x: Tensor[Any, Any], *, summed: bool) -> Tensor[Any, Any]:
     if summed:
         return x.sum()
     return x
+
+
+def masked(x: Tensor[Any, Any], mask: Tensor[Any, Any] | None = None) -> Tensor[Any, Any]:
+    if mask is None:
+        return x
+    return x * mask
+
+
+def counted(x: Tensor[Any, Any], count: int) -> Tensor[Any, Any]:
+    if count > 3:
+        x = x.sum(axis=0)
+    return x
+
+
+def inside_a_context(x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+    with nullcontext():
+        return x.sum(axis=1)
 
 
 def left_out(x: Tensor[Any, Any], y: Tensor[Shape[B], NoneTape] | None = None) -> Tensor[Any, Any]:
@@ -110,6 +128,19 @@ class Deep(nn.Module):
         return self.head(x)
 
 
+class Branched(nn.Module):
+    def __init__(self, hidden: int, *, is_deep: bool) -> None:
+        self.is_deep = is_deep
+        self.up = nn.Linear(8, hidden)
+        self.downs = [nn.Linear(hidden, 8)]
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        x = self.up(x)
+        if self.is_deep:
+            return self.downs[0](x)
+        return x
+
+
 class Halved(nn.Module):
     def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
         return x * 0.5
@@ -138,13 +169,24 @@ def accept_results_of_layers_of_the_users() -> None:
     assert_type(deep(rows), Tensor[Shape[L[3], L[5]], NoneTape])
 
 
+def accept_branches_that_a_call_decides() -> None:
+    assert_type(early(rows, summed=True), Tensor[Shape[()], NoneTape])
+    assert_type(early(rows, summed=False), Tensor[Shape[L[3], L[8]], NoneTape])
+    assert_type(masked(rows), Tensor[Shape[L[3], L[8]], NoneTape])
+    assert_type(masked(rows, tg.ones((2, 3, 8))), Tensor[Shape[L[2], L[3], L[8]], NoneTape])
+    assert_type(counted(rows, 1), Tensor[Shape[L[3], L[8]], NoneTape])
+    assert_type(counted(rows, 4), Tensor[Shape[L[8]], NoneTape])
+    assert_type(inside_a_context(rows), Tensor[Shape[L[3]], NoneTape])
+    assert_type(Branched(5, is_deep=True)(rows), Tensor[Shape[L[3], L[8]], NoneTape])
+    assert_type(Branched(5, is_deep=False)(rows), Tensor[Shape[L[3], L[5]], NoneTape])
+
+
 def accept_bodies_that_are_not_read() -> None:
     def called(layer: Halved) -> None:
         layer(rows) @ tg.ones((5, 2)) if layer(rows).ndim == 3 else layer(rows)
 
     doubled_rows(rows, 1) @ tg.ones((8, 2)) + tg.ones((6, 2))
     one_of_two(rows, rows=True) + tg.ones((8,))
-    early(rows, summed=True).reshape((1, 1))
     left_out(rows).reshape((1, 1))
     left_out(rows, rows[0]) + tg.ones((8,))
     there(rows, again=True) + tg.ones((8,))

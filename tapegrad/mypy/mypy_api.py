@@ -59,6 +59,7 @@ from mypy.types import (
     TypeOfAny,
     TypeVarTupleType,
     UnboundType,
+    UninhabitedType,
     UnionType,
     get_proper_type,
 )
@@ -369,6 +370,24 @@ def method_of(t: Type, name: str) -> CallableType | None:
 def narrow(api: Checker, expression: Expression, t: Type) -> None:
     """Narrow a name or an attribute from here on, as an `isinstance` check does."""
     api.binder.put(expression, t)
+
+
+def is_always(api: Checker, condition: Expression) -> bool | None:
+    """Return whether the types of variables make a condition true or false; None if they do not decide it."""
+    if_true, if_false = api.find_isinstance_check(condition)
+    can_be_true, can_be_false = not _is_unreachable(if_true), not _is_unreachable(if_false)
+    return can_be_true if can_be_true != can_be_false else None
+
+
+def _is_unreachable(narrowed: Any) -> bool:
+    return narrowed is None or any(isinstance(get_proper_type(t), UninhabitedType) for t in narrowed.values())
+
+
+def narrow_by_condition(api: Checker, condition: Expression, *, is_true: bool) -> None:
+    """Narrow what a condition says of variables from here on."""
+    narrowed = api.find_isinstance_check(condition)[0 if is_true else 1]
+    if not _is_unreachable(narrowed):
+        api.push_type_map(narrowed)
 
 
 def named_in(api: Any, t: UnboundType) -> str:

@@ -135,6 +135,66 @@ def chosen(x: Tensor) -> Tensor:
 
 chosen(tg.ones((4, 8)))
 """,
+    "a branch that the call does not decide": """
+def chosen(x: Tensor, count: int) -> Tensor:
+    if count > 3:
+        return x @ tg.ones((3, 3))
+    return x
+
+chosen(tg.ones((4, 8)), int("0"))
+""",
+    "a branch that the call does not take": """
+def chosen(x: Tensor, mask: Tensor | None = None, *, wide: bool = False) -> Tensor:
+    if mask is not None:
+        x = x @ mask
+    if wide:
+        return x @ tg.ones((3, 3))
+    if mask is None and wide:
+        x = x.sum()
+    elif not wide:
+        return x
+    raise ValueError
+
+chosen(tg.ones((4, 8))) + tg.ones((4, 8))
+""",
+    "a flag that is assigned again": """
+class Flagged(nn.Module):
+    def __init__(self) -> None:
+        self.is_wide = True
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.is_wide:
+            return x @ tg.ones((3, 3))
+        return x
+
+flagged = Flagged()
+flagged.is_wide = False
+flagged(tg.ones((4, 8)))
+""",
+    "a context that suppresses an exception": """
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    try:
+        yield
+    except ValueError:
+        pass
+
+def tried(x: Tensor) -> Tensor:
+    with quiet():
+        return x @ tg.ones((3, 3))
+    return x
+
+def tried_too(x: Tensor) -> Tensor:
+    with suppress(ValueError):
+        return x @ tg.ones((3, 3))
+    return x
+
+tried(tg.ones((4, 8)))
+tried_too(tg.ones((4, 8)))
+""",
     "a part that may not be evaluated": """
 def chosen(x: Tensor) -> Tensor:
     return x @ tg.ones((3, 3)) if x.shape[-1] == 3 else x

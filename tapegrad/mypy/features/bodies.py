@@ -1,9 +1,10 @@
 """Results of functions and methods whose annotations say less than their bodies, such as `forward(self, x: Tensor)`.
 
 At a call with tensors of known sizes, the statements of the body are read again with the types of the arguments in
-place of the declared ones. Only functions of the same file are read, and only bodies without branches: assignments to
-variables, loops that keep all types, and one `return` at the end. A method is read only if the file makes its object,
-so that no subclass overrides the method. An error in a statement that surely runs is an error of the program.
+place of the declared ones. Only functions of the same file are read, and only some statements: assignments to
+variables, loops that keep all types, `if` statements of which the call decides the condition, `with` statements, and
+`return` at the end. A method is read only if the file makes its object, so that no subclass overrides the method. An
+error in a statement that surely runs is an error of the program.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from mypy.nodes import (
     ForStmt,
     FuncDef,
     GeneratorExpr,
+    IfStmt,
+    IndexExpr,
     LambdaExpr,
     MemberExpr,
     NameExpr,
@@ -65,14 +68,16 @@ from tapegrad.mypy.mypy_api import (
     enclosing_function,
     inside_body,
     is_of_library,
+    may_suppress,
     narrow,
+    narrow_by_condition,
     report_in_body,
     types_in_body,
 )
 from tapegrad.mypy.reports import CODES
 from tapegrad.mypy.scopes.frames import Frame, Made, Reading, Several, Value, is_passed_on, within
 from tapegrad.mypy.scopes.names import inside
-from tapegrad.mypy.scopes.objects import has_items, object_of, value_of_expression
+from tapegrad.mypy.scopes.objects import decided, has_items, object_of, value_of_expression
 from tapegrad.mypy.scopes.opaque import other_shapes
 from tapegrad.mypy.scopes.records import BodyReading, is_recorded, record_read, record_unread, recorded_calls
 from tapegrad.mypy.signatures import parameter_names
@@ -235,7 +240,7 @@ def _receiver(ctx: FunctionContext | MethodContext, function: FuncDef) -> Made |
     call = ctx.context
     callee = call.callee if isinstance(call, CallExpr) else None
     owner = callee.expr if isinstance(callee, MemberExpr) and callee.name == function.name else callee
-    if not function.info or not isinstance(owner, NameExpr | MemberExpr):
+    if not function.info or not isinstance(owner, NameExpr | MemberExpr | IndexExpr | CallExpr):
         return None
     made = object_of(owner, ctx.api)
     if not isinstance(made, Made):
@@ -270,8 +275,9 @@ def _given(ctx: FunctionContext | MethodContext, declared: CallableType, functio
         if len(actuals) > 1 or actuals[0].starred:
             raise _UnreadError(f"the call on line {line} has a starred argument")
         tensor = actuals[0].tensor
-        if tensor is not None or is_size(argument.variable.type or actuals[0].type):
-            given[argument.variable] = actuals[0].type
+        t = get_proper_type(actuals[0].type)
+        if tensor is not None or isinstance(t, NoneType) or is_size(argument.variable.type or t):
+            given[argument.variable] = t
         is_known = is_known or (tensor is not None and not isinstance(get_proper_type(tensor.shape), AnyType))
     if isinstance(ctx, MethodContext) and function.info:
         given[function.arguments[0].variable] = ctx.type
@@ -451,6 +457,15 @@ class _Reader:
                 self._bind(target, self._type_of(computed))
             case ForStmt(index=NameExpr(node=Var() as variable), expr=value, body=body, else_body=None):
                 self._loop(variable, value, body.body)
+            case IfStmt(expr=conditions, body=blocks, else_body=otherwise):
+                return self._branch(conditions, blocks, otherwise)
+            case WithStmt(expr=managers, target=targets, body=body, is_async=False) if not any(targets):
+                if any(may_suppress(self._type_of(manager)) for manager in managers):
+                    raise _UnreadError(f"line {statement.line} has a with statement that may suppress exceptions")
+                is_certain, self._is_certain = self._is_certain, False  # a generator may suppress some unseen
+                returned = self.run(body.body)
+                self._is_certain = is_certain
+                return returned
             case ExpressionStmt(expr=StrExpr()) | AssertStmt() | PassStmt():
                 pass
             case ExpressionStmt(expr=value):
@@ -490,6 +505,18 @@ class _Reader:
             case _:
                 raise _UnreadError(f"line {target.line} binds no plain variable")
 
+    def _branch(self, conditions: list[Expression], blocks: list[Block], otherwise: Block | None) -> Type | None:
+        """Read the branch of an `if` statement that the call takes; it must be certain which."""
+        for condition, block in zip(conditions, blocks, strict=True):
+            self._type_of(condition)
+            is_true = decided(condition, self._api)
+            if is_true is None:
+                raise _UnreadError(f"the call does not decide the condition on line {condition.line}")
+            narrow_by_condition(self._api, condition, is_true=is_true)
+            if is_true:
+                return self.run(block.body)
+        return self.run(otherwise.body) if otherwise is not None else None
+
     def _loop(self, variable: Var, value: Expression, body: list[Statement]) -> None:
         """Read a loop once; all variables that exist before must have the same types after it."""
         before, is_certain = self._types.now(), self._is_certain
@@ -509,7 +536,6 @@ _STATEMENTS: Final = {
     "DelStmt": "a del statement",
     "ForStmt": "a loop with several variables, or an else",
     "FuncDef": "a function",
-    "IfStmt": "an if statement",
     "MatchStmt": "a match statement",
     "RaiseStmt": "a raise statement",
     "ReturnStmt": "a return statement before the end",

@@ -6,7 +6,8 @@ called, so a method that is called on it is the one of that class, and no overri
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import operator
+from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import (
     ARG_NAMED,
@@ -16,18 +17,23 @@ from mypy.nodes import (
     ARG_STAR2,
     AssignmentStmt,
     CallExpr,
+    ComparisonExpr,
     Expression,
     FuncDef,
     GeneratorExpr,
+    IndexExpr,
     ListComprehension,
     ListExpr,
     MemberExpr,
     NameExpr,
+    SliceExpr,
     TypeInfo,
+    UnaryExpr,
     Var,
 )
 
-from tapegrad.mypy.mypy_api import checked_file
+from tapegrad.mypy.conversion import size_of, unknown
+from tapegrad.mypy.mypy_api import checked_file, is_always, stored_type
 from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.frames import Held, Made, Reading, Several, Value, constructor_frame, within
 from tapegrad.mypy.scopes.opaque import (
@@ -44,10 +50,21 @@ if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import Checker
 
 _DEEPEST = 20  # objects in arguments of objects
+_FLAGS: Final = {"builtins.True": 1, "builtins.False": 0}
+_COMPARISONS: Final = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 def value_of_expression(expression: Expression, api: Checker) -> Value:
     """Return the object or the size that an expression denotes; None if neither is known."""
+    if isinstance(expression, NameExpr) and expression.fullname in _FLAGS:
+        return _FLAGS[expression.fullname]
     found = object_of(expression, api)
     if found is not None:
         return found
@@ -56,6 +73,34 @@ def value_of_expression(expression: Expression, api: Checker) -> Value:
         return size
     path = path_of(expression, api) if Reading.frame is None else None
     return None if path is None else Held(path.label, path.scope)
+
+
+def decided(condition: Expression, api: Checker) -> bool | None:
+    """Return whether a condition holds in the body that is being read; None if that is not known.
+
+    It is known from the types of variables, such as that one is None, and from numbers and flags, such as
+    `config.layers > 1` and `config.bias`.
+    """
+    match condition:
+        case UnaryExpr(op="not", expr=inner):
+            is_true = decided(inner, api)
+            return None if is_true is None else not is_true
+        case ComparisonExpr(operators=[sign], operands=[left, right]) if sign in _COMPARISONS:
+            one, other = _number(left, api), _number(right, api)
+            if one is not None and other is not None:
+                return bool(_COMPARISONS[sign](one, other))
+            return None
+        case NameExpr() | MemberExpr() if (flag := value_of_expression(condition, api)) in (True, False):
+            return bool(flag)
+    return is_always(api, condition)
+
+
+def _number(expression: Expression, api: Checker) -> int | None:
+    """Return the value of a whole number in the body that is being read."""
+    size = size_of(stored_type(api, expression) or unknown())
+    if is_unknown(size):
+        size = value_of_expression(expression, api)
+    return size if isinstance(size, int) else None
 
 
 class _Depth:
@@ -83,6 +128,9 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
             return _of_attribute(owner, name, api)
         case CallExpr(callee=NameExpr(node=TypeInfo() as info) | MemberExpr(node=TypeInfo() as info), analyzed=None):
             return _made(info, expression, api)
+        case IndexExpr(base=base, index=index) if not isinstance(index, SliceExpr):
+            several = object_of(base, api)
+            return several.item if isinstance(several, Several) else None
         case ListExpr(items=[first, *others]):
             item = object_of(first, api)
             same = item is not None and all(object_of(one, api) == item for one in others)
