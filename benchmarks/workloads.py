@@ -75,6 +75,11 @@ class ContestantProcess:
         own = {**environment, **IDIOMS[idiom][name].environment}
         self._process = Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True, env=own, cwd=ROOT)
 
+    @property
+    def pid(self) -> int:
+        """The number of the process, which is that of its main thread on Linux."""
+        return self._process.pid
+
     def answer(self) -> dict[str, Any]:
         """Read one answer.
 

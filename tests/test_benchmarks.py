@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import devices, gpt, history, jit, speed_page, workloads
+from benchmarks import devices, gpt, history, jit, speed_page, time_split, workloads
 from benchmarks.contestants import CONTESTANTS, IDIOMS, LEANEST_WORKLOADS, WORKLOADS
 from benchmarks.rivals import gpt_in_tapegrad
 from benchmarks.rivals.gpt_data import BATCHES, SIZES
@@ -260,3 +261,48 @@ def test_the_history_is_drawn(tmp_path: Path) -> None:
 
     assert (tmp_path / "drawn.png").read_bytes().startswith(b"\x89PNG")
     assert history.PICTURE.exists()
+
+
+SAMPLES = """\
+   4711     7fb9158b97c4 sgemm_kernel_SKYLAKEX (/env/numpy.libs/libscipy_openblas64_-32a4b2a6.so)
+   4711     7fb90f7da190 FLOAT_multiply_X86_V3 (/env/numpy/_core/_multiarray_umath.cpython-311-x86_64-linux-gnu.so)
+   4711     7fb90f7da191 ufunc_generic_fastcall (/env/numpy/_core/_multiarray_umath.cpython-311-x86_64-linux-gnu.so)
+   4711 ffffffff81c0165a exc_page_fault ([kernel.kallsyms])
+   4711     7fb9158b97c5 _PyEval_EvalFrameDefault (/usr/lib/libpython3.11.so.1.0)
+   4711     7fb9158b97c6 __memmove_avx512_unaligned_erms (/usr/lib/x86_64-linux-gnu/libc.so.6)
+   4711     7fb9158b97c7 _int_malloc (/usr/lib/x86_64-linux-gnu/libc.so.6)
+   4711     7fb9158b97c8 [unknown] ([unknown])
+   4712     7fb9158b97c4 sgemm_kernel_SKYLAKEX (/env/numpy.libs/libscipy_openblas64_-32a4b2a6.so)
+"""
+
+
+def test_samples_of_the_main_thread_count_for_the_code_that_runs() -> None:
+    counts = time_split.parts_of(SAMPLES.splitlines(), 4711)
+    assert counts == {"products": 1, "passes": 3, "pages": 1, "Python": 3}
+
+
+def test_a_line_that_is_no_sample_is_an_error() -> None:
+    with pytest.raises(time_split.PerfError, match="perf script wrote 'Lost 3 events', which is no sample"):
+        time_split.parts_of([*SAMPLES.splitlines(), "Lost 3 events"], 4711)
+
+
+def test_a_machine_without_perf_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(time_split.PerfError, match="on Debian in the package linux-perf"):
+        time_split.measured(["mlp-tiny"], {})
+
+
+@pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
+def test_the_parts_are_the_whole_time_of_a_step() -> None:
+    environment = workloads.environment_of(tuned=False, avx2=False, threads=1)
+    with workloads.processes("usual", ["tapegrad"], "mlp-tiny", environment) as started:
+        parts = time_split.split(started["tapegrad"])
+    assert parts is not None
+    assert set(parts) == set(time_split.PARTS)
+    assert parts["Python"] > sum(parts.values()) / 2  # of a step on arrays with a few numbers
+
+
+def test_the_page_has_the_measured_parts() -> None:
+    numbers = json.loads(time_split.NUMBERS.read_text("utf-8"))
+    text = time_split.PAGE.read_text("utf-8")
+    assert time_split.page(text, numbers) == text
