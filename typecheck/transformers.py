@@ -77,6 +77,10 @@ def reject_key_heads_that_do_not_divide_the_heads() -> None:
     nn.GroupedQueryAttention(12, 4, 3)  # E: GroupedQueryAttention: 4 heads do not divide into 3 groups [tapegrad-shape]
 
 
+def reject_heads_of_an_odd_width_that_are_rotated() -> None:
+    nn.GroupedQueryAttention(12, 4, 2, rotary=True)  # E: GroupedQueryAttention: rotary needs heads of an even width, not 12 // 4 = 3 [tapegrad-shape]
+
+
 def reject_a_mask_for_other_rows() -> None:
     mask = tg.ones((7, 5), np.bool_)
     nn.GroupedQueryAttention(12, 4, 2)(rows, mask=mask)  # E: GroupedQueryAttention(12, 4, 2): mask (7, 5) does not broadcast to the scores, (2, 7, 7) [tapegrad-shape]

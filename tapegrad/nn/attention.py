@@ -18,7 +18,7 @@ from tapegrad.nn.param import DType
 from tapegrad.ops import concat, multi_head_attention, reshape, rotary_embedding, swapaxes, tensor, zeros
 from tapegrad.ops._counting import lower_triangle
 from tapegrad.sizes import FloorDiv, Mul
-from tapegrad.sizes.constraints import check_heads, check_kv_heads
+from tapegrad.sizes.constraints import check_heads, check_kv_heads, check_rotary_heads
 from tapegrad.tensor import T1, T2, T, Tensor
 from tapegrad.tensor.aliases import Shape
 from tapegrad.tensor.operands import both_on_one_tape
@@ -168,7 +168,8 @@ class GroupedQueryAttention(Module, Generic[Width, Heads, KVHeads, DType]):
         rotary: Whether the positions of rows rotate queries and keys.
 
     Raises:
-        ShapeError: A size is below 1, the heads do not divide the width, or `kv_heads` does not divide `heads`.
+        ShapeError: A size is below 1, the heads do not divide the width, `kv_heads` does not divide `heads`, or heads
+            that `rotary` rotates have an odd width.
         DTypeError: A size is not an int.
 
     Source:
@@ -205,6 +206,7 @@ class GroupedQueryAttention(Module, Generic[Width, Heads, KVHeads, DType]):
         rng: RNG = None,
     ) -> None:
         check_kv_heads(width, heads, kv_heads)
+        check_rotary_heads(width, heads, rotary)
         rng = generator(rng)
         self.width, self.heads, self.kv_heads, self.rotary = width, heads, kv_heads, rotary
         self.query = Linear(width, width, bias=bias, rng=rng)

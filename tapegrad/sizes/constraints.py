@@ -27,6 +27,15 @@ def check_kv_heads(width: int, heads: int, kv_heads: int) -> None:
         raise ShapeError(message)
 
 
+def check_rotary_heads(width: int, heads: int, rotary: object) -> None:
+    """Raise a ShapeError if the heads have an odd width, whose columns do not form pairs to rotate."""
+    if rotary is True and width // heads % 2:
+        message = (
+            f"GroupedQueryAttention: rotary needs heads of an even width, not {width} // {heads} = {width // heads}"
+        )
+        raise ShapeError(message)
+
+
 def check_groups(layer: str, groups: int, *numbers: int) -> None:
     """Raise a ShapeError if the number of groups does not divide the channels of a layer, input or output."""
     for channels in numbers:
@@ -96,7 +105,7 @@ CHECKS: dict[str, tuple[Callable[..., None], ...]] = {
     **{f"tapegrad.nn.stacked.{name}": (_directions_of(name),) for name in ("StackedRNN", "StackedGRU", "StackedLSTM")},
     "tapegrad.nn.norm.GroupNorm": (_of_group_norm,),
     "tapegrad.nn.attention.MultiHeadAttention": (check_heads,),
-    "tapegrad.nn.attention.GroupedQueryAttention": (check_kv_heads,),
+    "tapegrad.nn.attention.GroupedQueryAttention": (check_kv_heads, check_rotary_heads),
     **{
         f"tapegrad.nn.transformer.{name}": (check_heads,)
         for name in ("TransformerEncoderBlock", "TransformerDecoderBlock", "Transformer")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tapegrad.errors import ShapeError
-from tapegrad.sizes.constraints import CHECKS, check_groups, check_heads, check_kv_heads, check_same
+from tapegrad.sizes.constraints import CHECKS, check_groups, check_heads, check_kv_heads, check_rotary_heads, check_same
 
 
 def test_heads_must_divide_the_width() -> None:
@@ -24,6 +24,15 @@ def test_heads_of_keys_must_divide_the_heads() -> None:
         check_kv_heads(12, 5, 1)
     with pytest.raises(ShapeError, match=r"^GroupedQueryAttention: 4 heads do not divide into 3 groups$"):
         check_kv_heads(12, 4, 3)
+
+
+def test_rotated_heads_must_have_an_even_width() -> None:
+    check_rotary_heads(12, 6, rotary=True)
+    check_rotary_heads(12, 4, rotary=False)
+
+    message = r"^GroupedQueryAttention: rotary needs heads of an even width, not 12 // 4 = 3$"
+    with pytest.raises(ShapeError, match=message):
+        check_rotary_heads(12, 4, rotary=True)
 
 
 def test_groups_must_divide_the_channels() -> None:
