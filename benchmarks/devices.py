@@ -46,7 +46,7 @@ filters = rng.normal(size=(32, 144)).astype(np.float32).T
 contiguous = np.ascontiguousarray(filters)
 three, two, rank_0 = np.array(3), np.array(2), np.array(0.5, np.float32)
 rows = slice(0, 512)
-handler = signal.getsignal(signal.SIGINT)
+handler = native_signal.getsignal(signal.SIGINT)  # not as an enumeration, which native_signal.signal does not take
 x = tg.tensor(small)
 model = tg.nn.Sequential(*(tg.nn.ReLU() for _ in range(5)))
 square = np.eye(8, dtype=np.float32)

@@ -286,7 +286,7 @@ def test_a_line_that_is_no_sample_is_an_error() -> None:
         time_split.parts_of([*SAMPLES.splitlines(), "Lost 3 events"], 4711)
 
 
-def test_a_machine_without_perf_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_names_the_package_of_perf(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(time_split.PerfError, match="on Debian in the package linux-perf"):
         time_split.measured(["mlp-tiny"], {})

@@ -24,11 +24,11 @@ from tapegrad.tensor.aliases import Shape
 from tapegrad.tensor.operands import both_on_one_tape
 
 N = TypeVar("N", bound=int)
-M = TypeVar("M", bound=int)
+M = TypeVar("M", bound=int, default=Any)
 Width = TypeVar("Width", bound=int, default=Any, covariant=True)
 Heads = TypeVar("Heads", bound=int, default=Any, covariant=True)
-B = TypeVar("B", bound=int)
-W = TypeVar("W", bound=int)
+B = TypeVar("B", bound=int, default=Any)
+W = TypeVar("W", bound=int, default=Any)
 KVHeads = TypeVar("KVHeads", bound=int, default=Any, covariant=True)
 Batch = TypeVarTuple("Batch")
 

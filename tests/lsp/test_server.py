@@ -101,7 +101,7 @@ def test_hints_stand_behind_assignments_of_tensors(editor: Client) -> None:
     ]
 
 
-def test_an_editor_is_told_to_ask_for_hints_once_they_are_known(client: Client) -> None:
+def test_the_server_asks_for_a_refresh_once_hints_are_known(client: Client) -> None:
     other = Client(client.folder)
     other.open("program.py", PROGRAM)
     while not other.refreshes:
