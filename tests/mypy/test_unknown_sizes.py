@@ -38,6 +38,8 @@ OWN = re.compile(
     r'|Incompatible return value type \(got "(tuple\[.*, )?int\]?", expected "(tuple\[.*, )?Sum\['
     r"|the result(\[\d+\])? is \? but .* is expected$"  # the same, in the words of the plugin
 )
+# Their numbers are no sizes: they count calls, select branches and name elements, of which mypy assumes the worst.
+COUNTING = "typecheck/borrow_checker/"
 HIDDEN = "from typing import Any as AnySize\ndef any_int(n: int) -> int: return n\n"
 
 
@@ -226,7 +228,8 @@ def sources() -> list[Source]:
     """Return all right programs."""
     files = [*sorted((ROOT / "typecheck").rglob("*.py")), *sorted((ROOT / "examples").glob("*.py"))]
     texts = {str(file.relative_to(ROOT)): file.read_text("utf-8") for file in files if file.name != "digits_wrong.py"}
-    texts |= {page.name: page.source for page in pages() if not page.quoted("mypy")}
+    right = [page for page in pages() if not page.quoted("mypy") and all("Python" not in x.quotes for x in page.blocks)]
+    texts |= {page.name: page.source for page in right}
     return [source(origin, text) for origin, text in texts.items()]
 
 
@@ -265,6 +268,7 @@ def alarms_in(names: dict[str, Hidden], folder: Path) -> list[str]:
         if one.hidings
         and (one.source.origin, match[2]) not in known
         and match[4] not in CLAIMS
+        and not (match[4] == "tapegrad-tape" and one.source.origin.startswith(COUNTING))
         and not OWN.search(match[3])
     ]
 
