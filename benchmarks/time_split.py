@@ -53,7 +53,11 @@ class PerfError(Exception):
 
 
 def part_of(library: str, symbol: str) -> str:
-    """Return the part of a workload's time that a sample belongs to."""
+    """Return the part of a workload's time that a sample belongs to.
+
+    Raises:
+        PerfError: The sample is in NumPy's library, which has no symbols that separate its loops from its calls.
+    """
     name = library.rpartition("/")[2]
     if "blas" in name:
         return "products"
@@ -63,6 +67,9 @@ def part_of(library: str, symbol: str) -> str:
         return "waiting"
     if name.startswith(("[unknown]", "[JIT]", "perf-", "anon", "libm.", "libmvec")):  # kernels that Numba compiled
         return "passes"
+    if "_multiarray_umath" in name and symbol == "[unknown]":
+        message = f"{name} has no symbols, which would separate its loops from its calls"
+        raise PerfError(message)
     if "_multiarray_umath" in name or name.startswith("libc."):
         return "passes" if _LOOP.search(symbol) else "Python"
     return "Python"
@@ -72,7 +79,7 @@ def parts_of(lines: Iterable[str], thread: int) -> Counter[str]:
     """Count the samples of one thread by part.
 
     Raises:
-        PerfError: A line is no sample.
+        PerfError: A line is no sample, or one that belongs to no part.
     """
     found: Counter[str] = Counter()
     for line in lines:

@@ -286,6 +286,11 @@ def test_a_line_that_is_no_sample_is_an_error() -> None:
         time_split.parts_of([*SAMPLES.splitlines(), "Lost 3 events"], 4711)
 
 
+def test_a_numpy_without_symbols_is_an_error() -> None:
+    with pytest.raises(time_split.PerfError, match=r"^_multiarray_umath.+\.so has no symbols"):
+        time_split.parts_of([SAMPLES.splitlines()[1].replace("FLOAT_multiply_X86_V3", "[unknown]")], 4711)
+
+
 def test_an_error_names_the_package_of_perf(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(time_split.PerfError, match="on Debian in the package linux-perf"):
