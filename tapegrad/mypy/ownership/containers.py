@@ -19,6 +19,7 @@ from mypy.nodes import (
     NameExpr,
     StarExpr,
     TupleExpr,
+    Var,
 )
 from mypy.types import Instance, get_proper_type
 
@@ -45,6 +46,7 @@ from tapegrad.mypy.ownership.state import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mypy.nodes import Expression
     from mypy.types import Type
 
     from tapegrad.mypy.ownership.state import End, Holder, Site, State, Value
@@ -312,6 +314,13 @@ def _read_again(walk: Walk, sequence: Any, state: State) -> Value:
     if isinstance(sequence, IndexExpr):  # an element at an unknown position, as it was read
         return frozenset([Ref((*walk.site(sequence), OBJECT), 0)])
     return NOTHING
+
+
+def know(target: Expression, source: Value, number: int, state: State) -> None:
+    """Note which constant an element of a display is that a name is bound to, as in `for name in ("main", "extra")`."""
+    ref = next((one for one in source if isinstance(one, Ref)), None)
+    if isinstance(target, NameExpr) and isinstance(target.node, Var) and ref is not None:
+        state.know(("name", target.node), state.constants.get((*ref, f"[{number}]")))
 
 
 def at(source: Value, name: str, state: State) -> Value:

@@ -13,7 +13,6 @@ from mypy.nodes import (
     StarExpr,
     TupleExpr,
     UnaryExpr,
-    Var,
 )
 from mypy.types import Instance, TupleType, get_proper_type
 
@@ -172,6 +171,5 @@ def unpack(walk: Walk, items: list[Any], held: Value, state: State, source: Any)
             one = containers.at(held, f"[{number}]", state)
         part = parts[number] if number < len(parts) else None
         walk.bind(target.expr if isinstance(target, StarExpr) else target, one, state, part)
-        if part is None and known is not None and isinstance(target, NameExpr) and isinstance(target.node, Var):
-            ref = next((each for each in held if isinstance(each, Ref)), None)
-            state.know(("name", target.node), state.constants.get((*ref, f"[{number}]")) if ref is not None else None)
+        if part is None and known is not None:
+            containers.know(target, held, number, state)

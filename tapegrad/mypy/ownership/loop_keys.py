@@ -57,9 +57,10 @@ def _numbers(call: CallExpr, state: State) -> range | list[int] | None:
     """Return all numbers that a loop goes through, or the first of them; None if they are unknown."""
     given = [constant_of(one, state) for one in call.args]
     known = [one[1] if one is not None and one[0] is int else None for one in given]
-    if getattr(call.callee, "fullname", "") == "builtins.range" and None not in known and 0 not in known[2:]:
+    is_range = getattr(call.callee, "fullname", "") == "builtins.range"
+    if is_range and None not in known and 0 not in known[2:]:
         return range(*[one for one in known if one is not None])
-    if getattr(call.callee, "fullname", "") == "builtins.range":
+    if is_range:
         start, step = (0 if len(known) < 2 else known[0]), (1 if len(known) < 3 else known[2])
     else:
         start, step = (0 if len(known) < 2 else known[1]), 1

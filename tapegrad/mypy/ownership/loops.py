@@ -13,7 +13,6 @@ from mypy.nodes import (
     ListComprehension,
     MemberExpr,
     NameExpr,
-    Var,
     WhileStmt,
 )
 
@@ -184,19 +183,12 @@ def _unrolled(walk: Walk, node: ForStmt, source: Value, count: int, state: State
             break
         walk.frame.loops.append(([], []))
         walk.bind(node.index, containers.at(source, f"[{number}]", entry), entry, None)
-        _know(node.index, source, number, entry)
+        containers.know(node.index, source, number, entry)
         end = walk.through(node.body, entry)
         breaks, continues = walk.frame.loops.pop()
         all_breaks += breaks
         entry = joined([end, *continues])
     return joined([walk.through(node.else_body, entry), *all_breaks])
-
-
-def _know(index: Expression, source: Value, number: int, state: State) -> None:
-    """Note which constant an element of a display is, as in `for name in ("main", "extra")`."""
-    ref = next((one for one in source if isinstance(one, Ref)), None)
-    if isinstance(index, NameExpr) and isinstance(index.node, Var) and ref is not None:
-        state.know(("name", index.node), state.constants.get((*ref, f"[{number}]")))
 
 
 def comprehension(walk: Walk, node: Any, inner: GeneratorExpr | DictionaryComprehension, state: State) -> Value:
@@ -244,7 +236,7 @@ def _turn(
     for position, index in enumerate(inner.indices):
         if first is None and not position:
             walk.bind(index, given, state, None)
-            _know(index, *at, state)
+            containers.know(index, *at, state)
         else:
             source = first if first is not None and not position else walk.value(inner.sequences[position], state)
             is_each = not any(inner.condlists)
