@@ -97,6 +97,9 @@ FOREIGN |= frozenset(
     ]
 )
 
+# No edit of tapegrad or of a rule changes what mypy knows of their stubs.
+_STUBBED = sys.stdlib_module_names | {"_typeshed", "typing_extensions"}
+
 NEWEST = "2.4"  # the newest mypy with which the plugin is tested; a failure in a newer one is a note
 
 _MODULE, _TENSOR = "tapegrad.nn.module.Module", "tapegrad.tensor.Tensor"
@@ -223,6 +226,9 @@ class Tapegrad(Plugin):
 
     @override
     def report_config_data(self, ctx: ReportConfigContext) -> dict[str, str]:
+        package = ctx.id.partition(".")[0]
+        if package == "numpy" or (package in _STUBBED and ctx.path.endswith(".pyi")):
+            return {}
         # mypy compares __version__ with its last run only, which may not have checked every file in the cache.
         if not _loaded:
             _loaded["version"] = _version()
@@ -333,13 +339,15 @@ def plugin(version: str) -> type[Plugin]:  # noqa: ARG001  # mypy's entry point;
 
 
 def __getattr__(name: str) -> str:
-    """Compute `__version__` from all files, so that mypy drops its cache when any rule has changed."""
+    """Compute `__version__`, which changes when a file is edited after it was loaded: mypy's daemon then restarts.
+
+    Edits between two runs are found by `report_config_data`, which leaves what mypy knows of NumPy's stubs valid.
+    """
     if name != "__version__":
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
     current = _version()
-    _loaded.setdefault("version", current)
-    return current
+    return "as loaded" if _loaded.setdefault("version", current) == current else current
 
 
 def _version() -> str:

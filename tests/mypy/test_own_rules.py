@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.warm_mypy_cache import copy_warm_cache
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -149,7 +151,9 @@ class Project:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
+    project = Project(tmp_path)
+    copy_warm_cache(tmp_path)
+    return project
 
 
 @pytest.fixture
@@ -174,7 +178,11 @@ def test_where_rule_and_signature_both_reject_the_rule_is_reported(project: Proj
 
 
 def test_mypy_agrees_with_python_after_each_edit_of_a_rule(project: Project) -> None:
-    cold, warm, workers = project.said(), project.said(), project.said("-n", "2", "--cache-dir=workers")
+    cold, warm, workers = (
+        project.said("--cache-dir=cold"),
+        project.said(),
+        project.said("-n", "2", "--cache-dir=workers"),
+    )
     project.write("rules_package/ops.py", OPS.replace("differ in rows", "have other rows"))
 
     after = project.said()

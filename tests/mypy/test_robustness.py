@@ -15,6 +15,7 @@ from mypy.version import __version__ as MYPY  # noqa: N812  # a constant
 
 import tapegrad
 from tapegrad.mypy import NEWEST
+from tests.warm_mypy_cache import copy_warm_cache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +86,9 @@ class Project:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    return Project(tmp_path)
+    project = Project(tmp_path)
+    copy_warm_cache(tmp_path, python_path="copy")
+    return project
 
 
 @pytest.fixture
@@ -97,7 +100,7 @@ def daemon(project: Project) -> Iterator[list[str]]:
 
 def test_all_ways_to_run_mypy_report_the_same(project: Project, daemon: list[str]) -> None:
     runs = {
-        "cold": project.mypy(),
+        "cold": project.mypy("--cache-dir=cold"),
         "warm": project.mypy(),
         "workers": project.mypy("-n", "2", "--cache-dir=workers"),
         "the older parser": project.mypy("--no-native-parser", "--cache-dir=older"),
@@ -114,7 +117,7 @@ def test_an_edited_message_changes_in_mypy_and_python(project: Project) -> None:
     before = project.mypy()
     project.edit(project.rules, "inner sizes differ:", "rows and columns differ:")
 
-    after = project.mypy()
+    after = project.mypy("-v")
     raised = project.python("-c", "import tapegrad as tg; tg.ones((2, 3)) @ tg.ones((4, 5))")
 
     message = "matmul: rows and columns differ: x (2, 3) has 3 columns but y (4, 5) has 4 rows"
@@ -122,6 +125,9 @@ def test_an_edited_message_changes_in_mypy_and_python(project: Project) -> None:
     assert MATMUL not in after.stdout
     assert f"program.py:5: error: {message}  [tapegrad-shape]\n" in after.stdout
     assert f"tapegrad.errors.ShapeError: {message}" in raised.stderr.splitlines()  # above the picture of the shapes
+    assert "Metadata abandoned for tapegrad.ops.matmul" in after.stderr
+    assert "Metadata abandoned for numpy" not in after.stderr  # no edit of a rule changes a stub
+    assert "Metadata abandoned for builtins" not in after.stderr
 
 
 def test_the_daemon_restarts_for_an_edited_message(project: Project, daemon: list[str]) -> None:
