@@ -138,7 +138,7 @@ $(VENV)/.locked: $(LOCK)
 		|| { echo "tapegrad needs Python 3.11 or newer, and $(PYTHON) is older: make PYTHON=python3.11"; exit 1; }
 	@echo "== $(VENV): the locked tools, about half a minute"
 	@$(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install --quiet --require-hashes --requirement $(LOCK)
+	@$(BIN)/python -m pip install --quiet --no-compile --require-hashes --requirement $(LOCK)
 	@touch $@
 
 $(VENV)/.ready: $(VENV)/.locked pyproject.toml
