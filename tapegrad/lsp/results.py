@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tapegrad.lsp.program import Range
 from tapegrad.mypy.mypy_api import character
+from tapegrad.project.reports import is_about_tensors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from tapegrad.project.reports import Report
 
 REVEALED: Final = "Revealed shape is "
-SYNTAX: Final = "syntax"  # mypy checks nothing in a program that does not parse
-# The words of the plugin for an error of mypy about tensors, which keeps mypy's code.
-_OF_TENSORS: Final = re.compile(
-    r" but .+ is expected\b| has no tape but needs one$| has a tape but must have none$|\bTensor\["
-)
 
 
 class Known(NamedTuple):
@@ -106,7 +101,7 @@ def is_shown(report: Report, *, all_errors: bool) -> bool:
         return True
     if report.kind == "note":
         return report.text.startswith(REVEALED)
-    return report.code.startswith("tapegrad-") or report.code == SYNTAX or bool(_OF_TENSORS.search(report.text))
+    return is_about_tensors(report)
 
 
 def finding_of(report: Report, lines: list[str]) -> Finding:

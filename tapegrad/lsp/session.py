@@ -11,8 +11,8 @@ from threading import Condition, Thread
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from tapegrad.checker.process import CheckerError, CheckerProcess
-from tapegrad.lsp.results import SYNTAX, Results, finding_of, is_shown, known_in
-from tapegrad.project.reports import MypyError
+from tapegrad.lsp.results import Results, finding_of, is_shown, known_in
+from tapegrad.project.reports import SYNTAX, MypyError
 from tapegrad.project.settings import OWN, read_settings
 
 if TYPE_CHECKING:

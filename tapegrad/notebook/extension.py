@@ -19,7 +19,7 @@ from tapegrad.notebook import display
 from tapegrad.notebook.checker import Checker
 from tapegrad.notebook.program import Program
 from tapegrad.notebook.waiting import shown_while_slow
-from tapegrad.project.reports import MypyError, UnreadableOutputError
+from tapegrad.project.reports import MypyError, UnreadableOutputError, is_about_tensors
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
@@ -32,7 +32,8 @@ class Mode(Enum):
 
     OFF = "off"  # cells are not checked
     WARN = "warn"  # the errors are shown, and the cell runs
-    STRICT = "strict"  # the errors are shown, and the cell does not run
+    STRICT = "strict"  # a cell with an error about tensors does not run; other errors are shown
+    ALL = "all"  # a cell with any error does not run
 
 
 class Rejected(InputRejected):
@@ -135,17 +136,26 @@ class Extension(ast.NodeTransformer):
             with shown_while_slow(self.shell):
                 reports = self.checker.check(draft)
             lines = self._shown(reports, cell.splitlines())
+            is_rejected = self._is_rejected(reports)
         except UnreadableOutputError as error:  # output that cannot be read is most likely an error
             lines = [str(error)]
+            is_rejected = self.mode is not Mode.WARN
         if not lines:
             return
-        if self.mode is Mode.STRICT:
+        if is_rejected:
             self._tree = None
             raise Rejected(lines)
         print("\n".join(lines), file=sys.stderr)
 
+    def _is_rejected(self, reports: list[Report]) -> bool:
+        """Return whether a cell does not run, because of one of its errors."""
+        errors = [report for report in reports if report.kind == "error"]
+        if self.mode is Mode.STRICT:
+            return any(map(is_about_tensors, errors))
+        return self.mode is Mode.ALL and bool(errors)
+
     def _shown(self, reports: list[Report], lines: list[str]) -> list[str]:
-        """Format mypy's reports on a cell, and print those that are no reason to reject it."""
+        """Format mypy's reports on a cell if one is an error, and print them otherwise."""
         if any(report.kind == "error" for report in reports):
             return [text for report in reports for text in self._quoted(report, lines)]
         for report in reports:
@@ -191,13 +201,13 @@ class Extension(ast.NodeTransformer):
         self.program.add(one for one in tree.body if (one.end_lineno or 0) < failed)
 
     def typecheck(self, line: str) -> None:
-        """Show or set what happens if mypy rejects a cell: `%typecheck off|warn|strict`."""
+        """Show or set what happens if mypy rejects a cell: `%typecheck off|warn|strict|all`."""
         modes = {mode.value: mode for mode in Mode}
         if not (word := line.strip()):
             print(self.mode.value)
             return
         if word not in modes:
-            raise UsageError(f"%typecheck: off, warn or strict is expected, not {word}")
+            raise UsageError(f"%typecheck: off, warn, strict or all is expected, not {word}")
         self.mode = modes[word]
 
     def shapes(self, line: str) -> display.Table:

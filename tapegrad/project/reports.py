@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 OPTIONS: Final = ("--output=json", "--no-color-output", "--no-pretty", "--no-error-summary")
 # Variables that change mypy's output format or number of processes, but not its reports.
 DROPPED: Final = frozenset({"FORCE_COLOR", "MYPY_FORCE_COLOR", "MYPY_FORCE_TERMINAL_WIDTH", "MYPY_NUM_WORKERS"})
+SYNTAX: Final = "syntax"  # the code of an error without which mypy would have checked the program
+# The words of the plugin for an error of mypy about tensors, which keeps mypy's code.
+_OF_TENSORS: Final = re.compile(
+    r" but .+ is expected\b| has no tape but needs one$| has a tape but must have none$|\bTensor\["
+)
 
 
 class Report(NamedTuple):
@@ -39,6 +45,11 @@ class Report(NamedTuple):
     kind: str
     text: str
     code: str
+
+
+def is_about_tensors(report: Report) -> bool:
+    """Return whether an error is about tensors, or about a program that does not parse, so that nothing is checked."""
+    return report.code.startswith("tapegrad-") or report.code == SYNTAX or bool(_OF_TENSORS.search(report.text))
 
 
 class MypyError(Exception):

@@ -169,7 +169,22 @@ def test_the_mode_can_be_set(notebook: Notebook) -> None:
 
     notebook("%typecheck off")
     assert notebook("print('ran' if run else x.there)") == "ran\n"
-    assert "off, warn or strict is expected, not loud" in notebook("%typecheck loud")
+    assert "off, warn, strict or all is expected, not loud" in notebook("%typecheck loud")
+
+
+def test_an_error_that_is_not_about_tensors_rejects_a_cell_by_option_only(notebook: Notebook) -> None:
+    wrong = "steps: int = 'three'\nprint(steps)"
+
+    shown = notebook(wrong)
+
+    assert shown.startswith("three\nIn [1], line 1\n    steps: int = 'three'\n")
+    assert "Incompatible types in assignment" in shown
+    assert "has no attribute" in notebook("ran = True\ntg.ones((2, 3)).there")
+    assert "ran" not in notebook.shell.user_ns
+    notebook("%typecheck all")
+    output = notebook(wrong)
+    assert "Incompatible types in assignment" in output
+    assert "three\n" not in output
 
 
 def test_the_shapes_magic_lists_static_and_run_time_shapes(notebook: Notebook) -> None:
