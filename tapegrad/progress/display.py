@@ -1,10 +1,12 @@
-"""Progress display on standard error: a bar in a terminal, otherwise one line for each epoch."""
+"""Progress display: a bar in a terminal or below the cell of a notebook, otherwise one line for each epoch."""
 
 from __future__ import annotations
 
 import importlib
 import sys
 import time
+from datetime import timedelta
+from html import escape
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +21,14 @@ SHORTEST = 8  # columns of the bar beside a long text
 
 
 def display(total: int, done: int) -> Display:
-    """Return a bar if standard error is a terminal and rich is installed, otherwise a display of lines.
+    """Return a bar in a notebook, and in a terminal if rich is installed, otherwise a display of lines.
 
     Args:
         total: The number of batches in the whole run.
         done: The number of batches that were done before the run was resumed.
     """
+    if _is_in_notebook():
+        return NotebookBar(total, done)
     if not sys.stderr.isatty():
         return Lines()
     try:
@@ -56,6 +60,40 @@ class Lines(Display):
     @override
     def close(self, text: str, done: int) -> None:
         print(text, file=sys.stderr, flush=True)  # noqa: T201  # printing is the purpose of this class
+
+
+class NotebookBar(Display):
+    """A progress bar below the cell that runs, in HTML: it needs no widgets, and stays in the saved notebook."""
+
+    def __init__(self, total: int, done: int) -> None:
+        self.total = total
+        self.before = done
+        self.since = time.monotonic()
+        self.drawn = -inf
+        show: Any = importlib.import_module("IPython.display").display
+        self.handle = show(self._bundle("", done), raw=True, display_id=True)
+
+    @override
+    def is_due(self) -> bool:
+        return time.monotonic() - self.drawn >= REDRAWN
+
+    @override
+    def draw(self, text: str, done: int) -> None:
+        self.handle.update(self._bundle(text, done), raw=True)
+        self.drawn = time.monotonic()
+
+    @override
+    def close(self, text: str, done: int) -> None:
+        self.draw(text, done)
+
+    def _bundle(self, text: str, done: int) -> dict[str, str]:
+        """Return the bar as text and as HTML."""
+        count = done - self.before
+        seconds = (self.total - done) * (time.monotonic() - self.since) / count if count > 0 else 0.0
+        remaining = f", {timedelta(seconds=round(seconds))} left" if seconds else ""
+        shown = f"{done / max(self.total, 1):.0%} {text}{remaining}".rstrip()
+        bar = f'<progress value="{done}" max="{self.total}"></progress>'
+        return {"text/plain": shown, "text/html": f"<div>{bar} {escape(shown)}</div>"}
 
 
 class Bar(Display):
@@ -103,6 +141,12 @@ class Bar(Display):
         beside = "100%   0:00:00" if self.is_wide else "100%  "
         width = self.progress.console.width - SHORTEST - len(beside)
         return text if len(text) <= width else f"{text[: max(width, 1) - 1]}…"
+
+
+def _is_in_notebook() -> bool:
+    """Return whether a kernel of Jupyter runs this program; IPython in a terminal is none."""
+    interactive: Any = sys.modules.get("IPython")
+    return interactive is not None and hasattr(interactive.get_ipython(), "kernel")
 
 
 def written(numbers: Mapping[str, float]) -> str:

@@ -252,8 +252,8 @@ def track(
                 opt.step(loss.backward(wrt=model))
                 epoch.note(loss=loss)
 
-    In a terminal, if rich is installed, a bar shows the metrics, the rows per second and the remaining time. Otherwise
-    a line is printed for each epoch. Both are written to standard error.
+    In a notebook, and in a terminal if rich is installed, a bar shows the metrics, the rows per second and the
+    remaining time. Otherwise a line is printed for each epoch. Terminals and files get both on standard error.
 
     With a checkpoint, the same program resumes when it is run again, also in the middle of an epoch. The resulting
     parameters are identical, bit for bit, to those of an uninterrupted run. This requires that `saved` contains all

@@ -1,4 +1,4 @@
-"""The progress bar, in a pseudo-terminal."""
+"""The progress bar, in a pseudo-terminal and in a kernel of Jupyter."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import os
 import re
 import subprocess
 import sys
+from typing import Any
 
 import pytest
+from jupyter_client.manager import start_new_kernel
 
 pty = pytest.importorskip("pty")  # Windows has none
 
@@ -85,3 +87,31 @@ def test_without_rich_a_terminal_gets_lines() -> None:
     lines = written.splitlines()
     assert len(lines) == 4
     assert re.fullmatch(r"epoch 4/4, loss 0\.05\d+, test accuracy 0\.75, \d+ rows/s", lines[-1])
+
+
+def test_a_notebook_shows_a_bar_below_its_cell_that_is_drawn_while_the_cell_runs() -> None:
+    manager, client = start_new_kernel(kernel_name="python3")
+    drawn: list[dict[str, Any]] = []
+    printed: list[str] = []
+
+    def receive(message: dict[str, Any]) -> None:
+        content = message["content"]
+        if message["msg_type"] in ("display_data", "update_display_data"):
+            drawn.append(content)
+        elif message["msg_type"] in ("stream", "error"):
+            printed.append(content.get("text") or content["evalue"])
+
+    try:
+        client.execute_interactive(PROGRAM.format("pass"), timeout=120, output_hook=receive)
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+
+    assert printed == []
+    assert len({content["transient"]["display_id"] for content in drawn}) == 1
+    texts = [content["data"]["text/plain"] for content in drawn]
+    assert texts[0] == "0%"
+    assert any(re.fullmatch(r"\d+% epoch [23]/4, loss 0\.\d+, \d+ rows/s, 0:00:0\d left", text) for text in texts)
+    assert re.fullmatch(r"100% epoch 4/4, loss 0\.05\d+, test accuracy 0\.75, \d+ rows/s", texts[-1])
+    assert 6 < len(texts) < 20
+    assert drawn[-1]["data"]["text/html"] == f'<div><progress value="20" max="20"></progress> {texts[-1]}</div>'
