@@ -19,7 +19,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo examples test differential fire fuzz mutants oldest faults matrix oracle bench compare docs docs-pages docs-publish docs-check docs-serve
+.PHONY: help demo examples test differential fire fuzz mutants oldest faults matrix oracle bench compare docs docs-pages docs-publish docs-check docs-serve jupyterlab
 .PHONY: format lock dist release clean
 
 help: ## list the commands
@@ -107,6 +107,10 @@ docs-publish: docs-pages ## commit the built pages of VERSION, such as 0.2 or de
 docs-check: docs ## check the built pages with axe-core; needs Chromium
 	@$(BIN)/python -m pip install --quiet axe-playwright-python==0.1.8
 	@$(BIN)/python -m docs.accessibility
+
+jupyterlab: $(VENV)/.ready ## run notebooks and cells with mistakes in JupyterLab in Chromium; pictures in build/jupyterlab
+	@$(BIN)/python -m pip install --quiet jupyterlab==4.6.6 playwright==1.65.2
+	@$(BIN)/python -m tests.jupyterlab
 
 docs-serve: docs ## show the pages at http://localhost:8000, and reload them when one is saved
 	@$(BIN)/python -m mkdocs serve
