@@ -19,7 +19,7 @@ CAPABILITIES = {
 class Client:
     """One editor, in a folder, with a server of its own."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, capabilities: Any = CAPABILITIES) -> None:
         self.folder = folder
         self.texts: dict[str, str] = {}
         self.versions: dict[str, int] = {}
@@ -35,7 +35,7 @@ class Client:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        given = {"processId": None, "rootUri": folder.as_uri(), "capabilities": CAPABILITIES}
+        given = {"processId": None, "rootUri": folder.as_uri(), "capabilities": capabilities}
         self.offered = self.ask("initialize", given)["capabilities"]
         self.send("initialized", {})
 

@@ -1,6 +1,6 @@
 """The settings of the page on editors, in real editors: each shows the error of the page, hints and hover.
 
-VS Code and Helix have no package in the registries of Python and Debian, so their settings are not tested here.
+VS Code and Helix have no package that a test can install, so only their settings and requests are tested here.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -91,11 +92,44 @@ def test_emacs_shows_errors_and_hover(project: Path) -> None:
 
 def test_the_command_of_vs_code_and_helix_starts_the_server(project: Path) -> None:
     code = json.loads(block(".vscode/settings.json"))
-    helix = block(".helix/languages.toml")
+    helix = tomllib.loads(block(".helix/languages.toml"))
 
     client = Client(project)
 
     assert client.server.args[1:] == ["-m", "tapegrad", "lsp"]  # type: ignore[index]  # a list, which typeshed does not know
     assert code["glspc.server.commandArguments"] == ["-m", "tapegrad", "lsp"]
-    assert 'args = ["-m", "tapegrad", "lsp"]' in helix
+    assert code["glspc.server.languageId"] == ["python"]
+    assert helix["language-server"]["tapegrad"] == {
+        "command": ".venv/bin/python",
+        "args": ["-m", "tapegrad", "lsp"],
+    }
+    assert helix["language"] == [{"name": "python", "language-servers": ["tapegrad", "pyright"]}]
+    assert tomllib.loads(block("config.toml")) == {"editor": {"lsp": {"display-inlay-hints": True}}}
+    client.stop()
+
+
+# What `initialize` of helix-lsp/src/client.rs sends, as far as it concerns what the server offers.
+HELIX = {
+    "general": {"positionEncodings": ["utf-8", "utf-32", "utf-16"]},
+    "window": {"workDoneProgress": True},
+    "workspace": {"applyEdit": True, "configuration": True, "inlayHint": {"refreshSupport": False}},
+    "textDocument": {
+        "hover": {"contentFormat": ["markdown"]},
+        "inlayHint": {"dynamicRegistration": False},
+        "publishDiagnostics": {"versionSupport": True},
+    },
+}
+
+
+def test_requests_as_helix_sends_them_are_answered(project: Path) -> None:
+    client = Client(project, capabilities=HELIX)
+
+    client.open("program.py", (project / "program.py").read_text("utf-8"))
+
+    assert client.offered["positionEncoding"] == "utf-8"
+    assert client.errors("program.py") == [f"decoder(hidden): {ERROR}"]
+    hint = "    hidden = tg.relu(encoder(pixels))"
+    assert client.await_hint("program.py", hint) == "(B, 32) float32, owned tape"
+    assert client.hover("program.py", r"encoder\(pixels") == "encoder: Linear(In=64, Out=32)"
+    assert client.actions("program.py", r"hidden = ")
     client.stop()
