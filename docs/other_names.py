@@ -6,7 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from docs.marks import between_marks
-from tapegrad.errors.other_names import ARGUMENTS, FUNCTIONS, LAYERS, METHODS, OPTIMIZERS
+from tapegrad.errors.other_names import (
+    ARGUMENTS,
+    DATA,
+    FUNCTIONS,
+    LAYERS,
+    METHODS,
+    OF_MODULES,
+    OF_OPTIMIZERS,
+    OPTIMIZERS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -16,13 +25,15 @@ START, END = "<!-- names -->", "<!-- end of names -->"
 
 
 def tables() -> str:
-    """Return the tables: functions, methods, arguments, layers and optimizers."""
+    """Return the tables: functions, methods, arguments, layers, and methods of modules and optimizers."""
     arguments = {f"{name}=": ", ".join(f"{one}=" for one in own) for name, own in ARGUMENTS.items()}
     kinds: list[tuple[str, Mapping[str, str]]] = [
         ("Function", FUNCTIONS),
         ("Method", METHODS),
         ("Argument", arguments),
-        ("Layer or optimizer", {**LAYERS, **OPTIMIZERS}),
+        ("Layer, optimizer or data", {**LAYERS, **OPTIMIZERS, **DATA}),
+        ("Method of a module", OF_MODULES),
+        ("Method of an optimizer", OF_OPTIMIZERS),
     ]
     return "\n\n".join(_table(kind, names) for kind, names in kinds)
 

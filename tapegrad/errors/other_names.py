@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 IMMUTABLE: Final = "not needed: no op changes a tensor"
 DEVICES: Final = "not needed: a program runs where JAX or NumPy runs it, see the guide"
+MODES: Final = "not needed: model(x.trace()) trains, and model(x) predicts"
+NO_GRADIENTS: Final = "not needed: backward returns the gradients, and nothing stores them"
 
 FUNCTIONS: Final[Mapping[str, str]] = {
     "absolute": "tg.abs",
@@ -182,6 +184,35 @@ OPTIMIZERS: Final[Mapping[str, str]] = {
     "lr_scheduler": "a schedule as learning rate such as lr=optim.cosine(...)",
 }
 
+DATA: Final[Mapping[str, str]] = {
+    "DataLoader": "data.batches(dataset, size=32)",
+    "TensorDataset": "data.batches(x, y, size=32)",
+    "random_split": "tg.split(x, sizes)",
+}
+
+OF_MODULES: Final[Mapping[str, str]] = {
+    "cpu": DEVICES,
+    "cuda": DEVICES,
+    "double": "nn.cast(model, np.float64)",
+    "eval": MODES,
+    "float": "nn.cast(model, np.float32)",
+    "half": "nn.cast(model, np.float16)",
+    "load_state_dict": "tg.io.load(model, path)",
+    "named_modules": "model.modules()",
+    "named_parameters": "model.parameters()",
+    "requires_grad_": "nn.freeze(model)",
+    "state_dict": "tg.io.save(model, path)",
+    "to": DEVICES,
+    "train": MODES,
+    "zero_grad": NO_GRADIENTS,
+}
+
+OF_OPTIMIZERS: Final[Mapping[str, str]] = {
+    "load_state_dict": "tg.io.load(opt, path)",
+    "state_dict": "tg.io.save(opt, path)",
+    "zero_grad": NO_GRADIENTS,
+}
+
 ARGUMENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "a": ("x",),
     "a_max": ("max",),
@@ -220,7 +251,10 @@ OWNERS: Final[Mapping[str, Mapping[str, str]]] = {
     "tapegrad": FUNCTIONS,
     "tapegrad.nn": LAYERS,
     "tapegrad.optim": OPTIMIZERS,
+    "tapegrad.data": DATA,
     "Tensor": METHODS,
+    "Module": OF_MODULES,
+    "Optimizer": OF_OPTIMIZERS,
 }
 
 
@@ -228,17 +262,35 @@ def hint(owner: str, name: str) -> str:
     """Return what to use for a name of PyTorch or NumPy: "use tg.concat"; "" if the name is none of theirs.
 
     Args:
-        owner: The module that lacks the name, or "Tensor".
+        owner: The module or the class that lacks the name: "tapegrad.nn", "Tensor".
         name: The name.
     """
     found = OWNERS[owner].get(name, "")
     return found if not found or found.startswith("not ") else f"use {found}"
 
 
-def missing(owner: str, name: str) -> str:
-    """Return the message about an attribute of PyTorch or NumPy that tapegrad lacks; "" for any other name."""
+def missing(owner: str, name: str, subclass: str = "") -> str:
+    """Return the message about an attribute of PyTorch or NumPy that tapegrad lacks; "" for any other name.
+
+    Args:
+        owner: The module or the class that lacks the name.
+        name: The name.
+        subclass: The class to name in the place of the owner: "Linear".
+    """
     found = hint(owner, name)
-    return f"{owner} has no {name!r}: {found}" if found else ""
+    return f"{subclass or owner} has no {name!r}: {found}" if found else ""
+
+
+def attribute_of_instance(owner: str) -> Callable[[object, str], NoReturn]:
+    """Return the `__getattr__` of a class, which says what to use for a name of PyTorch."""
+
+    def reject(instance: object, name: str) -> NoReturn:
+        kind = type(instance).__name__
+        message = missing(owner, name, kind) or f"{kind!r} object has no attribute {name!r}"
+        with trim_on_exit:
+            raise AttributeError(message, name=name, obj=instance)
+
+    return reject
 
 
 def attribute_error(owner: str, name: str, described: str) -> AttributeError:

@@ -210,8 +210,10 @@ class Tapegrad(Plugin):
             self._mistake = str(mistake)
 
     def _parameters(self, layer: str, method: str) -> list[str]:
-        """Return the parameters of a method of a layer of the library, without `self`; empty for any other class."""
-        symbol = self.lookup_fully_qualified(f"tapegrad.nn.{layer}")
+        """Return the parameters of a method of a layer or an optimizer of the library, without `self`, else none."""
+        symbol = self.lookup_fully_qualified(f"tapegrad.nn.{layer}") or self.lookup_fully_qualified(
+            f"tapegrad.optim.{layer}"
+        )
         found = symbol.node.get(method) if symbol is not None and isinstance(symbol.node, TypeInfo) else None
         function = getattr(found.node, "func", found.node) if found is not None else None
         return [name for name in getattr(function, "arg_names", [])[1:] if name is not None]

@@ -17,7 +17,7 @@ import numpy as np
 from typing_extensions import TypeVar, override
 
 from tapegrad.errors import DTypeError, TapegradError, messages
-from tapegrad.errors.other_names import ARGUMENTS, unexpected
+from tapegrad.errors.other_names import ARGUMENTS, attribute_of_instance, unexpected
 from tapegrad.errors.tracebacks import public_api, trim_on_exit, trim_traceback
 from tapegrad.guard._memory import StoredSizes
 from tapegrad.nn.layer_names import call_path, container_path, forward_name, layer_text
@@ -136,6 +136,8 @@ class Module:
                     with trim_on_exit:
                         raise TypeError(message)
             return super().__new__(cls)
+
+        __getattr__ = attribute_of_instance("Module")  # called for a name that does not exist
 
         def __setattr__(self, name: str, value: Any) -> None:
             """Set an attribute; raise if it would overwrite a parameter or buffer, or hide one from `parameters`."""

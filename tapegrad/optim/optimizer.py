@@ -20,6 +20,7 @@ from tapegrad.engines.underflow import ignore_underflow
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.errors.messages import constant_above, in_parts, with_article, wrong_dtype
 from tapegrad.errors.options import check_at_least_zero
+from tapegrad.errors.other_names import attribute_of_instance
 from tapegrad.errors.tracebacks import public_api, trim_traceback
 from tapegrad.nn import Module, Param, Valid
 from tapegrad.nn.param import printed_parts, processes_of, replace_all
@@ -160,6 +161,9 @@ class Optimizer(ABC, Generic[State]):
             _check_options(f"{name}: {pattern}", group)
             for parameter in {parameter: None for path, parameter in paths if fits(path, pattern)}:
                 self._groups_of[parameter].append(group)
+
+    if not TYPE_CHECKING:
+        __getattr__ = attribute_of_instance("Optimizer")  # called for a name that does not exist
 
     def step(self, grads: Gradients, *, allow_unused: bool = False) -> None:
         """Update every parameter that is not frozen; after an error or an interrupt, none has changed.

@@ -13,9 +13,19 @@ import pytest
 
 import docs.other_names as page
 import tapegrad as tg
-from tapegrad import nn, optim
+from tapegrad import data, nn, optim
 from tapegrad.autograd.registry import OPS
-from tapegrad.errors.other_names import ARGUMENTS, FUNCTIONS, LAYERS, METHODS, OPTIMIZERS, hint
+from tapegrad.errors.other_names import (
+    ARGUMENTS,
+    DATA,
+    FUNCTIONS,
+    LAYERS,
+    METHODS,
+    OF_MODULES,
+    OF_OPTIMIZERS,
+    OPTIMIZERS,
+    hint,
+)
 
 SETTINGS = "[mypy]\nplugins = tapegrad.mypy\n"
 PROGRAM = """\
@@ -42,6 +52,14 @@ tg.foo
 x.foo
 tg.sum(x, foo=1)
 nn.Conv2d(1, 2, 3, num_heads=3)
+from tapegrad import data
+class Net(nn.Module): pass
+data.DataLoader(x)
+layer.eval()
+Net().state_dict()
+optim.Adam(layer).zero_grad()
+layer.foo
+optim.Adam(layer).foo
 """
 REJECTED = {
     7: "tapegrad has no 'cat': use tg.concat",
@@ -57,8 +75,12 @@ REJECTED = {
     17: "Conv2d has no argument 'kernel_size': use kernel",
     18: "dropout has no argument 'p': use rate",
     19: "zeros has no argument 'size': use shape",
+    26: "tapegrad.data has no 'DataLoader': use data.batches(dataset, size=32)",
+    27: "Linear has no 'eval': not needed: model(x.trace()) trains, and model(x) predicts",
+    28: "Net has no 'state_dict': use tg.io.save(model, path)",
+    29: "Adam has no 'zero_grad': not needed: backward returns the gradients, and nothing stores them",
 }
-OTHER_WORDS = {20, 21, 22, 23}  # lines with names that nothing here knows
+OTHER_WORDS = {20, 21, 22, 23, 30, 31}  # lines with names that nothing here knows
 
 
 @pytest.fixture(scope="module")
@@ -102,15 +124,38 @@ def test_other_names_are_rejected_in_the_usual_words(world: str, request: pytest
     assert not any(": use" in messages[line] for line in OTHER_WORDS)
 
 
-@pytest.mark.parametrize(("names", "owner"), [(FUNCTIONS, tg), (METHODS, tg.Tensor), (LAYERS, nn), (OPTIMIZERS, optim)])
+@pytest.mark.parametrize(
+    ("names", "owner"),
+    [
+        (FUNCTIONS, tg),
+        (METHODS, tg.Tensor),
+        (LAYERS, nn),
+        (OPTIMIZERS, optim),
+        (DATA, data),
+        (OF_MODULES, nn.Module),
+        (OF_OPTIMIZERS, optim.Optimizer),
+    ],
+)
 def test_no_name_in_the_tables_exists(names: dict[str, str], owner: ModuleType | type) -> None:
     assert [name for name in names if hasattr(owner, name)] == []
 
 
 def test_everything_to_use_exists() -> None:
-    owners: dict[str, Any] = {"tg": tg, "nn": nn, "optim": optim, "x": tg.Tensor, "tg.io": tg.io}
-    used = [own for names in (FUNCTIONS, METHODS, LAYERS, OPTIMIZERS) for own in names.values()]
-    found = {match for own in used for match in re.findall(r"\b(tg\.io|tg|nn|optim|x)\.(?!io\b)(\w+)", own)}
+    owners: dict[str, Any] = {
+        "tg": tg,
+        "nn": nn,
+        "optim": optim,
+        "data": data,
+        "model": nn.Module,
+        "x": tg.Tensor,
+        "tg.io": tg.io,
+    }
+    used = [
+        own
+        for names in (FUNCTIONS, METHODS, LAYERS, OPTIMIZERS, DATA, OF_MODULES, OF_OPTIMIZERS)
+        for own in names.values()
+    ]
+    found = {match for own in used for match in re.findall(r"\b(tg\.io|tg|nn|optim|data|model|x)\.(?!io\b)(\w+)", own)}
 
     assert len(found) > 60
     assert [f"{owner}.{name}" for owner, name in found if not hasattr(owners[owner], name)] == []

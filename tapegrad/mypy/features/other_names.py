@@ -24,6 +24,7 @@ _OF_MODULE: Final = re.compile(r'Module has no attribute "(?P<name>\w+)".*')
 _OF_TENSOR: Final = re.compile(
     r'(?:Item )?"(?:Tensor|Param)(?:\[.*\])?"(?: of ".*")? has no attribute "(?P<name>\w+)".*'
 )
+_OF_CLASS: Final = re.compile(r'"(?P<owner>\w+)(?:\[.*\])?" has no attribute "(?P<name>\w+)".*')
 _ARGUMENT: Final = re.compile(
     r'Unexpected keyword argument "(?P<argument>\w+)" for "(?P<function>\w+)"(?: of "(?P<owner>\w+)")?.*'
 )
@@ -43,12 +44,28 @@ def with_own_name(error: ReportedError, parameters: Callable[[str, str], list[st
         return _missing([match["owner"]], match["name"])
     if match := _OF_MODULE.fullmatch(text):
         return _missing(_modules_on_line(error, match["name"]), match["name"])
+    if match := _OF_CLASS.fullmatch(text):
+        kind = _kind_of_class(error, match["owner"], parameters)
+        return other_names.missing(kind, match["name"], match["owner"]) or None if kind else None
     if match := _ARGUMENT.fullmatch(text):
         function, owner = match["function"], match["owner"]
         named = _parameters_of_op(function) if owner in (None, "Tensor") else []
         named = named or parameters(owner or function, function if owner else "__init__")
         return other_names.unexpected(function, [match["argument"]], named) or None
     return None
+
+
+def _kind_of_class(error: ReportedError, name: str, parameters: Callable[[str, str], list[str]]) -> str:
+    """Return "Module" or "Optimizer" for a class of the library, or one of the same file with such a base, else ""."""
+    if parameters(name, "forward") or name == "Module":
+        return "Module"
+    if "dx" in parameters(name, "update"):
+        return "Optimizer"
+    for node in ast.walk(ast.parse(error.read_source() or "")):
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            bases = {ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases}
+            return next((kind for kind in ("Module", "Optimizer") if kind in bases), "")
+    return ""
 
 
 def _missing(modules: list[str], name: str) -> str | None:
