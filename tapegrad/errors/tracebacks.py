@@ -27,8 +27,9 @@ def trim_traceback(error: BaseException | None) -> None:
     """Remove the library's frames from the traceback of an error that the library raised.
 
     Re-raise the error with a bare `raise`: `raise error` would add the current frame to the traceback again.
+    The end of a generator is not an error, and may come when the interpreter ends and nothing can be imported.
     """
-    if error is not None and not tapegrad.errors.full_tracebacks and _is_ours(error):
+    if isinstance(error, Exception) and not tapegrad.errors.full_tracebacks and _is_ours(error):
         error.__traceback__ = _outside(error.__traceback__)
         trim_traceback(error.__cause__)
 

@@ -204,6 +204,14 @@ def test_every_error_of_a_public_function_ends_at_the_caller(tmp_path: Path) -> 
     assert (done.stdout, done.returncode) == ("", 0), done.stderr
 
 
+def test_a_generator_that_ends_with_the_interpreter_is_quiet() -> None:
+    program = "import tapegrad as tg; passed = iter(tg.data.batches(tg.ones((4, 2)), size=2)); next(passed)"
+
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+
+    assert done.stderr == ""
+
+
 def write() -> None:
     tg.ones((3,))[0] = 1.0  # type: ignore[tapegrad-dtype]  # the mistake under test
 
