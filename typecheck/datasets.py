@@ -68,3 +68,20 @@ def reject_tensors_of_different_lengths() -> None:
 def reject_a_third_tensor_of_another_length() -> None:
     x, y = tg.ones((10, 3)), tg.zeros((12,))
     data.batches(x, x, y, size=4, drop_last=False)  # E: batches: N is 10 in argument 1 but 12 in argument 3
+
+
+def accept_workers() -> None:
+    for images, labels in data.batches(Digits(), size=4, workers=2):
+        assert_type(images, Tensor[Shape[L[4], L[8], L[8]], NoneTape])
+        assert_type(labels, Tensor[Shape[L[4]], NoneTape, np.int64])
+    assert_type(data.batches(Rows(), size=2, drop_last=False, workers=1), data.Batches[Tensor[Shape[Any, L[3]], NoneTape]])
+
+
+def accept_a_loader_of_another_library() -> None:
+    for batch in data.from_loader([np.ones((4, 3), np.float32)]):
+        x: Tensor[Shape[L[4], L[3]], NoneTape] = batch
+        assert_type(nn.Linear(3, 2)(x), Tensor[Shape[L[4], L[2]], NoneTape])
+
+
+def reject_a_loader_that_is_not_iterable() -> None:
+    data.from_loader(3)  # E(mypy): Argument 1 to "from_loader" has incompatible type "int"; expected "Iterable[Any]" [arg-type]

@@ -220,8 +220,9 @@ def test_a_list_of_tensors_is_a_dataset() -> None:
 @pytest.mark.parametrize(
     ("examples", "error", "message"),
     [
-        ([ones((2,)), 3.0], DTypeError, "batches: example 1 is or holds a float, not a tensor"),
-        ([(ones((2,)), 3), (ones((2,)), 3)], DTypeError, "batches: example 0 is or holds an int, not a tensor"),
+        ([ones((2,)), "3"], DTypeError, "batches: example 1 is or holds a str, not a tensor or an array"),
+        ([(ones((2,)), {}), ()], DTypeError, "batches: example 0 is or holds a dict, not a tensor or an array"),
+        ([ones((2,)), 3.0], ShapeError, "batches: example 1 is () but example 0 is (2,)"),
         ([ones((2,)), ones((2,)).trace()], TapeError, "batches: example 1 has a tape but must have none"),
         ([ones((2,)), (ones((2,)),) * 2], ShapeError, "batches: example 1 is (2,), (2,) but example 0 is (2,)"),
         ([ones((2,)), ones((3,))], ShapeError, "batches: example 1 is (3,) but example 0 is (2,)"),
@@ -277,3 +278,33 @@ def test_objects_without_examples_are_rejected(data: Any, kind: str) -> None:
     message = f"batches: the dataset is {kind}, which has no length or gives no example by number"
     with pytest.raises(DTypeError, match=f"^{message}$"):
         batches(data, size=2)
+
+
+def test_arrays_and_numbers_become_tensors() -> None:
+    rows = [(np.array([n, 2.0 * n], np.float32), n, n / 2, n > 1) for n in range(4)]
+
+    ((x, n, half, large),) = batches(rows, size=4, shuffle=False)
+
+    assert x.tolist() == [[0, 0], [1, 2], [2, 4], [3, 6]]
+    assert (n.tolist(), half.tolist(), large.tolist()) == ([0, 1, 2, 3], [0, 0.5, 1, 1.5], [False, False, True, True])
+    assert [one.dtype for one in (x, n, half, large)] == [np.float32, np.int64, np.float32, np.bool_]
+
+
+def test_a_loader_is_not_a_dataset() -> None:
+    class Loader:
+        dataset = X
+
+        def __iter__(self) -> Any:
+            return iter(())
+
+    loader: Any = Loader()
+    message = r"^batches: a Loader gives batches already: use tapegrad\.data\.from_loader$"
+    with pytest.raises(DTypeError, match=message):
+        batches(loader, size=2)
+
+
+def test_an_array_that_no_tensor_holds_is_reported_with_its_example() -> None:
+    with pytest.raises(DTypeError, match=r"^tensor: data is of dtype <U1, neither numbers nor bools") as raised:
+        list(batches([np.array("a"), np.array("b")], size=2, shuffle=False))
+
+    assert raised.value.__notes__ == ["batches: the value is or belongs to example 0"]
