@@ -109,6 +109,12 @@ def accept_residual_and_repeated() -> None:
 def accept_norms() -> None:
     assert_type(nn.LayerNorm(64), nn.LayerNorm[L[64]])
     assert_type(nn.LayerNorm(64)(image), Tensor[Shape[L[32], L[64]], NoneTape])
+    patches = tg.ones((2, 3, 5))
+    assert_type(nn.LayerNorm((3, 5))(patches.trace()), Tensor[Shape[L[2], L[3], L[5]], OwnedTape])
+    assert_type(nn.RMSNorm((3, 5))(patches), Tensor[Shape[L[2], L[3], L[5]], NoneTape])
+    assert_type(nn.LayerNorm((3, 5)).weight.shape, Shape[L[3], L[5]])
+    assert_type(nn.RMSNorm(5).weight.shape, Shape[L[5]])
+    assert_type(nn.LayerNorm((5,))(patches), Tensor[Shape[L[2], L[3], L[5]], NoneTape])
     assert_type(nn.RMSNorm(5, eps=1e-6)(tg.ones((2, 3, 5)).trace()), Tensor[Shape[L[2], L[3], L[5]], OwnedTape])
     model = nn.Sequential(nn.Linear(64, 48), nn.LayerNorm(48), nn.ReLU(), nn.RMSNorm(48))
     assert_type(model(image.trace()), Tensor[Shape[L[32], L[48]], OwnedTape])
@@ -265,6 +271,22 @@ def reject_numbers_to_look_up_that_are_not_whole() -> None:
 
 def reject_a_norm_of_another_width() -> None:
     nn.LayerNorm(63)(image)  # E: LayerNorm(63): x is (32, 64) but (..., 63) is expected: axis -1 is 64, not 63 [tapegrad-shape]
+
+
+def reject_a_norm_over_axes_of_another_width() -> None:
+    nn.LayerNorm((3, 4))(tg.ones((2, 3, 5)))  # E: LayerNorm((3, 4)): x is (2, 3, 5) but (..., 4) is expected: axis -1 is 5, not 4 [tapegrad-shape]
+
+
+def reject_a_norm_over_other_axes() -> None:
+    nn.LayerNorm((2, 5))(tg.ones((2, 3, 5)))  # E: LayerNorm((2, 5)): axis -2 of x (2, 3, 5) is 3 but weight (2, 5) has 2 [tapegrad-shape]
+
+
+def reject_a_norm_over_too_many_axes() -> None:
+    nn.RMSNorm((7, 2, 3, 5))(tg.ones((2, 3, 5)))  # E: RMSNorm((7, 2, 3, 5)): x (2, 3, 5) has rank 3 but needs at least 4 [tapegrad-shape]
+
+
+def reject_a_norm_over_an_axis_of_no_size() -> None:
+    nn.LayerNorm((2, 0))  # E: LayerNorm: Width is 0 in width but a named size is at least 1 [tapegrad-shape]
 
 
 def reject_a_norm_between_two_layers() -> None:

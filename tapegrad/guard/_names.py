@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVarTuple, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, TypeVarTuple, get_args
 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.errors.messages import conflict, mixed_dtypes, too_small, wrong_dtype
@@ -25,6 +25,12 @@ def name_of(variable: Any) -> Name:
     default = getattr(variable, "__default__", None)
     least = 0 if get_args(getattr(default, "__default__", default)) == (0,) else 1
     return Name(f"{star}{variable.__name__}", str(id(variable)), least)
+
+
+def last_of(variable: Any) -> Any:
+    """Return the size that a shape ends in: `N`, if its variable has the default `Shape[N]`; None for others."""
+    default = get_args(getattr(variable, "__default__", None))
+    return default[0] if len(default) == 1 and isinstance(default[0], TypeVar) else None
 
 
 def substituted(size: Size, values: Mapping[Name, Any]) -> Size:

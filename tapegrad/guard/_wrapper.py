@@ -24,7 +24,7 @@ from tapegrad.guard._facts import attach_facts
 from tapegrad.guard._leftover import with_beartype
 from tapegrad.guard._memory import class_of, store_sizes, stored_sizes, stored_sizes_of
 from tapegrad.guard._mentions import mentions, names_for_checkers
-from tapegrad.guard._names import Bindings, Scope, name_of
+from tapegrad.guard._names import Bindings, Scope, last_of, name_of
 from tapegrad.guard._source import Parameters, short_form, wrapper_source
 from tapegrad.sizes import UNKNOWN
 from tapegrad.tensor.operands import is_concrete
@@ -218,6 +218,8 @@ class Guard:
         for one in getattr(owner, "__parameters__", ()):
             default = getattr(getattr(one, "__default__", None), "__name__", "")
             if one.__name__ in found:
+                if (last := last_of(one)) is not None and found[one.__name__]:
+                    found[last.__name__] = found[one.__name__][-1]
                 continue
             if default in found:
                 found[one.__name__] = found[default]

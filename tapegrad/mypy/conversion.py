@@ -457,6 +457,13 @@ def kind_of(variable: TypeVarLikeType) -> str:
     return "other"
 
 
+def last_of(variable: TypeVarLikeType) -> TypeVarType | None:
+    """Return the size that a shape ends in: `N`, if its variable has the default `Shape[N]`; None for others."""
+    default = get_proper_type(variable.default)
+    last = get_proper_type(default.items[0]) if isinstance(default, TupleType) and len(default.items) == 1 else None
+    return last if isinstance(last, TypeVarType) else None
+
+
 def dtype_name(t: Type) -> str:
     """Return the name of a dtype in NumPy's notation."""
     p = get_proper_type(t)

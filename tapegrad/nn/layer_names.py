@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 import numpy as np
 
 from tapegrad.errors import messages
-from tapegrad.guard import stored_sizes
-from tapegrad.sizes import UNKNOWN
+from tapegrad.guard import last_of, stored_sizes
+from tapegrad.sizes import UNKNOWN, show
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,9 +53,15 @@ def layer_text(layer: Module) -> str:
     owner = type(layer)
     known = stored_sizes(layer, owner)
     variables = [one for one in getattr(owner, "__parameters__", ()) if not _is_flag_or_dtype(one)]
+    ends = {one: last for one in variables if (last := last_of(one)) is not None}
+    variables = [one for one in variables if one not in ends]
     if not variables or any(not isinstance(known.get(one.__name__, ""), int | None) for one in variables):
         return messages.layer(owner.__name__, [])
-    sizes = {one.__name__: UNKNOWN if known[one.__name__] is None else known[one.__name__] for one in variables}
+    values: dict[str, Any] = {one.__name__: known[one.__name__] for one in variables}
+    sizes = {name: UNKNOWN if value is None else value for name, value in values.items()}
+    for shape, last in ends.items():
+        if len(axes := known.get(shape.__name__, ())) > 1:
+            sizes[last.__name__] = show(axes)
     defaults = [_default(one, sizes) for one in variables]
     return messages.layer(owner.__name__, messages.trim_defaults([*sizes.values()], defaults))
 

@@ -6,11 +6,13 @@ from typing import Any, Generic
 
 from typing_extensions import TypeVar, TypeVarTuple, override
 
+from tapegrad.errors import ShapeError, messages
 from tapegrad.guard import guarded
 from tapegrad.guard.assertions import assert_divides
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import DType, Param
 from tapegrad.ops import group_norm, instance_norm, layer_norm, ones, rms_norm, zeros
+from tapegrad.sizes import show, surely_less
 from tapegrad.sizes.constraints import check_groups
 from tapegrad.tensor import T, Tensor
 from tapegrad.tensor.aliases import Shape
@@ -20,26 +22,27 @@ Channels = TypeVar("Channels", bound=int, covariant=True, default=Any)
 Groups = TypeVar("Groups", bound=int, covariant=True, default=Any)
 Rest = TypeVarTuple("Rest")
 Width = TypeVar("Width", bound=int, covariant=True, default=Any)
+Axes = TypeVar("Axes", bound=tuple[Any, ...], covariant=True, default=Shape[Width])  # ends in the width
 Batch = TypeVarTuple("Batch")
 
 
-class LayerNorm(Module, Generic[Width, DType]):
+class LayerNorm(Module, Generic[Width, DType, Axes]):
     r"""Layer normalization: normalizes the mean and variance of each row, then scales and shifts each column.
 
     $$y_{bi} = w_i \frac{x_{bi} - \bar x_b}{s_b} + c_i, \quad w_i = 1, \; c_i = 0 \text{ at first}$$
 
     Args:
-        width: The size of the last axis.
+        width: The size of the last axis; or a tuple of the sizes of several last axes, which are one row.
         eps: The ε added to the variance, in squared units of `x`, above 0.
 
     Attributes:
-        weight: The scale w, `(Width,)`.
-        bias: The shift c, `(Width,)`.
+        weight: The scale w, `(Width,)`, or the tuple.
+        bias: The shift c, `(Width,)`, or the tuple.
         eps: The ε added to the variance.
 
     Raises:
-        ShapeError: The width is below 1.
-        DTypeError: The width is not an int.
+        ShapeError: A size is below 1, or the tuple is empty.
+        DTypeError: The width is neither an int nor a tuple of ints.
 
     Source:
         Ba et al., [Layer normalization](https://arxiv.org/abs/1607.06450), eq. 4; see `tapegrad.layer_norm`.
@@ -51,13 +54,14 @@ class LayerNorm(Module, Generic[Width, DType]):
         [[-1.265, -0.632, 0.632, 1.265], [-1.0, -1.0, 1.0, 1.0]]
     """
 
-    weight: Param[Shape[Width], DType]
-    bias: Param[Shape[Width], DType]
+    weight: Param[Axes, DType]
+    bias: Param[Axes, DType]
 
     @guarded
-    def __init__(self: LayerNorm[Any], width: Width, *, eps: float = 1e-5) -> None:
-        self.weight = Param(ones((width,)))
-        self.bias = Param(zeros((width,)))
+    def __init__(self: LayerNorm[Any, Any, Any], width: Width | Axes, *, eps: float = 1e-5) -> None:
+        shape = _axes("LayerNorm", width)
+        self.weight = Param(ones(shape))
+        self.bias = Param(zeros(shape))
         self.eps = eps
 
     @override
@@ -68,25 +72,25 @@ class LayerNorm(Module, Generic[Width, DType]):
 
     @override
     def __repr__(self) -> str:
-        return f"LayerNorm({self.weight.shape[0]})"
+        return f"LayerNorm({_shown(self.weight)})"
 
 
-class RMSNorm(Module, Generic[Width, DType]):
+class RMSNorm(Module, Generic[Width, DType, Axes]):
     r"""Root mean square normalization: normalizes the mean square of each row, then scales each column.
 
     $$y_{bi} = w_i \frac{x_{bi}}{s_b}, \quad w_i = 1 \text{ at first}$$
 
     Args:
-        width: The size of the last axis.
+        width: The size of the last axis; or a tuple of the sizes of several last axes, which are one row.
         eps: The ε added to the mean square, in squared units of `x`, above 0.
 
     Attributes:
-        weight: The scale w, `(Width,)`.
+        weight: The scale w, `(Width,)`, or the tuple.
         eps: The ε added to the mean square.
 
     Raises:
-        ShapeError: The width is below 1.
-        DTypeError: The width is not an int.
+        ShapeError: A size is below 1, or the tuple is empty.
+        DTypeError: The width is neither an int nor a tuple of ints.
 
     Source:
         Zhang & Sennrich, [Root mean square layer normalization](https://arxiv.org/abs/1910.07467), eq. 4; see
@@ -99,11 +103,12 @@ class RMSNorm(Module, Generic[Width, DType]):
         [[0.333, 0.333, 1.667, 1.0], [-1.0, 1.0, 1.0, -1.0]]
     """
 
-    weight: Param[Shape[Width], DType]
+    weight: Param[Axes, DType]
 
     @guarded
-    def __init__(self: RMSNorm[Any], width: Width, *, eps: float = 1e-5) -> None:
-        self.weight = Param(ones((width,)))
+    def __init__(self: RMSNorm[Any, Any, Any], width: Width | Axes, *, eps: float = 1e-5) -> None:
+        shape = _axes("RMSNorm", width)
+        self.weight = Param(ones(shape))
         self.eps = eps
 
     @override
@@ -114,7 +119,7 @@ class RMSNorm(Module, Generic[Width, DType]):
 
     @override
     def __repr__(self) -> str:
-        return f"RMSNorm({self.weight.shape[0]})"
+        return f"RMSNorm({_shown(self.weight)})"
 
 
 class GroupNorm(Module, Generic[Groups, Channels, DType]):
@@ -217,3 +222,22 @@ class InstanceNorm(Module, Generic[Channels, DType]):
     @override
     def __repr__(self) -> str:
         return f"InstanceNorm({self.weight.shape[0]})"
+
+
+def _axes(layer: str, width: Any) -> tuple[int, ...]:
+    """Return the shape of the weight for a width, or for the sizes of several axes."""
+    if not isinstance(width, tuple):
+        return (width,)
+    if not width:
+        message = f"{layer}: width is () but at least one size is expected"
+        raise ShapeError(message)
+    if surely_less(width[-1], 1):
+        raise ShapeError(messages.too_small(layer, "Width", width[-1], "width"))
+    for axis, size in enumerate(width):
+        if surely_less(size, 1):
+            raise ShapeError(f"{layer}: axis {axis} of width {show(width)} is {size}, below 1")
+    return width
+
+
+def _shown(weight: Param[Any, Any]) -> str:
+    return str(weight.shape[0]) if len(weight.shape) == 1 else show(weight.shape)

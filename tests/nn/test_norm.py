@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tapegrad.errors import ShapeError
+from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.nn import GroupNorm, InstanceNorm, LayerNorm, Linear, RMSNorm, Sequential
 from tapegrad.ops import group_norm, instance_norm, normal, ones, tensor
 from tapegrad.optim import SGD
@@ -99,3 +100,39 @@ def test_groups_that_do_not_divide_the_channels_are_rejected() -> None:
     assert repr(Sequential(GroupNorm(3, 6), InstanceNorm(6))) == (
         "Sequential(\n  layers.0: GroupNorm(3, 6)\n  layers.1: InstanceNorm(6)\n)"
     )
+
+
+@pytest.mark.parametrize("layer", [LayerNorm, RMSNorm])
+def test_several_last_axes_are_one_row(layer: Any) -> None:
+    x = normal((2, 3, 5), rng=0)
+
+    y = layer((3, 5))(x)
+
+    np.testing.assert_allclose(y.numpy(), layer(15)(x.reshape((2, 15))).numpy().reshape(2, 3, 5), rtol=1e-5)
+    assert [one.shape for one in layer((3, 5)).parameters().values()] == [(3, 5)] * (1 + (layer is LayerNorm))
+    assert repr(layer((3, 5))) == f"{layer.__name__}((3, 5))"
+    assert repr(layer((5,))) == f"{layer.__name__}(5)"
+
+
+def test_the_gradients_of_a_norm_over_several_axes_have_the_shape_of_its_weight() -> None:
+    layer, x = LayerNorm((3, 5)), normal((2, 3, 5), rng=0)
+
+    grads = (layer(x.trace()) * normal((2, 3, 5), rng=1)).sum().backward(wrt=[x, layer.weight, layer.bias])
+
+    assert (grads[x].shape, grads[layer.weight].shape, grads[layer.bias].shape) == ((2, 3, 5), (3, 5), (3, 5))
+    np.testing.assert_allclose(grads[layer.bias].numpy(), normal((2, 3, 5), rng=1).numpy().sum(0), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("width", "error", "message"),
+    [
+        ((), ShapeError, "LayerNorm: width is () but at least one size is expected"),
+        ((0, 5), ShapeError, "LayerNorm: axis 0 of width (0, 5) is 0, below 1"),
+        ((3, 0), ShapeError, "LayerNorm: Width is 0 in width but a named size is at least 1"),
+        ((3, 5.0), DTypeError, "LayerNorm: width is a tuple of 2 but an int or a tuple of ints is expected"),
+        ("3", DTypeError, "LayerNorm: width is a str but an int or a tuple of ints is expected"),
+    ],
+)
+def test_a_width_is_an_int_or_a_tuple_of_ints(width: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        LayerNorm(width)

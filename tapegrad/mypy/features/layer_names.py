@@ -19,7 +19,7 @@ from mypy.nodes import (
 from mypy.types import Instance, LiteralType, TypeVarLikeType, TypeVarType, get_proper_type
 
 from tapegrad.errors import messages
-from tapegrad.mypy.conversion import kind_of, size_of
+from tapegrad.mypy.conversion import kind_of, last_of, shape_items, size_of
 
 if TYPE_CHECKING:
     from mypy.nodes import Context
@@ -39,14 +39,20 @@ def layer_text(layer: Instance) -> str:
     # mypy's cache keeps that there is a decorator, but not which.
     guarded = symbol is not None and isinstance(symbol.node, Decorator)
     variables = layer.type.defn.type_vars
-    if not guarded or not all(kind_of(variable) in ("size", "flag", "dtype") for variable in variables):
+    is_shown = [kind_of(one) in ("size", "flag", "dtype") or last_of(one) is not None for one in variables]
+    if not guarded or not all(is_shown):
         return messages.layer(layer.type.name, [])
     known = {
         one.name: (one, size_of(argument))
         for one, argument in zip(variables, layer.args, strict=True)
         if kind_of(one) == "size"
     }
-    sizes = [size for _, size in known.values()]
+    shown: dict[str, str] = {}
+    for variable, argument in zip(variables, layer.args, strict=True):
+        last, axes = last_of(variable), shape_items(argument)
+        if last is not None and axes is not None and len(axes) > 1:
+            shown[last.name] = messages.shown(axes)
+    sizes = [shown.get(name, size) for name, (_, size) in known.items()]
     by_name = {name: size for name, (_, size) in known.items()}
     defaults = [_default(one, by_name) for one, _ in known.values()]
     return messages.layer(layer.type.name, messages.trim_defaults(sizes, defaults))

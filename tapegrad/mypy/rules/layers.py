@@ -61,6 +61,9 @@ _OPS: Final = {
 }
 
 
+_NORMS: Final = {"LayerNorm": ("layer_norm", ("weight", "bias")), "RMSNorm": ("rms_norm", ("weight",))}
+
+
 def rule_of(layer: Instance, method: str = "forward") -> Rule | None:
     """Return a function that rejects the arguments of a layer as its op does; None if the signature says it all."""
     symbol = layer.type.get(method)
@@ -73,6 +76,8 @@ def rule_of(layer: Instance, method: str = "forward") -> Rule | None:
     masks = MASKS.get(f"{owner.name}.{method}")
     if masks is not None:
         return partial(_reject_masks, layer.type.name, of_owner, masks)
+    if owner.name in _NORMS:
+        return partial(_reject_axes, of_owner)
     if owner.name in ("Reshape", "Unflatten"):
         return partial(_reject_elements, of_owner)
     return partial(_reject_option, of_owner) if owner.name in _OPS else None
@@ -116,6 +121,18 @@ def _reject_elements(layer: Instance, shapes: Shapes) -> None:
             return
         expected = [x[0], *expected]
     shaped(op, {"x": x}, {"shape": tuple(expected)})
+
+
+def _reject_axes(layer: Instance, shapes: Shapes) -> None:
+    """Reject a tensor whose last axes are not those of a norm over several axes; signatures compare the last one.
+
+    Raises:
+        ShapeError: The op rejects it.
+    """
+    name, parameters = _NORMS[layer.type.name]
+    axes, op = shape_items(layer.args[2]), op_named(name)
+    if op is not None and axes is not None and len(axes) > 1 and shapes.get("x") is not None:
+        shaped(op, {"x": shapes["x"], **dict.fromkeys(parameters, axes)}, {})
 
 
 def _reject_option(layer: Instance, shapes: Shapes) -> None:

@@ -34,6 +34,7 @@ from tapegrad.mypy.conversion import (
     dtype_name,
     is_endless,
     item_types,
+    last_of,
     literal,
     merged_tape,
     shape_items,
@@ -181,6 +182,7 @@ class Bindings:
             return
         if variable.id not in self.shapes:
             self.shapes[variable.id] = shape, where
+            self._bind_last(variable, shape, where)
             return
         bound, place = self.shapes[variable.id]
         ours, theirs = shape_items(bound), shape_items(shape)
@@ -195,6 +197,12 @@ class Bindings:
             raise CallError(
                 messages.conflict(self.name, variable.name, messages.shown(ours), place, messages.shown(theirs), where)
             )
+
+    def _bind_last(self, variable: TypeVarType, shape: ProperType, where: str) -> None:
+        """Bind the size that a shape ends in: `N`, if the shape variable has the default `Shape[N]`."""
+        last, items = last_of(variable), shape_items(shape)
+        if last is not None and items and not isinstance(items[-1], Many):
+            self.bind_size(last, items[-1], where)
 
     def bind_dtype(self, variable: TypeVarType, dtype: ProperType, where: str) -> None:
         """Bind a dtype variable; `finish` compares it with its bound.
@@ -350,7 +358,11 @@ class Bindings:
             is_left_out = all(self._follows(p, formal) for formal in given)
             return self._default_size(p, answer) if is_left_out else _size_or_unknown(answer)
         if kind == "shape":
-            return shape_type(shape_items(self.shapes[p.id][0]), self.make) if p.id in self.shapes else unknown()
+            if p.id in self.shapes:
+                return shape_type(shape_items(self.shapes[p.id][0]), self.make)
+            # If left out, a shape of one size is its default, which that size sets.
+            last = last_of(p)
+            return self.applied(p.default, None) if last is not None and last.id in self.sizes else unknown()
         if kind == "tape":
             if p.id in self.tapes:
                 return merged_tape(self.tapes[p.id], self.make)

@@ -207,6 +207,8 @@ def _takes(bindings: Bindings, item: ProperType, given: ProperType) -> bool:
     if isinstance(given, TupleType):
         if isinstance(item, TupleType):
             return len(item.items) == len(given.items)
+        if isinstance(item, TypeVarType):
+            return bindings.own.get(item.id) == "shape"
         return isinstance(item, Instance) and item.type.fullname == "builtins.tuple"
     if isinstance(item, TypeVarType):
         return bindings.own.get(item.id) == "size" and not is_unknown(size_of(given))
