@@ -50,7 +50,7 @@ class Rejected(InputRejected):
 class Extension(ast.NodeTransformer):
     """The hooks that `%load_ext` adds to a shell, and `%unload_ext` removes."""
 
-    loaded: ClassVar[dict[int, Extension]] = {}
+    loaded: ClassVar[dict[InteractiveShell, Extension]] = {}
 
     def __init__(self, shell: InteractiveShell) -> None:
         self.shell = shell
@@ -65,9 +65,9 @@ class Extension(ast.NodeTransformer):
     @classmethod
     def load(cls, shell: InteractiveShell) -> None:
         """Add the extension to a shell that does not have it."""
-        if id(shell) in cls.loaded:
+        if shell in cls.loaded:
             return
-        extension = cls.loaded[id(shell)] = cls(shell)
+        extension = cls.loaded[shell] = cls(shell)
         shell.ast_transformers.append(extension)
         shell.events.register("pre_run_cell", extension.before_cell)
         shell.events.register("post_run_cell", extension.after_cell)
@@ -83,7 +83,7 @@ class Extension(ast.NodeTransformer):
     @classmethod
     def unload(cls, shell: InteractiveShell) -> None:
         """Remove the extension from a shell."""
-        extension = cls.loaded.pop(id(shell), None)
+        extension = cls.loaded.pop(shell, None)
         if extension is None:
             return
         shell.ast_transformers.remove(extension)

@@ -34,7 +34,7 @@ class Notebook:
 
     @property
     def extension(self) -> Extension:
-        return Extension.loaded[id(self.shell)]
+        return Extension.loaded[self.shell]
 
     def __getitem__(self, name: str) -> Any:
         return self.shell.user_ns[name]
