@@ -273,6 +273,9 @@ class Tapegrad(Plugin):
 
     def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
         """Report what is unknown in a file; mypy asks for further dependencies when it has checked the file."""
+        from_api = sys.modules.get("tapegrad.mypy.mypy_api")  # loaded for the first hook
+        if from_api is not None:
+            from_api.note_dependencies(file)
         from_strict = sys.modules.get("tapegrad.mypy.coverage.strict")  # loaded for the first file with the code on
         if from_strict is not None:
             from_strict.end(file)

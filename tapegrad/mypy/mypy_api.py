@@ -41,6 +41,7 @@ from mypy.nodes import (
 )
 from mypy.nodes import TypeAlias as AliasNode
 from mypy.options import Options
+from mypy.plugin import Plugin
 from mypy.plugins.default import DefaultPlugin
 from mypy.scope import Scope
 from mypy.semanal_shared import has_placeholder
@@ -74,7 +75,6 @@ if TYPE_CHECKING:
     from mypy.errorcodes import ErrorCode
     from mypy.errors import ErrorInfo
     from mypy.nodes import Context
-    from mypy.plugin import Plugin
 
 UNKNOWN: Final = "tapegrad-unknown"
 UNUSED: Final = "tapegrad-unused"
@@ -230,24 +230,53 @@ class BodiesRead:
     depth = 0
     watchers: ClassVar[list[ErrorWatcher]] = []  # that collect the errors, one of each function
     errors: Errors | None = None  # in which errors of bodies have been reported
-    lines: ClassVar[set[tuple[str, int]]] = set()  # the files and lines of these
+    reports: ClassVar[dict[tuple[str, int], list[_Report]]] = {}  # these, by file and line
 
 
-def report_in_body(api: Checker, message: str, note: str, at: Context, code: ErrorCode) -> None:
-    """Report an error in a body that was read, unless its line has one; mypy reports no later one on this line."""
-    if BodiesRead.errors is not api.errors:
-        BodiesRead.errors = api.errors
-        BodiesRead.lines.clear()
-    if not _has_error(api.errors, at.line):
-        api.fail(message, at, code=code)
-        api.msg.note(note, at, code=code)
-        if _has_error(api.errors, at.line):  # else mypy checks the call again, and drops this report
-            BodiesRead.lines.add((api.errors.file, at.line))
+def report_in_body(api: Checker, message: str, lines: tuple[int, ...], at: Context, code: ErrorCode) -> None:
+    """Report an error in a body that was read, with the lines of the calls that lead to it, innermost first.
+
+    A line shows one such error, that of the first call, and none that mypy finds without the call. The others are
+    hidden: the daemon, which checks in another order, checks functions with hidden errors again after each edit.
+    """
+    errors = api.errors
+    if BodiesRead.errors is not errors:
+        BodiesRead.errors = errors
+        BodiesRead.reports.clear()
+    before = len(errors.error_info_map.get(errors.file, ()))
+    api.fail(message, at, code=code)
+    api.msg.note(f"in the call on line {', '.join(map(str, lines))}", at, code=code)
+    infos = errors.error_info_map.get(errors.file, [])[before:]
+    if infos:  # else mypy checks the call again, and drops this report
+        BodiesRead.reports.setdefault((errors.file, at.line), []).append(_Report(lines[::-1], infos))
+        _show_first(errors, errors.file, at.line)
 
 
-def _has_error(errors: Errors, line: int) -> bool:
-    found = errors.error_info_map.get(errors.file, ())
-    return any(one.line == line and one.severity == "error" for one in found)
+class _Report(NamedTuple):
+    """An error in a body that was read, and its notes.
+
+    Attributes:
+        lines: Those of the calls, outermost first.
+    """
+
+    lines: tuple[int, ...]
+    infos: list[ErrorInfo]
+
+
+def _show_first(errors: Errors, file: str, line: int) -> bool:
+    """Show one of the errors in bodies on a line, and hide all others; return whether there is one."""
+    on_line = [one for one in errors.error_info_map.get(file, ()) if one.line == line]
+    present = {*map(id, on_line)}
+    reports = [one for one in BodiesRead.reports.get((file, line), ()) if id(one.infos[0]) in present]
+    BodiesRead.reports[file, line] = reports  # the daemon drops those of functions that it checks again
+    if not reports:
+        return False
+    first = min(reports, key=lambda one: (one.lines, one.infos[0].message))
+    of_bodies = {id(info) for one in reports for info in one.infos}
+    for info in on_line:
+        if id(info) in of_bodies or (info.severity == "error" and _is_rejection(info.code)):
+            info.hidden = not any(info is one for one in first.infos)
+    return True
 
 
 @contextmanager
@@ -718,8 +747,8 @@ class Rewording:
 
 def _reword(reword: Callable[[ReportedError], str | None], errors: Errors, file: str, info: ErrorInfo) -> bool:
     if info.severity == "error" and info.code is not None:
-        if errors is BodiesRead.errors and (file, info.line) in BodiesRead.lines:
-            return True  # the error of a call says more
+        if errors is BodiesRead.errors and (file, info.line) in BodiesRead.reports:
+            info.hidden = _is_rejection(info.code) and _show_first(errors, file, info.line)
         owner, function = info.local_ctx
         may_redefine = errors.options.allow_redefinition
         source = partial(_source, errors, file)
@@ -807,6 +836,48 @@ def type_of(api: Checker, expression: Expression) -> Type | None:
 def depend_on_name(api: Checker, fullname: str) -> None:
     """Let the daemon check the current function again when another one has changed."""
     api.tree.alias_deps[api.tscope.current_target()].add(fullname)
+
+
+_reading: dict[MypyFile, tuple[Checker, set[str]]] = {}  # the functions of a file that read bodies, until its end
+_names_of: dict[str, set[str]] = {}  # what a file depends on, by module, under a daemon only
+
+
+def can_read_bodies(options: Options) -> bool:
+    """Return whether bodies may be read: the daemon of a mypy before 2.4 would not check a call again after an edit."""
+    return not is_daemon(options) or _ASKS_LAST
+
+
+_ASKS_LAST: Final = hasattr(Plugin, "get_additional_indirect_deps")
+
+
+def depend_on_bodies(api: Checker) -> None:
+    """Let the daemon check the current function again when anything has changed that a function of the file uses.
+
+    Only mypy knows what that is, and only when it has checked the file; the daemon checks single functions later.
+    """
+    if not (api.options.fine_grained_incremental or api.options.cache_fine_grained):
+        return
+    target: str = api.tscope.current_target()
+    api.tree.alias_deps[target] |= _names_of.get(api.tree.fullname, set())
+    checker, targets = _reading.get(api.tree, (None, set()))
+    _reading[api.tree] = api, {target, *targets} if checker is api else {target}
+
+
+def note_dependencies(tree: MypyFile) -> None:
+    """Store what a file depends on, for its functions that read bodies; called when mypy has checked the file."""
+    api, targets = _reading.pop(tree, (None, ()))
+    if api is None:
+        return
+    from mypy.server.deps import get_dependencies
+
+    triggers = get_dependencies(tree, api._type_maps[0], api.options.python_version, api.options)
+    names = {trigger[1:-1] for trigger in triggers if not trigger.startswith(_UNCHANGING)}
+    _names_of[tree.fullname] = names
+    for target in targets:
+        tree.alias_deps[target] |= names
+
+
+_UNCHANGING: Final = ("<tapegrad.", "<numpy.")
 
 
 def may_suppress(manager: Type | None) -> bool:

@@ -97,8 +97,9 @@ class Checker:
 
     def _in_cell(self, reports: list[Report], question: Question) -> list[Report] | None:
         """Return the reports on the cell, or None if the reports are not about this program."""
-        own = [report for report in reports if Path(self._folder, report.file).resolve() == self._path]
         start = question.start
+        own = [report for report in reports if Path(self._folder, report.file).resolve() == self._path]
+        own = _at_calls(own, start)
         inside = [
             report._replace(
                 line=report.line - start, end_line=report.end_line - start, text=_in_lines(report.text, start)
@@ -118,6 +119,20 @@ class Checker:
     def _paths(self) -> dict[str, str]:
         paths = [str(self._folder), *filter(None, [os.environ.get("MYPYPATH")])]
         return {"MYPYPATH": os.pathsep.join(paths)}
+
+
+def _at_calls(reports: list[Report], start: int) -> list[Report]:
+    """Move errors in functions of earlier cells to the line of the cell with the call, which a note names last."""
+    found: list[Report] = []
+    for report in reports:
+        led = re.fullmatch(r"in the call on line (?:\d+, )*(\d+)", report.text)
+        if report.line < start and led is not None and int(led[1]) > start and found:
+            line, error = int(led[1]), found.pop()
+            text = f"{error.text} (in a function of an earlier cell)"
+            found.append(error._replace(line=line, column=1, end_line=line, end_column=1, text=text))
+        else:
+            found.append(report)
+    return found
 
 
 def _in_lines(text: str, start: int) -> str:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 SETTINGS: Final = "[mypy]\nplugins = tapegrad.mypy\nstrict = True\nallow_redefinition = True\n"
+MODULES: Final = r"\b(sizes|layers|use|settings|helpers|models)\b"
 STEPS: Final = 10  # edits of one program
 AT_ONCE: Final = 400  # edits after which mypy starts with no cache
 
@@ -192,6 +193,79 @@ PLACES: Final[dict[str, list[Choice]]] = {
     "top.py": [("there",), *TOP],
 }
 
+# Programs whose bodies mypy reads at calls, and what these depend on in other files.
+SETTINGS_FILE: Final[list[Choice]] = [
+    ("from dataclasses import dataclass\nfrom typing import Final, NamedTuple",),
+    ("WIDTH: Final = 8", "WIDTH: Final = 7", "WIDTH = 8", ""),
+    (
+        "@dataclass(frozen=True)\nclass Config:\n    width: int = 8\n    deep: bool = True",
+        "@dataclass(frozen=True)\nclass Config:\n    width: int = 7\n    deep: bool = False",
+        "@dataclass\nclass Config:\n    width: int = 8\n    deep: bool = True",
+        "class Config(NamedTuple):\n    width: int = 8\n    deep: bool = True",
+    ),
+]
+HELPERS: Final[list[Choice]] = [
+    (HEAD,),
+    (
+        "def weight() -> Tensor[Shape[L[8], L[3]]]: return tg.ones((8, 3))",
+        "def weight() -> Tensor[Shape[L[7], L[3]]]: return tg.ones((7, 3))",
+        "def weight() -> Tensor: return tg.ones((7, 3))",
+        "def weight(n: int = 8) -> Any: return tg.ones((n, 3))",
+        "",
+    ),
+    (
+        "class Last(nn.Linear[L[3], L[5]]): pass\nlast = nn.Linear(3, 5)",
+        "class Last(nn.Linear[L[4], L[5]]): pass\nlast = nn.Linear(4, 5)",
+        "class Last(nn.ReLU): pass\nlast = nn.ReLU()",
+        "def last(x: Tensor[S, T]) -> Tensor[S, T]: return x",
+    ),
+    ("scale = 2.0", "scale: Tensor[Shape[L[5]], NoneTape] = tg.ones((5,))", "scale = tg.ones((4,))", ""),
+]
+MODELS: Final[list[Choice]] = [
+    ("import tapegrad as tg\nfrom tapegrad import Tensor, nn\nimport settings\nimport helpers",),
+    ("from settings import Config", "from settings import *", "class Config:\n    width = 8\n    deep = True"),
+    ("from helpers import *", "from helpers import last"),
+    ("def first(x: Tensor) -> Tensor:\n    return x @ helpers.weight()", "def first(x: Tensor) -> Tensor: return x"),
+    (
+        "def second(x: Tensor) -> Tensor:\n    y = first(x)\n    return last(y)",
+        "def second(x: Tensor) -> Tensor:\n    y = last(x)\n    return y + first(x).sum()",
+        "def second(x: Tensor) -> Tensor:\n    return first(x) + tg.ones((4, 2)) @ helpers.weight()",
+    ),
+    tuple(
+        "class Net(nn.Module):\n    def __init__(self, config: Config) -> None:\n"
+        f"        self.up = nn.Linear({width}, 8)\n        self.deep = config.deep\n"
+        f"    def forward(self, x: Tensor) -> Tensor:\n        y = self.up(x)\n{body}\n        return y * helpers.scale"
+        for width, body in [
+            ("config.width", "        if self.deep:\n            y = first(y)"),
+            ("settings.WIDTH", "        y = second(y)"),
+            ("8", "        for _ in range(2):\n            y = tg.relu(y)"),
+            ("config.width + 1", "        if x is not None:\n            return y"),
+            ("config.width", '        raise ValueError("no")'),
+        ]
+    ),
+    (
+        "def run() -> None:\n    tg.reveal_shape(second(tg.ones((2, 8))))",
+        "tg.reveal_shape(second(tg.ones((2, 8))))",
+        "def run() -> None:\n    tg.reveal_shape(first(tg.ones((2, 7))))",
+    ),
+    (
+        "def again() -> None:\n    second(tg.ones((3, 7)))\n    first(tg.ones((2, 6)))",
+        "def again() -> None:\n    helpers.last(second(tg.ones((3, 8))))",
+        "def again() -> None:\n    second(helpers.weight().T)",
+    ),
+    ("net = Net(Config())", "net = Net(Config(width=9))", "net = Net(Config(settings.WIDTH, False))"),
+    ("tg.reveal_shape(net(tg.ones((2, 8))))", "def use() -> None:\n    tg.reveal_shape(net(tg.ones((3, 7))))"),
+]
+BODIES: Final[dict[str, list[Choice]]] = {
+    "settings.py": [("there",), *SETTINGS_FILE],
+    "helpers.py": [("there",), *HELPERS],
+    "models.py": [("there",), *MODELS],
+    "top.py": [
+        ("there",),
+        ("import tapegrad as tg\nfrom models import first\ntg.reveal_shape(first(tg.ones((2, 8))))",),
+    ],
+}
+
 CASES: Final[dict[str, list[Files]]] = {
     "an alias that a function is declared with": [
         {
@@ -306,25 +380,25 @@ TAPES: Final[dict[str, list[Files]]] = {
 CASES.update(TAPES)
 
 
-def drawn(dice: random.Random, *, stubs: bool) -> list[Files]:
+def drawn(dice: random.Random, places: dict[str, list[Choice]], *, stubs: bool) -> list[Files]:
     """Return what a program is before all edits and after each of them."""
-    first = {file: [choice[0] for choice in choices] for file, choices in PLACES.items()}
+    first = {file: [choice[0] for choice in choices] for file, choices in places.items()}
     programs = [first]
     for _ in range(STEPS):
         # Now and then all is as it was.
-        programs.append(first if dice.random() < 0.08 else edited(programs[-1], dice, stubs=stubs))
+        programs.append(first if dice.random() < 0.08 else edited(programs[-1], dice, places, stubs=stubs))
     return [
         {file: "\n".join([*parts, ""]) for file, (presence, *parts) in program.items() if presence != "missing"}
         for program in programs
     ]
 
 
-def edited(program: Program, dice: random.Random, *, stubs: bool) -> Program:
+def edited(program: Program, dice: random.Random, places: dict[str, list[Choice]], *, stubs: bool) -> Program:
     """Return a program with something else in one of its places."""
     while True:
-        file = dice.choice([file for file in PLACES if stubs or file.endswith(".py")])
-        place = dice.randrange(len(PLACES[file]))
-        others = [one for one in PLACES[file][place] if one != program[file][place]]
+        file = dice.choice([file for file in places if stubs or file.endswith(".py")])
+        place = dice.randrange(len(places[file]))
+        others = [one for one in places[file][place] if one != program[file][place]]
         if others and (program[file][0] != "missing" if place else dice.random() < 0.5):
             return program | {file: [*program[file][:place], dice.choice(others), *program[file][place + 1 :]]}
 
@@ -339,7 +413,7 @@ def write(files: Files, folder: Path, prefix: str, time: int) -> list[str]:
         if path.name.removeprefix(f"{prefix}_") not in files:
             path.unlink()
     for file, text in files.items():
-        path, renamed = folder / f"{prefix}_{file}", re.sub(r"\b(sizes|layers|use)\b", rf"{prefix}_\1", text)
+        path, renamed = folder / f"{prefix}_{file}", re.sub(MODULES, rf"{prefix}_\1", text)
         if not path.exists() or path.read_text("utf-8") != renamed:
             path.write_text(renamed, "utf-8")
             os.utime(path, ns=(0, time * 10**9))
@@ -352,7 +426,7 @@ def mypy(folder: Path, *arguments: str) -> dict[str, set[str]]:
     assert run.returncode in (0, 1), run.stdout + run.stderr
     said: dict[str, set[str]] = defaultdict(set)
     for line in run.stdout.splitlines():
-        if re.search(r":\d+: error:|: Revealed type is", line):
+        if re.search(r":\d+: error:|: Revealed (type|shape) is|: in the call on ", line):
             prefix = line.partition("_")[0]
             said[prefix].add(re.sub(rf"\b{prefix}_", "", line))
     return said
@@ -423,8 +497,10 @@ def programs(edits: int, seed: int) -> tuple[dict[str, list[Files]], set[str]]:
     A daemon overlooks a stub that comes or goes, so it follows the half of the programs that get none.
     """
     dice = random.Random(seed)  # noqa: S311  # draws programs, not secrets
-    histories = {f"program {number}": drawn(dice, stubs=number % 2 == 0) for number in range(edits // STEPS)}
-    return histories, {name for number, name in enumerate(histories) if number % 2}
+    histories = {f"program {number}": drawn(dice, PLACES, stubs=number % 2 == 0) for number in range(edits // STEPS)}
+    followed = {name for number, name in enumerate(histories) if number % 2}
+    bodies = {f"program with bodies {n}": drawn(dice, BODIES, stubs=False) for n in range(edits // STEPS // 2)}
+    return histories | bodies, followed | bodies.keys()
 
 
 def test_warm_mypy_and_the_daemon_report_what_a_fresh_mypy_reports(tmp_path: Path) -> None:

@@ -128,3 +128,34 @@ def test_errors_in_an_imported_local_module_are_not_reported_for_the_cell(checke
     module.write_text("x = (\n", "utf-8")
     with pytest.raises(CheckerError, match=r"^beside\.py:\d+: "):
         checked_names(checker, "import beside\ny: str = 1\n")
+
+
+def test_an_error_in_a_function_of_an_earlier_cell_is_reported_at_the_call(checker: Checker) -> None:
+    above = """\
+import tapegrad as tg
+from tapegrad import Tensor, nn
+
+
+class Net(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.up = nn.Linear(width, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x)
+
+
+net = Net(8)
+"""
+    program = Program()
+    program.add(ast.parse(above).body)
+
+    right, wrong = (
+        checker.check(program.with_cell(cell, ast.parse(cell)))
+        for cell in ("net(tg.ones((2, 8)))\n", "x = tg.ones((2, 7))\nnet(x)\n")
+    )
+
+    text = "Net.up Linear(8, 3): x is (2, 7) but (..., 8) is expected: axis -1 is 7, not 8"
+    assert right == []
+    assert [(one.line, one.code, one.text) for one in wrong] == [
+        (2, "tapegrad-shape", f"{text} (in a function of an earlier cell)")
+    ]

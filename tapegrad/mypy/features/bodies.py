@@ -64,7 +64,9 @@ from tapegrad.mypy.calls.assertions import forgetting
 from tapegrad.mypy.conversion import is_size, opaque_paths, tensor_parts, without_opaque
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
+    can_read_bodies,
     checked_file,
+    depend_on_bodies,
     enclosing_function,
     inside_body,
     is_of_library,
@@ -148,6 +150,7 @@ def completed(ctx: FunctionContext | MethodContext, declared: CallableType, resu
 
 
 def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, function: FuncDef, result: Type) -> Type:
+    depend_on_bodies(ctx.api)
     _require_readable(function, ctx.api)
     receiver = _receiver(ctx, function)
     if receiver is None and function.info:
@@ -181,8 +184,8 @@ def _makes_object(call: Context) -> bool:
 
 def _may_be_read(function: FuncDef, api: Checker) -> bool:
     """Return whether a function is one of the checked file whose body may say more than its declaration."""
-    if api.options.fine_grained_incremental or not says_little(function):
-        return False  # the daemon would not check the call again when the body changes
+    if not says_little(function) or not can_read_bodies(api.options):
+        return False
     tree = checked_file(api)
     module = function.info.module_name if function.info else function.fullname.rpartition(".")[0]
     return module == tree.fullname and bool(function.body.body) and not tree.is_stub
@@ -370,8 +373,7 @@ def _fail(ctx: FunctionContext | MethodContext, failure: Failure, given: dict[Va
         return
     at = Context(led.line, led.column)
     at.end_line, at.end_column = led.end_line, led.end_column
-    lines = ", ".join(map(str, led.lines))
-    report_in_body(ctx.api, led.message, f"in the call on line {lines}", at, led.code)
+    report_in_body(ctx.api, led.message, led.lines, at, led.code)
 
 
 def _may_expect_error(call: Context, api: Checker) -> bool:
