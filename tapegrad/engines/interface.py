@@ -383,8 +383,8 @@ class Backend(ABC, Generic[V, I, B, Q]):
             indices: The positions in a set of the values that the results overwrite.
 
         Returns:
-            For each set a function that is not written in Python and keeps the GIL, with its arguments, which hold
-            one reference to each value of the set; None where values cannot be changed.
+            Functions that are not written in Python and keep the GIL, each with its arguments, which hold no reference
+            to the values; None where values cannot be changed.
         """
         return None
 

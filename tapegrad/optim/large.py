@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 Update: TypeAlias = "Callable[[Any, Any, Any], tuple[Any, Any]]"
 Call: TypeAlias = tuple[Any, ...]  # a function implemented in C, and its arguments
 
-# Reference counts expected during an in-place step. Values are referenced by the parameter, the old layout, the new
-# layout and a call. Arrays of a state are referenced by the old state, the new state and a call. The old state is
-# referenced by the optimizer, unless this is its first step, and by the old layout.
-_OF_VALUES: Final = 4
-_OF_MEMORY: Final = 3
+# Reference counts expected during an in-place step. Values are referenced by the parameter, the old layout and the new
+# layout. Arrays of a state are referenced by the old state and the new state. The old state is referenced by the
+# optimizer, unless this is its first step, and by the old layout.
+_OF_VALUES: Final = 3
+_OF_MEMORY: Final = 2
 _OF_STATE: Final = 2
 
 

@@ -12,10 +12,13 @@ import pytest
 from tapegrad.engines import engine
 from tapegrad.engines.numba import engine as fast
 from tapegrad.engines.numba.engine import use_fast
+from tapegrad.engines.numpy import threads
 from tapegrad.engines.numpy.buffers import BUFFERS, can_overwrite, check_references
+from tapegrad.engines.numpy.program import program_of
 from tapegrad.engines.numpy.threads import set_threads
 
 changes: Any = pytest.importorskip("tapegrad.engines.numba.in_place").changes  # which needs numba
+kernel: Any = pytest.importorskip("tapegrad.engines.numba.codegen").kernel
 
 
 @pytest.fixture(autouse=True)
@@ -107,3 +110,59 @@ def test_small_arrays_are_not_updated_in_place(monkeypatch: pytest.MonkeyPatch) 
     assert calls is not None
     made(*calls)
     assert x.tolist() == [2.0] * 10
+
+
+def shared(*, has_begun: bool) -> tuple[list[Any], list[tuple[Any, ...]], Any]:
+    """Return large arrays of ones, the call that doubles them, and its helper's kernel."""
+    rows = [[np.ones(shape, np.float32)] for shape in ((517, 523), (3, 65537))]
+    set_threads(1)
+    calls = changes(lambda x: x + x, rows, [0])
+    set_threads(2)
+    calls[0][1][0] = has_begun
+    program, _, _ = program_of(lambda x: x + x, rows[0])
+    helper = kernel(program, rows[0], dict.fromkeys(program.values, 0), is_helper=True)
+    return [row[0] for row in rows], calls, helper.function
+
+
+def test_sets_of_arrays_are_overwritten_in_one_call_that_threads_share() -> None:
+    rows = [[np.ones(shape, np.float32)] for shape in ((517, 523), (3, 65537))]
+
+    calls = changes(lambda x: x + x, rows, [0])
+    made(*calls)
+
+    assert len(calls) == 1
+    assert [{*array.ravel().tolist()} for (array,) in rows] == [{2.0}, {2.0}]
+    (_, (has_begun, taken, done), _, ends, *_) = calls[0]
+    assert has_begun
+    assert done == ends[-1] == 9 + 7  # blocks of 32,768 elements
+    assert taken > done  # each thread tries to take one more
+
+
+def test_a_helper_takes_all_blocks_of_a_call_that_has_begun() -> None:
+    arrays, ((_, *arguments),), helper = shared(has_begun=True)
+
+    helper(*arguments)
+
+    assert [{*array.ravel().tolist()} for array in arrays] == [{2.0}, {2.0}]
+
+
+def test_a_helper_changes_nothing_if_the_call_does_not_begin() -> None:
+    arrays, ((_, *arguments),), helper = shared(has_begun=False)
+
+    helper(*arguments)
+
+    assert [{*array.ravel().tolist()} for array in arrays] == [{1.0}, {1.0}]
+    assert arguments[0].tolist() == [0, 0, 0]
+
+
+def test_a_call_without_helpers_overwrites_all_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        message = "can't start new thread"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(threads, "start_new_thread", fail)
+    row = [np.ones((517, 523), np.float32)]
+
+    made(*changes(lambda x: x + x, [row], [0]))
+
+    assert {*row[0].ravel().tolist()} == {2.0}

@@ -52,7 +52,7 @@ DTYPE_NAMES: Final = {np.dtype(np.float32): "float32", np.dtype(np.float64): "fl
 _HEADER: Final = """\
 import numpy as np
 
-from tapegrad.engines.numba.kernels import compiled, erf32, erf64, exp32, exp64, with_gil
+from tapegrad.engines.numba.kernels import compiled, erf32, erf64, exp32, exp64
 from tapegrad.engines.numba.kernels import sigmoid32, sigmoid64, tanh32, tanh64
 
 
@@ -60,7 +60,42 @@ from tapegrad.engines.numba.kernels import sigmoid32, sigmoid64, tanh32, tanh64
 def kernel(count, {parameters}):
     for i in range(count):
 """
-_NO_OVERWRITES: Final[Mapping[Ref, int]] = {}
+# Threads share the work: each takes the next block of elements until none is left, and the caller waits for the blocks
+# that others have taken. A helper that the caller does not reach in time computes nothing.
+_HEADER_IN_PLACE: Final = """\
+import numpy as np
+from numba import carray
+
+from tapegrad.engines.numba.kernels import added, at_address, compiled, erf32, erf64, exp32, exp64, with_gil
+from tapegrad.engines.numba.kernels import sigmoid32, sigmoid64, tanh32, tanh64
+
+
+@{decorator}
+def kernel(progress, sizes, ends, addresses, {parameters}):
+    {begin}
+    row = 0
+    while True:
+        block = added(progress, 1, 1)
+        if block >= ends[-1]:
+            break
+        while block >= ends[row]:
+            row += 1
+        first = (block - (ends[row - 1] if row else 0)) * {block_size}
+        size = min({block_size}, sizes[row] - first)
+{arrays}
+        for i in range(size):
+{body}
+        added(progress, 2, 1)
+    {end}
+"""
+BLOCK_SIZE: Final = 1 << 15  # elements that a thread takes at a time
+_MAX_WAITS: Final = 1 << 17  # reads of the progress after which a helper returns, about a millisecond
+_CALLER: Final = {"begin": "added(progress, 0, 1)", "end": "while added(progress, 2, 0) < ends[-1]:\n        pass"}
+_HELPER: Final = {
+    "begin": f"for _ in range({_MAX_WAITS}):\n        if added(progress, 0, 0):\n            break\n"
+    "    else:\n        return",
+    "end": "",
+}
 _kernels: dict[str, Callable[..., None]] = {}
 _sources: dict[Any, KernelSource | None] = {}  # of programs that differ only in their numbers
 
@@ -90,28 +125,35 @@ class KernelSource(NamedTuple):
     numbers: list[tuple[int, int, Any]]  # an instruction, an operand, and the dtype for a Python number
 
 
-def kernel(program: Program, given: Sequence[Any], overwritten: Mapping[Ref, int] = _NO_OVERWRITES) -> Kernel | None:
+def kernel(
+    program: Program, given: Sequence[Any], overwritten: Mapping[Ref, int] | None = None, *, is_helper: bool = False
+) -> Kernel | None:
     """Return the kernel of a program, or None if a function or a dtype has no source.
 
     Args:
         program: What to compute.
         given: Its arguments: arrays of rank 1, or of rank 0.
-        overwritten: The argument that a result overwrites; other results have arrays of their own.
+        overwritten: The argument that each result overwrites; None if results have arrays of their own.
+        is_helper: Whether the kernel helps one that overwrites arguments, in another thread.
     """
-    key = (*(array.ndim for array in given), *overwritten.items())
+    key = (*(array.ndim for array in given), is_helper, overwritten and tuple(overwritten.items()))
     if key not in program.kernels:
-        program.kernels[key] = _kernel(program, given, overwritten)
+        program.kernels[key] = _kernel(program, given, overwritten, is_helper=is_helper)
     return program.kernels[key]
 
 
-def _kernel(program: Program, given: Sequence[Any], overwritten: Mapping[Ref, int]) -> Kernel | None:
+def _kernel(
+    program: Program, given: Sequence[Any], overwritten: Mapping[Ref, int] | None, *, is_helper: bool
+) -> Kernel | None:
     key = (
+        is_helper,
         *((ref, array.dtype, array.ndim) for ref, array in zip(program.arguments, given, strict=True)),
         *map(_key_without_numbers, program.instructions),
-        *((ref, overwritten.get(ref)) for ref in program.computed),
+        overwritten and tuple(overwritten.items()),
+        *program.computed,
     )
     if key not in _sources:
-        _sources[key] = _source_of(program, given, overwritten)
+        _sources[key] = _source_of(program, given, overwritten, is_helper=is_helper)
     found = _sources[key]
     if found is None:
         return None
@@ -129,7 +171,9 @@ def _key_without_numbers(one: ScheduledInstruction) -> tuple[Any, ...]:
     return one.function, *(isinstance(x, Ref) and (x,) for x in one.operands), one.ref, one.dtype
 
 
-def _source_of(program: Program, given: Sequence[Any], overwritten: Mapping[Ref, int]) -> KernelSource | None:
+def _source_of(
+    program: Program, given: Sequence[Any], overwritten: Mapping[Ref, int] | None, *, is_helper: bool
+) -> KernelSource | None:
     lines: list[str] = []
     numbers: list[tuple[int, int, Any]] = []
     dtypes = {ref: array.dtype for ref, array in zip(program.arguments, given, strict=True)}
@@ -143,14 +187,35 @@ def _source_of(program: Program, given: Sequence[Any], overwritten: Mapping[Ref,
         if source is None:
             return None
         lines.append(f"v{one.ref} = np.{DTYPE_NAMES[one.dtype]}({source})")
-    targets = {ref: f"x{overwritten[ref]}" if ref in overwritten else f"y{ref}" for ref in program.computed}
-    lines += [f"{array}[i] = v{ref}" for ref, array in targets.items()]
-    parameters = [f"x{ref}" for ref in program.arguments]
-    parameters += [f"n{index}" for index in range(len(numbers))]
-    parameters += [array for ref, array in targets.items() if ref not in overwritten]
-    body = "".join(f"        {line}\n" for line in lines)
-    head = _HEADER.format(decorator="with_gil" if overwritten else "compiled", parameters=", ".join(parameters))
-    return KernelSource(head + body, numbers)
+    targets = [(f"x{overwritten[ref]}" if overwritten else f"y{ref}", ref) for ref in program.computed]
+    lines += [f"{array}[i] = v{ref}" for array, ref in targets]
+    numbers_and_scalars = [f"n{index}" for index in range(len(numbers))]
+    if overwritten is None:
+        parameters = [*(f"x{ref}" for ref in program.arguments), *numbers_and_scalars, *(array for array, _ in targets)]
+        head = _HEADER.format(decorator="compiled", parameters=", ".join(parameters))
+        return KernelSource(head + _indented(lines, 8), numbers)
+    arrays = [ref for ref, array in zip(program.arguments, given, strict=True) if array.ndim]
+    scalars = [f"x{ref}" for ref in program.arguments if ref not in arrays]
+    source = _HEADER_IN_PLACE.format(
+        decorator="compiled" if is_helper else "with_gil",
+        parameters=", ".join([*scalars, *numbers_and_scalars]),
+        block_size=BLOCK_SIZE,
+        arrays=_indented(
+            [
+                f"x{ref} = carray(at_address(addresses[row, {column}] + first * {dtypes[ref].itemsize}), size, "
+                f"np.{DTYPE_NAMES[dtypes[ref]]})"
+                for column, ref in enumerate(arrays)
+            ],
+            8,
+        ).rstrip(),
+        body=_indented(lines, 12).rstrip(),
+        **(_HELPER if is_helper else _CALLER),
+    )
+    return KernelSource(source, numbers)
+
+
+def _indented(lines: Sequence[str], spaces: int) -> str:
+    return "".join(f"{' ' * spaces}{line}\n" for line in lines)
 
 
 def expression(

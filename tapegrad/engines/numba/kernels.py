@@ -50,6 +50,29 @@ unfused: Final[Decorator] = _compiler(fastmath={"nsz"}, **OPTIONS)
 reassociated: Final[Decorator] = _compiler(fastmath={"reassoc", "contract", "nsz"}, **OPTIONS)
 
 
+@numba.extending.intrinsic
+def added(typing, numbers, index, number):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, ARG001  # read by Numba
+    """Add to one of some 64-bit integers that threads share, atomically; return what it was before."""
+
+    def generated(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        place = builder.gep(array.data, [arguments[1]])
+        return builder.atomic_rmw("add", place, arguments[2], "seq_cst")
+
+    i64 = numba.int64
+    return i64(numbers, i64, i64), generated
+
+
+@numba.extending.intrinsic
+def at_address(typing, address):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201, ARG001  # read by Numba
+    """Return a pointer to the memory at an address."""
+
+    def generated(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+    return numba.types.voidptr(numba.int64), generated
+
+
 @compiled
 def reduced_exp32(x: Any) -> Any:
     """Return n and q, where `e ** x = 2 ** n * (1 + q)` and n is whole.

@@ -6,13 +6,13 @@ import os
 from _thread import start_new_thread
 from contextvars import copy_context
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tapegrad.errors.options import check_count
 from tapegrad.errors.tracebacks import public_api
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _PARTS: Final = 4  # for each thread
 
@@ -86,6 +86,23 @@ def run_in_threads(work: Callable[[int, int], None], count: int, *, is_worth_it:
             break
     parts.work_on()
     parts.wait()
+
+
+def start_helpers(function: Callable[..., None], *arguments: Any) -> None:
+    """Start threads that call a function, all but one of `threads()`, and return when each is about to call it."""
+    for _ in range(threads() - 1):
+        is_started = Lock()
+        is_started.acquire()
+        try:
+            start_new_thread(_help, (is_started, function, arguments))
+        except RuntimeError:  # the system has no more threads, or the interpreter is shutting down
+            break
+        is_started.acquire()
+
+
+def _help(is_started: Any, function: Callable[..., None], arguments: Sequence[Any]) -> None:
+    is_started.release()
+    function(*arguments)
 
 
 class _Parts:
