@@ -68,7 +68,10 @@ class LayerNorm(Module, Generic[Width, DType, Axes]):
     @guarded
     def forward(self, x: Tensor[Shape[*Batch, Width], T, DType]) -> Tensor[Shape[*Batch, Width], T, DType]:
         """Compute `layer_norm(x, weight, bias, eps=...)` of `x`, `(..., Width)`; keeps the shape."""
-        return layer_norm(x, self.weight, self.bias, eps=self.eps)
+        # The signature has compared the last axis only; the op compares all of them.
+        weight: Param[Any, DType] = self.weight
+        bias: Param[Any, DType] = self.bias
+        return layer_norm(x, weight, bias, eps=self.eps)
 
     @override
     def __repr__(self) -> str:
@@ -115,7 +118,9 @@ class RMSNorm(Module, Generic[Width, DType, Axes]):
     @guarded
     def forward(self, x: Tensor[Shape[*Batch, Width], T, DType]) -> Tensor[Shape[*Batch, Width], T, DType]:
         """Compute `rms_norm(x, weight, eps=...)` of `x`, `(..., Width)`; keeps the shape."""
-        return rms_norm(x, self.weight, eps=self.eps)
+        # The signature has compared the last axis only; the op compares all of them.
+        weight: Param[Any, DType] = self.weight
+        return rms_norm(x, weight, eps=self.eps)
 
     @override
     def __repr__(self) -> str:
