@@ -73,6 +73,8 @@ DIFFERENCES: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 _WINDOWS = "not implemented; slice or pad `x` first"
 _IN_PLACE = "tensors are immutable"
+_WEIGHTED = 'not implemented; weigh the losses of `reduction="none"`'
+_STATISTICS = "the op normalizes by the statistics of `x`"
 # Options that a function of PyTorch has and the op has not.
 OPTIONS: dict[tuple[str, str], str] = {
     **{(f"{kind}_pool{rank}d", "ceil_mode"): _WINDOWS for kind in ("max", "avg") for rank in (1, 2)},
@@ -80,12 +82,24 @@ OPTIONS: dict[tuple[str, str], str] = {
     **{(f"max_pool{rank}d", "return_indices"): "not implemented; `unfold` and `argmax` return them" for rank in (1, 2)},
     ("avg_pool2d", "divisor_override"): "not implemented; scale the result",
     ("upsample2d", "size"): "integer factors only, so that the type has the result's sizes",
-    ("cross_entropy", "weight"): 'not implemented; weigh the losses of `reduction="none"`',
+    ("upsample2d", "recompute_scale_factor"): "integer factors only, so that the type has the result's sizes",
+    ("upsample2d", "antialias"): "not implemented; blur `x` with `conv2d` first",
+    **{(name, "weight"): _WEIGHTED for name in ("bce", "bce_with_logits", "cross_entropy", "huber")},
+    **{(name, "weight"): _WEIGHTED for name in ("mae", "mse", "nll")},
+    ("kl_div", "log_target"): "not implemented; pass `exp(target)`",
+    ("batch_norm", "training"): "`nn.BatchNorm2d` keeps the running statistics and normalizes by them",
+    **{("batch_norm", f"running_{name}"): _STATISTICS for name in ("mean", "var")},
+    **{("instance_norm", f"running_{name}"): _STATISTICS for name in ("mean", "var")},
+    **{(name, "momentum"): _STATISTICS for name in ("batch_norm", "instance_norm")},
+    ("instance_norm", "use_input_stats"): _STATISTICS,
+    **{(name, "normalized_shape"): "the shape of the weight" for name in ("layer_norm", "rms_norm")},
+    ("normalize", "p"): "another op: `x / maximum(norm(x, axis, keepdims=True), 1e-12)` divides by a norm",
+    ("dropout", "training"): "drops only if the tape of `x` is for training",
     ("sort", "stable"): "always stable",
     ("sum", "dtype"): "convert first, with `astype`",
     ("mean", "dtype"): "convert first, with `astype`",
-    ("relu", "inplace"): _IN_PLACE,
-    ("dropout", "inplace"): _IN_PLACE,
+    **{(name, "inplace"): _IN_PLACE for name in ("celu", "dropout", "elu", "hardswish", "hardtanh", "leaky_relu")},
+    **{(name, "inplace"): _IN_PLACE for name in ("mish", "relu", "relu6", "selu", "silu")},
     ("qr", "mode"): "the reduced form only, which has a gradient",
     (
         "scaled_dot_product_attention",

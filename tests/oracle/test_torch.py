@@ -350,6 +350,58 @@ def test_options_that_are_listed_as_missing_are_missing(name: str) -> None:
         assert option not in signature(OPS[name].function).parameters
 
 
+# What PyTorch calls a parameter, and what the op calls it, or whether it has none.
+RENAMED = {
+    "input": "x",
+    "kernel_size": "kernel",
+    "label_smoothing": "smoothing",
+    "max_val": "max",
+    "min_val": "min",
+    "num_groups": "groups",
+    "output_size": "size",
+    "p": "rate",
+    "pad": "pad_width",
+    "scale_factor": "scale",
+    "dim": "axis",
+    "keepdim": "keepdims",
+}
+WITHOUT_MEANING = {"_stacklevel", "dtype", "out", "reduce", "size_average"}  # deprecated, or `astype` converts
+OTHER_FUNCTIONS = {"unfold"}  # of this name in torch.nn.functional; `unfold` is compared with the method of a tensor
+LOSSES = {
+    "bce": "binary_cross_entropy",
+    "bce_with_logits": "binary_cross_entropy_with_logits",
+    "huber": "huber_loss",
+    "mae": "l1_loss",
+    "mse": "mse_loss",
+    "nll": "nll_loss",
+    "smooth_l1": "smooth_l1_loss",
+    "upsample2d": "interpolate",
+}
+
+
+def options_of(name: str) -> set[str]:
+    """Return the parameters of the function of `torch.nn.functional` for an op; PyTorch's own in C++ have none."""
+    function = None if name in OTHER_FUNCTIONS else getattr(F, LOSSES.get(name, name), None)
+    try:
+        return {*signature(function).parameters} - {"args", "kwargs"} if function is not None else set()
+    except ValueError:
+        return set()
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if options_of(name)])
+def test_every_option_of_torch_is_one_of_the_op_or_has_a_reason(name: str) -> None:
+    ours = signature(OPS[name].function).parameters
+    listed = {option for one, option in OPTIONS if one == name}
+
+    missing = {one for one in options_of(name) if one not in ours and RENAMED.get(one) not in ours}
+
+    assert missing - WITHOUT_MEANING == listed & options_of(name)
+
+
+def test_options_of_many_functions_are_compared() -> None:
+    assert sum(bool(options_of(name)) for name in NAMES) > 30
+
+
 def cases() -> list[Any]:
     return [
         pytest.param(name, one, id=f"{name}{one}") for name in COMPARED for one in CALLS[name] + INTEGERS.get(name, [])
