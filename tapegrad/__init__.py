@@ -24,6 +24,7 @@ _PACKAGES = {
     "disable_jit": "jax",
     "jax": "jax",
     "jit": "jax",
+    "sklearn": "sklearn",
 }  # packages of extras that a name needs
 
 

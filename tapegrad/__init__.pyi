@@ -7,6 +7,7 @@ from tapegrad import nn as nn
 from tapegrad import optim as optim
 from tapegrad import progress as progress
 from tapegrad import sizes as sizes
+from tapegrad import sklearn as sklearn
 from tapegrad import slot_tape as slot_tape
 from tapegrad import tapem as tapem
 from tapegrad import testing as testing

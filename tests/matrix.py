@@ -39,6 +39,7 @@ MISSING = {
     "mypy": ("-m", "tapegrad", "doctor"),
     "plot": ("-c", "from tapegrad import progress; progress.curves('run.jsonl', 'run.png')"),
     "safetensors": ("-c", "from tapegrad import io, nn; io.save(nn.ReLU(), 'model.safetensors')"),
+    "sklearn": ("-c", "import tapegrad; tapegrad.sklearn"),
     "half": ("-c", "import tapegrad; tapegrad.bfloat16"),
     "jax": ("-c", "import tapegrad; tapegrad.jit"),
     "notebook": ("-c", "import tapegrad.notebook as one; one.load_ipython_extension(None)"),

@@ -51,6 +51,7 @@ from importlib.abc import MetaPathFinder
 
 class Hidden(MetaPathFinder):
     packages = {"IPython", "jax", "jaxlib", "matplotlib", "ml_dtypes", "mypy", "numba", "rich", "safetensors"}
+    packages |= {"sklearn"}
 
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in self.packages:
@@ -74,7 +75,7 @@ import inspect, pydoc
 from unittest import mock
 import tapegrad
 
-absent, found = {"bfloat16", "jax", "jit"}, {}
+absent, found = {"bfloat16", "jax", "jit", "sklearn"}, {}
 exec("from tapegrad import *", found)
 assert not absent & ({*dir(tapegrad)} | {*tapegrad.__all__} | {*found})
 assert not any(hasattr(tapegrad, name) for name in absent)
@@ -92,6 +93,7 @@ assert "FUNCTIONS" in pydoc.plain(pydoc.render_doc(tapegrad))
         ("jit", "jax", "tapegrad.jit and tapegrad.jax need the package jax"),
         ("jax", "jax", "tapegrad.jit and tapegrad.jax need the package jax"),
         ("bfloat16", "half", "tapegrad.bfloat16 needs the package ml_dtypes"),
+        ("sklearn", "sklearn", "tapegrad.sklearn needs the package scikit-learn"),
     ],
 )
 def test_a_name_of_a_missing_extra_raises_an_error_that_names_it(name: str, extra: str, said: str) -> None:
@@ -113,7 +115,7 @@ except ModuleNotFoundError as error:
     message = f'{said}: pip install "tapegrad[{extra}]"\n'
     no_module = f"No module named 'tapegrad.{name}'\n"
 
-    assert without_extras(program) == 2 * message + (message if name == "jax" else no_module)
+    assert without_extras(program) == 2 * message + (message if name in ("jax", "sklearn") else no_module)
 
 
 def test_an_import_error_inside_an_extra_is_unchanged() -> None:
