@@ -61,14 +61,15 @@ def train(model: Reader, images: Images[N, NoneTape], labels: Labels[N], epochs:
 
 
 def plot(model: Reader, images: Images[N, NoneTape], labels: Labels[N]) -> Figure:
-    """Draw the eight images whose digit the model finds least likely, with what it reads instead."""
+    """Draw the eight images whose digit the model finds least likely, with what it predicts instead."""
     written, likely = labels.numpy(), tg.softmax(model(images)).numpy()
     hardest = np.argsort(likely[np.arange(len(written)), written])[:8]
-    figure = Figure(figsize=(8, 1.4), layout="constrained")
+    figure = Figure(figsize=(8, 1.6), layout="constrained")
     for axes, image in zip(figure.subplots(1, 8), hardest, strict=True):
-        read = likely[image].argmax()
+        digit, predicted = written[image], likely[image].argmax()
         axes.imshow(images.numpy()[image, 0], cmap="gray_r")
-        axes.set_title(f"{written[image]}, read {read}", color="black" if read == written[image] else "red")
+        title, color = f"{digit}\npredicted {predicted}", "black" if predicted == digit else "red"
+        axes.set_title(title, color=color, fontsize=10)
         axes.axis("off")
     return figure
 
