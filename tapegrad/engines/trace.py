@@ -91,9 +91,18 @@ class Trace:
             ShapeError: An operand is an array with more than one distinct element.
             TapeError: An operand was recorded on another trace.
         """
-        found = [self._operand(one) for one in operands]
-        refs = [one for one in found if isinstance(one, Ref)]
-        dtype = _dtype(function, [self.instructions[one].dtype if isinstance(one, Ref) else one for one in found])
+        found: list[Ref | Number] = []
+        refs: list[Ref] = []
+        kinds: list[Any] = [function]
+        for one in operands:
+            operand = self._operand(one)
+            found.append(operand)
+            if type(operand) is Ref:
+                refs.append(operand)
+                kinds.append(self.instructions[operand].dtype)
+            else:
+                kinds.append(getattr(operand, "dtype", None) or type(operand))
+        dtype = _DTYPES.get(tuple(kinds)) or _dtype(kinds, function, found)
         if len(refs) < 2 and dtype.kind == "f":
             if not refs:
                 return self.number(np.asarray(function(*found)))
@@ -107,6 +116,8 @@ class Trace:
 
     def _operand(self, value: Any) -> Ref | Number:
         """Return the index of a recorded value, or the number that it is."""
+        if type(value) is float:
+            return value
         if not isinstance(value, TracedValue):
             return _number(value)
         if value.trace is not self:
@@ -121,17 +132,17 @@ class Trace:
         dtype: np.dtype[Any],
         extent: Extent | None = None,
     ) -> TracedValue:
-        refs = [one for one in operands if isinstance(one, Ref)]
+        refs = [one for one in operands if type(one) is Ref]
         if function in _COMMUTATIVE and len(refs) == 2:
             operands = sorted(refs)
-        key = (function, *[one if isinstance(one, Ref) else _bits(one) for one in operands])
+        key = (function, *[one if type(one) is Ref else _bits(one) for one in operands])
         ref = self._refs.get(key)
         if ref is not None:
             return TracedValue(self, ref, dtype)
         extent = extent or _extent({self.instructions[one].extent for one in refs})
         if function is power:
             return self._append(key, key, Instruction(function, tuple(operands), dtype, extent))
-        slotted = [one if isinstance(one, Ref) else self._slot(one) for one in operands]
+        slotted = [one if type(one) is Ref else self._slot(one) for one in operands]
         instruction = Instruction(function, tuple(slotted), dtype, extent)
         return self._append(key, instruction, instruction)
 
@@ -440,14 +451,13 @@ def _bits(number: Number) -> Any:
     return number.dtype, number.tobytes()
 
 
-def _dtype(function: Function, operands: Sequence[Any]) -> np.dtype[Any]:
+def _dtype(kinds: Sequence[Any], function: Function, operands: Sequence[Any]) -> np.dtype[Any]:
     """Return the dtype of the result of a function of traced values and numbers, as NumPy computes it."""
-    kinds = (function, *[one if isinstance(one, np.dtype) else getattr(one, "dtype", type(one)) for one in operands])
-    if kinds not in _DTYPES:
-        probes = [np.ones((), one)[()] if isinstance(one, np.dtype) else one for one in operands]
-        dtype: np.dtype[Any] = function(*probes).dtype
-        _DTYPES[kinds] = dtype
-    return _DTYPES[kinds]
+    known = zip(kinds[1:], operands, strict=True)
+    probes = [np.ones((), kind)[()] if type(one) is Ref else one for kind, one in known]
+    dtype: np.dtype[Any] = function(*probes).dtype
+    _DTYPES[tuple(kinds)] = dtype
+    return dtype
 
 
 def _part(function: Function, position: int) -> Function:
