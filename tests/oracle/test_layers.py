@@ -221,3 +221,19 @@ def test_stacked_layers_return_their_states(tmp_path: Path, kind: str, direction
         np.testing.assert_allclose(one.numpy(), other.detach().numpy(), rtol=1e-4, atol=1e-5)
     for one, other in zip([X, *states], [x, *begun], strict=True):
         np.testing.assert_allclose(grads[one].numpy(), other.grad.numpy(), rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["LayerNorm", "RMSNorm"])
+def test_norms_over_several_axes_equal_torch(name: str) -> None:
+    layer, torchs, x = getattr(nn, name)((3, 5)), getattr(torch.nn, name)((3, 5), eps=1e-5), normal((2, 3, 5), rng=0)
+    dy = normal((2, 3, 5), rng=1)
+    leaf = theirs(x, grad=True)
+    expected = torchs(leaf)
+    (expected * theirs(dy)).sum().backward()
+
+    y = layer(x.trace())
+    grads = (y * dy).sum().backward(wrt=[x, layer.weight])
+
+    np.testing.assert_allclose(y.numpy(), expected.detach().numpy(), rtol=2e-5, atol=1e-6)
+    np.testing.assert_allclose(grads[x].numpy(), leaf.grad.numpy(), rtol=2e-5, atol=1e-6)
+    np.testing.assert_allclose(grads[layer.weight].numpy(), torchs.weight.grad.numpy(), rtol=2e-5, atol=1e-6)
