@@ -202,10 +202,10 @@ class Binding:
         """Run the program and store its results without interruption, because JAX reuses the old memory."""
         outs: list[Any] = []
         arrays, draws = self._inputs()
-        changed, moved = self._changed, self._moved
+        changed, moved, in_parts = self._changed, self._moved, self.program.run
         commit_delaying_interrupts(
             draws,
-            map(outs.extend, starmap(self._execute, [arrays])),
+            map(outs.extend, starmap(self._execute, [arrays])) if in_parts is None else in_parts(arrays, outs),
             map(setattr, changed, _TO_ON_DEVICE, outs),
             map(setattr, changed, _TO_VERSION, map(add, map(_VERSION, changed), _ONE)),
             map(setattr, moved, _TO_ARRAY, islice(outs, len(changed), None)) if moved else (),

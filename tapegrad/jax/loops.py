@@ -210,17 +210,17 @@ def _split(
         else:  # numbers alone: computed wherever it is read
             free.update(equation.outvars)
             inside.append(equation)
-    of_numbers = _needed(inside, [var for one in before for var in one.invars if var in free], set())
+    of_numbers = needed(inside, [var for one in before for var in one.invars if var in free], set())
     is_backward = depends_on(inside, seeds)
     effects = [one for one in inside if one.effects]
-    forward = _needed(inside, outs, inputs, [one for one in effects if not is_backward(one)])
+    forward = needed(inside, outs, inputs, [one for one in effects if not is_backward(one)])
     saved = {
         var
         for equation in forward
         for var in equation.outvars
         if var not in free and equation.primitive.name not in _CHEAP
     }
-    backward = _needed(inside, gradients, {*saved, *inputs, *seeds}, list(filter(is_backward, effects)))
+    backward = needed(inside, gradients, {*saved, *inputs, *seeds}, list(filter(is_backward, effects)))
     read = [*gradients, *(var for equation in backward for var in equation.invars)]
     kept = dict.fromkeys(var for var in read if isinstance(var, Var) and (var in saved or var in state))
     return _Split([*of_numbers, *before], forward, backward, [*kept])
@@ -245,7 +245,7 @@ def depends_on(equations: list[Any], inputs: Iterable[Any]) -> Callable[[Any], b
     return depends
 
 
-def _needed(equations: list[Any], outs: Iterable[Any], given: set[Any], effects: Sequence[Any] = ()) -> list[Any]:
+def needed(equations: list[Any], outs: Iterable[Any], given: set[Any], effects: Sequence[Any] = ()) -> list[Any]:
     """Return the equations that compute variables from those that are given, and those with an effect, in order."""
     wanted = {var for var in outs if isinstance(var, Var)} - given
     found: list[Any] = []

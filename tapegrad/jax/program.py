@@ -20,6 +20,7 @@ from tapegrad.jax.binding import Binding
 from tapegrad.jax.draws import Draws, Substitutions
 from tapegrad.jax.keys import key_of
 from tapegrad.jax.library import exact, jax, jnp
+from tapegrad.jax.parts import compiled_in_parts, native, split_off
 from tapegrad.jax.quiet import jaxpr_of
 from tapegrad.jax.results import ResultTemplate
 from tapegrad.jax.row_indices import indexed
@@ -30,7 +31,7 @@ from tapegrad.tensor import Tensor, node, values_of
 from tapegrad.transactions import commit_delaying_interrupts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from tapegrad.jax.results import ResultBuilder
     from tapegrad.optim import Optimizer
@@ -50,6 +51,7 @@ class Program:
         numbers: How it uses the numbers that the step is given.
         result: Builds the result from the arrays.
         is_lasting: Whether later calls can use it: tracing it has changed nothing that the step reads.
+        run: If it is in parts, see `compiled_in_parts`: what `call` does, without other code of Python in between.
     """
 
     call: Callable[..., Any]
@@ -59,6 +61,7 @@ class Program:
     numbers: NumberPlan
     result: ResultBuilder
     is_lasting: bool
+    run: Callable[[Sequence[Any], list[Any]], Iterable[object]] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,6 +124,13 @@ def traced_program(of: Call) -> Program:
         structs = [struct for at, struct in enumerate(structs) if at not in zeros]
         given, found = noted.in_avals, noted.out_avals
         alike = [position for at, position in enumerate(carried) if _same_memory(given[position], found[at])]
+        result = _after_effects(outcome.result) if noted.effects else outcome.result
+        of_outcome = outcome.changed, outcome.moved, outcome.seeded, outcome.numbers, result, is_lasting
+        parts = split_off(noted.jaxpr) if binding.home is None and _is_on_one_cpu(binding) else None
+        if parts is not None:
+            reused = {at: position for at, position in enumerate(carried) if position in alike}
+            run = compiled_in_parts(noted, parts, structs, zeros, reused)
+            return Program(partial(_run_now, run), *of_outcome, run)
         count, function = _of_inputs(noted, binding)
         options: dict[str, Any] = {"donate_argnums": tuple(count + position for position in alike)}
         if binding.home is not None:
@@ -131,18 +141,24 @@ def traced_program(of: Call) -> Program:
             return _without(partial(function, arrays[:count]), zeros)(*arrays[count:])
 
         indices = [jax.device_put(np.int32(at), binding.home) for at in range(count)]
-        compiled = _native(jax.jit(given_indices, **options).lower(*indices, *structs).compile())
-    result = _after_effects(outcome.result) if noted.effects else outcome.result
-    call = partial(compiled, *indices) if indices else compiled
-    return Program(call, outcome.changed, outcome.moved, outcome.seeded, outcome.numbers, result, is_lasting)
+        compiled = native(jax.jit(given_indices, **options).lower(*indices, *structs).compile())
+    return Program(partial(compiled, *indices) if indices else compiled, *of_outcome)
 
 
 def _of_inputs(noted: Any, binding: Binding) -> tuple[int, Callable[..., Any]]:
     """Return how many indices a traced step takes, and a function of a list of them and of its inputs."""
+    return indexed(noted) if _is_on_one_cpu(binding) else (0, lambda _, *arrays: _jaxpr_as_fun(noted)(*arrays))
+
+
+def _is_on_one_cpu(binding: Binding) -> bool:
     devices = jax.devices()[:1] if binding.home is None else [*binding.home.device_set]
-    if len(devices) == 1 and devices[0].platform == "cpu":
-        return indexed(noted)
-    return 0, lambda _, *arrays: _jaxpr_as_fun(noted)(*arrays)
+    return len(devices) == 1 and devices[0].platform == "cpu"
+
+
+def _run_now(run: Callable[[Sequence[Any], list[Any]], Iterable[object]], *arrays: Any) -> list[Any]:
+    outs: list[Any] = []
+    commit_delaying_interrupts(run(arrays, outs))
+    return outs
 
 
 def computation(of: Call, structs: list[Any]) -> tuple[Any, Outcome, bool]:
@@ -155,17 +171,6 @@ def computation(of: Call, structs: list[Any]) -> tuple[Any, Outcome, bool]:
     outcome = Outcome()
     noted, is_lasting = _unharmed(lambda: _noted(lambda *arrays: _run(of, arrays, outcome), structs), of)
     return noted, outcome, is_lasting
-
-
-def _native(compiled: Any) -> Callable[..., Any]:
-    """Return the function written in C++ that a compiled program of JAX calls, if it has one, else the program.
-
-    It takes no time in Python (benchmarks/jit.py, "call").
-    """
-    make = getattr(getattr(compiled, "_executable", None), "create_cpp_call", None)
-    parameters = getattr(compiled, "_params", None)
-    native = make(parameters) if make is not None and parameters is not None else None
-    return compiled if native is None else native  # type: ignore[no-any-return]  # JAX has no types here
 
 
 def _after_effects(build: ResultBuilder) -> ResultBuilder:

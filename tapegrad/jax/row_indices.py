@@ -27,7 +27,7 @@ def indexed(closed: Any) -> tuple[int, Callable[..., Any]]:
     Without effects, whose order would change.
     """
     jaxpr = closed.jaxpr
-    starts = [_start_of(one) for one in jaxpr.eqns]
+    starts = [start_of(one) for one in jaxpr.eqns]
     found = [one.outvars[0] for one, start in zip(jaxpr.eqns, starts, strict=True) if start is not None]
     depends = depends_on(jaxpr.eqns, found)
     before, rows, after = [], [], []
@@ -59,7 +59,7 @@ def indexed(closed: Any) -> tuple[int, Callable[..., Any]]:
     return count, function
 
 
-def _start_of(equation: Any) -> int | None:
+def start_of(equation: Any) -> int | None:
     """Return the index of the row that an equation takes out of an array, or None if it does something else."""
     if equation.primitive.name != "slice" or not isinstance(equation.invars[0], Var):
         return None
