@@ -89,7 +89,7 @@ def split_off(jaxpr: Any) -> Parts | None:
 def _updates(jaxpr: Any) -> list[Update]:
     """Return the updates with a gradient that the step computes, and on whose results no other equation depends.
 
-    A step that is given all gradients is nothing but updates, so each call would make it slower.
+    A step that is given all gradients is nothing but updates, and slower in parts (benchmarks/jit.py, "adam-384").
     """
     read = Counter(var for one in jaxpr.eqns for var in one.invars if isinstance(var, Var))
     made = {var: one for one in jaxpr.eqns for var in one.outvars}
