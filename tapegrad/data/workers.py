@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import islice
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from tapegrad.errors import DTypeError
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from multiprocessing.connection import Connection
     from multiprocessing.process import BaseProcess
+
+_NOTICE: Final = 1.0  # seconds until Ctrl-C is noticed, and until a process that should end is killed
 
 Make: TypeAlias = "Callable[[Any], Any]"  # from the rows of a batch to the batch
 
@@ -124,6 +126,8 @@ def _started(make: Make) -> _Worker:
 def _received(workers: Sequence[_Worker], number: int) -> Any:
     worker = workers[number % len(workers)]
     try:
+        while not worker.connection.poll(_NOTICE):  # a signal that comes just before the wait does not end it
+            pass
         result = worker.connection.recv()
     except (EOFError, ConnectionResetError):
         worker.process.join()
@@ -142,6 +146,8 @@ def _received(workers: Sequence[_Worker], number: int) -> Any:
 def _stop(worker: _Worker) -> None:
     worker.connection.close()
     worker.process.terminate()
+    worker.process.join(_NOTICE)
+    worker.process.kill()  # one that ignores the first signal
     worker.process.join()
 
 

@@ -208,8 +208,9 @@ def interrupt_in_a_loop(passed: Any) -> None:
         signal.raise_signal(signal.SIGINT)
 
 
-def test_ctrl_c_while_a_process_reads_ends_it() -> None:
-    passed = batches(Sleeper(), size=1, workers=1, processes=True)
+@pytest.mark.parametrize("is_stubborn", [False, True])
+def test_ctrl_c_while_a_process_reads_ends_it(is_stubborn: bool) -> None:  # noqa: FBT001  # pytest's
+    passed = batches(Sleeper(is_stubborn=is_stubborn), size=1, workers=1, processes=True)
     timer = threading.Timer(3.0, lambda: os.kill(os.getpid(), signal.SIGINT))
 
     timer.start()
@@ -224,12 +225,17 @@ def test_ctrl_c_while_a_process_reads_ends_it() -> None:
 class Sleeper:
     """An example takes longer than any test waits."""
 
-    seconds = 600
+    seconds = 60
+
+    def __init__(self, *, is_stubborn: bool) -> None:
+        self.is_stubborn = is_stubborn
 
     def __len__(self) -> int:
         return 1
 
     def __getitem__(self, index: int) -> Any:
+        if self.is_stubborn:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
         time.sleep(self.seconds)
 
 
