@@ -58,6 +58,14 @@ def threads() -> list[threading.Thread]:
 
 
 @pytest.fixture(autouse=True)
+def _python_interrupts() -> Iterator[None]:
+    """Install Python's own handler, which a job in the background does not have."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(autouse=True)
 def _no_worker_is_left() -> Iterator[None]:
     yield
     assert not threads()
