@@ -71,6 +71,21 @@ def test_updates_of_different_shapes_stay_in_one_program() -> None:
     assert program_of(step).run is None
 
 
+def test_a_step_may_return_a_parameter_as_it_was_before_the_update() -> None:
+    def trained_and_before(model: Any, opt: Any, x: Any) -> Any:
+        before = model.layers[3].weight.detach()
+        trained(model, opt, x)
+        return before
+
+    step, model = jit(trained_and_before), layers(EQUAL)
+    opt = optim.Adam(model, lr=0.1)
+    for _ in range(3):
+        expected = model.layers[3].weight.numpy(copy=True)
+        np.testing.assert_array_equal(step(model, opt, X).numpy(), expected)
+        assert not np.array_equal(model.layers[3].weight.numpy(), expected)
+    assert program_of(step).run is not None
+
+
 def test_the_memory_of_parameters_and_of_their_state_is_reused() -> None:
     step, model = jit(trained), layers(EQUAL)
     opt = optim.Adam(model)
