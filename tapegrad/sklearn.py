@@ -38,14 +38,26 @@ if TYPE_CHECKING:
 class _Estimator(BaseEstimator):
     """What the two kinds of estimators have in common: the training loop, and the values of the trained model."""
 
-    model: Model
-    optimizer: Callable[..., Optimizer[Any]]
-    lr: float
-    epochs: int
-    batch_size: int
-    random_state: Any
+    def __init__(
+        self,
+        model: Model,
+        *,
+        loss: Loss,
+        optimizer: Callable[..., Optimizer[Any]],
+        lr: float,
+        epochs: int,
+        batch_size: int,
+        random_state: Any,
+    ) -> None:
+        self.model = model
+        self.loss = loss
+        self.optimizer = optimizer
+        self.lr = lr
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.random_state = random_state
 
-    def _train(self, x: Any, y: Any, outputs: int, loss: Loss) -> None:
+    def _train(self, x: Any, y: Any, outputs: int) -> None:
         name = type(self).__name__
         check_count(name, "epochs", self.epochs)
         check_count(name, "batch_size", self.batch_size)
@@ -58,7 +70,7 @@ class _Estimator(BaseEstimator):
             for _ in range(self.epochs):
                 total = 0.0
                 for inputs, targets in passes:
-                    result = loss(model(inputs.trace()), targets)
+                    result = self.loss(model(inputs.trace()), targets)
                     optimizer.step(result.backward(wrt=model))
                     total += result.item() * len(inputs)
                 curve.append(total / len(x))
@@ -122,20 +134,22 @@ class Classifier(ClassifierMixin, _Estimator):
         batch_size: int = 32,
         random_state: Any = None,
     ) -> None:
-        self.model = model
-        self.loss = loss
-        self.optimizer = optimizer
-        self.lr = lr
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.random_state = random_state
+        super().__init__(
+            model,
+            loss=loss,
+            optimizer=optimizer,
+            lr=lr,
+            epochs=epochs,
+            batch_size=batch_size,
+            random_state=random_state,
+        )
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803  # scikit-learn's name
         """Train on rows X `(N, features)` and labels y `(N,)`; returns the estimator."""
         X, y = validate_data(self, X, y, dtype=np.float32)  # noqa: N806  # scikit-learn's name
         check_classification_targets(y)
         self.classes_, indices = np.unique(y, return_inverse=True)
-        self._train(X, indices, len(self.classes_), self.loss)
+        self._train(X, indices, len(self.classes_))
         return self
 
     def predict_proba(self, X: Any) -> Any:  # noqa: N803  # scikit-learn's name
@@ -193,20 +207,22 @@ class Regressor(RegressorMixin, _Estimator):
         batch_size: int = 32,
         random_state: Any = None,
     ) -> None:
-        self.model = model
-        self.loss = loss
-        self.optimizer = optimizer
-        self.lr = lr
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.random_state = random_state
+        super().__init__(
+            model,
+            loss=loss,
+            optimizer=optimizer,
+            lr=lr,
+            epochs=epochs,
+            batch_size=batch_size,
+            random_state=random_state,
+        )
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803  # scikit-learn's name
         """Train on rows X `(N, features)` and targets y `(N,)` or `(N, targets)`; returns the estimator."""
         X, y = validate_data(self, X, y, dtype=np.float32, multi_output=True, y_numeric=True)  # noqa: N806  # as above
         self._is_flat = y.ndim == 1
         y = np.asarray(y, np.float32).reshape(len(y), -1)
-        self._train(X, y, y.shape[1], self.loss)
+        self._train(X, y, y.shape[1])
         return self
 
     def predict(self, X: Any) -> Any:  # noqa: N803  # scikit-learn's name
