@@ -147,6 +147,20 @@ def accept_an_operand_of_which_nothing_is_known() -> None:
     beside(tg.ones((3, 32, 64)).trace())
 
 
+def accept_a_size_of_a_shape_of_which_nothing_is_known() -> None:
+    def mean(a: Tensor) -> Tensor:
+        assert_type(a.shape, tuple[int, ...])
+        assert_type(a.shape[0], int)
+        assert_type(a / a.shape[0], Tensor)
+        assert_type(x.sum() / a.shape[1] ** 0.5, Tensor[Shape[()], NoneTape])
+        rows, _ = a.shape
+        assert_type(rows, int)
+        both: tuple[int, int] = a.shape
+        return a.sum(0) / a.shape[0] + both[0]
+
+    mean(tg.ones((2, 3)))
+
+
 def reject_a_mistake_behind_a_size() -> None:
     (x / x.shape[0]) @ tg.ones((63, 2))  # E: matmul: inner sizes differ: x (32, 64) has 64 columns but y (63, 2) has 63 rows [tapegrad-shape]
 

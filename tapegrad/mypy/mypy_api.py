@@ -123,6 +123,12 @@ def returned_type(api: Checker) -> ProperType | None:
     return get_proper_type(api.return_types[-1]) if api.return_types else None
 
 
+def expected_type(api: Checker) -> ProperType | None:
+    """Return the type that mypy expects of the expression that it checks: of the parameter or variable it is for."""
+    expected = api.type_context[-1]
+    return get_proper_type(expected) if expected is not None else None
+
+
 def outermost_scope(api: Checker) -> Node:
     """Return the top-level function that is being checked, or the file if there is none."""
     scope: Node = api.scope.top_level_function() or api.scope.stack[0]

@@ -143,7 +143,7 @@ def tensordot(
     for n, m in zip(left, right, strict=True):
         others[m] = letters[n]
     output = "".join(sorted({*letters} ^ {*others}, key=ascii_letters.index))
-    sizes = dict(zip(letters, x.shape, strict=True)) | dict(zip(others, y.shape, strict=True))
+    sizes: dict[str, Size] = {**dict(zip(letters, x.shape, strict=True)), **dict(zip(others, y.shape, strict=True))}
     return _contracted(Contraction((letters, "".join(others)), output, sizes), [x, y], tape)
 
 

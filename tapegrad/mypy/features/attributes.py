@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mypy.nodes import MemberExpr, NameExpr, Var
-from mypy.types import CallableType, Instance, TupleType, Type, UnionType, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, TupleType, Type, UnionType, get_proper_type
 
 from tapegrad.mypy.conversion import (
     TENSOR,
@@ -18,7 +18,7 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
     without_opaque,
 )
-from tapegrad.mypy.mypy_api import attribute_variable, is_of_library, make, narrow, stored_type
+from tapegrad.mypy.mypy_api import attribute_variable, expected_type, is_of_library, make, narrow, stored_type
 from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.frames import in_frame
 from tapegrad.mypy.scopes.names import targets_of
@@ -57,6 +57,9 @@ def shape_read(ctx: AttributeContext, receiver: Type) -> Type:
         shape = shape_type(items, make(ctx.api))
         if isinstance(expression.expr, NameExpr) and shape != p.args[0]:
             narrow(ctx.api, expression.expr, p.copy_modified(args=[shape, *p.args[1:]]))
+    if isinstance(get_proper_type(shape), AnyType) and not isinstance(expected_type(ctx.api), TupleType):
+        # An Any would hide the tensor in `x / x.shape[0]`; where a tuple of some length is expected, it stays.
+        return make(ctx.api)("builtins.tuple", [make(ctx.api)("builtins.int", [])])
     return _with_ints(shape, ctx.api)
 
 
