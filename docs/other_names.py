@@ -15,6 +15,7 @@ from tapegrad.errors.other_names import (
     OF_MODULES,
     OF_OPTIMIZERS,
     OPTIMIZERS,
+    WITHOUT,
 )
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ START, END = "<!-- names -->", "<!-- end of names -->"
 def tables() -> str:
     """Return the tables: functions, methods, arguments, layers, and methods of modules and optimizers."""
     arguments = {f"{name}=": ", ".join(f"{one}=" for one in own) for name, own in ARGUMENTS.items()}
+    arguments |= {f"{name}=": note for name, note in WITHOUT.items()}
     kinds: list[tuple[str, Mapping[str, str]]] = [
         ("Function", FUNCTIONS),
         ("Method", METHODS),

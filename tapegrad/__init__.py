@@ -49,11 +49,11 @@ def __getattr__(name: str) -> Any:
     if f"{__name__}.{name}" in MOVED:
         return moved_module(f"{__name__}.{name}")
     if name not in _modules:
-        from tapegrad.errors.other_names import attribute_error
+        from tapegrad.errors.other_names import name_error
         from tapegrad.errors.tracebacks import trim_on_exit
 
         with trim_on_exit:
-            raise attribute_error(__name__, name, f"module {__name__!r}")
+            raise name_error(__name__, name, sys._getframe(1))
     try:
         module = importlib.import_module(_modules[name])
         value = (

@@ -5,6 +5,8 @@ A value is an expression to use instead, or a note that begins with "not" where 
 
 from __future__ import annotations
 
+import sys
+from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from typing_extensions import override
@@ -13,6 +15,7 @@ from tapegrad.errors.tracebacks import trim_on_exit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
+    from types import FrameType
 
 IMMUTABLE: Final = "not needed: no op changes a tensor"
 DEVICES: Final = "not needed: a program runs where JAX or NumPy runs it, see the guide"
@@ -20,6 +23,8 @@ MODES: Final = "not needed: model(x.trace()) trains, and model(x) predicts"
 NO_GRADIENTS: Final = "not needed: backward returns the gradients, and nothing stores them"
 
 FUNCTIONS: Final[Mapping[str, str]] = {
+    "Generator": "np.random.default_rng(seed)",
+    "Size": "a tuple",
     "absolute": "tg.abs",
     "addmm": "x + y @ z",
     "amax": "tg.max",
@@ -40,13 +45,19 @@ FUNCTIONS: Final[Mapping[str, str]] = {
     "binary_cross_entropy": "tg.bce",
     "binary_cross_entropy_with_logits": "tg.bce_with_logits",
     "bincount": "tg.sum(tg.one_hot(x, size), 0)",
+    "bool": "np.bool_",
+    "bool_": "np.bool_",
     "cat": "tg.concat",
     "cdist": "tg.norm(x[:, None] - y[None], axis=-1)",
     "clip": "tg.clamp",
     "compile": "tg.jit",
     "concatenate": "tg.concat",
     "cosine_similarity": "tg.cosine, which is one minus the similarity",
+    "cuda": DEVICES,
+    "default_rng": "np.random.default_rng(seed)",
+    "device": DEVICES,
     "divide": "tg.div",
+    "double": "np.float64",
     "dstack": "tg.concat",
     "embedding": "tg.take",
     "eq": "tg.equal or ==",
@@ -54,18 +65,30 @@ FUNCTIONS: Final[Mapping[str, str]] = {
     "expand_as": "x.broadcast_to(y.shape)",
     "fabs": "tg.abs",
     "fft": "not implemented: matrix products compute it, see the page on differences",
+    "finfo": "np.finfo",
     "fliplr": "tg.flip(x, 1)",
     "flipud": "tg.flip(x, 0)",
+    "float": "np.float32",
+    "float16": "np.float16",
+    "float32": "np.float32",
+    "float64": "np.float64",
     "from_numpy": "tg.tensor",
     "ge": "tg.greater_equal or >=",
     "grad": "loss.backward() which returns the gradients",
     "gt": "tg.greater or >",
+    "half": "np.float16",
     "hardsigmoid": "tg.relu6(x + 3) / 6",
     "hstack": "tg.concat",
     "huber_loss": "tg.huber",
+    "iinfo": "np.iinfo",
     "index_add": "tg.at_add",
     "index_select": "tg.take",
     "inference_mode": "not needed: only traced tensors are recorded",
+    "int": "np.int32",
+    "int16": "np.int16",
+    "int32": "np.int32",
+    "int64": "np.int64",
+    "int8": "np.int8",
     "interpolate": "tg.upsample2d",
     "inverse": "tg.inv",
     "kthvalue": "tg.sort and an index",
@@ -74,6 +97,7 @@ FUNCTIONS: Final[Mapping[str, str]] = {
     "load": "tg.io.load",
     "logsigmoid": "tg.log_sigmoid",
     "logspace": "10 ** tg.linspace(start, stop, num)",
+    "long": "np.int64",
     "lstsq": "tg.pinv(x) @ y",
     "lt": "tg.less or <",
     "manual_seed": "rng= of the function that samples or `with tg.random(seed):`",
@@ -102,6 +126,7 @@ FUNCTIONS: Final[Mapping[str, str]] = {
     "save": "tg.io.save",
     "scatter_reduce": "tg.scatter_add for sums",
     "seed": "rng= of the function that samples or `with tg.random(seed):`",
+    "set_default_device": DEVICES,
     "smooth_l1_loss": "tg.smooth_l1",
     "softmin": "tg.softmax(-x)",
     "softsign": "x / (1 + tg.abs(x))",
@@ -116,6 +141,7 @@ FUNCTIONS: Final[Mapping[str, str]] = {
     "tensor_split": "tg.split",
     "trace": "tg.sum(tg.diagonal(x), -1)",
     "true_divide": "tg.div",
+    "uint8": "np.uint8",
     "unbind": "tg.unstack",
     "unsqueeze": "tg.expand_dims",
     "var_mean": "tg.var and tg.mean",
@@ -240,34 +266,59 @@ ARGUMENTS: Final[Mapping[str, tuple[str, ...]]] = {
     "a": ("x",),
     "a_max": ("max",),
     "a_min": ("min",),
+    "bidirectional": ("directions",),
+    "d_model": ("width",),
     "ddof": ("correction",),
     "diagonal": ("k",),
     "dim": ("axis", "axes"),
     "dim0": ("axis1",),
     "dim1": ("axis2",),
+    "dim_feedforward": ("hidden",),
     "dims": ("axis", "axes"),
+    "embed_dim": ("width",),
+    "embedding_dim": ("width",),
     "end_dim": ("end_axis",),
+    "generator": ("rng",),
+    "hidden_size": ("hidden_features",),
     "high": ("max",),
     "indices_or_sections": ("sections",),
     "input": ("x",),
+    "input_size": ("in_features",),
     "keepdim": ("keepdims",),
     "kernel_size": ("kernel",),
     "label_smoothing": ("smoothing",),
+    "learning_rate": ("lr",),
     "low": ("min",),
     "newshape": ("shape",),
+    "nhead": ("heads",),
+    "normalized_shape": ("width",),
+    "num_channels": ("channels",),
     "num_classes": ("size",),
-    "num_heads": ("heads",),
+    "num_embeddings": ("count",),
+    "num_features": ("channels",),
     "num_groups": ("groups",),
+    "num_heads": ("heads",),
+    "num_layers": ("layers",),
     "other": ("y",),
     "output_size": ("size",),
     "p": ("rate", "ord"),
+    "params": ("parameters",),
     "scale_factor": ("scale",),
+    "seed": ("rng",),
     "size": ("shape", "sizes"),
     "split_size_or_sections": ("sections",),
     "start_dim": ("start_axis",),
     "unbiased": ("correction",),
     "x1": ("x",),
     "x2": ("y",),
+}
+
+WITHOUT: Final[Mapping[str, str]] = {
+    "batch_first": "not needed: the first axis is always that of the batch",
+    "device": DEVICES,
+    "inplace": IMMUTABLE,
+    "out": IMMUTABLE,
+    "requires_grad": "not needed: x.trace() starts a tape",
 }
 
 OWNERS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -327,12 +378,27 @@ def attribute_error(owner: str, name: str, described: str) -> AttributeError:
     return AttributeError(missing(owner, name) or f"{described} has no attribute {name!r}")
 
 
+def name_error(module: str, name: str, caller: FrameType) -> AttributeError | ImportError:
+    """Return the error of a module that lacks a name, which says what to use for a name of PyTorch or NumPy.
+
+    Args:
+        module: The module.
+        name: The name.
+        caller: The frame that asks. `from tapegrad import cat` asks from `_handle_fromlist`, and replaces the message
+            of an AttributeError.
+    """
+    message = missing(module, name)
+    if message and caller.f_code.co_name == "_handle_fromlist":
+        return ImportError(message, name=module)
+    return attribute_error(module, name, f"module {module!r}")
+
+
 def attribute_of(module: str) -> Callable[[str], NoReturn]:
     """Return the `__getattr__` of a module, which says what to use for a name of PyTorch or NumPy."""
 
     def reject(name: str) -> NoReturn:
         with trim_on_exit:
-            raise attribute_error(module, name, f"module {module!r}")
+            raise name_error(module, name, sys._getframe(1))
 
     return reject
 
@@ -355,7 +421,7 @@ class MissingMethod:
 
 
 def unexpected(function: str, given: Iterable[str], parameters: Collection[str]) -> str:
-    """Return the message about the first argument that has another name in tapegrad; "" if there is none.
+    """Return the message about the first argument that has another name in tapegrad, or none; "" if all are known.
 
     Args:
         function: The name of the function or the layer.
@@ -363,7 +429,24 @@ def unexpected(function: str, given: Iterable[str], parameters: Collection[str])
         parameters: The names that the function has.
     """
     for name in given:
-        found = next((one for one in ARGUMENTS.get(name, ()) if one in parameters), "")
+        found = next((f"use {one}" for one in ARGUMENTS.get(name, ()) if one in parameters), WITHOUT.get(name, ""))
         if found and name not in parameters:
-            return f"{function} has no argument {name!r}: use {found}"
+            return f"{function} has no argument {name!r}: {found}"
     return ""
+
+
+def check_arguments(cls: type, kwargs: Mapping[str, object]) -> None:
+    """Raise if an argument of a class has the name that PyTorch gives it.
+
+    Raises:
+        TypeError: The class has the argument by another name, or does without it.
+    """
+    if ARGUMENTS.keys().isdisjoint(kwargs) and WITHOUT.keys().isdisjoint(kwargs):
+        return
+    created = cls.__init__  # type: ignore[misc]  # of the class that is instantiated
+    parameters = {} if created is object.__init__ else signature(created).parameters
+    if all(one.kind is not Parameter.VAR_KEYWORD for one in parameters.values()):
+        message = unexpected(cls.__name__, kwargs, parameters)
+        if message:
+            with trim_on_exit:
+                raise TypeError(message)

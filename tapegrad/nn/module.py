@@ -7,7 +7,7 @@ import sys
 from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Iterator, Mapping, MappingView
 from collections.abc import Set as AbstractSet
-from inspect import Parameter, get_annotations, signature
+from inspect import get_annotations
 from itertools import count
 from reprlib import recursive_repr
 from types import MappingProxyType
@@ -17,7 +17,7 @@ import numpy as np
 from typing_extensions import TypeVar, override
 
 from tapegrad.errors import DTypeError, TapegradError, messages
-from tapegrad.errors.other_names import ARGUMENTS, attribute_of_instance, unexpected
+from tapegrad.errors.other_names import attribute_of_instance, check_arguments
 from tapegrad.errors.tracebacks import public_api, trim_on_exit, trim_traceback
 from tapegrad.guard._memory import StoredSizes
 from tapegrad.nn.layer_names import call_path, container_path, forward_name, layer_text
@@ -125,16 +125,11 @@ class Module:
             Raises:
                 TypeError: The layer has the argument by another name, or has no arguments.
             """
+            check_arguments(cls, kwargs)
             if (args or kwargs) and cls.__init__ is object.__init__:  # which ignores them where a class has `__new__`
                 message = f"{cls.__name__}() takes no arguments"
                 with trim_on_exit:
                     raise TypeError(message)
-            if not ARGUMENTS.keys().isdisjoint(kwargs):
-                parameters = signature(cls.__init__).parameters
-                takes_any = any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values())
-                if not takes_any and (message := unexpected(cls.__name__, kwargs, parameters)):
-                    with trim_on_exit:
-                        raise TypeError(message)
             return super().__new__(cls)
 
         __getattr__ = attribute_of_instance("Module")  # called for a name that does not exist

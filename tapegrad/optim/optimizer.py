@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeAlias
 
 import numpy as np
 from typing_extensions import TypeVar, override
@@ -20,7 +20,7 @@ from tapegrad.engines.underflow import ignore_underflow
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.errors.messages import constant_above, in_parts, with_article, wrong_dtype
 from tapegrad.errors.options import check_at_least_zero
-from tapegrad.errors.other_names import attribute_of_instance
+from tapegrad.errors.other_names import attribute_of_instance, check_arguments
 from tapegrad.errors.tracebacks import public_api, trim_traceback
 from tapegrad.nn import Module, Param, Valid
 from tapegrad.nn.param import printed_parts, processes_of, replace_all
@@ -163,6 +163,16 @@ class Optimizer(ABC, Generic[State]):
                 self._groups_of[parameter].append(group)
 
     if not TYPE_CHECKING:
+
+        def __new__(cls, *_args: Any, **kwargs: Any) -> Self:
+            """Create an instance; raise if an argument has PyTorch's name instead of tapegrad's.
+
+            Raises:
+                TypeError: The optimizer has the argument by another name, or does without it.
+            """
+            check_arguments(cls, kwargs)
+            return super().__new__(cls)
+
         __getattr__ = attribute_of_instance("Optimizer")  # called for a name that does not exist
 
     def step(self, grads: Gradients, *, allow_unused: bool = False) -> None:

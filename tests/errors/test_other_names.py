@@ -60,6 +60,17 @@ Net().state_dict()
 optim.Adam(layer).zero_grad()
 layer.foo
 optim.Adam(layer).foo
+from tapegrad import float32
+from tapegrad.nn import Identity
+tg.long
+optim.Adam(layer, learning_rate=0.1)
+nn.LSTM(input_size=3, hidden_features=4)
+nn.ReLU(inplace=True)
+tg.zeros((3, 4), device="cpu")
+optim.Adam(layer, foo=1)
+from tapegrad import foo
+def f() -> None: pass
+f(device="cpu")
 """
 REJECTED = {
     7: "tapegrad has no 'cat': use tg.concat",
@@ -79,8 +90,15 @@ REJECTED = {
     27: "Linear has no 'eval': not needed: model(x.trace()) trains, and model(x) predicts",
     28: "Net has no 'state_dict': use tg.io.save(model, path)",
     29: "Adam has no 'zero_grad': not needed: backward returns the gradients, and nothing stores them",
+    32: "tapegrad has no 'float32': use np.float32",
+    33: "tapegrad.nn has no 'Identity': use the argument itself, or nn.Sequential()",
+    34: "tapegrad has no 'long': use np.int64",
+    35: "Adam has no argument 'learning_rate': use lr",
+    36: "LSTM has no argument 'input_size': use in_features",
+    37: "ReLU has no argument 'inplace': not needed: no op changes a tensor",
+    38: "zeros has no argument 'device': not needed: a program runs where JAX or NumPy runs it, see the guide",
 }
-OTHER_WORDS = {20, 21, 22, 23, 30, 31}  # lines with names that nothing here knows
+OTHER_WORDS = {20, 21, 22, 23, 30, 31, 39, 40, 42}  # lines with names that nothing here knows
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +121,7 @@ def raised() -> dict[int, str]:
     for statement in ast.parse(PROGRAM).body:
         try:
             exec(ast.unparse(statement), names)  # noqa: S102  # the program above
-        except (AttributeError, TypeError) as error:
+        except (AttributeError, ImportError, TypeError) as error:
             found[statement.lineno] = str(error)
     return found
 
@@ -162,7 +180,7 @@ def test_everything_to_use_exists() -> None:
 
 
 def test_every_argument_is_one_of_an_op_or_a_layer() -> None:
-    layers: list[Callable[..., Any]] = [one for one in vars(nn).values() if isinstance(one, type)]
+    layers: list[Callable[..., Any]] = [one for of in (nn, optim) for one in vars(of).values() if isinstance(one, type)]
     parameters = {
         name for one in [*(op.function for op in OPS.values()), *layers] for name in signature(one).parameters
     }

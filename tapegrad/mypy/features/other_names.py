@@ -51,6 +51,8 @@ def with_own_name(error: ReportedError, parameters: Callable[[str, str], list[st
         function, owner = match["function"], match["owner"]
         named = _parameters_of_op(function) if owner in (None, "Tensor") else []
         named = named or parameters(owner or function, function if owner else "__init__")
+        if not named and not parameters(function, "forward"):  # a function of the user, not a layer without arguments
+            return None
         return other_names.unexpected(function, [match["argument"]], named) or None
     return None
 
