@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar, assert_type
 from typing import Literal as L
 
@@ -73,9 +74,36 @@ def inside_a_context(x: Tensor[Any, Any]) -> Tensor[Any, Any]:
         return x.sum(axis=1)
 
 
-def left_out(x: Tensor[Any, Any], y: Tensor[Shape[B], NoneTape] | None = None) -> Tensor[Any, Any]:
+def left_out(x: Tensor[Any, Any], y: Tensor[Any, NoneTape] | None = None) -> Tensor[Any, Any]:
     del x
     return tg.ones(()) if y is None else y
+
+
+def chosen(x: Tensor[Any, Any], count: int) -> Tensor[Any, Any]:
+    if count > 3:
+        y = x.sum(axis=0, keepdims=True)
+    elif count > 1:
+        y = x[1:]
+    else:
+        raise ValueError(count)
+    return y * 2.0
+
+
+def first_or_none(x: Tensor[Any, Any], count: int) -> Tensor[Any, Any] | None:
+    if count > 3:
+        return None
+    return x[0]
+
+
+def tried(x: Tensor[Any, Any], path: str) -> Tensor[Any, Any]:
+    try:
+        y = x @ tg.ones((8, 2))
+        Path(path).stat()
+    except OSError:
+        return x @ tg.ones((8, 4))
+    finally:
+        x.sum()
+    return y
 
 
 def there(x: Tensor[Any, Any], *, again: bool) -> Tensor[Any, Any]:
@@ -181,14 +209,22 @@ def accept_branches_that_a_call_decides() -> None:
     assert_type(Branched(5, is_deep=False)(rows), Tensor[Shape[L[3], L[5]], NoneTape])
 
 
+def accept_branches_that_a_call_does_not_decide(count: int = 4, path: str = ".") -> None:
+    assert_type(chosen(rows, count), Tensor[Shape[Any, L[8]], NoneTape])
+    assert_type(tried(rows, path), Tensor[Shape[L[3], Any], NoneTape])
+    assert_type(tried(rows.trace(), path), Tensor[Shape[L[3], Any], OwnedTape])
+    assert_type(doubled_rows(rows, count), Tensor[Shape[Any, L[8]], NoneTape])
+    assert_type(left_out(rows), Tensor[Shape[()], NoneTape])
+    assert_type(left_out(rows, rows[0]), Tensor[Shape[L[8]], NoneTape])
+    assert_type(first_or_none(rows, count), Tensor[Shape[L[8]], NoneTape] | None)
+    assert_type(left_out(rows, first_or_none(rows, count)).ndim, int)
+
+
 def accept_bodies_that_are_not_read() -> None:
     def called(layer: Halved) -> None:
         layer(rows) @ tg.ones((5, 2)) if layer(rows).ndim == 3 else layer(rows)
 
-    doubled_rows(rows, 1) @ tg.ones((8, 2)) + tg.ones((6, 2))
     one_of_two(rows, rows=True) + tg.ones((8,))
-    left_out(rows).reshape((1, 1))
-    left_out(rows, rows[0]) + tg.ones((8,))
     there(rows, again=True) + tg.ones((8,))
     applied(tg.relu, rows) @ tg.ones((8, 2))
     called(Summed())
@@ -207,6 +243,14 @@ def reject_a_size_that_the_body_computes() -> None:
 def reject_a_size_of_a_layer_of_the_users() -> None:
     mlp = MLP(Config(8, 5))
     mlp(rows) @ tg.ones((5, 2))  # E: matmul: inner sizes differ: x (3, 8) has 8 columns but y (5, 2) has 5 rows [tapegrad-shape]
+
+
+def reject_a_size_that_all_branches_give(count: int = 4) -> None:
+    chosen(rows, count) @ tg.ones((5, 2))  # E(mypy): matmul: inner sizes differ: x (?, 8) has 8 columns but y (5, 2) has 5 rows [tapegrad-shape]
+
+
+def reject_a_size_that_the_body_and_the_handler_give(path: str = ".") -> None:
+    tried(rows, path) + tg.ones((4, 1))  # E(mypy): add: x (3, ?) and y (4, 1) do not broadcast: axis -2 is 3 in x but 4 in y [tapegrad-shape]
 
 
 def reject_a_loss_without_a_tape() -> None:

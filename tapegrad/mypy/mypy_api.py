@@ -21,6 +21,7 @@ from mypy.modulefinder import BuildSource
 from mypy.nodes import (
     ARG_POS,
     GDEF,
+    LDEF,
     ArgKind,
     Block,
     CallExpr,
@@ -405,6 +406,39 @@ def method_of(t: Type, name: str) -> CallableType | None:
 def narrow(api: Checker, expression: Expression, t: Type) -> None:
     """Narrow a name or an attribute from here on, as an `isinstance` check does."""
     api.binder.put(expression, t)
+
+
+def narrowed(api: Checker, variable: Var) -> Type | None:
+    """Return the type that a local variable was last bound or narrowed to; None if it was not."""
+    name = NameExpr(variable.name)
+    name.node, name.kind = variable, LDEF
+    return newest_binding(name, api)
+
+
+def frame(
+    api: Checker,
+    *,
+    can_skip: bool = False,
+    fall_through: int = 1,
+    conditional_frame: bool = False,
+    try_frame: bool = False,
+) -> AbstractContextManager[object]:
+    """Return a context in which types are narrowed on one of several ways of a program, as mypy's binder defines it."""
+    context: AbstractContextManager[object] = api.binder.frame_context(
+        can_skip=can_skip, fall_through=fall_through, conditional_frame=conditional_frame, try_frame=try_frame
+    )
+    return context
+
+
+def end_here(api: Checker) -> None:
+    """Let what follows in the innermost frame be unreachable."""
+    api.binder.unreachable()
+
+
+def caught_type(api: Checker, kind: Expression) -> Type:
+    """Return the type of the exceptions that a handler catches."""
+    caught: Type = api.check_except_handler_test(kind, is_star=False)
+    return caught
 
 
 def is_always(api: Checker, condition: Expression) -> bool | None:

@@ -157,6 +157,130 @@ def chosen(x: Tensor, mask: Tensor | None = None, *, wide: bool = False) -> Tens
 
 chosen(tg.ones((4, 8))) + tg.ones((4, 8))
 """,
+    "a branch that fails and one that returns": """
+def chosen(x: Tensor, count: int) -> Tensor:
+    if count > 3:
+        return x
+    y = x @ tg.ones((3, 3))
+    return y
+
+def guarded(x: Tensor, count: int) -> Tensor:
+    if count < 3:
+        x = x @ tg.ones((3, 3))
+    elif count < 5:
+        raise ValueError
+    return x
+
+chosen(tg.ones((4, 8)), int("4")) + tg.ones((4, 8))
+guarded(tg.ones((4, 8)), int("5")) + tg.ones((4, 8))
+""",
+    "two calls with one opaque size": """
+def scaled(x: Tensor, count: int) -> Tensor:
+    return x * count
+
+def called(x: Tensor, count: int) -> None:
+    scaled(x, count + 1)
+    scaled(tg.ones((4, 8)), count + 1) + tg.ones((4, 8))
+    scaled(tg.ones((4, 8)), count + 1) + tg.ones((4, 8))
+    one, other = MLP(Config(count)), MLP(Config(count))
+    nn.Sequential(*[MLP(Config(count)), MLP(Config(count))])(tg.ones((4, 8)))
+    one(tg.ones((4, 8))) + other(tg.ones((4, 8)))
+
+called(tg.ones((4, 8)), 8)
+""",
+    "a size that two branches give": """
+def chosen(x: Tensor, count: int, rows: int = 4) -> Tensor:
+    if count > 3:
+        rows = 5
+        y = x[1:]
+    else:
+        y = x
+    n = 2
+    while n < count:
+        n += 1
+    m = 2
+    for _ in range(3):
+        m = 3
+    return tg.ones((2, rows)) @ y @ tg.ones((8, n)) @ tg.ones((n, m))
+
+chosen(tg.ones((5, 8)), int("3"), 5) @ tg.ones((3, 2))
+chosen(tg.ones((6, 8)), int("7")) @ tg.ones((3, 2))
+""",
+    "a statement that fails and is tried": """
+def tried(x: Tensor) -> Tensor:
+    try:
+        return x @ tg.ones((3, 3))
+    except ValueError:
+        return x
+
+def tried_first(x: Tensor, other: bool) -> Tensor:
+    try:
+        y = x.sum(axis=0)
+        if other:
+            y = y @ tg.ones((9, 2))
+        y = x @ tg.ones((7, 2))
+    except ValueError as error:
+        print(error)
+    else:
+        y = y @ tg.ones((3, 3))
+    finally:
+        print(x @ tg.ones((8, 2)))
+    return y
+
+def last(x: Tensor, other: bool) -> Tensor:
+    y = x
+    try:
+        if other:
+            y = x @ tg.ones((8, 3))
+            return y
+    finally:
+        print(y.sum())
+    return y @ tg.ones((7, 3))
+
+tried(tg.ones((4, 8))) + tg.ones((4, 8))
+tried_first(tg.ones((4, 8)), bool(0)) + tg.ones((8,))
+last(tg.ones((4, 8)), bool(1)) + tg.ones((3,))
+""",
+    "a handler that knows what the body has bound": """
+def tried(x: Tensor, path: str) -> Tensor:
+    n = 2
+    try:
+        n = 3
+        y = x.sum(axis=0)
+        open(path)
+        n = 4
+        y = x
+    except OSError:
+        return y @ tg.ones((8, n))
+    return y
+
+tried(tg.ones((4, 8)), "nowhere") + tg.ones((3,))
+""",
+    "a loop whose turns end in several ways": """
+def looped(x: Tensor, count: int) -> Tensor:
+    for number in range(count):
+        if number == 3:
+            break
+        if number == 2:
+            x = x[1:]
+            continue
+        if number > 5:
+            return x @ tg.ones((3, 3))
+        x = tg.concat((x, x), axis=0)
+    return x
+
+looped(tg.ones((2, 8)), int("3")) + tg.ones((7, 8))
+""",
+    "an assertion that Python may leave out": """
+def asserted(x: Tensor, mask: Tensor | None = None, other: Tensor | None = None) -> Tensor:
+    assert x.shape == (4, 8) or (x @ tg.ones((3, 3))).ndim == 2
+    if mask is None:
+        mask = tg.ones((1, 8))
+    assert other is not None
+    return x * mask * other
+
+asserted(tg.ones((4, 8)), other=tg.ones((4, 1))) + tg.ones((4, 8))
+""",
     "a flag that is assigned again": """
 class Flagged(nn.Module):
     def __init__(self) -> None:
@@ -277,6 +401,72 @@ wider(tg.ones((4, 9)))
 """,
 }
 
+SURE = {
+    "both branches": """
+def chosen(x: Tensor, count: int) -> Tensor:
+    if count > 3:
+        y = x @ tg.ones((3, 3))  # here
+    else:
+        y = x @ tg.ones((5, 3))
+    return y
+
+chosen(tg.ones((4, 8)), int("4"))
+""",
+    "a branch that raises and one that fails": """
+def chosen(x: Tensor, count: int) -> Tensor:
+    if count < 0:
+        raise ValueError(count)
+    return x @ tg.ones((3, 3))  # here
+
+chosen(tg.ones((4, 8)), int("4"))
+""",
+    "what both branches have in common": """
+def chosen(x: Tensor, count: int) -> Tensor:
+    y = x[1:] if count > 3 else x
+    if count > 5:
+        y = y[1:]
+    return y @ tg.ones((3, 3))  # here
+
+chosen(tg.ones((4, 8)), int("4"))
+""",
+    "a handler that raises": """
+def tried(x: Tensor) -> Tensor:
+    try:
+        return x @ tg.ones((3, 3))  # here
+    except ValueError as error:
+        raise RuntimeError("no") from error
+
+tried(tg.ones((4, 8)))
+""",
+    "a handler and the body": """
+def tried(x: Tensor, path: str) -> Tensor:
+    try:
+        y = x.sum(axis=0)
+        open(path)
+    except OSError:
+        y = x[1]
+    return y @ tg.ones((3, 3))  # here
+
+tried(tg.ones((4, 8)), "nowhere")
+""",
+    "a function that returns nothing": """
+def printed(x: Tensor) -> None:
+    print(x @ tg.ones((3, 3)))  # here
+
+printed(tg.ones((4, 8)))
+""",
+    "a last block": """
+def last(x: Tensor) -> Tensor:
+    try:
+        y = x.sum(axis=0)
+    finally:
+        print(x @ tg.ones((3, 3)))  # here
+    return y
+
+last(tg.ones((4, 8)))
+""",
+}
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -284,7 +474,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bodies")
     (folder / "mypy.ini").write_text("[mypy]\nplugins = tapegrad.mypy\nstrict = True\nallow_redefinition = True\n")
     changed = {f"changed_{n}": ACCEPTED.replace(old, new) for n, (old, new) in enumerate(CHANGES)}
-    uncertain = {name.replace(" ", "_"): MODEL + program for name, program in UNCERTAIN.items()}
+    uncertain = {name.replace(" ", "_"): MODEL + program for name, program in (UNCERTAIN | SURE).items()}
     for name, text in {"accepted": ACCEPTED, "twice": TWICE, "foreign": FOREIGN, **changed, **uncertain}.items():
         (folder / f"{name}.py").write_text(text)
     return folder
@@ -310,6 +500,17 @@ def run(path: Path) -> None:
 
 def test_a_model_that_runs_is_accepted(said: dict[str, list[Report]]) -> None:
     assert said["accepted"] == []
+
+
+@pytest.mark.parametrize("name", SURE)
+def test_a_body_fails_if_all_ways_through_it_do(folder: Path, said: dict[str, list[Report]], name: str) -> None:
+    path = folder / f"{name.replace(' ', '_')}.py"
+    with pytest.raises((TapegradError, RuntimeError)):
+        run(path)
+
+    (error, _) = said[path.stem]
+
+    assert (error.code, "# here" in path.read_text().splitlines()[error.line - 1]) == ("tapegrad-shape", True)
 
 
 @pytest.mark.parametrize("number", range(len(CHANGES)))

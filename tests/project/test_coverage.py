@@ -283,18 +283,21 @@ class Net(nn.Module):
         return x
 
 
-def once_unknown(x: Tensor) -> Tensor:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and once_unknown is not read for its calls: the call on line 71 passes no tensor of known shape: name its sizes, such as Shape[N, L[8]]
+def once_unknown(x: Tensor) -> Tensor:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and once_unknown is not read for its calls: the call on line 74 passes no tensor of known shape: name its sizes, such as Shape[N, L[8]]
     return x * 2.0
 
 
-def with_a_loop(x: Tensor) -> Tensor:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and with_a_loop is not read for its calls: line 35 has a while loop: name its sizes, such as Shape[N, L[8]]
+def with_a_loop(x: Tensor) -> Tensor:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and with_a_loop is not read for its calls: line 35 has a while loop with an else: name its sizes, such as Shape[N, L[8]]
     y = x * 2.0
-    while y.item() > 1.0:
+    while y.sum().item() > 1.0:
         y = y * 0.5
-    return y
+    else:
+        return y
 
 
-def printed(x: Tensor) -> None:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and printed is not read for its calls: it returns nothing: name its sizes, such as Shape[N, L[8]]
+def printed(x: Tensor) -> None:
+    while x.sum().item() > 1.0:
+        x = x * 0.5
     print(x)
 
 
@@ -314,7 +317,7 @@ def unread(layer: MLP, x: Tensor[Shape[Any], NoneTape]) -> Tensor:  # U: x: the 
     return outer(tg.ones((2, 8)))
 
 
-def other(x: Tensor) -> Tensor:  # U: x: the size of axis 0 is unknown, because it is declared as Tensor, and the call on line 65 passes (?,): name its sizes, such as Shape[N, L[8]]
+def other(x: Tensor) -> Tensor:  # U: x: the size of axis 0 is unknown, because it is declared as Tensor, and the call on line 68 passes (?,): name its sizes, such as Shape[N, L[8]]
     return x * 2.0
 
 
@@ -338,7 +341,7 @@ def test_a_body_that_is_read_for_its_calls_counts_as_they_say() -> None:
     found = analyzed(f"{READ}{calls}\n")
 
     at_calls = {one.unit.name for one in found.seen if one.at_calls}
-    assert at_calls == {"MLP.forward", "Net.forward", "inner", "outer"}
+    assert at_calls == {"MLP.forward", "Net.forward", "inner", "outer", "printed"}
     for name in at_calls:
         seen = [one for one in found.seen if one.unit.name == name]
         assert seen

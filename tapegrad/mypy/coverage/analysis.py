@@ -42,7 +42,8 @@ from tapegrad.mypy.coverage.levels import (
 from tapegrad.mypy.coverage.program import DISPLAYS, Program, inner, is_cast, nodes_in, operands
 from tapegrad.mypy.coverage.reasons import Reason, Reasons
 from tapegrad.mypy.coverage.spelling import Spelling
-from tapegrad.mypy.features.bodies import is_open, says_little
+from tapegrad.mypy.features.bodies import says_little
+from tapegrad.mypy.features.partial_types import is_open
 from tapegrad.mypy.scopes.records import Readings
 
 if TYPE_CHECKING:

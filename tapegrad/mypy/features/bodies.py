@@ -1,10 +1,8 @@
 """Results of functions and methods whose annotations say less than their bodies, such as `forward(self, x: Tensor)`.
 
 At a call with tensors of known sizes, the statements of the body are read again with the types of the arguments in
-place of the declared ones. Only functions of the same file are read, and only some statements: assignments to
-variables, loops that keep all types, `if` statements of which the call decides the condition, `with` statements, and
-`return` at the end. A method is read only if the file makes its object, so that no subclass overrides the method. An
-error in a statement that surely runs is an error of the program.
+place of the declared ones. Only functions of the same file are read. A method is read only if the file makes its
+object, so that no subclass overrides the method. An error in a statement that surely runs is an error of the program.
 """
 
 from __future__ import annotations
@@ -15,31 +13,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from mypy.nodes import (
     ARG_STAR,
     ARG_STAR2,
-    AssertStmt,
-    AssignmentStmt,
     Block,
     CallExpr,
-    ConditionalExpr,
     Context,
-    DictionaryComprehension,
-    Expression,
-    ExpressionStmt,
-    ForStmt,
     FuncDef,
-    GeneratorExpr,
-    IfStmt,
     IndexExpr,
     LambdaExpr,
     MemberExpr,
     NameExpr,
-    OperatorAssignmentStmt,
-    OpExpr,
-    PassStmt,
-    ReturnStmt,
-    Statement,
-    StrExpr,
     TryStmt,
-    TupleExpr,
     TypeInfo,
     Var,
     WithStmt,
@@ -51,6 +33,7 @@ from mypy.types import (
     CallableType,
     Instance,
     NoneType,
+    ProperType,
     TupleType,
     Type,
     TypeVarId,
@@ -62,6 +45,8 @@ from mypy.types import (
 
 from tapegrad.mypy.calls.assertions import forgetting
 from tapegrad.mypy.conversion import is_size, opaque_paths, tensor_parts, without_opaque
+from tapegrad.mypy.features.body_statements import FailedError, Reader, Types, UnreadError
+from tapegrad.mypy.features.partial_types import filled, is_open
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
     can_read_bodies,
@@ -70,61 +55,28 @@ from tapegrad.mypy.mypy_api import (
     enclosing_function,
     inside_body,
     is_of_library,
-    may_suppress,
-    narrow,
-    narrow_by_condition,
     report_in_body,
     types_in_body,
 )
-from tapegrad.mypy.reports import CODES
-from tapegrad.mypy.scopes.frames import Frame, Made, Reading, Several, Value, is_passed_on, within
+from tapegrad.mypy.scopes.frames import Frame, Made, Reading, Value, is_passed_on, key_of, within
 from tapegrad.mypy.scopes.names import inside
-from tapegrad.mypy.scopes.objects import decided, has_items, object_of, value_of_expression
+from tapegrad.mypy.scopes.objects import object_of, value_of_expression
 from tapegrad.mypy.scopes.opaque import other_shapes
 from tapegrad.mypy.scopes.records import BodyReading, is_recorded, record_read, record_unread, recorded_calls
 from tapegrad.mypy.signatures import parameter_names
 from tapegrad.mypy.unify.arguments import arguments_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Hashable, Iterator
 
-    from mypy.errorcodes import ErrorCode
-    from mypy.errors import ErrorInfo
     from mypy.plugin import FunctionContext
 
+    from tapegrad.mypy.features.body_statements import Failure
     from tapegrad.mypy.mypy_api import Checker
 
 _DEEPEST: Final = 12  # calls inside of bodies that are read
 _MOST: Final = 1000  # results; far more than a file has calls of such functions
 _MOST_OF_ONE: Final = 20  # results of one function; a function that is called with more shapes is not read any more
-
-
-class _UnreadError(Exception):
-    """A body is not read, or has a statement that is not; the message says why, in a clause."""
-
-
-class _FailedError(Exception):
-    """A statement of a body surely fails."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
-
-
-class Failure(NamedTuple):
-    """An error in a body that is read.
-
-    Attributes:
-        lines: Those of the calls that lead to it, innermost first.
-    """
-
-    message: str
-    code: ErrorCode
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    lines: tuple[int, ...] = ()
 
 
 class Outcome(NamedTuple):
@@ -143,7 +95,7 @@ def completed(ctx: FunctionContext | MethodContext, declared: CallableType, resu
         return result
     try:
         return _completed(ctx, declared, function, result)
-    except _UnreadError as unread:
+    except UnreadError as unread:
         if is_recorded(ctx.api) and not _makes_object(ctx.context):  # whose layers are then tried, one after the other
             record_unread(ctx.api, function, str(unread))
         return result
@@ -154,17 +106,18 @@ def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, fun
     _require_readable(function, ctx.api)
     receiver = _receiver(ctx, function)
     if receiver is None and function.info:
-        raise _UnreadError(f"it is not known which object the method is of in the call on line {ctx.context.line}")
+        raise UnreadError(f"it is not known which object the method is of in the call on line {ctx.context.line}")
     given = _given(ctx, declared, function)
     frame = _frame(ctx, declared, function, receiver)
     outcome = _outcome(ctx.api, function, frame, given)
     if outcome.failure is not None:
         _fail(ctx, outcome.failure, given)
     if outcome.result is None:
-        raise _UnreadError(outcome.unread or f"the call on line {ctx.context.line} is an error")
+        raise UnreadError(outcome.unread or f"the call on line {ctx.context.line} is an error")
     if outcome.reading is not None:
         record_read(ctx.api, outcome.reading, ctx.context.line)
-    same = receiver is not None and Reading.frame is not None and receiver == Reading.frame.receiver
+    around = Reading.frame.receiver if Reading.frame is not None else None
+    same = receiver is not None and key_of(receiver) == key_of(around)
     passed = frozenset().union(*map(opaque_paths, given.values()))
     values = [*frame.values.values(), receiver]
     kept = frozenset(
@@ -174,7 +127,7 @@ def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, fun
         or any(is_passed_on(path, value) for value in values)
         or (same and _is_of_class(path, function))
     )
-    return _filled(result, without_opaque(outcome.result, kept))
+    return filled(result, without_opaque(outcome.result, kept))
 
 
 def _makes_object(call: Context) -> bool:
@@ -195,12 +148,12 @@ def _require_readable(function: FuncDef, api: Checker) -> None:
     """Check that the body of a function can be read.
 
     Raises:
-        _UnreadError: It cannot.
+        UnreadError: It cannot.
     """
     if BodiesRead.depth >= _DEEPEST:
-        raise _UnreadError(f"more than {_DEEPEST} calls lead to it")
+        raise UnreadError(f"more than {_DEEPEST} calls lead to it")
     if function in _active or function is enclosing_function(api):
-        raise _UnreadError("it calls itself")
+        raise UnreadError("it calls itself")
     for is_unreadable, reason in (
         (function.is_decorated, "it has a decorator"),
         (function.is_generator, "it is a generator"),
@@ -210,7 +163,7 @@ def _require_readable(function: FuncDef, api: Checker) -> None:
         (ARG_STAR in function.arg_kinds or ARG_STAR2 in function.arg_kinds, "it takes any number of arguments"),
     ):
         if is_unreadable:
-            raise _UnreadError(reason)
+            raise UnreadError(reason)
 
 
 def says_little(function: FuncDef) -> bool:
@@ -224,18 +177,6 @@ def says_little(function: FuncDef) -> bool:
 
 
 _open: dict[FuncDef, tuple[object, bool]] = {}
-
-
-def is_open(t: Type) -> bool:
-    """Return whether a type is a tensor with unknown parts, or has one in it."""
-    p = get_proper_type(t)
-    if isinstance(p, TupleType):
-        return any(map(is_open, p.items))
-    if not isinstance(p, Instance) or tensor_parts(p) is None or len(p.args) != 3:
-        return False
-    shape = get_proper_type(p.args[0])
-    parts = [*(shape.items if isinstance(shape, TupleType) else [shape]), *p.args[1:]]
-    return any(isinstance(get_proper_type(part), AnyType) for part in parts)
 
 
 def _receiver(ctx: FunctionContext | MethodContext, function: FuncDef) -> Made | None:
@@ -262,7 +203,7 @@ def _given(ctx: FunctionContext | MethodContext, declared: CallableType, functio
     """Return the types of the parameters in a call.
 
     Raises:
-        _UnreadError: No tensor among them is known, or another parameter, such as a function, is declared with type
+        UnreadError: No tensor among them is known, or another parameter, such as a function, is declared with type
             variables: in the body it would keep them, beside tensors that have the sizes of the call.
     """
     line = ctx.context.line
@@ -276,20 +217,26 @@ def _given(ctx: FunctionContext | MethodContext, declared: CallableType, functio
                 given[argument.variable] = NoneType()
             continue
         if len(actuals) > 1 or actuals[0].starred:
-            raise _UnreadError(f"the call on line {line} has a starred argument")
+            raise UnreadError(f"the call on line {line} has a starred argument")
         tensor = actuals[0].tensor
         t = get_proper_type(actuals[0].type)
-        if tensor is not None or isinstance(t, NoneType) or is_size(argument.variable.type or t):
+        if tensor is not None or _may_be_none(t) or is_size(argument.variable.type or t):
             given[argument.variable] = t
         is_known = is_known or (tensor is not None and not isinstance(get_proper_type(tensor.shape), AnyType))
     if isinstance(ctx, MethodContext) and function.info:
         given[function.arguments[0].variable] = ctx.type
     others = (argument.variable.type for argument in function.arguments if argument.variable not in given)
     if not is_known:
-        raise _UnreadError(f"the call on line {line} passes no tensor of known shape")
+        raise UnreadError(f"the call on line {line} passes no tensor of known shape")
     if any(t is not None and get_all_type_vars(t) for t in others):
-        raise _UnreadError("a parameter that is no tensor is declared with a type variable")
+        raise UnreadError("a parameter that is no tensor is declared with a type variable")
     return given
+
+
+def _may_be_none(t: ProperType) -> bool:
+    """Return whether a type is None, or a tensor or None."""
+    items = map(get_proper_type, t.items if isinstance(t, UnionType) else [t])
+    return all(isinstance(item, NoneType) or tensor_parts(item) is not None for item in items)
 
 
 def _frame(ctx: FunctionContext | MethodContext, declared: CallableType, function: FuncDef, made: Made | None) -> Frame:
@@ -307,7 +254,7 @@ def _frame(ctx: FunctionContext | MethodContext, declared: CallableType, functio
 
 
 _active: set[FuncDef] = set()
-_Key: TypeAlias = "tuple[Block, tuple[Type, ...], tuple[tuple[str, Value], ...], Made | None]"
+_Key: TypeAlias = "tuple[Block, tuple[Type, ...], tuple[tuple[str, Hashable], ...], Hashable]"
 _read: dict[_Key, Outcome] = {}
 _counts: dict[FuncDef, int] = {}
 _read_in: list[object] = [None, -1]  # the checker and its pass in which the results were read
@@ -320,7 +267,8 @@ def _outcome(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, Typ
         _read.clear()
         _counts.clear()
         _read_in[:] = [api, api.pass_num]
-    key = function.body, tuple(given.values()), tuple(frame.values.items()), frame.receiver
+    values = tuple((name, key_of(value)) for name, value in frame.values.items())
+    key = function.body, tuple(given.values()), values, key_of(frame.receiver)
     if key not in _read:
         _counts[function] = _counts.get(function, 0) + 1
         if _counts[function] > _MOST_OF_ONE:
@@ -334,28 +282,31 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
     _failures.append([])
     try:
         with (
-            _types_of(given) as types,
+            _types_of({**_declared(function), **given}) as types,
             forgetting(),
             other_shapes(),
             within(frame),
             inside_body(api, function) as errors,
             recorded_calls() as calls,
         ):
-            result = _Reader(api, frame, types, errors).run(function.body.body)
-            if result is None:
-                return Outcome(unread="it returns nothing")
+            result = Reader(api, frame, types, errors, _failures[-1]).result(function.body.body)
             if _own_variables(function) & _variables_in(result):
                 return Outcome(unread="its result depends on a parameter that a call leaves out")
             if not is_recorded(api):
                 return Outcome(result)
             return Outcome(result, reading=BodyReading(function, given, types_in_body(api), result, calls))
-    except _UnreadError as unread:
+    except UnreadError as unread:
         return Outcome(unread=str(unread))
-    except _FailedError as failed:
+    except FailedError as failed:
         return Outcome(failure=failed.failure)
     finally:
         _failures.pop()
         _active.discard(function)
+
+
+def _declared(function: FuncDef) -> dict[Var, Type]:
+    variables = (argument.variable for argument in function.arguments)
+    return {variable: variable.type for variable in variables if variable.type is not None}
 
 
 def _own_variables(function: FuncDef) -> set[TypeVarId]:
@@ -394,199 +345,12 @@ def _variables_in(t: Type) -> set[TypeVarId]:
     return set().union(*map(_variables_in, inner))
 
 
-class _Types:
-    """The types of variables while a body is read, and those to restore."""
-
-    def __init__(self) -> None:
-        self._before: dict[Var, tuple[Type | None, bool]] = {}
-
-    def set(self, variable: Var, t: Type) -> None:
-        self._before.setdefault(variable, (variable.type, variable.is_ready))
-        variable.type, variable.is_ready = t, True
-
-    def restore(self) -> None:
-        for variable, (t, is_ready) in self._before.items():
-            variable.type, variable.is_ready = t, is_ready
-
-    def now(self) -> dict[Var, Type | None]:
-        return {variable: variable.type for variable in self._before}
-
-    def is_set(self, variable: Var) -> bool:
-        return variable in self._before
-
-
 @contextmanager
-def _types_of(given: dict[Var, Type]) -> Iterator[_Types]:
-    types = _Types()
+def _types_of(given: dict[Var, Type]) -> Iterator[Types]:
+    types = Types()
     try:
         for variable, t in given.items():
             types.set(variable, t)
         yield types
     finally:
         types.restore()
-
-
-class _Reader:
-    """Reads the statements of a body."""
-
-    def __init__(self, api: Checker, frame: Frame, types: _Types, errors: Callable[[], list[ErrorInfo]]) -> None:
-        self._api = api
-        self._frame = frame
-        self._types = types
-        self._errors = errors
-        self._is_certain = True
-
-    def run(self, statements: list[Statement]) -> Type | None:
-        """Read statements; return the type of what they return, None if they return nothing."""
-        for statement in statements:
-            returned = self._read(statement, is_last=statement is statements[-1])
-            if returned is not None:
-                return returned
-        return None
-
-    def _read(self, statement: Statement, *, is_last: bool) -> Type | None:
-        match statement:
-            case ReturnStmt(expr=Expression() as value) if is_last:
-                return self._type_of(value)
-            case AssignmentStmt(lvalues=[target], rvalue=value, type=declared):
-                if declared is not None and not is_open(declared):
-                    raise _UnreadError(f"line {statement.line} declares a variable")
-                t = self._type_of(value)
-                self._bind(target, t if declared is None else _filled(declared, t), is_declared=declared is not None)
-            case OperatorAssignmentStmt(lvalue=NameExpr() as target, rvalue=value, op=op):
-                computed = OpExpr(op, target, value)
-                computed.set_line(statement)
-                self._bind(target, self._type_of(computed))
-            case ForStmt(index=NameExpr(node=Var() as variable), expr=value, body=body, else_body=None):
-                self._loop(variable, value, body.body)
-            case IfStmt(expr=conditions, body=blocks, else_body=otherwise):
-                return self._branch(conditions, blocks, otherwise)
-            case WithStmt(expr=managers, target=targets, body=body, is_async=False) if not any(targets):
-                if any(may_suppress(self._type_of(manager)) for manager in managers):
-                    raise _UnreadError(f"line {statement.line} has a with statement that may suppress exceptions")
-                is_certain, self._is_certain = self._is_certain, False  # a generator may suppress some unseen
-                returned = self.run(body.body)
-                self._is_certain = is_certain
-                return returned
-            case ExpressionStmt(expr=StrExpr()) | AssertStmt() | PassStmt():
-                pass
-            case ExpressionStmt(expr=value):
-                self._type_of(value, may_be_none=True)
-            case _:
-                raise _UnreadError(f"line {statement.line} has {_named(statement)}")
-        return None
-
-    def _type_of(self, value: Expression, *, may_be_none: bool = False) -> Type:
-        found: Type = self._api.expr_checker.accept(value, allow_none_return=may_be_none)
-        failures, errors = _failures[-1], self._errors()
-        if not failures and not errors:
-            return found
-        if not self._is_certain or not _is_evaluated(value):
-            raise _UnreadError(f"line {value.line} is an error at a call, but may not run then")
-        if failures:
-            raise _FailedError(failures[0])
-        first = errors[0]
-        if first.code is None or first.code not in CODES.values():
-            raise _UnreadError(f"line {value.line} is an error of mypy at a call")
-        end_line, end_column = first.end_line or first.line, first.end_column or first.column
-        raise _FailedError(Failure(first.message, first.code, first.line, first.column, end_line, end_column))
-
-    def _bind(self, target: Expression, t: Type, *, is_declared: bool = False) -> None:
-        match target:
-            case NameExpr(node=Var() as variable) if not variable.is_property and not variable.is_final:
-                if not variable.is_inferred and not is_declared and not self._types.is_set(variable):
-                    raise _UnreadError(f"line {target.line} binds a global variable, or one with an annotation")
-                self._types.set(variable, t)
-                narrow(self._api, target, t)
-            case TupleExpr(items=targets):
-                p = get_proper_type(t)
-                if not isinstance(p, TupleType) or len(p.items) != len(targets):
-                    raise _UnreadError(f"line {target.line} unpacks a value of unknown length")
-                for one, item in zip(targets, p.items, strict=True):
-                    self._bind(one, item)
-            case _:
-                raise _UnreadError(f"line {target.line} binds no plain variable")
-
-    def _branch(self, conditions: list[Expression], blocks: list[Block], otherwise: Block | None) -> Type | None:
-        """Read the branch of an `if` statement that the call takes; it must be certain which."""
-        for condition, block in zip(conditions, blocks, strict=True):
-            self._type_of(condition)
-            is_true = decided(condition, self._api)
-            if is_true is None:
-                raise _UnreadError(f"the call does not decide the condition on line {condition.line}")
-            narrow_by_condition(self._api, condition, is_true=is_true)
-            if is_true:
-                return self.run(block.body)
-        return self.run(otherwise.body) if otherwise is not None else None
-
-    def _loop(self, variable: Var, value: Expression, body: list[Statement]) -> None:
-        """Read a loop once; all variables that exist before must have the same types after it."""
-        before, is_certain = self._types.now(), self._is_certain
-        several = object_of(value, self._api)
-        self._frame.variables[variable] = several.item if isinstance(several, Several) else None
-        self._is_certain = is_certain and has_items(value, self._api)
-        self._types.set(variable, self._api.analyze_iterable_item_type(value)[1])
-        if self.run(body) is not None:
-            raise _UnreadError(f"line {value.line} has a loop that returns")
-        self._is_certain = is_certain
-        after = self._types.now()
-        if not all(_are_same(after[one], t) for one, t in before.items() if one is not variable):
-            raise _UnreadError(f"line {value.line} has a loop that changes the type of a variable")
-
-
-_STATEMENTS: Final = {
-    "DelStmt": "a del statement",
-    "ForStmt": "a loop with several variables, or an else",
-    "FuncDef": "a function",
-    "MatchStmt": "a match statement",
-    "RaiseStmt": "a raise statement",
-    "ReturnStmt": "a return statement before the end",
-    "TryStmt": "a try statement",
-    "WhileStmt": "a while loop",
-    "WithStmt": "a with statement",
-}
-
-
-def _named(statement: Statement) -> str:
-    """Return the name of a kind of statement."""
-    return _STATEMENTS.get(type(statement).__name__, "a statement that is not read")
-
-
-def _is_evaluated(value: Expression) -> bool:
-    """Return whether all parts of an expression are evaluated whenever it is."""
-    conditional = ConditionalExpr, LambdaExpr, GeneratorExpr, DictionaryComprehension
-    return not any(
-        isinstance(node, conditional) or (isinstance(node, OpExpr) and node.op in ("and", "or"))
-        for node in inside(value)
-    )
-
-
-def _are_same(one: Type | None, other: Type | None) -> bool:
-    """Return whether two types are the same, apart from the class behind a tuple, which shapes have differently."""
-    p, q = get_proper_type(one), get_proper_type(other)
-    if isinstance(p, Instance) and isinstance(q, Instance):
-        return p == q or (p.type is q.type and len(p.args) == len(q.args) and all(map(_are_same, p.args, q.args)))
-    if isinstance(p, TupleType) and isinstance(q, TupleType):
-        return len(p.items) == len(q.items) and all(map(_are_same, p.items, q.items))
-    return p == q
-
-
-def _filled(declared: Type, read: Type) -> Type:
-    """Return a tensor type with what was read in place of its unknown parts."""
-    p, q = get_proper_type(declared), get_proper_type(read)
-    if isinstance(p, TupleType) and isinstance(q, TupleType) and len(p.items) == len(q.items):
-        return p.copy_modified(items=[_filled(one, other) for one, other in zip(p.items, q.items, strict=True)])
-    if tensor_parts(p) is None:
-        return declared
-    if not isinstance(p, Instance) or not isinstance(q, Instance) or p.type is not q.type or len(p.args) != len(q.args):
-        return declared
-    return p.copy_modified(args=[_filled_part(one, other) for one, other in zip(p.args, q.args, strict=True)])
-
-
-def _filled_part(declared: Type, read: Type) -> Type:
-    p, q = get_proper_type(declared), get_proper_type(read)
-    if isinstance(p, AnyType):
-        return q
-    if isinstance(p, TupleType) and isinstance(q, TupleType) and len(p.items) == len(q.items):
-        return p.copy_modified(items=[_filled_part(one, other) for one, other in zip(p.items, q.items, strict=True)])
-    return declared

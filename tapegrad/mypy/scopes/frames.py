@@ -22,7 +22,7 @@ from tapegrad.sizes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable, Iterator
 
     from mypy.nodes import Node, TypeInfo
     from mypy.types import Type
@@ -59,6 +59,18 @@ class Held(NamedTuple):
 
 
 Value: TypeAlias = "Made | Several | Held | Size | None"
+
+
+def key_of(value: Value) -> Hashable:
+    """Return what is equal for values that are the same; a `Dim` does not support ==."""
+    match value:
+        case Dim(terms=terms):
+            return Dim, terms
+        case Made(info=info, constructor=constructor, arguments=arguments):
+            return info, constructor, tuple((name, key_of(one)) for name, one in arguments)
+        case Several(item=item, is_filled=is_filled):
+            return Several, key_of(item), is_filled
+    return value
 
 
 class Frame(NamedTuple):

@@ -35,7 +35,7 @@ from mypy.nodes import (
 from tapegrad.mypy.conversion import size_of, unknown
 from tapegrad.mypy.mypy_api import checked_file, is_always, stored_type
 from tapegrad.mypy.scopes.collections import Use, use_of
-from tapegrad.mypy.scopes.frames import Held, Made, Reading, Several, Value, constructor_frame, within
+from tapegrad.mypy.scopes.frames import Held, Made, Reading, Several, Value, constructor_frame, key_of, within
 from tapegrad.mypy.scopes.opaque import (
     constructor_value,
     is_unwritten,
@@ -90,7 +90,7 @@ def decided(condition: Expression, api: Checker) -> bool | None:
             if one is not None and other is not None:
                 return bool(_COMPARISONS[sign](one, other))
             return None
-        case NameExpr() | MemberExpr() if (flag := value_of_expression(condition, api)) in (True, False):
+        case NameExpr() | MemberExpr() if isinstance(flag := value_of_expression(condition, api), int):
             return bool(flag)
     return is_always(api, condition)
 
@@ -133,7 +133,7 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
             return several.item if isinstance(several, Several) else None
         case ListExpr(items=[first, *others]):
             item = object_of(first, api)
-            same = item is not None and all(object_of(one, api) == item for one in others)
+            same = item is not None and all(key_of(object_of(one, api)) == key_of(item) for one in others)
             return Several(item, is_filled=True) if same else None
         case ListComprehension(generator=GeneratorExpr(left_expr=item, condlists=[[]], sequences=[sequence])):
             one = object_of(item, api)

@@ -1,0 +1,472 @@
+"""The statements of a body that is read for the result of a call, with the types that its variables have then.
+
+Where the call does not decide which statements run, all of them are read, and a variable has then what its types have
+in common. A statement that surely fails ends the way that leads to it; the body fails if all ways end so.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from mypy.nodes import (
+    LDEF,
+    AssertStmt,
+    AssignmentStmt,
+    Block,
+    BreakStmt,
+    ConditionalExpr,
+    ContinueStmt,
+    DelStmt,
+    DictionaryComprehension,
+    Expression,
+    ExpressionStmt,
+    ForStmt,
+    GeneratorExpr,
+    IfStmt,
+    LambdaExpr,
+    NameExpr,
+    OperatorAssignmentStmt,
+    OpExpr,
+    PassStmt,
+    RaiseStmt,
+    ReturnStmt,
+    Statement,
+    StrExpr,
+    TryStmt,
+    TupleExpr,
+    Var,
+    WhileStmt,
+    WithStmt,
+)
+from mypy.types import NoneType, TupleType, Type, get_proper_type
+
+from tapegrad.mypy.features.partial_types import are_same, filled, is_open, join
+from tapegrad.mypy.mypy_api import (
+    caught_type,
+    end_here,
+    frame,
+    may_suppress,
+    narrow,
+    narrow_by_condition,
+    narrowed,
+)
+from tapegrad.mypy.reports import CODES
+from tapegrad.mypy.scopes.frames import Several
+from tapegrad.mypy.scopes.names import inside
+from tapegrad.mypy.scopes.objects import decided, has_items, object_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from mypy.errorcodes import ErrorCode
+    from mypy.errors import ErrorInfo
+
+    from tapegrad.mypy.mypy_api import Checker
+    from tapegrad.mypy.scopes.frames import Frame
+
+_MOST_TURNS: Final = 4  # of a loop, until its variables keep their types
+
+
+class UnreadError(Exception):
+    """A body is not read, or has a statement that is not; the message says why, in a clause."""
+
+
+class FailedError(Exception):
+    """A statement of a body surely fails."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+class Failure(NamedTuple):
+    """An error in a body that is read.
+
+    Attributes:
+        lines: Those of the calls that lead to it, innermost first.
+    """
+
+    message: str
+    code: ErrorCode
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    lines: tuple[int, ...] = ()
+
+
+class _End(NamedTuple):
+    """How a way through a body ends.
+
+    Attributes:
+        types: The types of the variables there; None if the way does not go on.
+        failure: Why it does not, if a statement surely fails.
+    """
+
+    types: dict[Var, Type] | None
+    failure: Failure | None = None
+
+
+class Types:
+    """The types of variables while a body is read, and those to restore.
+
+    Attributes:
+        traces: All types that variables get in each `try` statement around the statement that is read.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[Var, tuple[Type | None, bool]] = {}
+        self.traces: list[dict[Var, list[Type]]] = []
+
+    def set(self, variable: Var, t: Type) -> None:
+        """Give a variable a type."""
+        self._before.setdefault(variable, (variable.type, variable.is_ready))
+        variable.type, variable.is_ready = t, True
+        for trace in self.traces:
+            trace.setdefault(variable, []).append(t)
+
+    def restore(self) -> None:
+        """Give all variables the types that they had at first."""
+        self.reset({})
+
+    def now(self) -> dict[Var, Type]:
+        """Return the types of the variables that have got one."""
+        return {variable: variable.type for variable in self._before if variable.type is not None}
+
+    def reset(self, types: dict[Var, Type]) -> None:
+        """Give variables the types that they had before, and all others those that they had at first."""
+        for variable, (first, is_ready) in [*self._before.items()]:
+            if variable in types:
+                variable.type = types[variable]
+            else:
+                variable.type, variable.is_ready = first, is_ready
+                del self._before[variable]
+
+    def is_set(self, variable: Var) -> bool:
+        """Return whether a variable has got a type."""
+        return variable in self._before
+
+
+class Reader:
+    """Reads the statements of a body.
+
+    Args:
+        api: mypy's checker.
+        frame: The values of the parameters.
+        types: The types of the variables, first those of the parameters.
+        errors: Returns the errors that mypy has found in the body so far.
+        failures: Those in bodies of the calls in this one, which are added while it is read.
+    """
+
+    def __init__(
+        self,
+        api: Checker,
+        frame: Frame,
+        types: Types,
+        errors: Callable[[], list[ErrorInfo]],
+        failures: list[Failure],
+    ) -> None:
+        self._api = api
+        self._frame = frame
+        self._types = types
+        self._all_errors = errors
+        self._ignored = 0  # errors on ways that the program does not go
+        self._failures = failures
+        self._returned: list[Type] = []
+        self._exits: list[list[_End]] = []  # of each loop around the statement that is read
+
+    def result(self, statements: list[Statement]) -> Type:
+        """Read a body; return the type of what it returns.
+
+        Raises:
+            FailedError: It surely fails.
+            UnreadError: It has statements that are not read.
+        """
+        try:
+            is_ended = not self._run(statements)
+        except FailedError:
+            if not self._returned:
+                raise
+            is_ended = True
+        if not self._returned and is_ended:
+            message = "it raises an exception"
+            raise UnreadError(message)
+        return join(self._returned if is_ended else [*self._returned, NoneType()])
+
+    def _run(self, statements: list[Statement]) -> bool:
+        """Read statements; return whether the program goes on after them."""
+        return all(map(self._read, statements))
+
+    def _read(self, statement: Statement) -> bool:
+        """Read a statement; return whether the program goes on after it."""
+        match statement:
+            case ReturnStmt(expr=value):
+                self._returned.append(NoneType() if value is None else self._type_of(value))
+                return self._end()
+            case RaiseStmt(expr=value):
+                if value is not None:
+                    self._type_of(value)
+                return self._end()
+            case AssignmentStmt(lvalues=[target], rvalue=value, type=declared):
+                if declared is not None and not is_open(declared):
+                    raise UnreadError(f"line {statement.line} declares a variable")
+                t = self._type_of(value)
+                self._bind(target, t if declared is None else filled(declared, t), is_declared=declared is not None)
+            case OperatorAssignmentStmt(lvalue=NameExpr() as target, rvalue=value, op=op):
+                computed = OpExpr(op, target, value)
+                computed.set_line(statement)
+                self._bind(target, self._type_of(computed))
+            case ForStmt(index=NameExpr(node=Var() as variable), expr=value, body=body, else_body=None):
+                several = object_of(value, self._api)
+                self._frame.variables[variable] = several.item if isinstance(several, Several) else None
+                self._set(variable, self._api.analyze_iterable_item_type(value)[1])
+                return self._loop(body.body, is_certain=has_items(value, self._api))
+            case WhileStmt(expr=condition, body=body, else_body=None):
+                self._type_of(condition)
+                return self._loop(body.body, is_certain=False)
+            case BreakStmt() | ContinueStmt():
+                self._exits[-1].append(_End(self._now()))
+                return self._end()
+            case IfStmt(expr=conditions, body=blocks, else_body=otherwise):
+                return self._branch(conditions, blocks, otherwise)
+            case TryStmt(is_star=False):
+                return self._try(statement)
+            case WithStmt(expr=managers, target=targets, body=body, is_async=False) if not any(targets):
+                return self._with(statement.line, managers, body.body)
+            case AssertStmt(expr=condition):
+                self._assert(condition)
+            case ExpressionStmt(expr=StrExpr()) | PassStmt() | DelStmt(expr=NameExpr()):
+                pass
+            case ExpressionStmt(expr=value):
+                self._type_of(value, may_be_none=True)
+            case _:
+                raise UnreadError(f"line {statement.line} has {_named(statement)}")
+        return True
+
+    def _end(self) -> bool:
+        end_here(self._api)
+        return False
+
+    def _set(self, variable: Var, t: Type) -> None:
+        self._types.set(variable, t)
+        narrow(self._api, _name(variable), t)
+
+    def _errors(self) -> list[ErrorInfo]:
+        return [one for one in self._all_errors()[self._ignored :] if one.code is None or one.code.code not in _STYLE]
+
+    def _ignore_errors(self) -> None:
+        self._ignored = len(self._all_errors())
+        self._failures.clear()
+
+    def _assert(self, condition: Expression) -> None:
+        """Read what an `assert` statement says of variables; Python may leave the statement out."""
+        try:
+            self._type_of(condition)
+        except (FailedError, UnreadError):
+            self._ignore_errors()
+        else:
+            narrow_by_condition(self._api, condition, is_true=True)
+
+    def _type_of(self, value: Expression, *, may_be_none: bool = False) -> Type:
+        found: Type = self._api.expr_checker.accept(value, allow_none_return=may_be_none)
+        errors = self._errors()
+        if not self._failures and not errors:
+            return found
+        if not _is_evaluated(value):
+            raise _uncertain(value.line)
+        if self._failures:
+            raise FailedError(self._failures[0])
+        first = errors[0]
+        if first.code is None or first.code not in CODES.values():
+            raise UnreadError(f"line {value.line} is an error of mypy at a call")
+        end_line, end_column = first.end_line or first.line, first.end_column or first.column
+        raise FailedError(Failure(first.message, first.code, first.line, first.column, end_line, end_column))
+
+    def _bind(self, target: Expression, t: Type, *, is_declared: bool = False) -> None:
+        match target:
+            case NameExpr(node=Var() as variable) if not variable.is_property and not variable.is_final:
+                if not variable.is_inferred and not is_declared and not self._types.is_set(variable):
+                    raise UnreadError(f"line {target.line} binds a global variable, or one with an annotation")
+                self._set(variable, t)
+            case TupleExpr(items=targets):
+                p = get_proper_type(t)
+                if not isinstance(p, TupleType) or len(p.items) != len(targets):
+                    raise UnreadError(f"line {target.line} unpacks a value of unknown length")
+                for one, item in zip(targets, p.items, strict=True):
+                    self._bind(one, item)
+            case _:
+                raise UnreadError(f"line {target.line} binds no plain variable")
+
+    def _now(self) -> dict[Var, Type]:
+        """Return the types of the variables, as conditions narrow them."""
+        return {variable: narrowed(self._api, variable) or t for variable, t in self._types.now().items()}
+
+    def _way(self, read: Callable[[], bool]) -> _End:
+        """Read statements that may not run; the way ends at a statement that surely fails."""
+        try:
+            return _End(self._now() if read() else None)
+        except FailedError as failed:
+            self._end()
+            self._ignore_errors()
+            return _End(None, failed.failure)
+
+    def _meet(self, ends: Iterable[_End]) -> bool:
+        """Give each variable what its types at the ends of several ways have in common; return whether one goes on.
+
+        Raises:
+            FailedError: None does, and one of them surely fails.
+        """
+        ends = list(ends)
+        open_ends = [end.types for end in ends if end.types is not None]
+        if not open_ends:
+            failure = next((end.failure for end in ends if end.failure is not None), None)
+            if failure is not None:
+                raise FailedError(failure)
+            return self._end()
+        self._types.reset(open_ends[0])
+        for variable in dict.fromkeys(variable for types in open_ends for variable in types):
+            self._set(variable, join([types[variable] for types in open_ends if variable in types]))
+        return True
+
+    def _branch(self, conditions: list[Expression], blocks: list[Block], otherwise: Block | None) -> bool:
+        """Read the branch of an `if` statement that the call takes; both, if the call does not decide which."""
+        if not conditions:
+            return otherwise is None or self._run(otherwise.body)
+        condition, block = conditions[0], blocks[0]
+        self._type_of(condition)
+        is_true = decided(condition, self._api)
+        if is_true is not None:
+            narrow_by_condition(self._api, condition, is_true=is_true)
+            return self._run(block.body) if is_true else self._branch(conditions[1:], blocks[1:], otherwise)
+        before = self._types.now()
+        with frame(self._api, conditional_frame=True, fall_through=0):
+            with frame(self._api, can_skip=True, fall_through=2):
+                narrow_by_condition(self._api, condition, is_true=True)
+                ends = [self._way(partial(self._run, block.body))]
+            self._types.reset(before)
+            narrow_by_condition(self._api, condition, is_true=False)
+            with frame(self._api, fall_through=2):
+                ends.append(self._way(partial(self._branch, conditions[1:], blocks[1:], otherwise)))
+        return self._meet(ends)
+
+    def _try(self, statement: TryStmt) -> bool:
+        """Read a `try` statement: its body may end at any place in it, and then any handler may run."""
+        last = statement.finally_body
+        if last is not None and any(isinstance(node, ReturnStmt | BreakStmt | ContinueStmt) for node in inside(last)):
+            raise UnreadError(f"line {statement.line} has a finally block that returns, or that ends a turn of a loop")
+        api, before = self._api, self._types.now()
+        whole: dict[Var, list[Type]] = {}
+        self._types.traces.append(whole)
+        with frame(api, fall_through=0):  # the frames are nested as in mypy's own check of this statement
+            with frame(api, fall_through=2, try_frame=last is not None):
+                with frame(api, conditional_frame=True, fall_through=2):
+                    ended: dict[Var, list[Type]] = {}
+                    self._types.traces.append(ended)
+                    with frame(api, fall_through=2, try_frame=True):
+                        end = self._way(partial(self._run, statement.body.body))
+                    self._types.traces.remove(ended)
+                    ends = []
+                    for kind, name, handler in zip(statement.types, statement.vars, statement.handlers, strict=True):
+                        with frame(api, can_skip=True, fall_through=4):
+                            self._set_any_of(before, ended)
+                            ends.append(self._way(partial(self._handle, kind, name, handler)))
+                if end.types is not None and statement.else_body is not None:
+                    self._types.reset(end.types)
+                    end = self._way(partial(self._run, statement.else_body.body))
+            del self._types.traces[-1]
+            if last is not None:
+                self._set_any_of(before, whole)
+                self._way(partial(self._run, last.body))
+        is_open = self._meet([end, *ends])
+        return is_open and (last is None or self._run(last.body))
+
+    def _handle(self, kind: Expression | None, name: NameExpr | None, handler: Block) -> bool:
+        """Read a handler of exceptions."""
+        caught = None if kind is None else caught_type(self._api, kind)
+        if name is not None and caught is not None:
+            self._bind(name, caught, is_declared=True)
+        return self._run(handler.body)
+
+    def _set_any_of(self, before: dict[Var, Type], later: dict[Var, list[Type]]) -> None:
+        """Give variables what their types before some statements, and those that they get in them, have in common."""
+        self._types.reset(before)
+        for variable, several in later.items():
+            self._set(variable, join([*([before[variable]] if variable in before else []), *several]))
+
+    def _with(self, line: int, managers: list[Expression], body: list[Statement]) -> bool:
+        """Read a `with` statement."""
+        if any(may_suppress(self._type_of(manager)) for manager in managers):
+            raise UnreadError(f"line {line} has a with statement that may suppress exceptions")
+        try:
+            return self._run(body)
+        except FailedError as failed:  # a generator may suppress some unseen
+            raise _uncertain(failed.failure.line) from failed
+
+    def _loop(self, body: list[Statement], *, is_certain: bool) -> bool:
+        """Read a loop, again and again until its variables keep their types: what all turns have in common."""
+        if is_certain and not self._turn(body):
+            return False
+        for turn in range(_MOST_TURNS):
+            before = self._now()
+            with frame(self._api, can_skip=True):
+                end = self._way(partial(self._turn, body))
+            if end.failure is not None and (turn or is_certain):
+                raise _uncertain(end.failure.line)  # there may be no such turn
+            self._meet([_End(before), end])
+            after = self._types.now()
+            if all(are_same(after[one], t) for one, t in before.items()):
+                return True
+        raise UnreadError(f"line {body[0].line} is in a loop that changes the type of a variable at each turn")
+
+    def _turn(self, body: list[Statement]) -> bool:
+        """Read one turn of a loop, to its end or to a `break` or `continue` statement."""
+        exits: list[_End] = []
+        self._exits.append(exits)
+        with frame(self._api, can_skip=True):
+            end = self._way(partial(self._run, body))
+        self._exits.remove(exits)
+        return self._meet([end, *exits])
+
+
+_STATEMENTS: Final = {
+    "DelStmt": "a del statement",
+    "ForStmt": "a loop with several variables, or an else",
+    "FuncDef": "a function",
+    "MatchStmt": "a match statement",
+    "TryStmt": "a handler of groups of exceptions",
+    "WhileStmt": "a while loop with an else",
+    "WithStmt": "a with statement",
+}
+_STYLE: Final = {
+    "comparison-overlap",
+    "no-any-return",
+    "redundant-cast",
+    "redundant-expr",
+    "unreachable",
+}  # no mistakes
+
+
+def _uncertain(line: int) -> UnreadError:
+    return UnreadError(f"line {line} is an error at a call, but may not run then")
+
+
+def _name(variable: Var) -> NameExpr:
+    """Return an expression that reads a local variable."""
+    name = NameExpr(variable.name)
+    name.node, name.kind = variable, LDEF
+    return name
+
+
+def _named(statement: Statement) -> str:
+    """Return the name of a kind of statement."""
+    return _STATEMENTS.get(type(statement).__name__, "a statement that is not read")
+
+
+def _is_evaluated(value: Expression) -> bool:
+    """Return whether all parts of an expression are evaluated whenever it is."""
+    conditional = ConditionalExpr, LambdaExpr, GeneratorExpr, DictionaryComprehension
+    return not any(
+        isinstance(node, conditional) or (isinstance(node, OpExpr) and node.op in ("and", "or"))
+        for node in inside(value)
+    )

@@ -1,0 +1,85 @@
+"""Types of tensors of which parts are known: what several have in common, and what one says in place of another."""
+
+from __future__ import annotations
+
+from mypy.types import AnyType, Instance, TupleType, Type, UnionType, UnpackType, flatten_nested_unions, get_proper_type
+
+from tapegrad.mypy.conversion import joined, tensor_parts
+from tapegrad.mypy.mypy_api import simplified_union
+
+
+def is_open(t: Type) -> bool:
+    """Return whether a type is a tensor with unknown parts, or has one in it."""
+    p = get_proper_type(t)
+    if isinstance(p, TupleType | UnionType):
+        return any(map(is_open, p.items))
+    if not isinstance(p, Instance) or tensor_parts(p) is None or len(p.args) != 3:
+        return False
+    shape = get_proper_type(p.args[0])
+    parts = [*(shape.items if isinstance(shape, TupleType) else [shape]), *p.args[1:]]
+    return any(isinstance(get_proper_type(part), AnyType) for part in parts)
+
+
+def join(types: list[Type]) -> Type:
+    """Return what a value is that has one of several types: of tensors, the parts that agree are kept."""
+    first, *others = types
+    if all(are_same(first, one) for one in others):
+        return first
+    items = flatten_nested_unions(types)
+    tuples = [p for p in map(get_proper_type, items) if isinstance(p, TupleType) and not _is_starred(p)]
+    if len(tuples) == len(items) and len({len(p.items) for p in tuples}) == 1:
+        return tuples[0].copy_modified(items=[join([*one]) for one in zip(*(p.items for p in tuples), strict=True)])
+    tensors = [item for item in items if tensor_parts(item) is not None]
+    rest = [_without_value(item) for item in items if tensor_parts(item) is None]
+    return simplified_union([*([joined(UnionType.make_union(tensors))] if tensors else []), *rest])
+
+
+def _is_starred(t: TupleType) -> bool:
+    return any(isinstance(item, UnpackType) for item in t.items)
+
+
+def _without_value(t: Type) -> Type:
+    """Return the type of a number or a string without its value."""
+    p = get_proper_type(t)
+    return p.copy_modified(last_known_value=None) if isinstance(p, Instance) and p.last_known_value is not None else t
+
+
+def are_same(one: Type | None, other: Type | None) -> bool:
+    """Return whether two types are the same, apart from the class behind a tuple, which shapes have differently."""
+    p, q = get_proper_type(one), get_proper_type(other)
+    if isinstance(p, Instance) and isinstance(q, Instance):
+        is_one = p.type is q.type and p.last_known_value == q.last_known_value and len(p.args) == len(q.args)
+        return is_one and all(map(are_same, p.args, q.args))
+    if isinstance(p, TupleType) and isinstance(q, TupleType):
+        return len(p.items) == len(q.items) and all(map(are_same, p.items, q.items))
+    return p == q
+
+
+def _tensor_in(t: Type) -> Type:
+    """Return the only tensor among the types that a value may have, such as a tensor or None."""
+    p = get_proper_type(t)
+    tensors = [item for item in p.items if tensor_parts(item) is not None] if isinstance(p, UnionType) else []
+    return tensors[0] if len(tensors) == 1 else t
+
+
+def filled(declared: Type, read: Type) -> Type:
+    """Return a tensor type with what was read in place of its unknown parts."""
+    p, q = get_proper_type(declared), get_proper_type(read)
+    if isinstance(p, TupleType) and isinstance(q, TupleType) and len(p.items) == len(q.items):
+        return p.copy_modified(items=[filled(one, other) for one, other in zip(p.items, q.items, strict=True)])
+    if isinstance(p, UnionType):
+        return UnionType.make_union([filled(item, _tensor_in(read)) for item in p.items])
+    if tensor_parts(p) is None:
+        return declared
+    if not isinstance(p, Instance) or not isinstance(q, Instance) or p.type is not q.type or len(p.args) != len(q.args):
+        return declared
+    return p.copy_modified(args=[_filled_part(one, other) for one, other in zip(p.args, q.args, strict=True)])
+
+
+def _filled_part(declared: Type, read: Type) -> Type:
+    p, q = get_proper_type(declared), get_proper_type(read)
+    if isinstance(p, AnyType):
+        return q
+    if isinstance(p, TupleType) and isinstance(q, TupleType) and len(p.items) == len(q.items):
+        return p.copy_modified(items=[_filled_part(one, other) for one, other in zip(p.items, q.items, strict=True)])
+    return declared
