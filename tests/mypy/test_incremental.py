@@ -230,6 +230,15 @@ MODELS: Final[list[Choice]] = [
         "def second(x: Tensor) -> Tensor:\n    y = first(x)\n    return last(y)",
         "def second(x: Tensor) -> Tensor:\n    y = last(x)\n    return y + first(x).sum()",
         "def second(x: Tensor) -> Tensor:\n    return first(x) + tg.ones((4, 2)) @ helpers.weight()",
+        (
+            "def second(x: Tensor) -> Tensor:\n    if len(helpers.__name__) > 3:\n        return first(x)\n"
+            "    y = x @ helpers.weight()\n    return y * 2.0"
+        ),
+        (
+            "def second(x: Tensor) -> Tensor:\n    try:\n        y = x @ helpers.weight()\n"
+            "    except ValueError:\n        y = first(x)\n    while y.sum().item() > 1.0:\n"
+            "        y = tg.concat((y, y))\n    return y"
+        ),
     ),
     tuple(
         "class Net(nn.Module):\n    def __init__(self, config: Config) -> None:\n"
@@ -263,6 +272,19 @@ BODIES: Final[dict[str, list[Choice]]] = {
     "top.py": [
         ("there",),
         ("import tapegrad as tg\nfrom models import first\ntg.reveal_shape(first(tg.ones((2, 8))))",),
+        ("import models\nimport settings", "import models, settings"),
+        ("net = models.Net(settings.Config())", "net = models.Net(settings.Config(width=7))", "net = models.net"),
+        ("tg.reveal_shape(net(tg.ones((2, 8))))", "tg.reveal_shape(models.second(tg.ones((2, 8))))"),
+        (
+            (
+                "def twice(x: tg.Tensor) -> tg.Tensor:\n    return models.first(x) * 2.0\n"
+                "def use() -> None:\n    tg.reveal_shape(twice(tg.ones((2, 8))))"
+            ),
+            (
+                "class Mine(models.Net):\n    def forward(self, x: tg.Tensor) -> tg.Tensor:\n        return x * 2.0\n"
+                "mine = Mine(settings.Config())\ntg.reveal_shape(mine(tg.ones((2, 8))))"
+            ),
+        ),
     ],
 }
 

@@ -38,16 +38,16 @@ N = TypeVar("N", bound=int)
 Rows = Tensor[Shape[L[2], L[3]], NoneTape]
 
 
-def declared(x: Tensor) -> None:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and nothing calls declared: name its sizes, such as Shape[N, L[8]]
+def declared(x: Tensor) -> None:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and nothing in this file calls declared: name its sizes, such as Shape[N, L[8]]
     y = x + 1.0
     print(y)
 
 
-def claimed(x: Tensor) -> None:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and nothing calls claimed: name its sizes, such as Shape[N, L[8]]
+def claimed(x: Tensor) -> None:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and nothing in this file calls claimed: name its sizes, such as Shape[N, L[8]]
     print(tg.assert_shape(x, (2, 3)), tg.reveal_shape(tg.ones((2, 3))))
 
 
-def declared_in_part(x: Tensor[Shape[Any, L[3]], NoneTape]) -> None:  # U: x: the size of axis 0 is unknown, because it is declared as (?, 3), and nothing calls declared_in_part: name its sizes, such as Shape[N, L[8]]
+def declared_in_part(x: Tensor[Shape[Any, L[3]], NoneTape]) -> None:  # U: x: the size of axis 0 is unknown, because it is declared as (?, 3), and nothing in this file calls declared_in_part: name its sizes, such as Shape[N, L[8]]
     print(x @ tg.ones((3, 4)))
 
 
@@ -55,11 +55,11 @@ def with_either_tape(x: Tensor[Shape[N], Tape]) -> None:  # U: x: the tape is un
     print(x * 2.0)
 
 
-def of_any_dtype(x: Tensor[Shape[N], NoneTape, Any]) -> None:  # U: x: the dtype is unknown, because it is declared with any dtype, and nothing calls of_any_dtype: write one, or a TypeVar with bound=np.generic
+def of_any_dtype(x: Tensor[Shape[N], NoneTape, Any]) -> None:  # U: x: the dtype is unknown, because it is declared with any dtype, and nothing in this file calls of_any_dtype: write one, or a TypeVar with bound=np.generic
     print(x)
 
 
-def of_any_tape(x: Tensor[Shape[N], Any]) -> None:  # U: x: the tape is unknown, because it is declared with any tape, and nothing calls of_any_tape: write NoneTape, OwnedTape or a TypeVar
+def of_any_tape(x: Tensor[Shape[N], Any]) -> None:  # U: x: the tape is unknown, because it is declared with any tape, and nothing in this file calls of_any_tape: write NoneTape, OwnedTape or a TypeVar
     print(x)
 
 
@@ -313,7 +313,7 @@ def outer(x: Tensor) -> Tensor:
     return inner(x * 2.0)
 
 
-def unread(layer: MLP, x: Tensor[Shape[Any], NoneTape]) -> Tensor:  # U: x: the size of axis 0 is unknown, because it is declared as (?,), and nothing calls unread: name its sizes, such as Shape[N, L[8]]
+def unread(layer: MLP, x: Tensor[Shape[Any], NoneTape]) -> Tensor:  # U: x: the size of axis 0 is unknown, because it is declared as (?,), and nothing in this file calls unread: name its sizes, such as Shape[N, L[8]]
     return outer(tg.ones((2, 8)))
 
 
@@ -321,7 +321,7 @@ def other(x: Tensor) -> Tensor:  # U: x: the size of axis 0 is unknown, because 
     return x * 2.0
 
 
-def called_in_an_unread_one(x: Tensor[Shape[Any], NoneTape]) -> Tensor:  # U: x: the size of axis 0 is unknown, because it is declared as (?,), and nothing calls called_in_an_unread_one: name its sizes, such as Shape[N, L[8]]
+def called_in_an_unread_one(x: Tensor[Shape[Any], NoneTape]) -> Tensor:  # U: x: the size of axis 0 is unknown, because it is declared as (?,), and nothing in this file calls called_in_an_unread_one: name its sizes, such as Shape[N, L[8]]
     return other(x)
 
 
@@ -346,6 +346,23 @@ def test_a_body_that_is_read_for_its_calls_counts_as_they_say() -> None:
         seen = [one for one in found.seen if one.unit.name == name]
         assert seen
         assert all(one.is_known for one in seen), name
+
+
+def test_a_body_in_another_file_is_named_where_it_is_called(tmp_path: Path) -> None:
+    (tmp_path / "models.py").write_text(
+        "from tapegrad import Tensor, nn\n\n\n"
+        "class Net(nn.Module):\n    def forward(self, x: Tensor) -> Tensor:\n        return x * 2.0\n",
+        "utf-8",
+    )
+    program = at(tmp_path, "import tapegrad as tg\nfrom models import Net\n\nnet = Net()\nnet(tg.ones((3, 8)))\n")
+    settings = ["--config-file", str(tmp_path / "mypy.ini")]
+
+    (checked,), types = checked_files([*settings, str(program)], lambda _: None)
+    (loss,) = analyze(checked.tree, types, checked.source, checked.rejected).losses
+
+    assert loss.reason == (
+        "the result of net is declared as Tensor in models, and mypy reads bodies for calls in the same file only"
+    )
 
 
 def test_a_body_that_is_not_read_says_why() -> None:

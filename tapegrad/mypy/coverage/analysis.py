@@ -212,7 +212,11 @@ class _Analyzer:
             return reason
         if not (readings := self._readings.of(function)):
             why = self._readings.why_unread(function)
-            unread = f"{function.name} is not read for its calls: {why}" if why else f"nothing calls {function.name}"
+            unread = (
+                f"{function.name} is not read for its calls: {why}"
+                if why
+                else f"nothing in this file calls {function.name}"
+            )
             return reason._replace(text=f"{reason.text}, and {unread}")
         if variable is None:
             return reason._replace(text=f"{reason.text}, and the body gives it at some calls only")

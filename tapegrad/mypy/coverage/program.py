@@ -18,6 +18,7 @@ from mypy.nodes import (
     Expression,
     ExpressionStmt,
     ForStmt,
+    FuncDef,
     FuncItem,
     GeneratorExpr,
     IndexExpr,
@@ -53,6 +54,11 @@ if TYPE_CHECKING:
 DISPLAYS: Final = (ListExpr, TupleExpr, SetExpr, DictExpr)
 MADE: Final = (CallExpr, OpExpr, UnaryExpr, ComparisonExpr, IndexExpr, ConditionalExpr, AwaitExpr)
 _REPORTED: Final = (TypeOfAny.from_error, TypeOfAny.from_unimported_type)  # mypy itself has said so
+
+
+def module_of(function: FuncDef) -> str:
+    """Return the name of the module that defines a function or a method."""
+    return function.info.module_name if function.info else function.fullname.rpartition(".")[0]
 
 
 class Program:

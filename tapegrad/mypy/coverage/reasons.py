@@ -48,7 +48,7 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
 )
 from tapegrad.mypy.coverage.levels import PARAM, contents, knowledge_of, without_none
-from tapegrad.mypy.coverage.program import DISPLAYS, is_cast, operands
+from tapegrad.mypy.coverage.program import DISPLAYS, is_cast, module_of, operands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -202,13 +202,28 @@ class Reasons:
                 yield Reason(f"{shown} is Any", f"annotate {shown}" if isinstance(one, NameExpr) else ASSERT)
 
     def _declared_result(self, call: CallExpr, part: str) -> Iterator[Reason]:
-        function = self._program.callee(call)
-        declared = get_proper_type(function.type) if isinstance(function, FuncDef) else None
-        if not isinstance(function, FuncDef) or function.fullname.startswith(_LIBRARY):
+        function = self._called(call)
+        declared = get_proper_type(function.type) if function is not None else None
+        if function is None or function.fullname.startswith(_LIBRARY):
             return
         if isinstance(declared, CallableType) and any(one.missing for one in contents(declared.ret_type)):
             name = self._spelled(call.callee)
-            yield self.of_declared(declared.ret_type, part, f"the result of {name}")
+            reason = self.of_declared(declared.ret_type, part, f"the result of {name}")
+            module = module_of(function)
+            if module != self._program.tree.fullname:
+                text = f"{reason.text} in {module}, and mypy reads bodies for calls in the same file only"
+                reason = reason._replace(text=text)
+            yield reason
+
+    def _called(self, call: CallExpr) -> FuncDef | None:
+        """Return the function that is called; of a layer, its method `forward`."""
+        found = self._program.callee(call)
+        t = self._program.type_of(call.callee)
+        if isinstance(t, Instance) and _is_module(t):
+            symbol = t.type.get("forward")
+            found = symbol.node if symbol is not None else None
+            found = found.func if isinstance(found, Decorator) else found
+        return found if isinstance(found, FuncDef) else None
 
     def _data(self, expression: Expression) -> Iterator[Reason]:
         """Yield the arrays and lists of unknown size that a tensor is made of."""
