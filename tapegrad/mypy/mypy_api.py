@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 from mypy.argmap import map_actuals_to_formals
 from mypy.checker import DeferredNode
 from mypy.erasetype import erase_typevars
+from mypy.errorcodes import NO_ANY_RETURN
 from mypy.errors import Errors, ErrorWatcher
 from mypy.fscache import FileSystemCache
 from mypy.indirection import TypeIndirectionVisitor
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from mypy.errors import ErrorInfo
     from mypy.nodes import Context
 
+_OWN_CODES: Final = {"tapegrad-shape", "tapegrad-tape", "tapegrad-dtype"}
 UNKNOWN: Final = "tapegrad-unknown"
 UNUSED: Final = "tapegrad-unused"
 
@@ -792,9 +794,33 @@ def _reword(reword: Callable[[ReportedError], str | None], errors: Errors, file:
         owner, function = info.local_ctx
         may_redefine = errors.options.allow_redefinition
         source = partial(_source, errors, file)
+        if info.code is NO_ANY_RETURN:
+            return _follows_own(errors, file, info)
         error = ReportedError(info.code.code, info.message, info.line, owner, function, may_redefine, source)
-        info.message = reword(error) or info.message
+        message = reword(error) or info.message
+        if message != info.message:
+            _own_words.add(message)
+            info.message = message
     return False  # mypy goes on with the error
+
+
+_own_words: set[str] = set()  # of mypy's errors that were reworded
+
+
+def _follows_own(errors: Errors, file: str, info: ErrorInfo) -> bool:
+    """Return whether a statement returns Any because of an error in it that tapegrad reports or words.
+
+    An error in a body that was read for a call is none: it says nothing of the types that the function declares.
+    """
+    lines = range(info.line, (info.end_line or info.line) + 1)
+    of_bodies = {id(one) for line in lines for each in BodiesRead.reports.get((file, line), ()) for one in each.infos}
+    return any(
+        one.line in lines
+        and one.severity == "error"
+        and id(one) not in of_bodies
+        and (one.message in _own_words or (one.code is not None and one.code.code in _OWN_CODES))
+        for one in errors.error_info_map.get(file, ())
+    )
 
 
 def _source(errors: Errors, file: str) -> str | None:

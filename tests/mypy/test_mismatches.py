@@ -108,6 +108,55 @@ def test_the_daemon_repeats_the_reports_after_an_edit(tmp_path: Path) -> None:
         mypy(folder, "stop", module="mypy.dmypy")
 
 
+ANY = """from typing import Any, NamedTuple
+
+import tapegrad as tg
+from sizes import Columns, N, Rows, Shape, Tensor
+
+def sizes(x: Tensor[Shape[N]], y: Tensor[Shape[N]]) -> Any:
+    return x
+
+def viewed(a: Rows) -> Columns:
+    return a.view(4, 3)
+
+def joined(a: Rows) -> Columns:
+    return tg.cat(
+        (a, a),
+    )
+
+def different(a: Rows) -> Columns:
+    return sizes(a[0], a[:, 0])
+
+def unknown(a: Rows) -> Columns:
+    return sizes(a[0], a[1])
+
+def missing(a: Rows) -> Columns:
+    return tg.nothing(a)
+"""
+RETURNS = "error: Returning Any from function declared to return"
+
+
+def test_an_error_of_tapegrad_is_not_followed_by_one_about_any(tmp_path: Path) -> None:
+    folder = written(tmp_path)
+    (folder / "use.py").write_text(ANY)
+    try:
+        found = mypy(folder, "use.py")
+        followed = mypy(folder, "run", "--", "use.py", module="mypy.dmypy")
+        (folder / "use.py").write_text(ANY.replace("a.view(4, 3)", "a.T.view(3, 4)"))
+        edited = mypy(folder, "run", "--", "use.py", module="mypy.dmypy")
+    finally:
+        mypy(folder, "stop", module="mypy.dmypy")
+
+    assert [line for line in found if RETURNS not in line] == [
+        "use.py:10: error: Tensor has no 'view': use x.reshape(shape)  [attr-defined]",
+        "use.py:13: error: tapegrad has no 'cat': use tg.concat  [attr-defined]",
+        "use.py:18: error: sizes: N is 4 in x but 3 in y  [tapegrad-shape]",
+        'use.py:24: error: Module has no attribute "nothing"  [attr-defined]',
+    ]
+    assert [line.split(":")[1] for line in found if RETURNS in line] == ["21", "24"]
+    assert followed == edited == found
+
+
 def test_rebinding_to_another_shape_names_the_setting(tmp_path: Path) -> None:
     (tmp_path / "use.py").write_text("import tapegrad as tg\n\nx = tg.ones((2, 3))\nx = x.T\n")
     (tmp_path / "mypy.ini").write_text(SETTINGS.replace("allow_redefinition = True\n", ""))
