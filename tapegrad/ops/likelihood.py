@@ -46,8 +46,9 @@ if TYPE_CHECKING:
     Backward: TypeAlias = Callable[[Gradients], None]
 
 
-def cross_entropy_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
+def cross_entropy_shape(x: Dims, target: Dims, *, weight: Dims = (), reduction: str = "mean") -> Dims:
     """Return a scalar, or one loss per row; the target has the shape of the logits, or one label per row."""
+    _check_class_weights(x, weight)
 
     def losses() -> Dims:
         rows = at_least(1, x=x)[:-1]
@@ -58,20 +59,17 @@ def cross_entropy_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Di
     return reduced_shape(losses, reduction)
 
 
-def nll_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
+def nll_shape(x: Dims, target: Dims, *, weight: Dims = (), reduction: str = "mean") -> Dims:
     """Return a scalar, or one loss per row; the target has one label per row."""
+    _check_class_weights(x, weight)
     return reduced_shape(lambda: same_sizes(at_least(1, x=x)[:-1], target, x), reduction)
 
 
 def bce_with_logits_shape(x: Dims, target: Dims, *, pos_weight: Dims = (), reduction: str = "mean") -> Dims:
     """Return a scalar, or one loss per element; the target has the shape of the logits, and the weights broadcast."""
-    if not isinstance(pos_weight, UnknownDims) and not isinstance(x, UnknownDims):
-        aligned = x[len(x) - len(pos_weight) :] if len(pos_weight) <= len(x) else None
-        if aligned is None or any(
-            surely_differ(n, 1) and surely_differ(n, m) for n, m in zip(pos_weight, aligned, strict=True)
-        ):
-            message = f"pos_weight {show(pos_weight)} does not broadcast to x {show(x)}"
-            raise ShapeError(message)
+    if not isinstance(x, UnknownDims) and not _broadcasts_to(pos_weight, x):
+        message = f"pos_weight {show(pos_weight)} does not broadcast to x {show(x)}"
+        raise ShapeError(message)
     return elementwise_loss_shape(x, target, reduction=reduction)
 
 
@@ -91,6 +89,7 @@ def cross_entropy(
     x: Tensor[Any, T, Float],
     target: Tensor[Any, T2, Float | np.integer[Any]],
     *,
+    weight: Tensor[Any, NoneTape, Float] | None = None,
     smoothing: float = 0.0,
     ignore_index: int | None = None,
     reduction: Reduction = "mean",
@@ -101,9 +100,14 @@ def cross_entropy(
     dx = \frac{1}{n} \left( \operatorname{softmax}(x) \sum_c p_{c} - p \right) dL, \quad
     dt = -\frac{1 - s}{n} \ln \operatorname{softmax}(x) \, dL$$
 
+    With weights w, the probability $p_{ic}$ counts $w_c$ times. The mean of labels is then divided by the sum of the
+    weights of all labels; that of probabilities by the number of rows.
+
     Args:
         x: Logits in nats, `(..., C)`, a float dtype.
         target: Labels from 0 to C - 1, `(...)`; or probabilities, `(..., C)`, of the dtype of `x`.
+        weight: The weight w of each class, `(C,)`, of the dtype of `x`, for example larger for a rare class. It gets no
+            gradient. None for 1.
         smoothing: The fraction s of each target that is spread over all classes, from 0 to 1.
         ignore_index: A label to ignore: its rows have a loss of 0 and are not counted in the mean.
         reduction: `mean` over the rows that are not ignored, `sum`, or `none` for the loss of each row.
@@ -112,13 +116,15 @@ def cross_entropy(
         A scalar, or `(...)` where nothing is reduced, in nats. The mean over no rows is NaN.
 
     Raises:
-        ShapeError: The target has neither the shape of `x` nor that of its rows.
-        DTypeError: `x` is not a float, labels are not ints, or probabilities are of another dtype.
+        ShapeError: The target has neither the shape of `x` nor that of its rows, or the weights are not `(C,)`.
+        DTypeError: `x` is not a float, labels are not ints, or probabilities or weights are of another dtype.
+        TapeError: The weights have a tape.
         IndexError: A label is negative or not below C.
         ValueError: `smoothing` is out of range, `ignore_index` is given with probabilities, or `reduction` is invalid.
 
     Source:
         Szegedy et al., [Rethinking the inception architecture](https://arxiv.org/abs/1512.00567), §7, for smoothing.
+        PyTorch 2.13, `torch.nn.functional.cross_entropy`, for the weights.
 
     Examples:
         >>> logits = tg.tensor([[2.0, 0.5, -1.0], [0.0, 1.0, 3.0]])
@@ -128,6 +134,8 @@ def cross_entropy(
         >>> grads = tg.cross_entropy(logits.trace(), labels).backward()
         >>> np.round(grads[logits].numpy().astype(float), 3).tolist()
         [[-0.107, 0.088, 0.02], [0.021, -0.443, 0.422]]
+        >>> round(tg.cross_entropy(logits, labels, weight=tg.tensor([1.0, 3.0, 1.0])).item(), 3)
+        1.688
     """
     if not 0 <= smoothing <= 1:
         message = f"cross_entropy: smoothing is {smoothing} but must be from 0 to 1"
@@ -135,16 +143,20 @@ def cross_entropy(
     x, target, tape = unwrap_with_target(x, target)
     float_only(x)
     _check_target(x, target)
+    classes = None if weight is None else _class_weights(x, weight)
     if target.ndim == x.ndim:
         if ignore_index is not None:
             message = f"cross_entropy: ignore_index is {ignore_index} but target holds probabilities, not labels"
             raise ValueError(message)
-        weight = weight_of("cross_entropy", reduction, math.prod(x.shape[:-1]))
-        out, backward = _of_probabilities(x, target, smoothing, weight, reduction)
+        share = weight_of("cross_entropy", reduction, math.prod(x.shape[:-1]))
+        out, backward = _of_probabilities(x, target, smoothing, classes, share, reduction)
     else:
         labels = Labels.of(x, target, ignore_index)
-        weight = weight_of("cross_entropy", reduction, labels.count)
-        out, backward = _of_labels(x, labels, smoothing, weight, reduction)
+        if classes is None or not x.size:
+            share = weight_of("cross_entropy", reduction, labels.count)
+            out, backward = _of_labels(x, labels, smoothing, share, reduction)
+        else:
+            out, backward = _of_weighted_labels(x, labels, smoothing, classes, reduction)
     return tape.record(out, (x, target), backward)
 
 
@@ -173,20 +185,47 @@ def _of_labels(
     return out, backward
 
 
-def _of_probabilities(
-    x: Untaped, target: Untaped, smoothing: float, weight: Any, reduction: Reduction
+def _of_weighted_labels(
+    x: Untaped, labels: Labels, smoothing: float, classes: Any, reduction: Reduction
 ) -> tuple[Untaped, Backward]:
-    """Compute the cross-entropy of probabilities and its closure."""
+    """Compute the cross-entropy of labels, whose classes have weights, and its closure."""
+    each = labels.pick(engine(classes).broadcast_to(classes, x.shape))  # the weight of each row
+    share = smoothing / max(x.shape[-1], 1)
+    logs = log_normalized(x.data, -1)
+    losses = each * -labels.pick(logs) * (1 - smoothing)
+    if smoothing:
+        losses = losses + _encoded(logs, classes).reshape(losses.shape) * share
+    weight = _weight_of_labels("cross_entropy", labels, each, reduction)
+    out = node(reduced(labels.weighted(losses).reshape(x.shape[:-1]), reduction, weight))
+
+    def backward(grads: Gradients) -> None:
+        dy = labels.weighted(of_rows(grads.pop_output(out) * weight, x.shape, reduction))
+        logs = log_normalized(x.data, -1)
+        dx = engine(logs).exp(logs) * (dy * (each * (1 - smoothing) + classes.sum() * share))
+        if smoothing:
+            dx = dx - classes * (dy * share)
+        grads.add(x, labels.subtract(dx, dy * each * (1 - smoothing)))
+
+    return out, backward
+
+
+def _of_probabilities(
+    x: Untaped, target: Untaped, smoothing: float, classes: Any, weight: Any, reduction: Reduction
+) -> tuple[Untaped, Backward]:
+    """Compute the cross-entropy of probabilities and its closure; `classes` are the weights of the classes, or None."""
     probabilities = target.data
     if smoothing:
         probabilities = probabilities * (1 - smoothing) + smoothing / max(x.shape[-1], 1)
+    if classes is not None:
+        probabilities = probabilities * classes
     out = node(reduced(_encoded(log_normalized(x.data, -1), probabilities), reduction, weight))
 
     def backward(grads: Gradients) -> None:
         dy = of_rows(grads.pop_output(out) * -weight, x.shape, reduction)
         logs = log_normalized(x.data, -1)
         if grads.wants(target):
-            grads.add(target, logs * (dy * (1 - smoothing)))
+            dt = logs * (dy * (1 - smoothing))
+            grads.add(target, dt if classes is None else dt * classes)
         if not grads.wants(x):
             return
         dlogs = probabilities * dy
@@ -216,16 +255,19 @@ def nll(
     x: Tensor[Any, T, Float],
     target: Tensor[Any, NoneTape, np.integer[Any]],
     *,
+    weight: Tensor[Any, NoneTape, Float] | None = None,
     ignore_index: int | None = None,
     reduction: Reduction = "mean",
 ) -> Tensor[Any, T, Float]:
     r"""Compute the negative log-likelihood loss of log-probabilities: `cross_entropy` without the softmax.
 
-    $$L = -\frac{1}{n} \sum_i x_{i, t_i}, \quad dx_{ic} = -\frac{1}{n} [c = t_i] \, dL$$
+    $$L = -\frac{1}{n} \sum_i w_{t_i} x_{i, t_i}, \quad dx_{ic} = -\frac{1}{n} [c = t_i] \, w_c \, dL, \quad
+    n = \sum_i w_{t_i}$$
 
     Args:
         x: Log-probabilities in nats, such as those of `log_softmax`, `(..., C)`, a float dtype.
         target: Labels from 0 to C - 1, `(...)`. It gets no gradient.
+        weight: The weight w of each class, `(C,)`, of the dtype of `x`. It gets no gradient. None for 1.
         ignore_index: A label to ignore: its rows have a loss of 0 and are not counted in the mean.
         reduction: `mean` over the rows that are not ignored, `sum`, or `none` for the loss of each row.
 
@@ -233,9 +275,9 @@ def nll(
         A scalar, or `(...)` where nothing is reduced, in nats. The mean over no rows is NaN.
 
     Raises:
-        ShapeError: The target does not have one label per row of `x`.
-        DTypeError: `x` is not a float, or labels are not ints.
-        TapeError: The target has a tape.
+        ShapeError: The target does not have one label per row of `x`, or the weights are not `(C,)`.
+        DTypeError: `x` is not a float, labels are not ints, or weights are of another dtype.
+        TapeError: The target has a tape, or the weights.
         IndexError: A label is negative or not below C.
         ValueError: `reduction` is invalid.
 
@@ -251,13 +293,15 @@ def nll(
     float_only(x)
     if target.data.dtype.kind not in "iu":
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "target", str(target.dtype), "integer"))
+    classes = None if weight is None else _class_weights(x, weight)
     labels = Labels.of(x, target, ignore_index)
-    weight = weight_of("nll", reduction, labels.count)
-    out = node(reduced(labels.weighted(-labels.pick(x.data)).reshape(x.shape[:-1]), reduction, weight))
+    each = 1 if classes is None else labels.pick(engine(classes).broadcast_to(classes, x.shape))
+    share = _weight_of_labels("nll", labels, each, reduction)
+    out = node(reduced(labels.weighted(labels.pick(x.data) * -each).reshape(x.shape[:-1]), reduction, share))
 
     def backward(grads: Gradients) -> None:
-        dy = of_rows(grads.pop_output(out) * -weight, x.shape, reduction)
-        grads.add(x, labels.place(labels.weighted(dy)))
+        dy = of_rows(grads.pop_output(out) * -share, x.shape, reduction)
+        grads.add(x, labels.place(labels.weighted(dy * each)))
 
     return tape.record(out, (x,), backward)
 
@@ -439,6 +483,42 @@ def _weights_of_positives(x: Any, target: Any, weight: Any) -> Any:
     bce_with_logits_shape(x.shape, target.shape, pos_weight=weight.shape)
     same_dtype(x, weight, "pos_weight")
     return weight.data
+
+
+def _class_weights(x: Any, weight: Any) -> Any:
+    """Return the value of the weights of the classes, after checking them."""
+    tensor_only(weight, "weight")
+    if weight.tape.owns:
+        raise TapeError(messages.tape_unwanted(messages.UNNAMED, "weight"))
+    _check_class_weights(x.shape, weight.shape)
+    same_dtype(x, weight, "weight")
+    return engine(weight.data).broadcast_to(weight.data, x.shape[-1:])
+
+
+def _check_class_weights(x: Dims, weight: Dims) -> None:
+    """Reject weights that are not one for each class; one for all has no effect on a mean."""
+    if not isinstance(x, UnknownDims) and len(x) and not _broadcasts_to(weight, x[-1:]):
+        message = f"weight {show(weight)} does not fit x {show(x)}: expected {show(x[-1:])}"
+        raise ShapeError(message)
+
+
+def _weight_of_labels(call: str, labels: Labels, each: Any, reduction: Reduction) -> Any:
+    """Return the weight of each loss in the result, where rows have the weights `each`, or 1 for all."""
+    if isinstance(each, int) or reduction != "mean":
+        return weight_of(call, reduction, labels.count)
+    counted = labels.weighted(each)
+    total = engine(counted).sum(counted, None, keepdims=False)
+    return weight_of(call, reduction, float(total) if isinstance(total, np.ndarray | np.generic) else total)
+
+
+def _broadcasts_to(x: Dims, shape: Dims) -> bool:
+    """Return whether a shape may broadcast to another; an unknown rank may be any."""
+    if isinstance(x, UnknownDims):
+        return True
+    aligned = shape[len(shape) - len(x) :] if len(x) <= len(shape) else None
+    return aligned is not None and not any(
+        surely_differ(n, 1) and surely_differ(n, m) for n, m in zip(x, aligned, strict=True)
+    )
 
 
 @in_float32

@@ -708,6 +708,20 @@ def test_an_invalid_label_makes_the_loss_nan() -> None:
         )
 
 
+@pytest.mark.parametrize("options", [{}, {"ignore_index": 1}, {"smoothing": 0.25}], ids=str)
+def test_losses_of_weighted_classes_under_jit_equal_eager_results(options: dict[str, Any]) -> None:
+    x, labels, weight = tg.normal((5, 3), rng=0), tg.tensor([0, 1, 2, 2, 1]), tg.tensor([0.5, 4.0, 1.0])
+
+    def step(x: Any, labels: Any, weight: Any) -> Any:
+        loss = tg.cross_entropy(x.trace(), labels, weight=weight, **options)
+        return loss.detach(), loss.backward()[x]
+
+    for found, expected in zip(jit(step)(x, labels, weight), step(x, labels, weight), strict=True):
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-5)
+    loss = jit(lambda x, labels, weight: tg.nll(x, labels, weight=weight))(x, labels, weight)
+    np.testing.assert_allclose(loss.item(), tg.nll(x, labels, weight=weight).item(), rtol=1e-6)
+
+
 def test_an_index_known_while_tracing_is_checked() -> None:
     jitted = jit(lambda x: tg.take(x, tg.tensor([3])))
 

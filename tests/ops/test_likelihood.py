@@ -230,6 +230,102 @@ def test_the_cross_entropy_of_many_rows_is_that_of_the_formula(smoothing: float,
     np.testing.assert_allclose(grads[x].numpy(), gradient * share, rtol=1e-3, atol=1e-5 * share)
 
 
+WEIGHTS = tensor([0.5, 4.0, 0.0], np.float64)
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("smoothing", [0.0, 0.25])
+def test_a_class_counts_as_often_as_its_weight(smoothing: float, reduction: Any) -> None:
+    x, labels, w = real(5, 3), np.array([1, 0, 2, 1, 0]), WEIGHTS.numpy()
+    logs, target = log_softmax(x).numpy(), np.eye(3)[labels] * (1 - smoothing) + smoothing / 3
+    losses, counted = -(target * w * logs).sum(-1), labels != 0
+
+    options: Any = {"weight": WEIGHTS, "smoothing": smoothing, "reduction": reduction}
+    of_probabilities = cross_entropy(x, tensor(np.eye(3)[labels]), **options).numpy()
+    of_labels = cross_entropy(x, tensor(labels), **options).numpy()
+    of_others = cross_entropy(x, tensor(labels), ignore_index=0, **options).numpy()
+
+    expected = {"mean": losses.mean(), "sum": losses.sum(), "none": losses}[reduction]
+    np.testing.assert_allclose(of_probabilities, expected, rtol=1e-13)
+    expected = {"mean": losses.sum() / w[labels].sum(), "sum": losses.sum(), "none": losses}[reduction]
+    np.testing.assert_allclose(of_labels, expected, rtol=1e-13)
+    total, others = w[labels[counted]].sum(), losses * counted
+    expected = {"mean": others.sum() / total, "sum": others.sum(), "none": others}[reduction]
+    np.testing.assert_allclose(of_others, expected, rtol=1e-13)
+    if not smoothing:
+        found = nll(log_softmax(x), tensor(labels), weight=WEIGHTS, ignore_index=0, reduction=reduction)
+        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("options", [{}, {"smoothing": 0.25}, {"ignore_index": 1}], ids=str)
+def test_gradients_with_weights_of_classes_can_be_differentiated(options: dict[str, Any], reduction: Any) -> None:
+    for shape in ((4,), (2, 2), ()):
+        labels = tensor(np.arange(np.prod(shape, dtype=int)).reshape(shape) % 3)
+        check_gradients(
+            lambda x, t=labels: cross_entropy(x, t, weight=WEIGHTS, reduction=reduction, **options),
+            real(*shape, 3),
+            order=2,
+        )
+    if "smoothing" not in options:
+        labels = tensor([2, 0, 1, 2])
+        check_gradients(lambda x: nll(x, labels, weight=WEIGHTS, reduction=reduction, **options), real(4, 3), order=2)
+    if "ignore_index" not in options:
+        check_gradients(
+            lambda x, target: cross_entropy(x, target, weight=WEIGHTS, reduction=reduction, **options),
+            real(4, 3),
+            softmax(real(4, 3, seed=1)),
+            order=2,
+        )
+
+
+def test_the_mean_over_classes_that_weigh_nothing_is_nan() -> None:
+    x: Any = real(2, 3)
+
+    for loss in (cross_entropy, nll):
+        assert math.isnan(loss(x, tensor([2, 2]), weight=WEIGHTS).item())
+        assert loss(x, tensor([2, 2]), weight=WEIGHTS, reduction="sum").item() == 0
+    assert math.isnan(cross_entropy(zeros((0, 3)), zeros((0,), np.int64), weight=ones((3,))).item())
+    assert cross_entropy(zeros((2, 0)), tensor([0, 0]), weight=zeros((0,)), ignore_index=0, reduction="sum").item() == 0
+
+
+def test_a_class_of_weight_and_probability_zero_adds_no_loss() -> None:
+    x: Any = tensor([[1.0, 2.0, -np.inf]], np.float64)
+
+    loss = cross_entropy(x.trace(), tensor([0]), weight=WEIGHTS, smoothing=0.3)
+
+    # Of the weighted probabilities 0.5 * 0.8, 4 * 0.1 and 0 * 0.1, divided by the weight of the label.
+    logs = log_softmax(x[0, :2]).numpy()
+    assert loss.item() == pytest.approx(-(0.4 * logs[0] + 0.4 * logs[1]) / 0.5, rel=1e-14)
+    assert np.isfinite(loss.backward()[x].numpy()).all()
+
+
+def test_weights_of_classes_in_half_precision_are_computed_in_float32() -> None:
+    x, weight = tensor([[1.0, -2.0]]).astype(np.float16), tensor([300.0, 500.0]).astype(np.float16)
+
+    y = cross_entropy(x, tensor([1]), weight=weight, reduction="sum")
+
+    assert y.dtype == np.float16
+    assert y.item() == pytest.approx(500 * math.log1p(math.exp(3)), rel=1e-3)
+
+
+@pytest.mark.parametrize("loss", [cross_entropy, nll], ids=["cross_entropy", "nll"])
+@pytest.mark.parametrize(
+    ("weight", "error", "message"),
+    [
+        (zeros((2,)), ShapeError, r"weight \(2,\) does not fit x \(2, 3\): expected \(3,\)"),
+        (zeros((1, 3)), ShapeError, r"weight \(1, 3\) does not fit x \(2, 3\): expected \(3,\)"),
+        (zeros((3,), np.float64), DTypeError, "x is float32 but weight is float64"),
+        (zeros((3,)).trace(), TapeError, "weight has a tape but must have none"),
+        ([1.0, 2.0, 3.0], DTypeError, "weight is a list, not a tensor"),
+    ],
+    ids=str,
+)
+def test_invalid_weights_of_classes_are_rejected(loss: Any, weight: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=f"^{loss.__name__}: {message}"):
+        loss(zeros((2, 3)), tensor([0, 1]), weight=weight)
+
+
 # nll, kl_div, bce, bce_with_logits
 
 

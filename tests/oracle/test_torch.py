@@ -26,11 +26,11 @@ F: Any = torch.nn.functional
 # What PyTorch writes in another way
 
 
-def by_class(function: Callable[..., Any]) -> Callable[..., Any]:
+def by_class(function: Callable[..., Any], **others: Any) -> Callable[..., Any]:
     """Return a loss of torch, whose classes stand on the second axis, rows on the others."""
 
     def loss(x: Any, target: Any, smoothing: float = 0.0, ignore_index: int = -100, reduction: str = "mean") -> Any:
-        options = {"label_smoothing": smoothing} if function is F.cross_entropy else {}
+        options = others | ({"label_smoothing": smoothing} if function is F.cross_entropy else {})
         if target.ndim < x.ndim:
             options["ignore_index"] = ignore_index
         elif x.ndim > 1:
@@ -494,3 +494,33 @@ def test_bce_with_logits_of_weighted_positives(reduction: Any) -> None:
     expected.sum().backward()
     np.testing.assert_allclose(y.numpy(), expected.detach().numpy(), rtol=1e-13)
     np.testing.assert_allclose(y.sum().backward()[x].numpy(), theirs.grad.numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("options", [{}, {"smoothing": 0.3}, {"ignore_index": 1}], ids=str)
+@pytest.mark.parametrize("shape", [(6, 4), (4,), (2, 3, 4)], ids=str)
+def test_losses_of_weighted_classes(shape: tuple[int, ...], options: dict[str, Any], reduction: Any) -> None:
+    """The weights have no tape either."""
+    rng = np.random.default_rng(0)
+    values, weights, labels = (
+        rng.normal(size=shape) * 5,
+        np.array([0.5, 1.0, 20.0, 0.0]),
+        rng.integers(0, 3, shape[:-1]),
+    )
+    calls: list[tuple[str, Any]] = [("cross_entropy", labels)]
+    if "smoothing" not in options:
+        calls.append(("nll", labels))
+    if "ignore_index" not in options:
+        calls.append(("cross_entropy", rng.random(shape)))
+    for name, target in calls:
+        x: Any = tensor(values, np.float64)
+        y = op_of(name)(x.trace(), tensor(target), weight=tensor(weights, np.float64), reduction=reduction, **options)
+        theirs = torch.tensor(values, requires_grad=True)
+
+        function = F.cross_entropy if name == "cross_entropy" else F.nll_loss
+        weighted = by_class(function, weight=torch.tensor(weights))
+        expected = weighted(theirs, torch.tensor(target), reduction=reduction, **options)
+
+        expected.sum().backward()
+        np.testing.assert_allclose(y.numpy(), expected.detach().numpy(), rtol=1e-13)
+        np.testing.assert_allclose(y.sum().backward()[x].numpy(), theirs.grad.numpy(), rtol=1e-11, atol=1e-14)

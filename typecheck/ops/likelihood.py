@@ -124,6 +124,19 @@ def accept_weights_of_positives() -> None:
     loss(x.trace(), weight)
 
 
+def accept_weights_of_classes() -> None:
+    weight = tg.tensor([1.0, 2.0, 3.0])
+    assert_type(tg.cross_entropy(x.trace(), labels, weight=weight), Tensor[tuple[()], OwnedTape])
+    assert_type(tg.cross_entropy(x, x, weight=weight, smoothing=0.1, reduction="none"), Tensor[Shape[L[2]], NoneTape])
+    assert_type(tg.nll(x, labels, weight=weight, reduction="none"), Tensor[Shape[L[2]], NoneTape])
+    assert_type(tg.nll(x, labels, weight=None), Tensor[tuple[()], NoneTape])
+
+    def loss(a: Tensor[Shape[N, M], OwnedTape], w: Tensor[Shape[M]], b: Tensor[Shape[N], NoneTape, np.int64]) -> None:
+        assert_type(tg.cross_entropy(a, b, weight=w, reduction="none"), Tensor[Shape[N], OwnedTape])
+
+    loss(x.trace(), weight, labels)
+
+
 def accept_a_loss_for_each_row() -> None:
     assert_type(tg.cross_entropy(x.trace(), labels, reduction="none"), Tensor[Shape[L[2]], OwnedTape])
     assert_type(tg.cross_entropy(x, x, smoothing=0.1, reduction="none"), Tensor[Shape[L[2]], NoneTape])
@@ -168,6 +181,29 @@ def reject_a_target_of_bce_with_logits_that_would_broadcast() -> None:
 
 def reject_weights_for_other_classes() -> None:
     tg.bce_with_logits(x, x, pos_weight=tg.ones((2,)))  # E: bce_with_logits: pos_weight (2,) does not broadcast to x (2, 3) [tapegrad-shape]
+
+
+def reject_weights_of_other_classes() -> None:
+    tg.cross_entropy(x, labels, weight=tg.ones((2,)))  # E: cross_entropy: weight (2,) does not fit x (2, 3): expected (3,) [tapegrad-shape]
+
+
+def reject_weights_of_other_classes_in_nll() -> None:
+    tg.nll(x, labels, weight=tg.ones((2, 3)))  # E: nll: weight (2, 3) does not fit x (2, 3): expected (3,) [tapegrad-shape]
+
+
+def reject_traced_weights_of_classes() -> None:
+    tg.cross_entropy(x, labels, weight=tg.ones((3,)).trace())  # E: cross_entropy: weight has a tape but must have none [tapegrad-tape]
+
+
+def reject_weights_of_classes_of_another_dtype() -> None:
+    tg.cross_entropy(x, labels, weight=tg.ones((3,), np.float64))  # E: cross_entropy: x is float32 but weight is float64 [tapegrad-dtype]
+
+
+def reject_weights_of_classes_for_rows_of_named_sizes() -> None:
+    def loss(a: Tensor[Shape[N, M]], w: Tensor[Shape[N]], b: Tensor[Shape[N], NoneTape, np.int64]) -> None:
+        tg.cross_entropy(a, b, weight=w)  # E(mypy): cross_entropy: weight (N,) does not fit x (N, M): expected (M,) [tapegrad-shape]
+
+    loss(tg.ones((3, 3)), tg.ones((3,)), tg.tensor([0, 1, 2]))
 
 
 def reject_weights_for_rows_of_named_sizes() -> None:
