@@ -37,7 +37,10 @@ class Op:
     of_bools: str = ""  # the dtype of the result for bools, if it is not that of the operand
 
     def sizes(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the rule's result for a call: operands are passed as shapes, all other arguments unchanged."""
+        """Return the rule's result for a call: operands are passed as shapes, all other arguments unchanged.
+
+        An operand that is None, such as a bias, is not passed.
+        """
         if kwargs or len(args) != len(self.alone):
             given = signature_of(self.function).bind(*args, **kwargs).arguments
         else:  # without `bind`: most calls of an eager op
@@ -46,7 +49,7 @@ class Op:
             **{
                 name: _sizes(value, many=name in self.sequences) if name in self.operands else value
                 for name, value in given.items()
-                if name in self.parameters
+                if name in self.parameters and not (value is None and name in self.operands)
             }
         )
 

@@ -53,14 +53,16 @@ def bmm_shape(x: Dims, y: Dims) -> Dims:
     return (b_y if is_unknown(b) else b, *matmul_shape(x, y)[1:])
 
 
-def linear_shape(x: Dims, weight: Dims, bias: Dims) -> Dims:
+def linear_shape(x: Dims, weight: Dims, bias: Dims | None = None) -> Dims:
     """Return the shape of `x` with its last size, the rows of the weight, replaced by the columns."""
     *batch, n = at_least(1, x=x)
     n_w, m = of_rank(2, weight=weight)
-    (m_b,) = of_rank(1, bias=bias)
     if surely_differ(n, n_w):
         message = f"axis -1 of x {show(x)} is {n} but weight {show(weight)} has {n_w} rows"
         raise ShapeError(message)
+    if bias is None:
+        return (*batch, m)
+    (m_b,) = of_rank(1, bias=bias)
     if surely_differ(m, m_b):
         message = f"weight {show(weight)} has {m} columns but bias {show(bias)} has {m_b}"
         raise ShapeError(message)
@@ -229,16 +231,16 @@ def bmm(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
 
 @op(linear_shape)
 def linear(
-    x: Tensor[Any, T, D], weight: Tensor[Any, T1, D], bias: Tensor[Any, T2, D]
+    x: Tensor[Any, T, D], weight: Tensor[Any, T1, D], bias: Tensor[Any, T2, D] | None = None
 ) -> Tensor[Any, Merge[T, Merge[T1, T2]], D]:
-    r"""Apply a linear transformation to the last axis and add a bias.
+    r"""Apply a linear transformation to the last axis and add a bias, if there is one.
 
     $$y_{bm} = \sum_n x_{bn} w_{nm} + c_m, \quad dx = dy \, w^T, \quad dw = x^T dy, \quad dc_m = \sum_b dy_{bm}$$
 
     Args:
         x: `(..., N)`.
         weight: The weights w, `(N, M)`, the transpose of PyTorch's.
-        bias: The bias c, `(M,)`.
+        bias: The bias c, `(M,)`; None for none.
 
     Returns:
         `(..., M)`.
@@ -257,6 +259,12 @@ def linear(
         >>> grads[weight].tolist()
         [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
     """
+    if bias is None:
+        of_one_dtype(x=x, weight=weight)
+        linear_shape(x.shape, weight.shape)
+        product: Any = matmul(x, weight)
+        unbiased: Tensor[Any, Merge[T, Merge[T1, T2]], D] = product
+        return unbiased
     try:
         are_alike = x.data.dtype is weight.data.dtype is bias.data.dtype
     except AttributeError:  # an operand is not a tensor

@@ -135,6 +135,7 @@ def test_outer_dot_bmm_and_linear_equal_matmul() -> None:
     assert dot(v, w).item() == 11
     assert bmm(ops.stack([x, x]), ops.stack([x, 2.0 * x])).tolist() == [[[7, 10], [15, 22]], [[14, 20], [30, 44]]]
     assert linear(v, x, w).tolist() == [10, 14]
+    assert linear(v, x).tolist() == linear(v, x, None).tolist() == [7, 10]
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
@@ -157,12 +158,13 @@ def test_linear_adds_its_bias_on_the_level_of_any_operand(place: int) -> None:
 @pytest.mark.parametrize(("x", "weight", "bias"), LINEAR, ids=str)
 def test_gradients_of_linear_can_be_differentiated(x: Any, weight: Any, bias: Any) -> None:
     check_gradients(linear, real(*x), real(*weight, seed=1), real(*bias, seed=2), order=2)
+    check_gradients(linear, real(*x), real(*weight, seed=1), order=2)
 
 
 def test_products_match_their_shape_rules() -> None:
     for name, cases in FITTING.items():
         check_shape_rule(PRODUCTS[name], *cases)
-    check_shape_rule(linear, *LINEAR)
+    check_shape_rule(linear, *LINEAR, *((x, weight) for x, weight, _ in LINEAR))
 
 
 @pytest.mark.filterwarnings("ignore:(invalid value|overflow):RuntimeWarning")
@@ -192,6 +194,10 @@ def test_products_pass_zeros_infinities_and_nan() -> None:
         ("linear", ((2, 3), (3, 5), (3,)), "weight (3, 5) has 5 columns but bias (3,) has 3"),
         ("linear", ((2, 3), (3,), (3,)), "weight (3,) has rank 1, not 2"),
         ("linear", ((), (3, 5), (5,)), "x () has rank 0 but needs at least 1"),
+        ("linear", ((2, 3), (3, 5), ()), "bias () has rank 0, not 1"),
+        ("linear", ((2, 3), (5, 3)), "axis -1 of x (2, 3) is 3 but weight (5, 3) has 5 rows"),
+        ("linear", ((2, 3), (3,)), "weight (3,) has rank 1, not 2"),
+        ("linear", ((4, 2, 3), (4, 3, 5)), "weight (4, 3, 5) has rank 3, not 2"),
     ],
 )
 def test_products_of_mismatched_shapes_are_rejected(name: str, shapes: Any, message: str) -> None:
@@ -212,6 +218,8 @@ def test_products_of_mixed_dtypes_are_rejected(name: str) -> None:
 def test_linear_of_mixed_dtypes_is_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^linear: x is float32 but bias is float64$"):
         linear(ones((2, 3)), ones((3, 5)), real(5))
+    with pytest.raises(DTypeError, match=r"^linear: x is float32 but weight is float64$"):
+        linear(ones((2, 3)), real(3, 5))
 
 
 def test_a_size_known_from_one_operand_is_known() -> None:

@@ -339,7 +339,11 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "lcm": DIVISORS,
     "ldexp": [call(real(2, 3), WHOLE[:, :1]), call(real(3), np.array([-5])), call(real(0, 3), 2), call(EDGES, 1)],
     "leaky_relu": with_options(ONE, {}, {"negative_slope": 0.2}),
-    "linear": [call(real(*x), real(3, 5, seed=1), real(5, seed=2)) for x in [(2, 3), (3,), (4, 2, 3), (0, 3)]],
+    "linear": [
+        call(real(*x), real(3, 5, seed=1), *bias)
+        for x in [(2, 3), (3,), (4, 2, 3), (0, 3)]
+        for bias in [(), (real(5, seed=2),)]
+    ],
     "linspace": [call(0.0, 1.0, 7), call(2.0, -3.0, 4), call(2.0, 3.0, 1), call(0.0, 1.0, 0)],
     "log_softmax": ALONG,
     "logical_and": [call(truth(2, 3), truth(3, seed=1)), call(truth(0, 3), truth())],

@@ -247,7 +247,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ldexp": lambda x, y: x * torch.pow(2.0, torch.as_tensor(y)),
     "less": torch.lt,
     "less_equal": torch.le,
-    "linear": lambda x, weight, bias: F.linear(x, weight.T, bias),
+    "linear": lambda x, weight, bias=None: F.linear(x, weight.T, bias),
     "log_sigmoid": F.logsigmoid,
     "logsumexp": over(torch.logsumexp),
     "lstm": recurrent("LSTM"),

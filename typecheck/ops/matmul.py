@@ -91,6 +91,8 @@ def accept_products_that_are_ops_of_their_own() -> None:
     assert_type(tg.dot(v, v.trace()), Tensor[tuple[()], OwnedTape])
     assert_type(tg.bmm(tg.ones((4, 2, 3)), stacked), Tensor[Shape[L[4], L[2], L[5]], NoneTape])
     assert_type(tg.linear(stack, y, tg.ones((5,)).trace()), Tensor[Shape[L[7], L[1], L[2], L[5]], OwnedTape])
+    assert_type(tg.linear(stack, y), Tensor[Shape[L[7], L[1], L[2], L[5]], NoneTape])
+    assert_type(tg.linear(x.trace(), y, bias=None), Tensor[Shape[L[2], L[5]], OwnedTape])
 
 
 def accept_products_of_named_and_unknown_sizes() -> None:
@@ -99,6 +101,7 @@ def accept_products_of_named_and_unknown_sizes() -> None:
         assert_type(tg.outer(c, c), Tensor[Shape[M, M], NoneTape])
         assert_type(tg.dot(c, c), Tensor[tuple[()], NoneTape])
         assert_type(tg.linear(a, tg.outer(c, v), v), Tensor[Shape[N, K, L[3]], NoneTape])
+        assert_type(tg.linear(a, tg.outer(c, v)), Tensor[Shape[N, K, L[3]], NoneTape])
 
     multiplied(tg.ones((2, 5, 7)), tg.ones((2, 7, 3)), tg.ones((7,)))
 
@@ -117,6 +120,14 @@ def reject_a_batch_of_one() -> None:
 
 def reject_a_weight_that_is_transposed() -> None:
     tg.linear(x, tg.ones((5, 3)), tg.ones((5,)))  # E: linear: axis -1 of x (2, 3) is 3 but weight (5, 3) has 5 rows [tapegrad-shape]
+
+
+def reject_a_weight_that_is_transposed_beside_no_bias() -> None:
+    tg.linear(x, tg.ones((5, 3)))  # E: linear: axis -1 of x (2, 3) is 3 but weight (5, 3) has 5 rows [tapegrad-shape]
+
+
+def reject_a_bias_of_rank_zero() -> None:
+    tg.linear(x, y, tg.tensor(1.0))  # E: linear: bias () has rank 0, not 1 [tapegrad-shape]
 
 
 def reject_a_bias_of_another_width() -> None:

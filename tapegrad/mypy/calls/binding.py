@@ -11,6 +11,7 @@ from mypy.types import (
     CallableType,
     Instance,
     LiteralType,
+    NoneType,
     Type,
     UnionType,
     get_proper_type,
@@ -70,7 +71,9 @@ def bind_arguments(call: CheckedCall) -> None:
         for position, argument in enumerate(actuals):
             place = argument.keyword or (f"{name}[{position}]" if name in signature.starred else name)
             _bind_argument(call, name, argument, place)
-    if op is None and signature.declared.is_type_obj():
+    if op is not None:
+        _bind_omitted(bindings, signature, arguments, op)
+    elif signature.declared.is_type_obj():
         _bind_defaults(bindings, signature, arguments)
 
 
@@ -114,6 +117,15 @@ def _is_rejected_lambda(argument: Argument, formal: Type) -> bool:
         return False
     p = get_proper_type(formal)
     return not accepts(opened_call(p) if isinstance(p, CallableType) else p, argument.type)
+
+
+def _bind_omitted(bindings: Bindings, signature: Signature, arguments: dict[str, list[Argument]], op: Op) -> None:
+    """Bind the operands that an op has not been given, such as a bias: None has no tape."""
+    for name in op.operands - arguments.keys():
+        formal = get_proper_type(signature.formals.get(name))
+        if isinstance(formal, UnionType) and any(isinstance(get_proper_type(one), NoneType) for one in formal.items):
+            bindings.given.append(formal)
+            unify(bindings, formal, NoneType(), name)
 
 
 def _bind_defaults(bindings: Bindings, signature: Signature, arguments: dict[str, list[Argument]]) -> None:

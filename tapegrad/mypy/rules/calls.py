@@ -7,6 +7,7 @@ from inspect import signature as parameters_of
 from typing import TYPE_CHECKING, Any
 
 from mypy.state import state
+from mypy.types import NoneType, get_proper_type
 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.mypy.conversion import Many, dtype_name, tensor_parts
@@ -68,7 +69,8 @@ def ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], ap
             uncounted = uncounted if parts.counted else name
             continue
         if name in op.operands:
-            shapes[name] = operand_shape(argument.type, argument.tensor)
+            if not isinstance(get_proper_type(argument.type), NoneType):
+                shapes[name] = operand_shape(argument.type, argument.tensor)
             continue
         if more or not _takes(signature.formals[name], argument.type):
             return None
