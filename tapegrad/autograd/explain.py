@@ -198,7 +198,7 @@ def _attach_facts(error: TapegradError, entry: Op, arguments: dict[str, Any]) ->
                 **{
                     name: _tracked(name, value, tracked) if name in entry.operands else value
                     for name, value in arguments.items()
-                    if name in entry.parameters and not (value is None and name in entry.operands)
+                    if name in entry.parameters and not entry.is_left_out(name, value)
                 }
             )
         annotate_axes(error, tracker)

@@ -39,7 +39,7 @@ class Op:
     def sizes(self, *args: Any, **kwargs: Any) -> Any:
         """Return the rule's result for a call: operands are passed as shapes, all other arguments unchanged.
 
-        An operand that is None, such as a bias, is not passed.
+        An optional operand that is None, such as a bias, is not passed.
         """
         if kwargs or len(args) != len(self.alone):
             given = signature_of(self.function).bind(*args, **kwargs).arguments
@@ -49,9 +49,13 @@ class Op:
             **{
                 name: _sizes(value, many=name in self.sequences) if name in self.operands else value
                 for name, value in given.items()
-                if name in self.parameters and not (value is None and name in self.operands)
+                if name in self.parameters and not self.is_left_out(name, value)
             }
         )
+
+    def is_left_out(self, name: str, value: Any) -> bool:
+        """Return whether a call has no operand of this name: it is optional, and None."""
+        return value is None and name in self.operands and name not in self.alone
 
 
 class Typed(NamedTuple):

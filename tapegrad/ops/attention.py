@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from tapegrad.autograd.tape import Merge
 
 T3 = TypeVar("T3", bound=Tape, default=Any)
+T4 = TypeVar("T4", bound=Tape, default=Any)
 
 
-def scaled_dot_product_attention_shape(q: Dims, k: Dims, v: Dims, *, mask: Dims = ()) -> Dims:
-    """Return `(..., N, V)`; the leading axes broadcast, and the mask broadcasts to the scores, `(..., N, M)`."""
+def scaled_dot_product_attention_shape(q: Dims, k: Dims, v: Dims, *, mask: Dims = (), bias: Dims = ()) -> Dims:
+    """Return `(..., N, V)`; the leading axes broadcast, and mask and bias broadcast to the scores, `(..., N, M)`."""
     *_, n, e = at_least(2, q=q)
     *_, m, e_k = at_least(2, k=k)
     *_, m_v, width = at_least(2, v=v)
@@ -42,12 +43,13 @@ def scaled_dot_product_attention_shape(q: Dims, k: Dims, v: Dims, *, mask: Dims 
         message = f"k {show(k)} has {m} rows but v {show(v)} has {m_v}"
         raise ShapeError(message)
     batch = broadcast(2, q=q, k=k, v=v)
-    _check_mask(mask, (*batch, n, m))
+    _check_scores("mask", mask, (*batch, n, m))
+    _check_scores("bias", bias, (*batch, n, m))
     return (*batch, n, width)
 
 
 def multi_head_attention_shape(
-    q: Dims, k: Dims, v: Dims, *, heads: Size, kv_heads: Size | None = None, mask: Dims = ()
+    q: Dims, k: Dims, v: Dims, *, heads: Size, kv_heads: Size | None = None, mask: Dims = (), bias: Dims = ()
 ) -> Dims:
     """Return `(..., N, V)`; the number of heads divides every width, and that of key heads the number of heads."""
     for name, x in {"q": q, "k": k, "v": v}.items():
@@ -61,7 +63,9 @@ def multi_head_attention_shape(
             doubt = f"{name} {show(x)} is {width} wide, and it is not known that this divides into {count} heads"
             raise misfit(width // count * count, width, message, doubt)
     if kv_heads is None:
-        return scaled_dot_product_attention_shape(q, k, v, mask=mask)
+        sizes = scaled_dot_product_attention_shape(q, k, v, mask=mask)
+        _check_scores("bias", bias, (*sizes[:-2], heads, sizes[-2], k[-2]))
+        return sizes
     if surely_differ(heads // kv_heads * kv_heads, heads):
         message = f"heads is {heads}, which does not divide into {kv_heads} groups"
         doubt = f"heads is {heads}, and it is not known that this divides into {kv_heads} groups"
@@ -69,8 +73,9 @@ def multi_head_attention_shape(
     if surely_differ(q[-1] // heads, k[-1] // kv_heads):
         message = f"heads of q {show(q)} are {q[-1] // heads} wide but those of k {show(k)} are {k[-1] // kv_heads}"
         raise ShapeError(message)
-    *rows, width = scaled_dot_product_attention_shape((*q[:-1], k[-1]), k, v, mask=mask)
-    return (*rows, width // kv_heads * heads)
+    *batch, n, width = scaled_dot_product_attention_shape((*q[:-1], k[-1]), k, v, mask=mask)
+    _check_scores("bias", bias, (*batch, heads, n, k[-2]))
+    return (*batch, n, width // kv_heads * heads)
 
 
 def rotary_embedding_shape(x: Dims) -> Dims:
@@ -90,13 +95,15 @@ def scaled_dot_product_attention(
     v: Tensor[Any, T3, Float],
     *,
     mask: Tensor[Any, Any, np.bool_] | None = None,
+    bias: Tensor[Any, T4, Float] | None = None,
     causal: bool = False,
     scale: float | None = None,
-) -> Tensor[Any, Merge[T1, Merge[T2, T3]], Float]:
+) -> Tensor[Any, Merge[T1, Merge[T2, Merge[T3, T4]]], Float]:
     r"""Compute scaled dot-product attention: average the values for each query, weighted by the softmax of the scores.
 
-    $$y = p \, v, \quad p = \mathrm{softmax}(s \, q k^T), \quad dv = p^T dy, \quad
-    dz = p \, \big( dy \, v^T - \sum_e y_e \, dy_e \big), \quad dq = s \, dz \, k, \quad dk = s \, dz^T q$$
+    $$y = p \, v, \quad p = \mathrm{softmax}(s \, q k^T + b), \quad dv = p^T dy, \quad
+    dz = p \, \big( dy \, v^T - \sum_e y_e \, dy_e \big), \quad dq = s \, dz \, k, \quad dk = s \, dz^T q, \quad
+    db = dz$$
 
     Args:
         q: Queries, `(..., N, E)`, a float dtype; finite operands give finite results.
@@ -104,6 +111,8 @@ def scaled_dot_product_attention(
         v: Values, `(..., M, V)`.
         mask: True where a query may attend to a key, bool; broadcasts to `(..., N, M)`. None for everywhere. A query
             that may attend to no key gets zeros.
+        bias: Numbers b that are added to the scores, such as those of relative positions, of the dtype of `q`;
+            broadcasts to `(..., N, M)`. An infinite negative one hides a key. None for 0.
         causal: Whether query i may attend only to keys 0 to i, of those that the mask allows.
         scale: The factor s of the products; None for $1 / \sqrt{E}$.
 
@@ -112,11 +121,12 @@ def scaled_dot_product_attention(
 
     Raises:
         ShapeError: Queries and keys differ in width, or keys and values in number; an operand has fewer than two axes;
-            the leading axes do not broadcast, or the mask does not broadcast to `(..., N, M)`.
+            the leading axes do not broadcast, or the mask or the bias does not broadcast to `(..., N, M)`.
         DTypeError: The dtypes differ or are not float, or the mask is not bool.
 
     Source:
-        Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), eq. 1.
+        Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), eq. 1. Masks and biases are
+        both `attn_mask` in PyTorch 2.13.
 
     Examples:
         >>> q, k = tg.tensor([[100.0, 0.0], [0.0, 0.0]]), tg.tensor([[1.0, 0.0], [0.0, 1.0]])
@@ -125,20 +135,25 @@ def scaled_dot_product_attention(
         [[1.0, 2.0, 3.0], [2.5, 3.5, 4.5]]
         >>> tg.scaled_dot_product_attention(q, k, v, mask=tg.tensor([False, True])).tolist()
         [[4.0, 5.0, 6.0], [4.0, 5.0, 6.0]]
+        >>> bias = tg.tensor([[0.0, 0.0], [0.0, -1e9]])
+        >>> tg.scaled_dot_product_attention(q, k, v, bias=bias).tolist()
+        [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
     """
-    _check_operands(q, k, v, mask)
-    if mask is not None or min(q.ndim, k.ndim, v.ndim) < 2:  # NumPy itself raises in all other cases
-        scaled_dot_product_attention_shape(q.shape, k.shape, v.shape, mask=() if mask is None else mask.shape)
-    (q, k, v), tape = unwrap_all((q, k, v), "operands")
+    _check_operands(q, k, v, mask, bias)
+    if mask is not None or bias is not None or min(q.ndim, k.ndim, v.ndim) < 2:  # NumPy raises in all other cases
+        given = {name: x.shape for name, x in (("mask", mask), ("bias", bias)) if x is not None}
+        scaled_dot_product_attention_shape(q.shape, k.shape, v.shape, **given)
+    (q, k, v, *others), tape = unwrap_all((q, k, v, *([] if bias is None else [bias])), "operands")
     scale = 1 / sqrt(max(q.shape[-1], 1)) if scale is None else scale
-    weights = node(_weights(q.data, k.data, _visible(mask, q, k, causal=causal), scale))
+    added = others[0].data if others else None
+    weights = node(_weights(q.data, k.data, added, _visible(mask, q, k, causal=causal), scale))
     out = node(weights.data @ v.data)
 
     def backward(grads: Gradients) -> None:
         dy, p = grads.pop_output(out), weights.data
         if grads.wants(v):
             grads.add(v, sum_to_shape(_swapped(p) @ dy, v.data))
-        if not (grads.wants(q) or grads.wants(k)):
+        if not (grads.wants(q) or grads.wants(k) or any(map(grads.wants, others))):
             return
         # The sum of p * dp over all keys equals the sum of y * dy over the columns of a value.
         along = dy * out.data
@@ -147,8 +162,11 @@ def scaled_dot_product_attention(
             grads.add(q, sum_to_shape(dz @ k.data * scale, q.data))
         if grads.wants(k):
             grads.add(k, sum_to_shape(_swapped(dz) @ q.data * scale, k.data))
+        for b in filter(grads.wants, others):
+            grads.add(b, sum_to_shape(dz, b.data))
 
-    return tape.record(out, (q, k, v), backward)
+    recorded: Tensor[Any, Merge[T1, Merge[T2, Merge[T3, T4]]], Float] = tape.record(out, (q, k, v, *others), backward)
+    return recorded
 
 
 @op(multi_head_attention_shape)
@@ -160,8 +178,9 @@ def multi_head_attention(
     heads: int,
     kv_heads: int | None = None,
     mask: Tensor[Any, Any, np.bool_] | None = None,
+    bias: Tensor[Any, T4, Float] | None = None,
     causal: bool = False,
-) -> Tensor[Any, Merge[T1, Merge[T2, T3]], Float]:
+) -> Tensor[Any, Merge[T1, Merge[T2, Merge[T3, T4]]], Float]:
     r"""Compute multi-head attention: split rows into heads, attend in each head, and concatenate the results.
 
     $$y = (h_1 \dots h_H), \quad h_i = \mathrm{softmax}\Big(\frac{q_i k_i^T}{\sqrt{E / H}}\Big) \, v_i$$
@@ -177,6 +196,8 @@ def multi_head_attention(
         kv_heads: The number of heads G of keys and values, which divides H; None for H.
         mask: True where a query may attend to a key, the same for each head, see `scaled_dot_product_attention`;
             broadcasts to `(..., N, M)`.
+        bias: Numbers that are added to the scores, of the dtype of `q`, with an axis for the heads: broadcasts to
+            `(..., H, N, M)`. None for 0.
         causal: Whether query i may attend only to keys 0 to i.
 
     Returns:
@@ -203,23 +224,28 @@ def multi_head_attention(
         >>> tg.multi_head_attention(x, shared, shared, heads=4, kv_heads=2).shape
         (2, 5, 8)
     """
-    _check_operands(q, k, v, mask)
-    shape_of_mask = () if mask is None else mask.shape
-    multi_head_attention_shape(q.shape, k.shape, v.shape, heads=heads, kv_heads=kv_heads, mask=shape_of_mask)
+    _check_operands(q, k, v, mask, bias)
+    given = {name: x.shape for name, x in (("mask", mask), ("bias", bias)) if x is not None}
+    multi_head_attention_shape(q.shape, k.shape, v.shape, heads=heads, kv_heads=kv_heads, **given)
     of_heads = expand_dims(mask, -3) if mask is not None and mask.ndim > 1 else mask
     groups = heads if kv_heads is None else kv_heads
-    queries, keys, values = (
-        _divided(x, count) for x, count in zip(on_one_tape(q, k, v), (heads, groups, groups), strict=True)
-    )
+    q, k, v, *others = on_one_tape(q, k, v, *([] if bias is None else [bias]))
+    queries, keys, values = (_divided(x, count) for x, count in zip((q, k, v), (heads, groups, groups), strict=True))
+    added: Any = others[0] if others else None
+    attended: Any
     if groups == heads:
-        attended = scaled_dot_product_attention(queries, keys, values, mask=of_heads, causal=causal)
+        attended = scaled_dot_product_attention(queries, keys, values, mask=of_heads, bias=added, causal=causal)
     else:
         # (..., G, H / G, N, E / H) beside (..., G, 1, M, E / H): the keys broadcast over the heads of their group.
         *batch, _, n, width = queries.shape
         grouped = reshape(queries, (*batch, groups, heads // groups, n, width))
         of_groups = expand_dims(of_heads, -3) if of_heads is not None and of_heads.ndim > 2 else of_heads
+        if added is not None and added.ndim > 2:
+            *more, h, rows, columns = added.shape
+            parts = (groups, heads // groups) if h == heads else (1, 1)
+            added = reshape(added, (*more, *parts, rows, columns))
         together = scaled_dot_product_attention(
-            grouped, expand_dims(keys, -3), expand_dims(values, -3), mask=of_groups, causal=causal
+            grouped, expand_dims(keys, -3), expand_dims(values, -3), mask=of_groups, bias=added, causal=causal
         )
         attended = reshape(together, (*together.shape[:-4], heads, n, together.shape[-1]))
     joined = swapaxes(attended, -3, -2)  # (..., N, H, V / H)
@@ -276,26 +302,30 @@ def rotary_embedding(x: Tensor[S, T, Float], *, offset: int = 0, base: float = 1
     return tape.record(out, (x,), backward)
 
 
-def _weights(q: Any, k: Any, visible: Any, scale: float) -> Any:
+def _weights(q: Any, k: Any, bias: Any, visible: Any, scale: float) -> Any:
     """Compute the attention weights; each row sums to 1, or to 0 if every key is masked."""
     with np.errstate(over="ignore", invalid="ignore"):
-        scores = _hidden((q * scale) @ _swapped(k), visible)
+        products = (q * scale) @ _swapped(k)
+        scores = _hidden(products if bias is None else products + bias, visible)
         if 0 in scores.shape:
             return scores
         weights = engine(scores).rowwise(softmax_of, scores, axis=-1)
         # All of a row is NaN if its maximum is infinite: every key is masked, or a product overflowed.
         is_whole = np.isfinite(values_of(weights)[..., 0])
-        (weights,) = with_fallback(is_whole, (weights,), lambda: (_weights_in_units(q, k, visible, scale),))
+        (weights,) = with_fallback(is_whole, (weights,), lambda: (_weights_in_units(q, k, bias, visible, scale),))
         return weights
 
 
-def _weights_in_units(q: Any, k: Any, visible: Any, scale: float) -> Any:
+def _weights_in_units(q: Any, k: Any, bias: Any, visible: Any, scale: float) -> Any:
     """Compute the weights in units of the largest elements, so that products such as 1e20 * 1e20 do not overflow."""
     rows, columns = _unit(q, -1), _unit(k, (-2, -1))
-    scores = _hidden((q / rows * copysign(1, scale)) @ _swapped(k / columns), visible)
+    factor = np.minimum(np.float64(abs(scale)) * rows * columns, limits(rows.dtype).max).astype(rows.dtype)
+    products = (q / rows * copysign(1, scale)) @ _swapped(k / columns)
+    if bias is not None:
+        products = products + bias / np.maximum(factor, limits(rows.dtype).tiny)
+    scores = _hidden(products, visible)
     # The shift cancels, so it needs no gradient and is computed from plain values.
     peak = values_of(scores).max(-1, keepdims=True)
-    factor = np.minimum(np.float64(abs(scale)) * rows * columns, limits(rows.dtype).max).astype(rows.dtype)
     shifted = _hidden((scores - np.where(np.isneginf(peak), 0, peak)) * factor, visible)
     powers = engine(shifted).exp(shifted)
     total = engine(powers).sum(powers, -1, keepdims=True)
@@ -336,20 +366,25 @@ def _swapped(x: Any) -> Any:
     return engine(x).swap_last_axes(x)
 
 
-def _check_mask(mask: Dims, scores: Dims) -> None:
-    if isinstance(mask, UnknownDims):
-        return  # the mask does not change the result's shape
-    aligned = scores[len(scores) - len(mask) :] if len(mask) <= len(scores) else None
-    if aligned is None or any(surely_differ(n, 1) and surely_differ(n, m) for n, m in zip(mask, aligned, strict=True)):
-        message = f"mask {show(mask)} does not broadcast to the scores, {show(scores)}"
+def _check_scores(name: str, x: Dims, scores: Dims) -> None:
+    """Reject a mask or a bias that does not broadcast to the scores."""
+    if isinstance(x, UnknownDims):
+        return  # it does not change the result's shape
+    aligned = scores[len(scores) - len(x) :] if len(x) <= len(scores) else None
+    if aligned is None or any(surely_differ(n, 1) and surely_differ(n, m) for n, m in zip(x, aligned, strict=True)):
+        message = f"{name} {show(x)} does not broadcast to the scores, {show(scores)}"
         raise ShapeError(message)
 
 
 def _check_operands(
-    q: Tensor[Any, Any, Any], k: Tensor[Any, Any, Any], v: Tensor[Any, Any, Any], mask: Tensor[Any, Any, Any] | None
+    q: Tensor[Any, Any, Any],
+    k: Tensor[Any, Any, Any],
+    v: Tensor[Any, Any, Any],
+    mask: Tensor[Any, Any, Any] | None,
+    bias: Tensor[Any, Any, Any] | None,
 ) -> None:
     tensor_only(q, "q")
-    for name, other in {"k": k, "v": v}.items():
+    for name, other in {"k": k, "v": v, **({} if bias is None else {"bias": bias})}.items():
         tensor_only(other, name)
         if q.dtype != other.dtype:
             raise DTypeError(messages.mixed_dtypes(messages.UNNAMED, str(q.dtype), "q", str(other.dtype), name))

@@ -103,6 +103,68 @@ def test_gradients_can_be_differentiated(options: Any) -> None:
     check_gradients(lambda q, k, v: scaled_dot_product_attention(q, k, v, **options), *three(), order=2)
 
 
+@pytest.mark.parametrize("options", [{}, {"mask": HOLES}, {"causal": True}])
+def test_a_bias_is_added_to_the_scores(options: Any) -> None:
+    q, k, v = three(batch=(3,))
+    bias: Any = real(3, 1, 5, seed=3)
+
+    y = scaled_dot_product_attention(q, k, v, bias=bias, scale=0.5, **options).numpy()
+
+    # A bias of q k is a product of wider queries and keys: the bias of a key beside a query of 1.
+    ones_and_q = np.concatenate([q.numpy(), np.full((3, 2, 1), 2.0)], -1)
+    bias_and_k = np.concatenate([k.numpy(), bias.numpy().swapaxes(-1, -2)], -1)
+    wider = scaled_dot_product_attention(tensor(ones_and_q), tensor(bias_and_k), v, scale=0.5, **options).numpy()
+    np.testing.assert_allclose(y, wider, rtol=1e-13)
+    for shape in ((2, 5), (5,), (2, 1), ()):
+        check_gradients(
+            lambda q, k, v, b: scaled_dot_product_attention(q, k, v, bias=b, **options),
+            *(three(e=1, v=1)),
+            real(*shape, seed=3),
+            order=2,
+        )
+
+
+def test_an_infinite_bias_hides_keys() -> None:
+    q, k, v = three()
+    hidden: Any = tensor(np.where(HOLES.numpy(), 0.0, -np.inf))
+
+    y = scaled_dot_product_attention(q.trace(), k, v, bias=hidden)
+
+    np.testing.assert_array_equal(y.numpy(), scaled_dot_product_attention(q, k, v, mask=HOLES).numpy())
+    assert np.isfinite(y.sum().backward()[q].numpy()).all()
+
+
+def test_a_bias_beside_products_that_overflow() -> None:
+    q: Any = tensor([[1e30], [1e30]])
+    k: Any = tensor([[1e30], [1e30], [-1e30]])
+    bias: Any = tensor([[0.0, -np.inf, 0.0], [-np.inf, 0.0, 3e38]])
+
+    y = scaled_dot_product_attention(q, k, tensor([[1.0], [2.0], [3.0]]), bias=bias)
+
+    assert y.tolist() == [[1], [2]]
+
+
+@pytest.mark.parametrize("shape", [(2, 5), (4, 2, 5), (3, 4, 2, 5), (3, 1, 2, 5), (5,)], ids=str)
+@pytest.mark.parametrize("kv_heads", [None, 2])
+def test_each_head_has_its_bias(kv_heads: int | None, shape: tuple[int, ...]) -> None:
+    groups = kv_heads or 4
+    q, k, v = real(3, 2, 8), real(3, 5, 2 * groups, seed=1), real(3, 5, groups, seed=2)
+    bias: Any = real(*shape, seed=3)
+
+    y = multi_head_attention(q, k, v, heads=4, kv_heads=kv_heads, bias=bias, causal=True).numpy()
+
+    each = np.broadcast_to(bias.numpy(), (3, 4, 2, 5))
+    for head in range(4):
+        of_q, group = slice(2 * head, 2 * head + 2), head * groups // 4
+        of_k, of_v = slice(2 * group, 2 * group + 2), slice(group, group + 1)
+        alone = scaled_dot_product_attention(
+            q[:, :, of_q], k[:, :, of_k], v[:, :, of_v], bias=tensor(each[:, head]), causal=True
+        )
+        np.testing.assert_allclose(y[:, :, head : head + 1], alone.numpy(), rtol=1e-13)
+    if len(shape) == 3:
+        check_gradients(lambda b: multi_head_attention(q, k, v, heads=4, kv_heads=kv_heads, bias=b), bias)
+
+
 def test_gradients_are_summed_where_operands_broadcast() -> None:
     check_gradients(scaled_dot_product_attention, real(2, 1, 2, 3), real(3, 2, 3, seed=1), real(2, 1, seed=2), order=2)
 
@@ -267,6 +329,7 @@ def test_results_match_the_shape_rules() -> None:
         {"q": (2, 4), "k": (5, 4), "v": (5, 6)},
         {"q": (3, 2, 4), "k": (5, 4), "v": (3, 5, 6), "mask": (2, 5)},
         {"q": (1, 2, 4), "k": (3, 5, 4), "v": (5, 6), "mask": (3, 1, 5)},
+        {"q": (3, 2, 4), "k": (5, 4), "v": (3, 5, 6), "bias": (3, 2, 5)},
     ]
 
     check_shape_rule(scaled_dot_product_attention, *cases)
@@ -275,6 +338,7 @@ def test_results_match_the_shape_rules() -> None:
         multi_head_attention,
         {"q": (2, 12), "k": (5, 6), "v": (5, 4), "heads": 4, "kv_heads": 2},
         {"q": (3, 2, 6), "k": (5, 2), "v": (3, 5, 7), "heads": 3, "kv_heads": 1, "mask": (2, 5)},
+        {"q": (3, 2, 6), "k": (5, 2), "v": (3, 5, 7), "heads": 3, "kv_heads": 1, "bias": (3, 3, 2, 5)},
     )
     check_shape_rule(rotary_embedding, ((3, 4),), ((2, 3, 2),), ((0, 6),), ((3, 0),))
 
@@ -311,6 +375,21 @@ def test_results_match_the_shape_rules() -> None:
             lambda: scaled_dot_product_attention(*three(), mask=HOLES.reshape((1, 2, 5))),
             ShapeError,
             r"scaled_dot_product_attention: mask \(1, 2, 5\) does not broadcast to the scores, \(2, 5\)",
+        ),
+        (
+            lambda: scaled_dot_product_attention(*three(), bias=real(5, 2)),
+            ShapeError,
+            r"scaled_dot_product_attention: bias \(5, 2\) does not broadcast to the scores, \(2, 5\)",
+        ),
+        (
+            lambda: multi_head_attention(*three(), heads=2, bias=real(3, 2, 5)),
+            ShapeError,
+            r"multi_head_attention: bias \(3, 2, 5\) does not broadcast to the scores, \(2, 2, 5\)",
+        ),
+        (
+            lambda: scaled_dot_product_attention(*three(), bias=ones((2, 5))),
+            DTypeError,
+            "scaled_dot_product_attention: q is float64 but bias is float32",
         ),
         (
             lambda: multi_head_attention(real(2, 4), real(4), real(5, 6), heads=2),

@@ -402,6 +402,7 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
         call(real(4, 6), real(7, 6, seed=1), real(7, 3, seed=2), heads=1, causal=True),
         call(real(2, 5, 12), real(2, 7, 6, seed=1), real(2, 7, 4, seed=2), heads=4, kv_heads=2, mask=truth(5, 7)),
         call(real(4, 6), real(7, 2, seed=1), real(7, 1, seed=2), heads=3, kv_heads=1, causal=True),
+        call(real(2, 5, 12), real(2, 7, 6, seed=1), real(2, 7, 4, seed=2), heads=4, kv_heads=2, bias=real(4, 5, 7)),
     ],
     "nan_to_num": with_options(ONE, {}, {"nan": 1.0, "posinf": 2.0, "neginf": -2.0}),
     "nonzero": [call(EDGES), call(ROWS), call(WHOLE), call(truth(2, 3, 5))],
@@ -442,6 +443,8 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
             {"mask": np.arange(5)[:, None] > np.arange(7)},
             {"causal": True},
             {"scale": 0.3},
+            {"bias": real(3, 5, 7, seed=3), "scale": 0.3},
+            {"bias": real(2, 1, 1, 7, seed=3)},
         ),
         call(real(5, 4), real(3, 4, seed=1), real(3, 2, seed=2)),
         call(real(1, 1), real(1, 1, seed=1), real(1, 1, seed=2)),
@@ -524,7 +527,10 @@ INTEGERS: dict[str, list[Call]] = {
 def converted(one: Any, dtype: Any, differs: Callable[[Any], Any]) -> Any:
     """Return arguments whose floats are of `dtype`, with an ordinary number where torch differs."""
     if isinstance(one, Call):
-        return Call(converted(one.args, dtype, differs), one.options)
+        return Call(
+            converted(one.args, dtype, differs),
+            {name: converted(each, dtype, differs) for name, each in one.options.items()},
+        )
     if isinstance(one, tuple | list):
         return type(one)(converted(each, dtype, differs) for each in one)
     if isinstance(one, np.ndarray) and one.dtype.kind == "f":

@@ -136,7 +136,12 @@ def heads_apart(q: Any, k: Any, v: Any, heads: int, kv_heads: Any = None, **opti
     groups = kv_heads or heads
     q, k, v = (x.unflatten(-1, (n, -1)).transpose(-3, -2) for x, n in ((q, heads), (k, groups), (v, groups)))
     together = F.scaled_dot_product_attention(
-        q, k, v, options.get("mask"), is_causal=options.get("causal", False), enable_gqa=groups != heads
+        q,
+        k,
+        v,
+        options.get("mask", options.get("bias")),
+        is_causal=options.get("causal", False),
+        enable_gqa=groups != heads,
     )
     return together.transpose(-3, -2).flatten(-2)
 
@@ -287,8 +292,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "rnn_cell": recurrent("RNNCell"),
     "safe_log": lambda x, eps=1e-6: torch.log(F.softplus(x) + eps),
     "scale": lambda x, factor: factor * x,
-    "scaled_dot_product_attention": lambda q, k, v, mask=None, causal=False, scale=None: F.scaled_dot_product_attention(
-        q, k, v, mask, is_causal=causal, scale=scale
+    "scaled_dot_product_attention": lambda q, k, v, causal=False, scale=None, **masks: F.scaled_dot_product_attention(
+        q, k, v, *masks.values(), is_causal=causal, scale=scale
     ),
     "scatter_add": scattered,
     "select": lambda x, index, axis=0: torch.select(x, axis, index),

@@ -88,6 +88,29 @@ def reject_another_batch() -> None:
     tg.scaled_dot_product_attention(tg.ones((3, 7, 12)), k, v)  # E: scaled_dot_product_attention: q (3, 7, 12) and k (2, 5, 12) do not broadcast: axis -3 is 3 in q but 2 in k [tapegrad-shape]
 
 
+def accept_a_bias() -> None:
+    bias = tg.ones((4, 7, 5))
+    assert_type(tg.scaled_dot_product_attention(q, k, v, bias=bias[0].trace()), Tensor[Shape[L[2], L[7], L[8]], OwnedTape])
+    assert_type(tg.multi_head_attention(q, k, v, heads=4, bias=bias, mask=mask), Tensor[Shape[L[2], L[7], L[8]], NoneTape])
+
+    def attend(a: Tensor[Shape[N, E], OwnedTape], b: Tensor[Shape[N, N]]) -> None:
+        assert_type(tg.scaled_dot_product_attention(a, a, a, bias=b), Tensor[Shape[N, E], OwnedTape])
+
+    attend(tg.ones((3, 5)).trace(), tg.ones((3, 3)))
+
+
+def reject_a_transposed_bias() -> None:
+    tg.scaled_dot_product_attention(q, k, v, bias=tg.ones((5, 7)))  # E: scaled_dot_product_attention: bias (5, 7) does not broadcast to the scores, (2, 7, 5) [tapegrad-shape]
+
+
+def reject_biases_of_other_heads() -> None:
+    tg.multi_head_attention(q, k, v, heads=4, bias=tg.ones((3, 7, 5)))  # E: multi_head_attention: bias (3, 7, 5) does not broadcast to the scores, (2, 4, 7, 5) [tapegrad-shape]
+
+
+def reject_a_bias_of_another_dtype() -> None:
+    tg.scaled_dot_product_attention(q, k, v, bias=tg.ones((7, 5), np.float64))  # E: scaled_dot_product_attention: q is float32 but bias is float64 [tapegrad-dtype]
+
+
 def reject_a_transposed_mask() -> None:
     tg.scaled_dot_product_attention(q, k, v, mask=mask.T)  # E: scaled_dot_product_attention: mask (5, 7) does not broadcast to the scores, (2, 7, 5) [tapegrad-shape]
 

@@ -69,7 +69,7 @@ def ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], ap
             uncounted = uncounted if parts.counted else name
             continue
         if name in op.operands:
-            if not isinstance(get_proper_type(argument.type), NoneType):
+            if name in signature.required or not isinstance(get_proper_type(argument.type), NoneType):
                 shapes[name] = operand_shape(argument.type, argument.tensor)
             continue
         if more or not _takes(signature.formals[name], argument.type):
