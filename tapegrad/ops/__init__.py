@@ -60,6 +60,8 @@ from tapegrad.ops.create import ones_like as ones_like
 from tapegrad.ops.create import tensor as tensor
 from tapegrad.ops.create import zeros as zeros
 from tapegrad.ops.create import zeros_like as zeros_like
+from tapegrad.ops.cumulative import argcummax as argcummax
+from tapegrad.ops.cumulative import argcummin as argcummin
 from tapegrad.ops.cumulative import cummax as cummax
 from tapegrad.ops.cumulative import cummin as cummin
 from tapegrad.ops.cumulative import cumprod as cumprod

@@ -23,7 +23,10 @@ from tapegrad.tensor.operands import tensor_only, unwrap
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
+
     from tapegrad.autograd.gradients import Gradients
+    from tapegrad.autograd.tape import NoneTape
 
 
 def cumsum_shape(x: Dims, axis: Int | None = None) -> Dims:
@@ -183,6 +186,54 @@ def cummin(x: Tensor[Any, T, D], axis: Int | None = None) -> Tensor[Any, T, D]:
 
 
 @op(cumsum_shape)
+def argcummax(x: Tensor[Any, Any, Any], axis: Int | None = None) -> Tensor[Any, NoneTape, np.int64]:
+    r"""Return the indices of the cumulative maximum along an axis; not differentiable.
+
+    $$y_j = \max \{i \le j : x_i = \max_{k \le j} x_k\}$$
+
+    Args:
+        x: Any shape. NaN counts as largest; of equal elements the last counts, as in PyTorch.
+        axis: The axis to accumulate along; None for all elements in row-major order.
+
+    Returns:
+        The shape of `x`, or one axis with all its elements: indices along that axis, int64, without a tape.
+
+    Raises:
+        ShapeError: The axis is out of range.
+
+    Examples:
+        >>> heights = tg.tensor([3.0, 1.0, 4.0, 2.0])
+        >>> tg.argcummax(heights).tolist()
+        [0, 0, 2, 2]
+    """
+    return _indices(x, axis, lambda x, axis: engine(x).argcummax(x, axis))
+
+
+@op(cumsum_shape)
+def argcummin(x: Tensor[Any, Any, Any], axis: Int | None = None) -> Tensor[Any, NoneTape, np.int64]:
+    r"""Return the indices of the cumulative minimum along an axis; not differentiable.
+
+    $$y_j = \max \{i \le j : x_i = \min_{k \le j} x_k\}$$
+
+    Args:
+        x: Any shape. NaN counts as smallest; of equal elements the last counts, as in PyTorch.
+        axis: The axis to accumulate along; None for all elements in row-major order.
+
+    Returns:
+        The shape of `x`, or one axis with all its elements: indices along that axis, int64, without a tape.
+
+    Raises:
+        ShapeError: The axis is out of range.
+
+    Examples:
+        >>> losses = tg.tensor([3.0, 1.0, 4.0, 0.5])
+        >>> tg.argcummin(losses).tolist()
+        [0, 1, 1, 3]
+    """
+    return _indices(x, axis, lambda x, axis: engine(x).argcummin(x, axis))
+
+
+@op(cumsum_shape)
 def logcumsumexp(x: Tensor[Any, T, Float], axis: Int | None = None) -> Tensor[Any, T, Float]:
     r"""Compute the logarithm of the cumulative sum of exponentials along an axis, without overflow.
 
@@ -256,6 +307,17 @@ def diff(x: Tensor[Any, T, Real], n: int = 1, axis: Int = -1) -> Tensor[Any, T, 
         y = sub(getitem(y, (*front, slice(1, None))), getitem(y, (*front, slice(None, -1))))
     differences: Tensor[Any, T, Real] = y
     return differences
+
+
+def _indices(
+    x: Tensor[Any, Any, Any], axis: Int | None, find: Callable[[Any, int], Any]
+) -> Tensor[Any, NoneTape, np.int64]:
+    """Return the indices along an axis that `find` returns."""
+    tensor_only(x, "x")
+    check_axis(x, axis)
+    x, _ = unwrap(x)
+    run: Any = x.data.reshape((x.size,)) if axis is None else x.data
+    return node(find(run, 0 if axis is None else normal_axis(axis, x.shape)))
 
 
 def _picked(x: Tensor[Any, T, D], axis: Int | None, find: Callable[[Any, int], Any]) -> Tensor[Any, T, D]:

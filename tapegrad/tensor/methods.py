@@ -74,6 +74,14 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         """Return whether any element along axes is true, see `tapegrad.any`."""
         return IMPLEMENTATIONS["any"](self, axis, keepdims=keepdims)
 
+    def argcummax(self, axis: Int | None = None) -> Tensor[Any, NoneTape, np.int64]:
+        """Return the indices of the cumulative maximum along an axis, see `tapegrad.argcummax`."""
+        return IMPLEMENTATIONS["argcummax"](self, axis)
+
+    def argcummin(self, axis: Int | None = None) -> Tensor[Any, NoneTape, np.int64]:
+        """Return the indices of the cumulative minimum along an axis, see `tapegrad.argcummin`."""
+        return IMPLEMENTATIONS["argcummin"](self, axis)
+
     def argmax(self, axis: Int | None = None, *, keepdims: bool = False) -> Tensor[Any, NoneTape, np.int64]:
         """Return the index of the largest element along an axis, see `tapegrad.argmax`."""
         return IMPLEMENTATIONS["argmax"](self, axis, keepdims=keepdims)

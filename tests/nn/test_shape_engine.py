@@ -24,7 +24,8 @@ N: Any = answering(named("N"))
 M: Any = answering(named("M"))
 
 UNARY = """
-    abs acos acosh all any argmax argmin argsort asin asinh atan cbrt ceil clamp cos cosh count_nonzero cummax cummin
+    abs acos acosh all any argcummax argcummin
+    argmax argmin argsort asin asinh atan cbrt ceil clamp cos cosh count_nonzero cummax cummin
     cumprod cumsum deg2rad diag dropout elu erf exp exp2 expm1 flatten flip floor gelu isfinite isinf isnan leaky_relu
     log log10 log1p log2 log_sigmoid log_softmax logsumexp matrix_transpose max mean min mish nan_to_num neg norm
     normalize prod rad2deg reciprocal relu round rsqrt safe_log sigmoid sign signbit silu sin sinh softmax softplus sort

@@ -8,8 +8,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tapegrad.autograd.tape import NONE
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.ops import cummax, cummin, cumprod, cumsum, diff, logcumsumexp, normal, tensor, zeros
+from tapegrad.ops import (
+    argcummax,
+    argcummin,
+    cummax,
+    cummin,
+    cumprod,
+    cumsum,
+    diff,
+    gather,
+    logcumsumexp,
+    normal,
+    tensor,
+    zeros,
+)
 from tapegrad.ops.cumulative import diff_shape
 from tapegrad.sizes import UNKNOWN, named, show
 from tapegrad.testing import check_gradients, check_shape_rule
@@ -95,6 +109,23 @@ def test_ties_of_cumulative_extremes_give_the_gradient_to_the_latest() -> None:
     assert cummin((-x).trace()).tolist() == [-1, -3, -3, -3, -3]
     y: Any = -x
     assert cummin(y.trace()).sum().backward()[y].tolist() == [1, 1, 2, 0, 1]
+
+
+@pytest.mark.parametrize(("indices", "values"), [(argcummax, cummax), (argcummin, cummin)], ids=["max", "min"])
+def test_indices_of_cumulative_extremes_are_where_they_were_last_met(indices: Any, values: Any) -> None:
+    sign = 1 if values is cummax else -1
+    x: Any = tensor([[1.0, 3.0, 3.0, 2.0], [np.inf, 200.0, 0.0, np.nan]]) * sign
+
+    assert indices(x, 1).tolist() == [[0, 1, 2, 2], [0, 0, 0, 3]]
+    assert indices(x, -2).tolist() == [[0, 0, 0, 0], [1, 1, 0, 1]]
+    assert indices(x).tolist() == [0, 1, 2, 2, 4, 4, 4, 7]
+    np.testing.assert_array_equal(gather(x, indices(x, 1), 1).numpy(), values(x, 1).numpy())
+    assert indices(x.trace()).tape is NONE
+    assert (indices(x).dtype, indices(zeros((0, 3)), 1).shape, indices(zeros((1,))).tolist()) == (np.int64, (0, 3), [0])
+    assert indices(tensor([True, False, True])).tolist() == ([0, 0, 2] if sign > 0 else [0, 1, 1])
+    check_shape_rule(indices, {"x": (2, 3), "axis": 1}, {"x": (2, 3)}, {"x": ()}, {"x": (0, 3), "axis": -1})
+    with pytest.raises(ShapeError, match=rf"^{indices.__name__}: axis 2 is out of range for x \(2, 4\)$"):
+        indices(x, 2)
 
 
 def test_nan_stays_the_cumulative_extreme() -> None:

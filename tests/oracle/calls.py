@@ -281,6 +281,8 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "cross_entropy": with_options([*LABELS, *CLASSES], *WAYS)
     + with_options([*LABELS[:4], *CLASSES[:2]], *({"smoothing": 0.25, **one} for one in WAYS))
     + with_options(LABELS[:2], *({"ignore_index": 1, "smoothing": 0.1, **one} for one in WAYS)),
+    "argcummax": ALONG,
+    "argcummin": ALONG,
     "cummax": ALONG,
     "cummin": ALONG,
     "cumprod": ALONG,
@@ -508,7 +510,7 @@ COUNTS = np.array([[3, -2, 0], [7, 5, -1]])
 COUNTED_ALONE = ["abs", "ceil", "floor", "neg", "relu", "round", "sign", "square", "trunc"]
 COUNTED_BESIDE = ["add", "equal", "greater", "greater_equal", "less", "less_equal", "mul", "not_equal", "sub"]
 COUNTED_ALONG = ["argmax", "argmin", "max", "min", "prod", "sum"]
-COUNTED_IN_ORDER = ["argsort", "cummax", "cummin", "cumprod", "cumsum", "sort"]
+COUNTED_IN_ORDER = ["argcummax", "argcummin", "argsort", "cummax", "cummin", "cumprod", "cumsum", "sort"]
 LEFT_OVER = ["floor_divide", "fmod", "remainder"]
 INTEGERS: dict[str, list[Call]] = {
     **{name: [call(COUNTS)] for name in COUNTED_ALONE},

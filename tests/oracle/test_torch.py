@@ -75,6 +75,10 @@ def ordered(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, axis=-1, descending=False: function(x, dim=axis, descending=descending, stable=True)
 
 
+def second(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args, **options: function(*args, **options)[1]
+
+
 def first(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args, **options: function(*args, **options)[0]
 
@@ -192,6 +196,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "all": over(torch.all),
     "allclose": lambda x, y, **options: torch.isclose(*torch.broadcast_tensors(x, y), **options).all(),
     "any": over(torch.any),
+    "argcummax": second(torch.cummax),
+    "argcummin": second(torch.cummin),
     "argmax": over_one(torch.argmax),
     "argmin": over_one(torch.argmin),
     "argsort": ordered(torch.argsort),

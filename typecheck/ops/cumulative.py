@@ -31,6 +31,11 @@ def accept_running_extremes() -> None:
     assert_type(tg.cummax(truth), Tensor[Shape[L[3]], NoneTape, np.bool_])
 
 
+def accept_indices_of_running_extremes() -> None:
+    assert_type(tg.argcummax(x.trace(), -1), Tensor[Shape[L[2], L[3]], NoneTape, np.int64])
+    assert_type(x.argcummin(), Tensor[Shape[L[6]], NoneTape, np.int64])
+
+
 def accept_logarithms_of_running_sums() -> None:
     assert_type(tg.logcumsumexp(x.trace(), 1), Tensor[Shape[L[2], L[3]], OwnedTape])
     assert_type(x.logcumsumexp(), Tensor[Shape[L[6]], NoneTape])
@@ -47,6 +52,7 @@ def accept_named_and_unknown_sizes() -> None:
     def run(a: Tensor[Shape[N, L[3]]], b: Tensor[Shape[Any, L[3]]]) -> None:
         assert_type(tg.cumprod(a), Tensor[Shape[Mul[L[3], N]], NoneTape])
         assert_type(tg.cummax(a, 0), Tensor[Shape[N, L[3]], NoneTape])
+        assert_type(tg.argcummax(a, 0), Tensor[Shape[N, L[3]], NoneTape, np.int64])
         assert_type(tg.cummin(b), Tensor[Shape[Any], NoneTape])
         assert_type(tg.logcumsumexp(a, 0), Tensor[Shape[N, L[3]], NoneTape])
         assert_type(tg.diff(a), Tensor[Shape[N, L[2]], NoneTape])
@@ -69,6 +75,14 @@ def reject_cumprod_of_bools() -> None:
 
 def reject_cummax() -> None:
     tg.cummax(x, 2)  # E: cummax: axis 2 is out of range for x (2, 3) [tapegrad-shape]
+
+
+def reject_argcummax() -> None:
+    tg.argcummax(x, 2)  # E: argcummax: axis 2 is out of range for x (2, 3) [tapegrad-shape]
+
+
+def reject_argcummin() -> None:
+    x.argcummin(-3)  # E: argcummin: axis -3 is out of range for x (2, 3) [tapegrad-shape]
 
 
 def reject_cummin() -> None:
