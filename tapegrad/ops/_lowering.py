@@ -30,8 +30,11 @@ def check_rank(x: Dims, rank: int, name: str = "x") -> Dims:
     return x
 
 
-def numbers(value: Any, rank: int, name: str, least: int) -> Dims:
-    """Return one number per axis, each at least `least`; a single number applies to all axes."""
+def numbers(value: Any, rank: int, name: str, least: int, hint: str = "") -> Dims:
+    """Return one number per axis, each at least `least`; a single number applies to all axes.
+
+    The error about a smaller number ends with the hint.
+    """
     given = value if isinstance(value, list | tuple) else (value,) * rank
     each: Dims = tuple(one_int(number, name) for number in given)
     if len(each) != rank:
@@ -39,7 +42,7 @@ def numbers(value: Any, rank: int, name: str, least: int) -> Dims:
         raise ShapeError(message)
     for number in each:
         if surely_less(number, least):
-            message = f"{name} is {number}, below {least}"
+            message = f"{name} is {number}, below {least}{hint}"
             raise ShapeError(message)
     return each
 

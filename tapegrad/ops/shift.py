@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 _REPEATING = ("edge", "reflect", "wrap")
+_CROP = "; to crop x, slice it"
 
 
 def flip_shape(x: Dims, axis: Axis = None) -> Dims:
@@ -233,9 +234,9 @@ def _rolled(x: Any, moves: Iterable[tuple[int, int]]) -> Any:
 def _widths(x: Dims, pad_width: Any) -> list[Dims]:
     """Return the padding before and after as a pair for each axis."""
     if not isinstance(pad_width, tuple) or (len(pad_width) == 2 and not any(isinstance(n, tuple) for n in pad_width)):
-        return [numbers(pad_width, 2, "pad_width", 0)] * len(x)
+        return [numbers(pad_width, 2, "pad_width", 0, _CROP)] * len(x)
     if len(pad_width) != len(x):
         count = len(pad_width)
         message = f"x {show(x)} has rank {len(x)} but pad_width has {count} pair{'s' if count != 1 else ''}"
         raise ShapeError(message)
-    return [numbers(pair, 2, f"pad_width along axis {axis}", 0) for axis, pair in enumerate(pad_width)]
+    return [numbers(pair, 2, f"pad_width along axis {axis}", 0, _CROP) for axis, pair in enumerate(pad_width)]

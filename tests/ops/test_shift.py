@@ -59,9 +59,9 @@ def test_every_op_matches_its_shape_rule(f: Callable[..., Any], arguments: tuple
         (roll, (1, 3), "roll: axis 3 is out of range for x (2, 3, 5)"),
         (roll, ((1, 2), 0), "roll: shift (1, 2) has 2 numbers but axis 0 names 1"),
         (roll, ((1, 2),), "roll: shift (1, 2) has 2 numbers but axis is None"),
-        (pad, (-1,), "pad: pad_width is -1, below 0"),
-        (pad, ((1, -2),), "pad: pad_width is -2, below 0"),
-        (pad, (((1, 0), (0, -3), (1, 1)),), "pad: pad_width along axis 1 is -3, below 0"),
+        (pad, (-1,), "pad: pad_width is -1, below 0; to crop x, slice it"),
+        (pad, ((1, -2),), "pad: pad_width is -2, below 0; to crop x, slice it"),
+        (pad, (((1, 0), (0, -3), (1, 1)),), "pad: pad_width along axis 1 is -3, below 0; to crop x, slice it"),
         (pad, (((1, 0), (0, 1, 2), (1, 1)),), "pad: pad_width along axis 1 (0, 1, 2) has 3 numbers, not 2"),
         (pad, (((1, 0), (0, 1)),), "pad: x (2, 3, 5) has rank 3 but pad_width has 2 pairs"),
         (pad, (((1, 0),),), "pad: x (2, 3, 5) has rank 3 but pad_width has 1 pair"),
@@ -89,7 +89,7 @@ def test_roll_by_a_non_int_is_rejected(shift: Any) -> None:
 
 
 def test_negative_padding_of_a_scalar_is_rejected() -> None:
-    with pytest.raises(ShapeError, match=r"^pad: pad_width is -1, below 0$"):
+    with pytest.raises(ShapeError, match=r"^pad: pad_width is -1, below 0; to crop x, slice it$"):
         pad(tensor(3.0), -1)  # type: ignore[tapegrad-shape]  # the mistake under test
 
 

@@ -58,11 +58,11 @@ def reject_pad() -> None:
 
 
 def reject_a_scalar_padded_by_less_than_nothing() -> None:
-    tg.pad(tg.ones(()), -1)  # E: pad: pad_width is -1, below 0 [tapegrad-shape]
+    tg.pad(tg.ones(()), -1)  # E: pad: pad_width is -1, below 0; to crop x, slice it [tapegrad-shape]
 
 
 def reject_less_than_nothing_along_one_axis() -> None:
-    tg.pad(x, ((1, 0), (0, -3), (1, 1)))  # E: pad: pad_width along axis 1 is -3, below 0 [tapegrad-shape]
+    tg.pad(x, ((1, 0), (0, -3), (1, 1)))  # E: pad: pad_width along axis 1 is -3, below 0; to crop x, slice it [tapegrad-shape]
 
 
 def reject_roll() -> None:
