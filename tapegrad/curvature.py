@@ -10,9 +10,11 @@ import numpy as np
 from tapegrad.autodiff import Autodiff
 from tapegrad.autograd.tape_repr import op_named
 from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
+from tapegrad.errors.options import check_function
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.ops import reshape, stack, zeros, zeros_like
 from tapegrad.tensor import Float, S, Tensor, node
+from tapegrad.tensor.operands import tensor_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +45,8 @@ def hvp(
 
     Raises:
         ShapeError: `f` does not return a scalar, or the shapes of `v` and `x` differ.
-        DTypeError: The dtypes differ, or are not float, or `f` does not return a tensor.
+        DTypeError: The dtypes differ, or are not float, an operand is not a tensor, or `f` is not a function or
+            does not return a tensor.
         TapeError: `x` or `v` has a tape, or `f` uses an op that cannot be differentiated twice; the message names it.
 
     Source:
@@ -56,7 +59,9 @@ def hvp(
         >>> tg.hvp(lambda x: x[0] * x[0] * x[1], x, v).tolist()
         [8.0, 4.0]
     """
+    check_function("hvp", "f", f)
     _check_point("hvp", x)
+    tensor_only(v, "hvp: v")
     if v.owns_tape:
         raise TapeError(messages.tape_unwanted("hvp", "v"))
     if v.shape != x.shape:
@@ -105,7 +110,7 @@ def hessian(f: Callable[[Tensor[Any, OwnedTape, Any]], Scalar], x: Tensor[Any, N
 
     Raises:
         ShapeError: `f` does not return a scalar.
-        DTypeError: `x` is not a float, or `f` does not return a tensor.
+        DTypeError: `x` is not a float tensor, or `f` is not a function or does not return a tensor.
         TapeError: `x` has a tape, or `f` uses an op that cannot be differentiated twice; the message names it.
 
     Examples:
@@ -113,6 +118,7 @@ def hessian(f: Callable[[Tensor[Any, OwnedTape, Any]], Scalar], x: Tensor[Any, N
         >>> tg.hessian(lambda x: x[0] * x[0] * x[1], x).tolist()
         [[6.0, 4.0], [4.0, 0.0]]
     """
+    check_function("hessian", "f", f)
     _check_point("hessian", x)
     units = np.eye(x.size, dtype=x.dtype).reshape((x.size, *x.shape))
     rows = [_product("hessian", f, x, node(unit)) for unit in units]
@@ -120,6 +126,7 @@ def hessian(f: Callable[[Tensor[Any, OwnedTape, Any]], Scalar], x: Tensor[Any, N
 
 
 def _check_point(call: str, x: Tensor[Any, Any, Any]) -> None:
+    tensor_only(x, f"{call}: x")
     if x.owns_tape:
         raise TapeError(messages.tape_unwanted(call, "x"))
     if not x.is_float:

@@ -17,6 +17,8 @@ from tapegrad.engines.numpy.program import program
 from tapegrad.engines.trace import Trace, TracedValue
 from tapegrad.engines.underflow import ignore_underflow
 from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
+from tapegrad.errors.options import check_function
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.ops._broadcast import sum_to_shape
 from tapegrad.sizes import broadcast
 from tapegrad.tensor import Tensor, node
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
+@public_api
 def fused(function: F) -> F:
     """Fuse an elementwise function into one op.
 
@@ -68,6 +71,7 @@ def fused(function: F) -> F:
         >>> gate(x.trace(), 0.5).sum().backward()[x].tolist()
         [0.0, 0.5, 0.5]
     """
+    check_function("fused", "function", function)
     names = tuple(inspect.signature(function).parameters)
 
     @functools.wraps(function)

@@ -238,7 +238,7 @@ def quantize(x: Tensor[S, Any, Float], scheme: Scheme) -> Quantized[S, Float]:
         A tensor without a tape, each element within half a step of that of `x`; 0 stays 0.
 
     Raises:
-        DTypeError: `x` is not a float tensor, or its dtype is bfloat16.
+        DTypeError: `x` is not a float tensor, or its dtype is bfloat16; or `scheme` is not a scheme.
         ValueError: An element is infinite or NaN.
 
     Examples:
@@ -254,6 +254,12 @@ def quantize(x: Tensor[S, Any, Float], scheme: Scheme) -> Quantized[S, Float]:
         raise DTypeError(messages.wrong_dtype("quantize", "x", str(x.dtype), "floating"))
     if x.dtype.kind == "V":
         raise DTypeError(messages.wrong_dtype("quantize", "x", str(x.dtype), "float16, float32 or float64"))
+    if not isinstance(scheme, Scheme):
+        kind = (
+            f"the class {scheme.__name__}" if isinstance(scheme, type) else messages.with_article(type(scheme).__name__)
+        )
+        message = f"quantize: scheme is {kind} but Symmetric(), Affine() or BlockSymmetric() is expected"
+        raise DTypeError(message)
     array = x.numpy()
     infinite = int(array.size - np.count_nonzero(np.isfinite(array)))
     if infinite:

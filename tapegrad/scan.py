@@ -11,6 +11,7 @@ from tapegrad.autograd.several import record_several
 from tapegrad.autograd.tape import GradientTape, is_data
 from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
+from tapegrad.errors.options import check_function
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.ops import stack, unstack
 from tapegrad.sizes import show
@@ -79,6 +80,7 @@ def scan(step: Callable[[Any, Any], Any], state: State, xs: Any) -> tuple[State,
         >>> last.backward()[rewards].tolist()
         [0.25, 0.5, 1.0]
     """
+    check_function("scan", "step", step)
     states, rows = _leaves(state, "state"), _leaves(xs, "xs")
     _check_lengths(rows)
     results: list[Any] = []  # what the last step has returned, for its structure

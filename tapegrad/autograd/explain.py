@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from math import prod
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -182,6 +183,10 @@ def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[str]:
             yield f"{name} is {value!r} but a tuple of ints is expected"
         elif annotation == "str" and not isinstance(value, str):
             yield f"{name} is {kind} but a string is expected"
+        elif annotation == "bool" and not isinstance(value, bool) and not hasattr(value, "shape"):
+            yield f"{name} is {kind} but a bool is expected"
+        elif annotation == "float" and not isinstance(value, Real | np.ndarray) and not hasattr(value, "shape"):
+            yield f"{name} is {kind} but a number is expected"
 
 
 def _attach_facts(error: TapegradError, entry: Op, arguments: dict[str, Any]) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from math import isnan
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from tapegrad.errors import DTypeError
+from tapegrad.errors import DTypeError, messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,6 +76,39 @@ def check_count(call: str, option: str, number: Any, least: int = 1) -> None:
     """
     check_whole(call, option, number)
     _check_fit(call, option, number, f"at least {least}", fits=number >= least)
+
+
+def check_function(call: str, option: str, given: object) -> None:
+    """Check that an argument can be called.
+
+    Raises:
+        DTypeError: It cannot.
+    """
+    if not callable(given):
+        message = f"{call}: {option} is {messages.with_article(type(given).__name__)}, not a function"
+        raise DTypeError(message)
+
+
+def check_flag(call: str, option: str, given: object) -> None:
+    """Check that an option is a bool.
+
+    Raises:
+        DTypeError: It is not.
+    """
+    if not isinstance(given, bool) and str(getattr(given, "dtype", "")) != "bool":
+        message = f"{call}: {option} is {messages.with_article(type(given).__name__)} but a bool is expected"
+        raise DTypeError(message)
+
+
+def check_path(call: str, path: object) -> None:
+    """Check that an argument can be the path of a file.
+
+    Raises:
+        DTypeError: It cannot.
+    """
+    if not isinstance(path, str | os.PathLike):
+        message = f"{call}: path is {messages.with_article(type(path).__name__)} but a string or a Path is expected"
+        raise DTypeError(message)
 
 
 def check_whole(call: str, option: str, number: Any) -> None:

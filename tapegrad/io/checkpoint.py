@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, Typ
 
 import numpy as np
 
+from tapegrad.errors.options import check_path
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.generator import restore as restore_generator
 from tapegrad.generator import state_of
@@ -80,6 +81,7 @@ def save(saved: Saved, path: str | os.PathLike[str], *, layout: Layout = "tapegr
         layout: Whether a module's parameters have the names and axes of tapegrad or those of PyTorch.
 
     Raises:
+        DTypeError: `path` is not a path.
         FileError: The suffix is unknown, two parameters would have the same key, the format does not support a name or
             a dtype, or the kind of a generator is not supported. Or `layout` is neither of the two, or is PyTorch's
             for an object that is not a module.
@@ -97,6 +99,7 @@ def save(saved: Saved, path: str | os.PathLike[str], *, layout: Layout = "tapegr
         ['model.layers.0.bias', 'model.layers.0.weight', 'optimizer.lr']
     """
     _check_layout("save", layout)
+    check_path("save", path)
     path = Path(path)
     format_of("save", path)
     parts = _parts("save", saved, layout)
@@ -133,6 +136,7 @@ def load(saved: Saved, path: str | os.PathLike[str], *, layout: Layout | None = 
             the layout and the names and shapes match both.
 
     Raises:
+        DTypeError: `path` is not a path.
         FileError: The file is damaged or of another format, or names, shapes or dtypes differ; all differences are
             listed. Or a saved state is invalid; or the layout is ambiguous; or `layout` is neither of the two, or is
             PyTorch's for an object that is not a module.
@@ -152,6 +156,7 @@ def load(saved: Saved, path: str | os.PathLike[str], *, layout: Layout | None = 
     """
     if layout is not None:
         _check_layout("load", layout)
+    check_path("load", path)
     path = Path(path)
     requested = layout or "tapegrad"
     parts = _parts("load", saved, requested)

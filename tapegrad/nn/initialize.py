@@ -13,6 +13,7 @@ from tapegrad.errors.tracebacks import public_api
 from tapegrad.generator import RNG, generator
 from tapegrad.sizes import show
 from tapegrad.tensor import node
+from tapegrad.tensor.operands import tensor_only
 
 if TYPE_CHECKING:
     from tapegrad.nn.param import Param
@@ -36,7 +37,7 @@ def kaiming_uniform(weight: Weight, *, fan: Fan = "in", negative_slope: float = 
 
     Raises:
         ShapeError: The weight has fewer than two axes.
-        DTypeError: `negative_slope` is not a number.
+        DTypeError: `weight` is not a parameter, or `negative_slope` is not a number.
         ValueError: `negative_slope` is NaN.
 
     Source:
@@ -66,7 +67,7 @@ def kaiming_normal(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0
 
     Raises:
         ShapeError: The weight has fewer than two axes.
-        DTypeError: `negative_slope` is not a number.
+        DTypeError: `weight` is not a parameter, or `negative_slope` is not a number.
         ValueError: `negative_slope` is NaN.
 
     Source:
@@ -99,7 +100,7 @@ def xavier_uniform(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> Non
 
     Raises:
         ShapeError: The weight has fewer than two axes.
-        DTypeError: `gain` is not a number.
+        DTypeError: `weight` is not a parameter, or `gain` is not a number.
         ValueError: `gain` is negative or NaN.
 
     Source:
@@ -132,7 +133,7 @@ def xavier_normal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None
 
     Raises:
         ShapeError: The weight has fewer than two axes.
-        DTypeError: `gain` is not a number.
+        DTypeError: `weight` is not a parameter, or `gain` is not a number.
         ValueError: `gain` is negative or NaN.
 
     Source:
@@ -162,7 +163,7 @@ def orthogonal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
 
     Raises:
         ShapeError: The weight has fewer than two axes.
-        DTypeError: `gain` is not a number.
+        DTypeError: `weight` is not a parameter, or `gain` is not a number.
         ValueError: `gain` is negative or NaN.
 
     Source:
@@ -197,6 +198,7 @@ def _deviation_for_both(call: str, weight: Weight) -> float:
 
 def _fans(call: str, weight: Weight) -> tuple[int, int]:
     """Return the fan-in and the fan-out."""
+    tensor_only(weight, f"{call}: weight")
     if weight.ndim < 2:
         message = f"{call}: weight {show(weight.shape)} has rank {weight.ndim} but needs at least 2"
         raise ShapeError(message)

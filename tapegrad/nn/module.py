@@ -17,6 +17,7 @@ import numpy as np
 from typing_extensions import TypeVar, override
 
 from tapegrad.errors import DTypeError, TapegradError, messages
+from tapegrad.errors.options import check_function
 from tapegrad.errors.other_names import attribute_of_instance, check_arguments
 from tapegrad.errors.tracebacks import public_api, trim_on_exit, trim_traceback
 from tapegrad.guard._memory import StoredSizes
@@ -219,7 +220,11 @@ class Module:
 
         Args:
             function: Takes a module. Its result is ignored.
+
+        Raises:
+            DTypeError: `function` is not a function.
         """
+        check_function("apply", "function", function)
         found: list[Module] = []
         entered: set[int] = set()
         finished: set[int] = set()

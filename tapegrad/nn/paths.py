@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tapegrad.errors import TapeError
 from tapegrad.errors.tracebacks import public_api
+from tapegrad.nn.container import check_module
 from tapegrad.quantized import Quantized
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def freeze(module: Module, *patterns: str) -> None:
         patterns: Path patterns; `*` matches any characters, dots included. Without a pattern, all are frozen.
 
     Raises:
+        DTypeError: `module` is not a module.
         ValueError: A pattern matches no path; then nothing is frozen.
 
     Examples:
@@ -63,6 +65,7 @@ def unfreeze(module: Module, *patterns: str) -> None:
         patterns: Path patterns; `*` matches any characters, dots included. Without a pattern, all are unfrozen.
 
     Raises:
+        DTypeError: `module` is not a module.
         ValueError: A pattern matches no path; then nothing changes.
         TapeError: One of the parameters is quantized; then nothing changes.
 
@@ -77,6 +80,7 @@ def unfreeze(module: Module, *patterns: str) -> None:
 
 
 def _set(call: str, module: Module, patterns: tuple[str, ...], *, frozen: bool) -> None:
+    check_module(f"{call}: module", module)
     paths = module.paths()
     for pattern in patterns:
         check_pattern(call, pattern, [path for path, _ in paths])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from typing_extensions import TypeVar, override
 
 from tapegrad.errors import DTypeError, messages
-from tapegrad.errors.options import check_count
+from tapegrad.errors.options import check_count, check_function
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn.container import Container, check_module, check_modules
 from tapegrad.nn.module import Module
@@ -194,6 +194,7 @@ class Repeated(Container, Generic[Layer, Times]):
             kind = messages.with_article(type(make).__name__)
             message = f"Repeated: make is {kind} but a function that makes one is expected: each layer has its own"
             raise DTypeError(message)
+        check_function("Repeated", "make", make)
         self.layers = tuple(make() for _ in range(times))
         check_modules("Repeated", self.layers)
 

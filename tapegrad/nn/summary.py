@@ -14,6 +14,7 @@ from tapegrad.autograd.explain import NoNumbersError
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn import Module, Param
+from tapegrad.nn.container import check_module
 from tapegrad.nn.module import children
 from tapegrad.nn.shape_engine import ShapeValue
 from tapegrad.sizes import named, show
@@ -90,7 +91,7 @@ def summary(module: Module, *inputs: Sized, dtype: type[np.generic] = np.float32
 
     Raises:
         ShapeError: The shapes do not match; the message is that of a real run, and a note names the layer's path.
-        DTypeError: The dtypes do not match, or an input is neither a shape nor a tensor.
+        DTypeError: The dtypes do not match, an input is neither a shape nor a tensor, or `module` is not a module.
         TapeError: A layer needs a tape; a summary has none.
         ValueError: The model reads the values of a tensor, or the value of a named size.
 
@@ -104,6 +105,7 @@ def summary(module: Module, *inputs: Sized, dtype: type[np.generic] = np.float32
         <BLANKLINE>
         650 parameters, 2,600 bytes
     """
+    check_module("summary: module", module)
     tree = list(_tree(module))
     calls: dict[tuple[str, str], int] = {}
     failed: list[str] = []

@@ -346,6 +346,9 @@ def _owned(values: Any) -> Tensor[Any, NoneTape, Any]:
 
 
 def _filled(shape: Any, value: Any, dtype: Any) -> Tensor[Any, NoneTape, Any]:
+    if isinstance(value, str | bytes | None):
+        message = f"value is {value!r} but a number is expected"
+        raise DTypeError(message)
     library = _library(shape)
     if library is np:
         return from_array(np.full(shape, value, dtype))

@@ -196,7 +196,7 @@ def argcummax(x: Tensor[Any, Any, Any], axis: Int | None = None) -> Tensor[Any, 
         axis: The axis to accumulate along; None for all elements in row-major order.
 
     Returns:
-        The shape of `x`, or one axis with all its elements: indices along that axis, int64, without a tape.
+        Indices along the axis, in the shape of `x` or one axis with all its elements, int64, without a tape.
 
     Raises:
         ShapeError: The axis is out of range.
@@ -220,7 +220,7 @@ def argcummin(x: Tensor[Any, Any, Any], axis: Int | None = None) -> Tensor[Any, 
         axis: The axis to accumulate along; None for all elements in row-major order.
 
     Returns:
-        The shape of `x`, or one axis with all its elements: indices along that axis, int64, without a tape.
+        Indices along the axis, in the shape of `x` or one axis with all its elements, int64, without a tape.
 
     Raises:
         ShapeError: The axis is out of range.

@@ -14,7 +14,7 @@ from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only, number_only
 from tapegrad.tensor import T1, T2, Float, Real, S, T, Tensor, node
-from tapegrad.tensor.operands import unwrap
+from tapegrad.tensor.operands import known, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
@@ -101,6 +101,7 @@ def _widened(operand: Any, name: str) -> Any:
 
 
 def _raised(name: str, x: Any, y: Any, tape: Any) -> Tensor[Any, Any, Any]:
+    _check_powers_of_ints(name, x.data, y.data)
     out = node(apply("pow", x.data, y.data))
 
     def backward(grads: Gradients) -> None:
@@ -113,6 +114,15 @@ def _raised(name: str, x: Any, y: Any, tape: Any) -> Tensor[Any, Any, Any]:
     backward.__qualname__ = name  # a diagram of the tape shows the op, not this helper
     recorded: Tensor[Any, Any, Any] = tape.record(out, (x, y), backward)
     return recorded
+
+
+def _check_powers_of_ints(name: str, x: Any, y: Any) -> None:
+    """Reject negative powers of ints, which are fractions."""
+    powers = known(y) if x.dtype.kind in "iu" else None  # values are unknown under `jit`
+    if powers is not None and (powers < 0).any():
+        power = powers[powers < 0].flat[0]
+        message = f"{name}: the power {power} of an int is a fraction: float_power computes it"
+        raise ValueError(message)
 
 
 def _lower(x: Any, y: Any) -> Any:

@@ -14,6 +14,7 @@ from tapegrad.autodiff import Autodiff
 from tapegrad.autograd.registry import IMPLEMENTATIONS, OPS, observers
 from tapegrad.checkpoint import BalancedCheckpointing, checkpoint
 from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.errors.options import check_function
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.sizes import (
     UNKNOWN,
@@ -132,6 +133,7 @@ def check_shape_rule(rule: Callable[..., Any], *cases: Case) -> None:
             ...
         AssertionError: halved_shape(x=(?,)) is rejected, though (3,) is true of numbers: halved: 2 does not divide ?
     """
+    check_function("check_shape_rule", "rule", rule)
     for observer in observers:
         observer.rule_checked(rule)
     name = getattr(rule, "__name__", type(rule).__name__)

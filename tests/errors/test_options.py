@@ -106,6 +106,47 @@ def test_negative_slope_and_alpha_must_be_numbers(name: str, make: Any, option: 
         make(**{option: nan})
 
 
+X: Any = tg.ones((2, 3))
+MODEL: Any = nn.Linear(3, 2, rng=0)
+ANY: Any = tg  # the calls below are wrong, and mypy rejects most of them
+CALLS: list[tuple[Any, str]] = [
+    (
+        lambda: ANY.quantize(X, "int8"),
+        "quantize: scheme is a str but Symmetric(), Affine() or BlockSymmetric() is expected",
+    ),
+    (lambda: ANY.quantize(X, tg.Affine), "quantize: scheme is the class Affine but Symmetric(), Affine() or .*"),
+    (lambda: ANY.nn.freeze(3), "freeze: module is an int, not a module"),
+    (lambda: ANY.nn.unfreeze(nn.Linear), "unfreeze: module is the class Linear, not a module"),
+    (lambda: ANY.summary(3, (2, 3)), "summary: module is an int, not a module"),
+    (lambda: ANY.nn.kaiming_uniform(3), "kaiming_uniform: weight is an int, not a tensor"),
+    (lambda: ANY.nn.xavier_normal("w"), "xavier_normal: weight is a str, not a tensor"),
+    (lambda: ANY.hessian(None, X), "hessian: f is a NoneType, not a function"),
+    (lambda: ANY.hessian(tg.sum, 3), "hessian: x is an int, not a tensor"),
+    (lambda: ANY.hvp(3, X, X), "hvp: f is an int, not a function"),
+    (lambda: ANY.hvp(tg.sum, X, [1.0]), "hvp: v is a list, not a tensor.*"),
+    (lambda: ANY.scan(3, X, X), "scan: step is an int, not a function"),
+    (lambda: ANY.fused("exp"), "fused: function is a str, not a function"),
+    (lambda: ANY.nn.Repeated(3, 2), "Repeated: make is an int, not a function"),
+    (lambda: MODEL.apply(None), "apply: function is a NoneType, not a function"),
+    (lambda: ANY.testing.check_shape_rule(None), "check_shape_rule: rule is a NoneType, not a function"),
+    (lambda: ANY.use_fast(is_on="yes"), "use_fast: is_on is a str but a bool is expected"),
+    (lambda: ANY.use_fast(is_on=None), "use_fast: is_on is a NoneType but a bool is expected"),
+    (lambda: X.sum(keepdims="no"), "sum: keepdims is a str but a bool is expected"),
+    (lambda: X.mean(keepdims=None), "mean: keepdims is a NoneType but a bool is expected"),
+    (lambda: X.var(correction="1"), "var: correction is a str but a number is expected"),
+    (lambda: ANY.full((2,), "a"), "full: value is 'a' but a number is expected"),
+    (lambda: ANY.full_like(X, None), "full_like: value is None but a number is expected"),
+    (lambda: ANY.io.save(MODEL, 3), "save: path is an int but a string or a Path is expected"),
+    (lambda: ANY.io.load(MODEL, None), "load: path is a NoneType but a string or a Path is expected"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), CALLS, ids=[message for _, message in CALLS])
+def test_an_argument_of_another_kind_is_named_with_what_is_expected(call: Any, message: str) -> None:
+    with pytest.raises(DTypeError, match=f"^{message.replace('(', '[(]').replace(')', '[)]')}$"):
+        call()
+
+
 def test_a_number_may_be_a_numpy_scalar_or_a_tensor() -> None:
     loss_scaler: Any = optim.LossScaler  # mypy takes them for no float, and no int
     cosine: Any = schedule.cosine

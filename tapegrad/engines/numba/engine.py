@@ -20,6 +20,7 @@ from tapegrad.engines.numpy.buffers import BUFFERS
 from tapegrad.engines.numpy.threads import run_in_threads, threads
 from tapegrad.engines.registry import register
 from tapegrad.engines.thresholds import KERNEL_PARALLEL_MIN_ELEMENTS
+from tapegrad.errors.options import check_flag
 from tapegrad.errors.tracebacks import public_api
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ def use_fast(*, is_on: bool) -> None:
         is_on: Whether large arrays use compiled kernels.
 
     Raises:
+        DTypeError: `is_on` is not a bool.
         ModuleNotFoundError: `is_on` is true and Numba is not installed.
 
     Examples:
@@ -140,6 +142,7 @@ def use_fast(*, is_on: bool) -> None:
         65536.0
         >>> tg.use_fast(is_on=has_numba)
     """
+    check_flag("use_fast", "is_on", is_on)
     if is_on and not _has_numba():
         message = "use_fast: compiled kernels need Numba, which the extra `fast` brings"
         raise ModuleNotFoundError(message, name="numba")
