@@ -66,6 +66,7 @@ CALLS: dict[str, list[str]] = {
     "unfold": ["x, axis=0, size=h", "x, axis=0, size=1, step=h"],
     "uniform": ["(h,), rng=0"],
     "upsample2d": [f"{IMAGE}, scale={s}{m}" for s in ("h", "(2**24, h)") for m in ("", ", mode='bilinear'")],
+    "interpolate": [f"{IMAGE}, size={s}{m}" for s in ("h", "(2**24, h)") for m in ("", ", mode='cubic'")],
     "unstack": ["tg.zeros((min(h, 2**26), 0))"],
     "zeros": ["(h,)", "(0, h)"],
     "adaptive_avg_pool1d": [f"{LINE}, size=h"],

@@ -260,6 +260,7 @@ from tapegrad.ops.trigonometric import rad2deg as rad2deg
 from tapegrad.ops.trigonometric import sin as sin
 from tapegrad.ops.trigonometric import sinh as sinh
 from tapegrad.ops.trigonometric import tan as tan
+from tapegrad.ops.upsample import interpolate as interpolate
 from tapegrad.ops.upsample import upsample2d as upsample2d
 from tapegrad.ops.vectors import cross as cross
 from tapegrad.ops.vectors import kron as kron

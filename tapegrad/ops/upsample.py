@@ -1,4 +1,4 @@
-"""Upsampling of images with nearest-neighbour or bilinear interpolation."""
+"""Resampling of images and sequences: nearest-neighbour, linear and cubic interpolation."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from tapegrad.ops._lowering import check_rank, numbers
 from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.index import take
+from tapegrad.sizes import Dims, Size, at_least, several_ints
 from tapegrad.sizes.symbols import is_symbol
 from tapegrad.tensor import Float, T, Tensor, node
 from tapegrad.tensor.operands import fixed, tensor_only
 
 if TYPE_CHECKING:
-    from tapegrad.sizes import Dims
+    from tapegrad.engines import Int
+    from tapegrad.tensor import Sizes
 
 
 def upsample2d_shape(x: Dims, scale: int | tuple[int, int]) -> Dims:
@@ -25,6 +27,80 @@ def upsample2d_shape(x: Dims, scale: int | tuple[int, int]) -> Dims:
     check_rank(x, 2)
     numbers(x[-2:], 2, "the input", 1)
     return (*x[:-2], x[-2] * height, x[-1] * width)
+
+
+def interpolate_shape(x: Dims, size: Dims | Size) -> Dims:
+    """Return the shape with the given sizes as the last ones."""
+    sizes: Dims = numbers(several_ints(size, "size"), len(several_ints(size, "size")), "size", 1)
+    rest = at_least(len(sizes), x=x)
+    numbers(rest[len(rest) - len(sizes) :], len(sizes), "the input", 1)
+    return (*rest[: len(rest) - len(sizes)], *sizes)
+
+
+@op(interpolate_shape)
+def interpolate(
+    x: Tensor[Any, T, Float],
+    size: Sizes | Int,
+    mode: Literal["nearest", "linear", "cubic"] = "nearest",
+    *,
+    align_corners: bool = False,
+) -> Tensor[Any, T, Float]:
+    r"""Resample the last axes to given sizes, with nearest-neighbour, linear or cubic interpolation.
+
+    $$y_i = x_{\lfloor i H / H' \rfloor} \text{ (nearest)}, \quad
+    y_i = \sum_k w(u_i - k) \, x_k \text{ (linear, cubic)}, \quad dx_k = \sum_i w(u_i - k) \, dy_i$$
+
+    along each axis in turn. Here u is $(i + 1/2) H / H' - 1/2$, or with `align_corners` $i (H - 1) / (H' - 1)$; beyond
+    the ends the first and the last element are repeated. The weight w is $1 - |t|$ up to a distance of 1, or the cubic
+    one of Keys with $a = -3/4$, up to a distance of 2.
+
+    Args:
+        x: Any leading axes, then those to resample, each at least 1; a float dtype. Images are `(N, C, H, W)`.
+        size: The new sizes of the last axes, at least 1, such as `(H', W')`; an int is that of the last axis alone.
+        mode: `nearest` copies elements, `linear` weighs two along each axis, `cubic` four. With two axes these are
+            bilinear and bicubic. None averages over what a smaller image leaves out: `adaptive_avg_pool2d` does.
+        align_corners: Whether to align the centres of the outer elements instead of their outer edges; not for
+            `nearest`.
+
+    Returns:
+        The shape of `x` with `size` as the last sizes. `linear` and `cubic` may give NaN next to an infinity, 0 * inf.
+
+    Raises:
+        ShapeError: `x` has fewer axes than `size`, an axis to resample is empty, or a size is below 1.
+        DTypeError: `x` is not a float, or a size is not an int.
+        ValueError: `mode` is unknown, or `align_corners` is set for `nearest`.
+
+    Source:
+        PyTorch 2.13, `torch.nn.functional.interpolate`. Keys,
+        [Cubic convolution interpolation](https://doi.org/10.1109/TASSP.1981.1163711), eq. 15 before a is chosen.
+
+    Examples:
+        >>> tg.interpolate(tg.tensor([0.0, 4.0, 8.0]), 2).tolist()
+        [0.0, 4.0]
+        >>> image = tg.tensor([[0.0, 4.0], [8.0, 12.0]])
+        >>> tg.interpolate(image, (3, 3), mode="linear", align_corners=True).tolist()
+        [[0.0, 2.0, 4.0], [4.0, 6.0, 8.0], [8.0, 10.0, 12.0]]
+        >>> tg.interpolate(tg.zeros((2, 3, 32, 48)), (20, 30), mode="cubic").shape
+        (2, 3, 20, 30)
+    """
+    tensor_only(x, "x")
+    float_only(x)
+    _check_mode("interpolate", mode, ("nearest", "linear", "cubic"), align_corners=align_corners)
+    sizes = several_ints(size, "size")
+    shape: Any = interpolate_shape(x.shape, sizes)
+    if not any(map(is_symbol, shape)):
+        np.empty(shape, x.dtype)  # fails here if memory is too small, not after the first axis
+    y: Any = x
+    for axis in range(-len(sizes), 0):
+        n, count = x.shape[axis], shape[axis]
+        if mode == "nearest":
+            y = take(y, node(np.arange(count) * n // count), axis)
+        elif mode == "linear":
+            y = _interpolated(y, axis, _source_positions(n, count, align_corners=align_corners))
+        else:
+            y = _cubic(y, axis, _unclipped_positions(n, count, align_corners=align_corners))
+    result: Tensor[Any, T, Float] = y
+    return result
 
 
 @op(upsample2d_shape)
@@ -73,7 +149,7 @@ def upsample2d(
     """
     tensor_only(x, "x")
     float_only(x)
-    _check_mode(mode, align_corners=align_corners)
+    _check_mode("upsample2d", mode, ("nearest", "bilinear"), align_corners=align_corners)
     shape: Any = upsample2d_shape(x.shape, scale)
     if not any(map(is_symbol, shape)):
         np.empty(shape, x.dtype)  # fails here if memory is too small, not after the first axis
@@ -88,10 +164,14 @@ def upsample2d(
 
 
 def _source_positions(n: int, size: int, *, align_corners: bool) -> Any:
-    """Return the input position, as a float, of each output pixel."""
+    """Return the input position, as a float, of each output pixel, clamped to the range of the input."""
+    return np.clip(_unclipped_positions(n, size, align_corners=align_corners), 0, n - 1)
+
+
+def _unclipped_positions(n: int, size: int, *, align_corners: bool) -> Any:
     if align_corners:
         return np.arange(size) * ((n - 1) / max(size - 1, 1))
-    return np.clip((np.arange(size) + 0.5) * n / size - 0.5, 0, n - 1)
+    return (np.arange(size) + 0.5) * n / size - 0.5
 
 
 def _interpolated(x: Any, axis: int, positions: Any) -> Any:
@@ -102,10 +182,32 @@ def _interpolated(x: Any, axis: int, positions: Any) -> Any:
     return add(mul(before, fixed(1 - share)), mul(after, fixed(share)))
 
 
-def _check_mode(mode: str, *, align_corners: bool) -> None:
-    if mode not in ("nearest", "bilinear"):
-        message = f"upsample2d: mode {mode!r} is neither 'nearest' nor 'bilinear'"
+def _cubic(x: Any, axis: int, positions: Any) -> Any:
+    """Weigh four neighbours of each position by the cubic kernel; the ends of the axis are repeated."""
+    first = np.floor(positions).astype(np.int64)
+    shares = positions - first
+    y: Any = None
+    for step in range(-1, 3):
+        places = np.clip(first + step, 0, x.shape[axis] - 1)
+        weights = _cubic_weights(np.abs(shares - step)).astype(x.dtype).reshape((-1, *(1,) * (-axis - 1)))
+        part = mul(take(x, node(places), axis), fixed(weights))
+        y = part if y is None else add(y, part)
+    return y
+
+
+def _cubic_weights(distance: Any) -> Any:
+    """Return the weights at distances from 0 to 2."""
+    a = -0.75
+    near = ((a + 2) * distance - (a + 3)) * distance**2 + 1
+    far = a * (((distance - 5) * distance + 8) * distance - 4)
+    return np.where(distance <= 1, near, far)
+
+
+def _check_mode(call: str, mode: str, modes: tuple[str, ...], *, align_corners: bool) -> None:
+    if mode not in modes:
+        *others, last = map(repr, modes)
+        message = f"{call}: mode {mode!r} is neither {', '.join(others)} nor {last}"
         raise ValueError(message)
     if align_corners and mode == "nearest":
-        message = "upsample2d: align_corners is set, but 'nearest' does not interpolate"
+        message = f"{call}: align_corners is set, but 'nearest' does not interpolate"
         raise ValueError(message)

@@ -391,6 +391,12 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         """Compute the hypotenuse of a right triangle from its legs, without overflow, see `tapegrad.hypot`."""
         return IMPLEMENTATIONS["hypot"](self, y)
 
+    def interpolate(
+        self, size: Sizes | Int, mode: Literal["nearest", "linear", "cubic"] = "nearest", *, align_corners: bool = False
+    ) -> Tensor[Any, T_co, D_co]:
+        """See `tapegrad.interpolate`."""
+        return IMPLEMENTATIONS["interpolate"](self, size, mode, align_corners=align_corners)
+
     def inv(self) -> Tensor[S_co, T_co, D_co]:
         """Compute the inverse of each matrix, see `tapegrad.inv`."""
         return IMPLEMENTATIONS["inv"](self)

@@ -228,6 +228,16 @@ def calls_by_rule() -> dict[str, list[Call]]:
     }
 
 
+RESIZED: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+    ((2, 3, 7), (5,)),
+    ((2, 3, 7, 5), (3, 9)),
+    ((1, 2, 3, 4), (6, 2)),
+    ((2, 1, 3, 4, 2), (5, 2, 3)),
+]
+RESAMPLED: list[dict[str, Any]] = [
+    {"mode": "nearest"},
+    *({"mode": mode, "align_corners": aligned} for mode in ("linear", "cubic") for aligned in (False, True)),
+]
 NEAR = with_options([call(EDGES, EDGES * (1 + 1e-6)), call(real(2, 3), real(3))], {}, {"rtol": 0.1, "equal_nan": True})
 CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "adaptive_avg_pool1d": adapted(1),
@@ -493,6 +503,12 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     ],
     "unique": [call(np.array([[3.0, 1.0, 2.5], [1.0, 3.0, -2.0]])), call(real()), call(real(0, 3)), call(WHOLE)],
     "unstack": [call(CUBE), call(CUBE, 1), call(CUBE, -1), call(real(3))],
+    "interpolate": [
+        call(real(*shape), size, **options)
+        for shape, size in RESIZED
+        for options in RESAMPLED
+        if options["mode"] != "cubic" or len(size) == 2  # torch has no other
+    ],
     "upsample2d": [
         *with_options([call(real(2, 3, 4, 5), 2), call(real(3, 4, 5), 3)], {}, {"mode": "bilinear"}),
         call(real(2, 3, 4, 5), 3, mode="bilinear", align_corners=True),

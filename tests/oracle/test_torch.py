@@ -187,6 +187,7 @@ def recurrent(name: str) -> Callable[..., Any]:
     return call
 
 
+IN_TORCH = {("linear", 2): "bilinear", ("linear", 3): "trilinear", ("cubic", 2): "bicubic"}
 BATCH_FIRST = {"batch_first": True}
 
 
@@ -252,6 +253,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "instance_norm": lambda *args, eps=1e-5: F.instance_norm(args[0], None, None, *args[1:], eps=eps),
     "hinge": lambda x, target, reduction="mean": reduced(torch.relu(1 - target * x), reduction),
     "huber": F.huber_loss,
+    "interpolate": lambda x, size, mode="nearest", align_corners=None: F.interpolate(
+        x, size, mode=IN_TORCH.get((mode, len(size)), mode), align_corners=align_corners
+    ),
     "inv": torch.linalg.inv,
     "layer_norm": lambda x, weight, bias, eps=1e-5: F.layer_norm(x, weight.shape, weight, bias, eps),
     "kl_div": by_row(lambda x, target: F.kl_div(x, target, reduction="none")),
