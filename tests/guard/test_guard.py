@@ -17,10 +17,11 @@ from typing import Literal as L
 import numpy as np
 import pytest
 import typing_extensions
+from beartype import beartype
 from beartype.roar import BeartypeCallHintViolation
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from jaxtyping import Float, TypeCheckError
+from jaxtyping import Float, TypeCheckError, jaxtyped
 from typing_extensions import TypeAliasType
 
 from tapegrad.autograd.tape import Merge, NoneTape, OwnedTape, Tape
@@ -884,6 +885,49 @@ def test_other_types_are_checked_by_beartype() -> None:
     with pytest.raises(DTypeError, match=r"^f: rest\[\"b\"\] is an int but a tensor is expected$"):
         f(some(3), ["a"], {"b": 4})  # type: ignore[dict-item]  # the mistake under test
     rejects(DTypeError, "f: x is None but a tensor is expected", f, None, [3])
+
+
+def test_beartype_alone_checks_only_that_an_argument_is_a_tensor() -> None:
+    # If this fails because beartype rejects a shape, then a generic class can carry its checks: use that instead.
+    @beartype
+    def f(x: Tensor[tuple[N, L[3]], NoneTape], y: Tensor[tuple[N], Any] | None = None) -> None: ...
+
+    f(some(4, 5, dtype=np.int64, taped=False), some(7))
+    f(some(2, taped=True))
+    with pytest.raises(BeartypeCallHintViolation, match="parameter x=3"):
+        f(3)  # type: ignore[arg-type]  # the mistake under test
+
+
+@pytest.mark.parametrize("order", ["guarded first", "beartype first"])
+def test_guarded_and_beartype_on_one_function_both_check(order: str) -> None:
+    def f(x: Tensor[tuple[N, L[3]], NoneTape], names: list[str], y: Tensor[tuple[N], Any]) -> None: ...
+
+    both: Any = guarded(beartype(f)) if order == "guarded first" else beartype(guarded(f))
+    both(some(2, 3), ["a"], some(2))
+    rejects(ShapeError, "f: x is (2, 4) but (N, 3) is expected: axis 1 is 4, not 3", both, some(2, 4), ["a"], some(2))
+    rejects(ShapeError, "f: N is 2 in x but 4 in y", both, some(2, 3), ["a"], some(4))
+    with pytest.raises(BeartypeCallHintViolation, match=r"parameter names=\[3\]"):
+        both(some(2, 3), [3], some(2))
+
+
+def test_jaxtypings_decorator_binds_names_in_tensors() -> None:
+    @jaxtyped(typechecker=beartype)
+    def f(x: Float[Tensor[Any, Any, Any], "b n"], y: Float[Tensor[Any, Any], " n"]) -> None: ...
+
+    f(some(2, 3), some(3))
+    f(some(2, 3, taped=True), some(3))
+    wrong_y = "typechecking parameter 'y'"
+    wrong_x = "typechecking parameter 'x'"
+    cases: list[tuple[Any, Any, str]] = [
+        (some(2, 3), some(4), wrong_y),
+        (some(2, 3), some(3, 1), wrong_y),
+        (some(2, 3), some(3, dtype=np.int64), wrong_y),
+        (some(2, 3, 4), some(4), wrong_x),
+        (np.zeros((2, 3), np.float32), some(3), wrong_x),
+    ]
+    for x, y, message in cases:
+        with pytest.raises(TypeCheckError, match=message):
+            f(x, y)
 
 
 def test_a_union_of_a_tensor_and_another_type_is_checked_by_both() -> None:
