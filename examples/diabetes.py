@@ -36,11 +36,11 @@ class Patients(NamedTuple):
     test: tuple[Measured[L[80]], Column[L[80]]]
 
 
-@guarded  # mypy cannot know the size of the permutation, so the result is checked at run time
+@guarded  # the data may be another than the annotation says: it is checked at run time
 def shuffled() -> tuple[Measured[L[442]], Column[L[442]]]:
     """Return all patients in random order."""
     loaded, order = load_diabetes(scaled=False), np.random.default_rng(0).permutation(442)
-    x, y = tg.tensor(loaded.data[order]), tg.tensor(loaded.target[order])  # tapegrad: unknown because it is shuffled
+    x, y = tg.tensor(loaded.data[order]), tg.tensor(loaded.target[order])
     return x.astype(np.float32), y.astype(np.float32).reshape((442, 1))
 
 

@@ -37,14 +37,14 @@ def options(description: str) -> Options:
     return Options(given.short, given.plot)
 
 
-@guarded  # mypy cannot know the size of the permutation, so the result is checked at run time
+@guarded  # the data may be another than the annotation says: it is checked at run time
 def digits() -> tuple[Images[L[1437]], Labels[L[1437]], Images[L[360]], Labels[L[360]]]:
     """Shuffle scikit-learn's 1,797 digits, and split them into those to learn from and those to be tested with."""
     loaded = load_digits()
     images = tg.tensor(loaded.data).astype(np.float32) / 16.0
     labels = tg.tensor(loaded.target)
     order = np.random.default_rng(0).permutation(1797)
-    train, test = tg.tensor(order[:1437]), tg.tensor(order[1437:])  # tapegrad: unknown because it is a permutation
+    train, test = tg.tensor(order[:1437]), tg.tensor(order[1437:])
     return images.take(train), labels.take(train), images.take(test), labels.take(test)
 
 

@@ -42,8 +42,8 @@ def accept_empty_lists() -> None:
 
 
 def accept_an_array() -> None:
-    assert_type(tg.tensor(array), Tensor[Shape[Any, Any], NoneTape])
-    assert_type(tg.tensor(array, np.float64), Tensor[Shape[Any, Any], NoneTape, np.float64])
+    assert_type(tg.tensor(array), Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(tg.tensor(array, np.float64), Tensor[Shape[L[2], L[3]], NoneTape, np.float64])
     assert_type(tg.tensor([array, array]), Tensor[Any, NoneTape, Any])
     assert_type(tg.tensor(np.float64(2)), Tensor[tuple[()], NoneTape, Any])
 

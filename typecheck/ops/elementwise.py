@@ -119,7 +119,7 @@ def accept_an_array_on_either_side() -> None:
     assert_type(x - array, Tensor[Shape[L[2], L[3]], NoneTape])
     assert_type(array * x.trace(), Tensor[Shape[L[2], L[3]], OwnedTape])
     assert_type(tg.mul(array, x), Tensor[Shape[L[2], L[3]], NoneTape])
-    assert_type(array + y, Tensor[Shape[Any, L[3]], NoneTape])
+    assert_type(array + y, Tensor[Shape[L[2], L[3]], NoneTape])
 
 
 def accept_a_number_of_numpys() -> None:

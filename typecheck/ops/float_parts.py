@@ -34,7 +34,7 @@ def accept_ldexp() -> None:
     assert_type(tg.ldexp(x, whole), Tensor[Shape[L[2], L[3]], NoneTape])
     assert_type(tg.ldexp(x.astype(np.float64), whole.astype(np.int8)), Tensor[Shape[L[2], L[3]], NoneTape, np.float64])
     assert_type(tg.ldexp(tg.frexp(y)[0], tg.frexp(y)[1]), Tensor[Shape[L[3]], NoneTape])
-    assert_type(tg.ldexp(y, np.array([1, 2, 3])), Tensor[Any, NoneTape])
+    assert_type(tg.ldexp(y, np.array([1, 2, 3])), Tensor[Shape[L[3]], NoneTape])
 
 
 def accept_nextafter() -> None:

@@ -121,7 +121,7 @@ def reject_a_tape_that_is_consumed() -> None:
 
 
 def accept_arrays_of_other_libraries() -> None:
-    assert_type(tg.from_dlpack(np.ones((2, 3), np.float32)), Tensor[tuple[Any, Any], NoneTape])
+    assert_type(tg.from_dlpack(np.ones((2, 3), np.float32)), Tensor[Shape[L[2], L[3]], NoneTape])
     assert_type(tg.from_dlpack(x), Tensor[Shape[L[3], L[5]], NoneTape])
 
 

@@ -23,6 +23,7 @@ from mypy.types import (
 
 from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.mypy.cache import Answers, Call, answers_of, call_of
+from tapegrad.mypy.calls.arrays import with_array_sizes
 from tapegrad.mypy.calls.assertions import learn, learned_for, message_of
 from tapegrad.mypy.calls.binding import CheckedCall, bind_arguments
 from tapegrad.mypy.calls.checks import Rule, check_numbers, check_operands
@@ -73,7 +74,7 @@ def function_call(ctx: FunctionContext, declared: CallableType) -> Type:
     signature, op = signature_of(declared), _op_named(ctx, declared)
     arguments = arguments_of(ctx, signature.names)
     result = check_call(ctx, signature, arguments, op)
-    return unread(result, arguments) if op is not None and op.name == "tensor" else result
+    return unread(result, arguments, ctx.api) if op is not None and op.name == "tensor" else result
 
 
 def method_call(
@@ -177,6 +178,7 @@ def check_call(
     cacheable: Call | None = None,
 ) -> Type:
     """Return the result type of a call, with what accepted calls have said about sizes."""
+    arguments = with_array_sizes(arguments, ctx)
     learned = learned_for(ctx)
     if not learned:
         return _checked(ctx, signature, arguments, op, rule, cacheable)

@@ -15,6 +15,7 @@ from mypy.types import (
     has_type_vars,
 )
 
+from tapegrad.mypy.calls.arrays import sizes_of_array
 from tapegrad.mypy.conversion import (
     ARRAY,
     MODULE,
@@ -27,9 +28,10 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
     unknown,
 )
-from tapegrad.mypy.mypy_api import scalar_type
+from tapegrad.mypy.mypy_api import make, scalar_type
 from tapegrad.mypy.rules.calls import is_several
 from tapegrad.mypy.rules.windows import stepped
+from tapegrad.mypy.unify.arguments import is_array_of_any
 from tapegrad.mypy.unify.bindings import Bindings
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from mypy.plugin import FunctionContext
 
     from tapegrad.mypy.calls.binding import CheckedCall
+    from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.signatures import (
         Signature,
     )
@@ -88,17 +91,22 @@ def raw_receiver(ctx: FunctionContext | MethodContext) -> Instance | None:
     return receiver if isinstance(receiver, Instance) and receiver.type.fullname == VALUE else None
 
 
-def unread(result: Type, arguments: Mapping[str, list[Argument]]) -> Type:
+def unread(result: Type, arguments: Mapping[str, list[Argument]], api: Checker) -> Type:
     """Return the type of `tg.tensor(data)` without what any data may give another: its dtype, and the rank of Any.
 
     Several overloads fit such data, and mypy keeps nothing of results that differ, not even that there is no tape.
     """
     p, data = get_proper_type(result), arguments.get("data", [])
-    if not isinstance(p, Instance) or len(p.args) != 3 or not data or not _has_any(data[0].type):
+    if not isinstance(p, Instance) or len(p.args) != 3 or not data:
         return result
     shape, tape, dtype = p.args
-    is_any = isinstance(get_proper_type(data[0].type), AnyType)
-    return p.copy_modified(args=[unknown() if is_any else shape, tape, dtype if arguments.get("dtype") else unknown()])
+    array = get_proper_type(data[0].type)
+    if isinstance(array, AnyType) or is_array_of_any(array):
+        sizes = sizes_of_array(data[0], api)
+        shape = unknown() if sizes is None else shape_type(tuple(sizes), make(api))
+    elif not _has_any(array):
+        return result
+    return p.copy_modified(args=[shape, tape, dtype if arguments.get("dtype") else unknown()])
 
 
 def _has_any(t: Type) -> bool:

@@ -326,10 +326,11 @@ def _settled(variable: Var, api: Checker) -> Expression | None:
 
 def _is_steady(value: Expression, api: Checker) -> bool:
     """Return whether evaluating an expression now gives the same result as at its own position."""
-    return _is_plain(value) and all(_stays(name, api) for name in _names_in(value))
+    return _is_plain(value) and all(stays(name, api) for name in _names_in(value))
 
 
-def _stays(name: NameExpr, api: Checker) -> bool:
+def stays(name: NameExpr, api: Checker) -> bool:
+    """Return whether a name has the same value at each use: it is bound once, or is no variable."""
     return not isinstance(name.node, Var) or name.node.is_final or bound_once(name.node, api)[1]
 
 

@@ -144,12 +144,13 @@ def _starred(t: Type, expression: Expression, kind: ArgKind, spread: _Spread) ->
 
 def _argument(t: Type, expression: Expression, keyword: str | None, api: Any) -> Argument:
     parts = tensor_parts(joined(t))
-    if parts is None and isinstance(expression, CallExpr) and _is_array_of_any(t):
+    if parts is None and isinstance(expression, CallExpr) and is_array_of_any(t):
         t = api.get_expression_type(expression)  # without the expected type: an expected array of Any yields Any
     return Argument(t, expression, parts, keyword=keyword)
 
 
-def _is_array_of_any(t: Type) -> bool:
+def is_array_of_any(t: Type) -> bool:
+    """Return whether a type is an array whose dtype is unknown."""
     p = get_proper_type(t)
     if not isinstance(p, Instance) or p.type.fullname != ARRAY:
         return False
