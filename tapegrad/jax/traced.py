@@ -264,16 +264,6 @@ class Traced(Value[Any, Any]):
         """Return a constant as a traced value."""
         return Traced(jnp.asarray(_bare(value, [])), self.carries)
 
-    def either(self, values: tuple[Any, ...], others: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """Return `values` if this scalar bool is true, else `others()`, which is computed only then."""
-        dtypes = [value.dtype for value in values]
-
-        def computed_others() -> list[Any]:
-            return [_bare(one, []).astype(dtype) for one, dtype in zip(others(), dtypes, strict=True)]
-
-        bare = [_bare(value, []) for value in values]
-        return tuple(_wrapped(jax.lax.cond(self.array, lambda: bare, computed_others), self.carries))
-
     def clip(self, low: Any, high: Any) -> Traced:
         """Limit each element to an interval."""
         return computed(jnp.clip, self, low, high)

@@ -1,7 +1,12 @@
-"""Fallback computations for results that have overflowed."""
+"""Computations that cannot overflow: NumPy makes them where a result has overflowed, a program under `jit` always.
+
+A program would have to contain both computations and a branch. Each branch takes the compiler of XLA longer than the
+rest of a norm or of attention, and each step has to copy its results.
+"""
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,16 +14,30 @@ import numpy as np
 from tapegrad.tensor import values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+
+    from tapegrad.engines import Axis
 
 
 def with_fallback(is_fine: Any, values: tuple[Any, ...], others: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-    """Return `values` if `is_fine` holds everywhere; otherwise compute and return `others()`.
+    """Return `values` if `is_fine`, an array, holds everywhere; otherwise compute and return `others()`."""
+    return values if values_of(is_fine).all() else others()
 
-    Under `jit` there is no fallback where gradients are differentiated again.
+
+def is_traced(x: Any) -> bool:
+    """Return whether a value has no numbers yet, because a step under `jit` is being traced."""
+    return not isinstance(values_of(x), np.ndarray)
+
+
+def count_of(sizes: Iterable[Any]) -> int:
+    """Return the product of sizes, each of which is large if it has no number, as in `jax.export`."""
+    return prod(size if isinstance(size, int) else 2**20 for size in sizes)
+
+
+def unit_of(x: Any, axis: Axis, least: float) -> Any:
+    """Return the largest absolute value along an axis where it is above a number, and 1 elsewhere.
+
+    Divided by it, values below that number keep their bits.
     """
-    known = values_of(is_fine)
-    if isinstance(known, np.ndarray):
-        return values if known.all() else others()
-    chosen: tuple[Any, ...] = values if hasattr(values[0], "tape") else known.all().either(values, others)
-    return chosen
+    largest = np.abs(values_of(x)).max(axis, keepdims=True)
+    return np.where(largest > least, np.maximum(largest, 1), 1).astype(largest.dtype)

@@ -14,7 +14,7 @@ from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.ops._broadcast import sum_to_shape
 from tapegrad.ops._counting import lower_triangle, positions
-from tapegrad.ops._fallback import with_fallback
+from tapegrad.ops._fallback import count_of, is_traced, unit_of, with_fallback
 from tapegrad.ops.axes import expand_dims, swapaxes
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
@@ -304,6 +304,8 @@ def rotary_embedding(x: Tensor[S, T, Float], *, offset: int = 0, base: float = 1
 
 def _weights(q: Any, k: Any, bias: Any, visible: Any, scale: float) -> Any:
     """Compute the attention weights; each row sums to 1, or to 0 if every key is masked."""
+    if is_traced(q) or is_traced(k):
+        return _traced_weights(q, k, bias, visible, scale)
     with np.errstate(over="ignore", invalid="ignore"):
         products = (q * scale) @ _swapped(k)
         scores = _hidden(products if bias is None else products + bias, visible)
@@ -316,13 +318,29 @@ def _weights(q: Any, k: Any, bias: Any, visible: Any, scale: float) -> Any:
         return weights
 
 
+def _traced_weights(q: Any, k: Any, bias: Any, visible: Any, scale: float) -> Any:
+    """Compute the weights in units in which no product overflows, and which are 1 for numbers that are not large."""
+    if 0 in (*q.shape, *k.shape):  # nothing is large
+        products = (q * scale) @ _swapped(k)
+        return products if 0 in products.shape else _softmax_in_units(products, bias, visible, np.float64(1))
+    least = sqrt(float(limits(q.dtype).max) / (count_of(q.shape[-1:]) * max(abs(scale), 1)))
+    rows, columns = unit_of(q, -1, least), unit_of(k, (-2, -1), least)
+    products = (q / rows * scale) @ _swapped(k / columns)
+    return _softmax_in_units(products, bias, visible, np.float64(1) * rows * columns)
+
+
 def _weights_in_units(q: Any, k: Any, bias: Any, visible: Any, scale: float) -> Any:
     """Compute the weights in units of the largest elements, so that products such as 1e20 * 1e20 do not overflow."""
-    rows, columns = _unit(q, -1), _unit(k, (-2, -1))
-    factor = np.minimum(np.float64(abs(scale)) * rows * columns, limits(rows.dtype).max).astype(rows.dtype)
+    rows, columns = unit_of(q, -1, 1), unit_of(k, (-2, -1), 1)
     products = (q / rows * copysign(1, scale)) @ _swapped(k / columns)
+    return _softmax_in_units(products, bias, visible, np.float64(abs(scale)) * rows * columns)
+
+
+def _softmax_in_units(products: Any, bias: Any, visible: Any, unit: Any) -> Any:
+    """Compute the softmax of `products * unit + bias`; a row whose keys are all masked is 0."""
+    factor = np.minimum(unit, limits(products.dtype).max).astype(products.dtype)
     if bias is not None:
-        products = products + bias / np.maximum(factor, limits(rows.dtype).tiny)
+        products = products + bias / np.maximum(factor, limits(products.dtype).tiny)
     scores = _hidden(products, visible)
     # The shift cancels, so it needs no gradient and is computed from plain values.
     peak = values_of(scores).max(-1, keepdims=True)
@@ -334,10 +352,6 @@ def _weights_in_units(q: Any, k: Any, bias: Any, visible: Any, scale: float) -> 
 
 def _hidden(scores: Any, visible: Any) -> Any:
     return scores if visible is None else engine(scores).where(visible, scores, -np.inf)
-
-
-def _unit(x: Any, axis: int | tuple[int, ...]) -> Any:
-    return np.maximum(np.abs(values_of(x)).max(axis, keepdims=True), 1)
 
 
 def _visible(mask: Any, q: Tensor[Any, Any, Any], k: Tensor[Any, Any, Any], *, causal: bool) -> Any:

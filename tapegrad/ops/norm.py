@@ -11,14 +11,14 @@ import numpy as np
 from tapegrad.autograd.op import op, rematerializable
 from tapegrad.engines import Axis, engine
 from tapegrad.errors import ShapeError
-from tapegrad.ops._fallback import with_fallback
+from tapegrad.ops._fallback import count_of, is_traced, unit_of, with_fallback
 from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
 from tapegrad.ops.reduce import check_axis
 from tapegrad.sizes import Dims, Size, at_least, misfit, normal_axes, show, surely_differ, surely_less
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node, values_of
-from tapegrad.tensor.operands import of_one_dtype, on_one_tape, unwrap, unwrap_all
+from tapegrad.tensor.operands import limits, of_one_dtype, on_one_tape, unwrap, unwrap_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -429,17 +429,26 @@ def _in_range(
 
     The last value is one over the root. Values with -1 in `units` have the unit of `1 / x`, those with 0 have none.
     """
+    if not x.size:
+        return normed(x, eps)
+
+    def in_units(unit: Any) -> tuple[Any, ...]:
+        # The result does not depend on the unit, and the gradient of the divisor cancels, so it needs no tape.
+        others = normed(x / unit, eps / unit / unit)
+        return tuple(one / unit if power else one for one, power in zip(others, units, strict=True))
+
+    if is_traced(x):
+        return normed(x, eps) if isinstance(x, Tensor) else in_units(unit_of(x, axis, _largest(x, axis)))
     with np.errstate(over="ignore", invalid="ignore"):
         found = normed(x, eps)
+        # A square such as that of 1e20 overflows in float32, so each row is divided by its largest absolute value.
+        return with_fallback(values_of(found[-1]) > 0, found, lambda: in_units(unit_of(x, axis, 1)))
 
-        def in_units() -> tuple[Any, ...]:
-            # A square overflowed, as that of 1e20 does in float32. The result does not depend on the unit, so each row
-            # is divided by its largest absolute value. The gradient of the divisor cancels, so it needs no tape.
-            unit = np.maximum(np.abs(values_of(x)).max(axis, keepdims=True), 1)
-            others = normed(x / unit, (sqrt(eps) / unit) ** 2)
-            return tuple(one / unit if power else one for one, power in zip(others, units, strict=True))
 
-        return found if not x.size else with_fallback(values_of(found[-1]) > 0, found, in_units)
+def _largest(x: Any, axis: Axis) -> float:
+    """Return a number for whose rows of `x` the squares of all differences from the mean have a finite sum."""
+    sizes = x.shape if axis is None else [x.shape[one] for one in (axis if isinstance(axis, tuple) else (axis,))]
+    return sqrt(float(limits(x.dtype).max) / (4 * count_of(sizes)))
 
 
 def _as_wide(x: Dims, axis: int, **others: Dims) -> None:

@@ -235,6 +235,37 @@ def test_overflow_has_the_fallback_of_eager_steps(op: Any) -> None:
         np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("row", [[1e30, -1e30], [1e20, 3.0], [2.0, 1.0]], ids=["q and k", "q", "neither"])
+def test_attention_whose_products_overflow_is_that_of_eager_steps(row: list[float]) -> None:
+    q: Any = tg.tensor([row, [0.5, 1.5], [0.0, 0.0]])
+    k: Any = tg.tensor([[row[0], 1.0], [1.0, -2.0], [0.0, 3.0], [1.0, 0.5]])
+    v = tg.tensor([[1.0, 2.0], [3.0, 5.0], [7.0, 11.0], [13.0, 17.0]])
+    masked = tg.tensor([[True, True, False, True], [False] * 4, [False, True, True, False]])
+
+    def attended(q: Any, k: Any, v: Any, mask: Any) -> Any:
+        y = tg.scaled_dot_product_attention(q.trace(), k, v, mask=mask, scale=-1.5)
+        return y.detach(), y.sum().backward(wrt=q)[q]
+
+    for ours, theirs in zip(jit(attended)(q, k, v, masked), attended(q, k, v, masked), strict=True):
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_norms_and_attention_of_usual_numbers_have_no_branch() -> None:
+    # Two computations and a branch took the compiler longer than all else in a transformer block.
+    block = tg.nn.TransformerEncoderBlock(8, 2, 12, causal=True, rng=0)
+
+    def gradients(block: Any, x: Any) -> Any:
+        loss = (tg.rms_norm(block(x.trace()), tg.ones((8,))) ** 2).mean()
+        grads = loss.backward(wrt=block)
+        return tuple(grads[one] for one in block.parameters().values())
+
+    program = tg.jax.export(jit(gradients), block, tg.ones((2, 3, 8))).mlir_module()
+
+    assert "stablehlo.exponential" in program
+    assert "stablehlo.case" not in program
+    assert "stablehlo.if" not in program
+
+
 def test_gradients_are_differentiated_again() -> None:
     def derivative(x: Any) -> Any:
         return tg.hvp(lambda x: (x * x * x).sum(), x, x)
