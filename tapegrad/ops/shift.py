@@ -10,10 +10,12 @@ from tapegrad.autograd.op import op
 from tapegrad.autograd.registry import Typed
 from tapegrad.engines import Axis, Int, engine
 from tapegrad.errors import DTypeError, ShapeError, messages
+from tapegrad.ops._counting import positions
 from tapegrad.ops._lowering import numbers
 from tapegrad.ops.elementwise import is_fraction
 from tapegrad.ops.index import take
 from tapegrad.sizes import Dims, normal_axes, one_int, show, surely_less, surely_same
+from tapegrad.sizes.symbols import is_symbol
 from tapegrad.tensor import D, S, T, Tensor, node
 from tapegrad.tensor.operands import unwrap
 
@@ -214,11 +216,24 @@ def _repeated(
         raise ValueError(message)
     pad_shape(x.shape, pad_width, mode=mode)
     widths: Any = _widths(x.shape, pad_width)
-    for axis, (n, width) in enumerate(zip(x.shape, widths, strict=True)):
-        if any(width):
-            places: Any = np.pad(np.arange(n), width, mode)
+    for axis, (n, (before, after)) in enumerate(zip(x.shape, widths, strict=True)):
+        if before or after:
+            is_named = is_symbol(n)  # while a step is exported
+            places = _places(n, before, after, mode) if is_named else np.pad(np.arange(n), (before, after), mode)
             x = take(x, node(places), axis)
     return x
+
+
+def _places(n: Any, before: int, after: int, mode: Literal["edge", "reflect", "wrap"]) -> Any:
+    """Return which elements a padded axis has, as `np.pad(np.arange(n), (before, after), mode)` does."""
+    at, last = positions(n + (before + after)) - before, positions(n)[-1:]
+    if mode == "edge":
+        return np.minimum(np.maximum(at, 0), last)
+    if mode == "wrap":
+        return at % (last + 1)
+    period = 2 * last
+    at = at % np.maximum(period, 1)
+    return np.minimum(at, period - at)
 
 
 def _rolled(x: Any, moves: Iterable[tuple[int, int]]) -> Any:

@@ -137,6 +137,24 @@ def test_variances_over_axes_of_named_sizes_are_exported(op: Any, axis: Any) -> 
             assert_allclose(one, other.numpy(), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "wrap"])
+def test_padding_of_axes_with_named_sizes_is_exported(mode: Any) -> None:
+    widths = ((2, 9), (1, 3), (0, 0))
+
+    @jit
+    def padded(x: Any) -> Any:
+        y = tg.pad(x.trace(), widths, mode=mode)
+        return y.detach(), (y * y * y).sum().backward()[x]
+
+    exported = export(padded, tg.ones((2, 3, 2)), sizes={"x": ("batch", "n", None)})
+
+    for shape in ((1, 1, 2), (3, 2, 2), (13, 5, 2)):
+        x = np.arange(1.0, np.prod(shape) + 1, dtype=np.float32).reshape(shape)
+        y, dx = called(exported, x)
+        assert_array_equal(y, np.pad(x, widths, mode))
+        assert_allclose(dx, padded(tg.tensor(x))[1].numpy(), rtol=1e-5)
+
+
 def test_tensors_are_inputs_wherever_they_stand_and_the_rest_is_part_of_the_program() -> None:
     @dataclass
     class Found:
