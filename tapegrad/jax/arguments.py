@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from tapegrad.autograd.identity import Same
 from tapegrad.errors import DTypeError, TapeError, messages
 from tapegrad.guard._memory import StoredSizes
 from tapegrad.jax.captured import Captured, contents_of, module_of
-from tapegrad.jax.keys import Same, content_of, counts_by_value, key_of
+from tapegrad.jax.keys import content_of, counts_by_value, key_of
 from tapegrad.jax.objects import Slots, has_python_layout, is_its_attributes, slots_of
 from tapegrad.jax.reads import is_of_a_library
 from tapegrad.jax.scalars import is_input

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
+from tapegrad.autograd.identity import Same
 from tapegrad.autograd.tape import NONE
 from tapegrad.generator import generator
 from tapegrad.jax.arguments import parts_of
@@ -393,12 +394,8 @@ def _cells(tree: ArgumentTree) -> tuple[list[OnDevice], list[int]]:
             parts = dict(parts_of(state))
             for name, part in parts.items():
                 if type(part) is int and hasattr(opt.update, "is_elementwise"):
-                    alike = (
-                        name,
-                        part,
-                        parameter.dtype,
-                        *map(id, opt._groups_of[parameter]),
-                    )  # see `Optimizer._packed`
+                    # As in `Optimizer._packed`.
+                    alike = (name, part, parameter.dtype, *map(Same, opt._groups_of[parameter]))
                     parts[name] = counts.setdefault(alike, OnDevice(part))
                 elif not isinstance(part, OnDevice):
                     parts[name] = OnDevice(part)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, overload
 
 from typing_extensions import override
 
-from tapegrad.jax.keys import Same
+from tapegrad.autograd.identity import Same
 from tapegrad.sizes import show
 
 if TYPE_CHECKING:

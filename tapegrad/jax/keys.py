@@ -6,27 +6,11 @@ from struct import pack
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from typing_extensions import override
+
+from tapegrad.autograd.identity import Same
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-class Same:
-    """A key that equals only a key of the same object, which it keeps alive."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    @override
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and other.value is self.value
-
-    @override
-    def __hash__(self) -> int:
-        return id(self.value)
 
 
 def counts_by_value(value: object) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 import numpy as np
 from typing_extensions import override
 
+from tapegrad.autograd.identity import Same
 from tapegrad.autograd.tape import NONE
 from tapegrad.errors import DTypeError, TapeError, messages
 from tapegrad.errors.tracebacks import trim_on_exit
@@ -188,12 +189,14 @@ def _tensor_leaves(x: Tensor[Any, Any, Any]) -> Leaves:
 def _module_leaves(module: Module) -> Leaves:
     tree = ArgumentTree(_given, (module,), {})
     tensors = [*tree.states.items(), *tree.tensors.items()]
-    holes = {id(x): _hole(x) for x, _ in tensors}
-    paths = [path.partition(".")[2] + name for x, path in tensors for name in holes[id(x)].names]
+    holes = [_hole(x) for x, _ in tensors]
+    paths = [
+        path.partition(".")[2] + name for (_, path), hole in zip(tensors, holes, strict=True) for name in hole.names
+    ]
     arrays = [array for x, _ in tensors for array in _arrays_of(x)]
-    generators: dict[int, Any] = {id(one): one for one in tree.generators}  # they are shared
+    shared = [(one, one) for one in tree.generators]
     try:
-        empty = copy.deepcopy(module, {**holes, **generators})
+        empty = _copied_with(module, [*zip((x for x, _ in tensors), holes, strict=True), *shared])
     except TypeError as error:  # from an attribute such as a lock or a file
         message = f"jax.tree: {type(module).__name__} has an attribute that cannot be copied: {error}"
         with trim_on_exit:
@@ -201,10 +204,17 @@ def _module_leaves(module: Module) -> Leaves:
 
     def rebuild(arrays: Sequence[Any]) -> Any:
         rest = [*arrays]
-        filled = {id(hole): hole.filled(rest) for hole in holes.values()}
-        return copy.deepcopy(empty, {**filled, **generators})
+        return _copied_with(empty, [*((hole, hole.filled(rest)) for hole in holes), *shared])
 
-    return _named(paths, arrays), Structure((type(module), tree.key, *(one.key for one in holes.values())), rebuild)
+    return _named(paths, arrays), Structure((type(module), tree.key, *(one.key for one in holes)), rebuild)
+
+
+def _copied_with(value: Any, pairs: Sequence[tuple[Any, Any]]) -> Any:
+    """Return a deep copy in which the second object of each pair takes the place of the first.
+
+    The memo of `copy.deepcopy` is a dictionary by id. The pairs hold the objects while it is read.
+    """
+    return copy.deepcopy(value, {id(one): other for one, other in pairs})
 
 
 def _given(tree: Any) -> Any:
@@ -226,7 +236,7 @@ def _optimizer_leaves(opt: Optimizer[Any]) -> Leaves:
     options = {name: value for name, value in vars(opt).items() if name not in _OF_OPTIMIZER}
     groups = {pattern: Group(one.lr, one.weight_decay) for pattern, one in opt.groups.items()}
     parameters, groups_of = dict(opt.parameters), {x: list(held) for x, held in opt._groups_of.items()}
-    pattern_of = {id(one): pattern for pattern, one in opt.groups.items()}
+    pattern_of = {Same(one): pattern for pattern, one in opt.groups.items()}
     kinds = {path: (type(state), [name for name, _ in parts_of(state)]) for path, state in states.items()}
 
     def rebuild(arrays: Sequence[Any]) -> Any:
@@ -237,7 +247,7 @@ def _optimizer_leaves(opt: Optimizer[Any]) -> Leaves:
         fresh.lr = _rate(next(rest))
         for group in copies.values():
             group.lr = None if group.lr is None else _rate(next(rest))
-        fresh._groups_of = {x: [copies[pattern_of[id(one)]] for one in held] for x, held in groups_of.items()}
+        fresh._groups_of = {x: [copies[pattern_of[Same(one)]] for one in held] for x, held in groups_of.items()}
         for path, (kind, names) in kinds.items():
             if names:
                 fresh.state[parameters[path]] = kind(**{name: _part(next(rest)) for name in names})

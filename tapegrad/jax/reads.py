@@ -9,7 +9,7 @@ from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tapegrad.jax.keys import Same
+from tapegrad.autograd.identity import Same
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,6 +14,7 @@ import numpy as np
 from typing_extensions import TypeVar, override
 
 from tapegrad.autograd.gradients import Gradients
+from tapegrad.autograd.identity import Same
 from tapegrad.autograd.locks import open_in_children
 from tapegrad.engines import Value
 from tapegrad.engines.underflow import ignore_underflow
@@ -317,8 +318,7 @@ class Optimizer(ABC, Generic[State]):
         _check_dtypes(type(self).__name__, self.parameters.items())  # a parameter may have been unfrozen
         states = [self._state_of(parameter) for parameter in used]
         is_elementwise = hasattr(self.update, "is_elementwise")
-        # The groups live as long as the optimizer, so that their ids differ.
-        options = [tuple(map(id, self._groups_of[parameter])) if is_elementwise else None for parameter in used]
+        options = [tuple(map(Same, self._groups_of[parameter])) if is_elementwise else None for parameter in used]
         return packed(used, states, options)
 
     def _update_of(self, parameter: AnyParam) -> Update:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
+from tapegrad.autograd.identity import Same
 from tapegrad.engines import Value
 from tapegrad.optim.large import in_one_pass
 from tapegrad.optim.state_fields import names_of
@@ -217,7 +218,7 @@ def _kind_of(x: Any, state: Any, options: tuple[Any, ...]) -> Kind:
     for name in names_of(state):
         part = getattr(state, name)
         if is_traced and np.ndim(part) == 0 and part.dtype.kind == "i":
-            kind.append(id(part))  # a step count under `jit`, which the states hold while they are grouped
+            kind.append(Same(part))  # a step count under `jit`
         elif isinstance(part, type(x)) and part.shape == x.shape:
             kind.append(part.dtype)
         elif isinstance(part, int):
