@@ -82,13 +82,21 @@ class CheckerProcess:
         return self._child is not None
 
     def check(
-        self, paths: list[str], texts: Mapping[str, str], *, details: bool = False, again: bool = False
+        self,
+        paths: list[str],
+        texts: Mapping[str, str],
+        *,
+        above: int | None = None,
+        details: bool = False,
+        again: bool = False,
     ) -> Answer:
         """Check files.
 
         Args:
             paths: The files, absolute.
             texts: Texts that stand in for files: those that are not saved, or on no disk.
+            above: If only the end of the one file matters, how many lines are above it. Then all errors in the end are
+                reported, and those above it only as far as the end causes them.
             details: Whether to return what is known of each tensor.
             again: Whether to start another child, because the answer of the current one was of no use.
 
@@ -97,7 +105,7 @@ class CheckerProcess:
             CheckerError: mypy cannot be started, or crashes at its first check.
         """
         with self._lock:
-            request = {"paths": paths, "texts": dict(texts), "details": details}
+            request = {"paths": paths, "texts": dict(texts), "above": above, "details": details}
             if self._child is not None and not again and self._version == self._newest():
                 answer = self._ask(request)
                 if answer is not None and not answer["new"]:

@@ -40,7 +40,7 @@ class CheckerServer:
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Check the files that a request names, or say that a module or a file is new."""
-        paths, texts = request["paths"], request["texts"]
+        paths, texts, above = request["paths"], request["texts"], request["above"]
         mypy = self._mypy
         try:
             if mypy is None:
@@ -48,7 +48,7 @@ class CheckerServer:
             if not mypy.is_loaded or self._is_new(mypy, paths, texts):
                 return {"new": True}
             mypy.files.set_texts(texts | self._loaded)
-            messages = mypy.check()
+            messages = mypy.check() if above is None else mypy.check_end(paths[0], above)
         except BuildError as error:
             return {"new": False, "first": mypy is None, "failed": str(error)}
         if not request["details"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import time
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cache, partial
@@ -77,6 +78,8 @@ if TYPE_CHECKING:
     from mypy.errorcodes import ErrorCode
     from mypy.errors import ErrorInfo
     from mypy.nodes import Context
+
+    from tapegrad.mypy.continued import ContinuedFile
 
 _OWN_CODES: Final = {"tapegrad-shape", "tapegrad-tape", "tapegrad-dtype"}
 UNKNOWN: Final = "tapegrad-unknown"
@@ -830,7 +833,7 @@ def _source(errors: Errors, file: str) -> str | None:
 
 _AFTERWARDS: Final = "tapegrad.mypy.after"  # whose hook the entry module returns
 _UNIT_NAME: Final = "tapegrad-tapes"
-_scheduled: dict[str, Any] = {"api": None, "pass": -1, "units": set()}
+_scheduled: dict[str, Any] = {"api": None, "pass": -1, "statements": None, "units": set()}
 _unit_of: dict[CallExpr, tuple[Node, FuncDef, str]] = {}
 _types: dict[str, dict[Expression, Type]] = {}  # by module, under a daemon only
 
@@ -846,9 +849,9 @@ def schedule(api: Checker, unit: Node) -> None:
     mypy checks the code of a module, and methods that define attributes, before all other functions, and drops what is
     scheduled meanwhile. So for these units the function also becomes a symbol of the module, which mypy checks last.
     """
-    if _scheduled["api"] is not api or _scheduled["pass"] != api.pass_num:
-        _scheduled.update(api=api, units=set())
-        _scheduled["pass"] = api.pass_num
+    before, now = _scheduled, {"api": api, "pass": api.pass_num, "statements": api.tree.defs}
+    if before["api"] is not api or before["pass"] != api.pass_num or before["statements"] is not api.tree.defs:
+        _scheduled.update(now, units=set())
     if unit in _scheduled["units"]:
         return
     _scheduled["units"].add(unit)
@@ -1047,6 +1050,7 @@ class ResidentMypy:
     Attributes:
         files: The texts that stand in for files on disk.
         modules: The names of the checked modules, by path.
+        has_checked_all: Whether the last check was one of all that has changed, not only of the end of a file.
     """
 
     def __init__(self, flags: list[str], paths: list[str], texts: Mapping[str, str]) -> None:
@@ -1067,6 +1071,8 @@ class ResidentMypy:
         self._new_types: Mapping[Expression, Type] = {}
         self._trees: Mapping[str, MypyFile] = {}
         self._server: Any = None
+        self._continued: ContinuedFile | None = None
+        self.has_checked_all = False
 
     def _options(self, *more: str) -> Options:
         from mypy.dmypy_server import process_start_options
@@ -1107,6 +1113,38 @@ class ResidentMypy:
         if with_types:
             self.check(all_files=True)
 
+    def check_end(self, path: str, start: int) -> str:
+        """Check the end of a file, and return mypy's messages on the file; those above the end may be missing.
+
+        Args:
+            path: The file.
+            start: How many lines are above the end; the text there is that of the last call, with more at its end.
+
+        Raises:
+            BuildError: mypy stopped before it had checked everything.
+        """
+        from tapegrad.mypy.continued import CannotContinueError, ContinuedFile
+
+        lines = self.files.read(path).decode().splitlines(keepends=True)
+        above, text = "".join(lines[:start]), "".join(lines[start:])
+        manager = self._server.fine_grained_manager
+        if manager is None or self._have_changed(path):
+            return self.check()
+        if self._continued is None or not self._continued.is_above(above):
+            self._continued = ContinuedFile(manager.graph, self.modules[path])
+        continued = self._continued
+        try:
+            messages = continued.check(above, text)
+            self.has_checked_all = False
+        except CannotContinueError:
+            found = self.check()
+            self._continued = continued  # which nothing but this file depends on
+            return found
+        except Exception as error:  # noqa: BLE001  # mypy's own way to check a file does not depend on this one
+            sys.stderr.write(f"tapegrad: {type(error).__name__}: {error}\n")
+            return self.check()
+        return "".join(f"{message}\n" for message in messages)
+
     def check(self, *, all_files: bool = False) -> str:
         """Check again what has changed, and return mypy's messages, a line each.
 
@@ -1116,6 +1154,7 @@ class ResidentMypy:
         Raises:
             BuildError: mypy stopped before it had checked everything.
         """
+        self._continued, self.has_checked_all = None, True
         manager = self._server.fine_grained_manager
         if manager is not None:
             manager.manager.all_types.clear()  # else the types of replaced expressions stay
@@ -1127,6 +1166,20 @@ class ResidentMypy:
         self._trees, self._new_types = manager.manager.modules, manager.manager.all_types
         messages: str = checked["out"]
         return messages
+
+    def _have_changed(self, path: str) -> bool:
+        """Return whether another file has changed since the last check of all files, or one is there that was not."""
+        server, manager = self._server, self._server.fine_grained_manager
+        for other, known in server.fswatcher._file_data.items():
+            if other == path:
+                continue
+            now = self.files.stat_or_none(other)
+            if (now is None) is not (known is None):
+                return True
+            if now is not None and (now.st_size, int(now.st_mtime)) != (known.st_size, int(known.st_mtime)):
+                return True
+        manager.manager.find_module_cache.clear()
+        return bool(server.find_added_suppressed(manager.graph, set(), manager.manager.search_paths))
 
     @property
     def is_loaded(self) -> bool:

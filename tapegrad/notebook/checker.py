@@ -93,7 +93,8 @@ class Checker:
 
     def _ask(self, question: Question, *, again: bool = False) -> Answer:
         path = str(self._path)
-        return self._process.check([path], {path: question.text}, again=again)
+        above = question.start - 1  # without the number
+        return self._process.check([path], {path: question.text}, above=above, again=again)
 
     def _in_cell(self, reports: list[Report], question: Question) -> list[Report] | None:
         """Return the reports on the cell, or None if the reports are not about this program."""
