@@ -174,6 +174,14 @@ class Halved(nn.Module):
         return x * 0.5
 
 
+class Wrapped(nn.Module):
+    def __init__(self, body: nn.Sequential[Halved, nn.Linear[L[8], L[2]]]) -> None:
+        self.body = body
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return self.body(x)
+
+
 class Summed(Halved):
     def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
         return x.sum()
@@ -195,6 +203,19 @@ def accept_results_of_layers_of_the_users() -> None:
     assert_type(mlp(rows), Tensor[Shape[L[3], L[8]], NoneTape])
     deep = Deep(Config(hidden=5, width=8), 2)
     assert_type(deep(rows), Tensor[Shape[L[3], L[5]], NoneTape])
+
+
+def accept_layers_of_the_users_in_a_model() -> None:
+    halved = Halved()
+    assert_type(halved(rows), Tensor[Shape[L[3], L[8]], NoneTape])
+    model = nn.Sequential(MLP(Config(8, 5)), nn.Residual(Branched(5, is_deep=True)), Summed())
+    assert_type(model(rows.trace()), Tensor[Shape[()], OwnedTape])
+    several = nn.Sequential(*[MLP(Config(8, width)) for width in (5, 5)], Halved())
+    assert_type(several(rows), Tensor[Shape[L[3], L[8]], NoneTape])
+    split = nn.SplitInto(Halved(), nn.GeneralizedAdd(MLP(Config(8, 5)), nn.Linear(8, 8)))
+    assert_type(split(rows)[1], Tensor[Shape[L[3], L[8]], NoneTape])
+    wrapped = Wrapped(nn.Sequential(Halved(), nn.Linear(8, 2)))
+    assert_type(wrapped(rows), Tensor[Shape[L[3], L[2]], NoneTape])
 
 
 def accept_branches_that_a_call_decides() -> None:
@@ -228,8 +249,6 @@ def accept_bodies_that_are_not_read() -> None:
     there(rows, again=True) + tg.ones((8,))
     applied(tg.relu, rows) @ tg.ones((8, 2))
     called(Summed())
-    halved = Halved()
-    halved(rows) + tg.ones((8,))
 
 
 def reject_a_size_that_only_the_body_says() -> None:
@@ -243,6 +262,11 @@ def reject_a_size_that_the_body_computes() -> None:
 def reject_a_size_of_a_layer_of_the_users() -> None:
     mlp = MLP(Config(8, 5))
     mlp(rows) @ tg.ones((5, 2))  # E: matmul: inner sizes differ: x (3, 8) has 8 columns but y (5, 2) has 5 rows [tapegrad-shape]
+
+
+def reject_a_size_of_a_layer_of_the_users_in_a_model() -> None:
+    model = nn.Sequential(MLP(Config(8, 5)), Branched(5, is_deep=False))
+    model(rows) @ tg.ones((8, 2))  # E: matmul: inner sizes differ: x (3, 5) has 5 columns but y (8, 2) has 8 rows [tapegrad-shape]
 
 
 def reject_a_size_that_all_branches_give(count: int = 4) -> None:

@@ -271,6 +271,40 @@ def looped(x: Tensor, count: int) -> Tensor:
 
 looped(tg.ones((2, 8)), int("3")) + tg.ones((7, 8))
 """,
+    "layers in models that are not known": """
+class Last(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.head = nn.Linear(width, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(x)
+
+class Same(Last):
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+class Net(nn.Module):
+    def __init__(self, config: Config) -> None:
+        self.body = nn.Sequential(MLP(config), Last(config.width))
+        self.other = nn.Sequential(MLP(config), Last(config.hidden))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.body(x) + self.other(x[:, :5]) if x.shape[-1] == 3 else self.body(x)
+
+def applied(model: nn.Sequential[nn.ReLU, Last], x: Tensor) -> Tensor:
+    return model(x)
+
+net = Net(Config())
+net(tg.ones((4, 8))) + tg.ones((4, 3))
+applied(nn.Sequential(nn.ReLU(), Same(9)), tg.ones((4, 8))) + tg.ones((4, 8))
+again = nn.Sequential(nn.ReLU(), Last(9))
+again = nn.Sequential(nn.ReLU(), Last(8))
+again(tg.ones((4, 8)))
+wide = [nn.Sequential(Last(width)) for width in (9, 8)]
+wide[1](tg.ones((4, 8)))
+one = nn.Sequential(Last(int("8")), nn.ReLU())
+one(tg.ones((4, 8))) + tg.ones((4, 3))
+""",
     "an assertion that Python may leave out": """
 def asserted(x: Tensor, mask: Tensor | None = None, other: Tensor | None = None) -> Tensor:
     assert x.shape == (4, 8) or (x @ tg.ones((3, 3))).ndim == 2
@@ -454,6 +488,17 @@ def printed(x: Tensor) -> None:
     print(x @ tg.ones((3, 3)))  # here
 
 printed(tg.ones((4, 8)))
+""",
+    "a layer in a model": """
+class Last(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.head = nn.Linear(width, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(x)  # here
+
+model = nn.Sequential(MLP(Config(hidden=4)), nn.Sequential(nn.ReLU(), Last(7)))
+model(tg.ones((4, 8)))
 """,
     "a last block": """
 def last(x: Tensor) -> Tensor:

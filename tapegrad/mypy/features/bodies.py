@@ -7,7 +7,7 @@ object, so that no subclass overrides the method. An error in a statement that s
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from mypy.nodes import (
@@ -46,6 +46,7 @@ from mypy.types import (
 from tapegrad.mypy.calls.assertions import forgetting
 from tapegrad.mypy.conversion import is_size, opaque_paths, tensor_parts, without_opaque
 from tapegrad.mypy.features.body_statements import FailedError, Reader, Types, UnreadError
+from tapegrad.mypy.features.models import with_path
 from tapegrad.mypy.features.partial_types import filled, is_open
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
@@ -55,6 +56,7 @@ from tapegrad.mypy.mypy_api import (
     enclosing_function,
     inside_body,
     is_of_library,
+    past_trial,
     report_in_body,
     types_in_body,
 )
@@ -186,7 +188,7 @@ def _receiver(ctx: FunctionContext | MethodContext, function: FuncDef) -> Made |
     owner = callee.expr if isinstance(callee, MemberExpr) and callee.name == function.name else callee
     if not function.info or not isinstance(owner, NameExpr | MemberExpr | IndexExpr | CallExpr):
         return None
-    made = object_of(owner, ctx.api)
+    made = Reading.layer if Reading.is_tried else object_of(owner, ctx.api)
     if not isinstance(made, Made):
         return None
     symbol = made.info.get(function.name)
@@ -286,6 +288,7 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
             forgetting(),
             other_shapes(),
             within(frame),
+            with_path(None),
             inside_body(api, function) as errors,
             recorded_calls() as calls,
         ):
@@ -324,7 +327,8 @@ def _fail(ctx: FunctionContext | MethodContext, failure: Failure, given: dict[Va
         return
     at = Context(led.line, led.column)
     at.end_line, at.end_column = led.end_line, led.end_column
-    report_in_body(ctx.api, led.message, led.lines, at, led.code)
+    with past_trial(ctx.api) if Reading.is_tried else nullcontext():
+        report_in_body(ctx.api, led.message, led.lines, at, led.code)
 
 
 def _may_expect_error(call: Context, api: Checker) -> bool:

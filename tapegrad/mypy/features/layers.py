@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mypy.expandtype import expand_type
 from mypy.maptype import map_instance_to_supertype
+from mypy.nodes import CallExpr, MemberExpr
 from mypy.types import (
     CallableType,
     FunctionLike,
@@ -39,10 +40,13 @@ from tapegrad.mypy.features.models import CONTAINERS, ModelPass, RejectedError, 
 from tapegrad.mypy.mypy_api import Argument, accepts, make, method_signature
 from tapegrad.mypy.reports import CurrentLayer, report
 from tapegrad.mypy.rules.layers import rule_of
+from tapegrad.mypy.scopes.objects import object_of
 
 if TYPE_CHECKING:
     from mypy.nodes import Context
     from mypy.plugin import FunctionContext, MethodContext
+
+    from tapegrad.mypy.scopes.frames import Value
 
 
 def called(ctx: MethodContext, declared: CallableType) -> Type:
@@ -157,13 +161,29 @@ def _threaded(ctx: MethodContext, declared: CallableType, model: Instance) -> Ty
         return ctx.default_return_type  # mypy has reported the error itself
     path = "" if is_forward(ctx.context) else call_path(ctx)
     try:
-        return ModelPass(ctx.api, ctx.context, arguments[1:]).through(
-            model, arguments[0].given, path or model.type.name
-        )
+        model_pass = ModelPass(ctx.api, ctx.context, arguments[1:])
+        return model_pass.through(model, arguments[0].given, path or model.type.name, value=_value(ctx, model))
     except RejectedError as rejected:
         if not _is_miswired(model, ctx.api, ctx.context):  # otherwise reported where the model was made
             _report(rejected, ctx)
         return ctx.default_return_type
+
+
+def _value(ctx: MethodContext, model_type: Instance) -> Value:
+    """Return what the model that is called was made with, if that is known and says more than its type."""
+    if not _has_own_layers(model_type):
+        return None
+    callee = ctx.context.callee if isinstance(ctx.context, CallExpr) else None
+    model = callee.expr if isinstance(callee, MemberExpr) and is_forward(ctx.context) else callee
+    return None if model is None else object_of(model, ctx.api)
+
+
+def _has_own_layers(t: Type) -> bool:
+    """Return whether layers of a model are of classes that are not tapegrad's."""
+    p = get_proper_type(t.type if isinstance(t, UnpackType) else t)
+    if not isinstance(p, Instance) or p.type.fullname.startswith("builtins."):
+        return isinstance(p, Instance) and any(map(_has_own_layers, p.args))
+    return not p.type.fullname.startswith("tapegrad.") or any(map(_has_own_layers, p.args))
 
 
 def _report(rejected: RejectedError | None, ctx: FunctionContext | MethodContext) -> None:

@@ -28,6 +28,7 @@ from tapegrad.mypy.conversion import (
 from tapegrad.mypy.features.layer_names import layer_text
 from tapegrad.mypy.mypy_api import Argument, accepts, make, needs_others, tried_method
 from tapegrad.mypy.reports import CODES, CurrentLayer
+from tapegrad.mypy.scopes.frames import Layers, Several, trying
 from tapegrad.sizes import UNKNOWN, is_unknown, surely_differ, surely_less, surely_same
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from mypy.errorcodes import ErrorCode
     from mypy.nodes import Context
 
+    from tapegrad.mypy.scopes.frames import Value
     from tapegrad.sizes import Size
 
 
@@ -60,10 +62,11 @@ class ModelPass:
         self.others = others
         self.make = make(api)
         self._context = context
+        self.values: tuple[Value, ...] = ()  # of the layers in the innermost container
         self._passed = 0
 
-    def through(self, layer: Type, x: Type, path: str, others: Sequence[Argument] = ()) -> Type:
-        """Return what a layer returns for `x` and the other arguments.
+    def through(self, layer: Type, x: Type, path: str, others: Sequence[Argument] = (), value: Value = None) -> Type:
+        """Return what a layer returns for `x` and the other arguments; its value is what it was made with, if known.
 
         Raises:
             RejectedError: The layer rejects them.
@@ -75,8 +78,15 @@ class ModelPass:
             return unknown()
         if holder is not None:
             is_taken = not others or holder.type.name in ("Repeated", "MixedPrecision")
-            return CONTAINERS[holder.type.name](self, holder, x, path) if is_taken else unknown()
-        with with_path(partial(messages.of_layer, path, layer_text(p))):
+            if not is_taken:
+                return unknown()
+            known = value.items if isinstance(value, Layers) else ()
+            around, self.values = self.values, known if len(known) == len(holder.args) else (None,) * len(holder.args)
+            try:
+                return CONTAINERS[holder.type.name](self, holder, x, path)
+            finally:
+                self.values = around
+        with with_path(partial(messages.of_layer, path, layer_text(p))), trying(value):
             trial = tried_method(self.api, p, "forward", [Argument(x), *others], self._context)
         if trial.errors:
             raise RejectedError(trial.errors, self._passed)
@@ -122,8 +132,8 @@ def container(t: Type) -> Instance | None:
 
 
 @contextmanager
-def with_path(add_path: Callable[[str], str]) -> Iterator[None]:
-    """Pass every message about a call through a function that adds the path of the layer."""
+def with_path(add_path: Callable[[str], str] | None) -> Iterator[None]:
+    """Pass every message about a call through a function that adds the path of the layer; through none, if None."""
     outer, CurrentLayer.add_path = CurrentLayer.add_path, add_path
     try:
         yield
@@ -132,24 +142,24 @@ def with_path(add_path: Callable[[str], str]) -> Iterator[None]:
 
 
 def _sequential(model_pass: ModelPass, model: Instance, x: Type, path: str) -> Type:
-    for index, layer in enumerate(model.args):
+    for index, (layer, value) in enumerate(zip(model.args, model_pass.values, strict=True)):
         where = f"{path}[{index}]"
         x = (
-            _any_number(model_pass, layer, x, where)
+            _any_number(model_pass, layer, x, where, value.item if isinstance(value, Several) else None)
             if isinstance(layer, UnpackType)
-            else model_pass.through(layer, x, where)
+            else model_pass.through(layer, x, where, value=value)
         )
     return x
 
 
-def _any_number(model_pass: ModelPass, layers: UnpackType, x: Type, path: str) -> Type:
+def _any_number(model_pass: ModelPass, layers: UnpackType, x: Type, path: str, value: Value) -> Type:
     """Return the output of any number of layers, perhaps none: what the outputs of zero, one and two have in common."""
     several = get_proper_type(layers.type)
     if not isinstance(several, Instance) or not several.args:
         return unknown()
     for _ in range(2):
         try:
-            y = model_pass.through(several.args[0], x, path)
+            y = model_pass.through(several.args[0], x, path, value=value)
         except RejectedError:  # there may be none
             return unknown()
         x = joined(UnionType.make_union([x, y]))
@@ -157,13 +167,14 @@ def _any_number(model_pass: ModelPass, layers: UnpackType, x: Type, path: str) -
 
 
 def _residual(model_pass: ModelPass, model: Instance, x: Type, path: str) -> Type:
-    return _both(model_pass, x, _shape_preserved(model_pass, model.args[0], x, f"{path}.layer"))
+    y = _shape_preserved(model_pass, model.args[0], x, f"{path}.layer", value=model_pass.values[0])
+    return _both(model_pass, x, y)
 
 
 def _generalized(model_pass: ModelPass, model: Instance, x: Type, path: str) -> Type:
-    first, second = model.args
-    y, where = model_pass.through(first, x, f"{path}.first"), f"{path}.second"
-    z = model_pass.through(second, x, where)
+    (first, second), (one, other) = model.args, model_pass.values
+    y, where = model_pass.through(first, x, f"{path}.first", value=one), f"{path}.second"
+    z = model_pass.through(second, x, where, value=other)
     change = change_of(z, y)
     if change is not None:
         model_pass.reject(where, second, *change)
@@ -192,7 +203,8 @@ def _repeated(model_pass: ModelPass, model: Instance, x: Type, path: str) -> Typ
 def _split_into(model_pass: ModelPass, model: Instance, x: Type, path: str) -> Type:
     if any(isinstance(layer, UnpackType) for layer in model.args):
         return unknown()
-    results = [model_pass.through(layer, x, f"{path}[{index}]") for index, layer in enumerate(model.args)]
+    layers = enumerate(zip(model.args, model_pass.values, strict=True))
+    results = [model_pass.through(layer, x, f"{path}[{index}]", value=value) for index, (layer, value) in layers]
     return TupleType(results, model_pass.make("builtins.tuple", [unknown()]))
 
 
@@ -200,8 +212,9 @@ def _add_into(model_pass: ModelPass, model: Instance, x: Type, path: str) -> Typ
     if any(isinstance(layer, UnpackType) for layer in model.args):
         return unknown()
     results: list[Type] = []
-    for index, (layer, one) in enumerate(zip(model.args, _inputs(model_pass, model, x, path), strict=True)):
-        y = model_pass.through(layer, one, f"{path}[{index}]")
+    inputs = _inputs(model_pass, model, x, path)
+    for index, (layer, value, one) in enumerate(zip(model.args, model_pass.values, inputs, strict=True)):
+        y = model_pass.through(layer, one, f"{path}[{index}]", value=value)
         change = change_of(y, results[0]) if results else None
         if change is not None:
             model_pass.reject(f"{path}[{index}]", layer, *change)
@@ -226,7 +239,7 @@ def _inputs(model_pass: ModelPass, model: Instance, x: Type, path: str) -> list[
 def _mixed(model_pass: ModelPass, model: Instance, x: Type, path: str) -> Type:
     if model_pass.others is None and needs_others(model_pass.api, model.args[0]):
         return unknown()
-    return model_pass.through(model.args[0], x, f"{path}.model", model_pass.others or ())
+    return model_pass.through(model.args[0], x, f"{path}.model", model_pass.others or (), model_pass.values[0])
 
 
 CONTAINERS: dict[str, Callable[[ModelPass, Instance, Type, str], Type]] = {
@@ -242,9 +255,11 @@ CONTAINERS: dict[str, Callable[[ModelPass, Instance, Type, str], Type]] = {
 }
 
 
-def _shape_preserved(model_pass: ModelPass, layer: Type, x: Type, path: str, others: Sequence[Argument] = ()) -> Type:
+def _shape_preserved(
+    model_pass: ModelPass, layer: Type, x: Type, path: str, others: Sequence[Argument] = (), value: Value = None
+) -> Type:
     """Return the output of a layer that must keep the shape and dtype of `x`."""
-    y = model_pass.through(layer, x, path, others)
+    y = model_pass.through(layer, x, path, others, value)
     change = change_of(y, x)
     if change is not None:
         model_pass.reject(path, layer, *change)

@@ -51,6 +51,16 @@ class Several(NamedTuple):
     is_filled: bool  # whether it has surely an item
 
 
+class Layers(NamedTuple):
+    """A container of tapegrad, such as `Sequential`.
+
+    Attributes:
+        items: Its layers; one item may stand for a list of several.
+    """
+
+    items: tuple[Value, ...]
+
+
 class Held(NamedTuple):
     """An object of which only the name is known, such as a parameter; its attributes are opaque sizes."""
 
@@ -58,7 +68,7 @@ class Held(NamedTuple):
     scope: str
 
 
-Value: TypeAlias = "Made | Several | Held | Size | None"
+Value: TypeAlias = "Made | Several | Layers | Held | Size | None"
 
 
 def key_of(value: Value) -> Hashable:
@@ -70,6 +80,8 @@ def key_of(value: Value) -> Hashable:
             return info, constructor, tuple((name, key_of(one)) for name, one in arguments)
         case Several(item=item, is_filled=is_filled):
             return Several, key_of(item), is_filled
+        case Layers(items=items):
+            return Layers, *map(key_of, items)
     return value
 
 
@@ -90,20 +102,39 @@ class Frame(NamedTuple):
 
 
 class Reading:
-    """The frame of the body that is being read; None while mypy checks the program itself."""
+    """What is being read.
+
+    Attributes:
+        frame: The frame of the body; None while mypy checks the program itself.
+        is_tried: Whether mypy tries a call that the program does not write, that of a layer in a container.
+        layer: This layer, if it is known.
+    """
 
     frame: Frame | None = None
+    is_tried = False
+    layer: Value = None
 
 
 @contextmanager
 def within(frame: Frame | None) -> Iterator[None]:
     """Read names and attributes as they are in a frame; without one, as they are in the program."""
-    before = Reading.frame
-    Reading.frame = frame
+    before = Reading.frame, Reading.is_tried
+    Reading.frame, Reading.is_tried = frame, False
     try:
         yield
     finally:
-        Reading.frame = before
+        Reading.frame, Reading.is_tried = before
+
+
+@contextmanager
+def trying(layer: Value) -> Iterator[None]:
+    """Try calls of a layer in a container."""
+    before = Reading.layer, Reading.is_tried
+    Reading.layer, Reading.is_tried = layer, True
+    try:
+        yield
+    finally:
+        Reading.layer, Reading.is_tried = before
 
 
 def constructor_frame(made: Made) -> Frame:
@@ -180,6 +211,8 @@ def is_passed_on(path: str, value: Value) -> bool:
         return any(is_passed_on(path, one) for _, one in value.arguments)
     if isinstance(value, Several):
         return is_passed_on(path, value.item)
+    if isinstance(value, Layers):
+        return any(is_passed_on(path, one) for one in value.items)
     if isinstance(value, Held):
         return scope == value.scope and label.startswith((f"{value.label}.", f"{value.label}["))
     return isinstance(value, Dim) and any((name.label, name.scope) == (label, scope) for name in names_in(value))

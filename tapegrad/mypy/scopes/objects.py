@@ -32,10 +32,10 @@ from mypy.nodes import (
     Var,
 )
 
-from tapegrad.mypy.conversion import size_of, unknown
+from tapegrad.mypy.conversion import MODULE, size_of, unknown
 from tapegrad.mypy.mypy_api import checked_file, is_always, stored_type
 from tapegrad.mypy.scopes.collections import Use, use_of
-from tapegrad.mypy.scopes.frames import Held, Made, Reading, Several, Value, constructor_frame, key_of, within
+from tapegrad.mypy.scopes.frames import Held, Layers, Made, Reading, Several, Value, constructor_frame, key_of, within
 from tapegrad.mypy.scopes.opaque import (
     constructor_value,
     is_unwritten,
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import Checker
 
 _DEEPEST = 20  # objects in arguments of objects
+_LAYERS: Final = "tapegrad.nn."
+_WITHOUT_ARGUMENTS: Final = {MODULE, "builtins.object"}  # whose constructors take none
 _FLAGS: Final = {"builtins.True": 1, "builtins.False": 0}
 _COMPARISONS: Final = {
     "==": operator.eq,
@@ -127,7 +129,7 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
         case MemberExpr(expr=owner, name=name):
             return _of_attribute(owner, name, api)
         case CallExpr(callee=NameExpr(node=TypeInfo() as info) | MemberExpr(node=TypeInfo() as info), analyzed=None):
-            return _made(info, expression, api)
+            return _layers(info, expression, api) if info.fullname.startswith(_LAYERS) else _made(info, expression, api)
         case IndexExpr(base=base, index=index) if not isinstance(index, SliceExpr):
             several = object_of(base, api)
             return several.item if isinstance(several, Several) else None
@@ -193,6 +195,14 @@ def _of_attribute(owner: Expression, name: str, api: Checker) -> Value:
         return object_of(value, api)
 
 
+def _layers(info: TypeInfo, call: CallExpr, api: Checker) -> Layers | None:
+    """Return a container of tapegrad whose layers are the arguments, one by one or as a list; None for other layers."""
+    if not any(base.fullname == MODULE for base in info.mro) or not {*call.arg_kinds} <= {ARG_POS, ARG_STAR}:
+        return None
+    items = tuple(object_of(argument, api) for argument in call.args)
+    return Layers(items) if any(isinstance(one, Made | Several | Layers) for one in items) else None
+
+
 def _constructor(info: TypeInfo) -> FuncDef | None:
     symbol = info.get("__init__")
     return symbol.node if symbol is not None and isinstance(symbol.node, FuncDef) else None
@@ -208,6 +218,8 @@ def _made(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
     if "dataclass" in info.metadata or info.is_named_tuple:
         return _made_of_fields(info, call, api)
     constructor = _constructor(info)
+    if not call.args and constructor is not None and constructor.info.fullname in _WITHOUT_ARGUMENTS:
+        return Made(info, f"{info.fullname}.__init__", ())
     if constructor is None or constructor.info.module_name != tree.fullname or constructor.is_decorated:
         return None
     parameters = constructor.arguments[1:]
