@@ -19,6 +19,20 @@ x = tg.ones((2, 3))
 array = np.ones((2, 3), np.float32)
 
 
+def accept_arrays_of_unknown_sizes() -> None:
+    def taken(
+        a: np.ndarray[Any, np.dtype[np.float64]],
+        b: np.ndarray[tuple[Any, ...], np.dtype[np.int64]],
+        c: np.ndarray[tuple[int, Any], np.dtype[np.float32]],
+    ) -> None:
+        assert_type(tg.tensor(a), Tensor[Any, NoneTape, np.float64])
+        assert_type(tg.tensor(b), Tensor[Any, NoneTape, np.int64])
+        assert_type(tg.tensor(c), Tensor[Shape[Any, Any], NoneTape])
+        assert_type(tg.tensor(a, np.float32), Tensor[Any, NoneTape])
+
+    taken(np.ones((2, 3)), np.array([1, 2]), array)
+
+
 def accept_nested_lists() -> None:
     assert_type(tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), Tensor[Shape[L[2], L[3]], NoneTape])
     assert_type(tg.tensor(((1.0, 2.0), (3.0, 4.0), (5.0, 6.0))), Tensor[Shape[L[3], L[2]], NoneTape])

@@ -24,6 +24,7 @@ from tapegrad.mypy.conversion import (
     Make,
     is_endless,
     kind_of,
+    shape_items,
     shape_type,
     tensor_parts,
     unknown,
@@ -94,7 +95,8 @@ def raw_receiver(ctx: FunctionContext | MethodContext) -> Instance | None:
 def unread(result: Type, arguments: Mapping[str, list[Argument]], api: Checker) -> Type:
     """Return the type of `tg.tensor(data)` without what any data may give another: its dtype, and the rank of Any.
 
-    Several overloads fit such data, and mypy keeps nothing of results that differ, not even that there is no tape.
+    Several overloads fit such data, and mypy keeps nothing of results that differ, not even that there is no tape. An
+    array whose sizes are Any is also an object that NumPy can read: its shape and dtype are those of the array.
     """
     p, data = get_proper_type(result), arguments.get("data", [])
     if not isinstance(p, Instance) or len(p.args) != 3 or not data:
@@ -104,9 +106,23 @@ def unread(result: Type, arguments: Mapping[str, list[Argument]], api: Checker) 
     if isinstance(array, AnyType) or is_array_of_any(array):
         sizes = sizes_of_array(data[0], api)
         shape = unknown() if sizes is None else shape_type(tuple(sizes), make(api))
-    elif not _has_any(array):
+    elif not _has_any(array) and not isinstance(get_proper_type(dtype), AnyType):
         return result
-    return p.copy_modified(args=[shape, tape, dtype if arguments.get("dtype") else unknown()])
+    elif isinstance(get_proper_type(shape), AnyType) and isinstance(array, Instance) and array.type.fullname == ARRAY:
+        items = shape_items(array.args[0])
+        shape = shape if items is None else shape_type(items, make(api))
+    if not arguments.get("dtype"):
+        dtype = _scalar_type(array) or unknown()
+    return p.copy_modified(args=[shape, tape, dtype])
+
+
+def _scalar_type(array: Type) -> Type | None:
+    """Return the type of the elements of an array of NumPy; None for any other type."""
+    p = get_proper_type(array)
+    if not isinstance(p, Instance) or p.type.fullname != ARRAY or len(p.args) != 2:
+        return None
+    dtype = get_proper_type(p.args[1])
+    return dtype.args[0] if isinstance(dtype, Instance) and dtype.args else None
 
 
 def _has_any(t: Type) -> bool:
