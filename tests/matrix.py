@@ -42,6 +42,7 @@ MISSING = {
     "sklearn": ("-c", "import tapegrad; tapegrad.sklearn"),
     "half": ("-c", "import tapegrad; tapegrad.bfloat16"),
     "jax": ("-c", "import tapegrad; tapegrad.jit"),
+    "tensorboard": ("-c", "from tapegrad import progress; progress.TensorBoard('run')"),
     "notebook": ("-c", "import tapegrad.notebook as one; one.load_ipython_extension(None)"),
 }
 MISSING_BESIDE_JAX = {"orbax": ("-c", "import tapegrad as tg; tg.jax.save(tg.nn.ReLU(), 'run', step=0)")}

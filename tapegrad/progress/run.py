@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from itertools import islice
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, SupportsFloat
 
@@ -17,10 +18,11 @@ from tapegrad.io.atomic import check_folder, remove_leftovers
 from tapegrad.io.formats import format_of, headers
 from tapegrad.progress.display import Display, display, written
 from tapegrad.progress.log import OF_THE_LOG, Log
+from tapegrad.progress.loggers import Logger, loggers_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tapegrad.progress.stopping import EarlyStopping
 
@@ -131,7 +133,7 @@ class Run(Generic[Item]):
         batches: Passes[Item],
         epochs: int,
         *,
-        log: str | os.PathLike[str] | None,
+        log: str | os.PathLike[str] | Logger | Sequence[Logger] | None,
         checkpoint: str | os.PathLike[str] | None,
         saved: Mapping[str, object] | None,
         every: float,
@@ -149,6 +151,9 @@ class Run(Generic[Item]):
         self.seconds = 0.0
         self.sums: dict[str, tuple[float, int]] = {}
         self.log: Log | None = None
+        self.loggers: list[Logger] = []
+        if log is not None and not isinstance(log, str | PathLike):
+            self.loggers = loggers_of(log)
         self._log_length = 0
         self._display = Display()
 
@@ -162,7 +167,7 @@ class Run(Generic[Item]):
             names = [name.removeprefix(prefix) for name in headers("load", self._path) if name.startswith(prefix)]
             self.sums = dict.fromkeys(names, (0.0, 0))  # `load` expects exactly the metrics that the file contains
             load(self._saved, self._path)
-        if log is not None:
+        if isinstance(log, str | PathLike):
             self.log = Log(log, self._log_length)
         self._since = self._saved_at = time.monotonic()
         self._before = self.done * len(batches) + self.passed, self.seconds
@@ -220,6 +225,8 @@ class Run(Generic[Item]):
             seconds = round(self._before[1] + time.monotonic() - self._since, 3)
             step = epoch.number * len(self.batches)
             self.log.write({"epoch": epoch.number, "step": step, "seconds": seconds} | means)
+        for logger in self.loggers:
+            logger.log(epoch.number * len(self.batches), means)
         self.done, self.passed, self.sums = self.done + 1, 0, {}
         self._save_if_due(is_due=self.is_over or self.done == self.epochs)
 
@@ -237,7 +244,7 @@ def track(
     batches: Passes[Item],
     *,
     epochs: int = 1,
-    log: str | os.PathLike[str] | None = None,
+    log: str | os.PathLike[str] | Logger | Sequence[Logger] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     saved: Mapping[str, object] | None = None,
     every: float = 60.0,
@@ -268,7 +275,8 @@ def track(
         log: A file to which a line is written for each epoch, as JSON, or as CSV if its name ends in `.csv`: the number
             of the epoch, its last step, the seconds since the start, and the means of the metrics. In JSON, NaN and
             infinities are null. A CSV file has columns for the metrics of the first epoch. A new run overwrites the
-            file.
+            file. Or a logger, or a list of them, such as `TensorBoard`: its `log` is called after each epoch, with the
+            number of steps so far and the means of the metrics.
         checkpoint: A file, `.npz` or `.safetensors`, that is written periodically and at the end. If it exists, the run
             resumes from it.
         saved: The objects in the checkpoint, by name: any that `tapegrad.io.save` accepts.
@@ -280,7 +288,7 @@ def track(
         An iterable of epochs, which are iterables of batches.
 
     Raises:
-        DTypeError: `epochs` is not an int, or `every` is not a number.
+        DTypeError: `epochs` is not an int, `every` is not a number, or `log` is neither a path nor a logger.
         ValueError: A number is out of range, only one of `checkpoint` and `saved` is given, or a name in `saved` is
             reserved. During the run: an epoch did not note the metric of `until`.
         FileError: The suffix of `checkpoint` is unknown, or the file does not match `saved`.
