@@ -184,6 +184,18 @@ _CALLS = ("get_function_signature_hook", "get_method_signature_hook", *_RESULTS)
 # Where NumPy's stubs declare functions and the calls of ufuncs.
 _ARRAYS = ("numpy._core.", "numpy.lib.", "numpy.linalg.", "numpy._typing._ufunc.")
 
+_EINOPS = frozenset(
+    f"einops.{name}"
+    for name in [
+        "einops.einsum",
+        "einops.rearrange",
+        "einops.reduce",
+        "einops.repeat",
+        "packing.pack",
+        "packing.unpack",
+    ]
+)
+
 AFTERWARDS = "tapegrad.mypy.after"  # the function that a scheduled function calls, see `ownership.schedule`
 _ASSERTIONS = "tapegrad.guard.assertions."
 ASSERTIONS = ("assert_divides", "assert_same", "assert_shape", "reveal_shape")
@@ -302,6 +314,8 @@ class Tapegrad(Plugin):
             ours = _of_numpy(lookup, fullname)
         elif fullname.partition(".")[0] in FOREIGN:
             return None
+        elif fullname in _EINOPS and lookup == "get_function_hook":
+            ours = _of_einops(fullname)
         elif lookup == "get_attribute_hook":
             ours = _of_attribute(fullname)
         elif fullname == _SCAN and lookup == "get_function_signature_hook":
@@ -512,6 +526,17 @@ def _of_numpy(lookup: str, fullname: str) -> Callable[[Any], Any]:
 
     default = _DEFAULTS[lookup]
     return _guard(load, lambda ctx: getattr(ctx, default))
+
+
+def _of_einops(fullname: str) -> Callable[[Any], Any]:
+    """Return the hook for a function of einops, which may be called with tensors."""
+
+    def load() -> Callable[[Any], Any]:
+        from tapegrad.mypy import hooks
+
+        return partial(hooks.einops_result, function=fullname.rpartition(".")[2])
+
+    return _guard(load, lambda ctx: ctx.default_return_type)
 
 
 def _lazy_assertion(name: str) -> Callable[[Any], Any]:

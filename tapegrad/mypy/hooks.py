@@ -38,6 +38,7 @@ from tapegrad.mypy.features import (
     bodies,
     collections,
     dtypes,
+    einops_calls,
     layers,
     loops,
     numbers,
@@ -276,6 +277,15 @@ def numpy_result(ctx: FunctionContext | MethodContext, fullname: str) -> Type:
             result = numpy_calls.function_result(newest_function, fullname)
     if result is None:
         return ctx.default_return_type
+    open_targets(ctx.context, result, ctx.api)
+    return result
+
+
+def einops_result(ctx: FunctionContext, function: str) -> Type:
+    """Compute the type of a call of a function of einops, by its pattern if it is called with tensors."""
+    newer = with_newest(ctx)
+    with assuming(facts_for(newer)):
+        result = einops_calls.result(newer, function)
     open_targets(ctx.context, result, ctx.api)
     return result
 

@@ -20,6 +20,7 @@ from tapegrad.errors.other_names import METHODS, MissingMethod
 from tapegrad.errors.tracebacks import public_api, trim_on_exit, trim_traceback
 from tapegrad.tensor.aliases import N0, N1, N2, N3, N4, N5
 from tapegrad.tensor.dlpack_export import CPU, exported
+from tapegrad.tensor.einops_backend import register_with_einops
 from tapegrad.tensor.methods import D_co as D_co
 from tapegrad.tensor.methods import S_co as S_co
 from tapegrad.tensor.methods import T_co as T_co
@@ -905,3 +906,5 @@ Tensor3D: TypeAlias = Tensor[tuple[N0, N1, N2], T, D]
 Tensor4D: TypeAlias = Tensor[tuple[N0, N1, N2, N3], T, D]
 Tensor5D: TypeAlias = Tensor[tuple[N0, N1, N2, N3, N4], T, D]
 Tensor6D: TypeAlias = Tensor[tuple[N0, N1, N2, N3, N4, N5], T, D]
+
+register_with_einops(Tensor)
