@@ -23,7 +23,7 @@ from mypy.server.update import ensure_trees_loaded
 from mypy.state import state as mypy_state
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from mypy.build import State
     from mypy.errors import ErrorInfo
@@ -57,13 +57,15 @@ class _Moment(NamedTuple):
 class ContinuedFile:
     """A file of which the beginning has been checked."""
 
-    def __init__(self, graph: dict[str, State], module: str) -> None:
+    def __init__(self, graph: dict[str, State], module: str, set_lasting: Callable[[MypyFile, int], None]) -> None:
         """Begin with an empty file.
 
         Args:
             graph: All modules of the daemon.
             module: The one of the file.
+            set_lasting: Called before each check with the file, and the number of statements that stay after it.
         """
+        self._set_lasting = set_lasting
         self._graph = graph
         self._module = module
         state = graph[module]
@@ -106,7 +108,7 @@ class ContinuedFile:
         with self._in_place():
             if new := above[len(self._text) :]:
                 self._failed = True
-                self._add(new)
+                self._add(new, stays=True)
                 self._failed = False
             before = self._moment()
             try:
@@ -132,7 +134,7 @@ class ContinuedFile:
             state.options, state.tree, state._type_checker, imports[state.id] = options, tree, checker, imported
             modules[state.id] = tree
 
-    def _add(self, text: str) -> None:
+    def _add(self, text: str, *, stays: bool = False) -> None:
         """Check more statements.
 
         Raises:
@@ -153,6 +155,7 @@ class ContinuedFile:
         self._analyze()
         self._missing |= _missing_names(errors.error_info_map.get(state.xpath, []))
         tree.defs = [*before, *new.defs]  # another list, by which the plugin sees that the file has changed
+        self._set_lasting(tree, len(tree.defs) if stays else len(before))
         self._check_types(new.defs)
         self._text += text
 

@@ -880,6 +880,19 @@ def _function_that_calls_back(api: Checker, unit: Node, target: str) -> FuncDef:
     return function
 
 
+_lasting: dict[str, Any] = {"file": None, "statements": 0}
+
+
+def _set_lasting(file: MypyFile, statements: int) -> None:
+    _lasting.update(file=file, statements=statements)
+
+
+def lasting_statements(file: MypyFile) -> int:
+    """Return how many statements of a file are not replaced in the next check, if it continues this one."""
+    statements: int = _lasting["statements"] if _lasting["file"] is file else 0
+    return statements
+
+
 def scheduled_unit(api: Checker, call: CallExpr) -> Node | None:
     """Return the unit that a scheduled call stands for; None if it was walked over."""
     unit, function, target = _unit_of.pop(call, (None, None, ""))
@@ -1131,7 +1144,7 @@ class ResidentMypy:
         if manager is None or self._have_changed(path):
             return self.check()
         if self._continued is None or not self._continued.is_above(above):
-            self._continued = ContinuedFile(manager.graph, self.modules[path])
+            self._continued = ContinuedFile(manager.graph, self.modules[path], _set_lasting)
         continued = self._continued
         try:
             messages = continued.check(above, text)

@@ -136,6 +136,13 @@ def step(l):
     return l.backward()
 step(loss)
 #
+from contextlib import ExitStack
+stack = ExitStack()
+stack.callback(loss.backward)
+#
+stack.close()
+loss.backward()
+#
 net.extra = 3
 #
 x.foo()
@@ -209,7 +216,7 @@ def _started() -> Program:
     return program
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(8))
 def test_reports_on_a_cell_are_those_on_the_whole_program(
     both: Both, seed: int, capsys: pytest.CaptureFixture[str]
 ) -> None:

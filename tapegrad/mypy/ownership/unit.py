@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mypy.nodes import FuncItem, MypyFile
 
 from tapegrad.errors import messages
-from tapegrad.mypy.mypy_api import note
+from tapegrad.mypy.mypy_api import lasting_statements, note
 from tapegrad.mypy.ownership import classes, expressions, functions, recursion, statements
 from tapegrad.mypy.ownership.state import State
 from tapegrad.mypy.ownership.walk import SHALLOW, Frame, TooLongError, Walk
@@ -15,10 +15,10 @@ from tapegrad.mypy.reports import report
 from tapegrad.mypy.scopes.names import inside
 
 if TYPE_CHECKING:
-    from mypy.nodes import Node
+    from mypy.nodes import Node, Statement, TypeInfo
 
     from tapegrad.mypy.mypy_api import Checker
-    from tapegrad.mypy.ownership.state import End
+    from tapegrad.mypy.ownership.state import End, Site
 
 
 class UnitWalk(Walk):
@@ -48,12 +48,25 @@ class UnitWalk(Walk):
 
     def _follow(self) -> None:
         if isinstance(self.unit, MypyFile):
-            self.through(self.unit.defs, State())
+            self._follow_file(self.unit)
         elif isinstance(self.unit, FuncItem):
             self._follow_alone(self.unit)
         else:
             for function in classes.functions_of(self.unit):
                 self._follow_alone(function)
+
+    def _follow_file(self, file: MypyFile) -> None:
+        """Follow the code of a module: if only its end has changed since the last walk, that alone."""
+        lasting = lasting_statements(file) if self.is_reported else 0
+        state: State | None = State()
+        start = 0
+        if lasting and _last.is_beginning_of(file.defs[:lasting], self.api):
+            start, state = len(_last.statements), _last.restored(self)
+        if lasting:
+            state = self.through(file.defs[start:lasting], state)
+            _last.set(self, file.defs[:lasting], state)
+            start = lasting
+        self.through(file.defs[start:], state)
 
     def _found_above(self) -> dict[Any, tuple[str, End]]:
         """Return what is reported of the unit if fewer calls inside calls are followed."""
@@ -82,3 +95,33 @@ class UnitWalk(Walk):
             self._alone[function] = walk.found
             self.is_complete = self.is_complete and walk.is_complete
         return self._alone[function]
+
+
+class _Beginning:
+    """The beginning of a file that a walk has followed, to follow what comes behind it."""
+
+    def __init__(self) -> None:
+        self.statements: list[Statement] = []
+        self._api: Checker | None = None
+        self._state: State | None = None
+        self._known: tuple[set[FuncItem], dict[Site, TypeInfo], bool, int] = set(), {}, True, 0
+
+    def set(self, walk: UnitWalk, statements: list[Statement], state: State | None) -> None:
+        """Store what a walk knows behind some statements, unless its context managers wait there for their end."""
+        self._api, self.statements = (None, []) if walk.exits else (walk.api, statements)
+        self._state = None if state is None else state.copy()
+        self._known = {*walk.followed}, {**walk.classes}, walk.is_complete, walk._steps
+
+    def is_beginning_of(self, statements: list[Statement], api: Checker) -> bool:
+        """Return whether the same checker has other statements behind the same ones."""
+        same = zip(self.statements, statements, strict=False)
+        return api is self._api and len(self.statements) <= len(statements) and all(one is other for one, other in same)
+
+    def restored(self, walk: UnitWalk) -> State | None:
+        """Return the state behind the beginning, and let a walk know what is known there."""
+        followed, classes_of, walk.is_complete, walk._steps = self._known
+        walk.followed, walk.classes = {*followed}, {**classes_of}
+        return None if self._state is None else self._state.copy()
+
+
+_last = _Beginning()
