@@ -103,7 +103,11 @@ class ContinuedFile:
         Raises:
             CannotContinueError: The file has to be checked as a whole.
         """
-        if self._failed or _OPTIONS in above + text or not self._missing.isdisjoint(_bound_in(text)):
+        try:
+            bound = _bound_in(text)
+        except SyntaxError as error:
+            raise CannotContinueError from error
+        if self._failed or _OPTIONS in above + text or not self._missing.isdisjoint(bound):
             raise CannotContinueError
         with self._in_place():
             if new := above[len(self._text) :]:

@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
-    from mypy.build import BuildResult
+    from mypy.build import BuildResult, State
     from mypy.errorcodes import ErrorCode
     from mypy.errors import ErrorInfo
     from mypy.nodes import Context
@@ -1136,27 +1136,33 @@ class ResidentMypy:
         Raises:
             BuildError: mypy stopped before it had checked everything.
         """
-        from tapegrad.mypy.continued import CannotContinueError, ContinuedFile
-
-        lines = self.files.read(path).decode().splitlines(keepends=True)
-        above, text = "".join(lines[:start]), "".join(lines[start:])
         manager = self._server.fine_grained_manager
-        if manager is None or self._have_changed(path):
+        if manager is None or not _ASKS_LAST or self._have_changed(path):  # before mypy 2.4 its parts are others
             return self.check()
-        if self._continued is None or not self._continued.is_above(above):
-            self._continued = ContinuedFile(manager.graph, self.modules[path], _set_lasting)
-        continued = self._continued
+        lines = self.files.read(path).decode().splitlines(keepends=True)
         try:
-            messages = continued.check(above, text)
-            self.has_checked_all = False
-        except CannotContinueError:
-            found = self.check()
-            self._continued = continued  # which nothing but this file depends on
-            return found
+            messages = self._continue(manager.graph, path, "".join(lines[:start]), "".join(lines[start:]))
         except Exception as error:  # noqa: BLE001  # mypy's own way to check a file does not depend on this one
             sys.stderr.write(f"tapegrad: {type(error).__name__}: {error}\n")
             return self.check()
+        if messages is None:
+            continued = self._continued
+            found = self.check()
+            self._continued = continued  # which nothing but this file depends on
+            return found
+        self.has_checked_all = False
         return "".join(f"{message}\n" for message in messages)
+
+    def _continue(self, graph: dict[str, State], path: str, above: str, text: str) -> list[str] | None:
+        """Return mypy's messages on a file whose end alone is checked; None if the end needs all of it."""
+        from tapegrad.mypy.continued import CannotContinueError, ContinuedFile
+
+        if self._continued is None or not self._continued.is_above(above):
+            self._continued = ContinuedFile(graph, self.modules[path], _set_lasting)
+        try:
+            return self._continued.check(above, text)
+        except CannotContinueError:
+            return None
 
     def check(self, *, all_files: bool = False) -> str:
         """Check again what has changed, and return mypy's messages, a line each.

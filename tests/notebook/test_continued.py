@@ -7,6 +7,7 @@ import random
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from mypy.plugin import Plugin
 
 from tapegrad.checker.process import CheckerProcess
 from tapegrad.mypy.mypy_api import ResidentMypy
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
     from tapegrad.project.reports import Report
 
+pytestmark = pytest.mark.skipif(
+    not hasattr(Plugin, "get_additional_indirect_deps"), reason="before mypy 2.4 a cell is checked with all above it"
+)
 TOP = """\
 import dataclasses, math, enum
 from typing import Literal as L
