@@ -263,7 +263,12 @@ MODELS: Final[list[Choice]] = [
         "def again() -> None:\n    second(helpers.weight().T)",
     ),
     ("net = Net(Config())", "net = Net(Config(width=9))", "net = Net(Config(settings.WIDTH, False))"),
-    ("tg.reveal_shape(net(tg.ones((2, 8))))", "def use() -> None:\n    tg.reveal_shape(net(tg.ones((3, 7))))"),
+    (
+        "tg.reveal_shape(net(tg.ones((2, 8))))",
+        "def use() -> None:\n    tg.reveal_shape(net(tg.ones((3, 7))))",
+        "def use() -> None:\n    tg.reveal_shape(nn.Sequential(Net(Config()), nn.ReLU())(tg.ones((3, 8))))",
+        "tg.reveal_shape(nn.Sequential(nn.ReLU(), net)(tg.ones((3, 8))))",
+    ),
 ]
 BODIES: Final[dict[str, list[Choice]]] = {
     "settings.py": [("there",), *SETTINGS_FILE],
