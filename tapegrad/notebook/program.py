@@ -94,19 +94,21 @@ class Program:
 
     def _earlier(self, tree: ast.Module) -> str:
         statements, names = self.statements, self._rebound(tree.body)
-        for name in names:
-            statements = self._renamed(statements, name)
+        for number, name in enumerate(names, self._renamings):  # as `add` does, so that the text stays the same
+            statements = self._renamed(statements, name, number)
         texts = map(ast.unparse, statements) if names else self._texts
         return "".join(f"{text}\n" for text in texts)
 
     def _rename(self, name: str) -> None:
-        self.statements = self._renamed(self.statements, name)
+        self.statements = self._renamed(self.statements, name, self._renamings)
         self._texts = [ast.unparse(statement) for statement in self.statements]
-        self._bound[self._other(name)] = self._bound.pop(name)
+        self._bound[_other(name, self._renamings)] = self._bound.pop(name)
         self._renamings += 1
 
-    def _renamed(self, statements: list[ast.stmt], name: str) -> list[ast.stmt]:
-        return [renamed(statement, name, self._other(name)) for statement in statements]
+    @staticmethod
+    def _renamed(statements: list[ast.stmt], name: str, number: int) -> list[ast.stmt]:
+        return [renamed(statement, name, _other(name, number)) for statement in statements]
 
-    def _other(self, name: str) -> str:
-        return f"_{name}_{self._renamings}"
+
+def _other(name: str, number: int) -> str:
+    return f"_{name}_{number}"

@@ -159,3 +159,16 @@ net = Net(8)
     assert [(one.line, one.code, one.text) for one in wrong] == [
         (2, "tapegrad-shape", f"{text} (in a function of an earlier cell)")
     ]
+
+
+def test_the_text_above_a_cell_that_defines_names_again_stays_as_it_was_checked() -> None:
+    program = Program()
+    program.add(ast.parse("def f(): return 1\nclass C: pass\nx = f()\n").body)
+    tree = ast.parse("def f(): return C()\nclass C: y = 1\n")
+    checked = program.with_cell(ast.unparse(tree), tree)
+    program.add(tree.body)
+
+    following = program.with_cell("f()\n", ast.parse("f()\n"))
+
+    assert following.above.startswith(checked.above)
+    assert checked.above.endswith("def _f_0():\n    return 1\nclass _C_1:\n    pass\nx = _f_0()\n")
