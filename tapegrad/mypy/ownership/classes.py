@@ -25,10 +25,10 @@ from tapegrad.mypy.ownership import containers, functions
 from tapegrad.mypy.ownership.carriers import carries, fresh, new_object
 from tapegrad.mypy.ownership.holders import entry
 from tapegrad.mypy.ownership.state import NOTHING, Argument, Function, Ref
-from tapegrad.mypy.scopes.names import ScopeCache, inside
+from tapegrad.mypy.scopes.names import classes_in
 
 if TYPE_CHECKING:
-    from mypy.nodes import Expression, Node
+    from mypy.nodes import Expression
     from mypy.types import Type
 
     from tapegrad.mypy.ownership.state import State, Value
@@ -178,7 +178,7 @@ def method_of(walk: Walk, owner: Any, t: Type | None, name: str, objects: Value)
         return NOTHING
     exact = {state_class for one in objects if isinstance(one, Ref) and (state_class := walk.classes.get(one.site))}
     found: set[Function] = set()
-    starting = exact or {info, *(one for one in _classes.of(walk.api.tree) if one.has_base(info.fullname))}
+    starting = exact or {info, *(one for one in classes_in.of(walk.api.tree) if one.has_base(info.fullname))}
     for one in starting:
         symbol = one.get(name)
         node = symbol.node if symbol is not None else None
@@ -210,16 +210,9 @@ def _receiver(function: FuncItem, objects: Value) -> tuple[Value, ...]:
     return (NOTHING,) if function.is_class else (objects,)
 
 
-def _classes_in(file: Node | None) -> set[TypeInfo]:
-    return {one.info for one in inside(file) if isinstance(one, ClassDef)}
-
-
-_classes = ScopeCache(_classes_in)
-
-
 def in_file(walk: Walk) -> set[TypeInfo]:
     """Return the classes of the file."""
-    return _classes.of(walk.api.tree)
+    return classes_in.of(walk.api.tree)
 
 
 def super_method(walk: Walk, callee: SuperExpr, state: State) -> Value:

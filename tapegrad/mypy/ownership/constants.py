@@ -39,7 +39,7 @@ from mypy.patterns import (
 
 from tapegrad.mypy.ownership.holders import holder_of, label
 from tapegrad.mypy.ownership.state import EACH, KNOWN, Ref
-from tapegrad.mypy.scopes.names import ScopeCache, inside
+from tapegrad.mypy.scopes.names import ScopeCache, nodes_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -209,7 +209,7 @@ def _class_matches(walk: Walk, pattern: ClassPattern, held: Value, state: State)
 
 
 def _names_bound_elsewhere(file: Node | None) -> set[str]:
-    declared = [one for one in inside(file) if isinstance(one, NonlocalDecl | GlobalDecl)]
+    declared = [one for one in nodes_in.of(file) if isinstance(one, NonlocalDecl | GlobalDecl)]
     return {name for one in declared for name in one.names}
 
 

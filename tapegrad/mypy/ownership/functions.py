@@ -40,7 +40,7 @@ from tapegrad.mypy.ownership.state import (
     union,
 )
 from tapegrad.mypy.ownership.walk import Frame
-from tapegrad.mypy.scopes.names import ScopeCache, bound_in, inside
+from tapegrad.mypy.scopes.names import ScopeCache, bound_in, nodes_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -158,13 +158,13 @@ def can_follow(walk: Walk, body: FuncItem, given: Sequence[Argument] = ()) -> bo
     if times > 1 and times > recursion.levels(walk, body, given):
         return False
     if body not in walk.checked:
-        made = [one for one in inside(body.body) if isinstance(one, CallExpr) and one.analyzed is None]
+        made = [one for one in nodes_in.of(body) if isinstance(one, CallExpr) and one.analyzed is None]
         walk.checked[body] = not made or any(walk.type_of(one) is not None for one in made)
     return walk.checked[body]
 
 
 def _functions_in(file: Node | None) -> set[FuncItem]:
-    return {one for one in inside(file) if isinstance(one, FuncItem)} if isinstance(file, MypyFile) else set()
+    return {one for one in nodes_in.of(file) if isinstance(one, FuncItem)} if isinstance(file, MypyFile) else set()
 
 
 in_file = ScopeCache(_functions_in)
@@ -282,7 +282,7 @@ def _variables_of(body: Node | None) -> list[Var]:
     parameters = [one.variable for one in body.arguments]
     if isinstance(body, LambdaExpr):
         return parameters
-    outer = {name for one in inside(body.body) if isinstance(one, NonlocalDecl | GlobalDecl) for name in one.names}
+    outer = {name for one in nodes_in.of(body) if isinstance(one, NonlocalDecl | GlobalDecl) for name in one.names}
     bound = {one for one in bound_in(body) if isinstance(one, Var) and one.name not in outer}
     return [*parameters, *sorted(bound - {*parameters}, key=lambda one: (one.line, one.name))]
 
@@ -290,7 +290,7 @@ def _variables_of(body: Node | None) -> list[Var]:
 _variables = ScopeCache(_variables_of)
 
 
-_functions_inside = ScopeCache(lambda body: {one for one in inside(body) if isinstance(one, FuncItem)} - {body})
+_functions_inside = ScopeCache(lambda body: {one for one in nodes_in.of(body) if isinstance(one, FuncItem)} - {body})
 
 
 def _close_stored(body: FuncItem, state: State) -> None:
@@ -326,7 +326,7 @@ def _with_captured(function: Function, local: set[Node | None], state: State) ->
     if isinstance(function.node, str):
         return function
     own = bound_in(function.node)
-    used = {one.node for one in inside(function.node) if isinstance(one, NameExpr) and one.node in local - own}
+    used = {one.node for one in nodes_in.of(function.node) if isinstance(one, NameExpr) and one.node in local - own}
     captured = tuple(
         (one, _cut_off(state.held["name", one], function.node))
         for one in sorted((one for one in used if isinstance(one, Var)), key=lambda one: one.name)

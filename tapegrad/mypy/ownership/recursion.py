@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from mypy.nodes import ComparisonExpr, FuncDef, IntExpr, MemberExpr, MypyFile, NameExpr, Var
 from mypy.types import Instance, get_proper_type
 
-from tapegrad.mypy.scopes.names import ScopeCache, inside
+from tapegrad.mypy.scopes.names import ScopeCache, nodes_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,7 @@ def _places_in(body: Node | None) -> int:
     name = getattr(body, "name", "")
     return sum(
         isinstance(one, NameExpr | MemberExpr) and one.name == name and not isinstance(one.node, Var)
-        for one in inside(body)
+        for one in nodes_in.of(body)
     )
 
 
@@ -57,7 +57,7 @@ def _names_reached(file: Node | None) -> dict[str, set[str]]:
     if not isinstance(file, MypyFile):
         return {}
     used: dict[str, set[str]] = {}
-    for one in inside(file):
+    for one in nodes_in.of(file):
         if isinstance(one, FuncDef):
             used.setdefault(one.name, set()).update(_functions_used(one))
     found = {name: names & used.keys() for name, names in used.items()}
@@ -69,7 +69,7 @@ def _names_reached(file: Node | None) -> dict[str, set[str]]:
 
 
 def _functions_used(function: FuncDef) -> set[str]:
-    names = [one for one in inside(function) if isinstance(one, NameExpr | MemberExpr)]
+    names = [one for one in nodes_in.of(function) if isinstance(one, NameExpr | MemberExpr)]
     return {one.name for one in names if isinstance(one, MemberExpr) or not isinstance(one.node, Var)}
 
 
@@ -83,7 +83,7 @@ def states(walk: Walk, body: FuncItem, state: State) -> list[State]:
         return [state]
     compared = {
         one.value
-        for each in inside(body)
+        for each in nodes_in.of(body)
         if isinstance(each, ComparisonExpr)
         for one in each.operands
         if isinstance(one, IntExpr)

@@ -67,6 +67,7 @@ class Walk(ABC):
         # By call: the arguments, the states before and after it, those inside it, and the result.
         self.calls_before: dict[Any, tuple[Any, State, State, list[State], Value]] = {}
         self.starting: dict[FuncItem, bool] = {}  # whether a function, or one that it calls, makes a tape
+        self.keeping: dict[TypeInfo, bool] = {}  # whether an attribute of a class may hold a tape
         self.classes: dict[Site, TypeInfo] = {}  # of the objects that are made
         self.exits: dict[Site, list[Callable[[State, Constant], None]]] = {}  # what stacks do at their end
         self.is_leaving = False  # whether a context manager is followed at the end of its block

@@ -11,6 +11,7 @@ from mypy.nodes import (
     Block,
     BytesExpr,
     CallExpr,
+    ClassDef,
     ComplexExpr,
     ConditionalExpr,
     DictExpr,
@@ -41,6 +42,8 @@ from tapegrad.mypy.mypy_api import enclosing_function, module_tree, outermost_sc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from mypy.nodes import TypeInfo
 
     from tapegrad.mypy.mypy_api import Checker
 
@@ -82,7 +85,7 @@ _VALUES = (BytesExpr, ComplexExpr, FloatExpr, IntExpr, StrExpr)
 V = TypeVar("V")
 
 
-_FUNCTIONS = 16  # more than call each other where bodies are read for the results of calls
+_FUNCTIONS = 256  # more than most files have: those that call each other are read by turns
 
 
 class ScopeCache(Generic[V]):
@@ -201,6 +204,16 @@ def inside(scope: Node | None) -> list[Any]:
             if read is not _nothing:
                 pending += read(node)
     return found
+
+
+nodes_in: ScopeCache[list[Any]] = ScopeCache(inside)
+
+
+def _classes_in(file: Node | None) -> set[TypeInfo]:
+    return {one.info for one in nodes_in.of(file) if isinstance(one, ClassDef)}
+
+
+classes_in = ScopeCache(_classes_in)
 
 
 def parts_of(node: Any) -> list[Any]:
