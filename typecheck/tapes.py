@@ -297,7 +297,7 @@ def reject_backward_in_the_condition_of_a_comprehension() -> None:
 
 def reject_backward_in_a_loop_around_one_forward() -> None:
     loss = row.trace().sum()
-    for _ in range(1):
+    for _ in range(2):
         loss.backward()  # E(mypy): loss.backward(): loss was consumed by loss.backward() on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
 
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tapegrad.mypy.ownership.walk import Walk
 
 
+_OPERATORS: Final = ("operator.", "_operator.")
+
+
 def called(walk: Walk, node: CallExpr, name: str, given: list[Argument], state: State) -> Value | None:
     """Return what a function of the standard library returns; None if it is not one that is known."""
     known = _KNOWN.get(name)
@@ -99,7 +102,7 @@ def _pairwise(walk: Walk, node: CallExpr, given: list[Argument], state: State) -
     source = given[0].value
     known = containers.elements(source, state)
     if known is None:
-        return container_methods.rows(walk, node, [source, source], state)
+        return containers.pairs(source, walk.site(node), state)
     made = [new_object(walk.site(node, number), state) for number in range(2)]
     for one, held in zip(made, (known[:-1], known[1:]), strict=True):
         containers.fill(one, held, state)
@@ -203,7 +206,14 @@ def _one_of(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> 
 def _sum(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
     if not carries(walk.type_of(node)):
         return NOTHING
-    return union(tapes(walk.check(state.reachable(one.value), node, one.expression)) for one in given)
+    held = union(tapes(walk.check(state.reachable(one.value), node, one.expression)) for one in given)
+    return held | containers.merged([one.value for one in given], walk.site(node), state)
+
+
+def _reduce(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value | None:
+    """Return what `reduce(operator.add, xs)` holds: the tapes of all elements, which it merges."""
+    operator = getattr(node.args[0], "fullname", "") if node.args else ""
+    return _sum(walk, node, given, state) if (operator or "").startswith(_OPERATORS) else None
 
 
 def _map(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value | None:
@@ -399,6 +409,7 @@ _KNOWN: Final[dict[str, Callable[..., Value | None]]] = {
     "itertools.chain": _chain,
     "itertools.cycle": _cycle,
     "itertools.islice": _islice,
+    "functools.reduce": _reduce,
     "itertools.pairwise": _pairwise,
     "itertools.starmap": _starmap,
     "itertools.tee": _tee,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from mypy.nodes import ArgKind, CallExpr, MemberExpr, NameExpr, RefExpr, SuperExpr, TypeInfo, Var
 from mypy.types import AnyType, Instance, get_proper_type
@@ -36,6 +36,10 @@ from tapegrad.mypy.ownership.state import (
 if TYPE_CHECKING:
     from tapegrad.mypy.ownership.state import Value
     from tapegrad.mypy.ownership.walk import Walk
+
+
+# The functions of these modules have a definition that mypy knows, but that is not followed.
+_WRITTEN_IN_PYTHON: Final = ("dataclasses.", "copy.", "functools.reduce")
 
 
 def called(walk: Walk, node: CallExpr, state: State) -> Value:
@@ -82,6 +86,10 @@ def arguments(walk: Walk, node: CallExpr, state: State) -> list[Argument]:
 
 def _function(walk: Walk, node: CallExpr, function: Value, given: list[Argument], state: State) -> Value:
     known = frozenset(one for one in function if isinstance(one, Function))
+    name = getattr(node.callee, "fullname", "") or ""
+    found = builtin_calls.called(walk, node, name, given, state) if name.startswith(_WRITTEN_IN_PYTHON) else None
+    if found is not None:
+        return found
     if known:
         return functions.call_all(walk, known, node, given, state)
     objects = frozenset(one for one in function if isinstance(one, Ref))
@@ -92,7 +100,6 @@ def _function(walk: Walk, node: CallExpr, function: Value, given: list[Argument]
             method = classes.method_of(walk, node.callee, callee_type, "forward", objects)
         if method:
             return functions.call_all(walk, method, node, given, state)
-    name = getattr(node.callee, "fullname", "") or ""
     found = builtin_calls.called(walk, node, name, given, state)
     return found if found is not None else other_calls.unknown(walk, node, given, state)
 

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
 ROW: Final = "(row)"  # marks an iterator whose elements are tuples, with an element of each of its sources
 SOURCE: Final = "(source"
+PAIRS: Final = "(pairs)"  # the elements of which an iterator returns each with the next one
+MERGED: Final = "merged"
 SHARED: Final = "(shared)"  # a tape that two elements share which a generator yields one after the other
 AGAIN: Final = "(again)"  # marks an iterator that comes back to its elements
 ELEMENT: Final = "element"
@@ -241,8 +243,51 @@ def _one_of_functions(called: list[Function], site: Site, state: State) -> Value
     return replaced(frozenset(called), lambda one: one if one in shared else Held(own, 0, one.end))
 
 
+def is_one(source: Value, state: State) -> bool:
+    """Return whether a value is a single container, whose tapes are not those of one of several containers."""
+    held = tapes(union(all_elements(source, state)))
+    return len(source) == 1 and not any(isinstance(one, Held) and OBJECT in one.site for one in held)
+
+
+def merged(values: list[Value], site: Site, state: State) -> Value:
+    """Let the elements of containers share the tape into which an op merges theirs, and return that tape."""
+    boxes = [one for value in values for one in value if isinstance(one, Ref)]
+    boxes = [ref for ref in boxes if tapes(state.held.get((*ref, EACH), NOTHING))]
+    if not boxes:
+        return NOTHING
+    tape = frozenset([Held(state.start((*site, MERGED)), 0, None)])
+    for ref in boxes:
+        for name, held in list(state.fields(ref)):
+            if name == COMMON or (name.startswith("[") and held):
+                state.held[*ref, name] = held | tape
+    return tape
+
+
+def pairs(source: Value, site: Site, state: State) -> Value:
+    """Return an iterator over each element with the one after it, as `itertools.pairwise` does."""
+    made = new_object(site, state)
+    state.put((*made, ROW), frozenset([made]))
+    state.put((*made, PAIRS), source)
+    return frozenset([made])
+
+
+def _pair(source: Value, rows: Ref, site: Site, state: State) -> list[Value]:
+    """Return the second element of the pair before, and the next one."""
+    last: Holder = ("pair", (*rows, *site))
+    if last not in state.held:
+        state.held[last] = element(source, (*site, 0), state)
+    second = element(source, (*site, 1), state)
+    first, state.held[last] = state.held[last], second
+    return [first, second]
+
+
 def _row(rows: Ref, site: Site, state: State) -> Ref:
     """Return the next tuple of an iterator such as `zip(xs, ys)`: an element of each."""
+    if (*rows, PAIRS) in state.held:
+        pair = _pair(state.held[*rows, PAIRS], rows, site, state)
+        made = new_object((*site, ROW), state)
+        fill(made, pair, state)
+        return made
     sources = [held for name, held in state.fields(rows) if name.startswith(SOURCE)]
     made = new_object((*site, ROW), state)
     fill(made, [element(held, (*site, number), state) for number, held in enumerate(sources)], state)
@@ -276,8 +321,16 @@ def _unknown_object(refs: list[Ref], site: Site, state: State) -> Ref:
     return made
 
 
-def consumed_inside(walk: Walk, sequence: Any, site: Site, state: State) -> None:
-    """After a loop that consumed its elements, mark what the container holds as consumed."""
+def consumed_inside(walk: Walk, sequence: Any, site: Site, state: State, *, source: Value = NOTHING) -> None:
+    """After a loop that consumed its elements, mark what the container holds as consumed.
+
+    Args:
+        walk: The walk.
+        sequence: What the loop goes through.
+        site: The loop.
+        state: The state after it.
+        source: What the sequence held, if each element was consumed: then its tapes are, also in other containers.
+    """
     marked = [
         (holder, one)
         for holder, held in state.held.items()
@@ -286,15 +339,23 @@ def consumed_inside(walk: Walk, sequence: Any, site: Site, state: State) -> None
     ]
     direct = [one.end for _, one in marked if OBJECT not in one.site[len(site) :] and one.end is not None]
     if direct:
+        last = tapes(union(all_elements(source, state)))
+        if any(_is_inside(one, site[0]) for one in direct):  # else it was after the loop, in an earlier iteration
+            state.consume(frozenset(one for one in last if isinstance(one, Held) and not one.age), min(direct))
         for ref in (one for one in _read_again(walk, sequence, state) if isinstance(one, Ref)):
             for name, _ in state.fields(ref):
                 if name.startswith("["):
                     _mark((*ref, name), min(direct), state)
     for holder, one in marked:
         if one.end is not None and OBJECT in holder[0][len(site) :] and len(holder) == 3:
-            for source in state.held.get((*holder[:2], OF), NOTHING):
-                if isinstance(source, Ref):
-                    _mark((*source, holder[2]), one.end, state)
+            for other in state.held.get((*holder[:2], OF), NOTHING):
+                if isinstance(other, Ref):
+                    _mark((*other, holder[2]), one.end, state)
+
+
+def _is_inside(end: End, loop: Any) -> bool:
+    """Return whether a call that consumed a tape is in a loop itself, not in a function that is called there."""
+    return not end.in_call and loop.line <= end.line <= (loop.end_line or loop.line)
 
 
 def _mark(holder: Holder, end: End, state: State) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.ownership.walk import Walk
 
 _MOST_EXACT: Final = 3  # numbers of a loop that is followed for each of them
+_FEW: Final = 2  # iterations of a loop that does nothing with its numbers
 _FIRST: Final = 2  # numbers of any other loop
 
 
@@ -38,6 +39,8 @@ NO_KEYS: Final = Keys(None, ())
 def first(walk: Walk, node: ForStmt, state: State) -> Keys:
     """Return the first keys of a loop whose body looks something up by them, or compares them."""
     variable = _deciding.of(node)
+    if variable is None and walk.may_repeat:
+        return _few(node, state)
     if not isinstance(variable, Var) or not walk.may_repeat:
         return NO_KEYS
     if isinstance(node.expr, CallExpr):
@@ -50,6 +53,15 @@ def first(walk: Walk, node: ForStmt, state: State) -> Keys:
     sequence = node.expr.node if isinstance(node.expr, NameExpr) else None
     if isinstance(sequence, Var) and not may_hold(walk.type_of(node.index)) and _is_fixed(walk, sequence):
         return Keys(variable, ((object, sequence),))
+    return NO_KEYS
+
+
+def _few(node: ForStmt, state: State) -> Keys:
+    """Return the numbers of a loop that runs once or twice, as what it has stored is not read a third time."""
+    if isinstance(node.expr, CallExpr) and isinstance(node.index, NameExpr) and isinstance(node.index.node, Var):
+        numbers = _numbers(node.expr, state)
+        if isinstance(numbers, range) and len(numbers) <= _FEW:
+            return Keys(node.index.node, tuple((int, one) for one in numbers), is_complete=True)
     return NO_KEYS
 
 

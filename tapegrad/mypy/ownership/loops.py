@@ -5,14 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import (
+    AssertStmt,
+    BreakStmt,
+    ConditionalExpr,
+    ContinueStmt,
     DictionaryComprehension,
     ForStmt,
     GeneratorExpr,
+    IfStmt,
     IndexExpr,
     IntExpr,
     ListComprehension,
+    MatchStmt,
     MemberExpr,
     NameExpr,
+    RaiseStmt,
+    ReturnStmt,
+    TryStmt,
     WhileStmt,
 )
 
@@ -30,6 +39,18 @@ if TYPE_CHECKING:
     from tapegrad.mypy.ownership.walk import Walk
 
 
+_CHOOSING: Final = (
+    IfStmt,
+    BreakStmt,
+    ContinueStmt,
+    ReturnStmt,
+    TryStmt,
+    MatchStmt,
+    WhileStmt,
+    ConditionalExpr,
+    RaiseStmt,
+    AssertStmt,
+)
 _MOST_TURNS: Final = 6  # until a loop adds nothing
 
 
@@ -47,14 +68,30 @@ def loop(walk: Walk, node: WhileStmt | ForStmt, state: State) -> State | None:
         keys = loop_keys.first(walk, node, state)
         if keys.is_complete:
             return _followed_exactly(walk, node, source, keys, state)
-        return _repeated(walk, node, state, lambda entry: _next(walk, node, source, entry), turns, keys)
+        return _repeated(walk, node, state, lambda entry: _next(walk, node, source, entry), turns, keys, source)
     finally:
         walk.frame.unnamed.pop()
 
 
 def _next(walk: Walk, node: ForStmt, source: Value, entry: State) -> State | None:
-    walk.bind(node.index, _element(walk, node.expr, source, walk.site(node), entry), entry, None)
+    is_each = _is_straight.of(node) and _is_of_attribute(node.expr) and containers.is_one(source, entry)
+    held = _element(walk, node.expr, source, walk.site(node), entry, is_each=is_each)
+    walk.bind(node.index, held, entry, None)
     return entry
+
+
+def _runs_straight(node: Node | None) -> bool:
+    """Return whether each iteration of a loop runs the same statements, so that it uses every element alike."""
+    return isinstance(node, ForStmt) and not any(isinstance(one, _CHOOSING) for one in inside(node.body))
+
+
+_is_straight = ScopeCache(_runs_straight)
+
+
+def _is_of_attribute(sequence: Expression) -> bool:
+    """Return whether a loop goes through an attribute, or a slice of one: a name may be a list of another iteration."""
+    inner = sequence.base if isinstance(sequence, IndexExpr) else sequence
+    return isinstance(inner, MemberExpr)
 
 
 def _element(walk: Walk, sequence: Any, source: Value, site: Site, state: State, *, is_each: bool = False) -> Value:
@@ -113,6 +150,7 @@ def _repeated(
     begin: Any,
     turns: int = _MOST_TURNS,
     keys: Keys = loop_keys.NO_KEYS,
+    source: Value = NOTHING,
 ) -> State | None:
     entry: State | None = state
     before: list[State] = []
@@ -137,7 +175,8 @@ def _repeated(
     left = joined([entry, *before]) if not _is_endless(node) else None
     if left is not None:
         if isinstance(node, ForStmt):
-            containers.consumed_inside(walk, node.expr, walk.site(node), left)
+            everything = source if _is_straight.of(node) else NOTHING
+            containers.consumed_inside(walk, node.expr, walk.site(node), left, source=everything)
             for lookup in _lookups.of(node):
                 containers.consumed_inside(walk, lookup.base, walk.site(lookup), left)
         else:

@@ -116,6 +116,7 @@ def library(walk: Walk, node: Any, given: list[Argument], state: State) -> Value
         held = union(
             tapes(walk.check(one, node, argument.expression)) for one, argument in zip(reached, given, strict=True)
         )
+        held |= containers.merged([one.value for one in given], walk.site(node), state)
         return held or fresh(walk.site(node), state)
     if carries_inside(t):
         for argument in given:
