@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tapegrad.errors.options import check_count
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.io.checkpoint import (
     Part,
@@ -56,13 +57,16 @@ def save(saved: Saved, directory: str | os.PathLike[str], *, step: int, keep: in
     Args:
         saved: What `tapegrad.io.save` takes: a module, an optimizer, or a mapping of these, of batches and generators.
         directory: The folder of the run; it is created.
-        step: The number of the step.
-        keep: How many steps remain in the directory; the oldest are deleted when the new one is complete. None for all.
+        step: The number of the step, at least 0.
+        keep: How many steps remain in the directory, at least 1; the oldest are deleted when the new one is complete.
+            None for all.
 
     Raises:
         FileError: Two arrays would have the same name, or an object has no state.
         ImportError: The extra `orbax` is not installed.
         OSError: The directory has that step already, or cannot be written.
+        DTypeError: `step` or `keep` is not an int.
+        ValueError: One is too small.
 
     Source:
         orbax-checkpoint 0.12.
@@ -76,6 +80,9 @@ def save(saved: Saved, directory: str | os.PathLike[str], *, step: int, keep: in
         ...     tg.jax.saved_steps(run)
         [1, 2]
     """
+    check_count("save", "step", step, 0)
+    if keep is not None:
+        check_count("save", "keep", keep)
     orbax, plan = _library("save"), _plan("save", saved)
     arrays = {name: leaf.written() for name, leaf in plan.leaves.items() if 0 not in leaf.shape}
     names = {name: [str(leaf.dtype), *leaf.shape] for name, leaf in plan.leaves.items()}

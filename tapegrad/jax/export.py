@@ -66,19 +66,21 @@ def export(
         sizes: For tensors whose sizes differ from call to call, by path: for each axis a name, or None for the size of
             the example. A name stands for any size from 1 on, the same at each place; calculations such as `"2*n"` are
             those of `jax.export.symbolic_shape`.
-        platforms: The platforms that can run the program, such as `("cpu", "cuda")`; by default that of this process.
+        platforms: The platforms that can run the program, of `cpu`, `cuda`, `rocm` and `tpu`; by default that of this
+            process.
         named: Arguments that are passed by name; the exported program takes them by name too.
 
     Returns:
         A `jax.export.Exported`.
 
     Raises:
-        DTypeError: `step` is not compiled by `jit`; or no example is a tensor, or one has tensors beside other objects.
+        DTypeError: `step` is not compiled by `jit`; no example is a tensor, or one has tensors beside other objects; or
+            `platforms` is a string.
         ShapeError: `sizes` has no name or None for each axis of a tensor; or the step needs the number that a name
             stands for.
         TapeError: The step changes a parameter, a buffer or the state of an optimizer, draws random numbers, or prints;
             or it is rejected by `jit`.
-        ValueError: `sizes` has a path of no tensor.
+        ValueError: `sizes` has a path of no tensor, or `platforms` a name of no platform.
 
     Source:
         JAX 0.10, `jax.export`.
@@ -100,6 +102,7 @@ def export(
     if not isinstance(programs, Programs):
         message = f"export: step is {messages.with_article(type(step).__name__)} that jit has not compiled"
         raise DTypeError(message)
+    _check_platforms(platforms)
     function, first, beside = programs.source
     args = (*first, *map(_fresh, examples))
     kwargs = beside | {name: _fresh(value) for name, value in named.items()}
@@ -139,6 +142,24 @@ def export(
                 reason = str(error).splitlines()[0]
             message = f"export: the step needs the number that {' or '.join(sorted(names))} stands for: {reason}"
             raise ShapeError(message) from None
+
+
+def _check_platforms(platforms: Sequence[str] | None) -> None:
+    """Reject names of no platform, which JAX writes into the program as they are.
+
+    Raises:
+        DTypeError: `platforms` is a string.
+        ValueError: A name is that of no platform.
+    """
+    if isinstance(platforms, str):
+        message = f"export: platforms is {platforms!r} but a tuple of names is expected, such as ({platforms!r},)"
+        raise DTypeError(message)
+    known = dict.fromkeys(["cpu", "cuda", "rocm", "tpu", *(device.platform for device in jax.devices())])
+    known.pop("gpu", None)  # JAX's devices are named so, and its programs are for one kind of GPU
+    for name in platforms or ():
+        if name not in known:
+            message = f"export: platforms has {name!r} but {', '.join(map(repr, known))} are expected"
+            raise ValueError(message)
 
 
 def _program(of: Call, inputs: Sequence[Any], structs: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:

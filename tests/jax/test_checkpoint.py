@@ -22,6 +22,7 @@ import jax
 
 import tapegrad as tg
 from tapegrad import data, nn, optim
+from tapegrad.errors import DTypeError
 from tapegrad.io import FileError
 from tapegrad.quantized import BlockSymmetric
 
@@ -337,6 +338,26 @@ def test_another_structure_is_rejected_and_nothing_changes(tmp_path: Path) -> No
     said = rejected(FileError, tg.jax.load, model, tmp_path)
     assert "\n  weight (3, 2) is not in the file\n" in said
     assert said.endswith("\n  model.bias (2,) is in the file only")
+
+
+def test_numbers_of_steps_that_would_not_be_found_again_are_rejected(tmp_path: Path) -> None:
+    model, run = nn.Linear(3, 2), tmp_path / "run"
+    tg.jax.save(model, run, step=0)
+
+    rejects: list[dict[str, Any]] = [
+        {"step": -1},
+        {"step": 1.5},
+        {"step": True},
+        {"step": 1, "keep": 0},
+        {"step": 1, "keep": -1},
+    ]
+    for options in rejects:
+        name, value = [*options.items()][-1]
+        kind = DTypeError if type(value) in (float, bool) else ValueError
+        assert rejected(kind, tg.jax.save, model, run, **options).startswith(f"save: {name} is {value}")
+    tg.jax.save(model, run, step=1, keep=1)
+
+    assert tg.jax.saved_steps(run) == [1]
 
 
 def test_steps_that_are_missing_or_there_already_are_rejected(tmp_path: Path) -> None:

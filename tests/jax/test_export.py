@@ -206,6 +206,22 @@ def test_partials_methods_and_derivatives_are_exported() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("platforms", "said"),
+    [
+        (("cpu", "gpu"), "export: platforms has 'gpu' but 'cpu', 'cuda', 'rocm', 'tpu' are expected"),
+        (("cudaa",), "export: platforms has 'cudaa' but 'cpu', 'cuda', 'rocm', 'tpu' are expected"),
+        ("cpu", "export: platforms is 'cpu' but a tuple of names is expected, such as ('cpu',)"),
+    ],
+    ids=["gpu", "typo", "string"],
+)
+def test_names_of_no_platform_are_rejected(platforms: Any, said: str) -> None:
+    with pytest.raises((DTypeError, ValueError), match="platforms") as found:
+        export(predict, nn.Linear(3, 2), tg.ones((4, 3)), platforms=platforms)
+
+    assert str(found.value) == said
+
+
 def test_several_platforms_are_exported_at_once() -> None:
     exported = export(predict, nn.Linear(3, 2), tg.ones((4, 3)), platforms=("cpu", "cuda"))
 
