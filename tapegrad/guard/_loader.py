@@ -44,15 +44,42 @@ class _Guarding(SourceFileLoader):
 
     @override
     def get_code(self, fullname: str) -> CodeType | None:
-        method = super().get_code
-        plain = method.__func__.__globals__["cache_from_source"]  # type: ignore[attr-defined]  # of a method
-        code: CodeType | None = _with_globals(method, cache_from_source=partial(_cache_from_source, plain))(fullname)
+        if not _names_cache_files(super().get_code.__func__):  # type: ignore[attr-defined]  # of a method
+            return super().get_code(fullname)  # which calls `_GuardingLast`
+        return _code_cached_apart(super().get_code, fullname)
+
+
+class _GuardingLast(SourceFileLoader):
+    """A mixin after a loader that leaves both to its base class: beartype's, for packages that it does not check."""
+
+    @override
+    def source_to_code(self, data: ReadableBuffer | str | ast.AST, path: StrPath, *, _optimize: int = -1) -> CodeType:  # type: ignore[override]  # as above
+        code: CodeType = _with_globals(super().source_to_code, compile=_compile_guarded)(
+            data, path, _optimize=_optimize
+        )
         return code
+
+    @override
+    def get_code(self, fullname: str) -> CodeType | None:
+        return _code_cached_apart(super().get_code, fullname)
 
 
 @cache
 def _guarding(kind: type[SourceFileLoader]) -> type[SourceFileLoader]:
-    return type(f"Guarding{kind.__name__.lstrip('_')}", (_Guarding, kind), {})
+    bases = (_Guarding, kind) if _names_cache_files(kind.get_code) else (_Guarding, kind, _GuardingLast)
+    return type(f"Guarding{kind.__name__.lstrip('_')}", bases, {})
+
+
+def _names_cache_files(get_code: Any) -> bool:
+    """Return whether a function names the files of the cache itself, and does not leave it to its base class."""
+    return "cache_from_source" in get_code.__globals__
+
+
+def _code_cached_apart(get_code: Any, fullname: str) -> CodeType | None:
+    """Return the code of a module, from files of the cache that only guarded modules have."""
+    plain = get_code.__func__.__globals__["cache_from_source"]
+    code: CodeType | None = _with_globals(get_code, cache_from_source=partial(_cache_from_source, plain))(fullname)
+    return code
 
 
 def _with_globals(method: Any, **names: Any) -> Callable[..., Any]:

@@ -8,6 +8,7 @@ import importlib
 import inspect
 import pickle
 import re
+import subprocess
 import sys
 import traceback
 import warnings
@@ -579,3 +580,29 @@ def test_jaxtypings_hook_works_beside_ours(package: Package, first: str) -> None
     check_beside(digits, hooked=True)
     check_beside(digits.model, hooked=True)
     assert sys.meta_path == finders
+
+
+@pytest.mark.parametrize("checked", [True, False], ids=["this package", "another package"])
+def test_beartypes_hook_works_beside_ours(package: Package, tmp_path: Path, *, checked: bool) -> None:
+    name = package(HEAD + "def f(x: Tensor[Shape[N, L[3]], T], names: list[int]) -> None: ...\n")
+    program = f"""
+import sys
+from beartype.claw import beartype_package
+from beartype.roar import BeartypeCallHintViolation
+import tapegrad as tg
+from tapegrad.errors import ShapeError
+beartype_package({(name if checked else "another")!r})
+tg.install_import_hook({name!r})
+sys.path.insert(0, {str(tmp_path)!r})
+from {name} import f
+f(tg.ones((2, 3)), [1])
+for x, names in ((tg.ones((2, 4)), [1]), (tg.ones((2, 3)), ["a"])):
+    try:
+        f(x, names)
+    except (ShapeError, BeartypeCallHintViolation) as error:
+        print(type(error).__name__)
+"""
+
+    for _ in range(2):  # the second time from the cache
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+        assert (done.stdout, done.stderr) == ("ShapeError\nBeartypeCallHintParamViolation\n", "")
