@@ -27,7 +27,7 @@ START, END = "<!-- names -->", "<!-- end of names -->"
 
 def tables() -> str:
     """Return the tables: functions, methods, arguments, layers, and methods of modules and optimizers."""
-    arguments = {f"{name}=": ", ".join(f"{one}=" for one in own) for name, own in ARGUMENTS.items()}
+    arguments = {f"{name}=": ", ".join(f"`{one}=`" for one in own) for name, own in ARGUMENTS.items()}
     arguments |= {f"{name}=": note for name, note in WITHOUT.items()}
     kinds: list[tuple[str, Mapping[str, str]]] = [
         ("Function", FUNCTIONS),
@@ -54,9 +54,9 @@ def _rows(names: Mapping[str, str]) -> Iterable[str]:
 
 
 def _as_code(own: str) -> str:
-    """Return a replacement with its expression as code; a note has none."""
+    """Return a replacement with its expression as code; a note has none, and arguments are code already."""
     expression, comma, rest = own.partition(", ") if "(" not in own else (own, "", "")
-    return f"`{expression}`{comma}{rest}" if expression.endswith("=") or " " not in expression else own
+    return own if " " in expression or expression.startswith("`") else f"`{expression}`{comma}{rest}"
 
 
 def written(text: str) -> str:
