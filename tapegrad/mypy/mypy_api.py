@@ -13,7 +13,7 @@ from stat import S_IFREG
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from mypy.argmap import map_actuals_to_formals
-from mypy.checker import DeferredNode
+from mypy.checker import DeferredNode, PartialTypeScope
 from mypy.erasetype import erase_typevars
 from mypy.errorcodes import NO_ANY_RETURN
 from mypy.errors import Errors, ErrorWatcher
@@ -32,6 +32,7 @@ from mypy.nodes import (
     ExpressionStmt,
     FuncDef,
     FuncItem,
+    IndexExpr,
     MemberExpr,
     MypyFile,
     NameExpr,
@@ -304,6 +305,7 @@ def inside_body(api: Checker, function: FuncDef) -> Iterator[Callable[[], list[E
     api.scope.stack += [function.info, function] if function.info else [function]
     api.return_types.append(AnyType(TypeOfAny.special_form))
     api.dynamic_funcs.append(False)
+    api.partial_types.append(PartialTypeScope({}, True, True))  # noqa: FBT003  # a native class: by position
     BodiesRead.depth += 1
     try:
         with (
@@ -316,11 +318,22 @@ def inside_body(api: Checker, function: FuncDef) -> Iterator[Callable[[], list[E
     finally:
         BodiesRead.depth -= 1
         del BodiesRead.watchers[BodiesRead.depth :]
+        api.partial_types.pop()
         api.scope, api.binder, checker.expr_cache = scope, binder, cache
         api.return_types.pop()
         api.dynamic_funcs.pop()
         del api.deferred_nodes[deferred:]
         api.current_node_deferred = is_deferred
+
+
+def expect_elements(api: Checker, variable: Var, target: NameExpr, value: Expression) -> None:
+    """Let the statements that fill an empty list or dict give its variable the type, as mypy does."""
+    api.infer_partial_type(variable, target, api.expr_checker.accept(value))
+
+
+def fill_element(api: Checker, target: IndexExpr, value: Expression) -> None:
+    """Let a dict that is empty so far take its type from an element that is assigned, as mypy does."""
+    api.try_infer_partial_type_from_indexed_assignment(target, value)
 
 
 def types_in_body(api: Checker) -> dict[Expression, Type]:

@@ -84,6 +84,30 @@ mlp = MLP(Config())
 tg.reveal_shape(mlp(tg.ones((4, 8))))
 """
 UNCERTAIN = {
+    "loops that may not run": """
+def repeated(x: Tensor, pairs: list[tuple[int, float]], count: int) -> Tensor:
+    found = []
+    for n, factor in pairs:
+        found.append(x @ tg.ones((n, 3)) * factor)
+    for k in range(1, count):
+        x = x @ tg.ones((3, 3)) * k
+    for _ in enumerate([]):
+        x = x @ tg.ones((3, 3))
+    return x
+
+repeated(tg.ones((4, 8)), [], int("1"))
+""",
+    "a list that is bound again in a loop": """
+def listed(x: Tensor) -> list[Tensor]:
+    rows = []
+    for k in range(2):
+        rows.append(x[k] if k else x.sum(0))
+        if k:
+            rows = []
+    return rows
+
+listed(tg.ones((4, 8)))
+""",
     "an override in another class": """
 class Wide(MLP):
     def forward(self, x: Tensor) -> Tensor:
@@ -499,6 +523,37 @@ class Last(nn.Module):
 
 model = nn.Sequential(MLP(Config(hidden=4)), nn.Sequential(nn.ReLU(), Last(7)))
 model(tg.ones((4, 8)))
+""",
+    "a loop over batches": """
+def train(mlp: MLP, x: Tensor, epochs: int) -> list[float]:
+    losses = []
+    for epoch in range(epochs):
+        total = 0.0
+        for step, (rows, _) in enumerate(tg.data.batches(x, x, size=2)):
+            total += (mlp(rows) @ tg.ones((3, 3))).sum().item()  # here
+        losses.append(total)
+    return losses
+
+train(MLP(Config()), tg.ones((4, 8)), 2)
+""",
+    "a loop over pairs": """
+def scaled(x: Tensor, factors: list[tuple[int, float]]) -> Tensor:
+    for _, factor in factors:
+        x = x * factor
+    return x @ tg.ones((3, 3))  # here
+
+scaled(tg.ones((4, 8)), [(1, 2.0)])
+""",
+    "lists and dicts that are empty at first": """
+def stacked(x: Tensor) -> Tensor:
+    found = []
+    named = {}
+    for k in range(3):
+        found.append(x * k)
+        named[k] = x
+    return tg.stack(found) + named[1] @ tg.ones((3, 3))  # here
+
+stacked(tg.ones((4, 8)))
 """,
     "a last block": """
 def last(x: Tensor) -> Tensor:

@@ -18,13 +18,16 @@ from mypy.nodes import (
     ConditionalExpr,
     ContinueStmt,
     DelStmt,
+    DictExpr,
     DictionaryComprehension,
     Expression,
     ExpressionStmt,
     ForStmt,
     GeneratorExpr,
     IfStmt,
+    IndexExpr,
     LambdaExpr,
+    ListExpr,
     NameExpr,
     OperatorAssignmentStmt,
     OpExpr,
@@ -45,6 +48,8 @@ from tapegrad.mypy.features.partial_types import are_same, filled, is_open, join
 from tapegrad.mypy.mypy_api import (
     caught_type,
     end_here,
+    expect_elements,
+    fill_element,
     frame,
     may_suppress,
     narrow,
@@ -208,6 +213,18 @@ class Reader:
                 if value is not None:
                     self._type_of(value)
                 return self._end()
+            case AssignmentStmt(
+                lvalues=[NameExpr(node=Var() as variable) as target],
+                rvalue=(ListExpr(items=[]) | DictExpr(items=[])) as value,
+                type=None,
+            ) if variable.is_inferred:
+                if not self._types.is_set(variable):
+                    self._types.set(variable, self._type_of(value))
+                    expect_elements(self._api, variable, target, value)
+            case AssignmentStmt(lvalues=[IndexExpr() as target], rvalue=value, type=None):
+                fill_element(self._api, target, value)
+                self._type_of(target)
+                self._type_of(value)
             case AssignmentStmt(lvalues=[target], rvalue=value, type=declared):
                 if declared is not None and not is_open(declared):
                     raise UnreadError(f"line {statement.line} declares a variable")
@@ -221,6 +238,10 @@ class Reader:
                 several = object_of(value, self._api)
                 self._frame.variables[variable] = several.item if isinstance(several, Several) else None
                 self._set(variable, self._api.analyze_iterable_item_type(value)[1])
+                return self._loop(body.body, is_certain=has_items(value, self._api))
+            case ForStmt(index=TupleExpr() as targets, expr=value, body=body, else_body=None):
+                self._frame.variables.update(dict.fromkeys(_variables_in(targets)))
+                self._bind(targets, self._api.analyze_iterable_item_type(value)[1])
                 return self._loop(body.body, is_certain=has_items(value, self._api))
             case WhileStmt(expr=condition, body=body, else_body=None):
                 self._type_of(condition)
@@ -431,7 +452,7 @@ class Reader:
 
 _STATEMENTS: Final = {
     "DelStmt": "a del statement",
-    "ForStmt": "a loop with several variables, or an else",
+    "ForStmt": "a loop with an else, or whose variable is no plain one",
     "FuncDef": "a function",
     "MatchStmt": "a match statement",
     "TryStmt": "a handler of groups of exceptions",
@@ -449,6 +470,11 @@ _STYLE: Final = {
 
 def _uncertain(line: int) -> UnreadError:
     return UnreadError(f"line {line} is an error at a call, but may not run then")
+
+
+def _variables_in(targets: TupleExpr) -> list[Var]:
+    """Return the variables that a loop binds."""
+    return [node.node for node in inside(targets) if isinstance(node, NameExpr) and isinstance(node.node, Var)]
 
 
 def _name(variable: Var) -> NameExpr:

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from mypy.types import AnyType, Instance, TupleType, Type, UnionType, UnpackType, flatten_nested_unions, get_proper_type
+from mypy.types import (
+    AnyType,
+    Instance,
+    PartialType,
+    TupleType,
+    Type,
+    UnionType,
+    UnpackType,
+    flatten_nested_unions,
+    get_proper_type,
+)
 
 from tapegrad.mypy.conversion import joined, tensor_parts
 from tapegrad.mypy.mypy_api import simplified_union
@@ -22,6 +32,7 @@ def is_open(t: Type) -> bool:
 
 def join(types: list[Type]) -> Type:
     """Return what a value is that has one of several types: of tensors, the parts that agree are kept."""
+    types = [t for t in types if not isinstance(t, PartialType)] or types  # an empty list has any elements
     first, *others = types
     if all(are_same(first, one) for one in others):
         return first

@@ -26,6 +26,7 @@ from mypy.nodes import (
     ListExpr,
     MemberExpr,
     NameExpr,
+    RefExpr,
     SliceExpr,
     TypeInfo,
     UnaryExpr,
@@ -143,14 +144,33 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
     return None
 
 
+# Functions whose result has as many elements as their first argument, or as the shortest one.
+_KEEPING_ITEMS: Final = {
+    "builtins.enumerate",
+    "builtins.list",
+    "builtins.reversed",
+    "builtins.sorted",
+    "builtins.tuple",
+    "builtins.zip",
+    "tapegrad.progress.run.track",
+}
+
+
 def has_items(sequence: Expression, api: Checker) -> bool:
     """Return whether a loop over a sequence surely runs once."""
     match sequence:
         case CallExpr(callee=NameExpr(fullname="builtins.range"), args=[count]):
             size = opaque_size(count, api)
             return isinstance(size, int) and size > 0
+        case CallExpr(callee=NameExpr(fullname="builtins.range"), args=[first, end]):
+            low, high = opaque_size(first, api), opaque_size(end, api)
+            return isinstance(low, int) and isinstance(high, int) and low < high
         case ListExpr(items=[_, *_]):
             return True
+        case CallExpr(callee=RefExpr(fullname="tapegrad.data.batches.batches")):
+            return True  # which rejects fewer rows than a batch has
+        case CallExpr(callee=RefExpr(fullname=name), args=[of, *more]) if name in _KEEPING_ITEMS:
+            return all(has_items(one, api) for one in (of, *more)) if name == "builtins.zip" else has_items(of, api)
     several = object_of(sequence, api)
     return isinstance(several, Several) and several.is_filled
 
