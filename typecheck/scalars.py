@@ -161,6 +161,14 @@ def accept_a_size_of_a_shape_of_which_nothing_is_known() -> None:
     mean(tg.ones((2, 3)))
 
 
+def accept_the_only_element_of_a_tensor_of_which_nothing_is_known() -> None:
+    def number(a: Tensor) -> float:
+        assert_type(a.item(), Any)  # --strict forbids to return an Any
+        return a.item()
+
+    number(tg.ones(()))
+
+
 def reject_a_mistake_behind_a_size() -> None:
     (x / x.shape[0]) @ tg.ones((63, 2))  # E: matmul: inner sizes differ: x (32, 64) has 64 columns but y (63, 2) has 63 rows [tapegrad-shape]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mypy.nodes import Expression, IndexExpr
+from mypy.nodes import CallExpr, Expression, IndexExpr, MemberExpr
 from mypy.plugin import MethodContext, MethodSigContext
 from mypy.types import (
     AnyType,
@@ -186,7 +186,7 @@ def method_result(ctx: MethodContext) -> Type:
     if declared is None:
         if isinstance(ctx.context, IndexExpr):
             return layers.item(ctx)
-        return tape_methods.item(ctx) if tape_methods.is_item(ctx.context) else ctx.default_return_type
+        return numbers.expected(tape_methods.item(ctx), ctx.api) if _is_item(ctx) else ctx.default_return_type
     older = ctx.type
     ctx = with_newest(ctx, reflected=calls.is_reflected(declared))
     if ctx.type is not older and calls.method_name(declared) == "forward":
@@ -200,6 +200,13 @@ def method_result(ctx: MethodContext) -> Type:
     result = bodies.completed(ctx, declared, result)
     open_targets(ctx.context, result, ctx.api)
     return result
+
+
+def _is_item(ctx: MethodContext) -> bool:
+    """Return whether a call is `x.item()`, whose signature mentions no tensor."""
+    call = ctx.context
+    is_item = isinstance(call, CallExpr) and isinstance(call.callee, MemberExpr) and call.callee.name == "item"
+    return is_item and tensor_parts(ctx.type) is not None
 
 
 def _judged_function(ctx: FunctionContext, declared: CallableType | None) -> Type:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mypy.nodes import Import
-from mypy.types import Instance, LiteralType, Type, get_proper_type
+from mypy.types import AnyType, Instance, LiteralType, Type, get_proper_type
 
 from tapegrad.mypy.conversion import size_of
-from tapegrad.mypy.mypy_api import checked_file, make, scalar_type
+from tapegrad.mypy.mypy_api import checked_file, expected_type, make, scalar_type
 from tapegrad.mypy.unify.arguments import numbers_in
 from tapegrad.sizes import is_unknown, surely_less
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import Checker
 
 _PLAIN = ("builtins.int", "builtins.float")
+_NUMBERS = (*_PLAIN, "builtins.bool")
 # The functions that return a float for an integer.
 _UFUNCS = frozenset(
     [
@@ -55,6 +56,14 @@ def power(ctx: MethodContext, base: Type, exponent: Type) -> Type:
     if not is_float and _is_size(base) and _is_size(exponent):
         return make(ctx.api)("builtins.int", [])
     return ctx.default_return_type
+
+
+def expected(number: Type, api: Checker) -> Type:
+    """Return the type of a number; if it is Any, the expected one: --strict forbids Any in `return loss.item()`."""
+    t = expected_type(api)
+    if isinstance(get_proper_type(number), AnyType) and isinstance(t, Instance) and t.type.fullname in _NUMBERS:
+        return t
+    return number
 
 
 def extreme(ctx: FunctionContext) -> Type:

@@ -39,7 +39,7 @@ from tapegrad.sizes import UNKNOWN, product
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mypy.nodes import Block, Context, Expression, Node
+    from mypy.nodes import Block, Expression, Node
     from mypy.plugin import AttributeContext, MethodContext
 
 
@@ -217,11 +217,6 @@ def _is_same_name(a: Expression, b: Expression) -> bool:
     if isinstance(a, MemberExpr) and isinstance(b, MemberExpr):
         return a.name == b.name and _is_same_name(a.expr, b.expr)
     return isinstance(a, NameExpr) and isinstance(b, NameExpr) and a.node is b.node
-
-
-def is_item(call: Context) -> bool:
-    """Return whether a call is `x.item()`, whose signature mentions no tensor."""
-    return isinstance(call, CallExpr) and isinstance(call.callee, MemberExpr) and call.callee.name == "item"
 
 
 def item(ctx: MethodContext) -> Type:
