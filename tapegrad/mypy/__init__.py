@@ -210,6 +210,7 @@ class Tapegrad(Plugin):
         self._hooks: dict[str, dict[str, Callable[[Any], Any] | None]] = {lookup: {} for lookup in _DEFAULTS}
         self._current: object = None  # mypy's checker of the file that the last hook was called for
         self._rewording = _rewording(self._parameters)
+        self._is_daemon = options.fine_grained_incremental
         if options.config_file and "tapegrad-mypy" in Path(options.config_file).read_text("utf-8"):
             self._register_rules(options)
 
@@ -295,6 +296,8 @@ class Tapegrad(Plugin):
 
     def _hook(self, lookup: str, fullname: str) -> Callable[[Any], Any] | None:
         """Return the hook for a name, from a cache: mypy asks for one at each call and each attribute."""
+        if self._is_daemon and self._rewording is not None:  # a daemon that has removed a module sets no modules
+            self._rewording.install()
         known = self._hooks[lookup]
         try:
             return known[fullname]

@@ -829,11 +829,11 @@ def _follows_own(errors: Errors, file: str, info: ErrorInfo) -> bool:
     An error in a body that was read for a call is none: it says nothing of the types that the function declares.
     """
     lines = range(info.line, (info.end_line or info.line) + 1)
-    of_bodies = {id(one) for line in lines for each in BodiesRead.reports.get((file, line), ()) for one in each.infos}
+    of_bodies = [one for line in lines for each in BodiesRead.reports.get((file, line), ()) for one in each.infos]
     return any(
         one.line in lines
         and one.severity == "error"
-        and id(one) not in of_bodies
+        and not any(one is other for other in of_bodies)
         and (one.message in _own_words or (one.code is not None and one.code.code in _OWN_CODES))
         for one in errors.error_info_map.get(file, ())
     )
