@@ -2,7 +2,7 @@
 
     python -m tests.jupyterlab
 
-`make jupyterlab` installs JupyterLab and playwright and runs this. It opens three notebooks of `notebooks/` and one
+`make jupyterlab` installs JupyterLab and playwright and runs this. It opens all notebooks of `notebooks/` and one
 with mistakes, runs each cell, compares what appears below it, and writes pictures to `build/jupyterlab`.
 """
 
@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 
 ROOT: Final = Path(__file__).parent.parent
 PICTURES: Final = ROOT / "build" / "jupyterlab"
-NOTEBOOKS: Final = ("digits", "attention", "tape")
+NOTEBOOKS: Final = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
 LONGEST: Final = 120.0  # seconds for a cell: mypy may read NumPy's types for the first time
 FIRST_IMPORT: Final = 5.0  # seconds until a cell with imports has run, or says that mypy is checking it
 WAITING: Final = "mypy is checking this cell"
