@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.tensor import values_of
+from tapegrad.tensor import Tensor, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,7 +26,9 @@ def with_fallback(is_fine: Any, values: tuple[Any, ...], others: Callable[[], tu
 
 def is_traced(x: Any) -> bool:
     """Return whether a value has no numbers yet, because a step under `jit` is being traced."""
-    return not isinstance(values_of(x), np.ndarray)
+    while isinstance(x, Tensor):
+        x = x.data
+    return hasattr(x, "__array_function__") and not isinstance(x, np.ndarray)
 
 
 def count_of(sizes: Iterable[Any]) -> int:
