@@ -227,6 +227,12 @@ def reject_use_after_backward() -> None:
     loss * 2.0  # E(mypy): loss * 2.0: loss was consumed by loss.backward() on line {-1}; trace again [tapegrad-tape]
 
 
+def reject_use_after_backward_of_a_difference() -> None:
+    a = x.trace()
+    ((a - x) * 2 - (x - a)).sum().backward()
+    a.sum()  # E(mypy): a.sum(): a was consumed by ((a - x) * 2 - (x - a)).sum().backward() on line {-1}; trace again [tapegrad-tape]
+
+
 def reject_backward_after_the_one_that_retained_no_tape() -> None:
     loss = x.trace().sum()
     loss.backward(retain_tape=True)

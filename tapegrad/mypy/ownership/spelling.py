@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.ownership.state import End
 
 _LONGEST: Final = 40
+_STRENGTH: Final = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2, "%": 2, "@": 2, "**": 3}  # others bind less
 
 
 def consumed(use: Any, context: Context, name: Expression | None, end: End, *, at_exit: bool = False) -> str:
@@ -66,27 +67,43 @@ def _text(node: Any, *, inner: bool = True) -> str:
         case NameExpr(name=name):
             return name
         case MemberExpr(expr=owner, name=name):
-            return f"{_text(owner, inner=inner)}.{name}"
+            return f"{_atom(owner, inner=inner)}.{name}"
         case SuperExpr(name=name):
             return f"super().{name}"
         case IntExpr(value=value) | FloatExpr(value=value) | StrExpr(value=value):
             return repr(value)
         case IndexExpr(base=base, index=index):
-            return f"{_text(base, inner=inner)}[{_text(index) if inner else '...'}]"
+            return f"{_atom(base, inner=inner)}[{_text(index) if inner else '...'}]"
         case CallExpr(callee=callee, args=arguments):
             named = [
                 f"{name}={_text(one)}" if name else _text(one)
                 for name, one in zip(node.arg_names, arguments, strict=True)
             ]
-            return f"{_text(callee, inner=inner)}({', '.join(named) if inner else '...' if arguments else ''})"
+            return f"{_atom(callee, inner=inner)}({', '.join(named) if inner else '...' if arguments else ''})"
         case OpExpr(left=left, op=op, right=right):
-            return f"{_text(left)} {op} {_text(right)}" if inner else f"... {op} ..."
+            first, second = (_atom(one) if _binds_less(one, node) else _text(one) for one in (left, right))
+            return f"{first} {op} {second}" if inner else f"... {op} ..."
         case ComparisonExpr(operands=operands, operators=operators):
             return f"{_text(operands[0])} {operators[0]} {_text(operands[1])}"
         case UnaryExpr(op=op, expr=operand):
-            return f"{op}{_text(operand)}"
+            return f"{op}{_atom(operand)}"
         case AwaitExpr(expr=awaited):
             return f"await {_text(awaited)}"
         case YieldExpr():
             return "yield"
     return "..."
+
+
+def _atom(node: Any, *, inner: bool = True) -> str:
+    """Return an expression with parentheses if an attribute, an index or a call behind it needs them."""
+    text = _text(node, inner=inner)
+    return f"({text})" if isinstance(node, OpExpr | ComparisonExpr | UnaryExpr | AwaitExpr) else text
+
+
+def _binds_less(operand: Expression, around: OpExpr) -> bool:
+    """Return whether an operand of an operator needs parentheses."""
+    if not isinstance(operand, OpExpr):
+        return isinstance(operand, ComparisonExpr)
+    one, other = _STRENGTH.get(operand.op, 0), _STRENGTH.get(around.op, 0)
+    is_last = operand is (around.left if around.op == "**" else around.right)
+    return one < other or (one == other and is_last)
