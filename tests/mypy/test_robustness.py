@@ -278,7 +278,7 @@ def test_a_failure_under_a_newer_mypy_is_one_note(project: Project) -> None:
     newer = f"mypy {MYPY} is newer than 1.9, the newest that this tapegrad knows, and it failed here: "
 
     text, head = hooks.read_text("utf-8"), "def function_result(ctx: FunctionContext) -> Type:\n"
-    hooks.write_text(text.replace("import Expression, ", "import Missing, Expression, "), "utf-8")
+    hooks.write_text(text.replace("from mypy.nodes import ", "from mypy.nodes import Missing, "), "utf-8")
     unloaded = project.mypy().stdout
     hooks.write_text(text.replace(head, f"{head}    raise KeyError('node')\n"), "utf-8")
     failing = project.mypy().stdout
