@@ -50,7 +50,7 @@ def accept_losses_of_two_lists() -> None:
 def reject_pairs_of_neighbours() -> None:
     outputs = [model(x.trace()) for _ in range(3)]
     for before, after in itertools.pairwise(outputs):
-        (before - after).sum().backward()  # E(mypy): before - after: before was consumed by before - after.sum().backward() on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
+        (before - after).sum().backward()  # E(mypy): before - after: before was consumed by (before - after).sum().backward() on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
 
 
 def accept_the_second_of_each_pair() -> None:

@@ -55,7 +55,7 @@ def reject_a_rollout_that_is_replayed() -> None:
         rollouts.push(x, float(step))
     for _ in range(2):
         for one in rollouts:
-            assert (one.log_probability.sum() * -one.reward).backward(wrt=model).norm() >= 0.0  # E(mypy): one.log_probability.sum(): one.log_probability was consumed by ... * ....backward(...) on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
+            assert (one.log_probability.sum() * -one.reward).backward(wrt=model).norm() >= 0.0  # E(mypy): one.log_probability.sum(): one.log_probability was consumed by (... * ...).backward(...) on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
 
 
 def accept_a_rollout_that_is_used_once() -> None:
@@ -73,7 +73,7 @@ def reject_ppo_with_one_forward_pass() -> None:
     new = tg.log_softmax(model(x.trace()), axis=1)
     old = new.detach()
     for _ in range(4):
-        ratio = tg.exp(new - old)  # E(mypy): new - old: new shares the tape that -tg.clamp(ratio, 0.8, 1.2).mean().backward(...) consumed on line {+1}, in an earlier iteration; trace again [tapegrad-tape]
+        ratio = tg.exp(new - old)  # E(mypy): new - old: new shares the tape that (-tg.clamp(ratio, 0.8, 1.2).mean()).backward(...) consumed on line {+1}, in an earlier iteration; trace again [tapegrad-tape]
         opt.step((-tg.clamp(ratio, 0.8, 1.2).mean()).backward(wrt=model))
 
 
@@ -206,7 +206,7 @@ def accept_accumulation_into_gradients() -> None:
 def reject_a_scaled_loss_that_is_tried_again() -> None:
     loss, scale = model(x.trace()).sum(), 8.0
     while True:
-        grads = (loss * scale).backward(wrt=model)  # E(mypy): loss * scale: loss was consumed by loss * scale.backward(wrt=model) on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
+        grads = (loss * scale).backward(wrt=model)  # E(mypy): loss * scale: loss was consumed by (loss * scale).backward(wrt=model) on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
         if grads.norm() < 1.0:
             break
         scale = scale / 2.0
@@ -326,7 +326,7 @@ def reject_an_async_queue() -> None:
         loss = model(x.trace()).sum()
         await queue.put(loss)
         opt.step((await queue.get()).backward(wrt=model))
-        opt.step(loss.backward(wrt=model))  # E(mypy): loss.backward(wrt=model): loss shares the tape that await queue.get().backward(wrt=model) consumed on line {-1}; trace again [tapegrad-tape]
+        opt.step(loss.backward(wrt=model))  # E(mypy): loss.backward(wrt=model): loss shares the tape that (await queue.get()).backward(wrt=model) consumed on line {-1}; trace again [tapegrad-tape]
 
     asyncio.run(train())
 
@@ -437,7 +437,7 @@ def reject_a_schedule_of_named_losses() -> None:
     output = model(x.trace())
     losses = {name: function(output) for name, function in functions.items()}
     for name, weight in {"sum": 1.0, "mean": 0.5}.items():
-        opt.step((losses[name] * weight).backward(wrt=model))  # E(mypy): losses[name] * weight: losses[name] shares the tape that ... * ....backward(...) consumed on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
+        opt.step((losses[name] * weight).backward(wrt=model))  # E(mypy): losses[name] * weight: losses[name] shares the tape that (... * ...).backward(...) consumed on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
 
 
 def reject_gradients_of_each_example() -> None:

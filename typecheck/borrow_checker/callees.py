@@ -134,7 +134,7 @@ def reject_one_of_a_pair() -> None:
 def reject_a_keyword_argument() -> None:
     loss = make()
     step_on_keyword(loss=loss, scale=2.0)
-    step_on_keyword(loss=loss)  # E(mypy): step_on_keyword(loss=loss): loss was consumed by loss * scale.backward() on line {-88}; trace again [tapegrad-tape]
+    step_on_keyword(loss=loss)  # E(mypy): step_on_keyword(loss=loss): loss was consumed by (loss * scale).backward() on line {-88}; trace again [tapegrad-tape]
 
 
 def reject_two_arguments_of_one_tape() -> None:

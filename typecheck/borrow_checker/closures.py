@@ -93,7 +93,7 @@ def reject_a_bound_method_as_a_thunk() -> None:
 def reject_a_partial_called_twice() -> None:
     run = partial(step, x.trace().sum())
     run()
-    run()  # E(mypy): run(): loss was consumed by loss * scale.backward() on line {-78}; trace again [tapegrad-tape]
+    run()  # E(mypy): run(): loss was consumed by (loss * scale).backward() on line {-78}; trace again [tapegrad-tape]
 
 
 def reject_a_partial_after_backward() -> None:
@@ -108,20 +108,20 @@ def reject_a_loss_after_its_thread() -> None:
     thread = threading.Thread(target=step, args=(loss,))
     thread.start()
     thread.join()
-    loss.backward()  # E(mypy): loss.backward(): loss was consumed by loss * scale.backward() on line {-93}; trace again [tapegrad-tape]
+    loss.backward()  # E(mypy): loss.backward(): loss was consumed by (loss * scale).backward() on line {-93}; trace again [tapegrad-tape]
 
 
 def reject_a_loss_after_a_pool() -> None:
     loss = x.trace().sum()
     with ThreadPoolExecutor() as pool:
         pool.submit(step, loss).result()
-    loss.backward()  # E(mypy): loss.backward(): loss was consumed by loss * scale.backward() on line {-100}; trace again [tapegrad-tape]
+    loss.backward()  # E(mypy): loss.backward(): loss was consumed by (loss * scale).backward() on line {-100}; trace again [tapegrad-tape]
 
 
 def reject_a_loss_after_a_map() -> None:
     losses = [x.trace().sum(), x.trace().mean()]
     assert len(list(map(step, losses))) == 2
-    losses[0].backward()  # E(mypy): losses[0].backward(): losses[0] shares the tape that loss * scale.backward() consumed on line {-106}; trace again [tapegrad-tape]
+    losses[0].backward()  # E(mypy): losses[0].backward(): losses[0] shares the tape that (loss * scale).backward() consumed on line {-106}; trace again [tapegrad-tape]
 
 
 def reject_a_generator_that_consumes() -> None:

@@ -139,13 +139,13 @@ def reject_a_sorted_list() -> None:
 def reject_a_zip_with_weights() -> None:
     h = model(x.trace())
     for loss, weight in zip([h.sum(), h.mean()], [1.0, 0.5], strict=True):
-        (loss * weight).backward()  # E(mypy): loss * weight: loss was consumed by loss * weight.backward() on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
+        (loss * weight).backward()  # E(mypy): loss * weight: loss was consumed by (loss * weight).backward() on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
 
 
 def reject_an_enumerated_list() -> None:
     h = model(x.trace())
     for number, loss in enumerate([h.sum(), h.mean()]):
-        (loss * float(number)).backward()  # E(mypy): loss * float(number): loss was consumed by loss * float(number).backward() on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
+        (loss * float(number)).backward()  # E(mypy): loss * float(number): loss was consumed by (loss * float(number)).backward() on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
 
 
 def reject_a_list_times_two() -> None:

@@ -186,7 +186,7 @@ def reject_a_cycle() -> None:
 def reject_a_cycle_beside_batches() -> None:
     losses = [model(batch.trace()).sum() for batch in (x, x * 2.0, x * 3.0)]
     for factor, loss in zip((1.0, 2.0, 3.0, 4.0), itertools.cycle(losses), strict=False):
-        assert (loss * factor).backward(wrt=model).norm() > 0.0  # E(mypy): loss * factor: loss was consumed by loss * factor.backward(wrt=model) on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
+        assert (loss * factor).backward(wrt=model).norm() > 0.0  # E(mypy): loss * factor: loss was consumed by (loss * factor).backward(wrt=model) on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
 
 
 def accept_a_cycle_of_functions() -> None:

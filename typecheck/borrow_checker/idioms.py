@@ -242,7 +242,7 @@ def reject_a_default_dictionary_of_queues() -> None:
 def reject_overlapping_pairs() -> None:
     losses = [new_loss(), new_loss(), new_loss()]
     for first, second in itertools.pairwise(losses):
-        (first + second).backward()  # E(mypy): first + second: first was consumed by first + second.backward() on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
+        (first + second).backward()  # E(mypy): first + second: first was consumed by (first + second).backward() on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
 
 
 def reject_an_unzipped_table() -> None:
@@ -266,7 +266,7 @@ def reject_partials_of_one_loss() -> None:
 
     loss = new_loss()
     for run in [functools.partial(step, loss, scale=scale) for scale in (1.0, 0.5)]:
-        run()  # E(mypy): run(): loss was consumed by loss * scale.backward() on line {-4}; trace again [tapegrad-tape]
+        run()  # E(mypy): run(): loss was consumed by (loss * scale).backward() on line {-4}; trace again [tapegrad-tape]
 
 
 def reject_a_generator_after_backward() -> None:

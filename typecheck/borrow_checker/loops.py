@@ -101,7 +101,7 @@ def reject_a_second_loss_after_continue() -> None:
 
 def reject_a_loss_in_a_comprehension() -> None:
     a = x.trace()
-    _ = [len((a * float(k)).sum().backward()) for k in range(2)]  # E(mypy): a * float(k): a was consumed by a * float(k).sum().backward() on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
+    _ = [len((a * float(k)).sum().backward()) for k in range(2)]  # E(mypy): a * float(k): a was consumed by (a * float(k)).sum().backward() on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
 
 
 def reject_a_loss_after_a_handler() -> None:

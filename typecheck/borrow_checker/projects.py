@@ -443,7 +443,7 @@ def reject_curriculum() -> None:
 
 def reject_keyword_options() -> None:
     h = model(x.trace())
-    options(loss=h.sum(), extra=h.mean())  # E(mypy): options(loss=h.sum(), extra=h.mean()): other shares the tape that loss * scale.backward(wrt=model) consumed on line {-252}; trace again [tapegrad-tape]
+    options(loss=h.sum(), extra=h.mean())  # E(mypy): options(loss=h.sum(), extra=h.mean()): other shares the tape that (loss * scale).backward(wrt=model) consumed on line {-252}; trace again [tapegrad-tape]
 
 
 def reject_generator_with_send() -> None:
@@ -629,7 +629,7 @@ def reject_starmap() -> None:
     def scaled(a: Scalar, weight: float) -> Gradients:
         return (a * weight).backward(wrt=model)
 
-    list(itertools.starmap(scaled, [(loss, 1.0), (loss, 2.0)]))  # E(mypy): itertools.starmap(scaled, ...): a was consumed by a * weight.backward(wrt=model) on line {-2}; trace again [tapegrad-tape]
+    list(itertools.starmap(scaled, [(loss, 1.0), (loss, 2.0)]))  # E(mypy): itertools.starmap(scaled, ...): a was consumed by (a * weight).backward(wrt=model) on line {-2}; trace again [tapegrad-tape]
 
 
 def reject_slice_assignment() -> None:

@@ -31,7 +31,7 @@ def reject_an_input_after_its_loss() -> None:
 def reject_a_loss_after_its_double() -> None:
     loss = model(x.trace()).sum()
     (loss * 2.0).backward()
-    loss.backward()  # E(mypy): loss.backward(): loss was consumed by loss * 2.0.backward() on line {-1}; trace again [tapegrad-tape]
+    loss.backward()  # E(mypy): loss.backward(): loss was consumed by (loss * 2.0).backward() on line {-1}; trace again [tapegrad-tape]
 
 
 def reject_a_penalty_after_the_loss() -> None:

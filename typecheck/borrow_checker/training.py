@@ -48,7 +48,7 @@ def reject_a_gan_that_uses_its_fakes_twice() -> None:
 def reject_a_gan_whose_noise_is_traced_once() -> None:
     noise = z.trace()
     for _ in range(2):
-        opt_generator.step((-critic(generator(noise)).mean()).backward(wrt=generator))  # E(mypy): generator(noise): noise was consumed by -critic(generator(noise)).mean().backward(...) on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
+        opt_generator.step((-critic(generator(noise)).mean()).backward(wrt=generator))  # E(mypy): generator(noise): noise was consumed by (-critic(generator(noise)).mean()).backward(...) on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
 
 
 def reject_a_siamese_network_with_two_losses() -> None:
@@ -190,7 +190,7 @@ def reject_contrastive_pairs() -> None:
     anchor = model(x.trace())
     for scale in (0.5, 2.0):
         other = model((x * scale).trace())
-        (anchor * other).sum().backward(wrt=model)  # E(mypy): anchor * other: anchor was consumed by anchor * other.sum().backward(wrt=model) on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
+        (anchor * other).sum().backward(wrt=model)  # E(mypy): anchor * other: anchor was consumed by (... * ...).sum().backward(...) on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
 
 
 def reject_a_second_epoch_over_stored_losses() -> None:
@@ -203,7 +203,7 @@ def reject_a_second_epoch_over_stored_losses() -> None:
 def reject_a_schedule_of_weights() -> None:
     loss = model(x.trace()).sum()
     for weight in [1.0, 0.1, 0.01]:
-        opt.step((loss * weight).backward(wrt=model))  # E(mypy): loss * weight: loss was consumed by loss * weight.backward(wrt=model) on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
+        opt.step((loss * weight).backward(wrt=model))  # E(mypy): loss * weight: loss was consumed by (loss * weight).backward(wrt=model) on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
 
 
 def accept_a_gan() -> None:
