@@ -21,6 +21,7 @@ from mypy.version import __version__
 import tapegrad
 
 ROOT: Final = Path(__file__).parent.parent
+SETTINGS: Final = "[mypy]\nplugins = tapegrad.mypy\nstrict = True\nallow_redefinition = True\n"
 PROGRAM: Final = "import tapegrad\nfrom tapegrad import nn\n"
 
 
@@ -28,6 +29,13 @@ PROGRAM: Final = "import tapegrad\nfrom tapegrad import nn\n"
 def _hash_of_tapegrad() -> str:
     files = sorted(Path(tapegrad.__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"\0".join([__version__.encode(), *(file.read_bytes() for file in files)])).hexdigest()[:16]
+
+
+def write_settings(folder: Path, settings: str = SETTINGS) -> None:
+    """Write `mypy.ini`, and copy the warm cache of these settings to `.mypy_cache`, where mypy looks by itself."""
+    (folder / "mypy.ini").write_text(settings, "utf-8")
+    if not (folder / ".mypy_cache").exists():
+        copy_warm_cache(folder)
 
 
 def copy_warm_cache(folder: Path, *, name: str = ".mypy_cache", python_path: str = "") -> None:

@@ -26,8 +26,8 @@ from tapegrad.errors.other_names import (
     OPTIMIZERS,
     hint,
 )
+from tests.warm_mypy_cache import write_settings
 
-SETTINGS = "[mypy]\nplugins = tapegrad.mypy\n"
 PROGRAM = """\
 import tapegrad as tg
 from tapegrad import nn, optim
@@ -106,7 +106,7 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
     """Return the first error of mypy on each line."""
     folder = tmp_path_factory.mktemp("names")
     (folder / "names.py").write_text(PROGRAM)
-    (folder / "mypy.ini").write_text(SETTINGS)
+    write_settings(folder)
     command = [sys.executable, "-m", "mypy", "--no-color-output", "--hide-error-codes", "names.py"]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     found = [re.fullmatch(r"names\.py:(\d+): error: (.*)", line) for line in run.stdout.splitlines()]

@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from tests.warm_mypy_cache import write_settings
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-SETTINGS = """[mypy]
-strict = True
-allow_redefinition = True
-plugins = tapegrad.mypy
-"""
 MADE = [
     *("np.zeros((2, 3))", "np.ones((4, 3))", "np.empty((3, 4))", "np.full((2, 5), 1.0)", "np.ones(6)", "np.eye(3)"),
     *("np.eye(3, 4)", "np.identity(3)", "np.arange(12)", "np.arange(2, 14, 3)", "np.linspace(0, 1, 5)"),
@@ -100,10 +97,10 @@ def test_sizes_that_mypy_knows_are_those_of_the_arrays(seed: int, tmp_path: Path
 
 def revealed(folder: Path, program: str) -> dict[int, str]:
     """Return the type that mypy reveals in each line; it reports nothing else about tensors."""
-    (folder / "mypy.ini").write_text(SETTINGS, "utf-8")
+    write_settings(folder)
     (folder / "program.py").write_text(program, "utf-8")
     run = subprocess.run(
-        [sys.executable, "-m", "mypy", "--cache-dir", ".cache", "program.py"],
+        [sys.executable, "-m", "mypy", "program.py"],
         cwd=folder,
         capture_output=True,
         text=True,

@@ -11,6 +11,7 @@ import pytest
 
 from tapegrad.errors import TapegradError
 from tapegrad.project.reports import Report, run_mypy
+from tests.warm_mypy_cache import write_settings
 
 MODEL = """
 from dataclasses import dataclass
@@ -572,7 +573,7 @@ last(tg.ones((4, 8)))
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all programs, which one run of mypy checks."""
     folder = tmp_path_factory.mktemp("bodies")
-    (folder / "mypy.ini").write_text("[mypy]\nplugins = tapegrad.mypy\nstrict = True\nallow_redefinition = True\n")
+    write_settings(folder)
     changed = {f"changed_{n}": ACCEPTED.replace(old, new) for n, (old, new) in enumerate(CHANGES)}
     uncertain = {name.replace(" ", "_"): MODEL + program for name, program in (UNCERTAIN | SURE).items()}
     for name, text in {"accepted": ACCEPTED, "twice": TWICE, "foreign": FOREIGN, **changed, **uncertain}.items():

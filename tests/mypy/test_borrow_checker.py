@@ -16,6 +16,7 @@ from tapegrad import TapeError
 from tapegrad.__main__ import main
 from tapegrad.project.reports import run_mypy
 from tests.test_typecheck import loaded
+from tests.warm_mypy_cache import write_settings
 
 # The types reject these: a consumed tensor is kept where one with a tape is declared. Nothing uses its tape.
 KEPT = {"reject_a_consumed_loss_that_is_stored", "reject_a_loss_that_is_returned_after_backward"}
@@ -60,10 +61,10 @@ def test_a_note_says_where_ownership_analysis_stops(
         lines.append(f"def f{depth}(x: Tensor[Any, OwnedTape]) -> Tensor[Any, OwnedTape]:")
         lines += 8 * [f"    x = f{depth - 1}(x)" if depth else "    x = x * 2.0"] + ["    return x", ""]
     lines += ["def train(x: Tensor[Any]) -> None:", "    loss = f5(x.trace()).sum()"] + 2 * ["    loss.backward()"]
-    (tmp_path / "mypy.ini").write_text(SETTINGS, "utf-8")
+    write_settings(tmp_path, SETTINGS)
     (tmp_path / "deep.py").write_text("\n".join(lines) + "\n", "utf-8")
 
-    (report,) = run_mypy(["--cache-dir", str(ROOT / ".mypy_cache" / "unknown_code"), "deep.py"], folder=tmp_path)
+    (report,) = run_mypy(["deep.py"], folder=tmp_path)
 
     assert (report.line, report.kind) == (lines.index("def train(x: Tensor[Any]) -> None:") + 1, "note")
     assert report.text == (
@@ -80,10 +81,10 @@ def test_a_note_says_that_calls_are_too_deep_inside_each_other(tmp_path: Path) -
     lines += [f"def f{depth}(x: Loss) -> None: f{depth - 1}(x)" for depth in range(1, 45)]
     lines += ["def train(loss: Loss) -> None:", "    f44(loss)", "    f0(loss)"]
     lines += ["def train_less(loss: Loss) -> None:", "    f38(loss)", "    f0(loss)"]
-    (tmp_path / "mypy.ini").write_text(SETTINGS, "utf-8")
+    write_settings(tmp_path, SETTINGS)
     (tmp_path / "deeper.py").write_text("\n".join(lines) + "\n", "utf-8")
 
-    reports = run_mypy(["--cache-dir", str(ROOT / ".mypy_cache" / "unknown_code"), "deeper.py"], folder=tmp_path)
+    reports = run_mypy(["deeper.py"], folder=tmp_path)
 
     shown = [(report.line, report.kind, report.text.split(":")[0]) for report in reports]
     assert shown[-2:] == [(len(lines) - 5, "note", "train"), (len(lines), "error", "f0(loss)")]
@@ -95,10 +96,10 @@ def test_a_mistake_is_reported_in_code_that_is_too_long_to_follow(tmp_path: Path
         lines.append(f"def f{depth}(x: Loss) -> Loss:")
         lines += 4 * [f"    x = f{depth - 1}(x)" if depth else "    x = x * 2.0"] + ["    return x"]
     lines += ["def train(loss: Loss) -> None:", "    other = f8(loss)", "    loss.backward()", "    loss.backward()"]
-    (tmp_path / "mypy.ini").write_text(SETTINGS, "utf-8")
+    write_settings(tmp_path, SETTINGS)
     (tmp_path / "wide.py").write_text("\n".join(lines) + "\n", "utf-8")
 
-    reports = run_mypy(["--cache-dir", str(ROOT / ".mypy_cache" / "unknown_code"), "wide.py"], folder=tmp_path)
+    reports = run_mypy(["wide.py"], folder=tmp_path)
 
     assert [(report.line, report.kind) for report in reports] == [(len(lines) - 3, "note"), (len(lines), "error")]
 
@@ -122,12 +123,12 @@ def test_a_function_read_from_the_cache_of_mypy_may_be_returned(tmp_path: Path) 
         "loss.backward()",
         "loss.backward()",
     ]
-    (tmp_path / "mypy.ini").write_text(SETTINGS, "utf-8")
+    write_settings(tmp_path, SETTINGS)
     (tmp_path / "chosen.py").write_text("\n".join(lines), "utf-8")
 
     # The first run fills the cache; the second reads `abs` from it, without its body.
     for _ in range(2):
-        reports = run_mypy(["--cache-dir", str(ROOT / ".mypy_cache" / "unknown_code"), "chosen.py"], folder=tmp_path)
+        reports = run_mypy(["chosen.py"], folder=tmp_path)
         (tmp_path / "chosen.py").write_text("\n".join([*lines, "loss"]), "utf-8")
 
     assert [(report.line, report.code) for report in reports] == [(8, "tapegrad-tape")]

@@ -27,6 +27,7 @@ import tapegrad as tg
 import tapegrad.ops
 from tapegrad.autograd.registry import OPS, Op
 from tapegrad.project.reports import run_mypy
+from tests.warm_mypy_cache import write_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -379,14 +380,14 @@ def type_of(value: Any) -> str:
 
 def checked(calls: list[Call], folder: Path) -> dict[int, str]:
     """Return what mypy says of each call, by its place in the list."""
-    program, settings = folder / "calls.py", folder / "mypy.ini"
+    program = folder / "calls.py"
     lines = [f"reveal_type({call.written})" for call in calls]
     (folder / "hiding.py").write_text(HELPERS, "utf-8")
     head = ["import numpy as np", "import tapegrad as tg", f"from hiding import {', '.join(HIDING)}"]
     program.write_text("\n".join([*head, *lines, ""]), "utf-8")
-    settings.write_text("[mypy]\nplugins = tapegrad.mypy\nstrict = True\nallow_redefinition = True\n", "utf-8")
+    write_settings(folder)
     said: dict[int, str] = {}
-    for report in run_mypy(["--config-file", settings.name, "--cache-dir", "cache", program.name], folder=folder):
+    for report in run_mypy(["--config-file", "mypy.ini", program.name], folder=folder):
         place, revealed = report.line - len(head) - 1, re.fullmatch('Revealed type is "(.*)"', report.text)
         if report.kind == "error":
             said[place] = f"{report.code} / {report.text}"

@@ -22,6 +22,7 @@ import numpy as np
 import tapegrad as tg
 from tapegrad.project.reports import run_mypy
 from tests.mypy.test_differential import CODES, Drawn, drawn_ops
+from tests.warm_mypy_cache import write_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,11 +84,11 @@ def outcome(call: str, n: int) -> str | None:
 
 def said(calls: list[Open], folder: Path) -> dict[int, str]:
     """Return the errors that mypy reports, by the place of the call in the list."""
-    (folder / "mypy.ini").write_text("[mypy]\nplugins = tapegrad.mypy\nstrict = True\n", "utf-8")
+    write_settings(folder)
     lines = ["import numpy as np", "import tapegrad as tg"]
     lines += [f"def call_{number}(n: int) -> object: return {call.written}" for number, call in enumerate(calls)]
     (folder / "calls.py").write_text("\n".join([*lines, ""]), "utf-8")
-    reports = run_mypy(["--config-file", "mypy.ini", "--cache-dir", "cache", "calls.py"], folder=folder)
+    reports = run_mypy(["--config-file", "mypy.ini", "calls.py"], folder=folder)
     return {one.line - 3: f"{one.code} / {one.text}" for one in reports if one.kind == "error"}
 
 

@@ -7,14 +7,11 @@ import sys
 from itertools import product
 from typing import TYPE_CHECKING
 
+from tests.warm_mypy_cache import write_settings
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-SETTINGS = """[mypy]
-strict = True
-allow_redefinition = True
-plugins = tapegrad.mypy
-"""
 
 BEGINNING = """from enum import IntEnum
 from typing import NewType
@@ -47,10 +44,10 @@ USES = ["(x / {})", "({} - x)", "tg.maximum({}, x)"]
 
 def reports(folder: Path, program: str) -> list[str]:
     """Return what mypy says of a program, by line."""
-    (folder / "mypy.ini").write_text(SETTINGS, "utf-8")
+    write_settings(folder)
     (folder / "program.py").write_text(program, "utf-8")
     run = subprocess.run(
-        [sys.executable, "-m", "mypy", "--cache-dir", ".cache", "program.py"],
+        [sys.executable, "-m", "mypy", "program.py"],
         cwd=folder,
         capture_output=True,
         text=True,

@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tapegrad.project.reports import plain_environment
+from tests.warm_mypy_cache import SETTINGS, write_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent.parent
 PROGRAMS = sorted((ROOT / "typecheck").rglob("*.py"))
-SETTINGS = "[mypy]\nplugins = tapegrad.mypy\nstrict = True\nallow_redefinition = True\n"
 LAXEST = "--no-strict-optional --allow-untyped-defs --allow-any-generics --no-warn-return-any --implicit-reexport"
 STRICTEST = "--disallow-any-expr --disallow-any-decorated --disallow-any-explicit --warn-unreachable --strict-equality"
 OTHERS = "--disallow-redefinition --no-native-parser --local-partial-types --check-untyped-defs"
@@ -177,10 +177,10 @@ def stale_answers(edits: int, seed: int, folder: Path) -> list[str]:
     """Return where a daemon, after one change of two files or another, says something else than a fresh mypy."""
     dice = random.Random(seed)  # noqa: S311  # draws programs, not secrets
     texts = {"library.py": LIBRARY, "program.py": PROGRAM}
-    (folder / "mypy.ini").write_text(SETTINGS, "utf-8")
+    write_settings(folder)
     for name, text in texts.items():
         (folder / name).write_text(text, "utf-8")
-    mypy(folder, "mypy", "--cache-dir", "read", *texts)
+    mypy(folder, "mypy", *texts)
     daemon = ["mypy.dmypy", "--status-file", "daemon.json"]
     found: list[str] = []
     try:
@@ -191,7 +191,7 @@ def stale_answers(edits: int, seed: int, folder: Path) -> list[str]:
             hit = hit_once(text, name, dice) if is_readable(text) and dice.random() < 0.7 else None
             (folder / name).write_text(texts[name] if hit is None else hit.text, "utf-8")
             os.utime(folder / name, ns=(0, (number + 1) * 10**9))
-            shutil.copytree(folder / "read", folder / "fresh", dirs_exist_ok=True)
+            shutil.copytree(folder / ".mypy_cache", folder / "fresh", dirs_exist_ok=True)
             _, answer = mypy(folder, *daemon, "run", "--", "--cache-dir", os.devnull, *texts)
             _, fresh = mypy(folder, "mypy", "--cache-dir", "fresh", *texts)
             unread = any("[syntax]" in line for line in [*answer, *fresh])  # of several files that are, one is named

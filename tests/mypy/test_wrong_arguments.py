@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import tapegrad as tg
 from tapegrad import nn
+from tests.warm_mypy_cache import write_settings
 
-SETTINGS: Final = "[mypy]\nplugins = tapegrad.mypy\nstrict = True\nallow_redefinition = True\n"
 HEAD: Final = """import numpy as np
 import tapegrad as tg
 from tapegrad import nn
@@ -97,7 +97,7 @@ def written(parameter: inspect.Parameter, value: str) -> str:
 
 def failures(drawn: list[str], folder: Path) -> list[str]:
     """Return the calls of which mypy says that the plugin failed, or how mypy itself ended."""
-    (folder / "mypy.ini").write_text(SETTINGS, "utf-8")
+    write_settings(folder)
     functions = "".join(f"def f{number}() -> None: {call}\n" for number, call in enumerate(drawn))
     (folder / "program.py").write_text(HEAD + functions, "utf-8")
     command = [sys.executable, "-m", "mypy", "program.py"]

@@ -11,6 +11,7 @@ import pytest
 
 from tapegrad import nn
 from tapegrad.errors import TapegradError
+from tests.warm_mypy_cache import write_settings
 
 HEAD: Final = """import numpy as np
 import tapegrad as tg
@@ -18,7 +19,6 @@ from tapegrad import nn
 x, y, i = tg.ones((3, 7, 16)), tg.ones((3, 5, 16)), tg.ones((2, 3, 7, 8))
 mask = tg.ones((5, 4), np.bool_)
 """
-SETTINGS: Final = "[mypy]\nplugins = tapegrad.mypy\nstrict = True\nallow_redefinition = True\n"
 SEEN: Final = "does not broadcast to the scores"
 MEMORY: Final = (
     "Repeated[0] TransformerDecoderBlock(16, 4, 8): memory is (8,) but (..., M, 16) is expected: rank 1, not at least 2"
@@ -216,7 +216,7 @@ def test_python_rejects_a_wrong_argument(argument: str) -> None:
 def test_mypy_reports_the_same_messages(tmp_path: Path) -> None:
     wrong = [(call, message) for call, message in CALLS.values() if call]
     (tmp_path / "calls.py").write_text(HEAD + "".join(f"{call}\n" for call, _ in wrong))
-    (tmp_path / "mypy.ini").write_text(SETTINGS)
+    write_settings(tmp_path)
 
     command = [sys.executable, "-m", "mypy", "--config-file", "mypy.ini", "--hide-error-codes", "calls.py"]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
