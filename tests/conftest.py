@@ -36,6 +36,7 @@ LACKING, PARTIAL = pytest.StashKey[dict[str, list[str]]](), pytest.StashKey[bool
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # what collects tests creates a million objects that all stay
     config.stash[COVERAGE], config.stash[FAMILIES] = CoverageOfOps(), set()
     if os.environ["TAPEGRAD_CHECK_RULES"]:
         observers.append(config.stash[COVERAGE])
@@ -61,6 +62,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if not stash.get(PARTIAL, False) and not any("::" in argument for argument in session.config.args):
         paths = {item.path for item in session.items}
         stash[FAMILIES] |= {path.stem.removeprefix("test_") for path in paths if path.parent == TESTS}
+    gc.enable()
     freeze()
 
 

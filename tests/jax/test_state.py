@@ -341,11 +341,11 @@ CASES: dict[str, Callable[[], Case]] = {
     "dict": lambda: case_of_container({"key": 1.0}, "key"),
     "deque": lambda: case_of_container(deque([1.0]), 0),
 }
-CHANGES = 1000
+CHANGES = 300
 
 
 @pytest.mark.filterwarnings("ignore:.*has been compiled")
-def test_a_thousand_changes_between_calls_are_all_detected() -> None:
+def test_changes_between_calls_are_all_detected() -> None:
     rng = np.random.default_rng(0)
     made = {name: make() for name, make in CASES.items()}
     jitted = {name: jit(step) for name, (step, _, _) in made.items()}
