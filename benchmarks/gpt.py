@@ -5,9 +5,9 @@
 
 Both models have the same initial parameters and batches. Each contestant is measured in processes of its own: several
 are started one after the other for the time of the first step, which traces and compiles, and for the peak of memory;
-then one of each takes steps in turns. Their first losses must agree to 1e-5, and those of 20 steps as well as equinox
-agrees with itself when each initial parameter is the next larger float32: Adam divides by small gradients, so
-rounding grows from step to step.
+then one of each takes steps in turns. Their losses must agree as well as equinox's agree with its own when each initial
+parameter is the next larger float32: Adam divides by small gradients, so rounding grows from step to step. First losses
+may always differ by 1e-5; a GPU, which multiplies with ten bits by default, may move them by more.
 
 `--json` adds the numbers to a file, by device and size. `--page` measures nothing: it writes the table of
 docs/guide/jax.md from benchmarks/gpt.json. `make bench` installs equinox and optax.
@@ -38,7 +38,7 @@ CONTESTANTS = {"tapegrad.jit": "gpt_in_tapegrad", "equinox, optax": "gpt_in_equi
 REFERENCE = "equinox, optax"
 MODULE = "benchmarks.gpt"
 STARTS, ROUNDS, REPEATS = 3, 15, 5
-FIRST, FURTHER = 1e-5, 3.0  # how far first losses may be apart, and all losses in units of what rounding does
+FIRST, FURTHER = 1e-5, 3.0  # how far first losses may always be apart, and all losses in units of what rounding does
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,7 @@ def measured(size: str) -> dict[str, Any]:
             "last": other[-1],
             "first_apart": abs(own[0] - other[0]),
             "apart": apart(own, other),
+            "first_rounding": abs(rounded[0] - other[0]),
             "rounding": apart(rounded, other),
         },
         "figures": {name: asdict(Figures(first_steps[name], seconds[name], memory[name])) for name in CONTESTANTS},
@@ -148,8 +149,9 @@ def page_lines(numbers: Mapping[str, Any]) -> list[str]:
     for part in numbers.values():
         losses = part["losses"]
         agree = (
-            f"The first losses differ by {losses['first_apart']:.1g}, and those of {BATCHES} steps by at most "
-            f"{losses['apart']:.1g}, where rounding moves equinox's by {losses['rounding']:.1g}."
+            f"The first losses differ by {losses['first_apart']:.1g}, where rounding moves equinox's by "
+            f"{losses['first_rounding']:.1g}, and those of {BATCHES} steps by at most {losses['apart']:.1g}, where it "
+            f"moves them by {losses['rounding']:.1g}."
         )
         lines += [
             f"{part['device']}, JAX {part['jax']}, {part['size']}:",
@@ -185,7 +187,8 @@ def main() -> None:
         numbers[f"{part['device']}, {given.size}"] = part
         given.json.write_text(f"{json.dumps(numbers, indent=1)}\n", "utf-8")
     losses = part["losses"]
-    if losses["first_apart"] > FIRST or losses["apart"] > FURTHER * losses["rounding"]:
+    first = max(FIRST, FURTHER * losses["first_rounding"])
+    if losses["first_apart"] > first or losses["apart"] > FURTHER * losses["rounding"]:
         sys.exit(f"the losses differ by more than rounding: {losses}")
 
 
