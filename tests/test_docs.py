@@ -66,6 +66,11 @@ class Block(NamedTuple):
     def said_by_both(self) -> list[str]:
         return self.quoted("mypy and Python")
 
+    def file(self, page: str) -> str:
+        """Return the file that mypy is quoted with below the block, or one with the name of the page."""
+        reports = map(REPORT.match, [*self.quoted("mypy"), *self.said_by_both])
+        return next((match[1] for match in reports if match is not None), f"{page.rpartition('_')[0]}.py")
+
     @property
     def printed(self) -> str:
         return "".join(f"{line}\n" for line in re.findall(r"# > ?(.*)", self.source))
@@ -235,7 +240,7 @@ def test_quoted_python_output_is_right(program: Program, tmp_path: Path, monkeyp
     for block in program.blocks:
         shared = {CODE.sub("", match[4]) for match in map(REPORT.match, block.said_by_both) if match is not None}
 
-        printed, raised = execute(block.source, module)
+        printed, raised = execute(block.source, module, block.file(program.name))
 
         assert printed == block.printed
         said = {str(error) if str(error) in shared else traceback.format_exception_only(error)[0] for error in raised}
@@ -243,10 +248,9 @@ def test_quoted_python_output_is_right(program: Program, tmp_path: Path, monkeyp
         assert said == shared | ({f"{quoted}\n"} if quoted else set())
 
 
-def execute(source: str, module: ModuleType) -> tuple[str, list[Exception]]:
+def execute(source: str, module: ModuleType, file: str) -> tuple[str, list[Exception]]:
     """Run a block statement by statement, so that what follows a mistake runs as well."""
     printed, raised = io.StringIO(), []
-    file = f"{module.__name__.rpartition('_')[0]}.py"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)  # a layer's name is read off it
     for statement in ast.parse(source).body:
         code = compile(ast.Module([statement], []), file, "exec", dont_inherit=True)
