@@ -588,6 +588,19 @@ def test_every_link_has_a_target(site: Path) -> None:
     assert sum(len(links.targets) for links in pages.values()) > 5_000
 
 
+def test_no_markup_is_left_in_the_text_of_a_page(site: Path) -> None:
+    left = re.compile(r"^\s*(?:\?\?\? |!!! |```|::: ).*|\| *:?---|\]\([\w/.#-]+\)", re.MULTILINE)
+    outside = re.compile(r"<(pre|code|script|style)\b.*?</\1>|<[^>]*>", re.DOTALL)
+
+    found = {
+        page.relative_to(site): match[0]
+        for page in site.rglob("index.html")
+        if (match := left.search(outside.sub("", page.read_text("utf-8"))))
+    }
+
+    assert found == {}
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
