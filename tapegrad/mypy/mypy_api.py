@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from mypy.build import BuildResult, State
     from mypy.errorcodes import ErrorCode
     from mypy.errors import ErrorInfo
-    from mypy.nodes import Context
+    from mypy.nodes import Context, Statement
 
     from tapegrad.mypy.continued import ContinuedFile
 
@@ -848,7 +848,7 @@ _AFTERWARDS: Final = "tapegrad.mypy.after"  # whose hook the entry module return
 _UNIT_NAME: Final = "tapegrad-tapes"
 _scheduled: dict[str, Any] = {"api": None, "pass": -1, "statements": None, "units": set()}
 _unit_of: dict[CallExpr, tuple[Node, FuncDef, str]] = {}
-_types: dict[str, dict[Expression, Type]] = {}  # by module, under a daemon only
+_types: dict[str, tuple[list[Statement], dict[Expression, Type]]] = {}  # by module, under a daemon only
 
 
 def can_report(api: Checker) -> bool:
@@ -918,14 +918,20 @@ def scheduled_unit(api: Checker, call: CallExpr) -> Node | None:
 
 def store_types(api: Checker) -> None:
     """Store the types of the expressions of a file: the daemon checks some functions again and drops all types."""
-    if api.options.fine_grained_incremental:
-        _types.setdefault(api.tree.fullname, {}).update(api._type_maps[0])
+    if not api.options.fine_grained_incremental:
+        return
+    statements = api.tree.defs
+    before, types = _types.get(api.tree.fullname, ([], {}))
+    if before[:1] != statements[:1]:  # parsed again: no type is that of an expression which is still there
+        types = {}
+    _types[api.tree.fullname] = statements, types
+    types.update(api._type_maps[0])
 
 
 def type_of(api: Checker, expression: Expression) -> Type | None:
     """Return the type that mypy has inferred for an expression; None if it has not checked the expression."""
     found: Type | None = api._type_maps[0].get(expression)
-    return found or _types.get(api.tree.fullname, {}).get(expression)
+    return found or _types.get(api.tree.fullname, ([], {}))[1].get(expression)
 
 
 def depend_on_name(api: Checker, fullname: str) -> None:
@@ -1065,8 +1071,8 @@ class UnsavedFiles(FileSystemCache):
 
     @override
     def listdir(self, path: str) -> list[str]:
-        names = super().listdir(path)
         own = {file.name for file in map(Path, self._texts) if str(file.parent) == path}
+        names = [] if own and not super().exists(path) else super().listdir(path)
         return [*names, *own - {*names}]
 
 

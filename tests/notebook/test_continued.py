@@ -10,6 +10,7 @@ import pytest
 from mypy.plugin import Plugin
 
 from tapegrad.checker.process import CheckerProcess
+from tapegrad.mypy import mypy_api
 from tapegrad.mypy.mypy_api import ResidentMypy
 from tapegrad.notebook.checker import SETTINGS
 from tapegrad.notebook.program import Program
@@ -261,6 +262,18 @@ def test_nothing_of_a_cell_that_did_not_run_stays(both: Both) -> None:
         'Name "Other" is not defined',
         'Revealed type is "list[int]"',
     ]
+
+
+def test_no_types_of_an_earlier_text_stay(both: Both) -> None:
+    counts = []
+    for n in range(4):
+        text = f"import tapegrad as tg\n\nx = tg.ones(({n + 2},)).trace()\n(x * x).sum().backward()\n"
+        both.continued.files.set_texts({str(both.path): text})
+        both.continued.check()
+        _, types = mypy_api._types["notebook"]
+        counts.append(len(types))
+
+    assert 0 < counts[1] == counts[3]
 
 
 def test_a_changed_module_is_read_again(both: Both) -> None:
