@@ -73,7 +73,7 @@ class Session:
         self._due: float | None = None  # when to check next
         self._is_closed = False
         self._process: CheckerProcess | None = None
-        self._place = TemporaryDirectory(prefix="tapegrad")
+        self._cache: TemporaryDirectory[str] | None = None
         self._thread = Thread(target=self._run, name="tapegrad checks", daemon=True)
 
     def start(self) -> None:
@@ -108,7 +108,8 @@ class Session:
             self._condition.notify()
         if self._process is not None:
             self._process.close()
-        self._place.cleanup()
+        if self._cache is not None:
+            self._cache.cleanup()
 
     def _run(self) -> None:
         while (documents := self._wait()) is not None:
@@ -160,7 +161,8 @@ class Session:
                 return None
             cache = settings.cache / "editor"
             if not os.access(self._folder, os.W_OK):
-                cache = Path(self._place.name, "cache")
+                self._cache = TemporaryDirectory(prefix="tapegrad")
+                cache = Path(self._cache.name)
             file = settings.file or OWN
             flags = ["--config-file", str(file), "--cache-dir", str(cache)]
             self._process = CheckerProcess(self._folder, flags, watched=file, on_death=lambda: self._editor.show(DIED))

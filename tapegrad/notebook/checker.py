@@ -10,8 +10,9 @@ import os
 import re
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from uuid import uuid4
 
 from tapegrad.checker.process import Answer, CheckerError, CheckerProcess
 
@@ -51,8 +52,8 @@ class Checker:
             folder: Where the notebook runs: its modules are imported from there, and mypy's cache is stored there.
         """
         self._folder = folder
-        self._place = TemporaryDirectory(prefix="tapegrad")
-        self._path = Path(self._place.name, "notebook.py").resolve()  # no such file is written
+        self._path = Path(gettempdir(), f"tapegrad{uuid4().hex}", "notebook.py").resolve()  # not on the disk
+        self._cache: TemporaryDirectory[str] | None = None
         self._ids = count()
         self._process = CheckerProcess(folder, self._flags(), variables=self._paths())
 
@@ -76,7 +77,8 @@ class Checker:
     def close(self) -> None:
         """Stop the child process."""
         self._process.close()
-        self._place.cleanup()
+        if self._cache is not None:
+            self._cache.cleanup()
 
     def __enter__(self) -> Self:
         return self
@@ -114,7 +116,8 @@ class Checker:
     def _flags(self) -> list[str]:
         cache = self._folder / ".mypy_cache" / "notebook"
         if not os.access(self._folder, os.W_OK):
-            cache = Path(self._place.name, "cache")
+            self._cache = TemporaryDirectory(prefix="tapegrad")
+            cache = Path(self._cache.name)
         return ["--config-file", str(SETTINGS), "--cache-dir", str(cache)]
 
     def _paths(self) -> dict[str, str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import os
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -80,6 +82,21 @@ def test_a_new_module_starts_a_new_child(checker: Checker) -> None:
 
     assert second is not first
     assert checker._process._child is second
+
+
+@pytest.mark.parametrize("can_write", [True, False])
+def test_a_killed_kernel_would_leave_a_temporary_folder_only_for_the_cache(
+    *, can_write: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    monkeypatch.setattr(os, "access", lambda *_: can_write)
+
+    with Checker(tmp_path):
+        assert len(list(temporary.iterdir())) == (0 if can_write else 1)
+
+    assert list(temporary.iterdir()) == []
 
 
 def test_settings_of_the_folder_are_ignored(checker: Checker) -> None:
