@@ -27,7 +27,7 @@ Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Tile: TypeAlias = "tuple[int | slice, ...]"
 Compiler: TypeAlias = "Callable[[Program, Sequence[Array]], Kernel | None]"
 
-_TILE_BYTES: Final = 1 << 21, 1 << 22  # bytes of a tile of all arrays and buffers, at least and at most
+_TILE_BYTES: Final = 1 << 20, 1 << 21  # bytes of a tile of all arrays and buffers, at least and at most
 _TILE_COUNT: Final = 16  # tiles of an array, if they are between these sizes
 _CACHE_LINE_BYTES: Final = 64  # bytes of a cache line, and of the widest vectors
 _MAX_PROGRAMS: Final = 256  # a power whose exponent differs in each call has a new program each time

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Compiler: TypeAlias = "Callable[..., RowKernel | None]"
 
-_TILE_BYTES: Final = 1 << 21  # of some rows of an array
+_TILE_BYTES: Final = 1 << 19  # of some rows of an array, which stay in cache with the buffers of a formula
 
 
 def computed(
