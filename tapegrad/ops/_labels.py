@@ -69,13 +69,14 @@ class Labels:
         if self._weights is None:
             return values
         weights = self._weights[..., None]
-        return engine(values, weights).where(engine(weights).equal(weights, 0), 0, values * weights)
+        product = values * weights
+        return engine(product).where(engine(weights).equal(weights, 0), 0, product)
 
     def subtract(self, x: Any, values: Any) -> Any:
         """Subtract values of the rows, `(..., 1)` or one for all, at the labels; the result may overwrite `x`."""
         if not self._is_known:
             return x - self._one_hot(x.dtype) * values
-        index, primitives = self._index(), engine(x, values)
+        index, primitives = self._index(), engine(x)
         return primitives.at_set(x, index, primitives.getitem(x, index) - values, is_free=True)
 
     def place(self, values: Any) -> Any:

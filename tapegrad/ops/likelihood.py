@@ -154,33 +154,49 @@ def cross_entropy(
         labels = Labels.of(x, target, ignore_index)
         if classes is None or not x.size:
             share = weight_of("cross_entropy", reduction, labels.count)
-            out, backward = _of_labels(x, labels, smoothing, share, reduction)
+            merged: Any = tape  # Any: mypy does not know which tape a merged one is
+            # A checkpointing tape computes the gradient from the logits again.
+            saves_gradient = merged.owns and merged.checkpoint is None and isinstance(x.data, np.ndarray)
+            out, backward = _of_labels(x, labels, smoothing, share, reduction, saves_gradient=saves_gradient)
         else:
             out, backward = _of_weighted_labels(x, labels, smoothing, classes, reduction)
     return tape.record(out, (x, target), backward)
 
 
 def _of_labels(
-    x: Untaped, labels: Labels, smoothing: float, weight: Any, reduction: Reduction
+    x: Untaped, labels: Labels, smoothing: float, weight: Any, reduction: Reduction, *, saves_gradient: bool
 ) -> tuple[Untaped, Backward]:
-    """Compute the cross-entropy of labels and its closure, in one pass over `x` each."""
+    """Compute the cross-entropy of labels and its closure, in one pass over `x` each, or one for both."""
     if not x.size:  # the maximum of no elements does not exist
         zeros = engine(x.data).zeros
         out = node(reduced(zeros(x.shape[:-1], x.dtype), reduction, weight))
         return out, lambda grads: grads.add(x, zeros(x.shape, grads.pop_output(out).dtype))
-    share = smoothing / x.shape[-1]
-    top, total, *sums = engine(x.data).rowwise(exponential_sums, x.data, axis=-1, with_sum=bool(smoothing))
+    share, scale = smoothing / x.shape[-1], labels.weighted(weight)
+    scales = (scale, scale * share) if smoothing else (scale,)
+    top, total, *others = engine(x.data).rowwise(
+        exponential_sums, x.data, *(scales if saves_gradient else ()), axis=-1, with_sum=bool(smoothing)
+    )
+
+    def less_labels(dx: Any) -> Any:
+        return labels.subtract(dx, scale * (1 - smoothing))
+
+    saved = [less_labels(others.pop())] if saves_gradient else []  # for an upstream gradient of 1
     log_total = engine(total).log(total)
     logs = labels.pick(x.data) - top - log_total
     if smoothing:
-        logs = logs * (1 - smoothing) + (sums[0] - log_total * x.shape[-1]) * share
+        logs = logs * (1 - smoothing) + (others[0] - log_total * x.shape[-1]) * share
     out = node(reduced(labels.weighted(-logs).reshape(x.shape[:-1]), reduction, weight))
 
     def backward(grads: Gradients) -> None:
-        dy = labels.weighted(of_rows(grads.pop_output(out) * weight, x.shape, reduction))
-        values = (x.data, top, dy / total, *([dy * share] if smoothing else []))
-        dx = engine(*values).rowwise(scaled_exponentials, *values, axis=-1)
-        grads.add(x, labels.subtract(dx, dy * (1 - smoothing)))
+        dy = of_rows(grads.pop_output(out), x.shape, reduction)
+        if reduction == "none":
+            dy = labels.weighted(dy)
+        values = (x.data, top, scale / total, *scales[1:])
+        # A saved gradient may be overwritten: if the closure runs again, it computes it.
+        found = {
+            x: saved.pop() if saved else less_labels(engine(x.data).rowwise(scaled_exponentials, *values, axis=-1))
+        }
+        grads.add(x, engine(dy, found[x]).scale_in_place(found, x, dy))
 
     return out, backward
 
@@ -234,19 +250,27 @@ def _of_probabilities(
     return out, backward
 
 
-def exponential_sums(rows: Rows, x: Any, *, with_sum: bool) -> tuple[Any, ...]:
-    """Return the maximum of each row, the sum of `e ** (x - maximum)`, and, if wanted, the sum of `x - maximum`."""
+def exponential_sums(rows: Rows, x: Any, *scales: Any, with_sum: bool) -> tuple[Any, ...]:
+    """Return of each row the maximum, and the sum of `e ** (x - maximum)`; and what is wanted besides.
+
+    That is the sum of `x - maximum`, and, if there are scales for `scaled_exponentials`, its result with the first
+    divided by the sum of the powers.
+    """
     top = rows.max(x)
     shifted = x - top
-    if with_sum:
-        return top, rows.sum(rows.exp(shifted)), rows.sum(shifted)
-    return top, rows.sum(rows.exp(shifted))
+    powers = rows.exp(shifted)
+    total = rows.sum(powers)
+    found = (top, total, rows.sum(shifted)) if with_sum else (top, total)
+    return (*found, _scaled(powers, scales[0] / total, *scales[1:])) if scales else found
 
 
 def scaled_exponentials(rows: Rows, x: Any, top: Any, scale: Any, share: Any = None) -> Any:
     """Return `e ** (x - top) * scale - share`: the gradient of the logarithm of the sum, less an equal share."""
-    powers = rows.exp(x - top) * scale
-    return powers if share is None else powers - share
+    return _scaled(rows.exp(x - top), scale, share)
+
+
+def _scaled(powers: Any, scale: Any, share: Any = None) -> Any:
+    return powers * scale if share is None else powers * scale - share
 
 
 @op(nll_shape, eager=True)

@@ -102,7 +102,7 @@ def test_a_product_overwrites_an_operand_without_other_references() -> None:
     x, y = numbers((1_031, 1_019)), numbers((1_031, 1_019), seed=1)
     number = np.broadcast_to(np.float32(3), x.shape)
 
-    for factor in (y, number):
+    for factor in (y, number, np.float32(3), y[:, :1]):
         alone, seen = {0: x.copy()}, {0: x}
         place = id(alone[0])
 
@@ -117,6 +117,7 @@ def test_a_product_with_one_is_the_operand_itself() -> None:
     one: Any = np.broadcast_to(np.float32(1), (3, 5))
 
     assert ENGINE.scale_in_place({0: x}, 0, one) is x
+    assert ENGINE.scale_in_place({0: x}, 0, np.float32(1)) is x
     assert ENGINE.scale_in_place({0: x}, 0, one.astype(np.float64)).dtype == np.float64
 
 

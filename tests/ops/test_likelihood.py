@@ -230,6 +230,27 @@ def test_the_cross_entropy_of_many_rows_is_that_of_the_formula(smoothing: float,
     np.testing.assert_allclose(grads[x].numpy(), gradient * share, rtol=1e-3, atol=1e-5 * share)
 
 
+@pytest.mark.usefixtures("numpy_and_kernels")
+@pytest.mark.parametrize("shape", [(3, 5), (40, 1031)])
+def test_a_retained_loss_gives_the_same_gradient_for_each_upstream_gradient(shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(7)
+    x: Any = tensor(rng.normal(size=shape), np.float32)
+    labels = tensor(rng.integers(0, shape[1], shape[0]))
+    x_traced: Any = x.trace()
+    loss = cross_entropy(x_traced, labels)
+    thrice = loss * 3
+
+    of_loss = loss.backward(retain_tape=True)[x].numpy()
+    of_thrice = thrice.backward(retain_tape=True)[x].numpy()
+    again = loss.backward()[x].numpy()
+
+    powers = np.exp(x.numpy())
+    expected = (powers / powers.sum(1, keepdims=True) - np.eye(shape[1])[labels.numpy()]) / shape[0]
+    np.testing.assert_allclose(of_loss, expected, rtol=1e-4, atol=1e-7)
+    np.testing.assert_allclose(of_thrice, 3 * expected, rtol=1e-4, atol=1e-7)
+    np.testing.assert_allclose(again, expected, rtol=1e-4, atol=1e-7)
+
+
 WEIGHTS = tensor([0.5, 4.0, 0.0], np.float64)
 
 

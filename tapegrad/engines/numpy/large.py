@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from tapegrad.engines.numpy.buffers import BUFFERS, can_accumulate
+from tapegrad.engines.numpy.buffers import BUFFERS, is_free
 from tapegrad.engines.numpy.threads import run_in_threads
 from tapegrad.engines.thresholds import PARALLEL_MIN_ELEMENTS
 
@@ -87,9 +87,10 @@ def added(x: Array) -> Array:
 
 def scale_in_place(values: dict[Any, Any], key: Any, x: Any) -> Any:
     """Return the product of `values[key]` and `x`, in place if `values[key]` has no other reference."""
-    if isinstance(x, np.ndarray) and is_one(x) and one_number(x) == 1 and x.dtype == values[key].dtype:
+    if is_one(x) and one_number(x) == 1 and x.dtype == values[key].dtype:
         return values[key]  # the gradient of a sum is 1
-    out = values[key] if can_accumulate(values, key, x) else None
+    is_alike = x.dtype == values[key].dtype and np.broadcast_shapes(x.shape, values[key].shape) == values[key].shape
+    out = values[key] if is_alike and is_free(values, key) else None
     return (
         np.multiply(values[key], x, out=out)
         if x.size < PARALLEL_MIN_ELEMENTS
