@@ -222,6 +222,8 @@ class TracedValue(Value[Any, Any]):
         return self.trace.record(np.true_divide, y, self)
 
     def __pow__(self, y: Any, /) -> TracedValue:
+        if type(y) is float and y == 0.5:  # as NumPy does with arrays; and a square root writes into given memory
+            return self.trace.record(np.sqrt, self)
         return self.trace.record(ELEMENTWISE["pow"], self, np.asarray(y))
 
     def __abs__(self) -> TracedValue:
