@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import islice, repeat, starmap
 from operator import add, attrgetter, is_
+from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
@@ -14,6 +15,7 @@ from tapegrad.autograd.tape import NONE
 from tapegrad.generator import generator
 from tapegrad.jax.arguments import parts_of
 from tapegrad.jax.device_tensor import DeviceTensor
+from tapegrad.jax.direct import direct
 from tapegrad.jax.draws import NO_SEED, seeds_of
 from tapegrad.jax.library import exact, jax, jnp
 from tapegrad.jax.scalars import MOST_INPUTS
@@ -26,12 +28,13 @@ from tapegrad.tensor.nodes import Frozen
 from tapegrad.transactions import commit, commit_delaying_interrupts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from tapegrad.jax.arguments import ArgumentTree
     from tapegrad.jax.program import Program
 
 MISS: Final = object()
+_running = RLock()  # from reading the arguments until the changes are stored
 _END: Final = object()
 
 
@@ -49,9 +52,11 @@ class Binding:
         values: These, and the numbers that the program has computed from them.
         names: Of the arguments that are passed by name.
         home: The default device for arrays that were not placed explicitly; None for JAX's default.
+        call: A function of the binding and of arguments that does what `run_with` does, as fast as possible.
     """
 
     program: Program
+    call: Callable[[Binding, tuple[Any, ...]], Any]
     latest: ClassVar[int] = 0  # number of bindings so far
 
     def __init__(self, tree: ArgumentTree, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -155,6 +160,14 @@ class Binding:
         self._checked = 0
         for opt in self.tree.optimizers:
             opt._layout = Layout()  # releases the references to the old arrays of the parameters
+        self._pairs = [*zip(self.tensors, self._there, strict=True)]
+        self.call = Binding.run_with  # no bound method: a cycle would keep old parameters in memory
+        is_direct = self._has_tensors_alone and not (self._number_positions or self._lists or self._count < 0)
+        if is_direct and not program.returns_given:
+            takes_new = self.home is None
+            self.call = direct(
+                program, self._pairs, self._positions, self._count, self._is_unchanged, takes_new=takes_new
+            )
 
     def run_with(self, args: tuple[Any, ...]) -> Any:
         """Run the program, store what it has changed, and return its result.
@@ -163,6 +176,15 @@ class Binding:
             `MISS` instead, with nothing done, unless the call has the same objects, unchanged except for the values of
             tensors, and as many tensors; and numbers that the program is valid for. Arguments by name come last.
         """
+        with _running:
+            return self._run_with(args)
+
+    def run(self) -> Any:
+        """Run the program with its current tensors, store what it has changed, and return its result."""
+        with _running:
+            return self._run()
+
+    def _run_with(self, args: tuple[Any, ...]) -> Any:
         if len(args) != self._count or (self._lists and (args := self._with_elements(args)) is None):
             return MISS
         tensors, has_others = self.tensors, False
@@ -183,12 +205,9 @@ class Binding:
         for leaf, position in self._positions if has_others else ():
             if args[position] is not tensors[leaf]:
                 self._take_tensor(leaf, args[position])
-        if self._has_tensors_alone:  # as in `run`, whose call takes time too (benchmarks/jit.py, "call")
-            return self._result(self._execute(*self._there), self)
-        return self.run()
+        return self._run()
 
-    def run(self) -> Any:
-        """Run the program with its current tensors, store what it has changed, and return its result."""
+    def _run(self) -> Any:
         if self._has_tensors_alone:
             outs = self._execute(*self._there)
         elif self.states:
@@ -278,6 +297,7 @@ class Binding:
         self.tensors[leaf] = _END  # after an interrupt no tensor is paired with the values of another
         self._there[leaf] = array
         self.tensors[leaf] = tensor
+        self._pairs[leaf] = tensor, array
 
     def _held(self) -> list[Any]:
         return [*(state.on_device for state in self.states), *(cell.array for cell in self.cells)]

@@ -77,7 +77,7 @@ class Programs(Sequence[Mapping[str, str]]):
         if self.compiled == WARN_AFTER:
             change = _change(before, others | facts)
             message = f"{self._call} has been compiled {WARN_AFTER} times; {change}; see tapegrad.jax.programs"
-            warnings.warn(message, stacklevel=4)
+            warnings.warn(message, stacklevel=5)
 
     @overload
     def __getitem__(self, at: int) -> Mapping[str, str]: ...

@@ -23,7 +23,6 @@ from tapegrad.nn import Module
 F = TypeVar("F", bound=Callable[..., Any])
 
 tracing = RLock()  # while a step is traced its parameters hold traced values
-_running = RLock()  # from reading the arguments until the changes are stored
 
 
 @overload
@@ -87,41 +86,53 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
         _check(step, static)
     step, first, named = _without_partial(step)
     programs = Programs(messages.callee(getattr(step, "__qualname__", "jit")), (step, first, named))
-    has_more, traced, is_off = bool(first or named), substitutions.get, _is_off.get
+    traced, is_off = substitutions.get, _is_off.get
     bound: tuple[Binding, ...] = ()  # for the last programs that ran, each with its arguments
+    latest: Binding | None = None  # the first of them, if none of its arguments is passed by name
 
     @functools.wraps(step)
     def call(*args: Any, **kwargs: Any) -> Any:
-        nonlocal bound
-        if has_more:
+        # Most calls end here, soon (benchmarks/jit.py, "call").
+        if (known := latest) is not None and not kwargs and traced() is None and not is_off():
+            try:
+                result = known.call(known, args)
+            except (TypeError, ValueError):  # a different shape, dtype or placement: JAX has not started
+                result = MISS
+            if result is not MISS:
+                return result
+        if first or named:
             args, kwargs = (*first, *args), named | kwargs
         if traced() is not None or is_off():
             return step(*args, **kwargs)  # inside a step that is being traced, it becomes part of that step
-        values, names = ((*args, *kwargs.values()), tuple(kwargs)) if kwargs else (args, ())
+        return compiled(args, kwargs)
+
+    def compiled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        nonlocal bound, latest
+        values, names = (*args, *kwargs.values()), tuple(kwargs)
         for known in bound:
-            if known.names != names:
+            if known.names != names or known is latest:
                 continue
             try:
-                with _running:
-                    result = known.run_with(values)
-            except (TypeError, ValueError):  # a different shape, dtype or placement: JAX has not started
+                result = known.call(known, values)
+            except (TypeError, ValueError):  # as above
                 continue
             if result is not MISS:
                 if known is not bound[0]:
                     bound = (known, *(one for one in bound if one is not known))
+                latest = None if names or first else known
                 return result
         with tracing:
-            others, bound = bound, ()
+            others, bound, latest = bound, (), None
             try:
                 programs.use(one.program for one in reversed(others))
                 fresh = _bound(step, programs, args, kwargs, static)
                 others = tuple(one for one in others if one.program is not fresh.program)
-                with _running:
-                    result = fresh.run()
+                result = fresh.run()
             except Exception as error:
                 trim_traceback(error)
                 raise
             bound = (fresh, *others)[:_MOST_BOUND] if fresh.program.is_lasting else others
+            latest = fresh if fresh.program.is_lasting and not (fresh.names or first) else None
         return result
 
     call.programs = programs  # type: ignore[attr-defined]  # see `programs`

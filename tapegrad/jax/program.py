@@ -50,6 +50,7 @@ class Program:
         seeded: The generators from which it draws; the last is that of the innermost `random`.
         numbers: How it uses the numbers that the step is given.
         result: Builds the result from the arrays.
+        returns_given: Whether the result contains a tensor or a parameter that the step was given.
         is_lasting: Whether later calls can use it: tracing it has changed nothing that the step reads.
         run: If it is in parts, see `compiled_in_parts`: what `call` does, without other code of Python in between.
     """
@@ -60,6 +61,7 @@ class Program:
     seeded: tuple[int, ...]
     numbers: NumberPlan
     result: ResultBuilder
+    returns_given: bool
     is_lasting: bool
     run: Callable[[Sequence[Any], list[Any]], Iterable[object]] | None = None
 
@@ -108,6 +110,7 @@ class Outcome:
     seeded: tuple[int, ...]
     numbers: NumberPlan
     result: ResultBuilder
+    returns_given: bool
 
 
 def traced_program(of: Call) -> Program:
@@ -125,7 +128,15 @@ def traced_program(of: Call) -> Program:
         given, found = noted.in_avals, noted.out_avals
         alike = [position for at, position in enumerate(carried) if _same_memory(given[position], found[at])]
         result = _after_effects(outcome.result) if noted.effects else outcome.result
-        of_outcome = outcome.changed, outcome.moved, outcome.seeded, outcome.numbers, result, is_lasting
+        of_outcome = (
+            outcome.changed,
+            outcome.moved,
+            outcome.seeded,
+            outcome.numbers,
+            result,
+            outcome.returns_given,
+            is_lasting,
+        )
         parts = split_off(noted.jaxpr) if binding.home is None and _is_on_one_cpu(binding) else None
         if parts is not None:
             reused = {at: position for at, position in enumerate(carried) if position in alike}
@@ -329,6 +340,7 @@ def _run(of: Call, arrays: tuple[Any, ...], outcome: Outcome) -> list[Any]:
     outs = [*(values[at] for at in outcome.changed), *(now[at] for at in outcome.moved)]
     template = ResultTemplate(tree, binding, nodes, outs)
     outcome.result = template.builder(result)
+    outcome.returns_given = template.returns_given
     outcome.numbers = numbers.plan()
     return [_copied(out.array, arrays) if isinstance(out, Traced) else jnp.asarray(out) for out in outs]
 

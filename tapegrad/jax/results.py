@@ -26,7 +26,12 @@ if TYPE_CHECKING:
 
 
 class ResultTemplate:
-    """Records the arrays of a result, and builds the result from them at each call."""
+    """Records the arrays of a result, and builds the result from them at each call.
+
+    Attributes:
+        outs: The arrays.
+        returns_given: Whether the result contains a tensor or a parameter that the step was given.
+    """
 
     def __init__(
         self, tree: ArgumentTree, binding: Binding, nodes: dict[Tensor[Any, Any, Any], Any], outs: list[Any]
@@ -37,6 +42,7 @@ class ResultTemplate:
         self.given |= {given.node: position for position, given in enumerate(nodes.values()) if given.tape.holds}
         self.tree = tree
         self.outs = outs
+        self.returns_given = False
 
     def builder(self, result: Any) -> ResultBuilder:
         """Return a function that builds a result like this one from the arrays of a call."""
@@ -69,6 +75,7 @@ class ResultTemplate:
         return (lambda *_: result) if position is None else lambda _, binding: binding.tree.objects[position]
 
     def _tensor(self, x: Tensor[Any, Any, Any]) -> ResultBuilder:
+        self.returns_given |= x in self.states or x in self.given
         if x in self.states:
             position = self.states[x]
             return lambda _, binding: binding.states[position]

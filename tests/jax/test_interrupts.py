@@ -202,8 +202,8 @@ def test_threads_that_call_one_step_get_their_own_results() -> None:
 def _python_interrupts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let Python's own handler answer, threads take turns often, and each test have locks of its own."""
     # A tracer interrupts even between the end of a block and its `__exit__`, where no signal comes in.
-    for lock in ("tracing", "_running"):
-        monkeypatch.setattr(sys.modules["tapegrad.jax.jit"], lock, threading.RLock())
+    for module, lock in (("jit", "tracing"), ("binding", "_running")):
+        monkeypatch.setattr(sys.modules[f"tapegrad.jax.{module}"], lock, threading.RLock())
     before, interval = signal.signal(signal.SIGINT, signal.default_int_handler), sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
