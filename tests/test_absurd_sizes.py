@@ -83,6 +83,11 @@ for kind in ("avg", "max", "min", "smooth_max"):
         pooled = [f"{CONV[rank][0]}, 2, {o}=h" for o in ("stride", "padding")]
         CALLS[f"{kind}_pool{rank}"] = [*pooled, f"{CONV[rank][0]}, kernel=h", f"{CONV[rank][0]}, h, padding=h // 2"]
         CALLS[f"{kind}_pool{rank}"] += [f"{CONV[rank][0]}, h, stride={s}, padding=h // 2" for s in ("h // 3", "2 * h")]
+        CALLS[f"{kind}_pool{rank}"] += [
+            f"{CONV[rank][0]}, h, ceil_mode=True",
+            f"{CONV[rank][0]}, 2, stride=h, ceil_mode=True",
+        ]
+        CALLS[f"{kind}_pool{rank}"] += [] if kind == "avg" else [f"{CONV[rank][0]}, 2, dilation=h"]
 
 
 def test_every_op_with_a_size_among_its_options_is_tried() -> None:

@@ -163,6 +163,28 @@ def accept_pools() -> None:
     assert_type(nn.GlobalMaxPool2d()(images), Tensor[Shape[L[32], L[1]], NoneTape])
 
 
+def accept_dilated_and_last_windows_of_a_pool() -> None:
+    line = tg.ones((3, 28))
+    assert_type(nn.MaxPool1d(3, dilation=2)(line), Tensor[Shape[L[3], L[8]], NoneTape])
+    assert_type(nn.MaxPool1d(3, ceil_mode=True)(line), Tensor[Shape[L[3], L[10]], NoneTape])
+    assert_type(nn.AvgPool1d(2, stride=29, padding=1, ceil_mode=True)(line), Tensor[Shape[L[3], L[1]], NoneTape])
+    assert_type(nn.MinPool2d(2, dilation=(2, 3))(images), Tensor[Shape[L[32], L[1], L[13], L[9]], NoneTape])
+    assert_type(nn.AvgPool2d(3, ceil_mode=True, divisor_override=2)(images), Tensor[Shape[L[32], L[1], L[10], L[7]], NoneTape])
+
+    def pooled(x: Tensor[Shape[N, H], T]) -> Tensor[Shape[N, FloorDiv[Add[H, L[1]], L[2]]], T]:
+        return nn.SmoothMaxPool1d(2, ceil_mode=True)(x)
+
+    assert_type(pooled(tg.ones((3, 27))), Tensor[Shape[L[3], L[14]], NoneTape])
+
+
+def reject_a_dilated_window_larger_than_the_input() -> None:
+    nn.MaxPool1d(4, dilation=2)(tg.ones((3, 6)))  # E: MaxPool1d: a window of 7 does not fit into 6 cells along axis 1 of x (3, 6) [tapegrad-shape]
+
+
+def reject_a_last_window_larger_than_the_input() -> None:
+    nn.AvgPool1d(4, stride=1, ceil_mode=True)(tg.ones((3, 2)))  # E: AvgPool1d: a window of 4 does not fit into 2 cells, nor with ceil_mode into 2, along axis 1 of x (3, 2) [tapegrad-shape]
+
+
 def accept_a_number_for_each_axis_of_a_pool() -> None:
     three: nn.MaxPool2d[L[2], L[2], L[0], L[3], L[3], L[0]] = nn.MaxPool2d((2, 3))
     assert_type(three(images), Tensor[Shape[L[32], L[1], L[14], L[6]], NoneTape])

@@ -21,10 +21,12 @@ class Windows:
         sizes: How many windows there are along each of the last axes.
         kernel: Cells along a window.
         stride: Cells between the starts of neighbouring windows.
-        padding_before: Padding cells before the value, and as many after it.
+        padding_before: Padding cells before the value.
+        dilation: Cells from one cell of a window to the next.
+        padding_after: Padding cells after the value; at least as many as windows reach beyond it.
     """
 
-    __slots__ = ("indices", "kernel", "padding_before", "shape", "sizes", "stride")
+    __slots__ = ("dilation", "indices", "kernel", "padding_after", "padding_before", "shape", "sizes", "stride")
 
     def __init__(
         self,
@@ -33,21 +35,26 @@ class Windows:
         kernel: Sequence[int],
         stride: Sequence[int],
         padding_before: Sequence[int],
+        dilation: Sequence[int],
+        padding_after: Sequence[int],
     ) -> None:
         self.shape = shape
         self.sizes = sizes
         self.kernel = kernel
         self.stride = stride
         self.padding_before = padding_before
+        self.dilation = dilation
+        self.padding_after = padding_after
         self.indices = [
             (..., *(slice(i, i + s * (m - 1) + 1, s) for i, s, m in zip(first, stride, sizes, strict=True)))
-            for first in product(*map(range, kernel))
+            for first in product(*(range(0, k * d, d) for k, d in zip(kernel, dilation, strict=True)))
         ]
 
     def of(self, x: Any, outside: float) -> list[Any]:
         """Return the cells of `x` at each position, as views."""
-        if any(self.padding_before):
-            widths = [*((0, 0),) * (x.ndim - len(self.padding_before)), *((p, p) for p in self.padding_before)]
+        if self._is_padded:
+            around = zip(self.padding_before, self.padding_after, strict=True)
+            widths = [*((0, 0),) * (x.ndim - len(self.padding_before)), *around]
             x = engine(x).pad(x, widths, outside)
         return [engine(x).getitem(x, index) for index in self.indices]
 
@@ -58,7 +65,12 @@ class Windows:
     def back(self, cells: list[Any]) -> Any:
         """Add up the gradients of the cells at each position: the backward pass of `of`."""
         rank = len(self.padding_before)
-        padded = tuple(n + 2 * p for n, p in zip(self.shape[-rank:], self.padding_before, strict=True))
+        axes = list(zip(self.shape[-rank:], self.padding_before, self.padding_after, strict=True))
+        padded = tuple(before + n + after for n, before, after in axes)
         dx = engine(*cells).scatter_sum((*self.shape[:-rank], *padded), self.indices, cells)
-        inner = tuple(slice(p, n - p) for n, p in zip(padded, self.padding_before, strict=True))
-        return engine(dx).getitem(dx, (..., *inner)) if any(self.padding_before) else dx
+        inner = tuple(slice(before, before + n) for n, before, _ in axes)
+        return engine(dx).getitem(dx, (..., *inner)) if self._is_padded else dx
+
+    @property
+    def _is_padded(self) -> bool:
+        return any(self.padding_before) or any(self.padding_after)

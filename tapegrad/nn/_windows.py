@@ -15,6 +15,7 @@ from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
 from tapegrad.ops import uniform
 from tapegrad.sizes import Add, FloorDiv, Mul, Sub
+from tapegrad.sizes.arithmetic import Smallest
 from tapegrad.sizes.constraints import check_groups, check_same
 
 In = TypeVar("In", bound=int, default=Any, covariant=True)
@@ -44,6 +45,7 @@ _S = TypeVar("_S", bound=int)
 _P = TypeVar("_P", bound=int)
 _O = TypeVar("_O", bound=int)
 _D = TypeVar("_D", bound=int)
+_C = TypeVar("_C", bound=bool)
 
 Span = TypeAliasType("Span", Add[Mul[_D, Sub[_K, Literal[1]]], Literal[1]], type_params=(_K, _D))
 """`Span[Kernel, Dilation]` is the number of cells that a dilated kernel spans."""
@@ -53,6 +55,21 @@ Windows = TypeAliasType(
     type_params=(_N, _K, _S, _P, _D),
 )
 """`Windows[N, Kernel, Stride, Padding, Dilation]` is the number of windows in N cells: `tapegrad.sizes.window`."""
+Pooled = TypeAliasType(
+    "Pooled",
+    Add[
+        FloorDiv[
+            Smallest[
+                Add[Sub[Add[_N, Mul[Literal[2], _P]], Span[_K, _D]], Mul[_C, Sub[_S, Literal[1]]]],
+                Sub[Add[_N, _P], Literal[1]],
+            ],
+            _S,
+        ],
+        Literal[1],
+    ],
+    type_params=(_N, _K, _S, _P, _D, _C),
+)
+"""`Pooled[N, Kernel, Stride, Padding, Dilation, CeilMode]` is `Windows`, or the number with `ceil_mode`."""
 Covered = TypeAliasType(
     "Covered",
     Add[Sub[Add[Mul[Sub[_N, Literal[1]], _S], Span[_K, _D]], Mul[Literal[2], _P]], _O],

@@ -23,16 +23,19 @@ from tapegrad.ops import (
 )
 
 if TYPE_CHECKING:
-    from tapegrad.nn._windows import Windows
+    from tapegrad.nn._windows import Pooled
     from tapegrad.tensor import Float, T, Tensor
     from tapegrad.tensor.aliases import Shape
 
 Kernel = TypeVar("Kernel", bound=int, default=Any, covariant=True)
 Stride = TypeVar("Stride", bound=int, default=Kernel, covariant=True)
 Padding = TypeVar("Padding", bound=int, default=Literal[0], covariant=True)
+Dilation = TypeVar("Dilation", bound=int, default=Literal[1], covariant=True)
+CeilMode = TypeVar("CeilMode", bound=bool, default=Literal[False], covariant=True)
 KernelW = TypeVar("KernelW", bound=int, default=Kernel, covariant=True)
 StrideW = TypeVar("StrideW", bound=int, default=Stride, covariant=True)
 PaddingW = TypeVar("PaddingW", bound=int, default=Padding, covariant=True)
+DilationW = TypeVar("DilationW", bound=int, default=Dilation, covariant=True)
 Size = TypeVar("Size", bound=int, default=Any, covariant=True)
 SizeW = TypeVar("SizeW", bound=int, default=Size, covariant=True)
 Batch = TypeVarTuple("Batch")
@@ -40,26 +43,33 @@ H = TypeVar("H", bound=int)
 W = TypeVar("W", bound=int)
 
 
+_PLAIN = {"padding": 0, "dilation": 1, "ceil_mode": False, "count_include_pad": True, "divisor_override": None}
+
+
 class _Windowed(Module):
-    """Base class of pooling layers, with a `repr` of the window: `MaxPool2d(3, stride=2)`."""
+    """Base class of pooling layers, with a `repr` of the options: `MaxPool2d(3, stride=2)`."""
 
     @override
     def __repr__(self) -> str:
         layer: Any = self  # Any: subclasses declare the sizes with different types
         options = [f"stride={layer.stride}"] if layer.stride != layer.kernel else []
-        options += [f"padding={layer.padding}"] if layer.padding else []
+        options += [
+            f"{name}={vars(self)[name]}" for name, plain in _PLAIN.items() if vars(self).get(name, plain) != plain
+        ]
         return f"{type(self).__name__}({', '.join([str(layer.kernel), *options])})"
 
 
-class MaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
+class MaxPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, CeilMode]):
     r"""1D max pooling: the maximum of each window.
 
-    $$y_{nci} = \max_{k} x_{n,c,\,si+k-p}$$
+    $$y_{nci} = \max_{k} x_{n,c,\,si+dk-p}$$
 
     Args:
         kernel: The size of a window, in cells.
         stride: The distance between neighbouring windows, in cells; None for the size of a window.
         padding: Cells added to each side, at most half of a window; see `tapegrad.max_pool1d`.
+        dilation: The distance between neighbouring cells of a window.
+        ceil_mode: Whether a last window may reach beyond the padding; see `tapegrad.max_pool1d`.
 
     Examples:
         >>> signal = tg.tensor([[1.0, 5.0, 2.0, 3.0]])
@@ -70,31 +80,38 @@ class MaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
     """
 
     def __init__(
-        self: MaxPool1d[Any, Any, Any],
+        self: MaxPool1d[Any, Any, Any, Any, Any],
         kernel: Kernel,
         *,
         stride: Stride | None = None,
         padding: Padding = 0,
+        dilation: Dilation = 1,
+        ceil_mode: CeilMode = False,
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
+        self.dilation, self.ceil_mode = dilation, ceil_mode
 
     @override
     def forward(
         self, x: Tensor[Shape[*Batch, W], T, Float]
-    ) -> Tensor[Shape[*Batch, Windows[W, Kernel, Stride, Padding, Literal[1]]], T, Float]:
+    ) -> Tensor[Shape[*Batch, Pooled[W, Kernel, Stride, Padding, Dilation, CeilMode]], T, Float]:
         """Compute `max_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
-        return max_pool1d(x, self.kernel, stride=self.stride, padding=self.padding)
+        return max_pool1d(
+            x, self.kernel, stride=self.stride, padding=self.padding, dilation=self.dilation, ceil_mode=self.ceil_mode
+        )
 
 
-class MaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, PaddingW]):
+class MaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, PaddingW, Dilation, DilationW, CeilMode]):
     r"""2D max pooling: the maximum of each window.
 
-    $$y_{ncij} = \max_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
+    $$y_{ncij} = \max_{kl} x_{n,c,\,si+dk-p,\,sj+dl-p}$$
 
     Args:
         kernel: The size of a window, in pixels; here and below, one number, or one for each axis.
         stride: The distance between neighbouring windows, in pixels; None for the size of a window.
         padding: Pixels added to each side, at most half of a window; see `tapegrad.max_pool2d`.
+        dilation: The distance between neighbouring pixels of a window.
+        ceil_mode: Whether a last window may reach beyond the padding; see `tapegrad.max_pool2d`.
 
     Examples:
         >>> image = tg.tensor([[[1.0, 2.0, 5.0, 6.0], [3.0, 4.0, 7.0, 8.0]]])
@@ -105,37 +122,46 @@ class MaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
     """
 
     def __init__(
-        self: MaxPool2d[Any, Any, Any, Any, Any, Any],
+        self: MaxPool2d[Any, Any, Any, Any, Any, Any, Any, Any, Any],
         kernel: Kernel | tuple[Kernel, KernelW],
         *,
         stride: Stride | tuple[Stride, StrideW] | None = None,
         padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # matches the default of the type variable
+        dilation: Dilation | tuple[Dilation, DilationW] = 1,  # type: ignore[assignment]  # matches the default of the type variable
+        ceil_mode: CeilMode = False,
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
+        self.dilation, self.ceil_mode = dilation, ceil_mode
 
     @override
     def forward(
         self, x: Tensor[Shape[*Batch, H, W], T, Float]
     ) -> Tensor[
         Shape[
-            *Batch, Windows[H, Kernel, Stride, Padding, Literal[1]], Windows[W, KernelW, StrideW, PaddingW, Literal[1]]
+            *Batch,
+            Pooled[H, Kernel, Stride, Padding, Dilation, CeilMode],
+            Pooled[W, KernelW, StrideW, PaddingW, DilationW, CeilMode],
         ],
         T,
         Float,
     ]:
         """Compute `max_pool2d(x, kernel, …)` of `(N, C, H, W)` or `(C, H, W)`."""
-        return max_pool2d(x, self.kernel, stride=self.stride, padding=self.padding)
+        return max_pool2d(
+            x, self.kernel, stride=self.stride, padding=self.padding, dilation=self.dilation, ceil_mode=self.ceil_mode
+        )
 
 
-class MinPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
+class MinPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, CeilMode]):
     r"""1D min pooling: the minimum of each window.
 
-    $$y_{nci} = \min_{k} x_{n,c,\,si+k-p}$$
+    $$y_{nci} = \min_{k} x_{n,c,\,si+dk-p}$$
 
     Args:
         kernel: The size of a window, in cells.
         stride: The distance between neighbouring windows, in cells; None for the size of a window.
         padding: Cells added to each side, at most half of a window; see `tapegrad.min_pool1d`.
+        dilation: The distance between neighbouring cells of a window.
+        ceil_mode: Whether a last window may reach beyond the padding; see `tapegrad.min_pool1d`.
 
     Examples:
         >>> signal = tg.tensor([[1.0, 5.0, 2.0, 3.0]])
@@ -146,31 +172,38 @@ class MinPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
     """
 
     def __init__(
-        self: MinPool1d[Any, Any, Any],
+        self: MinPool1d[Any, Any, Any, Any, Any],
         kernel: Kernel,
         *,
         stride: Stride | None = None,
         padding: Padding = 0,
+        dilation: Dilation = 1,
+        ceil_mode: CeilMode = False,
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
+        self.dilation, self.ceil_mode = dilation, ceil_mode
 
     @override
     def forward(
         self, x: Tensor[Shape[*Batch, W], T, Float]
-    ) -> Tensor[Shape[*Batch, Windows[W, Kernel, Stride, Padding, Literal[1]]], T, Float]:
+    ) -> Tensor[Shape[*Batch, Pooled[W, Kernel, Stride, Padding, Dilation, CeilMode]], T, Float]:
         """Compute `min_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
-        return min_pool1d(x, self.kernel, stride=self.stride, padding=self.padding)
+        return min_pool1d(
+            x, self.kernel, stride=self.stride, padding=self.padding, dilation=self.dilation, ceil_mode=self.ceil_mode
+        )
 
 
-class MinPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, PaddingW]):
+class MinPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, PaddingW, Dilation, DilationW, CeilMode]):
     r"""2D min pooling: the minimum of each window.
 
-    $$y_{ncij} = \min_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
+    $$y_{ncij} = \min_{kl} x_{n,c,\,si+dk-p,\,sj+dl-p}$$
 
     Args:
         kernel: The size of a window, in pixels; here and below, one number, or one for each axis.
         stride: The distance between neighbouring windows, in pixels; None for the size of a window.
         padding: Pixels added to each side, at most half of a window; see `tapegrad.min_pool2d`.
+        dilation: The distance between neighbouring pixels of a window.
+        ceil_mode: Whether a last window may reach beyond the padding; see `tapegrad.min_pool2d`.
 
     Examples:
         >>> image = tg.tensor([[[1.0, 2.0, 5.0, 6.0], [3.0, 4.0, 7.0, 8.0]]])
@@ -181,37 +214,46 @@ class MinPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
     """
 
     def __init__(
-        self: MinPool2d[Any, Any, Any, Any, Any, Any],
+        self: MinPool2d[Any, Any, Any, Any, Any, Any, Any, Any, Any],
         kernel: Kernel | tuple[Kernel, KernelW],
         *,
         stride: Stride | tuple[Stride, StrideW] | None = None,
         padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # matches the default of the type variable
+        dilation: Dilation | tuple[Dilation, DilationW] = 1,  # type: ignore[assignment]  # matches the default of the type variable
+        ceil_mode: CeilMode = False,
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
+        self.dilation, self.ceil_mode = dilation, ceil_mode
 
     @override
     def forward(
         self, x: Tensor[Shape[*Batch, H, W], T, Float]
     ) -> Tensor[
         Shape[
-            *Batch, Windows[H, Kernel, Stride, Padding, Literal[1]], Windows[W, KernelW, StrideW, PaddingW, Literal[1]]
+            *Batch,
+            Pooled[H, Kernel, Stride, Padding, Dilation, CeilMode],
+            Pooled[W, KernelW, StrideW, PaddingW, DilationW, CeilMode],
         ],
         T,
         Float,
     ]:
         """Compute `min_pool2d(x, kernel, …)` of `(N, C, H, W)` or `(C, H, W)`."""
-        return min_pool2d(x, self.kernel, stride=self.stride, padding=self.padding)
+        return min_pool2d(
+            x, self.kernel, stride=self.stride, padding=self.padding, dilation=self.dilation, ceil_mode=self.ceil_mode
+        )
 
 
-class SmoothMaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
+class SmoothMaxPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, CeilMode]):
     r"""1D smooth max pooling: the log-sum-exp of each window.
 
-    $$y_{nci} = \frac{1}{\beta} \log \sum_{k} e^{\beta x_{n,c,\,si+k-p}}$$
+    $$y_{nci} = \frac{1}{\beta} \log \sum_{k} e^{\beta x_{n,c,\,si+dk-p}}$$
 
     Args:
         kernel: The size of a window, in cells.
         stride: The distance between neighbouring windows, in cells; None for the size of a window.
         padding: Cells added to each side, at most half of a window; see `tapegrad.smooth_max_pool1d`.
+        dilation: The distance between neighbouring cells of a window.
+        ceil_mode: Whether a last window may reach beyond the padding; see `tapegrad.smooth_max_pool1d`.
         beta: The sharpness β, in inverse units of `x`, finite and not 0.
 
     Examples:
@@ -223,33 +265,48 @@ class SmoothMaxPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
     """
 
     def __init__(
-        self: SmoothMaxPool1d[Any, Any, Any],
+        self: SmoothMaxPool1d[Any, Any, Any, Any, Any],
         kernel: Kernel,
         *,
         stride: Stride | None = None,
         padding: Padding = 0,
+        dilation: Dilation = 1,
+        ceil_mode: CeilMode = False,
         beta: float = 1.0,
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
+        self.dilation, self.ceil_mode = dilation, ceil_mode
         self.beta = beta
 
     @override
     def forward(
         self, x: Tensor[Shape[*Batch, W], T, Float]
-    ) -> Tensor[Shape[*Batch, Windows[W, Kernel, Stride, Padding, Literal[1]]], T, Float]:
+    ) -> Tensor[Shape[*Batch, Pooled[W, Kernel, Stride, Padding, Dilation, CeilMode]], T, Float]:
         """Compute `smooth_max_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
-        return smooth_max_pool1d(x, self.kernel, stride=self.stride, padding=self.padding, beta=self.beta)
+        return smooth_max_pool1d(
+            x,
+            self.kernel,
+            stride=self.stride,
+            padding=self.padding,
+            dilation=self.dilation,
+            ceil_mode=self.ceil_mode,
+            beta=self.beta,
+        )
 
 
-class SmoothMaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, PaddingW]):
+class SmoothMaxPool2d(
+    _Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, PaddingW, Dilation, DilationW, CeilMode]
+):
     r"""2D smooth max pooling: the log-sum-exp of each window.
 
-    $$y_{ncij} = \frac{1}{\beta} \log \sum_{kl} e^{\beta x_{n,c,\,si+k-p,\,sj+l-p}}$$
+    $$y_{ncij} = \frac{1}{\beta} \log \sum_{kl} e^{\beta x_{n,c,\,si+dk-p,\,sj+dl-p}}$$
 
     Args:
         kernel: The size of a window, in pixels; here and below, one number, or one for each axis.
         stride: The distance between neighbouring windows, in pixels; None for the size of a window.
         padding: Pixels added to each side, at most half of a window; see `tapegrad.smooth_max_pool2d`.
+        dilation: The distance between neighbouring pixels of a window.
+        ceil_mode: Whether a last window may reach beyond the padding; see `tapegrad.smooth_max_pool2d`.
         beta: The sharpness β, in inverse units of `x`, finite and not 0.
 
     Examples:
@@ -261,14 +318,17 @@ class SmoothMaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, Strid
     """
 
     def __init__(
-        self: SmoothMaxPool2d[Any, Any, Any, Any, Any, Any],
+        self: SmoothMaxPool2d[Any, Any, Any, Any, Any, Any, Any, Any, Any],
         kernel: Kernel | tuple[Kernel, KernelW],
         *,
         stride: Stride | tuple[Stride, StrideW] | None = None,
         padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # matches the default of the type variable
+        dilation: Dilation | tuple[Dilation, DilationW] = 1,  # type: ignore[assignment]  # matches the default of the type variable
+        ceil_mode: CeilMode = False,
         beta: float = 1.0,
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
+        self.dilation, self.ceil_mode = dilation, ceil_mode
         self.beta = beta
 
     @override
@@ -276,16 +336,26 @@ class SmoothMaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, Strid
         self, x: Tensor[Shape[*Batch, H, W], T, Float]
     ) -> Tensor[
         Shape[
-            *Batch, Windows[H, Kernel, Stride, Padding, Literal[1]], Windows[W, KernelW, StrideW, PaddingW, Literal[1]]
+            *Batch,
+            Pooled[H, Kernel, Stride, Padding, Dilation, CeilMode],
+            Pooled[W, KernelW, StrideW, PaddingW, DilationW, CeilMode],
         ],
         T,
         Float,
     ]:
         """Compute `smooth_max_pool2d(x, kernel, …)` of `(N, C, H, W)` or `(C, H, W)`."""
-        return smooth_max_pool2d(x, self.kernel, stride=self.stride, padding=self.padding, beta=self.beta)
+        return smooth_max_pool2d(
+            x,
+            self.kernel,
+            stride=self.stride,
+            padding=self.padding,
+            dilation=self.dilation,
+            ceil_mode=self.ceil_mode,
+            beta=self.beta,
+        )
 
 
-class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
+class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding, CeilMode]):
     r"""1D average pooling: the mean of each window.
 
     $$y_{nci} = \frac{1}{K} \sum_{k} x_{n,c,\,si+k-p}$$
@@ -294,7 +364,9 @@ class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
         kernel: The size of a window, in cells.
         stride: The distance between neighbouring windows, in cells; None for the size of a window.
         padding: Cells added to each side, at most half of a window; see `tapegrad.avg_pool1d`.
+        ceil_mode: Whether a last window may reach beyond the padding; see `tapegrad.avg_pool1d`.
         count_include_pad: Whether the mean includes padded cells.
+        divisor_override: What the sum of a window is divided by; None for the number of cells counted.
 
     Examples:
         >>> signal = tg.tensor([[1.0, 5.0, 2.0, 3.0]])
@@ -305,27 +377,36 @@ class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding]):
     """
 
     def __init__(
-        self: AvgPool1d[Any, Any, Any],
+        self: AvgPool1d[Any, Any, Any, Any],
         kernel: Kernel,
         *,
         stride: Stride | None = None,
         padding: Padding = 0,
+        ceil_mode: CeilMode = False,
         count_include_pad: bool = True,
+        divisor_override: float | None = None,
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
-        self.count_include_pad = count_include_pad
+        self.ceil_mode = ceil_mode
+        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
 
     @override
     def forward(
         self, x: Tensor[Shape[*Batch, W], T, Float]
-    ) -> Tensor[Shape[*Batch, Windows[W, Kernel, Stride, Padding, Literal[1]]], T, Float]:
+    ) -> Tensor[Shape[*Batch, Pooled[W, Kernel, Stride, Padding, Literal[1], CeilMode]], T, Float]:
         """Compute `avg_pool1d(x, kernel, …)` of `(N, C, W)` or `(C, W)`."""
         return avg_pool1d(
-            x, self.kernel, stride=self.stride, padding=self.padding, count_include_pad=self.count_include_pad
+            x,
+            self.kernel,
+            stride=self.stride,
+            padding=self.padding,
+            ceil_mode=self.ceil_mode,
+            count_include_pad=self.count_include_pad,
+            divisor_override=self.divisor_override,
         )
 
 
-class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, PaddingW]):
+class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, PaddingW, CeilMode]):
     r"""2D average pooling: the mean of each window.
 
     $$y_{ncij} = \frac{1}{KL} \sum_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
@@ -334,7 +415,9 @@ class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         kernel: The size of a window, in pixels; here and below, one number, or one for each axis.
         stride: The distance between neighbouring windows, in pixels; None for the size of a window.
         padding: Pixels added to each side, at most half of a window; see `tapegrad.avg_pool2d`.
+        ceil_mode: Whether a last window may reach beyond the padding; see `tapegrad.avg_pool2d`.
         count_include_pad: Whether the mean includes padded pixels.
+        divisor_override: What the sum of a window is divided by; None for the number of pixels counted.
 
     Examples:
         >>> image = tg.tensor([[[1.0, 2.0, 5.0, 6.0], [3.0, 4.0, 7.0, 8.0]]])
@@ -345,29 +428,40 @@ class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
     """
 
     def __init__(
-        self: AvgPool2d[Any, Any, Any, Any, Any, Any],
+        self: AvgPool2d[Any, Any, Any, Any, Any, Any, Any],
         kernel: Kernel | tuple[Kernel, KernelW],
         *,
         stride: Stride | tuple[Stride, StrideW] | None = None,
         padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # matches the default of the type variable
+        ceil_mode: CeilMode = False,
         count_include_pad: bool = True,
+        divisor_override: float | None = None,
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
-        self.count_include_pad = count_include_pad
+        self.ceil_mode = ceil_mode
+        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
 
     @override
     def forward(
         self, x: Tensor[Shape[*Batch, H, W], T, Float]
     ) -> Tensor[
         Shape[
-            *Batch, Windows[H, Kernel, Stride, Padding, Literal[1]], Windows[W, KernelW, StrideW, PaddingW, Literal[1]]
+            *Batch,
+            Pooled[H, Kernel, Stride, Padding, Literal[1], CeilMode],
+            Pooled[W, KernelW, StrideW, PaddingW, Literal[1], CeilMode],
         ],
         T,
         Float,
     ]:
         """Compute `avg_pool2d(x, kernel, …)` of `(N, C, H, W)` or `(C, H, W)`."""
         return avg_pool2d(
-            x, self.kernel, stride=self.stride, padding=self.padding, count_include_pad=self.count_include_pad
+            x,
+            self.kernel,
+            stride=self.stride,
+            padding=self.padding,
+            ceil_mode=self.ceil_mode,
+            count_include_pad=self.count_include_pad,
+            divisor_override=self.divisor_override,
         )
 
 

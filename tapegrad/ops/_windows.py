@@ -6,26 +6,38 @@ from typing import Any
 
 from tapegrad.engines.windows import Windows
 from tapegrad.errors import ShapeError
+from tapegrad.ops._flags import flag
 from tapegrad.ops._lowering import check_rank, numbers
 from tapegrad.sizes import Dims, surely_less, windows
 
 
-def pool_shape(rank: int, x: Dims, kernel: Any, stride: Any, padding: Any) -> Dims:
+def pool_shape(
+    rank: int, x: Dims, kernel: Any, stride: Any, padding: Any, dilation: Any = 1, *, ceil_mode: bool = False
+) -> Dims:
     """Return the shape after pooling the last `rank` axes; `stride` None is the size of the kernel."""
     check_rank(x, rank)
     kernels, paddings = numbers(kernel, rank, "kernel", 1), numbers(padding, rank, "padding", 0)
     strides = numbers(kernel if stride is None else stride, rank, "stride", 1)
+    dilations = numbers(dilation, rank, "dilation", 1)
     for k, p in zip(kernels, paddings, strict=True):
         if surely_less(k, p * 2):
             message = f"padding is {p}, more than half of a window of {k}"
             raise ShapeError(message)
-    return (*x[:-rank], *windows(x, len(x) - rank, kernels, strides, paddings))
+    counts = windows(x, len(x) - rank, kernels, strides, paddings, dilations, ceil_mode=flag(ceil_mode, "ceil_mode"))
+    return (*x[:-rank], *counts)
 
 
-def windows_over(x: Any, rank: int, kernel: Any, stride: Any, padding: Any) -> Windows:
+def windows_over(
+    x: Any, rank: int, kernel: Any, stride: Any, padding: Any, dilation: Any = 1, *, ceil_mode: bool = False
+) -> Windows:
     """Return the windows over the last `rank` axes of a raw value."""
-    padding_before: Any = numbers(padding, rank, "padding", 0)
-    sizes: Any = pool_shape(rank, x.shape, kernel, stride, padding)[-rank:]
+    before: Any = numbers(padding, rank, "padding", 0)
+    sizes: Any = pool_shape(rank, x.shape, kernel, stride, padding, dilation, ceil_mode=ceil_mode)[-rank:]
     kernels: Any = numbers(kernel, rank, "kernel", 1)
     strides: Any = numbers(kernel if stride is None else stride, rank, "stride", 1)
-    return Windows(x.shape, sizes, kernels, strides, padding_before)
+    dilations: Any = numbers(dilation, rank, "dilation", 1)
+    after = before
+    if ceil_mode:
+        axes = zip(x.shape[-rank:], sizes, kernels, strides, before, dilations, strict=True)
+        after = tuple(max((m - 1) * s + (k - 1) * d + 1 - n - p, p) for n, m, k, s, p, d in axes)
+    return Windows(x.shape, sizes, kernels, strides, before, dilations, after)

@@ -10,6 +10,8 @@ import numpy as np
 
 from tapegrad.autograd.op import op
 from tapegrad.engines import engine
+from tapegrad.errors.options import check_range
+from tapegrad.ops._flags import flag
 from tapegrad.ops._lowering import check_rank, numbers
 from tapegrad.ops._windows import pool_shape, windows_over
 from tapegrad.ops.elementwise import float_only
@@ -23,6 +25,7 @@ from tapegrad.tensor.operands import tensor_only, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
+    from tapegrad.engines.windows import Windows
     from tapegrad.sizes import Dims
 
 
@@ -32,9 +35,11 @@ def pool1d_shape(
     *,
     stride: int | tuple[int] | None = None,
     padding: int | tuple[int] = 0,
+    dilation: int | tuple[int] = 1,
+    ceil_mode: bool = False,
 ) -> Dims:
     """Return the shape with the number of windows as the last size."""
-    return pool_shape(1, x, kernel, stride, padding)
+    return pool_shape(1, x, kernel, stride, padding, dilation, ceil_mode=ceil_mode)
 
 
 def pool2d_shape(
@@ -43,9 +48,35 @@ def pool2d_shape(
     *,
     stride: int | tuple[int, int] | None = None,
     padding: int | tuple[int, int] = 0,
+    dilation: int | tuple[int, int] = 1,
+    ceil_mode: bool = False,
 ) -> Dims:
     """Return the shape with the numbers of windows along height and width as the last sizes."""
-    return pool_shape(2, x, kernel, stride, padding)
+    return pool_shape(2, x, kernel, stride, padding, dilation, ceil_mode=ceil_mode)
+
+
+def avg_pool1d_shape(
+    x: Dims,
+    kernel: int | tuple[int],
+    *,
+    stride: int | tuple[int] | None = None,
+    padding: int | tuple[int] = 0,
+    ceil_mode: bool = False,
+) -> Dims:
+    """Return the shape with the number of windows as the last size."""
+    return pool_shape(1, x, kernel, stride, padding, ceil_mode=ceil_mode)
+
+
+def avg_pool2d_shape(
+    x: Dims,
+    kernel: int | tuple[int, int],
+    *,
+    stride: int | tuple[int, int] | None = None,
+    padding: int | tuple[int, int] = 0,
+    ceil_mode: bool = False,
+) -> Dims:
+    """Return the shape with the numbers of windows along height and width as the last sizes."""
+    return pool_shape(2, x, kernel, stride, padding, ceil_mode=ceil_mode)
 
 
 def adaptive_avg_pool1d_shape(x: Dims, size: int | tuple[int]) -> Dims:
@@ -64,20 +95,26 @@ def max_pool1d(
     kernel: int | tuple[int],
     stride: int | tuple[int] | None = None,
     padding: int | tuple[int] = 0,
+    *,
+    dilation: int | tuple[int] = 1,
+    ceil_mode: bool = False,
 ) -> Tensor[Any, T, Float]:
     r"""Compute 1D max pooling; of equal elements in a window the first gets the gradient.
 
-    $$y_{nci} = \max_{k} x_{n,c,\,si+k-p}$$
+    $$y_{nci} = \max_{k} x_{n,c,\,si+dk-p}$$
 
     Args:
         x: Sequences, `(N, C, L)`, or one, `(C, L)`, a float dtype.
         kernel: The length of a window, at least 1.
         stride: The step between adjacent windows, at least 1; None for `kernel`, so that windows do not overlap.
         padding: Cells added to each side, at most half of a window; the result ignores them.
+        dilation: Cells from one cell of a window to the next, at least 1.
+        ceil_mode: Whether a last window may reach beyond the padding, so that none of the last cells is left out; it
+            starts before the padding at the end.
 
     Returns:
-        `(N, C, (L + 2 padding - kernel) // stride + 1)`, without a batch if `x` has none.
-        The result of a window with a NaN is NaN.
+        `(N, C, (L + 2 padding - dilation (kernel - 1) - 1) // stride + 1)`, without a batch if `x` has none.
+        The result of a window with a NaN is NaN, and of one of padding alone, as a dilation allows, -inf.
 
     Raises:
         ShapeError: The rank is wrong, a window is longer than the padded input, or an argument is out of range.
@@ -93,7 +130,7 @@ def max_pool1d(
         >>> tg.max_pool1d(x, 3, stride=1).tolist()
         [[3.0, 5.0, 5.0, 5.0]]
     """
-    return _extreme(1, x, kernel, stride, padding, "maximum")
+    return _extreme(1, x, kernel, stride, padding, dilation, ceil_mode, "maximum")
 
 
 @op(pool2d_shape)
@@ -102,20 +139,27 @@ def max_pool2d(
     kernel: int | tuple[int, int],
     stride: int | tuple[int, int] | None = None,
     padding: int | tuple[int, int] = 0,
+    *,
+    dilation: int | tuple[int, int] = 1,
+    ceil_mode: bool = False,
 ) -> Tensor[Any, T, Float]:
     r"""Compute 2D max pooling; of equal elements in a window the first gets the gradient.
 
-    $$y_{ncij} = \max_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
+    $$y_{ncij} = \max_{kl} x_{n,c,\,si+dk-p,\,sj+dl-p}$$
 
     Args:
         x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype.
         kernel: The size of a window in pixels, at least 1; one number, or one for height and one for width.
         stride: Pixels between adjacent windows, at least 1; None for `kernel`, so that windows do not overlap.
         padding: Pixels added to each side, at most half of a window; the result ignores them.
+        dilation: Pixels from one pixel of a window to the next, at least 1.
+        ceil_mode: Whether a last window may reach beyond the padding, so that none of the last pixels is left out; it
+            starts before the padding at the end.
 
     Returns:
-        `(N, C, (H + 2 padding - kernel) // stride + 1, …)`, the width likewise, without a batch if `x` has none.
-        The result of a window with a NaN is NaN.
+        `(N, C, (H + 2 padding - dilation (kernel - 1) - 1) // stride + 1, …)`, the width likewise, without a batch if
+        `x` has none.
+        The result of a window with a NaN is NaN, and of one of padding alone, as a dilation allows, -inf.
 
     Raises:
         ShapeError: The rank is wrong, a window is longer than the padded input, or an argument is out of range.
@@ -132,7 +176,7 @@ def max_pool2d(
         >>> tg.max_pool2d(images, 3, stride=2, padding=1).shape
         (8, 3, 16, 16)
     """
-    return _extreme(2, x, kernel, stride, padding, "maximum")
+    return _extreme(2, x, kernel, stride, padding, dilation, ceil_mode, "maximum")
 
 
 @op(pool1d_shape)
@@ -141,20 +185,26 @@ def min_pool1d(
     kernel: int | tuple[int],
     stride: int | tuple[int] | None = None,
     padding: int | tuple[int] = 0,
+    *,
+    dilation: int | tuple[int] = 1,
+    ceil_mode: bool = False,
 ) -> Tensor[Any, T, Float]:
     r"""Compute 1D min pooling; of equal elements in a window the first gets the gradient.
 
-    $$y_{nci} = \min_{k} x_{n,c,\,si+k-p}$$
+    $$y_{nci} = \min_{k} x_{n,c,\,si+dk-p}$$
 
     Args:
         x: Sequences, `(N, C, L)`, or one, `(C, L)`, a float dtype.
         kernel: The length of a window, at least 1.
         stride: The step between adjacent windows, at least 1; None for `kernel`, so that windows do not overlap.
         padding: Cells added to each side, at most half of a window; the result ignores them.
+        dilation: Cells from one cell of a window to the next, at least 1.
+        ceil_mode: Whether a last window may reach beyond the padding, so that none of the last cells is left out; it
+            starts before the padding at the end.
 
     Returns:
-        `(N, C, (L + 2 padding - kernel) // stride + 1)`, without a batch if `x` has none.
-        The result of a window with a NaN is NaN.
+        `(N, C, (L + 2 padding - dilation (kernel - 1) - 1) // stride + 1)`, without a batch if `x` has none.
+        The result of a window with a NaN is NaN, and of one of padding alone, as a dilation allows, inf.
 
     Raises:
         ShapeError: The rank is wrong, a window is longer than the padded input, or an argument is out of range.
@@ -170,7 +220,7 @@ def min_pool1d(
         >>> tg.min_pool1d(x, 3, stride=1).tolist()
         [[1.0, 2.0, 2.0, 0.0]]
     """
-    return _extreme(1, x, kernel, stride, padding, "minimum")
+    return _extreme(1, x, kernel, stride, padding, dilation, ceil_mode, "minimum")
 
 
 @op(pool2d_shape)
@@ -179,20 +229,27 @@ def min_pool2d(
     kernel: int | tuple[int, int],
     stride: int | tuple[int, int] | None = None,
     padding: int | tuple[int, int] = 0,
+    *,
+    dilation: int | tuple[int, int] = 1,
+    ceil_mode: bool = False,
 ) -> Tensor[Any, T, Float]:
     r"""Compute 2D min pooling; of equal elements in a window the first gets the gradient.
 
-    $$y_{ncij} = \min_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
+    $$y_{ncij} = \min_{kl} x_{n,c,\,si+dk-p,\,sj+dl-p}$$
 
     Args:
         x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype.
         kernel: The size of a window in pixels, at least 1; one number, or one for height and one for width.
         stride: Pixels between adjacent windows, at least 1; None for `kernel`, so that windows do not overlap.
         padding: Pixels added to each side, at most half of a window; the result ignores them.
+        dilation: Pixels from one pixel of a window to the next, at least 1.
+        ceil_mode: Whether a last window may reach beyond the padding, so that none of the last pixels is left out; it
+            starts before the padding at the end.
 
     Returns:
-        `(N, C, (H + 2 padding - kernel) // stride + 1, …)`, the width likewise, without a batch if `x` has none.
-        The result of a window with a NaN is NaN.
+        `(N, C, (H + 2 padding - dilation (kernel - 1) - 1) // stride + 1, …)`, the width likewise, without a batch if
+        `x` has none.
+        The result of a window with a NaN is NaN, and of one of padding alone, as a dilation allows, inf.
 
     Raises:
         ShapeError: The rank is wrong, a window is longer than the padded input, or an argument is out of range.
@@ -208,7 +265,7 @@ def min_pool2d(
         >>> tg.min_pool2d(image, (4, 1)).tolist()
         [[[0.0, 1.0, 2.0, 3.0]]]
     """
-    return _extreme(2, x, kernel, stride, padding, "minimum")
+    return _extreme(2, x, kernel, stride, padding, dilation, ceil_mode, "minimum")
 
 
 @op(pool1d_shape)
@@ -219,10 +276,12 @@ def smooth_max_pool1d(
     beta: float = 1.0,
     stride: int | tuple[int] | None = None,
     padding: int | tuple[int] = 0,
+    dilation: int | tuple[int] = 1,
+    ceil_mode: bool = False,
 ) -> Tensor[Any, T, Float]:
     r"""Compute 1D smooth max pooling (log-sum-exp); every element of a window gets a gradient.
 
-    $$y_{nci} = \frac{1}{\beta} \log \sum_{k} e^{\beta x_{n,c,\,si+k-p}}$$
+    $$y_{nci} = \frac{1}{\beta} \log \sum_{k} e^{\beta x_{n,c,\,si+dk-p}}$$
 
     Args:
         x: Sequences, `(N, C, L)`, or one, `(C, L)`, a float dtype.
@@ -231,9 +290,12 @@ def smooth_max_pool1d(
             large positive values, the minimum for large negative ones.
         stride: The step between adjacent windows, at least 1; None for `kernel`, so that windows do not overlap.
         padding: Cells added to each side, at most half of a window; the result ignores them.
+        dilation: Cells from one cell of a window to the next, at least 1.
+        ceil_mode: Whether a last window may reach beyond the padding, so that none of the last cells is left out; it
+            starts before the padding at the end.
 
     Returns:
-        `(N, C, (L + 2 padding - kernel) // stride + 1)`, without a batch if `x` has none.
+        `(N, C, (L + 2 padding - dilation (kernel - 1) - 1) // stride + 1)`, without a batch if `x` has none.
         It is finite if all of `x` is.
 
     Raises:
@@ -254,7 +316,7 @@ def smooth_max_pool1d(
         >>> np.round(y.numpy().astype(float), 3).tolist()
         [[0.069, 2.0]]
     """
-    return _smooth(1, x, kernel, stride, padding, beta)
+    return _smooth(1, x, kernel, stride, padding, dilation, ceil_mode, beta)
 
 
 @op(pool2d_shape)
@@ -265,10 +327,12 @@ def smooth_max_pool2d(
     beta: float = 1.0,
     stride: int | tuple[int, int] | None = None,
     padding: int | tuple[int, int] = 0,
+    dilation: int | tuple[int, int] = 1,
+    ceil_mode: bool = False,
 ) -> Tensor[Any, T, Float]:
     r"""Compute 2D smooth max pooling (log-sum-exp); every element of a window gets a gradient.
 
-    $$y_{ncij} = \frac{1}{\beta} \log \sum_{kl} e^{\beta x_{n,c,\,si+k-p,\,sj+l-p}}$$
+    $$y_{ncij} = \frac{1}{\beta} \log \sum_{kl} e^{\beta x_{n,c,\,si+dk-p,\,sj+dl-p}}$$
 
     Args:
         x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype.
@@ -277,9 +341,13 @@ def smooth_max_pool2d(
             large positive values, the minimum for large negative ones.
         stride: Pixels between adjacent windows, at least 1; None for `kernel`, so that windows do not overlap.
         padding: Pixels added to each side, at most half of a window; the result ignores them.
+        dilation: Pixels from one pixel of a window to the next, at least 1.
+        ceil_mode: Whether a last window may reach beyond the padding, so that none of the last pixels is left out; it
+            starts before the padding at the end.
 
     Returns:
-        `(N, C, (H + 2 padding - kernel) // stride + 1, …)`, the width likewise, without a batch if `x` has none.
+        `(N, C, (H + 2 padding - dilation (kernel - 1) - 1) // stride + 1, …)`, the width likewise, without a batch if
+        `x` has none.
         It is finite if all of `x` is.
 
     Raises:
@@ -300,17 +368,19 @@ def smooth_max_pool2d(
         >>> np.round(grads[image].numpy().astype(float), 3).tolist()
         [[[0.032, 0.087], [0.237, 0.644]]]
     """
-    return _smooth(2, x, kernel, stride, padding, beta)
+    return _smooth(2, x, kernel, stride, padding, dilation, ceil_mode, beta)
 
 
-@op(pool1d_shape)
+@op(avg_pool1d_shape)
 def avg_pool1d(
     x: Tensor[Any, T, Float],
     kernel: int | tuple[int],
     stride: int | tuple[int] | None = None,
     padding: int | tuple[int] = 0,
     *,
+    ceil_mode: bool = False,
     count_include_pad: bool = True,
+    divisor_override: float | None = None,
 ) -> Tensor[Any, T, Float]:
     r"""Compute 1D average pooling.
 
@@ -321,14 +391,18 @@ def avg_pool1d(
         kernel: The length of a window, at least 1.
         stride: The step between adjacent windows, at least 1; None for `kernel`, so that windows do not overlap.
         padding: Cells of zero added to each side, at most half of a window.
+        ceil_mode: Whether a last window may reach beyond the padding, so that none of the last cells is left out; it
+            starts before the padding at the end.
         count_include_pad: Whether the average includes the padded cells; otherwise only the others.
+        divisor_override: What the sum of each window is divided by, not 0; None for the number of cells counted.
 
     Returns:
         `(N, C, (L + 2 padding - kernel) // stride + 1)`, without a batch if `x` has none.
 
     Raises:
         ShapeError: The rank is wrong, a window is longer than the padded input, or an argument is out of range.
-        DTypeError: `x` is not a float.
+        DTypeError: `x` is not a float, or a flag is not a bool.
+        ValueError: `divisor_override` is 0 or not finite.
 
     Source:
         PyTorch 2.13, `torch.nn.functional.avg_pool1d`.
@@ -342,17 +416,19 @@ def avg_pool1d(
         >>> tg.avg_pool1d(x, 2, padding=1, count_include_pad=False).tolist()
         [[1.0, 2.5, 6.0]]
     """
-    return _average(1, x, kernel, stride, padding, count_include_pad=count_include_pad)
+    return _average(1, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
-@op(pool2d_shape)
+@op(avg_pool2d_shape)
 def avg_pool2d(
     x: Tensor[Any, T, Float],
     kernel: int | tuple[int, int],
     stride: int | tuple[int, int] | None = None,
     padding: int | tuple[int, int] = 0,
     *,
+    ceil_mode: bool = False,
     count_include_pad: bool = True,
+    divisor_override: float | None = None,
 ) -> Tensor[Any, T, Float]:
     r"""Compute 2D average pooling.
 
@@ -363,14 +439,18 @@ def avg_pool2d(
         kernel: The size of a window in pixels, at least 1; one number, or one for height and one for width.
         stride: Pixels between adjacent windows, at least 1; None for `kernel`, so that windows do not overlap.
         padding: Pixels of zero added to each side, at most half of a window.
+        ceil_mode: Whether a last window may reach beyond the padding, so that none of the last pixels is left out; it
+            starts before the padding at the end.
         count_include_pad: Whether the average includes the padded pixels; otherwise only the others.
+        divisor_override: What the sum of each window is divided by, not 0; None for the number of pixels counted.
 
     Returns:
         `(N, C, (H + 2 padding - kernel) // stride + 1, …)`, the width likewise, without a batch if `x` has none.
 
     Raises:
         ShapeError: The rank is wrong, a window is longer than the padded input, or an argument is out of range.
-        DTypeError: `x` is not a float.
+        DTypeError: `x` is not a float, or a flag is not a bool.
+        ValueError: `divisor_override` is 0 or not finite.
 
     Source:
         PyTorch 2.13, `torch.nn.functional.avg_pool2d`.
@@ -383,7 +463,7 @@ def avg_pool2d(
         >>> tg.avg_pool2d(images, 3, stride=2, padding=1).shape
         (8, 3, 16, 16)
     """
-    return _average(2, x, kernel, stride, padding, count_include_pad=count_include_pad)
+    return _average(2, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
 @op(adaptive_avg_pool1d_shape)
@@ -459,12 +539,19 @@ def _adapted(rank: int, x: Dims, size: Any) -> Dims:
 
 
 def _extreme(
-    rank: int, x: Tensor[Any, T, Float], kernel: Any, stride: Any, padding: Any, name: Literal["maximum", "minimum"]
+    rank: int,
+    x: Tensor[Any, T, Float],
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: Any,
+    name: Literal["maximum", "minimum"],
 ) -> Tensor[Any, T, Float]:
     tensor_only(x, "x")
     x, tape = unwrap(x)
     float_only(x)
-    windows = windows_over(x.data, rank, kernel, stride, padding)
+    windows = windows_over(x.data, rank, kernel, stride, padding, dilation, ceil_mode=ceil_mode)
     out = node(engine(x.data).pool(x.data, windows, name))
 
     def backward(grads: Gradients) -> None:
@@ -475,7 +562,14 @@ def _extreme(
 
 
 def _smooth(
-    rank: int, x: Tensor[Any, T, Float], kernel: Any, stride: Any, padding: Any, beta: float
+    rank: int,
+    x: Tensor[Any, T, Float],
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: Any,
+    beta: float,
 ) -> Tensor[Any, T, Float]:
     if not np.isfinite(beta) or beta == 0:
         message = f"smooth_max_pool{rank}d: beta is {beta} but must be finite and not 0"
@@ -483,7 +577,8 @@ def _smooth(
     tensor_only(x, "x")
     x, tape = unwrap(x)
     float_only(x)
-    windows, outside = windows_over(x.data, rank, kernel, stride, padding), -np.inf if beta > 0 else np.inf
+    windows = windows_over(x.data, rank, kernel, stride, padding, dilation, ceil_mode=ceil_mode)
+    outside = -np.inf if beta > 0 else np.inf
     powers, peak = _powers(windows.of(x.data, outside), beta)
     total = reduce(operator.add, powers)
     with np.errstate(divide="ignore"):  # log(0) is correct where all of a window is -inf, or inf if beta < 0
@@ -513,14 +608,23 @@ def _powers(cells: list[Any], beta: float) -> tuple[list[Any], Any]:
 
 
 def _average(
-    rank: int, x: Tensor[Any, T, Float], kernel: Any, stride: Any, padding: Any, *, count_include_pad: bool
+    rank: int,
+    x: Tensor[Any, T, Float],
+    kernel: Any,
+    stride: Any,
+    padding: Any,
+    ceil_mode: Any,
+    count_include_pad: Any,
+    divisor_override: Any,
 ) -> Tensor[Any, T, Float]:
     tensor_only(x, "x")
     x, tape = unwrap(x)
     float_only(x)
-    windows = windows_over(x.data, rank, kernel, stride, padding)
-    counts = [np.ones_like(inside) if count_include_pad else inside for inside in windows.inside()]
-    share: Any = (1 / np.sum(counts, axis=0)).astype(x.dtype)
+    windows = windows_over(x.data, rank, kernel, stride, padding, ceil_mode=ceil_mode)
+    share: Any = _share(windows, x.dtype, count_include_pad=flag(count_include_pad, "count_include_pad"))
+    if divisor_override is not None:
+        check_range(f"avg_pool{rank}d", "divisor_override", divisor_override, "finite and not 0", _can_divide)
+        share = np.asarray(1 / divisor_override).astype(x.dtype)
     out = node(engine(x.data).pool(x.data, windows, "add") * share)
 
     def backward(grads: Gradients) -> None:
@@ -528,6 +632,22 @@ def _average(
         grads.add(x, engine(part).pool_sum_back(part, windows))
 
     return tape.record(out, (x,), backward)
+
+
+def _share(windows: Windows, dtype: Any, *, count_include_pad: bool) -> Any:
+    """Return for each window one over the number of its cells inside `x`, or inside its padding too."""
+    counts: Any = 1
+    each = zip(windows.shape[-len(windows.sizes) :], windows.sizes, windows.kernel, strict=True)
+    for (n, m, k), s, p in zip(each, windows.stride, windows.padding_before, strict=True):
+        starts = np.arange(m) * s - p
+        first, end = (-p, n + p) if count_include_pad else (0, n)
+        inside = np.minimum(starts + k, end) - np.maximum(starts, first)
+        counts = np.multiply.outer(counts, inside)
+    return (1 / counts).astype(dtype)
+
+
+def _can_divide(number: Any) -> bool:
+    return bool(np.isfinite(number)) and number != 0
 
 
 def _adaptive(rank: int, x: Tensor[Any, T, Float], size: Any) -> Tensor[Any, T, Float]:

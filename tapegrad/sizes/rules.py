@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.sizes.bounds import surely_less
 from tapegrad.sizes.comparisons import surely_differ, surely_same
+from tapegrad.sizes.functions import smallest
 from tapegrad.sizes.symbols import is_symbol
 from tapegrad.sizes.terms import UNKNOWN, Dim, Dims, RankUnknownError, Size, UnknownDims
 
@@ -103,14 +104,19 @@ def broadcast(last: int = 0, /, **operands: Dims) -> Dims:
     return tuple(reduce(_broadcast_size, sizes) for sizes in aligned)[::-1]
 
 
-def window(size: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0, dilation: Size = 1) -> Size:
+def window(
+    size: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0, dilation: Size = 1, ceil_mode: bool = False
+) -> Size:
     """Return how many windows of `kernel` cells fit into `size` cells padded by `padding` on both sides.
 
-    The cells of a window are `dilation` apart.
+    The cells of a window are `dilation` apart. With `ceil_mode`, the last window may reach beyond the padded cells, but
+    starts inside them and before the padding at the end.
 
     Examples:
         >>> tg.sizes.window(28, 3), tg.sizes.window(28, 3, padding=1), tg.sizes.window(28, 2, stride=2)
         (26, 28, 14)
+        >>> tg.sizes.window(28, 3, stride=3), tg.sizes.window(28, 3, stride=3, ceil_mode=True)
+        (9, 10)
         >>> print(tg.sizes.window(tg.sizes.named("W"), 3, stride=2, padding=1))
         (W + 1) // 2
         >>> tg.sizes.window(2, 3)
@@ -119,15 +125,25 @@ def window(size: Size, kernel: Size, *, stride: Size = 1, padding: Size = 0, dil
         tapegrad.errors.ShapeError: a window of 3 does not fit into 2 cells
     """
     padded, span = size + 2 * padding, dilation * (kernel - 1) + 1
-    if surely_less(padded, span):
+    reached = padded + stride - 1 if ceil_mode else padded
+    if surely_less(reached, span):
         around = f" with a padding of {padding}" if surely_less(0, padding) else ""
-        message = f"a window of {span} does not fit into {size} cells{around}"
+        beyond = f", nor with ceil_mode into {reached}," if ceil_mode else ""
+        message = f"a window of {span} does not fit into {size} cells{around}{beyond}"
         raise ShapeError(message)
-    return (padded - span) // stride + 1
+    last = smallest([reached - span, size + padding - 1]) if ceil_mode else reached - span
+    return last // stride + 1
 
 
 def windows(
-    x: Dims, axis: int, kernels: Dims, strides: Dims, paddings: Dims | None = None, dilations: Dims | None = None
+    x: Dims,
+    axis: int,
+    kernels: Dims,
+    strides: Dims,
+    paddings: Dims | None = None,
+    dilations: Dims | None = None,
+    *,
+    ceil_mode: bool = False,
 ) -> Dims:
     """Return the number of windows along consecutive axes of `x` from `axis` on, each as in `window`.
 
@@ -147,7 +163,8 @@ def windows(
     counts: list[Size] = []
     for size, kernel, stride, padding, dilation in each:
         try:
-            counts.append(window(size, kernel, stride=stride, padding=padding, dilation=dilation))
+            count = window(size, kernel, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode)
+            counts.append(count)
         except ShapeError as error:
             message = f"{error} along axis {axis + len(counts)} of x {show(x)}"
             raise ShapeError(message) from None

@@ -132,10 +132,20 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         stride: int | tuple[int] | None = None,
         padding: int | tuple[int] = 0,
         *,
+        ceil_mode: bool = False,
         count_include_pad: bool = True,
+        divisor_override: float | None = None,
     ) -> Tensor[Any, T_co, D_co]:
         """Compute 1D average pooling, see `tapegrad.avg_pool1d`."""
-        return IMPLEMENTATIONS["avg_pool1d"](self, kernel, stride, padding, count_include_pad=count_include_pad)
+        return IMPLEMENTATIONS["avg_pool1d"](
+            self,
+            kernel,
+            stride,
+            padding,
+            ceil_mode=ceil_mode,
+            count_include_pad=count_include_pad,
+            divisor_override=divisor_override,
+        )
 
     def avg_pool2d(
         self,
@@ -143,10 +153,20 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         stride: int | tuple[int, int] | None = None,
         padding: int | tuple[int, int] = 0,
         *,
+        ceil_mode: bool = False,
         count_include_pad: bool = True,
+        divisor_override: float | None = None,
     ) -> Tensor[Any, T_co, D_co]:
         """Compute 2D average pooling, see `tapegrad.avg_pool2d`."""
-        return IMPLEMENTATIONS["avg_pool2d"](self, kernel, stride, padding, count_include_pad=count_include_pad)
+        return IMPLEMENTATIONS["avg_pool2d"](
+            self,
+            kernel,
+            stride,
+            padding,
+            ceil_mode=ceil_mode,
+            count_include_pad=count_include_pad,
+            divisor_override=divisor_override,
+        )
 
     def bitwise_and(self, y: Tensor[Any, Any, Any] | Number) -> Tensor[Any, NoneTape, D_co]:
         """Compute the bitwise AND of two tensors, see `tapegrad.bitwise_and`."""
@@ -532,19 +552,28 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         return IMPLEMENTATIONS["max"](self, axis, keepdims=keepdims)
 
     def max_pool1d(
-        self, kernel: int | tuple[int], stride: int | tuple[int] | None = None, padding: int | tuple[int] = 0
+        self,
+        kernel: int | tuple[int],
+        stride: int | tuple[int] | None = None,
+        padding: int | tuple[int] = 0,
+        *,
+        dilation: int | tuple[int] = 1,
+        ceil_mode: bool = False,
     ) -> Tensor[Any, T_co, D_co]:
         """Compute 1D max pooling, see `tapegrad.max_pool1d`."""
-        return IMPLEMENTATIONS["max_pool1d"](self, kernel, stride, padding)
+        return IMPLEMENTATIONS["max_pool1d"](self, kernel, stride, padding, dilation=dilation, ceil_mode=ceil_mode)
 
     def max_pool2d(
         self,
         kernel: int | tuple[int, int],
         stride: int | tuple[int, int] | None = None,
         padding: int | tuple[int, int] = 0,
+        *,
+        dilation: int | tuple[int, int] = 1,
+        ceil_mode: bool = False,
     ) -> Tensor[Any, T_co, D_co]:
         """Compute 2D max pooling, see `tapegrad.max_pool2d`."""
-        return IMPLEMENTATIONS["max_pool2d"](self, kernel, stride, padding)
+        return IMPLEMENTATIONS["max_pool2d"](self, kernel, stride, padding, dilation=dilation, ceil_mode=ceil_mode)
 
     def maximum(self, y: Tensor[Any, T2, Any] | Number) -> Tensor[Any, Merge[T_co, T2], D_co]:
         """Return the element-wise maximum, see `tapegrad.maximum`."""
@@ -559,19 +588,28 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         return IMPLEMENTATIONS["min"](self, axis, keepdims=keepdims)
 
     def min_pool1d(
-        self, kernel: int | tuple[int], stride: int | tuple[int] | None = None, padding: int | tuple[int] = 0
+        self,
+        kernel: int | tuple[int],
+        stride: int | tuple[int] | None = None,
+        padding: int | tuple[int] = 0,
+        *,
+        dilation: int | tuple[int] = 1,
+        ceil_mode: bool = False,
     ) -> Tensor[Any, T_co, D_co]:
         """Compute 1D min pooling, see `tapegrad.min_pool1d`."""
-        return IMPLEMENTATIONS["min_pool1d"](self, kernel, stride, padding)
+        return IMPLEMENTATIONS["min_pool1d"](self, kernel, stride, padding, dilation=dilation, ceil_mode=ceil_mode)
 
     def min_pool2d(
         self,
         kernel: int | tuple[int, int],
         stride: int | tuple[int, int] | None = None,
         padding: int | tuple[int, int] = 0,
+        *,
+        dilation: int | tuple[int, int] = 1,
+        ceil_mode: bool = False,
     ) -> Tensor[Any, T_co, D_co]:
         """Compute 2D min pooling, see `tapegrad.min_pool2d`."""
-        return IMPLEMENTATIONS["min_pool2d"](self, kernel, stride, padding)
+        return IMPLEMENTATIONS["min_pool2d"](self, kernel, stride, padding, dilation=dilation, ceil_mode=ceil_mode)
 
     def minimum(self, y: Tensor[Any, T2, Any] | Number) -> Tensor[Any, Merge[T_co, T2], D_co]:
         """Return the element-wise minimum, see `tapegrad.minimum`."""
@@ -758,9 +796,13 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         beta: float = 1.0,
         stride: int | tuple[int] | None = None,
         padding: int | tuple[int] = 0,
+        dilation: int | tuple[int] = 1,
+        ceil_mode: bool = False,
     ) -> Tensor[Any, T_co, D_co]:
         """Compute 1D smooth max pooling (log-sum-exp), see `tapegrad.smooth_max_pool1d`."""
-        return IMPLEMENTATIONS["smooth_max_pool1d"](self, kernel, beta=beta, stride=stride, padding=padding)
+        return IMPLEMENTATIONS["smooth_max_pool1d"](
+            self, kernel, beta=beta, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode
+        )
 
     def smooth_max_pool2d(
         self,
@@ -769,9 +811,13 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         beta: float = 1.0,
         stride: int | tuple[int, int] | None = None,
         padding: int | tuple[int, int] = 0,
+        dilation: int | tuple[int, int] = 1,
+        ceil_mode: bool = False,
     ) -> Tensor[Any, T_co, D_co]:
         """Compute 2D smooth max pooling (log-sum-exp), see `tapegrad.smooth_max_pool2d`."""
-        return IMPLEMENTATIONS["smooth_max_pool2d"](self, kernel, beta=beta, stride=stride, padding=padding)
+        return IMPLEMENTATIONS["smooth_max_pool2d"](
+            self, kernel, beta=beta, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode
+        )
 
     def softmax(self, axis: Int = -1) -> Tensor[S_co, T_co, D_co]:
         """Compute the softmax along an axis, see `tapegrad.softmax`."""

@@ -39,6 +39,20 @@ def test_a_layer_with_a_number_per_axis_equals_its_op(kind: str, options: Any) -
     np.testing.assert_array_equal(y.numpy(), getattr(tg, f"{POOLS[kind]}2d")(x, (3, 2), **options).numpy())
 
 
+@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize("kind", POOLS)
+@pytest.mark.parametrize("options", [{"dilation": 2}, {"stride": 3, "ceil_mode": True}], ids=str)
+def test_dilated_and_last_windows_of_a_layer_equal_its_op(rank: int, kind: str, options: Any) -> None:
+    if kind == "AvgPool" and "dilation" in options:
+        options = {"divisor_override": 5, "ceil_mode": True}
+    x = normal((2, 3, *(7, 8)[-rank:]), rng=0)
+
+    layer = getattr(nn, f"{kind}{rank}d")(2, **options)
+
+    np.testing.assert_array_equal(layer(x).numpy(), getattr(tg, f"{POOLS[kind]}{rank}d")(x, 2, **options).numpy())
+    assert repr(pickle.loads(pickle.dumps(layer))) == repr(layer)  # noqa: S301  # its own bytes
+
+
 def test_special_options_are_passed_to_the_op() -> None:
     x = normal((3, 7, 8), rng=0)
 
@@ -99,6 +113,10 @@ def test_a_layer_has_a_repr() -> None:
     assert repr(nn.MaxPool2d(2)) == "MaxPool2d(2)"
     assert repr(nn.AvgPool1d(3, stride=2, padding=1)) == "AvgPool1d(3, stride=2, padding=1)"
     assert repr(nn.MaxPool2d((2, 3))) == "MaxPool2d((2, 3))"
+    assert repr(nn.MaxPool2d(2, dilation=(1, 2), ceil_mode=True)) == "MaxPool2d(2, dilation=(1, 2), ceil_mode=True)"
+    assert repr(nn.AvgPool1d(2, ceil_mode=True, divisor_override=3)) == (
+        "AvgPool1d(2, ceil_mode=True, divisor_override=3)"
+    )
     assert repr(nn.AvgPool2d((2, 3), stride=1, padding=(1, 0))) == "AvgPool2d((2, 3), stride=1, padding=(1, 0))"
     assert repr(nn.AdaptiveAvgPool1d(3)) == "AdaptiveAvgPool1d(3)"
     assert repr(nn.AdaptiveAvgPool2d(3)) == "AdaptiveAvgPool2d(3)"

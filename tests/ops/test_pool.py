@@ -82,6 +82,44 @@ def test_values_computed_by_hand() -> None:
     assert smooth_max_pool2d(image * 0, (2, 3)).item() == pytest.approx(math.log(6))
 
 
+def test_dilated_and_last_windows_computed_by_hand() -> None:
+    x, image = line(1, 5, 2, -4, 3), tensor([[[1.0, 2.0, 3.0], [4.0, 6.0, 5.0], [7.0, 0.0, 9.0]]])
+
+    assert max_pool1d(x, 2, stride=1, dilation=3).tolist() == [[1, 5]]
+    assert min_pool1d(x, 3, dilation=2, stride=1).tolist() == [[1]]
+    assert max_pool1d(x, 2, ceil_mode=True).tolist() == [[5, 2, 3]]
+    assert min_pool1d(x, 2, stride=3, ceil_mode=True).tolist() == [[1, -4]]
+    assert max_pool2d(image, 2, ceil_mode=True).tolist() == [[[6, 5], [7, 9]]]
+    assert min_pool2d(image, 2, stride=1, dilation=(2, 1)).tolist() == [[[0, 0]]]
+    assert avg_pool1d(x, 2, ceil_mode=True).tolist() == [[3, -1, 3]]
+    assert avg_pool1d(x, 2, stride=3, padding=1, ceil_mode=True).tolist() == [[0.5, -1]]
+    assert avg_pool1d(x, 3, stride=3, padding=1, ceil_mode=True).tolist() == [[2, pytest.approx(1 / 3)]]
+    assert avg_pool1d(x, 3, padding=1, ceil_mode=True, count_include_pad=False).tolist() == [[3, pytest.approx(1 / 3)]]
+    assert avg_pool2d(image, 2, stride=1, divisor_override=1).tolist() == [[[13, 16], [17, 20]]]
+    assert avg_pool1d(x, 2, divisor_override=-4.0).tolist() == [[-1.5, 0.5]]
+
+
+@pytest.mark.parametrize(
+    ("size", "kernel", "stride", "padding", "count"), [(5, 2, 2, 1, 3), (2, 3, 3, 0, 1), (4, 2, 3, 1, 2)]
+)
+def test_a_last_window_starts_before_the_padding_at_the_end(
+    size: int, kernel: int, stride: int, padding: int, count: int
+) -> None:
+    y = max_pool1d(ones((1, size)), kernel, stride=stride, padding=padding, ceil_mode=True)
+
+    assert y.tolist() == [[1] * count]
+
+
+def test_a_window_of_padding_alone_has_no_gradient() -> None:
+    x = line(3)
+
+    y = max_pool1d(x.trace(), 3, padding=1, stride=3, dilation=2, ceil_mode=True)
+
+    assert y.tolist() == [[-np.inf]]
+    assert y.sum().backward()[x].tolist() == [[0]]
+    assert smooth_max_pool1d(x, 3, padding=1, stride=3, dilation=2, ceil_mode=True).tolist() == [[-np.inf]]
+
+
 @pytest.mark.parametrize("beta", [-7.0, -0.5, 0.5, 7.0])
 def test_a_smooth_maximum_is_a_logsumexp(beta: float) -> None:
     x = real(2, 3, 6)
@@ -127,9 +165,19 @@ def test_gradients_can_be_differentiated(name: str, options: dict[str, Any]) -> 
     check_gradients(lambda x: POOLS[name](x * x, **options), real(*shape[1:]), order=2)
 
 
+@pytest.mark.parametrize("name", [name for name in POOLS if "avg" not in name])
+def test_gradients_of_dilated_windows_can_be_differentiated(name: str) -> None:
+    x = real(2, 1, *(5, 4)[-rank_of(name) :])
+
+    check_gradients(lambda x: POOLS[name](x * x, 2, dilation=2, stride=1, padding=1), x, order=2)
+    check_gradients(lambda x: POOLS[name](x * x, 2, dilation=2, stride=3, padding=1, ceil_mode=True), x, order=2)
+
+
 def test_gradients_of_averages_can_be_differentiated() -> None:
     x, image = real(2, 7), real(1, 5, 4)
 
+    check_gradients(lambda x: avg_pool1d(x * x, 3, ceil_mode=True, divisor_override=2), x, order=2)
+    check_gradients(lambda x: avg_pool2d(x * x, 2, padding=1, stride=3, ceil_mode=True), image, order=2)
     check_gradients(lambda x: avg_pool1d(x * x, 3, padding=1, count_include_pad=False), x, order=2)
     check_gradients(lambda x: avg_pool2d(x * x, (2, 3), padding=1, count_include_pad=False), image, order=2)
     check_gradients(lambda x: adaptive_avg_pool1d(x * x, 3), x, order=2)
@@ -184,7 +232,9 @@ def test_the_dtype_is_preserved() -> None:
 def test_results_match_the_shape_rules(name: str) -> None:
     shape = (2, 3, *(7, 8)[-rank_of(name) :])
 
-    check_shape_rule(POOLS[name], *({"x": shape} | options for options in OPTIONS), {"x": shape[1:], "kernel": 8})
+    options = [*OPTIONS, {"kernel": 3, "stride": 2, "ceil_mode": True}, {"kernel": 2, "padding": 1, "ceil_mode": True}]
+    options += [] if "avg" in name else [{"kernel": 3, "dilation": 2}, {"kernel": 2, "dilation": 3, "ceil_mode": True}]
+    check_shape_rule(POOLS[name], *({"x": shape} | one for one in options), {"x": shape[1:], "kernel": 8})
 
 
 @pytest.mark.parametrize("name", ADAPTIVE)
@@ -229,6 +279,10 @@ def test_other_ranks_and_dtypes_are_rejected(name: str) -> None:
             {"kernel": 12, "padding": 2},
             "a window of 12 does not fit into 7 cells with a padding of 2 along axis 1 of x SHAPE",
         ),
+        (
+            {"kernel": 9, "stride": 2, "ceil_mode": True},
+            "a window of 9 does not fit into 7 cells, nor with ceil_mode into 8, along axis 1 of x SHAPE",
+        ),
         ({"kernel": 0}, "kernel is 0, below 1"),
         ({"kernel": 2, "stride": 0}, "stride is 0, below 1"),
         ({"kernel": 2, "padding": -1}, "padding is -1, below 0"),
@@ -245,6 +299,36 @@ def test_invalid_arguments_are_rejected(name: str, options: dict[str, Any], mess
         POOLS[name](ones(shape), **options)
 
     assert str(rejected.value) == f"{name}: {message.replace('RANK', str(rank)).replace('SHAPE', str(shape))}"
+
+
+@pytest.mark.parametrize("name", [name for name in POOLS if "avg" not in name])
+def test_invalid_dilations_are_rejected(name: str) -> None:
+    x = ones((3, *(7,) * rank_of(name)))
+
+    with pytest.raises(ShapeError, match=rf"^{name}: a window of 9 does not fit into 7 cells along axis 1 of x \(3, 7"):
+        POOLS[name](x, 3, dilation=4)
+    with pytest.raises(ShapeError, match=f"^{name}: dilation is 0, below 1$"):
+        POOLS[name](x, 3, dilation=0)
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_a_flag_that_is_no_bool_is_rejected(name: str) -> None:
+    x = ones((3, *(7,) * rank_of(name)))
+
+    with pytest.raises(DTypeError, match=f"^{name}: ceil_mode is a str but a bool is expected$"):
+        POOLS[name](x, 3, ceil_mode="no")
+    if "avg" in name:
+        with pytest.raises(DTypeError, match=f"^{name}: count_include_pad is an int but a bool is expected$"):
+            POOLS[name](x, 3, count_include_pad=0)
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize("divisor", [0, math.inf, math.nan])
+def test_an_invalid_divisor_is_rejected(rank: int, divisor: float) -> None:
+    said = f"^avg_pool{rank}d: divisor_override is {divisor} but must be finite and not 0$"
+
+    with pytest.raises(ValueError, match=said):
+        POOLS[f"avg_pool{rank}d"](ones((1, 4, 4)), 2, divisor_override=divisor)
 
 
 @pytest.mark.parametrize("name", POOLS)

@@ -183,6 +183,24 @@ def pooled(rank: int) -> list[Call]:
     ]
 
 
+def last(rank: int, *options: dict[str, Any]) -> list[Call]:
+    """Return windows of which the last ones reach beyond the input, and their padding."""
+    x, whole = real(2, 3, *(7, 8)[:rank]), {"ceil_mode": True}
+    calls = with_options([call(x, 3), call(x, (3, 2)[:rank], stride=3)], {}, {"padding": 1})
+    return with_options([*calls, call(x, 2, stride=5, padding=1)], whole, *(whole | one for one in options))
+
+
+def dilated(rank: int) -> list[Call]:
+    """Return windows whose cells are apart, and such as reach beyond the input."""
+    x = real(2, 3, *(7, 8)[:rank])
+    each: list[dict[str, Any]] = [
+        {"dilation": 2},
+        {"dilation": (2, 3)[:rank], "stride": 1},
+        {"dilation": 2, "stride": 3, "ceil_mode": True},
+    ]
+    return [*with_options([call(x, 3), call(x, 2), call(x[0], 3)], *each), *last(rank)]
+
+
 def adapted(rank: int) -> list[Call]:
     x = real(2, 3, *(7, 8)[:rank])
     return [call(x, 1), call(x, 3), call(x, (9, 4)[:rank]), call(x[0], (4, 8)[:rank]), call(x[:0], 2)]
@@ -259,8 +277,9 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "bitwise_xor": BITS,
     "batch_norm": CHANNELS,
     "atan2": TWO,
-    "avg_pool1d": with_options(pooled(1), {}, {"count_include_pad": False}),
-    "avg_pool2d": with_options(pooled(2), {}, {"count_include_pad": False}),
+    "avg_pool1d": with_options(pooled(1), {}, {"count_include_pad": False}) + last(1, {"count_include_pad": False}),
+    "avg_pool2d": with_options(pooled(2), {}, {"count_include_pad": False}, {"divisor_override": 3})
+    + last(2, {"count_include_pad": False}, {"divisor_override": 3}),
     "bce": with_options(CHANCES, *WAYS),
     "bce_with_logits": with_options(SHARES, *WAYS),
     "bmm": [call(real(2, 3, 5), real(2, 5, 7, seed=1)), call(real(0, 3, 5), real(0, 5, 2))],
@@ -395,12 +414,12 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "matvec": [call(real(*x), real(*y)) for x, y in [((3, 5), (5,)), ((2, 3, 5), (4, 1, 5)), ((3, 0), (0,))]],
     "matrix_transpose": [call(CUBE), call(real(2, 3)), call(real(0, 3))],
     "max": REDUCED,
-    "max_pool1d": pooled(1),
-    "max_pool2d": pooled(2),
+    "max_pool1d": pooled(1) + dilated(1),
+    "max_pool2d": pooled(2) + dilated(2),
     "mean": REDUCED + EMPTY,
     "min": REDUCED,
-    "min_pool1d": pooled(1),
-    "min_pool2d": pooled(2),
+    "min_pool1d": pooled(1) + dilated(1),
+    "min_pool2d": pooled(2) + dilated(2),
     "modf": ONE,
     "moveaxis": [call(CUBE, 0, -1), call(CUBE, (0, 1), (1, 2)), call(CUBE, (), ())],
     "meshgrid": [
@@ -463,8 +482,8 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     ],
     "scatter_add": [call(real(2, 2, 5), WHOLE, (4, 5)), call(real(3, 2, 2), WHOLE, (3, 4), -1)],
     "select": [call(CUBE, 1), call(CUBE, -2, 1), call(real(3), 0, -1)],
-    "smooth_max_pool1d": with_options(pooled(1), {}, {"beta": 3.0}, {"beta": -0.5}),
-    "smooth_max_pool2d": with_options(pooled(2), {}, {"beta": 3.0}, {"beta": -0.5}),
+    "smooth_max_pool1d": with_options(pooled(1) + dilated(1), {}, {"beta": 3.0}, {"beta": -0.5}),
+    "smooth_max_pool2d": with_options(pooled(2) + dilated(2), {}, {"beta": 3.0}, {"beta": -0.5}),
     "slogdet": SQUARE,
     "smooth_l1": with_options(with_options(BESIDE, {}, {"beta": 0.25}, {"beta": 0.0}), *WAYS),
     "softmax": ALONG,

@@ -71,16 +71,12 @@ DIFFERENCES: dict[str, tuple[Callable[[Any], Any], str]] = {
 }
 
 
-_WINDOWS = "not implemented; slice or pad `x` first"
 _IN_PLACE = "tensors are immutable"
 _WEIGHTED = 'not implemented; weigh the losses of `reduction="none"`'
 _STATISTICS = "the op normalizes by the statistics of `x`"
 # Options that a function of PyTorch has and the op has not.
 OPTIONS: dict[tuple[str, str], str] = {
-    **{(f"{kind}_pool{rank}d", "ceil_mode"): _WINDOWS for kind in ("max", "avg") for rank in (1, 2)},
-    **{(f"max_pool{rank}d", "dilation"): "not implemented; `unfold` and `max` compute it" for rank in (1, 2)},
     **{(f"max_pool{rank}d", "return_indices"): "not implemented; `unfold` and `argmax` return them" for rank in (1, 2)},
-    ("avg_pool2d", "divisor_override"): "not implemented; scale the result",
     ("interpolate", "scale_factor"): "pass the sizes of the result: `(2 * x.shape[2], 2 * x.shape[3])`",
     **{(name, "recompute_scale_factor"): "the scale is that of the sizes" for name in ("interpolate", "upsample2d")},
     ("interpolate", "antialias"): "not implemented; blur `x` with `conv2d` first",

@@ -158,11 +158,19 @@ def turned(x: Any, offset: int = 0, base: float = 10_000.0) -> Any:
 
 
 def smoothed(rank: int) -> Callable[..., Any]:
-    def smooth(x: Any, kernel: Any, beta: float = 1.0, stride: Any = None, padding: Any = 0) -> Any:
-        sizes, steps, more = (n if isinstance(n, tuple) else (n,) * rank for n in (kernel, stride or kernel, padding))
-        x = F.pad(x, [n for p in reversed(more) for n in (p, p)], value=-np.inf * np.sign(beta))
-        for axis, (k, s) in enumerate(zip(sizes, steps, strict=True), start=x.ndim - rank):
-            x = x.unfold(axis, k, s)
+    pool = F.max_pool1d if rank == 1 else F.max_pool2d
+
+    def smooth(x: Any, kernel: Any, *, beta: float = 1.0, stride: Any = None, **options: Any) -> Any:
+        counts = pool(x, kernel, stride, **options).shape[x.ndim - rank :] if x.numel() else [1] * rank
+        each = (kernel, stride or kernel, options.get("padding", 0), options.get("dilation", 1))
+        axes = list(zip(*(n if isinstance(n, tuple) else (n,) * rank for n in each), counts, strict=True))
+        beyond = [
+            (p, max((m - 1) * s + (k - 1) * d + 1 - p - n, 0))
+            for n, (k, s, p, d, m) in zip(x.shape[-rank:], axes, strict=True)
+        ]
+        x = F.pad(x, [n for pair in reversed(beyond) for n in pair], value=-np.inf * np.sign(beta))
+        for axis, (k, s, _, d, _) in enumerate(axes, start=x.ndim - rank):
+            x = x.unfold(axis, (k - 1) * d + 1, s)[..., ::d]
         return torch.logsumexp(x * beta, tuple(range(-rank, 0))) / beta
 
     return smooth

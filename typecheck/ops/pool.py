@@ -32,6 +32,22 @@ def accept_known_sizes() -> None:
     assert_type(tg.adaptive_avg_pool1d(line, 5), Tensor[Shape[L[3], L[5]], NoneTape])
 
 
+def accept_dilated_and_last_windows() -> None:
+    assert_type(tg.max_pool1d(line, 3, dilation=2), Tensor[Shape[L[3], L[8]], NoneTape])
+    assert_type(tg.min_pool2d(images, 3, stride=1, dilation=(2, 1)), Tensor[Shape[L[2], L[3], L[24], L[19]], NoneTape])
+    assert_type(tg.smooth_max_pool2d(images, 3, dilation=2, ceil_mode=True), Tensor[Shape[L[2], L[3], L[9], L[7]], NoneTape])
+    assert_type(tg.avg_pool1d(line, 3, ceil_mode=True, divisor_override=2), Tensor[Shape[L[3], L[10]], NoneTape])
+    assert_type(tg.avg_pool1d(line, 2, stride=29, padding=1, ceil_mode=True), Tensor[Shape[L[3], L[1]], NoneTape])
+    assert_type(tg.max_pool1d(tg.ones((1, 2)), 3, ceil_mode=True), Tensor[Shape[L[1], L[1]], NoneTape])
+
+
+def accept_named_last_windows() -> None:
+    def pooled(x: Tensor[Shape[C, H], NoneTape]) -> Tensor[Shape[C, FloorDiv[Add[H, L[1]], L[2]]], NoneTape]:
+        return tg.max_pool1d(x, 2, ceil_mode=True)
+
+    assert_type(pooled(tg.ones((3, 27))), Tensor[Shape[L[3], L[14]], NoneTape])
+
+
 def accept_tapes_and_dtypes() -> None:
     assert_type(tg.max_pool1d(line.trace(), 2), Tensor[Shape[L[3], L[14]], OwnedTape])
     assert_type(tg.avg_pool1d(line.astype(np.float64), 2), Tensor[Shape[L[3], L[14]], NoneTape, np.float64])
@@ -82,6 +98,18 @@ def reject_a_window_larger_than_the_image() -> None:
 
 def reject_a_window_longer_than_a_line() -> None:
     tg.max_pool1d(line, 29)  # E: max_pool1d: a window of 29 does not fit into 28 cells along axis 1 of x (3, 28) [tapegrad-shape]
+
+
+def reject_a_dilated_window_longer_than_a_line() -> None:
+    tg.max_pool1d(line, 15, dilation=2)  # E: max_pool1d: a window of 29 does not fit into 28 cells along axis 1 of x (3, 28) [tapegrad-shape]
+
+
+def reject_a_last_window_that_reaches_too_far() -> None:
+    tg.avg_pool1d(line, 30, stride=2, ceil_mode=True)  # E: avg_pool1d: a window of 30 does not fit into 28 cells, nor with ceil_mode into 29, along axis 1 of x (3, 28) [tapegrad-shape]
+
+
+def reject_a_dilation_of_zero() -> None:
+    tg.min_pool2d(images, 2, dilation=0)  # E: min_pool2d: dilation is 0, below 1 [tapegrad-shape]
 
 
 def reject_a_pool_of_a_pool_as_a_third() -> None:

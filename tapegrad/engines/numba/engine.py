@@ -163,9 +163,13 @@ def _can_run_in_one_pass(rows: Sequence[Sequence[Array]]) -> bool:
 
 
 def _memory_order(x: Array, windows: Windows) -> str | None:
-    """Return how a large array of floats is stored: with channels first or with channels last."""
+    """Return how a large array of floats is stored: with channels first or with channels last.
+
+    None if no kernel pools it, such as if the cells of a window are not adjacent.
+    """
     if (
         prod(windows.shape) < _KERNEL_MIN_ELEMENTS
+        or max(windows.dilation) > 1
         or x.dtype.char not in "fd"
         or prod(windows.shape[-2:]) >= _PLANE_MAX_ELEMENTS
     ):

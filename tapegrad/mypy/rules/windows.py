@@ -33,10 +33,12 @@ def rule_of(layer: Instance, owner: TypeInfo) -> Callable[[dict[str, list[Size |
     known = zip(owner.defn.type_vars, map_instance_to_supertype(layer, owner).args, strict=True)
     sizes = {snake(variable.name): size_of(argument) for variable, argument in known}
     axes = int(owner.name[-2])
+    flags = {name: sizes.pop(name) for name in ("ceil_mode",) if name in sizes}
     options = {name: _along(axes, name, sizes) for name in op.parameters if name in sizes}
-    if not all(isinstance(size, int) for one in options.values() for size in one):
+    if not all(isinstance(size, int) for one in [*options.values(), flags.values()] for size in one):
         return None
-    numbers = {name: one[0] if len(set(one)) == 1 else one for name, one in options.items()}
+    numbers: dict[str, Any] = {name: one[0] if len(set(one)) == 1 else one for name, one in options.items()}
+    numbers |= {name: bool(given) for name, given in flags.items()}
     kernels = _kernels(sizes, axes, transposed="Transpose" in owner.name) if "in" in sizes else {}
 
     def judge(shapes: dict[str, list[Size | Many] | None]) -> None:

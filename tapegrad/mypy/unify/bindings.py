@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from mypy.types import (
     AnyType,
@@ -286,6 +286,8 @@ class Bindings:
         if isinstance(p, Instance) and p.type.fullname in ARITHMETIC:
             left, right = (self.size(argument, unbound) for argument in p.args)
             return ARITHMETIC[p.type.fullname](left, right)
+        if _is_computed(p):
+            return self.size(p.args[0], unbound)
         return size_of(p)
 
     def applied(self, declared: Type, default: Type | None) -> Type:
@@ -415,7 +417,7 @@ class Bindings:
     def _applied_instance(self, p: Instance, answer: ProperType | None) -> Type:
         if p.type.fullname in ARITHMETIC:
             return size_type(self._closed(p), self.make)
-        if p.type.fullname == OPAQUE and not isinstance(get_proper_type(p.args[0]), LiteralType):
+        if _is_computed(p):
             return self.applied(p.args[0], None)
         if p.type.fullname == MERGED:
             return merged_tape([tape for argument in p.args for tape in self._tapes_of(argument)], self.make)
@@ -502,6 +504,13 @@ class Bindings:
         if p.type.has_base("numpy.bool") or (number.kind == "builtins.float" and p.type.has_base("numpy.integer")):
             name = messages.with_article(number.name)
             raise CallError(messages.mixed_dtypes(self.name, name, number.where, dtype_name(p), place), "dtype")
+
+
+def _is_computed(p: Type) -> TypeGuard[Instance]:
+    """Return whether a type is a size that is computed from others and not known to differ from some numbers."""
+    if not isinstance(p, Instance) or p.type.fullname != OPAQUE:
+        return False
+    return not isinstance(get_proper_type(p.args[0]), LiteralType)
 
 
 def _differ(ours: list[Size | Many], theirs: list[Size | Many]) -> bool:
