@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tapegrad.autograd.registry import Op
 
 FILE: Final = Path(tapegrad.ops.__file__).parent.parent / "tensor" / "methods.py"
-OPERANDS: Final = frozenset({"x", "y", "indices", "mask", "value"})
+OPERANDS: Final = frozenset({"x", "y", "indices", "mask", "updates", "value"})
 NOT_METHODS: Final = frozenset({"getitem", "tensordot"})  # an index; a function of two tensors alone
 ONE_BY_ONE: Final = {
     "broadcast_to": "shape",

@@ -18,6 +18,7 @@ from tapegrad.engines.rows import Rows
 from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
 from tapegrad.errors.tracebacks import public_api, trim_on_exit
 from tapegrad.ops._lowering import correlate, scatter_sum
+from tapegrad.ops.scatter_along import reduce_at
 from tapegrad.quantized import Quantized
 from tapegrad.tensor import Float, Tensor, described, node
 from tapegrad.tensor.operands import tensor_only
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import NoneTape, OwnedTape
     from tapegrad.engines import Axis, ConvWindow, Decomposition, Elementwise, Int, Pairwise
+    from tapegrad.engines.interface import Combining
 
 S = TypeVar("S", bound=tuple[Any, ...], default=Any)
 D = TypeVar("D", bound=np.generic, default=np.float32)
@@ -415,6 +417,10 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
     @override
     def at_add(self, x: Recorded, index: Any, value: Recorded | float) -> Recorded:
         return ops.at_add(_lifted(x), index, _lifted(value))
+
+    @override
+    def reduce_at(self, x: Recorded, index: Any, value: Recorded, name: Combining) -> Recorded:
+        return reduce_at(_lifted(x), index, _lifted(value), name)
 
     @override
     def place(self, shape: Sequence[int], index: Any, value: Recorded) -> Recorded:

@@ -40,7 +40,20 @@ FLOAT_EDGES: dict[str, Callable[[Any], Any]] = {
     "a large number": lambda x: (np.isfinite(x) & (np.abs(x) >= 1e2)).any(),
 }
 # Families that treat all numbers alike.
-MOVING = {"axes", "create", "draw", "index", "join", "masks", "move", "scatter", "repeat", "shift", "triangles"}
+MOVING = {
+    "axes",
+    "create",
+    "draw",
+    "index",
+    "join",
+    "masks",
+    "move",
+    "scatter",
+    "scatter_along",
+    "repeat",
+    "shift",
+    "triangles",
+}
 # Families whose formulas are not in every textbook, and those of their ops that are.
 SOURCED = {"activation", "attention", "conv", "conv_transpose", "likelihood", "loss", "norm", "pool", "scan"}
 TEXTBOOK = {"bce", "bce_with_logits", "cosine", "hinge", "mae", "mse", "nll", "rmse"}

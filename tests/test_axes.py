@@ -26,6 +26,8 @@ CALLED: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "repeat": ((X, 2), {}),
     "roll": ((X, 1), {}),
     "scatter_add": ((X, ops.zeros((2,), np.int64), (2, 3)), {}),
+    "scatter": ((X[:1], ops.zeros((1, 3), np.int64), X[:1]), {}),
+    "scatter_reduce": ((X, ops.zeros((2, 3), np.int64), X), {"reduction": "sum"}),
     "select": ((X, 0), {}),
     "split": ((X, 1), {}),
     "squeeze": ((ops.ones((1, 3)),), {}),

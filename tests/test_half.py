@@ -65,7 +65,7 @@ PRIMITIVES = {
     "std",
     "var",
 }
-REJECTED = {"cholesky", "det", "eigh", "eigvalsh", "inv", "pinv", "qr", "slogdet", "solve", "svd", "svdvals"}
+REJECTED = {"cholesky", "det", "eigh", "eigvalsh", "inv", "lstsq", "pinv", "qr", "slogdet", "solve", "svd", "svdvals"}
 UNITS = {np.float16: 2.0**-11, tg.bfloat16: 2.0**-8}
 MAKE = {"arange", "eye", "full", "linspace", "one_hot", "ones", "tensor", "tri", "zeros"}
 

@@ -98,6 +98,7 @@ Elementwise: TypeAlias = Literal[
 Pairwise: TypeAlias = Literal["divmod", "frexp", "modf"]
 Decomposition: TypeAlias = Literal["cholesky", "eigh", "qr", "slogdet", "svd"]
 HALF: Final = ("e", "E")  # the letters of float16, and of bfloat16 in ml_dtypes: computed in float32
+Combining: TypeAlias = Literal["multiply", "maximum", "minimum"]
 Pooling: TypeAlias = Literal["add", "maximum", "minimum"]
 
 
@@ -268,6 +269,10 @@ class Backend(ABC, Generic[V, I, B, Q]):
     @abstractmethod
     def at_add(self, x: V, index: Any, value: V | float) -> V:
         """Return a copy of `x` with values added at an index; repeated indices accumulate."""
+
+    @abstractmethod
+    def reduce_at(self, x: V, index: Any, value: V, name: Combining) -> V:
+        """Return a copy of `x` with values multiplied in, or the larger or smaller kept, at an index."""
 
     @abstractmethod
     def place(self, shape: Sequence[int], index: Any, value: V) -> V:

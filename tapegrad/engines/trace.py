@@ -376,6 +376,7 @@ class TracingEngine(Backend[TracedValue]):
     getitem: Any = staticmethod(mixed)
     at_set: Any = staticmethod(mixed)
     at_add: Any = staticmethod(mixed)
+    reduce_at: Any = staticmethod(mixed)
     place: Any = staticmethod(mixed)
     rowwise: Any = staticmethod(mixed)
     swap_last_axes: Any = staticmethod(mixed)

@@ -18,6 +18,8 @@ from tapegrad.sizes.symbols import is_symbol
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tapegrad.engines.interface import Combining
+
 
 class JAX(Backend[Traced]):
     """The primitives over traced values; constants may be NumPy arrays."""
@@ -125,6 +127,11 @@ class JAX(Backend[Traced]):
     @override
     def at_add(self, x: Traced, index: Any, value: Traced | float) -> Traced:
         return self._of(lambda x, index, value: jnp.asarray(x).at[index].add(value), x, index, value)
+
+    @override
+    def reduce_at(self, x: Traced, index: Any, value: Traced, name: Combining) -> Traced:
+        method = {"multiply": "multiply", "maximum": "max", "minimum": "min"}[name]
+        return self._of(lambda x, index, value: getattr(jnp.asarray(x).at[index], method)(value), x, index, value)
 
     @override
     def place(self, shape: Sequence[int], index: Any, value: Traced) -> Traced:

@@ -308,6 +308,10 @@ class ShapeEngine(Backend[ShapeValue]):
         return x.transpose((*axes[:-2], *axes[-2:][::-1]))
 
     @override
+    def reduce_at(self, x: Any, index: Any, value: Any, name: str) -> Any:  # of any combination
+        return ruled("at_add", x, index, value)
+
+    @override
     def place(self, shape: Sequence[int], index: Any, value: ShapeValue) -> ShapeValue:
         return ruled("at_add", ruled("zeros", tuple(shape)), index, value)
 

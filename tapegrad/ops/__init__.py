@@ -128,6 +128,7 @@ from tapegrad.ops.likelihood import kl_div as kl_div
 from tapegrad.ops.likelihood import nll as nll
 from tapegrad.ops.linalg import det as det
 from tapegrad.ops.linalg import inv as inv
+from tapegrad.ops.linalg import lstsq as lstsq
 from tapegrad.ops.linalg import pinv as pinv
 from tapegrad.ops.linalg import slogdet as slogdet
 from tapegrad.ops.linalg import solve as solve
@@ -223,6 +224,8 @@ from tapegrad.ops.scan import ssm_scan as ssm_scan
 from tapegrad.ops.scatter import at_add as at_add
 from tapegrad.ops.scatter import at_set as at_set
 from tapegrad.ops.scatter import getitem as getitem
+from tapegrad.ops.scatter_along import scatter as scatter
+from tapegrad.ops.scatter_along import scatter_reduce as scatter_reduce
 from tapegrad.ops.search import isin as isin
 from tapegrad.ops.search import searchsorted as searchsorted
 from tapegrad.ops.search import unique as unique

@@ -93,7 +93,7 @@ def take(
     _not_a_number(indices)
     x, indices, tape = unwrap_mixed(x, indices)
     front = normal_axis(axis, x.shape)
-    _check_indices(indices, x.shape[front], axis)
+    check_positions(indices, x.shape[front], axis)
     out = node(engine(x.data, indices.data).take(x.data, indices.data, front))
 
     def backward(grads: Gradients) -> None:
@@ -166,7 +166,7 @@ def gather(
     _, positions, _ = unwrap_mixed(x, indices)
     gather_shape(x.shape, positions.shape, axis)  # NumPy would broadcast them
     axis = normal_axis(axis, x.shape)
-    _check_indices(positions, x.shape[axis], axis)
+    check_positions(positions, x.shape[axis], axis)
     return getitem(x, along(indices, axis))
 
 
@@ -200,7 +200,7 @@ def scatter_add(
     _not_a_number(indices)
     updates, indices, tape = unwrap_mixed(updates, indices)
     sizes: tuple[int, ...] = several_ints(shape, "shape")
-    _check_indices(indices, sizes[axis], axis)
+    check_positions(indices, sizes[axis], axis)
     axis = normal_axis(axis, sizes)
     out = node(engine(updates.data, indices.data).scatter_add(sizes, indices.data, updates.data, axis))
 
@@ -225,7 +225,8 @@ def _check_filled(x: Dims, indices: Dims, axis: Int) -> None:
         raise OutOfRangeError(message)
 
 
-def _check_indices(indices: Tensor[Any, Any, Any], size: int, axis: Int) -> None:
+def check_positions(indices: Tensor[Any, Any, Any], size: int, axis: Int) -> None:
+    """Raise if indices are not ints, or if one is out of range for an axis of a size."""
     if indices.dtype.kind not in "iu":
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "indices", str(indices.dtype), "integer"))
     numbers = known(indices)

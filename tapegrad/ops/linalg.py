@@ -12,9 +12,10 @@ from tapegrad.errors import DTypeError, ShapeError, SingularError, messages
 from tapegrad.errors.options import check_at_least_zero
 from tapegrad.ops._broadcast import sum_to_shape
 from tapegrad.ops.elementwise import float_only
+from tapegrad.ops.matmul import matmul
 from tapegrad.sizes import Dims, at_least, broadcast, show, surely_differ
 from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
-from tapegrad.tensor.operands import known, tensor_only, unwrap
+from tapegrad.tensor.operands import known, same_dtype, tensor_only, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
@@ -51,6 +52,16 @@ def pinv_shape(x: Dims, *, rtol: float | None = None) -> Dims:  # noqa: ARG001  
     """Return the shape with the last two axes swapped."""
     m, n = at_least(2, x=x)[-2:]
     return (*x[:-2], n, m)
+
+
+def lstsq_shape(x: Dims, y: Dims, *, rtol: float | None = None) -> Dims:  # noqa: ARG001  # the parameters of the op
+    """Return `(..., N, K)`: the columns of `y`, and a row for each column of `x`; `(..., N)` for one vector `y`."""
+    m, n = at_least(2, x=x)[-2:]
+    m_y = at_least(1, y=y)[-2:][0]
+    if surely_differ(m, m_y):
+        message = f"x {show(x)} has {m} rows but y {show(y)} has {m_y}"
+        raise ShapeError(message)
+    return (*x[:-2], n) if len(y) == 1 else (*broadcast(2, x=x, y=y), n, y[-1])
 
 
 @op(inv_shape)
@@ -280,6 +291,48 @@ def pinv(x: Tensor[Any, T, Float], *, rtol: float | None = None) -> Tensor[Any, 
         grads.add(x, columns + rows - transposed @ dy @ transposed)
 
     return tape.record(out, (x,), backward)
+
+
+@op(lstsq_shape)
+def lstsq(
+    x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float], *, rtol: float | None = None
+) -> Tensor[Any, Merge[T1, T2], Float]:
+    r"""Solve systems of linear equations by least squares: the shortest of the solutions with the smallest residual.
+
+    $$z = x^{+} y = \arg\min_z \lVert x z - y \rVert_2$$
+
+    Args:
+        x: The coefficients, one equation per row, `(..., M, N)`, of any rank, a float dtype.
+        y: The right-hand sides, `(..., M, K)`, one system per column. The leading axes broadcast with those of `x`.
+            `(M,)` is one right-hand side for each matrix of `x`; a stack of vectors is `(..., M, 1)`.
+        rtol: Singular values up to `rtol` times the largest count as zero; None as in `pinv`, for `max(M, N)` times
+            the machine epsilon of the dtype, which is also NumPy's default.
+
+    Returns:
+        The solutions alone, `(..., N, K)`, or `(..., N)` if `y` is a vector. The residuals are `x @ z - y`, and
+        `svdvals(x)` has the singular values. The gradient is that of `pinv(x) @ y`.
+
+    Raises:
+        ShapeError: `x` has rank below 2, `y` has other rows, or the leading axes do not broadcast.
+        DTypeError: The dtypes differ, are not float, or are float16 or bfloat16; or `rtol` is not a number.
+        ValueError: `rtol` is below 0.
+        SingularError: As of `pinv`.
+
+    Source:
+        NumPy, `numpy.linalg.lstsq`; the gradient as of `pinv`.
+
+    Examples:
+        >>> x = tg.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])  # a line through three points
+        >>> y = tg.tensor([1.0, 2.0, 4.0])
+        >>> np.round(tg.lstsq(x, y).numpy().astype(float), 3).tolist()
+        [0.833, 1.5]
+    """
+    tensor_only(x, "x")
+    tensor_only(y, "y")
+    exact_only(x)
+    same_dtype(x, y, "y")
+    lstsq_shape(x.shape, y.shape)
+    return matmul(pinv(x, rtol=rtol), y)
 
 
 def _reject_dropped(x: Any, rtol: float) -> None:

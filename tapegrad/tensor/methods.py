@@ -525,6 +525,10 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         """Compute the logarithm of the sum of exponentials along axes, a smooth maximum, see `tapegrad.logsumexp`."""
         return IMPLEMENTATIONS["logsumexp"](self, axis, keepdims=keepdims)
 
+    def lstsq(self, y: Tensor[Any, T2, Any], *, rtol: float | None = None) -> Tensor[Any, Merge[T_co, T2], D_co]:
+        """See `tapegrad.lstsq`."""
+        return IMPLEMENTATIONS["lstsq"](self, y, rtol=rtol)
+
     def masked_fill(
         self, mask: Tensor[Any, Any, np.bool_], value: Tensor[Any, T2, Any] | Number
     ) -> Tensor[Any, Merge[T_co, T2], D_co]:
@@ -752,6 +756,26 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
     def scale(self, *, factor: float) -> Tensor[S_co, T_co, D_co]:
         """Multiply a tensor by a number, see `tapegrad.scale`."""
         return IMPLEMENTATIONS["scale"](self, factor=factor)
+
+    def scatter(
+        self, indices: Tensor[Any, T1, np.integer[Any]], updates: Tensor[Any, T2, Any], axis: Int = 0
+    ) -> Tensor[Any, Merge[T_co, Merge[T1, T2]], D_co]:
+        """Return a copy of `x` with elements along an axis replaced, one for each index, see `tapegrad.scatter`."""
+        return IMPLEMENTATIONS["scatter"](self, indices, updates, axis)
+
+    def scatter_reduce(
+        self,
+        indices: Tensor[Any, T1, np.integer[Any]],
+        updates: Tensor[Any, T2, Any],
+        axis: Int = 0,
+        *,
+        reduction: Literal["sum", "mean", "prod", "max", "min"] = "sum",
+        include_self: bool = True,
+    ) -> Tensor[Any, Merge[T_co, Merge[T1, T2]], D_co]:
+        """See `tapegrad.scatter_reduce`."""
+        return IMPLEMENTATIONS["scatter_reduce"](
+            self, indices, updates, axis, reduction=reduction, include_self=include_self
+        )
 
     def select(self, index: int, axis: Int = 0) -> Tensor[Any, T_co, D_co]:
         """Select one slice along an axis, see `tapegrad.select`."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError, SingularError
-from tapegrad.ops import det, exp, eye, full, inv, normal, ones, pinv, slogdet, solve, tensor, zeros
+from tapegrad.ops import det, exp, eye, full, inv, lstsq, normal, ones, pinv, slogdet, solve, tensor, zeros
 from tapegrad.ops.linalg import solve_shape
 from tapegrad.sizes import UNKNOWN, show
 from tapegrad.testing import check_gradients, check_shape_rule
@@ -261,3 +261,47 @@ def test_one_vector_is_solved_for_each_matrix_of_a_stack() -> None:
 
 def test_a_square_matrix_with_one_known_size_has_both() -> None:
     assert show(solve_shape((UNKNOWN, 3), (UNKNOWN, 2))) == "(3, 2)"
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (3, 3), (1, 1), (2, 5, 3)], ids=str)
+def test_lstsq_equals_numpy_and_has_its_gradient(shape: tuple[int, ...]) -> None:
+    x, y = real(*shape), real(*shape[:-1], 2, seed=2)
+
+    z = lstsq(x, y)
+
+    for one, matrix, sides in zip(
+        z.numpy().reshape(-1, *z.shape[-2:]),
+        x.numpy().reshape(-1, *shape[-2:]),
+        y.numpy().reshape(-1, *y.shape[-2:]),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one, np.linalg.lstsq(matrix, sides, rcond=None)[0], rtol=1e-9, atol=1e-12)
+    check_gradients(lstsq, x, y, order=2)
+
+
+def test_lstsq_of_one_vector_and_of_a_matrix_without_full_rank() -> None:
+    x, y = tensor([[1.0, 1.0], [2.0, 2.0]], np.float64), tensor([2.0, 4.0], np.float64)
+
+    # Of all with a sum of 2 the shortest is (1, 1).
+    np.testing.assert_allclose(lstsq(x, y).numpy(), [1, 1], rtol=1e-12)
+    np.testing.assert_allclose(
+        lstsq(eye(2, dtype=np.float64) * tensor([1.0, 1e-3], np.float64), y, rtol=0.1).numpy(), [2, 0]
+    )
+    check_gradients(lambda y: lstsq(x, y), y)
+    assert lstsq(zeros((0, 3)), zeros((0, 2))).shape == (3, 2)
+    assert lstsq(zeros((2, 0, 3), np.float64), zeros((0,), np.float64)).shape == (2, 3)
+
+
+def test_lstsq_matches_its_shape_rule() -> None:
+    check_shape_rule(lstsq, ((5, 3), (5, 2)), ((2, 5, 3), (5,)), ((4, 1, 3, 5), (2, 3, 1)), ((0, 3), (0, 2)))
+
+
+def test_lstsq_rejects_invalid_arguments() -> None:
+    with pytest.raises(ShapeError, match=r"^lstsq: x \(5, 3\) has 5 rows but y \(3, 2\) has 3$"):
+        lstsq(real(5, 3), real(3, 2))
+    with pytest.raises(ShapeError, match=r"^lstsq: x \(3,\) has rank 1 but needs at least 2$"):
+        lstsq(real(3), real(3))
+    with pytest.raises(DTypeError, match=r"^lstsq: x is float64 but y is float32"):
+        lstsq(real(2, 2), ones((2, 1)))
+    with pytest.raises(ValueError, match=r"rtol is -1 but must be at least 0$"):
+        lstsq(real(2, 2), real(2, 1), rtol=-1)

@@ -256,6 +256,7 @@ RESAMPLED: list[dict[str, Any]] = [
     {"mode": "nearest"},
     *({"mode": mode, "align_corners": aligned} for mode in ("linear", "cubic") for aligned in (False, True)),
 ]
+REDUCED_ALONG = ["sum", "mean", "prod", "max", "min"]
 NEAR = with_options([call(EDGES, EDGES * (1 + 1e-6)), call(real(2, 3), real(3))], {}, {"rtol": 0.1, "equal_nan": True})
 CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "adaptive_avg_pool1d": adapted(1),
@@ -353,6 +354,10 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
     "isclose": NEAR,
     "isin": [call(WHOLE, np.array([2, 0])), call(WHOLE, np.array([[1]]), invert=True), call(EDGES, EDGES[::3].copy())],
     "logcumsumexp": ALONG,
+    "lstsq": [
+        *(call(one.args[0], real(*one.args[0].shape[:-1], 2, seed=1)) for one in MATRICES),
+        call(MATRICES[1].args[0], real(5, seed=1)),
+    ],
     "searchsorted": [
         *(call(np.sort(EDGES[:-1]), real(2, 3), side=side) for side in ("left", "right")),
         call(np.array([0, 1, 1]), WHOLE),
@@ -480,6 +485,18 @@ CALLS: dict[str, list[Call]] = calls_by_rule() | {
         call(real(5, 4), real(3, 4, seed=1), real(3, 2, seed=2)),
         call(real(1, 1), real(1, 1, seed=1), real(1, 1, seed=2)),
     ],
+    "scatter": [
+        call(CUBE, CUBE[:, :2].argsort(1), real(2, 2, 5, seed=1), 1),
+        call(real(3, 5), np.array([[2, 0]] * 3), real(3, 2, seed=1), -1),
+        call(real(3), np.zeros(0, int), real(0)),
+    ],
+    "scatter_reduce": with_options(
+        [
+            call(CUBE, np.arange(60).reshape(2, 6, 5) % 3, real(2, 6, 5, seed=1), 1),
+            call(real(3), WHOLE[0], real(2, seed=1)),
+        ],
+        *({"reduction": one, "include_self": own} for one in REDUCED_ALONG for own in (True, False)),
+    ),
     "scatter_add": [call(real(2, 2, 5), WHOLE, (4, 5)), call(real(3, 2, 2), WHOLE, (3, 4), -1)],
     "select": [call(CUBE, 1), call(CUBE, -2, 1), call(real(3), 0, -1)],
     "smooth_max_pool1d": with_options(pooled(1) + dilated(1), {}, {"beta": 3.0}, {"beta": -0.5}),

@@ -299,6 +299,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "one_hot": lambda indices, size: F.one_hot(indices, size).to(torch.float32),
     "pad": padded,
     "prelu": lambda x, weight: F.prelu(x, weight.reshape(-1)),
+    "lstsq": lambda x, y: torch.linalg.pinv(x) @ y,  # torch's lstsq takes no stack of vectors, and only full rank
     "pinv": lambda x, rtol=None: torch.linalg.pinv(x, rtol=rtol),
     "prod": multiplied,
     "qr": torch.linalg.qr,
@@ -312,6 +313,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "scale": lambda x, factor: factor * x,
     "scaled_dot_product_attention": lambda q, k, v, causal=False, scale=None, **masks: F.scaled_dot_product_attention(
         q, k, v, *masks.values(), is_causal=causal, scale=scale
+    ),
+    "scatter": lambda x, indices, updates, axis=0: torch.scatter(x, axis, indices, updates),
+    "scatter_reduce": lambda x, indices, updates, axis=0, *, reduction, include_self=True: torch.scatter_reduce(
+        x, axis, indices, updates, {"max": "amax", "min": "amin"}.get(reduction, reduction), include_self=include_self
     ),
     "scatter_add": scattered,
     "select": lambda x, index, axis=0: torch.select(x, axis, index),

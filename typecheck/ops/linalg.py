@@ -63,6 +63,22 @@ def reject_the_determinant_of_a_vector() -> None:
     tg.det(tg.ones((3,)))  # E: det: x (3,) has rank 1 but needs at least 2 [tapegrad-shape]
 
 
+def accept_least_squares() -> None:
+    tall = tg.ones((7, 3))
+    assert_type(tg.lstsq(tall, tg.ones((7, 2)).trace()), Tensor[Shape[L[3], L[2]], OwnedTape])
+    assert_type(tg.lstsq(tall, tg.ones((7,)), rtol=1e-3), Tensor[Shape[L[3]], NoneTape])
+    assert_type(tg.lstsq(tg.ones((5, 7, 3)), tg.ones((7, 2))), Tensor[Shape[L[5], L[3], L[2]], NoneTape])
+
+    def fitted(a: Tensor[Shape[N, M]], b: Tensor[Shape[N]]) -> Tensor[Shape[M]]:
+        return tg.lstsq(a, b)
+
+    assert_type(fitted(tall, tg.ones((7,))), Tensor[Shape[L[3]], NoneTape])
+
+
+def reject_least_squares_of_other_rows() -> None:
+    tg.lstsq(tg.ones((7, 3)), tg.ones((3, 2)))  # E: lstsq: x (7, 3) has 7 rows but y (3, 2) has 3 [tapegrad-shape]
+
+
 def reject_a_right_side_of_other_rows() -> None:
     tg.solve(x, tg.ones((5, 3)))  # E: solve: x (3, 3) has 3 rows but y (5, 3) has 5 [tapegrad-shape]
 

@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.engines.formulas import ELEMENTWISE, PAIRWISE
-from tapegrad.engines.interface import HALF, Axis, Backend, Decomposition, Elementwise, Int, Pairwise
+from tapegrad.engines.interface import HALF, Axis, Backend, Combining, Decomposition, Elementwise, Int, Pairwise
 from tapegrad.engines.numpy import rows
 from tapegrad.engines.numpy.buffers import BUFFERS, accumulate, is_free
 from tapegrad.engines.numpy.convolution import convolve
@@ -263,6 +263,13 @@ class NumPy(Backend[Floats, Whole, Truths]):
             out[index] += value  # `add.at` is needed only for repeated indices (benchmarks/devices.py, "a basic index")
         else:
             np.add.at(out, index, value)
+        return out
+
+    @override
+    def reduce_at(self, x: Array, index: Any, value: Array, name: Combining) -> Array:
+        out = np.array(x)
+        with np.errstate(invalid="ignore"):  # of a NaN, which stays one
+            getattr(np, name).at(out, index, value)
         return out
 
     @override
