@@ -103,6 +103,7 @@ _STUBBED = sys.stdlib_module_names | {"_typeshed", "typing_extensions"}
 NEWEST = "2.4"  # the newest mypy with which the plugin is tested; a failure in a newer one is a note
 
 _MODULE, _TENSOR = "tapegrad.nn.module.Module", "tapegrad.tensor.Tensor"
+_DATACLASS, _NAMED_TUPLE = "dataclasses.dataclass", "typing.NamedTuple"
 _SCAN = "tapegrad.scan.scan"
 _CAST = "tapegrad.nn.precision.cast"
 
@@ -255,7 +256,23 @@ class Tapegrad(Plugin):
         return _types.get(fullname)
 
     @override
+    def get_class_decorator_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
+        return self._data_class if fullname == _DATACLASS else None
+
+    def _data_class(self, ctx: ClassDefContext) -> None:
+        """Call the hooks that mypy would have called, then store that the class may be read."""
+        plugins: list[Plugin] = getattr(getattr(ctx.api, "plugin", self), "_plugins", [self])
+        hooks = (other.get_class_decorator_hook(_DATACLASS) for other in plugins[plugins.index(self) + 1 :])
+        for hook in hooks:
+            if hook is not None:
+                hook(ctx)
+                break
+        _mark_class(ctx)
+
+    @override
     def get_base_class_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
+        if fullname == _NAMED_TUPLE:
+            return _mark_class
         if fullname.partition(".")[0] in FOREIGN:
             return None
         symbol = self.lookup_fully_qualified(fullname)
@@ -590,6 +607,12 @@ def _load_note_defaults() -> Callable[[ClassDefContext], None]:
     return size_defaults.note_defaults
 
 
+def _load_mark_class() -> Callable[[ClassDefContext], None]:
+    from tapegrad.mypy import sources
+
+    return sources.mark_class
+
+
 def _computed_attribute(ctx: AttributeContext) -> Type:
     """Return the type of an attribute; it may be computed from the sizes of its class, or mention opaque ones."""
     holder = getattr(ctx.type, "partial_fallback", ctx.type)  # the class of a named tuple
@@ -637,6 +660,7 @@ _scan_signature = _guard(_lazy("scan_signature"), lambda ctx: ctx.default_signat
 _function = _guard(_lazy("function_result"), lambda ctx: ctx.default_return_type)
 _method = _guard(_lazy("method_result"), lambda ctx: ctx.default_return_type)
 _note_defaults = _guard(_load_note_defaults, lambda _: None)
+_mark_class = _guard(_load_mark_class, lambda _: None)
 _walk_scheduled = _guard(_lazy("walk_scheduled"), lambda ctx: ctx.default_return_type)
 # Functions for which no other plugin is queried.
 _alone = {_CHECKED: _end_if_last, AFTERWARDS: _walk_scheduled}

@@ -71,6 +71,8 @@ from mypy.types import (
 from mypy.util import decode_python_encoding, hash_digest
 from typing_extensions import override
 
+from tapegrad.mypy.sources import program_file
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from contextlib import AbstractContextManager
@@ -160,6 +162,12 @@ def checked_file(api: Checker) -> MypyFile:
     """Return the file that is being checked."""
     tree: MypyFile = api.tree
     return tree
+
+
+def shown_path(path: str, api: Checker) -> str:
+    """Return the path of a file as mypy shows it."""
+    shown: str = api.errors.simplify_path(path)
+    return shown
 
 
 def scalar_type(api: Checker, name: str) -> Type | None:
@@ -336,6 +344,23 @@ def fill_element(api: Checker, target: IndexExpr, value: Expression) -> None:
     api.try_infer_partial_type_from_indexed_assignment(target, value)
 
 
+def names_in_body(api: Checker, function: FuncDef) -> set[str]:
+    """Return what a body in another file that was read depends on, for a daemon; it has that of its own files."""
+    if api.tree is program_file(api) or not (api.options.fine_grained_incremental or api.options.cache_fine_grained):
+        return set()
+    from mypy.server.deps import get_dependencies_of_target
+
+    version, types = api.options.python_version, types_in_body(api)
+    triggers = get_dependencies_of_target(api.tree.fullname, api.tree, function, types, version)
+    return {trigger[1:-1] for trigger in triggers if not trigger.startswith(_UNCHANGING)}
+
+
+def depend_on_types_in_body(api: Checker) -> None:
+    """Make the file depend on the modules of the types in a body in another file, as mypy does it for its own types."""
+    if api.tree is not program_file(api):
+        api.module_refs.update(_modules.find_modules([*types_in_body(api).values()]))
+
+
 def types_in_body(api: Checker) -> dict[Expression, Type]:
     """Return the types of the expressions in the body that is being read."""
     types: dict[Expression, Type] = api._type_maps[-1]
@@ -367,7 +392,7 @@ def depend_on_method(api: Checker, receiver: Type, name: str, method: Type) -> N
     depend_on(api, method)
     p = get_proper_type(receiver)
     if isinstance(p, Instance):
-        api.tree.alias_deps[api.tscope.current_target()].add(f"{p.type.fullname}.{name}")
+        program_file(api).alias_deps[api.tscope.current_target()].add(f"{p.type.fullname}.{name}")
 
 
 _modules = TypeIndirectionVisitor()
@@ -936,7 +961,7 @@ def type_of(api: Checker, expression: Expression) -> Type | None:
 
 def depend_on_name(api: Checker, fullname: str) -> None:
     """Let the daemon check the current function again when another one has changed."""
-    api.tree.alias_deps[api.tscope.current_target()].add(fullname)
+    program_file(api).alias_deps[api.tscope.current_target()].add(fullname)
 
 
 _reading: dict[MypyFile, tuple[Checker, set[str]]] = {}  # the functions of a file that read bodies, until its end
@@ -959,9 +984,10 @@ def depend_on_bodies(api: Checker) -> None:
     if not (api.options.fine_grained_incremental or api.options.cache_fine_grained):
         return
     target: str = api.tscope.current_target()
-    api.tree.alias_deps[target] |= _names_of.get(api.tree.fullname, set())
-    checker, targets = _reading.get(api.tree, (None, set()))
-    _reading[api.tree] = api, {target, *targets} if checker is api else {target}
+    tree = program_file(api)
+    tree.alias_deps[target] |= _names_of.get(tree.fullname, set())
+    checker, targets = _reading.get(tree, (None, set()))
+    _reading[tree] = api, {target, *targets} if checker is api else {target}
 
 
 def note_dependencies(tree: MypyFile) -> None:

@@ -79,10 +79,41 @@ CHANGES = [
 TWICE = MODEL.replace("x - y", "x - y + tg.ones((2, 5)) @ tg.ones((4, 2))") + "squared(tg.ones((3,)), tg.ones((3,)))\n"
 FOREIGN = """
 import tapegrad as tg
-from accepted import MLP, Config
+from accepted import MLP, Config, Model
+from tapegrad import nn
 
 mlp = MLP(Config())
 tg.reveal_shape(mlp(tg.ones((4, 8))))
+tg.reveal_shape(Model(Config())(tg.ones((4, 8))))
+
+
+def main() -> None:
+    tg.reveal_shape(MLP(Config(width=6))(tg.ones((4, 6))))
+    mlp(tg.ones((4, 9)))
+
+
+def main_of_model() -> None:
+    Model(Config())(tg.ones((4, 9)))
+
+
+nn.Sequential(nn.ReLU(), mlp)(tg.ones((4, 9)))
+
+
+class Kept(MLP):
+    pass
+
+
+kept = Kept(Config(hidden=4))
+tg.reveal_shape(kept(tg.ones((2, 8)))[:, :3])
+"""
+OTHER_LAYER = """
+import tapegrad as tg
+from accepted import MLP, Config
+from tapegrad import nn
+
+mlp = MLP(Config())
+mlp.up = nn.Linear(9, 5)
+mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
     "loops that may not run": """
@@ -576,7 +607,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_settings(folder)
     changed = {f"changed_{n}": ACCEPTED.replace(old, new) for n, (old, new) in enumerate(CHANGES)}
     uncertain = {name.replace(" ", "_"): MODEL + program for name, program in (UNCERTAIN | SURE).items()}
-    for name, text in {"accepted": ACCEPTED, "twice": TWICE, "foreign": FOREIGN, **changed, **uncertain}.items():
+    for name, text in {
+        "accepted": ACCEPTED,
+        "twice": TWICE,
+        "foreign": FOREIGN,
+        "other": OTHER_LAYER,
+        **changed,
+        **uncertain,
+    }.items():
         (folder / f"{name}.py").write_text(text)
     return folder
 
@@ -649,5 +687,68 @@ def test_a_program_that_runs_is_no_error(folder: Path, said: dict[str, list[Repo
     assert said[name.replace(" ", "_")] == []
 
 
-def test_a_class_of_another_file_is_not_read(said: dict[str, list[Report]]) -> None:
-    assert [one.text for one in said["foreign"]] == ["Revealed shape is (...) ?, any tape"]
+def test_an_error_in_a_body_of_another_file_is_at_the_call(said: dict[str, list[Report]]) -> None:
+    model = [
+        number for number, line in enumerate(ACCEPTED.splitlines(), 1) if "self.up(x)" in line or "block(x)" in line
+    ]
+    calls = [number for number, line in enumerate(FOREIGN.splitlines(), 1) if "4, 9" in line]
+
+    errors = [(one.line, one.text) for one in said["foreign"] if one.kind == "error"]
+
+    reason = "MLP.up Linear(8, 5): x is (4, 9) but (..., 8) is expected: axis -1 is 9, not 8"
+    assert errors == [
+        (calls[0], f"line {model[0]} of accepted.py: {reason}"),
+        (calls[1], f"line {model[0]} of accepted.py, called on line {model[1]}: {reason}"),
+        (calls[2], f"Sequential[1] MLP: line {model[0]} of accepted.py: {reason}"),
+    ]
+
+
+def test_a_body_of_another_file_gives_the_shape_of_a_result(said: dict[str, list[Report]]) -> None:
+    shapes = [one.text for one in said["foreign"] if one.kind == "note"]
+
+    assert shapes == [
+        f"Revealed shape is {shape} float32, no tape" for shape in ("(4, 8)", "(4, 3)", "(4, 6)", "(2, 3)")
+    ]
+
+
+def test_an_attribute_that_the_file_of_the_call_assigns_is_unknown(
+    folder: Path, said: dict[str, list[Report]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(folder)
+    run(folder / "other.py")
+
+    assert said["other"] == []
+
+
+def test_a_class_of_a_package_is_read_through_its_init_file(tmp_path: Path) -> None:
+    (tmp_path / "mypy.ini").write_text("[mypy]\nplugins = tapegrad.mypy\n")
+    package = tmp_path / "nets"
+    package.mkdir()
+    (package / "__init__.py").write_text("from .mlp import MLP as MLP\n")
+    (package / "blocks.py").write_text(
+        "import tapegrad as tg\nfrom tapegrad import Tensor\n\n\n"
+        "def squared(x: Tensor) -> Tensor:\n    return x @ tg.ones((5, 5))\n"
+    )
+    (package / "mlp.py").write_text(
+        "from tapegrad import Tensor, nn\n\nfrom . import blocks\n\n\n"
+        "class MLP(nn.Module):\n    def __init__(self, width: int) -> None:\n        self.up = nn.Linear(width, 5)\n\n"
+        "    def forward(self, x: Tensor) -> Tensor:\n"
+        "        blocks.squared(x)  # type: ignore[tapegrad-shape]\n        return blocks.squared(self.up(x))\n"
+    )
+    (tmp_path / "train.py").write_text(
+        "import tapegrad as tg\nfrom nets import MLP\n\n"
+        "tg.reveal_shape(MLP(5)(tg.ones((2, 5))))\nMLP(4)(tg.ones((2, 4)))\n"
+    )
+
+    def said() -> list[tuple[int, str]]:
+        reports = run_mypy(["--config-file", "mypy.ini", "train.py"], folder=tmp_path)
+        return [(one.line, one.text) for one in reports]
+
+    cold = said()
+    (tmp_path / "train.py").write_text(f"{(tmp_path / 'train.py').read_text()}\n")
+    warm = said()
+    (package / "blocks.py").write_text((package / "blocks.py").read_text().replace("(5, 5)", "(5, 6)"))
+    edited = said()
+
+    assert cold == warm == [(4, "Revealed shape is (2, 5) float32, no tape")]
+    assert edited == [(4, "Revealed shape is (2, 6) float32, no tape")]

@@ -344,6 +344,150 @@ CASES: Final[dict[str, list[Files]]] = {
     ],
 }
 
+PLAIN: Final = "import tapegrad as tg\nfrom tapegrad import Tensor, nn\n"
+FIRST: Final = f"{PLAIN}def first(x: Tensor) -> Tensor:\n    return x @ tg.ones(({{}}, 3))\n"
+NET: Final = (
+    f"{PLAIN}class Net(nn.Module):\n    def __init__(self, width: int) -> None:\n"
+    "        self.up = nn.Linear(width, 4 * width)\n        self.down = nn.Linear({} * width, 3)\n"
+    "    def forward(self, x: Tensor) -> Tensor:\n        return self.down(self.up(x))\n"
+)
+BODIES_ELSEWHERE: Final[dict[str, list[Files]]] = {
+    "a body in another file": [
+        {
+            "models.py": FIRST.format(rows),
+            "top.py": "import tapegrad as tg\nfrom models import first\nfirst(tg.ones((2, 8)))\n",
+        }
+        for rows in (8, 7, 8, 6)
+    ],
+    "a call of a body in another file": [
+        {
+            "models.py": FIRST.format(8),
+            "top.py": f"import tapegrad as tg\nfrom models import first\nfirst(tg.ones((2, {width})))\n",
+        }
+        for width in (8, 7, 8, 6)
+    ],
+    "a line of a body in another file": [
+        {
+            "models.py": above + FIRST.format(rows),
+            "top.py": "import tapegrad as tg\nfrom models import first\n"
+            "def run() -> None:\n    first(tg.ones((2, 8)))\n",
+        }
+        for above, rows in (("", 8), ("", 7), ("# a line more\n", 7))
+    ],
+    "a body behind two other files": [
+        {
+            "layers.py": FIRST.format(rows),
+            "models.py": f"{PLAIN}import layers\ndef second(x: Tensor) -> Tensor:\n    return layers.first(x) * 2.0\n",
+            "top.py": f"import tapegrad as tg\nfrom models import second\nsecond(tg.ones((2, {width})))\n",
+        }
+        for rows, width in ((8, 8), (7, 8), (7, 7), (7, 6))
+    ],
+    "a function of the file that calls a body in another one": [
+        {
+            "models.py": FIRST.format(rows),
+            "top.py": f"{PLAIN}import models\ndef twice(x: Tensor) -> Tensor:\n    return models.first(x) * 2.0\n"
+            "def run() -> None:\n    twice(tg.ones((2, 8)))\n",
+        }
+        for rows in (8, 7)
+    ],
+    "a function without a body that a body in another file calls": [
+        {
+            "helpers.py": f"{HEAD}def weight() -> Tensor[Shape[L[{rows}], L[3]]]: return tg.ones(({rows}, 3))\n",
+            "models.py": f"{PLAIN}import helpers\ndef first(x: Tensor) -> Tensor:\n    return x @ helpers.weight()\n",
+            "top.py": "import tapegrad as tg\nfrom models import first\n"
+            "def run() -> None:\n    first(tg.ones((2, 8)))\n",
+        }
+        for rows in (8, 7)
+    ],
+    "a constant that a constructor in another file reads": [
+        {
+            "settings.py": f"from typing import Final\nWIDTH: Final = {width}\n",
+            "models.py": NET.format("settings.WIDTH // width").replace(", nn\n", ", nn\nimport settings\n"),
+            "top.py": "import tapegrad as tg\nfrom models import Net\n"
+            "def run() -> None:\n    Net(8)(tg.ones((2, 8)))\n",
+        }
+        for width in (32, 24)
+    ],
+    "a layer of a model in another file that is read": [
+        {
+            "models.py": NET.format(times),
+            "top.py": "import tapegrad as tg\nfrom models import Net\nfrom tapegrad import nn\n"
+            "model = nn.Sequential(nn.Linear(2, 8), Net(8))\nmodel(tg.ones((3, 2)))\n",
+        }
+        for times in (4, 3)
+    ],
+    "a class from a file that only imports it": [
+        {
+            "models.py": NET.format(times),
+            "use.py": "from models import Net as Net\n",
+            "top.py": "import tapegrad as tg\nimport use\nuse.Net(8)(tg.ones((3, 8)))\n",
+        }
+        for times in (4, 3)
+    ],
+    "a method that a class in another file inherits": [
+        {
+            "layers.py": NET.format(times),
+            "models.py": "from layers import Net\nclass Mine(Net):\n    pass\n",
+            "top.py": "import tapegrad as tg\nfrom models import Mine\nMine(8)(tg.ones((3, 8)))\n",
+        }
+        for times in (4, 3)
+    ],
+    "a class in another file that has its own layer no more": [
+        {
+            "layers.py": NET.format(3),
+            "models.py": "from layers import Net\nfrom tapegrad import nn\nclass Mine(Net):\n"
+            f"    def change(self) -> None:\n        {change}\n",
+            "top.py": "import tapegrad as tg\nfrom models import Mine\nMine(8)(tg.ones((3, 8)))\n",
+        }
+        for change in ("self.down = nn.Linear(32, 3)", "pass")
+    ],
+    "a default of a configuration in another file": [
+        {
+            "settings.py": f"from dataclasses import dataclass\n{above}"
+            f"@dataclass(frozen=True)\nclass Config:\n    width: int = {width}\n",
+            "models.py": f"{PLAIN}from settings import Config\nclass Net(nn.Module):\n"
+            "    def __init__(self, config: Config) -> None:\n        self.up = nn.Linear(config.width, 3)\n"
+            "    def forward(self, x: Tensor) -> Tensor:\n        return self.up(x)\n",
+            "top.py": "import tapegrad as tg\nfrom models import Net\nfrom settings import Config\n"
+            "def run() -> None:\n    Net(Config())(tg.ones((3, 8)))\n",
+        }
+        for above, width in (("", 8), ("# a line more\n", 8), ("", 7))
+    ],
+    "a flag of a configuration in another file": [
+        {
+            "settings.py": "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass Config:\n"
+            "    is_deep: bool = True\n",
+            "models.py": f"{PLAIN}from settings import Config\nclass Net(nn.Module):\n"
+            "    def __init__(self, config: Config) -> None:\n        self.is_deep = config.is_deep\n"
+            "    def forward(self, x: Tensor) -> Tensor:\n        if self.is_deep:\n            x = x.sum(1)\n"
+            "        return x\n",
+            "top.py": "import tapegrad as tg\nfrom models import Net\nfrom settings import Config\n"
+            f"net = Net(Config())\nnet(tg.ones((3, 8))) + tg.ones(({rows},))\n",
+        }
+        for rows in (3, 4)
+    ],
+    "a default of a named tuple in another file": [
+        {
+            "settings.py": f"from typing import NamedTuple\nclass Config(NamedTuple):\n    width: int = {width}\n",
+            "models.py": f"{PLAIN}from settings import Config\nclass Net(nn.Module):\n"
+            "    def __init__(self, config: Config) -> None:\n        self.up = nn.Linear(config.width, 3)\n"
+            "    def forward(self, x: Tensor) -> Tensor:\n        return self.up(x)\n",
+            "top.py": "import tapegrad as tg\nfrom models import Net\nfrom settings import Config\n"
+            "def run() -> None:\n    Net(Config())(tg.ones((3, 8)))\n",
+        }
+        for width in (8, 7)
+    ],
+    "an attribute of an object that the file of the call assigns": [
+        {
+            "models.py": NET.format(3),
+            "top.py": "import tapegrad as tg\nfrom models import Net\nfrom tapegrad import nn\n"
+            f"net = Net(8)\n{change}\nnet(tg.ones((3, 8)))\n",
+        }
+        for change in ("net.down = nn.Linear(32, 3)", "")
+    ],
+}
+CASES.update(BODIES_ELSEWHERE)
+
 USE_OF_STEP: Final = "import tapegrad as tg\nfrom use import step\n"
 SCALAR: Final = "Tensor[tuple[()], OwnedTape]"
 TAPES: Final[dict[str, list[Files]]] = {
@@ -549,6 +693,17 @@ def test_warm_mypy_and_the_daemon_report_what_a_fresh_mypy_reports(tmp_path: Pat
     assert found == []
     reports = {name: [*map(bool, expected[name])] for name in CASES}
     assert {name: (said[0], said[-1]) for name, said in reports.items()} == dict.fromkeys(CASES, (False, True))
+
+
+def test_bodies_in_other_files_are_read_with_two_workers(tmp_path: Path) -> None:
+    (tmp_path / "mypy.ini").write_text(SETTINGS, "utf-8")
+    written = (write(files[-1], tmp_path, f"p{number}", 0) for number, files in enumerate(BODIES_ELSEWHERE.values()))
+    paths = list(chain(*written))
+
+    said = mypy(tmp_path, "mypy", "-n", "2", *paths)
+
+    assert said == mypy(tmp_path, "mypy", "--cache-dir", "other", *paths)
+    assert said.keys() == {f"p{number}" for number in range(len(BODIES_ELSEWHERE))}
 
 
 def test_ownership_analysis_works_with_two_workers(tmp_path: Path) -> None:

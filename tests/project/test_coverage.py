@@ -348,20 +348,24 @@ def test_a_body_that_is_read_for_its_calls_counts_as_they_say() -> None:
         assert all(one.is_known for one in seen), name
 
 
-def test_a_body_in_another_file_is_named_where_it_is_called(tmp_path: Path) -> None:
+def test_a_body_in_another_file_that_is_not_read_says_why(tmp_path: Path) -> None:
     (tmp_path / "models.py").write_text(
         "from tapegrad import Tensor, nn\n\n\n"
-        "class Net(nn.Module):\n    def forward(self, x: Tensor) -> Tensor:\n        return x * 2.0\n",
+        "class Net(nn.Module):\n    def forward(self, x: Tensor) -> Tensor:\n        return x * 2.0\n\n\n"
+        "class Halving(nn.Module):\n    def forward(self, x: Tensor) -> Tensor:\n        while x.sum().item() > 1.0:\n"
+        "            x = x * 0.5\n        else:\n            print(x)\n        return x\n",
         "utf-8",
     )
-    program = at(tmp_path, "import tapegrad as tg\nfrom models import Net\n\nnet = Net()\nnet(tg.ones((3, 8)))\n")
+    calls = "Net()(tg.ones((3, 8)))\nnet = Halving()\nnet(tg.ones((3, 8)))\n"
+    program = at(tmp_path, f"import tapegrad as tg\nfrom models import Halving, Net\n\n{calls}")
     settings = ["--config-file", str(tmp_path / "mypy.ini")]
 
     (checked,), types = checked_files([*settings, str(program)], lambda _: None)
     (loss,) = analyze(checked.tree, types, checked.source, checked.rejected).losses
 
     assert loss.reason == (
-        "the result of net is declared as Tensor in models, and mypy reads bodies for calls in the same file only"
+        "the result of net is declared as Tensor in models, "
+        "and forward is not read for its calls: line 11 has a while loop with an else"
     )
 
 

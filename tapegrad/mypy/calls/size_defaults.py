@@ -26,16 +26,21 @@ from mypy.nodes import (
 )
 from mypy.types import AnyType, Instance, TypeOfAny, UnboundType, get_proper_type
 
+from tapegrad.mypy.sources import mark
+
 if TYPE_CHECKING:
     from mypy.nodes import TypeInfo
     from mypy.plugin import ClassDefContext
 
 _KEY: Final = "tapegrad"
+_LIBRARIES: Final = ("builtins.", "tapegrad.", "typing.")
 _COMPUTED: Final = (CallExpr, IndexExpr, MemberExpr, NameExpr, OpExpr)  # what may have an integer as its value
 
 
 def note_defaults(ctx: ClassDefContext) -> None:
     """Store the defaults of a constructor's sizes and flags with the class, and make mypy accept them."""
+    if not all(base.fullname.startswith(_LIBRARIES) for base in ctx.cls.info.mro[1:]):
+        mark(ctx.api)  # a call may be followed through a method that it inherits
     found: dict[str, int | None] = {}
     for function in map(_function, ctx.cls.defs.body):
         for argument in function.arguments if function is not None and function.name == "__init__" else ():

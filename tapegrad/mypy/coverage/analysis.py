@@ -127,7 +127,8 @@ class _Analyzer:
         self._comments = comments_in(source)
         self._spelling = Spelling(source)
         self._program = Program(tree, {**types, **self._at_calls}) if self._at_calls else self._declared_program
-        self._reasons = Reasons(self._program, self._spelling.of)
+        why_unread = readings.why_unread if readings is not None else lambda _: ""
+        self._reasons = Reasons(self._program, self._spelling.of, why_unread)
         self._module = Unit(MODULE_LEVEL, 1, max(source.count("\n"), 1), None)
         self._units = [self._module]
         self._places: dict[Expression, _Place] = {}

@@ -83,11 +83,15 @@ class Reasons:
     Args:
         program: The file.
         spelled: Returns an expression as the program spells it, short.
+        why_unread: Returns why the body of a function was not read for a call; empty if that is not known.
     """
 
-    def __init__(self, program: Program, spelled: Callable[[Expression], str]) -> None:
+    def __init__(
+        self, program: Program, spelled: Callable[[Expression], str], why_unread: Callable[[FuncDef], str]
+    ) -> None:
         self._program = program
         self._spelled = spelled
+        self._why_unread = why_unread
 
     def of(self, expression: Expression, part: str) -> Reason:
         """Return why a part of an expression is unknown, although all that it is computed from is known."""
@@ -211,8 +215,9 @@ class Reasons:
             reason = self.of_declared(declared.ret_type, part, f"the result of {name}")
             module = module_of(function)
             if module != self._program.tree.fullname:
-                text = f"{reason.text} in {module}, and mypy reads bodies for calls in the same file only"
-                reason = reason._replace(text=text)
+                why = self._why_unread(function)
+                unread = f"{function.name} is not read for its calls: {why}" if why else "its body is not read"
+                reason = reason._replace(text=f"{reason.text} in {module}, and {unread}")
             yield reason
 
     def _called(self, call: CallExpr) -> FuncDef | None:

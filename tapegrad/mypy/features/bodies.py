@@ -1,8 +1,9 @@
 """Results of functions and methods whose annotations say less than their bodies, such as `forward(self, x: Tensor)`.
 
 At a call with tensors of known sizes, the statements of the body are read again with the types of the arguments in
-place of the declared ones. Only functions of the same file are read. A method is read only if the file makes its
-object, so that no subclass overrides the method. An error in a statement that surely runs is an error of the program.
+place of the declared ones. A method is read only if its object is made where the plugin sees it, so that no subclass
+overrides the method. An error in a statement that surely runs is an error of the program: at its own line, or, in
+another file, at the line of the call.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from mypy.nodes import (
     IndexExpr,
     LambdaExpr,
     MemberExpr,
+    MypyFile,
     NameExpr,
     TryStmt,
     TypeInfo,
@@ -45,7 +47,7 @@ from mypy.types import (
 
 from tapegrad.mypy.calls.assertions import forgetting
 from tapegrad.mypy.conversion import is_size, opaque_paths, tensor_parts, without_opaque
-from tapegrad.mypy.features.body_statements import FailedError, Reader, Types, UnreadError
+from tapegrad.mypy.features.body_statements import FailedError, Failure, Reader, Types, UnreadError
 from tapegrad.mypy.features.models import with_path
 from tapegrad.mypy.features.partial_types import filled, is_open
 from tapegrad.mypy.mypy_api import (
@@ -53,19 +55,24 @@ from tapegrad.mypy.mypy_api import (
     can_read_bodies,
     checked_file,
     depend_on_bodies,
+    depend_on_types_in_body,
     enclosing_function,
     inside_body,
     is_of_library,
+    names_in_body,
     past_trial,
     report_in_body,
+    shown_path,
     types_in_body,
 )
+from tapegrad.mypy.reports import CurrentLayer
 from tapegrad.mypy.scopes.frames import Frame, Made, Reading, Value, is_passed_on, key_of, within
 from tapegrad.mypy.scopes.names import inside
 from tapegrad.mypy.scopes.objects import object_of, value_of_expression
-from tapegrad.mypy.scopes.opaque import other_shapes
+from tapegrad.mypy.scopes.opaque import has_rival_files, other_shapes
 from tapegrad.mypy.scopes.records import BodyReading, is_recorded, record_read, record_unread, recorded_calls
 from tapegrad.mypy.signatures import parameter_names
+from tapegrad.mypy.sources import Program, depend_on_names, in_file, is_marked, module_of, program_file, source_of
 from tapegrad.mypy.unify.arguments import arguments_of
 
 if TYPE_CHECKING:
@@ -73,7 +80,6 @@ if TYPE_CHECKING:
 
     from mypy.plugin import FunctionContext
 
-    from tapegrad.mypy.features.body_statements import Failure
     from tapegrad.mypy.mypy_api import Checker
 
 _DEEPEST: Final = 12  # calls inside of bodies that are read
@@ -88,6 +94,7 @@ class Outcome(NamedTuple):
     failure: Failure | None = None
     unread: str = ""
     reading: BodyReading | None = None  # if a report on the file is wanted
+    names: frozenset[str] = frozenset()  # what bodies in other files depend on
 
 
 def completed(ctx: FunctionContext | MethodContext, declared: CallableType, result: Type) -> Type:
@@ -105,15 +112,20 @@ def completed(ctx: FunctionContext | MethodContext, declared: CallableType, resu
 
 def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, function: FuncDef, result: Type) -> Type:
     depend_on_bodies(ctx.api)
-    _require_readable(function, ctx.api)
+    file, written = _written(function, ctx.api)
+    _require_readable(written, ctx.api)
     receiver = _receiver(ctx, function)
     if receiver is None and function.info:
         raise UnreadError(f"it is not known which object the method is of in the call on line {ctx.context.line}")
-    given = _given(ctx, declared, function)
-    frame = _frame(ctx, declared, function, receiver)
-    outcome = _outcome(ctx.api, function, frame, given)
+    if receiver is not None and has_rival_files(receiver.info, ctx.api):
+        raise UnreadError("classes of its object in several files assign to an attribute")
+    given = _given(ctx, declared, written)
+    frame = _frame(ctx, declared, written, receiver, file)
+    outcome = _outcome(ctx.api, written, frame, given, file)
+    if outcome.names:
+        depend_on_names(outcome.names, ctx.api)
     if outcome.failure is not None:
-        _fail(ctx, outcome.failure, given)
+        _fail(ctx, _seen_from(ctx, outcome.failure, file), given)
     if outcome.result is None:
         raise UnreadError(outcome.unread or f"the call on line {ctx.context.line} is an error")
     if outcome.reading is not None:
@@ -138,12 +150,33 @@ def _makes_object(call: Context) -> bool:
 
 
 def _may_be_read(function: FuncDef, api: Checker) -> bool:
-    """Return whether a function is one of the checked file whose body may say more than its declaration."""
+    """Return whether a function is one of the program whose body may say more than its declaration."""
     if not says_little(function) or not can_read_bodies(api.options):
         return False
-    tree = checked_file(api)
-    module = function.info.module_name if function.info else function.fullname.rpartition(".")[0]
-    return module == tree.fullname and bool(function.body.body) and not tree.is_stub
+    tree, module = program_file(api), module_of(function)
+    if module != tree.fullname:
+        return is_marked(module, api)
+    return bool(function.body.body) and not tree.is_stub
+
+
+def _written(function: FuncDef, api: Checker) -> tuple[MypyFile, FuncDef]:
+    """Return a function with its statements, and its file.
+
+    Raises:
+        UnreadError: They cannot be read.
+    """
+    module, program = module_of(function), program_file(api)
+    if module == program.fullname:
+        if checked_file(api) is not program:
+            raise UnreadError(f"the files {module} and {checked_file(api).fullname} call each other")
+        return program, function
+    source = source_of(module, api)
+    if source is None or function.fullname not in source.functions:
+        raise UnreadError(f"the text of {module} cannot be read")
+    written = source.functions[function.fullname]
+    if any(written.line <= line <= (written.end_line or written.line) for line in source.rejected):
+        raise UnreadError("it uses names that are not defined")
+    return source.tree, written
 
 
 def _require_readable(function: FuncDef, api: Checker) -> None:
@@ -241,7 +274,9 @@ def _may_be_none(t: ProperType) -> bool:
     return all(isinstance(item, NoneType) or tensor_parts(item) is not None for item in items)
 
 
-def _frame(ctx: FunctionContext | MethodContext, declared: CallableType, function: FuncDef, made: Made | None) -> Frame:
+def _frame(
+    ctx: FunctionContext | MethodContext, declared: CallableType, function: FuncDef, made: Made | None, file: MypyFile
+) -> Frame:
     arguments = arguments_of(ctx, parameter_names(declared))
     values: dict[str, Value] = {}
     for argument in function.arguments[1 if function.info else 0 :]:
@@ -250,7 +285,7 @@ def _frame(ctx: FunctionContext | MethodContext, declared: CallableType, functio
             if actual.tensor is None:
                 values[name] = None if actual.expression is None else value_of_expression(actual.expression, ctx.api)
         if name not in arguments and argument.initializer is not None:
-            with within(None):
+            with in_file(file, ctx.api), within(None):
                 values[name] = value_of_expression(argument.initializer, ctx.api)
     return Frame(function.fullname, values, made, {})
 
@@ -263,7 +298,7 @@ _read_in: list[object] = [None, -1]  # the checker and its pass in which the res
 _failures: list[list[Failure]] = []  # of the calls in each body that is read
 
 
-def _outcome(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, Type]) -> Outcome:
+def _outcome(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, Type], file: MypyFile) -> Outcome:
     """Return what a function returns for arguments of some types."""
     if _read_in != [api, api.pass_num] or len(_read) >= _MOST:
         _read.clear()
@@ -275,7 +310,13 @@ def _outcome(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, Typ
         _counts[function] = _counts.get(function, 0) + 1
         if _counts[function] > _MOST_OF_ONE:
             return Outcome(unread=f"it is called with more than {_MOST_OF_ONE} combinations of arguments")
-        _read[key] = _newly_read(api, function, frame, given)
+        Program.names.append(set())
+        try:
+            with in_file(file, api):
+                outcome = _newly_read(api, function, frame, given)
+        finally:
+            names = Program.names.pop()
+        _read[key] = outcome._replace(names=frozenset(names))
     return _read[key]
 
 
@@ -292,7 +333,11 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
             inside_body(api, function) as errors,
             recorded_calls() as calls,
         ):
-            result = Reader(api, frame, types, errors, _failures[-1]).result(function.body.body)
+            try:
+                result = Reader(api, frame, types, errors, _failures[-1]).result(function.body.body)
+            finally:
+                Program.names[-1] |= names_in_body(api, function)
+                depend_on_types_in_body(api)
             if _own_variables(function) & _variables_in(result):
                 return Outcome(unread="its result depends on a parameter that a call leaves out")
             if not is_recorded(api):
@@ -316,19 +361,36 @@ def _own_variables(function: FuncDef) -> set[TypeVarId]:
     return {variable.id for variable in function.type.variables} if isinstance(function.type, CallableType) else set()
 
 
-def _fail(ctx: FunctionContext | MethodContext, failure: Failure, given: dict[Var, Type]) -> None:
+def _fail(ctx: FunctionContext | MethodContext, led: Failure, given: dict[Var, Type]) -> None:
     """Report an error in a body that was read: at its own line, with the lines of the calls."""
-    led = failure._replace(lines=(*failure.lines, ctx.context.line))
     if _failures:
         _failures[-1].append(led)
         return
     are_certain = not any(_variables_in(t) or isinstance(get_proper_type(t), UnionType) for t in given.values())
     if not are_certain or _may_expect_error(ctx.context, ctx.api):  # two names may be one size to the caller
         return
+    message = f"{led.origin}: {led.message}" if led.origin else led.message
+    if not led.lines:
+        add_path = CurrentLayer.add_path
+        shown = message if add_path is None else add_path(f"forward: {message}")  # in whose place it writes the layer
+        ctx.api.fail(shown, ctx.context, code=led.code)
+        return
     at = Context(led.line, led.column)
     at.end_line, at.end_column = led.end_line, led.end_column
     with past_trial(ctx.api) if Reading.is_tried else nullcontext():
-        report_in_body(ctx.api, led.message, led.lines, at, led.code)
+        report_in_body(ctx.api, message, led.lines, at, led.code)
+
+
+def _seen_from(ctx: FunctionContext | MethodContext, failure: Failure, file: MypyFile) -> Failure:
+    """Return an error in a body with the line of the call; one in another file as an error of the call itself."""
+    call = ctx.context
+    if file is checked_file(ctx.api):
+        return failure._replace(lines=(*failure.lines, call.line))
+    place = f"line {failure.line} of {shown_path(file.path, ctx.api)}"
+    origin = ", called on ".join([*([failure.origin] if failure.origin else []), place])
+    origin += "".join(f", called on line {line}" for line in failure.lines)
+    end_line, end_column = call.end_line or call.line, call.end_column or call.column
+    return Failure(failure.message, failure.code, call.line, call.column, end_line, end_column, origin=origin)
 
 
 def _may_expect_error(call: Context, api: Checker) -> bool:

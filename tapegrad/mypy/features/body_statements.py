@@ -47,6 +47,7 @@ from mypy.types import NoneType, TupleType, Type, get_proper_type
 from tapegrad.mypy.features.partial_types import are_same, filled, is_open, join
 from tapegrad.mypy.mypy_api import (
     caught_type,
+    checked_file,
     end_here,
     expect_elements,
     fill_element,
@@ -60,6 +61,7 @@ from tapegrad.mypy.reports import CODES
 from tapegrad.mypy.scopes.frames import Several
 from tapegrad.mypy.scopes.names import inside
 from tapegrad.mypy.scopes.objects import decided, has_items, object_of
+from tapegrad.mypy.sources import program_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -90,6 +92,7 @@ class Failure(NamedTuple):
 
     Attributes:
         lines: Those of the calls that lead to it, innermost first.
+        origin: Where in another file it comes from, if it is that of a call of a function there.
     """
 
     message: str
@@ -99,6 +102,7 @@ class Failure(NamedTuple):
     end_line: int
     end_column: int
     lines: tuple[int, ...] = ()
+    origin: str = ""
 
 
 class _End(NamedTuple):
@@ -176,6 +180,8 @@ class Reader:
         self._frame = frame
         self._types = types
         self._all_errors = errors
+        elsewhere = checked_file(api) is not program_file(api)
+        self._ignored_lines = checked_file(api).ignored_lines if elsewhere else {}  # mypy ignores those of its file
         self._ignored = 0  # errors on ways that the program does not go
         self._failures = failures
         self._returned: list[Type] = []
@@ -296,6 +302,9 @@ class Reader:
             return found
         if not _is_evaluated(value):
             raise _uncertain(value.line)
+        line = self._failures[0].line if self._failures else errors[0].line
+        if line in self._ignored_lines:
+            raise UnreadError(f"line {line} has a type: ignore")
         if self._failures:
             raise FailedError(self._failures[0])
         first = errors[0]

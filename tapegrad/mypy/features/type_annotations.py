@@ -19,8 +19,10 @@ from tapegrad.mypy.conversion import (
     size_type,
     unknown,
 )
+from tapegrad.mypy.features.partial_types import is_open
 from tapegrad.mypy.mypy_api import NotReadyError, default_argument, is_complete, named_in, wait_for
 from tapegrad.mypy.ownership.consumed import as_consumed
+from tapegrad.mypy.sources import mark_around
 from tapegrad.sizes import power
 
 if TYPE_CHECKING:
@@ -61,6 +63,8 @@ def _with_literals(t: Type, api: Any, make: Make) -> Type:
 def _read(name: str, arguments: list[Type], ctx: AnalyzeTypeContext, make: Make) -> Type:
     if name == "Tensor":
         tensor = _tensor(arguments, ctx, make)
+        if is_open(tensor):  # a call may be followed through the body of the function
+            mark_around(ctx.api)
         return as_consumed(tensor, ctx) if len(arguments) > 1 and not is_tape(arguments[1], NONE_TAPE) else tensor
     if name in ("Untaped", "Taped"):
         shape, dtype = arguments

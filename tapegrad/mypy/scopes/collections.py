@@ -30,6 +30,7 @@ from mypy.types import CallableType, Instance, get_proper_type
 
 from tapegrad.mypy.mypy_api import checked_file
 from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, bound_once, inside, parts_of, targets_in
+from tapegrad.mypy.sources import program_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,8 +58,9 @@ Uses: TypeAlias = dict["Node | str | None", Use]  # by variable; attributes by n
 
 def use_of(collection: Expression, api: Checker) -> Use:
     """Return what the file that is checked does with the collection in a variable or an attribute."""
-    known = _uses.of(checked_file(api))
-    return max((known.get(owner, Use.READ) for owner in _owners(collection)), default=Use.SHARED)
+    files = {checked_file(api), program_file(api)}  # the second may use an attribute of an object of the first
+    known = [_uses.of(file) for file in files]
+    return max((uses.get(owner, Use.READ) for owner in _owners(collection) for uses in known), default=Use.SHARED)
 
 
 def display_of(name: NameExpr, api: Checker) -> ListExpr | None:

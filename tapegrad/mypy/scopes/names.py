@@ -85,32 +85,31 @@ _VALUES = (BytesExpr, ComplexExpr, FloatExpr, IntExpr, StrExpr)
 V = TypeVar("V")
 
 
+_FILES = 8  # bodies in other files are read while a file is checked
 _FUNCTIONS = 256  # more than most files have: those that call each other are read by turns
 
 
 class ScopeCache(Generic[V]):
-    """A cache of a value computed from a scope, for the last file and the last functions: all are read repeatedly."""
+    """A cache of a value computed from a scope, for the last files and functions: all are read repeatedly."""
 
     def __init__(self, read: Callable[[Node | None], V]) -> None:
         self._read = read
-        self._file: tuple[Node | None, object, V] | None = None
-        self._functions: dict[Node | None, tuple[Node | None, object, V]] = {}
+        self._files: dict[Node | None, tuple[object, V]] = {}
+        self._functions: dict[Node | None, tuple[object, V]] = {}
 
     def of(self, scope: Node | None, *, again: bool = False) -> V:
         """Return the value for a scope, computed again if `again` is set or the scope has changed."""
         is_module = isinstance(scope, MypyFile)
         # After an edit, the daemon keeps the node of a function or file and replaces its statements.
         statements = getattr(scope, "defs" if is_module else "body", None)
-        cached = self._file if is_module else self._functions.get(scope)
-        if cached is None or cached[0] is not scope or cached[1] is not statements or again:
-            cached = scope, statements, self._read(scope)
-            if is_module:
-                self._file = cached
-            else:
-                if len(self._functions) >= _FUNCTIONS:
-                    self._functions.clear()
-                self._functions[scope] = cached
-        return cached[2]
+        known, most = (self._files, _FILES) if is_module else (self._functions, _FUNCTIONS)
+        cached = known.get(scope)
+        if cached is None or cached[0] is not statements or again:
+            cached = statements, self._read(scope)
+            if len(known) >= most:
+                known.clear()
+            known[scope] = cached
+        return cached[1]
 
 
 def bound_once(variable: Var, api: Checker) -> tuple[Expression | None, bool]:

@@ -1,4 +1,4 @@
-"""Objects of classes in the checked file, as calls of their classes make them, such as `MLP(Config(width=8))`.
+"""Objects of classes of the program, as calls of their classes make them, such as `MLP(Config(width=8))`.
 
 A variable or an attribute denotes such an object where it is assigned once. Its class is exactly the one that is
 called, so a method that is called on it is the one of that class, and no override.
@@ -25,6 +25,7 @@ from mypy.nodes import (
     ListComprehension,
     ListExpr,
     MemberExpr,
+    MypyFile,
     NameExpr,
     RefExpr,
     SliceExpr,
@@ -40,11 +41,13 @@ from tapegrad.mypy.scopes.frames import Held, Layers, Made, Reading, Several, Va
 from tapegrad.mypy.scopes.opaque import (
     constructor_value,
     is_unwritten,
+    is_written_elsewhere,
     method_of_receiver,
     opaque_size,
     path_of,
     steady_value,
 )
+from tapegrad.mypy.sources import file_of, in_file, written_data_class, written_function
 from tapegrad.sizes import is_unknown
 
 if TYPE_CHECKING:
@@ -208,11 +211,17 @@ def _of_attribute(owner: Expression, name: str, api: Checker) -> Value:
         return None
     if made.constructor == made.info.fullname:
         return dict(made.arguments).get(name)
-    value, scope = constructor_value(made.info, name, api)
-    if value is None or scope != made.constructor:
+    home, constructor = None, _constructor(made.info)
+    if constructor is not None:
+        home = file_of(constructor.info.module_name, api)
+    if home is None or is_written_elsewhere(made.info, name, home, api):
         return None
-    with within(constructor_frame(made)):
-        return object_of(value, api)
+    with in_file(home, api):
+        value, scope = constructor_value(made.info, name, api)
+        if value is None or scope != made.constructor:
+            return None
+        with within(constructor_frame(made)):
+            return object_of(value, api)
 
 
 def _layers(info: TypeInfo, call: CallExpr, api: Checker) -> Layers | None:
@@ -229,53 +238,67 @@ def _constructor(info: TypeInfo) -> FuncDef | None:
 
 
 def _made(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
-    """Return the object that a call of a class makes, if the class is in the file."""
-    tree = checked_file(api)
-    if info.module_name != tree.fullname or any(kind in (ARG_STAR, ARG_STAR2) for kind in call.arg_kinds):
+    """Return the object that a call of a class makes, if the statements of the class can be read."""
+    if any(kind in (ARG_STAR, ARG_STAR2) for kind in call.arg_kinds):
         return None
     if "__new__" in info.names and not info.is_named_tuple:
         return None
     if "dataclass" in info.metadata or info.is_named_tuple:
         return _made_of_fields(info, call, api)
+    if file_of(info.module_name, api) is None:
+        return None
     constructor = _constructor(info)
+    with_statements = None if constructor is None else written_function(constructor, api)
     if not call.args and constructor is not None and constructor.info.fullname in _WITHOUT_ARGUMENTS:
         return Made(info, f"{info.fullname}.__init__", ())
-    if constructor is None or constructor.info.module_name != tree.fullname or constructor.is_decorated:
+    if with_statements is None or with_statements.is_decorated:
         return None
+    constructor, home = with_statements, file_of(with_statements.info.module_name, api)
     parameters = constructor.arguments[1:]
     if any(one.kind in (ARG_STAR, ARG_STAR2) for one in parameters):
         return None
     names = [one.variable.name for one in parameters]
     positional = [one.variable.name for one in parameters if one.kind not in (ARG_NAMED, ARG_NAMED_OPT)]
     defaults = {one.variable.name: one.initializer for one in parameters}
-    return Made(info, constructor.fullname, _arguments(names, positional, defaults, call, api))
+    return Made(info, constructor.fullname, _arguments(names, positional, defaults, call, home, api))
 
 
 def _made_of_fields(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
     """Return an object whose arguments are its fields, if none of them is assigned again."""
+    written = written_data_class(info, api)
+    if written is None:
+        return None
     own = {"__init__", "__post_init__"} & {name for base in info.mro[:-1] for name in base.names}
     fields = {
         statement.lvalues[0].name: statement.rvalue
-        for statement in info.defn.defs.body
+        for statement in written.definition.defs.body
         if isinstance(statement, AssignmentStmt)
         and isinstance(statement.lvalues[0], NameExpr)
         and statement.unanalyzed_type is not None
     }
     symbol = info.names.get("__init__")
     is_written = symbol is not None and not symbol.plugin_generated and not info.is_named_tuple
-    if is_written or "__post_init__" in own or any(base.defn.defs.body for base in info.mro[1:] if _is_data(base)):
+    if is_written or "__post_init__" in own or any(_may_have_fields(base, api) for base in info.mro[1:]):
         return None
     names = [name for name in fields if is_unwritten(info, name, api)]
-    arguments = _arguments([*fields], [*fields], fields, call, api)
+    arguments = _arguments([*fields], [*fields], fields, call, written.file, api)
     return Made(info, info.fullname, tuple((name, value) for name, value in arguments if name in names))
 
 
-def _is_data(info: TypeInfo) -> bool:
-    return "dataclass" in info.metadata
+def _may_have_fields(info: TypeInfo, api: Checker) -> bool:
+    if "dataclass" not in info.metadata:
+        return False
+    written = written_data_class(info, api)
+    return written is None or bool(written.definition.defs.body)
 
 
 def _arguments(
-    names: list[str], positional: list[str], defaults: dict[str, Any], call: CallExpr, api: Checker
+    names: list[str],
+    positional: list[str],
+    defaults: dict[str, Any],
+    call: CallExpr,
+    file: MypyFile | None,
+    api: Checker,
 ) -> tuple[tuple[str, Value], ...]:
     given: dict[str, Value] = {}
     at = iter(positional)
@@ -286,6 +309,6 @@ def _arguments(
     for name in names:
         if name not in given:
             default = defaults[name]
-            with within(None):
+            with in_file(file or checked_file(api), api), within(None):
                 given[name] = value_of_expression(default, api) if isinstance(default, Expression) else None
     return tuple((name, given.get(name)) for name in names)

@@ -43,6 +43,7 @@ from tapegrad.mypy.conversion import Many, size_of
 from tapegrad.mypy.mypy_api import checked_file
 from tapegrad.mypy.scopes.frames import value_of_name
 from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, inside, parts_of, targets_in
+from tapegrad.mypy.sources import Program, file_of, program_file
 from tapegrad.sizes import UNKNOWN, Size, is_unknown, opaque_name, size_of_name, surely_same
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ _ARITHMETIC: Final[dict[str, Callable[[Any, Any], Size]]] = {
     "//": lambda n, m: UNKNOWN if surely_same(m, 0) else n // m,
 }
 _IMMUTABLE: Final = "builtins.str", "builtins.bytes", "builtins.tuple", "builtins.frozenset", "builtins.range"
+_LIBRARIES: Final = ("builtins", "tapegrad.", "typing")
 _CONSTRUCTORS: Final = ("__init__", "__post_init__")
 
 
@@ -218,6 +220,39 @@ def constructor_value(info: TypeInfo, name: str, api: Checker) -> tuple[Expressi
 def is_unwritten(info: TypeInfo, name: str, api: Checker) -> bool:
     """Return whether the file assigns nothing to a field of an object."""
     return _is_frozen(info, name) or not _is_written(name, _contents_of(api), info)
+
+
+def is_written_elsewhere(info: TypeInfo, name: str, home: MypyFile, api: Checker) -> bool:
+    """Return whether a file that is read may assign to an attribute of an object, beside the file of its constructor.
+
+    These are the file that mypy checks, the one with the statement that is read, and those of the object's classes.
+    """
+    files = {program_file(api), checked_file(api), *_files_of(info, api)} - {home}
+    return any(file is None or _is_written(name, _contents.of(file), info) for file in files)
+
+
+def has_rival_files(info: TypeInfo, api: Checker) -> bool:
+    """Return whether the classes of an object are in several files that may assign to the same attribute."""
+    files = _files_of(info, api)
+    if len(files) < 2:
+        return False
+    if None in files:
+        return True
+    written = [
+        {
+            name
+            for name, writes in _contents.of(file).writes.items()
+            if any(write.method is not None and _are_related(write.method.info, info) for write in writes)
+        }
+        for file in files
+    ]
+    return len(set().union(*written)) < sum(map(len, written))
+
+
+def _files_of(info: TypeInfo, api: Checker) -> set[MypyFile | None]:
+    """Return the files of the program with the classes of an object; None for one that cannot be read."""
+    modules = {base.module_name for base in info.mro}
+    return {file_of(module, api) for module in modules if not module.startswith(_LIBRARIES)}
 
 
 def _size_of_name(variable: Var, api: Checker) -> Size:
@@ -417,7 +452,7 @@ def _is_written(name: str, contents: Contents, info: TypeInfo | None = None) -> 
 
 def _constructed(info: TypeInfo, name: str, contents: Contents) -> Write | None:
     """Return the only assignment to an attribute, if the constructor makes it; None if there is none, or another."""
-    if contents.is_dynamic:
+    if contents.is_dynamic or (Program.tree is not None and _is_written(name, _contents.of(Program.tree), info)):
         return None
     writes = [
         write
