@@ -292,7 +292,7 @@ def dequantize(x: Quantized[S, Float]) -> Tensor[S, NoneTape, Float]:
         True
     """
     if not isinstance(x, Quantized):
-        message = f"dequantize: x is a {type(x).__name__}, not a quantized tensor"
+        message = f"dequantize: x is {messages.with_article(type(x).__name__)}, not a quantized tensor"
         raise DTypeError(message)
     return fixed(x.data)
 

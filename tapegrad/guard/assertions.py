@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.errors.tracebacks import public_api
-from tapegrad.sizes import show
+from tapegrad.sizes import is_int, show
 from tapegrad.tensor.operands import tensor_only
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def assert_divides(divisor: int, number: int) -> None:
 
     Raises:
         ShapeError: There is a remainder, or `divisor` is 0.
+        DTypeError: One of them is not an int.
 
     Examples:
         >>> heads, features = 8, 64
@@ -37,6 +38,7 @@ def assert_divides(divisor: int, number: int) -> None:
             ...
         tapegrad.errors.ShapeError: assert_divides: 7 does not divide 64
     """
+    _ints_only("assert_divides", divisor=divisor, number=number)
     if divisor == 0 or number % divisor:
         raise ShapeError(messages.not_divided(divisor, number))
 
@@ -53,6 +55,7 @@ def assert_same(n: int, m: int) -> None:
 
     Raises:
         ShapeError: The sizes differ.
+        DTypeError: One of them is not an int.
 
     Examples:
         >>> images, labels = tg.zeros((32, 64)), tg.zeros((31,), np.int64)
@@ -62,6 +65,7 @@ def assert_same(n: int, m: int) -> None:
             ...
         tapegrad.errors.ShapeError: assert_same: 32 is not 31
     """
+    _ints_only("assert_same", n=n, m=m)
     if n != m:
         raise ShapeError(messages.not_same(n, m))
 
@@ -124,3 +128,10 @@ def reveal_shape(x: Tensor[S, T, D]) -> Tensor[S, T, D]:
     tensor_only(x, "reveal_shape: x")
     sys.stderr.write(f"Runtime shape is {messages.revealed(show(x.shape), str(x.dtype), owns_tape=x.owns_tape)}\n")
     return x
+
+
+def _ints_only(call: str, **sizes: object) -> None:
+    for name, size in sizes.items():
+        if not is_int(size):
+            message = f"{call}: {name} is {size!r} but an int is expected"
+            raise DTypeError(message)

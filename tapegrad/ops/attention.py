@@ -15,6 +15,7 @@ from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.ops._broadcast import sum_to_shape
 from tapegrad.ops._counting import lower_triangle, positions
 from tapegrad.ops._fallback import count_of, is_traced, unit_of, with_fallback
+from tapegrad.ops._flags import flag
 from tapegrad.ops.axes import expand_dims, swapaxes
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
@@ -356,7 +357,7 @@ def _hidden(scores: Any, visible: Any) -> Any:
 
 def _visible(mask: Any, q: Tensor[Any, Any, Any], k: Tensor[Any, Any, Any], *, causal: bool) -> Any:
     """Return the mask of where queries may attend, or None for everywhere."""
-    below = lower_triangle(q.shape[-2], k.shape[-2]) if causal else None
+    below = lower_triangle(q.shape[-2], k.shape[-2]) if flag(causal, "causal") else None
     if mask is None or below is None:
         return below if mask is None else mask.data
     return mask.data & below

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tapegrad.autograd.op import op
+from tapegrad.ops._flags import flag
 from tapegrad.ops._lowering import check_rank, numbers
 from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
@@ -208,6 +209,6 @@ def _check_mode(call: str, mode: str, modes: tuple[str, ...], *, align_corners: 
         *others, last = map(repr, modes)
         message = f"{call}: mode {mode!r} is neither {', '.join(others)} nor {last}"
         raise ValueError(message)
-    if align_corners and mode == "nearest":
+    if flag(align_corners, "align_corners") and mode == "nearest":
         message = f"{call}: align_corners is set, but 'nearest' does not interpolate"
         raise ValueError(message)

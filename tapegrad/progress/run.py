@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, SupportsFloat
 import numpy as np
 from typing_extensions import TypeVar
 
+from tapegrad.errors import DTypeError, messages
 from tapegrad.errors.options import check_at_least_zero, check_count
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.io import load, save
@@ -304,6 +305,12 @@ def track(
         ...     print([line.split(",")[-1] for line in path.read_text().splitlines()])
         ['loss', '0.375', '0.1875']
     """
+    if not hasattr(batches, "__iter__"):
+        kind = messages.with_article(type(batches).__name__)
+        message = (
+            f"track: batches is {kind} but an iterable of batches is expected, such as data.batches(x, y, size=32)"
+        )
+        raise DTypeError(message)
     return Run(batches, epochs, log=log, checkpoint=checkpoint, saved=saved, every=every, until=until, show=show)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from tapegrad.autodiff import Autodiff
 from tapegrad.autograd.registry import IMPLEMENTATIONS, OPS, observers
 from tapegrad.checkpoint import BalancedCheckpointing, checkpoint
-from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.errors.options import check_function
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.sizes import (
@@ -152,7 +152,7 @@ def check_shape_rule(rule: Callable[..., Any], *cases: Case) -> None:
 
 def _point(x: Any, position: int) -> Array:
     if not isinstance(x, Tensor) or x.dtype != np.float64:
-        kind = x.dtype if isinstance(x, Tensor) else f"a {type(x).__name__}"
+        kind = x.dtype if isinstance(x, Tensor) else messages.with_article(type(x).__name__)
         message = f"check_gradients: input {position} is {kind}, but finite differences need float64 tensors"
         raise DTypeError(message)
     return x.numpy(copy=True)
@@ -163,7 +163,7 @@ def _compare(f: Function, points: list[Array], label: str, *, eps: float, rtol: 
     plain, taped = f(*inputs), f(*(x.trace() for x in inputs))
     for result in (plain, taped):
         if not isinstance(result, Tensor):
-            message = f"{label}: the result is a {type(result).__name__}, not a tensor"
+            message = f"{label}: the result is {messages.with_article(type(result).__name__)}, not a tensor"
             raise TypeError(message)
     _compare_results(plain, taped, label)
     weights: Array = np.asarray(np.random.default_rng(seed).normal(size=plain.shape))
