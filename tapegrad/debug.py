@@ -11,7 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.engines import Value
-from tapegrad.errors import DTypeError
+from tapegrad.errors import DTypeError, messages
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.generator import substitutions
 from tapegrad.tensor import Tensor, described
@@ -36,8 +36,8 @@ def print(format: str, /, **tensors: Printable) -> None:  # noqa: A002  # as in 
         tensors: Tensors with or without a tape, the values and gradients of a backward closure, and numbers.
 
     Raises:
-        DTypeError: A field of `format` has no name, or names nothing that is given; `format` does not name a tensor
-            that is given; or something else than a tensor or a number is given.
+        DTypeError: `format` is no string; a field of it has no name, or names nothing that is given; it does not name
+            a tensor that is given; or something else than a tensor or a number is given.
         ValueError: `format` is no valid format for the dtype of a tensor.
 
     Source:
@@ -83,6 +83,10 @@ def _value_of(name: str, value: Any) -> Any:
 
 
 def _check_names(format: str, given: list[str]) -> None:  # noqa: A002  # see `print`
+    if not isinstance(format, str):
+        kind = messages.with_article(type(format).__name__)
+        message = f'print: format is {kind}, not a string; write print("{{x}}", x=x) to print x'
+        raise DTypeError(message)
     named = set[str]()
     for _, field, specification, _ in Formatter().parse(format):
         nested = [one for _, one, _, _ in Formatter().parse(specification or "") if one is not None]

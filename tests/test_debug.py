@@ -46,6 +46,14 @@ def test_a_call_is_rejected(format: str, given: dict[str, Any], message: str) ->
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize(("format", "found"), [(3, "an int"), (tg.ones((2,)), "a Tensor"), (b"x", "a bytes")])
+def test_a_format_that_is_no_string_is_rejected(format: Any, found: str) -> None:  # noqa: A002  # as in `str.format`
+    with pytest.raises(DTypeError) as caught:
+        tg.debug.print(format)
+
+    assert str(caught.value) == f'print: format is {found}, not a string; write print("{{x}}", x=x) to print x'
+
+
 def test_an_invalid_format_is_reported_while_a_step_is_traced() -> None:
     pytest.importorskip("jax", reason="the extra `jax` brings it")
 
