@@ -36,10 +36,12 @@ def count_of(sizes: Iterable[Any]) -> int:
     return prod(size if isinstance(size, int) else 2**20 for size in sizes)
 
 
-def unit_of(x: Any, axis: Axis, least: float) -> Any:
-    """Return the largest absolute value along an axis where it is above a number, and 1 elsewhere.
-
-    Divided by it, values below that number keep their bits.
-    """
+def unit_of(x: Any, axis: Axis) -> Any:
+    """Return the largest absolute value along an axis where it is above 1, and 1 elsewhere."""
     largest = np.abs(values_of(x)).max(axis, keepdims=True)
-    return np.where(largest > least, np.maximum(largest, 1), 1).astype(largest.dtype)
+    return np.maximum(largest, 1).astype(largest.dtype)
+
+
+def traced_unit_of(x: Any, axis: Axis, most: float) -> Any:
+    """Return a divisor that leaves no absolute value along an axis above a number; 1 where none is."""
+    return np.maximum(np.abs(values_of(x)).max(axis, keepdims=True) * (1 / most), 1)

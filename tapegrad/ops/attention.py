@@ -14,7 +14,7 @@ from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.ops._broadcast import sum_to_shape
 from tapegrad.ops._counting import lower_triangle, positions
-from tapegrad.ops._fallback import count_of, is_traced, unit_of, with_fallback
+from tapegrad.ops._fallback import count_of, is_traced, traced_unit_of, unit_of, with_fallback
 from tapegrad.ops._flags import flag
 from tapegrad.ops.axes import expand_dims, swapaxes
 from tapegrad.ops.elementwise import float_only
@@ -147,7 +147,8 @@ def scaled_dot_product_attention(
     (q, k, v, *others), tape = unwrap_all((q, k, v, *([] if bias is None else [bias])), "operands")
     scale = 1 / sqrt(max(q.shape[-1], 1)) if scale is None else scale
     added = others[0].data if others else None
-    weights = node(_weights(q.data, k.data, added, _visible(mask, q, k, causal=causal), scale))
+    visible = _visible(mask, q, k, causal=causal)
+    weights = node(_weights(q.data, k.data, added, visible, scale, may_hide_all=mask is not None))
     out = node(weights.data @ v.data)
 
     def backward(grads: Gradients) -> None:
@@ -303,10 +304,10 @@ def rotary_embedding(x: Tensor[S, T, Float], *, offset: int = 0, base: float = 1
     return tape.record(out, (x,), backward)
 
 
-def _weights(q: Any, k: Any, bias: Any, visible: Any, scale: float) -> Any:
+def _weights(q: Any, k: Any, bias: Any, visible: Any, scale: float, *, may_hide_all: bool) -> Any:
     """Compute the attention weights; each row sums to 1, or to 0 if every key is masked."""
     if is_traced(q) or is_traced(k):
-        return _traced_weights(q, k, bias, visible, scale)
+        return _traced_weights(q, k, bias, visible, scale, may_hide_all=may_hide_all or bias is not None)
     with np.errstate(over="ignore", invalid="ignore"):
         products = (q * scale) @ _swapped(k)
         scores = _hidden(products if bias is None else products + bias, visible)
@@ -319,36 +320,49 @@ def _weights(q: Any, k: Any, bias: Any, visible: Any, scale: float) -> Any:
         return weights
 
 
-def _traced_weights(q: Any, k: Any, bias: Any, visible: Any, scale: float) -> Any:
+def _traced_weights(q: Any, k: Any, bias: Any, visible: Any, scale: float, *, may_hide_all: bool) -> Any:
     """Compute the weights in units in which no product overflows, and which are 1 for numbers that are not large."""
+    unit: Any = 1
     if 0 in (*q.shape, *k.shape):  # nothing is large
         products = (q * scale) @ _swapped(k)
-        return products if 0 in products.shape else _softmax_in_units(products, bias, visible, np.float64(1))
-    least = sqrt(float(limits(q.dtype).max) / (count_of(q.shape[-1:]) * max(abs(scale), 1)))
-    rows, columns = unit_of(q, -1, least), unit_of(k, (-2, -1), least)
-    products = (q / rows * scale) @ _swapped(k / columns)
-    return _softmax_in_units(products, bias, visible, np.float64(1) * rows * columns)
+        if 0 in products.shape:
+            return products
+    else:
+        most = sqrt(float(limits(q.dtype).max) / (count_of(q.shape[-1:]) * max(abs(scale), 1)))
+        rows, columns = traced_unit_of(q, -1, most), traced_unit_of(k, (-2, -1), most)
+        products = (q / rows * scale) @ _swapped(k / columns)
+        unit = np.minimum(rows * columns, limits(q.dtype).max)  # infinite where the product overflows
+    if bias is not None:
+        products = products + bias / unit
+    scores = _hidden(products, visible)
+    peak = _peak(scores, may_hide_all=may_hide_all)
+    return _normalized((scores - peak) * unit, may_hide_all=may_hide_all)
 
 
 def _weights_in_units(q: Any, k: Any, bias: Any, visible: Any, scale: float) -> Any:
     """Compute the weights in units of the largest elements, so that products such as 1e20 * 1e20 do not overflow."""
-    rows, columns = unit_of(q, -1, 1), unit_of(k, (-2, -1), 1)
+    rows, columns = unit_of(q, -1), unit_of(k, (-2, -1))
     products = (q / rows * copysign(1, scale)) @ _swapped(k / columns)
-    return _softmax_in_units(products, bias, visible, np.float64(abs(scale)) * rows * columns)
-
-
-def _softmax_in_units(products: Any, bias: Any, visible: Any, unit: Any) -> Any:
-    """Compute the softmax of `products * unit + bias`; a row whose keys are all masked is 0."""
+    unit = np.float64(abs(scale)) * rows * columns
     factor = np.minimum(unit, limits(products.dtype).max).astype(products.dtype)
     if bias is not None:
         products = products + bias / np.maximum(factor, limits(products.dtype).tiny)
     scores = _hidden(products, visible)
-    # The shift cancels, so it needs no gradient and is computed from plain values.
+    shifted = (scores - _peak(scores, may_hide_all=True)) * factor
+    return _normalized(_hidden(shifted, visible), may_hide_all=True)  # again, because the factor may be 0
+
+
+def _peak(scores: Any, *, may_hide_all: bool) -> Any:
+    """Return the largest score of each row. It cancels, so it needs no gradient and is computed from plain values."""
     peak = values_of(scores).max(-1, keepdims=True)
-    shifted = _hidden((scores - np.where(np.isneginf(peak), 0, peak)) * factor, visible)
+    return np.where(np.isneginf(peak), 0, peak) if may_hide_all else peak
+
+
+def _normalized(shifted: Any, *, may_hide_all: bool) -> Any:
+    """Compute the softmax of scores below 0; a row whose keys are all masked is 0."""
     powers = engine(shifted).exp(shifted)
     total = engine(powers).sum(powers, -1, keepdims=True)
-    return powers / engine(total).where(engine(total).equal(total, 0), 1, total)
+    return powers / (engine(total).where(engine(total).equal(total, 0), 1, total) if may_hide_all else total)
 
 
 def _hidden(scores: Any, visible: Any) -> Any:

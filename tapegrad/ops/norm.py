@@ -11,7 +11,7 @@ import numpy as np
 from tapegrad.autograd.op import op, rematerializable
 from tapegrad.engines import Axis, engine
 from tapegrad.errors import ShapeError
-from tapegrad.ops._fallback import count_of, is_traced, unit_of, with_fallback
+from tapegrad.ops._fallback import count_of, is_traced, traced_unit_of, unit_of, with_fallback
 from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
@@ -438,11 +438,11 @@ def _in_range(
         return tuple(one / unit if power else one for one, power in zip(others, units, strict=True))
 
     if is_traced(x):
-        return normed(x, eps) if isinstance(x, Tensor) else in_units(unit_of(x, axis, _largest(x, axis)))
+        return normed(x, eps) if isinstance(x, Tensor) else in_units(traced_unit_of(x, axis, _largest(x, axis)))
     with np.errstate(over="ignore", invalid="ignore"):
         found = normed(x, eps)
         # A square such as that of 1e20 overflows in float32, so each row is divided by its largest absolute value.
-        return with_fallback(values_of(found[-1]) > 0, found, lambda: in_units(unit_of(x, axis, 1)))
+        return with_fallback(values_of(found[-1]) > 0, found, lambda: in_units(unit_of(x, axis)))
 
 
 def _largest(x: Any, axis: Axis) -> float:

@@ -241,13 +241,15 @@ def test_attention_whose_products_overflow_is_that_of_eager_steps(row: list[floa
     k: Any = tg.tensor([[row[0], 1.0], [1.0, -2.0], [0.0, 3.0], [1.0, 0.5]])
     v = tg.tensor([[1.0, 2.0], [3.0, 5.0], [7.0, 11.0], [13.0, 17.0]])
     masked = tg.tensor([[True, True, False, True], [False] * 4, [False, True, True, False]])
+    biased = tg.tensor([[0.5, -np.inf, 2.0, 0.0], [-np.inf] * 4, [0.0, 1.0, 2.0, 3.0]])
 
-    def attended(q: Any, k: Any, v: Any, mask: Any) -> Any:
-        y = tg.scaled_dot_product_attention(q.trace(), k, v, mask=mask, scale=-1.5)
+    def attended(q: Any, k: Any, v: Any, options: Any) -> Any:
+        y = tg.scaled_dot_product_attention(q.trace(), k, v, scale=-1.5, **options)
         return y.detach(), y.sum().backward(wrt=q)[q]
 
-    for ours, theirs in zip(jit(attended)(q, k, v, masked), attended(q, k, v, masked), strict=True):
-        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5, atol=1e-6)
+    for options in ({"mask": masked}, {"bias": biased}, {"causal": True}, {}):
+        for ours, theirs in zip(jit(attended)(q, k, v, options), attended(q, k, v, options), strict=True):
+            np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-5, atol=1e-5)
 
 
 def test_norms_and_attention_of_usual_numbers_have_no_branch() -> None:
