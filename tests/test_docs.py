@@ -524,6 +524,15 @@ QUERIES = {
     "model summary": ("api/nn/summary/",),
     "speed": ("guide/speed/",),
     "pytorch": ("guide/from-pytorch/",),
+    "training loop": ("guide/step-5-train/",),
+    "loss is nan": ("guide/faq/",),
+    "import-untyped": ("guide/faq/",),
+    "plot loss": ("guide/faq/",),
+    "multiple gpus": ("guide/faq/",),
+    "no_grad": ("guide/faq/", "guide/from-pytorch/"),
+    "inference": ("guide/faq/",),
+    "onnx": ("guide/faq/",),
+    "hugging face": ("guide/faq/",),
 }
 
 
