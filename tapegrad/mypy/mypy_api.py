@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from mypy.errorcodes import ErrorCode
     from mypy.errors import ErrorInfo
     from mypy.nodes import Context, Statement
+    from mypy.patterns import Pattern
 
     from tapegrad.mypy.continued import ContinuedFile
 
@@ -453,9 +454,14 @@ def narrow(api: Checker, expression: Expression, t: Type) -> None:
 
 def narrowed(api: Checker, variable: Var) -> Type | None:
     """Return the type that a local variable was last bound or narrowed to; None if it was not."""
+    return newest_binding(name_of(variable), api)
+
+
+def name_of(variable: Var) -> NameExpr:
+    """Return an expression that reads a local variable."""
     name = NameExpr(variable.name)
     name.node, name.kind = variable, LDEF
-    return newest_binding(name, api)
+    return name
 
 
 def frame(
@@ -484,6 +490,42 @@ def caught_type(api: Checker, kind: Expression) -> Type:
     return caught
 
 
+def entered_type(api: Checker, t: Type, manager: Expression) -> Type:
+    """Return the type of what a `with` statement binds: the result of `__enter__`."""
+    entered: Type = api.expr_checker.check_method_call_by_name("__enter__", t, [], [], manager)[0]
+    return entered
+
+
+class Matched(NamedTuple):
+    """What a pattern of `match` says of its subject.
+
+    Attributes:
+        type: The type of the subject if the pattern matches.
+        rest: Its type if the pattern does not match.
+        names: The types of the names that the pattern binds.
+    """
+
+    type: Type
+    rest: Type
+    names: dict[Expression, Type]
+
+    @property
+    def is_impossible(self) -> bool:
+        """Whether the pattern surely does not match."""
+        return is_impossible(self.type)
+
+
+def matched_type(api: Checker, pattern: Pattern, subject: Type) -> Matched:
+    """Return what a pattern says of a subject."""
+    found = api.pattern_checker.accept(pattern, subject)
+    return Matched(found.type, found.rest_type, found.captures)
+
+
+def is_impossible(t: Type) -> bool:
+    """Return whether a type has no values."""
+    return isinstance(get_proper_type(t), UninhabitedType)
+
+
 def is_always(api: Checker, condition: Expression) -> bool | None:
     """Return whether the types of variables make a condition true or false; None if they do not decide it."""
     if_true, if_false = api.find_isinstance_check(condition)
@@ -492,7 +534,7 @@ def is_always(api: Checker, condition: Expression) -> bool | None:
 
 
 def _is_unreachable(narrowed: Any) -> bool:
-    return narrowed is None or any(isinstance(get_proper_type(t), UninhabitedType) for t in narrowed.values())
+    return narrowed is None or any(map(is_impossible, narrowed.values()))
 
 
 def narrow_by_condition(api: Checker, condition: Expression, *, is_true: bool) -> None:

@@ -116,6 +116,67 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "a case that does not match": """
+def chosen(x: Tensor, kind: str) -> Tensor:
+    match kind:
+        case "narrow":
+            return x @ tg.ones((3, 3))
+        case "wide" | "wider" as name if len(name) > 3:
+            return x @ tg.ones((8, 2))
+    return x
+
+def by_shape(x: Tensor) -> Tensor:
+    match x.shape:
+        case (rows, columns):
+            return x @ tg.ones((columns, rows))
+        case (_, channels, _, _):
+            return x @ tg.ones((channels, 3))
+    raise ValueError
+
+chosen(tg.ones((4, 8)), "other")
+by_shape(tg.ones((4, 8))) + tg.ones((4, 4))
+""",
+    "a function that is not called": """
+def held(x: Tensor, width: int = 8) -> Tensor:
+    def narrow(y: Tensor) -> Tensor:
+        return y @ tg.ones((3, width))
+
+    def cut(y: Tensor) -> Tensor:
+        return (y + x)[:, :5]
+
+    return cut(x * 2.0) @ tg.ones((5, width))
+
+held(tg.ones((4, 8))) + tg.ones((4, 8))
+held(tg.ones((6, 8))) + tg.ones((6, 8))
+""",
+    "a function that binds a variable outside of it": """
+def counted(x: Tensor) -> Tensor:
+    y = x.sum(1)
+    def change() -> None:
+        nonlocal y
+        y = tg.ones((4,))
+
+    change()
+    return y
+
+counted(tg.ones((3, 8))) + tg.ones((4,))
+""",
+    "a with statement that binds a name": """
+from contextlib import contextmanager
+from collections.abc import Iterator
+
+@contextmanager
+def doubled(x: Tensor) -> Iterator[Tensor]:
+    yield x * 2.0
+
+def opened(x: Tensor) -> Tensor:
+    with open("/dev/null") as file, doubled(x) as y:
+        print(file.name, y.shape)
+        x = x.sum(1)
+    return x
+
+opened(tg.ones((3, 8))) + tg.ones((3,))
+""",
     "loops that may not run": """
 def repeated(x: Tensor, pairs: list[tuple[int, float]], count: int) -> Tensor:
     found = []
@@ -492,6 +553,56 @@ wider(tg.ones((4, 9)))
 }
 
 SURE = {
+    "a case of each kind": """
+def chosen(x: Tensor, kind: str) -> Tensor:
+    match kind:
+        case "narrow":
+            y = x[1:]
+        case _:
+            y = x * 2.0
+    return y @ tg.ones((3, 3))  # here
+
+chosen(tg.ones((4, 8)), "wide")
+""",
+    "the case that matches": """
+def by_shape(x: Tensor) -> Tensor:
+    match x.shape:
+        case (rows, _):
+            return x @ tg.ones((rows, 3))  # here
+        case _:
+            return x
+
+by_shape(tg.ones((4, 8)))
+""",
+    "a function inside": """
+def held(x: Tensor) -> Tensor:
+    def narrow(y: Tensor) -> Tensor:
+        return y @ tg.ones((3, 3))  # here
+
+    return narrow(x)
+
+held(tg.ones((4, 8)))
+""",
+    "a variable around a function inside": """
+def held(x: Tensor) -> Tensor:
+    weight = tg.ones((x.shape[0], 3))
+    def narrow(y: Tensor) -> Tensor:
+        return y @ weight  # here
+
+    return narrow(x)
+
+held(tg.ones((8, 8)))
+held(tg.ones((4, 8)))
+""",
+    "a statement after a with statement": """
+def opened(x: Tensor) -> Tensor:
+    with open("/dev/null") as file:
+        y = x.sum(1)
+        print(file.name)
+    return y + tg.ones((4,))  # here
+
+opened(tg.ones((3, 8)))
+""",
     "both branches": """
 def chosen(x: Tensor, count: int) -> Tensor:
     if count > 3:

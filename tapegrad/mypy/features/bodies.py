@@ -153,6 +153,8 @@ def _may_be_read(function: FuncDef, api: Checker) -> bool:
     """Return whether a function is one of the program whose body may say more than its declaration."""
     if not says_little(function) or not can_read_bodies(api.options):
         return False
+    if function in Reading.functions:
+        return True
     tree, module = program_file(api), module_of(function)
     if module != tree.fullname:
         return is_marked(module, api)
@@ -165,6 +167,8 @@ def _written(function: FuncDef, api: Checker) -> tuple[MypyFile, FuncDef]:
     Raises:
         UnreadError: They cannot be read.
     """
+    if function in Reading.functions:
+        return Reading.functions[function][1], function
     module, program = module_of(function), program_file(api)
     if module == program.fullname:
         if checked_file(api) is not program:
@@ -287,6 +291,9 @@ def _frame(
         if name not in arguments and argument.initializer is not None:
             with in_file(file, ctx.api), within(None):
                 values[name] = value_of_expression(argument.initializer, ctx.api)
+    if function in Reading.functions:
+        around, _ = Reading.functions[function]
+        return Frame(f"{around.scope}.{function.name}", values, around.receiver, {**around.variables})
     return Frame(function.fullname, values, made, {})
 
 
@@ -306,7 +313,7 @@ def _outcome(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, Typ
         _read_in[:] = [api, api.pass_num]
     values = tuple((name, key_of(value)) for name, value in frame.values.items())
     key = function.body, tuple(given.values()), values, key_of(frame.receiver)
-    if key not in _read:
+    if key not in _read or function in Reading.functions:  # what it returns depends on the variables around it
         _counts[function] = _counts.get(function, 0) + 1
         if _counts[function] > _MOST_OF_ONE:
             return Outcome(unread=f"it is called with more than {_MOST_OF_ONE} combinations of arguments")
@@ -323,6 +330,7 @@ def _outcome(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, Typ
 def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, Type]) -> Outcome:
     _active.add(function)
     _failures.append([])
+    functions = {*Reading.functions}
     try:
         with (
             _types_of({**_declared(function), **given}) as types,
@@ -350,6 +358,8 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
     finally:
         _failures.pop()
         _active.discard(function)
+        for one in Reading.functions.keys() - functions:
+            del Reading.functions[one]
 
 
 def _declared(function: FuncDef) -> dict[Var, Type]:

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mypy.nodes import (
-    LDEF,
     AssertStmt,
     AssignmentStmt,
     Block,
@@ -23,12 +22,17 @@ from mypy.nodes import (
     Expression,
     ExpressionStmt,
     ForStmt,
+    FuncDef,
     GeneratorExpr,
+    GlobalDecl,
     IfStmt,
     IndexExpr,
     LambdaExpr,
     ListExpr,
+    MatchStmt,
+    MemberExpr,
     NameExpr,
+    NonlocalDecl,
     OperatorAssignmentStmt,
     OpExpr,
     PassStmt,
@@ -49,16 +53,20 @@ from tapegrad.mypy.mypy_api import (
     caught_type,
     checked_file,
     end_here,
+    entered_type,
     expect_elements,
     fill_element,
     frame,
+    is_impossible,
+    matched_type,
     may_suppress,
+    name_of,
     narrow,
     narrow_by_condition,
     narrowed,
 )
 from tapegrad.mypy.reports import CODES
-from tapegrad.mypy.scopes.frames import Several
+from tapegrad.mypy.scopes.frames import Reading, Several
 from tapegrad.mypy.scopes.names import inside
 from tapegrad.mypy.scopes.objects import decided, has_items, object_of
 from tapegrad.mypy.sources import program_file
@@ -69,7 +77,7 @@ if TYPE_CHECKING:
     from mypy.errorcodes import ErrorCode
     from mypy.errors import ErrorInfo
 
-    from tapegrad.mypy.mypy_api import Checker
+    from tapegrad.mypy.mypy_api import Checker, Matched
     from tapegrad.mypy.scopes.frames import Frame
 
 _MOST_TURNS: Final = 4  # of a loop, until its variables keep their types
@@ -259,8 +267,12 @@ class Reader:
                 return self._branch(conditions, blocks, otherwise)
             case TryStmt(is_star=False):
                 return self._try(statement)
-            case WithStmt(expr=managers, target=targets, body=body, is_async=False) if not any(targets):
-                return self._with(statement.line, managers, body.body)
+            case WithStmt(expr=managers, target=targets, body=body, is_async=False):
+                return self._with(statement.line, managers, targets, body.body)
+            case MatchStmt():
+                return self._match(statement)
+            case FuncDef() if not any(isinstance(node, NonlocalDecl | GlobalDecl) for node in inside(statement)):
+                Reading.functions[statement] = self._frame, checked_file(self._api)
             case AssertStmt(expr=condition):
                 self._assert(condition)
             case ExpressionStmt(expr=StrExpr()) | PassStmt() | DelStmt(expr=NameExpr()):
@@ -277,7 +289,7 @@ class Reader:
 
     def _set(self, variable: Var, t: Type) -> None:
         self._types.set(variable, t)
-        narrow(self._api, _name(variable), t)
+        narrow(self._api, name_of(variable), t)
 
     def _errors(self) -> list[ErrorInfo]:
         return [one for one in self._all_errors()[self._ignored :] if one.code is None or one.code.code not in _STYLE]
@@ -424,10 +436,48 @@ class Reader:
         for variable, several in later.items():
             self._set(variable, join([*([before[variable]] if variable in before else []), *several]))
 
-    def _with(self, line: int, managers: list[Expression], body: list[Statement]) -> bool:
+    def _match(self, statement: MatchStmt) -> bool:
+        """Read all cases of a `match` statement that the type of its subject allows."""
+        subject, api = statement.subject, self._api
+        t = self._type_of(subject)
+        ends, before = [], self._types.now()
+        with frame(api, conditional_frame=True, fall_through=0):
+            for pattern, guard, block in zip(statement.patterns, statement.guards, statement.bodies, strict=True):
+                matched = matched_type(api, pattern, t)
+                if not matched.is_impossible:
+                    with frame(api, can_skip=True, fall_through=2):
+                        ends.append(self._way(partial(self._case, subject, matched, guard, block)))
+                    self._types.reset(before)
+                if guard is None:
+                    t = matched.rest
+                    if is_impossible(t):
+                        break
+            else:
+                with frame(api, fall_through=2):
+                    ends.append(_End(self._now()))
+        return self._meet(ends)
+
+    def _case(self, subject: Expression, matched: Matched, guard: Expression | None, block: Block) -> bool:
+        """Read one case of a `match` statement."""
+        if isinstance(subject, NameExpr | MemberExpr):
+            narrow(self._api, subject, matched.type)
+        for name, t in matched.names.items():
+            self._bind(name, t, is_declared=True)
+        if guard is not None:
+            self._type_of(guard)
+            narrow_by_condition(self._api, guard, is_true=True)
+        return self._run(block.body)
+
+    def _with(
+        self, line: int, managers: list[Expression], targets: list[Expression | None], body: list[Statement]
+    ) -> bool:
         """Read a `with` statement."""
-        if any(may_suppress(self._type_of(manager)) for manager in managers):
-            raise UnreadError(f"line {line} has a with statement that may suppress exceptions")
+        for manager, target in zip(managers, targets, strict=True):
+            t = self._type_of(manager)
+            if may_suppress(t):
+                raise UnreadError(f"line {line} has a with statement that may suppress exceptions")
+            if target is not None:
+                self._bind(target, entered_type(self._api, t, manager))
         try:
             return self._run(body)
         except FailedError as failed:  # a generator may suppress some unseen
@@ -462,11 +512,10 @@ class Reader:
 _STATEMENTS: Final = {
     "DelStmt": "a del statement",
     "ForStmt": "a loop with an else, or whose variable is no plain one",
-    "FuncDef": "a function",
-    "MatchStmt": "a match statement",
+    "FuncDef": "a function that binds names outside of it",
     "TryStmt": "a handler of groups of exceptions",
     "WhileStmt": "a while loop with an else",
-    "WithStmt": "a with statement",
+    "WithStmt": "an asynchronous with statement",
 }
 _STYLE: Final = {
     "comparison-overlap",
@@ -484,13 +533,6 @@ def _uncertain(line: int) -> UnreadError:
 def _variables_in(targets: TupleExpr) -> list[Var]:
     """Return the variables that a loop binds."""
     return [node.node for node in inside(targets) if isinstance(node, NameExpr) and isinstance(node.node, Var)]
-
-
-def _name(variable: Var) -> NameExpr:
-    """Return an expression that reads a local variable."""
-    name = NameExpr(variable.name)
-    name.node, name.kind = variable, LDEF
-    return name
 
 
 def _named(statement: Statement) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 from tapegrad.mypy.conversion import has_opaque, size_of, size_type, unknown, with_parts
 from tapegrad.sizes import (
@@ -24,7 +24,7 @@ from tapegrad.sizes import (
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from mypy.nodes import Node, TypeInfo
+    from mypy.nodes import FuncDef, MypyFile, Node, TypeInfo
     from mypy.types import Type
 
     from tapegrad.mypy.conversion import Make
@@ -108,11 +108,13 @@ class Reading:
         frame: The frame of the body; None while mypy checks the program itself.
         is_tried: Whether mypy tries a call that the program does not write, that of a layer in a container.
         layer: This layer, if it is known.
+        functions: Those that the bodies which are being read have defined, with the frame and the file of each body.
     """
 
     frame: Frame | None = None
     is_tried = False
     layer: Value = None
+    functions: ClassVar[dict[FuncDef, tuple[Frame, MypyFile]]] = {}
 
 
 @contextmanager
