@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -21,13 +21,13 @@ from tapegrad.sizes import Dims, normal_axis, show, surely_differ
 from tapegrad.tensor import T1, T2, D, T, Tensor, node
 from tapegrad.tensor.operands import joined, known, same_dtype, tensor_only, unwrap_mixed
 
-Name: TypeAlias = Literal["multiply", "maximum", "minimum"]
-_FUNCTIONS: Final[dict[str, Name]] = {"prod": "multiply", "max": "maximum", "min": "minimum"}
+_FUNCTIONS: Final[dict[str, Combining]] = {"prod": "multiply", "max": "maximum", "min": "minimum"}
 _REDUCTIONS: Final = ("sum", "mean", *_FUNCTIONS)
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Merge
+    from tapegrad.engines.interface import Combining
 
 
 def scatter_shape(x: Dims, indices: Dims, updates: Dims, axis: Int = 0) -> Dims:
@@ -157,7 +157,9 @@ def scatter_reduce(
 
 
 @rematerializable()
-def reduce_at(x: Tensor[Any, T, D], index: Any, value: Tensor[Any, T2, D], name: Name) -> Tensor[Any, Merge[T, T2], D]:
+def reduce_at(
+    x: Tensor[Any, T, D], index: Any, value: Tensor[Any, T2, D], name: Combining
+) -> Tensor[Any, Merge[T, T2], D]:
     r"""Combine the elements of `x` at an index with values, in an order that does not matter.
 
     The largest or smallest elements share the gradient. The derivative of a product by a factor is the product of the
@@ -189,7 +191,7 @@ def _check_once(shape: tuple[int, ...], index: Any) -> None:
         raise IndexError(message) from None
 
 
-def _shares(x: Any, value: Any, y: Any, index: Any, name: Name) -> tuple[Any, Any]:
+def _shares(x: Any, value: Any, y: Any, index: Any, name: Combining) -> tuple[Any, Any]:
     """Return the derivatives of `reduce_at` by the elements of `x`, and by the values."""
     primitives = engine(x, value, y, *arrays_of(index))
     zero, one = np.zeros((), x.dtype), np.ones((), x.dtype)
