@@ -23,8 +23,9 @@ from typing import NamedTuple
 
 from typing_extensions import override
 
-from tests.mypy.test_under_fire import FAILED, SETTINGS, mypy
+from tests.mypy.test_under_fire import FAILED, mypy
 from tests.test_docs import programs as pages
+from tests.warm_mypy_cache import SETTINGS
 
 ROOT = Path(__file__).parent.parent.parent
 AT_ONCE = 100  # programs in one run of mypy

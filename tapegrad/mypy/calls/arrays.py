@@ -7,6 +7,7 @@ uses NumPy is checked as before; an array that becomes a tensor has the sizes th
 from __future__ import annotations
 
 from functools import reduce
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import (
@@ -98,10 +99,16 @@ class _UnreadError(Exception):
 
 
 def with_array_sizes(
-    arguments: Mapping[str, list[Argument]], ctx: FunctionContext | MethodContext
+    arguments: dict[str, list[Argument]], ctx: FunctionContext | MethodContext
 ) -> dict[str, list[Argument]]:
     """Return the arguments of a call; the type of an array has the sizes that its expression gives it."""
+    if not any(map(_is_array, chain.from_iterable(arguments.values()))):
+        return arguments
     return {name: [_refined(one, ctx) for one in actuals] for name, actuals in arguments.items()}
+
+
+def _is_array(argument: Argument) -> bool:
+    return _array(argument.type) is not None
 
 
 def _refined(argument: Argument, ctx: FunctionContext | MethodContext) -> Argument:

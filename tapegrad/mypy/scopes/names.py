@@ -41,7 +41,7 @@ from typing_extensions import TypeVar
 from tapegrad.mypy.mypy_api import enclosing_function, module_tree, outermost_scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from mypy.nodes import TypeInfo
 
@@ -294,13 +294,14 @@ def targets_bound_to(value: Any, api: Checker) -> list[NameExpr]:
 def _targets_by_value(scope: Node | None) -> dict[Any, list[NameExpr]]:
     found: dict[Any, list[NameExpr]] = {}
     for node in inside(scope):
-        if isinstance(node, OperatorAssignmentStmt):
-            if isinstance(node.lvalue, NameExpr):
-                found[node.lvalue] = [node.lvalue]
-            continue
-        pairs = _assigned(node) if isinstance(node, AssignmentStmt) else []
-        if isinstance(node, AssignmentExpr):
+        pairs: Iterable[tuple[NameExpr, Expression | None]] = ()
+        kind = type(node)  # faster than `isinstance`, and mypy has no subclasses of these
+        if kind is AssignmentStmt:
+            pairs = _assigned(node)
+        elif kind is AssignmentExpr:
             pairs = [(node.target, node.value)]
+        elif kind is OperatorAssignmentStmt and isinstance(node.lvalue, NameExpr):
+            found[node.lvalue] = [node.lvalue]
         for name, assigned in pairs:
             for one in _alternatives(assigned) if assigned is not None else []:
                 found.setdefault(one, []).append(name)
