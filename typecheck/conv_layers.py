@@ -185,6 +185,25 @@ def reject_a_last_window_larger_than_the_input() -> None:
     nn.AvgPool1d(4, stride=1, ceil_mode=True)(tg.ones((3, 2)))  # E: AvgPool1d: a window of 4 does not fit into 2 cells, nor with ceil_mode into 2, along axis 1 of x (3, 2) [tapegrad-shape]
 
 
+def accept_any_layer_where_its_class_alone_is_declared() -> None:
+    class Parts(nn.Module):
+        conv: nn.Conv2d
+        pool: nn.MaxPool2d
+        norm: nn.LayerNorm
+
+        def __init__(self) -> None:
+            self.conv = nn.Conv2d(3, 4, (3, 5), stride=2, padding=(1, 2), bias=False)
+            self.pool = nn.MaxPool2d((2, 3), dilation=2, ceil_mode=True)
+            self.norm = nn.LayerNorm((3, 5))
+
+    def normed(norm: nn.LayerNorm, x: Tensor[Shape[L[2], L[3], L[5]], T]) -> Tensor[Any, T]:
+        return norm(x)
+
+    normed(nn.LayerNorm((3, 5)), tg.ones((2, 3, 5)))
+    normed(nn.LayerNorm(5), tg.ones((2, 3, 5)))
+    Parts()
+
+
 def accept_a_number_for_each_axis_of_a_pool() -> None:
     three: nn.MaxPool2d[L[2], L[2], L[0], L[3], L[3], L[0]] = nn.MaxPool2d((2, 3))
     assert_type(three(images), Tensor[Shape[L[32], L[1], L[14], L[6]], NoneTape])

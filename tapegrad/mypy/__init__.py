@@ -253,6 +253,10 @@ class Tapegrad(Plugin):
 
     @override
     def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
+        if fullname.startswith("tapegrad.nn."):
+            symbol = self.lookup_fully_qualified(fullname)
+            is_class = symbol is not None and isinstance(symbol.node, TypeInfo) and bool(symbol.node.type_vars)
+            return _bare_layer if is_class else None
         return _types.get(fullname)
 
     @override
@@ -601,6 +605,12 @@ def _unless_known(hook: Callable[[Any], Any]) -> Callable[[Any], Any]:
     )
 
 
+def _load_bare_layer() -> Callable[[AnalyzeTypeContext], Type]:
+    from tapegrad.mypy.features.type_annotations import bare_layer
+
+    return bare_layer
+
+
 def _load_note_defaults() -> Callable[[ClassDefContext], None]:
     from tapegrad.mypy.calls import size_defaults
 
@@ -652,6 +662,7 @@ def _growing(ctx: MethodSigContext) -> FunctionLike:
 
 
 _types = {fullname: _lazy_type(fullname) for fullname in SPELLED}
+_bare_layer = _guard(_load_bare_layer, lambda _: AnyType(TypeOfAny.from_error))
 _CHECKED = "tapegrad.mypy.coverage.<checked>"  # a call that mypy checks last in a file
 _begin = _guard(_load_begin, lambda _: None)
 _end_if_last = _guard(_load_end_if_last, lambda ctx: ctx.default_return_type)

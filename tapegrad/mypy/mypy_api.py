@@ -567,6 +567,13 @@ def wait_for(api: Any, fullname: str, arguments: list[Type]) -> Instance:
     return found
 
 
+def class_type(api: Any, t: UnboundType) -> Type:
+    """Return what mypy reads in an annotation that names a class, with the defaults of omitted type arguments."""
+    symbol = api.lookup_qualified(t.name, t)
+    read: Type = api.analyze_type_with_type_info(symbol.node, t.args, t, t.empty_tuple_index)
+    return read
+
+
 def is_complete(t: Type) -> bool:
     """Return whether all names in a type have been analyzed; otherwise mypy will analyze it again."""
     return not has_placeholder(t)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from mypy.types import AnyType, Instance, LiteralType, RawExpressionType, Type, TypeOfAny, UnboundType
 
@@ -14,16 +14,19 @@ from tapegrad.mypy.conversion import (
     declared_size,
     expanded,
     is_tape,
+    kind_of,
     merged_tape,
     size_of,
     size_type,
     unknown,
 )
 from tapegrad.mypy.features.partial_types import is_open
-from tapegrad.mypy.mypy_api import NotReadyError, default_argument, is_complete, named_in, wait_for
+from tapegrad.mypy.mypy_api import NotReadyError, class_type, default_argument, is_complete, named_in, wait_for
 from tapegrad.mypy.ownership.consumed import as_consumed
 from tapegrad.mypy.sources import mark_around
 from tapegrad.sizes import power
+
+MODULE: Final = "tapegrad.nn.module.Module"
 
 if TYPE_CHECKING:
     from mypy.plugin import AnalyzeTypeContext
@@ -42,6 +45,25 @@ def analyzed_type(ctx: AnalyzeTypeContext, fullname: str) -> Type:
         return _read(fullname.rpartition(".")[2], arguments, ctx, make)
     except NotReadyError:
         return unknown()
+
+
+def bare_layer(ctx: AnalyzeTypeContext) -> Type:
+    """Return the type of a layer in an annotation: without type arguments any of the class, of the default dtype.
+
+    The defaults of the arguments are those of a call, such as a stride of 1, and `conv: nn.Conv2d` has any stride.
+    """
+    read = class_type(ctx.api, ctx.type)
+    if ctx.type.args or not isinstance(read, Instance) or not read.type.has_base(MODULE):
+        return read
+    variables = read.type.defn.type_vars
+    if len(variables) != len(read.args):
+        return read
+    return read.copy_modified(
+        args=[
+            unknown() if kind_of(variable) in ("size", "flag", "shape") else argument
+            for variable, argument in zip(variables, read.args, strict=True)
+        ]
+    )
 
 
 def _analyzed(t: Type, api: Any, make: Make) -> Type:
