@@ -32,7 +32,7 @@ class Reader(nn.Module, Generic[W]):
 
 def accept_attention() -> None:
     attention = nn.MultiHeadAttention(12, 4)
-    assert_type(attention, nn.MultiHeadAttention[L[12], L[4]])
+    assert_type(attention, nn.MultiHeadAttention[L[12], L[4], np.float32, L[True]])
     assert_type(attention(rows, rows, causal=True), Tensor[Shape[L[2], L[7], L[12]], NoneTape])
     assert_type(attention(rows, context), Tensor[Shape[L[2], L[7], L[12]], NoneTape])
     assert_type(attention(rows, context.trace()), Tensor[Shape[L[2], L[7], L[12]], OwnedTape])
@@ -41,8 +41,8 @@ def accept_attention() -> None:
 
 def accept_attention_with_a_cache() -> None:
     attention = nn.GroupedQueryAttention(12, 6, 2)
-    assert_type(attention, nn.GroupedQueryAttention[L[12], L[6], L[2]])
-    assert_type(attention.key, nn.Linear[L[12], L[4], Any])
+    assert_type(attention, nn.GroupedQueryAttention[L[12], L[6], L[2], np.float32, L[True]])
+    assert_type(attention.key, nn.Linear[L[12], L[4], L[True]])
     assert_type(attention(rows.trace()), Tensor[Shape[L[2], L[7], L[12]], OwnedTape])
     cache = attention.cache(2, 20)
     assert_type(cache.keys, Tensor[Shape[L[2], L[20], L[4]], NoneTape])
@@ -114,8 +114,32 @@ def reject_rows_of_another_width_where_norms_are_after_the_sums() -> None:
     nn.TransformerEncoderBlock(16, 4, 48, norm_first=False)(rows)  # E: TransformerEncoderBlock(16, 4, 48): x is (2, 7, 12) but (..., N, 16) is expected: axis -1 is 12, not 16 [tapegrad-shape]
 
 
+def accept_a_function_as_activation() -> None:
+    decoder = nn.TransformerDecoderBlock(12, 4, 48, activation=tg.mish)
+    assert_type(decoder(rows, rows), Tensor[Shape[L[2], L[7], L[12]], NoneTape])
+    assert_type(nn.FeedForward(12, 48, activation=nn.Mish())(rows), Tensor[Shape[L[2], L[7], L[12]], NoneTape])
+    nn.TransformerEncoderBlock(12, 4, 48, activation=tg.gelu)
+    nn.Transformer(12, 4, 48, 2, 3, activation=nn.GELU())
+
+
+def accept_attention_without_a_bias() -> None:
+    attention = nn.MultiHeadAttention(12, 4, bias=False)
+    assert_type(attention.query.bias, None)
+    assert_type(nn.GroupedQueryAttention(12, 6, 2).key.bias, nn.Param[Shape[L[4]]])
+    assert_type(attention(rows, rows), Tensor[Shape[L[2], L[7], L[12]], NoneTape])
+
+
+def reject_the_bias_of_attention_without_one() -> None:
+    nn.GroupedQueryAttention(12, 6, 2, bias=False).value.bias.shape  # E(mypy): "None" has no attribute "shape" [attr-defined]
+
+
+def reject_a_cache_of_another_width() -> None:
+    attention = nn.GroupedQueryAttention(12, 4, 2)
+    attention.decode(rows, nn.GroupedQueryAttention(16, 4, 2).cache(2, 9))  # E(mypy): GroupedQueryAttention.decode: cache is KeyValueCache(2, 9, 8) but KeyValueCache(B, M, 6) is expected [tapegrad-shape]
+
+
 def reject_an_unknown_activation() -> None:
-    nn.FeedForward(12, 48, activation="tanh")  # E(mypy): Argument "activation" to "FeedForward" has incompatible type "Literal['tanh']"; expected "Literal['relu', 'gelu', 'silu']" [arg-type]
+    nn.FeedForward(12, 48, activation="tanh")  # E(mypy): Argument "activation" to "FeedForward" has incompatible type "Literal['tanh']"; expected "Literal['relu', 'gelu', 'silu'] | Callable[[Tensor[Any, Any, Any]], Tensor[Any, Any, Any]]" [arg-type]
 
 
 def accept_a_stack_of_blocks() -> None:

@@ -6,12 +6,11 @@ import operator
 import typing
 from abc import ABCMeta
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Collection, Iterable, Mapping, MutableMapping, MutableSequence, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, MutableMapping, MutableSequence, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import InitVar, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import (
-    TYPE_CHECKING,
     Annotated,
     Any,
     Literal,
@@ -47,9 +46,6 @@ from tapegrad.guard._parts import DTypes, Sizes, Tapes
 from tapegrad.sizes import UNKNOWN, Add, FloorDiv, Mul, Pow, Size, Sub, power, size_of_name
 from tapegrad.tensor import Tensor, Tensor0D, Tensor1D, Tensor2D, Tensor3D, Tensor4D, Tensor5D, Tensor6D
 from tapegrad.tensor.aliases import N0, N1, N2, N3, N4, N5
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _OPERATORS: dict[Any, Callable[[Any, Any], Any]] = {
     Add: operator.add,
@@ -105,6 +101,8 @@ def read(hint: Any) -> Check:
         return SizeCheck(_read_size(hint))
     if origin is Literal and all(isinstance(one, str) for one in arguments):
         return WordCheck(arguments)
+    if origin is Callable or hint is Callable:
+        return ClassCheck("a function", (Callable,))
     if origin is tuple:
         return _read_tuple(arguments)
     if origin is Annotated:

@@ -14,7 +14,7 @@ from tapegrad.guard import guarded
 from tapegrad.guard.assertions import assert_divides
 from tapegrad.nn.linear import Linear
 from tapegrad.nn.module import Module
-from tapegrad.nn.param import DType
+from tapegrad.nn.param import DType, HasBias
 from tapegrad.ops import concat, multi_head_attention, reshape, rotary_embedding, swapaxes, tensor, zeros
 from tapegrad.ops._counting import lower_triangle
 from tapegrad.sizes import FloorDiv, Mul
@@ -33,7 +33,7 @@ KVHeads = TypeVar("KVHeads", bound=int, default=Any, covariant=True)
 Batch = TypeVarTuple("Batch")
 
 
-class MultiHeadAttention(Module, Generic[Width, Heads, DType]):
+class MultiHeadAttention(Module, Generic[Width, Heads, DType, HasBias]):
     r"""Multi-head scaled dot-product attention of rows `x` to the rows `c` of a context.
 
     $$y = \big( h_1 \dots h_H \big) W^o, \quad
@@ -74,14 +74,14 @@ class MultiHeadAttention(Module, Generic[Width, Heads, DType]):
 
     width: Width
     heads: Heads
-    query: Linear[Width, Width, Any, DType]
-    key: Linear[Width, Width, Any, DType]
-    value: Linear[Width, Width, Any, DType]
-    out: Linear[Width, Width, Any, DType]
+    query: Linear[Width, Width, HasBias, DType]
+    key: Linear[Width, Width, HasBias, DType]
+    value: Linear[Width, Width, HasBias, DType]
+    out: Linear[Width, Width, HasBias, DType]
 
     @guarded
     def __init__(
-        self: MultiHeadAttention[Any, Any], width: Width, heads: Heads, *, bias: bool = True, rng: RNG = None
+        self: MultiHeadAttention[Any, Any], width: Width, heads: Heads, *, bias: HasBias = True, rng: RNG = None
     ) -> None:
         check_heads(width, heads)
         rng = generator(rng)
@@ -139,7 +139,7 @@ class KeyValueCache(NamedTuple, Generic[B, M, W, DType]):
     length: int
 
 
-class GroupedQueryAttention(Module, Generic[Width, Heads, KVHeads, DType]):
+class GroupedQueryAttention(Module, Generic[Width, Heads, KVHeads, DType, HasBias]):
     r"""Self-attention whose keys and values have fewer heads than the queries, with a cache for generation.
 
     $$y = \big( h_1 \dots h_H \big) W^o, \quad
@@ -189,10 +189,10 @@ class GroupedQueryAttention(Module, Generic[Width, Heads, KVHeads, DType]):
     width: Width
     heads: Heads
     kv_heads: KVHeads
-    query: Linear[Width, Width, Any, DType]
-    key: Linear[Width, Mul[FloorDiv[Width, Heads], KVHeads], Any, DType]
-    value: Linear[Width, Mul[FloorDiv[Width, Heads], KVHeads], Any, DType]
-    out: Linear[Width, Width, Any, DType]
+    query: Linear[Width, Width, HasBias, DType]
+    key: Linear[Width, Mul[FloorDiv[Width, Heads], KVHeads], HasBias, DType]
+    value: Linear[Width, Mul[FloorDiv[Width, Heads], KVHeads], HasBias, DType]
+    out: Linear[Width, Width, HasBias, DType]
 
     @guarded
     def __init__(
@@ -201,7 +201,7 @@ class GroupedQueryAttention(Module, Generic[Width, Heads, KVHeads, DType]):
         heads: Heads,
         kv_heads: KVHeads,
         *,
-        bias: bool = True,
+        bias: HasBias = True,
         rotary: bool = False,
         rng: RNG = None,
     ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Generic, Literal, TypeAlias
 
 import numpy as np
@@ -31,7 +32,7 @@ Encoders = TypeVar("Encoders", bound=int, default=Any, covariant=True)
 Decoders = TypeVar("Decoders", bound=int, default=Any, covariant=True)
 Batch = TypeVarTuple("Batch")
 
-Activation: TypeAlias = Literal["relu", "gelu", "silu"]
+Activation: TypeAlias = Literal["relu", "gelu", "silu"] | Callable[[Tensor[Any, Any, Any]], Tensor[Any, Any, Any]]
 
 
 class FeedForward(Module, Generic[Width, Hidden, DType]):
@@ -40,13 +41,13 @@ class FeedForward(Module, Generic[Width, Hidden, DType]):
     Args:
         width: The size of the last axis.
         hidden: The size between the two linear layers.
-        activation: The activation f: "relu", "gelu" or "silu".
+        activation: The activation f: "relu", "gelu" or "silu", or a function that keeps the shape, such as `tg.mish`.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Attributes:
         rise: `Linear(Width, Hidden)`.
         fall: `Linear(Hidden, Width)`.
-        activation: The name of the activation.
+        activation: The activation: its name, or the function.
 
     Raises:
         ShapeError: A size is below 1.
@@ -78,6 +79,9 @@ class FeedForward(Module, Generic[Width, Hidden, DType]):
     def forward(self, x: Tensor[Shape[*Batch, Width], T, DType]) -> Tensor[Shape[*Batch, Width], T, DType]:
         """Compute `fall(activation(rise(x)))` of `x`, `(..., Width)`; keeps the shape."""
         h = self.rise(x)
+        if callable(self.activation):
+            activated: Tensor[Shape[*Batch, Hidden], T, DType] = self.activation(h)
+            return self.fall(activated)
         if self.activation == "relu":
             return self.fall(relu(h))
         return self.fall(gelu(h) if self.activation == "gelu" else silu(h))
@@ -99,7 +103,7 @@ class TransformerEncoderBlock(Module, Generic[Width, Heads, Hidden, DType]):
         causal: Whether row i attends only to rows 0 to i.
         dropout: The probability of dropout on each residual branch under a tape, from 0 to 1.
         norm_first: Whether each norm is before its branch, or after the sum of the branch and its argument.
-        activation: The activation of each feed-forward network: "relu", "gelu" or "silu".
+        activation: The activation of each feed-forward network: "relu", "gelu" or "silu", or a function.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Attributes:
@@ -192,7 +196,7 @@ class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden, DType]):
         causal: Whether row i of `x` attends only to rows 0 to i of `x`; attention to the memory is not causal.
         dropout: The probability of dropout on each residual branch under a tape, from 0 to 1.
         norm_first: Whether each norm is before its branch, or after the sum of the branch and its argument.
-        activation: The activation of each feed-forward network: "relu", "gelu" or "silu".
+        activation: The activation of each feed-forward network: "relu", "gelu" or "silu", or a function.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Attributes:
@@ -295,7 +299,7 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders, DTyp
         decoders: The number of decoder blocks, in which row i of the target attends only to rows 0 to i.
         dropout: The probability of dropout on each residual branch under a tape, from 0 to 1.
         norm_first: Whether each norm is before its branch, or after the sum of the branch and its argument.
-        activation: The activation of each feed-forward network: "relu", "gelu" or "silu".
+        activation: The activation of each feed-forward network: "relu", "gelu" or "silu", or a function.
         rng: A generator, a seed, or None for the innermost `tapegrad.random`.
 
     Attributes:

@@ -941,14 +941,13 @@ def test_a_union_of_a_tensor_and_another_type_is_checked_by_both() -> None:
         f(["3"])  # type: ignore[list-item]  # the mistake under test
 
 
-def test_protocols_are_checked_by_beartype() -> None:
+def test_a_callable_must_be_a_function() -> None:
     @guarded
     def f(key: Callable[[int], int], x: Tensor[tuple[N], Any]) -> Callable[[int], int]:
         return key
 
     f(abs, some(3))
-    with pytest.raises(BeartypeCallHintViolation):
-        f("abs", some(3))  # type: ignore[arg-type]  # the mistake under test
+    rejects(DTypeError, "f: key is a str but a function is expected", f, "abs", some(3))
 
 
 def test_a_literal_string_must_be_one_of_those_listed() -> None:

@@ -124,9 +124,20 @@ def test_the_activation_of_a_feed_forward_network_is_an_option(name: Any, functi
     assert found == [name, name]
 
 
+def test_the_activation_may_be_a_function() -> None:
+    layer = FeedForward(12, 20, activation=tg.mish, rng=0)
+    model = Transformer(12, 4, 20, 1, 1, activation=tg.gelu, rng=0)
+
+    assert layer(X).tolist() == layer.fall(tg.mish(layer.rise(X))).tolist()
+    assert model(CONTEXT, X).tolist() == Transformer(12, 4, 20, 1, 1, activation="gelu", rng=0)(CONTEXT, X).tolist()
+    wrong: Any = FeedForward(12, 20, activation=tg.sum, rng=0)
+    with pytest.raises(ShapeError, match=r"^wrong FeedForward\(12, 20\): x is \(\) but \(..., 20\) is expected"):
+        wrong(X)
+
+
 def test_an_unknown_activation_is_rejected() -> None:
     unknown: Any = "tanh"
-    message = "activation is a str but 'relu' or 'gelu' or 'silu' is expected$"
+    message = "activation is a str but 'relu' or 'gelu' or 'silu' or a function is expected$"
     with pytest.raises(DTypeError, match=f"^FeedForward: {message}"):
         FeedForward(12, 20, activation=unknown)
     with pytest.raises(DTypeError, match=f"^Transformer: {message}"):
