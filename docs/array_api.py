@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from inspect import Parameter, signature, unwrap
 from pathlib import Path
 from types import ModuleType
 
@@ -44,6 +45,21 @@ REASONS = {
 }
 
 
+OPTIONS = {
+    "append": "join `x` and the other elements with `tg.concat` first",
+    "axis": "the last axis; `tg.moveaxis` makes another one the last",
+    "copy": "tensors do not change, so a result may share the memory of `x`",
+    "device": "arrays are in memory; `tg.jit` moves them to the devices of JAX",
+    "dtype": "the result has that of `x`, of Python ints or of floats; `astype` converts it",
+    "endpoint": "always True; `tg.linspace(start, stop, num + 1)[:-1]` leaves the end out",
+    "k": "`tg.diag(tg.ones((n,)), k=k)`",
+    "prepend": "join the other elements and `x` with `tg.concat` first",
+    "sorter": "`tg.take(x, order)` first",
+    "stable": "always stable",
+}
+"""What to do without an option of the standard, by its name."""
+
+
 def functions() -> list[str]:
     """Return the functions of the standard's namespace, without its extensions and without the flags of the package."""
     found = {name: getattr(array_api_strict, name) for name in array_api_strict.__all__}
@@ -62,6 +78,19 @@ def missing() -> list[str]:
     return [name for name in functions() if not hasattr(tapegrad, name)]
 
 
+def lacking() -> dict[str, list[str]]:
+    """Return the functions that lack an option of the standard, by the option."""
+    found: dict[str, list[str]] = {}
+    for name in functions():
+        ours = getattr(tapegrad, name, None)
+        if ours is not None:
+            known = signature(unwrap(ours)).parameters
+            for option in signature(getattr(array_api_strict, name)).parameters.values():
+                if option.kind is Parameter.KEYWORD_ONLY and option.name not in known:
+                    found.setdefault(option.name, []).append(name)
+    return dict(sorted(found.items()))
+
+
 def section() -> str:
     """Return the text between the marks of the page."""
     absent = missing()
@@ -73,7 +102,20 @@ def section() -> str:
     rows = [f"| `{name}` | {REASONS[name]} |" for name in absent]
     version = array_api_strict.__array_api_version__
     head = f"Of the {len(functions())} functions of version {version}, {known} exist under the same name."
-    return "\n".join([head, "", "| function | instead |", "| --- | --- |", *rows, ""])
+    options = [
+        f"| `{option}` | {', '.join(f'`{name}`' for name in names)} | {OPTIONS[option]} |"
+        for option, names in lacking().items()
+    ]
+    compared = (
+        "Operands are `x` and `y` where the standard has `x1` and `x2`. A test compares values with array-api-strict's."
+    )
+    return "\n".join(
+        [
+            *[head, "", "| function | instead |", "| --- | --- |", *rows, ""],
+            *["The functions that exist lack these options.", compared, ""],
+            *["| option | of | instead |", "| --- | --- | --- |", *options, ""],
+        ]
+    )
 
 
 def written(page: str) -> str:
