@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import random
 import re
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from tests.warm_mypy_cache import write_settings
+from tests.mypy.programs import reports
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,16 +95,7 @@ def test_sizes_that_mypy_knows_are_those_of_the_arrays(seed: int, tmp_path: Path
 
 def revealed(folder: Path, program: str) -> dict[int, str]:
     """Return the type that mypy reveals in each line; it reports nothing else about tensors."""
-    write_settings(folder)
-    (folder / "program.py").write_text(program, "utf-8")
-    run = subprocess.run(
-        [sys.executable, "-m", "mypy", "program.py"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode in (0, 1), run.stdout + run.stderr
-    assert "tapegrad-" not in run.stdout
-    found = re.findall(r'^program\.py:(\d+): note: Revealed type is "(.*)"$', run.stdout, re.MULTILINE)
+    lines = reports(folder, program)
+    assert not [line for line in lines if "tapegrad-" in line]
+    found = re.findall(r'^program\.py:(\d+): note: Revealed type is "(.*)"$', "\n".join(lines), re.MULTILINE)
     return {int(line): re.sub(r"Literal\[(\d+)\]", r"\1", text) for line, text in found}

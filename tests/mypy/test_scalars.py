@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from itertools import product
 from typing import TYPE_CHECKING
 
-from tests.warm_mypy_cache import write_settings
+from tests.mypy.programs import reports
 
 if TYPE_CHECKING:
     from pathlib import Path
-
 
 BEGINNING = """from enum import IntEnum
 from typing import NewType
@@ -40,21 +37,6 @@ def pair{position}(n: N, k: int, u: float | int, lit: L[2], w: Width, r: Rate, l
 SPELLINGS = ["2", "2.0", "True", "n", "k", "u", "lit", "w", "r", "level", "Level.LOW", "s", "n * 2", "n ** 0.5"]
 
 USES = ["(x / {})", "({} - x)", "tg.maximum({}, x)"]
-
-
-def reports(folder: Path, program: str) -> list[str]:
-    """Return what mypy says of a program, by line."""
-    write_settings(folder)
-    (folder / "program.py").write_text(program, "utf-8")
-    run = subprocess.run(
-        [sys.executable, "-m", "mypy", "program.py"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode in (0, 1), run.stdout + run.stderr
-    return run.stdout.splitlines()
 
 
 def test_a_mistake_is_reported_for_each_spelling_in_every_order(tmp_path: Path) -> None:
