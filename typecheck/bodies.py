@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, assert_type
+from typing import Any, NamedTuple, TypeVar, assert_type
 from typing import Literal as L
 
 import tapegrad as tg
@@ -249,6 +249,28 @@ def accept_bodies_that_are_not_read() -> None:
     there(rows, again=True) + tg.ones((8,))
     applied(tg.relu, rows) @ tg.ones((8, 2))
     called(Summed())
+
+
+class Tree(NamedTuple):
+    value: Tensor[Shape[L[3], L[8]], NoneTape]
+    left: "Tree | None" = None
+
+
+def summed(tree: Tree, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+    """Takes a named tuple that may contain another one."""
+    return x + tree.value if tree.left is None else x + tree.left.value
+
+
+def accept_a_tree() -> None:
+    assert_type(summed(Tree(rows, Tree(rows)), rows), Tensor[Shape[L[3], L[8]], NoneTape])
+
+
+def encoded(tree: Tree) -> Tensor[Shape[L[3], L[8]], NoneTape]:
+    return tree.value if tree.left is None else encoded(tree.left)
+
+
+def accept_a_tree_that_is_followed() -> None:
+    assert_type(encoded(Tree(rows, Tree(rows))), Tensor[Shape[L[3], L[8]], NoneTape])
 
 
 def reject_a_size_that_only_the_body_says() -> None:

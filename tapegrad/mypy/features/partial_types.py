@@ -8,6 +8,7 @@ from mypy.types import (
     PartialType,
     TupleType,
     Type,
+    TypeAliasType,
     UnionType,
     UnpackType,
     flatten_nested_unions,
@@ -18,11 +19,15 @@ from tapegrad.mypy.conversion import joined, tensor_parts
 from tapegrad.mypy.mypy_api import simplified_union
 
 
-def is_open(t: Type) -> bool:
-    """Return whether a type is a tensor with unknown parts, or has one in it."""
+def is_open(t: Type, around: tuple[object, ...] = ()) -> bool:
+    """Return whether a type is a tensor with unknown parts, or has one in it; `around` are the aliases around it."""
+    if isinstance(t, TypeAliasType):
+        if t.alias in around:  # a named tuple may contain itself
+            return False
+        around = (*around, t.alias)
     p = get_proper_type(t)
     if isinstance(p, TupleType | UnionType):
-        return any(map(is_open, p.items))
+        return any(is_open(one, around) for one in p.items)
     if not isinstance(p, Instance) or tensor_parts(p) is None or len(p.args) != 3:
         return False
     shape = get_proper_type(p.args[0])
