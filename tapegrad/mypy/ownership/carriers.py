@@ -23,6 +23,8 @@ from tapegrad.mypy.conversion import NONE_TAPE, OWNED_TAPE, is_tape, tensor_part
 from tapegrad.mypy.ownership.state import COMMON, EACH, NOTHING, Held, Ref, State, Value, tapes, union
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tapegrad.mypy.ownership.state import Site
 
 GRADIENT_TAPE = "tapegrad.autograd.tape.GradientTape"
@@ -42,10 +44,33 @@ _CONTAINERS = frozenset(
 )
 
 
+class _Answers:
+    """What is known of types during one walk, which asks for a type at each visit of an expression."""
+
+    def __init__(self, answer: Callable[[Type], bool | None]) -> None:
+        self._answer = answer
+        self._known: dict[int, tuple[Type, bool | None]] = {}  # with the type, so that no other one gets its id
+
+    def of(self, t: Type) -> bool | None:
+        """Return the answer for a type."""
+        known = self._known.get(id(t))
+        if known is None:
+            known = self._known[id(t)] = t, self._answer(t)
+        return known[1]
+
+    def clear(self) -> None:
+        """Forget the answers: the daemon may have changed the class or the alias that a type names."""
+        self._known.clear()
+
+
 def carries(t: Type | None) -> bool | None:
     """Return whether a type is that of a tensor with a tape, or of a tape; None if that is unknown."""
-    p = get_proper_type(t) if t is not None else None
-    if p is None or isinstance(p, AnyType):
+    return None if t is None else _carrying.of(t)
+
+
+def _carries(t: Type) -> bool | None:
+    p = get_proper_type(t)
+    if isinstance(p, AnyType):
         return None
     if isinstance(p, UnionType):
         answers = {carries(item) for item in p.items}
@@ -62,12 +87,21 @@ def carries(t: Type | None) -> bool | None:
     return None if isinstance(p, TypeVarType) else False
 
 
+_carrying = _Answers(_carries)
+
+
 def is_container(t: Type | None) -> bool:
     """Return whether a type is that of a container or an iterator of the standard library."""
     p = get_proper_type(t) if t is not None else None
     if isinstance(p, TupleType):
         return True
     return isinstance(p, Instance) and p.type.name in _CONTAINERS and p.type.module_name.split(".")[0] != "tapegrad"
+
+
+def clear_answers() -> None:
+    """Forget what is known of types; called at the beginning of a walk."""
+    _carrying.clear()
+    _holding.clear()
 
 
 def carries_inside(t: Type | None, depth: int = 0) -> bool:
@@ -87,24 +121,31 @@ def is_mapping(t: Type | None) -> bool:
     return isinstance(p, Instance) and p.type.has_base("typing.Mapping")
 
 
-def may_hold(t: Type | None, depth: int = 0) -> bool:
+def may_hold(t: Type | None) -> bool:
     """Return whether a value of a type may hold a tape, directly or inside."""
+    return t is None or bool(_holding.of(t))
+
+
+def _may_hold(t: Type, depth: int = 0) -> bool:
     if depth > DEEPEST:  # a type may contain itself
         return True
-    p = get_proper_type(t) if t is not None else None
-    if p is None or isinstance(p, AnyType | TypeVarType):
+    p = get_proper_type(t)
+    if isinstance(p, AnyType | TypeVarType):
         return True
     if isinstance(p, NoneType | LiteralType | UninhabitedType | TypeType):
         return False
     if isinstance(p, UnionType | TupleType):
-        return any(may_hold(item, depth + 1) for item in p.items)
+        return any(_may_hold(item, depth + 1) for item in p.items)
     if isinstance(p, Instance):
         if carries(p) is not False:
             return True
         if tensor_parts(p) is not None or p.type.name in _WITHOUT or is_tape(p, NONE_TAPE):
             return False
-        return not is_container(p) or p.type.name == "partial" or any(may_hold(one, depth + 1) for one in p.args)
+        return not is_container(p) or p.type.name == "partial" or any(_may_hold(one, depth + 1) for one in p.args)
     return isinstance(p, CallableType)
+
+
+_holding = _Answers(_may_hold)
 
 
 def result_of(t: Type | None, given: Value, shared: Value, site: Site, state: State) -> Value:

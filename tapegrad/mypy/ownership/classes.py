@@ -178,7 +178,7 @@ def method_of(walk: Walk, owner: Any, t: Type | None, name: str, objects: Value)
         return NOTHING
     exact = {state_class for one in objects if isinstance(one, Ref) and (state_class := walk.classes.get(one.site))}
     found: set[Function] = set()
-    starting = exact or {info, *(one for one in classes_in.of(walk.api.tree) if one.has_base(info.fullname))}
+    starting = exact or subclasses(walk, info)
     for one in starting:
         symbol = one.get(name)
         node = symbol.node if symbol is not None else None
@@ -194,6 +194,13 @@ def method_of(walk: Walk, owner: Any, t: Type | None, name: str, objects: Value)
             is_manager = isinstance(node, Decorator) and _makes_manager(node)
             found.add(Function(function, _receiver(function, objects), functions.MANAGER if is_manager else owner))
     return frozenset(found)
+
+
+def subclasses(walk: Walk, info: TypeInfo) -> set[TypeInfo]:
+    """Return a class and its subclasses in the file."""
+    if info not in walk.subclasses:
+        walk.subclasses[info] = {info, *(one for one in in_file(walk) if one.has_base(info.fullname))}
+    return walk.subclasses[info]
 
 
 def iterator_method(walk: Walk, node: Any, source: Value) -> Value:

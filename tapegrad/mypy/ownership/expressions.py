@@ -7,16 +7,21 @@ from typing import TYPE_CHECKING, Any, Final
 from mypy.nodes import (
     AssignmentExpr,
     AwaitExpr,
+    BytesExpr,
     CallExpr,
     CastExpr,
     ComparisonExpr,
+    ComplexExpr,
     ConditionalExpr,
     Decorator,
     DictExpr,
     DictionaryComprehension,
+    EllipsisExpr,
+    FloatExpr,
     FuncItem,
     GeneratorExpr,
     IndexExpr,
+    IntExpr,
     LambdaExpr,
     ListComprehension,
     ListExpr,
@@ -28,6 +33,7 @@ from mypy.nodes import (
     SetComprehension,
     SetExpr,
     StarExpr,
+    StrExpr,
     SuperExpr,
     TupleExpr,
     UnaryExpr,
@@ -58,6 +64,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.ownership.walk import Walk
 
 
+_LITERALS: Final = frozenset({IntExpr, FloatExpr, StrExpr, BytesExpr, ComplexExpr, EllipsisExpr})
 _METHODS: Final = {
     "+": "__add__",
     "-": "__sub__",
@@ -78,6 +85,8 @@ def value(walk: Walk, node: Any, state: State) -> Value:
         UnreachableError: The expression never returns.
     """
     walk.step()
+    if type(node) in _LITERALS:
+        return NOTHING
     match node:
         case NameExpr():
             return _name(walk, node, state)

@@ -39,7 +39,7 @@ from tapegrad.mypy.ownership.state import (
     tapes,
     union,
 )
-from tapegrad.mypy.ownership.walk import Frame
+from tapegrad.mypy.ownership.walk import Frame, functions_inside
 from tapegrad.mypy.scopes.names import ScopeCache, bound_in, nodes_in
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def followed(
     if after is None:
         raise UnreachableError
     state.become(after)
-    if _functions_inside.of(body):
+    if functions_inside.of(body):
         _close_stored(body, state)
     if frame.made is not None:
         found: Value = frozenset([frame.made])
@@ -290,13 +290,10 @@ def _variables_of(body: Node | None) -> list[Var]:
 _variables = ScopeCache(_variables_of)
 
 
-_functions_inside = ScopeCache(lambda body: {one for one in nodes_in.of(body) if isinstance(one, FuncItem)} - {body})
-
-
 def _close_stored(body: FuncItem, state: State) -> None:
     """Bind the variables of a function that has returned to its inner functions that something still holds."""
-    own = _functions_inside.of(body)
-    local = {one for one in bound_in(body) if ("name", one) in state.held}
+    own = functions_inside.of(body)
+    local = frozenset(one for one in bound_in(body) if ("name", one) in state.held)
     for holder, held in state.held.items():
         if holder[1] in local and holder[0] == "name":
             continue  # it is gone with the function
@@ -322,7 +319,7 @@ def _closed(value: Value, body: FuncItem, state: State) -> Value:
     return frozenset(_with_captured(one, local, state) if isinstance(one, Function) else one for one in value)
 
 
-def _with_captured(function: Function, local: set[Node | None], state: State) -> Function:
+def _with_captured(function: Function, local: frozenset[Node | None], state: State) -> Function:
     if isinstance(function.node, str):
         return function
     own = bound_in(function.node)

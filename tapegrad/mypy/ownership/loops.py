@@ -29,7 +29,7 @@ from tapegrad.mypy.ownership import classes, containers, functions, loop_keys
 from tapegrad.mypy.ownership.carriers import carries, is_container, may_hold, new_object
 from tapegrad.mypy.ownership.spelling import written
 from tapegrad.mypy.ownership.state import EACH, NOTHING, Ref, State, UnreachableError, joined, repeated, tapes
-from tapegrad.mypy.scopes.names import ScopeCache, inside
+from tapegrad.mypy.scopes.names import ScopeCache, inside, nodes_in
 
 if TYPE_CHECKING:
     from mypy.nodes import Expression, Node
@@ -82,7 +82,7 @@ def _next(walk: Walk, node: ForStmt, source: Value, entry: State) -> State | Non
 
 def _runs_straight(node: Node | None) -> bool:
     """Return whether each iteration of a loop runs the same statements, so that it uses every element alike."""
-    return isinstance(node, ForStmt) and not any(isinstance(one, _CHOOSING) for one in inside(node.body))
+    return isinstance(node, ForStmt) and not any(isinstance(one, _CHOOSING) for one in nodes_in.of(node.body))
 
 
 _is_straight = ScopeCache(_runs_straight)
@@ -200,9 +200,11 @@ def _lookups_in(node: Node | None) -> list[IndexExpr]:
     if not isinstance(node, ForStmt) or not isinstance(node.index, NameExpr):
         return []
     containers_read = {written(one) for one in inside(node.expr) if isinstance(one, NameExpr | MemberExpr)}
+    if not containers_read:
+        return []
     return [
         one
-        for one in inside(node.body)
+        for one in nodes_in.of(node.body)
         if isinstance(one, IndexExpr)
         and isinstance(one.index, NameExpr)
         and one.index.node is node.index.node

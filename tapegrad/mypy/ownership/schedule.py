@@ -22,6 +22,7 @@ from tapegrad.mypy.mypy_api import (
 )
 from tapegrad.mypy.ownership.consumed import is_consumed
 from tapegrad.mypy.ownership.consuming import ANY, consuming_names, uses
+from tapegrad.mypy.scopes.names import ScopeCache
 
 if TYPE_CHECKING:
     from mypy.nodes import SymbolNode
@@ -64,4 +65,6 @@ def walk_over(api: Checker, call: Any) -> None:
         from tapegrad.mypy.ownership.unit import UnitWalk  # most programs consume no tape
 
         store_types(api)
+        if api.options.fine_grained_incremental:
+            ScopeCache.clear_all()
         UnitWalk(api, unit).run()

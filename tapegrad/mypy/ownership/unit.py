@@ -8,11 +8,10 @@ from mypy.nodes import FuncItem, MypyFile
 
 from tapegrad.errors import messages
 from tapegrad.mypy.mypy_api import lasting_statements, note
-from tapegrad.mypy.ownership import classes, expressions, functions, recursion, statements
+from tapegrad.mypy.ownership import carriers, classes, expressions, functions, recursion, statements
 from tapegrad.mypy.ownership.state import State
-from tapegrad.mypy.ownership.walk import SHALLOW, Frame, TooLongError, Walk
+from tapegrad.mypy.ownership.walk import SHALLOW, Frame, TooLongError, Walk, functions_inside
 from tapegrad.mypy.reports import report
-from tapegrad.mypy.scopes.names import inside
 
 if TYPE_CHECKING:
     from mypy.nodes import Node, Statement, TypeInfo
@@ -36,6 +35,8 @@ class UnitWalk(Walk):
 
     def run(self) -> None:
         """Follow the unit and report the uses of consumed tapes."""
+        if self.is_reported:
+            carriers.clear_answers()
         try:
             self._follow()
         except TooLongError:
@@ -81,8 +82,8 @@ class UnitWalk(Walk):
         self.frames, self.entered = [Frame(function)], [function]
         for state in recursion.states(self, function, State()):
             self.through(function.body, state)
-        for inner in inside(function.body):
-            if isinstance(inner, FuncItem) and inner not in self.followed:
+        for inner in functions_inside.of(function):
+            if inner not in self.followed:
                 self.found |= self.found_alone(inner)
 
     def found_alone(self, function: FuncItem) -> dict[Any, tuple[str, End]]:

@@ -15,7 +15,7 @@ from tapegrad.mypy.mypy_api import type_of
 from tapegrad.mypy.ownership import spelling
 from tapegrad.mypy.ownership.holders import holder_of
 from tapegrad.mypy.ownership.state import NOTHING, End, Held, live, tapes
-from tapegrad.mypy.scopes.names import ScopeCache, inside
+from tapegrad.mypy.scopes.names import ScopeCache, nodes_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.ownership.state import Argument, Constant, Function, Holder, Ref, Site, State, Value
 
 # Expressions that consume no tape.
-_WITHOUT_EFFECT: Final = (NameExpr, IntExpr, StrExpr, FloatExpr, LambdaExpr)
+_WITHOUT_EFFECT: Final = frozenset({NameExpr, IntExpr, StrExpr, FloatExpr, LambdaExpr})
 _FEW_STEPS: Final = 3_000
 _MOST_STEPS: Final = 30_000  # statements and expressions of a unit with all functions that it calls
 DEEPEST: Final = 40  # calls inside calls that are followed
@@ -68,6 +68,7 @@ class Walk(ABC):
         self.calls_before: dict[Any, tuple[Any, State, State, list[State], Value]] = {}
         self.starting: dict[FuncItem, bool] = {}  # whether a function, or one that it calls, makes a tape
         self.keeping: dict[TypeInfo, bool] = {}  # whether an attribute of a class may hold a tape
+        self.subclasses: dict[TypeInfo, set[TypeInfo]] = {}  # each class with its subclasses in the file
         self.classes: dict[Site, TypeInfo] = {}  # of the objects that are made
         self.exits: dict[Site, list[Callable[[State, Constant], None]]] = {}  # what stacks do at their end
         self.is_leaving = False  # whether a context manager is followed at the end of its block
@@ -89,11 +90,11 @@ class Walk(ABC):
         """Return what several expressions hold after all of them are evaluated: a later one may consume a tape."""
         found: list[Value] = []
         kept: list[Holder] = []
+        last = max((number for number, one in enumerate(nodes) if type(one) not in _WITHOUT_EFFECT), default=0)
         for number, node in enumerate(nodes):
             held = self.value(node, state)
             found.append(held)
-            may_change = not all(isinstance(one, _WITHOUT_EFFECT) for one in nodes[number + 1 :])
-            if may_change and any(isinstance(one, Held) and one.end is None for one in held):
+            if number < last and any(isinstance(one, Held) and one.end is None for one in held):
                 kept.append(("operand", (node, *self.calls)))
                 state.held[kept[-1]] = tapes(held)
         for holder in kept:
@@ -186,16 +187,17 @@ class Walk(ABC):
         if any(other.line == context.line and end == ends[0] for other, (_, end) in self.found.items()):
             return live(value)
         if self.calls and use in self.found_alone(self.entered[-1]):
-            if self.entered[-1] in _inner_functions.of(self.unit):
+            if self.entered[-1] is self.unit or self.entered[-1] in functions_inside.of(self.unit):
                 self.found.setdefault(use, self.found_alone(self.entered[-1])[use])
         elif context not in self.found:
             self.found[context] = spelling.consumed(use, context, name, ends[0], at_exit=self.is_leaving), ends[0]
         return live(value)
 
 
-def _inner(unit: Node | None) -> set[FuncItem]:
-    """Return the functions inside a function, whose errors are reported with it."""
-    return set() if isinstance(unit, MypyFile) else {one for one in inside(unit) if isinstance(one, FuncItem)}
+def _inner(unit: Node | None) -> dict[FuncItem, None]:
+    """Return the functions inside a function, in order, whose errors are reported with it."""
+    within = [] if isinstance(unit, MypyFile) else nodes_in.of(unit)
+    return {one: None for one in within if isinstance(one, FuncItem) and one is not unit}
 
 
-_inner_functions = ScopeCache(_inner)
+functions_inside = ScopeCache(_inner)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias
 
 from mypy.nodes import (
     AssignmentExpr,
@@ -92,10 +92,20 @@ _FUNCTIONS = 256  # more than most files have: those that call each other are re
 class ScopeCache(Generic[V]):
     """A cache of a value computed from a scope, for the last files and functions: all are read repeatedly."""
 
+    _all: ClassVar[list[ScopeCache[Any]]] = []
+
     def __init__(self, read: Callable[[Node | None], V]) -> None:
+        self._all.append(self)
         self._read = read
         self._files: dict[Node | None, tuple[object, V]] = {}
         self._functions: dict[Node | None, tuple[object, V]] = {}
+
+    @classmethod
+    def clear_all(cls) -> None:
+        """Forget the values of all scopes: the daemon gives the same statements new names when it checks them again."""
+        for one in cls._all:
+            one._file = None
+            one._functions.clear()
 
     def of(self, scope: Node | None, *, again: bool = False) -> V:
         """Return the value for a scope, computed again if `again` is set or the scope has changed."""
@@ -240,9 +250,9 @@ def _one(name: str) -> Callable[[Any], Sequence[Any]]:
 _readers: dict[type, Callable[[Any], Sequence[Any]]] = {}
 
 
-def bound_in(scope: Node) -> set[Node | None]:
+def bound_in(scope: Node) -> frozenset[Node | None]:
     """Return the names that a function or a file binds, including those of inner functions."""
-    return set(bindings_in(scope))
+    return _names_bound.of(scope)
 
 
 def targets_in(target: Any) -> list[Expression]:
@@ -353,6 +363,9 @@ def bindings_in(scope: Node | None) -> Bindings:
 
 
 _bound = ScopeCache(bindings_in)
+_names_bound: ScopeCache[frozenset[Node | None]] = ScopeCache(
+    lambda scope: frozenset(name for node in nodes_in.of(scope) for name, _ in _bound_by(node))
+)
 
 
 def _bound_by(node: Any) -> Iterator[tuple[Node | None, Expression | None]]:
