@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mypy.nodes import Decorator, FuncItem, MemberExpr, OverloadedFuncDef, Var
+from mypy.types import FunctionLike, get_proper_type
 
 from tapegrad.mypy.ownership import classes, container_methods, functions
 from tapegrad.mypy.ownership.carriers import ANY, carries, is_container, result_of
@@ -26,6 +27,8 @@ def attribute(walk: Walk, node: MemberExpr, owner: Value, state: State) -> Value
     if node.name in CONSUMERS and carries(owner_type) and tapes(owner):
         return frozenset([Function(node.name, (owner,), node)])
     if carries(owner_type) is not False and tapes(owner):
+        if returns_tape(t):
+            return frozenset([Function(functions.OP, (owner,), node)])
         return tapes(owner) if carries(t) else NOTHING
     if node.node is not None and isinstance(node.node, Var) and not tapes(owner) and not objects_in(owner):
         return _global(node.node, t, state)
@@ -42,6 +45,12 @@ def attribute(walk: Walk, node: MemberExpr, owner: Value, state: State) -> Value
     if isinstance(member, Var) and not objects_in(owner):
         return _global(member, t, state)  # an attribute of a class
     return union([field(walk, one, node.name, t, node, state) for one in objects_in(owner)])
+
+
+def returns_tape(t: Type | None) -> bool:
+    """Return whether a type is that of a function whose result has a tape, such as `loss.sum`."""
+    p = get_proper_type(t) if t is not None else None
+    return isinstance(p, FunctionLike) and any(carries(one.ret_type) is not False for one in p.items)
 
 
 def _global(variable: Var, t: Type | None, state: State) -> Value:

@@ -9,7 +9,7 @@ from mypy.nodes import ArgKind
 from tapegrad.mypy.ownership import classes, container_methods, containers, functions
 from tapegrad.mypy.ownership.carriers import carries, is_mapping, may_hold, new_object
 from tapegrad.mypy.ownership.other_calls import call_from_unknown
-from tapegrad.mypy.ownership.state import COMMON, EACH, NOTHING, Argument, Function, Ref, aged, tapes, union
+from tapegrad.mypy.ownership.state import COMMON, EACH, MAKES, NOTHING, Argument, Function, Ref, aged, tapes, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,7 +158,7 @@ def _dict(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Va
 
 
 def _defaultdict(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
-    """Return a dictionary that makes a container for each new key; all of them are known as one."""
+    """Return a dictionary that makes a container for each new key; those of unknown keys are known as one."""
     made = new_object(walk.site(node), state)
     state.put((*made, EACH), NOTHING)
     if given and getattr(given[0].expression, "fullname", "") in _KNOWN:
@@ -166,6 +166,7 @@ def _defaultdict(walk: Walk, node: CallExpr, given: list[Argument], state: State
         state.put((*inner, EACH), NOTHING)
         state.put((*made, EACH), frozenset([inner]))
         state.put((*made, COMMON), NOTHING)
+        state.put((*made, MAKES), NOTHING)
     for one in given[1:]:
         container_methods.extend(made, one.value, state)
     return frozenset([made])
@@ -393,6 +394,8 @@ _KNOWN: Final[dict[str, Callable[..., Value | None]]] = {
     "builtins.setattr": _setattr,
     "collections.OrderedDict": _dict,
     "collections.defaultdict": _defaultdict,
+    "collections.UserDict": _dict,
+    "collections.UserList": _copy,
     "collections.deque": _copy,
     **dict.fromkeys(_QUEUES, _queue),
     "contextlib.AsyncExitStack": _queue,

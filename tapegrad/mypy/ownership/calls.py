@@ -14,6 +14,7 @@ from tapegrad.mypy.ownership import (
     container_methods,
     context_managers,
     functions,
+    generators,
     other_calls,
 )
 from tapegrad.mypy.ownership.attributes import attribute
@@ -127,6 +128,8 @@ def _method(walk: Walk, node: CallExpr, callee: MemberExpr, owner: Value, given:
         return NOTHING
     if isinstance(callee.expr, RefExpr) and callee.node is not None and not isinstance(callee.node, Var) and not owner:
         return _function(walk, node, attribute(walk, callee, owner, state), given, state)
+    if callee.name == "send" and len(given) == 1:
+        generators.sent(walk, node, owner, given[0].value, state)
     if is_container(t):
         found = container_methods.method(walk, node, callee.name, owner, [one.value for one in given], state)
         if found is not None:

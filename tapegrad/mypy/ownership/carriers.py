@@ -39,7 +39,7 @@ _CONTAINERS = frozenset(
     list tuple set frozenset dict deque defaultdict OrderedDict Counter zip map enumerate reversed filter
     chain islice cycle Sequence Iterable Iterator Generator Mapping MutableMapping MutableSequence Collection
     Reversible Coroutine Awaitable Future dict_values dict_items dict_keys ValuesView ItemsView KeysView
-    AsyncIterator Queue LifoQueue PriorityQueue SimpleQueue Task AsyncGenerator partial
+    UserDict UserList AsyncIterator Queue LifoQueue PriorityQueue SimpleQueue Task AsyncGenerator partial
     """.split()  # noqa: SIM905  # one literal for each of forty names would fill the screen
 )
 

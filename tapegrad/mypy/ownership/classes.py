@@ -72,6 +72,8 @@ def function_named(walk: Walk, target: Any, node: Any, state: State) -> Value:
     names = [_decorator_name(one) for one in target.decorators]
     if all(name in ("functools.cache", "functools.lru_cache") for name in names):
         return frozenset([Function(function, (), functions.CACHED)])
+    if names == ["functools.singledispatch"]:
+        return frozenset([Function(function, (), functions.DISPATCHING)])
     if all(name in GENERATORS for name in names):
         return frozenset([Function(function, (), functions.MANAGER)])
     holder = ("name", target.var)

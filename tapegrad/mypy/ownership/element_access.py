@@ -20,7 +20,7 @@ from tapegrad.mypy.ownership import classes, container_methods, containers, func
 from tapegrad.mypy.ownership.carriers import carries, fresh, is_container, is_mapping, may_hold, new_object
 from tapegrad.mypy.ownership.constants import constant_of, place_of
 from tapegrad.mypy.ownership.holders import label
-from tapegrad.mypy.ownership.state import EACH, KNOWN, NOTHING, Ref, tapes
+from tapegrad.mypy.ownership.state import EACH, KNOWN, MAKES, NOTHING, Ref, tapes
 
 if TYPE_CHECKING:
     from mypy.nodes import Expression
@@ -53,8 +53,11 @@ def item(walk: Walk, node: IndexExpr, state: State) -> Value:
     if isinstance(node.index, SliceExpr):
         return _sliced(walk, node, node.index, source, state)
     name = place_of(node.index, state)
-    if isinstance(node.index, NameExpr) and _makes_elements(walk.type_of(node.base)):
-        name = EACH  # all that it makes is known as one
+    if name != EACH and not is_mapping(t) and _is_new_key(name, source, state):
+        return _made_when_read(name, source, t, state)
+    is_known = any(isinstance(one, Ref) and (*one, name) in state.held for one in source)
+    if isinstance(node.index, NameExpr) and not is_known and _makes_elements(walk.type_of(node.base)):
+        name = EACH  # all that it makes for unknown keys is known as one
     if name != EACH:
         found = containers.at(source, name, state)
         return found or _made_when_read(name, source, t, state)
@@ -69,6 +72,15 @@ def item(walk: Walk, node: IndexExpr, state: State) -> Value:
 def _makes_elements(t: Type | None) -> bool:
     p = get_proper_type(t) if t is not None else None
     return isinstance(p, Instance) and p.type.fullname == "collections.defaultdict"
+
+
+def _is_new_key(name: str, source: Value, state: State) -> bool:
+    """Return whether a `defaultdict` has no element with a key yet, nor one with an unknown key."""
+    refs = [one for one in source if isinstance(one, Ref)]
+    if len(refs) != 1 or len(source) != 1 or refs[0].age or (*refs[0], MAKES) not in state.held:
+        return False
+    unknown = state.held.get((*refs[0], EACH), NOTHING)
+    return (*refs[0], name) not in state.held and not any(containers.all_elements(unknown, state))
 
 
 def _made_when_read(name: str, source: Value, t: Type | None, state: State) -> Value:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mypy.nodes import (
     ArgKind,
     CallExpr,
+    Decorator,
     FuncDef,
     FuncItem,
     GlobalDecl,
@@ -18,12 +19,12 @@ from mypy.nodes import (
     NonlocalDecl,
     Var,
 )
-from mypy.types import CallableType, get_proper_type
+from mypy.types import CallableType, Instance, get_proper_type
 
 from tapegrad.mypy.mypy_api import formals_of
 from tapegrad.mypy.ownership import container_methods, containers, other_calls, recursion
 from tapegrad.mypy.ownership.carriers import new_object
-from tapegrad.mypy.ownership.constants import constant_of
+from tapegrad.mypy.ownership.constants import constant_of, is_bound_elsewhere
 from tapegrad.mypy.ownership.consumed import is_consumed
 from tapegrad.mypy.ownership.independence import is_independent
 from tapegrad.mypy.ownership.spelling import written
@@ -45,7 +46,7 @@ from tapegrad.mypy.scopes.names import ScopeCache, bound_in, nodes_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mypy.nodes import Node
+    from mypy.nodes import Node, TypeInfo
 
     from tapegrad.mypy.ownership.state import Constant, Value
     from tapegrad.mypy.ownership.walk import Walk
@@ -55,6 +56,8 @@ REFERENT: Final = "referent"  # what a weak reference refers to
 CACHED: Final = "cached"
 MANAGER: Final = "manager"  # a generator function whose calls make context managers
 OPENED: Final = "opened"  # such a call
+DISPATCHING: Final = "dispatching"  # a function that another one stands in for, by the class of the first argument
+OP: Final = "op"  # a method of a tensor that gives another tensor, such as `loss.sum`
 
 
 def call_all(walk: Walk, known: Value, node: Any, given: list[Argument], state: State) -> Value:
@@ -101,20 +104,28 @@ def call(walk: Walk, function: Function, node: Any, given: list[Argument], state
     if isinstance(body, str) and body in container_methods.ADDING:
         container_methods.method(walk, node, body, function.bound[0], [one.value for one in given[1:]], state)
         return NOTHING
+    receiver = getattr(function.call, "expr", None)
+    if body == OP:
+        return union(
+            tapes(walk.check(one, node, expression))
+            for one, expression in [(function.bound[0], receiver), *((one.value, one.expression) for one in given[1:])]
+        )
     if isinstance(body, str):
-        receiver = getattr(function.call, "expr", None)
         other_calls.consuming(walk, node, function.bound[0], receiver, given[1:], state)
         return NOTHING
     if function.call == MANAGER:
         positional_ones = tuple(one.value for one in given if one.kind == ArgKind.ARG_POS)
         names = tuple((one.name, one.value) for one in given if one.kind == ArgKind.ARG_NAMED and one.name)
         return frozenset([Function(body, positional_ones, OPENED, names, function.captured)])
+    if function.call == DISPATCHING:
+        return call_all(walk, dispatched(walk, body, given), node, given, state)
     if not can_follow(walk, body, given):
         return other_calls.unknown(walk, node, given, state) if isinstance(node, CallExpr) else NOTHING
     if is_independent(walk, function, body, node, given, state):
         return NOTHING
     for variable, held in function.captured:
         state.held["name", variable] = held
+        state.know(("name", variable), None if is_bound_elsewhere(walk, variable) else known.get(variable))
     if not is_cached(function):
         held = _followed_once(walk, function, body, node, given, state)
         _consume_declared(walk, node, given, state)
@@ -123,6 +134,40 @@ def call(walk: Walk, function: Function, node: Any, given: list[Argument], state
     if holder not in state.held:
         state.held[holder] = followed(walk, body, node, given, state)
     return state.held[holder]
+
+
+def dispatched(walk: Walk, body: FuncItem, given: list[Argument]) -> Value:
+    """Return the functions that `functools.singledispatch` may choose for the class of the first argument."""
+    t = get_proper_type(walk.type_of(given[0].expression)) if given and given[0].expression is not None else None
+    choices = {
+        info: one for one in _registered.of(walk.api.tree).get(body.name, ()) if (info := _first_class(one)) is not None
+    }
+    own = t.type.mro if isinstance(t, Instance) else []
+    chosen = [choices[one] for one in own if one in choices][:1] or [body]
+    below = [one for info, one in choices.items() if not own or (info not in own and info.has_base(own[0].fullname))]
+    return frozenset(Function(one, (), None) for one in {*chosen, *below})
+
+
+def _first_class(function: FuncItem) -> TypeInfo | None:
+    declared = get_proper_type(function.type) if function.type is not None else None
+    first = (
+        get_proper_type(declared.arg_types[0]) if isinstance(declared, CallableType) and declared.arg_types else None
+    )
+    return first.type if isinstance(first, Instance) else None
+
+
+def _registered_in(file: Node | None) -> dict[str, list[FuncItem]]:
+    """Return the functions of a file that decorators such as `@show.register` add, by the name they add to."""
+    found: dict[str, list[FuncItem]] = {}
+    for one in nodes_in.of(file):
+        for decorator in one.original_decorators if isinstance(one, Decorator) else ():
+            register = decorator.callee if isinstance(decorator, CallExpr) else decorator
+            if isinstance(register, MemberExpr) and register.name == "register" and isinstance(register.expr, NameExpr):
+                found.setdefault(register.expr.name, []).append(one.func)
+    return found
+
+
+_registered = ScopeCache(_registered_in)
 
 
 def _consume_declared(walk: Walk, node: Any, given: list[Argument], state: State) -> None:
@@ -224,6 +269,7 @@ def followed(
     if isinstance(body, FuncDef) and body.is_generator and at_yield is None:
         frame.made = new_object(walk.site(node, "generator"), state)
         containers.fill(frame.made, [], state)
+        walk.generators[frame.made.site] = body
     walk.frames.append(frame)
     walk.calls = (*walk.calls, node)
     walk.entered.append(body)
@@ -329,7 +375,8 @@ def _with_captured(function: Function, local: frozenset[Node | None], state: Sta
         for one in sorted((one for one in used if isinstance(one, Var)), key=lambda one: one.name)
         if ("name", one) in state.held
     )
-    return replace(function, captured=(*function.captured, *captured))
+    constants = tuple((one, state.constants["name", one]) for one, _ in captured if ("name", one) in state.constants)
+    return replace(function, captured=(*function.captured, *captured), constants=(*function.constants, *constants))
 
 
 def _cut_off(value: Value, node: FuncItem, *, is_inside: bool = False) -> Value:

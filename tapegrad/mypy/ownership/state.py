@@ -28,6 +28,7 @@ EACH: Final = "[*]"  # what any element of a container may hold
 ONE: Final = "(one)"  # whether a container has at most one element
 COMMON: Final = "[&]"  # what every element of a container holds
 KNOWN: Final = "(known)"  # whether all elements are known by their positions
+MAKES: Final = "(makes)"  # whether a dictionary makes an element for each new key
 OF: Final = "(of)"  # the objects of which an unknown one may be any
 RAISED: Final = ("raised", "")  # the exception that is on its way to a handler
 EPOCH: Final = "(epoch)"  # the last call that may have bound the attributes of an object
@@ -73,7 +74,7 @@ class Function:
     call: Any  # the expression that made it
     names: tuple[tuple[str, Value], ...] = ()
     captured: tuple[tuple[Any, Value], ...] = ()  # the variables of a function that has returned
-    constants: tuple[tuple[int | str, Constant], ...] = ()  # by position or name, those that are bound to it
+    constants: tuple[tuple[Any, Constant], ...] = ()  # by position, name or captured variable
 
     def values(self) -> list[Value]:
         """Return what is bound to it."""

@@ -68,6 +68,7 @@ class Walk(ABC):
         self.calls_before: dict[Any, tuple[Any, State, State, list[State], Value]] = {}
         self.starting: dict[FuncItem, bool] = {}  # whether a function, or one that it calls, makes a tape
         self.keeping: dict[TypeInfo, bool] = {}  # whether an attribute of a class may hold a tape
+        self.generators: dict[Site, FuncItem] = {}  # each generator that is made, with its function
         self.subclasses: dict[TypeInfo, set[TypeInfo]] = {}  # each class with its subclasses in the file
         self.classes: dict[Site, TypeInfo] = {}  # of the objects that are made
         self.exits: dict[Site, list[Callable[[State, Constant], None]]] = {}  # what stacks do at their end

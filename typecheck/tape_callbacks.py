@@ -1,0 +1,181 @@
+"""Tapes in functions that are stored and called later: handlers, overloads by class, generators, bound methods."""
+
+from collections import UserDict, defaultdict
+from collections.abc import Callable, Generator
+from functools import singledispatch
+from typing import Literal as L
+
+import tapegrad as tg
+from tapegrad import OwnedTape, Shape, Tensor, nn
+
+Scalar = Tensor[tuple[()], OwnedTape]
+Taped = Tensor[Shape[L[3], L[2]], OwnedTape]
+Handler = Callable[[Scalar], None]
+
+x = tg.ones((3, 5))
+model = nn.Linear(5, 2, rng=0)
+
+
+def new_loss() -> Scalar:
+    return model(x.trace()).sum()
+
+
+def step(loss: Scalar) -> None:
+    loss.backward()
+
+
+def show(loss: Scalar) -> None:
+    assert loss.item() < 1e9
+
+
+class Events:
+    """Handlers by the name of an event, which a decorator or a method adds."""
+
+    def __init__(self) -> None:
+        self.handlers: dict[str, list[Handler]] = defaultdict(list)
+
+    def on(self, name: str) -> Callable[[Handler], Handler]:
+        def register(handler: Handler) -> Handler:
+            self.handlers[name].append(handler)
+            return handler
+
+        return register
+
+    def emit(self, name: str, loss: Scalar) -> None:
+        for handler in self.handlers[name]:
+            handler(loss)
+
+
+stepping = Events()
+showing = Events()
+
+
+@stepping.on("step")
+def step_of_the_event(loss: Scalar) -> None:
+    loss.backward()
+
+
+@showing.on("step")
+def show_of_the_event(loss: Scalar) -> None:
+    assert loss.item() < 1e9
+
+
+def reject_a_loss_that_a_decorated_handler_consumes() -> None:
+    loss = new_loss()
+    stepping.emit("step", loss)
+    loss.backward()  # E(mypy): loss.backward(): loss was consumed by loss.backward() on line {-11}; trace again [tapegrad-tape]
+
+
+def accept_a_loss_that_a_decorated_handler_shows() -> None:
+    loss = new_loss()
+    showing.emit("step", loss)
+    loss.backward()
+
+
+def reject_two_handlers_that_step() -> None:
+    events = Events()
+    events.on("step")(step)
+    events.on("step")(step)
+    events.emit("step", new_loss())  # E(mypy): events.emit('step', new_loss()): loss was consumed by loss.backward() on line {-55}; trace again [tapegrad-tape]
+
+
+def accept_one_handler_that_steps() -> None:
+    events = Events()
+    events.on("step")(show)
+    events.on("step")(step)
+    events.on("step")(show)
+    events.on("end")(step)
+    events.emit("step", new_loss())
+
+
+@singledispatch
+def finish(_: object) -> None:
+    return None
+
+
+@finish.register(Tensor)
+def finish_loss(loss: Scalar) -> None:
+    loss.backward()
+
+
+def reject_a_loss_that_is_finished_by_its_class() -> None:
+    loss = new_loss()
+    finish(loss)
+    finish(loss)  # E(mypy): finish(loss): loss was consumed by loss.backward() on line {-6}; trace again [tapegrad-tape]
+
+
+def accept_losses_that_are_finished_by_their_class() -> None:
+    loss = new_loss()
+    finish(loss.item())
+    finish(3)
+    finish(loss)
+
+
+def reject_a_loss_of_a_user_dict() -> None:
+    losses: UserDict[str, Scalar] = UserDict()
+    losses["first"] = new_loss()
+    for _ in range(2):
+        losses["first"].backward()  # E(mypy): losses['first'].backward(): losses['first'] was consumed by losses['first'].backward() on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
+
+
+def accept_new_losses_in_a_user_dict() -> None:
+    losses: UserDict[str, Scalar] = UserDict()
+    for _ in range(2):
+        losses["first"] = new_loss()
+        losses["first"].backward()
+
+
+def stepping_on_what_it_is_sent() -> Generator[float, Scalar, None]:
+    value = 0.0
+    while True:
+        loss = yield value
+        value = loss.item()
+        loss.backward()
+
+
+def reject_a_loss_that_is_sent_twice() -> None:
+    steps = stepping_on_what_it_is_sent()
+    next(steps)
+    loss = new_loss()
+    steps.send(loss)
+    steps.send(loss)  # E(mypy): steps.send(loss): loss was consumed by loss.backward() on line {-8}; trace again [tapegrad-tape]
+
+
+def accept_new_losses_that_are_sent() -> None:
+    steps = stepping_on_what_it_is_sent()
+    next(steps)
+    for _ in range(3):
+        steps.send(new_loss())
+
+
+def adding_what_it_is_sent() -> Generator[None, Scalar, None]:
+    total: Scalar | None = None
+    count = 0
+    while True:
+        loss = yield
+        total = loss if total is None else total + loss
+        count += 1
+        if count % 2 == 0:
+            total.backward()
+            total = None
+
+
+def accept_losses_that_are_added_by_twos() -> None:
+    steps = adding_what_it_is_sent()
+    next(steps)
+    for _ in range(4):
+        steps.send(new_loss())
+
+
+def both(first: Callable[[], Scalar], second: Callable[[], Scalar]) -> None:
+    first().backward()
+    second().backward()
+
+
+def reject_two_methods_of_one_tensor() -> None:
+    output = model(x.trace())
+    both(output.sum, output.mean)  # E(mypy): both(output.sum, output.mean): output shares the tape that first().backward() consumed on line {-6}; trace again [tapegrad-tape]
+
+
+def accept_methods_of_two_tensors() -> None:
+    both(model(x.trace()).sum, model(x.trace()).mean)
