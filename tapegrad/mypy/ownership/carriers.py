@@ -49,14 +49,15 @@ class _Answers:
 
     def __init__(self, answer: Callable[[Type], bool | None]) -> None:
         self._answer = answer
-        self._known: dict[int, tuple[Type, bool | None]] = {}  # with the type, so that no other one gets its id
+        self._known: dict[Type, bool | None] = {}
 
     def of(self, t: Type) -> bool | None:
         """Return the answer for a type."""
-        known = self._known.get(id(t))
-        if known is None:
-            known = self._known[id(t)] = t, self._answer(t)
-        return known[1]
+        try:
+            return self._known[t]
+        except KeyError:
+            answer = self._known[t] = self._answer(t)
+            return answer
 
     def clear(self) -> None:
         """Forget the answers: the daemon may have changed the class or the alias that a type names."""

@@ -104,7 +104,7 @@ class ScopeCache(Generic[V]):
     def clear_all(cls) -> None:
         """Forget the values of all scopes: the daemon gives the same statements new names when it checks them again."""
         for one in cls._all:
-            one._file = None
+            one._files.clear()
             one._functions.clear()
 
     def of(self, scope: Node | None, *, again: bool = False) -> V:
