@@ -73,7 +73,7 @@ def accept_each_layer() -> None:
     assert_type(nn.cast(nn.Embedding(5, 3), np.float16)(tokens), Tensor[Shape[L[2], L[3]], NoneTape, np.float16])
     attention = nn.cast(nn.MultiHeadAttention(3, 1), np.float16)
     assert_type(attention(steps, steps), Tensor[Shape[L[2], L[5], L[3]], NoneTape, np.float16])
-    assert_type(attention.query, nn.Linear[L[3], L[3], Any, np.float16])
+    assert_type(attention.query, nn.Linear[L[3], L[3], L[True], np.float16])
     block = nn.cast(nn.TransformerEncoderBlock(3, 1, 4), np.float16)
     assert_type(block(steps), Tensor[Shape[L[2], L[5], L[3]], NoneTape, np.float16])
 

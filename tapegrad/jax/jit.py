@@ -104,7 +104,11 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
             args, kwargs = (*first, *args), named | kwargs
         if traced() is not None or is_off():
             return step(*args, **kwargs)  # inside a step that is being traced, it becomes part of that step
-        return compiled(args, kwargs)
+        try:
+            return compiled(args, kwargs)
+        except Exception as error:
+            trim_traceback(error)
+            raise
 
     def compiled(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         nonlocal bound, latest
@@ -123,14 +127,10 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
                 return result
         with tracing:
             others, bound, latest = bound, (), None
-            try:
-                programs.use(one.program for one in reversed(others))
-                fresh = _bound(step, programs, args, kwargs, static)
-                others = tuple(one for one in others if one.program is not fresh.program)
-                result = fresh.run()
-            except Exception as error:
-                trim_traceback(error)
-                raise
+            programs.use(one.program for one in reversed(others))
+            fresh = _bound(step, programs, args, kwargs, static)
+            others = tuple(one for one in others if one.program is not fresh.program)
+            result = fresh.run()
             bound = (fresh, *others)[:_MOST_BOUND] if fresh.program.is_lasting else others
             latest = fresh if fresh.program.is_lasting and not (fresh.names or first) else None
         return result

@@ -299,7 +299,7 @@ def lstsq(
 ) -> Tensor[Any, Merge[T1, T2], Float]:
     r"""Solve systems of linear equations by least squares: the shortest of the solutions with the smallest residual.
 
-    $$z = x^{+} y = \arg\min_z \lVert x z - y \rVert_2$$
+    $$z = x^{+} y = \operatorname{argmin}_z \lVert x z - y \rVert_2$$
 
     Args:
         x: The coefficients, one equation per row, `(..., M, N)`, of any rank, a float dtype.
