@@ -259,10 +259,7 @@ class Optimizer(ABC, Generic[State]):
 
     def _used(self, grads: Gradients, *, allow_unused: bool) -> list[AnyParam]:
         """Return every parameter that has a gradient and is not frozen."""
-        if not isinstance(grads, Gradients):
-            kind = with_article(type(grads).__name__)
-            message = f"{type(self).__name__}.step: grads is {kind} but Gradients, which backward gives, are expected"
-            raise DTypeError(message)
+        gradients_only(f"{type(self).__name__}.step", grads)
         values = grads.values_by_node  # a parameter has no tape, so it is its own node
         active = [*self.parameters.values()]
         if any(map(_FROZEN, active)):
@@ -415,3 +412,11 @@ _FROZEN: Final = attrgetter("frozen")
 
 # Steps are serialized: threads that share parameters do not lose updates.
 _STEPPING: Final = open_in_children(RLock())
+
+
+def gradients_only(call: str, grads: object) -> None:
+    """Raise unless an argument is the result of a backward pass."""
+    if not isinstance(grads, Gradients):
+        kind = with_article(type(grads).__name__)
+        message = f"{call}: grads is {kind} but Gradients, which backward gives, are expected"
+        raise DTypeError(message)

@@ -11,16 +11,17 @@ from typing_extensions import TypeVar
 from tapegrad import ops
 from tapegrad.autograd.gradients import Gradients
 from tapegrad.engines import engine
-from tapegrad.errors import TapeError
+from tapegrad.errors import DTypeError, TapeError
+from tapegrad.errors.messages import with_article
 from tapegrad.errors.options import check_count, check_range
 from tapegrad.errors.tracebacks import public_api
+from tapegrad.optim.optimizer import Optimizer, gradients_only
 from tapegrad.tensor.operands import known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tapegrad.autograd.tape import OwnedTape
-    from tapegrad.optim.optimizer import Optimizer
     from tapegrad.tensor import Tensor
 
 Float = TypeVar("Float", bound=np.floating[Any], default=np.float32)
@@ -42,7 +43,8 @@ class LossScaler:
         scaler.step(opt, gradients(model, x, scaler.scale))
 
     In float16 a gradient below 6e-8 is 0, and above 65504 infinite. The scale s therefore grows while all gradients
-    are finite. If one is not, the step is skipped and s is reduced.
+    are finite. If one is not, the step is skipped and s is reduced. Without `jit`, NumPy warns where a gradient becomes
+    infinite; `np.errstate(over="ignore", invalid="ignore")` around `backward` silences it.
 
         loss = model(x.astype(np.float16).trace()).astype(np.float32).mean()
         scaler.step(opt, scaler.scaled(loss).backward(wrt=model))
@@ -116,9 +118,14 @@ class LossScaler:
             Whether the step was taken.
 
         Raises:
+            DTypeError: `opt` is not an optimizer, or `grads` is not a `Gradients`.
             TapeError: A parameter has no gradient, or all gradients are of other tensors; or it is called inside a
                 function under `jit`.
         """
+        if not isinstance(opt, Optimizer):
+            message = f"LossScaler.step: opt is {with_article(type(opt).__name__)} but an optimizer is expected"
+            raise DTypeError(message)
+        gradients_only("LossScaler.step", grads)
         used = [parameter for parameter in opt.parameters.values() if not parameter.frozen and parameter in grads]
         if any(known(grads.ref(parameter)) is None for parameter in used):
             message = (

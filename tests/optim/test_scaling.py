@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tapegrad import io, nn, ops, optim
-from tapegrad.errors import TapeError
+from tapegrad.errors import DTypeError, TapeError
 from tapegrad.nn import Param
 
 
@@ -114,3 +114,30 @@ def test_a_saved_run_continues(tmp_path: Path) -> None:
 def test_numbers_out_of_range_are_rejected(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^LossScaler: {message}$"):
         optim.LossScaler(**options)
+
+
+def test_other_arguments_are_named() -> None:
+    w: Any = Param(ops.ones(3))
+    opt, scaler = optim.SGD([w], lr=1.0), optim.LossScaler()
+    loss: Any = half_loss(w, 1.0)
+
+    with pytest.raises(DTypeError) as of_a_loss:
+        scaler.step(opt, loss)
+    with pytest.raises(DTypeError) as of_a_parameter:
+        scaler.step(w, loss.backward(wrt=[w]))
+
+    expected = "LossScaler.step: grads is a Tensor but Gradients, which backward gives, are expected"
+    assert str(of_a_loss.value) == expected
+    assert str(of_a_parameter.value) == "LossScaler.step: opt is a Param but an optimizer is expected"
+
+
+def test_an_overflow_can_be_silenced() -> None:
+    w: Any = Param(ops.ones(3))
+    opt, scaler = optim.SGD([w], lr=1.0), optim.LossScaler(2.0**30)
+
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        scaler.scaled(half_loss(w, 1.0)).backward(wrt=[w])
+    with np.errstate(over="ignore", invalid="ignore"):
+        taken = scaler.step(opt, scaler.scaled(half_loss(w, 1.0)).backward(wrt=[w]))
+
+    assert not taken
