@@ -29,9 +29,9 @@ Scalar: TypeAlias = Tensor[tuple[()], Any, Any]
 def hvp(
     f: Callable[[Tensor[S, OwnedTape, Float]], Scalar], x: Tensor[S, NoneTape, Float], v: Tensor[S, NoneTape, Float]
 ) -> Tensor[S, NoneTape, Float]:
-    r"""Compute the Hessian-vector product of a scalar function without forming the Hessian.
+    """Compute the Hessian-vector product of a scalar function without forming the Hessian.
 
-    $$(H v)_i = \sum_j \frac{\partial^2 f}{\partial x_i \, \partial x_j} \, v_j$$
+        (H v)[i] = ∑_j (∂²f / (∂x[i] ∂x[j])) v[j]
 
     It costs about two backward passes, for any size of `x`.
 
@@ -94,9 +94,9 @@ def hessian(
 ) -> Tensor[Any, NoneTape, Float]: ...
 @public_api
 def hessian(f: Callable[[Tensor[Any, OwnedTape, Any]], Scalar], x: Tensor[Any, NoneTape, Any]) -> Any:
-    r"""Compute the Hessian of a scalar function.
+    """Compute the Hessian of a scalar function.
 
-    $$H_{ij} = \frac{\partial^2 f}{\partial x_i \, \partial x_j}$$
+        H[i,j] = ∂²f / (∂x[i] ∂x[j])
 
     It runs `f` once for each element of `x`, and the result has `x.size ** 2` elements; `hvp` avoids both.
 

@@ -41,9 +41,9 @@ _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
 
 
 class Categorical(Generic[S, T, Float]):
-    r"""Distribution over C categories: which of them, as an int from 0 to C - 1.
+    """Distribution over C categories: which of them, as an int from 0 to C - 1.
 
-    $$p_c = \operatorname{softmax}(x)_c$$
+        p[c] = softmax(x)[c]
 
     Args:
         logits: Logits in nats, `(..., C)`, a float dtype: one distribution per row. Logarithms of probabilities are
@@ -148,9 +148,9 @@ class Categorical(Generic[S, T, Float]):
 
 
 class Bernoulli(Generic[S, T, Float]):
-    r"""Distribution of 0 and 1.
+    """Distribution of 0 and 1.
 
-    $$p = \sigma(x)$$
+        p = σ(x)
 
     Args:
         logits: Logits in nats, any shape, a float dtype: one distribution per element.
@@ -219,9 +219,9 @@ class Bernoulli(Generic[S, T, Float]):
 
 
 class Normal(Generic[S, T, Float]):
-    r"""Normal distribution.
+    """Normal distribution.
 
-    $$p(x) = \frac{1}{\sigma \sqrt{2 \pi}} \, e^{-\frac{1}{2} \left( \frac{x - \mu}{\sigma} \right)^2}$$
+        p(x) = (1 / (σ √(2 π))) e^(-(1/2) ((x - μ) / σ)²)
 
     Args:
         mean: The mean μ, any shape, a float dtype: one distribution per element.

@@ -99,9 +99,10 @@ class Scheme(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Symmetric(Scheme):
-    r"""Symmetric quantization: one scale for the whole tensor, values from -127 to 127.
+    """Symmetric quantization: one scale for the whole tensor, values from -127 to 127.
 
-    $$q = \operatorname{round}(x / s), \quad s = \max |x| / 127$$
+        q = round(x / s)
+        s = (max |x|) / 127
 
     Examples:
         >>> x = tg.tensor([-63.5, 0.0, 10.0])
@@ -119,10 +120,11 @@ class Symmetric(Scheme):
 
 @dataclass(frozen=True, slots=True)
 class Affine(Scheme):
-    r"""Affine quantization: one scale and one zero point for the whole tensor; finer if most elements have one sign.
+    """Affine quantization: one scale and one zero point for the whole tensor; finer if most elements have one sign.
 
-    $$q = \operatorname{round}(x / s) + z, \quad s = (\max(x, 0) - \min(x, 0)) / 255, \quad
-    z = \operatorname{round}(-\min(x, 0) / s) - 128$$
+        q = round(x / s) + z
+        s = (max(x, 0) - min(x, 0)) / 255
+        z = round(-min(x, 0) / s) - 128
 
     Source:
         Jacob et al., [Quantization and training of neural networks](https://arxiv.org/abs/1712.05877), eq. 1, in int8.
@@ -149,11 +151,12 @@ class Affine(Scheme):
 @public_api
 @dataclass(frozen=True, slots=True)
 class BlockSymmetric(Scheme):
-    r"""Block-wise symmetric quantization: a scale for each block of elements, in row-major order.
+    """Block-wise symmetric quantization: a scale for each block of elements, in row-major order.
 
     A large element reduces the precision only of its own block.
 
-    $$q_i = \operatorname{round}(x_i / s_b), \quad s_b = \max_{i \in b} |x_i| / 127$$
+        q[i] = round(x[i] / s[b])
+        s[b] = (max_(i ∈ b) |x[i]|) / 127
 
     Args:
         block: The number of elements in a block, at least 1; the last block may be shorter.

@@ -36,9 +36,10 @@ _LOST = "a compiled loop computed it without a tape; trace its state or its sequ
 
 @public_api
 def scan(step: Callable[[Any, Any], Any], state: State, xs: Any) -> tuple[State, Any]:
-    r"""Run a step for each element of a sequence, and pass a state on from step to step.
+    """Run a step for each element of a sequence, and pass a state on from step to step.
 
-    $$s_{t+1}, y_t = f(s_t, x_t), \quad t = 0, \dots, n - 1$$
+        s[t+1], y[t] = f(s[t], x[t])
+        t = 0, ..., n - 1
 
     It computes what a loop in Python computes, with the same gradients, also of parameters and tensors that the step
     reads without being given them. Under `jit` the step is traced once and runs in a compiled loop (`lax.scan`), so

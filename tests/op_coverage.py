@@ -167,7 +167,7 @@ def lacks_in_files(name: str) -> list[str]:
     documented = re.search("^    (Shape|DType)Error: ", section(name, "Raises"), re.MULTILINE)
     present = {
         f"the name tapegrad.{name}": inspect.unwrap(exported) is inspect.unwrap(function) if exported else False,
-        "a formula in its docstring": "$$" in docstring(name),
+        "a formula in its docstring": re.search(r"\n\n    (?!>>>)\S", docstring(name)) is not None,
         "each argument in its docstring": arguments == list(inspect.signature(function).parameters),
         "what it returns in its docstring": section(name, "Returns"),
         "a source in its docstring": section(name, "Source") or name in TEXTBOOK or family(name) not in SOURCED,

@@ -227,7 +227,7 @@ class Gradients:
         return self.pop_output(x)
 
     def norm(self) -> float:
-        r"""Return the 2-norm of all gradients taken as one vector, $\sqrt{\sum dx^2}$, summed in float64."""
+        """Return the 2-norm of all gradients taken as one vector, `√(∑ dx²)`, summed in float64."""
         return gradient_norms.norm(self.values_by_node.values())
 
     @public_api

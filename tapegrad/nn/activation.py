@@ -34,7 +34,7 @@ Axis = TypeVar("Axis", bound=int, default=Any, covariant=True)
 
 
 class ReLU(Module):
-    r"""Rectified linear unit: $y = \max(x, 0)$.
+    """Rectified linear unit: `y = max(x, 0)`.
 
     Examples:
         >>> relu = tg.nn.ReLU()
@@ -49,7 +49,7 @@ class ReLU(Module):
 
 
 class LeakyReLU(Module):
-    r"""Leaky rectified linear unit: $y = \max(x, 0) + s \min(x, 0)$.
+    """Leaky rectified linear unit: `y = max(x, 0) + s min(x, 0)`.
 
     Args:
         negative_slope: The negative slope s for negative elements.
@@ -76,7 +76,7 @@ class LeakyReLU(Module):
 
 
 class ELU(Module):
-    r"""Exponential linear unit: $y = \max(x, 0) + \alpha (e^{\min(x, 0)} - 1)$.
+    """Exponential linear unit: `y = max(x, 0) + α (e^(min(x, 0)) - 1)`.
 
     Args:
         alpha: The factor α, in the units of `x`; y approaches -α for negative x.
@@ -103,7 +103,7 @@ class ELU(Module):
 
 
 class GELU(Module):
-    r"""Gaussian error linear unit: $y = x \, \Phi(x)$, with the standard normal distribution function Φ.
+    """Gaussian error linear unit: `y = x Φ(x)`, with the standard normal distribution function Φ.
 
     Args:
         approximate: `none` for the error function, or `tanh` for the faster approximation, see `tapegrad.gelu`.
@@ -126,7 +126,7 @@ class GELU(Module):
 
 
 class Mish(Module):
-    r"""Mish activation: $y = x \tanh \ln(1 + e^x)$.
+    """Mish activation: `y = x tanh ln(1 + e^x)`.
 
     Examples:
         >>> x = tg.tensor([-1.0, 1.0, 3.0])
@@ -141,7 +141,7 @@ class Mish(Module):
 
 
 class PReLU(Module, Generic[DType]):
-    r"""Parametric rectified linear unit, with a learnable negative slope: $y = \max(x, 0) + w \min(x, 0)$.
+    """Parametric rectified linear unit, with a learnable negative slope: `y = max(x, 0) + w min(x, 0)`.
 
     Args:
         negative_slope: The initial negative slope.
@@ -180,7 +180,7 @@ class PReLU(Module, Generic[DType]):
 
 
 class SiLU(Module):
-    r"""Sigmoid linear unit, also known as swish: $y = x \, \sigma(x)$.
+    """Sigmoid linear unit, also known as swish: `y = x σ(x)`.
 
     Examples:
         >>> x = tg.tensor([-1.0, 1.0, 3.0])
@@ -195,7 +195,7 @@ class SiLU(Module):
 
 
 class Softplus(Module):
-    r"""Softplus, a smooth approximation of `ReLU`: $y = \ln(1 + e^x)$.
+    """Softplus, a smooth approximation of `ReLU`: `y = ln(1 + e^x)`.
 
     Examples:
         >>> x = tg.tensor([-1.0, 1.0, 3.0])
@@ -210,7 +210,7 @@ class Softplus(Module):
 
 
 class Sigmoid(Module):
-    r"""Logistic sigmoid: $y = 1 / (1 + e^{-x})$.
+    """Logistic sigmoid: `y = 1 / (1 + e^(-x))`.
 
     Examples:
         >>> logits = tg.tensor([-1.0, 0.0, 3.0])
@@ -225,7 +225,7 @@ class Sigmoid(Module):
 
 
 class LogSigmoid(Module):
-    r"""Logarithm of the sigmoid: $y = -\ln(1 + e^{-x})$.
+    """Logarithm of the sigmoid: `y = -ln(1 + e^(-x))`.
 
     Examples:
         >>> logits = tg.tensor([-1.0, 0.0, 3.0])
@@ -240,7 +240,7 @@ class LogSigmoid(Module):
 
 
 class Tanh(Module):
-    r"""Hyperbolic tangent: $y = \tanh x$.
+    """Hyperbolic tangent: `y = tanh x`.
 
     Examples:
         >>> x = tg.tensor([-1.0, 0.5, 3.0])
@@ -255,7 +255,7 @@ class Tanh(Module):
 
 
 class Softmax(Module, Generic[Axis]):
-    r"""Softmax along an axis: $y_i = e^{x_i} / \sum_j e^{x_j}$.
+    """Softmax along an axis: `y[i] = e^(x[i]) / ∑_j e^(x[j])`.
 
     Args:
         axis: The axis along which the probabilities sum to 1.
@@ -284,7 +284,7 @@ class Softmax(Module, Generic[Axis]):
 
 
 class LogSoftmax(Module, Generic[Axis]):
-    r"""Logarithm of the softmax along an axis: $y_i = x_i - \ln \sum_j e^{x_j}$.
+    """Logarithm of the softmax along an axis: `y[i] = x[i] - ln ∑_j e^(x[j])`.
 
     Args:
         axis: The axis along which the probabilities sum to 1.

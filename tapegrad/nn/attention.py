@@ -34,10 +34,10 @@ Batch = TypeVarTuple("Batch")
 
 
 class MultiHeadAttention(Module, Generic[Width, Heads, DType, HasBias]):
-    r"""Multi-head scaled dot-product attention of rows `x` to the rows `c` of a context.
+    """Multi-head scaled dot-product attention of rows `x` to the rows `c` of a context.
 
-    $$y = \big( h_1 \dots h_H \big) W^o, \quad
-    h_i = \mathrm{softmax}\Big(\frac{x W^q_i \, (c W^k_i)^T}{\sqrt{D / H}}\Big) \, c W^v_i$$
+        y = (h₁ ... h_H) W^o
+        h[i] = softmax(x W^q[i] (c W^k[i])ᵀ / √(D / H)) c W^v[i]
 
     `attention(x, x)` is self-attention.
 
@@ -140,11 +140,11 @@ class KeyValueCache(NamedTuple, Generic[B, M, W, DType]):
 
 
 class GroupedQueryAttention(Module, Generic[Width, Heads, KVHeads, DType, HasBias]):
-    r"""Self-attention whose keys and values have fewer heads than the queries, with a cache for generation.
+    """Self-attention whose keys and values have fewer heads than the queries, with a cache for generation.
 
-    $$y = \big( h_1 \dots h_H \big) W^o, \quad
-    h_i = \mathrm{softmax}\Big(\frac{r(x W^q_i) \, r(x W^k_j)^T}{\sqrt{D / H}}\Big) \, x W^v_j, \quad
-    j = \lfloor i G / H \rfloor$$
+        y = (h₁ ... h_H) W^o
+        h[i] = softmax(r(x W^q[i]) r(x W^k[j])ᵀ / √(D / H)) x W^v[j]
+        j = ⌊i G / H⌋
 
     With `rotary`, r is `tapegrad.rotary_embedding` of each head, otherwise it does nothing. A row attends to itself
     and to earlier rows. `decode` continues rows whose keys and values are in a cache.

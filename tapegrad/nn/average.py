@@ -22,9 +22,9 @@ Model = TypeVar("Model", bound=Module, default=Any, covariant=True)
 
 @public_api
 class ModelEMA(Module, Generic[Model]):
-    r"""Exponential moving average of the parameters of a model, which often predicts better than the model.
+    """Exponential moving average of the parameters of a model, which often predicts better than the model.
 
-    $$\bar w \leftarrow d \, \bar w + (1 - d) \, w$$
+        w̄ ← d w̄ + (1 - d) w
 
     Create `average = ModelEMA(model)`, call `average.update(model)` after each step, and predict with
     `average.model(x)`. A `ModelEMA` is a module with frozen parameters, and is saved and loaded as one.

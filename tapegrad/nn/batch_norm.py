@@ -95,9 +95,10 @@ class BatchNorm(Module, Generic[Channels, DType]):
 
 
 class BatchNorm1d(BatchNorm[Channels, DType], Generic[Channels, DType]):
-    r"""Batch normalization of `(N, Channels)` or `(N, Channels, L)`: normalizes, scales and shifts each channel.
+    """Batch normalization of `(N, Channels)` or `(N, Channels, L)`: normalizes, scales and shifts each channel.
 
-    $$y_{ncl} = w_c \frac{x_{ncl} - \mu_c}{\sqrt{v_c + \epsilon}} + b_c, \quad w_c = 1, \; b_c = 0 \text{ at first}$$
+        y[n,c,l] = w[c] (x[n,c,l] - μ[c]) / √(v[c] + ε) + b[c]
+        w[c] = 1, b[c] = 0   at first
 
     If `x` has a tape, the layer normalizes by the mean and variance of the batch, and updates the running mean and the
     running variance, the latter with the unbiased variance. Otherwise, and after `trace(training=False)`, it normalizes
@@ -157,9 +158,10 @@ class BatchNorm1d(BatchNorm[Channels, DType], Generic[Channels, DType]):
 
 
 class BatchNorm2d(BatchNorm[Channels, DType], Generic[Channels, DType]):
-    r"""Batch normalization of images `(N, Channels, H, W)`: normalizes, scales and shifts each channel.
+    """Batch normalization of images `(N, Channels, H, W)`: normalizes, scales and shifts each channel.
 
-    $$y_{nchw} = w_c \frac{x_{nchw} - \mu_c}{\sqrt{v_c + \epsilon}} + b_c, \quad w_c = 1, \; b_c = 0 \text{ at first}$$
+        y[n,c,h,w] = w[c] (x[n,c,h,w] - μ[c]) / √(v[c] + ε) + b[c]
+        w[c] = 1, b[c] = 0   at first
 
     Statistics are over the pixels of all images. As for `BatchNorm1d`, a tape means training, unless
     `trace(training=False)` started it.

@@ -19,9 +19,9 @@ Layers = TypeVarTuple("Layers", default=Unpack[tuple[Any, ...]])
 
 @public_api
 class SplitInto(Container, Generic[*Layers]):
-    r"""Parallel layers with a common argument; returns the tuple of their results.
+    """Parallel layers with a common argument; returns the tuple of their results.
 
-    $$y = (f_0(x), f_1(x), \dots)$$
+        y = (f₀(x), f₁(x), ...)
 
     Args:
         layers: Modules that accept the argument.
@@ -57,9 +57,9 @@ class SplitInto(Container, Generic[*Layers]):
 
 @public_api
 class AddInto(Container, Generic[*Layers]):
-    r"""Parallel layers with one argument each; returns the sum of their results.
+    """Parallel layers with one argument each; returns the sum of their results.
 
-    $$y = f_0(x_0) + f_1(x_1) + \dots$$
+        y = f₀(x₀) + f₁(x₁) + ...
 
     Args:
         layers: At least one module. Their results must have the same shape; nothing is broadcast.

@@ -38,10 +38,10 @@ from tapegrad.tensor.aliases import Shape
 
 
 class Conv1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, HasBias, DType]):
-    r"""1D convolution (cross-correlation) with learnable kernels and an optional bias.
+    """1D convolution (cross-correlation) with learnable kernels and an optional bias.
 
-    $$y_{noi} = b_o + \sum_{ck} x_{n,c,\,si+dk-p} \, w_{ock}, \quad
-    w, b \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
+        y[n,o,i] = b[o] + ∑_(c,k) x[n, c, s i + d k - p] w[o,c,k]
+        w, b ~ U[-1/√n, 1/√n)
 
     where n is the number of elements of a kernel.
 
@@ -132,10 +132,11 @@ class Conv2d(
     Convolution,
     Generic[In, Out, Kernel, Stride, Padding, Dilation, KernelW, StrideW, PaddingW, DilationW, HasBias, DType],
 ):
-    r"""2D convolution (cross-correlation) with learnable kernels and an optional bias.
+    """2D convolution (cross-correlation) with learnable kernels and an optional bias.
 
-    $$y_{noij} = b_o + \sum_{ckl} x_{n,c,\,si+dk-p,\,sj+dl-p} \, w_{ockl}, \quad
-    w, b \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
+        y[n,o,i,j] = b[o]
+            + ∑_(c,k,l) w[o,c,k,l] x[n, c, s i + d k - p, s j + d l - p]
+        w, b ~ U[-1/√n, 1/√n)
 
     where n is the number of elements of a kernel.
 
@@ -244,10 +245,11 @@ class Conv3d(
         DType,
     ],
 ):
-    r"""3D convolution (cross-correlation) with learnable kernels and an optional bias.
+    """3D convolution (cross-correlation) with learnable kernels and an optional bias.
 
-    $$y_{nohij} = b_o + \sum_{cmkl} x_{n,c,\,sh+dm-p,\,si+dk-p,\,sj+dl-p} \, w_{ocmkl}, \quad
-    w, b \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
+        y[n,o,h,i,j] = b[o] + ∑_(c,m,k,l) w[o,c,m,k,l]
+            x[n, c, s h + d m - p, s i + d k - p, s j + d l - p]
+        w, b ~ U[-1/√n, 1/√n)
 
     where n is the number of elements of a kernel.
 

@@ -35,10 +35,10 @@ from tapegrad.tensor.aliases import Shape
 
 
 class ConvTranspose1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, OutputPadding, Dilation, HasBias, DType]):
-    r"""1D transposed convolution with learnable kernels and an optional bias.
+    """1D transposed convolution with learnable kernels and an optional bias.
 
-    $$y_{noi} = b_o + \sum_{ck, \, j : sj+dk-p=i} x_{ncj} \, w_{cok}, \quad
-    w, b \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
+        y[n,o,i] = b[o] + ∑_(c, k, j : s j + d k - p = i) x[n,c,j] w[c,o,k]
+        w, b ~ U[-1/√n, 1/√n)
 
     where n is the number of weights per input channel.
 
@@ -144,10 +144,11 @@ class ConvTranspose2d(
         DType,
     ],
 ):
-    r"""2D transposed convolution with learnable kernels and an optional bias.
+    """2D transposed convolution with learnable kernels and an optional bias.
 
-    $$y_{noij} = b_o + \sum_{ckl, \, h : sh+dk-p=i, \, v : sv+dl-p=j} x_{nchv} \, w_{cokl}, \quad
-    w, b \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
+        y[n,o,i,j] = b[o] + ∑_(c, k, l, h, v) x[n,c,h,v] w[c,o,k,l]
+            for the h and v with s h + d k - p = i and s v + d l - p = j
+        w, b ~ U[-1/√n, 1/√n)
 
     where n is the number of weights per input channel.
 

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 class Dropout(Module):
-    r"""Dropout: if `x` has a tape, sets random elements to zero and scales up the others.
+    """Dropout: if `x` has a tape, sets random elements to zero and scales up the others.
 
-    $$y_i = \frac{m_i}{1 - p} \, x_i, \quad m_i \sim \mathrm{Bernoulli}(1 - p)$$
+        y[i] = (m[i] / (1 - p)) x[i]
+        m[i] ~ Bernoulli(1 - p)
 
     Without a tape, and after `trace(training=False)`, `x` is returned unchanged, so there is no training flag to set.
 

@@ -25,9 +25,10 @@ Batch = TypeVarTuple("Batch")
 
 
 class Embedding(Module, Generic[Count, Width, DType]):
-    r"""Embedding table: maps each index to a learnable row.
+    """Embedding table: maps each index to a learnable row.
 
-    $$y_{bj} = w_{i_b j}, \quad w_{ij} \sim \mathcal{N}(0, 1)$$
+        y[b,j] = w[i[b],j]
+        w[i,j] ~ N(0, 1)
 
     Args:
         count: The number of rows.

@@ -24,9 +24,10 @@ Fan: TypeAlias = Literal["in", "out"]
 
 @public_api
 def kaiming_uniform(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0.0, rng: RNG = None) -> None:
-    r"""Fill a weight with Kaiming (He) initialization from a uniform distribution, for a layer before a ReLU.
+    """Fill a weight with Kaiming (He) initialization from a uniform distribution, for a layer before a ReLU.
 
-    $$w \sim \mathcal{U}[-a, a), \quad a = \sqrt{\frac{6}{(1 + s^2) \, n}}$$
+        w ~ U[-a, a)
+        a = √(6 / ((1 + s²) n))
 
     Args:
         weight: `(In, Out)` of a `Linear`, or `(Out, In, ...)` of a convolution with a kernel of size `...`.
@@ -55,9 +56,10 @@ def kaiming_uniform(weight: Weight, *, fan: Fan = "in", negative_slope: float = 
 
 @public_api
 def kaiming_normal(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0.0, rng: RNG = None) -> None:
-    r"""Fill a weight with Kaiming (He) initialization from a normal distribution, for a layer before a ReLU.
+    """Fill a weight with Kaiming (He) initialization from a normal distribution, for a layer before a ReLU.
 
-    $$w \sim \mathcal{N}(0, \sigma^2), \quad \sigma = \sqrt{\frac{2}{(1 + s^2) \, n}}$$
+        w ~ N(0, σ²)
+        σ = √(2 / ((1 + s²) n))
 
     Args:
         weight: `(In, Out)` of a `Linear`, or `(Out, In, ...)` of a convolution with a kernel of size `...`.
@@ -87,11 +89,12 @@ def kaiming_normal(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0
 
 @public_api
 def xavier_uniform(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
-    r"""Fill a weight with Xavier (Glorot) initialization from a uniform distribution.
+    """Fill a weight with Xavier (Glorot) initialization from a uniform distribution.
 
     It approximately preserves the variance in the forward pass and in the backward pass.
 
-    $$w \sim \mathcal{U}[-a, a), \quad a = g \sqrt{\frac{6}{n_\mathrm{in} + n_\mathrm{out}}}$$
+        w ~ U[-a, a)
+        a = g √(6 / (n_in + n_out))
 
     Args:
         weight: `(In, Out)` of a `Linear`, or `(Out, In, ...)` of a convolution with a kernel of size `...`.
@@ -120,11 +123,12 @@ def xavier_uniform(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> Non
 
 @public_api
 def xavier_normal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
-    r"""Fill a weight with Xavier (Glorot) initialization from a normal distribution.
+    """Fill a weight with Xavier (Glorot) initialization from a normal distribution.
 
     It approximately preserves the variance in the forward pass and in the backward pass.
 
-    $$w \sim \mathcal{N}(0, \sigma^2), \quad \sigma = g \sqrt{\frac{2}{n_\mathrm{in} + n_\mathrm{out}}}$$
+        w ~ N(0, σ²)
+        σ = g √(2 / (n_in + n_out))
 
     Args:
         weight: `(In, Out)` of a `Linear`, or `(Out, In, ...)` of a convolution with a kernel of size `...`.
@@ -152,9 +156,9 @@ def xavier_normal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None
 
 @public_api
 def orthogonal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
-    r"""Fill a weight with orthogonal rows, or with orthogonal columns if it has fewer columns than rows.
+    """Fill a weight with orthogonal rows, or with orthogonal columns if it has fewer columns than rows.
 
-    $$w w^T = g^2 \, 1 \quad \text{or} \quad w^T w = g^2 \, 1$$
+        w wᵀ = g² 1   or   wᵀ w = g² 1
 
     Args:
         weight: A matrix; further axes are flattened into the second.

@@ -21,9 +21,10 @@ Batch = TypeVarTuple("Batch")
 
 
 class Linear(Module, Generic[In, Out, HasBias, DType]):
-    r"""Fully connected layer: a linear map of the last axis with an optional bias.
+    """Fully connected layer: a linear map of the last axis with an optional bias.
 
-    $$y_{bj} = \sum_i x_{bi} w_{ij} + b_j, \quad w_{ij}, b_j \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
+        y[b,j] = ∑_i x[b,i] w[i,j] + b[j]
+        w[i,j], b[j] ~ U[-1/√n, 1/√n)
 
     Args:
         in_features: The size n of the last axis of the input.

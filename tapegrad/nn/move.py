@@ -29,9 +29,9 @@ N4 = TypeVar("N4", bound=int)
 
 
 class Flatten(Module, Generic[AfterBatch]):
-    r"""Flatten all axes from `start_axis` on into one, in row-major order.
+    """Flatten all axes from `start_axis` on into one, in row-major order.
 
-    $$y_{b, i \cdot m + j} = x_{bij}$$
+        y[b, i · m + j] = x[b,i,j]
 
     Args:
         start_axis: The first axis to flatten; the axes before it do not change.
@@ -78,9 +78,9 @@ class Flatten(Module, Generic[AfterBatch]):
 
 
 class Unflatten(Module, Generic[After]):
-    r"""Reshape all axes after the batch axis, in row-major order; the inverse of `Flatten`.
+    """Reshape all axes after the batch axis, in row-major order; the inverse of `Flatten`.
 
-    $$y_{bij} = x_{b, i \cdot m + j}$$
+        y[b,i,j] = x[b, i · m + j]
 
     Args:
         shape: The sizes after the batch axis, each at least 0.
@@ -124,7 +124,7 @@ class Unflatten(Module, Generic[After]):
 
 
 class Reshape(Module, Generic[Whole]):
-    r"""Reshape all axes including the batch, in row-major order; `Unflatten` keeps the batch axis.
+    """Reshape all axes including the batch, in row-major order; `Unflatten` keeps the batch axis.
 
     Args:
         shape: The sizes, each at least 0.

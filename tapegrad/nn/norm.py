@@ -27,9 +27,10 @@ Batch = TypeVarTuple("Batch")
 
 
 class LayerNorm(Module, Generic[Width, DType, Axes]):
-    r"""Layer normalization: normalizes the mean and variance of each row, then scales and shifts each column.
+    """Layer normalization: normalizes the mean and variance of each row, then scales and shifts each column.
 
-    $$y_{bi} = w_i \frac{x_{bi} - \bar x_b}{s_b} + c_i, \quad w_i = 1, \; c_i = 0 \text{ at first}$$
+        y[b,i] = w[i] (x[b,i] - x̄[b]) / s[b] + c[i]
+        w[i] = 1, c[i] = 0   at first
 
     Args:
         width: The size of the last axis; or a tuple of the sizes of several last axes, which are one row.
@@ -79,9 +80,10 @@ class LayerNorm(Module, Generic[Width, DType, Axes]):
 
 
 class RMSNorm(Module, Generic[Width, DType, Axes]):
-    r"""Root mean square normalization: normalizes the mean square of each row, then scales each column.
+    """Root mean square normalization: normalizes the mean square of each row, then scales each column.
 
-    $$y_{bi} = w_i \frac{x_{bi}}{s_b}, \quad w_i = 1 \text{ at first}$$
+        y[b,i] = w[i] x[b,i] / s[b]
+        w[i] = 1   at first
 
     Args:
         width: The size of the last axis; or a tuple of the sizes of several last axes, which are one row.
@@ -128,9 +130,10 @@ class RMSNorm(Module, Generic[Width, DType, Axes]):
 
 
 class GroupNorm(Module, Generic[Groups, Channels, DType]):
-    r"""Group normalization: normalizes each group of channels of each example, then scales and shifts each channel.
+    """Group normalization: normalizes each group of channels of each example, then scales and shifts each channel.
 
-    $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_{ng}}{s_{ng}} + b_c, \quad w_c = 1, \; b_c = 0 \text{ at first}$$
+        y[n,c,l] = w[c] (x[n,c,l] - x̄[n,g]) / s[n,g] + b[c]
+        w[c] = 1, b[c] = 0   at first
 
     Args:
         groups: The number of groups of adjacent channels.
@@ -182,9 +185,10 @@ class GroupNorm(Module, Generic[Groups, Channels, DType]):
 
 
 class InstanceNorm(Module, Generic[Channels, DType]):
-    r"""Instance normalization: normalizes each channel of each example, then scales and shifts each channel.
+    """Instance normalization: normalizes each channel of each example, then scales and shifts each channel.
 
-    $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_{nc}}{s_{nc}} + b_c, \quad w_c = 1, \; b_c = 0 \text{ at first}$$
+        y[n,c,l] = w[c] (x[n,c,l] - x̄[n,c]) / s[n,c] + b[c]
+        w[c] = 1, b[c] = 0   at first
 
     Args:
         channels: The size of axis 1.

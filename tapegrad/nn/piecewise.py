@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CELU(Module):
-    r"""Continuously differentiable exponential linear unit: $y = \max(x, 0) + \alpha (e^{\min(x, 0) / \alpha} - 1)$.
+    """Continuously differentiable exponential linear unit: `y = max(x, 0) + α (e^(min(x, 0) / α) - 1)`.
 
     Args:
         alpha: The factor α, in the units of `x`, above 0; y approaches -α for negative x.
@@ -43,7 +43,7 @@ class CELU(Module):
 
 
 class SELU(Module):
-    r"""Scaled exponential linear unit, which keeps zero mean and unit variance through layers, see `tapegrad.selu`.
+    """Scaled exponential linear unit, which keeps zero mean and unit variance through layers, see `tapegrad.selu`.
 
     Examples:
         >>> x = tg.tensor([-2.0, 3.0])
@@ -58,7 +58,7 @@ class SELU(Module):
 
 
 class ReLU6(Module):
-    r"""Rectified linear unit with an upper bound: $y = \min(\max(x, 0), 6)$.
+    """Rectified linear unit with an upper bound: `y = min(max(x, 0), 6)`.
 
     Examples:
         >>> tg.nn.ReLU6()(tg.tensor([-2.0, 3.0, 8.0])).tolist()
@@ -72,7 +72,7 @@ class ReLU6(Module):
 
 
 class Hardtanh(Module):
-    r"""Bounds each element to an interval: $y = \min(\max(x, a), b)$.
+    """Bounds each element to an interval: `y = min(max(x, a), b)`.
 
     Args:
         min: The lower bound a, in the units of `x`.
@@ -103,7 +103,7 @@ class Hardtanh(Module):
 
 
 class Hardswish(Module):
-    r"""Hard swish: $y = \frac{x}{6} \min(\max(x + 3, 0), 6)$, a piecewise quadratic approximation of `SiLU`.
+    """Hard swish: `y = (x/6) min(max(x + 3, 0), 6)`, a piecewise quadratic approximation of `SiLU`.
 
     Examples:
         >>> tg.nn.Hardswish()(tg.tensor([-1.5, 1.5, 4.0])).tolist()

@@ -60,9 +60,9 @@ class _Windowed(Module):
 
 
 class MaxPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, CeilMode]):
-    r"""1D max pooling: the maximum of each window.
+    """1D max pooling: the maximum of each window.
 
-    $$y_{nci} = \max_{k} x_{n,c,\,si+dk-p}$$
+        y[n,c,i] = max_k x[n, c, s i + d k - p]
 
     Args:
         kernel: The size of a window, in cells.
@@ -102,9 +102,9 @@ class MaxPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, CeilMode])
 
 
 class MaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, PaddingW, Dilation, DilationW, CeilMode]):
-    r"""2D max pooling: the maximum of each window.
+    """2D max pooling: the maximum of each window.
 
-    $$y_{ncij} = \max_{kl} x_{n,c,\,si+dk-p,\,sj+dl-p}$$
+        y[n,c,i,j] = max_(k,l) x[n, c, s i + d k - p, s j + d l - p]
 
     Args:
         kernel: The size of a window, in pixels; here and below, one number, or one for each axis.
@@ -152,9 +152,9 @@ class MaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
 
 
 class MinPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, CeilMode]):
-    r"""1D min pooling: the minimum of each window.
+    """1D min pooling: the minimum of each window.
 
-    $$y_{nci} = \min_{k} x_{n,c,\,si+dk-p}$$
+        y[n,c,i] = min_k x[n, c, s i + d k - p]
 
     Args:
         kernel: The size of a window, in cells.
@@ -194,9 +194,9 @@ class MinPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, CeilMode])
 
 
 class MinPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, PaddingW, Dilation, DilationW, CeilMode]):
-    r"""2D min pooling: the minimum of each window.
+    """2D min pooling: the minimum of each window.
 
-    $$y_{ncij} = \min_{kl} x_{n,c,\,si+dk-p,\,sj+dl-p}$$
+        y[n,c,i,j] = min_(k,l) x[n, c, s i + d k - p, s j + d l - p]
 
     Args:
         kernel: The size of a window, in pixels; here and below, one number, or one for each axis.
@@ -244,9 +244,9 @@ class MinPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
 
 
 class SmoothMaxPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, CeilMode]):
-    r"""1D smooth max pooling: the log-sum-exp of each window.
+    """1D smooth max pooling: the log-sum-exp of each window.
 
-    $$y_{nci} = \frac{1}{\beta} \log \sum_{k} e^{\beta x_{n,c,\,si+dk-p}}$$
+        y[n,c,i] = (1/β) log ∑_k e^(β x[n, c, s i + d k - p])
 
     Args:
         kernel: The size of a window, in cells.
@@ -297,9 +297,10 @@ class SmoothMaxPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, Ceil
 class SmoothMaxPool2d(
     _Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, PaddingW, Dilation, DilationW, CeilMode]
 ):
-    r"""2D smooth max pooling: the log-sum-exp of each window.
+    """2D smooth max pooling: the log-sum-exp of each window.
 
-    $$y_{ncij} = \frac{1}{\beta} \log \sum_{kl} e^{\beta x_{n,c,\,si+dk-p,\,sj+dl-p}}$$
+        y[n,c,i,j] = (1/β) log
+            ∑_(k,l) e^(β x[n, c, s i + d k - p, s j + d l - p])
 
     Args:
         kernel: The size of a window, in pixels; here and below, one number, or one for each axis.
@@ -356,9 +357,9 @@ class SmoothMaxPool2d(
 
 
 class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding, CeilMode]):
-    r"""1D average pooling: the mean of each window.
+    """1D average pooling: the mean of each window.
 
-    $$y_{nci} = \frac{1}{K} \sum_{k} x_{n,c,\,si+k-p}$$
+        y[n,c,i] = (1/K) ∑_k x[n, c, s i + k - p]
 
     Args:
         kernel: The size of a window, in cells.
@@ -407,9 +408,9 @@ class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding, CeilMode]):
 
 
 class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, PaddingW, CeilMode]):
-    r"""2D average pooling: the mean of each window.
+    """2D average pooling: the mean of each window.
 
-    $$y_{ncij} = \frac{1}{KL} \sum_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
+        y[n,c,i,j] = (1 / (K L)) ∑_(k,l) x[n, c, s i + k - p, s j + l - p]
 
     Args:
         kernel: The size of a window, in pixels; here and below, one number, or one for each axis.
@@ -466,7 +467,7 @@ class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
 
 
 class AdaptiveAvgPool1d(Module, Generic[Size]):
-    r"""1D adaptive average pooling, to a given size; see `tapegrad.adaptive_avg_pool1d`.
+    """1D adaptive average pooling, to a given size; see `tapegrad.adaptive_avg_pool1d`.
 
     Args:
         size: The size of the result.
@@ -493,7 +494,7 @@ class AdaptiveAvgPool1d(Module, Generic[Size]):
 
 
 class AdaptiveAvgPool2d(Module, Generic[Size, SizeW]):
-    r"""2D adaptive average pooling, to a given size; see `tapegrad.adaptive_avg_pool2d`.
+    """2D adaptive average pooling, to a given size; see `tapegrad.adaptive_avg_pool2d`.
 
     Args:
         size: The size of the result; one number, or one for each axis.
@@ -520,7 +521,7 @@ class AdaptiveAvgPool2d(Module, Generic[Size, SizeW]):
 
 
 class GlobalAvgPool1d(Module):
-    r"""1D global average pooling, the mean of each channel: $y_{nc} = \frac{1}{L} \sum_i x_{nci}$.
+    """1D global average pooling, the mean of each channel: `y[n,c] = (1/L) ∑_i x[n,c,i]`.
 
     Examples:
         >>> signal = tg.tensor([[1.0, 5.0, 2.0, 4.0], [0.0, 0.0, 0.0, 2.0]])
@@ -535,7 +536,7 @@ class GlobalAvgPool1d(Module):
 
 
 class GlobalAvgPool2d(Module):
-    r"""2D global average pooling, the mean of each channel: $y_{nc} = \frac{1}{HW} \sum_{ij} x_{ncij}$.
+    """2D global average pooling, the mean of each channel: `y[n,c] = (1 / (H W)) ∑_(i,j) x[n,c,i,j]`.
 
     Examples:
         >>> image = tg.tensor([[[1.0, 2.0], [3.0, 4.0]], [[0.0, 0.0], [0.0, 2.0]]])
@@ -550,7 +551,7 @@ class GlobalAvgPool2d(Module):
 
 
 class GlobalMaxPool1d(Module):
-    r"""1D global max pooling, the maximum of each channel: $y_{nc} = \max_i x_{nci}$.
+    """1D global max pooling, the maximum of each channel: `y[n,c] = max_i x[n,c,i]`.
 
     Examples:
         >>> signal = tg.tensor([[1.0, 5.0, 2.0, 4.0], [0.0, 0.0, 0.0, 2.0]])
@@ -565,7 +566,7 @@ class GlobalMaxPool1d(Module):
 
 
 class GlobalMaxPool2d(Module):
-    r"""2D global max pooling, the maximum of each channel: $y_{nc} = \max_{ij} x_{ncij}$.
+    """2D global max pooling, the maximum of each channel: `y[n,c] = max_(i,j) x[n,c,i,j]`.
 
     Examples:
         >>> image = tg.tensor([[[1.0, 2.0], [3.0, 4.0]], [[0.0, 0.0], [0.0, 2.0]]])

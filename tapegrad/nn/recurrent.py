@@ -28,9 +28,10 @@ Recurrent: TypeAlias = "RNN[Any, Any, Any, Any] | GRU[Any, Any, Any, Any] | LSTM
 
 
 class RNN(Module, Generic[In, Hidden, HasBias, DType]):
-    r"""Recurrent layer (Elman RNN) with a tanh activation.
+    """Recurrent layer (Elman RNN) with a tanh activation.
 
-    $$h_t = \tanh(x_t W + b + h_{t-1} U + c), \quad W, U, b, c \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
+        h[t] = tanh(x[t] W + b + h[t-1] U + c)
+        W, U, b, c ~ U[-1/√n, 1/√n)
 
     Args:
         in_features: The size of the last axis of the input.
@@ -88,12 +89,14 @@ class RNN(Module, Generic[In, Hidden, HasBias, DType]):
 
 
 class GRU(Module, Generic[In, Hidden, HasBias, DType]):
-    r"""Gated recurrent unit (GRU) layer.
+    """Gated recurrent unit (GRU) layer.
 
-    $$r = \sigma(x_t W_r + b_r + h U_r + c_r), \quad z = \sigma(x_t W_z + b_z + h U_z + c_z)$$
+        r = σ(x[t] W_r + b_r + h U_r + c_r)
+        z = σ(x[t] W_z + b_z + h U_z + c_z)
 
-    $$n = \tanh(x_t W_n + b_n + r (h U_n + c_n)), \quad h_t = (1 - z) n + z h, \quad
-    W, U, b, c \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
+        n = tanh(x[t] W_n + b_n + r (h U_n + c_n))
+        h[t] = (1 - z) n + z h
+        W, U, b, c ~ U[-1/√n, 1/√n)
 
     Args:
         in_features: The size of the last axis of the input.
@@ -152,13 +155,14 @@ class GRU(Module, Generic[In, Hidden, HasBias, DType]):
 
 
 class LSTM(Module, Generic[In, Hidden, HasBias, DType]):
-    r"""Long short-term memory (LSTM) layer.
+    """Long short-term memory (LSTM) layer.
 
-    $$i, f, o = \sigma(x_t W_{i,f,o} + b_{i,f,o} + h U_{i,f,o} + d_{i,f,o}), \quad
-    g = \tanh(x_t W_g + b_g + h U_g + d_g)$$
+        i, f, o = σ(x[t] W_(i,f,o) + b_(i,f,o) + h U_(i,f,o) + d_(i,f,o))
+        g = tanh(x[t] W_g + b_g + h U_g + d_g)
 
-    $$c_t = f c_{t-1} + i g, \quad h_t = o \tanh c_t, \quad
-    W, U, b, d \sim \mathcal{U}[-1/\sqrt{n}, 1/\sqrt{n})$$
+        c[t] = f c[t-1] + i g
+        h[t] = o tanh c[t]
+        W, U, b, d ~ U[-1/√n, 1/√n)
 
     Args:
         in_features: The size of the last axis of the input.

@@ -27,7 +27,7 @@ Times = TypeVar("Times", bound=int, default=Any, covariant=True)
 
 @public_api
 class Residual(Container, Generic[Layer]):
-    r"""Residual connection around a layer: $y = x + f(x)$.
+    """Residual connection around a layer: `y = x + f(x)`.
 
     Args:
         layer: A module that keeps the shape of its argument; nothing is broadcast.
@@ -60,7 +60,7 @@ class Residual(Container, Generic[Layer]):
 
 @public_api
 class ResidualMul(Container, Generic[Layer]):
-    r"""Multiplicative residual connection around a layer: $y = x \, f(x)$.
+    """Multiplicative residual connection around a layer: `y = x f(x)`.
 
     Args:
         layer: A module that keeps the shape of its argument, such as one that ends in a sigmoid; nothing is broadcast.
@@ -87,7 +87,7 @@ class ResidualMul(Container, Generic[Layer]):
 
 @public_api
 class GeneralizedAdd(Container, Generic[First, Second]):
-    r"""Sum of two layers of the same argument: $y = f(x) + g(x)$.
+    """Sum of two layers of the same argument: `y = f(x) + g(x)`.
 
     If the first layer changes the size, the second can be a projection shortcut around it, such as a `Linear`.
 
@@ -124,7 +124,7 @@ class GeneralizedAdd(Container, Generic[First, Second]):
 
 @public_api
 class GeneralizedMul(Container, Generic[First, Second]):
-    r"""Product of two layers of the same argument: $y = f(x) \, g(x)$.
+    """Product of two layers of the same argument: `y = f(x) g(x)`.
 
     If the second layer ends in a sigmoid, it is a gate.
 
@@ -162,9 +162,9 @@ class GeneralizedMul(Container, Generic[First, Second]):
 
 @public_api
 class Repeated(Container, Generic[Layer, Times]):
-    r"""A sequence of n layers of the same kind, each with its own parameters.
+    """A sequence of n layers of the same kind, each with its own parameters.
 
-    $$y = f_{n - 1}(\dots f_1(f_0(x)))$$
+        y = f_(n - 1)(... f₁(f₀(x)))
 
     `Repeated(lambda: Linear(64, 64), 3)` has three layers. Further arguments of a call are passed to each layer. Under
     `jit`, 16 or more layers without buffers run in a compiled loop, so that a deep model compiles as fast as one layer.

@@ -17,9 +17,9 @@ Layers = TypeVarTuple("Layers", default=Unpack[tuple[Any, ...]])
 
 
 class Sequential(Container, Generic[*Layers]):
-    r"""A sequence of layers, each applied to the result of the one before.
+    """A sequence of layers, each applied to the result of the one before.
 
-    $$y = f_k(\dots f_1(f_0(x)))$$
+        y = f_k(... f₁(f₀(x)))
 
     An error in a layer contains the path of that layer: `model[1][0] Linear(128, 10): x is ...` is the first layer of a
     `Sequential` that is the second layer of `model`.

@@ -24,10 +24,14 @@ Batch = TypeVarTuple("Batch")
 
 
 class SSM(Module, Generic[Width, States, DType]):
-    r"""Diagonal state space model (S4D): each channel is a sum of states with different decay rates.
+    """Diagonal state space model (S4D): each channel is a sum of states with different decay rates.
 
-    $$h_t = \bar a h_{t-1} + \bar b x_t, \quad y_t = \sum_n c_n h_{tn} + d x_t, \quad
-    \bar a = e^{\Delta a}, \quad \bar b = \frac{e^{\Delta a} - 1}{a}, \quad a = -e^\alpha, \quad \Delta = e^\delta$$
+        h[t] = ā h[t-1] + b̄ x[t]
+        y[t] = ∑_n c[n] h[t,n] + d x[t]
+        ā = e^(Δ a)
+        b̄ = (e^(Δ a) - 1) / a
+        a = -e^α
+        Δ = e^δ
 
     Args:
         width: The number of channels, the size of the last axis.

@@ -36,7 +36,7 @@ Activation: TypeAlias = Literal["relu", "gelu", "silu"] | Callable[[Tensor[Any, 
 
 
 class FeedForward(Module, Generic[Width, Hidden, DType]):
-    r"""Position-wise feed-forward network: $y = f(x W_1 + b_1) \, W_2 + b_2$ with an activation f.
+    """Position-wise feed-forward network: `y = f(x W₁ + b₁) W₂ + b₂` with an activation f.
 
     Args:
         width: The size of the last axis.
@@ -88,13 +88,15 @@ class FeedForward(Module, Generic[Width, Hidden, DType]):
 
 
 class TransformerEncoderBlock(Module, Generic[Width, Heads, Hidden, DType]):
-    r"""Transformer encoder block: self-attention and a feed-forward network, each with a residual connection.
+    """Transformer encoder block: self-attention and a feed-forward network, each with a residual connection.
 
-    $$h = x + \mathrm{attention}(n_1(x), n_1(x)), \quad y = h + \mathrm{forward}(n_2(h))$$
+        h = x + attention(n₁(x), n₁(x))
+        y = h + forward(n₂(h))
 
     or, with `norm_first=False`, which is the default of PyTorch,
 
-    $$h = n_1(x + \mathrm{attention}(x, x)), \quad y = n_2(h + \mathrm{forward}(h))$$
+        h = n₁(x + attention(x, x))
+        y = n₂(h + forward(h))
 
     Args:
         width: The size of the last axis.
@@ -179,15 +181,17 @@ class TransformerEncoderBlock(Module, Generic[Width, Heads, Hidden, DType]):
 
 
 class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden, DType]):
-    r"""Transformer decoder block: self-attention, attention to a memory and a feed-forward network, all residual.
+    """Transformer decoder block: self-attention, attention to a memory and a feed-forward network, all residual.
 
-    $$g = x + \mathrm{attention}(n_1(x), n_1(x)), \quad h = g + \mathrm{lookup}(n_2(g), m), \quad
-    y = h + \mathrm{forward}(n_3(h))$$
+        g = x + attention(n₁(x), n₁(x))
+        h = g + lookup(n₂(g), m)
+        y = h + forward(n₃(h))
 
     or, with `norm_first=False`, which is the default of PyTorch,
 
-    $$g = n_1(x + \mathrm{attention}(x, x)), \quad h = n_2(g + \mathrm{lookup}(g, m)), \quad
-    y = n_3(h + \mathrm{forward}(h))$$
+        g = n₁(x + attention(x, x))
+        h = n₂(g + lookup(g, m))
+        y = n₃(h + forward(h))
 
     Args:
         width: The size of the last axis.
@@ -285,9 +289,10 @@ class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden, DType]):
 
 
 class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders, DType]):
-    r"""Encoder-decoder transformer.
+    """Encoder-decoder transformer.
 
-    $$m = n_e(E_k(\dots E_1(s))), \quad y = n_d(D_l(\dots D_1(t, m) \dots, m))$$
+        m = n_e(E_k(... E₁(s)))
+        y = n_d(D_l(... D₁(t, m) ..., m))
 
     It contains no embeddings, no positional encoding and no output projection.
 

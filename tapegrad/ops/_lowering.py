@@ -63,12 +63,14 @@ def correlate(
     *,
     flipped: bool = False,
 ) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Correlate `x`, viewed as `(N, G, C, *S)`, with kernels `w`, viewed as `(G, O, C, *K)`, and reshape the result.
+    """Correlate `x`, viewed as `(N, G, C, *S)`, with kernels `w`, viewed as `(G, O, C, *K)`, and reshape the result.
 
     Element j of x meets element k of w in element i of the result where r j + b = s i + d k. Input, kernel and result
     have the same role in this relation, so both gradients are correlations too; that of x uses the flipped kernel:
 
-    $$y_i = \sum_{k : r j + b = s i + d k} x_j w_k, \quad dx_j = \sum_k dy_i w_k, \quad dw_k = \sum_i x_j dy_i$$
+        y[i] = ∑_(k : r j + b = s i + d k) x[j] w[k]
+        dx[j] = ∑_k dy[i] w[k]
+        dw[k] = ∑_i x[j] dy[i]
 
     Where `flipped`, w is viewed as `(G, C, O, *K)` and flipped. The reshapes are part of this one op, because an op on
     operands without a tape is not recorded.
@@ -97,9 +99,13 @@ def correlate(
 
 @rematerializable(memory_bound=True)
 def add_channel_bias(y: Tensor[Any, T1, D], bias: Tensor[Any, T2, D], rank: int) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Add a bias to each channel; the channel axis comes before the last `rank` axes.
+    """Add a bias to each channel.
 
-    $$z_{noi} = y_{noi} + b_o, \quad dy = dz, \quad db_o = \sum_{ni} dz_{noi}$$
+        z[n,o,i] = y[n,o,i] + b[o]
+        dy = dz
+        db[o] = ∑_(n,i) dz[n,o,i]
+
+    The channel axis comes before the last `rank` axes.
     """
     y, bias, tape = unwrap(y, bias)
     channels = (*bias.shape, *(1,) * rank)
@@ -118,9 +124,12 @@ def add_channel_bias(y: Tensor[Any, T1, D], bias: Tensor[Any, T2, D], rank: int)
 def scatter_sum(
     values: Sequence[Tensor[Any, T, D]], shape: tuple[int, ...], indices: Sequence[Any]
 ) -> Tensor[Any, T, D]:
-    r"""Add values to a zero tensor, each at the elements that its index selects: the backward pass of indexing.
+    """Add values to a zero tensor, each at the elements that its index selects.
 
-    $$y_i = \sum_{t, j : p_{tj} = i} v_{tj}, \quad dv_{tj} = dy_{p_{tj}}$$
+        y[i] = ∑_(t, j : p[t,j] = i) v[t,j]
+        dv[t,j] = dy[p[t,j]]
+
+    This is the backward pass of indexing.
     """
     parts, tape = unwrap_all(values, "values")
     data: list[Any] = [part.data for part in parts]

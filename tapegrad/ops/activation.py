@@ -1,4 +1,4 @@
-r"""Activation functions; `relu` and `tanh` are in `elementwise.py`."""
+"""Activation functions; `relu` and `tanh` are in `elementwise.py`."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ _SELU_DEPTH: Final = 1.6732632423543772
 
 @op(elementwise_shape, memory_bound=True)
 def sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the logistic sigmoid of each element.
+    """Compute the logistic sigmoid of each element.
 
-    $$y = \frac{1}{1 + e^{-x}}, \quad dx = y (1 - y) \, dy$$
+        y = 1 / (1 + e^(-x))
+        dx = y (1 - y) dy
 
     Args:
         x: Any shape, a float dtype. Exact up to the rounding error of 1; `log_sigmoid` is more precise for small y.
@@ -60,9 +61,10 @@ def sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape)
 def logit(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the logarithm of the odds of each probability, the inverse of `sigmoid`.
+    """Compute the logarithm of the odds of each probability, the inverse of `sigmoid`.
 
-    $$y = \ln \frac{x}{1 - x}, \quad dx = \frac{dy}{x (1 - x)}$$
+        y = ln(x / (1 - x))
+        dx = dy / (x (1 - x))
 
     Args:
         x: Probabilities, any shape, a float dtype. 0 and 1 give minus infinity and infinity; outside, value and
@@ -91,9 +93,10 @@ def logit(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def log_sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the logarithm of the sigmoid of each element, without underflow.
+    """Compute the logarithm of the sigmoid of each element, without underflow.
 
-    $$y = -\ln(1 + e^{-x}), \quad dx = \sigma(-x) \, dy$$
+        y = -ln(1 + e^(-x))
+        dx = σ(-x) dy
 
     Args:
         x: Any shape, a float dtype.
@@ -116,9 +119,10 @@ def log_sigmoid(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def softplus(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the softplus of each element, a smooth approximation of `relu`.
+    """Compute the softplus of each element, a smooth approximation of `relu`.
 
-    $$y = \ln(1 + e^x), \quad dx = \sigma(x) \, dy$$
+        y = ln(1 + e^x)
+        dx = σ(x) dy
 
     Args:
         x: Any shape, a float dtype.
@@ -145,9 +149,10 @@ def softplus(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def silu(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the SiLU (swish) activation: multiply each element by its sigmoid.
+    """Compute the SiLU (swish) activation: multiply each element by its sigmoid.
 
-    $$y = x \, \sigma(x), \quad dx = \left(\sigma(x) + y (1 - \sigma(x))\right) dy$$
+        y = x σ(x)
+        dx = (σ(x) + y (1 - σ(x))) dy
 
     Args:
         x: Any shape, a float dtype.
@@ -179,15 +184,15 @@ def _silu_derivative(x: Any, y: Any) -> Any:
 
 @op(elementwise_shape, memory_bound=True)
 def gelu(x: Tensor[S, T, Float], *, approximate: Literal["none", "tanh"] = "none") -> Tensor[S, T, Float]:
-    r"""Compute the GELU activation: multiply each element by its standard normal CDF.
+    """Compute the GELU activation: multiply each element by its standard normal CDF.
 
-    $$y = x \, \Phi(x) = \frac{x}{2} \left(1 + \operatorname{erf} \frac{x}{\sqrt 2}\right), \quad
-    dx = (\Phi(x) + x \, \varphi(x)) \, dy$$
+        y = x Φ(x) = (x/2) (1 + erf(x / √2))
+        dx = (Φ(x) + x φ(x)) dy
 
     Args:
         x: Any shape, a float dtype.
         approximate: `none` for the error function, or `tanh` for
-            $\Phi(x) \approx \frac{1}{2} \left(1 + \tanh \sqrt{2/\pi} \, (x + 0.044715 \, x^3)\right)$, which is faster
+            `Φ(x) ≈ (1/2) (1 + tanh(√(2/π) (x + 0.044715 x³)))`, which is faster
             and changes the result by less than 0.0005.
 
     Returns:
@@ -248,10 +253,12 @@ def _gelu_by_tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def elu(x: Tensor[S, T, Float], alpha: float = 1.0) -> Tensor[S, T, Float]:
-    r"""Compute the exponential linear unit (ELU) of each element.
+    """Compute the exponential linear unit (ELU) of each element.
 
-    $$y = \begin{cases} x & x > 0 \\ \alpha (e^x - 1) & x \le 0 \end{cases}, \quad
-    dx = \begin{cases} dy & x > 0 \\ \alpha e^x \, dy & x \le 0 \end{cases}$$
+        y = x             if x > 0,
+            α (e^x - 1)   if x ≤ 0
+        dx = dy           if x > 0,
+             α e^x dy     if x ≤ 0
 
     Args:
         x: Any shape, a float dtype.
@@ -278,10 +285,12 @@ def elu(x: Tensor[S, T, Float], alpha: float = 1.0) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def celu(x: Tensor[S, T, Float], alpha: float = 1.0) -> Tensor[S, T, Float]:
-    r"""Compute the continuously differentiable exponential linear unit (CELU) of each element.
+    """Compute the continuously differentiable exponential linear unit (CELU) of each element.
 
-    $$y = \begin{cases} x & x > 0 \\ \alpha (e^{x / \alpha} - 1) & x \le 0 \end{cases}, \quad
-    dx = \begin{cases} dy & x > 0 \\ e^{x / \alpha} \, dy & x \le 0 \end{cases}$$
+        y = x                   if x > 0,
+            α (e^(x / α) - 1)   if x ≤ 0
+        dx = dy                 if x > 0,
+             e^(x / α) dy       if x ≤ 0
 
     Args:
         x: Any shape, a float dtype.
@@ -312,12 +321,14 @@ def celu(x: Tensor[S, T, Float], alpha: float = 1.0) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def selu(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the scaled exponential linear unit (SELU), which keeps zero mean and unit variance from layer to layer.
+    """Compute the scaled exponential linear unit (SELU), which keeps zero mean and unit variance from layer to layer.
 
-    $$y = \lambda \begin{cases} x & x > 0 \\ \alpha (e^x - 1) & x \le 0 \end{cases}, \quad
-    dx = \lambda \begin{cases} dy & x > 0 \\ \alpha e^x \, dy & x \le 0 \end{cases}$$
+        y = λ x             if x > 0,
+            λ α (e^x - 1)   if x ≤ 0
+        dx = λ dy           if x > 0,
+             λ α e^x dy     if x ≤ 0
 
-    Here $\lambda = 1.0507\dots$ and $\alpha = 1.6732\dots$.
+    Here `λ = 1.0507...` and `α = 1.6732...`.
 
     Args:
         x: Any shape, a float dtype.
@@ -364,10 +375,12 @@ def _below(x: Any, width: float) -> Any:
 
 @op(elementwise_shape, memory_bound=True)
 def leaky_relu(x: Tensor[S, T, Float], negative_slope: float = 0.01) -> Tensor[S, T, Float]:
-    r"""Compute the leaky ReLU: multiply negative elements by a small factor.
+    """Compute the leaky ReLU: multiply negative elements by a small factor.
 
-    $$y = \begin{cases} x & x > 0 \\ s x & x \le 0 \end{cases}, \quad
-    dx = \begin{cases} dy & x > 0 \\ s \, dy & x \le 0 \end{cases}$$
+        y = x       if x > 0,
+            s x     if x ≤ 0
+        dx = dy     if x > 0,
+             s dy   if x ≤ 0
 
     Args:
         x: Any shape, a float dtype.
@@ -411,10 +424,13 @@ def prelu_shape(x: Dims, weight: Dims) -> Dims:
 
 @op(prelu_shape, memory_bound=True)
 def prelu(x: Tensor[Any, T1, Float], weight: Tensor[Any, T2, Float]) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Compute the parametric ReLU (PReLU): multiply negative elements by learned factors.
+    """Compute the parametric ReLU (PReLU): multiply negative elements by learned factors.
 
-    $$y = \begin{cases} x & x > 0 \\ w x & x \le 0 \end{cases}, \quad
-    dx = \begin{cases} dy & x > 0 \\ w \, dy & x \le 0 \end{cases}, \quad dw = \min(x, 0) \, dy$$
+        y = x       if x > 0,
+            w x     if x ≤ 0
+        dx = dy     if x > 0,
+             w dy   if x ≤ 0
+        dw = min(x, 0) dy
 
     Args:
         x: Any shape, a float dtype.
@@ -461,9 +477,11 @@ def prelu(x: Tensor[Any, T1, Float], weight: Tensor[Any, T2, Float]) -> Tensor[A
 
 @op(elementwise_shape, memory_bound=True)
 def mish(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the Mish activation: multiply each element by the hyperbolic tangent of its `softplus`.
+    """Compute the Mish activation: multiply each element by the hyperbolic tangent of its `softplus`.
 
-    $$y = x \tanh s, \quad s = \ln(1 + e^x), \quad dx = \left(\tanh s + x (1 - \tanh^2 s) \, \sigma(x)\right) dy$$
+        y = x tanh s
+        s = ln(1 + e^x)
+        dx = (tanh s + x (1 - tanh² s) σ(x)) dy
 
     Args:
         x: Any shape, a float dtype.

@@ -32,9 +32,9 @@ def lerp_shape(x: Dims, y: Dims, weight: Dims) -> Dims:
 
 @op(broadcast_shape, operator="__add__", memory_bound=True)
 def add(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Add two tensors element by element.
+    """Add two tensors element by element.
 
-    $$z = x + y$$
+        z = x + y
 
     Args:
         x: Any shape, or a number.
@@ -71,9 +71,9 @@ def add(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
 
 @op(broadcast_shape, operator="__sub__", memory_bound=True)
 def sub(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Subtract two tensors element by element.
+    """Subtract two tensors element by element.
 
-    $$z = x - y$$
+        z = x - y
 
     Args:
         x: Any shape, or a number.
@@ -110,9 +110,9 @@ def sub(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
 
 @op(broadcast_shape, operator="__mul__", memory_bound=True)
 def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Multiply two tensors element by element.
+    """Multiply two tensors element by element.
 
-    $$z = x \, y$$
+        z = x y
 
     Args:
         x: Any shape, or a number.
@@ -157,9 +157,9 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
 
 @op(broadcast_shape, operator="__truediv__", memory_bound=True)
 def div(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Divide two tensors element by element.
+    """Divide two tensors element by element.
 
-    $$z = x / y$$
+        z = x / y
 
     Args:
         x: Any shape, or a number.
@@ -213,9 +213,12 @@ def _opposite(x: Any, y: Any) -> Any:
 def lerp(
     x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float], weight: Tensor[Any, T, Float] | Number
 ) -> Tensor[Any, Merge[T, Merge[T1, T2]], Float]:
-    r"""Interpolate linearly between two tensors.
+    """Interpolate linearly between two tensors.
 
-    $$z = x + w \, (y - x), \quad dx = (1 - w) \, dz, \quad dy = w \, dz, \quad dw = (y - x) \, dz$$
+        z = x + w (y - x)
+        dx = (1 - w) dz
+        dy = w dz
+        dw = (y - x) dz
 
     Args:
         x: Any shape, a float dtype: the result for a weight of 0.

@@ -100,11 +100,15 @@ def scaled_dot_product_attention(
     causal: bool = False,
     scale: float | None = None,
 ) -> Tensor[Any, Merge[T1, Merge[T2, Merge[T3, T4]]], Float]:
-    r"""Compute scaled dot-product attention: average the values for each query, weighted by the softmax of the scores.
+    """Compute scaled dot-product attention: average the values for each query, weighted by the softmax of the scores.
 
-    $$y = p \, v, \quad p = \mathrm{softmax}(s \, q k^T + b), \quad dv = p^T dy, \quad
-    dz = p \, \big( dy \, v^T - \sum_e y_e \, dy_e \big), \quad dq = s \, dz \, k, \quad dk = s \, dz^T q, \quad
-    db = dz$$
+        y = p v
+        p = softmax(s q kᵀ + b)
+        dv = pᵀ dy
+        dz = p (dy vᵀ - ∑_e y[e] dy[e])
+        dq = s dz k
+        dk = s dzᵀ q
+        db = dz
 
     Args:
         q: Queries, `(..., N, E)`, a float dtype; finite operands give finite results.
@@ -115,7 +119,7 @@ def scaled_dot_product_attention(
         bias: Numbers b that are added to the scores, such as those of relative positions, of the dtype of `q`;
             broadcasts to `(..., N, M)`. An infinite negative one hides a key. None for 0.
         causal: Whether query i may attend only to keys 0 to i, of those that the mask allows.
-        scale: The factor s of the products; None for $1 / \sqrt{E}$.
+        scale: The factor s of the products; None for `1/√E`.
 
     Returns:
         `(..., N, V)`, in the units of `v`.
@@ -183,12 +187,13 @@ def multi_head_attention(
     bias: Tensor[Any, T4, Float] | None = None,
     causal: bool = False,
 ) -> Tensor[Any, Merge[T1, Merge[T2, Merge[T3, T4]]], Float]:
-    r"""Compute multi-head attention: split rows into heads, attend in each head, and concatenate the results.
+    """Compute multi-head attention: split rows into heads, attend in each head, and concatenate the results.
 
-    $$y = (h_1 \dots h_H), \quad h_i = \mathrm{softmax}\Big(\frac{q_i k_i^T}{\sqrt{E / H}}\Big) \, v_i$$
+        y = (h₁ ... h_H)
+        h[i] = softmax(q[i] k[i]ᵀ / √(E / H)) v[i]
 
     With `kv_heads` it is grouped-query attention: keys and values have fewer heads, and each of these serves
-    as many adjacent heads of queries, so $k_j$ and $v_j$ with $j = \lfloor i G / H \rfloor$ stand for $k_i$ and $v_i$.
+    as many adjacent heads of queries, so `k[j]` and `v[j]` with `j = ⌊i G / H⌋` stand for `k[i]` and `v[i]`.
 
     Args:
         q: Queries, `(..., N, E)`, a float dtype.
@@ -256,11 +261,11 @@ def multi_head_attention(
 
 @op(rotary_embedding_shape, memory_bound=True)
 def rotary_embedding(x: Tensor[S, T, Float], *, offset: int = 0, base: float = 10_000.0) -> Tensor[S, T, Float]:
-    r"""Apply rotary position embedding (RoPE): rotate pairs of columns by angles that grow with the row.
+    """Apply rotary position embedding (RoPE): rotate pairs of columns by angles that grow with the row.
 
-    $$\begin{split} y_{n,2i} &= x_{n,2i} \cos \theta_{ni} - x_{n,2i+1} \sin \theta_{ni} \\
-    y_{n,2i+1} &= x_{n,2i} \sin \theta_{ni} + x_{n,2i+1} \cos \theta_{ni} \end{split} \qquad
-    \theta_{ni} = (n + o) \, b^{-2i/E}$$
+        y[n, 2 i] = x[n, 2 i] cos θ[n,i] - x[n, 2 i + 1] sin θ[n,i]
+        y[n, 2 i + 1] = x[n, 2 i] sin θ[n,i] + x[n, 2 i + 1] cos θ[n,i]
+        θ[n,i] = (n + o) b^(-2 i / E)
 
     The dot product of two rotated rows depends on their positions only through the difference.
 

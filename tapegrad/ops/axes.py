@@ -110,9 +110,10 @@ def swapaxes_shape(x: Dims, axis1: Int, axis2: Int) -> Dims:
 
 @op(flatten_shape, memory_bound=True)
 def flatten(x: Tensor[Any, T, D], start_axis: Int = 0, end_axis: Int = -1) -> Tensor[Any, T, D]:
-    r"""Flatten neighbouring axes into one, in row-major order.
+    """Flatten neighbouring axes into one, in row-major order.
 
-    $$y_{i \cdot m + j} = x_{ij}, \quad dx_{ij} = dy_{i \cdot m + j}$$
+        y[i · m + j] = x[i,j]
+        dx[i,j] = dy[i · m + j]
 
     Args:
         x: Any shape; a scalar becomes a vector of one element.
@@ -145,9 +146,10 @@ def flatten(x: Tensor[Any, T, D], start_axis: Int = 0, end_axis: Int = -1) -> Te
 
 @op(unflatten_shape, memory_bound=True)
 def unflatten(x: Tensor[Any, T, D], axis: Int, sizes: Sizes) -> Tensor[Any, T, D]:
-    r"""Split one axis into several, in row-major order: the inverse of `flatten`.
+    """Split one axis into several, in row-major order: the inverse of `flatten`.
 
-    $$y_{ij} = x_{i \cdot m + j}, \quad dx_{i \cdot m + j} = dy_{ij}$$
+        y[i,j] = x[i · m + j]
+        dx[i · m + j] = dy[i,j]
 
     Args:
         x: Any shape with at least one axis.
@@ -181,9 +183,10 @@ def unflatten(x: Tensor[Any, T, D], axis: Int, sizes: Sizes) -> Tensor[Any, T, D
 
 @op(expand_dims_shape, memory_bound=True)
 def expand_dims(x: Tensor[Any, T, D], axis: Int | tuple[Int, ...]) -> Tensor[Any, T, D]:
-    r"""Insert axes of size one.
+    """Insert axes of size one.
 
-    $$y_{i1j} = x_{ij}, \quad dx_{ij} = dy_{i1j}$$
+        y[i,1,j] = x[i,j]
+        dx[i,j] = dy[i,1,j]
 
     Args:
         x: Any shape.
@@ -215,9 +218,10 @@ def expand_dims(x: Tensor[Any, T, D], axis: Int | tuple[Int, ...]) -> Tensor[Any
 
 @op(squeeze_shape, memory_bound=True)
 def squeeze(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
-    r"""Remove axes of size one.
+    """Remove axes of size one.
 
-    $$y_{ij} = x_{i1j}, \quad dx_{i1j} = dy_{ij}$$
+        y[i,j] = x[i,1,j]
+        dx[i,1,j] = dy[i,j]
 
     Args:
         x: Any shape.
@@ -248,9 +252,9 @@ def squeeze(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
 
 @op(permute_shape, memory_bound=True)
 def permute(x: Tensor[Any, T, D], axes: tuple[Int, ...]) -> Tensor[Any, T, D]:
-    r"""Permute the axes: `transpose` with a required order.
+    """Permute the axes: `transpose` with a required order.
 
-    $$y_{i_{a_0} i_{a_1} \dots} = x_{i_0 i_1 \dots}$$
+        y[i[a₀],i[a₁],...] = x[i₀,i₁,...]
 
     Args:
         x: Any shape.
@@ -283,9 +287,10 @@ def permute(x: Tensor[Any, T, D], axes: tuple[Int, ...]) -> Tensor[Any, T, D]:
 def moveaxis(
     x: Tensor[Any, T, D], source: Int | tuple[Int, ...], destination: Int | tuple[Int, ...]
 ) -> Tensor[Any, T, D]:
-    r"""Move axes to other positions; the others keep their order.
+    """Move axes to other positions; the others keep their order.
 
-    $$y_{jki} = x_{ijk}, \quad dx_{ijk} = dy_{jki}$$
+        y[j,k,i] = x[i,j,k]
+        dx[i,j,k] = dy[j,k,i]
 
     Args:
         x: Any shape.
@@ -310,9 +315,10 @@ def moveaxis(
 
 @op(matrix_transpose_shape, memory_bound=True)
 def matrix_transpose(x: Tensor[Any, T, D]) -> Tensor[Any, T, D]:
-    r"""Transpose each matrix of a stack: `x.mT`.
+    """Transpose each matrix of a stack: `x.mT`.
 
-    $$y_{\dots ji} = x_{\dots ij}, \quad dx_{\dots ij} = dy_{\dots ji}$$
+        y[...,j,i] = x[...,i,j]
+        dx[...,i,j] = dy[...,j,i]
 
     Args:
         x: Matrices, `(..., n, m)`.
@@ -335,9 +341,10 @@ def matrix_transpose(x: Tensor[Any, T, D]) -> Tensor[Any, T, D]:
 
 @op(swapaxes_shape, memory_bound=True)
 def swapaxes(x: Tensor[Any, T, D], axis1: Int, axis2: Int) -> Tensor[Any, T, D]:
-    r"""Swap two axes.
+    """Swap two axes.
 
-    $$y_{ikj} = x_{ijk}, \quad dx_{ijk} = dy_{ikj}$$
+        y[i,k,j] = x[i,j,k]
+        dx[i,j,k] = dy[i,k,j]
 
     Args:
         x: Any shape.

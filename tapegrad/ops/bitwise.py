@@ -1,4 +1,4 @@
-r"""Bitwise ops on integers and bools; a bool has one bit."""
+"""Bitwise ops on integers and bools; a bool has one bit."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ Whole = TypeVar("Whole", bound=np.integer[Any], default=np.int64)
 
 @op(broadcast_shape, operator="__and__")
 def bitwise_and(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | Number) -> Tensor[Any, NoneTape, Bits]:
-    r"""Compute the bitwise AND of two tensors; of bools, the logical AND. Not differentiable.
+    """Compute the bitwise AND of two tensors; of bools, the logical AND. Not differentiable.
 
-    $$z_b = x_b \wedge y_b$$
+        z[b] = x[b] ∧ y[b]
 
     Args:
         x: Any shape, ints or bools, or a number.
@@ -54,9 +54,9 @@ def bitwise_and(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | 
 
 @op(broadcast_shape, operator="__or__")
 def bitwise_or(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | Number) -> Tensor[Any, NoneTape, Bits]:
-    r"""Compute the bitwise OR of two tensors; of bools, the logical OR. Not differentiable.
+    """Compute the bitwise OR of two tensors; of bools, the logical OR. Not differentiable.
 
-    $$z_b = x_b \vee y_b$$
+        z[b] = x[b] ∨ y[b]
 
     Args:
         x: Any shape, ints or bools, or a number.
@@ -81,9 +81,9 @@ def bitwise_or(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | N
 
 @op(broadcast_shape, operator="__xor__")
 def bitwise_xor(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | Number) -> Tensor[Any, NoneTape, Bits]:
-    r"""Compute the bitwise XOR of two tensors; of bools, the logical XOR. Not differentiable.
+    """Compute the bitwise XOR of two tensors; of bools, the logical XOR. Not differentiable.
 
-    $$z_b = x_b \oplus y_b$$
+        z[b] = x[b] ⊕ y[b]
 
     Args:
         x: Any shape, ints or bools, or a number.
@@ -107,9 +107,9 @@ def bitwise_xor(x: Tensor[Any, Any, Bits] | Number, y: Tensor[Any, Any, Bits] | 
 
 @op(elementwise_shape, operator="__invert__")
 def bitwise_invert(x: Tensor[S, Any, Bits]) -> Tensor[S, NoneTape, Bits]:
-    r"""Invert every bit (bitwise NOT); of bools, the logical NOT. Not differentiable.
+    """Invert every bit (bitwise NOT); of bools, the logical NOT. Not differentiable.
 
-    $$y_b = \neg x_b$$
+        y[b] = ¬x[b]
 
     Args:
         x: Any shape, ints or bools. A signed int becomes -x - 1.
@@ -134,9 +134,9 @@ def bitwise_invert(x: Tensor[S, Any, Bits]) -> Tensor[S, NoneTape, Bits]:
 
 @op(elementwise_shape)
 def bitwise_count(x: Tensor[S, Any, Whole]) -> Tensor[S, NoneTape, np.uint8]:
-    r"""Count the set bits of the absolute value of each element; not differentiable.
+    """Count the set bits of the absolute value of each element; not differentiable.
 
-    $$y = \sum_b |x|_b$$
+        y = ∑_b |x|[b]
 
     Args:
         x: Any shape, ints.
@@ -160,9 +160,9 @@ def bitwise_count(x: Tensor[S, Any, Whole]) -> Tensor[S, NoneTape, np.uint8]:
 def bitwise_left_shift(
     x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number
 ) -> Tensor[Any, NoneTape, Whole]:
-    r"""Shift the bits of `x` to the left; not differentiable.
+    """Shift the bits of `x` to the left; not differentiable.
 
-    $$z = x \, 2^y$$
+        z = x 2^y
 
     Args:
         x: Any shape, ints, or a number. Bits shifted beyond the highest one are lost.
@@ -188,9 +188,9 @@ def bitwise_left_shift(
 def bitwise_right_shift(
     x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number
 ) -> Tensor[Any, NoneTape, Whole]:
-    r"""Shift the bits of `x` to the right; not differentiable.
+    """Shift the bits of `x` to the right; not differentiable.
 
-    $$z = \lfloor x / 2^y \rfloor$$
+        z = ⌊x / 2^y⌋
 
     Args:
         x: Any shape, ints, or a number. The sign is kept.

@@ -44,9 +44,9 @@ def isclose(
     atol: float = 1e-8,
     equal_nan: bool = False,
 ) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Return whether `x` is close to `y`, element by element; not differentiable.
+    """Return whether `x` is close to `y`, element by element; not differentiable.
 
-    $$z = [|x - y| \le \mathrm{atol} + \mathrm{rtol} \, |y|]$$
+        z = [|x - y| ≤ atol + rtol |y|]
 
     Args:
         x: Any shape, or a number; float or int.
@@ -94,9 +94,9 @@ def allclose(
     atol: float = 1e-8,
     equal_nan: bool = False,
 ) -> Tensor[tuple[()], NoneTape, np.bool_]:
-    r"""Return whether all elements of `x` are close to those of `y`; not differentiable.
+    """Return whether all elements of `x` are close to those of `y`; not differentiable.
 
-    $$z = \bigwedge_i [|x_i - y_i| \le \mathrm{atol} + \mathrm{rtol} \, |y_i|]$$
+        z = ⋀_i [|x[i] - y[i]| ≤ atol + rtol |y[i]|]
 
     Args:
         x: Any shape, or a number; float or int.

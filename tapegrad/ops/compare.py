@@ -31,9 +31,9 @@ def where_shape(condition: Dims, x: Dims, y: Dims) -> Dims:
 
 @op(broadcast_shape, operator="__eq__")
 def equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Return whether `x` is equal to `y`, element by element; not differentiable.
+    """Return whether `x` is equal to `y`, element by element; not differentiable.
 
-    $$z = [x = y]$$
+        z = [x = y]
 
     Args:
         x: Any shape, or a number.
@@ -58,9 +58,9 @@ def equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> T
 
 @op(broadcast_shape, operator="__ne__")
 def not_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Return whether `x` is not equal to `y`, element by element; not differentiable.
+    """Return whether `x` is not equal to `y`, element by element; not differentiable.
 
-    $$z = [x \ne y]$$
+        z = [x ≠ y]
 
     Args:
         x: Any shape, or a number.
@@ -85,9 +85,9 @@ def not_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) 
 
 @op(broadcast_shape, operator="__lt__")
 def less(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Return whether `x` is less than `y`, element by element; not differentiable.
+    """Return whether `x` is less than `y`, element by element; not differentiable.
 
-    $$z = [x < y]$$
+        z = [x < y]
 
     Args:
         x: Any shape, or a number.
@@ -112,9 +112,9 @@ def less(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Te
 
 @op(broadcast_shape, operator="__le__")
 def less_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Return whether `x` is less than or equal to `y`, element by element; not differentiable.
+    """Return whether `x` is less than or equal to `y`, element by element; not differentiable.
 
-    $$z = [x \le y]$$
+        z = [x ≤ y]
 
     Args:
         x: Any shape, or a number.
@@ -139,9 +139,9 @@ def less_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number)
 
 @op(broadcast_shape, operator="__gt__")
 def greater(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Return whether `x` is greater than `y`, element by element; not differentiable.
+    """Return whether `x` is greater than `y`, element by element; not differentiable.
 
-    $$z = [x > y]$$
+        z = [x > y]
 
     Args:
         x: Any shape, or a number.
@@ -166,9 +166,9 @@ def greater(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) ->
 
 @op(broadcast_shape, operator="__ge__")
 def greater_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Number) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Return whether `x` is greater than or equal to `y`, element by element; not differentiable.
+    """Return whether `x` is greater than or equal to `y`, element by element; not differentiable.
 
-    $$z = [x \ge y]$$
+        z = [x ≥ y]
 
     Args:
         x: Any shape, or a number.
@@ -195,9 +195,11 @@ def greater_equal(x: Tensor[Any, Any, D] | Number, y: Tensor[Any, Any, D] | Numb
 def where(
     condition: Tensor[Any, Any, np.bool_], x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number
 ) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Return elements of `x` where `condition` is true, and of `y` elsewhere.
+    """Return elements of `x` where `condition` is true, and of `y` elsewhere.
 
-    $$z = c \, ? \, x : y, \quad dx = c \, ? \, dz : 0, \quad dy = c \, ? \, 0 : dz$$
+        z = c ? x : y
+        dx = c ? dz : 0
+        dy = c ? 0 : dz
 
     Args:
         condition: Any shape, bool.

@@ -66,9 +66,9 @@ def conv1d(
     dilation: int | tuple[int] = 1,
     groups: int = 1,
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Compute the 1D convolution (cross-correlation) of a batch of sequences with kernels.
+    """Compute the 1D convolution (cross-correlation) of a batch of sequences with kernels.
 
-    $$y_{noi} = \sum_{ck} x_{n,c,\,si+dk-p} \, w_{ock}$$
+        y[n,o,i] = ∑_(c,k) x[n, c, s i + d k - p] w[o,c,k]
 
     Args:
         x: Sequences, `(N, C, L)`, or one, `(C, L)`.
@@ -114,9 +114,9 @@ def conv2d(
     dilation: int | tuple[int, int] = 1,
     groups: int = 1,
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Compute the 2D convolution (cross-correlation) of a batch of images with kernels.
+    """Compute the 2D convolution (cross-correlation) of a batch of images with kernels.
 
-    $$y_{noij} = \sum_{ckl} x_{n,c,\,si+dk-p,\,sj+dl-p} \, w_{ockl}$$
+        y[n,o,i,j] = ∑_(c,k,l) w[o,c,k,l] x[n, c, s i + d k - p, s j + d l - p]
 
     Args:
         x: Images, `(N, C, H, W)`, or one, `(C, H, W)`.
@@ -164,9 +164,10 @@ def conv3d(
     dilation: int | tuple[int, int, int] = 1,
     groups: int = 1,
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Compute the 3D convolution (cross-correlation) of a batch of volumes with kernels.
+    """Compute the 3D convolution (cross-correlation) of a batch of volumes with kernels.
 
-    $$y_{nohij} = \sum_{cmkl} x_{n,c,\,sh+dm-p,\,si+dk-p,\,sj+dl-p} \, w_{ocmkl}$$
+        y[n,o,h,i,j] = ∑_(c,m,k,l) w[o,c,m,k,l]
+            x[n, c, s h + d m - p, s i + d k - p, s j + d l - p]
 
     Args:
         x: Volumes, `(N, C, D, H, W)`, or one, `(C, D, H, W)`.

@@ -84,9 +84,9 @@ def conv_transpose(
     dilation: int | tuple[int, ...] = 1,
     groups: int = 1,
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Compute the transposed convolution along any number of axes: the sum of a scaled kernel per element.
+    """Compute the transposed convolution along any number of axes: the sum of a scaled kernel per element.
 
-    $$y_{noi} = \sum_{ck, \, j : sj+dk-p=i} x_{ncj} \, w_{cok}$$
+        y[n,o,i] = ∑_(c, k, j : s j + d k - p = i) x[n,c,j] w[c,o,k]
 
     The rank of `w` determines the number of axes; `conv_transpose1d`, `conv_transpose2d` and `conv_transpose3d` fix it.
 
@@ -132,9 +132,9 @@ def conv_transpose1d(
     dilation: int | tuple[int] = 1,
     groups: int = 1,
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Compute the 1D transposed convolution: the sum of a scaled kernel per element of a batch of sequences.
+    """Compute the 1D transposed convolution: the sum of a scaled kernel per element of a batch of sequences.
 
-    $$y_{noi} = \sum_{ck, \, j : sj+dk-p=i} x_{ncj} \, w_{cok}$$
+        y[n,o,i] = ∑_(c, k, j : s j + d k - p = i) x[n,c,j] w[c,o,k]
 
     It is the gradient of `conv1d` with respect to its input. With the same options it returns the length of that input;
     where several lengths are possible, `output_padding` selects one.
@@ -182,9 +182,10 @@ def conv_transpose2d(
     dilation: int | tuple[int, int] = 1,
     groups: int = 1,
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Compute the 2D transposed convolution: the sum of a scaled kernel per pixel of a batch of images.
+    """Compute the 2D transposed convolution: the sum of a scaled kernel per pixel of a batch of images.
 
-    $$y_{noij} = \sum_{ckl, \, h : sh+dk-p=i, \, v : sv+dl-p=j} x_{nchv} \, w_{cokl}$$
+        y[n,o,i,j] = ∑_(c, k, l, h, v) x[n,c,h,v] w[c,o,k,l]
+            for the h and v with s h + d k - p = i and s v + d l - p = j
 
     It is the gradient of `conv2d` with respect to its input. With the same options it returns the sizes of that input;
     where several sizes are possible, `output_padding` selects one.
@@ -232,9 +233,11 @@ def conv_transpose3d(
     dilation: int | tuple[int, int, int] = 1,
     groups: int = 1,
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Compute the 3D transposed convolution: the sum of a scaled kernel per voxel of a batch of volumes.
+    """Compute the 3D transposed convolution: the sum of a scaled kernel per voxel of a batch of volumes.
 
-    $$y_{nohij} = \sum_{cmkl, \, q : sq+dm-p=h, \, u : su+dk-p=i, \, v : sv+dl-p=j} x_{ncquv} \, w_{comkl}$$
+        y[n,o,h,i,j] = ∑_(c, m, k, l, q, u, v) x[n,c,q,u,v] w[c,o,m,k,l]
+            for the q, u and v with s q + d m - p = h, s u + d k - p = i
+            and s v + d l - p = j
 
     It is the gradient of `conv3d` with respect to its input. With the same options it returns the sizes of that input;
     where several sizes are possible, `output_padding` selects one.

@@ -95,9 +95,9 @@ def tensor(data: Sequence[np.ndarray[Any, Any]], dtype: Any = None) -> Tensor[An
 def tensor(data: Column, dtype: Any = None) -> Tensor[Any, NoneTape, Any]: ...
 @op(tensor_shape)
 def tensor(data: Any, dtype: Any = None) -> Tensor[Any, NoneTape, Any]:
-    r"""Create a tensor from a copy of nested lists of numbers or of an array.
+    """Create a tensor from a copy of nested lists of numbers or of an array.
 
-    $$y_{ij} = \mathrm{data}_{ij}$$
+        y[i,j] = data[i,j]
 
     The dtype of a NumPy array, a pandas or polars column, or a PyTorch tensor is kept. Python floats become float32,
     ints int64, and bools bool. No value changes silently: a value that is masked, missing or too large for the dtype is
@@ -134,9 +134,9 @@ def tensor(data: Any, dtype: Any = None) -> Tensor[Any, NoneTape, Any]:
 
 @op(filled_shape)
 def empty(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
-    r"""Create an uninitialized tensor, to be overwritten.
+    """Create an uninitialized tensor, to be overwritten.
 
-    $$y_i = \text{any}$$
+        y[i] = any
 
     Args:
         shape: The sizes, each at least 0; an int is the size of a vector.
@@ -159,9 +159,9 @@ def empty(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tens
 
 @op(filled_shape)
 def zeros(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
-    r"""Create a tensor of zeros.
+    """Create a tensor of zeros.
 
-    $$y_i = 0$$
+        y[i] = 0
 
     Args:
         shape: The sizes, each at least 0; an int is the size of a vector.
@@ -186,9 +186,9 @@ def zeros(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tens
 
 @op(filled_shape)
 def ones(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
-    r"""Create a tensor of ones.
+    """Create a tensor of ones.
 
-    $$y_i = 1$$
+        y[i] = 1
 
     Args:
         shape: The sizes, each at least 0; an int is the size of a vector.
@@ -213,9 +213,9 @@ def ones(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tenso
 
 @op(full_shape)
 def full(shape: Sizes | Int, value: Scalar, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
-    r"""Create a tensor filled with one number.
+    """Create a tensor filled with one number.
 
-    $$y_i = v$$
+        y[i] = v
 
     Args:
         shape: The sizes, each at least 0; an int is the size of a vector.
@@ -240,9 +240,9 @@ def full(shape: Sizes | Int, value: Scalar, dtype: type[D] | np.dtype[D] = np.fl
 
 @op(like_shape)
 def empty_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
-    r"""Create an uninitialized tensor with the shape and dtype of `x`.
+    """Create an uninitialized tensor with the shape and dtype of `x`.
 
-    $$y_i = \text{any}$$
+        y[i] = any
 
     Args:
         x: Any shape. Its values and its tape are not used.
@@ -262,9 +262,9 @@ def empty_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
 
 @op(like_shape)
 def zeros_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
-    r"""Create a tensor of zeros with the shape and dtype of `x`.
+    """Create a tensor of zeros with the shape and dtype of `x`.
 
-    $$y_i = 0$$
+        y[i] = 0
 
     Args:
         x: Any shape. Its values and its tape are not used.
@@ -285,9 +285,9 @@ def zeros_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
 
 @op(like_shape)
 def ones_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
-    r"""Create a tensor of ones with the shape and dtype of `x`.
+    """Create a tensor of ones with the shape and dtype of `x`.
 
-    $$y_i = 1$$
+        y[i] = 1
 
     Args:
         x: Any shape. Its values and its tape are not used.
@@ -308,9 +308,9 @@ def ones_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
 
 @op(full_like_shape)
 def full_like(x: Tensor[S, Any, D], value: Scalar) -> Tensor[S, NoneTape, D]:
-    r"""Create a tensor filled with one number, with the shape and dtype of `x`.
+    """Create a tensor filled with one number, with the shape and dtype of `x`.
 
-    $$y_i = v$$
+        y[i] = v
 
     Args:
         x: Any shape. Its values and its tape are not used.

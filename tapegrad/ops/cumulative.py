@@ -48,9 +48,10 @@ def diff_shape(x: Dims, n: int = 1, axis: Int = -1) -> Dims:
 
 @op(cumsum_shape)
 def cumsum(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, Real]:
-    r"""Compute the cumulative sum along an axis.
+    """Compute the cumulative sum along an axis.
 
-    $$y_i = \sum_{j \le i} x_j, \quad dx_i = \sum_{j \ge i} dy_j$$
+        y[i] = ∑_(j ≤ i) x[j]
+        dx[i] = ∑_(j ≥ i) dy[j]
 
     Args:
         x: Any shape.
@@ -92,9 +93,11 @@ def cumsum(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, R
 
 @op(cumsum_shape)
 def cumprod(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, Real]:
-    r"""Compute the cumulative product along an axis.
+    """Compute the cumulative product along an axis.
 
-    $$y_i = \prod_{j \le i} x_j, \quad dx_i = \Big(\prod_{j < i} x_j\Big) s_i, \quad s_i = dy_i + x_{i+1} \, s_{i+1}$$
+        y[i] = ∏_(j ≤ i) x[j]
+        dx[i] = (∏_(j < i) x[j]) s[i]
+        s[i] = dy[i] + x[i+1] s[i+1]
 
     Args:
         x: Any shape; the gradient is correct for zeros too.
@@ -133,9 +136,11 @@ def cumprod(x: Tensor[Any, T, Real], axis: Int | None = None) -> Tensor[Any, T, 
 
 @op(cumsum_shape)
 def cummax(x: Tensor[Any, T, D], axis: Int | None = None) -> Tensor[Any, T, D]:
-    r"""Compute the cumulative maximum along an axis.
+    """Compute the cumulative maximum along an axis.
 
-    $$y_i = \max_{j \le i} x_j, \quad dx_i = \sum_{j : k_j = i} dy_j, \quad k_j = \max \{i \le j : x_i = y_j\}$$
+        y[i] = max_(j ≤ i) x[j]
+        dx[i] = ∑_(j : k[j] = i) dy[j]
+        k[j] = max {i ≤ j : x[i] = y[j]}
 
     Args:
         x: Any shape. NaN counts as largest; of equal elements the last gets the gradient, as in PyTorch.
@@ -160,9 +165,11 @@ def cummax(x: Tensor[Any, T, D], axis: Int | None = None) -> Tensor[Any, T, D]:
 
 @op(cumsum_shape)
 def cummin(x: Tensor[Any, T, D], axis: Int | None = None) -> Tensor[Any, T, D]:
-    r"""Compute the cumulative minimum along an axis.
+    """Compute the cumulative minimum along an axis.
 
-    $$y_i = \min_{j \le i} x_j, \quad dx_i = \sum_{j : k_j = i} dy_j, \quad k_j = \max \{i \le j : x_i = y_j\}$$
+        y[i] = min_(j ≤ i) x[j]
+        dx[i] = ∑_(j : k[j] = i) dy[j]
+        k[j] = max {i ≤ j : x[i] = y[j]}
 
     Args:
         x: Any shape. NaN counts as smallest; of equal elements the last gets the gradient, as in PyTorch.
@@ -187,9 +194,9 @@ def cummin(x: Tensor[Any, T, D], axis: Int | None = None) -> Tensor[Any, T, D]:
 
 @op(cumsum_shape)
 def argcummax(x: Tensor[Any, Any, Any], axis: Int | None = None) -> Tensor[Any, NoneTape, np.int64]:
-    r"""Return the indices of the cumulative maximum along an axis; not differentiable.
+    """Return the indices of the cumulative maximum along an axis; not differentiable.
 
-    $$y_j = \max \{i \le j : x_i = \max_{k \le j} x_k\}$$
+        y[j] = max {i ≤ j : x[i] = max_(k ≤ j) x[k]}
 
     Args:
         x: Any shape. NaN counts as largest; of equal elements the last counts, as in PyTorch.
@@ -211,9 +218,9 @@ def argcummax(x: Tensor[Any, Any, Any], axis: Int | None = None) -> Tensor[Any, 
 
 @op(cumsum_shape)
 def argcummin(x: Tensor[Any, Any, Any], axis: Int | None = None) -> Tensor[Any, NoneTape, np.int64]:
-    r"""Return the indices of the cumulative minimum along an axis; not differentiable.
+    """Return the indices of the cumulative minimum along an axis; not differentiable.
 
-    $$y_j = \max \{i \le j : x_i = \min_{k \le j} x_k\}$$
+        y[j] = max {i ≤ j : x[i] = min_(k ≤ j) x[k]}
 
     Args:
         x: Any shape. NaN counts as smallest; of equal elements the last counts, as in PyTorch.
@@ -235,9 +242,10 @@ def argcummin(x: Tensor[Any, Any, Any], axis: Int | None = None) -> Tensor[Any, 
 
 @op(cumsum_shape)
 def logcumsumexp(x: Tensor[Any, T, Float], axis: Int | None = None) -> Tensor[Any, T, Float]:
-    r"""Compute the logarithm of the cumulative sum of exponentials along an axis, without overflow.
+    """Compute the logarithm of the cumulative sum of exponentials along an axis, without overflow.
 
-    $$y_i = \ln \sum_{j \le i} e^{x_j}, \quad dx_j = \sum_{i \ge j} e^{x_j - y_i} \, dy_i$$
+        y[i] = ln ∑_(j ≤ i) e^(x[j])
+        dx[j] = ∑_(i ≥ j) e^(x[j] - y[i]) dy[i]
 
     Args:
         x: Any shape, a float dtype. Minus infinity stands for 0 and has a gradient of 0.
@@ -275,9 +283,9 @@ def logcumsumexp(x: Tensor[Any, T, Float], axis: Int | None = None) -> Tensor[An
 
 @op(diff_shape)
 def diff(x: Tensor[Any, T, Real], n: int = 1, axis: Int = -1) -> Tensor[Any, T, Real]:
-    r"""Compute the differences of neighbouring elements along an axis, `n` times.
+    """Compute the differences of neighbouring elements along an axis, `n` times.
 
-    $$y_i = x_{i+1} - x_i$$
+        y[i] = x[i+1] - x[i]
 
     Args:
         x: Any shape with at least one axis, of numbers.

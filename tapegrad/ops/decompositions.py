@@ -57,11 +57,13 @@ def svdvals_shape(x: Dims) -> Dims:
 
 @op(cholesky_shape)
 def cholesky(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Decompose symmetric, positive definite matrices into a lower triangular matrix and its transpose (Cholesky).
+    """Decompose symmetric, positive definite matrices into a lower triangular matrix and its transpose (Cholesky).
 
-    $$x = y y^T, \quad dx = \tfrac{1}{2} \, y^{-T} (p + p^T) \, y^{-1}, \quad p = \Phi(y^T dy)$$
+        x = y yᵀ
+        dx = (1/2) y⁻ᵀ (p + pᵀ) y⁻¹
+        p = Φ(yᵀ dy)
 
-    where $\Phi$ keeps the lower triangle, and half of the diagonal.
+    where `Φ` keeps the lower triangle, and half of the diagonal.
 
     Args:
         x: `(..., N, N)`, a float dtype. Only the lower triangle is read, and each matrix counts as symmetric: its
@@ -105,11 +107,12 @@ def cholesky(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(qr_shape)
 def qr(x: Tensor[Any, T, Float]) -> tuple[Tensor[Any, T, Float], Tensor[Any, T, Float]]:
-    r"""Decompose matrices into one with orthonormal columns and an upper triangular one; the reduced form.
+    """Decompose matrices into one with orthonormal columns and an upper triangular one; the reduced form.
 
-    $$x = q r, \quad dx = (dq + q \, \operatorname{sym}(r \, dr^T - dq^T q)) \, r^{-T}$$
+        x = q r
+        dx = (dq + q sym(r drᵀ - dqᵀ q)) r⁻ᵀ
 
-    where $\operatorname{sym}$ mirrors the lower triangle. Where M is below N, this holds for the first M columns.
+    where `sym` mirrors the lower triangle. Where M is below N, this holds for the first M columns.
 
     Args:
         x: `(..., M, N)`, a float dtype. The gradient needs the first K columns to be linearly independent, and the
@@ -180,12 +183,14 @@ def qr(x: Tensor[Any, T, Float]) -> tuple[Tensor[Any, T, Float], Tensor[Any, T, 
 
 @op(eigh_shape)
 def eigh(x: Tensor[Any, T, Float]) -> tuple[Tensor[Any, T, Float], Tensor[Any, T, Float]]:
-    r"""Compute the eigenvalues and eigenvectors of symmetric matrices.
+    """Compute the eigenvalues and eigenvectors of symmetric matrices.
 
-    $$x = v \, \operatorname{diag}(w) \, v^T, \quad dx = \operatorname{sym}\big(v \,
-    (\operatorname{diag}(dw) + f \odot v^T dv) \, v^T\big), \quad f_{ij} = \frac{1}{w_j - w_i}, \quad f_{ii} = 0$$
+        x = v diag(w) vᵀ
+        dx = sym(v (diag(dw) + f ⊙ vᵀ dv) vᵀ)
+        f[i,j] = 1 / (w[j] - w[i])
+        f[i,i] = 0
 
-    where $\operatorname{sym}$ is the mean of a matrix and its transpose.
+    where `sym` is the mean of a matrix and its transpose.
 
     Args:
         x: `(..., N, N)`, a float dtype. Only the lower triangle is read, and each matrix counts as symmetric: its
@@ -237,13 +242,17 @@ def eigh(x: Tensor[Any, T, Float]) -> tuple[Tensor[Any, T, Float], Tensor[Any, T
 def svd(
     x: Tensor[Any, T, Float], *, full_matrices: bool = False
 ) -> tuple[Tensor[Any, T, Float], Tensor[Any, T, Float], Tensor[Any, T, Float]]:
-    r"""Compute the singular value decomposition of matrices, in its reduced form.
+    """Compute the singular value decomposition of matrices, in its reduced form.
 
-    $$x = u \, \operatorname{diag}(s) \, v^T, \quad dx = u \, \big(\operatorname{diag}(ds) + (a + a^T) \,
-    \operatorname{diag}(s) + \operatorname{diag}(s) \, (b + b^T)\big) \, v^T + (1 - u u^T) \, du \,
-    \operatorname{diag}(s)^{-1} v^T + u \, \operatorname{diag}(s)^{-1} dv^T (1 - v v^T)$$
+        x = u diag(s) vᵀ
+        dx = u (diag(ds) + (a + aᵀ) diag(s) + diag(s) (b + bᵀ)) vᵀ
+             + (1 - u uᵀ) du diag(s)⁻¹ vᵀ
+             + u diag(s)⁻¹ dvᵀ (1 - v vᵀ)
 
-    $$a = f \odot u^T du, \quad b = f \odot v^T dv, \quad f_{ij} = \frac{1}{s_j^2 - s_i^2}, \quad f_{ii} = 0$$
+        a = f ⊙ uᵀ du
+        b = f ⊙ vᵀ dv
+        f[i,j] = 1 / (s[j]² - s[i]²)
+        f[i,i] = 0
 
     Args:
         x: `(..., M, N)`, a float dtype.
@@ -319,9 +328,10 @@ def svd(
 
 @op(eigvalsh_shape)
 def eigvalsh(x: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
-    r"""Compute the eigenvalues of symmetric matrices.
+    """Compute the eigenvalues of symmetric matrices.
 
-    $$x = v \, \operatorname{diag}(y) \, v^T, \quad dx = v \, \operatorname{diag}(dy) \, v^T$$
+        x = v diag(y) vᵀ
+        dx = v diag(dy) vᵀ
 
     Args:
         x: `(..., N, N)`, a float dtype. Only the lower triangle is read, and each matrix counts as symmetric: its
@@ -357,9 +367,10 @@ def eigvalsh(x: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
 
 @op(svdvals_shape)
 def svdvals(x: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
-    r"""Compute the singular values of matrices.
+    """Compute the singular values of matrices.
 
-    $$x = u \, \operatorname{diag}(y) \, v^T, \quad dx = u \, \operatorname{diag}(dy) \, v^T$$
+        x = u diag(y) vᵀ
+        dx = u diag(dy) vᵀ
 
     Args:
         x: `(..., M, N)`, a float dtype.

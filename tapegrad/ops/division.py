@@ -1,4 +1,4 @@
-r"""Floor division, remainders, and the greatest common divisor and least common multiple."""
+"""Floor division, remainders, and the greatest common divisor and least common multiple."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def divmod_shape(x: Dims, y: Dims) -> tuple[Dims, Dims]:
 
 @op(broadcast_shape, operator="__floordiv__")
 def floor_divide(x: Tensor[Any, Any, Real] | Number, y: Tensor[Any, Any, Real] | Number) -> Tensor[Any, NoneTape, Real]:
-    r"""Divide and round down, like Python's `//`; not differentiable, because it is piecewise constant.
+    """Divide and round down, like Python's `//`; not differentiable, because it is piecewise constant.
 
-    $$z = \lfloor x / y \rfloor$$
+        z = ⌊x / y⌋
 
     Args:
         x: Any shape, or a number.
@@ -58,9 +58,11 @@ def floor_divide(x: Tensor[Any, Any, Real] | Number, y: Tensor[Any, Any, Real] |
 
 @op(broadcast_shape, operator="__mod__", memory_bound=True)
 def remainder(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Compute the remainder of floor division, with the sign of the divisor, like Python's `%`.
+    """Compute the remainder of floor division, with the sign of the divisor, like Python's `%`.
 
-    $$z = x - \lfloor x / y \rfloor \, y, \quad dx = dz, \quad dy = -\lfloor x / y \rfloor \, dz$$
+        z = x - ⌊x / y⌋ y
+        dx = dz
+        dy = -⌊x / y⌋ dz
 
     Args:
         x: Any shape, or a number.
@@ -85,9 +87,11 @@ def remainder(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Numb
 
 @op(broadcast_shape, memory_bound=True)
 def fmod(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Compute the remainder of truncated division, with the sign of the dividend, like C's `fmod`.
+    """Compute the remainder of truncated division, with the sign of the dividend, like C's `fmod`.
 
-    $$z = x - \operatorname{trunc}(x / y) \, y, \quad dx = dz, \quad dy = -\operatorname{trunc}(x / y) \, dz$$
+        z = x - trunc(x / y) y
+        dx = dz
+        dy = -trunc(x / y) dz
 
     Args:
         x: Any shape, or a number.
@@ -114,9 +118,12 @@ def fmod(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -
 def divmod(
     x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number
 ) -> tuple[Tensor[Any, NoneTape, Real], Tensor[Any, Merge[T1, T2], Real]]:
-    r"""Compute floor division and remainder together, like Python's `divmod`, at little more than the cost of one.
+    """Compute floor division and remainder together, like Python's `divmod`, at little more than the cost of one.
 
-    $$q = \lfloor x / y \rfloor, \quad r = x - q \, y, \quad dx = dr, \quad dy = -q \, dr$$
+        q = ⌊x / y⌋
+        r = x - q y
+        dx = dr
+        dy = -q dr
 
     Args:
         x: Any shape, or a number.
@@ -154,9 +161,9 @@ def divmod(
 
 @op(broadcast_shape)
 def gcd(x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number) -> Tensor[Any, NoneTape, Whole]:
-    r"""Compute the greatest common divisor; not differentiable.
+    """Compute the greatest common divisor; not differentiable.
 
-    $$z = \max \{ n : n \mid x, \, n \mid y \}$$
+        z = max {n : n | x, n | y}
 
     Args:
         x: Any shape, ints, or a number. The sign does not matter.
@@ -181,9 +188,9 @@ def gcd(x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number
 
 @op(broadcast_shape)
 def lcm(x: Tensor[Any, Any, Whole] | Number, y: Tensor[Any, Any, Whole] | Number) -> Tensor[Any, NoneTape, Whole]:
-    r"""Compute the least common multiple; not differentiable.
+    """Compute the least common multiple; not differentiable.
 
-    $$z = \frac{|x \, y|}{\gcd(x, y)}$$
+        z = |x y| / gcd(x, y)
 
     Args:
         x: Any shape, ints, or a number. The sign does not matter.

@@ -33,9 +33,9 @@ def normal(
     dtype: type[Float] | np.dtype[Float] = np.float32,  # type: ignore[assignment]  # the default of Float
     rng: RNG = None,
 ) -> Tensor[Any, NoneTape, Float]:
-    r"""Sample a tensor from a normal distribution.
+    """Sample a tensor from a normal distribution.
 
-    $$y_i \sim \mathcal{N}(\mu, \sigma^2)$$
+        y[i] ~ N(μ, σ²)
 
     Args:
         shape: The sizes, each at least 0; an int is the size of a vector.
@@ -73,9 +73,9 @@ def uniform(
     dtype: type[Float] | np.dtype[Float] = np.float32,  # type: ignore[assignment]  # the default of Float
     rng: RNG = None,
 ) -> Tensor[Any, NoneTape, Float]:
-    r"""Sample a tensor from a uniform distribution.
+    """Sample a tensor from a uniform distribution.
 
-    $$y_i \sim \mathcal{U}[l, h)$$
+        y[i] ~ U[l, h)
 
     Args:
         shape: The sizes, each at least 0; an int is the size of a vector.
@@ -112,9 +112,9 @@ def bernoulli(
     dtype: type[D] | np.dtype[D] = np.float32,  # type: ignore[assignment]  # the default of D
     rng: RNG = None,
 ) -> Tensor[Any, NoneTape, D]:
-    r"""Sample a tensor of ones and zeros from a Bernoulli distribution.
+    """Sample a tensor of ones and zeros from a Bernoulli distribution.
 
-    $$y_i \sim \mathrm{Bernoulli}(p)$$
+        y[i] ~ Bernoulli(p)
 
     Args:
         shape: The sizes, each at least 0; an int is the size of a vector.
@@ -144,9 +144,9 @@ def bernoulli(
 def normal_like(
     x: Tensor[S, Any, Float], mean: float = 0.0, std: float = 1.0, *, rng: RNG = None
 ) -> Tensor[S, NoneTape, Float]:
-    r"""Sample a tensor from a normal distribution, with the shape and dtype of `x`.
+    """Sample a tensor from a normal distribution, with the shape and dtype of `x`.
 
-    $$y_i \sim \mathcal{N}(\mu, \sigma^2)$$
+        y[i] ~ N(μ, σ²)
 
     Args:
         x: Any shape, a float dtype. Its values and its tape are not used.
@@ -177,9 +177,9 @@ def normal_like(
 def uniform_like(
     x: Tensor[S, Any, Float], low: float = 0.0, high: float = 1.0, *, rng: RNG = None
 ) -> Tensor[S, NoneTape, Float]:
-    r"""Sample a tensor from a uniform distribution, with the shape and dtype of `x`.
+    """Sample a tensor from a uniform distribution, with the shape and dtype of `x`.
 
-    $$y_i \sim \mathcal{U}[l, h)$$
+        y[i] ~ U[l, h)
 
     Args:
         x: Any shape, a float dtype. Its values and its tape are not used.
@@ -208,9 +208,9 @@ def uniform_like(
 
 @op(like_shape)
 def bernoulli_like(x: Tensor[S, Any, D], p: float = 0.5, *, rng: RNG = None) -> Tensor[S, NoneTape, D]:
-    r"""Sample a tensor of ones and zeros from a Bernoulli distribution, with the shape and dtype of `x`.
+    """Sample a tensor of ones and zeros from a Bernoulli distribution, with the shape and dtype of `x`.
 
-    $$y_i \sim \mathrm{Bernoulli}(p)$$
+        y[i] ~ Bernoulli(p)
 
     Args:
         x: Any shape. Its values and its tape are not used.
@@ -235,11 +235,13 @@ def bernoulli_like(x: Tensor[S, Any, D], p: float = 0.5, *, rng: RNG = None) -> 
 
 @op(elementwise_shape)
 def dropout(x: Tensor[S, T, Float], rate: float = 0.5, *, rng: RNG = None) -> Tensor[S, T, Float]:
-    r"""Apply dropout in training: set elements to zero at random and scale up the others; otherwise return `x`.
+    """Apply dropout in training: set elements to zero at random and scale up the others; otherwise return `x`.
 
     `x` trains if it has a tape, unless `trace(training=False)` started it.
 
-    $$y_i = \frac{m_i}{1 - p} \, x_i, \quad m_i \sim \mathrm{Bernoulli}(1 - p), \quad dx_i = \frac{m_i}{1 - p} \, dy_i$$
+        y[i] = (m[i] / (1 - p)) x[i]
+        m[i] ~ Bernoulli(1 - p)
+        dx[i] = (m[i] / (1 - p)) dy[i]
 
     Args:
         x: Any shape, a float dtype.

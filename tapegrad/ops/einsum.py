@@ -70,9 +70,10 @@ def tensordot_shape(x: Dims, y: Dims, axes: Int | Paired = 2) -> Dims:
 
 @op(einsum_shape)
 def einsum(subscripts: str, *operands: Tensor[Any, T, D]) -> Tensor[Any, T, D]:
-    r"""Evaluate the Einstein summation convention on tensors, as `numpy.einsum` does.
+    """Evaluate the Einstein summation convention on tensors, as `numpy.einsum` does.
 
-    $$\text{ij,jk->ik}: \quad z_{ik} = \sum_j x_{ij} \, y_{jk}, \quad dx_{ij} = \sum_k dz_{ik} \, y_{jk}$$
+        ij,jk->ik:   z[i,k] = ∑_j x[i,j] y[j,k]
+                     dx[i,j] = ∑_k dz[i,k] y[j,k]
 
     Axes with the same letter are multiplied element by element; letters that the result lacks are summed over. Three or
     more operands are contracted in the order with the fewest multiplications.
@@ -110,10 +111,11 @@ def einsum(subscripts: str, *operands: Tensor[Any, T, D]) -> Tensor[Any, T, D]:
 def tensordot(
     x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number, axes: Int | Paired = 2
 ) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Compute the tensor dot product: sum the products of two tensors over pairs of axes.
+    """Compute the tensor dot product: sum the products of two tensors over pairs of axes.
 
-    $$z_{ac} = \sum_b x_{ab} \, y_{bc}, \quad dx_{ab} = \sum_c dz_{ac} \, y_{bc}, \quad
-    dy_{bc} = \sum_a x_{ab} \, dz_{ac}$$
+        z[a,c] = ∑_b x[a,b] y[b,c]
+        dx[a,b] = ∑_c dz[a,c] y[b,c]
+        dy[b,c] = ∑_a x[a,b] dz[a,c]
 
     Args:
         x: Any shape.

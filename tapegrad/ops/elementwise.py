@@ -1,4 +1,4 @@
-r"""Elementwise ops of one operand, and the shape rules and dtype checks of all elementwise ops."""
+"""Elementwise ops of one operand, and the shape rules and dtype checks of all elementwise ops."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ def broadcast_shape(x: Dims, y: Dims) -> Dims:
 
 @op(elementwise_shape, memory_bound=True)
 def scale(x: Tensor[S, T, Float], *, factor: float) -> Tensor[S, T, Float]:
-    r"""Multiply a tensor by a number.
+    """Multiply a tensor by a number.
 
-    $$y = c \, x, \quad dx = c \, dy$$
+        y = c x
+        dx = c dy
 
     Args:
         x: Any shape, a float dtype.
@@ -68,9 +69,9 @@ def scale(x: Tensor[S, T, Float], *, factor: float) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, operator="__neg__", memory_bound=True)
 def neg(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
-    r"""Negate each element.
+    """Negate each element.
 
-    $$y = -x$$
+        y = -x
 
     Args:
         x: Any shape.
@@ -100,9 +101,10 @@ def neg(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
 
 @op(elementwise_shape, operator="__pos__", memory_bound=True)
 def positive(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
-    r"""Return `+x`, which has the values of `x`.
+    """Return `+x`, which has the values of `x`.
 
-    $$y = +x, \quad dx = dy$$
+        y = +x
+        dx = dy
 
     Args:
         x: Any shape.
@@ -132,9 +134,10 @@ def positive(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
 
 @op(elementwise_shape, memory_bound=True)
 def exp(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the exponential of each element.
+    """Compute the exponential of each element.
 
-    $$y = e^x, \quad dx = y \, dy$$
+        y = e^x
+        dx = y dy
 
     Args:
         x: Any shape, a float dtype. Overflow gives infinity, as in NumPy.
@@ -166,9 +169,10 @@ def exp(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def log(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the natural logarithm of each element.
+    """Compute the natural logarithm of each element.
 
-    $$y = \ln x, \quad dx = dy / x$$
+        y = ln x
+        dx = dy / x
 
     Args:
         x: Any shape, a float dtype. Zero gives minus infinity and a negative number NaN, as in NumPy.
@@ -202,9 +206,10 @@ def log(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the hyperbolic tangent of each element.
+    """Compute the hyperbolic tangent of each element.
 
-    $$y = \tanh x, \quad dx = (1 - y^2) \, dy$$
+        y = tanh x
+        dx = (1 - y²) dy
 
     Args:
         x: Any shape, a float dtype.
@@ -241,9 +246,10 @@ def tanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def relu(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
-    r"""Apply the rectified linear unit (ReLU): replace negative elements by zero.
+    """Apply the rectified linear unit (ReLU): replace negative elements by zero.
 
-    $$y = \max(x, 0), \quad dx = [x > 0] \, dy$$
+        y = max(x, 0)
+        dx = [x > 0] dy
 
     Args:
         x: Any shape. At zero the gradient is zero.
@@ -275,9 +281,10 @@ def relu(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
 
 @op(elementwise_shape, memory_bound=True)
 def astype(x: Tensor[S, T, Any], dtype: type[G] | np.dtype[G]) -> Tensor[S, T, G]:
-    r"""Convert each element to another dtype; the gradient is converted back.
+    """Convert each element to another dtype; the gradient is converted back.
 
-    $$y = x, \quad dx = dy$$
+        y = x
+        dx = dy
 
     Args:
         x: Any shape.

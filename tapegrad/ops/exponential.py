@@ -1,4 +1,4 @@
-r"""Exponentials, logarithms and the error function; `exp` and `log` are in `elementwise.py`."""
+"""Exponentials, logarithms and the error function; `exp` and `log` are in `elementwise.py`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 @op(elementwise_shape, memory_bound=True)
 def expm1(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute e to the power of each element, minus 1, accurately where x is near zero.
+    """Compute e to the power of each element, minus 1, accurately where x is near zero.
 
-    $$y = e^x - 1, \quad dx = e^x \, dy$$
+        y = e^x - 1
+        dx = e^x dy
 
     Args:
         x: Any shape, a float dtype. Overflow gives infinity, as in NumPy.
@@ -48,9 +49,10 @@ def expm1(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def exp2(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute 2 to the power of each element.
+    """Compute 2 to the power of each element.
 
-    $$y = 2^x, \quad dx = \ln(2) \, y \, dy$$
+        y = 2^x
+        dx = ln(2) y dy
 
     Args:
         x: Any shape, a float dtype. Overflow gives infinity, as in NumPy.
@@ -71,9 +73,10 @@ def exp2(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def log1p(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the natural logarithm of 1 plus each element, accurately where x is near zero.
+    """Compute the natural logarithm of 1 plus each element, accurately where x is near zero.
 
-    $$y = \ln(1 + x), \quad dx = dy / (1 + x)$$
+        y = ln(1 + x)
+        dx = dy / (1 + x)
 
     Args:
         x: Any shape, a float dtype. -1 gives minus infinity and lower values NaN, as in NumPy.
@@ -97,9 +100,10 @@ def log1p(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def log2(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the logarithm to base 2 of each element.
+    """Compute the logarithm to base 2 of each element.
 
-    $$y = \log_2 x, \quad dx = \frac{dy}{x \ln 2}$$
+        y = log₂ x
+        dx = dy / (x ln 2)
 
     Args:
         x: Any shape, a float dtype. Zero gives minus infinity and a negative number NaN, as in NumPy.
@@ -120,9 +124,10 @@ def log2(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def log10(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the logarithm to base 10 of each element.
+    """Compute the logarithm to base 10 of each element.
 
-    $$y = \log_{10} x, \quad dx = \frac{dy}{x \ln 10}$$
+        y = log₁₀ x
+        dx = dy / (x ln 10)
 
     Args:
         x: Any shape, a float dtype. Zero gives minus infinity and a negative number NaN, as in NumPy.
@@ -145,9 +150,11 @@ def log10(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 def logaddexp(
     x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Compute the logarithm of the sum of exponentials of two tensors, without overflow.
+    """Compute the logarithm of the sum of exponentials of two tensors, without overflow.
 
-    $$z = \ln(e^x + e^y), \quad dx = e^{x - z} \, dz, \quad dy = e^{y - z} \, dz$$
+        z = ln(e^x + e^y)
+        dx = e^(x - z) dz
+        dy = e^(y - z) dz
 
     Args:
         x: Any shape, or a number, in nats. Minus infinity stands for 0 and has a gradient of 0.
@@ -175,9 +182,11 @@ def logaddexp(
 def logaddexp2(
     x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Compute the base-2 logarithm of the sum of powers of 2 of two tensors, without overflow.
+    """Compute the base-2 logarithm of the sum of powers of 2 of two tensors, without overflow.
 
-    $$z = \log_2(2^x + 2^y), \quad dx = 2^{x - z} \, dz, \quad dy = 2^{y - z} \, dz$$
+        z = log₂(2^x + 2^y)
+        dx = 2^(x - z) dz
+        dy = 2^(y - z) dz
 
     Args:
         x: Any shape, or a number, in bits. Minus infinity stands for 0 and has a gradient of 0.
@@ -224,9 +233,11 @@ def _power(name: Literal["exp", "exp2"], x: Any) -> Any:
 
 @op(elementwise_shape, memory_bound=True)
 def safe_log(x: Tensor[S, T, Float], eps: float = 1e-6) -> Tensor[S, T, Float]:
-    r"""Compute the logarithm of `softplus(x) + eps`, finite and with a finite derivative for finite `x`.
+    """Compute the logarithm of `softplus(x) + eps`, finite and with a finite derivative for finite `x`.
 
-    $$y = \ln(s + \varepsilon), \quad s = \ln(1 + e^x), \quad dx = \frac{\sigma(x)}{s + \varepsilon} dy$$
+        y = ln(s + ε)
+        s = ln(1 + e^x)
+        dx = (σ(x) / (s + ε)) dy
 
     Args:
         x: Any shape, a float dtype.
@@ -258,9 +269,10 @@ def safe_log(x: Tensor[S, T, Float], eps: float = 1e-6) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def erf(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the error function of each element.
+    """Compute the error function of each element.
 
-    $$y = \frac{2}{\sqrt\pi} \int_0^x e^{-t^2} dt, \quad dx = \frac{2}{\sqrt\pi} e^{-x^2} dy$$
+        y = (2/√π) ∫₀^x e^(-t²) dt
+        dx = (2/√π) e^(-x²) dy
 
     Args:
         x: Any shape, a float dtype.

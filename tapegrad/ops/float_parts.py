@@ -1,4 +1,4 @@
-r"""Ops on the parts of floats (`modf`, `frexp`, `ldexp`), and on neighbouring floats."""
+"""Ops on the parts of floats (`modf`, `frexp`, `ldexp`), and on neighbouring floats."""
 
 from __future__ import annotations
 
@@ -30,9 +30,11 @@ def parts_shape(x: Dims) -> tuple[Dims, Dims]:
 
 @op(parts_shape)
 def modf(x: Tensor[S, T, Float]) -> tuple[Tensor[S, T, Float], Tensor[S, NoneTape, Float]]:
-    r"""Split each element into its fractional and integral part.
+    """Split each element into its fractional and integral part.
 
-    $$n = \operatorname{trunc}(x), \quad r = x - n, \quad dx = dr$$
+        n = trunc(x)
+        r = x - n
+        dx = dr
 
     Args:
         x: Any shape, a float dtype. The fractional part of an infinity is 0.
@@ -64,9 +66,11 @@ def modf(x: Tensor[S, T, Float]) -> tuple[Tensor[S, T, Float], Tensor[S, NoneTap
 
 @op(parts_shape)
 def frexp(x: Tensor[S, T, Float]) -> tuple[Tensor[S, T, Float], Tensor[S, NoneTape, np.int32]]:
-    r"""Split each element into a mantissa and an exponent of two.
+    """Split each element into a mantissa and an exponent of two.
 
-    $$x = m \, 2^n, \quad \tfrac{1}{2} \le |m| < 1, \quad dx = 2^{-n} \, dm$$
+        x = m 2^n
+        1/2 ≤ |m| < 1
+        dx = 2^(-n) dm
 
     Args:
         x: Any shape, a float dtype. The mantissa of zero, of an infinity and of NaN is the number itself.
@@ -100,9 +104,10 @@ def ldexp(
     x: Tensor[Any, T1, Float],
     y: Tensor[Any, T2, Whole] | int | np.integer[Any] | np.ndarray[Any, np.dtype[np.integer[Any]]],
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Multiply by a power of two, exactly: the inverse of `frexp`.
+    """Multiply by a power of two, exactly: the inverse of `frexp`.
 
-    $$z = x \, 2^y, \quad dx = 2^y \, dz$$
+        z = x 2^y
+        dx = 2^y dz
 
     Args:
         x: Any shape, a float dtype.
@@ -139,9 +144,9 @@ def ldexp(
 
 @op(broadcast_shape)
 def nextafter(x: Tensor[Any, Any, Float] | Number, y: Tensor[Any, Any, Float] | Number) -> Tensor[Any, NoneTape, Float]:
-    r"""Return the next float after `x` towards `y`; not differentiable, because it concerns rounding.
+    """Return the next float after `x` towards `y`; not differentiable, because it concerns rounding.
 
-    $$z = \min \{ f : f > x \} \text{ where } x < y$$
+        z = min {f : f > x} where x < y
 
     Args:
         x: Any shape, or a number.
@@ -168,9 +173,9 @@ def nextafter(x: Tensor[Any, Any, Float] | Number, y: Tensor[Any, Any, Float] | 
 
 @op(elementwise_shape)
 def spacing(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, Float]:
-    r"""Return the distance to the next float away from zero; not differentiable, because it concerns rounding.
+    """Return the distance to the next float away from zero; not differentiable, because it concerns rounding.
 
-    $$y = \operatorname{nextafter}(x, \pm \infty) - x$$
+        y = nextafter(x, ±∞) - x
 
     Args:
         x: Any shape, a float dtype.

@@ -64,9 +64,10 @@ def scatter_add_shape(updates: Dims, indices: Dims, shape: Dims, axis: Int = 0) 
 def take(
     x: Tensor[Any, T1, D], indices: Tensor[Any, T2, np.integer[Any]], axis: Int = 0
 ) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Take slices by index along an axis.
+    """Take slices by index along an axis.
 
-    $$y_{ij} = x_{k_i j}, \quad dx_{kj} = \sum_{i : k_i = k} dy_{ij}$$
+        y[i,j] = x[k[i],j]
+        dx[k,j] = ∑_(i : k[i] = k) dy[i,j]
 
     Args:
         x: Any shape with at least one axis.
@@ -106,9 +107,10 @@ def take(
 
 @op(select_shape, memory_bound=True)
 def select(x: Tensor[Any, T, D], index: int, axis: Int = 0) -> Tensor[Any, T, D]:
-    r"""Select one slice along an axis.
+    """Select one slice along an axis.
 
-    $$y_j = x_{kj}, \quad dx_{ij} = [i = k] \, dy_j$$
+        y[j] = x[k,j]
+        dx[i,j] = [i = k] dy[j]
 
     Args:
         x: Any shape with at least one axis.
@@ -138,9 +140,10 @@ def select(x: Tensor[Any, T, D], index: int, axis: Int = 0) -> Tensor[Any, T, D]
 def gather(
     x: Tensor[Any, T1, D], indices: Tensor[Any, T2, np.integer[Any]], axis: Int = 0
 ) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Gather elements along an axis, one for each index.
+    """Gather elements along an axis, one for each index.
 
-    $$y_{ij} = x_{k_{ij} j}, \quad dx_{kj} = \sum_{i : k_{ij} = k} dy_{ij}$$
+        y[i,j] = x[k[i,j],j]
+        dx[k,j] = ∑_(i : k[i,j] = k) dy[i,j]
 
     Args:
         x: Any shape with at least one axis.
@@ -174,9 +177,10 @@ def gather(
 def scatter_add(
     updates: Tensor[Any, T1, D], indices: Tensor[Any, T2, np.integer[Any]], shape: Sizes, axis: Int = 0
 ) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Add each update to the slice that its index selects (scatter-add): the backward pass of `take`.
+    """Add each update to the slice that its index selects (scatter-add): the backward pass of `take`.
 
-    $$y_{kj} = \sum_{i : k_i = k} x_{ij}, \quad dx_{ij} = dy_{k_i j}$$
+        y[k,j] = ∑_(i : k[i] = k) x[i,j]
+        dx[i,j] = dy[k[i],j]
 
     Args:
         updates: A tensor of the shape that `take` along `axis` returns for a tensor of `shape`.

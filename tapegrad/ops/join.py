@@ -111,9 +111,10 @@ def concat_vectors_shape(tensors: tuple[Dims, ...]) -> Dims:
 
 @op(concat_shape)
 def concat(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T, D]:
-    r"""Concatenate tensors along an axis.
+    """Concatenate tensors along an axis.
 
-    $$y = [x_1, x_2, \dots], \quad [dx_1, dx_2, \dots] = dy$$
+        y = [x₁, x₂, ...]
+        [dx₁, dx₂, ...] = dy
 
     Args:
         tensors: At least one, all of one dtype and of the same sizes except along `axis`.
@@ -154,9 +155,10 @@ def concat(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T
 
 @op(stack_shape)
 def stack(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T, D]:
-    r"""Stack tensors of one shape along a new axis.
+    """Stack tensors of one shape along a new axis.
 
-    $$y_k = x_k, \quad dx_k = dy_k$$
+        y[k] = x[k]
+        dx[k] = dy[k]
 
     Args:
         tensors: At least one, all of one shape and dtype.
@@ -194,9 +196,10 @@ def stack(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T,
 
 @op(split_shape)
 def split(x: Tensor[Any, T, D], sections: int | tuple[int, ...], axis: Int = 0) -> tuple[Tensor[Any, T, D], ...]:
-    r"""Split a tensor into parts along an axis: the inverse of `concat`.
+    """Split a tensor into parts along an axis: the inverse of `concat`.
 
-    $$[y_1, y_2, \dots] = x, \quad dx = [dy_1, dy_2, \dots]$$
+        [y₁, y₂, ...] = x
+        dx = [dy₁, dy₂, ...]
 
     Args:
         x: Any shape with at least one axis.
@@ -228,9 +231,10 @@ def split(x: Tensor[Any, T, D], sections: int | tuple[int, ...], axis: Int = 0) 
 
 @op(chunk_shape)
 def chunk(x: Tensor[Any, T, D], chunks: int, axis: Int = 0) -> tuple[Tensor[Any, T, D], ...]:
-    r"""Split a tensor along an axis into at most `chunks` parts of equal size, of which the last may be smaller.
+    """Split a tensor along an axis into at most `chunks` parts of equal size, of which the last may be smaller.
 
-    $$[y_1, y_2, \dots] = x, \quad dx = [dy_1, dy_2, \dots]$$
+        [y₁, y₂, ...] = x
+        dx = [dy₁, dy₂, ...]
 
     Args:
         x: Any shape with at least one axis.
@@ -255,9 +259,10 @@ def chunk(x: Tensor[Any, T, D], chunks: int, axis: Int = 0) -> tuple[Tensor[Any,
 
 @op(unstack_shape)
 def unstack(x: Tensor[Any, T, D], axis: Int = 0) -> tuple[Tensor[Any, T, D], ...]:
-    r"""Unstack a tensor along an axis: the inverse of `stack`.
+    """Unstack a tensor along an axis: the inverse of `stack`.
 
-    $$y_k = x_k, \quad dx_k = dy_k$$
+        y[k] = x[k]
+        dx[k] = dy[k]
 
     Args:
         x: Any shape with at least one axis.
@@ -284,9 +289,10 @@ def unstack(x: Tensor[Any, T, D], axis: Int = 0) -> tuple[Tensor[Any, T, D], ...
 
 @op(concat_vectors_shape)
 def concat_vectors(tensors: Sequence[Tensor[Any, T, D]]) -> Tensor[Any, T, D]:
-    r"""Concatenate vectors.
+    """Concatenate vectors.
 
-    $$y = [x_1, x_2, \dots], \quad [dx_1, dx_2, \dots] = dy$$
+        y = [x₁, x₂, ...]
+        [dx₁, dx₂, ...] = dy
 
     Args:
         tensors: At least one vector, all of one dtype.

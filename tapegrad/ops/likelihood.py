@@ -94,13 +94,14 @@ def cross_entropy(
     ignore_index: int | None = None,
     reduction: Reduction = "mean",
 ) -> Tensor[Any, Merge[T, T2], Float]:
-    r"""Compute the cross-entropy loss between logits and class indices or probabilities.
+    """Compute the cross-entropy loss between logits and class indices or probabilities.
 
-    $$L = -\frac{1}{n} \sum_{ic} p_{ic} \ln \operatorname{softmax}(x_i)_c, \quad p = (1 - s) \, t + \frac{s}{C}, \quad
-    dx = \frac{1}{n} \left( \operatorname{softmax}(x) \sum_c p_{c} - p \right) dL, \quad
-    dt = -\frac{1 - s}{n} \ln \operatorname{softmax}(x) \, dL$$
+        L = -(1/n) ∑_(i,c) p[i,c] ln softmax(x[i])[c]
+        p = (1 - s) t + s / C
+        dx = (1/n) (softmax(x) ∑_c p[c] - p) dL
+        dt = -((1 - s) / n) ln softmax(x) dL
 
-    With weights w, the probability $p_{ic}$ counts $w_c$ times. The mean of labels is then divided by the sum of the
+    With weights w, the probability `p[i,c]` counts `w[c]` times. The mean of labels is then divided by the sum of the
     weights of all labels; that of probabilities by the number of rows.
 
     Args:
@@ -283,10 +284,11 @@ def nll(
     ignore_index: int | None = None,
     reduction: Reduction = "mean",
 ) -> Tensor[Any, T, Float]:
-    r"""Compute the negative log-likelihood loss of log-probabilities: `cross_entropy` without the softmax.
+    """Compute the negative log-likelihood loss of log-probabilities: `cross_entropy` without the softmax.
 
-    $$L = -\frac{1}{n} \sum_i w_{t_i} x_{i, t_i}, \quad dx_{ic} = -\frac{1}{n} [c = t_i] \, w_c \, dL, \quad
-    n = \sum_i w_{t_i}$$
+        L = -(1/n) ∑_i w[t[i]] x[i,t[i]]
+        dx[i,c] = -(1/n) [c = t[i]] w[c] dL
+        n = ∑_i w[t[i]]
 
     Args:
         x: Log-probabilities in nats, such as those of `log_softmax`, `(..., C)`, a float dtype.
@@ -336,10 +338,11 @@ def nll(
 def kl_div(
     x: Tensor[Any, T, Float], target: Tensor[Any, T2, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, Merge[T, T2], Float]:
-    r"""Compute the Kullback-Leibler divergence between target probabilities and predicted log-probabilities.
+    """Compute the Kullback-Leibler divergence between target probabilities and predicted log-probabilities.
 
-    $$L = \frac{1}{n} \sum_{ic} t_{ic} \left( \ln t_{ic} - x_{ic} \right), \quad dx = -\frac{1}{n} \, t \, dL, \quad
-    dt = \frac{1}{n} \left( \ln t + 1 - x \right) dL$$
+        L = (1/n) ∑_(i,c) t[i,c] (ln t[i,c] - x[i,c])
+        dx = -(1/n) t dL
+        dt = (1/n) (ln t + 1 - x) dL
 
     Args:
         x: Log-probabilities in nats, such as those of `log_softmax`, `(..., C)`, a float dtype.
@@ -390,11 +393,12 @@ def kl_div(
 def bce(
     x: Tensor[Any, T, Float], target: Tensor[Any, T2, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, Merge[T, T2], Float]:
-    r"""Compute the binary cross-entropy loss between probabilities and targets.
+    """Compute the binary cross-entropy loss between probabilities and targets.
 
-    $$L = -\frac{1}{n} \sum_i t_i \max(\ln x_i, -100) + (1 - t_i) \max(\ln(1 - x_i), -100), \quad
-    dx = \frac{1}{n} \frac{x - t}{\max(x (1 - x), 10^{-12})} \, dL, \quad
-    dt = \frac{1}{n} \left( \max(\ln(1 - x), -100) - \max(\ln x, -100) \right) dL$$
+        L = -(1/n) ∑_i (t[i] max(ln x[i], -100)
+                       + (1 - t[i]) max(ln(1 - x[i]), -100))
+        dx = (1/n) ((x - t) / max(x (1 - x), 10⁻¹²)) dL
+        dt = (1/n) (max(ln(1 - x), -100) - max(ln x, -100)) dL
 
     Args:
         x: Probabilities from 0 to 1, any shape, a float dtype; `bce_with_logits` is more precise near 0 and 1. A
@@ -436,14 +440,16 @@ def bce_with_logits(
     pos_weight: Tensor[Any, NoneTape, Float] | None = None,
     reduction: Reduction = "mean",
 ) -> Tensor[Any, Merge[T, T2], Float]:
-    r"""Compute the binary cross-entropy loss between logits and targets: `bce` of their `sigmoid`.
+    """Compute the binary cross-entropy loss between logits and targets: `bce` of their `sigmoid`.
 
-    $$L = \frac{1}{n} \sum_i \ln(1 + e^{x_i}) - t_i x_i, \quad dx = \frac{1}{n} \left( \sigma(x) - t \right) dL, \quad
-    dt = -\frac{1}{n} \, x \, dL$$
+        L = (1/n) ∑_i (ln(1 + e^(x[i])) - t[i] x[i])
+        dx = (1/n) (σ(x) - t) dL
+        dt = -(1/n) x dL
 
     With weights p, the losses of what is true count p times:
 
-    $$L = \frac{1}{n} \sum_i p_i t_i \ln(1 + e^{-x_i}) + (1 - t_i) \ln(1 + e^{x_i})$$
+        L = (1/n) ∑_i (p[i] t[i] ln(1 + e^(-x[i]))
+                       + (1 - t[i]) ln(1 + e^(x[i])))
 
     Args:
         x: Logits in nats, any shape, a float dtype; finite ones have a finite loss.

@@ -66,9 +66,10 @@ def lstsq_shape(x: Dims, y: Dims, *, rtol: float | None = None) -> Dims:  # noqa
 
 @op(inv_shape)
 def inv(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the inverse of each matrix.
+    """Compute the inverse of each matrix.
 
-    $$y = x^{-1}, \quad dx = -y^T \, dy \, y^T$$
+        y = x⁻¹
+        dx = -yᵀ dy yᵀ
 
     Args:
         x: `(..., N, N)`, a float dtype, not singular. To apply an inverse, `solve` is faster and more accurate.
@@ -104,9 +105,11 @@ def inv(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(solve_shape)
 def solve(x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float]) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Solve systems of linear equations.
+    """Solve systems of linear equations.
 
-    $$z = x^{-1} y, \quad dy = x^{-T} dz, \quad dx = -dy \, z^T$$
+        z = x⁻¹ y
+        dy = x⁻ᵀ dz
+        dx = -dy zᵀ
 
     Args:
         x: The coefficients, one equation per row, `(..., N, N)`, a float dtype, not singular.
@@ -158,9 +161,10 @@ def solve(x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float]) -> Tensor[Any, M
 
 @op(det_shape)
 def det(x: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
-    r"""Compute the determinant of each matrix.
+    """Compute the determinant of each matrix.
 
-    $$y = \det x, \quad dx = y \, x^{-T} dy$$
+        y = det x
+        dx = y x⁻ᵀ dy
 
     Args:
         x: `(..., N, N)`, a float dtype. A singular matrix has a determinant of 0, but the formula for the
@@ -198,9 +202,10 @@ def det(x: Tensor[Any, T, Float]) -> Tensor[Any, T, Float]:
 
 @op(slogdet_shape)
 def slogdet(x: Tensor[Any, T, Float]) -> tuple[Tensor[Any, NoneTape, Float], Tensor[Any, T, Float]]:
-    r"""Compute the sign of the determinant of each matrix, and the logarithm of its absolute value.
+    """Compute the sign of the determinant of each matrix, and the logarithm of its absolute value.
 
-    $$y = \log |\det x|, \quad dx = x^{-T} dy$$
+        y = log |det x|
+        dx = x⁻ᵀ dy
 
     Args:
         x: `(..., N, N)`, a float dtype. The logarithm neither overflows nor underflows where `det` does. A singular
@@ -238,9 +243,10 @@ def slogdet(x: Tensor[Any, T, Float]) -> tuple[Tensor[Any, NoneTape, Float], Ten
 
 @op(pinv_shape)
 def pinv(x: Tensor[Any, T, Float], *, rtol: float | None = None) -> Tensor[Any, T, Float]:
-    r"""Compute the pseudoinverse of each matrix, of any shape and rank (Moore-Penrose).
+    """Compute the pseudoinverse of each matrix, of any shape and rank (Moore-Penrose).
 
-    $$y = x^{+}, \quad dx = -y^T dy \, y^T + (1 - x y) \, dy^T y \, y^T + y^T y \, dy^T (1 - y x)$$
+        y = x⁺
+        dx = -yᵀ dy yᵀ + (1 - x y) dyᵀ y yᵀ + yᵀ y dyᵀ (1 - y x)
 
     Args:
         x: `(..., M, N)`, a float dtype.
@@ -297,9 +303,9 @@ def pinv(x: Tensor[Any, T, Float], *, rtol: float | None = None) -> Tensor[Any, 
 def lstsq(
     x: Tensor[Any, T1, Float], y: Tensor[Any, T2, Float], *, rtol: float | None = None
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Solve systems of linear equations by least squares: the shortest of the solutions with the smallest residual.
+    """Solve systems of linear equations by least squares: the shortest of the solutions with the smallest residual.
 
-    $$z = x^{+} y = \operatorname{argmin}_z \lVert x z - y \rVert_2$$
+        z = x⁺ y = argmin_z ‖x z - y‖₂
 
     Args:
         x: The coefficients, one equation per row, `(..., M, N)`, of any rank, a float dtype.

@@ -1,4 +1,4 @@
-r"""Logical ops, tests for NaN and infinity, and `nan_to_num`."""
+"""Logical ops, tests for NaN and infinity, and `nan_to_num`."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ Truth = TypeVar("Truth", bound=np.bool_, default=np.bool_)
 def logical_and(
     x: Tensor[Any, Any, Truth] | Number, y: Tensor[Any, Any, Truth] | Number
 ) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Compute the logical AND of two tensors; not differentiable.
+    """Compute the logical AND of two tensors; not differentiable.
 
-    $$z = x \wedge y$$
+        z = x ∧ y
 
     Args:
         x: Any shape, or a Python bool; of dtype bool.
@@ -56,9 +56,9 @@ def logical_and(
 def logical_or(
     x: Tensor[Any, Any, Truth] | Number, y: Tensor[Any, Any, Truth] | Number
 ) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Compute the logical OR of two tensors; not differentiable.
+    """Compute the logical OR of two tensors; not differentiable.
 
-    $$z = x \vee y$$
+        z = x ∨ y
 
     Args:
         x: Any shape, or a Python bool; of dtype bool.
@@ -83,9 +83,9 @@ def logical_or(
 def logical_xor(
     x: Tensor[Any, Any, Truth] | Number, y: Tensor[Any, Any, Truth] | Number
 ) -> Tensor[Any, NoneTape, np.bool_]:
-    r"""Compute the logical XOR of two tensors; not differentiable.
+    """Compute the logical XOR of two tensors; not differentiable.
 
-    $$z = x \oplus y$$
+        z = x ⊕ y
 
     Args:
         x: Any shape, or a Python bool; of dtype bool.
@@ -109,9 +109,9 @@ def logical_xor(
 
 @op(elementwise_shape)
 def logical_not(x: Tensor[S, Any, Truth]) -> Tensor[S, NoneTape, np.bool_]:
-    r"""Compute the logical NOT of each element; not differentiable.
+    """Compute the logical NOT of each element; not differentiable.
 
-    $$y = \neg x$$
+        y = ¬x
 
     Args:
         x: Any shape, bool.
@@ -134,9 +134,9 @@ def logical_not(x: Tensor[S, Any, Truth]) -> Tensor[S, NoneTape, np.bool_]:
 
 @op(elementwise_shape)
 def isfinite(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
-    r"""Return whether each element is finite: neither infinite nor NaN; not differentiable.
+    """Return whether each element is finite: neither infinite nor NaN; not differentiable.
 
-    $$y = [|x| < \infty]$$
+        y = [|x| < ∞]
 
     Args:
         x: Any shape, a float dtype.
@@ -158,9 +158,9 @@ def isfinite(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
 
 @op(elementwise_shape)
 def isinf(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
-    r"""Return whether each element is infinite, of either sign; not differentiable.
+    """Return whether each element is infinite, of either sign; not differentiable.
 
-    $$y = [|x| = \infty]$$
+        y = [|x| = ∞]
 
     Args:
         x: Any shape, a float dtype.
@@ -182,9 +182,9 @@ def isinf(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
 
 @op(elementwise_shape)
 def isnan(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
-    r"""Return whether each element is NaN; not differentiable.
+    """Return whether each element is NaN; not differentiable.
 
-    $$y = [x \ne x]$$
+        y = [x ≠ x]
 
     Args:
         x: Any shape, a float dtype.
@@ -211,9 +211,11 @@ def isnan(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
 def nan_to_num(
     x: Tensor[S, T, Float], nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor[S, T, Float]:
-    r"""Replace NaN and infinities by numbers.
+    """Replace NaN and infinities by numbers.
 
-    $$y = \begin{cases} x & |x| < \infty \\ c & \text{else} \end{cases}, \quad dx = [|x| < \infty] \, dy$$
+        y = x   if |x| < ∞,
+            c   else
+        dx = [|x| < ∞] dy
 
     Args:
         x: Any shape, a float dtype.

@@ -47,9 +47,10 @@ def row_loss_shape(x: Dims, target: Dims, *, reduction: str = "mean") -> Dims:
 def mse(
     x: Tensor[Any, T, Float], target: Tensor[Any, T2, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, Merge[T, T2], Float]:
-    r"""Compute the mean squared error (MSE) loss.
+    """Compute the mean squared error (MSE) loss.
 
-    $$L = \frac{1}{n} \sum_i (x_i - t_i)^2, \quad dx = -dt = \frac{2}{n} (x - t) \, dL$$
+        L = (1/n) ∑_i (x[i] - t[i])²
+        dx = -dt = (2/n) (x - t) dL
 
     Args:
         x: Predictions, any shape, a float dtype.
@@ -89,9 +90,10 @@ def mse(
 def rmse(
     x: Tensor[Any, T, Float], target: Tensor[Any, T2, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, Merge[T, T2], Float]:
-    r"""Compute the root mean squared error (RMSE) loss.
+    """Compute the root mean squared error (RMSE) loss.
 
-    $$L = \sqrt{\frac{1}{n} \sum_i (x_i - t_i)^2}, \quad dx = -dt = \frac{x - t}{n L} \, dL$$
+        L = √((1/n) ∑_i (x[i] - t[i])²)
+        dx = -dt = ((x - t) / (n L)) dL
 
     Args:
         x: Predictions, any shape, a float dtype.
@@ -136,9 +138,10 @@ def rmse(
 def mae(
     x: Tensor[Any, T, Float], target: Tensor[Any, T2, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, Merge[T, T2], Float]:
-    r"""Compute the mean absolute error (MAE, L1) loss.
+    """Compute the mean absolute error (MAE, L1) loss.
 
-    $$L = \frac{1}{n} \sum_i |x_i - t_i|, \quad dx = -dt = \frac{1}{n} \operatorname{sign}(x - t) \, dL$$
+        L = (1/n) ∑_i |x[i] - t[i]|
+        dx = -dt = (1/n) sign(x - t) dL
 
     Args:
         x: Predictions, any shape, a float dtype. Where a prediction equals its target, the gradient is 0.
@@ -175,10 +178,12 @@ def huber(
     delta: float = 1.0,
     reduction: Reduction = "mean",
 ) -> Tensor[Any, Merge[T, T2], Float]:
-    r"""Compute the Huber loss: quadratic for small errors, linear for large ones.
+    """Compute the Huber loss: quadratic for small errors, linear for large ones.
 
-    $$L = \frac{1}{n} \sum_i c_i \left( |e_i| - \tfrac{1}{2} c_i \right), \quad c_i = \min(|e_i|, \delta), \quad
-    e = x - t, \quad dx = -dt = \frac{1}{n} \min(\max(e, -\delta), \delta) \, dL$$
+        L = (1/n) ∑_i c[i] (|e[i]| - (1/2) c[i])
+        c[i] = min(|e[i]|, δ)
+        e = x - t
+        dx = -dt = (1/n) min(max(e, -δ), δ) dL
 
     Args:
         x: Predictions, any shape, a float dtype.
@@ -224,10 +229,12 @@ def smooth_l1(
     beta: float = 1.0,
     reduction: Reduction = "mean",
 ) -> Tensor[Any, Merge[T, T2], Float]:
-    r"""Compute the smooth L1 loss: `huber` with δ = β, divided by β.
+    """Compute the smooth L1 loss: `huber` with δ = β, divided by β.
 
-    $$L = \frac{1}{n \beta} \sum_i c_i \left( |e_i| - \tfrac{1}{2} c_i \right), \quad c_i = \min(|e_i|, \beta), \quad
-    e = x - t, \quad dx = -dt = \frac{1}{n \beta} \min(\max(e, -\beta), \beta) \, dL$$
+        L = (1 / (n β)) ∑_i c[i] (|e[i]| - (1/2) c[i])
+        c[i] = min(|e[i]|, β)
+        e = x - t
+        dx = -dt = (1 / (n β)) min(max(e, -β), β) dL
 
     Args:
         x: Predictions, any shape, a float dtype.
@@ -274,10 +281,11 @@ def smooth_l1(
 def hinge(
     x: Tensor[Any, T, Float], target: Tensor[Any, T2, Float], *, reduction: Reduction = "mean"
 ) -> Tensor[Any, Merge[T, T2], Float]:
-    r"""Compute the hinge loss between scores and targets of -1 or 1.
+    """Compute the hinge loss between scores and targets of -1 or 1.
 
-    $$L = \frac{1}{n} \sum_i \max(0, 1 - t_i x_i), \quad dx = -\frac{1}{n} \, t \, [t x < 1] \, dL, \quad
-    dt = -\frac{1}{n} \, x \, [t x < 1] \, dL$$
+        L = (1/n) ∑_i max(0, 1 - t[i] x[i])
+        dx = -(1/n) t [t x < 1] dL
+        dt = -(1/n) x [t x < 1] dL
 
     Args:
         x: Scores, any shape, a float dtype. Where the product with the target is 1, the gradient is 0.
@@ -323,10 +331,11 @@ def cosine(
     eps: float = 1e-8,
     reduction: Reduction = "mean",
 ) -> Tensor[Any, Merge[T, T2], Float]:
-    r"""Compute the cosine loss: 1 minus the cosine similarity of each row and its target.
+    """Compute the cosine loss: 1 minus the cosine similarity of each row and its target.
 
-    $$L = \frac{1}{n} \sum_i \left( 1 - \cos_i \right), \quad \cos_i = \frac{x_i \cdot t_i}{|x_i| \, |t_i|}, \quad
-    dx_i = \frac{1}{n} \left( \frac{x_i \cos_i}{|x_i|^2} - \frac{t_i}{|x_i| \, |t_i|} \right) dL$$
+        L = (1/n) ∑_i (1 - cos[i])
+        cos[i] = (x[i] · t[i]) / (|x[i]| |t[i]|)
+        dx[i] = (1/n) (x[i] cos[i] / |x[i]|² - t[i] / (|x[i]| |t[i]|)) dL
 
     Args:
         x: Vectors, `(..., C)`, a float dtype.

@@ -49,9 +49,11 @@ def nonzero_shape(x: Dims) -> tuple[Dims, ...]:
 def masked_fill(
     x: Tensor[Any, T1, D], mask: Tensor[Any, Any, np.bool_], value: Tensor[Any, T2, D] | Number
 ) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Replace elements by a value where a mask is True.
+    """Replace elements by a value where a mask is True.
 
-    $$y = m \, ? \, v : x, \quad dx = m \, ? \, 0 : dy, \quad dv = \sum m \, ? \, dy : 0$$
+        y = m ? v : x
+        dx = m ? 0 : dy
+        dv = ∑ (m ? dy : 0)
 
     Args:
         x: Any shape.
@@ -82,9 +84,10 @@ def masked_fill(
 
 @op(masked_select_shape)
 def masked_select(x: Tensor[Any, T, D], mask: Tensor[Any, Any, np.bool_]) -> Tensor[Any, T, D]:
-    r"""Select the elements where a mask is True, in row-major order.
+    """Select the elements where a mask is True, in row-major order.
 
-    $$y = (x_i : m_i), \quad dx_i = m_i \, ? \, dy_j : 0$$
+        y = (x[i] : m[i])
+        dx[i] = m[i] ? dy[j] : 0
 
     Args:
         x: Any shape.
@@ -114,9 +117,9 @@ def masked_select(x: Tensor[Any, T, D], mask: Tensor[Any, Any, np.bool_]) -> Ten
 
 @op(nonzero_shape)
 def nonzero(x: Tensor[Any, Any, Any]) -> tuple[Tensor[Any, NoneTape, np.int64], ...]:
-    r"""Return the indices of the nonzero elements, in row-major order; not differentiable.
+    """Return the indices of the nonzero elements, in row-major order; not differentiable.
 
-    $$\{(k_1, k_2, \dots) : x_{k_1 k_2 \dots} \ne 0\}$$
+        {(k₁, k₂, ...) : x[k₁,k₂,...] ≠ 0}
 
     Args:
         x: Any shape with at least one axis; NaN and True count as nonzero.

@@ -71,9 +71,11 @@ def linear_shape(x: Dims, weight: Dims, bias: Dims | None = None) -> Dims:
 
 @op(matmul_shape, operator="__matmul__")
 def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Multiply matrices or stacks of matrices.
+    """Multiply matrices or stacks of matrices.
 
-    $$z_{bnm} = \sum_k x_{bnk} \, y_{bkm}, \quad dx = dz \, y^T, \quad dy = x^T dz$$
+        z[b,n,m] = ∑_k x[b,n,k] y[b,k,m]
+        dx = dz yᵀ
+        dy = xᵀ dz
 
     Args:
         x: `(..., N, K)`, or a row `(K,)`.
@@ -121,9 +123,11 @@ def matmul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
 
 @op(outer_shape, eager=True, memory_bound=True)
 def outer(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Compute the outer product of two vectors.
+    """Compute the outer product of two vectors.
 
-    $$z_{nm} = x_n y_m, \quad dx = dz \, y, \quad dy = x \, dz$$
+        z[n,m] = x[n] y[m]
+        dx = dz y
+        dy = x dz
 
     Args:
         x: `(N,)`.
@@ -155,9 +159,11 @@ def outer(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Ten
 
 @op(dot_shape, eager=True)
 def dot(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Compute the dot product of two vectors.
+    """Compute the dot product of two vectors.
 
-    $$z = \sum_n x_n y_n, \quad dx = dz \, y, \quad dy = dz \, x$$
+        z = ∑_n x[n] y[n]
+        dx = dz y
+        dy = dz x
 
     Args:
         x: `(N,)`.
@@ -193,9 +199,11 @@ def dot(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
 
 @op(bmm_shape, eager=True)
 def bmm(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Compute a batched matrix product, like `matmul` but without broadcasting.
+    """Compute a batched matrix product, like `matmul` but without broadcasting.
 
-    $$z_{bnm} = \sum_k x_{bnk} \, y_{bkm}, \quad dx_b = dz_b \, y_b^T, \quad dy_b = x_b^T dz_b$$
+        z[b,n,m] = ∑_k x[b,n,k] y[b,k,m]
+        dx[b] = dz[b] y[b]ᵀ
+        dy[b] = x[b]ᵀ dz[b]
 
     Args:
         x: `(B, N, K)`.
@@ -233,9 +241,12 @@ def bmm(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
 def linear(
     x: Tensor[Any, T, D], weight: Tensor[Any, T1, D], bias: Tensor[Any, T2, D] | None = None
 ) -> Tensor[Any, Merge[T, Merge[T1, T2]], D]:
-    r"""Apply a linear transformation to the last axis and add a bias, if there is one.
+    """Apply a linear transformation to the last axis and add a bias, if there is one.
 
-    $$y_{bm} = \sum_n x_{bn} w_{nm} + c_m, \quad dx = dy \, w^T, \quad dw = x^T dy, \quad dc_m = \sum_b dy_{bm}$$
+        y[b,m] = ∑_n x[b,n] w[n,m] + c[m]
+        dx = dy wᵀ
+        dw = xᵀ dy
+        dc[m] = ∑_b dy[b,m]
 
     Args:
         x: `(..., N)`.

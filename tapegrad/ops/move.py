@@ -103,9 +103,10 @@ def _with_sizes_of(x: Dims, shape: Dims) -> Dims:
 
 @op(reshape_shape, memory_bound=True)
 def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
-    r"""Change the shape of a tensor, keeping the elements in row-major order.
+    """Change the shape of a tensor, keeping the elements in row-major order.
 
-    $$y_{[i]} = x_{[i]}, \quad dx_{[i]} = dy_{[i]}$$
+        y.flat[i] = x.flat[i]
+        dx.flat[i] = dy.flat[i]
 
     Args:
         x: Any shape.
@@ -140,9 +141,9 @@ def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
 
 @op(transpose_shape, memory_bound=True)
 def transpose(x: Tensor[Any, T, D], axes: tuple[Int, ...] | None = None) -> Tensor[Any, T, D]:
-    r"""Permute the axes.
+    """Permute the axes.
 
-    $$y_{i_{a_0} i_{a_1} \dots} = x_{i_0 i_1 \dots}$$
+        y[i[a₀],i[a₁],...] = x[i₀,i₁,...]
 
     Args:
         x: Any shape.
@@ -178,9 +179,10 @@ def transpose(x: Tensor[Any, T, D], axes: tuple[Int, ...] | None = None) -> Tens
 
 @op(broadcast_to_shape, memory_bound=True)
 def broadcast_to(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
-    r"""Broadcast a tensor to a shape, along new axes and axes of size one.
+    """Broadcast a tensor to a shape, along new axes and axes of size one.
 
-    $$y_{ji} = x_i, \quad dx_i = \sum_j dy_{ji}$$
+        y[j,i] = x[i]
+        dx[i] = ∑_j dy[j,i]
 
     Args:
         x: Any shape.

@@ -73,10 +73,11 @@ def rms_norm_shape(x: Dims, weight: Dims) -> Dims:
 
 @op(normalize_shape)
 def normalize(x: Tensor[S, T, Float], axis: Axis = -1, *, eps: float = 1e-5) -> Tensor[S, T, Float]:
-    r"""Normalize to zero mean and unit variance along axes.
+    """Normalize to zero mean and unit variance along axes.
 
-    $$y_i = \frac{x_i - \bar x}{s}, \quad s = \sqrt{\frac{1}{n} \sum_j (x_j - \bar x)^2 + \epsilon}, \quad
-    dx_i = \frac{1}{s} \Big( dy_i - \frac{1}{n} \sum_j dy_j - \frac{y_i}{n} \sum_j y_j \, dy_j \Big)$$
+        y[i] = (x[i] - x̄) / s
+        s = √((1/n) ∑_j (x[j] - x̄)² + ε)
+        dx[i] = (1/s) (dy[i] - (1/n) ∑_j dy[j] - (y[i] / n) ∑_j y[j] dy[j])
 
     Args:
         x: Any shape, a float dtype; finite numbers give finite results.
@@ -105,16 +106,18 @@ def normalize(x: Tensor[S, T, Float], axis: Axis = -1, *, eps: float = 1e-5) -> 
 def layer_norm(
     x: Tensor[S, T, Float], weight: Tensor[Any, T1, Float], bias: Tensor[Any, T2, Float], *, eps: float = 1e-5
 ) -> Tensor[S, Merge[T, Merge[T1, T2]], Float]:
-    r"""Apply layer normalization: normalize each row, then scale and shift each column.
+    """Apply layer normalization: normalize each row, then scale and shift each column.
 
     A row is the last axis of `x`, or as many last axes as the weight has.
 
-    $$y_{bi} = w_i \, z_{bi} + c_i, \quad z_{bi} = \frac{x_{bi} - \bar x_b}{s_b}, \quad
-    s_b = \sqrt{\frac{1}{n} \sum_j (x_{bj} - \bar x_b)^2 + \epsilon},$$
+        y[b,i] = w[i] z[b,i] + c[i]
+        z[b,i] = (x[b,i] - x̄[b]) / s[b]
+        s[b] = √((1/n) ∑_j (x[b,j] - x̄[b])² + ε)
 
-    $$dx_{bi} = \frac{1}{s_b} \Big( w_i \, dy_{bi} - \frac{1}{n} \sum_j w_j \, dy_{bj}
-    - \frac{z_{bi}}{n} \sum_j w_j \, z_{bj} \, dy_{bj} \Big), \quad
-    dw_i = \sum_b z_{bi} \, dy_{bi}, \quad dc_i = \sum_b dy_{bi}$$
+        dx[b,i] = (1 / s[b]) (w[i] dy[b,i] - (1/n) ∑_j w[j] dy[b,j]
+                              - (z[b,i] / n) ∑_j w[j] z[b,j] dy[b,j])
+        dw[i] = ∑_b z[b,i] dy[b,i]
+        dc[i] = ∑_b dy[b,i]
 
     Args:
         x: `(..., N)`, a float dtype; or `(..., N, M)` and so on, where the weight has several axes.
@@ -184,10 +187,12 @@ def layer_norm(
 def rms_norm(
     x: Tensor[S, T1, Float], weight: Tensor[Any, T2, Float], *, eps: float = 1e-5
 ) -> Tensor[S, Merge[T1, T2], Float]:
-    r"""Apply RMS normalization: `layer_norm` without subtracting the mean and without a bias.
+    """Apply RMS normalization: `layer_norm` without subtracting the mean and without a bias.
 
-    $$y_{bi} = w_i \frac{x_{bi}}{s_b}, \quad s_b = \sqrt{\frac{1}{n} \sum_j x_{bj}^2 + \epsilon}, \quad
-    dx_{bi} = \frac{1}{s_b} \Big( w_i \, dy_{bi} - \frac{x_{bi}}{n s_b^2} \sum_j w_j \, x_{bj} \, dy_{bj} \Big)$$
+        y[b,i] = w[i] x[b,i] / s[b]
+        s[b] = √((1/n) ∑_j x[b,j]² + ε)
+        dx[b,i] = (1 / s[b]) (w[i] dy[b,i]
+                              - (x[b,i] / (n s[b]²)) ∑_j w[j] x[b,j] dy[b,j])
 
     Args:
         x: `(..., N)`, a float dtype; or `(..., N, M)` and so on, where the weight has several axes.
@@ -222,10 +227,10 @@ def rms_norm(
 def batch_norm(
     x: Tensor[S, T, Float], weight: Tensor[Any, T1, Float], bias: Tensor[Any, T2, Float], *, eps: float = 1e-5
 ) -> Tensor[S, Merge[T, Merge[T1, T2]], Float]:
-    r"""Apply batch normalization: normalize each channel over the batch, then scale and shift it.
+    """Apply batch normalization: normalize each channel over the batch, then scale and shift it.
 
-    $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_c}{s_c} + b_c, \quad
-    s_c = \sqrt{\frac{1}{N L} \sum_{nl} (x_{ncl} - \bar x_c)^2 + \epsilon}$$
+        y[n,c,l] = w[c] (x[n,c,l] - x̄[c]) / s[c] + b[c]
+        s[c] = √((1 / (N L)) ∑_(n,l) (x[n,c,l] - x̄[c])² + ε)
 
     The layer `tapegrad.nn.BatchNorm2d` adds running statistics.
 
@@ -271,10 +276,11 @@ def group_norm(
     groups: int,
     eps: float = 1e-5,
 ) -> Tensor[S, Merge[T, Merge[T1, T2]], Float]:
-    r"""Apply group normalization: normalize each group of channels, then scale and shift each channel.
+    """Apply group normalization: normalize each group of channels, then scale and shift each channel.
 
-    $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_{ng}}{s_{ng}} + b_c, \quad g = \lfloor c G / C \rfloor, \quad
-    s_{ng} = \sqrt{\frac{G}{C L} \sum_{c \in g, l} (x_{ncl} - \bar x_{ng})^2 + \epsilon}$$
+        y[n,c,l] = w[c] (x[n,c,l] - x̄[n,g]) / s[n,g] + b[c]
+        g = ⌊c G / C⌋
+        s[n,g] = √((G / (C L)) ∑_(c ∈ g, l) (x[n,c,l] - x̄[n,g])² + ε)
 
     Args:
         x: `(N, C, ...)`, a float dtype.
@@ -320,10 +326,10 @@ def group_norm(
 def instance_norm(
     x: Tensor[S, T, Float], weight: Tensor[Any, T1, Float], bias: Tensor[Any, T2, Float], *, eps: float = 1e-5
 ) -> Tensor[S, Merge[T, Merge[T1, T2]], Float]:
-    r"""Apply instance normalization: normalize each channel of each image, then scale and shift each channel.
+    """Apply instance normalization: normalize each channel of each image, then scale and shift each channel.
 
-    $$y_{ncl} = w_c \frac{x_{ncl} - \bar x_{nc}}{s_{nc}} + b_c, \quad
-    s_{nc} = \sqrt{\frac{1}{L} \sum_{l} (x_{ncl} - \bar x_{nc})^2 + \epsilon}$$
+        y[n,c,l] = w[c] (x[n,c,l] - x̄[n,c]) / s[n,c] + b[c]
+        s[n,c] = √((1/L) ∑_l (x[n,c,l] - x̄[n,c])² + ε)
 
     Args:
         x: `(N, C, L, ...)`, a float dtype.
@@ -366,7 +372,7 @@ def scaled_and_shifted(
 
 
 def standardized(rows: Rows, x: Any, eps: Any, *, centred: bool) -> tuple[Any, Any]:
-    """Return `x / s` and `1 / s`, where `s = sqrt(mean(x²) + eps)`; `centred` subtracts the mean of `x` first."""
+    """Return `x / s` and `1 / s`, where `s = sqrt(mean(x * x) + eps)`; `centred` subtracts the mean of `x` first."""
     if centred:
         x = x - rows.mean(x)
     factor = 1 / rows.sqrt(rows.mean(x * x) + eps)

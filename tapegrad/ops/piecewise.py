@@ -1,4 +1,4 @@
-r"""Activation functions composed of straight lines and parabolas: `relu6`, `hardtanh` and `hardswish`."""
+"""Activation functions composed of straight lines and parabolas: `relu6`, `hardtanh` and `hardswish`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 @op(elementwise_shape, memory_bound=True)
 def relu6(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Apply the rectified linear unit with an upper bound of 6.
+    """Apply the rectified linear unit with an upper bound of 6.
 
-    $$y = \min(\max(x, 0), 6), \quad dx = [0 < x < 6] \, dy$$
+        y = min(max(x, 0), 6)
+        dx = [0 < x < 6] dy
 
     Args:
         x: Any shape, a float dtype. At 0 and at 6 the gradient is zero.
@@ -49,9 +50,10 @@ def hardtanh(
     min: float = -1.0,  # noqa: A002  # as in `clamp`
     max: float = 1.0,  # noqa: A002
 ) -> Tensor[S, T, Float]:
-    r"""Bound each element to an interval, a piecewise linear approximation of `tanh`.
+    """Bound each element to an interval, a piecewise linear approximation of `tanh`.
 
-    $$y = \min(\max(x, a), b), \quad dx = [a < x < b] \, dy$$
+        y = min(max(x, a), b)
+        dx = [a < x < b] dy
 
     `clamp` has the same values and passes the gradient at the bounds too.
 
@@ -86,10 +88,12 @@ def hardtanh(
 
 @op(elementwise_shape, memory_bound=True)
 def hardswish(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute hard swish, a piecewise quadratic approximation of `silu`.
+    """Compute hard swish, a piecewise quadratic approximation of `silu`.
 
-    $$y = \frac{x}{6} \min(\max(x + 3, 0), 6), \quad
-    dx = \begin{cases} 0 & x \le -3 \\ \frac{2x + 3}{6} \, dy & -3 < x < 3 \\ dy & x \ge 3 \end{cases}$$
+        y = (x/6) min(max(x + 3, 0), 6)
+        dx = 0                    if x ≤ -3,
+             ((2 x + 3) / 6) dy   if -3 < x < 3,
+             dy                   if x ≥ 3
 
     Args:
         x: Any shape, a float dtype.

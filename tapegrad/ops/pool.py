@@ -99,9 +99,9 @@ def max_pool1d(
     dilation: int | tuple[int] = 1,
     ceil_mode: bool = False,
 ) -> Tensor[Any, T, Float]:
-    r"""Compute 1D max pooling; of equal elements in a window the first gets the gradient.
+    """Compute 1D max pooling; of equal elements in a window the first gets the gradient.
 
-    $$y_{nci} = \max_{k} x_{n,c,\,si+dk-p}$$
+        y[n,c,i] = max_k x[n, c, s i + d k - p]
 
     Args:
         x: Sequences, `(N, C, L)`, or one, `(C, L)`, a float dtype.
@@ -143,9 +143,9 @@ def max_pool2d(
     dilation: int | tuple[int, int] = 1,
     ceil_mode: bool = False,
 ) -> Tensor[Any, T, Float]:
-    r"""Compute 2D max pooling; of equal elements in a window the first gets the gradient.
+    """Compute 2D max pooling; of equal elements in a window the first gets the gradient.
 
-    $$y_{ncij} = \max_{kl} x_{n,c,\,si+dk-p,\,sj+dl-p}$$
+        y[n,c,i,j] = max_(k,l) x[n, c, s i + d k - p, s j + d l - p]
 
     Args:
         x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype.
@@ -189,9 +189,9 @@ def min_pool1d(
     dilation: int | tuple[int] = 1,
     ceil_mode: bool = False,
 ) -> Tensor[Any, T, Float]:
-    r"""Compute 1D min pooling; of equal elements in a window the first gets the gradient.
+    """Compute 1D min pooling; of equal elements in a window the first gets the gradient.
 
-    $$y_{nci} = \min_{k} x_{n,c,\,si+dk-p}$$
+        y[n,c,i] = min_k x[n, c, s i + d k - p]
 
     Args:
         x: Sequences, `(N, C, L)`, or one, `(C, L)`, a float dtype.
@@ -233,9 +233,9 @@ def min_pool2d(
     dilation: int | tuple[int, int] = 1,
     ceil_mode: bool = False,
 ) -> Tensor[Any, T, Float]:
-    r"""Compute 2D min pooling; of equal elements in a window the first gets the gradient.
+    """Compute 2D min pooling; of equal elements in a window the first gets the gradient.
 
-    $$y_{ncij} = \min_{kl} x_{n,c,\,si+dk-p,\,sj+dl-p}$$
+        y[n,c,i,j] = min_(k,l) x[n, c, s i + d k - p, s j + d l - p]
 
     Args:
         x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype.
@@ -279,9 +279,9 @@ def smooth_max_pool1d(
     dilation: int | tuple[int] = 1,
     ceil_mode: bool = False,
 ) -> Tensor[Any, T, Float]:
-    r"""Compute 1D smooth max pooling (log-sum-exp); every element of a window gets a gradient.
+    """Compute 1D smooth max pooling (log-sum-exp); every element of a window gets a gradient.
 
-    $$y_{nci} = \frac{1}{\beta} \log \sum_{k} e^{\beta x_{n,c,\,si+dk-p}}$$
+        y[n,c,i] = (1/β) log ∑_k e^(β x[n, c, s i + d k - p])
 
     Args:
         x: Sequences, `(N, C, L)`, or one, `(C, L)`, a float dtype.
@@ -330,9 +330,10 @@ def smooth_max_pool2d(
     dilation: int | tuple[int, int] = 1,
     ceil_mode: bool = False,
 ) -> Tensor[Any, T, Float]:
-    r"""Compute 2D smooth max pooling (log-sum-exp); every element of a window gets a gradient.
+    """Compute 2D smooth max pooling (log-sum-exp); every element of a window gets a gradient.
 
-    $$y_{ncij} = \frac{1}{\beta} \log \sum_{kl} e^{\beta x_{n,c,\,si+dk-p,\,sj+dl-p}}$$
+        y[n,c,i,j] = (1/β) log
+            ∑_(k,l) e^(β x[n, c, s i + d k - p, s j + d l - p])
 
     Args:
         x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype.
@@ -382,9 +383,9 @@ def avg_pool1d(
     count_include_pad: bool = True,
     divisor_override: float | None = None,
 ) -> Tensor[Any, T, Float]:
-    r"""Compute 1D average pooling.
+    """Compute 1D average pooling.
 
-    $$y_{nci} = \frac{1}{K} \sum_{k} x_{n,c,\,si+k-p}$$
+        y[n,c,i] = (1/K) ∑_k x[n, c, s i + k - p]
 
     Args:
         x: Sequences, `(N, C, L)`, or one, `(C, L)`, a float dtype.
@@ -430,9 +431,9 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: float | None = None,
 ) -> Tensor[Any, T, Float]:
-    r"""Compute 2D average pooling.
+    """Compute 2D average pooling.
 
-    $$y_{ncij} = \frac{1}{KL} \sum_{kl} x_{n,c,\,si+k-p,\,sj+l-p}$$
+        y[n,c,i,j] = (1 / (K L)) ∑_(k,l) x[n, c, s i + k - p, s j + l - p]
 
     Args:
         x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype.
@@ -468,10 +469,11 @@ def avg_pool2d(
 
 @op(adaptive_avg_pool1d_shape)
 def adaptive_avg_pool1d(x: Tensor[Any, T, Float], size: int | tuple[int]) -> Tensor[Any, T, Float]:
-    r"""Compute 1D adaptive average pooling: choose the windows from the output size.
+    """Compute 1D adaptive average pooling: choose the windows from the output size.
 
-    $$y_{nci} = \frac{1}{b_i - a_i} \sum_{m = a_i}^{b_i - 1} x_{ncm}, \quad
-    a_i = \lfloor i L / I \rfloor, \quad b_i = \lceil (i + 1) L / I \rceil$$
+        y[n,c,i] = (1 / (b[i] - a[i])) ∑_(m = a[i] to b[i] - 1) x[n,c,m]
+        a[i] = ⌊i L / I⌋
+        b[i] = ⌈(i + 1) L / I⌉
 
     Args:
         x: Sequences, `(N, C, L)`, or one, `(C, L)`, a float dtype, L at least 1.
@@ -499,12 +501,14 @@ def adaptive_avg_pool1d(x: Tensor[Any, T, Float], size: int | tuple[int]) -> Ten
 
 @op(adaptive_avg_pool2d_shape)
 def adaptive_avg_pool2d(x: Tensor[Any, T, Float], size: int | tuple[int, int]) -> Tensor[Any, T, Float]:
-    r"""Compute 2D adaptive average pooling: choose the windows from the output size.
+    """Compute 2D adaptive average pooling: choose the windows from the output size.
 
-    $$y_{ncij} = \frac{1}{(b_i - a_i)(d_j - c_j)} \sum_{m = a_i}^{b_i - 1} \sum_{v = c_j}^{d_j - 1} x_{ncmv}, \quad
-    a_i = \lfloor i H / I \rfloor, \quad b_i = \lceil (i + 1) H / I \rceil,$$
+        y[n,c,i,j] = (1 / ((b[i] - a[i]) (d[j] - c[j])))
+            ∑_(m = a[i] to b[i] - 1) ∑_(v = c[j] to d[j] - 1) x[n,c,m,v]
+        a[i] = ⌊i H / I⌋
+        b[i] = ⌈(i + 1) H / I⌉
 
-    and $c_j$ and $d_j$ likewise for the width.
+    and `c[j]` and `d[j]` likewise for the width.
 
     Args:
         x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype, H and W at least 1.

@@ -1,4 +1,4 @@
-r"""Powers and roots."""
+"""Powers and roots."""
 
 from __future__ import annotations
 
@@ -27,9 +27,11 @@ OtherReal = TypeVar("OtherReal", bound=np.number[Any], default=np.float32)
 
 @op(broadcast_shape, operator="__pow__", memory_bound=True)
 def pow(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Raise `x` to the power `y` element by element.
+    """Raise `x` to the power `y` element by element.
 
-    $$z = x^y, \quad dx = y \, x^{y-1} \, dz, \quad dy = \ln(x) \, z \, dz$$
+        z = x^y
+        dx = y x^(y - 1) dz
+        dy = ln(x) z dz
 
     Args:
         x: Any shape, or a number. Where `x` is negative, the gradient of `y` is NaN; where `x` is 0, it is 0, or
@@ -64,9 +66,11 @@ def pow(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) ->
 def float_power(
     x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, OtherReal] | Number
 ) -> Tensor[Any, Merge[T1, T2], np.float64]:
-    r"""Raise `x` to the power `y` in float64: ints to negative powers, float32 without overflow.
+    """Raise `x` to the power `y` in float64: ints to negative powers, float32 without overflow.
 
-    $$z = x^y, \quad dx = y \, x^{y-1} \, dz, \quad dy = \ln(x) \, z \, dz$$
+        z = x^y
+        dx = y x^(y - 1) dz
+        dy = ln(x) z dz
 
     Args:
         x: Any shape, or a number. The gradients are those of `pow`, converted to the dtype of the operand.
@@ -145,9 +149,10 @@ def _logarithm(x: Any, y: Any) -> Any:
 
 @op(elementwise_shape, memory_bound=True)
 def square(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
-    r"""Square each element.
+    """Square each element.
 
-    $$y = x^2, \quad dx = 2 x \, dy$$
+        y = x²
+        dx = 2 x dy
 
     Args:
         x: Any shape.
@@ -171,9 +176,10 @@ def square(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
 
 @op(elementwise_shape, memory_bound=True)
 def sqrt(x: Tensor[S, T, Float], *, safe: bool = False) -> Tensor[S, T, Float]:
-    r"""Compute the square root.
+    """Compute the square root.
 
-    $$y = \sqrt x, \quad dx = \frac{dy}{2 y}$$
+        y = √x
+        dx = dy / (2 y)
 
     Args:
         x: Any shape, a float dtype. A negative number gives NaN, as in NumPy.
@@ -211,9 +217,10 @@ def sqrt(x: Tensor[S, T, Float], *, safe: bool = False) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def rsqrt(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the reciprocal of the square root.
+    """Compute the reciprocal of the square root.
 
-    $$y = 1 / \sqrt x, \quad dx = -\frac{y}{2 x} dy$$
+        y = 1/√x
+        dx = -(y / (2 x)) dy
 
     Args:
         x: Any shape, a float dtype. Zero gives infinity and a negative number NaN.
@@ -233,9 +240,10 @@ def rsqrt(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def reciprocal(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the reciprocal.
+    """Compute the reciprocal.
 
-    $$y = 1 / x, \quad dx = -y^2 \, dy$$
+        y = 1/x
+        dx = -y² dy
 
     Args:
         x: Any shape, a float dtype. Division by zero follows IEEE 754.
@@ -259,9 +267,10 @@ def reciprocal(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def cbrt(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the cube root, which is negative for a negative number.
+    """Compute the cube root, which is negative for a negative number.
 
-    $$y = \sqrt[3] x, \quad dx = \frac{dy}{3 y^2}$$
+        y = ∛x
+        dx = dy / (3 y²)
 
     Args:
         x: Any shape, a float dtype. At zero the gradient is infinite.
@@ -282,9 +291,11 @@ def cbrt(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(broadcast_shape, memory_bound=True)
 def hypot(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Compute the hypotenuse of a right triangle from its legs, without overflow.
+    """Compute the hypotenuse of a right triangle from its legs, without overflow.
 
-    $$z = \sqrt{x^2 + y^2}, \quad dx = \frac{x}{z} dz, \quad dy = \frac{y}{z} dz$$
+        z = √(x² + y²)
+        dx = (x/z) dz
+        dy = (y/z) dz
 
     Args:
         x: Any shape, or a number. Where both are zero the gradient is NaN.

@@ -70,9 +70,9 @@ def countable(size: int) -> None:
 
 @op(eye_shape)
 def eye(n: Int, m: Int | None = None, *, dtype: type[D] | np.dtype[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
-    r"""Create an identity matrix.
+    """Create an identity matrix.
 
-    $$y_{ij} = [i = j]$$
+        y[i,j] = [i = j]
 
     Args:
         n: The number of rows, at least 0.
@@ -98,9 +98,9 @@ def eye(n: Int, m: Int | None = None, *, dtype: type[D] | np.dtype[D] = np.float
 
 @op(arange_shape)
 def arange(start: Int, stop: Int | None = None, step: Int = 1) -> Tensor[Any, NoneTape, np.int64]:
-    r"""Return evenly spaced integers in a half-open interval; `linspace` is for floats.
+    """Return evenly spaced integers in a half-open interval; `linspace` is for floats.
 
-    $$y_i = a + i s$$
+        y[i] = a + i s
 
     Args:
         start: The first number. If `stop` is None, `start` is the end and the first number is 0.
@@ -146,9 +146,9 @@ def linspace(
     *,
     dtype: type[Float] | np.dtype[Float] = np.float32,  # type: ignore[assignment]  # the default of Float
 ) -> Tensor[Any, NoneTape, Float]:
-    r"""Return evenly spaced numbers over a closed interval.
+    """Return evenly spaced numbers over a closed interval.
 
-    $$y_i = a + \frac{i}{n - 1} (b - a)$$
+        y[i] = a + (i / (n - 1)) (b - a)
 
     Args:
         start: The first number.
@@ -184,9 +184,9 @@ def one_hot(
     *,
     dtype: type[D] | np.dtype[D] = np.float32,  # type: ignore[assignment]  # the default of D
 ) -> Tensor[Any, NoneTape, D]:
-    r"""Encode indices as one-hot vectors; not differentiable.
+    """Encode indices as one-hot vectors; not differentiable.
 
-    $$y_{ij} = [k_i = j]$$
+        y[i,j] = [k[i] = j]
 
     Args:
         indices: Integers from 0 to `size - 1`, any shape.

@@ -81,9 +81,9 @@ def rnn_cell(
     bias_x: Tensor[Any, T, Float],
     bias_h: Tensor[Any, T, Float],
 ) -> Tensor[Any, T, Float]:
-    r"""Compute one step of an Elman RNN, see `rnn`.
+    """Compute one step of an Elman RNN, see `rnn`.
 
-    $$h' = \tanh(x W + b + h U + c)$$
+        h' = tanh(x W + b + h U + c)
 
     Args:
         x: The input, `(..., In)`, a float dtype.
@@ -127,11 +127,13 @@ def gru_cell(
     bias_x: Tensor[Any, T, Float],
     bias_h: Tensor[Any, T, Float],
 ) -> Tensor[Any, T, Float]:
-    r"""Compute one step of a gated recurrent unit, see `gru`.
+    """Compute one step of a gated recurrent unit, see `gru`.
 
-    $$r = \sigma(x W_r + b_r + h U_r + c_r), \quad z = \sigma(x W_z + b_z + h U_z + c_z)$$
+        r = σ(x W_r + b_r + h U_r + c_r)
+        z = σ(x W_z + b_z + h U_z + c_z)
 
-    $$n = \tanh(x W_n + b_n + r (h U_n + c_n)), \quad h' = (1 - z) n + z h$$
+        n = tanh(x W_n + b_n + r (h U_n + c_n))
+        h' = (1 - z) n + z h
 
     Args:
         x: The input, `(..., In)`, a float dtype.
@@ -176,12 +178,13 @@ def lstm_cell(
     bias_x: Tensor[Any, T, Float],
     bias_h: Tensor[Any, T, Float],
 ) -> tuple[Tensor[Any, T, Float], Tensor[Any, T, Float]]:
-    r"""Compute one step of a long short-term memory, see `lstm`.
+    """Compute one step of a long short-term memory, see `lstm`.
 
-    $$i, f, o = \sigma(x W_{i,f,o} + b_{i,f,o} + h U_{i,f,o} + d_{i,f,o}), \quad
-    g = \tanh(x W_g + b_g + h U_g + d_g)$$
+        i, f, o = σ(x W_(i,f,o) + b_(i,f,o) + h U_(i,f,o) + d_(i,f,o))
+        g = tanh(x W_g + b_g + h U_g + d_g)
 
-    $$c' = f c + i g, \quad h' = o \tanh c'$$
+        c' = f c + i g
+        h' = o tanh c'
 
     Args:
         x: The input, `(..., In)`, a float dtype.
@@ -227,9 +230,9 @@ def rnn(
     bias_x: Tensor[Any, T, Float],
     bias_h: Tensor[Any, T, Float],
 ) -> tuple[Tensor[Any, T, Float], Tensor[Any, T, Float]]:
-    r"""Apply an Elman RNN with tanh activation to a sequence.
+    """Apply an Elman RNN with tanh activation to a sequence.
 
-    $$h_t = \tanh(x_t W + b + h_{t-1} U + c)$$
+        h[t] = tanh(x[t] W + b + h[t-1] U + c)
 
     Args:
         x: The sequence, `(..., Steps, In)`, at least one step, a float dtype.
@@ -274,11 +277,14 @@ def gru(
     bias_x: Tensor[Any, T, Float],
     bias_h: Tensor[Any, T, Float],
 ) -> tuple[Tensor[Any, T, Float], Tensor[Any, T, Float]]:
-    r"""Apply a gated recurrent unit (GRU) to a sequence.
+    """Apply a gated recurrent unit (GRU) to a sequence.
 
-    $$r = \sigma(x_t W_r + b_r + h U_r + c_r), \quad z = \sigma(x_t W_z + b_z + h U_z + c_z)$$
+        r = σ(x[t] W_r + b_r + h U_r + c_r)
+        z = σ(x[t] W_z + b_z + h U_z + c_z)
 
-    $$n = \tanh(x_t W_n + b_n + r (h U_n + c_n)), \quad h_t = (1 - z) n + z h, \quad h = h_{t-1}$$
+        n = tanh(x[t] W_n + b_n + r (h U_n + c_n))
+        h[t] = (1 - z) n + z h
+        h = h[t-1]
 
     Args:
         x: The sequence, `(..., Steps, In)`, at least one step, a float dtype.
@@ -324,12 +330,14 @@ def lstm(
     bias_x: Tensor[Any, T, Float],
     bias_h: Tensor[Any, T, Float],
 ) -> tuple[Tensor[Any, T, Float], Tensor[Any, T, Float], Tensor[Any, T, Float]]:
-    r"""Apply a long short-term memory (LSTM) to a sequence.
+    """Apply a long short-term memory (LSTM) to a sequence.
 
-    $$i, f, o = \sigma(x_t W_{i,f,o} + b_{i,f,o} + h U_{i,f,o} + d_{i,f,o}), \quad
-    g = \tanh(x_t W_g + b_g + h U_g + d_g)$$
+        i, f, o = σ(x[t] W_(i,f,o) + b_(i,f,o) + h U_(i,f,o) + d_(i,f,o))
+        g = tanh(x[t] W_g + b_g + h U_g + d_g)
 
-    $$c_t = f c_{t-1} + i g, \quad h_t = o \tanh c_t, \quad h = h_{t-1}$$
+        c[t] = f c[t-1] + i g
+        h[t] = o tanh c[t]
+        h = h[t-1]
 
     Args:
         x: The sequence, `(..., Steps, In)`, at least one step, a float dtype.

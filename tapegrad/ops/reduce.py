@@ -50,9 +50,10 @@ def extremum_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dim
 def sum(
     x: Tensor[Any, T, Summed], axis: Axis = None, *, keepdims: bool = False
 ) -> Tensor[Any, T, Summed]:  # NumPy's name
-    r"""Compute the sum along axes.
+    """Compute the sum along axes.
 
-    $$y = \sum_i x_i, \quad dx_i = dy$$
+        y = ∑_i x[i]
+        dx[i] = dy
 
     Args:
         x: Any shape.
@@ -91,9 +92,10 @@ def sum(
 @op(reduce_shape, of_bools="float32")
 @in_float32
 def mean(x: Tensor[Any, T, Averaged], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, Averaged]:
-    r"""Compute the mean along axes.
+    """Compute the mean along axes.
 
-    $$y = \frac{1}{n} \sum_i x_i, \quad dx_i = dy / n$$
+        y = (1/n) ∑_i x[i]
+        dx[i] = dy / n
 
     Args:
         x: Any shape, of floats or bools.
@@ -139,9 +141,10 @@ def mean(x: Tensor[Any, T, Averaged], axis: Axis = None, *, keepdims: bool = Fal
 
 @op(extremum_shape)
 def max(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, D]:  # NumPy's name
-    r"""Return the largest element along axes.
+    """Return the largest element along axes.
 
-    $$y = \max_i x_i, \quad dx_i = [x_i = y] \, dy / \#\{j : x_j = y\}$$
+        y = max_i x[i]
+        dx[i] = [x[i] = y] dy / #{j : x[j] = y}
 
     Args:
         x: Any shape. NaN counts as largest.
@@ -174,9 +177,10 @@ def max(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> T
 
 @op(extremum_shape)
 def min(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, D]:  # NumPy's name
-    r"""Return the smallest element along axes.
+    """Return the smallest element along axes.
 
-    $$y = \min_i x_i, \quad dx_i = [x_i = y] \, dy / \#\{j : x_j = y\}$$
+        y = min_i x[i]
+        dx[i] = [x[i] = y] dy / #{j : x[j] = y}
 
     Args:
         x: Any shape. NaN counts as smallest.
@@ -209,9 +213,10 @@ def min(x: Tensor[Any, T, D], axis: Axis = None, *, keepdims: bool = False) -> T
 
 @op(reduce_shape)
 def prod(x: Tensor[Any, T, Real], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, Real]:
-    r"""Compute the product along axes.
+    """Compute the product along axes.
 
-    $$y = \prod_i x_i, \quad dx_i = dy \prod_{j \ne i} x_j$$
+        y = ∏_i x[i]
+        dx[i] = dy ∏_(j ≠ i) x[j]
 
     Args:
         x: Any shape; the gradient is correct for zeros too.

@@ -26,9 +26,9 @@ def position_shape(x: Dims, axis: Int | None = None, *, keepdims: bool = False) 
 def argmax(
     x: Tensor[Any, Any, Any], axis: Int | None = None, *, keepdims: bool = False
 ) -> Tensor[Any, NoneTape, np.int64]:
-    r"""Return the index of the largest element along an axis; not differentiable.
+    """Return the index of the largest element along an axis; not differentiable.
 
-    $$y = \min \{ i : x_i = \max_j x_j \}$$
+        y = min {i : x[i] = max_j x[j]}
 
     Args:
         x: Any shape. NaN counts as largest; of equal elements the first is returned.
@@ -57,9 +57,9 @@ def argmax(
 def argmin(
     x: Tensor[Any, Any, Any], axis: Int | None = None, *, keepdims: bool = False
 ) -> Tensor[Any, NoneTape, np.int64]:
-    r"""Return the index of the smallest element along an axis; not differentiable.
+    """Return the index of the smallest element along an axis; not differentiable.
 
-    $$y = \min \{ i : x_i = \min_j x_j \}$$
+        y = min {i : x[i] = min_j x[j]}
 
     Args:
         x: Any shape. NaN counts as smallest; of equal elements the first is returned.
@@ -88,9 +88,9 @@ def argmin(
 def all(
     x: Tensor[Any, Any, Any], axis: Axis = None, *, keepdims: bool = False
 ) -> Tensor[Any, NoneTape, np.bool_]:  # NumPy's name
-    r"""Return whether all elements along axes are true; not differentiable.
+    """Return whether all elements along axes are true; not differentiable.
 
-    $$y = \bigwedge_i [x_i \ne 0]$$
+        y = ⋀_i [x[i] ≠ 0]
 
     Args:
         x: Any shape; nonzero numbers, including NaN, are true.
@@ -119,9 +119,9 @@ def all(
 def any(
     x: Tensor[Any, Any, Any], axis: Axis = None, *, keepdims: bool = False
 ) -> Tensor[Any, NoneTape, np.bool_]:  # NumPy's name
-    r"""Return whether any element along axes is true; not differentiable.
+    """Return whether any element along axes is true; not differentiable.
 
-    $$y = \bigvee_i [x_i \ne 0]$$
+        y = ⋁_i [x[i] ≠ 0]
 
     Args:
         x: Any shape; nonzero numbers, including NaN, are true.
@@ -150,9 +150,9 @@ def any(
 def count_nonzero(
     x: Tensor[Any, Any, Any], axis: Axis = None, *, keepdims: bool = False
 ) -> Tensor[Any, NoneTape, np.int64]:
-    r"""Count the nonzero elements along axes; not differentiable.
+    """Count the nonzero elements along axes; not differentiable.
 
-    $$y = \sum_i [x_i \ne 0]$$
+        y = ∑_i [x[i] ≠ 0]
 
     Args:
         x: Any shape; NaN and True count as nonzero.

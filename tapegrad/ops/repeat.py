@@ -57,9 +57,10 @@ def meshgrid_shape(indexing: str = "xy", tensors: tuple[Dims, ...] = ()) -> tupl
 
 @op(repeat_shape)
 def repeat(x: Tensor[Any, T, D], repeats: int, axis: Int | None = None) -> Tensor[Any, T, D]:
-    r"""Repeat each element along an axis.
+    """Repeat each element along an axis.
 
-    $$y_{ri + j} = x_i, \quad dx_i = \sum_{j < r} dy_{ri + j}$$
+        y[r i + j] = x[i]
+        dx[i] = ∑_(j < r) dy[r i + j]
 
     Args:
         x: Any shape.
@@ -89,9 +90,10 @@ def repeat(x: Tensor[Any, T, D], repeats: int, axis: Int | None = None) -> Tenso
 
 @op(tile_shape)
 def tile(x: Tensor[Any, T, D], reps: int | tuple[int, ...]) -> Tensor[Any, T, D]:
-    r"""Tile a tensor: repeat it as a whole along each axis.
+    """Tile a tensor: repeat it as a whole along each axis.
 
-    $$y_{nj + i} = x_i, \quad dx_i = \sum_{j < r} dy_{nj + i}$$
+        y[n j + i] = x[i]
+        dx[i] = ∑_(j < r) dy[n j + i]
 
     Args:
         x: Any shape.
@@ -122,9 +124,10 @@ def tile(x: Tensor[Any, T, D], reps: int | tuple[int, ...]) -> Tensor[Any, T, D]
 
 @op(unfold_shape)
 def unfold(x: Tensor[Any, T, D], axis: Int, size: int, step: int = 1) -> Tensor[Any, T, D]:
-    r"""Extract sliding windows along an axis.
+    """Extract sliding windows along an axis.
 
-    $$y_{ij} = x_{si + j}, \quad dx_k = \sum_{si + j = k} dy_{ij}$$
+        y[i,j] = x[s i + j]
+        dx[k] = ∑_(s i + j = k) dy[i,j]
 
     Args:
         x: Any shape with at least one axis.
@@ -177,10 +180,10 @@ def _cut(shape: tuple[int, ...], axis: int) -> tuple[tuple[int, ...], tuple[int,
 
 @op(meshgrid_shape)
 def meshgrid(*tensors: Tensor[Any, T, D], indexing: Literal["xy", "ij"] = "xy") -> tuple[Tensor[Any, T, D], ...]:
-    r"""Return the coordinates of all points of a grid, one tensor for each axis.
+    """Return the coordinates of all points of a grid, one tensor for each axis.
 
-    $$y^{(k)}_{i_1 i_2 \dots} = x^{(k)}_{i_k} \text{ (ij)}, \quad y^{(1)}_{ij} = x^{(1)}_j, \;
-    y^{(2)}_{ij} = x^{(2)}_i \text{ (xy)}$$
+        y⁽ᵏ⁾[i₁,i₂,...] = x⁽ᵏ⁾[i[k]]   (ij)
+        y⁽¹⁾[i,j] = x⁽¹⁾[j], y⁽²⁾[i,j] = x⁽²⁾[i]   (xy)
 
     Args:
         tensors: Vectors of coordinates, of one dtype.

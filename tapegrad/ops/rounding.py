@@ -1,4 +1,4 @@
-r"""Rounding, signs and bounds: ops whose derivative is piecewise constant."""
+"""Rounding, signs and bounds: ops whose derivative is piecewise constant."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 @op(elementwise_shape)
 def floor(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
-    r"""Round down to an integer; not differentiable, because the derivative is zero almost everywhere.
+    """Round down to an integer; not differentiable, because the derivative is zero almost everywhere.
 
-    $$y = \lfloor x \rfloor$$
+        y = ⌊x⌋
 
     Args:
         x: Any shape.
@@ -47,9 +47,9 @@ def floor(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
 
 @op(elementwise_shape)
 def ceil(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
-    r"""Round up to an integer; not differentiable, because the derivative is zero almost everywhere.
+    """Round up to an integer; not differentiable, because the derivative is zero almost everywhere.
 
-    $$y = \lceil x \rceil$$
+        y = ⌈x⌉
 
     Args:
         x: Any shape.
@@ -69,9 +69,9 @@ def ceil(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
 
 @op(elementwise_shape)
 def round(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
-    r"""Round to the nearest integer, halves to the even one; not differentiable (derivative zero almost everywhere).
+    """Round to the nearest integer, halves to the even one; not differentiable (derivative zero almost everywhere).
 
-    $$y = \lfloor x \rceil$$
+        y = ⌊x⌉
 
     Args:
         x: Any shape.
@@ -91,9 +91,9 @@ def round(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
 
 @op(elementwise_shape)
 def trunc(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
-    r"""Round towards zero; not differentiable, because the derivative is zero almost everywhere.
+    """Round towards zero; not differentiable, because the derivative is zero almost everywhere.
 
-    $$y = \operatorname{sign}(x) \, \lfloor |x| \rfloor$$
+        y = sign(x) ⌊|x|⌋
 
     Args:
         x: Any shape.
@@ -113,9 +113,9 @@ def trunc(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
 
 @op(elementwise_shape)
 def sign(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
-    r"""Return the sign of each element; not differentiable, because the derivative is zero almost everywhere.
+    """Return the sign of each element; not differentiable, because the derivative is zero almost everywhere.
 
-    $$y = [x > 0] - [x < 0]$$
+        y = [x > 0] - [x < 0]
 
     Args:
         x: Any shape.
@@ -135,9 +135,10 @@ def sign(x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
 
 @op(elementwise_shape, operator="__abs__", memory_bound=True)
 def abs(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
-    r"""Compute the absolute value.
+    """Compute the absolute value.
 
-    $$y = |x|, \quad dx = \operatorname{sign}(x) \, dy$$
+        y = |x|
+        dx = sign(x) dy
 
     Args:
         x: Any shape. At zero the gradient is zero.
@@ -172,9 +173,10 @@ def clamp(
     min: Scalar | None = None,  # noqa: A002  # the array API's name
     max: Scalar | None = None,  # noqa: A002  # the array API's name
 ) -> Tensor[S, T, Real]:
-    r"""Clamp each element to an interval.
+    """Clamp each element to an interval.
 
-    $$y = \min(\max(x, a), b), \quad dx = [a \le x \le b] \, dy$$
+        y = min(max(x, a), b)
+        dx = [a ≤ x ≤ b] dy
 
     Args:
         x: Any shape. The gradient is `dy` on the interval, including its ends, and 0 outside.
@@ -224,9 +226,10 @@ def clamp(
 
 @op(broadcast_shape, memory_bound=True)
 def maximum(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Return the element-wise maximum; NaN if either element is NaN.
+    """Return the element-wise maximum; NaN if either element is NaN.
 
-    $$z = \max(x, y), \quad dx = \left([x > y] + \tfrac{1}{2} [x = y]\right) dz$$
+        z = max(x, y)
+        dx = ([x > y] + (1/2) [x = y]) dz
 
     Args:
         x: Any shape, or a number. Equal elements get half of the gradient each.
@@ -252,9 +255,10 @@ def maximum(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number
 
 @op(broadcast_shape, memory_bound=True)
 def minimum(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Return the element-wise minimum; NaN if either element is NaN.
+    """Return the element-wise minimum; NaN if either element is NaN.
 
-    $$z = \min(x, y), \quad dx = \left([x < y] + \tfrac{1}{2} [x = y]\right) dz$$
+        z = min(x, y)
+        dx = ([x < y] + (1/2) [x = y]) dz
 
     Args:
         x: Any shape, or a number. Equal elements get half of the gradient each.
@@ -280,9 +284,10 @@ def minimum(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number
 
 @op(broadcast_shape, memory_bound=True)
 def fmax(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Return the element-wise maximum, ignoring NaN if the other element is a number.
+    """Return the element-wise maximum, ignoring NaN if the other element is a number.
 
-    $$z = \max(x, y), \quad dx = \left([x > y] + \tfrac{1}{2} [x = y]\right) dz$$
+        z = max(x, y)
+        dx = ([x > y] + (1/2) [x = y]) dz
 
     Args:
         x: Any shape, or a number. Equal elements get half of the gradient each. Where both are NaN, the gradient is 0.
@@ -306,9 +311,10 @@ def fmax(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -
 
 @op(broadcast_shape, memory_bound=True)
 def fmin(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Return the element-wise minimum, ignoring NaN if the other element is a number.
+    """Return the element-wise minimum, ignoring NaN if the other element is a number.
 
-    $$z = \min(x, y), \quad dx = \left([x < y] + \tfrac{1}{2} [x = y]\right) dz$$
+        z = min(x, y)
+        dx = ([x < y] + (1/2) [x = y]) dz
 
     Args:
         x: Any shape, or a number. Equal elements get half of the gradient each. Where both are NaN, the gradient is 0.

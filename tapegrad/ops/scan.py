@@ -30,12 +30,15 @@ def ssm_scan_shape(a: Dims, b: Dims, x: Dims, axis: Int = 0) -> Dims:
 def ssm_scan(
     a: Tensor[Any, T1, Float], b: Tensor[Any, T2, Float], x: Tensor[Any, T, Float], axis: Int = 0
 ) -> Tensor[Any, Merge[T1, Merge[T2, T]], Float]:
-    r"""Scan a diagonal state space model along an axis, with its own coefficients for each channel and step.
+    """Scan a diagonal state space model along an axis, with its own coefficients for each channel and step.
 
-    $$h_t = a_t h_{t-1} + b_t x_t, \quad h_{-1} = 0$$
+        h[t] = a[t] h[t-1] + b[t] x[t]
+        h[-1] = 0
 
-    $$\lambda_t = dh_t + a_{t+1} \lambda_{t+1}, \quad
-    da_t = \lambda_t h_{t-1}, \quad db_t = \lambda_t x_t, \quad dx_t = \lambda_t b_t$$
+        λ[t] = dh[t] + a[t+1] λ[t+1]
+        da[t] = λ[t] h[t-1]
+        db[t] = λ[t] x[t]
+        dx[t] = λ[t] b[t]
 
     Args:
         a: The factors of the previous state; the first along the axis is unused. Any shape but a scalar, a float

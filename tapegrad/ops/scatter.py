@@ -78,9 +78,10 @@ def names_no_elements(x: object, index: Index[Any]) -> bool:  # noqa: ARG001  # 
 
 @op(getitem_shape, operator="__getitem__", memory_bound=names_no_elements)
 def getitem(x: Tensor[Any, T1, D], index: Index[T2]) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Select elements by an index: `x[index]`.
+    """Select elements by an index: `x[index]`.
 
-    $$y_j = x_{k_j}, \quad dx_i = \sum_{j : k_j = i} dy_j$$
+        y[j] = x[k[j]]
+        dx[i] = ∑_(j : k[j] = i) dy[j]
 
     Args:
         x: Any shape.
@@ -123,9 +124,9 @@ def getitem(x: Tensor[Any, T1, D], index: Index[T2]) -> Tensor[Any, Merge[T1, T2
 def at_set(
     x: Tensor[Any, T, D], index: Index[T1], value: Tensor[Any, T2, D] | Number
 ) -> Tensor[Any, Merge[T, Merge[T1, T2]], D]:
-    r"""Return a copy of `x` with the elements at an index replaced.
+    """Return a copy of `x` with the elements at an index replaced.
 
-    $$y_i = v_j \text{ where } i = k_j, \text{ else } x_i$$
+        y[i] = v[j] where i = k[j], else x[i]
 
     Args:
         x: Any shape.
@@ -170,9 +171,10 @@ def at_set(
 def at_add(
     x: Tensor[Any, T, D], index: Index[T1], value: Tensor[Any, T2, D] | Number
 ) -> Tensor[Any, Merge[T, Merge[T1, T2]], D]:
-    r"""Return a copy of `x` with values added to the elements at an index.
+    """Return a copy of `x` with values added to the elements at an index.
 
-    $$y_i = x_i + \sum_{j : k_j = i} v_j, \quad dv_j = dy_{k_j}$$
+        y[i] = x[i] + ∑_(j : k[j] = i) v[j]
+        dv[j] = dy[k[j]]
 
     Args:
         x: Any shape.

@@ -46,9 +46,9 @@ def scatter(
     updates: Tensor[Any, T2, D],
     axis: Int = 0,
 ) -> Tensor[Any, Merge[T, Merge[T1, T2]], D]:
-    r"""Return a copy of `x` with elements along an axis replaced, one for each index.
+    """Return a copy of `x` with elements along an axis replaced, one for each index.
 
-    $$y_{kj} = u_{ij} \text{ where } k = k_{ij}, \text{ else } x_{kj}$$
+        y[k,j] = u[i,j] where k = k[i,j], else x[k,j]
 
     Args:
         x: Any shape with at least one axis.
@@ -101,9 +101,9 @@ def scatter_reduce(
     reduction: Literal["sum", "mean", "prod", "max", "min"] = "sum",
     include_self: bool = True,
 ) -> Tensor[Any, Merge[T, Merge[T1, T2]], D]:
-    r"""Return a copy of `x` whose elements along an axis are combined with the updates of their indices.
+    """Return a copy of `x` whose elements along an axis are combined with the updates of their indices.
 
-    $$y_{kj} = x_{kj} \oplus \bigoplus_{i : k_{ij} = k} u_{ij}$$
+        y[k,j] = x[k,j] ⊕ ⨁_(i : k[i,j] = k) u[i,j]
 
     Args:
         x: Any shape with at least one axis.
@@ -160,7 +160,7 @@ def scatter_reduce(
 def reduce_at(
     x: Tensor[Any, T, D], index: Any, value: Tensor[Any, T2, D], name: Combining
 ) -> Tensor[Any, Merge[T, T2], D]:
-    r"""Combine the elements of `x` at an index with values, in an order that does not matter.
+    """Combine the elements of `x` at an index with values, in an order that does not matter.
 
     The largest or smallest elements share the gradient. The derivative of a product by a factor is the product of the
     others: the quotient of the product and the factor, unless a factor is 0.

@@ -43,9 +43,9 @@ def unique_shape(x: Dims) -> Dims:  # noqa: ARG001  # the parameter of the op
 def searchsorted(
     x: Tensor[Any, Any, D], values: Tensor[S, Any, D], *, side: Literal["left", "right"] = "left"
 ) -> Tensor[S, NoneTape, np.int64]:
-    r"""Return where values would have to be inserted into a sorted vector; not differentiable.
+    """Return where values would have to be inserted into a sorted vector; not differentiable.
 
-    $$y = |\{ i : x_i < v \}|, \quad \text{or} \quad |\{ i : x_i \le v \}| \text{ for the right side}$$
+        y = |{i : x[i] < v}|,   or   |{i : x[i] ≤ v}| for the right side
 
     Args:
         x: A vector in ascending order, `(N,)`. NaN counts as largest.
@@ -84,9 +84,9 @@ def searchsorted(
 
 @op(isin_shape)
 def isin(x: Tensor[S, Any, D], values: Tensor[Any, Any, D], *, invert: bool = False) -> Tensor[S, NoneTape, np.bool_]:
-    r"""Return whether each element is among some values; not differentiable.
+    """Return whether each element is among some values; not differentiable.
 
-    $$y = [\exists j : x = v_j]$$
+        y = [∃ j : x = v[j]]
 
     Args:
         x: Any shape.
@@ -121,9 +121,10 @@ def isin(x: Tensor[S, Any, D], values: Tensor[Any, Any, D], *, invert: bool = Fa
 
 @op(unique_shape)
 def unique(x: Tensor[Any, Any, D]) -> Tensor[Any, NoneTape, D]:
-    r"""Return the distinct elements in ascending order; not differentiable.
+    """Return the distinct elements in ascending order; not differentiable.
 
-    $$y_1 < y_2 < \dots, \quad \{ y_j \} = \{ x_i \}$$
+        y₁ < y₂ < ...
+        {y[j]} = {x[i]}
 
     Args:
         x: Any shape. All NaNs count as one element, the largest.

@@ -65,9 +65,10 @@ def pad_shape(
 
 @op(flip_shape, memory_bound=True)
 def flip(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
-    r"""Reverse the order of elements along axes.
+    """Reverse the order of elements along axes.
 
-    $$y_i = x_{n-1-i}, \quad dx_i = dy_{n-1-i}$$
+        y[i] = x[n-1-i]
+        dx[i] = dy[n-1-i]
 
     Args:
         x: Any shape.
@@ -100,9 +101,10 @@ def flip(x: Tensor[Any, T, D], axis: Axis = None) -> Tensor[Any, T, D]:
 
 @op(roll_shape, memory_bound=True)
 def roll(x: Tensor[S, T, D], shift: Int | tuple[Int, ...], axis: Axis = None) -> Tensor[S, T, D]:
-    r"""Roll elements along axes; elements shifted past one end re-enter at the other.
+    """Roll elements along axes; elements shifted past one end re-enter at the other.
 
-    $$y_{(i + s) \bmod n} = x_i, \quad dx_i = dy_{(i + s) \bmod n}$$
+        y[(i + s) mod n] = x[i]
+        dx[i] = dy[(i + s) mod n]
 
     Args:
         x: Any shape.
@@ -152,9 +154,10 @@ def pad(
     mode: Literal["constant", "edge", "reflect", "wrap"] = "constant",
     value: Scalar = 0,
 ) -> Tensor[Any, T, D]:
-    r"""Pad a tensor with a constant or with its own elements.
+    """Pad a tensor with a constant or with its own elements.
 
-    $$y_{i+b} = x_i, \quad dx_i = dy_{i+b}$$
+        y[i+b] = x[i]
+        dx[i] = dy[i+b]
 
     An element that is repeated gets the sum of the gradients of its copies.
 

@@ -1,4 +1,4 @@
-r"""Ops on signs; `sign` and `abs` are in `rounding.py`."""
+"""Ops on signs; `sign` and `abs` are in `rounding.py`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 @op(elementwise_shape)
 def signbit(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
-    r"""Return where the sign bit is set, including that of -0.0 and NaN; not differentiable.
+    """Return where the sign bit is set, including that of -0.0 and NaN; not differentiable.
 
-    $$y = [\operatorname{bit}(x) = 1]$$
+        y = [bit(x) = 1]
 
     Args:
         x: Any shape, a float dtype.
@@ -48,9 +48,11 @@ def signbit(x: Tensor[S, Any, Float]) -> Tensor[S, NoneTape, np.bool_]:
 def copysign(
     x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Return `x` with the sign of `y`, element by element.
+    """Return `x` with the sign of `y`, element by element.
 
-    $$z = |x| \, s(y), \quad dx = \operatorname{sign}(x) \, s(y) \, dz, \quad dy = 0$$
+        z = |x| s(y)
+        dx = sign(x) s(y) dz
+        dy = 0
 
     Args:
         x: Any shape, or a number. Where it is zero, its gradient is zero.
@@ -91,9 +93,13 @@ def copysign(
 def heaviside(
     x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number
 ) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Compute the Heaviside step function of `x`.
+    """Compute the Heaviside step function of `x`.
 
-    $$z = \begin{cases} 0 & x < 0 \\ y & x = 0 \\ 1 & x > 0 \end{cases}, \quad dx = 0, \quad dy = [x = 0] \, dz$$
+        z = 0   if x < 0,
+            y   if x = 0,
+            1   if x > 0
+        dx = 0
+        dy = [x = 0] dz
 
     Args:
         x: Any shape, or a number. NaN stays NaN.

@@ -25,9 +25,10 @@ def softmax_shape(x: Dims, axis: Int = -1) -> Dims:
 
 @op(softmax_shape)
 def softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
-    r"""Compute the softmax along an axis.
+    """Compute the softmax along an axis.
 
-    $$y_i = e^{x_i} / \sum_j e^{x_j}, \quad dx = y \, (dy - \sum_j y_j \, dy_j)$$
+        y[i] = e^(x[i]) / ∑_j e^(x[j])
+        dx = y (dy - ∑_j y[j] dy[j])
 
     Args:
         x: Logits in nats, any shape, a float dtype; finite logits give finite probabilities.
@@ -67,9 +68,10 @@ def softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
 
 @op(softmax_shape)
 def log_softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
-    r"""Compute the logarithm of the softmax along an axis.
+    """Compute the logarithm of the softmax along an axis.
 
-    $$y_i = x_i - \ln \sum_j e^{x_j}, \quad dx = dy - e^y \sum_j dy_j$$
+        y[i] = x[i] - ln ∑_j e^(x[j])
+        dx = dy - e^y ∑_j dy[j]
 
     Args:
         x: Logits in nats, any shape, a float dtype; finite logits give finite results.

@@ -41,9 +41,11 @@ def topk_shape(x: Dims, k: Size, axis: Int = -1) -> tuple[Dims, Dims]:
 
 @op(sort_shape)
 def sort(x: Tensor[S, T, D], axis: Int = -1, *, descending: bool = False) -> Tensor[S, T, D]:
-    r"""Sort the elements along an axis.
+    """Sort the elements along an axis.
 
-    $$y_i = x_{k_i}, \quad dx_{k_i} = dy_i, \quad y_0 \le y_1 \le \dots$$
+        y[i] = x[k[i]]
+        dx[k[i]] = dy[i]
+        y₀ ≤ y₁ ≤ ...
 
     Args:
         x: Any shape with at least one axis. NaN counts as largest.
@@ -72,9 +74,9 @@ def sort(x: Tensor[S, T, D], axis: Int = -1, *, descending: bool = False) -> Ten
 
 @op(sort_shape)
 def argsort(x: Tensor[S, Any, Any], axis: Int = -1, *, descending: bool = False) -> Tensor[S, NoneTape, np.int64]:
-    r"""Return the indices that sort the elements along an axis; not differentiable.
+    """Return the indices that sort the elements along an axis; not differentiable.
 
-    $$x_{k_0} \le x_{k_1} \le \dots$$
+        x[k₀] ≤ x[k₁] ≤ ...
 
     Args:
         x: Any shape with at least one axis. NaN counts as largest; equal elements keep their order.
@@ -105,9 +107,11 @@ def argsort(x: Tensor[S, Any, Any], axis: Int = -1, *, descending: bool = False)
 def topk(
     x: Tensor[Any, T, D], k: int, axis: Int = -1, *, largest: bool = True
 ) -> tuple[Tensor[Any, T, D], Tensor[Any, NoneTape, np.int64]]:
-    r"""Return the k largest elements along an axis in descending order, and their indices.
+    """Return the k largest elements along an axis in descending order, and their indices.
 
-    $$y_i = x_{k_i}, \quad dx_{k_i} = dy_i, \quad y_0 \ge y_1 \ge \dots$$
+        y[i] = x[k[i]]
+        dx[k[i]] = dy[i]
+        y₀ ≥ y₁ ≥ ...
 
     Args:
         x: Any shape with at least one axis. NaN counts as largest; of equal elements the first comes first.

@@ -32,9 +32,10 @@ def moment_shape(x: Dims, axis: Axis = None, *, keepdims: bool = False) -> Dims:
 def var(
     x: Tensor[Any, T, Float], axis: Axis = None, *, correction: float = 0, keepdims: bool = False
 ) -> Tensor[Any, T, Float]:
-    r"""Compute the variance along axes.
+    """Compute the variance along axes.
 
-    $$y = \frac{1}{n - c} \sum_i (x_i - \bar x)^2, \quad dx_i = \frac{2 (x_i - \bar x)}{n - c} \, dy$$
+        y = (1 / (n - c)) ∑_i (x[i] - x̄)²
+        dx[i] = (2 (x[i] - x̄) / (n - c)) dy
 
     Args:
         x: Any shape, a float dtype.
@@ -79,9 +80,10 @@ def var(
 def std(
     x: Tensor[Any, T, Float], axis: Axis = None, *, correction: float = 0, keepdims: bool = False
 ) -> Tensor[Any, T, Float]:
-    r"""Compute the standard deviation along axes: the square root of the variance.
+    """Compute the standard deviation along axes: the square root of the variance.
 
-    $$y = \sqrt{\frac{1}{n - c} \sum_i (x_i - \bar x)^2}, \quad dx_i = \frac{x_i - \bar x}{(n - c) \, y} \, dy$$
+        y = √((1 / (n - c)) ∑_i (x[i] - x̄)²)
+        dx[i] = ((x[i] - x̄) / ((n - c) y)) dy
 
     Args:
         x: Any shape, a float dtype.
@@ -127,9 +129,10 @@ def std(
 @op(extremum_shape)
 @in_float32
 def logsumexp(x: Tensor[Any, T, Float], axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T, Float]:
-    r"""Compute the logarithm of the sum of exponentials along axes, a smooth maximum.
+    """Compute the logarithm of the sum of exponentials along axes, a smooth maximum.
 
-    $$y = \log \sum_i e^{x_i}, \quad dx_i = e^{x_i - y} \, dy$$
+        y = log ∑_i e^(x[i])
+        dx[i] = e^(x[i] - y) dy
 
     Args:
         x: Any shape, a float dtype, in nats.
@@ -175,9 +178,10 @@ def norm(
     ord: float = 2,  # noqa: A002  # NumPy's name
     keepdims: bool = False,
 ) -> Tensor[Any, T, Float]:
-    r"""Compute the p-norm of vectors along axes.
+    """Compute the p-norm of vectors along axes.
 
-    $$y = \Big(\sum_i |x_i|^p\Big)^{1/p}, \quad dx_i = \operatorname{sign}(x_i) (|x_i| / y)^{p-1} \, dy$$
+        y = (∑_i |x[i]|^p)^(1/p)
+        dx[i] = sign(x[i]) (|x[i]| / y)^(p - 1) dy
 
     Args:
         x: Any shape, a float dtype. Where all elements are zero the gradient is zero.

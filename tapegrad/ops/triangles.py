@@ -57,9 +57,9 @@ def diagonal_shape(x: Dims, offset: int = 0, axis1: Int = 0, axis2: Int = 1) -> 
 
 @op(tri_shape)
 def tri(n: Int, m: Int | None = None, k: int = 0, dtype: type[D] = np.float32) -> Tensor[Any, NoneTape, D]:  # type: ignore[assignment]  # the default of D
-    r"""Create a matrix with ones on and below a diagonal and zeros above.
+    """Create a matrix with ones on and below a diagonal and zeros above.
 
-    $$y_{ij} = [j \le i + k]$$
+        y[i,j] = [j ≤ i + k]
 
     Args:
         n: The number of rows, at least 0.
@@ -88,9 +88,10 @@ def tri(n: Int, m: Int | None = None, k: int = 0, dtype: type[D] = np.float32) -
 
 @op(triangle_shape, memory_bound=True)
 def tril(x: Tensor[S, T, D], k: int = 0) -> Tensor[S, T, D]:
-    r"""Return the lower triangle of each matrix, with zeros above a diagonal.
+    """Return the lower triangle of each matrix, with zeros above a diagonal.
 
-    $$y_{ij} = [j \le i + k] \, x_{ij}, \quad dx_{ij} = [j \le i + k] \, dy_{ij}$$
+        y[i,j] = [j ≤ i + k] x[i,j]
+        dx[i,j] = [j ≤ i + k] dy[i,j]
 
     Args:
         x: Matrices, `(..., n, m)`.
@@ -115,9 +116,10 @@ def tril(x: Tensor[S, T, D], k: int = 0) -> Tensor[S, T, D]:
 
 @op(triangle_shape, memory_bound=True)
 def triu(x: Tensor[S, T, D], k: int = 0) -> Tensor[S, T, D]:
-    r"""Return the upper triangle of each matrix, with zeros below a diagonal.
+    """Return the upper triangle of each matrix, with zeros below a diagonal.
 
-    $$y_{ij} = [j \ge i + k] \, x_{ij}, \quad dx_{ij} = [j \ge i + k] \, dy_{ij}$$
+        y[i,j] = [j ≥ i + k] x[i,j]
+        dx[i,j] = [j ≥ i + k] dy[i,j]
 
     Args:
         x: Matrices, `(..., n, m)`.
@@ -142,9 +144,9 @@ def triu(x: Tensor[S, T, D], k: int = 0) -> Tensor[S, T, D]:
 
 @op(diag_shape)
 def diag(x: Tensor[Any, T, D], k: int = 0) -> Tensor[Any, T, D]:
-    r"""Extract a diagonal of a matrix, or create a diagonal matrix from a vector.
+    """Extract a diagonal of a matrix, or create a diagonal matrix from a vector.
 
-    $$y_i = x_{i, i + k} \quad \text{or} \quad y_{ij} = [j = i + k] \, x_i$$
+        y[i] = x[i,i+k]   or   y[i,j] = [j = i + k] x[i]
 
     Args:
         x: A matrix, or a vector.
@@ -174,9 +176,9 @@ def diag(x: Tensor[Any, T, D], k: int = 0) -> Tensor[Any, T, D]:
 
 @op(diagonal_shape)
 def diagonal(x: Tensor[Any, T, D], offset: int = 0, axis1: Int = 0, axis2: Int = 1) -> Tensor[Any, T, D]:
-    r"""Return a diagonal of each matrix, as the last axis.
+    """Return a diagonal of each matrix, as the last axis.
 
-    $$y_{\dots i} = x_{\dots, i - \min(k, 0), i + \max(k, 0)}$$
+        y[...,i] = x[..., i - min(k, 0), i + max(k, 0)]
 
     Args:
         x: Any shape with at least two axes.

@@ -1,4 +1,4 @@
-r"""Trigonometric and hyperbolic functions and their inverses; all angles are in radians."""
+"""Trigonometric and hyperbolic functions and their inverses; all angles are in radians."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ def atan2_shape(y: Dims, x: Dims) -> Dims:
 
 @op(elementwise_shape, memory_bound=True)
 def sin(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the sine.
+    """Compute the sine.
 
-    $$y = \sin x, \quad dx = \cos(x) \, dy$$
+        y = sin x
+        dx = cos(x) dy
 
     Args:
         x: Any shape, a float dtype, in radians.
@@ -54,9 +55,10 @@ def sin(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def cos(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the cosine.
+    """Compute the cosine.
 
-    $$y = \cos x, \quad dx = -\sin(x) \, dy$$
+        y = cos x
+        dx = -sin(x) dy
 
     Args:
         x: Any shape, a float dtype, in radians.
@@ -77,9 +79,10 @@ def cos(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def tan(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the tangent.
+    """Compute the tangent.
 
-    $$y = \tan x, \quad dx = (1 + y^2) \, dy$$
+        y = tan x
+        dx = (1 + y²) dy
 
     Args:
         x: Any shape, a float dtype, in radians.
@@ -100,9 +103,10 @@ def tan(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def asin(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the inverse sine.
+    """Compute the inverse sine.
 
-    $$y = \arcsin x, \quad dx = dy / \sqrt{1 - x^2}$$
+        y = arcsin x
+        dx = dy / √(1 - x²)
 
     Args:
         x: Any shape, a float dtype. Outside [-1, 1] the result is NaN; at -1 and 1 the gradient is infinite.
@@ -123,9 +127,10 @@ def asin(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def acos(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the inverse cosine.
+    """Compute the inverse cosine.
 
-    $$y = \arccos x, \quad dx = -dy / \sqrt{1 - x^2}$$
+        y = arccos x
+        dx = -dy / √(1 - x²)
 
     Args:
         x: Any shape, a float dtype. Outside [-1, 1] the result is NaN; at -1 and 1 the gradient is infinite.
@@ -146,9 +151,10 @@ def acos(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def atan(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the inverse tangent.
+    """Compute the inverse tangent.
 
-    $$y = \arctan x, \quad dx = dy / (1 + x^2)$$
+        y = arctan x
+        dx = dy / (1 + x²)
 
     Args:
         x: Any shape, a float dtype.
@@ -172,9 +178,11 @@ def atan(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(atan2_shape, memory_bound=True)
 def atan2(y: Tensor[Any, T2, Float] | Number, x: Tensor[Any, T1, Float] | Number) -> Tensor[Any, Merge[T1, T2], Float]:
-    r"""Compute the angle from the x-axis to the point (x, y).
+    """Compute the angle from the x-axis to the point (x, y).
 
-    $$z = \operatorname{atan2}(y, x), \quad dy = \frac{x \, dz}{x^2 + y^2}, \quad dx = -\frac{y \, dz}{x^2 + y^2}$$
+        z = atan2(y, x)
+        dy = x dz / (x² + y²)
+        dx = -y dz / (x² + y²)
 
     Args:
         y: The ordinate, any shape, or a number. It comes first, as in NumPy.
@@ -213,9 +221,10 @@ def atan2(y: Tensor[Any, T2, Float] | Number, x: Tensor[Any, T1, Float] | Number
 
 @op(elementwise_shape, memory_bound=True)
 def sinh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the hyperbolic sine.
+    """Compute the hyperbolic sine.
 
-    $$y = \sinh x, \quad dx = \cosh(x) \, dy$$
+        y = sinh x
+        dx = cosh(x) dy
 
     Args:
         x: Any shape, a float dtype. Overflow gives infinity, as in NumPy.
@@ -236,9 +245,10 @@ def sinh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def cosh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the hyperbolic cosine.
+    """Compute the hyperbolic cosine.
 
-    $$y = \cosh x, \quad dx = \sinh(x) \, dy$$
+        y = cosh x
+        dx = sinh(x) dy
 
     Args:
         x: Any shape, a float dtype. Overflow gives infinity, as in NumPy.
@@ -259,9 +269,10 @@ def cosh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def asinh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the inverse hyperbolic sine.
+    """Compute the inverse hyperbolic sine.
 
-    $$y = \operatorname{arsinh} x, \quad dx = dy / \sqrt{x^2 + 1}$$
+        y = arsinh x
+        dx = dy / √(x² + 1)
 
     Args:
         x: Any shape, a float dtype.
@@ -282,9 +293,10 @@ def asinh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def acosh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the inverse hyperbolic cosine.
+    """Compute the inverse hyperbolic cosine.
 
-    $$y = \operatorname{arcosh} x, \quad dx = dy / \sqrt{x^2 - 1}$$
+        y = arcosh x
+        dx = dy / √(x² - 1)
 
     Args:
         x: Any shape, a float dtype. Below 1 the result is NaN; at 1 the gradient is infinite.
@@ -305,9 +317,10 @@ def acosh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def atanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Compute the inverse hyperbolic tangent.
+    """Compute the inverse hyperbolic tangent.
 
-    $$y = \operatorname{artanh} x, \quad dx = dy / (1 - x^2)$$
+        y = artanh x
+        dx = dy / (1 - x²)
 
     Args:
         x: Any shape, a float dtype. At -1 and 1 the result is infinite, outside [-1, 1] NaN.
@@ -328,9 +341,10 @@ def atanh(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def deg2rad(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Convert degrees to radians.
+    """Convert degrees to radians.
 
-    $$y = \frac{\pi}{180} x, \quad dx = \frac{\pi}{180} dy$$
+        y = (π / 180) x
+        dx = (π / 180) dy
 
     Args:
         x: Any shape, a float dtype, in degrees.
@@ -351,9 +365,10 @@ def deg2rad(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
 
 @op(elementwise_shape, memory_bound=True)
 def rad2deg(x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:
-    r"""Convert radians to degrees.
+    """Convert radians to degrees.
 
-    $$y = \frac{180}{\pi} x, \quad dx = \frac{180}{\pi} dy$$
+        y = (180/π) x
+        dx = (180/π) dy
 
     Args:
         x: Any shape, a float dtype, in radians.

@@ -46,14 +46,15 @@ def interpolate(
     *,
     align_corners: bool = False,
 ) -> Tensor[Any, T, Float]:
-    r"""Resample the last axes to given sizes, with nearest-neighbour, linear or cubic interpolation.
+    """Resample the last axes to given sizes, with nearest-neighbour, linear or cubic interpolation.
 
-    $$y_i = x_{\lfloor i H / H' \rfloor} \text{ (nearest)}, \quad
-    y_i = \sum_k w(u_i - k) \, x_k \text{ (linear, cubic)}, \quad dx_k = \sum_i w(u_i - k) \, dy_i$$
+        y[i] = x[⌊i H / H'⌋]   (nearest)
+        y[i] = ∑_k w(u[i] - k) x[k]   (linear, cubic)
+        dx[k] = ∑_i w(u[i] - k) dy[i]
 
-    along each axis in turn. Here u is $(i + 1/2) H / H' - 1/2$, or with `align_corners` $i (H - 1) / (H' - 1)$; beyond
-    the ends the first and the last element are repeated. The weight w is $1 - |t|$ up to a distance of 1, or the cubic
-    one of Keys with $a = -3/4$, up to a distance of 2.
+    along each axis in turn. Here u is `(i + 1/2) H / H' - 1/2`, or with `align_corners` `i (H - 1) / (H' - 1)`; beyond
+    the ends the first and the last element are repeated. The weight w is `1 - |t|` up to a distance of 1, or the cubic
+    one of Keys with `a = -3/4`, up to a distance of 2.
 
     Args:
         x: Any leading axes, then those to resample, each at least 1; a float dtype. Images are `(N, C, H, W)`.
@@ -112,14 +113,14 @@ def upsample2d(
     *,
     align_corners: bool = False,
 ) -> Tensor[Any, T, Float]:
-    r"""Upsample images by integer factors, with nearest-neighbour or bilinear interpolation.
+    """Upsample images by integer factors, with nearest-neighbour or bilinear interpolation.
 
-    $$y_{i} = x_{\lfloor i / s \rfloor} \text{ (nearest)}, \quad
-    y_{i} = (1 - t) \, x_{\lfloor u \rfloor} + t \, x_{\lfloor u \rfloor + 1}, \quad t = u - \lfloor u \rfloor
-    \text{ (bilinear)}$$
+        y[i] = x[⌊i / s⌋]   (nearest)
+        y[i] = (1 - t) x[⌊u⌋] + t x[⌊u⌋ + 1]
+        t = u - ⌊u⌋   (bilinear)
 
-    along height and then width. Here u is $(i + 1/2) / s - 1/2$, clamped to the range of the pixels, or with
-    `align_corners` $i (H - 1) / (s H - 1)$.
+    along height and then width. Here u is `(i + 1/2) / s - 1/2`, clamped to the range of the pixels, or with
+    `align_corners` `i (H - 1) / (s H - 1)`.
 
     Args:
         x: Images, `(N, C, H, W)`, or one, `(C, H, W)`, a float dtype, H and W at least 1.

@@ -84,9 +84,11 @@ def vecmat_shape(x: Dims, y: Dims) -> Dims:
 
 @op(vecdot_shape)
 def vecdot(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Compute the dot products of two stacks of vectors.
+    """Compute the dot products of two stacks of vectors.
 
-    $$z_b = \sum_n x_{bn} \, y_{bn}, \quad dx_{bn} = dz_b \, y_{bn}, \quad dy_{bn} = dz_b \, x_{bn}$$
+        z[b] = ∑_n x[b,n] y[b,n]
+        dx[b,n] = dz[b] y[b,n]
+        dy[b,n] = dz[b] x[b,n]
 
     Args:
         x: `(..., N)`.
@@ -115,9 +117,11 @@ def vecdot(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number)
 
 @op(matvec_shape)
 def matvec(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Compute the products of stacked matrices and vectors.
+    """Compute the products of stacked matrices and vectors.
 
-    $$z_{bn} = \sum_k x_{bnk} \, y_{bk}, \quad dx_{bnk} = dz_{bn} \, y_{bk}, \quad dy_{bk} = \sum_n x_{bnk} \, dz_{bn}$$
+        z[b,n] = ∑_k x[b,n,k] y[b,k]
+        dx[b,n,k] = dz[b,n] y[b,k]
+        dy[b,k] = ∑_n x[b,n,k] dz[b,n]
 
     Args:
         x: `(..., N, K)`.
@@ -142,9 +146,11 @@ def matvec(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
 
 @op(vecmat_shape)
 def vecmat(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Compute the products of stacked vectors and matrices.
+    """Compute the products of stacked vectors and matrices.
 
-    $$z_{bm} = \sum_k x_{bk} \, y_{bkm}, \quad dx_{bk} = \sum_m dz_{bm} \, y_{bkm}, \quad dy_{bkm} = x_{bk} \, dz_{bm}$$
+        z[b,m] = ∑_k x[b,k] y[b,k,m]
+        dx[b,k] = ∑_m dz[b,m] y[b,k,m]
+        dy[b,k,m] = x[b,k] dz[b,m]
 
     Args:
         x: `(..., K)`.
@@ -169,10 +175,11 @@ def vecmat(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Te
 
 @op(cross_shape)
 def cross(x: Tensor[Any, T1, Real], y: Tensor[Any, T2, Real], axis: Int = -1) -> Tensor[Any, Merge[T1, T2], Real]:
-    r"""Compute the cross product of vectors in three dimensions.
+    """Compute the cross product of vectors in three dimensions.
 
-    $$z_i = x_{i+1} y_{i+2} - x_{i+2} y_{i+1} \text{ (indices modulo 3)}, \quad dx = y \times dz, \quad
-    dy = dz \times x$$
+        z[i] = x[i+1] y[i+2] - x[i+2] y[i+1]   (indices modulo 3)
+        dx = y × dz
+        dy = dz × x
 
     Args:
         x: Any shape with 3 elements along the axis.
@@ -206,10 +213,11 @@ def cross(x: Tensor[Any, T1, Real], y: Tensor[Any, T2, Real], axis: Int = -1) ->
 
 @op(kron_shape)
 def kron(x: Tensor[Any, T1, D], y: Tensor[Any, T2, D]) -> Tensor[Any, Merge[T1, T2], D]:
-    r"""Compute the Kronecker product: `y` times each element of `x`, block by block.
+    """Compute the Kronecker product: `y` times each element of `x`, block by block.
 
-    $$z_{np+q} = x_n y_q, \quad dx_n = \sum_q y_q \, dz_{np+q}, \quad dy_q = \sum_n x_n \, dz_{np+q}
-    \text{ along each axis of size } p \text{ of } y$$
+        z[n p + q] = x[n] y[q]
+        dx[n] = ∑_q y[q] dz[n p + q]
+        dy[q] = ∑_n x[n] dz[n p + q] along each axis of size p of y
 
     Args:
         x: Any shape.

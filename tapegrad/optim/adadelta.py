@@ -34,17 +34,19 @@ class SquaredUpdates:
 
 
 class Adadelta(Optimizer[SquaredUpdates]):
-    r"""Adadelta optimizer, whose updates are as large as its earlier ones, so that it needs no learning rate.
+    """Adadelta optimizer, whose updates are as large as its earlier ones, so that it needs no learning rate.
 
-    $$v \leftarrow \rho v + (1 - \rho) \, dx^2, \quad u = \frac{\sqrt{d + \epsilon}}{\sqrt{v + \epsilon}} \, dx, \quad
-    d \leftarrow \rho d + (1 - \rho) \, u^2, \quad x \leftarrow x - \eta \, u$$
+        v ← ρ v + (1 - ρ) dx²
+        u = (√(d + ε) / √(v + ε)) dx
+        d ← ρ d + (1 - ρ) u²
+        x ← x - η u
 
     Both means start at zero, so ε decides how large the first updates are.
 
     Args:
         parameters: A module, a mapping of parameters by path, or an iterable of parameters.
         lr: The factor η of each update, at least 0.
-        rho: The decay rate $\rho$ of both means, from 0 to below 1.
+        rho: The decay rate `ρ` of both means, from 0 to below 1.
         eps: The ε added to both means, above 0.
         weight_decay: The weight decay λ, at least 0: λx is added to dx.
         groups: Options for some of the parameters, by path pattern.

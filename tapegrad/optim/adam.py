@@ -38,10 +38,11 @@ class Moments:
 
 
 class Adam(Optimizer[Moments]):
-    r"""Adam optimizer, optionally with L2 weight decay.
+    """Adam optimizer, optionally with L2 weight decay.
 
-    $$m \leftarrow \beta_1 m + (1 - \beta_1) \, dx, \quad v \leftarrow \beta_2 v + (1 - \beta_2) \, dx^2, \quad
-    x \leftarrow x - \frac{\eta}{1 - \beta_1^t} \, \frac{m}{\sqrt{v / (1 - \beta_2^t)} + \epsilon}$$
+        m ← β₁ m + (1 - β₁) dx
+        v ← β₂ v + (1 - β₂) dx²
+        x ← x - (η / (1 - β₁^t)) m / (√(v / (1 - β₂^t)) + ε)
 
     Each parameter counts its own steps t, from 1. A step in which it has no gradient is not counted.
 
@@ -111,9 +112,9 @@ class Adam(Optimizer[Moments]):
 
 
 class AdamW(Adam):
-    r"""AdamW optimizer: `Adam` with decoupled weight decay.
+    """AdamW optimizer: `Adam` with decoupled weight decay.
 
-    $$x \leftarrow (1 - \eta \lambda) \, x$$
+        x ← (1 - η λ) x
 
     The decay is applied before the step of `Adam`, so it does not depend on the size of the gradients.
 

@@ -78,19 +78,21 @@ class RollingCenteredSquares(CenteredSquares):
 
 
 class RMSprop(Optimizer[Squares]):
-    r"""RMSprop optimizer, optionally with momentum, and optionally centered.
+    """RMSprop optimizer, optionally with momentum, and optionally centered.
 
-    $$v \leftarrow \alpha v + (1 - \alpha) \, dx^2, \quad u \leftarrow \mu u + \frac{dx}{\sqrt v + \epsilon}, \quad
-    x \leftarrow x - \eta \, u$$
+        v ← α v + (1 - α) dx²
+        u ← μ u + dx / (√v + ε)
+        x ← x - η u
 
     A centered optimizer divides by the standard deviation of the gradient, where the formula above divides by the root
     of its mean square: the second mean is of squared distances from the first,
 
-    $$v \leftarrow \alpha v + \alpha (1 - \alpha) (dx - m)^2, \quad m \leftarrow m + (1 - \alpha) (dx - m),$$
+        v ← α v + α (1 - α) (dx - m)²
+        m ← m + (1 - α) (dx - m)
 
-    which is the mean of $dx^2$ minus $m^2$, computed without their difference, so that it is never negative.
+    which is the mean of `dx²` minus `m²`, computed without their difference, so that it is never negative.
 
-    The mean square starts at zero, so the first steps are larger than η by a factor of up to $1 / \sqrt{1 - \alpha}$.
+    The mean square starts at zero, so the first steps are larger than η by a factor of up to `1 / √(1 - α)`.
 
     Args:
         parameters: A module, a mapping of parameters by path, or an iterable of parameters.

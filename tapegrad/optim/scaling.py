@@ -29,9 +29,9 @@ Float = TypeVar("Float", bound=np.floating[Any], default=np.float32)
 
 @public_api
 class LossScaler:
-    r"""Dynamic loss scaling: multiplies the loss before `backward`, and unscales the gradients before a step.
+    """Dynamic loss scaling: multiplies the loss before `backward`, and unscales the gradients before a step.
 
-    $$g = \frac{1}{s} \frac{\partial (s \, \ell)}{\partial w}$$
+        g = (1/s) ∂(s ℓ) / ∂w
 
     A function under `jit` would treat the scale as a constant and cannot check whether gradients are finite. Pass the
     scale as an argument, and step outside of it:

@@ -18,7 +18,7 @@ Schedule: TypeAlias = Callable[[int], float]
 
 @public_api
 def constant(lr: float) -> Schedule:
-    r"""Keep the learning rate constant: $\eta_t = \eta$.
+    """Keep the learning rate constant: `η[t] = η`.
 
     Args:
         lr: The learning rate η, at least 0.
@@ -38,9 +38,9 @@ def constant(lr: float) -> Schedule:
 
 @public_api
 def step(lr: float, *, every: int, factor: float = 0.1) -> Schedule:
-    r"""Multiply the learning rate by a factor after every n steps.
+    """Multiply the learning rate by a factor after every n steps.
 
-    $$\eta_t = \eta \, f^{\lfloor t / n \rfloor}$$
+        η[t] = η f^⌊t / n⌋
 
     Args:
         lr: The initial learning rate η, at least 0.
@@ -64,7 +64,7 @@ def step(lr: float, *, every: int, factor: float = 0.1) -> Schedule:
 
 @public_api
 def exponential(lr: float, *, factor: float) -> Schedule:
-    r"""Multiply the learning rate by a factor at every step: $\eta_t = \eta \, f^t$.
+    """Multiply the learning rate by a factor at every step: `η[t] = η f^t`.
 
     Args:
         lr: The initial learning rate η, at least 0.
@@ -86,9 +86,9 @@ def exponential(lr: float, *, factor: float) -> Schedule:
 
 @public_api
 def cosine(lr: float, *, steps: int, end: float = 0.0) -> Schedule:
-    r"""Decrease the learning rate along half a cosine wave (cosine annealing).
+    """Decrease the learning rate along half a cosine wave (cosine annealing).
 
-    $$\eta_t = e + \tfrac{1}{2} (\eta - e) \, (1 + \cos(\pi t / T))$$
+        η[t] = e + (1/2) (η - e) (1 + cos(π t / T))
 
     Args:
         lr: The initial learning rate η, at least 0.
@@ -115,9 +115,10 @@ def cosine(lr: float, *, steps: int, end: float = 0.0) -> Schedule:
 
 @public_api
 def warmup(schedule: Schedule, *, steps: int) -> Schedule:
-    r"""Increase the learning rate linearly to the first value of another schedule, then follow that schedule.
+    """Increase the learning rate linearly to the first value of another schedule, then follow that schedule.
 
-    $$\eta_t = \frac{t + 1}{n + 1} \, s(0) \text{ for } t < n, \quad s(t - n) \text{ from then on}$$
+        η[t] = ((t + 1) / (n + 1)) s(0)   for t < n,
+               s(t - n)                   from then on
 
     `warmup(cosine(1e-3, steps=900), steps=100)` takes 1000 steps in all.
 
@@ -140,9 +141,11 @@ def warmup(schedule: Schedule, *, steps: int) -> Schedule:
 
 @public_api
 def one_cycle(lr: float, *, steps: int, rise: float = 0.3, start: float = 1 / 25, end: float = 1 / 250_000) -> Schedule:
-    r"""Increase the learning rate along half a cosine wave, then decrease it along another one (1cycle policy).
+    """Increase the learning rate along half a cosine wave, then decrease it along another one (1cycle policy).
 
-    $$\eta_0 = s \eta, \quad \eta_{r T - 1} = \eta, \quad \eta_{T - 1} = e \eta$$
+        η[0] = s η
+        η[r T - 1] = η
+        η[T-1] = e η
 
     Args:
         lr: The maximum learning rate η, at least 0.

@@ -34,11 +34,12 @@ class Velocity:
 
 
 class SGD(Optimizer[Velocity | None]):
-    r"""Stochastic gradient descent, optionally with momentum.
+    """Stochastic gradient descent, optionally with momentum.
 
-    $$v \leftarrow \mu v + dx, \quad x \leftarrow x - \eta \, v$$
+        v ← μ v + dx
+        x ← x - η v
 
-    With `nesterov` the last step is $x \leftarrow x - \eta \, (dx + \mu v)$.
+    With `nesterov` the last step is `x ← x - η (dx + μ v)`.
 
     Args:
         parameters: A module, a mapping of parameters by path, or an iterable of parameters.

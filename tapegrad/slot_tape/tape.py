@@ -93,9 +93,10 @@ class SlotTape:
         return self._new_slot("leaf", value.size, value.dtype)
 
     def record_add(self, a: int, b: int) -> int:
-        r"""Record an elementwise sum.
+        """Record an elementwise sum.
 
-        $$y = a + b, \quad da = db = dy$$
+            y = a + b
+            da = db = dy
 
         Args:
             a: A slot.
@@ -110,9 +111,11 @@ class SlotTape:
         return self._record("add", (a, b), x, pull)
 
     def record_mul(self, a: int, a_data: Array, b: int, b_data: Array) -> int:
-        r"""Record an elementwise product.
+        """Record an elementwise product.
 
-        $$y = a \, b, \quad da = b \, dy, \quad db = a \, dy$$
+            y = a b
+            da = b dy
+            db = a dy
 
         Args:
             a: A slot.
@@ -128,9 +131,11 @@ class SlotTape:
         return self._record("mul", (a, b), self._slots[a], of_op(ops.mul, x.reshape(-1), y.reshape(-1)))
 
     def record_matmul(self, a: int, a_mat: Array, b: int, b_mat: Array) -> int:
-        r"""Record a matrix product.
+        """Record a matrix product.
 
-        $$y_{nm} = \sum_k a_{nk} \, b_{km}, \quad da = dy \, b^T, \quad db = a^T dy$$
+            y[n,m] = ∑_k a[n,k] b[k,m]
+            da = dy bᵀ
+            db = aᵀ dy
 
         Args:
             a: A slot.
@@ -151,9 +156,10 @@ class SlotTape:
         return self._record("matmul", (a, b), Slot("matmul", x.shape[0] * y.shape[1], x.dtype), pull)
 
     def record_silu(self, x: int, x_data: Array) -> int:
-        r"""Record a sigmoid linear unit.
+        """Record a sigmoid linear unit.
 
-        $$y = x \, \sigma(x), \quad dx = (\sigma(x) + y (1 - \sigma(x))) \, dy$$
+            y = x σ(x)
+            dx = (σ(x) + y (1 - σ(x))) dy
 
         Args:
             x: A slot.
@@ -168,14 +174,17 @@ class SlotTape:
     def record_layer_norm(
         self, x: int, mean: Array | float, var: Array | float, scale: Array, x_data: Array | None = None
     ) -> int:
-        r"""Record a layer norm: each row is standardized to mean 0 and variance 1, then scaled.
+        """Record a layer norm: each row is standardized to mean 0 and variance 1, then scaled.
 
-        $$y = s \, \hat x, \quad \hat x = r (x - \mu), \quad r = 1 / \sqrt{\sigma^2 + 10^{-5}}$$
+            y = s x̂
+            x̂ = r (x - μ)
+            r = 1 / √(σ² + 10⁻⁵)
 
-        $$dx = r (g - \bar g - \hat x \, \overline{g \hat x}), \quad g = s \, dy$$
+            dx = r (g - ḡ - x̂ mean(g x̂))
+            g = s dy
 
         Without `x_data` the last term, the derivative through the variance, is omitted: the gradient is then
-        $r (g - \bar g)$, that of a normalization by a variance that does not depend on `x`.
+        `r (g - ḡ)`, that of a normalization by a variance that does not depend on `x`.
 
         Args:
             x: A slot, of N rows of C elements.
@@ -223,11 +232,14 @@ class SlotTape:
         a: int | None = None,
         b: int | None = None,
     ) -> int:
-        r"""Record a diagonal recurrence along the first axis.
+        """Record a diagonal recurrence along the first axis.
 
-        $$h_t = a_t h_{t-1} + b_t x_t, \quad \lambda_t = dh_t + a_{t+1} \lambda_{t+1}$$
+            h[t] = a[t] h[t-1] + b[t] x[t]
+            λ[t] = dh[t] + a[t+1] λ[t+1]
 
-        $$dx_t = \lambda_t b_t, \quad da_t = \lambda_t h_{t-1}, \quad db_t = \lambda_t x_t$$
+            dx[t] = λ[t] b[t]
+            da[t] = λ[t] h[t-1]
+            db[t] = λ[t] x[t]
 
         Args:
             x: A slot.

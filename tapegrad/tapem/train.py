@@ -40,9 +40,9 @@ class Trained(NamedTuple):
 
 @public_api
 def sgd(loss: Loss, parameters: Sequence[Plain], *, lr: float, steps: int) -> Result[Trained]:
-    r"""Minimize a loss by stochastic gradient descent, with the library's `SGD`.
+    """Minimize a loss by stochastic gradient descent, with the library's `SGD`.
 
-    $$x \leftarrow x - \eta \, dL/dx$$
+        x ← x - η dL/dx
 
     Args:
         loss: Maps a node for each parameter to a program whose value is a scalar node.

@@ -49,12 +49,12 @@ def check_gradients(
     atol: float = 1e-7,
     seed: int = 0,
 ) -> None:
-    r"""Check the gradients of a function against central finite differences.
+    """Check the gradients of a function against central finite differences.
 
-    $$\left\langle v, \partial_j f(x) \right\rangle \approx
-    \left\langle v, \frac{f(x + \varepsilon e_j) - f(x - \varepsilon e_j)}{2 \varepsilon} \right\rangle$$
+        ⟨v, ∂_j f(x)⟩
+            ≈ ⟨v, (f(x + ε e[j]) - f(x - ε e[j])) / (2 ε)⟩
 
-    The derivative by each element of each input is checked; the direction $v$ is random, so that errors in different
+    The derivative by each element of each input is checked; the direction v is random, so that errors in different
     parts of the result do not cancel. For a second order, gradients of the gradient are compared with finite
     differences of the gradient. The result has to be the same with and without a tape, to the last bit, and so do the
     gradients with and without recomputation, under `BalancedCheckpointing` and with `f` under `checkpoint`. With

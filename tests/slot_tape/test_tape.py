@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -472,4 +473,4 @@ def test_a_tape_is_shown_by_its_ops() -> None:
 def test_every_method_has_a_docstring_with_its_formula() -> None:
     for name, method in inspect.getmembers(SlotTape, inspect.isfunction):
         if name.startswith("record_"):
-            assert "$$" in (inspect.getdoc(method) or ""), name
+            assert re.search(r"\n\n    (?!>>>)\S", inspect.getdoc(method) or ""), name

@@ -35,9 +35,9 @@ _WHOLE_AXIS: Final = slice(None)
 
 
 def convolve(x: Array, w: Array, window: ConvWindow) -> Array:
-    r"""Correlate cells with kernels, see `Backend.convolve`.
+    """Correlate cells with kernels, see `Backend.convolve`.
 
-    $$y_{ngo,i} = \\sum_{ck} x_{ngc,\\,(si + dk - b) / r} \\, w_{gock}$$
+        y[n,g,o,i] = ∑_(c,k) x[n, g, c, (s i + d k - b) / r] w[g,o,c,k]
 
     The positions i and the elements k have symmetric roles: whichever are more numerous give the rows of a matrix,
     which has a column for each of the others.
