@@ -1,6 +1,6 @@
-"""Writes how many functions of the array API standard exist, and what replaces the others, to the page on arrays.
+"""Writes how much of the array API standard `tapegrad.array_api` has, and what replaces the rest, to a page.
 
-`python -m docs.array_api` compares the names with those of array-api-strict, and writes the section again.
+`python -m docs.array_api` compares the namespace with that of array-api-strict, and writes the section again.
 """
 
 from __future__ import annotations
@@ -12,52 +12,44 @@ from types import ModuleType
 
 import array_api_strict
 
-import tapegrad
+from tapegrad import Tensor, array_api
 
 PAGE = Path(__file__).parent / "guide" / "arrays.md"
 PART = re.compile(r"(<!-- array API -->\n\n).*?(\n<!-- end of array API -->)", re.DOTALL)
 
 REASONS = {
-    "asarray": "`tg.tensor` copies, because tensors do not change",
-    "broadcast_arrays": "`tg.broadcast_to`",
-    "broadcast_shapes": "`np.broadcast_shapes` of the shapes",
-    "can_cast": "`np.can_cast` of the dtypes; tapegrad converts none silently",
-    "clip": "`tg.clamp`",
+    "complex128": "there are no complex dtypes",
+    "complex64": "there are no complex dtypes",
     "conj": "there are no complex dtypes",
-    "cumulative_prod": "`tg.cumprod`",
-    "cumulative_sum": "`tg.cumsum`",
-    "divide": "`tg.div`",
-    "finfo": "`np.finfo(x.dtype)`",
-    "iinfo": "`np.iinfo(x.dtype)`",
+    "fft": "see [Fourier transforms](differences.md#fourier-transforms)",
     "imag": "there are no complex dtypes",
-    "isdtype": "`np.isdtype(x.dtype, kind)`",
-    "multiply": "`tg.mul`",
-    "negative": "`tg.neg`",
-    "permute_dims": "`tg.transpose`",
+    "linalg": "`tg.cholesky`, `tg.solve`, `tg.svd` and others",
     "real": "there are no complex dtypes",
-    "result_type": "`np.result_type` of the dtypes; operands must have equal dtypes",
-    "subtract": "`tg.sub`",
-    "take_along_axis": "`tg.gather`",
-    "unique_all": "`np.unique_all` of an array; `tg.unique` returns the values alone",
-    "unique_counts": "`np.unique_counts` of an array",
-    "unique_inverse": "`np.unique_inverse` of an array",
-    "unique_values": "`tg.unique`",
 }
-
+"""What to do without a name of the standard."""
 
 OPTIONS = {
-    "append": "join `x` and the other elements with `tg.concat` first",
-    "axis": "the last axis; `tg.moveaxis` makes another one the last",
-    "copy": "tensors do not change, so a result may share the memory of `x`",
-    "device": "arrays are in memory; `tg.jit` moves them to the devices of JAX",
-    "dtype": "the result has that of `x`, of Python ints or of floats; `astype` converts it",
-    "endpoint": "always True; `tg.linspace(start, stop, num + 1)[:-1]` leaves the end out",
-    "k": "`tg.diag(tg.ones((n,)), k=k)`",
-    "prepend": "join the other elements and `x` with `tg.concat` first",
-    "sorter": "`tg.take(x, order)` first",
-    "stable": "always stable",
+    "append": "join `x` and the other elements with `concat` first",
+    "axis": "the last axis; `moveaxis` makes another one the last",
+    "copy": "always a copy",
+    "device": "the CPU",
+    "dtype": "that of `x`; `astype` converts it before or after",
+    "endpoint": "always True; `linspace(start, stop, num + 1)[:-1]` leaves the end out",
+    "include_initial": "join zeros or ones and the result with `concat`",
+    "k": "`tg.diag(tg.ones(n), k)`",
+    "prepend": "join the other elements and `x` with `concat` first",
+    "sorter": "`take(x, order)` first",
 }
 """What to do without an option of the standard, by its name."""
+
+METHODS = {
+    "__buffer__": "`memoryview(np.asarray(x))`",
+    "__complex__": "there are no complex dtypes",
+    "__index__": "`x.item()`",
+    "device": "the CPU: `x.__dlpack_device__()`",
+    "to_device": "there is one device; `tg.jit` moves tensors to the devices of JAX",
+}
+"""What to do without a method or a property of the standard's arrays."""
 
 
 def functions() -> list[str]:
@@ -73,16 +65,32 @@ def functions() -> list[str]:
     )
 
 
+def names() -> list[str]:
+    """Return the names of the standard's namespace, without the flags of the package."""
+    return sorted(name for name in array_api_strict.__all__ if "strict" not in name.lower() and name != "__version__")
+
+
 def missing() -> list[str]:
-    """Return the functions of the standard whose name tapegrad does not have."""
-    return [name for name in functions() if not hasattr(tapegrad, name)]
+    """Return the names of the standard that the namespace does not have."""
+    return [name for name in names() if not hasattr(array_api, name)]
+
+
+def methods() -> list[str]:
+    """Return the methods and properties of the standard's arrays that tensors do not have."""
+    theirs = [
+        name
+        for name, one in vars(array_api_strict.asarray([0.0]).__class__).items()
+        if (callable(one) or isinstance(one, property)) and (name.startswith("__") or not name.startswith("_"))
+    ]
+    assigning = [name for name in theirs if name.startswith("__i") and f"__{name[3:]}" in theirs]
+    return sorted(name for name in theirs if name not in assigning and not hasattr(Tensor, name))
 
 
 def lacking() -> dict[str, list[str]]:
     """Return the functions that lack an option of the standard, by the option."""
     found: dict[str, list[str]] = {}
     for name in functions():
-        ours = getattr(tapegrad, name, None)
+        ours = getattr(array_api, name, None)
         if ours is not None:
             known = signature(unwrap(ours)).parameters
             for option in signature(getattr(array_api_strict, name)).parameters.values():
@@ -98,22 +106,28 @@ def section() -> str:
     if unexplained:
         message = f"no reason in {Path(__file__).name}: {', '.join(unexplained)}"
         raise LookupError(message)
-    known = len(functions()) - len(absent)
-    rows = [f"| `{name}` | {REASONS[name]} |" for name in absent]
+    known = [name for name in functions() if name not in absent]
     version = array_api_strict.__array_api_version__
-    head = f"Of the {len(functions())} functions of version {version}, {known} exist under the same name."
-    options = [
-        f"| `{option}` | {', '.join(f'`{name}`' for name in names)} | {OPTIONS[option]} |"
-        for option, names in lacking().items()
-    ]
-    compared = (
-        "Operands are `x` and `y` where the standard has `x1` and `x2`. A test compares values with array-api-strict's."
-    )
     return "\n".join(
         [
-            *[head, "", "| function | instead |", "| --- | --- |", *rows, ""],
-            *["The functions that exist lack these options.", compared, ""],
-            *["| option | of | instead |", "| --- | --- | --- |", *options, ""],
+            f"Of the {len(functions())} functions of version {version}, {len(known)} exist; these names do not:",
+            "",
+            *["| name | instead |", "| --- | --- |"],
+            *(f"| `{name}` | {REASONS[name]} |" for name in absent),
+            "",
+            "The functions that exist lack these options.",
+            "",
+            *["| option | of | instead |", "| --- | --- | --- |"],
+            *(
+                f"| `{option}` | {', '.join(f'`{name}`' for name in found)} | {OPTIONS[option]} |"
+                for option, found in lacking().items()
+            ),
+            "",
+            "A tensor lacks these methods and properties of the standard's arrays.",
+            "",
+            *["| method | instead |", "| --- | --- |"],
+            *(f"| `{name}` | {METHODS[name]} |" for name in methods()),
+            "",
         ]
     )
 

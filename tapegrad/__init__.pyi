@@ -1,3 +1,4 @@
+from tapegrad import array_api as array_api
 from tapegrad import data as data
 from tapegrad import debug as debug
 from tapegrad import distributions as distributions

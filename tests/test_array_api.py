@@ -1,4 +1,4 @@
-"""The names of the array API standard: the page on arrays says which exist, and what replaces the others."""
+"""The namespace of the array API standard: its values, and the page that says what it lacks."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 import tapegrad as tg
 from docs import array_api
+from tapegrad import array_api as xp
 
 
 def test_the_page_has_the_functions_of_today() -> None:
@@ -21,16 +22,24 @@ def test_the_page_has_the_functions_of_today() -> None:
     assert len(array_api.functions()) > 100
 
 
-def test_each_missing_function_has_a_reason_and_no_other_has() -> None:
+def test_what_is_missing_has_a_reason_and_nothing_else_has() -> None:
     assert array_api.missing() == sorted(array_api.REASONS)
+    assert sorted(array_api.lacking()) == sorted(array_api.OPTIONS)
+    assert array_api.methods() == sorted(array_api.METHODS)
 
 
 def test_what_replaces_a_function_exists() -> None:
-    named = [pair for reason in array_api.REASONS.values() for pair in re.findall(r"`(tg|np)\.(\w+)", reason)]
+    reasons = [*array_api.REASONS.values(), *array_api.OPTIONS.values(), *array_api.METHODS.values()]
+    named = [name for reason in reasons for name in re.findall(r"`tg\.(\w+)", reason)]
 
-    assert len(named) > 15
-    for module, name in named:
-        assert hasattr(tg if module == "tg" else np, name)
+    assert len(named) > 4
+    for name in named:
+        assert hasattr(tg, name)
+
+
+def test_the_names_are_those_of_the_standard() -> None:
+    assert set(xp.__all__) <= set(array_api_strict.__all__) | {"__array_api_version__", "__array_namespace_info__"}
+    assert xp.__array_api_version__ == array_api_strict.__array_api_version__
 
 
 RNG = np.random.default_rng(0)
@@ -60,17 +69,24 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "arange": (2, 9, 3),
     "linspace": (0.0, 1.0, 5),
     "eye": (3, 4),
+    "take_along_axis": (X, np.argsort(X, axis=1)),
+    "cumulative_sum": (X[0],),
+    "cumulative_prod": (X[0],),
+    "clip": (X, 1.2, 1.7),
+    "permute_dims": (X, (1, 0)),
     "full": ((2, 3), 7.0),
     "full_like": (X, 7.0),
     "ones": ((2, 3),),
     "zeros": ((2, 3),),
 }
 # Without values to compare, or below.
-OTHERWISE = {"empty", "empty_like", "from_dlpack", "meshgrid"}
+OTHERWISE = {"empty", "empty_like", "from_dlpack", "meshgrid", "asarray", "broadcast_arrays"}
+OTHERWISE |= {"broadcast_shapes", "can_cast", "finfo", "iinfo", "isdtype", "result_type"}
+OTHERWISE |= {"unique_all", "unique_counts", "unique_inverse"}
 OTHERWISE |= {"expand_dims", "take", "astype", "concat", "nonzero", "stack", "unstack"}
 
 
-@pytest.mark.parametrize("name", [one for one in array_api.functions() if hasattr(tg, one) and one not in OTHERWISE])
+@pytest.mark.parametrize("name", [one for one in array_api.functions() if hasattr(xp, one) and one not in OTHERWISE])
 def test_a_function_has_the_values_of_array_api_strict(name: str) -> None:
     strict = getattr(array_api_strict, name)
     several = [ARGUMENTS[name]] if name in ARGUMENTS else [(X,), (X, Y)]
@@ -84,29 +100,143 @@ def test_a_function_has_the_values_of_array_api_strict(name: str) -> None:
                 )
             except (TypeError, ValueError):
                 continue
-            ours = getattr(tg, name)(*(tg.tensor(one) if isinstance(one, np.ndarray) else one for one in args))
+            ours = getattr(xp, name)(*(xp.asarray(one) if isinstance(one, np.ndarray) else one for one in args))
         np.testing.assert_allclose(np.asarray(ours), np.asarray(expected), rtol=1e-6)
         break
     assert expected is not None, "array-api-strict takes none of these arguments"
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "options"),
+    [
+        ("arange", (2, 9, 3), {"dtype": "float32", "device": "cpu"}),
+        ("zeros", ((2, 3),), {"dtype": "int64", "device": "cpu"}),
+        ("zeros", (3,), {"dtype": None}),
+        ("ones", (3,), {"dtype": "bool"}),
+        ("full", ((2, 3), 7), {"dtype": "int32"}),
+        ("zeros_like", (X,), {"dtype": "int64"}),
+        ("ones_like", (X,), {"dtype": "float32"}),
+        ("full_like", (X, 7), {"dtype": "int16"}),
+        ("empty_like", (X,), {"dtype": "int16"}),
+        ("asarray", (X,), {"dtype": "float32", "device": "cpu", "copy": True}),
+        ("astype", (X,), {"dtype": "float32", "copy": False}),
+        ("sum", (X,), {"axis": 1, "dtype": "float32", "keepdims": True}),
+        ("prod", (WHOLE,), {"axis": (0, 1), "dtype": "float64"}),
+        ("sort", (X,), {"axis": 0, "descending": True, "stable": False}),
+        ("argsort", (X,), {"axis": 0, "stable": True}),
+        ("reshape", (X, (2, -1)), {"copy": False}),
+        ("cumulative_sum", (X,), {"axis": 1}),
+        ("cumulative_prod", (X,), {"axis": 0}),
+        ("take_along_axis", (X, np.argsort(X, axis=0)), {"axis": 0}),
+    ],
+)
+def test_a_function_has_the_options_of_array_api_strict(
+    name: str, args: tuple[Any, ...], options: dict[str, Any]
+) -> None:
+    def called(space: Any) -> Any:
+        given = {one: getattr(space, value) if one == "dtype" and value else value for one, value in options.items()}
+        device = given.pop("device", None)
+        if device is not None:
+            given["device"] = device if space is xp else array_api_strict.Device("CPU_DEVICE")
+        operands = [space.asarray(one) if isinstance(one, np.ndarray) else one for one in args]
+        if name == "astype":
+            return space.astype(operands[0], given.pop("dtype"), **given)
+        return getattr(space, name)(*operands, **given)
+
+    ours, expected = called(xp), called(array_api_strict)
+
+    assert ours.shape == expected.shape
+    if options.get("dtype"):
+        assert ours.dtype.name == np.asarray(expected).dtype.name
+    if name != "empty_like":
+        np.testing.assert_allclose(np.asarray(ours), np.asarray(expected), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["unique_all", "unique_counts", "unique_inverse"])
+def test_the_unique_functions_have_the_fields_and_values_of_array_api_strict(name: str) -> None:
+    ours = getattr(xp, name)(xp.asarray(WHOLE))
+    expected = getattr(array_api_strict, name)(array_api_strict.asarray(WHOLE))
+
+    assert ours._fields == expected._fields
+    for one, other in zip(ours, expected, strict=True):
+        np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
+
+
+def test_functions_of_dtypes_take_tensors_and_dtypes() -> None:
+    x = xp.ones((2, 3), dtype=xp.float64)
+
+    assert xp.result_type(x, xp.float32) == xp.float64
+    assert not xp.can_cast(x, xp.float32)
+    assert xp.finfo(x).bits == 64
+    assert xp.iinfo(xp.zeros(1, dtype=xp.int16)).max == 32767
+    assert xp.isdtype(x.dtype, "real floating")
+    assert [one.shape for one in xp.broadcast_arrays(x, xp.ones(3, dtype=xp.float64))] == [(2, 3), (2, 3)]
+    assert xp.broadcast_shapes((2, 1), (3,)) == (2, 3)
+
+
+def test_the_info_lists_the_dtypes_and_the_device() -> None:
+    ours, strict = xp.__array_namespace_info__(), array_api_strict.__array_namespace_info__()
+
+    assert ours.default_device() == "cpu"
+    assert ours.devices() == ["cpu"]
+    assert set(ours.capabilities()) == set(strict.capabilities())
+    assert set(ours.default_dtypes()) == set(strict.default_dtypes()) - {"complex floating"}
+    for kind in ("bool", "signed integer", "unsigned integer", "integral", "real floating", ("bool", "integral")):
+        assert set(ours.dtypes(kind=kind)) == set(strict.dtypes(kind=kind))
+    assert set(ours.dtypes()) == set(strict.dtypes()) - {"complex64", "complex128"}
+
+
+def test_a_tensor_returns_the_namespace() -> None:
+    x: Any = tg.ones((2, 3))
+
+    assert x.__array_namespace__() is xp
+    assert x.__array_namespace__(api_version="2023.12") is xp
+    message = (
+        "__array_namespace__: api_version is '2030.12' but one of "
+        "2021.12, 2022.12, 2023.12, 2024.12, 2025.12 is expected"
+    )
+    with pytest.raises(tg.DTypeError, match=re.escape(message)):
+        x.__array_namespace__(api_version="2030.12")
+
+
+def test_functions_for_any_namespace_keep_the_tape() -> None:
+    def standardized(x: Any) -> Any:
+        space = x.__array_namespace__()
+        x = space.astype(x, space.float64, copy=False)
+        spread = space.std(x, axis=0)
+        return (x - space.mean(x, axis=0)) / space.where(spread == 0, 1.0, spread)
+
+    strict = standardized(array_api_strict.asarray(X))
+
+    np.testing.assert_allclose(np.asarray(standardized(xp.asarray(X))), np.asarray(strict), rtol=1e-12)
+    x = xp.asarray(X)
+    assert standardized(x.trace()).sum().backward()[x].shape == (3, 4)
+
+
+def test_what_cannot_be_is_rejected() -> None:
+    message = "zeros: device is 'cuda' but 'cpu' is expected; tg.jit moves tensors to the devices of JAX"
+    device: Any = "cuda"
+    with pytest.raises(tg.DTypeError, match=re.escape(message)):
+        xp.zeros(3, device=device)
+
+    message = "asarray: copy is False but a tensor copies a list; leave copy out"
+    with pytest.raises(tg.DTypeError, match=re.escape(message)):
+        xp.asarray([1.0], copy=False)
 
 
 def test_functions_with_an_axis_or_a_sequence_have_the_values_of_array_api_strict() -> None:
     strict, (x, y), places = array_api_strict, (array_api_strict.asarray(one) for one in (X, Y)), np.array([2, 0])
 
     pairs = [
-        (tg.take(tg.tensor(X), tg.tensor(places), 1), strict.take(x, strict.asarray(places), axis=1)),
-        (tg.expand_dims(tg.tensor(X), 1), strict.expand_dims(x, axis=1)),
-        (tg.concat([tg.tensor(X), tg.tensor(Y)], 1), strict.concat([x, y], axis=1)),
-        (tg.stack([tg.tensor(X), tg.tensor(Y)]), strict.stack([x, y])),
-        (tg.unstack(tg.tensor(X))[1], strict.unstack(x)[1]),
-        (tg.nonzero(tg.tensor(TRUTH))[0], strict.nonzero(strict.asarray(TRUTH))[0]),
-        (tg.meshgrid(tg.tensor(X[0]), tg.tensor(Y[1]))[1], strict.meshgrid(x[0, :], y[1, :])[1]),
-        (tg.astype(tg.tensor(X), np.float32), strict.astype(x, strict.float32)),
-        (tg.sort(tg.tensor(X), 0, descending=True), strict.sort(x, axis=0, descending=True)),
+        (xp.take(xp.asarray(X), xp.asarray(places), axis=1), strict.take(x, strict.asarray(places), axis=1)),
+        (xp.expand_dims(xp.asarray(X), 1), strict.expand_dims(x, axis=1)),
+        (xp.concat([xp.asarray(X), xp.asarray(Y)], axis=1), strict.concat([x, y], axis=1)),
+        (xp.stack([xp.asarray(X), xp.asarray(Y)]), strict.stack([x, y])),
+        (xp.unstack(xp.asarray(X))[1], strict.unstack(x)[1]),
+        (xp.nonzero(xp.asarray(TRUTH))[0], strict.nonzero(strict.asarray(TRUTH))[0]),
+        (xp.meshgrid(xp.asarray(X[0]), xp.asarray(Y[1]))[1], strict.meshgrid(x[0, :], y[1, :])[1]),
+        (xp.astype(xp.asarray(X), xp.float32), strict.astype(x, strict.float32)),
+        (xp.sort(xp.asarray(X), axis=0, descending=True), strict.sort(x, axis=0, descending=True)),
     ]
     for ours, expected in pairs:
         np.testing.assert_allclose(np.asarray(ours), np.asarray(expected), rtol=1e-6)
-
-
-def test_an_option_that_is_missing_has_a_reason_and_no_other_has() -> None:
-    assert sorted(array_api.OPTIONS) == sorted(array_api.lacking())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from typing_extensions import TypeVar, override
 
 from tapegrad.errors import TapeError
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
 from tapegrad.quantized import BlockSymmetric, Quantized, Steps, quantize
@@ -57,6 +58,7 @@ class QuantizedParam(Quantized[S_co, D_co], Param[S_co, D_co]):
         return QuantizedParam, (self.steps, self.version)
 
 
+@public_api
 def quantized(model: M, scheme: Scheme | None = None) -> M:
     """Return a copy of a model with int8 weights: all parameters with at least two axes are quantized.
 

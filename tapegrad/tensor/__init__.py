@@ -30,7 +30,7 @@ from tapegrad.tensor.subclasses import subclass_defined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from types import EllipsisType
+    from types import EllipsisType, ModuleType
 
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Checkpointing, Node, Pullback
@@ -438,6 +438,20 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
             return NotImplemented
         with trim_on_exit:
             return call_function(function, args, kwargs)
+
+    @public_api
+    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+        """Return `tapegrad.array_api`, the functions of the array API standard.
+
+        Args:
+            api_version: The year and month of the standard that the caller was written for, such as "2023.12".
+
+        Raises:
+            DTypeError: The version is later than that of `tapegrad.array_api`.
+        """
+        from tapegrad.tensor.array_namespace import namespace
+
+        return namespace(api_version)
 
     @public_api
     def __dlpack__(self, **options: Any) -> Any:

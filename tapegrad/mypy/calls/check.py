@@ -40,7 +40,7 @@ from tapegrad.mypy.conversion import (
 from tapegrad.mypy.mypy_api import declared_function, make, past_trial
 from tapegrad.mypy.reports import INTERNAL, report
 from tapegrad.mypy.rules.calls import is_several, reject_dtypes, ruled, shaped
-from tapegrad.mypy.rules.library import op_in, op_named, op_of_method
+from tapegrad.mypy.rules.library import op_in, op_named, op_of_method, standard_op
 from tapegrad.mypy.rules.own import RulesError, op_at
 from tapegrad.mypy.scopes.names import receiver_of, targets_of
 from tapegrad.mypy.signatures import (
@@ -67,6 +67,9 @@ if TYPE_CHECKING:
 
     from tapegrad.autograd.registry import Op
     from tapegrad.sizes import Fact
+
+
+_ARRAY_API = "tapegrad.array_api"
 
 
 def function_call(ctx: FunctionContext, declared: CallableType) -> Type:
@@ -386,6 +389,9 @@ def _op_named(ctx: FunctionContext | MethodContext, declared: CallableType) -> O
         return None
     if is_op(declared):
         return op_in(definition.fullname.rpartition(".")[0], definition.name)
+    module, _, name = definition.fullname.rpartition(".")
+    if module == _ARRAY_API:
+        return standard_op(name)
     try:
         return op_at(definition.fullname)
     except RulesError as error:

@@ -10,6 +10,7 @@ import importlib
 import re
 import sys
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -66,6 +67,23 @@ def op_named(name: str) -> Op | None:
     """Return an op of the library by its name; None if there is none."""
     module = _modules().get(name)
     return op_in(module, name) if module is not None else None
+
+
+# Functions of `tapegrad.array_api` that call an op of another name with the same rule.
+_STANDARD: Final = {
+    "asarray": "tensor",
+    "cumulative_prod": "cumprod",
+    "cumulative_sum": "cumsum",
+    "full": "zeros",  # whose rule has no parameter for the number, which has another name here
+    "full_like": "zeros_like",
+}
+
+
+@cache
+def standard_op(name: str) -> Op | None:
+    """Return the op whose rule a function has that `tapegrad.array_api` defines; its messages name the op it calls."""
+    op = op_named(_STANDARD.get(name, name))
+    return replace(op, name=name) if op is not None and name == "full" else op
 
 
 @cache
