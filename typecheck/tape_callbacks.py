@@ -2,7 +2,7 @@
 
 from collections import UserDict, defaultdict
 from collections.abc import Callable, Generator
-from functools import singledispatch
+from functools import reduce, singledispatch, singledispatchmethod
 from typing import Literal as L
 
 import tapegrad as tg
@@ -11,6 +11,7 @@ from tapegrad import OwnedTape, Shape, Tensor, nn
 Scalar = Tensor[tuple[()], OwnedTape]
 Taped = Tensor[Shape[L[3], L[2]], OwnedTape]
 Handler = Callable[[Scalar], None]
+Op = Callable[[Scalar], Scalar]
 
 x = tg.ones((3, 5))
 model = nn.Linear(5, 2, rng=0)
@@ -179,3 +180,80 @@ def reject_two_methods_of_one_tensor() -> None:
 
 def accept_methods_of_two_tensors() -> None:
     both(model(x.trace()).sum, model(x.trace()).mean)
+
+
+def compose(*functions: Op) -> Op:
+    def composed(loss: Scalar) -> Scalar:
+        return reduce(lambda value, function: function(value), functions, loss)
+
+    return composed
+
+
+def compose_by_twos(*functions: Op) -> Op:
+    def both_in_turn(first: Op, second: Op) -> Op:
+        return lambda loss: second(first(loss))
+
+    return reduce(both_in_turn, functions)
+
+
+def doubled(loss: Scalar) -> Scalar:
+    return loss * 2.0
+
+
+def stepped(loss: Scalar) -> Scalar:
+    loss.backward()
+    return new_loss()
+
+
+def reject_a_loss_that_composed_functions_consume() -> None:
+    loss = new_loss()
+    compose(doubled, stepped)(loss)
+    loss.backward()  # E(mypy): loss.backward(): loss was consumed by loss.backward() on line {-7}; trace again [tapegrad-tape]
+
+
+def reject_a_loss_that_functions_composed_by_twos_consume() -> None:
+    composed = compose_by_twos(stepped, doubled)
+    loss = new_loss()
+    composed(loss)
+    composed(loss)  # E(mypy): composed(loss): loss was consumed by loss.backward() on line {-14}; trace again [tapegrad-tape]
+
+
+def accept_composed_functions_that_consume_nothing() -> None:
+    compose(doubled, doubled)(new_loss()).backward()
+    composed = compose_by_twos(doubled, stepped, doubled)
+    for _ in range(2):
+        composed(new_loss()).backward()
+
+
+class Loop:
+    """A loss, and what is done with it at each kind of event."""
+
+    def __init__(self) -> None:
+        self.loss = new_loss()
+        self.names: list[str] = []
+
+    @singledispatchmethod
+    def on(self, _: object) -> None:
+        return None
+
+    @on.register
+    def on_step(self, number: int) -> None:
+        (self.loss * number).backward()
+
+    @on.register
+    def on_name(self, name: str) -> None:
+        self.names.append(name)
+
+
+def reject_a_loss_that_a_method_selected_by_class_consumes() -> None:
+    loop = Loop()
+    loop.on("start")
+    loop.on(1)
+    loop.loss.backward()  # E(mypy): loop.loss.backward(): loop.loss shares the tape that (self.loss * number).backward() consumed on line {-11}; trace again [tapegrad-tape]
+
+
+def accept_methods_selected_by_class_before_the_step() -> None:
+    loop = Loop()
+    loop.on("start")
+    loop.on(0.5)
+    loop.loss.backward()

@@ -212,9 +212,22 @@ def _sum(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Val
 
 
 def _reduce(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value | None:
-    """Return what `reduce(operator.add, xs)` holds: the tapes of all elements, which it merges."""
+    """Return what `reduce(operator.add, xs)` holds, the tapes of all elements, or what a function of the file does."""
     operator = getattr(node.args[0], "fullname", "") if node.args else ""
-    return _sum(walk, node, given, state) if (operator or "").startswith(_OPERATORS) else None
+    if (operator or "").startswith(_OPERATORS):
+        return _sum(walk, node, given, state)
+    known = frozenset(one for one in given[0].value if isinstance(one, Function)) if len(given) > 1 else NOTHING
+    elements = containers.elements(given[1].value, state) if known else None
+    if elements is None or not all(one.kind == ArgKind.ARG_POS for one in given):
+        return None
+    values = [given[2].value] if len(given) > 2 else []
+    values += [containers.at(given[1].value, f"[{number}]", state) for number in range(len(elements))]
+    if not values:
+        return NOTHING
+    held = values[0]
+    for one in values[1:]:
+        held = functions.call_all(walk, known, node, [functions.positional(held), functions.positional(one)], state)
+    return held
 
 
 def _map(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value | None:

@@ -97,10 +97,14 @@ def _decorated(walk: Walk, decorator: Any, info: TypeInfo, held: Value, state: S
     return constructed(walk, decorator, info, [functions.positional(held)], state)
 
 
-def _makes_manager(decorator: Decorator) -> bool:
-    return [_decorator_name(one) for one in decorator.decorators if not is_transparent(one)] in [
-        [name] for name in GENERATORS
-    ]
+def _kind_of(method: Any, owner: Any) -> Any:
+    """Return what calls of a decorated method do, or the owner if they do what it does; None for other decorators."""
+    names = [_decorator_name(one) for one in getattr(method, "decorators", ()) if not is_transparent(one)]
+    if names == ["functools.singledispatchmethod"]:
+        return functions.DISPATCHING
+    if names in [[name] for name in GENERATORS]:
+        return functions.MANAGER
+    return None if names else owner
 
 
 def _decorator_name(decorator: Any) -> str:
@@ -136,7 +140,7 @@ def bound_or_read(walk: Walk, node: Any, found: Any, owner: Value, state: State)
     decorator = found if isinstance(found, Decorator) else getattr(found, "items", [None])[0]
     if function.is_property:
         return _property(walk, node, decorator, function, owner, state)
-    if isinstance(found, Decorator) and not is_plain(found) and not _makes_manager(found):
+    if isinstance(found, Decorator) and _kind_of(found, node) is None:
         return NOTHING
     return method_of(walk, node.expr, walk.type_of(node.expr), node.name, owner)
 
@@ -184,7 +188,8 @@ def method_of(walk: Walk, owner: Any, t: Type | None, name: str, objects: Value)
     for one in starting:
         symbol = one.get(name)
         node = symbol.node if symbol is not None else None
-        if isinstance(node, Decorator) and not is_plain(node) and not _makes_manager(node):
+        kind = _kind_of(node, owner)
+        if kind is None:
             return NOTHING
         for function in functions_of(node):
             if function not in functions.in_file.of(walk.api.tree):
@@ -193,8 +198,7 @@ def method_of(walk: Walk, owner: Any, t: Type | None, name: str, objects: Value)
                 continue
             if isinstance(function, FuncDef) and function.abstract_status:
                 continue
-            is_manager = isinstance(node, Decorator) and _makes_manager(node)
-            found.add(Function(function, _receiver(function, objects), functions.MANAGER if is_manager else owner))
+            found.add(Function(function, _receiver(function, objects), kind))
     return frozenset(found)
 
 

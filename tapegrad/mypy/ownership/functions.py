@@ -137,10 +137,14 @@ def call(walk: Walk, function: Function, node: Any, given: list[Argument], state
 
 
 def dispatched(walk: Walk, body: FuncItem, given: list[Argument]) -> Value:
-    """Return the functions that `functools.singledispatch` may choose for the class of the first argument."""
-    t = get_proper_type(walk.type_of(given[0].expression)) if given and given[0].expression is not None else None
+    """Return the functions that `functools.singledispatch` may choose, by the first argument that is not `self`."""
+    position = 1 if body.info else 0
+    chosen_by = given[position].expression if len(given) > position else None
+    t = get_proper_type(walk.type_of(chosen_by)) if chosen_by is not None else None
     choices = {
-        info: one for one in _registered.of(walk.api.tree).get(body.name, ()) if (info := _first_class(one)) is not None
+        info: one
+        for one in _registered.of(walk.api.tree).get(body.name, ())
+        if one.info is body.info and (info := _class_at(position, one)) is not None
     }
     own = t.type.mro if isinstance(t, Instance) else []
     chosen = [choices[one] for one in own if one in choices][:1] or [body]
@@ -148,11 +152,10 @@ def dispatched(walk: Walk, body: FuncItem, given: list[Argument]) -> Value:
     return frozenset(Function(one, (), None) for one in {*chosen, *below})
 
 
-def _first_class(function: FuncItem) -> TypeInfo | None:
+def _class_at(position: int, function: FuncItem) -> TypeInfo | None:
     declared = get_proper_type(function.type) if function.type is not None else None
-    first = (
-        get_proper_type(declared.arg_types[0]) if isinstance(declared, CallableType) and declared.arg_types else None
-    )
+    types = declared.arg_types[position:] if isinstance(declared, CallableType) else []
+    first = get_proper_type(types[0]) if types else None
     return first.type if isinstance(first, Instance) else None
 
 
