@@ -10,15 +10,21 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tapegrad.mypy.coverage.analysis import MODULE_LEVEL, analyze
 from tapegrad.mypy.coverage.levels import Level
+from tapegrad.mypy.coverage.readings import Readings
 from tapegrad.mypy.mypy_api import BuildError, checked_files
+from tapegrad.mypy.reports import UNKNOWN
 from tapegrad.project.check import usable_settings
 from tapegrad.project.coverage_html import write_pages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from mypy.nodes import Expression
+    from mypy.types import Type
+
     from tapegrad.mypy.coverage.findings import Analysis, Seen
+    from tapegrad.mypy.mypy_api import Checked
 
 
 _COLUMNS: Final = ("exact", "named", "partly", "unknown", "no tape", "no dtype", "accepted", "at calls", "known")
@@ -112,23 +118,35 @@ def coverage(
     errors: list[str] = []
 
     def report(messages: list[str]) -> None:
-        errors.extend(message for message in messages if ": error: " in message)
-        sys.stderr.writelines(f"{message}\n" for message in messages)
+        # An error of the code judges a file by itself; the report judges all files together.
+        shown = [message for message in messages if not message.endswith(f"[{UNKNOWN.code}]")]
+        errors.extend(message for message in shown if ": error: " in message)
+        sys.stderr.writelines(f"{message}\n" for message in shown)
 
     try:
         files, types = checked_files(["--config-file", str(settings), *arguments], report)
     except BuildError as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    pages = [
-        Page(one.path, one.source, analyze(one.tree, types, one.source, one.rejected, skips_untyped=one.skips_untyped))
-        for one in files
-    ]
+    pages = pages_of(files, types)
     sys.stdout.write(json.dumps(as_data(pages), indent=2) + "\n" if as_json else as_text(pages))
     if html is not None:
         write_pages(html, pages)
         sys.stderr.write(f"wrote {html / 'index.html'}\n")
     return int(_fails(pages, errors, fail_under))
+
+
+def pages_of(files: Sequence[Checked], types: Mapping[Expression, Type]) -> list[Page]:
+    """Return the analysis of each file; a body counts with what the calls in all of the files give it."""
+    readings = Readings([one.tree for one in files], "the files checked")
+    return [
+        Page(
+            one.path,
+            one.source,
+            analyze(one.tree, types, one.source, one.rejected, readings=readings, skips_untyped=one.skips_untyped),
+        )
+        for one in files
+    ]
 
 
 def _fails(pages: list[Page], errors: list[str], fail_under: float | None) -> bool:

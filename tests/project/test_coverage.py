@@ -14,10 +14,10 @@ import pytest
 from mypy.nodes import IntExpr
 
 from tapegrad.__main__ import main
-from tapegrad.mypy.coverage.analysis import analyze
 from tapegrad.mypy.coverage.comments import comments_in
 from tapegrad.mypy.coverage.findings import Analysis
 from tapegrad.mypy.mypy_api import checked_files
+from tapegrad.project.coverage import pages_of
 from tapegrad.project.coverage_html import COLORS, FAINT, LINK, PAGE, TEXT, file_name
 
 CACHE = Path(__file__).parents[2] / ".mypy_cache" / "coverage"
@@ -38,16 +38,16 @@ N = TypeVar("N", bound=int)
 Rows = Tensor[Shape[L[2], L[3]], NoneTape]
 
 
-def declared(x: Tensor) -> None:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and nothing in this file calls declared: name its sizes, such as Shape[N, L[8]]
+def declared(x: Tensor) -> None:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and nothing in the files checked calls declared: name its sizes, such as Shape[N, L[8]]
     y = x + 1.0
     print(y)
 
 
-def claimed(x: Tensor) -> None:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and nothing in this file calls claimed: name its sizes, such as Shape[N, L[8]]
+def claimed(x: Tensor) -> None:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and nothing in the files checked calls claimed: name its sizes, such as Shape[N, L[8]]
     print(tg.assert_shape(x, (2, 3)), tg.reveal_shape(tg.ones((2, 3))))
 
 
-def declared_in_part(x: Tensor[Shape[Any, L[3]], NoneTape]) -> None:  # U: x: the size of axis 0 is unknown, because it is declared as (?, 3), and nothing in this file calls declared_in_part: name its sizes, such as Shape[N, L[8]]
+def declared_in_part(x: Tensor[Shape[Any, L[3]], NoneTape]) -> None:  # U: x: the size of axis 0 is unknown, because it is declared as (?, 3), and nothing in the files checked calls declared_in_part: name its sizes, such as Shape[N, L[8]]
     print(x @ tg.ones((3, 4)))
 
 
@@ -55,11 +55,11 @@ def with_either_tape(x: Tensor[Shape[N], Tape]) -> None:  # U: x: the tape is un
     print(x * 2.0)
 
 
-def of_any_dtype(x: Tensor[Shape[N], NoneTape, Any]) -> None:  # U: x: the dtype is unknown, because it is declared with any dtype, and nothing in this file calls of_any_dtype: write one, or a TypeVar with bound=np.generic
+def of_any_dtype(x: Tensor[Shape[N], NoneTape, Any]) -> None:  # U: x: the dtype is unknown, because it is declared with any dtype, and nothing in the files checked calls of_any_dtype: write one, or a TypeVar with bound=np.generic
     print(x)
 
 
-def of_any_tape(x: Tensor[Shape[N], Any]) -> None:  # U: x: the tape is unknown, because it is declared with any tape, and nothing in this file calls of_any_tape: write NoneTape, OwnedTape or a TypeVar
+def of_any_tape(x: Tensor[Shape[N], Any]) -> None:  # U: x: the tape is unknown, because it is declared with any tape, and nothing in the files checked calls of_any_tape: write NoneTape, OwnedTape or a TypeVar
     print(x)
 
 
@@ -169,7 +169,8 @@ def analyzed(text: str) -> Analysis:
         settings = ["--config-file", str(path.with_name("mypy.ini"))]
         (checked,), types = checked_files([*settings, str(path)], messages.extend)
     assert [message for message in messages if ": note: " not in message] == []
-    return analyze(checked.tree, types, checked.source, checked.rejected, skips_untyped=checked.skips_untyped)
+    (page,) = pages_of([checked], types)
+    return page.analysis
 
 
 @cache
@@ -313,7 +314,7 @@ def outer(x: Tensor) -> Tensor:
     return inner(x * 2.0)
 
 
-def unread(layer: MLP, x: Tensor[Shape[Any], NoneTape]) -> Tensor:  # U: x: the size of axis 0 is unknown, because it is declared as (?,), and nothing in this file calls unread: name its sizes, such as Shape[N, L[8]]
+def unread(layer: MLP, x: Tensor[Shape[Any], NoneTape]) -> Tensor:  # U: x: the size of axis 0 is unknown, because it is declared as (?,), and nothing in the files checked calls unread: name its sizes, such as Shape[N, L[8]]
     return outer(tg.ones((2, 8)))
 
 
@@ -321,7 +322,7 @@ def other(x: Tensor) -> Tensor:  # U: x: the size of axis 0 is unknown, because 
     return x * 2.0
 
 
-def called_in_an_unread_one(x: Tensor[Shape[Any], NoneTape]) -> Tensor:  # U: x: the size of axis 0 is unknown, because it is declared as (?,), and nothing in this file calls called_in_an_unread_one: name its sizes, such as Shape[N, L[8]]
+def called_in_an_unread_one(x: Tensor[Shape[Any], NoneTape]) -> Tensor:  # U: x: the size of axis 0 is unknown, because it is declared as (?,), and nothing in the files checked calls called_in_an_unread_one: name its sizes, such as Shape[N, L[8]]
     return other(x)
 
 
@@ -361,7 +362,8 @@ def test_a_body_in_another_file_that_is_not_read_says_why(tmp_path: Path) -> Non
     settings = ["--config-file", str(tmp_path / "mypy.ini")]
 
     (checked,), types = checked_files([*settings, str(program)], lambda _: None)
-    (loss,) = analyze(checked.tree, types, checked.source, checked.rejected).losses
+    ((_, _, found),) = pages_of([checked], types)
+    (loss,) = found.losses
 
     assert loss.reason == (
         "the result of net is declared as Tensor in models, "

@@ -44,7 +44,6 @@ from tapegrad.mypy.coverage.reasons import Reason, Reasons
 from tapegrad.mypy.coverage.spelling import Spelling
 from tapegrad.mypy.features.bodies import says_little
 from tapegrad.mypy.features.partial_types import is_open
-from tapegrad.mypy.scopes.records import Readings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     from mypy.types import Type
 
     from tapegrad.mypy.coverage.comments import Comment
+    from tapegrad.mypy.coverage.readings import Readings
 
 MODULE_LEVEL: Final = "(module)"
 _ASSERT_SHAPE: Final = "tapegrad.guard.assertions.assert_shape"
@@ -65,23 +65,22 @@ def analyze(
     source: str,
     rejected: frozenset[int] = frozenset(),
     *,
+    readings: Readings | None = None,
     skips_untyped: bool = False,
-    reads_bodies: bool = True,
 ) -> Analysis:
     """Return what is known of each tensor expression of a checked file.
 
-    An expression in a body that mypy read for all calls in the file counts with what is known of it at each of them.
+    An expression in a body that mypy read for all of its calls counts with what is known of it at each of them.
 
     Args:
         tree: The file.
         types: The type of each of its expressions.
         source: Its text.
         rejected: The lines with errors: what is lost there is no matter of coverage.
+        readings: The bodies that mypy read for calls; None under the daemon, which checks only parts of a file.
         skips_untyped: Whether mypy leaves out functions without annotations.
-        reads_bodies: Whether mypy reads bodies for calls, which the daemon does not.
     """
     skips_untyped = skips_untyped and _imports_tapegrad(tree)
-    readings = Readings(tree) if reads_bodies else None
     analyzer = _Analyzer(tree, types, source, rejected, readings, skips_untyped=skips_untyped)
     analyzer.read()
     return analyzer.result()
@@ -127,8 +126,7 @@ class _Analyzer:
         self._comments = comments_in(source)
         self._spelling = Spelling(source)
         self._program = Program(tree, {**types, **self._at_calls}) if self._at_calls else self._declared_program
-        why_unread = readings.why_unread if readings is not None else lambda _: ""
-        self._reasons = Reasons(self._program, self._spelling.of, why_unread)
+        self._reasons = Reasons(self._program, self._spelling.of, self._why_unread)
         self._module = Unit(MODULE_LEVEL, 1, max(source.count("\n"), 1), None)
         self._units = [self._module]
         self._places: dict[Expression, _Place] = {}
@@ -212,19 +210,22 @@ class _Analyzer:
         if self._readings is None or declared is None or not is_open(declared) or not says_little(function):
             return reason
         if not (readings := self._readings.of(function)):
-            why = self._readings.why_unread(function)
+            why = self._why_unread(function)
             unread = (
                 f"{function.name} is not read for its calls: {why}"
                 if why
-                else f"nothing in this file calls {function.name}"
+                else f"nothing in {self._readings.where} calls {function.name}"
             )
             return reason._replace(text=f"{reason.text}, and {unread}")
         if variable is None:
             return reason._replace(text=f"{reason.text}, and the body gives it at some calls only")
-        given = [(reading.given[variable], line) for line, reading in readings if variable in reading.given]
+        given = [(reading.given[variable], call) for call, reading in readings if variable in reading.given]
         worst = least_known([t for t, _ in given])
-        line = next(line for t, line in given if t is worst)
-        return reason._replace(text=f"{reason.text}, and the call on line {line} passes {self._reasons.shown(worst)}")
+        place = next(call.place(self._tree) for t, call in given if t is worst)
+        return reason._replace(text=f"{reason.text}, and {place} passes {self._reasons.shown(worst)}")
+
+    def _why_unread(self, function: FuncDef) -> str:
+        return self._readings.why_unread(function, self._tree) if self._readings is not None else ""
 
     def _declared(
         self, node: Any, key: Any, known: Knowledge, place: _Place, reason: Reason, *, at_calls: bool = False

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mypy.plugin import Plugin
 
 from tapegrad.mypy.coverage.analysis import analyze
+from tapegrad.mypy.coverage.readings import Readings
 from tapegrad.mypy.mypy_api import (
     LastCall,
     Placed,
@@ -58,7 +59,8 @@ def end(tree: MypyFile) -> None:
         return
     try:
         _report(api)
-        forget_records(tree)
+        if not api.options.export_types:  # else `python -m tapegrad coverage` still needs them
+            forget_records(tree)
     except Exception as error:  # noqa: BLE001  # mypy goes on, and this file counts as wrong
         message = f"tapegrad failed here: {type(error).__name__}: {error}"
         report_later(api, [Placed(message, 1, 0, 1, 0, None)], INTERNAL)
@@ -85,8 +87,8 @@ def _report(api: Checker) -> None:
         types,
         source,
         rejected_lines(api.errors, api.path),
+        readings=None if is_daemon(api.options) else Readings([api.tree], "this file"),
         skips_untyped=skips_untyped(api.options),
-        reads_bodies=not is_daemon(api.options),
     )
     report_later(api, [*_losses(found), *_mistakes(found)], UNKNOWN)
 

@@ -106,7 +106,7 @@ def completed(ctx: FunctionContext | MethodContext, declared: CallableType, resu
         return _completed(ctx, declared, function, result)
     except UnreadError as unread:
         if is_recorded(ctx.api) and not _makes_object(ctx.context):  # whose layers are then tried, one after the other
-            record_unread(ctx.api, function, str(unread))
+            record_unread(ctx.api, function, str(unread), unread.call_line)
         return result
 
 
@@ -116,7 +116,7 @@ def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, fun
     _require_readable(written, ctx.api)
     receiver = _receiver(ctx, function)
     if receiver is None and function.info:
-        raise UnreadError(f"it is not known which object the method is of in the call on line {ctx.context.line}")
+        raise UnreadError("is a method of an object that is not known", ctx.context.line)
     if receiver is not None and has_rival_files(receiver.info, ctx.api):
         raise UnreadError("classes of its object in several files assign to an attribute")
     given = _given(ctx, declared, written)
@@ -127,7 +127,7 @@ def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, fun
     if outcome.failure is not None:
         _fail(ctx, _seen_from(ctx, outcome.failure, file), given)
     if outcome.result is None:
-        raise UnreadError(outcome.unread or f"the call on line {ctx.context.line} is an error")
+        raise UnreadError(outcome.unread) if outcome.unread else UnreadError("is an error", ctx.context.line)
     if outcome.reading is not None:
         record_read(ctx.api, outcome.reading, ctx.context.line)
     around = Reading.frame.receiver if Reading.frame is not None else None
@@ -245,7 +245,6 @@ def _given(ctx: FunctionContext | MethodContext, declared: CallableType, functio
         UnreadError: No tensor among them is known, or another parameter, such as a function, is declared with type
             variables: in the body it would keep them, beside tensors that have the sizes of the call.
     """
-    line = ctx.context.line
     arguments = arguments_of(ctx, parameter_names(declared))
     given: dict[Var, Type] = {}
     is_known = False
@@ -256,7 +255,7 @@ def _given(ctx: FunctionContext | MethodContext, declared: CallableType, functio
                 given[argument.variable] = NoneType()
             continue
         if len(actuals) > 1 or actuals[0].starred:
-            raise UnreadError(f"the call on line {line} has a starred argument")
+            raise UnreadError("has a starred argument", ctx.context.line)
         tensor = actuals[0].tensor
         t = get_proper_type(actuals[0].type)
         if tensor is not None or _may_be_none(t) or is_size(argument.variable.type or t):
@@ -266,7 +265,7 @@ def _given(ctx: FunctionContext | MethodContext, declared: CallableType, functio
         given[function.arguments[0].variable] = ctx.type
     others = (argument.variable.type for argument in function.arguments if argument.variable not in given)
     if not is_known:
-        raise UnreadError(f"the call on line {line} passes no tensor of known shape")
+        raise UnreadError("passes no tensor of known shape", ctx.context.line)
     if any(t is not None and get_all_type_vars(t) for t in others):
         raise UnreadError("a parameter that is no tensor is declared with a type variable")
     return given
@@ -339,7 +338,7 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
             within(frame),
             with_path(None),
             inside_body(api, function) as errors,
-            recorded_calls() as calls,
+            recorded_calls(api) as calls,
         ):
             try:
                 result = Reader(api, frame, types, errors, _failures[-1]).result(function.body.body)

@@ -84,7 +84,16 @@ _MOST_TURNS: Final = 4  # of a loop, until its variables keep their types
 
 
 class UnreadError(Exception):
-    """A body is not read, or has a statement that is not; the message says why, in a clause."""
+    """A body is not read, or has a statement that is not; the message says why, in a clause.
+
+    Args:
+        reason: The clause; if a call is the reason, it goes on behind "the call on line 3".
+        call_line: The line of that call.
+    """
+
+    def __init__(self, reason: str, call_line: int | None = None) -> None:
+        super().__init__(reason)
+        self.call_line = call_line
 
 
 class FailedError(Exception):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mypy.nodes import FuncDef
 
-from tapegrad.mypy.mypy_api import checked_file, enclosing_function, file_has_code, is_daemon
+from tapegrad.mypy.mypy_api import checked_file, enclosing_function, file_has_code, is_daemon, shown_path
 from tapegrad.mypy.reports import UNKNOWN
 
 if TYPE_CHECKING:
@@ -20,17 +20,36 @@ if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import Checker
 
 
+class Unread(NamedTuple):
+    """A function whose body was not read for a call.
+
+    Attributes:
+        reason: A clause; if the call is the reason, it goes on behind "the call on line 3".
+        call_line: The line of that call.
+    """
+
+    function: FuncDef
+    reason: str
+    call_line: int | None
+
+
 @dataclass
 class Calls:
     """The calls in one function, or outside of functions, that may be read: the declared types of variables hold there.
 
     Attributes:
+        file: The file that they are in; while a body of another file is read, that file as it was parsed for this.
+        path: Its path, as mypy shows it.
+        caller: The function that they are in.
         read: Each line with a call, and the reading of the function that is called.
-        unread: Each function that is called and not read, with the reason: a clause.
+        unread: The functions that are called and not read.
     """
 
+    file: MypyFile
+    path: str
+    caller: FuncDef | None = None
     read: list[tuple[int, BodyReading]] = field(default_factory=list)
-    unread: list[tuple[FuncDef, str]] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
 
 
 class BodyReading(NamedTuple):
@@ -60,9 +79,9 @@ def is_recorded(api: Checker) -> bool:
 
 
 @contextmanager
-def recorded_calls() -> Iterator[Calls]:
+def recorded_calls(api: Checker) -> Iterator[Calls]:
     """Record the calls in a body that is read."""
-    calls = Calls()
+    calls = _calls_in(checked_file(api), api)
     _inside.append(calls)
     try:
         yield calls
@@ -78,9 +97,9 @@ def record_read(api: Checker, reading: BodyReading, line: int) -> None:
         calls.read.append(call)
 
 
-def record_unread(api: Checker, function: FuncDef, reason: str) -> None:
+def record_unread(api: Checker, function: FuncDef, reason: str, call_line: int | None) -> None:
     """Record that the body of the called function was not read for a call, with the reason."""
-    call = function, reason
+    call = Unread(function, reason, call_line)
     calls = _calls_here(api)
     if call not in calls.unread:
         calls.unread.append(call)
@@ -89,65 +108,23 @@ def record_unread(api: Checker, function: FuncDef, reason: str) -> None:
 def _calls_here(api: Checker) -> Calls:
     if _inside:
         return _inside[-1]
-    caller = enclosing_function(api)
-    callers = _roots.setdefault(checked_file(api), {})
-    return callers.setdefault(caller if isinstance(caller, FuncDef) else None, Calls())
+    scope, tree = enclosing_function(api), checked_file(api)
+    caller = scope if isinstance(scope, FuncDef) else None
+    callers = _roots.setdefault(tree, {})
+    if caller not in callers:
+        callers[caller] = _calls_in(tree, api, caller)
+    return callers[caller]
+
+
+def _calls_in(tree: MypyFile, api: Checker, caller: FuncDef | None = None) -> Calls:
+    return Calls(tree, shown_path(tree.path, api), caller)
+
+
+def calls_in(tree: MypyFile) -> list[Calls]:
+    """Return the calls that were recorded while a file was checked, without those in bodies."""
+    return list(_roots.get(tree, {}).values())
 
 
 def forget_records(tree: MypyFile) -> None:
     """Drop what was recorded of a file, after the report on it."""
     _roots.pop(tree, None)
-
-
-class Readings:
-    """The readings of the functions of one file, which were recorded while it was checked.
-
-    A function that is read for all of its calls counts as those readings say; its calls of others with the types that
-    it declares count only where it is not.
-    """
-
-    def __init__(self, tree: MypyFile) -> None:
-        self._callers = _roots.get(tree, {})
-        self._read: dict[FuncDef, list[tuple[int, BodyReading]]] = {}
-        self._unread: dict[FuncDef, list[str]] = {}
-        self._follow(set())
-        complete = {*self._read}
-        self._follow(complete)
-        while lost := complete & self._unread.keys() or complete - self._read.keys():
-            complete -= lost
-            self._follow(complete)
-        self._complete = complete
-
-    def _follow(self, complete: set[FuncDef]) -> None:
-        """Find what is read and what is not, from the calls in all functions that are not complete."""
-        self._read, self._unread = {}, {}
-        pending = [calls for caller, calls in self._callers.items() if caller is None or caller not in complete]
-        seen: set[int] = set()
-        while pending:
-            calls = pending.pop()
-            if id(calls) in seen:
-                continue
-            seen.add(id(calls))
-            for function, reason in calls.unread:
-                self._unread.setdefault(function, []).append(reason)
-            for line, reading in calls.read:
-                self._read.setdefault(reading.function, []).append((line, reading))
-                pending.append(reading.calls)
-
-    def why_unread(self, function: FuncDef) -> str:
-        """Return why a body was not read for all of its calls, as a clause; empty if nothing in the file calls it."""
-        return next(iter(self._unread.get(function, ())), "")
-
-    def of(self, function: FuncDef) -> list[tuple[int, BodyReading]]:
-        """Return the readings of a function, each with the line of a call; none if a call of it was not read."""
-        return self._read[function] if function in self._complete else []
-
-    def types(self) -> dict[Expression, list[Type]]:
-        """Return the types of the expressions in bodies that were read for all of their calls."""
-        found: dict[Expression, list[Type]] = {}
-        for function in self._complete:
-            readings = {id(reading): reading for _, reading in self._read[function]}
-            for reading in readings.values():
-                for expression, t in reading.types.items():
-                    found.setdefault(expression, []).append(t)
-        return found
