@@ -1,15 +1,22 @@
-"""Runs mypy over one program, in a folder of its own."""
+"""Runs mypy over one program, in a folder of its own, and says what the installed mypy can do."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from mypy.plugin import Plugin
 
 from tests.warm_mypy_cache import write_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+needs_bodies_of_other_files: Final = pytest.mark.skipif(
+    not hasattr(Plugin, "get_additional_indirect_deps"), reason="before mypy 2.4 no body in another file is read"
+)
 
 
 def reports(folder: Path, program: str) -> list[str]:

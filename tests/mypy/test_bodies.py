@@ -11,6 +11,7 @@ import pytest
 
 from tapegrad.errors import TapegradError
 from tapegrad.project.reports import Report, run_mypy
+from tests.mypy.programs import needs_bodies_of_other_files
 from tests.warm_mypy_cache import write_settings
 
 MODEL = """
@@ -798,6 +799,7 @@ def test_a_program_that_runs_is_no_error(folder: Path, said: dict[str, list[Repo
     assert said[name.replace(" ", "_")] == []
 
 
+@needs_bodies_of_other_files
 def test_an_error_in_a_body_of_another_file_is_at_the_call(said: dict[str, list[Report]]) -> None:
     model = [
         number for number, line in enumerate(ACCEPTED.splitlines(), 1) if "self.up(x)" in line or "block(x)" in line
@@ -814,6 +816,7 @@ def test_an_error_in_a_body_of_another_file_is_at_the_call(said: dict[str, list[
     ]
 
 
+@needs_bodies_of_other_files
 def test_a_body_of_another_file_gives_the_shape_of_a_result(said: dict[str, list[Report]]) -> None:
     shapes = [one.text for one in said["foreign"] if one.kind == "note"]
 
@@ -822,6 +825,7 @@ def test_a_body_of_another_file_gives_the_shape_of_a_result(said: dict[str, list
     ]
 
 
+@needs_bodies_of_other_files
 def test_an_attribute_that_the_file_of_the_call_assigns_is_unknown(
     folder: Path, said: dict[str, list[Report]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -831,6 +835,7 @@ def test_an_attribute_that_the_file_of_the_call_assigns_is_unknown(
     assert said["other"] == []
 
 
+@needs_bodies_of_other_files
 def test_a_class_of_a_package_is_read_through_its_init_file(tmp_path: Path) -> None:
     (tmp_path / "mypy.ini").write_text("[mypy]\nplugins = tapegrad.mypy\n")
     package = tmp_path / "nets"

@@ -19,6 +19,7 @@ from tapegrad.mypy.coverage.findings import Analysis
 from tapegrad.mypy.mypy_api import checked_files
 from tapegrad.project.coverage import pages_of
 from tapegrad.project.coverage_html import COLORS, FAINT, LINK, PAGE, TEXT, file_name
+from tests.mypy.programs import needs_bodies_of_other_files
 
 CACHE = Path(__file__).parents[2] / ".mypy_cache" / "coverage"
 SETTINGS = f"[mypy]\nplugins = tapegrad.mypy\nallow_redefinition = true\ncache_dir = {CACHE}\n"
@@ -349,6 +350,7 @@ def test_a_body_that_is_read_for_its_calls_counts_as_they_say() -> None:
         assert all(one.is_known for one in seen), name
 
 
+@needs_bodies_of_other_files
 def test_a_body_in_another_file_that_is_not_read_says_why(tmp_path: Path) -> None:
     (tmp_path / "models.py").write_text(
         "from tapegrad import Tensor, nn\n\n\n"

@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mypy.plugin import Plugin
 
 from tapegrad.__main__ import main
 from tapegrad.project.coverage_html import file_name
+from tests.mypy.programs import needs_bodies_of_other_files
 from tests.warm_mypy_cache import write_settings
 
-pytestmark = pytest.mark.skipif(
-    not hasattr(Plugin, "get_additional_indirect_deps"), reason="before mypy 2.4 no body in another file is read"
-)
+pytestmark = needs_bodies_of_other_files
 
 BLOCKS = """\
 from typing import Generic, TypeVar
