@@ -21,7 +21,7 @@ from tapegrad.ops._lowering import correlate, scatter_sum
 from tapegrad.ops.scatter_along import reduce_at
 from tapegrad.quantized import Quantized
 from tapegrad.tensor import Float, Tensor, described, node
-from tapegrad.tensor.operands import tensor_only
+from tapegrad.tensor.operands import fixed, tensor_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -483,7 +483,7 @@ class _RecordedRows(Rows):
 
     @override
     def max(self, x: Any) -> Any:
-        return super().max(x.detach())
+        return super().max(fixed(x.data))
 
 
 def _tracked(call: str, place: str, x: Any) -> None:
@@ -513,7 +513,7 @@ def _quantized(call: str, place: str, x: V) -> V:
 
 def _lifted(value: Any) -> Any:
     """Return a value of the backend below, such as labels or a mask, as a tensor, the value of this backend."""
-    return node(value) if hasattr(value, "dtype") and not isinstance(value, Tensor) else value
+    return fixed(value) if hasattr(value, "dtype") and not isinstance(value, Tensor) else value
 
 
 register(Autodiff(), Tensor)

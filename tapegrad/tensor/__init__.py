@@ -370,6 +370,8 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
             value: Any = as_compute_dtype(data.dtype.type(1)) if seed is None else seed.data
             if hasattr(data, "like"):  # under `jit` the seed is traced, so that all gradients are
                 value = data.like(value)
+            elif isinstance(data, Tensor) and data.owns_tape and not isinstance(value, Tensor):
+                value = node(value).put_tape(data.tape)  # so that the tape below records all of the gradient
             return self.tape.tape.backward(self.node, value, None if wrt is None else _targets(wrt), retain=retain_tape)
         except Exception as error:
             trim_traceback(error)

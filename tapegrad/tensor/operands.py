@@ -207,14 +207,17 @@ def constant(value: Any, like: Any, name: str, name_of_like: str) -> Tensor[Any,
         copied = value.__copy__() if is_array else np.array(value)  # the caller may write into the array
         other = like.data
         is_alike = copied.dtype is other.dtype and isinstance(other, _ARRAY) and type(other) is _ARRAY
-        return node(copied) if is_alike else from_array(in_native_order(copied))
+        made: Tensor[Any, NoneTape, Any] = node(copied) if is_alike else from_array(in_native_order(copied))
+        if not is_alike or like.is_of_module or like.tape.holds:
+            made.mark_frozen()  # like a number: a gradient computed with it still reaches the parameters
+        return made
     if type(value) not in PYTHON_NUMBERS and hasattr(value, "beside"):  # a number argument of a step under `jit`
         return value.beside(constant(value.plain, like, name, name_of_like))  # type: ignore[no-any-return]  # a tensor
     if not isinstance(value, _NUMBERS):
         if isinstance(value, _ARRAY):  # of a subclass
             return from_array(copy_native(value))
         if isinstance(value, Value):
-            return node(value)  # labels of a step under `jit`, next to a tensor of `Autodiff`
+            return fixed(value)  # labels of a step under `jit`, next to a tensor of `Autodiff`
         if isinstance(value, Dim):
             operator.index(value)  # raises for a symbolic size; the op's rule then gives the result
         raise DTypeError(messages.no_operand(messages.UNNAMED, described(value)))

@@ -73,6 +73,7 @@ PROGRAMS: dict[str, Any] = {
         x @ (tg.dequantize(tg.quantize(real(3, 5, seed=6), tg.Symmetric())) + w)
     ).sum(),
     "a buffer": lambda x, w: tg.square(x @ (w * nn.Buffer(tg.tril(tg.ones((3, 5), np.float64))))).sum(),
+    "an array": lambda x, w: tg.square(x @ (w * np.tri(3, 5))).sum(),
     "an array of one number": lambda x, w: tg.square(x @ (w * np.float64(0.5))).sum(),
     "put on a tape": lambda x, w: tg.square(x @ (w * w).put_tape(x.tape)).sum(),
     "traced": lambda x, w: ((w * 2.0).retaped(type(x.tape)).sum() * x.sum()),
@@ -244,6 +245,42 @@ def test_second_derivatives_reach_the_parameters() -> None:
     grads = outer(x.trace(), w).backward()
 
     np.testing.assert_allclose(grads[w].numpy(), differences(outer, x, w), rtol=1e-6)
+
+
+# Each passes a gradient through a product of a parameter and numbers that have no tape, such as the seed of backward.
+SECOND_ORDER: dict[str, Any] = {
+    **{name: one for name, one in PROGRAMS.items() if name not in ("put on a tape", "traced")},  # tapes of one level
+    "two layers": lambda x, w: (tg.tanh(x @ w) @ w.T).sum(),
+    "a mask": lambda x, w: tg.square(x @ (w * tg.tril(tg.ones((3, 5), np.float64))) + x @ w).sum(),
+    "weights of a loss": lambda x, w: ((tg.tanh(x @ w) * real(2, 5, seed=8)) @ w.T).sum(),
+}
+
+
+@pytest.mark.parametrize("program", SECOND_ORDER.values(), ids=SECOND_ORDER)
+def test_second_derivatives_reach_a_lifted_parameter_by_every_path(program: Any) -> None:
+    x, w = real(2, 3), parameter(3, 5)
+
+    def squared_gradient(x: Any, w: Any) -> Any:
+        inner = LEVEL.from_inner(x)
+        grads = program(inner.trace(), LEVEL.from_inner(w)).backward(wrt=[inner])
+        return tg.square(LEVEL.inner(grads[inner])).sum() + (w * w).sum()
+
+    grads = squared_gradient(x.trace(), w).backward()
+
+    np.testing.assert_allclose(grads[w].numpy(), differences(squared_gradient, x, w), rtol=1e-5, atol=1e-6)
+
+
+def test_a_step_of_gradient_descent_is_differentiated_by_its_start() -> None:
+    x, w = real(2, 3), parameter(3, 5)
+
+    def loss_after_a_step(x: Any, w: Any) -> Any:
+        start = LEVEL.from_inner(w)
+        grads = tg.square(tg.tanh(real(4, 3, seed=5) @ start.trace())).sum().backward(wrt=[start])
+        return tg.square(x @ (w - 0.1 * LEVEL.inner(grads[start]))).sum()
+
+    grads = loss_after_a_step(x.trace(), w).backward()
+
+    np.testing.assert_allclose(grads[w].numpy(), differences(loss_after_a_step, x, w), rtol=1e-5, atol=1e-6)
 
 
 def test_autodiff_passes_on_results_computed_from_a_parameter() -> None:

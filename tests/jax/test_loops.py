@@ -152,6 +152,23 @@ def test_second_derivatives_equal_eager_results() -> None:
     assert_same(curvature, *operands()[:3])
 
 
+def test_second_derivatives_reach_a_lifted_parameter() -> None:
+    def second(w: Any, x: Any) -> Any:
+        level = Autodiff()
+        inner = level.from_inner(x.trace())
+        keys = tg.expand_dims(level.from_inner(w), 0)
+        attended = tg.scaled_dot_product_attention(tg.expand_dims(inner.trace(), 0), keys, tg.tanh(keys) * 0.7)
+        return tg.square(level.inner(attended.sum().backward()[inner])).sum().backward(wrt=[w])[w]
+
+    w, x = nn.Param(tg.normal((5, 3), rng=0)), tg.normal((2, 3), rng=1)
+    traced = tg.normal((5, 3), rng=0)
+
+    expected = second(traced.trace(), x)  # through the tape of a tensor, not of a parameter
+
+    assert_allclose(second(w, x).numpy(), expected.numpy(), rtol=1e-4, atol=1e-6)
+    assert_allclose(tg.jit(second)(w, x).numpy(), expected.numpy(), rtol=1e-4, atol=1e-6)
+
+
 def test_gradients_of_a_step_lack_a_parameter_that_a_level_above_took_as_a_constant() -> None:
     @tg.jit
     def step(layer: Any, x: Any) -> Any:
