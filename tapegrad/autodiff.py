@@ -279,7 +279,9 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         return x.trace(checkpoint=self.checkpoint)
 
     @override
+    @public_api
     def detach(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
+        tensor_only(x, "Autodiff.detach: x")
         return x.detach()
 
     @override

@@ -324,6 +324,7 @@ def test_what_is_not_a_tensor_is_rejected() -> None:
     calls: dict[str, Any] = {
         "inner: y": lambda: backend.inner(3.0),
         "require_grad: x": lambda: backend.require_grad(3.0),
+        "detach: x": lambda: backend.detach(3.0),
         "backward: y": lambda: backend.backward(3.0),
         "grad: x": lambda: backend.grad(3.0, grads),
         "grad_remove: x": lambda: backend.grad_remove(3.0, grads),
