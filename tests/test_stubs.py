@@ -60,15 +60,19 @@ def test_a_split_keeps_all_axes_but_the_rows() -> None:
     x, y = datasets.load_iris(return_X_y=True)
 
     train_x, test_x, train_y, test_y = train_test_split(x, y, test_size=0.2, random_state=0, stratify=y)
-    assert_type(train_x, np.ndarray[tuple[Any, L[4]], Floats])
-    assert_type(test_y, np.ndarray[tuple[Any], Ints])
+    assert_type(train_x, np.ndarray[tuple[int, L[4]], Floats])
+    assert_type(test_y, np.ndarray[tuple[int], Ints])
     first, second = train_test_split(x, train_size=100)
-    assert_type(first, np.ndarray[tuple[Any, L[4]], Floats])
+    assert_type(first, np.ndarray[tuple[int, L[4]], Floats])
     pixels = datasets.load_digits()
     pictures, _, digits, _ = train_test_split(pixels.images, pixels.target, train_size=100)
-    assert_type(pictures, np.ndarray[tuple[Any, L[8], L[8]], Floats])
-    assert_type(digits, np.ndarray[tuple[Any], Ints])
+    assert_type(pictures, np.ndarray[tuple[int, L[8], L[8]], Floats])
+    assert_type(digits, np.ndarray[tuple[int], Ints])
     three: Any = train_test_split(x, y, y)
+
+    scaler = preprocessing.StandardScaler().fit(train_x)  # of the training part only, as it should be
+    assert_type(scaler.transform(test_x), np.ndarray[tuple[int, L[4]], Floats])
+    assert_type(tg.tensor(scaler.transform(test_x), np.float32), Tensor[Shape[Any, L[4]], NoneTape])
 
     assert (pictures.shape, digits.shape, len(three)) == ((100, 8, 8), (100,), 6)
     assert (train_x.shape, test_x.shape, train_y.shape, test_y.shape) == ((120, 4), (30, 4), (120,), (30,))

@@ -8,7 +8,8 @@ _N = TypeVar("_N", bound=int)
 _D = TypeVar("_D", bound=np.dtype[Any])
 _D1 = TypeVar("_D1", bound=np.dtype[Any])
 
-# The numbers of rows are computed from fractions at run time: they are Any. The other axes stay.
+# The numbers of rows are computed from fractions at run time: they are `int`, because with Any among its sizes an array
+# matches each overload of a scaler. The other axes stay.
 # For each rank, because pyright accepts no `*Rest` among the sizes of an array.
 @overload
 def train_test_split(
@@ -21,8 +22,8 @@ def train_test_split(
     shuffle: bool = True,
     stratify: Any = None,
 ) -> tuple[
-    np.ndarray[tuple[Any, _M], _D],
-    np.ndarray[tuple[Any, _M], _D],
+    np.ndarray[tuple[int, _M], _D],
+    np.ndarray[tuple[int, _M], _D],
 ]: ...
 @overload
 def train_test_split(
@@ -36,10 +37,10 @@ def train_test_split(
     shuffle: bool = True,
     stratify: Any = None,
 ) -> tuple[
-    np.ndarray[tuple[Any, _M], _D],
-    np.ndarray[tuple[Any, _M], _D],
-    np.ndarray[tuple[Any], _D1],
-    np.ndarray[tuple[Any], _D1],
+    np.ndarray[tuple[int, _M], _D],
+    np.ndarray[tuple[int, _M], _D],
+    np.ndarray[tuple[int], _D1],
+    np.ndarray[tuple[int], _D1],
 ]: ...
 @overload
 def train_test_split(
@@ -53,10 +54,10 @@ def train_test_split(
     shuffle: bool = True,
     stratify: Any = None,
 ) -> tuple[
-    np.ndarray[tuple[Any, _M], _D],
-    np.ndarray[tuple[Any, _M], _D],
-    np.ndarray[tuple[Any, _N], _D1],
-    np.ndarray[tuple[Any, _N], _D1],
+    np.ndarray[tuple[int, _M], _D],
+    np.ndarray[tuple[int, _M], _D],
+    np.ndarray[tuple[int, _N], _D1],
+    np.ndarray[tuple[int, _N], _D1],
 ]: ...
 @overload
 def train_test_split(
@@ -70,10 +71,10 @@ def train_test_split(
     shuffle: bool = True,
     stratify: Any = None,
 ) -> tuple[
-    np.ndarray[tuple[Any, _M, _K], _D],
-    np.ndarray[tuple[Any, _M, _K], _D],
-    np.ndarray[tuple[Any], _D1],
-    np.ndarray[tuple[Any], _D1],
+    np.ndarray[tuple[int, _M, _K], _D],
+    np.ndarray[tuple[int, _M, _K], _D],
+    np.ndarray[tuple[int], _D1],
+    np.ndarray[tuple[int], _D1],
 ]: ...
 @overload
 def train_test_split(*arrays: Any, **options: Any) -> Any: ...
