@@ -57,7 +57,8 @@ later = tg.tensor(rows)
 """
 BARE = 'the reason is missing: write "# tapegrad: unknown because ..."'
 ROWS = "mypy does not know the shape of the array rows: assert it with tg.assert_shape"
-DECLARED = "it is declared as Tensor, and nothing in this file calls declared: name its sizes, such as Shape[N, L[8]]"
+OF_BODIES = ", and nothing in this file calls declared: call it there with a tensor of known shape, or"
+DECLARED = f"it is declared as Tensor{OF_BODIES} name its sizes, such as Shape[N, L[8]]"
 EXPECTED = {
     7: [f"x: the shape, the tape and the dtype are unknown, because {DECLARED}"],
     25: [f"# tapegrad: unknown: {BARE}", f"tg.tensor(rows): the shape is unknown, because {ROWS}"],
@@ -121,8 +122,7 @@ def test_the_daemon_reports_what_a_new_run_does(tmp_path: Path) -> None:
 
     first = sorted(said())
     known = sorted(f"{line}: {text}  [tapegrad-unknown]" for line, texts in EXPECTED.items() for text in texts)
-    of_bodies = ", and nothing in this file calls declared"
-    assert first == [one.replace(of_bodies, "") for one in known]  # the daemon reads no bodies
+    assert first == [one.replace(OF_BODIES, ":") for one in known]  # the daemon reads no bodies
     edit("sizes.py", "def n() -> int:\n    return 3\n")
     assert sorted(said()) == sorted([*first, f"12: {SIZE}  [tapegrad-unknown]"])
     edit("sizes.py", KNOWN.format(4))

@@ -39,16 +39,16 @@ N = TypeVar("N", bound=int)
 Rows = Tensor[Shape[L[2], L[3]], NoneTape]
 
 
-def declared(x: Tensor) -> None:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and nothing in the files checked calls declared: name its sizes, such as Shape[N, L[8]]
+def declared(x: Tensor) -> None:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and nothing in the files checked calls declared: call it there with a tensor of known shape, or name its sizes, such as Shape[N, L[8]]
     y = x + 1.0
     print(y)
 
 
-def claimed(x: Tensor) -> None:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and nothing in the files checked calls claimed: name its sizes, such as Shape[N, L[8]]
+def claimed(x: Tensor) -> None:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and nothing in the files checked calls claimed: call it there with a tensor of known shape, or name its sizes, such as Shape[N, L[8]]
     print(tg.assert_shape(x, (2, 3)), tg.reveal_shape(tg.ones((2, 3))))
 
 
-def declared_in_part(x: Tensor[Shape[Any, L[3]], NoneTape]) -> None:  # U: x: the size of axis 0 is unknown, because it is declared as (?, 3), and nothing in the files checked calls declared_in_part: name its sizes, such as Shape[N, L[8]]
+def declared_in_part(x: Tensor[Shape[Any, L[3]], NoneTape]) -> None:  # U: x: the size of axis 0 is unknown, because it is declared as (?, 3), and nothing in the files checked calls declared_in_part: call it there with a tensor of known shape, or name its sizes, such as Shape[N, L[8]]
     print(x @ tg.ones((3, 4)))
 
 
@@ -285,11 +285,11 @@ class Net(nn.Module):
         return x
 
 
-def once_unknown(x: Tensor) -> Tensor:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and once_unknown is not read for its calls: the call on line 74 passes no tensor of known shape: name its sizes, such as Shape[N, L[8]]
+def once_unknown(x: Tensor) -> Tensor:  # U: once_unknown: the shape, the tape and the dtype are unknown, because the result and x are declared as Tensor, and once_unknown is not read for its calls: the call on line 74 passes no tensor of known shape: pass a tensor of known shape there, or name its sizes, such as Shape[N, L[8]]
     return x * 2.0
 
 
-def with_a_loop(x: Tensor) -> Tensor:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and with_a_loop is not read for its calls: line 35 has a while loop with an else: name its sizes, such as Shape[N, L[8]]
+def with_a_loop(x: Tensor) -> Tensor:  # U: with_a_loop: the shape, the tape and the dtype are unknown, because the result and x are declared as Tensor, and with_a_loop is not read for its calls: line 35 has a while loop with an else: name its sizes, such as Shape[N, L[8]]
     y = x * 2.0
     while y.sum().item() > 1.0:
         y = y * 0.5
@@ -303,7 +303,7 @@ def printed(x: Tensor) -> None:
     print(x)
 
 
-def of_many(x: Tensor) -> Tensor:  # U: x: the shape, the tape and the dtype are unknown, because it is declared as Tensor, and of_many is not read for its calls: it is called with more than 20 combinations of arguments: name its sizes, such as Shape[N, L[8]]
+def of_many(x: Tensor) -> Tensor:  # U: of_many: the shape, the tape and the dtype are unknown, because the result and x are declared as Tensor, and of_many is not read for its calls: it is called with more than 20 combinations of arguments: name its sizes, such as Shape[N, L[8]]
     return x * 2.0
 
 
@@ -315,15 +315,15 @@ def outer(x: Tensor) -> Tensor:
     return inner(x * 2.0)
 
 
-def unread(layer: MLP, x: Tensor[Shape[Any], NoneTape]) -> Tensor:  # U: x: the size of axis 0 is unknown, because it is declared as (?,), and nothing in the files checked calls unread: name its sizes, such as Shape[N, L[8]]
+def unread(layer: MLP, x: Tensor[Shape[Any], NoneTape]) -> Tensor:  # U: x: the size of axis 0 is unknown, because it is declared as (?,), and nothing in the files checked calls unread: call it there with a tensor of known shape, or name its sizes, such as Shape[N, L[8]]
     return outer(tg.ones((2, 8)))
 
 
-def other(x: Tensor) -> Tensor:  # U: x: the size of axis 0 is unknown, because it is declared as Tensor, and the call on line 68 passes (?,): name its sizes, such as Shape[N, L[8]]
+def other(x: Tensor) -> Tensor:  # U: x: the size of axis 0 is unknown, because it is declared as Tensor, and the call on line 68 passes (?,): pass a tensor of known shape there, or name its sizes, such as Shape[N, L[8]]
     return x * 2.0
 
 
-def called_in_an_unread_one(x: Tensor[Shape[Any], NoneTape]) -> Tensor:  # U: x: the size of axis 0 is unknown, because it is declared as (?,), and nothing in the files checked calls called_in_an_unread_one: name its sizes, such as Shape[N, L[8]]
+def called_in_an_unread_one(x: Tensor[Shape[Any], NoneTape]) -> Tensor:  # U: x: the size of axis 0 is unknown, because it is declared as (?,), and nothing in the files checked calls called_in_an_unread_one: call it there with a tensor of known shape, or name its sizes, such as Shape[N, L[8]]
     return other(x)
 
 
@@ -379,7 +379,70 @@ def test_a_body_that_is_not_read_says_why() -> None:
 
     found = analyzed(f"{READ}{calls}\n")
 
-    assert {loss.span.line: loss.message for loss in found.losses if loss.expression == "x"} == expected
+    of_parameters = [one for one in found.losses if one.expression == "x" or "result and x are" in one.reason]
+    assert {loss.span.line: loss.message for loss in of_parameters} == expected
+
+
+ALIKE = """
+from functools import cache
+from typing import Any
+
+import tapegrad as tg
+from tapegrad import NoneTape, Shape, Tensor
+
+
+def alike(x: Tensor, flag: bool, y: Tensor) -> Tensor:
+    return x + y
+
+
+def parameters(x: Tensor, y: Tensor) -> None:
+    print(x + y)
+
+
+def different(x: Tensor[Shape[Any], NoneTape], y: Tensor) -> None:
+    print(x + y)
+
+
+@cache
+def decorated(x: Tensor) -> Tensor:
+    return x
+
+
+def made() -> Tensor:
+    return tg.ones((2,))
+
+
+def caller(x: Tensor) -> None:
+    print(called(x))
+
+
+def called(x: Tensor) -> Tensor:
+    return x
+
+
+def calls_itself(x: Tensor) -> Tensor:
+    return calls_itself(x)
+"""
+
+
+def test_the_result_and_parameters_that_are_declared_alike_have_one_line() -> None:
+    found = [(loss.expression, loss.span.line, loss.reason, loss.fix) for loss in analyzed(ALIKE).losses]
+
+    nothing, fix = "nothing in the files checked calls", "name its sizes, such as Shape[N, L[8]]"
+    unread, call = "is not read for its calls", f"call it there with a tensor of known shape, or {fix}"
+    at_call = "the call on line 31 passes no tensor of known shape"
+    both = "the result and x are declared as Tensor, and"
+    assert found == [
+        ("alike", 9, f"the result, x and y are declared as Tensor, and {nothing} alike", call),
+        ("parameters", 13, f"x and y are declared as Tensor, and {nothing} parameters", call),
+        ("x", 17, f"it is declared as (?,), and {nothing} different", call),
+        ("y", 17, f"it is declared as Tensor, and {nothing} different", call),
+        ("decorated", 22, f"{both} decorated {unread}: it has a decorator", fix),
+        ("made", 26, f"the result is declared as Tensor, and {nothing} made", fix),
+        ("x", 30, f"it is declared as Tensor, and {nothing} caller", call),
+        ("called", 34, f"{both} called {unread}: {at_call}", f"call caller with a tensor of known shape, or {fix}"),
+        ("calls_itself", 38, f"{both} calls_itself {unread}: it calls itself", fix),
+    ]
 
 
 def run(folder: Path, *arguments: str) -> int:

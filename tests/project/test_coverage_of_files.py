@@ -147,6 +147,21 @@ def test_bodies_count_with_the_calls_in_all_files_in_any_order(
 
 
 @pytest.mark.usefixtures("project")
+def test_a_line_names_the_function_that_a_call_is_missing_of(capsys: pytest.CaptureFixture[str]) -> None:
+    report = report_on(capsys, "nets")
+
+    fixes = {loss["function"]: loss["fix"].partition(", or")[0] for file in report.values() for loss in file["lost"]}
+    assert fixes == {
+        **dict.fromkeys(
+            ("Attention.forward", "Attention.split", "Block.forward", "halved"),
+            "call Model.forward with a tensor of known shape",
+        ),
+        "Model.forward": "call it there with a tensor of known shape",
+        "Block.forward.normed": "call it there with a tensor of known shape",
+    }
+
+
+@pytest.mark.usefixtures("project")
 def test_a_file_alone_counts_its_own_calls(capsys: pytest.CaptureFixture[str]) -> None:
     report = report_on(capsys, "nets/blocks.py")
 

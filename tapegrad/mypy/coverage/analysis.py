@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mypy.nodes import (
+    Argument,
     AssertTypeExpr,
     Block,
     CallExpr,
@@ -28,7 +29,7 @@ from mypy.nodes import (
 from mypy.types import CallableType, get_proper_type
 
 from tapegrad.mypy.coverage.comments import comments_in
-from tapegrad.mypy.coverage.findings import Analysis, Loss, Seen, Unit
+from tapegrad.mypy.coverage.findings import Analysis, Loss, Seen, Unit, listed
 from tapegrad.mypy.coverage.levels import (
     NOTHING,
     PARTS,
@@ -40,10 +41,11 @@ from tapegrad.mypy.coverage.levels import (
     unknown_sizes,
 )
 from tapegrad.mypy.coverage.program import DISPLAYS, Program, inner, is_cast, nodes_in, operands
-from tapegrad.mypy.coverage.reasons import Reason, Reasons
+from tapegrad.mypy.coverage.reasons import NAME_SIZES, Reason, Reasons
 from tapegrad.mypy.coverage.spelling import Spelling
-from tapegrad.mypy.features.bodies import says_little
+from tapegrad.mypy.features.bodies import says_little, why_unreadable
 from tapegrad.mypy.features.partial_types import is_open
+from tapegrad.mypy.scopes.records import PASSES_NOTHING_KNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.coverage.readings import Readings
 
 MODULE_LEVEL: Final = "(module)"
+_KNOWN_CALL: Final = "pass a tensor of known shape there"
 _ASSERT_SHAPE: Final = "tapegrad.guard.assertions.assert_shape"
 _UNCOUNTED: Final = (AssertTypeExpr, NameExpr, RevealExpr)  # what they stand for is counted where it is made
 
@@ -210,19 +213,27 @@ class _Analyzer:
         if self._readings is None or declared is None or not is_open(declared) or not says_little(function):
             return reason
         if not (readings := self._readings.of(function)):
-            why = self._why_unread(function)
-            unread = (
-                f"{function.name} is not read for its calls: {why}"
-                if why
-                else f"nothing in {self._readings.where} calls {function.name}"
-            )
-            return reason._replace(text=f"{reason.text}, and {unread}")
+            return self._of_unread(function, reason, self._readings)
         if variable is None:
-            return reason._replace(text=f"{reason.text}, and the body gives it at some calls only")
+            return reason.continued("the body gives it at some calls only", reason.fix)
         given = [(reading.given[variable], call) for call, reading in readings if variable in reading.given]
         worst = least_known([t for t, _ in given])
         place = next(call.place(self._tree) for t, call in given if t is worst)
-        return reason._replace(text=f"{reason.text}, and {place} passes {self._reasons.shown(worst)}")
+        return reason.continued(f"{place} passes {self._reasons.shown(worst)}", _at_call(_KNOWN_CALL, reason))
+
+    def _of_unread(self, function: FuncDef, reason: Reason, readings: Readings) -> Reason:
+        """Return a reason with why the body is not read for its calls, and which call would say more."""
+        why, uncalled = self._why_unread(function) or why_unreadable(function), readings.uncalled(function)
+        fix = reason.fix
+        if not why:
+            if _takes_tensor(function):
+                fix = _at_call("call it there with a tensor of known shape", reason)
+            return reason.continued(f"nothing in {readings.where} calls {function.name}", fix)
+        if uncalled is not None and _takes_tensor(uncalled):
+            fix = _at_call(f"call {_with_class(uncalled)} with a tensor of known shape", reason)
+        elif why.endswith(PASSES_NOTHING_KNOWN) and _takes_tensor(function):
+            fix = _at_call(_KNOWN_CALL, reason)
+        return reason.continued(f"{function.name} is not read for its calls: {why}", fix)
 
     def _why_unread(self, function: FuncDef) -> str:
         return self._readings.why_unread(function, self._tree) if self._readings is not None else ""
@@ -329,7 +340,7 @@ class _Analyzer:
             left_out = any(one.reason for one in beside) or (bool(origins) and origins <= errors | accepted)
             span, left_out = self._spelling.span(node), left_out and bool(known.missing)
             seen.append(Seen(span, place.unit, known, left_out, at_calls and not known.missing))
-        losses = [self._loss(key, comments[key]) for key in self._roots if key not in errors]
+        losses = self._losses({key: comments[key] for key in self._roots if key not in errors})
         every = self._comments.values()
         return Analysis(
             self._units,
@@ -340,16 +351,30 @@ class _Analyzer:
             {place.unit.target for expression, place in self._places.items() if self._program.type_of(expression)},
         )
 
-    def _loss(self, key: Any, comments: list[Comment]) -> Loss:
-        root = self._roots[key]
+    def _losses(self, comments: dict[Any, list[Comment]]) -> list[Loss]:
+        """Return the losses; the result and the parameters of a function that lack the same are one."""
+        alike: dict[object, list[Any]] = {}
+        for key in comments:
+            root = self._roots[key]
+            same = root.place, root.parts, root.axes, root.reason.declared, root.reason.fix
+            alike.setdefault(same if root.reason.declared and _is_declaration(root) else key, []).append(key)
+        return [self._loss(keys, comments[keys[0]]) for keys in alike.values()]
+
+    def _loss(self, keys: list[Any], comments: list[Comment]) -> Loss:
+        several = sorted((self._roots[key] for key in keys), key=lambda one: self._spelling.span(one.node))
+        root, name, reason = several[0], several[0].expression, several[0].reason.text
+        if len(several) > 1:
+            name = root.place.unit.name.rpartition(".")[2]
+            which = ["the result" if isinstance(one.node, FuncDef) else one.expression for one in several]
+            reason = f"{listed(which)} are {root.reason.declared}"
         return Loss(
             self._spelling.span(root.node),
             root.place.unit,
-            root.expression,
+            name,
             tuple(part for part in PARTS if part in root.parts),
             root.sizes,
             root.axes,
-            root.reason.text,
+            reason,
             root.reason.fix,
             next((one.reason for one in comments if one.reason), None),
         )
@@ -364,6 +389,25 @@ class _Analyzer:
             for line, comment in self._comments.items()
             if line in place.lines or any(line in head for head in heads)
         ]
+
+
+def _is_declaration(root: _Root) -> bool:
+    """Return whether a root is a parameter or the result of a function."""
+    return isinstance(root.node, FuncDef | Argument)
+
+
+def _takes_tensor(function: FuncDef) -> bool:
+    declared = function.type
+    return isinstance(declared, CallableType) and any(True for t in declared.arg_types for _ in contents(t))
+
+
+def _at_call(fix: str, reason: Reason) -> str:
+    """Return a fix at a call beside the one at the annotation, for which the sizes need names."""
+    return f"{fix}, or {reason.fix}" if reason.fix == NAME_SIZES else reason.fix
+
+
+def _with_class(function: FuncDef) -> str:
+    return f"{function.info.name}.{function.name}" if function.info else function.name
 
 
 def _first(parts: frozenset[str]) -> str:

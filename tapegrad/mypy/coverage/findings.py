@@ -86,11 +86,11 @@ class Loss(NamedTuple):
         """What is unknown, such as "the size of axis 0 and the tape are unknown"."""
         named = [f"the {part}" for part in self.parts]
         if self.sizes:
-            named[0] = f"the size{'s' * (len(self.sizes) > 1)} {_listed(self.sizes)}"
+            named[0] = f"the size{'s' * (len(self.sizes) > 1)} {listed(self.sizes)}"
         elif self.axes and "shape" in self.parts:
             is_one = len(self.axes) == 1
-            named[0] = f"the size{'' if is_one else 's'} of ax{'i' if is_one else 'e'}s {_listed(self.axes)}"
-        return f"{_listed(named)} {'are' if len(named) > 1 or named[0].startswith('the sizes') else 'is'} unknown"
+            named[0] = f"the size{'' if is_one else 's'} of ax{'i' if is_one else 'e'}s {listed(self.axes)}"
+        return f"{listed(named)} {'are' if len(named) > 1 or named[0].startswith('the sizes') else 'is'} unknown"
 
     @property
     def message(self) -> str:
@@ -124,7 +124,7 @@ class Analysis(NamedTuple):
         return sorted((one, f"# tapegrad: unknown: {words}") for one, words in (*unused, *bare))
 
 
-def _listed(items: Sequence[object]) -> str:
+def listed(items: Sequence[object]) -> str:
     """Return items with commas and "and": "a, b and c"."""
     *first, last = map(str, items)
     return f"{', '.join(first)} and {last}" if first else last

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from mypy.nodes import Expression, FuncDef
 
 from tapegrad.mypy.coverage.program import nodes_in
-from tapegrad.mypy.scopes.records import calls_in
+from tapegrad.mypy.features.bodies import says_little, why_unreadable
+from tapegrad.mypy.scopes.records import IS_OF_UNKNOWN_OBJECT, PASSES_NOTHING_KNOWN, calls_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -122,6 +123,22 @@ class Readings:
                 return unread.reason
             return f"{Call(calls, unread.call_line).place(tree)} {unread.reason}"
         return ""
+
+    def uncalled(self, function: FuncDef) -> FuncDef | None:
+        """Return the function from which all would be known, if it were called; it may be the given one.
+
+        A function is not read where another one calls it with what that one declares, for which in turn a call may be
+        missing. None if nothing is missing but a call that says more, or if a body is not read for another reason.
+        """
+        seen: set[FuncDef] = set()
+        while function not in seen and function in self._unread:
+            seen.add(function)
+            calls, unread = self._unread[function][0]
+            is_open = unread.reason in (PASSES_NOTHING_KNOWN, IS_OF_UNKNOWN_OBJECT)
+            if not is_open or calls.caller is None or not says_little(calls.caller):
+                return None
+            function = calls.caller
+        return None if function in self._read or function in seen or why_unreadable(function) else function
 
     def of(self, function: FuncDef) -> list[tuple[Call, BodyReading]]:
         """Return the readings of a function, each with a call; none if a call of it was not read."""

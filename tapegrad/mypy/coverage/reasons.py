@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 _TENSOR: Final = "tapegrad.ops.create.tensor"
 _LIBRARY: Final = "tapegrad."
 ASSERT: Final = "assert it with tg.assert_shape"
+NAME_SIZES: Final = "name its sizes, such as Shape[N, L[8]]"
 _OPTIONS: Final = ("builtins.bool", "builtins.str")
 _DEEP: Final = 8  # from a size to what it was computed from
 
@@ -71,10 +72,16 @@ class Reason(NamedTuple):
     Attributes:
         text: A clause, such as "n is an int that is assigned more than once".
         fix: What to write instead; empty if that is not certain.
+        declared: Of a parameter or a result, what the clause says of it, such as "declared as Tensor".
     """
 
     text: str
     fix: str = ""
+    declared: str = ""
+
+    def continued(self, clause: str, fix: str) -> Reason:
+        """Return the reason with another clause, and another fix."""
+        return Reason(f"{self.text}, and {clause}", fix, f"{self.declared}, and {clause}")
 
 
 class Reasons:
@@ -113,12 +120,14 @@ class Reasons:
     def of_declared(self, declared: Type | None, part: str, name: str = "it") -> Reason:
         """Return why an annotation says nothing of a part of a tensor."""
         if part == "tape" and _is_either_tape(declared):
-            return Reason(f"{name} is declared with either tape", "write a TypeVar with bound=Tape")
-        if part == "dtype":
-            return Reason(f"{name} is declared with any dtype", "write one, or a TypeVar with bound=np.generic")
-        if part == "tape":
-            return Reason(f"{name} is declared with any tape", "write NoneTape, OwnedTape or a TypeVar")
-        return Reason(f"{name} is declared as {_type_shown(declared)}", "name its sizes, such as Shape[N, L[8]]")
+            words, fix = "declared with either tape", "write a TypeVar with bound=Tape"
+        elif part == "dtype":
+            words, fix = "declared with any dtype", "write one, or a TypeVar with bound=np.generic"
+        elif part == "tape":
+            words, fix = "declared with any tape", "write NoneTape, OwnedTape or a TypeVar"
+        else:
+            words, fix = f"declared as {_type_shown(declared)}", NAME_SIZES
+        return Reason(f"{name} is {words}", fix, words)
 
     def shown(self, declared: Type) -> str:
         """Return a type for a message."""

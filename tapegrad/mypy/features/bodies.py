@@ -70,7 +70,15 @@ from tapegrad.mypy.scopes.frames import Frame, Made, Reading, Value, is_passed_o
 from tapegrad.mypy.scopes.names import inside
 from tapegrad.mypy.scopes.objects import object_of, value_of_expression
 from tapegrad.mypy.scopes.opaque import has_rival_files, other_shapes
-from tapegrad.mypy.scopes.records import BodyReading, is_recorded, record_read, record_unread, recorded_calls
+from tapegrad.mypy.scopes.records import (
+    IS_OF_UNKNOWN_OBJECT,
+    PASSES_NOTHING_KNOWN,
+    BodyReading,
+    is_recorded,
+    record_read,
+    record_unread,
+    recorded_calls,
+)
 from tapegrad.mypy.signatures import parameter_names
 from tapegrad.mypy.sources import Program, depend_on_names, in_file, is_marked, module_of, program_file, source_of
 from tapegrad.mypy.unify.arguments import arguments_of
@@ -116,7 +124,7 @@ def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, fun
     _require_readable(written, ctx.api)
     receiver = _receiver(ctx, function)
     if receiver is None and function.info:
-        raise UnreadError("is a method of an object that is not known", ctx.context.line)
+        raise UnreadError(IS_OF_UNKNOWN_OBJECT, ctx.context.line)
     if receiver is not None and has_rival_files(receiver.info, ctx.api):
         raise UnreadError("classes of its object in several files assign to an attribute")
     given = _given(ctx, declared, written)
@@ -193,6 +201,12 @@ def _require_readable(function: FuncDef, api: Checker) -> None:
         raise UnreadError(f"more than {_DEEPEST} calls lead to it")
     if function in _active or function is enclosing_function(api):
         raise UnreadError("it calls itself")
+    if reason := why_unreadable(function):
+        raise UnreadError(reason)
+
+
+def why_unreadable(function: FuncDef) -> str:
+    """Return why the body of a function is read for no call, as a clause; empty if it may be read."""
     for is_unreadable, reason in (
         (function.is_decorated, "it has a decorator"),
         (function.is_generator, "it is a generator"),
@@ -202,7 +216,8 @@ def _require_readable(function: FuncDef, api: Checker) -> None:
         (ARG_STAR in function.arg_kinds or ARG_STAR2 in function.arg_kinds, "it takes any number of arguments"),
     ):
         if is_unreadable:
-            raise UnreadError(reason)
+            return reason
+    return ""
 
 
 def says_little(function: FuncDef) -> bool:
@@ -265,7 +280,7 @@ def _given(ctx: FunctionContext | MethodContext, declared: CallableType, functio
         given[function.arguments[0].variable] = ctx.type
     others = (argument.variable.type for argument in function.arguments if argument.variable not in given)
     if not is_known:
-        raise UnreadError("passes no tensor of known shape", ctx.context.line)
+        raise UnreadError(PASSES_NOTHING_KNOWN, ctx.context.line)
     if any(t is not None and get_all_type_vars(t) for t in others):
         raise UnreadError("a parameter that is no tensor is declared with a type variable")
     return given

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mypy.nodes import FuncDef
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from mypy.types import Type
 
     from tapegrad.mypy.mypy_api import Checker
+
+
+PASSES_NOTHING_KNOWN: Final = "passes no tensor of known shape"
+IS_OF_UNKNOWN_OBJECT: Final = "is of an object that is not known"
 
 
 class Unread(NamedTuple):
