@@ -123,6 +123,7 @@ SPELLED = frozenset(
 )
 
 _rule_files: list[Path] = []  # of the user's own rules
+PATHS: dict[str, str] = {}  # where mypy finds each module in this run; a cache may be of another folder
 _loaded: dict[str, str] = {}  # the version of the files that this process has loaded, set when mypy first asks
 
 # The types of computed sizes.
@@ -242,6 +243,7 @@ class Tapegrad(Plugin):
 
     @override
     def report_config_data(self, ctx: ReportConfigContext) -> dict[str, str]:
+        PATHS[ctx.id] = ctx.path
         package = ctx.id.partition(".")[0]
         if package == "numpy" or (package in _STUBBED and ctx.path.endswith(".pyi")):
             return {}

@@ -7,6 +7,7 @@ changes a body, mypy thus finds that the file has another interface, and checks 
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from io import StringIO
 from pathlib import Path
@@ -154,17 +155,19 @@ def source_of(module: str, api: Any) -> Source | None:
 
 def _read(module: str, api: Any) -> Source | None:
     tree: MypyFile = api.modules[module]
-    text = _text(api.errors, tree.path)
+    entry: Any = sys.modules["tapegrad.mypy"]  # which no part of the plugin imports, because it imports all of them
+    path: str = entry.PATHS.get(module, tree.path) if tree.is_cache_skeleton else tree.path
+    text = _text(api.errors, path)
     if text is None or _OPTIONS in text or (is_marked(module, api) and not _is_same(tree, _NAME, text)):
         return None
     errors = Errors(api.options)
-    errors.set_file(tree.path, module, options=api.options)
-    parsed = parse(text, tree.path, module, errors, options=api.options, eager=True)
+    errors.set_file(path, module, options=api.options)
+    parsed = parse(text, path, module, errors, options=api.options, eager=True)
     if errors.is_errors():
         return None
-    parsed._fullname, parsed.path = module, tree.path
+    parsed._fullname, parsed.path = module, path
     if not api.options.native_parser:
-        SemanticAnalyzerPreAnalysis().visit_file(parsed, tree.path, module, api.options)
+        SemanticAnalyzerPreAnalysis().visit_file(parsed, path, module, api.options)
     if not api.options.allow_redefinition:
         parsed.accept(LimitedVariableRenameVisitor())
     if api.options.allow_redefinition_old:
@@ -178,7 +181,7 @@ def _read(module: str, api: Any) -> Source | None:
     except (Exception, SystemExit):  # noqa: BLE001  # mypy would print a failure and end; it only knows less now
         return None
     modules = frozenset(_imported(parsed) & api.modules.keys()) | parsed.module_refs
-    rejected = frozenset(info.line for info in errors.error_info_map.get(tree.path, ()) if info.severity == "error")
+    rejected = frozenset(info.line for info in errors.error_info_map.get(path, ()) if info.severity == "error")
     names = _names_used(parsed) if _is_fine_grained(api) else frozenset[str]()
     return Source(parsed, text, binder.functions, binder.classes, rejected, modules, names)
 

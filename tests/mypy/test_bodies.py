@@ -868,3 +868,25 @@ def test_a_class_of_a_package_is_read_through_its_init_file(tmp_path: Path) -> N
 
     assert cold == warm == [(4, "Revealed shape is (2, 5) float32, no tape")]
     assert edited == [(4, "Revealed shape is (2, 6) float32, no tape")]
+
+
+@needs_bodies_of_other_files
+def test_a_body_is_read_after_the_project_and_its_cache_have_moved(tmp_path: Path) -> None:
+    (tmp_path / "mypy.ini").write_text(f"[mypy]\nplugins = tapegrad.mypy\ncache_dir = {tmp_path / 'cache'}\n")
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    (old / "halves.py").write_text(
+        "from tapegrad import Tensor\n\n\ndef halved(x: Tensor) -> Tensor:\n    return x * 0.5\n"
+    )
+    program = "import tapegrad as tg\nfrom halves import halved\n\ntg.reveal_shape(halved(tg.ones((2, 5))))\n"
+
+    def said(folder: Path, text: str) -> list[str]:
+        (folder / "train.py").write_text(text)
+        arguments = ["--config-file", str(tmp_path / "mypy.ini"), str(folder / "train.py")]
+        return [one.text for one in run_mypy(arguments, folder=tmp_path)]
+
+    before = said(old, program)
+    old.rename(new)
+    after = said(new, f"{program}\n")
+
+    assert before == after == ["Revealed shape is (2, 5) float32, no tape"]
