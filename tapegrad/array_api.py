@@ -263,7 +263,7 @@ Device: TypeAlias = Literal["cpu"] | None
 def empty(
     shape: Sizes | Int,
     *,
-    dtype: type[D] | np.dtype[D] = np.float32,  # type: ignore[assignment]  # the default of D
+    dtype: type[D] | np.dtype[D] | None = None,
     device: Device = None,
 ) -> Tensor[Any, NoneTape, D]:
     """Create an uninitialized tensor, to be overwritten, float32 without `dtype`.
@@ -284,7 +284,7 @@ def empty(
 def zeros(
     shape: Sizes | Int,
     *,
-    dtype: type[D] | np.dtype[D] = np.float32,  # type: ignore[assignment]  # the default of D
+    dtype: type[D] | np.dtype[D] | None = None,
     device: Device = None,
 ) -> Tensor[Any, NoneTape, D]:
     """Create a tensor of zeros, float32 without `dtype`.
@@ -305,7 +305,7 @@ def zeros(
 def ones(
     shape: Sizes | Int,
     *,
-    dtype: type[D] | np.dtype[D] = np.float32,  # type: ignore[assignment]  # the default of D
+    dtype: type[D] | np.dtype[D] | None = None,
     device: Device = None,
 ) -> Tensor[Any, NoneTape, D]:
     """Create a tensor of ones, float32 without `dtype`.
@@ -327,7 +327,7 @@ def full(
     shape: Sizes | Int,
     fill_value: Scalar,
     *,
-    dtype: type[D] | np.dtype[D] = np.float32,  # type: ignore[assignment]  # the default of D
+    dtype: type[D] | np.dtype[D] | None = None,
     device: Device = None,
 ) -> Tensor[Any, NoneTape, D]:
     """Create a tensor filled with one number, float32 without `dtype`.

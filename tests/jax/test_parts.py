@@ -33,9 +33,13 @@ def repeated(count: int) -> Any:
     return nn.Repeated(lambda: nn.Sequential(nn.Linear(3, 4, rng=0), nn.Linear(4, 3, rng=1)), count)
 
 
-def program_of(step: Any) -> Any:
+def binding_of(step: Any) -> Any:
     cells = dict(zip(step.__code__.co_freevars, step.__closure__, strict=True))
-    return cells["bound"].cell_contents[0].program
+    return cells["latest"].cell_contents
+
+
+def program_of(step: Any) -> Any:
+    return binding_of(step).program
 
 
 def values(opt: Any) -> list[np.ndarray[Any, Any]]:
@@ -129,7 +133,7 @@ def test_a_call_with_a_missing_array_changes_nothing() -> None:
     step(model, opt, X)
     before = values(opt)
     run: Any = program_of(step).run
-    binding: Any = dict(zip(step.__code__.co_freevars, step.__closure__, strict=True))["bound"].cell_contents[0]
+    binding = binding_of(step)
     given, _ = binding._inputs()
     for at in range(len(given)):
         with pytest.raises((TypeError, ValueError)):

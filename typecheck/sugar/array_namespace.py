@@ -24,6 +24,7 @@ def accept_ops_under_other_names() -> None:
 def accept_functions_that_create() -> None:
     assert_type(xp.zeros((3, 5), dtype=xp.int64, device="cpu"), Tensor[Shape[L[3], L[5]], NoneTape, np.int64])
     assert_type(xp.full(3, 7.0), Tensor[Shape[L[3]], NoneTape])
+    assert_type(xp.zeros((3, 5), dtype=None), Tensor[Shape[L[3], L[5]], NoneTape])
     assert_type(xp.arange(3), Tensor[Shape[L[3]], NoneTape, np.int64])
     assert_type(xp.arange(3, dtype=xp.float32), Tensor[Shape[L[3]], NoneTape])
     assert_type(xp.zeros_like(x.trace()), Tensor[Shape[L[3], L[5]], NoneTape])

@@ -13,6 +13,7 @@ from mypy.types import (
     AnyType,
     CallableType,
     Instance,
+    NoneType,
     Overloaded,
     ProperType,
     TupleType,
@@ -139,9 +140,14 @@ def _is_dtype(bindings: Bindings, t: Type) -> bool:
 
 
 def _unify_union(bindings: Bindings, declared: UnionType, given: ProperType, where: str) -> None:
-    for item in map(get_proper_type, declared.items):
+    items = [*map(get_proper_type, declared.items)]
+    for item in items:
         if isinstance(item, TypeType) and _is_dtype(bindings, item.item):
-            _unify_scalar_type(bindings, item.item, given, where)
+            variable = get_proper_type(item.item)
+            if isinstance(given, NoneType) and NoneType() in items and isinstance(variable, TypeVarType):
+                unify(bindings, variable, get_proper_type(variable.default), where)
+            else:
+                _unify_scalar_type(bindings, item.item, given, where)
             return
     numbers = numbers_in(given)
     if numbers or (tensor_parts(given) is None and not isinstance(given, UnionType)):
