@@ -169,7 +169,7 @@ def test_inputs_unsuitable_for_differences_are_rejected() -> None:
     ):
         check_gradients(mul, real(3), ones((3,)))
     with pytest.raises(
-        DTypeError, match=r"^check_gradients: input 0 is a ndarray, but finite differences need float64 tensors$"
+        DTypeError, match=r"^check_gradients: input 0 is an ndarray, but finite differences need float64 tensors$"
     ):
         check_gradients(tanh, np.ones(3))  # type: ignore[arg-type]  # the mistake under test
     with pytest.raises(TypeError, match=r"^check_gradients: there is no input to differentiate by$"):

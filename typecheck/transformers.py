@@ -139,7 +139,7 @@ def reject_a_cache_of_another_width() -> None:
 
 
 def reject_an_unknown_activation() -> None:
-    nn.FeedForward(12, 48, activation="tanh")  # E(mypy): Argument "activation" to "FeedForward" has incompatible type "Literal['tanh']"; expected "Literal['relu', 'gelu', 'silu'] | Callable[[Tensor[Any, Any, Any]], Tensor[Any, Any, Any]]" [arg-type]
+    nn.FeedForward(12, 48, activation="tanh")  # E(mypy): Argument "activation" to "FeedForward" has incompatible type "Literal['tanh']"; expected "Literal['relu', 'gelu', 'silu'] | Module | Callable[[Tensor[Any, Any, Any]], Tensor[Any, Any, Any]]" [arg-type]
 
 
 def accept_a_stack_of_blocks() -> None:

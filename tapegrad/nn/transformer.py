@@ -32,7 +32,10 @@ Encoders = TypeVar("Encoders", bound=int, default=Any, covariant=True)
 Decoders = TypeVar("Decoders", bound=int, default=Any, covariant=True)
 Batch = TypeVarTuple("Batch")
 
-Activation: TypeAlias = Literal["relu", "gelu", "silu"] | Callable[[Tensor[Any, Any, Any]], Tensor[Any, Any, Any]]
+# pyright takes no layer for a function.
+Activation: TypeAlias = (
+    Literal["relu", "gelu", "silu"] | Module | Callable[[Tensor[Any, Any, Any]], Tensor[Any, Any, Any]]
+)
 
 
 class FeedForward(Module, Generic[Width, Hidden, DType]):

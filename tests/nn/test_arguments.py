@@ -164,6 +164,9 @@ for _kind in ("Max", "Min", "Avg", "SmoothMax"):
             f"nn.{_name}(3, padding=2)({_image})",
             f"{_name}: padding is 2, more than half of a window of 3",
         )
+        CALLS[f"{_name}.ceil_mode"] = "", "a bool, which mypy checks by itself"
+        if _kind != "Avg":
+            CALLS[f"{_name}.dilation"] = f"nn.{_name}(2, dilation=0)({_image})", f"{_name}: dilation is 0, below 1"
 # Sizes that a type variable of the class stands for, which the guard compares with the smallest that is allowed.
 NAMED: Final = re.compile(r"(In|Out|Width|Hidden|Heads|Layers|Kernel|Channels|Count|States|Encoders|Decoders)\b")
 NO_SIZES: Final = (
