@@ -57,7 +57,7 @@ class Readings:
         self._callers = [calls for _, tree in sorted(self._trees.items()) for calls in calls_in(tree)]
         self._twins: dict[Any, Any] = {}  # nodes of files that were parsed again, and the same ones of the files
         self._matched: set[MypyFile] = set()
-        self._translated: dict[int, BodyReading] = {}
+        self._translated: dict[Calls, BodyReading] = {}  # by the calls in a body
         self._read: dict[FuncDef, list[tuple[Call, BodyReading]]] = {}
         self._unread: dict[FuncDef, list[tuple[Calls, Unread]]] = {}
         self._follow(set())
@@ -72,12 +72,12 @@ class Readings:
         """Find what is read and what is not, from the calls in all functions that are not complete."""
         self._read, self._unread = {}, {}
         pending = [calls for calls in reversed(self._callers) if calls.caller is None or calls.caller not in complete]
-        seen: set[int] = set()
+        seen: set[Calls] = set()
         while pending:
             calls = pending.pop()
-            if id(calls) in seen:
+            if calls in seen:
                 continue
-            seen.add(id(calls))
+            seen.add(calls)
             self._match(calls.file)
             for unread in calls.unread:
                 self._unread.setdefault(self._twin(unread.function), []).append((calls, unread))
@@ -102,19 +102,19 @@ class Readings:
 
     def _own(self, reading: BodyReading) -> BodyReading:
         """Return a reading with the nodes of the file that was checked."""
-        if id(reading) not in self._translated:
+        if reading.calls not in self._translated:
             self._match(reading.calls.file)
             function = self._twin(reading.function)
             variables = {
                 one.variable: own.variable
                 for one, own in zip(reading.function.arguments, function.arguments, strict=True)
             }
-            self._translated[id(reading)] = reading._replace(
+            self._translated[reading.calls] = reading._replace(
                 function=function,
                 given={variables[variable]: t for variable, t in reading.given.items()},
                 types={self._twin(expression): t for expression, t in reading.types.items()},
             )
-        return self._translated[id(reading)]
+        return self._translated[reading.calls]
 
     def why_unread(self, function: FuncDef, tree: MypyFile) -> str:
         """Return why a body was not read for all of its calls, for a report on a file; empty if nothing calls it."""
@@ -148,7 +148,7 @@ class Readings:
         """Return the types of the expressions in bodies that were read for all of their calls."""
         found: dict[Expression, list[Type]] = {}
         for function in self._complete:
-            readings = {id(reading): reading for _, reading in self._read[function]}
+            readings = {reading.calls: reading for _, reading in self._read[function]}
             for reading in readings.values():
                 for expression, t in reading.types.items():
                     found.setdefault(expression, []).append(t)

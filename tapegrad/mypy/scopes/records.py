@@ -37,7 +37,7 @@ class Unread(NamedTuple):
     call_line: int | None
 
 
-@dataclass
+@dataclass(eq=False)  # two bodies are never the same one
 class Calls:
     """The calls in one function, or outside of functions, that may be read: the declared types of variables hold there.
 
@@ -63,7 +63,7 @@ class BodyReading(NamedTuple):
         given: The types of the arguments, by parameter.
         types: The types of the expressions.
         result: The type of what it returns.
-        calls: The calls in the body.
+        calls: The calls in the body; those of no other reading.
     """
 
     function: FuncDef
