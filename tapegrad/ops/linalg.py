@@ -276,21 +276,26 @@ def pinv(x: Tensor[Any, T, Float], *, rtol: float | None = None) -> Tensor[Any, 
         [[1.0, 0.0], [0.0, 1.0]]
     """
     tensor_only(x, "x")
-    x, tape = unwrap(x)
     exact_only(x)
     pinv_shape(x.shape)
+    return _pinv("pinv", x, rtol)
+
+
+def _pinv(op_name: str, x: Tensor[Any, T, Float], rtol: float | None) -> Tensor[Any, T, Float]:
+    """Return the pseudoinverse for `op_name`, which messages name."""
+    x, tape = unwrap(x)
     if rtol is None:
         rtol = max(x.shape[-2:]) * float(np.finfo(x.dtype).eps)
         drops = False  # only what is zero up to rounding
     else:
-        check_at_least_zero("pinv", "rtol", rtol)
+        check_at_least_zero(op_name, "rtol", rtol)
         drops = True
     out = node(engine(x.data).pinv(x.data, rtol))
 
     def backward(grads: Gradients) -> None:
         dy, y, matrix = grads.pop_output(out), out.data, x.data
         if drops:
-            _reject_dropped(matrix, rtol)
+            _reject_dropped(op_name, matrix, rtol)
         transposed, across = engine(y).swap_last_axes(y), engine(dy).swap_last_axes(dy)
         columns = (across - matrix @ (y @ across)) @ y @ transposed
         rows = transposed @ y @ (across - (across @ y) @ matrix)
@@ -338,10 +343,10 @@ def lstsq(
     exact_only(x)
     same_dtype(x, y, "y")
     lstsq_shape(x.shape, y.shape)
-    return matmul(pinv(x, rtol=rtol), y)
+    return matmul(_pinv("lstsq", x, rtol), y)
 
 
-def _reject_dropped(x: Any, rtol: float) -> None:
+def _reject_dropped(op_name: str, x: Any, rtol: float) -> None:
     """Reject a singular value that `rtol` drops although it is not zero, for which the gradient of `pinv` is wrong."""
     values = known(x)
     if values is None or not values.size:
@@ -358,8 +363,8 @@ def _reject_dropped(x: Any, rtol: float) -> None:
             f"{float(np.asarray(dropped)[first]):.4g}, and the smallest other one is {np.asarray(smallest)[first]:.4g}"
         )
         message = (
-            f"pinv: the gradient needs singular values that count as zero to be zero, but rtol={rtol:g} drops {found}: "
-            "use a smaller rtol, or solve of x.mT @ x + c * eye(n) for regularization"
+            f"{op_name}: the gradient needs singular values that count as zero to be zero, but rtol={rtol:g} drops "
+            f"{found}: use a smaller rtol, or solve of x.mT @ x + c * eye(n) for regularization"
         )
         raise SingularError(message)
 

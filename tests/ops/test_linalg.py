@@ -303,5 +303,26 @@ def test_lstsq_rejects_invalid_arguments() -> None:
         lstsq(real(3), real(3))
     with pytest.raises(DTypeError, match=r"^lstsq: x is float64 but y is float32"):
         lstsq(real(2, 2), ones((2, 1)))
-    with pytest.raises(ValueError, match=r"rtol is -1 but must be at least 0$"):
+    with pytest.raises(ValueError, match=r"^lstsq: rtol is -1 but must be at least 0$"):
         lstsq(real(2, 2), real(2, 1), rtol=-1)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_lstsq_of_large_numbers_infinities_and_nan() -> None:
+    eye_2 = eye(2, dtype=np.float64)
+
+    for corner in (1e150, math.inf, math.nan):
+        y = tensor([1.0, corner], np.float64)
+        np.testing.assert_array_equal(lstsq(eye_2, y).numpy(), pinv(eye_2).numpy() @ y.numpy())
+    np.testing.assert_allclose(lstsq(eye_2 * 1e200, eye_2 * 1e300).numpy(), np.eye(2) * 1e100)
+    for corner in (math.inf, math.nan):
+        with pytest.raises(SingularError, match=r"^lstsq: x \(2, 2\) has 1 infinities or NaNs$"):
+            lstsq(tensor([[1.0, 0.0], [corner, 2.0]]), ones((2,)))
+
+
+def test_the_gradient_of_lstsq_rejects_singular_values_that_rtol_drops() -> None:
+    x, y = tensor([[1.0, 0.0], [0.0, 0.01]], np.float64), tensor([1.0, 1.0], np.float64)
+    loss = lstsq(x.trace(), y, rtol=0.1).sum()
+
+    with pytest.raises(SingularError, match=r"^lstsq: the gradient needs singular values that count as zero to be"):
+        loss.backward()
