@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -96,10 +97,17 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(config, "workeroutput"):
         seen = {name: sorted(facts) for name, facts in coverage.seen.items()}
         config.workeroutput.update(seen=seen, families=sorted(families))
-    elif coverage in observers and session.exitstatus == pytest.ExitCode.OK:
-        config.stash[LACKING] = coverage.lacking(families)
+    elif coverage in observers and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        config.stash[LACKING] = coverage.lacking(families - failed_families(config))
         if config.stash[LACKING]:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def failed_families(config: pytest.Config) -> set[str]:
+    """Return the families with a failed test, which did not do all that it does otherwise."""
+    reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+    reports = [report for outcome in ("failed", "error") for report in reporter.stats.get(outcome, ())]
+    return {Path(report.fspath).stem.removeprefix("test_") for report in reports}
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -81,26 +81,44 @@ def test_of_vecdot():
 def test_of_nothing():
     pass
 """
+FAILING = """
+import tapegrad as tg
+
+def test_of_matmul():
+    assert tg.matmul(tg.ones((3, 3)), tg.ones((3,))).shape == (2,)
+"""
 
 
-@pytest.mark.parametrize(("options", "code"), [((), 1), (("-k", "test_of_vecdot"), 0)], ids=["file", "selection"])
-def test_running_one_test_file_lists_what_its_ops_lack(tmp_path: Path, options: tuple[str, ...], code: int) -> None:
+@pytest.mark.parametrize(
+    ("options", "code", "lists"),
+    [
+        (["tests/ops/test_vectors.py"], 1, ["vecdot"]),
+        (["tests/ops/test_vectors.py", "-k", "test_of_vecdot"], 0, []),
+        (["tests/ops"], 1, ["vecdot"]),
+    ],
+    ids=["file", "selection", "failed"],
+)
+def test_what_ops_lack_is_listed_if_all_tests_of_their_family_ran_and_passed(
+    tmp_path: Path, options: list[str], code: int, lists: list[str]
+) -> None:
     folder = tmp_path / "tests" / "ops"
     folder.mkdir(parents=True)
     for file in ("conftest.py", "op_coverage.py"):
         shutil.copy(ROOT / "tests" / file, tmp_path / "tests")
     (folder / "test_vectors.py").write_text(TEST, "utf-8")
+    (folder / "test_matmul.py").write_text(FAILING, "utf-8")
     (tmp_path / "typecheck").symlink_to(ROOT / "typecheck")
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --import-mode=importlib -p no:xdist\n", "utf-8")
 
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "tests/ops/test_vectors.py", *options],
+        [sys.executable, "-m", "pytest", "-q", *options],
         cwd=tmp_path,
         capture_output=True,
         text=True,
         check=False,
     )
 
-    lines = [line for line in run.stdout.splitlines() if line.startswith("vecdot: ")]
+    lines = [line.split(", ") for line in run.stdout.splitlines() if line.startswith(("vecdot: ", "matmul: "))]
     assert run.returncode == code
-    assert [line.split(", ")[1:3] for line in lines] == [["ShapeError", "check_shape_rule"]] * code
+    assert [line[0].partition(":")[0] for line in lines] == lists
+    assert all(line[1:3] == ["ShapeError", "check_shape_rule"] for line in lines)
