@@ -71,7 +71,7 @@ from mypy.types import (
 from mypy.util import decode_python_encoding, hash_digest
 from typing_extensions import override
 
-from tapegrad.mypy.sources import program_file
+from tapegrad.mypy.mypy_files import program_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from mypy.nodes import Context, Statement
     from mypy.patterns import Pattern
 
-    from tapegrad.mypy.continued import ContinuedFile
+    from tapegrad.mypy.mypy_continued import ContinuedFile
 
 _OWN_CODES: Final = {"tapegrad-shape", "tapegrad-tape", "tapegrad-dtype"}
 UNKNOWN: Final = "tapegrad-unknown"
@@ -1249,7 +1249,7 @@ class ResidentMypy:
 
     def _continue(self, graph: dict[str, State], path: str, above: str, text: str) -> list[str] | None:
         """Return mypy's messages on a file whose end alone is checked; None if the end needs all of it."""
-        from tapegrad.mypy.continued import CannotContinueError, ContinuedFile
+        from tapegrad.mypy.mypy_continued import CannotContinueError, ContinuedFile
 
         if self._continued is None or not self._continued.is_above(above):
             self._continued = ContinuedFile(graph, self.modules[path], _set_lasting)

@@ -65,6 +65,7 @@ from tapegrad.mypy.mypy_api import (
     shown_path,
     types_in_body,
 )
+from tapegrad.mypy.mypy_files import Program, depend_on_names, in_file, program_file
 from tapegrad.mypy.reports import CurrentLayer
 from tapegrad.mypy.scopes.frames import Frame, Made, Reading, Value, is_passed_on, key_of, within
 from tapegrad.mypy.scopes.names import inside
@@ -80,7 +81,7 @@ from tapegrad.mypy.scopes.records import (
     recorded_calls,
 )
 from tapegrad.mypy.signatures import parameter_names
-from tapegrad.mypy.sources import Program, depend_on_names, in_file, is_marked, module_of, program_file, source_of
+from tapegrad.mypy.sources import is_marked, module_of, source_of
 from tapegrad.mypy.unify.arguments import arguments_of
 
 if TYPE_CHECKING:

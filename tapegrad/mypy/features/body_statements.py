@@ -65,11 +65,11 @@ from tapegrad.mypy.mypy_api import (
     narrow_by_condition,
     narrowed,
 )
+from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.reports import CODES
 from tapegrad.mypy.scopes.frames import Reading, Several
 from tapegrad.mypy.scopes.names import inside
 from tapegrad.mypy.scopes.objects import decided, has_items, object_of
-from tapegrad.mypy.sources import program_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

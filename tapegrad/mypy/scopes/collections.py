@@ -29,8 +29,8 @@ from mypy.nodes import (
 from mypy.types import CallableType, Instance, get_proper_type
 
 from tapegrad.mypy.mypy_api import checked_file
+from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, bound_once, inside, parts_of, targets_in
-from tapegrad.mypy.sources import program_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

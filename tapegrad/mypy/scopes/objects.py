@@ -36,6 +36,7 @@ from mypy.nodes import (
 
 from tapegrad.mypy.conversion import MODULE, size_of, unknown
 from tapegrad.mypy.mypy_api import checked_file, is_always, stored_type
+from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.frames import Held, Layers, Made, Reading, Several, Value, constructor_frame, key_of, within
 from tapegrad.mypy.scopes.opaque import (
@@ -47,7 +48,7 @@ from tapegrad.mypy.scopes.opaque import (
     path_of,
     steady_value,
 )
-from tapegrad.mypy.sources import file_of, in_file, written_data_class, written_function
+from tapegrad.mypy.sources import file_of, written_data_class, written_function
 from tapegrad.sizes import is_unknown
 
 if TYPE_CHECKING:

@@ -41,9 +41,10 @@ from mypy.types import AnyType, CallableType, Instance, Type, get_proper_type
 
 from tapegrad.mypy.conversion import Many, size_of
 from tapegrad.mypy.mypy_api import checked_file
+from tapegrad.mypy.mypy_files import Program, program_file
 from tapegrad.mypy.scopes.frames import value_of_name
 from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, inside, parts_of, targets_in
-from tapegrad.mypy.sources import Program, file_of, program_file
+from tapegrad.mypy.sources import file_of
 from tapegrad.sizes import UNKNOWN, Size, is_unknown, opaque_name, size_of_name, surely_same
 
 if TYPE_CHECKING:
