@@ -242,7 +242,7 @@ def codes(source: str) -> Codes:
 
 
 def take_the_place(mutant: Mutant, whole: Codes, living: list[FunctionType]) -> bool:
-    """Return the functions that live the code of a mutant, and say whether all of them could take it."""
+    """Return the functions that live the code of a mutant, and say whether there are any, and all could take it."""
     broken = codes(mutant.code)
     changed = {whole[key]: broken[key] for key in whole.keys() & broken.keys() if whole[key] != broken[key]}
     old = [function for function in living if function.__code__ in changed]
@@ -250,7 +250,7 @@ def take_the_place(mutant: Mutant, whole: Codes, living: list[FunctionType]) -> 
     for function, does_fit in zip(old, fits, strict=True):
         if does_fit:
             function.__code__ = changed[function.__code__]
-    return all(fits)
+    return bool(fits) and all(fits)  # else the mutant is imported, as where it has no function that lives
 
 
 class Broken(SourceFileLoader):
@@ -370,6 +370,7 @@ class Warm:
     def jobs(self, items: list[pytest.Item], seen: dict[str, Any]) -> Iterator[tuple[Callable[[], int], float]]:
         """Yield for each mutant the tests that reach it, the shortest first, with their limit in seconds."""
         living = defaultdict[str, list[FunctionType]](list)
+        gc.unfreeze()  # conftest.py freezes what it imports, and `get_objects` leaves out what is frozen
         for one in gc.get_objects():
             if type(one) is FunctionType:
                 living[one.__code__.co_filename].append(one)
