@@ -619,6 +619,14 @@ def _load_note_defaults() -> Callable[[ClassDefContext], None]:
     return size_defaults.note_defaults
 
 
+def _is_in_function(api: Any) -> bool:
+    """Return whether mypy checks a function; true for a mypy that does not say so, and then the hook reports that.
+
+    `mypy_api` does not do this, because a program that only computes with ints would load it for that.
+    """
+    return bool(getattr(api, "return_types", True))
+
+
 def _load_mark_class() -> Callable[[ClassDefContext], None]:
     from tapegrad.mypy import sources
 
@@ -691,7 +699,7 @@ _bias = _guard(_lazy("bias_type"), lambda ctx: ctx.default_attr_type)
 _number = _guard(_lazy("number_result"), lambda ctx: ctx.default_return_type)
 _numbers = dict.fromkeys(
     ARITHMETIC,
-    lambda ctx: _number(ctx) if ctx.api.type_context[-1] or ctx.api.return_types else ctx.default_return_type,
+    lambda ctx: _number(ctx) if ctx.api.type_context[-1] or _is_in_function(ctx.api) else ctx.default_return_type,
 )
 _numbers |= {
     fullname: _unless_known(_guard(_lazy(name), lambda ctx: ctx.default_return_type))

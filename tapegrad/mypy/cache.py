@@ -12,7 +12,6 @@ import operator
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from mypy.expandtype import expand_type
 from mypy.nodes import (
     Expression,
     FuncDef,
@@ -40,6 +39,7 @@ from mypy.types import (
 )
 
 from tapegrad.mypy.conversion import ARITHMETIC, OPAQUE, TENSOR, kind_of
+from tapegrad.mypy.mypy_api import expand_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from mypy.maptype import map_instance_to_supertype
 from mypy.types import (
     AnyType,
     CallableType,
@@ -28,6 +27,7 @@ from mypy.types import (
     get_proper_type,
 )
 
+from tapegrad.mypy.mypy_api import map_instance_to_supertype
 from tapegrad.sizes import (
     UNKNOWN,
     Dim,

@@ -17,7 +17,6 @@ from mypy.types import (
     TypeVarType,
     get_proper_type,
 )
-from mypy.types_utils import remove_optional
 
 from tapegrad.mypy.calls import check as calls
 from tapegrad.mypy.calls.assertions import facts_for
@@ -47,7 +46,7 @@ from tapegrad.mypy.features import (
 )
 from tapegrad.mypy.features.idle import report_idle
 from tapegrad.mypy.features.lambdas import with_lambdas
-from tapegrad.mypy.mypy_api import depend_on, drop_union_context, make, returned_type
+from tapegrad.mypy.mypy_api import depend_on, drop_union_context, make, remove_optional, returned_type
 from tapegrad.mypy.ownership import tape_methods
 from tapegrad.mypy.ownership.schedule import note_call, walk_over
 from tapegrad.mypy.scopes.names import is_given_back

@@ -12,6 +12,7 @@ from pathlib import Path
 from stat import S_IFREG
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
+from mypy import expandtype, maptype, typeops, types_utils, typevars
 from mypy.argmap import map_actuals_to_formals
 from mypy.checker import DeferredNode, PartialTypeScope
 from mypy.erasetype import erase_typevars
@@ -49,9 +50,9 @@ from mypy.plugin import Plugin
 from mypy.plugins.default import DefaultPlugin
 from mypy.scope import Scope
 from mypy.semanal_shared import has_placeholder
+from mypy.state import state as _state
 from mypy.subtypes import find_member, is_subtype
 from mypy.traverser import NameAndMemberCollector
-from mypy.typeops import make_simplified_union
 from mypy.types import (
     AnyType,
     CallableType,
@@ -88,6 +89,13 @@ if TYPE_CHECKING:
 _OWN_CODES: Final = {"tapegrad-shape", "tapegrad-tape", "tapegrad-dtype"}
 UNKNOWN: Final = "tapegrad-unknown"
 UNUSED: Final = "tapegrad-unused"
+
+# mypy's functions of types, as they are.
+expand_type: Final = expandtype.expand_type
+fill_typevars: Final = typevars.fill_typevars
+get_all_type_vars: Final = typeops.get_all_type_vars
+map_instance_to_supertype: Final = maptype.map_instance_to_supertype
+remove_optional: Final = types_utils.remove_optional
 
 # mypy.checker.TypeChecker has more than CheckerPluginInterface; other modules use it only through this one.
 Checker: TypeAlias = Any
@@ -163,6 +171,17 @@ def checked_file(api: Checker) -> MypyFile:
     """Return the file that is being checked."""
     tree: MypyFile = api.tree
     return tree
+
+
+def checked_path(api: Checker) -> str:
+    """Return the path of the file that is being checked, as mypy reads it."""
+    path: str = api.path
+    return path
+
+
+def rejected_so_far(api: Checker) -> frozenset[int]:
+    """Return the lines of the file that is being checked with errors, and those with errors that are ignored."""
+    return rejected_lines(api.errors, api.path)
 
 
 def shown_path(path: str, api: Checker) -> str:
@@ -616,7 +635,7 @@ def attribute_variable(expression: MemberExpr, api: Checker) -> SymbolNode | Non
 
 def simplified_union(items: list[Type]) -> Type:
     """Return the union of types, without duplicates."""
-    return make_simplified_union(items)
+    return typeops.make_simplified_union(items)
 
 
 def drop_union_context(api: Checker, declared: FunctionLike) -> None:
@@ -636,6 +655,38 @@ def drop_union_context(api: Checker, declared: FunctionLike) -> None:
 def accepts(formal: Type, actual: Type) -> bool:
     """Return whether a parameter accepts an argument for some values of its type variables."""
     return is_subtype(actual, erase_typevars(formal))
+
+
+def accepts_strictly(formal: Type, actual: Type) -> bool:
+    """Return whether a parameter accepts an argument, as under strict optional types, also where they are off."""
+    if _state.strict_optional:
+        return accepts(formal, actual)
+    with _state.strict_optional_set(value=True):
+        return accepts(formal, actual)
+
+
+def pass_of(api: Checker) -> int:
+    """Return which time it is that mypy goes through the functions of the file."""
+    number: int = api.pass_num
+    return number
+
+
+def checked_type(api: Checker, expression: Expression, *, may_be_none: bool) -> Type:
+    """Check an expression where it stands, and return its type.
+
+    Args:
+        api: The checker.
+        expression: What is checked.
+        may_be_none: Whether it may be a call of a function that returns nothing.
+    """
+    found: Type = api.expr_checker.accept(expression, allow_none_return=may_be_none)
+    return found
+
+
+def iterated_type(api: Checker, several: Expression) -> Type:
+    """Return the type of what a loop over an expression binds."""
+    found: Type = api.analyze_iterable_item_type(several)[1]
+    return found
 
 
 def file_has_code(api: Checker, code: ErrorCode) -> bool:

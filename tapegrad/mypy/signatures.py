@@ -6,7 +6,6 @@ import operator
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mypy.expandtype import expand_type
 from mypy.nodes import CallExpr, FuncDef, IntExpr, MemberExpr, NameExpr, OpExpr, UnaryExpr
 from mypy.types import (
     AnyType,
@@ -42,7 +41,7 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
     unknown,
 )
-from tapegrad.mypy.mypy_api import accepts, called, is_of_library
+from tapegrad.mypy.mypy_api import accepts, called, expand_type, is_of_library
 
 if TYPE_CHECKING:
     from mypy.nodes import Context, Expression

@@ -17,9 +17,11 @@ from tapegrad.mypy.mypy_api import (
     LastCall,
     Placed,
     call_last,
+    checked_file,
+    checked_path,
     is_daemon,
     not_yet_last,
-    rejected_lines,
+    rejected_so_far,
     report_later,
     skips_untyped,
     types_so_far,
@@ -47,7 +49,7 @@ def begin(api: Checker) -> None:
     repeated after the second, and mypy drops what is said twice.
     """
     if _ASKS_LAST:
-        _checkers[api.tree] = api
+        _checkers[checked_file(api)] = api
     if (is_daemon(api.options) or not _ASKS_LAST) and api not in _last:
         _last[api] = call_last(api, CHECKED)
 
@@ -80,14 +82,15 @@ def end_if_last(api: Checker) -> None:
 
 def _report(api: Checker) -> None:
     types = types_so_far(api)
-    with open(api.path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123  # mypy has a path as a string
+    tree = checked_file(api)
+    with open(checked_path(api), encoding="utf-8", errors="replace") as file:  # noqa: PTH123  # mypy's path is a string
         source = file.read()
     found = analyze(
-        api.tree,
+        tree,
         types,
         source,
-        rejected_lines(api.errors, api.path),
-        readings=None if is_daemon(api.options) else Readings([api.tree], "this file"),
+        rejected_so_far(api),
+        readings=None if is_daemon(api.options) else Readings([tree], "this file"),
         skips_untyped=skips_untyped(api.options),
     )
     report_later(api, [*_losses(found), *_mistakes(found)], UNKNOWN)

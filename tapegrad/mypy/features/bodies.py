@@ -29,7 +29,6 @@ from mypy.nodes import (
     WithStmt,
 )
 from mypy.plugin import MethodContext
-from mypy.typeops import get_all_type_vars
 from mypy.types import (
     AnyType,
     CallableType,
@@ -57,9 +56,11 @@ from tapegrad.mypy.mypy_api import (
     depend_on_bodies,
     depend_on_types_in_body,
     enclosing_function,
+    get_all_type_vars,
     inside_body,
     is_of_library,
     names_in_body,
+    pass_of,
     past_trial,
     report_in_body,
     shown_path,
@@ -322,10 +323,10 @@ _failures: list[list[Failure]] = []  # of the calls in each body that is read
 
 def _outcome(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, Type], file: MypyFile) -> Outcome:
     """Return what a function returns for arguments of some types."""
-    if _read_in != [api, api.pass_num] or len(_read) >= _MOST:
+    if _read_in != [api, pass_of(api)] or len(_read) >= _MOST:
         _read.clear()
         _counts.clear()
-        _read_in[:] = [api, api.pass_num]
+        _read_in[:] = [api, pass_of(api)]
     values = tuple((name, key_of(value)) for name, value in frame.values.items())
     key = function.body, tuple(given.values()), values, key_of(frame.receiver)
     if key not in _read or function in Reading.functions:  # what it returns depends on the variables around it

@@ -52,12 +52,14 @@ from tapegrad.mypy.features.partial_types import are_same, filled, is_open, join
 from tapegrad.mypy.mypy_api import (
     caught_type,
     checked_file,
+    checked_type,
     end_here,
     entered_type,
     expect_elements,
     fill_element,
     frame,
     is_impossible,
+    iterated_type,
     matched_type,
     may_suppress,
     name_of,
@@ -260,11 +262,11 @@ class Reader:
             case ForStmt(index=NameExpr(node=Var() as variable), expr=value, body=body, else_body=None):
                 several = object_of(value, self._api)
                 self._frame.variables[variable] = several.item if isinstance(several, Several) else None
-                self._set(variable, self._api.analyze_iterable_item_type(value)[1])
+                self._set(variable, iterated_type(self._api, value))
                 return self._loop(body.body, is_certain=has_items(value, self._api))
             case ForStmt(index=TupleExpr() as targets, expr=value, body=body, else_body=None):
                 self._frame.variables.update(dict.fromkeys(_variables_in(targets)))
-                self._bind(targets, self._api.analyze_iterable_item_type(value)[1])
+                self._bind(targets, iterated_type(self._api, value))
                 return self._loop(body.body, is_certain=has_items(value, self._api))
             case WhileStmt(expr=condition, body=body, else_body=None):
                 self._type_of(condition)
@@ -317,7 +319,7 @@ class Reader:
             narrow_by_condition(self._api, condition, is_true=True)
 
     def _type_of(self, value: Expression, *, may_be_none: bool = False) -> Type:
-        found: Type = self._api.expr_checker.accept(value, allow_none_return=may_be_none)
+        found = checked_type(self._api, value, may_be_none=may_be_none)
         errors = self._errors()
         if not self._failures and not errors:
             return found

@@ -5,12 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from mypy.expandtype import expand_type
 from mypy.nodes import ARG_STAR, ARG_STAR2, CallExpr, LambdaExpr
 from mypy.types import CallableType, Type, TypeVarId, TypeVarType, get_proper_type
 
 from tapegrad.mypy.conversion import kind_of
-from tapegrad.mypy.mypy_api import make, silenced
+from tapegrad.mypy.mypy_api import expand_type, make, silenced
 from tapegrad.mypy.signatures import Signature, opened_call
 from tapegrad.mypy.unify.bindings import Bindings, CallError
 from tapegrad.mypy.unify.unify import unify

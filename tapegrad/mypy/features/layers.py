@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mypy.expandtype import expand_type
-from mypy.maptype import map_instance_to_supertype
 from mypy.nodes import CallExpr, MemberExpr
 from mypy.types import (
     CallableType,
@@ -37,7 +35,7 @@ from tapegrad.mypy.conversion import (
 )
 from tapegrad.mypy.features.layer_names import call_path, is_forward, layer_text
 from tapegrad.mypy.features.models import CONTAINERS, ModelPass, RejectedError, container, with_path
-from tapegrad.mypy.mypy_api import Argument, accepts, make, method_signature
+from tapegrad.mypy.mypy_api import Argument, accepts, expand_type, make, map_instance_to_supertype, method_signature
 from tapegrad.mypy.reports import CurrentLayer, report
 from tapegrad.mypy.rules.layers import rule_of
 from tapegrad.mypy.scopes.objects import object_of

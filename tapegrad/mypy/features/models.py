@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from mypy.maptype import map_instance_to_supertype
 from mypy.nodes import TypeInfo
 from mypy.types import AnyType, Instance, TupleType, Type, UnionType, UnpackType, get_proper_type
 
@@ -26,7 +25,7 @@ from tapegrad.mypy.conversion import (
     unknown,
 )
 from tapegrad.mypy.features.layer_names import layer_text
-from tapegrad.mypy.mypy_api import Argument, accepts, make, needs_others, tried_method
+from tapegrad.mypy.mypy_api import Argument, accepts, make, map_instance_to_supertype, needs_others, tried_method
 from tapegrad.mypy.reports import CODES, CurrentLayer
 from tapegrad.mypy.scopes.frames import Layers, Several, trying
 from tapegrad.sizes import UNKNOWN, is_unknown, surely_differ, surely_less, surely_same

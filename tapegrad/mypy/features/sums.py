@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mypy.maptype import map_instance_to_supertype
 from mypy.nodes import ListExpr, StarExpr
 from mypy.types import Instance, TupleType, Type, UnpackType, get_proper_type
 
 from tapegrad.mypy.conversion import tensor_parts
-from tapegrad.mypy.mypy_api import Argument, make, past_trial, tried_method
+from tapegrad.mypy.mypy_api import Argument, make, map_instance_to_supertype, past_trial, tried_method
 
 if TYPE_CHECKING:
     from typing import Any

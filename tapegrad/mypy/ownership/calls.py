@@ -110,7 +110,7 @@ def _made(walk: Walk, node: CallExpr, info: TypeInfo, given: list[Argument], sta
     found = builtin_calls.called(walk, node, info.fullname, given, state)
     if found is not None:
         return found
-    if info.module_name == walk.api.tree.fullname:
+    if info.module_name == walk.file.fullname:
         return classes.constructed(walk, node, info, given, state)
     return other_calls.unknown(walk, node, given, state)
 

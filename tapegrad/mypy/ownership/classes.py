@@ -192,7 +192,7 @@ def method_of(walk: Walk, owner: Any, t: Type | None, name: str, objects: Value)
         if kind is None:
             return NOTHING
         for function in functions_of(node):
-            if function not in functions.in_file.of(walk.api.tree):
+            if function not in functions.in_file.of(walk.file):
                 if exact or one is info:
                     return NOTHING
                 continue
@@ -225,7 +225,7 @@ def _receiver(function: FuncItem, objects: Value) -> tuple[Value, ...]:
 
 def in_file(walk: Walk) -> set[TypeInfo]:
     """Return the classes of the file."""
-    return classes_in.of(walk.api.tree)
+    return classes_in.of(walk.file)
 
 
 def super_method(walk: Walk, callee: SuperExpr, state: State) -> Value:
@@ -238,7 +238,7 @@ def super_method(walk: Walk, callee: SuperExpr, state: State) -> Value:
         symbol = base.names.get(callee.name)
         if symbol is not None:
             method = next(iter(functions_of(symbol.node)), None)
-            if method is None or method not in functions.in_file.of(walk.api.tree):
+            if method is None or method not in functions.in_file.of(walk.file):
                 return NOTHING
             first = inner.arguments[0].variable if inner.arguments else None
             owner = state.held.get(("name", first))

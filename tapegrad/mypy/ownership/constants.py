@@ -218,7 +218,7 @@ _bound_elsewhere = ScopeCache(_names_bound_elsewhere)
 
 def is_bound_elsewhere(walk: Walk, variable: Var) -> bool:
     """Return whether another function may bind a variable, at a time that is not known."""
-    return variable.name in _bound_elsewhere.of(walk.api.tree)
+    return variable.name in _bound_elsewhere.of(walk.file)
 
 
 def place_of(index: Any, state: State) -> str:

@@ -143,7 +143,7 @@ def dispatched(walk: Walk, body: FuncItem, given: list[Argument]) -> Value:
     t = get_proper_type(walk.type_of(chosen_by)) if chosen_by is not None else None
     choices = {
         info: one
-        for one in _registered.of(walk.api.tree).get(body.name, ())
+        for one in _registered.of(walk.file).get(body.name, ())
         if one.info is body.info and (info := _class_at(position, one)) is not None
     }
     own = t.type.mro if isinstance(t, Instance) else []
@@ -197,7 +197,7 @@ def clear_cache(value: Value, state: State) -> None:
 
 def can_follow(walk: Walk, body: FuncItem, given: Sequence[Argument] = ()) -> bool:
     """Return whether a function is in the file, is checked by mypy, and has not called itself too often."""
-    if body not in in_file.of(walk.api.tree):
+    if body not in in_file.of(walk.file):
         return False
     if not walk.may_go_deeper:
         walk.is_complete = False

@@ -72,7 +72,7 @@ def is_independent(
     boxes = _boxes(walk, (one.value for one in given), state)
     if boxes is None:
         return False
-    outside = _outside(walk.api.tree, body)
+    outside = _outside(walk.file, body)
     if any(isinstance(one.body.body[-1], RaiseStmt) for one in outside.functions):
         return False  # it may never return
     t = walk.type_of(node)
@@ -114,7 +114,7 @@ def _boxes(walk: Walk, values: Iterable[Value], state: State) -> set[Ref] | None
 def _read_by(walk: Walk, function: LambdaExpr, state: State) -> list[Held | Ref | Function] | None:
     """Return what the variables around a lambda hold; None if it may consume a tape or reads something unknown."""
     uses = _uses.of(function)
-    if not uses.names.isdisjoint(consuming_names.of(walk.api.tree)):
+    if not uses.names.isdisjoint(consuming_names.of(walk.file)):
         return None
     held = [(state.held.get(("name", one)), one.type) for one in uses.variables - uses.own]
     if any(value is None and _may_keep(walk, t) for value, t in held):
@@ -130,7 +130,7 @@ def _may_keep(walk: Walk, t: Type | None) -> bool:
     if isinstance(p, Instance) and may_hold(p):
         if p.type.fullname.startswith(_KEEPING_NONE):
             return False
-        if p.type.module_name == walk.api.tree.fullname:
+        if p.type.module_name == walk.file.fullname:
             return _keeps(walk, p.type)
     return isinstance(p, TypedDictType) or may_hold(p)
 
@@ -141,12 +141,12 @@ def _keeps(walk: Walk, info: TypeInfo) -> bool:
     A class with a method that may consume a tape counts too, because a protocol does not say which method it calls.
     """
     if info not in walk.keeping:
-        consuming = consuming_names.of(walk.api.tree)
+        consuming = consuming_names.of(walk.file)
         walk.keeping[info] = False  # while its attributes are read, one of which may be of the class itself
         walk.keeping[info] = any(
             _called_as(name) in consuming
             or (isinstance(one.node, Var) and not name.startswith(_GENERATED) and _may_keep(walk, one.node.type))
-            for each in (info, *(one for one in classes_in.of(walk.api.tree) if one.has_base(info.fullname)))
+            for each in (info, *(one for one in classes_in.of(walk.file) if one.has_base(info.fullname)))
             for base in each.mro
             if not base.fullname.startswith(_WITHOUT_ATTRIBUTES)
             for name, one in base.names.items()
@@ -163,7 +163,7 @@ def _may_start(walk: Walk, body: FuncDef, outside: _Outside) -> bool:
     if body not in walk.starting:
         walk.starting[body] = any(
             carries_inside(t) or _is_function(t) or (isinstance(t, Instance) and t.type.module_name == file)
-            for file in (walk.api.tree.fullname,)
+            for file in (walk.file.fullname,)
             for function in outside.functions
             for one in _expressions.of(function)
             if (t := walk.type_of(one)) is not None and (t := get_proper_type(t)) is not None

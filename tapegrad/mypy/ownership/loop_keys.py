@@ -116,7 +116,7 @@ _deciding: ScopeCache[Var | None] = ScopeCache(_key_of)
 
 def _is_fixed(walk: Walk, sequence: Var) -> bool:
     """Return whether a name is bound once, outside loops, so that each loop goes through the same elements."""
-    for scope in (walk.unit, walk.api.tree):
+    for scope in (walk.unit, walk.file):
         names, bound_often = _bound.of(scope)
         if sequence in names:
             return sequence not in bound_often

@@ -49,7 +49,7 @@ _places = ScopeCache(_places_in)
 
 def calls_itself(walk: Walk, body: FuncItem) -> bool:
     """Return whether a function uses its own name, or that of a function that does so for it."""
-    return body.name in _reached.of(walk.api.tree).get(body.name, ())
+    return body.name in _reached.of(walk.file).get(body.name, ())
 
 
 def _names_reached(file: Node | None) -> dict[str, set[str]]:

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 def fill(walk: Walk, table: Var, t: Type | None, state: State) -> None:
     """Let a table of the file hold its functions, which the code of the module has added before anything is called."""
-    if table.fullname != f"{walk.api.tree.fullname}.{table.name}" or not (
-        _holds_functions(t) or (_is_object(walk, t) and table.name in _registering.of(walk.api.tree))
+    if table.fullname != f"{walk.file.fullname}.{table.name}" or not (
+        _holds_functions(t) or (_is_object(walk, t) and table.name in _registering.of(walk.file))
     ):
         return
-    for statement in walk.api.tree.defs:
+    for statement in walk.file.defs:
         if isinstance(statement, AssignmentStmt):
             if any(isinstance(one, NameExpr) and one.node is table for one in statement.lvalues):
                 walk.through(statement, state)

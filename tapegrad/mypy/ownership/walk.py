@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import FloatExpr, FuncItem, IntExpr, LambdaExpr, MypyFile, NameExpr, StrExpr
 
-from tapegrad.mypy.mypy_api import type_of
+from tapegrad.mypy.mypy_api import checked_file, type_of
 from tapegrad.mypy.ownership import spelling
 from tapegrad.mypy.ownership.holders import holder_of
 from tapegrad.mypy.ownership.state import NOTHING, End, Held, live, tapes
@@ -122,6 +122,11 @@ class Walk(ABC):
     @abstractmethod
     def found_alone(self, function: FuncItem) -> dict[Any, tuple[str, End]]:
         """Return what is reported in a function for any arguments."""
+
+    @property
+    def file(self) -> MypyFile:
+        """The file that mypy checks."""
+        return checked_file(self.api)
 
     @property
     def frame(self) -> Frame:

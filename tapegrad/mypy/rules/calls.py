@@ -6,12 +6,11 @@ import re
 from inspect import signature as parameters_of
 from typing import TYPE_CHECKING, Any
 
-from mypy.state import state
 from mypy.types import NoneType, get_proper_type
 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.mypy.conversion import Many, dtype_name, tensor_parts
-from tapegrad.mypy.mypy_api import accepts
+from tapegrad.mypy.mypy_api import accepts_strictly
 from tapegrad.mypy.scopes.values import StarredDims, ValueUnknownError, index_of, is_whole, value_of
 from tapegrad.mypy.unify.arguments import Argument, listed, operand_shape
 from tapegrad.mypy.unify.bindings import CallError
@@ -118,11 +117,7 @@ def _is_opaque(size: Dim) -> bool:
 
 def _takes(formal: Type, actual: Type) -> bool:
     """Return whether an argument has the type that a rule expects; strict optionals always apply here."""
-    actual = without_stars(actual)
-    if state.strict_optional:
-        return accepts(formal, actual)
-    with state.strict_optional_set(value=True):
-        return accepts(formal, actual)
+    return accepts_strictly(formal, without_stars(actual))
 
 
 def reject_dtypes(op: Op, rule: Callable[..., None], arguments: dict[str, list[Argument]], api: Any) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from mypy.maptype import map_instance_to_supertype
 from mypy.nodes import TypeInfo
 
 from tapegrad.errors import ShapeError, messages
 from tapegrad.mypy.conversion import Many, shape_items, size_of
+from tapegrad.mypy.mypy_api import map_instance_to_supertype
 from tapegrad.mypy.rules import windows
 from tapegrad.mypy.rules.calls import shaped
 from tapegrad.mypy.rules.library import op_named

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from mypy.maptype import map_instance_to_supertype
 from mypy.types import Instance, NoneType, Type, get_proper_type
 
 from tapegrad.mypy.conversion import Many, size_of
+from tapegrad.mypy.mypy_api import map_instance_to_supertype
 from tapegrad.mypy.rules.library import op_named
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mypy.maptype import map_instance_to_supertype
 from mypy.nodes import ARG_STAR, ARG_STAR2, ArgKind, CallExpr, Expression, ListExpr, NameExpr, StarExpr, TupleExpr
 from mypy.types import (
     AnyType,
@@ -34,7 +33,7 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
     unknown,
 )
-from tapegrad.mypy.mypy_api import make, stored_type
+from tapegrad.mypy.mypy_api import make, map_instance_to_supertype, stored_type
 from tapegrad.mypy.scopes.collections import display_of
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.scopes.values import ValueUnknownError, count_of, is_whole, value_of

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mypy.expandtype import expand_type
 from mypy.types import CallableType, LiteralType, TupleType, get_proper_type
-from mypy.typevars import fill_typevars
 
 from tapegrad.mypy.conversion import kind_of, tensor_parts
+from tapegrad.mypy.mypy_api import expand_type, fill_typevars
 from tapegrad.mypy.unify.arguments import Argument
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from mypy.maptype import map_instance_to_supertype
 from mypy.types import (
     AnyType,
     CallableType,
@@ -47,7 +46,7 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
     unknown,
 )
-from tapegrad.mypy.mypy_api import accepts, called, method_of
+from tapegrad.mypy.mypy_api import accepts, called, map_instance_to_supertype, method_of
 from tapegrad.mypy.signatures import Signature, opened_call
 from tapegrad.mypy.unify.arguments import class_name, numbers_in
 from tapegrad.mypy.unify.bindings import Beside, Bindings, CallError, Computed, shape_name
