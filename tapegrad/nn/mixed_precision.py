@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic
 import numpy as np
 from typing_extensions import TypeVar, override
 
+from tapegrad.autograd.identity import Same
 from tapegrad.engines import engine
 from tapegrad.engines.interface import HALF
 from tapegrad.errors import DTypeError, TapegradError, messages
@@ -165,7 +166,7 @@ class _Call:
     def __init__(self, dtype: np.dtype[Any], *, compiles_loops: bool = False) -> None:
         self.dtype = dtype
         self.compiles_loops = compiles_loops
-        self.found: dict[int, tuple[Any, Any]] = {}  # by identity, an object, which stays alive, and its conversion
+        self.found: dict[Same, Any] = {}  # the conversion of each object
         self.modules: list[tuple[Module, Module, dict[str, Any]]] = []  # original, converted, attributes before
 
     def argument(self, x: Any) -> Any:
@@ -178,10 +179,11 @@ class _Call:
 
     def converted(self, value: Any) -> Any:
         """Return a module with converted parameters, or a value in it: a container only if something in it changed."""
-        if id(value) not in self.found:
-            self.found[id(value)] = value, value  # a module may refer to one around it
-            self.found[id(value)] = value, self._converted(value)
-        return self.found[id(value)][1]
+        same = Same(value)
+        if same not in self.found:
+            self.found[same] = value  # a module may refer to one around it
+            self.found[same] = self._converted(value)
+        return self.found[same]
 
     def keep_attributes(self) -> None:
         """Set the attributes that `forward` has set on the original modules."""
@@ -209,7 +211,7 @@ class _Call:
             vars(repeated)["layers"] = layers
             return repeated
         converted: Module = object.__new__(type(module))
-        self.found[id(module)] = module, converted
+        self.found[Same(module)] = converted
         unchanged = type(module).float32_state
         attributes = {name: one if name in unchanged else self.converted(one) for name, one in vars(module).items()}
         vars(converted).update(attributes)

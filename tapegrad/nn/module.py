@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TypeAlia
 import numpy as np
 from typing_extensions import TypeVar, override
 
+from tapegrad.autograd.identity import Same
 from tapegrad.errors import DTypeError, TapegradError, messages
 from tapegrad.errors.options import check_function
 from tapegrad.errors.other_names import attribute_of_instance, check_arguments
@@ -201,12 +202,12 @@ class Module:
         The path of this module is the empty string. Each module comes before those in it.
         """
         found: dict[str, Module] = {}
-        seen: set[int] = set()  # ids, because a module may be a dataclass, which has no hash
+        seen: set[Same] = set()  # because a module may be a dataclass, which has no hash
         rest: list[tuple[str, Module]] = [("", self)]
         while rest:
             path, module = rest.pop()
-            if id(module) not in seen:
-                seen.add(id(module))
+            if (same := Same(module)) not in seen:
+                seen.add(same)
                 found[path] = module
                 prefix = f"{path}." if path else ""
                 rest += [(f"{prefix}{name}", inner) for name, inner in reversed(_inner_modules(module))]
@@ -226,19 +227,20 @@ class Module:
         """
         check_function("apply", "function", function)
         found: list[Module] = []
-        entered: set[int] = set()
-        finished: set[int] = set()
+        entered: set[Same] = set()
+        finished: set[Same] = set()
         rest: list[Module] = [self]
         while rest:
             module = rest[-1]
-            if id(module) not in entered:
-                entered.add(id(module))
+            same = Same(module)
+            if same not in entered:
+                entered.add(same)
                 inner = [one for _, one in reversed(_inner_modules(module))]
-                rest += [one for one in inner if id(one) not in entered]
+                rest += [one for one in inner if Same(one) not in entered]
                 continue
             rest.pop()
-            if id(module) not in finished:
-                finished.add(id(module))
+            if same not in finished:
+                finished.add(same)
                 found.append(module)
         for module in found:
             function(module)
@@ -260,7 +262,7 @@ class Module:
         found: dict[Leaf, None] = {}
         unsearched: list[Any] = []
         held: list[Iterable[Any]] = [vars(self).values()]
-        seen = {id(self)}
+        seen: dict[int, Any] = {id(self): self}  # by id; a `Same` for each takes ten times as long
         for values in held:  # the loop appends to it
             for value in values:
                 listed = _LISTINGS[type(value)]
@@ -269,7 +271,7 @@ class Module:
                 elif listed is _unsearched:
                     unsearched.append(value)
                 elif listed is not None and id(value) not in seen:
-                    seen.add(id(value))
+                    seen[id(value)] = value
                     by_name = vars(value) if listed is _attributes else value
                     held.append(by_name if listed is enumerate else by_name.values())
         if unsearched:
@@ -311,9 +313,11 @@ def _leaves(module: Module) -> list[tuple[str, Leaf]]:
 def _gathered(module: Module, *, is_deep: bool) -> list[tuple[str, Leaf | Module]]:
     """Return children by path; `is_deep` descends into modules. A container within itself is skipped."""
     found: list[tuple[str, Leaf | Module]] = []
-    prefix, holder, items = "", id(module), iter(vars(module).items())
+    prefix, items = "", iter(vars(module).items())
+    holder: Any = module
     unsearched: list[tuple[str, Any]] = []
-    above, outside = {holder}, []  # a stack instead of recursion, whose depth Python limits
+    outside = []  # a stack instead of recursion, whose depth Python limits
+    above = {id(module)}  # the ids of what the stack holds, and so keeps alive
     while True:
         for name, value in items:
             listed = _LISTINGS[type(value)]
@@ -326,7 +330,7 @@ def _gathered(module: Module, *, is_deep: bool) -> list[tuple[str, Leaf | Module
                 found.append((f"{prefix}{name}", value))
             elif (inner := id(value)) not in above and (parts := listed(value)):  # a child may refer to its parent
                 outside.append((prefix, holder, items))
-                prefix, holder, items = f"{prefix}{name}.", inner, iter(parts)
+                prefix, holder, items = f"{prefix}{name}.", value, iter(parts)
                 above.add(inner)
                 break
         else:
@@ -334,7 +338,7 @@ def _gathered(module: Module, *, is_deep: bool) -> list[tuple[str, Leaf | Module
                 if is_deep and unsearched:
                     _check_unsearched(module, unsearched, found)
                 return found
-            above.remove(holder)
+            above.remove(id(holder))
             prefix, holder, items = outside.pop()
 
 
@@ -377,12 +381,12 @@ def _unsearched(_: Any) -> Iterable[tuple[Any, Any]]:
 
 def _check_unsearched(module: Module, unsearched: list[tuple[str, Any]], found: Iterable[tuple[str, object]]) -> None:
     """Reject a container of a parameter, a buffer or a generator that is found nowhere else in the module."""
-    known = {id(leaf) for _, leaf in found}
+    known = {leaf for _, leaf in found}
     for path, value in unsearched:
         if not isinstance(value, Iterator):  # reading an iterator would consume it
             holder = Module()
             vars(holder)["items"] = [*(value.values() if isinstance(value, Mapping) else value)]
-            if all(id(leaf) in known for _, leaf in _leaves(holder)):
+            if all(leaf in known for _, leaf in _leaves(holder)):
                 continue
         kind = messages.with_article(type(value).__name__)
         message = f"{path} is {kind}, where no parameter is found; a list, a tuple or a dict is searched"

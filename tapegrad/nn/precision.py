@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from tapegrad.autograd.identity import Same
 from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, messages
 from tapegrad.errors.tracebacks import public_api
@@ -75,12 +76,12 @@ def with_dtype(stored: StoredSizes, dtype: np.dtype[Any], replaces: Callable[[np
 
 def _modules(model: Module) -> Iterator[Module]:
     """Yield a module and each module in it, once."""
-    seen: dict[int, Module] = {}
+    seen: set[Same] = set()
     waiting = [model]
     while waiting:
         module = waiting.pop()
-        if id(module) not in seen:
-            seen[id(module)] = module
+        if (same := Same(module)) not in seen:
+            seen.add(same)
             yield module
             waiting += [child for _, child in children(module) if isinstance(child, Module)]
 

@@ -11,6 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.autograd.explain import NoNumbersError
+from tapegrad.autograd.identity import Same
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn import Module, Param
@@ -138,17 +139,17 @@ class _Node(NamedTuple):
 
 def _tree(model: Module) -> Iterator[_Node]:
     """Yield each module once, with those of its direct parameters that no earlier module has."""
-    seen: set[int] = set()
+    seen: set[object] = set()
     waiting: list[tuple[Module, str, int]] = [(model, "", 0)]  # a stack: the next module is last
     while waiting:
         module, path, depth = waiting.pop()
-        if id(module) in seen:
+        if (same := Same(module)) in seen:
             continue
-        seen.add(id(module))
+        seen.add(same)
         inside = children(module)
-        own = {id(child): child for _, child in inside if isinstance(child, Param) and id(child) not in seen}
+        own = {child: None for _, child in inside if isinstance(child, Param) and child not in seen}
         seen.update(own)
-        yield _Node(module, path, depth, tuple(own.values()))
+        yield _Node(module, path, depth, tuple(own))
         waiting += [
             (child, f"{path}.{name}" if path else name, depth + 1)
             for name, child in reversed(inside)
