@@ -5,11 +5,12 @@ from __future__ import annotations
 import builtins
 from functools import partial
 from string import Formatter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 from typing_extensions import override
 
+from tapegrad.autograd.tape_repr import counted
 from tapegrad.engines import Value
 from tapegrad.errors import DTypeError, messages
 from tapegrad.errors.tracebacks import public_api
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @public_api
-def print(format: str, /, **tensors: Printable) -> None:  # noqa: A002  # as in `str.format`
+def print(format: str, /, *unnamed: Never, **tensors: Printable) -> None:  # noqa: A002  # as in `str.format`
     """Print the numbers of tensors, also those that a step under `jit` has only when it runs.
 
     Under `jit`, inside a loop and in a backward pass, each run of the compiled program prints again, in the order of
@@ -33,12 +34,14 @@ def print(format: str, /, **tensors: Printable) -> None:  # noqa: A002  # as in 
     Args:
         format: A format of `str.format` that names every tensor. A specification such as `{loss:.3f}` applies to each
             element.
+        unnamed: None: each tensor is passed by the name that `format` has for it.
         tensors: Tensors with or without a tape, the values and gradients of a backward closure, and numbers.
 
     Raises:
         DTypeError: `format` is no string; a field of it has no name, or names nothing that is given; it does not name
-            a tensor that is given; or something else than a tensor or a number is given.
-        ValueError: `format` is no valid format for the dtype of a tensor.
+            a tensor that is given; something is given without a name; or something else than a tensor or a number is
+            given.
+        ValueError: `format` is no valid format, or none for the dtype of a tensor.
 
     Source:
         JAX 0.10, `jax.debug.print`.
@@ -54,12 +57,13 @@ def print(format: str, /, **tensors: Printable) -> None:  # noqa: A002  # as in 
         >>> y = halved(tg.tensor([3.0, 4.0]))
         [1.5 2. ], in all 3.50
     """
-    _check_names(format, [*tensors])
+    _check_names(format, [*tensors], len(unnamed))
     values = [_value_of(name, value) for name, value in tensors.items()]
     write = partial(_write, format, [*tensors])
-    _formatted(
-        format, [*tensors], [np.zeros(value.shape, value.dtype) for value in values]
-    )  # reports an invalid format
+    try:
+        _formatted(format, [*tensors], [np.zeros(value.shape, value.dtype) for value in values])
+    except ValueError as error:
+        raise _invalid(format, error) from None
     traced = substitutions.get()
     if traced is None:
         write(*values)
@@ -82,17 +86,21 @@ def _value_of(name: str, value: Any) -> Any:
     return constant(value, like, name, name).data  # under `jit` an argument that is a number is an input
 
 
-def _check_names(format: str, given: list[str]) -> None:  # noqa: A002  # see `print`
+def _check_names(format: str, given: list[str], unnamed: int) -> None:  # noqa: A002  # see `print`
     if not isinstance(format, str):
         kind = messages.with_article(type(format).__name__)
         message = f'print: format is {kind}, not a string; write print("{{x}}", x=x) to print x'
         raise DTypeError(message)
-    named = set[str]()
-    for _, field, specification, _ in Formatter().parse(format):
-        nested = [one for _, one, _, _ in Formatter().parse(specification or "") if one is not None]
-        named |= {one.partition(".")[0].partition("[")[0] for one in (*([] if field is None else [field]), *nested)}
-    if any(not name or name.isdecimal() for name in named):
-        message = "print: format has a field without a name; write {x}, and pass x=x"
+    try:
+        fields = [one for part in Formatter().parse(format) for one in _fields(part)]
+    except ValueError as error:
+        raise _invalid(format, error) from None
+    named = {one.partition(".")[0].partition("[")[0] for one in fields}
+    if unnamed or any(not name or name.isdecimal() for name in named):
+        found = "format has a field without a name"
+        if unnamed:
+            found = f"{counted(unnamed, 'argument')} given without a name"
+        message = f"print: {found}; write {{x}}, and pass x=x"
         raise DTypeError(message)
     for name in sorted(named.difference(given)):
         message = f"print: format names {name}, which is not given; pass {name}="
@@ -101,6 +109,21 @@ def _check_names(format: str, given: list[str]) -> None:  # noqa: A002  # see `p
         if name not in named:
             message = f"print: {name} is given but format does not name it"
             raise DTypeError(message)
+    for part in set(fields) - named:
+        message = f"print: format has {{{part}}}, a part of a tensor; pass it by a name of its own"
+        raise DTypeError(message)
+
+
+def _invalid(format: str, error: ValueError) -> ValueError:  # noqa: A002  # see `print`
+    words = str(error)[:1].lower() + str(error)[1:]
+    message = f'print: format {format!r}: {words}; write "{{x}}" or "{{x:.3f}}", and double a brace that is text'
+    return ValueError(message)
+
+
+def _fields(part: tuple[str, str | None, str | None, str | None]) -> list[str]:
+    _, field, specification, _ = part
+    nested = [one for _, one, _, _ in Formatter().parse(specification or "") if one is not None]
+    return [*([] if field is None else [field]), *nested]
 
 
 def _write(format: str, names: list[str], *arrays: Any) -> None:  # noqa: A002  # see `print`
