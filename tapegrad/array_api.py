@@ -28,6 +28,7 @@ from numpy import (
 
 from tapegrad.errors import DTypeError
 from tapegrad.errors.messages import with_article
+from tapegrad.errors.other_names import attribute_of as _attribute_of
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.ops.arithmetic import add
 from tapegrad.ops.arithmetic import div as divide
@@ -255,6 +256,8 @@ __all__ = [
     "zeros_like",
 ]
 
+globals()["__getattr__"] = _attribute_of(__name__)  # unseen by type checkers, which report a missing name themselves
+
 __array_api_version__ = "2025.12"
 Device: TypeAlias = Literal["cpu"] | None
 
@@ -345,13 +348,13 @@ def full(
 
 
 @overload
-def empty_like(x: Tensor[S, Any, D], *, dtype: None = None, device: Device = None) -> Tensor[S, NoneTape, D]: ...
+def empty_like(x: Tensor[S, Any, D], /, *, dtype: None = None, device: Device = None) -> Tensor[S, NoneTape, D]: ...
 @overload
 def empty_like(
-    x: Tensor[S, Any, Any], *, dtype: type[G] | np.dtype[G], device: Device = None
+    x: Tensor[S, Any, Any], /, *, dtype: type[G] | np.dtype[G], device: Device = None
 ) -> Tensor[S, NoneTape, G]: ...
 @public_api
-def empty_like(x: Tensor[S, Any, D], *, dtype: Any = None, device: Device = None) -> Any:
+def empty_like(x: Tensor[S, Any, D], /, *, dtype: Any = None, device: Device = None) -> Any:
     """Create an uninitialized tensor with the shape of `x`, and its dtype without `dtype`.
 
     Examples:
@@ -364,13 +367,13 @@ def empty_like(x: Tensor[S, Any, D], *, dtype: Any = None, device: Device = None
 
 
 @overload
-def zeros_like(x: Tensor[S, Any, D], *, dtype: None = None, device: Device = None) -> Tensor[S, NoneTape, D]: ...
+def zeros_like(x: Tensor[S, Any, D], /, *, dtype: None = None, device: Device = None) -> Tensor[S, NoneTape, D]: ...
 @overload
 def zeros_like(
-    x: Tensor[S, Any, Any], *, dtype: type[G] | np.dtype[G], device: Device = None
+    x: Tensor[S, Any, Any], /, *, dtype: type[G] | np.dtype[G], device: Device = None
 ) -> Tensor[S, NoneTape, G]: ...
 @public_api
-def zeros_like(x: Tensor[S, Any, D], *, dtype: Any = None, device: Device = None) -> Any:
+def zeros_like(x: Tensor[S, Any, D], /, *, dtype: Any = None, device: Device = None) -> Any:
     """Create a tensor of zeros with the shape of `x`, and its dtype without `dtype`.
 
     Examples:
@@ -383,13 +386,13 @@ def zeros_like(x: Tensor[S, Any, D], *, dtype: Any = None, device: Device = None
 
 
 @overload
-def ones_like(x: Tensor[S, Any, D], *, dtype: None = None, device: Device = None) -> Tensor[S, NoneTape, D]: ...
+def ones_like(x: Tensor[S, Any, D], /, *, dtype: None = None, device: Device = None) -> Tensor[S, NoneTape, D]: ...
 @overload
 def ones_like(
-    x: Tensor[S, Any, Any], *, dtype: type[G] | np.dtype[G], device: Device = None
+    x: Tensor[S, Any, Any], /, *, dtype: type[G] | np.dtype[G], device: Device = None
 ) -> Tensor[S, NoneTape, G]: ...
 @public_api
-def ones_like(x: Tensor[S, Any, D], *, dtype: Any = None, device: Device = None) -> Any:
+def ones_like(x: Tensor[S, Any, D], /, *, dtype: Any = None, device: Device = None) -> Any:
     """Create a tensor of ones with the shape of `x`, and its dtype without `dtype`.
 
     Examples:
@@ -403,14 +406,14 @@ def ones_like(x: Tensor[S, Any, D], *, dtype: Any = None, device: Device = None)
 
 @overload
 def full_like(
-    x: Tensor[S, Any, D], fill_value: Scalar, *, dtype: None = None, device: Device = None
+    x: Tensor[S, Any, D], /, fill_value: Scalar, *, dtype: None = None, device: Device = None
 ) -> Tensor[S, NoneTape, D]: ...
 @overload
 def full_like(
-    x: Tensor[S, Any, Any], fill_value: Scalar, *, dtype: type[G] | np.dtype[G], device: Device = None
+    x: Tensor[S, Any, Any], /, fill_value: Scalar, *, dtype: type[G] | np.dtype[G], device: Device = None
 ) -> Tensor[S, NoneTape, G]: ...
 @public_api
-def full_like(x: Tensor[S, Any, D], fill_value: Scalar, *, dtype: Any = None, device: Device = None) -> Any:
+def full_like(x: Tensor[S, Any, D], /, fill_value: Scalar, *, dtype: Any = None, device: Device = None) -> Any:
     """Create a tensor filled with one number with the shape of `x`, and its dtype without `dtype`.
 
     Examples:
@@ -424,14 +427,14 @@ def full_like(x: Tensor[S, Any, D], fill_value: Scalar, *, dtype: Any = None, de
 
 @overload
 def sum(
-    x: Tensor[Any, T, D], *, axis: Axis = None, dtype: None = None, keepdims: builtins.bool = False
+    x: Tensor[Any, T, D], /, *, axis: Axis = None, dtype: None = None, keepdims: builtins.bool = False
 ) -> Tensor[Any, T, D]: ...
 @overload
 def sum(
-    x: Tensor[Any, T, Any], *, axis: Axis = None, dtype: type[G] | np.dtype[G], keepdims: builtins.bool = False
+    x: Tensor[Any, T, Any], /, *, axis: Axis = None, dtype: type[G] | np.dtype[G], keepdims: builtins.bool = False
 ) -> Tensor[Any, T, G]: ...
 @public_api
-def sum(x: Any, *, axis: Axis = None, dtype: Any = None, keepdims: builtins.bool = False) -> Any:
+def sum(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: builtins.bool = False) -> Any:
     """Compute the sum along axes, after a conversion to `dtype` if it is given.
 
     Examples:
@@ -444,14 +447,14 @@ def sum(x: Any, *, axis: Axis = None, dtype: Any = None, keepdims: builtins.bool
 
 @overload
 def prod(
-    x: Tensor[Any, T, D], *, axis: Axis = None, dtype: None = None, keepdims: builtins.bool = False
+    x: Tensor[Any, T, D], /, *, axis: Axis = None, dtype: None = None, keepdims: builtins.bool = False
 ) -> Tensor[Any, T, D]: ...
 @overload
 def prod(
-    x: Tensor[Any, T, Any], *, axis: Axis = None, dtype: type[G] | np.dtype[G], keepdims: builtins.bool = False
+    x: Tensor[Any, T, Any], /, *, axis: Axis = None, dtype: type[G] | np.dtype[G], keepdims: builtins.bool = False
 ) -> Tensor[Any, T, G]: ...
 @public_api
-def prod(x: Any, *, axis: Axis = None, dtype: Any = None, keepdims: builtins.bool = False) -> Any:
+def prod(x: Any, /, *, axis: Axis = None, dtype: Any = None, keepdims: builtins.bool = False) -> Any:
     """Compute the product along axes, after a conversion to `dtype` if it is given.
 
     Examples:
@@ -464,42 +467,52 @@ def prod(x: Any, *, axis: Axis = None, dtype: Any = None, keepdims: builtins.boo
 
 @overload
 def asarray(
-    data: Tensor[S, T, D], *, dtype: None = None, device: Device = None, copy: builtins.bool | None = None
+    data: Tensor[S, T, D], /, *, dtype: None = None, device: Device = None, copy: builtins.bool | None = None
 ) -> Tensor[S, T, D]: ...
 @overload
 def asarray(
-    data: Tensor[S, T, Any], *, dtype: type[G] | np.dtype[G], device: Device = None, copy: builtins.bool | None = None
+    data: Tensor[S, T, Any],
+    /,
+    *,
+    dtype: type[G] | np.dtype[G],
+    device: Device = None,
+    copy: builtins.bool | None = None,
 ) -> Tensor[S, T, G]: ...
 @overload
 def asarray(
-    data: np.ndarray[S, np.dtype[D]], *, dtype: None = None, device: Device = None, copy: builtins.bool | None = None
+    data: np.ndarray[S, np.dtype[D]], /, *, dtype: None = None, device: Device = None, copy: builtins.bool | None = None
 ) -> Tensor[S, NoneTape, D]: ...
 @overload
 def asarray(
-    data: np.ndarray[S, Any], *, dtype: type[G] | np.dtype[G], device: Device = None, copy: builtins.bool | None = None
+    data: np.ndarray[S, Any],
+    /,
+    *,
+    dtype: type[G] | np.dtype[G],
+    device: Device = None,
+    copy: builtins.bool | None = None,
 ) -> Tensor[S, NoneTape, G]: ...
 @overload
 def asarray(
-    data: Any, *, dtype: type[G] | np.dtype[G], device: Device = None, copy: builtins.bool | None = None
+    data: Any, /, *, dtype: type[G] | np.dtype[G], device: Device = None, copy: builtins.bool | None = None
 ) -> Tensor[Any, NoneTape, G]: ...
 @overload
 def asarray(  # type: ignore[overload-overlap]  # the first match counts: to mypy a bool is an int, and an int a float
-    data: Bools, *, dtype: None = None, device: Device = None, copy: builtins.bool | None = None
+    data: Bools, /, *, dtype: None = None, device: Device = None, copy: builtins.bool | None = None
 ) -> Tensor[Any, NoneTape, np.bool_]: ...
 @overload
 def asarray(  # type: ignore[overload-overlap]  # as above
-    data: Ints, *, dtype: None = None, device: Device = None, copy: builtins.bool | None = None
+    data: Ints, /, *, dtype: None = None, device: Device = None, copy: builtins.bool | None = None
 ) -> Tensor[Any, NoneTape, np.int64]: ...
 @overload
 def asarray(
-    data: Floats, *, dtype: None = None, device: Device = None, copy: builtins.bool | None = None
+    data: Floats, /, *, dtype: None = None, device: Device = None, copy: builtins.bool | None = None
 ) -> Tensor[Any, NoneTape, np.float32]: ...
 @overload
 def asarray(
-    data: Any, *, dtype: None = None, device: Device = None, copy: builtins.bool | None = None
+    data: Any, /, *, dtype: None = None, device: Device = None, copy: builtins.bool | None = None
 ) -> Tensor[Any, NoneTape, Any]: ...
 @public_api
-def asarray(data: Any, *, dtype: Any = None, device: Device = None, copy: builtins.bool | None = None) -> Any:
+def asarray(data: Any, /, *, dtype: Any = None, device: Device = None, copy: builtins.bool | None = None) -> Any:
     """Return a tensor as it is, or create one from a copy of nested lists or of an array.
 
     Raises:
@@ -521,7 +534,7 @@ def asarray(data: Any, *, dtype: Any = None, device: Device = None, copy: builti
 
 @public_api
 def astype(
-    x: Tensor[S, T, Any], dtype: type[G] | np.dtype[G], *, copy: builtins.bool = True, device: Device = None
+    x: Tensor[S, T, Any], dtype: type[G] | np.dtype[G], /, *, copy: builtins.bool = True, device: Device = None
 ) -> Tensor[S, T, G]:
     """Convert a tensor to a dtype; `copy` changes nothing, because tensors do not change.
 
@@ -536,15 +549,15 @@ def astype(
 
 @overload
 def arange(
-    start: Int, stop: Int | None = None, step: Int = 1, *, dtype: None = None, device: Device = None
+    start: Int, /, stop: Int | None = None, step: Int = 1, *, dtype: None = None, device: Device = None
 ) -> Tensor[Any, NoneTape, np.int64]: ...
 @overload
 def arange(
-    start: Int, stop: Int | None = None, step: Int = 1, *, dtype: type[G] | np.dtype[G], device: Device = None
+    start: Int, /, stop: Int | None = None, step: Int = 1, *, dtype: type[G] | np.dtype[G], device: Device = None
 ) -> Tensor[Any, NoneTape, G]: ...
 @public_api
 def arange(
-    start: Int, stop: Int | None = None, step: Int = 1, *, dtype: Any = None, device: Device = None
+    start: Int, /, stop: Int | None = None, step: Int = 1, *, dtype: Any = None, device: Device = None
 ) -> Tensor[Any, NoneTape, Any]:
     """Create a tensor of evenly spaced ints, int64 without `dtype`.
 
@@ -559,7 +572,7 @@ def arange(
 
 
 @public_api
-def reshape(x: Tensor[Any, T, D], shape: Sizes, *, copy: builtins.bool | None = None) -> Tensor[Any, T, D]:
+def reshape(x: Tensor[Any, T, D], /, shape: Sizes, *, copy: builtins.bool | None = None) -> Tensor[Any, T, D]:
     """Change the shape, not the order of the elements; `copy` changes nothing, because tensors do not change.
 
     Examples:
@@ -572,7 +585,7 @@ def reshape(x: Tensor[Any, T, D], shape: Sizes, *, copy: builtins.bool | None = 
 
 @public_api
 def sort(
-    x: Tensor[S, T, D], *, axis: Int = -1, descending: builtins.bool = False, stable: builtins.bool = True
+    x: Tensor[S, T, D], /, *, axis: Int = -1, descending: builtins.bool = False, stable: builtins.bool = True
 ) -> Tensor[S, T, D]:
     """Sort along an axis, always stably.
 
@@ -586,7 +599,7 @@ def sort(
 
 @public_api
 def argsort(
-    x: Tensor[S, Any, Any], *, axis: Int = -1, descending: builtins.bool = False, stable: builtins.bool = True
+    x: Tensor[S, Any, Any], /, *, axis: Int = -1, descending: builtins.bool = False, stable: builtins.bool = True
 ) -> Tensor[S, NoneTape, np.int64]:
     """Return the indices that sort along an axis, always stably.
 
@@ -599,7 +612,7 @@ def argsort(
 
 
 @public_api
-def cumulative_sum(x: Tensor[Any, T, Real], *, axis: Int | None = None) -> Tensor[Any, T, Real]:
+def cumulative_sum(x: Tensor[Any, T, Real], /, *, axis: Int | None = None) -> Tensor[Any, T, Real]:
     """Compute the sums of the elements up to each along an axis.
 
     Examples:
@@ -611,7 +624,7 @@ def cumulative_sum(x: Tensor[Any, T, Real], *, axis: Int | None = None) -> Tenso
 
 
 @public_api
-def cumulative_prod(x: Tensor[Any, T, Real], *, axis: Int | None = None) -> Tensor[Any, T, Real]:
+def cumulative_prod(x: Tensor[Any, T, Real], /, *, axis: Int | None = None) -> Tensor[Any, T, Real]:
     """Compute the products of the elements up to each along an axis.
 
     Examples:
@@ -624,7 +637,7 @@ def cumulative_prod(x: Tensor[Any, T, Real], *, axis: Int | None = None) -> Tens
 
 @public_api
 def take_along_axis(
-    x: Tensor[Any, T1, D], indices: Tensor[S, T2, np.integer[Any]], *, axis: Int = -1
+    x: Tensor[Any, T1, D], indices: Tensor[S, T2, np.integer[Any]], /, *, axis: Int = -1
 ) -> Tensor[S, Merge[T1, T2], D]:
     """Gather elements along an axis, one for each index.
 
@@ -649,7 +662,7 @@ def broadcast_arrays(*arrays: Tensor[Any, T, Any]) -> list[Tensor[Any, T, Any]]:
     return [broadcast_to(x, shape) for x in arrays]
 
 
-def can_cast(from_: Any, to: Any) -> builtins.bool:
+def can_cast(from_: Any, to: Any, /) -> builtins.bool:
     """Return whether a dtype, or that of a tensor, converts to another without a loss of range or precision.
 
     Examples:
@@ -660,7 +673,7 @@ def can_cast(from_: Any, to: Any) -> builtins.bool:
     return np.can_cast(_dtype_of(from_), to)
 
 
-def finfo(type: Any) -> np.finfo[Any]:  # noqa: A002  # the standard's name
+def finfo(type: Any, /) -> np.finfo[Any]:  # noqa: A002  # the standard's name
     """Return the limits of a float dtype, or of that of a tensor.
 
     Examples:
@@ -671,7 +684,7 @@ def finfo(type: Any) -> np.finfo[Any]:  # noqa: A002  # the standard's name
     return np.finfo(_dtype_of(type))
 
 
-def iinfo(type: Any) -> np.iinfo[Any]:  # noqa: A002  # the standard's name
+def iinfo(type: Any, /) -> np.iinfo[Any]:  # noqa: A002  # the standard's name
     """Return the limits of an integer dtype, or of that of a tensor.
 
     Examples:
@@ -735,7 +748,7 @@ class UniqueInverse(NamedTuple, Generic[D]):
 
 
 @public_api
-def unique_all(x: Tensor[Any, Any, D]) -> UniqueAll[D]:
+def unique_all(x: Tensor[Any, Any, D], /) -> UniqueAll[D]:
     """Return the sorted different values, where each first is, which one each element is, and how often it is there.
 
     Examples:
@@ -748,7 +761,7 @@ def unique_all(x: Tensor[Any, Any, D]) -> UniqueAll[D]:
 
 
 @public_api
-def unique_counts(x: Tensor[Any, Any, D]) -> UniqueCounts[D]:
+def unique_counts(x: Tensor[Any, Any, D], /) -> UniqueCounts[D]:
     """Return the sorted different values, and how often each is there.
 
     Examples:
@@ -760,7 +773,7 @@ def unique_counts(x: Tensor[Any, Any, D]) -> UniqueCounts[D]:
 
 
 @public_api
-def unique_inverse(x: Tensor[Any, Any, D]) -> UniqueInverse[D]:
+def unique_inverse(x: Tensor[Any, Any, D], /) -> UniqueInverse[D]:
     """Return the sorted different values, and which one each element is.
 
     Examples:

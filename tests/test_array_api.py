@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import warnings
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 import tapegrad as tg
 from docs import array_api
 from tapegrad import array_api as xp
+from tapegrad.errors.other_names import OF_STANDARD
 
 
 def test_the_page_has_the_functions_of_today() -> None:
@@ -40,6 +42,39 @@ def test_what_replaces_a_function_exists() -> None:
 def test_the_names_are_those_of_the_standard() -> None:
     assert set(xp.__all__) <= set(array_api_strict.__all__) | {"__array_api_version__", "__array_namespace_info__"}
     assert xp.__array_api_version__ == array_api_strict.__array_api_version__
+
+
+def positional_only(function: Any) -> int:
+    parameters = inspect.signature(function).parameters.values()
+    return sum(one.kind is inspect.Parameter.POSITIONAL_ONLY for one in parameters)
+
+
+def test_parameters_that_the_standard_leaves_without_a_name_have_none() -> None:
+    own = {name: one for name, one in vars(xp).items() if getattr(one, "__module__", "") == xp.__name__}
+    functions = {name: one for name, one in own.items() if inspect.isfunction(one) and name in xp.__all__}
+    expected = {name: positional_only(getattr(array_api_strict, name)) for name in functions}
+
+    assert len(functions) > 20
+    assert {name: positional_only(one) for name, one in functions.items()} == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("fft", "not implemented: matrix products compute it, see the page on differences"),
+        ("linalg", "use tg.cholesky, tg.eigh, tg.inv, tg.qr, tg.solve, tg.svd and others"),
+        *((name, "not implemented: there are no complex dtypes") for name in ("complex64", "complex128", "real")),
+    ],
+)
+def test_a_missing_name_says_what_to_use(name: str, words: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(xp, name)
+
+    assert str(caught.value) == f"tapegrad.array_api has no {name!r}: {words}"
+
+
+def test_each_missing_name_of_the_standard_has_a_hint() -> None:
+    assert set(array_api.REASONS) == set(OF_STANDARD)
 
 
 RNG = np.random.default_rng(0)

@@ -318,8 +318,20 @@ WITHOUT: Final[Mapping[str, str]] = {
     "requires_grad": "not needed: x.trace() starts a tape",
 }
 
+COMPLEX: Final = "not implemented: there are no complex dtypes"
+OF_STANDARD: Final[Mapping[str, str]] = {
+    "complex64": COMPLEX,
+    "complex128": COMPLEX,
+    "conj": COMPLEX,
+    "imag": COMPLEX,
+    "real": COMPLEX,
+    "fft": FUNCTIONS["fft"],
+    "linalg": "tg.cholesky, tg.eigh, tg.inv, tg.qr, tg.solve, tg.svd and others",
+}
+
 OWNERS: Final[Mapping[str, Mapping[str, str]]] = {
     "tapegrad": FUNCTIONS,
+    "tapegrad.array_api": OF_STANDARD,
     "tapegrad.nn": LAYERS,
     "tapegrad.optim": OPTIMIZERS,
     "tapegrad.data": DATA,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mypy.nodes import CallExpr, FuncDef, IntExpr, MemberExpr, NameExpr, OpExpr, UnaryExpr
 from mypy.types import (
@@ -185,15 +185,21 @@ def parameter_names(declared: CallableType) -> list[str]:
     """Return the names of a signature's parameters.
 
     mypy omits names of positional-only parameters, and its cache has none, so they are numbered; that of an operator is
-    always called y.
+    always called y, and the first one of a function of the array API as in the rule of its op.
     """
     if None not in declared.arg_names:
         return list(filter(None, declared.arg_names))
-    is_operator = len(declared.arg_names) == 1 and getattr(declared.definition, "name", "").startswith("__")
+    module, _, function = getattr(declared.definition, "fullname", "").rpartition(".")
+    first = _FIRST_OF_STANDARD.get(function, "x") if module == "tapegrad.array_api" else "argument 1"
+    if len(declared.arg_names) == 1 and function.startswith("__"):
+        first = "y"
     return [
-        name or ("y" if is_operator else f"argument {position}")
+        name or (first if position == 1 else f"argument {position}")
         for position, name in enumerate(declared.arg_names, start=1)
     ]
+
+
+_FIRST_OF_STANDARD: Final = {"arange": "start", "asarray": "data"}
 
 
 def is_overload(declared: CallableType) -> bool:
