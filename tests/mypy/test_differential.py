@@ -453,11 +453,11 @@ def test_hidden_numbers_cause_no_false_reports(tmp_path: Path) -> None:
     assert [failed, found.get((True, "wrong"), []), found.get((True, "false alarm"), [])] == [[], [], []]
 
 
-def test_every_op_gets_valid_and_invalid_calls() -> None:
+def test_every_op_gets_valid_calls() -> None:
     for op in drawn_ops():
-        kinds = {call.valid for call in calls_of_one_op(op, random.Random(0), share=12)}  # noqa: S311  # draws programs
+        calls = calls_of_one_op(op, random.Random(0), share=12)  # noqa: S311  # draws programs, not secrets
 
-        assert True in kinds, op.name
+        assert any(call.valid for call in calls), op.name
 
 
 def main() -> None:

@@ -114,11 +114,11 @@ def _dice(op: Op, seed: int) -> random.Random:
 
 
 def test_no_number_that_may_fit_is_reported(tmp_path: Path) -> None:
-    count, found = scored(2, 0, tmp_path)
+    count, found = scored(1, 0, tmp_path)
 
     missed = found.pop("missed")
 
-    assert count > 1000
+    assert count > 500
     assert found == {"alarm": [], "internal": []}
     # mypy misses that two operands need different sizes of a third, as a weight of (1,) and a bias of (3,) do.
     assert len(missed) <= count // 400, missed
