@@ -35,6 +35,8 @@ OWN = {
 DIFFERENCES = dict.fromkeys(
     ["max", "min", "norm"], np.isnan
 )  # XLA takes 0 times infinity for 0, where that 0 is a bool
+# Their calls are products of operands with three options; each operand is compiled with one of these.
+PRODUCTS = {"avg_pool2d", "cross_entropy", "smooth_max_pool1d", "smooth_max_pool2d"}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -54,6 +56,8 @@ def test_there_are_calls_of_every_other_op() -> None:
 
 def calls(name: str) -> list[Any]:
     lines = OWN.get(name) or CALLS[name] + INTEGERS.get(name, [])
+    if name in PRODUCTS:
+        lines = [one for number, one in enumerate(lines) if number % 3 == number // 3 % 3]
     return [converted(one, np.float32, DIFFERENCES.get(name, np.zeros_like)) for one in lines]
 
 
