@@ -44,6 +44,7 @@ class Mark(NamedTuple):
     alone: str | None  # the one that reports it, mypy or Python, if not both do
 
 
+@cache
 def marks(path: Path) -> dict[int, Mark]:
     found = {number: MARK.search(line) for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1)}
     return {
@@ -57,6 +58,7 @@ def other_line(number: int, away: re.Match[str]) -> str:
     return str(number + int(away[1]))
 
 
+@cache
 def functions(path: Path) -> list[ast.FunctionDef]:
     tree = ast.parse(path.read_text("utf-8"))
     return [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name != "main"]
