@@ -23,7 +23,8 @@ from typing import Final, TypeAlias
 import pytest
 from mypy.plugin import Plugin
 
-SETTINGS: Final = "[mypy]\nplugins = tapegrad.mypy\nstrict = True\nallow_redefinition = True\n"
+from tests.warm_mypy_cache import write_settings
+
 MODULES: Final = r"\b(sizes|layers|use|settings|helpers|models)\b"
 STEPS: Final = 10  # edits of one program
 AT_ONCE: Final = 400  # edits after which mypy starts with no cache
@@ -686,9 +687,9 @@ def programs(edits: int, seed: int) -> tuple[dict[str, list[Files]], set[str]]:
 
 
 def test_warm_mypy_and_the_daemon_report_what_a_fresh_mypy_reports(tmp_path: Path) -> None:
-    histories, followed = programs(200, 0)
+    histories, followed = programs(100, 0)
     histories |= CASES
-    (tmp_path / "mypy.ini").write_text(SETTINGS, "utf-8")
+    write_settings(tmp_path)
 
     expected = fresh(histories, tmp_path)
     found = differences(histories, expected, followed | CASES.keys(), tmp_path)
@@ -702,7 +703,7 @@ def test_warm_mypy_and_the_daemon_report_what_a_fresh_mypy_reports(tmp_path: Pat
     not hasattr(Plugin, "get_additional_indirect_deps"), reason="before mypy 2.4 no body in another file is read"
 )
 def test_bodies_in_other_files_are_read_with_two_workers(tmp_path: Path) -> None:
-    (tmp_path / "mypy.ini").write_text(SETTINGS, "utf-8")
+    write_settings(tmp_path)
     written = (write(files[-1], tmp_path, f"p{number}", 0) for number, files in enumerate(BODIES_ELSEWHERE.values()))
     paths = list(chain(*written))
 
@@ -713,7 +714,7 @@ def test_bodies_in_other_files_are_read_with_two_workers(tmp_path: Path) -> None
 
 
 def test_ownership_analysis_works_with_two_workers(tmp_path: Path) -> None:
-    (tmp_path / "mypy.ini").write_text(SETTINGS, "utf-8")
+    write_settings(tmp_path)
     written = (write(files[-1], tmp_path, f"p{number}", 0) for number, files in enumerate(TAPES.values()))
     paths = list(chain(*written))
 
@@ -750,7 +751,7 @@ def main() -> None:
         histories, followed = programs(min(AT_ONCE, options.edits - start), options.seed + start)
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place)
-            (folder / "mypy.ini").write_text(SETTINGS, "utf-8")
+            write_settings(folder)
             workers = ["-n", "2"] if options.workers else []
             found += differences(histories, fresh(histories, folder), followed, folder, *workers)
     sys.stdout.write("\n".join([*found, f"{len(found)} lines that should not be\n"]))

@@ -151,7 +151,6 @@ def mypy(folder: Path, *arguments: str) -> tuple[int, list[str]]:
 
 def failures(count: int, seed: int, folder: Path, flags: list[str]) -> list[str]:
     """Return what goes wrong in so many programs, each with what was done to it."""
-    (folder / "mypy.ini").write_text(SETTINGS, "utf-8")
     found: list[str] = []
     source = hits(random.Random(seed))  # noqa: S311  # draws programs, not secrets
     for start in range(0, count, AT_ONCE):
@@ -214,8 +213,16 @@ def difference(answer: list[str], fresh: list[str]) -> list[str]:
     return [*(f"    daemon: {line}" for line in sorted(only)), *(f"    fresh:  {line}" for line in sorted(missing))]
 
 
+def set_for(flags: str, *modules: str) -> str:
+    """Return settings with flags for these modules alone, so that NumPy and tapegrad come from the warm cache."""
+    lines = [f"{flag.removeprefix('--').replace('-', '_')} = True" for flag in flags.split()]
+    return "\n".join([f"{SETTINGS}\n[mypy-{','.join(modules)}]", *lines, ""])
+
+
 def test_deleted_and_swapped_tokens_do_not_crash_the_plugin(tmp_path: Path) -> None:
-    assert failures(40, 0, tmp_path, STRICTEST.split()) == []
+    write_settings(tmp_path, set_for(STRICTEST, *(f"hit_{number}" for number in range(40))))
+
+    assert failures(40, 0, tmp_path, []) == []
 
 
 NO_NUMBER = """import tapegrad as tg
@@ -241,11 +248,11 @@ reveal_type(tg.sum(x, axis=None))
 
 
 def test_none_as_any_argument_does_not_crash_a_rule(tmp_path: Path) -> None:
-    (tmp_path / "mypy.ini").write_text(SETTINGS, "utf-8")
+    write_settings(tmp_path, set_for(LAXEST, "program"))
     (tmp_path / "program.py").write_text(NO_NUMBER, "utf-8")
 
-    assert wrong_in(tmp_path, ["program.py"], LAXEST.split()) == []
-    _, said = mypy(tmp_path, "mypy", *LAXEST.split(), "program.py")
+    assert wrong_in(tmp_path, ["program.py"], []) == []
+    _, said = mypy(tmp_path, "mypy", "program.py")
     assert "Tensor[tuple[()]" in said[-2]  # where None is taken, the rule still answers
 
 
@@ -264,6 +271,7 @@ def main() -> None:
     found: list[str] = []
     for flags in [options.flags] if options.flags else ["", STRICTEST, LAXEST, OTHERS]:
         with tempfile.TemporaryDirectory() as folder:
+            write_settings(Path(folder))
             found += failures(options.programs, options.seed, Path(folder), flags.split())
     with tempfile.TemporaryDirectory() as folder:
         found += stale_answers(options.edits, options.seed, Path(folder))
