@@ -21,7 +21,6 @@ from tests.warm_mypy_cache import write_settings
 # The types reject these: a consumed tensor is kept where one with a tape is declared. Nothing uses its tape.
 KEPT = {"reject_a_consumed_loss_that_is_stored", "reject_a_loss_that_is_returned_after_backward"}
 ROOT = Path(__file__).parents[2]
-SETTINGS = "[mypy]\nplugins = tapegrad.mypy\nallow_redefinition = true\n"
 MISTAKES = [one for one in programs() if one.is_mistake]
 
 
@@ -61,7 +60,7 @@ def test_a_note_says_where_ownership_analysis_stops(
         lines.append(f"def f{depth}(x: Tensor[Any, OwnedTape]) -> Tensor[Any, OwnedTape]:")
         lines += 8 * [f"    x = f{depth - 1}(x)" if depth else "    x = x * 2.0"] + ["    return x", ""]
     lines += ["def train(x: Tensor[Any]) -> None:", "    loss = f5(x.trace()).sum()"] + 2 * ["    loss.backward()"]
-    write_settings(tmp_path, SETTINGS)
+    write_settings(tmp_path)
     (tmp_path / "deep.py").write_text("\n".join(lines) + "\n", "utf-8")
 
     (report,) = run_mypy(["deep.py"], folder=tmp_path)
@@ -81,7 +80,7 @@ def test_a_note_says_that_calls_are_too_deep_inside_each_other(tmp_path: Path) -
     lines += [f"def f{depth}(x: Loss) -> None: f{depth - 1}(x)" for depth in range(1, 45)]
     lines += ["def train(loss: Loss) -> None:", "    f44(loss)", "    f0(loss)"]
     lines += ["def train_less(loss: Loss) -> None:", "    f38(loss)", "    f0(loss)"]
-    write_settings(tmp_path, SETTINGS)
+    write_settings(tmp_path)
     (tmp_path / "deeper.py").write_text("\n".join(lines) + "\n", "utf-8")
 
     reports = run_mypy(["deeper.py"], folder=tmp_path)
@@ -96,7 +95,7 @@ def test_a_mistake_is_reported_in_code_that_is_too_long_to_follow(tmp_path: Path
         lines.append(f"def f{depth}(x: Loss) -> Loss:")
         lines += 4 * [f"    x = f{depth - 1}(x)" if depth else "    x = x * 2.0"] + ["    return x"]
     lines += ["def train(loss: Loss) -> None:", "    other = f8(loss)", "    loss.backward()", "    loss.backward()"]
-    write_settings(tmp_path, SETTINGS)
+    write_settings(tmp_path)
     (tmp_path / "wide.py").write_text("\n".join(lines) + "\n", "utf-8")
 
     reports = run_mypy(["wide.py"], folder=tmp_path)
@@ -123,7 +122,7 @@ def test_a_function_read_from_the_cache_of_mypy_may_be_returned(tmp_path: Path) 
         "loss.backward()",
         "loss.backward()",
     ]
-    write_settings(tmp_path, SETTINGS)
+    write_settings(tmp_path)
     (tmp_path / "chosen.py").write_text("\n".join(lines), "utf-8")
 
     # The first run fills the cache; the second reads `abs` from it, without its body.

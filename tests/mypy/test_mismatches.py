@@ -12,6 +12,7 @@ from mypy.options import Options
 
 from tapegrad.mypy.features.mismatches import LONGEST, reworded
 from tapegrad.mypy.mypy_api import ReportedError, Rewording
+from tests.warm_mypy_cache import SETTINGS, write_settings
 
 SIZES = """from typing import TypeAlias, TypeVar
 from typing import Literal as L
@@ -63,7 +64,7 @@ SAID = [
     'use.py:25: error: Unused "type: ignore" comment  [unused-ignore]',
     'use.py:26: error: Name "missing" is not defined  [name-defined]',
 ]
-SETTINGS = "[mypy]\nplugins = tapegrad.mypy\nstrict = True\nallow_redefinition = True\nimplicit_reexport = True\n"
+REEXPORT = f"{SETTINGS}\n[mypy-sizes,use]\nimplicit_reexport = True\n"
 
 
 def mypy(folder: Path, *options: str, module: str = "mypy") -> list[str]:
@@ -75,8 +76,9 @@ def mypy(folder: Path, *options: str, module: str = "mypy") -> list[str]:
     return [line for line in lines if not line.startswith(("Found", "Success", "Daemon started"))]
 
 
-def written(folder: Path, settings: str = SETTINGS) -> Path:
-    for name, text in {"sizes.py": SIZES, "use.py": USE, "mypy.ini": settings}.items():
+def written(folder: Path) -> Path:
+    write_settings(folder, REEXPORT)
+    for name, text in {"sizes.py": SIZES, "use.py": USE}.items():
         (folder / name).write_text(text)
     return folder
 
@@ -159,7 +161,7 @@ def test_an_error_of_tapegrad_is_not_followed_by_one_about_any(tmp_path: Path) -
 
 def test_rebinding_to_another_shape_names_the_setting(tmp_path: Path) -> None:
     (tmp_path / "use.py").write_text("import tapegrad as tg\n\nx = tg.ones((2, 3))\nx = x.T\n")
-    (tmp_path / "mypy.ini").write_text(SETTINGS.replace("allow_redefinition = True\n", ""))
+    write_settings(tmp_path, f"{SETTINGS}\n[mypy-use]\nallow_redefinition = False\n")
 
     (message,) = mypy(tmp_path, "use.py")
 
