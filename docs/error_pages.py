@@ -303,6 +303,7 @@ def fenced(language: str, text: str, title: str = "") -> str:
     return f"```{language}{said_by}\n{text.rstrip()}\n```\n\n"
 
 
+@cache
 def pages() -> dict[str, str]:
     """Return the text of each page by its path under docs/errors."""
     chosen = [(text, wrong_program(text)) for text in texts()]
