@@ -32,6 +32,10 @@ for variable in DROPPED:  # many tests compare the text that mypy writes, and CI
 
 errors.diagrams = False  # pytest matches notes as well, and most tests compare a message whole
 
+# The longest files of this folder run before its others, which come last of all: otherwise one process is left with one
+# of them while the others have nothing to do. Tests in folders come before, for some fork, and JAX warns of that.
+LONGEST = ("test_docs.py", "test_pyright.py", "test_examples.py", "test_typecheck.py", "test_shipping.py")
+
 COVERAGE, FAMILIES = pytest.StashKey[CoverageOfOps](), pytest.StashKey[set[str]]()
 LACKING, PARTIAL = pytest.StashKey[dict[str, list[str]]](), pytest.StashKey[bool]()
 
@@ -50,6 +54,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     item.config.stash[COVERAGE].family = item.path.stem.removeprefix("test_") if item.path.parent == TESTS else ""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    folder = Path(__file__).parent
+    places = {folder / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)) if item.path.parent == folder else -1)
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
