@@ -213,9 +213,14 @@ def _judged_function(ctx: FunctionContext, declared: CallableType | None) -> Typ
 
 
 def _judged_method(ctx: MethodContext, declared: CallableType) -> Type:
-    if pure_tape.op_of(ctx.type, ctx.api) is not None:
-        return pure_tape.call(ctx, declared)
     name = calls.method_name(declared)
+    receiver = get_proper_type(ctx.type)
+    if isinstance(receiver, Instance) and (tensor := tensor_parts(receiver)) is not None and not is_replace(declared):
+        if name in tape_methods.METHODS:
+            return tape_methods.METHODS[name](ctx, calls.method_call(ctx, declared))
+        return calls.operation(ctx, declared, name, tensor)
+    if pure_tape.op_of(receiver, ctx.api) is not None:
+        return pure_tape.call(ctx, declared)
     if name == "bind" and (result := pure_tape.bound(ctx)) is not None:
         return result
     if is_replace(declared):
@@ -224,15 +229,10 @@ def _judged_method(ctx: MethodContext, declared: CallableType) -> Type:
         return layers.called(ctx, declared)
     if name in ("encode", "decode"):
         return layers.with_masks(ctx, declared)
-    receiver = get_proper_type(ctx.type)
     if name == "__getitem__" and isinstance(receiver, Instance) and receiver.type.fullname == GRADIENTS:
         return tape_methods.gradient_taken(ctx, calls.method_call(ctx, declared))
     if name == "from_inner":
         return tape_methods.from_inner(ctx, calls.method_call(ctx, declared))
-    if isinstance(receiver, Instance) and (tensor := tensor_parts(receiver)) is not None:
-        if name in tape_methods.METHODS:
-            return tape_methods.METHODS[name](ctx, calls.method_call(ctx, declared))
-        return calls.operation(ctx, declared, name, tensor)
     return calls.method_call(ctx, declared)
 
 

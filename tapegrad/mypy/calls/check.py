@@ -53,7 +53,9 @@ from tapegrad.mypy.signatures import (
 )
 from tapegrad.mypy.unify.arguments import (
     Argument,
+    Given,
     arguments_of,
+    given_alone,
     sizes_as_tuple,
     sizes_in,
 )
@@ -75,9 +77,15 @@ _ARRAY_API = "tapegrad.array_api"
 def function_call(ctx: FunctionContext, declared: CallableType) -> Type:
     """Compute the result type of a function call: an op by its rule, any other function by its signature."""
     signature, op = signature_of(declared), _op_named(ctx, declared)
+    is_read = op is not None and op.name == "tensor"  # from its data, see `unread`
+    cacheable = (
+        None if op is None or is_read else _cacheable_given(ctx, signature, op, given_alone(ctx, signature.names))
+    )
+    if cacheable is not None and (known := cacheable.answer()) is not None:
+        return known
     arguments = arguments_of(ctx, signature.names)
-    result = check_call(ctx, signature, arguments, op)
-    return unread(result, arguments, ctx.api) if op is not None and op.name == "tensor" else result
+    result = check_call(ctx, signature, arguments, op, cacheable=cacheable)
+    return unread(result, arguments, ctx.api) if is_read else result
 
 
 def method_call(
@@ -113,18 +121,29 @@ def operation(ctx: MethodContext, declared: CallableType, name: str, tensor: Ten
     if function is None:
         return ctx.default_return_type
     signature, method = signature_of(function), method_of_tensor(declared)
-    given = arguments_of(ctx, parameter_names(declared) if method is None else method.names)
-    if declared.arg_kinds and declared.arg_kinds[0].is_star() and (sizes := sizes_as_tuple(ctx)) is not None:
+    names = parameter_names(declared) if method is None else method.names
+    first, second = [*signature.names[:2], ""][:2]
+    is_operator = reflected or name.startswith("__")
+    is_starred = bool(declared.arg_kinds) and declared.arg_kinds[0].is_star()
+    alone = None if is_starred else given_alone(ctx, names)
+    if alone and is_operator:
+        _, t, expression = alone[0]
+        alone = [(first if reflected else second, t, expression)]
+    operands: list[Given] | None = None if alone is None else [(second if reflected else first, ctx.type, None), *alone]
+    cacheable = _cacheable_given(ctx, signature, op, operands)
+    if cacheable is not None and (known := cacheable.answer()) is not None:
+        return known
+    given = arguments_of(ctx, names)
+    if is_starred and (sizes := sizes_as_tuple(ctx)) is not None:
         given = {parameter: [sizes] for parameter in given}
     receiver = [Argument(ctx.type, receiver_of(ctx.context, reflected=reflected), tensor)]
-    first, second = [*signature.names[:2], ""][:2]
     if reflected:
         arguments = {second: receiver, first: next(iter(given.values()))}
-    elif name.startswith("__") and given:
+    elif is_operator and given:
         arguments = {first: receiver, second: next(iter(given.values()))}
     else:
         arguments = {first: receiver, **given}
-    return check_call(ctx, signature, arguments, op)
+    return check_call(ctx, signature, arguments, op, cacheable=cacheable)
 
 
 @cache
@@ -332,6 +351,19 @@ def cacheable_layer_call(ctx: MethodContext, declared: CallableType, layer: Inst
         return None
     arguments = arguments_of(ctx, parameter_names(declared))
     return _cacheable_with(answers, arguments, frozenset(), layer=layer, default=ctx.default_return_type)
+
+
+def _cacheable_given(
+    ctx: FunctionContext | MethodContext, signature: Signature, op: Op, given: list[Given] | None
+) -> Call | None:
+    """Return a call of an op that can be cached, before its arguments are read: most calls are in the cache."""
+    if given is None or not signature.is_open or assumed() or learned_for(ctx):
+        return None
+    if op.sequences and any(
+        name in op.sequences and not isinstance(get_proper_type(t), TupleType) for name, t, _ in given
+    ):
+        return None
+    return call_of(signature.answers, given)
 
 
 def _cacheable_with(

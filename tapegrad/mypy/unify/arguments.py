@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mypy.nodes import ARG_STAR, ARG_STAR2, ArgKind, CallExpr, Expression, ListExpr, NameExpr, StarExpr, TupleExpr
 from mypy.types import (
@@ -61,6 +61,9 @@ class Argument(NamedTuple):
     keyword: str | None = None  # the name, for a keyword argument
 
 
+Given: TypeAlias = tuple[str, Type, Expression | None]  # the parameter, the type and the expression of an argument
+
+
 class Parts(NamedTuple):
     """The tensors of a tuple or a list; if its length is unknown (`counted` is False), one type for all items."""
 
@@ -84,6 +87,17 @@ def arguments_of(ctx: FunctionContext | MethodContext, names: list[str]) -> dict
                 _starred(t, expression, kind, spread) if kind in _STARS else _argument(t, expression, keyword, ctx.api)
                 for t, expression, kind, keyword in given
             ]
+    return found
+
+
+def given_alone(ctx: FunctionContext | MethodContext, names: list[str]) -> list[Given] | None:
+    """Return the arguments of a call, each with its parameter; None if a parameter has several, or one from a star."""
+    found: list[Given] = []
+    for name, types, expressions, kinds in zip(names, ctx.arg_types, ctx.args, ctx.arg_kinds, strict=True):
+        if types:
+            if len(types) > 1 or kinds[0] in _STARS:
+                return None
+            found.append((name, types[0], expressions[0]))
     return found
 
 
