@@ -13,6 +13,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mypy.nodes import (
+    Decorator,
     Expression,
     FuncDef,
     IndexExpr,
@@ -117,7 +118,7 @@ def call_of(
     Args:
         answers: The cache to look in.
         arguments: Name, type and expression of each argument.
-        layer: The layer that is called, whose sizes are part of the key.
+        layer: The layer that is called, whose sizes and dtype are part of the key.
         default: The result type that mypy infers, if parts of it may be used.
     """
     names: Names = []
@@ -126,8 +127,8 @@ def call_of(
         if has_type_vars(default):
             return None
         key.append(default)
-    for size in layer.args if layer is not None else ():
-        form = _size(size, names)
+    for part in layer.args if layer is not None else ():
+        form = _dtype(part) or _size(part, names)
         if form is None:
             return None
         key.append(form)
@@ -141,7 +142,8 @@ def call_of(
 
 def answers_of(function: SymbolNode | None) -> Answers | None:
     """Return the cache for a method of one of the library's layers; a new one if its declaration has changed."""
-    if not isinstance(function, FuncDef) or not function.fullname.startswith("tapegrad.nn."):
+    # The `forward` of most layers is decorated.
+    if not isinstance(function, FuncDef | Decorator) or not function.fullname.startswith("tapegrad.nn."):
         return None
     written, answers = _answers.get(function, (None, None))
     if answers is None or written is not function.type:  # the daemon has read the file again
@@ -200,6 +202,11 @@ def _size(t: Type, names: Names) -> Form | None:
     return p if is_flag or isinstance(p, AnyType) else None
 
 
+def _dtype(t: Type) -> Form | None:
+    p = get_proper_type(t)
+    return p if isinstance(p, Instance) and p.type.fullname.startswith("numpy.") and _is_known(p) else None
+
+
 def _name(variable: TypeVarType, names: Names) -> Form | None:
     """Return the key of a size name: its spelling, and its default, which may allow zero."""
     for known in names:
@@ -249,4 +256,4 @@ def _is_of_libraries(t: ProperType) -> bool:
 
 
 _known: dict[ProperType, bool] = {}
-_answers: dict[FuncDef, tuple[Type | None, Answers]] = {}
+_answers: dict[SymbolNode, tuple[Type | None, Answers]] = {}

@@ -18,6 +18,7 @@ from mypy.types import (
     Instance,
     TupleType,
     Type,
+    UnionType,
     get_proper_type,
 )
 
@@ -37,7 +38,7 @@ from tapegrad.mypy.conversion import (
     shape_type,
     tensor_parts,
 )
-from tapegrad.mypy.mypy_api import declared_function, make, past_trial
+from tapegrad.mypy.mypy_api import declared_function, expected_type, make, past_trial
 from tapegrad.mypy.reports import INTERNAL, report
 from tapegrad.mypy.rules.calls import is_several, reject_dtypes, ruled, shaped
 from tapegrad.mypy.rules.library import op_in, op_named, op_of_method, standard_op
@@ -347,7 +348,7 @@ def _cacheable(
 def cacheable_layer_call(ctx: MethodContext, declared: CallableType, layer: Instance) -> Call | None:
     """Return a call of a layer of the library whose answer may be cached."""
     answers = answers_of(declared.definition) if layer.type.fullname.startswith("tapegrad.nn.") else None
-    if answers is None:
+    if answers is None or isinstance(expected_type(ctx.api), UnionType):  # see `calls.results`, for several tapes
         return None
     arguments = arguments_of(ctx, parameter_names(declared))
     return _cacheable_with(answers, arguments, frozenset(), layer=layer, default=ctx.default_return_type)
