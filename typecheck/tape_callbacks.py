@@ -3,6 +3,7 @@
 from collections import UserDict, defaultdict
 from collections.abc import Callable, Generator
 from functools import reduce, singledispatch, singledispatchmethod
+from typing import Generic, TypeVar
 from typing import Literal as L
 
 import tapegrad as tg
@@ -12,6 +13,7 @@ Scalar = Tensor[tuple[()], OwnedTape]
 Taped = Tensor[Shape[L[3], L[2]], OwnedTape]
 Handler = Callable[[Scalar], None]
 Op = Callable[[Scalar], Scalar]
+T = TypeVar("T")
 
 x = tg.ones((3, 5))
 model = nn.Linear(5, 2, rng=0)
@@ -257,3 +259,75 @@ def accept_methods_selected_by_class_before_the_step() -> None:
     loop.on("start")
     loop.on(0.5)
     loop.loss.backward()
+
+
+class Weighted:
+    """A loss function with a weight."""
+
+    def __init__(self, weight: float) -> None:
+        self.weight = weight
+
+    def __call__(self, output: Taped) -> Scalar:
+        return output.square().mean() * self.weight
+
+
+class Trainer(Generic[T]):
+    """Makes a step for each loss function."""
+
+    def __init__(self, *functions: Callable[[T], Scalar]) -> None:
+        self.functions = functions
+
+    def train(self, item: T) -> None:
+        for function in self.functions:
+            function(item).backward()
+
+
+def reject_two_callable_objects_on_one_output() -> None:
+    trainer = Trainer[Taped](Weighted(1.0), Weighted(0.5))
+    trainer.train(model(x.trace()))  # E(mypy): trainer.train(model(x.trace())): output shares the tape that function(item).backward() consumed on line {-5}; trace again [tapegrad-tape]
+
+
+def accept_one_callable_object_on_each_output() -> None:
+    trainer = Trainer[Taped](Weighted(1.0))
+    for _ in range(2):
+        trainer.train(model(x.trace()))
+
+
+def reject_two_handlers_that_are_decorated_in_a_function() -> None:
+    handlers: list[Handler] = []
+
+    def register(handler: Handler) -> Handler:
+        handlers.append(handler)
+        return handler
+
+    @register
+    def first(loss: Scalar) -> None:
+        loss.backward()
+
+    @register
+    def second(loss: Scalar) -> None:
+        (loss * 2.0).backward()
+
+    loss = new_loss()
+    for handler in handlers:
+        handler(loss)  # E(mypy): handler(loss): loss was consumed by loss.backward() on line {-8}; trace again [tapegrad-tape]
+
+
+def accept_handlers_that_are_decorated_in_a_function() -> None:
+    handlers: list[Handler] = []
+
+    def register(handler: Handler) -> Handler:
+        handlers.append(handler)
+        return handler
+
+    @register
+    def first(loss: Scalar) -> None:
+        loss.backward()
+
+    @register
+    def second(loss: Scalar) -> None:
+        assert loss.item() < 1e9
+
+    loss = new_loss()
+    for handler in handlers:
+        handler(loss)

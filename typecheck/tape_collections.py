@@ -3,13 +3,15 @@
 import itertools
 import operator
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
+from queue import SimpleQueue
 from typing import Generic, TypeVar
 from typing import Literal as L
 
 import tapegrad as tg
-from tapegrad import OwnedTape, Shape, Tensor, nn
+from tapegrad import NoneTape, OwnedTape, Shape, Tensor, nn
 
 Scalar = Tensor[tuple[()], OwnedTape]
 Taped = Tensor[Shape[L[3], L[2]], OwnedTape]
@@ -139,3 +141,233 @@ def accept_keys_that_are_read_once() -> None:
             total = total + (query * key).sum()
         total.backward()
         keys.append(query.detach().trace())
+
+
+def reject_losses_that_reduce_adds_as_an_argument() -> None:
+    losses: list[Scalar] = []
+    for _ in range(3):
+        losses.append(new_loss())
+        step(reduce(operator.add, losses))  # E(mypy): reduce(operator.add, losses): losses shares the tape that loss.backward() consumed on line {+4}; trace again [tapegrad-tape]
+
+
+def step(loss: Scalar) -> None:
+    loss.backward()
+
+
+def reject_losses_that_a_lambda_adds() -> None:
+    losses: list[Scalar] = []
+    for _ in range(3):
+        losses.append(new_loss())
+        step(reduce(lambda total, loss: total + loss, losses))  # E(mypy): reduce(..., losses): losses shares the tape that loss.backward() consumed on line {-7}; trace again [tapegrad-tape]
+
+
+def accept_new_losses_that_a_lambda_adds() -> None:
+    for _ in range(3):
+        losses = [new_loss() for _ in range(2)]
+        step(reduce(lambda total, loss: total + loss, losses))
+
+
+class Pending:
+    """Losses that wait for a step."""
+
+    def __init__(self) -> None:
+        self.losses: list[Scalar] = []
+        self.total: Scalar | None = None
+
+    def add(self, loss: Scalar) -> None:
+        self.losses.append(loss)
+        self.total = loss
+
+    def step(self) -> None:
+        step(reduce(operator.add, self.losses))
+
+    def replace(self) -> None:
+        self.losses = []
+
+    def empty(self) -> None:
+        del self.losses[:]
+
+    def forget(self) -> None:
+        setattr(self, "losses", [])  # noqa: B010  # this is how the attribute is bound here
+
+    def forget_all(self) -> None:
+        self.__dict__.update(losses=[], total=None)
+
+
+def reject_losses_that_stay() -> None:
+    pending = Pending()
+    for _ in range(3):
+        pending.add(new_loss())
+        pending.step()  # E(mypy): pending.step(): self.losses shares the tape that loss.backward() consumed on line {-47}; trace again [tapegrad-tape]
+
+
+def accept_a_list_that_a_method_replaces() -> None:
+    pending = Pending()
+    for _ in range(3):
+        pending.add(new_loss())
+        pending.step()
+        pending.replace()
+
+
+def accept_a_list_that_a_method_empties() -> None:
+    pending = Pending()
+    for _ in range(3):
+        pending.add(new_loss())
+        pending.step()
+        pending.empty()
+
+
+def accept_a_list_that_setattr_replaces() -> None:
+    pending = Pending()
+    for _ in range(3):
+        pending.add(new_loss())
+        pending.step()
+        pending.forget()
+
+
+def accept_a_list_that_is_replaced_in_the_dictionary_of_the_object() -> None:
+    pending = Pending()
+    for _ in range(3):
+        pending.add(new_loss())
+        pending.step()
+        pending.forget_all()
+
+
+def accept_the_only_loss_of_a_dictionary_by_its_key() -> None:
+    losses = {"main": new_loss()}
+    for name in sorted(losses):
+        losses[name].backward()
+    others = {"main": new_loss()}
+    names = others.keys()
+    for name in names:
+        others[name].backward()
+    pending = {"first": {"main": new_loss()}}
+    for name in pending["first"]:
+        pending["first"][name].backward()
+
+
+def reject_the_only_loss_of_a_dictionary_by_its_key_twice() -> None:
+    losses = {"main": new_loss()}
+    for name in sorted(losses):
+        losses[name].backward()
+    losses["main"].backward()  # E(mypy): losses['main'].backward(): losses['main'] shares the tape that losses[name].backward() consumed on line {-1}; trace again [tapegrad-tape]
+
+
+class Losses(dict[str, Scalar]):
+    """Losses by name; a new one is computed for a name that is not there."""
+
+    def __missing__(self, name: str) -> Scalar:
+        self[name] = new_loss()
+        return self[name]
+
+    def record(self, **losses: Scalar) -> None:
+        self.update(losses)
+
+    def step(self) -> None:
+        for name in self:
+            self[name].backward()
+
+
+def reject_a_step_of_a_derived_dictionary_twice() -> None:
+    losses = Losses()
+    losses.record(main=new_loss())
+    losses.step()
+    losses["main"].backward()  # E(mypy): losses['main'].backward(): losses['main'] shares the tape that self[name].backward() consumed on line {-7}; trace again [tapegrad-tape]
+
+
+def reject_a_missing_loss_twice() -> None:
+    losses = Losses()
+    losses["main"].backward()
+    losses["main"].backward()  # E(mypy): losses['main'].backward(): losses['main'] was consumed by losses['main'].backward() on line {-1}; trace again [tapegrad-tape]
+
+
+def accept_two_losses_of_a_derived_dictionary() -> None:
+    losses = Losses()
+    for _ in range(2):
+        losses.record(main=new_loss(), other=new_loss())
+        losses.step()
+    more = Losses()
+    more["main"].backward()
+    more["other"].backward()
+
+
+class History(list[Scalar]):
+    """Losses of which the last one is used."""
+
+    def step_last(self) -> None:
+        self[-1].backward()
+
+
+class Detached(dict[str, Tensor[tuple[()], NoneTape] | Scalar]):
+    """Losses without their tapes."""
+
+    def __setitem__(self, name: str, loss: Tensor[tuple[()], NoneTape] | Scalar) -> None:
+        super().__setitem__(name, loss.detach())
+
+
+def reject_the_last_loss_of_a_derived_list_twice() -> None:
+    history = History()
+    history.append(new_loss())
+    history.step_last()
+    history.step_last()  # E(mypy): history.step_last(): self[-1] was consumed by self[-1].backward() on line {-14}; trace again [tapegrad-tape]
+
+
+def accept_the_last_loss_of_a_derived_list() -> None:
+    history = History()
+    for _ in range(2):
+        history.append(new_loss())
+        history.step_last()
+
+
+def accept_a_derived_dictionary_that_detaches() -> None:
+    losses = Detached()
+    for _ in range(2):
+        loss = new_loss()
+        losses["main"] = loss
+        loss.backward()
+        assert (losses["main"] * 2.0).item() < 1e9
+
+
+def reject_two_heads_in_a_queue_with_an_end() -> None:
+    inbox: SimpleQueue[Scalar | None] = SimpleQueue()
+    output = model(x.trace())
+    inbox.put(output.sum())
+    inbox.put(output.mean())
+    inbox.put(None)
+    while (loss := inbox.get()) is not None:
+        loss.backward()  # E(mypy): loss.backward(): loss was consumed by loss.backward() on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
+
+
+def accept_two_losses_in_a_queue_with_an_end() -> None:
+    inbox: SimpleQueue[Scalar | None] = SimpleQueue()
+    inbox.put(new_loss())
+    inbox.put(new_loss())
+    inbox.put(None)
+    while (loss := inbox.get()) is not None:
+        loss.backward()
+
+
+def heads(output: Taped) -> Iterator[Scalar]:
+    yield output.sum()
+    yield output.mean()
+
+
+def all_heads() -> Iterator[Scalar]:
+    for _ in range(3):
+        yield from heads(model(x.trace()))
+
+
+def all_losses() -> Iterator[Scalar]:
+    for _ in range(3):
+        yield from (new_loss() for _ in range(2))
+
+
+def reject_delegated_heads_of_one_output() -> None:
+    for loss in all_heads():
+        loss.backward()  # E(mypy): loss.backward(): loss was consumed by loss.backward() on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
+
+
+def accept_delegated_losses() -> None:
+    for loss in all_losses():
+        loss.backward()
+    reduce(operator.add, list(all_heads())).backward()

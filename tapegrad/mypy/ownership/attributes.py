@@ -10,7 +10,7 @@ from mypy.types import FunctionLike, get_proper_type
 from tapegrad.mypy.ownership import classes, container_methods, functions
 from tapegrad.mypy.ownership.carriers import ANY, carries, is_container, result_of
 from tapegrad.mypy.ownership.holders import entry, objects_in
-from tapegrad.mypy.ownership.other_calls import CONSUMERS
+from tapegrad.mypy.ownership.other_calls import CONSUMERS, forget
 from tapegrad.mypy.ownership.state import NOTHING, Function, Ref, State, tapes, union
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ def attribute(walk: Walk, node: MemberExpr, owner: Value, state: State) -> Value
     """Return what an attribute holds, or the function that a method is."""
     t = walk.type_of(node)
     owner_type = walk.type_of(node.expr)
+    if node.name == "__dict__":
+        forget(objects_in(owner), node, walk, state)
+        return NOTHING
     if node.name in CONSUMERS and carries(owner_type) and tapes(owner):
         return frozenset([Function(node.name, (owner,), node)])
     if carries(owner_type) is not False and tapes(owner):

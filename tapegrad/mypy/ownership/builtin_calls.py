@@ -118,6 +118,8 @@ def _copy(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Va
         return containers.rows_of(walk.check(source, node, given[0].expression), walk.site(node), state)
     if any(isinstance(one, Ref) and (*one, containers.ROW) in state.held for one in source):
         return source
+    if is_mapping(walk.type_of(given[0].expression)) if given[0].expression is not None else False:
+        source = containers.keys_of(source, walk.site(node), state)
     known = containers.elements(source, state)
     if known is not None:
         made = new_object(walk.site(node), state)
@@ -205,7 +207,7 @@ def _one_of(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> 
 
 
 def _sum(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
-    if not carries(walk.type_of(node)):
+    if carries(walk.type_of(node)) is False:  # an argument whose parameter is a tensor of any kind has an unknown type
         return NOTHING
     held = union(tapes(walk.check(state.reachable(one.value), node, one.expression)) for one in given)
     return held | containers.merged([one.value for one in given], walk.site(node), state)
@@ -217,9 +219,11 @@ def _reduce(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> 
     if (operator or "").startswith(_OPERATORS):
         return _sum(walk, node, given, state)
     known = frozenset(one for one in given[0].value if isinstance(one, Function)) if len(given) > 1 else NOTHING
-    elements = containers.elements(given[1].value, state) if known else None
-    if elements is None or not all(one.kind == ArgKind.ARG_POS for one in given):
+    if not known or not all(one.kind == ArgKind.ARG_POS for one in given):
         return None
+    elements = containers.elements(given[1].value, state)
+    if elements is None:
+        return _reduced(walk, node, known, given, state)
     values = [given[2].value] if len(given) > 2 else []
     values += [containers.at(given[1].value, f"[{number}]", state) for number in range(len(elements))]
     if not values:
@@ -228,6 +232,19 @@ def _reduce(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> 
     for one in values[1:]:
         held = functions.call_all(walk, known, node, [functions.positional(held), functions.positional(one)], state)
     return held
+
+
+def _reduced(walk: Walk, node: CallExpr, known: Value, given: list[Argument], state: State) -> Value:
+    """Return what `reduce(f, xs)` holds for an unknown number of elements, whose tapes `f` may merge."""
+    source = given[1].value
+    first = given[2].value if len(given) > 2 else containers.element(source, walk.site(node, "first"), state)
+    second = containers.element(source, walk.site(node, "second"), state)
+    parts = [functions.positional(first), functions.positional(second)]
+    held = functions.call_all(walk, known, node, parts, state)
+    if not tapes(second) or not tapes(first) | tapes(second) <= held:
+        return held
+    walk.check(state.reachable(source), node, given[1].expression)
+    return held | containers.merged([source], walk.site(node), state)
 
 
 def _map(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value | None:
@@ -362,6 +379,7 @@ def _setattr(_walk: Walk, _node: CallExpr, given: list[Argument], state: State) 
     for one in given[0].value if given else ():
         if isinstance(one, Ref) and isinstance(name, str):
             state.put((*one, name), given[2].value)
+            state.know((*one, name), given[2].constant if not one.age else None)
         elif isinstance(one, Ref):
             state.drop(one)
     return NOTHING

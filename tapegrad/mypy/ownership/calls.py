@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from mypy.nodes import ArgKind, CallExpr, MemberExpr, NameExpr, RefExpr, SuperExpr, TypeInfo, Var
+from mypy.nodes import (
+    ArgKind,
+    CallExpr,
+    IndexExpr,
+    MemberExpr,
+    NameExpr,
+    RefExpr,
+    SuperExpr,
+    TypeApplication,
+    TypeInfo,
+    Var,
+)
 from mypy.types import AnyType, Instance, get_proper_type
 
 from tapegrad.mypy.conversion import tensor_parts
@@ -13,6 +24,7 @@ from tapegrad.mypy.ownership import (
     classes,
     container_methods,
     context_managers,
+    element_access,
     functions,
     generators,
     other_calls,
@@ -39,10 +51,6 @@ if TYPE_CHECKING:
     from tapegrad.mypy.ownership.walk import Walk
 
 
-# The functions of these modules have a definition that mypy knows, but that is not followed.
-_WRITTEN_IN_PYTHON: Final = ("dataclasses.", "copy.", "functools.reduce")
-
-
 def called(walk: Walk, node: CallExpr, state: State) -> Value:
     """Return what a call returns, after its effects.
 
@@ -61,12 +69,13 @@ def called(walk: Walk, node: CallExpr, state: State) -> Value:
     if isinstance(callee, SuperExpr):
         given = arguments(walk, node, state)
         inherited = classes.super_method(walk, callee, state)
-        return (
-            functions.call_all(walk, inherited, node, given, state)
-            if inherited
-            else other_calls.unknown(walk, node, given, state)
-        )
-    if isinstance(callee, NameExpr) and isinstance(callee.node, TypeInfo):
+        if inherited:
+            return functions.call_all(walk, inherited, node, given, state)
+        found = _super_container(walk, node, callee, given, state)
+        return found if found is not None else other_calls.unknown(walk, node, given, state)
+    if isinstance(callee, IndexExpr) and isinstance(callee.analyzed, TypeApplication):
+        callee = callee.analyzed.expr  # `Trainer` of `Trainer[int](...)`
+    if isinstance(callee, NameExpr | MemberExpr) and isinstance(callee.node, TypeInfo):
         given = arguments(walk, node, state)
         return _made(walk, node, callee.node, given, state)
     function = walk.value(callee, state)
@@ -87,22 +96,20 @@ def arguments(walk: Walk, node: CallExpr, state: State) -> list[Argument]:
 
 def _function(walk: Walk, node: CallExpr, function: Value, given: list[Argument], state: State) -> Value:
     known = frozenset(one for one in function if isinstance(one, Function))
-    name = getattr(node.callee, "fullname", "") or ""
-    found = builtin_calls.called(walk, node, name, given, state) if name.startswith(_WRITTEN_IN_PYTHON) else None
+    found = builtin_calls.called(walk, node, getattr(node.callee, "fullname", "") or "", given, state)
     if found is not None:
         return found
     if known:
         return functions.call_all(walk, known, node, given, state)
     objects = frozenset(one for one in function if isinstance(one, Ref))
     callee_type = get_proper_type(walk.type_of(node.callee))
-    if isinstance(callee_type, Instance):
+    if isinstance(callee_type, Instance) or objects:  # an object whose class has `__call__` is a function too
         method = classes.method_of(walk, node.callee, callee_type, "__call__", objects)
-        if callee_type.type.has_base("tapegrad.nn.module.Module"):
+        if isinstance(callee_type, Instance) and callee_type.type.has_base("tapegrad.nn.module.Module"):
             method = classes.method_of(walk, node.callee, callee_type, "forward", objects)
         if method:
             return functions.call_all(walk, method, node, given, state)
-    found = builtin_calls.called(walk, node, name, given, state)
-    return found if found is not None else other_calls.unknown(walk, node, given, state)
+    return other_calls.unknown(walk, node, given, state)
 
 
 def _made(walk: Walk, node: CallExpr, info: TypeInfo, given: list[Argument], state: State) -> Value:
@@ -110,6 +117,13 @@ def _made(walk: Walk, node: CallExpr, info: TypeInfo, given: list[Argument], sta
     found = builtin_calls.called(walk, node, info.fullname, given, state)
     if found is not None:
         return found
+    base = classes.container_base(walk, info)
+    if base and classes.is_inherited(walk, walk.type_of(node), "__init__"):
+        found = builtin_calls.called(walk, node, base, given, state)
+        for one in found or ():
+            if isinstance(one, Ref):
+                walk.classes[one.site] = info
+        return found or NOTHING
     if info.module_name == walk.file.fullname:
         return classes.constructed(walk, node, info, given, state)
     return other_calls.unknown(walk, node, given, state)
@@ -130,7 +144,9 @@ def _method(walk: Walk, node: CallExpr, callee: MemberExpr, owner: Value, given:
         return _function(walk, node, attribute(walk, callee, owner, state), given, state)
     if callee.name == "send" and len(given) == 1:
         generators.sent(walk, node, owner, given[0].value, state)
-    if is_container(t):
+    if is_container(t) or classes.is_inherited(walk, t, callee.name):
+        if callee.name in ("put", "put_nowait") and given and given[0].constant == (type(None), None):
+            return NOTHING  # it is the end of a queue, not one of the elements that are used
         found = container_methods.method(walk, node, callee.name, owner, [one.value for one in given], state)
         if found is not None:
             _check_stored(walk, node, callee, given)
@@ -152,6 +168,25 @@ def _method(walk: Walk, node: CallExpr, callee: MemberExpr, owner: Value, given:
     if isinstance(classes.member(walk, callee.expr, callee.name), Var):
         return other_calls.unknown(walk, node, given, state)  # an attribute that is called, not a method
     return other_calls.unknown(walk, node, [*given, Argument(owner, ArgKind.ARG_POS, None, callee.expr)], state)
+
+
+def _super_container(
+    walk: Walk, node: CallExpr, callee: SuperExpr, given: list[Argument], state: State
+) -> Value | None:
+    """Return what `super().append(x)` returns in a class derived from a container; None if it is no such method."""
+    if not classes.container_base(walk, callee.info):
+        return None
+    owner, values = classes.receiver_of_super(walk, state), [one.value for one in given]
+    if callee.name == "__init__":
+        for ref in (one for one in owner if isinstance(one, Ref)):
+            container_methods.extend(ref, values[0], state) if values else None
+        return NOTHING
+    if callee.name == "__setitem__" and len(given) == 2:
+        element_access.put(owner, node.args[0], values[1], state)
+        return NOTHING
+    if callee.name == "__getitem__" and len(given) == 1:
+        return element_access.got(walk, node, owner, node.args[0], state)
+    return container_methods.method(walk, node, callee.name, owner, values, state)
 
 
 def _check_stored(walk: Walk, node: CallExpr, callee: MemberExpr, given: list[Argument]) -> None:

@@ -24,7 +24,7 @@ from mypy.types import CallableType, FunctionLike, Instance, TupleType, TypeType
 from tapegrad.mypy.ownership import containers, functions
 from tapegrad.mypy.ownership.carriers import carries, fresh, new_object
 from tapegrad.mypy.ownership.holders import entry
-from tapegrad.mypy.ownership.state import NOTHING, Argument, Function, Ref
+from tapegrad.mypy.ownership.state import EACH, NOTHING, Argument, Function, Ref
 from tapegrad.mypy.scopes.names import classes_in
 
 if TYPE_CHECKING:
@@ -35,6 +35,12 @@ if TYPE_CHECKING:
     from tapegrad.mypy.ownership.walk import Walk
 
 GENERATORS: Final = ("contextlib.contextmanager", "contextlib.asynccontextmanager")
+CONTAINERS: Final = frozenset(
+    {
+        *("builtins.list", "builtins.dict", "builtins.set"),
+        *("collections.deque", "collections.OrderedDict", "collections.UserDict", "collections.UserList"),
+    }
+)
 _TRANSPARENT = ("tapegrad.", "functools.wraps", "typing.override", "typing_extensions.override", "abc.abstractmethod")
 
 
@@ -180,11 +186,9 @@ def _read(walk: Walk, node: Any, function: FuncItem, owner: Value, state: State)
 def method_of(walk: Walk, owner: Any, t: Type | None, name: str, objects: Value) -> Value:
     """Return the methods that a call may run: that of the class, or of a subclass in the file."""
     info = info_of(t)
-    if info is None:
-        return NOTHING
     exact = {state_class for one in objects if isinstance(one, Ref) and (state_class := walk.classes.get(one.site))}
     found: set[Function] = set()
-    starting = exact or subclasses(walk, info)
+    starting = exact or (subclasses(walk, info) if info is not None else set())
     for one in starting:
         symbol = one.get(name)
         node = symbol.node if symbol is not None else None
@@ -200,6 +204,24 @@ def method_of(walk: Walk, owner: Any, t: Type | None, name: str, objects: Value)
                 continue
             found.add(Function(function, _receiver(function, objects), kind))
     return frozenset(found)
+
+
+def container_base(walk: Walk, info: TypeInfo | None) -> str:
+    """Return the container of the standard library from which a class of the file is derived; "" if from none."""
+    if info is None or info not in in_file(walk):
+        return ""
+    return next((one.fullname for one in info.mro if one.fullname in CONTAINERS), "")
+
+
+def is_inherited(walk: Walk, t: Type | None, name: str) -> bool:
+    """Return whether a class of the file has a method from a container of the standard library."""
+    info = info_of(t)
+    if info is None or not container_base(walk, info):
+        return False
+    symbol = info.get(name)
+    return symbol is not None and not any(
+        one in functions.in_file.of(walk.api.tree) for one in functions_of(symbol.node)
+    )
 
 
 def subclasses(walk: Walk, info: TypeInfo) -> set[TypeInfo]:
@@ -230,9 +252,8 @@ def in_file(walk: Walk) -> set[TypeInfo]:
 
 def super_method(walk: Walk, callee: SuperExpr, state: State) -> Value:
     """Return the method that `super().name` is."""
-    inner = walk.entered[-1] if walk.entered else None
     info = callee.info
-    if info is None or inner is None:
+    if info is None or not walk.entered:
         return NOTHING
     for base in info.mro[1:]:
         symbol = base.names.get(callee.name)
@@ -240,12 +261,18 @@ def super_method(walk: Walk, callee: SuperExpr, state: State) -> Value:
             method = next(iter(functions_of(symbol.node)), None)
             if method is None or method not in functions.in_file.of(walk.file):
                 return NOTHING
-            first = inner.arguments[0].variable if inner.arguments else None
-            owner = state.held.get(("name", first))
-            if owner is None and first is not None:
-                owner = entry(("name", first), first.type, state)
-            return frozenset([Function(method, _receiver(method, owner or NOTHING), callee)])
+            return frozenset([Function(method, _receiver(method, receiver_of_super(walk, state)), callee)])
     return NOTHING
+
+
+def receiver_of_super(walk: Walk, state: State) -> Value:
+    """Return the object of the method that is being followed."""
+    inner = walk.entered[-1] if walk.entered else None
+    first = inner.arguments[0].variable if inner is not None and inner.arguments else None
+    owner = state.held.get(("name", first))
+    if owner is None and first is not None:
+        owner = entry(("name", first), first.type, state)
+    return owner or NOTHING
 
 
 def constructed(walk: Walk, node: CallExpr, info: TypeInfo, given: list[Argument], state: State) -> Value:
@@ -255,6 +282,9 @@ def constructed(walk: Walk, node: CallExpr, info: TypeInfo, given: list[Argument
     value: Value = frozenset([made])
     symbol = info.get("__init__")
     function = next(iter(functions_of(symbol.node)), None) if symbol is not None else None
+    base = container_base(walk, info)
+    if base:
+        state.put((*made, EACH), NOTHING) if info.has_base("typing.Mapping") else containers.fill(made, [], state)
     is_written = symbol is not None and not symbol.plugin_generated
     if is_written and function is not None and functions.can_follow(walk, function) and function.arguments:
         functions.call(walk, Function(function, (value,), node), node, given, state)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import (
     IntExpr,
+    SuperExpr,
     UnaryExpr,
 )
 
@@ -62,7 +63,7 @@ def method(walk: Walk, node: Any, name: str, owner: Value, given: list[Value], s
     if name == "clear":
         for ref in refs:
             state.drop(ref)
-            if is_mapping(walk.type_of(node.callee.expr)):
+            if _is_of_mapping(walk, node):
                 state.put((*ref, EACH), NOTHING)
             else:
                 containers.fill(ref, [], state)
@@ -103,7 +104,7 @@ def _taken(walk: Walk, node: Any, name: str, refs: list[Ref], given: list[Value]
         containers.fill(pair, [NOTHING, last], state)
         return frozenset([pair])
     place = place_of(index, state)
-    is_key = index is not None and place != EACH and is_mapping(walk.type_of(node.callee.expr))
+    is_key = index is not None and place != EACH and _is_of_mapping(walk, node)
     for ref in refs:
         if is_key:
             found |= containers.at(frozenset([ref]), place, state)
@@ -150,7 +151,7 @@ def _set_default(walk: Walk, node: Any, refs: list[Ref], given: Value, state: St
 def _viewed(walk: Walk, node: Any, name: str, owner: Value, state: State) -> Value:
     """Return the container of a view such as `x.items()`, or a copy."""
     if name == "keys":
-        return NOTHING
+        return containers.keys_of(owner, walk.site(node), state)
     if name in ("copy", "__iter__", "values"):
         known = containers.elements(owner, state)
         if known is not None:
@@ -201,6 +202,13 @@ def rows(walk: Walk, node: Any, sources: list[Value], state: State) -> Value:
     for number, held in enumerate(sources):
         state.put((*made, f"{containers.SOURCE} {number})"), held)
     return frozenset([made])
+
+
+def _is_of_mapping(walk: Walk, node: Any) -> bool:
+    """Return whether a method is that of a mapping."""
+    if isinstance(node.callee, SuperExpr):
+        return bool(node.callee.info is not None and node.callee.info.has_base("typing.Mapping"))
+    return is_mapping(walk.type_of(node.callee.expr))
 
 
 def _only_named(owner: Value, state: State) -> bool:

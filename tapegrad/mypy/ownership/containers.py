@@ -7,6 +7,7 @@ a tape of its own, because it may be another element at each read.
 
 from __future__ import annotations
 
+from ast import literal_eval
 from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import (
@@ -120,10 +121,33 @@ def append(ref: Ref, held: Value, state: State) -> None:
 
 def yielded(ref: Ref, held: Value, state: State) -> None:
     """Add what a generator yields; note if it shares a tape with another element of the same iteration."""
-    live = {one for one in held if isinstance(one, Held) and not one.age and one.end is None}
-    if live and any(not live.isdisjoint(one) for one in all_elements(frozenset([ref]), state)):
-        state.put((*ref, SHARED), frozenset([Held((*ref.site, SHARED), 0, None)]))
+    last = _last_live(held)
+    if last and any(not last.isdisjoint(one) for one in all_elements(frozenset([ref]), state)):
+        _share(ref, state)
     append(ref, held, state)
+
+
+def delegated(ref: Ref, given: Value, state: State) -> None:
+    """Add what `yield from` yields; note if two of these elements share a tape."""
+    known = elements(given, state)
+    for one in known or ():
+        yielded(ref, one, state)
+    if known is None:
+        extend(ref, given, state)
+        if any(isinstance(one, Ref) and (*one, SHARED) in state.held for one in given) or _last_live(
+            common(given, state)
+        ):
+            _share(ref, state)
+
+
+def _last_live(held: Value) -> set[Held]:
+    """Return the tapes that their sites started last, and that are not consumed."""
+    return {one for one in held if isinstance(one, Held) and not one.age and one.end is None}
+
+
+def _share(ref: Ref, state: State) -> None:
+    """Note that two elements of a generator share a tape."""
+    state.put((*ref, SHARED), frozenset([Held((*ref.site, SHARED), 0, None)]))
 
 
 def extend(ref: Ref, given: Value, state: State) -> None:
@@ -187,6 +211,8 @@ def common(source: Value, state: State) -> Value:
             continue
         if (*one, ONE) in state.held and not any(_is_element(name) for name, _ in state.fields(one)):
             return NOTHING  # what its only element holds is not shared with another one
+        if _has_only_first(one, state):
+            return NOTHING
         for name, held in state.fields(one):
             if name == EACH:
                 continue
@@ -198,6 +224,12 @@ def common(source: Value, state: State) -> Value:
 def _in_both(a: Value, b: Value) -> Value:
     """Return what two elements share: not an earlier tape of a site, because each may have another one."""
     return frozenset(one for one in a & b if not (isinstance(one, Held) and one.age))
+
+
+def _has_only_first(ref: Ref, state: State) -> bool:
+    """Return whether one element of a dictionary is known, by the first of the names in a loop, but not the others."""
+    named = [name for name, held in state.fields(ref) if _is_element(name) or (name == EACH and held)]
+    return len(named) == 1 and named[0].startswith(FIRST_OF)
 
 
 def comes_back(source: Value, state: State) -> bool:
@@ -215,6 +247,8 @@ def element(source: Value, site: Site, state: State, *, is_each: bool = False) -
         return frozenset([_row(rows[0], site, state)])
     direct |= union(state.held.get((*one, SHARED), NOTHING) for one in source if isinstance(one, Ref))
     any_of = union(all_elements(source, state))
+    if any(isinstance(one, Ref) and _has_only_first(one, state) for one in source):
+        any_of = replaced(any_of, lambda one: one._replace(end=None))  # another one may not be consumed
     return direct | _one_of(any_of, common(source, state), site, state, is_each=is_each) if any_of else direct
 
 
@@ -393,18 +427,32 @@ def at(source: Value, name: str, state: State) -> Value:
         place = counted(one, name, state)
         held = state.held.get((*one, place))
         if held is None:
-            held = element(frozenset([one]), (*one, place), state) if not _is_absent(one, state) else NOTHING
+            held = element(frozenset([one]), (*one, place), state) if not has_known_keys(one, state) else NOTHING
             if place != EACH and not one.age:
                 state.held[*one, place] = held
         found |= held
     return found
 
 
-def _is_absent(ref: Ref, state: State) -> bool:
+def has_known_keys(ref: Ref, state: State) -> bool:
     """Return whether all keys of a dictionary are known, so that another key is not in it."""
     fields = dict(state.fields(ref))
     is_keyed = EACH in fields and not fields[EACH] and KNOWN not in fields and COMMON not in fields
     return is_keyed and not any(name.startswith(FIRST_OF) for name in fields)
+
+
+def keys_of(source: Value, site: Site, state: State) -> Value:
+    """Return the keys of a dictionary as constants, if all of them are known; else nothing."""
+    refs = [one for one in source if isinstance(one, Ref)]
+    if len(refs) != 1 or len(source) != 1 or refs[0].age or not has_known_keys(refs[0], state):
+        return NOTHING
+    names = [name for name, _ in state.fields(refs[0]) if _is_element(name)]
+    made = new_object((*site, "keys"), state)
+    fill(made, [NOTHING] * len(names), state)
+    for number, name in enumerate(names):
+        key = literal_eval(name[1:-1])
+        state.know((*made, f"[{number}]"), (type(key), key))
+    return frozenset([made])
 
 
 def counted(ref: Ref, name: str, state: State) -> str:

@@ -59,7 +59,7 @@ def item(walk: Walk, node: IndexExpr, state: State) -> Value:
     if isinstance(node.index, NameExpr) and not is_known and _makes_elements(walk.type_of(node.base)):
         name = EACH  # all that it makes for unknown keys is known as one
     if name != EACH:
-        found = containers.at(source, name, state)
+        found = containers.at(source, name, state) or _missing(walk, node, source, state)
         return found or _made_when_read(name, source, t, state)
     found = containers.element(source, walk.site(node), state)
     if tapes(found):
@@ -67,6 +67,20 @@ def item(walk: Walk, node: IndexExpr, state: State) -> Value:
     if not found and carries(t) and not any(isinstance(one, Ref) for one in source):
         return fresh(walk.site(node), state)
     return found
+
+
+def got(walk: Walk, node: Any, owner: Value, index: Any, state: State) -> Value:
+    """Return what an element of a container holds."""
+    name = place_of(index, state)
+    return containers.at(owner, name, state) if name != EACH else containers.element(owner, walk.site(node), state)
+
+
+def _missing(walk: Walk, node: IndexExpr, source: Value, state: State) -> Value:
+    """Return what `__missing__` of a class of the file makes for a key that is not there."""
+    t = walk.type_of(node.base)
+    method = classes.method_of(walk, node.base, t, "__missing__", source) if not is_container(t) else NOTHING
+    key = functions.positional(NOTHING)._replace(constant=constant_of(node.index, state))
+    return functions.call_all(walk, method, node, [key], state) if method else NOTHING
 
 
 def _makes_elements(t: Type | None) -> bool:
@@ -126,10 +140,21 @@ def extended(walk: Walk, target: Any, value: Any, state: State) -> None:
 def set_item(walk: Walk, target: IndexExpr, held: Value, state: State) -> None:
     """Bind an element."""
     walk.value(target.index, state)
-    name = place_of(target.index, state)
-    for ref in (one for one in walk.value(target.base, state) if isinstance(one, Ref)):
-        if isinstance(target.index, SliceExpr):
-            _set_slice(ref, target.index, held, state)
+    owner, t = walk.value(target.base, state), walk.type_of(target.base)
+    method = classes.method_of(walk, target.base, t, "__setitem__", owner) if not is_container(t) else NOTHING
+    if method:
+        key = functions.positional(NOTHING)._replace(constant=constant_of(target.index, state))
+        functions.call_all(walk, method, target, [key, functions.positional(held)], state)
+        return
+    put(owner, target.index, held, state)
+
+
+def put(owner: Value, index: Any, held: Value, state: State) -> None:
+    """Let an element of a container hold a value."""
+    name = place_of(index, state)
+    for ref in (one for one in owner if isinstance(one, Ref)):
+        if isinstance(index, SliceExpr):
+            _set_slice(ref, index, held, state)
         elif name == EACH:
             if (*ref, KNOWN) in state.held:
                 state.forget_positions(ref)
@@ -140,7 +165,7 @@ def set_item(walk: Walk, target: IndexExpr, held: Value, state: State) -> None:
 
 def _set_slice(ref: Ref, part: SliceExpr, held: Value, state: State) -> None:
     """Bind several elements; `xs[:] = ys` replaces all of them."""
-    if part.begin_index is part.end_index is None and part.stride is None:
+    if _is_whole(part):
         known = containers.elements(held, state)
         state.drop(ref)
         if known is not None:
@@ -152,11 +177,19 @@ def _set_slice(ref: Ref, part: SliceExpr, held: Value, state: State) -> None:
         state.add(ref, one)
 
 
+def _is_whole(part: SliceExpr) -> bool:
+    """Return whether a slice is `[:]`."""
+    return part.begin_index is part.end_index is None and part.stride is None
+
+
 def removed(walk: Walk, target: IndexExpr, state: State) -> None:
     """Remove an element."""
     for ref in (one for one in walk.value(target.base, state) if isinstance(one, Ref)):
         place = place_of(target.index, state)
-        if place != EACH and is_mapping(walk.type_of(target.base)):
+        if isinstance(target.index, SliceExpr) and _is_whole(target.index):
+            state.drop(ref)
+            containers.fill(ref, [], state)
+        elif place != EACH and is_mapping(walk.type_of(target.base)):
             state.held.pop((*ref, place), None)
         else:
             state.forget_positions(ref)

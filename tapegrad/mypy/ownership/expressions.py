@@ -146,7 +146,7 @@ def value(walk: Walk, node: Any, state: State) -> Value:
         case YieldFromExpr(expr=given):
             held = walk.value(given, state)
             if walk.frame.made is not None:
-                containers.extend(walk.frame.made, held, state)
+                containers.delegated(walk.frame.made, held, state)
                 walk.frame.yields.append(state.copy())
             return NOTHING
         case StarExpr(expr=starred):

@@ -26,9 +26,9 @@ from mypy.nodes import (
 )
 
 from tapegrad.mypy.ownership import classes, containers, functions, loop_keys
-from tapegrad.mypy.ownership.carriers import carries, is_container, may_hold, new_object
+from tapegrad.mypy.ownership.carriers import carries, is_container, is_mapping, may_hold, new_object
 from tapegrad.mypy.ownership.spelling import written
-from tapegrad.mypy.ownership.state import EACH, NOTHING, Ref, State, UnreachableError, joined, repeated, tapes
+from tapegrad.mypy.ownership.state import EACH, NOTHING, Ref, State, UnreachableError, joined, repeated, tapes, union
 from tapegrad.mypy.scopes.names import ScopeCache, inside, nodes_in
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _repeated(
             first = None
         end = walk.through(node.body, first)
         breaks, continues = walk.frame.loops.pop()
-        again = repeated(entry, [end, *continues])
+        again = repeated(entry, [end, *continues], union(one for frame in walk.frames for one in frame.unnamed))
         if again == entry:
             break
         entry = again
@@ -189,6 +189,8 @@ def _iterated(walk: Walk, node: Expression, source: Value, state: State) -> Valu
     t = walk.type_of(node)
     if carries(t):
         return walk.check(source, node, node)
+    if is_mapping(t):
+        return containers.keys_of(source, walk.site(node), state) or source
     if is_container(t) or tapes(source) or not any(isinstance(one, Ref) for one in source):
         return source
     method = classes.method_of(walk, node, t, "__iter__", source)

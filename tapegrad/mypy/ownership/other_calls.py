@@ -158,7 +158,7 @@ def unknown(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> 
     if not name.startswith(_HARMLESS):
         _hand_over(walk, node, given, state)
         if name.split(".")[0] not in _READING:
-            _forget(walk, node, given, state)
+            forget([one for argument in given for one in argument.value if isinstance(one, Ref)], node, walk, state)
     return returned
 
 
@@ -204,16 +204,14 @@ def _hand_over(walk: Walk, node: CallExpr, given: list[Argument], state: State) 
                 call_from_unknown(walk, one, node, given[position + 1 :], state)
 
 
-def _forget(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> None:
-    """Forget what is known of the objects that unknown code gets, because it may bind their attributes."""
-    for argument in given:
-        for one in argument.value:
-            if isinstance(one, Ref):
-                is_box = any(name.startswith("[") for name, _ in state.fields(one))
-                state.drop(one)
-                if is_box:
-                    state.put((*one, EACH), NOTHING)
-                state.held[*one, EPOCH] = frozenset([Ref(walk.site(node), 0)])
+def forget(objects: list[Ref], node: Any, walk: Walk, state: State) -> None:
+    """Forget what is known of objects, because code that is not followed may bind their attributes."""
+    for one in objects:
+        is_box = any(name.startswith("[") for name, _ in state.fields(one))
+        state.drop(one)
+        if is_box:
+            state.put((*one, EACH), NOTHING)
+        state.held[*one, EPOCH] = frozenset([Ref(walk.site(node), 0)])
 
 
 def call_from_unknown(walk: Walk, function: Function, node: Any, rest: list[Argument], state: State) -> None:

@@ -335,17 +335,17 @@ def joined(states: Iterable[State | None]) -> State | None:
     return result
 
 
-def repeated(before: State, ends: list[State | None]) -> State | None:
+def repeated(before: State, ends: list[State | None], unnamed: Value = NOTHING) -> State | None:
     """Return the state at the head of a loop, where the state before it and those at its end join.
 
     A name that holds one tape before the loop and another one later may hold either: what consumes it then consumes
-    no other name's tape.
+    no other name's tape. `unnamed` is what statements around the loop hold without a name.
     """
     after = joined(ends)
     if after is None:
         return before
     entry, after = before.copy(), after.copy()
-    for ref in _lost(before, after):
+    for ref in _lost(before, after, unnamed):
         after.drop(ref)
     for holder, value in before.held.items():
         later = after.held.get(holder)
@@ -359,19 +359,32 @@ def repeated(before: State, ends: list[State | None]) -> State | None:
     return joined([entry, after])
 
 
-def _lost(before: State, after: State) -> set[Ref]:
-    """Return the objects that names held before a loop, and that nothing holds at its end."""
-    lost = {
-        one for holder, value in before.held.items() if holder[0] == "name" for one in value if isinstance(one, Ref)
-    }
-    for value in after.held.values():
-        if not lost:
-            break
-        if value:
-            lost.difference_update(value)
-            if any(isinstance(one, Function) for one in value):
-                return set()  # one of them may be bound to it
+def _lost(before: State, after: State, unnamed: Value) -> set[Ref]:
+    """Return the objects that names led to before a loop, and that nothing holds at its end."""
+    lost: set[Ref] = set()
+    _follow(before, [one for holder, value in before.held.items() if holder[0] == "name" for one in value], lost.add)
+    if lost:
+        outside = [
+            one
+            for holder, value in after.held.items()
+            if value and holder[-1] != OF and (len(holder) != 3 or holder[:2] not in lost)
+            for one in value
+        ]
+        _follow(after, [*outside, *unnamed], lost.discard)
     return lost
+
+
+def _follow(state: State, pending: list[Held | Ref | Function], reach: Callable[[Ref], None]) -> None:
+    """Call a function with each object to which some values lead."""
+    reached: set[Ref] = set()
+    while pending:
+        one = pending.pop()
+        if isinstance(one, Function):
+            pending += [each for held in one.values() for each in held]
+        elif isinstance(one, Ref) and one not in reached:
+            reached.add(one)
+            reach(one)
+            pending += [each for name, held in state.fields(one) if name != OF for each in held]
 
 
 def _one_of(differing: set[tuple[Site, int]], one: Held | Ref) -> Held | Ref:

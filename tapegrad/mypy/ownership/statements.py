@@ -22,6 +22,7 @@ from mypy.nodes import (
     ListExpr,
     MatchStmt,
     MemberExpr,
+    MypyFile,
     NameExpr,
     OperatorAssignmentStmt,
     OverloadedFuncDef,
@@ -135,6 +136,10 @@ def _through(walk: Walk, node: Any, state: State) -> State | None:
             return None if isinstance(condition, NameExpr) and condition.fullname == "builtins.False" else state
         case ClassDef():
             classes.class_body(walk, node, state)
+            return state
+        case Decorator() if not isinstance(walk.frame.function, MypyFile):
+            state.held.pop(("name", node.var), None)  # of an earlier iteration
+            classes.function_named(walk, node, node, state)  # its decorators run now
             return state
         case FuncItem() | Decorator() | OverloadedFuncDef():
             return state  # its body runs when it is called
