@@ -9,6 +9,7 @@ import numpy as np
 from typing_extensions import TypeVar, override
 
 from tapegrad import ops
+from tapegrad.autograd.gradients import gradients_only
 from tapegrad.autograd.registry import IMPLEMENTATIONS
 from tapegrad.autograd.tape import Checkpointing
 from tapegrad.checkpoint import NoCheckpointing
@@ -310,9 +311,10 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
 
         Raises:
             TapeError: `x` has no tape, so it was never tracked.
-            DTypeError: `x` is not a tensor.
+            DTypeError: `x` is not a tensor, or `grads` are not gradients.
         """
         _tracked("Autodiff.grad", "x", x)
+        gradients_only("Autodiff.grad", grads)
         gradient = grads.get(x)
         return None if gradient is None else self.inner(gradient)
 
@@ -329,9 +331,10 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
 
         Raises:
             TapeError: `x` has no tape, so it was never tracked.
-            DTypeError: `x` is not a tensor.
+            DTypeError: `x` is not a tensor, or `grads` are not gradients.
         """
         _tracked("Autodiff.grad_remove", "x", x)
+        gradients_only("Autodiff.grad_remove", grads)
         gradient: Any = grads.remove(x)
         return None if gradient is None else self.inner(gradient)
 
@@ -342,10 +345,11 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
 
         Raises:
             ShapeError: The shapes of gradient and tensor differ.
-            DTypeError: The dtypes differ, or one of them is not a tensor.
+            DTypeError: The dtypes differ, one of them is not a tensor, or `grads` are not gradients.
             TapeError: `x` has no tape, so it was never tracked.
         """
         _tracked("Autodiff.grad_replace", "x", x)
+        gradients_only("Autodiff.grad_replace", grads)
         tensor_only(gradient, "Autodiff.grad_replace: gradient")
         if gradient.shape != x.shape:
             raise ShapeError(messages.other_sizes("Autodiff.grad_replace", "gradient", gradient.shape, x.shape))

@@ -336,6 +336,20 @@ def test_what_is_not_a_tensor_is_rejected() -> None:
             call()
 
 
+def test_what_are_no_gradients_is_rejected() -> None:
+    backend: Any = LEVEL
+    tracked = LEVEL.require_grad(tensor([2.0]))
+    calls: dict[str, Any] = {
+        "grad": lambda: backend.grad(tracked, 3),
+        "grad_remove": lambda: backend.grad_remove(tracked, 3),
+        "grad_replace": lambda: backend.grad_replace(tracked, 3, tensor([1.0])),
+    }
+    for name, call in calls.items():
+        message = f"^Autodiff.{name}: grads is an int but Gradients, which backward gives, are expected$"
+        with pytest.raises(DTypeError, match=message):
+            call()
+
+
 def test_a_gradient_of_what_was_never_tracked_is_rejected() -> None:
     backend: Any = LEVEL
     x, tracked = tensor([2.0]), LEVEL.require_grad(tensor([2.0]))

@@ -372,6 +372,14 @@ class Accumulator(Generic[S, D]):
         return self
 
 
+def gradients_only(call: str, grads: object) -> None:
+    """Raise unless an argument is the result of a backward pass."""
+    if not isinstance(grads, Gradients):
+        kind = messages.with_article(type(grads).__name__)
+        message = f"{call}: grads is {kind} but Gradients, which backward gives, are expected"
+        raise DTypeError(message)
+
+
 def _all_needed(entries: Iterable[Entry], wanted: set[Node | None]) -> Iterator[Entry]:
     """Yield entries; from the first opaque one on, mark all inputs as wanted, because its outputs are unknown."""
     opaque = False

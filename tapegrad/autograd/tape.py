@@ -19,7 +19,7 @@ from numpy import ndarray
 from typing_extensions import TypeAliasType, TypeVar, override
 
 from tapegrad.autograd import tape_repr
-from tapegrad.autograd.gradients import Gradients
+from tapegrad.autograd.gradients import Gradients, gradients_only
 from tapegrad.autograd.locks import open_in_children
 from tapegrad.autograd.mermaid import bundle
 from tapegrad.engines.underflow import ignore_underflow
@@ -553,8 +553,10 @@ class GradientTape:
 
         Raises:
             TapeError: The tape has been consumed, or a parameter has changed since it was recorded.
+            DTypeError: `grads` are not gradients.
         """
         grads = Gradients() if grads is None else grads
+        gradients_only("execute", grads)
         return self._run(grads, self._default_targets(), tuple(grads.values_by_node), retain=retain_tape)
 
     def backward(self, x: Node, seed: Any, wrt: Iterable[Node] | None, *, retain: bool = False) -> Gradients:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeAlias
 import numpy as np
 from typing_extensions import TypeVar, override
 
-from tapegrad.autograd.gradients import Gradients
+from tapegrad.autograd.gradients import Gradients, gradients_only
 from tapegrad.autograd.identity import Same
 from tapegrad.autograd.locks import open_in_children
 from tapegrad.engines import Value
@@ -412,11 +412,3 @@ _FROZEN: Final = attrgetter("frozen")
 
 # Steps are serialized: threads that share parameters do not lose updates.
 _STEPPING: Final = open_in_children(RLock())
-
-
-def gradients_only(call: str, grads: object) -> None:
-    """Raise unless an argument is the result of a backward pass."""
-    if not isinstance(grads, Gradients):
-        kind = with_article(type(grads).__name__)
-        message = f"{call}: grads is {kind} but Gradients, which backward gives, are expected"
-        raise DTypeError(message)

@@ -9,13 +9,13 @@ import numpy as np
 from typing_extensions import TypeVar
 
 from tapegrad import ops
-from tapegrad.autograd.gradients import Gradients
+from tapegrad.autograd.gradients import Gradients, gradients_only
 from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.errors.messages import with_article
 from tapegrad.errors.options import check_count, check_range
 from tapegrad.errors.tracebacks import public_api
-from tapegrad.optim.optimizer import Optimizer, gradients_only
+from tapegrad.optim.optimizer import Optimizer
 from tapegrad.tensor.operands import known
 
 if TYPE_CHECKING:

@@ -994,6 +994,18 @@ def test_execute_starts_from_the_gradients_it_is_given() -> None:
     assert grads[x].tolist() == [3, 30]
 
 
+def test_execute_rejects_what_are_no_gradients_and_keeps_the_tape() -> None:
+    x: Any = tensor([1.0, 2.0])
+    taped = x.trace() * 3
+    wrong: Any = 3
+    with pytest.raises(
+        DTypeError, match=r"^execute: grads is an int but Gradients, which backward gives, are expected$"
+    ):
+        taped.tape.tape.execute(wrong)
+
+    assert taped.sum().backward()[x].tolist() == [3, 3]
+
+
 def test_options_of_another_kind_are_rejected() -> None:
     given: Any = 3
     with pytest.raises(DTypeError, match=r"^grads is an int but Gradients are expected$"):
