@@ -11,7 +11,7 @@ from tapegrad.ops._mapped import apply
 from tapegrad.ops.bitwise import Whole, whole_only
 from tapegrad.ops.elementwise import broadcast_shape, number_only
 from tapegrad.tensor import T1, T2, Real, Tensor, node
-from tapegrad.tensor.operands import unwrap
+from tapegrad.tensor.operands import of_same_kind, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
@@ -50,10 +50,9 @@ def floor_divide(x: Tensor[Any, Any, Real] | Number, y: Tensor[Any, Any, Real] |
         >>> (x // 2.0).tolist()
         [3.0, -4.0, 3.0]
     """
-    given = x
-    x, y, _ = unwrap(x, y)
-    number_only(x, given)
-    return node(apply("floor_divide", x.data, y.data))
+    left, right, _ = unwrap(x, y)
+    number_only(left, x)
+    return of_same_kind(node(apply("floor_divide", left.data, right.data)), x, y)
 
 
 @op(broadcast_shape, operator="__mod__", memory_bound=True)

@@ -14,7 +14,7 @@ from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, is_fraction, number_only
 from tapegrad.tensor import T1, T2, Real, S, T, Tensor, node
-from tapegrad.tensor.operands import unwrap
+from tapegrad.tensor.operands import of_same_kind, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
@@ -337,9 +337,9 @@ def fmin(x: Tensor[Any, T1, Real] | Number, y: Tensor[Any, T2, Real] | Number) -
 
 
 def _stepped(name: Elementwise, x: Tensor[S, Any, Real]) -> Tensor[S, NoneTape, Real]:
-    x, _ = unwrap(x)
-    number_only(x)
-    return node(apply(name, x.data))
+    plain, _ = unwrap(x)
+    number_only(plain)
+    return of_same_kind(node(apply(name, plain.data)), x)
 
 
 def _chosen(name: Literal["fmax", "fmin", "maximum", "minimum"], x: Any, y: Any) -> Tensor[Any, Any, Any]:

@@ -205,7 +205,8 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
                 _reject(TapeError(messages.traced_twice(), op="trace"))
             tape = GradientTape(None if wrt is None else _targets(wrt), grads, checkpoint, training=training)
             plain: Any = self.node if self.tape.holds else self
-            if wrt is None and plain.is_float and not plain.frozen:
+            # A tensor computed from frozen parameters or detached from others is none itself.
+            if wrt is None and plain.is_float and (not plain.frozen or plain.version is None):
                 tape.leaves[plain] = None
             return plain.carrying(OwnedTape(tape) if plain is self else self._continuing(OwnedTape(tape)))
         except Exception as error:
@@ -308,8 +309,15 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
         return tape.adopt(parameters) if isinstance(parameters, ParameterTape) and not parameters.lost else tape
 
     def detach(self) -> Tensor[S_co, NoneTape, D_co]:
-        """Return a new tensor of the same values without a tape."""
-        return Tensor(self.data)
+        """Return a new tensor of the same values without a tape.
+
+        What is detached from parameters alone is a constant part of the model, not data: `(w - w.detach()) ** 2` has a
+        gradient where it meets a tape.
+        """
+        plain: Tensor[S_co, NoneTape, D_co] = Tensor(self.data)
+        if belongs_to_module(self):
+            plain.mark_frozen()
+        return plain
 
     def mark_frozen(self) -> None:
         """Mark this tensor, which has no tape, as computed from buffers and frozen parameters alone."""
@@ -863,6 +871,11 @@ def values_of(x: Any) -> Any:
     while isinstance(x, Tensor):
         x = x.data
     return x if hasattr(x, "__array_function__") else np.asarray(x)
+
+
+def belongs_to_module(x: Tensor[Any, Any, Any]) -> bool:
+    """Return whether a tensor is a parameter, a buffer, or computed from them alone, without an owned tape."""
+    return x.is_of_module or (x.tape.holds and not x.tape.owns)
 
 
 def described(value: Any) -> str:

@@ -14,7 +14,7 @@ from tapegrad.engines.interface import HALF
 from tapegrad.errors import DTypeError, messages
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.sizes import Dim
-from tapegrad.tensor import Tensor, as_compute_dtype, described, from_array, node, values_of
+from tapegrad.tensor import Tensor, as_compute_dtype, belongs_to_module, described, from_array, node, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -240,6 +240,13 @@ def fixed(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape,
     x = node(data)
     x.mark_frozen()
     return x
+
+
+def of_same_kind(out: Tensor[S, NoneTape, D], *operands: Any) -> Tensor[S, NoneTape, D]:
+    """Return the result of an op without a gradient: of operands that belong to a module, it is no data either."""
+    if all(not isinstance(x, Tensor) or belongs_to_module(x) for x in operands):
+        out.mark_frozen()
+    return out
 
 
 def is_concrete(scalar_type: type) -> bool:

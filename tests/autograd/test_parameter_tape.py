@@ -562,3 +562,76 @@ def test_threads_that_share_a_chain_and_a_tape_record_all() -> None:
     grads = sum(found).backward()
     one = (x.trace() @ v).sum().backward()
     np.testing.assert_allclose(grads[w].numpy(), 8 * one[w].numpy(), rtol=1e-12)
+
+
+def test_a_straight_through_estimator_needs_no_trace() -> None:
+    w: Any = nn.Param(tg.tensor([2.25, 3.75]))
+    x = tg.tensor([5.0, 7.0])
+    rounded = w + (tg.round(w) - w).detach()
+
+    grads = ((x.trace() * rounded).sum() + (w * w).sum()).backward()
+
+    assert rounded.tolist() == [2, 4]
+    assert grads[w].tolist() == [9.5, 14.5]
+
+
+def test_a_penalty_on_the_distance_from_detached_parameters_has_its_gradient() -> None:
+    w: Any = nn.Param(tg.tensor([2.0, 3.0]))
+    start = w.detach()
+    w.assign(w * 2.0)
+
+    grads = (tg.ones((3,)).trace().sum() + ((w - start) ** 2).sum()).backward(wrt=[w, start])
+
+    assert grads[w].tolist() == [4, 6]
+    assert grads[start].tolist() == [-4, -6]
+
+
+def whole(x: Any) -> Any:
+    return x // 1.0
+
+
+@pytest.mark.parametrize("op", [tg.round, tg.floor, tg.ceil, tg.trunc, tg.sign, whole, tg.Tensor.detach])
+def test_results_without_a_gradient_are_constants_of_the_model(op: Any) -> None:
+    w: Any = nn.Param(tg.tensor([2.25, -3.75]))
+    for given in (w, w * 2.0):
+        fixed_values = op(given)
+        grads = (tg.ones((3,)).trace().sum() + (w * fixed_values).sum()).backward()
+
+        assert isinstance(fixed_values, Frozen)
+        assert grads[w].tolist() == fixed_values.tolist()
+
+
+@pytest.mark.parametrize("op", [tg.round, whole, tg.Tensor.detach])
+def test_results_of_data_without_a_gradient_are_data(op: Any) -> None:
+    x = tg.tensor([2.25, -3.75])
+
+    assert type(op(x)) is tg.Tensor
+    assert type(op(x.trace())) is tg.Tensor
+    assert type(op(x * nn.Param(tg.ones((2,))))) is tg.Tensor
+
+
+@pytest.mark.parametrize("factor", [None, 2.0])
+@pytest.mark.parametrize("op", [tg.round, tg.Tensor.detach])
+def test_a_traced_copy_of_detached_parameters_has_a_gradient(op: Any, factor: float | None) -> None:
+    copied = op(nn.Param(tg.tensor([2.0, 3.0])))
+    if factor is not None:
+        copied = copied * factor
+
+    assert (copied.trace() * tg.tensor([5.0, 7.0])).sum().backward()[copied].tolist() == [5, 7]
+
+
+def test_compiled_steps_have_the_gradients_beside_detached_parameters() -> None:
+    class Rounded(nn.Module):
+        def __init__(self) -> None:
+            self.w = nn.Param(tg.tensor([2.25, 3.75]))
+
+    def step(model: Any, x: Any) -> Any:
+        w = model.w
+        rounded = w + (tg.round(w) - w).detach()
+        return ((x.trace() * rounded).sum() + ((w - w.detach() * 0.5) ** 2).sum()).backward(wrt=model)[w]
+
+    pytest.importorskip("jax")
+    model, x = Rounded(), tg.tensor([5.0, 7.0])
+
+    assert step(model, x).tolist() == [7.25, 10.75]
+    assert tg.jit(step)(model, x).tolist() == [7.25, 10.75]
