@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,12 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@pytest.fixture(params=["at once", "row by row"])
+@pytest.fixture(params=["at once", "one by one", "as columns", "rows at once", "row by row"])
 def at_a_time(request: Any, monkeypatch: Any) -> Iterator[str]:
-    """Gather all rows at once, as in small convolutions, or one at a time, as far as it goes in large ones."""
-    if request.param == "row by row":
+    """Gather all windows at once, as in small convolutions, or one at a time, as far as it goes in large ones.
+
+    Also gather them as columns, as where images have few channels; or gather rows, as for long kernels.
+    """
+    if request.param in ("one by one", "row by row"):
         monkeypatch.setattr(convolution, "_GATHERED_BYTES", 1)
-        monkeypatch.setattr(convolution, "_MIN_POSITIONS", 1)
+    monkeypatch.setattr(convolution, "_SHORT", 1000 if request.param == "as columns" else 0)
+    if "row" in request.param:
+        monkeypatch.setattr(convolution, "_LONG", 2)
+        monkeypatch.setattr(convolution, "_WIDE", 0)
     convolution._plan_for.cache_clear()
     yield request.param
     convolution._plan_for.cache_clear()
@@ -79,7 +86,33 @@ def test_both_algorithms_give_the_same_values(seed: int) -> None:
     expected = by_the_formula(x, w, window)
     np.testing.assert_allclose(convolution._by_positions(x, w, window), expected, atol=1e-12)
     np.testing.assert_allclose(convolution._by_elements(x, w, window), expected, atol=1e-12)
-    np.testing.assert_allclose(convolution._by_elements(x, w, window, is_exact=True), expected, atol=1e-12)
+
+
+@pytest.mark.usefixtures("at_a_time")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_result_has_the_dtype_of_its_operands(dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(2, 2, 3, 7, 6)).astype(dtype), rng.normal(size=(2, 4, 3, 3, 2)).astype(dtype)
+    window = ConvWindow((5, 6), (1, 1), (1, 1), (1, 1), (0, 1))
+
+    y = convolve(x, w, window)
+
+    assert y.dtype == dtype
+    np.testing.assert_allclose(y, by_the_formula(x, w, window), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.usefixtures("at_a_time")
+def test_images_of_any_memory_order_give_the_same_values() -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(5, 1, 3, 7, 6)), rng.normal(size=(1, 4, 3, 3, 2))
+    window = ConvWindow((5, 5), (1, 1), (1, 1), (1, 1), (0, 0))
+    expected = by_the_formula(x, w, window)
+
+    for order in permutations(range(5)):
+        back = tuple(order.index(axis) for axis in range(5))
+        stored = np.ascontiguousarray(x.transpose(order)).transpose(back)
+        np.testing.assert_allclose(convolve(stored, w, window), expected, atol=1e-12)
+        np.testing.assert_allclose(convolve(stored[:, :, ::-1], w[:, :, ::-1], window), expected, atol=1e-12)
 
 
 @pytest.mark.usefixtures("at_a_time")
@@ -105,7 +138,7 @@ def test_an_infinity_reaches_only_the_windows_that_contain_it(place: Any) -> Non
 
 
 def test_a_long_input_with_a_long_kernel_does_not_copy_every_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(convolution, "_ROW_MAX_BYTES", 1 << 20)
+    monkeypatch.setattr(convolution, "_GATHERED_BYTES", 1 << 15)
     convolution._plan_for.cache_clear()
     x, w = np.ones((1, 1, 16, 600)), np.ones((1, 64, 16, 101))  # 6 MiB of windows
 

@@ -1,8 +1,12 @@
-"""Convolution in NumPy: channels are last in memory, and windows that do not overlap are the rows of a matrix.
+"""Convolution in NumPy: windows are gathered block by block as the rows of a matrix, which a product multiplies.
 
-With the channels last, the part of a window along the last axis is contiguous. Neighbouring windows overlap, but
-windows that are one window length apart do not, and form the rows of a matrix without a copy. So there are as many
-matrices, called phases, as a window has positions. Along the other axes the windows are gathered, some rows at a time.
+A block fits into a cache beside the kernels, and one strided copy gathers it. With the channels last, the part of a
+window along the last axis is contiguous. Where that part is short, as in images of one channel, the windows are
+gathered as columns instead: then the positions along the last axis are contiguous.
+
+Windows that are long along the last axis are not gathered along it: neighbouring windows overlap, but windows that are
+one window length apart do not, and are the rows of a matrix without a copy. So there are as many matrices, called
+phases, as a window is longer than the stride.
 
 A result always has its channels last in memory. Later ops keep that order, so that a stack of convolutions converts
 its images once.
@@ -16,6 +20,7 @@ from math import gcd, prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from tapegrad.engines.interface import ConvWindow
 from tapegrad.engines.numpy.buffers import BUFFERS
@@ -25,12 +30,11 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Index: TypeAlias = "tuple[Any, ...]"
-Move: TypeAlias = "tuple[Index | None, Index | None, Index]"
 
-_GATHERED_BYTES: Final = 1 << 21  # of gathered cells at a time
-_ROW_MAX_BYTES: Final = 1 << 26  # of a row with all its windows gathered, as for a long row and a long kernel
-_GAP: Final = 8  # windows at least this many window lengths apart are gathered without the cells between them
-_MIN_POSITIONS: Final = 512  # minimum positions at a time, because all kernels are read each time
+_GATHERED_BYTES: Final = 1 << 20  # of gathered cells at a time, or up to 16 times as many for large kernels
+_SHORT: Final = 16  # contiguous elements of a window, below which windows are gathered as columns
+_LONG: Final = 5  # cells of a window along the last axis, from which on they are not gathered along it
+_WIDE: Final = 64  # elements of these cells, below which they are gathered
 _WHOLE_AXIS: Final = slice(None)
 
 
@@ -68,10 +72,10 @@ def _by_positions(x: Array, w: Array, window: ConvWindow) -> Array:
         filters = np.ascontiguousarray(filters)
     y = BUFFERS.empty((n, *window.sizes[:-1], plan.pitch, g, o), x.dtype)
     with np.errstate(invalid="ignore"):  # from infinity times an unused zero, also inside BLAS
-        for images, rows, phases in _gathered(x, plan):
-            out = y[images, rows].reshape(-1, g, o).swapaxes(0, 1)
+        for index, phases in _gathered(x, plan):
+            out = y[index].reshape(-1, g, o).swapaxes(0, 1)
             for phase, windows in enumerate(phases):
-                np.matmul(windows, filters, out=out[:, phase :: len(phases)])
+                np.matmul(windows, filters, out=_every(out, phase, plan))
     return y[..., : window.sizes[-1], :, :].transpose(0, -2, -1, *range(1, 1 + len(kernel)))
 
 
@@ -81,18 +85,20 @@ def _by_elements(x: Array, w: Array, window: ConvWindow, *, is_exact: bool = Fal
     x = x.swapaxes(0, 2)
     geometry = (tuple(kernel), window.dilation, window.stride)
     plan = _plan_for(x.shape, x.itemsize, sizes, *geometry, *window[3:], o, is_exact=is_exact)
-    kernels = w.transpose(0, 2, *range(3, 3 + rank), 1)
-    total: Any = 0
+    kernels = w.transpose(2, *range(3, 3 + rank), 0, 1)
+    total: Any = None
     with np.errstate(invalid="ignore"):
-        for images, rows, phases in _gathered(x, plan):
-            met = _padded_rows(kernels[:, images, rows], plan.pitch).reshape(g, -1, o)
+        for index, phases in _gathered(x, plan):
+            met = kernels[index] if plan.run == 1 else _padded_rows(kernels[index], plan.pitch)
+            met = met.reshape(-1, g, o).swapaxes(0, 1)
             for phase, cells in enumerate(phases):
-                total = total + met[:, phase :: len(phases)].swapaxes(1, 2) @ cells
+                part = cells.swapaxes(1, 2) @ _every(met, phase, plan)
+                total = part if total is None else np.add(total, part, total)
     # A zero after a row met an infinity: gather the rows again, without the windows that reach past their row.
     if plan.pitch > kernel[-1] and not np.isfinite(total).all():
         return _by_elements(x.swapaxes(0, 2), w, window, is_exact=True)
-    y: Array = total.reshape(g, o, *(sizes[axis] for axis in plan.order), x.shape[2])
-    return y.transpose(rank + 2, 0, 1, *(2 + plan.order.index(axis) for axis in range(rank)))
+    y: Array = total.reshape(g, *(sizes[axis] for axis in plan.order), x.shape[2], o)
+    return y.transpose(rank + 1, 0, rank + 2, *(1 + plan.order.index(axis) for axis in range(rank)))
 
 
 def _with_exchanged_roles(x: Array, w: Array, window: ConvWindow) -> Array:
@@ -110,7 +116,7 @@ def _interleaved(x: Array, w: Array, window: ConvWindow) -> Array:
     """Compute the positions that meet the same elements separately, so that their cells need no dilation."""
     sizes, rank = window.sizes, len(window.sizes)
     y = np.zeros((len(x), *sizes, x.shape[1], w.shape[1]), x.dtype).transpose(0, -2, -1, *range(1, 1 + rank))
-    x = _channels_last(x).transpose(1, 0, -1, *range(2, 2 + rank))
+    x = _channels_last(x)
     for first in product(*map(range, window.input_dilation)):
         along = zip(first, w.shape[3:], sizes, *window[2:], strict=True)
         parts = [part for one in along if (part := _phase_of(*one)) is not None]
@@ -137,46 +143,43 @@ def _phase_of(i: int, k: int, m: int, d: int, r: int, b: int) -> tuple[Any, ...]
     )
 
 
-class _Axis(NamedTuple):
-    """The geometry of windows along one axis: position i meets cell j at element k where r j + b = s i + d k."""
-
-    cells: int
-    positions: int
-    step: int  # s
-    reach: int  # d
-    input_dilation: int  # r
-    padding_before: int  # b
-
-    def met(self, element: int, positions: slice) -> tuple[slice, slice] | None:
-        """Return which of some positions meet a cell at an element, counted from the first of them, and which cells."""
-        dilation = self.input_dilation
-        offset = self.step * positions.start + self.reach * element - self.padding_before
-        apart = dilation // gcd(dilation, self.step)
-        position = next((i for i in range(apart) if (self.step * i + offset) % dilation == 0), None)
-        if position is None:
-            return None
-        cell, hop = (self.step * position + offset) // dilation, self.step * apart // dilation
-        late = max(0, -(cell // hop))  # positions until the first cell is met
-        position, cell = position + late * apart, cell + late * hop
-        count = min(-((position - positions.stop + positions.start) // apart), -((cell - self.cells) // hop))
-        if count <= 0:
-            return None
-        last = count - 1
-        return slice(position, position + last * apart + 1, apart), slice(cell, cell + last * hop + 1, hop)
-
-
 class _Plan(NamedTuple):
-    """How windows are gathered, row by row; windows that reach into the next row are computed but not used."""
+    """How windows are gathered: the cells that they meet, and blocks of positions.
 
+    Where rows of cells are gathered and not windows, `run` is the length of a window in them, and windows that reach
+    into the next row are computed but not used.
+    """
+
+    few: tuple[int, ...]  # gathered for each position: a window, or its elements before the last axis
+    many: tuple[int, ...]  # positions, or cells in a row
+    step: tuple[int, ...]  # from a position to the next
+    reach: tuple[int, ...]  # from an element of a window to the next
     order: tuple[int, ...]  # of the axes of a window
-    window: int  # elements
-    hop: int  # elements from a window to the next
-    phases: int
-    pitch: int  # windows in a row
-    gathered: tuple[int, ...]  # sizes after the rows of the first axis, (*S', width, *K, C)
+    run: int
+    hop: int  # cells from a window to the next in a row
+    pitch: int  # windows in a row, with those that are not used
+    spans: tuple[int, ...]  # of the cells from the first that a window may meet to the last, with padding and dilation
+    target: Index  # the place of the cells in the spans
+    source: Index  # the cells that some window may meet
+    is_padded: bool  # the spans contain zeros beside the cells
+    are_columns: bool  # windows are gathered as columns, not as rows
     images: int  # at a time
-    chunks: tuple[tuple[slice, tuple[Move, ...]], ...]  # rows of the first axis at a time, and their copies
-    is_plain: bool  # nothing is gathered: the cells are the windows
+    blocks: tuple[Index, ...]  # positions at a time, the largest first
+
+    @property
+    def overhang(self) -> int:
+        """The number of windows of a row that reach into the next."""
+        return -(-(self.run - 1) // self.hop)
+
+    @property
+    def phases(self) -> int:
+        """The number of matrices of a block."""
+        return -(-self.run // self.hop)
+
+    @property
+    def are_windows(self) -> bool:
+        """Whether the cells are what would be gathered."""
+        return prod(self.few) == max(self.step) == 1
 
 
 @lru_cache(maxsize=1024)
@@ -195,106 +198,155 @@ def _plan_for(
 ) -> _Plan:
     """Plan for windows of `few` elements, `reach` apart, at `many` positions, `step` apart, and `columns` columns."""
     n, g, c, *cells = shape
-    *others, run = few
-    overhang = -(-(run - 1) // step[-1])  # windows of a row that reach into the next
-    is_large = prod((*many[1:], *few, c)) * itemsize > _ROW_MAX_BYTES
-    is_near = step[-1] <= _GAP * run
+    rank, run, hop, pitch = len(few), few[-1], step[-1], many[-1]
+    overhang = -(-(run - 1) // hop)  # windows of a row that reach into the next
     is_run = (
-        reach[-1] == 1
-        and is_near
-        and not is_exact
-        and (is_large or _wastes_little(overhang / many[-1], run, c, columns))
+        not is_exact
+        and reach[-1] == 1
+        and run >= max(_LONG, hop)
+        and run * c >= _WIDE
+        and _wastes_little(overhang / pitch, columns)
     )
-    pitch, hop = (many[-1] + overhang, step[-1]) if is_run else (many[-1], 1)
     if is_run:
-        many, step, few = (*many[:-1], pitch * hop), (*step[:-1], 1), (*others, 1)
+        pitch += overhang
+        few, many, step = (*few[:-1], 1), (*many[:-1], pitch * hop), (*step[:-1], 1)
     else:
-        run = 1
-    axes = [_Axis(*one) for one in zip(cells, many, step, reach, input_dilation, padding_before, strict=True)]
-    gathered = (*many[1:], *few, c)
-
-    row_count = max(1, _GATHERED_BYTES // (g * prod(gathered) * itemsize), _MIN_POSITIONS // prod(many[1:]))
-    parts = [slice(first, min(first + row_count, many[0])) for first in range(0, many[0], row_count)]
-    rank = len(few)
+        run = hop = 1
+    axes = zip(cells, few, many, step, reach, input_dilation, padding_before, strict=True)
+    spans, targets, sources = zip(*(_met(*axis) for axis in axes), strict=True)
+    count, most = (nbytes // (g * prod(few) * c * itemsize) for nbytes in (_GATHERED_BYTES, 16 * _GATHERED_BYTES))
+    count = max(1, count, min(2 * columns, most))  # all kernels are read each time
+    if prod(few) == max(step) == 1:
+        count = n * prod(many)  # nothing is gathered
+    length = few[-1] * c if reach[-1] == 1 else c
     return _Plan(
+        few=few,
+        many=many,
+        step=step,
+        reach=reach,
         order=(rank - 1, *range(rank - 1)) if is_run else tuple(range(rank)),
-        window=run * prod(few) * c,
-        hop=hop * prod(few) * c,
-        phases=-(-run // hop),
+        run=run,
+        hop=hop,
         pitch=pitch,
-        gathered=gathered,
-        images=max(1, min(n, row_count // many[0])),
-        chunks=tuple((rows, _moves(axes, rows, few, is_all=len(parts) == 1)) for rows in parts),
-        is_plain=run * prod(few) * hop == 1
-        and all(axis == _Axis(axis.cells, axis.cells, 1, axis.reach, 1, 0) for axis in axes),
+        spans=spans,
+        target=targets,
+        source=sources,
+        is_padded=any(target != slice(0, span, 1) for target, span in zip(targets, spans, strict=True)),
+        are_columns=not is_run and length < min(_SHORT, many[-1]),
+        images=max(1, min(n, count // prod(many))),
+        blocks=tuple(_blocks(many, count, are_rows=is_run)),
     )
 
 
-def _wastes_little(overhang: float, run: int, c: int, columns: int) -> bool:
+def _wastes_little(overhang: float, columns: int) -> bool:
     """Return whether products with unused windows take less time than gathering along the last axis."""
-    return overhang * columns * c <= (1 - 1 / run) * (6 * c + 40)  # estimated costs of a product and of a copy
+    return overhang * columns <= 8  # estimated: an element is copied in the time of 16 operations of a product
 
 
-def _moves(axes: list[_Axis], rows: slice, few: tuple[int, ...], *, is_all: bool) -> tuple[Move, ...]:
-    """Return for each element of a window the area to clear, the destination and the source, for these rows."""
-    found: list[Move] = []
-    for element in product(*map(range, few)):
-        parts = (rows, *(slice(0, axis.positions) for axis in axes[1:]))
-        met = [axis.met(k, part) for axis, k, part in zip(axes, element, parts, strict=True)]
-        pairs = [pair for pair in met if pair is not None]
-        targets, sources = zip(*pairs, strict=True) if len(pairs) == len(axes) else ((), ())
-        is_covered = is_all or targets[:1] == (slice(0, rows.stop - rows.start, 1),)
-        cleared = None if is_covered else (..., *element, slice(None))
-        target, source = (_WHOLE_AXIS, _WHOLE_AXIS, *targets, *element), (_WHOLE_AXIS, _WHOLE_AXIS, *sources)
-        if targets or cleared:
-            found.append((cleared, target if targets else None, source))
-    return tuple(found)
+def _met(size: int, k: int, m: int, s: int, d: int, r: int, b: int) -> tuple[int, slice, slice]:
+    """Return along an axis the span of windows, the place in it of the cells that they may meet, and these cells.
+
+    Position i meets cell j at element k where r j + b = s i + d k.
+    """
+    span = s * (m - 1) + d * (k - 1) + 1
+    first, end = max(0, -(b // r)), min(size, (span - 1 - b) // r + 1)
+    if first >= end:
+        return span, slice(0, 0), slice(0, 0)
+    return span, slice(r * first + b, r * (end - 1) + b + 1, r), slice(first, end)
 
 
-def _gathered(x: Array, plan: _Plan) -> Iterator[tuple[slice, slice, list[Array]]]:
-    """Yield images, rows, and of the windows in them a stack of matrices, `(G, positions, window)`, for each phase."""
-    cells = _channels_last(x)
-    if plan.is_plain:
-        yield _WHOLE_AXIS, _WHOLE_AXIS, [cells.reshape(len(cells), -1, plan.window)]
+def _blocks(many: tuple[int, ...], count: int, *, are_rows: bool) -> Iterator[Index]:
+    """Yield positions, at most `count` at a time: parts of one axis, and all of the axes after it.
+
+    If they are rows, the last axis is not divided.
+    """
+    last = len(many) - 1 - are_rows
+    axis = next(axis for axis in range(len(many)) if axis == last or prod(many[axis + 1 :]) <= count)
+    length = max(1, count // prod(many[axis + 1 :]))
+    for before in product(*map(range, many[:axis])):
+        for first in range(0, many[axis], length):
+            part = slice(first, min(first + length, many[axis]))
+            yield (*(slice(i, i + 1) for i in before), part, *(_WHOLE_AXIS,) * (len(many) - 1 - axis))
+
+
+def _gathered(x: Array, plan: _Plan) -> Iterator[tuple[Index, list[Array]]]:
+    """Yield an index of images and positions, and the windows there as matrices, `(G, positions, window)`, by phase."""
+    (n, g, c), spatial = x.shape[:3], range(3, x.ndim)
+    if plan.are_windows and not plan.is_padded and not plan.are_columns and plan.run == 1:
+        cells = x[:, :, :, *plan.source].transpose((1, 0, *spatial, 2))
+        yield (_WHOLE_AXIS,) * (x.ndim - 2), [cells.reshape(g, -1, c)]
         return
-    g, n = cells.shape[:2]
-    buffer = BUFFERS.empty((g, plan.images * plan.chunks[0][0].stop * prod(plan.gathered) + plan.window), x.dtype)
-    buffer.fill(0)
+    cells = x[:, :, :, *plan.source].transpose((1, 2, 0, *spatial) if plan.are_columns else (1, 0, *spatial, 2))
+    before: Index = (_WHOLE_AXIS,) * (1 + plan.are_columns)  # the axes before that of the images
+    staged: Any = None
+    if plan.is_padded or (cells.shape[-1] > 1 and cells.strides[-1] != x.itemsize):
+        shape = (g, c, plan.images, *plan.spans) if plan.are_columns else (g, plan.images, *plan.spans, c)
+        staged = BUFFERS.empty(shape, x.dtype)
+        if plan.is_padded:
+            staged.fill(0)  # once, because the cells do not overwrite the padding
+    buffer: Any = None
     for first in range(0, n, plan.images):
         images = slice(first, min(first + plan.images, n))
-        selected = cells[:, images]
-        for rows, moves in plan.chunks:
-            shape = (images.stop - first, rows.stop - rows.start, *plan.gathered)
-            part = buffer[:, : prod(shape)].reshape(g, *shape)
-            for cleared, target, source in moves:
-                if cleared is not None:
-                    part[cleared] = 0
-                if target is not None:
-                    part[target] = selected[source]
-            yield images, rows, [_phase(buffer, phase, prod(shape) // plan.hop, plan) for phase in range(plan.phases)]
+        selected = cells[*before, images]
+        if staged is not None:
+            staged[*before, : images.stop - first, *plan.target] = selected
+            selected = staged[*before, : images.stop - first]
+        windows = _windows(selected, plan)
+        for block in plan.blocks:
+            part = windows[..., *block] if plan.are_columns else windows[:, :, *block]
+            if not plan.are_windows:
+                buffer = BUFFERS.empty((part.size,), x.dtype) if buffer is None else buffer
+                copied = buffer[: part.size].reshape(part.shape)
+                copied[...] = part
+                part = copied
+            yield (images, *block), _phases(part, prod(plan.few) * c, plan)
 
 
-def _phase(buffer: Array, first: int, count: int, plan: _Plan) -> Array:
-    """Return every n-th window, which do not overlap, as the rows of a matrix."""
-    shape = (len(buffer), -((first - count) // plan.phases), plan.window)
-    strides = (buffer.strides[0], plan.phases * plan.hop * buffer.itemsize, buffer.itemsize)
-    return np.ndarray(shape, buffer.dtype, buffer, first * plan.hop * buffer.itemsize, strides)
+def _windows(cells: Array, plan: _Plan) -> Array:
+    """Return the windows as a view, `(G, *few, C, N, *many)` of `(G, C, N, *S)`, or `(G, N, *many, *few, C)`."""
+    if plan.are_columns:
+        g, c, n, *strides = cells.strides
+        shape = (len(cells), *plan.few, *cells.shape[1:3], *plan.many)
+    else:
+        g, n, *strides, c = cells.strides
+        shape = (*cells.shape[:2], *plan.many, *plan.few, cells.shape[-1])
+    elements = tuple(stride * d for stride, d in zip(strides, plan.reach, strict=True))
+    positions = tuple(stride * s for stride, s in zip(strides, plan.step, strict=True))
+    return as_strided(
+        cells, shape, (g, *elements, c, n, *positions) if plan.are_columns else (g, n, *positions, *elements, c)
+    )
+
+
+def _phases(part: Array, size: int, plan: _Plan) -> list[Array]:
+    """Return gathered windows, of `size` elements, as a stack of matrices; or of rows the windows of each phase."""
+    if plan.are_columns:
+        return [part.reshape(len(part), size, -1).swapaxes(1, 2)]
+    rows = part.reshape(len(part), -1, size)
+    if plan.run == 1:
+        return [rows]
+    g, count, item = len(rows), rows.shape[1] // plan.hop - plan.overhang, rows.itemsize
+    shape = (plan.phases, g, -(-count // plan.phases), plan.run * size)  # reaches beyond the end in the last phases
+    strides = (plan.hop * size * item, rows.strides[0], plan.phases * plan.hop * size * item, item)
+    windows = as_strided(rows, shape, strides)
+    return [windows[phase, :, : -((phase - count) // plan.phases)] for phase in range(plan.phases)]
+
+
+def _every(values: Array, phase: int, plan: _Plan) -> Array:
+    """Return those values of all positions, `(G, positions, O)`, that belong to a phase."""
+    return values[:, phase : values.shape[1] - plan.overhang : plan.phases] if plan.run > 1 else values
 
 
 def _padded_rows(values: Array, pitch: int) -> Array:
-    """Pad each row, `(G, N, *S, O)`, with zeros at its end to the length of the pitch."""
-    if values.shape[-2] == pitch:
-        return values
-    out = BUFFERS.empty((*values.shape[:-2], pitch, values.shape[-1]), values.dtype)
-    out[..., : values.shape[-2], :] = values
-    out[..., values.shape[-2] :, :] = 0
+    """Pad each row, `(N, *S, G, O)`, with zeros at its end to the length of the pitch."""
+    out = BUFFERS.empty((*values.shape[:-3], pitch, *values.shape[-2:]), values.dtype)
+    out[..., : values.shape[-3], :, :] = values
+    out[..., values.shape[-3] :, :, :] = 0
     return out
 
 
 def _channels_last(x: Array) -> Array:
-    """Return cells `(N, G, C, *S)` as `(G, N, *S, C)`, a view if they are stored in that order."""
-    if x.shape[2] > 1 and x.strides[2] != x.itemsize:
-        x = np.ascontiguousarray(x.transpose(0, *range(3, x.ndim), 1, 2)).transpose(
-            0, x.ndim - 2, x.ndim - 1, *range(1, x.ndim - 2)
-        )
-    return x.transpose(1, 0, *range(3, x.ndim), 2)
+    """Return cells `(N, G, C, *S)` in the same order, but with their channels last in memory."""
+    if x.shape[2] == 1 or x.strides[2] == x.itemsize:
+        return x
+    last = np.ascontiguousarray(x.transpose(0, *range(3, x.ndim), 1, 2))
+    return last.transpose(0, x.ndim - 2, x.ndim - 1, *range(1, x.ndim - 2))
