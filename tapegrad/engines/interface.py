@@ -410,6 +410,10 @@ class Backend(ABC, Generic[V, I, B, Q]):
         """Return the sum of `values[key]` and `x`, in place if `values[key]` has no other reference."""
         return values[key] + x
 
+    def accumulate_at(self, values: dict[Any, Any], key: Any, index: Any, x: Any) -> Any:
+        """Return `values[key]` with `x` added at an index, in place if `values[key]` has no other reference."""
+        return values[key] + self.place(values[key].shape, index, x)
+
     def scale_in_place(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
         """Return the product of `values[key]` and `x`, in place if `values[key]` has no other reference."""
         return values[key] * x

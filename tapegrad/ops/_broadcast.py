@@ -1,4 +1,4 @@
-"""Backward pass of broadcasting: sum gradients to the shape of an operand."""
+"""Accumulate gradients of operands: of those that broadcast after a sum to their shape, and of selected elements."""
 
 from __future__ import annotations
 
@@ -47,3 +47,12 @@ def accumulate_like(grads: Gradients, x: Any, gradient: Any) -> None:
             if gradient.size < ACCUMULATE_MIN_ELEMENTS
             else engine(gradient).accumulate(values, x, gradient)
         )
+
+
+def accumulate_at(grads: Gradients, x: Any, index: Any, gradient: Any, primitives: Any) -> None:
+    """Accumulate a gradient of `x[index]`, in place if that of `x` is large and has no other reference."""
+    values, key = grads.values_by_node, x.node if x.tape.holds else x
+    if key in values and values[key].size >= ACCUMULATE_MIN_ELEMENTS:
+        values[key] = primitives.accumulate_at(values, key, index, gradient)
+    else:
+        grads.add(x, primitives.place(x.shape, index, gradient))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.autograd.op import op
 from tapegrad.engines import engine
 from tapegrad.errors import ShapeError
-from tapegrad.ops._broadcast import accumulate_broadcast
+from tapegrad.ops._broadcast import accumulate_at, accumulate_broadcast
 from tapegrad.ops._index import (
     arrays_of,
     axes_of,
@@ -115,7 +115,7 @@ def getitem(x: Tensor[Any, T1, D], index: Index[T2]) -> Tensor[Any, Merge[T1, T2
 
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
-        grads.add(x, engine(dy, *arrays).place(x.shape, index, dy))
+        accumulate_at(grads, x, index, dy, engine(dy, *arrays))
 
     return tape.record(out, (x,), backward, saved=())
 

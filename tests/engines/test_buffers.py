@@ -11,6 +11,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad import nn, optim
+from tapegrad.engines import engine
 from tapegrad.engines.numpy import buffers
 from tapegrad.engines.numpy.buffers import BUFFERS, BufferPool, accumulate
 
@@ -251,5 +252,92 @@ def test_gradients_that_a_user_holds_stay_unchanged_when_others_are_added() -> N
     (x.trace(grads=total) * 3.0).sum().backward()
 
     assert (total[x].numpy() == 5).all()
+    assert (held.numpy() == 2).all()
+    assert (array == 2).all()
+
+
+INDICES: dict[str, Any] = {
+    "a row": 3,
+    "an element": (3, 5),
+    "columns": (slice(None), slice(1, None, 2)),
+    "rows that repeat": (np.array([0, 4, 0]),),
+    "a mask": (np.arange(SHAPE[0]) % 2 == 0,),
+    "a new axis": (None, slice(2, 9)),
+}
+
+
+def parts(index: Any, dtype: Any = np.float32) -> Any:
+    """Return 2, 3, 4, ... in the shape that an index selects."""
+    picked = np.empty(SHAPE, dtype)[index]
+    return np.arange(2, 2 + picked.size).astype(dtype).reshape(picked.shape)
+
+
+def sum_of(index: Any, x: Any, dtype: Any = np.float32) -> Any:
+    """Return ones with `x` added at an index."""
+    expected = np.ones(SHAPE, dtype)
+    np.add.at(expected, index, x)
+    return expected
+
+
+@pytest.mark.parametrize("index", INDICES.values(), ids=INDICES)
+@pytest.mark.parametrize("made", OWNED.values(), ids=OWNED)
+def test_a_sum_without_other_references_accumulates_parts_in_place(made: Any, index: Any) -> None:
+    values = {"x": made()}
+    place, x = place_of(values["x"]), parts(index)
+
+    total = engine(x).accumulate_at(values, "x", index, x)
+
+    assert place_of(total) == place
+    np.testing.assert_array_equal(total, sum_of(index, x))
+
+
+@pytest.mark.parametrize("index", INDICES.values(), ids=INDICES)
+@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+def test_a_sum_of_parts_that_is_referenced_elsewhere_stays_unchanged(look: Any, index: Any) -> None:
+    values = {"x": in_a_buffer(SHAPE)}
+    place, seen, x = place_of(values["x"]), look(values["x"]), parts(index)
+
+    total = engine(x).accumulate_at(values, "x", index, x)
+
+    assert place_of(total) != place
+    np.testing.assert_array_equal(total, sum_of(index, x))
+    assert (values["x"] == 1).all()
+    del seen
+
+
+def test_a_sum_of_parts_of_another_dtype_equals_numpy() -> None:
+    values, x = {"x": in_a_buffer(SHAPE)}, parts(3, np.float64)
+
+    total = engine(x).accumulate_at(values, "x", 3, x)
+
+    assert total.dtype == np.float64
+    np.testing.assert_array_equal(total, sum_of(3, x, np.float64))
+    assert (values["x"] == 1).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_gradients_of_parts_of_a_large_tensor_are_added_up(dtype: Any) -> None:
+    x = tg.zeros(SHAPE, dtype=dtype)
+    rows = tg.tensor(np.array([0, 4, 0]))
+
+    def total(h: Any) -> Any:
+        return (h * 2.0).sum() + h[3].sum() + (h[:, 1::2] * 3.0).sum() + h[rows].sum() + h[3, 5]
+
+    expected = np.full(SHAPE, 2, dtype)
+    expected[3] += 1
+    expected[:, 1::2] += 3
+    np.add.at(expected, np.array([0, 4, 0]), 1)
+    expected[3, 5] += 1
+    np.testing.assert_array_equal(total(x.trace()).backward()[x].numpy(), expected)
+
+
+def test_a_gradient_of_parts_that_a_user_holds_stays_unchanged() -> None:
+    x = tg.ones(SHAPE)
+    total = (x.trace() * 2.0).sum().backward()
+    held, array = total[x], total[x].numpy()
+
+    x.trace(grads=total)[3].sum().backward()
+
+    assert (total[x].numpy()[3] == 3).all()
     assert (held.numpy() == 2).all()
     assert (array == 2).all()

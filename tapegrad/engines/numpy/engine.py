@@ -169,6 +169,17 @@ class NumPy(Backend[Floats, Whole, Truths]):
         return accumulate(values, key, x)
 
     @override
+    def accumulate_at(self, values: dict[Any, Any], key: Any, index: Any, x: Any) -> Any:
+        if not is_free(values, key) or values[key].dtype != x.dtype:
+            return super().accumulate_at(values, key, index, x)
+        total = values[key]
+        if _is_basic(index):
+            total[index] += x
+        else:
+            np.add.at(total, index, x)
+        return total
+
+    @override
     def scale_in_place(self, values: dict[Any, Any], key: Any, x: Any) -> Any:
         return scale_in_place(values, key, x)
 
