@@ -27,9 +27,11 @@ import numpy as np
 import tapegrad as tg
 from tapegrad.autograd import registry, tape
 from tapegrad.engines import engine, underflow
+from tapegrad.engines.interface import Backend
 from tapegrad.engines.numpy import half_array
 from tapegrad.engines.numpy.engine import NumPy
 from tapegrad.engines.thresholds import ACCUMULATE_MIN_ELEMENTS
+from tapegrad.engines.windows import Windows
 from tapegrad.tensor import operands
 
 native_signal: Any = import_module("_signal")
@@ -44,6 +46,8 @@ matrix = rng.normal(size=(256, 128)).astype(np.float32)
 cells = rng.normal(size=(4096, 144)).astype(np.float32)
 filters = rng.normal(size=(32, 144)).astype(np.float32).T
 contiguous = np.ascontiguousarray(filters)
+images = rng.normal(size=(32, 32, 56, 56)).astype(np.float32)
+windows = Windows(images.shape, (28, 28), (3, 3), (2, 2), (1, 1), (1, 1), (1, 1))
 three, two, rank_0 = np.array(3), np.array(2), np.array(0.5, np.float32)
 rows = slice(0, 512)
 handler = native_signal.getsignal(signal.SIGINT)  # not as an enumeration, which native_signal.signal does not take
@@ -167,6 +171,9 @@ ROWS = {
     "softplus": Row("ENGINE.map('softplus', large)", "np.logaddexp(large, 0)", 2),
     "tanh": Row("small - small * small * small", "(1 - small * small) * small", 20_000),
     "two operands": Row("multiply_pair(small, small)", "multiply_general(small, small)", 20_000),
+    "windows along axes": Row(
+        lambda: ENGINE.pool(images, windows, "maximum"), lambda: Backend.pool(ENGINE, images, windows, "maximum"), 2
+    ),
 }
 
 

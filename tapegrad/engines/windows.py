@@ -58,6 +58,23 @@ class Windows:
             x = engine(x).pad(x, widths, outside)
         return [engine(x).getitem(x, index) for index in self.indices]
 
+    def along_axes(self) -> list[Windows]:
+        """Return windows along one axis each, which one after another reduce the same cells in fewer passes."""
+        rank, shape, found = len(self.sizes), self.shape, []
+        for axis in range(rank):
+            sizes = (*shape[-rank:][:axis], self.sizes[axis], *shape[-rank:][axis + 1 :])
+            kernel, stride, dilation = (
+                (1,) * axis + (numbers[axis],) + (1,) * (rank - 1 - axis)
+                for numbers in (self.kernel, self.stride, self.dilation)
+            )
+            before, after = (
+                (0,) * axis + (numbers[axis],) + (0,) * (rank - 1 - axis)
+                for numbers in (self.padding_before, self.padding_after)
+            )
+            found.append(Windows(shape, sizes, kernel, stride, before, dilation, after))
+            shape = (*shape[:-rank], *sizes)
+        return found
+
     def inside(self) -> list[Any]:
         """Return for each position whether its cells are those of `x` or of the padding."""
         return self.of(np.ones(self.shape[-len(self.padding_before) :], np.bool_), 0)

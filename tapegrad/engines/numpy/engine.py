@@ -5,13 +5,24 @@ from __future__ import annotations
 import operator
 from functools import lru_cache, partial
 from itertools import compress
+from math import prod
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from typing_extensions import override
 
 from tapegrad.engines.formulas import ELEMENTWISE, PAIRWISE
-from tapegrad.engines.interface import HALF, Axis, Backend, Combining, Decomposition, Elementwise, Int, Pairwise
+from tapegrad.engines.interface import (
+    HALF,
+    Axis,
+    Backend,
+    Combining,
+    Decomposition,
+    Elementwise,
+    Int,
+    Pairwise,
+    Pooling,
+)
 from tapegrad.engines.numpy import rows
 from tapegrad.engines.numpy.buffers import BUFFERS, accumulate, is_free
 from tapegrad.engines.numpy.convolution import convolve
@@ -24,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tapegrad.engines.interface import ConvWindow
+    from tapegrad.engines.windows import Windows
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Floats: TypeAlias = "np.ndarray[Any, np.dtype[np.floating[Any]]]"
@@ -403,6 +415,20 @@ class NumPy(Backend[Floats, Whole, Truths]):
         return convolve(x, w, window)
 
     @override
+    def pool(self, x: Array, windows: Windows, name: Pooling) -> Array:
+        pooled = x
+        for along in windows.along_axes() if _has_fewer_passes(x, windows) else [windows]:
+            pooled = super().pool(pooled, along, name)
+        return pooled
+
+    @override
+    def pool_sum_back(self, dy: Array, windows: Windows) -> Array:
+        dx = dy
+        for along in reversed(windows.along_axes()) if _has_fewer_passes(dy, windows) else [windows]:
+            dx = super().pool_sum_back(dx, along)
+        return dx
+
+    @override
     def one_hot(self, indices: Array, size: int, dtype: Any) -> Array:
         return np.asarray(np.equal.outer(indices, np.arange(size)), dtype)
 
@@ -503,6 +529,12 @@ def _masked(condition: Array, x: Array) -> Array:
 def _is_basic(index: Any) -> bool:
     """Return whether an index selects no element twice, because it contains no arrays."""
     return not any(isinstance(item, np.ndarray) for item in (index if isinstance(index, tuple) else (index,)))
+
+
+def _has_fewer_passes(x: Array, windows: Windows) -> bool:
+    """Return whether pooling axis after axis takes less time, see benchmarks/devices.py, "windows along axes"."""
+    is_shorter = prod(windows.kernel) > sum(windows.kernel) or x.flags.c_contiguous
+    return is_shorter and prod(windows.shape) >= PARALLEL_MIN_ELEMENTS and len(windows.kernel) > 1
 
 
 def _are_disjoint(indices: Sequence[Any]) -> bool:
