@@ -35,7 +35,7 @@ from mypy.util import hash_digest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mypy.nodes import Node, Statement
+    from mypy.nodes import Expression, Node, Statement
 
 _MOST_PASSES: Final = 10  # over the names of one function; most need two
 
@@ -108,12 +108,14 @@ class Parsed(NamedTuple):
         tree: Its statements. Its names are those of the file, as are its classes.
         functions: Those that are no part of another function, by full name.
         classes: The definitions of classes, likewise.
+        decorators: Those of the functions that have any, by the full name of the function.
         rejected: The lines in which mypy finds no name.
     """
 
     tree: MypyFile
     functions: dict[str, FuncDef]
     classes: dict[str, ClassDef]
+    decorators: dict[str, list[Expression]]
     rejected: frozenset[int]
 
 
@@ -148,7 +150,7 @@ def parse_again(text: str, path: str, known: MypyFile, api: Any) -> Parsed | Non
     except (Exception, SystemExit):  # noqa: BLE001  # mypy would print a failure and end; it only knows less now
         return None
     rejected = frozenset(info.line for info in errors.error_info_map.get(path, ()) if info.severity == "error")
-    return Parsed(tree, binder.functions, binder.classes, rejected)
+    return Parsed(tree, binder.functions, binder.classes, binder.decorators, rejected)
 
 
 def full_names_used(tree: MypyFile) -> set[str]:
@@ -172,6 +174,7 @@ class _Binder:
         )
         self.functions: dict[str, FuncDef] = {}
         self.classes: dict[str, ClassDef] = {}
+        self.decorators: dict[str, list[Expression]] = {}
 
     def bind(self) -> None:
         """Look up all names."""
@@ -187,8 +190,11 @@ class _Binder:
         match statement:
             case FuncDef():
                 self._function(statement, info)
-            case Decorator(func=function):
+            case Decorator(func=function, original_decorators=decorators):
+                for one in decorators:
+                    self._expression(one, statement, info)
                 self._function(function, info)
+                self.decorators[function.fullname] = decorators
             case OverloadedFuncDef(items=items, impl=impl):
                 self._statements([*items, *([impl] if impl is not None and impl not in items else [])], info)
             case ClassDef():

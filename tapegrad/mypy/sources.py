@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mypy.nodes import ClassDef, FuncDef, Import, ImportAll, ImportFrom, MypyFile, TypeInfo
+from mypy.nodes import ClassDef, Decorator, FuncDef, Import, ImportAll, ImportFrom, MypyFile, RefExpr, TypeInfo
 from mypy.plugin import Plugin
 
 from tapegrad.mypy.mypy_files import (
@@ -31,11 +31,14 @@ from tapegrad.mypy.mypy_files import (
 )
 
 if TYPE_CHECKING:
+    from mypy.nodes import Expression
     from mypy.plugin import ClassDefContext
 
 _NAME: Final = "tapegrad@text"  # a daemon that analyzes a file again removes all names without an @
 _OPTIONS: Final = "# mypy:"  # a comment that sets options for the whole file
 _UNCHANGING: Final = ("builtins.", "numpy.", "tapegrad.", "typing.")
+# Decorators that leave a method as it is.
+_KEEPING: Final = {"tapegrad.guard._wrapper.guarded", "typing.override", "typing_extensions.override"}
 _CAN_READ: Final = hasattr(Plugin, "get_additional_indirect_deps")  # from mypy 2.4 on
 
 
@@ -130,6 +133,8 @@ def _read(module: str, api: Any) -> Source | None:
     parsed = parse_again(text, path, tree, api)
     if parsed is None:
         return None
+    for name, decorators in parsed.decorators.items():
+        parsed.functions[name].is_decorated = _are_changing(decorators)
     modules = frozenset(_imported(parsed.tree) & all_modules(api)) | parsed.tree.module_refs
     names = _names_used(parsed.tree) if is_fine_grained(api) else frozenset[str]()
     return Source(parsed.tree, text, parsed.functions, parsed.classes, parsed.rejected, modules, names)
@@ -172,6 +177,19 @@ def written_function(function: FuncDef, api: Any) -> FuncDef | None:
         return function
     source = source_of(module, api) if is_marked(module, api) else None
     return None if source is None else source.functions.get(function.fullname)
+
+
+def is_changed(function: FuncDef) -> bool:
+    """Return whether decorators may make another function, or another kind of method, of a function of the program."""
+    symbol = function.info.names.get(function.name) if function.is_decorated and function.info else None
+    node = symbol.node if symbol is not None else None
+    if isinstance(node, Decorator) and node.func is function:
+        return _are_changing(node.original_decorators)
+    return function.is_decorated
+
+
+def _are_changing(decorators: list[Expression]) -> bool:
+    return any(not isinstance(one, RefExpr) or one.fullname not in _KEEPING for one in decorators)
 
 
 class DataClass(NamedTuple):

@@ -18,6 +18,8 @@ MODEL = """
 from dataclasses import dataclass
 from typing import Any
 
+from typing_extensions import override
+
 import tapegrad as tg
 from tapegrad import Tensor, nn
 
@@ -34,6 +36,7 @@ class MLP(nn.Module):
         self.up = nn.Linear(config.width, config.hidden)
         self.down = nn.Linear(config.hidden, config.width)
 
+    @override
     def forward(self, x: Tensor) -> Tensor:
         h = tg.relu(self.up(x))
         return self.down(h)
@@ -117,6 +120,27 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "a decorator that passes another tensor": """
+from typing import Callable, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+def narrowed(method: F) -> F:
+    def call(self: Any, x: Any) -> Any:
+        return method(self, x[:, :3])
+    return call  # type: ignore[return-value]
+
+class Head(nn.Module):
+    def __init__(self) -> None:
+        self.head = nn.Linear(3, 2)
+
+    @override
+    @narrowed
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(x)
+
+Head()(tg.ones((4, 8)))
+""",
     "a case that does not match": """
 def chosen(x: Tensor, kind: str) -> Tensor:
     match kind:
@@ -554,6 +578,18 @@ wider(tg.ones((4, 9)))
 }
 
 SURE = {
+    "a guarded method": """
+class Head(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.head = nn.Linear(width, 3)
+
+    @override
+    @tg.guarded
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(x)  # here
+
+Head(7)(tg.ones((4, 8)))
+""",
     "a case of each kind": """
 def chosen(x: Tensor, kind: str) -> Tensor:
     match kind:

@@ -17,6 +17,7 @@ from mypy.nodes import (
     Block,
     CallExpr,
     Context,
+    Decorator,
     FuncDef,
     IndexExpr,
     LambdaExpr,
@@ -82,7 +83,7 @@ from tapegrad.mypy.scopes.records import (
     recorded_calls,
 )
 from tapegrad.mypy.signatures import parameter_names
-from tapegrad.mypy.sources import is_marked, module_of, source_of
+from tapegrad.mypy.sources import is_changed, is_marked, module_of, source_of
 from tapegrad.mypy.unify.arguments import arguments_of
 
 if TYPE_CHECKING:
@@ -110,6 +111,8 @@ class Outcome(NamedTuple):
 def completed(ctx: FunctionContext | MethodContext, declared: CallableType, result: Type) -> Type:
     """Return the result type of a call, with what the body of the function says where the declaration says nothing."""
     function = declared.definition
+    if isinstance(function, Decorator):
+        function = function.func
     if not isinstance(function, FuncDef) or is_of_library(declared) or not _may_be_read(function, ctx.api):
         return result
     try:
@@ -210,7 +213,7 @@ def _require_readable(function: FuncDef, api: Checker) -> None:
 def why_unreadable(function: FuncDef) -> str:
     """Return why the body of a function is read for no call, as a clause; empty if it may be read."""
     for is_unreadable, reason in (
-        (function.is_decorated, "it has a decorator"),
+        (is_changed(function), "it has a decorator"),
         (function.is_generator, "it is a generator"),
         (function.is_coroutine, "it is asynchronous"),
         (function.is_property, "it is a property"),
@@ -246,7 +249,8 @@ def _receiver(ctx: FunctionContext | MethodContext, function: FuncDef) -> Made |
     if not isinstance(made, Made):
         return None
     symbol = made.info.get(function.name)
-    return made if symbol is not None and symbol.node is function else None
+    node = symbol.node if symbol is not None else None
+    return made if (node.func if isinstance(node, Decorator) else node) is function else None
 
 
 def _is_of_class(path: str, function: FuncDef) -> bool:

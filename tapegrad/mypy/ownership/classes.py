@@ -220,7 +220,7 @@ def is_inherited(walk: Walk, t: Type | None, name: str) -> bool:
         return False
     symbol = info.get(name)
     return symbol is not None and not any(
-        one in functions.in_file.of(walk.api.tree) for one in functions_of(symbol.node)
+        one in functions.in_file.of(walk.file) for one in functions_of(symbol.node)
     )
 
 

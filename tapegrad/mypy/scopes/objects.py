@@ -18,6 +18,7 @@ from mypy.nodes import (
     AssignmentStmt,
     CallExpr,
     ComparisonExpr,
+    Decorator,
     Expression,
     FuncDef,
     GeneratorExpr,
@@ -48,7 +49,7 @@ from tapegrad.mypy.scopes.opaque import (
     path_of,
     steady_value,
 )
-from tapegrad.mypy.sources import file_of, written_data_class, written_function
+from tapegrad.mypy.sources import file_of, is_changed, written_data_class, written_function
 from tapegrad.sizes import is_unknown
 
 if TYPE_CHECKING:
@@ -235,7 +236,10 @@ def _layers(info: TypeInfo, call: CallExpr, api: Checker) -> Layers | None:
 
 def _constructor(info: TypeInfo) -> FuncDef | None:
     symbol = info.get("__init__")
-    return symbol.node if symbol is not None and isinstance(symbol.node, FuncDef) else None
+    node = symbol.node if symbol is not None else None
+    if isinstance(node, Decorator):
+        node = node.func
+    return node if isinstance(node, FuncDef) else None
 
 
 def _made(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
@@ -252,7 +256,7 @@ def _made(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
     with_statements = None if constructor is None else written_function(constructor, api)
     if not call.args and constructor is not None and constructor.info.fullname in _WITHOUT_ARGUMENTS:
         return Made(info, f"{info.fullname}.__init__", ())
-    if with_statements is None or with_statements.is_decorated:
+    if with_statements is None or is_changed(with_statements):
         return None
     constructor, home = with_statements, file_of(with_statements.info.module_name, api)
     parameters = constructor.arguments[1:]
