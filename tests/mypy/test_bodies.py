@@ -120,6 +120,35 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "layers of two widths in a dict, and a variable for two lists": """
+class Two(nn.Module):
+    def __init__(self, config: Config) -> None:
+        self.narrow = [MLP(config) for _ in range(2)]
+        self.wide = [MLP(Config(9)) for _ in range(2)]
+        self.named = {"narrow": MLP(config), "wide": MLP(Config(9))}
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        for block in self.narrow:
+            x = block(x)
+        for block in self.wide:
+            y = block(y)
+        return self.named["wide"](y).sum() + tg.stack([self.named[name](x) for name in ["narrow"]]).sum()
+
+Two(Config())(tg.ones((4, 8)), tg.ones((4, 9)))
+""",
+    "a variable with an annotation": """
+def stepped(x: Tensor) -> Tensor:
+    rows: int = x.shape[0]
+    found: list[Tensor] = []
+    for k in range(rows):
+        found.append(x[k] if k % 2 else x[:2].sum(axis=0))
+    scale: float = 0.5
+    scale *= 2
+    named: dict[str, Tensor] = {"first": x, "second": tg.ones((3, 9))}
+    return tg.stack(found) * scale + named["second"][:, :8].sum(axis=0)
+
+stepped(tg.ones((4, 8))) @ tg.ones((8, 2))
+""",
     "a decorator that passes another tensor": """
 from typing import Callable, TypeVar
 
@@ -578,6 +607,42 @@ wider(tg.ones((4, 9)))
 }
 
 SURE = {
+    "pairs of layers": """
+class Pairs(nn.Module):
+    def __init__(self, config: Config) -> None:
+        self.mlps = [MLP(config) for _ in range(2)]
+        self.heads = {"first": MLP(config), "second": MLP(config)}
+
+    def forward(self, x: Tensor) -> Tensor:
+        for (position, mlp), other in zip(enumerate(self.mlps), reversed(self.mlps)):
+            x = mlp(x) * position + other(x)
+        for name, head in self.heads.items():
+            x = head(x)
+        return x @ tg.ones((7, 3))  # here
+
+Pairs(Config())(tg.ones((4, 8)))
+""",
+    "layers in a comprehension": """
+class Heads(nn.Module):
+    def __init__(self, config: Config) -> None:
+        self.heads = [MLP(config) for _ in range(2)]
+
+    def forward(self, x: Tensor) -> Tensor:
+        parts = [head(x) @ tg.ones((7, 3)) for head in self.heads]  # here
+        return tg.concat(parts, axis=1)
+
+Heads(Config())(tg.ones((4, 8)))
+""",
+    "variables with annotations": """
+def shifted(x: Tensor, times: int) -> Tensor:
+    y: Tensor = x * 2.0
+    count: int = 0
+    for _ in range(times):
+        count += 1
+    return y @ tg.ones((3, 3))  # here
+
+shifted(tg.ones((4, 8)), 2)
+""",
     "a guarded method": """
 class Head(nn.Module):
     def __init__(self, width: int) -> None:

@@ -28,6 +28,7 @@ from mypy.nodes import (
     IfStmt,
     IndexExpr,
     LambdaExpr,
+    ListComprehension,
     ListExpr,
     MatchStmt,
     MemberExpr,
@@ -48,7 +49,7 @@ from mypy.nodes import (
 )
 from mypy.types import NoneType, TupleType, Type, get_proper_type
 
-from tapegrad.mypy.features.partial_types import are_same, filled, is_open, join
+from tapegrad.mypy.features.partial_types import are_same, filled, holds_open, holds_tensors, is_open, join
 from tapegrad.mypy.mypy_api import (
     caught_type,
     checked_file,
@@ -69,9 +70,9 @@ from tapegrad.mypy.mypy_api import (
 )
 from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.reports import CODES
-from tapegrad.mypy.scopes.frames import Reading, Several
+from tapegrad.mypy.scopes.frames import Reading
 from tapegrad.mypy.scopes.names import inside
-from tapegrad.mypy.scopes.objects import decided, has_items, object_of
+from tapegrad.mypy.scopes.objects import decided, elements, has_items
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -241,8 +242,8 @@ class Reader:
             case AssignmentStmt(
                 lvalues=[NameExpr(node=Var() as variable) as target],
                 rvalue=(ListExpr(items=[]) | DictExpr(items=[])) as value,
-                type=None,
-            ) if variable.is_inferred:
+                type=declared,
+            ) if variable.is_inferred or (declared is not None and holds_open(declared)):
                 if not self._types.is_set(variable):
                     self._types.set(variable, self._type_of(value))
                     expect_elements(self._api, variable, target, value)
@@ -251,21 +252,24 @@ class Reader:
                 self._type_of(target)
                 self._type_of(value)
             case AssignmentStmt(lvalues=[target], rvalue=value, type=declared):
-                if declared is not None and not is_open(declared):
-                    raise UnreadError(f"line {statement.line} declares a variable")
                 t = self._type_of(value)
-                self._bind(target, t if declared is None else filled(declared, t), is_declared=declared is not None)
+                if declared is not None and not holds_open(declared):
+                    if holds_tensors(declared):
+                        raise UnreadError(f"line {statement.line} declares the sizes of a variable")
+                    t = declared
+                elif declared is not None and is_open(declared):
+                    t = filled(declared, t)
+                self._bind(target, t, is_declared=declared is not None)
             case OperatorAssignmentStmt(lvalue=NameExpr() as target, rvalue=value, op=op):
                 computed = OpExpr(op, target, value)
                 computed.set_line(statement)
                 self._bind(target, self._type_of(computed))
             case ForStmt(index=NameExpr(node=Var() as variable), expr=value, body=body, else_body=None):
-                several = object_of(value, self._api)
-                self._frame.variables[variable] = several.item if isinstance(several, Several) else None
+                self._frame.variables.update(elements(statement.index, value, self._api))
                 self._set(variable, iterated_type(self._api, value))
                 return self._loop(body.body, is_certain=has_items(value, self._api))
             case ForStmt(index=TupleExpr() as targets, expr=value, body=body, else_body=None):
-                self._frame.variables.update(dict.fromkeys(_variables_in(targets)))
+                self._frame.variables.update(elements(targets, value, self._api))
                 self._bind(targets, iterated_type(self._api, value))
                 return self._loop(body.body, is_certain=has_items(value, self._api))
             case WhileStmt(expr=condition, body=body, else_body=None):
@@ -323,7 +327,7 @@ class Reader:
         errors = self._errors()
         if not self._failures and not errors:
             return found
-        if not _is_evaluated(value):
+        if not _is_evaluated(value, self._api):
             raise _uncertain(value.line)
         line = self._failures[0].line if self._failures else errors[0].line
         if line in self._ignored_lines:
@@ -541,20 +545,24 @@ def _uncertain(line: int) -> UnreadError:
     return UnreadError(f"line {line} is an error at a call, but may not run then")
 
 
-def _variables_in(targets: TupleExpr) -> list[Var]:
-    """Return the variables that a loop binds."""
-    return [node.node for node in inside(targets) if isinstance(node, NameExpr) and isinstance(node.node, Var)]
-
-
 def _named(statement: Statement) -> str:
     """Return the name of a kind of statement."""
     return _STATEMENTS.get(type(statement).__name__, "a statement that is not read")
 
 
-def _is_evaluated(value: Expression) -> bool:
+def _is_evaluated(value: Expression, api: Checker) -> bool:
     """Return whether all parts of an expression are evaluated whenever it is."""
+    nodes = inside(value)
+    certain = {
+        node.generator
+        for node in nodes
+        if isinstance(node, ListComprehension)
+        and not any(node.generator.condlists)
+        and all(has_items(one, api) for one in node.generator.sequences)
+    }
     conditional = ConditionalExpr, LambdaExpr, GeneratorExpr, DictionaryComprehension
     return not any(
-        isinstance(node, conditional) or (isinstance(node, OpExpr) and node.op in ("and", "or"))
-        for node in inside(value)
+        (isinstance(node, conditional) and node not in certain)
+        or (isinstance(node, OpExpr) and node.op in ("and", "or"))
+        for node in nodes
     )

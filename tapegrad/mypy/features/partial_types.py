@@ -35,6 +35,25 @@ def is_open(t: Type, around: tuple[object, ...] = ()) -> bool:
     return any(isinstance(get_proper_type(part), AnyType) for part in parts)
 
 
+def holds_open(t: Type) -> bool:
+    """Return whether a type is a tensor with unknown parts, or a collection of such tensors."""
+    return any(map(is_open, _parts(t)))
+
+
+def holds_tensors(t: Type) -> bool:
+    """Return whether a type is a tensor, or a collection of tensors."""
+    return any(tensor_parts(part) is not None for part in _parts(t))
+
+
+def _parts(t: Type) -> list[Type]:
+    """Return a type and, without those of tensors, the types of its elements, of their elements and so on."""
+    p = get_proper_type(t)
+    inner = p.items if isinstance(p, TupleType | UnionType) else p.args if isinstance(p, Instance) else ()
+    if isinstance(t, TypeAliasType) or tensor_parts(t) is not None:  # an alias may contain itself
+        inner = ()
+    return [t, *(part for one in inner for part in _parts(one))]
+
+
 def join(types: list[Type]) -> Type:
     """Return what a value is that has one of several types: of tensors, the parts that agree are kept."""
     types = [t for t in types if not isinstance(t, PartialType)] or types  # an empty list has any elements

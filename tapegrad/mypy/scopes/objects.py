@@ -19,6 +19,7 @@ from mypy.nodes import (
     CallExpr,
     ComparisonExpr,
     Decorator,
+    DictExpr,
     Expression,
     FuncDef,
     GeneratorExpr,
@@ -28,22 +29,28 @@ from mypy.nodes import (
     MemberExpr,
     MypyFile,
     NameExpr,
+    Node,
     RefExpr,
     SliceExpr,
+    TupleExpr,
     TypeInfo,
     UnaryExpr,
     Var,
 )
+from mypy.types import Instance, get_proper_type
 
 from tapegrad.mypy.conversion import MODULE, size_of, unknown
 from tapegrad.mypy.mypy_api import checked_file, is_always, stored_type
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.frames import Held, Layers, Made, Reading, Several, Value, constructor_frame, key_of, within
+from tapegrad.mypy.scopes.names import inside
 from tapegrad.mypy.scopes.opaque import (
+    Loop,
     constructor_value,
     is_unwritten,
     is_written_elsewhere,
+    loop_of,
     method_of_receiver,
     opaque_size,
     path_of,
@@ -136,19 +143,66 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
             return _of_attribute(owner, name, api)
         case CallExpr(callee=NameExpr(node=TypeInfo() as info) | MemberExpr(node=TypeInfo() as info), analyzed=None):
             return _layers(info, expression, api) if info.fullname.startswith(_LAYERS) else _made(info, expression, api)
-        case IndexExpr(base=base, index=index) if not isinstance(index, SliceExpr):
+        case IndexExpr(base=base, index=index):
             several = object_of(base, api)
-            return several.item if isinstance(several, Several) else None
-        case ListExpr(items=[first, *others]):
-            item = object_of(first, api)
-            same = item is not None and all(key_of(object_of(one, api)) == key_of(item) for one in others)
-            return Several(item, is_filled=True) if same else None
+            if not isinstance(several, Several):
+                return None
+            return Several(several.item, is_filled=False) if isinstance(index, SliceExpr) else several.item
+        case ListExpr(items=[_, *_] as items):
+            return _all_alike(items, api)
+        case DictExpr(items=[_, *_] as pairs) if all(key is not None for key, _ in pairs):
+            return _all_alike([value for _, value in pairs], api)
         case ListComprehension(generator=GeneratorExpr(left_expr=item, condlists=[[]], sequences=[sequence])):
             one = object_of(item, api)
             return None if one is None else Several(one, has_items(sequence, api))
     return None
 
 
+def _all_alike(items: list[Expression], api: Checker) -> Several | None:
+    """Return several objects, if all items are the same."""
+    item = object_of(items[0], api)
+    is_alike = item is not None and all(key_of(object_of(one, api)) == key_of(item) for one in items[1:])
+    return Several(item, is_filled=True) if is_alike else None
+
+
+def elements(target: Expression, sequence: Expression, api: Checker) -> dict[Node, Value]:
+    """Return the objects that a loop over a sequence binds its variables to; None for the others."""
+    match target, sequence:
+        case TupleExpr(items=[_, inner]), CallExpr(callee=NameExpr(fullname="builtins.enumerate"), args=[of, *_]):
+            return _unknown_elements(target) | elements(inner, of, api)
+        case TupleExpr(items=targets), CallExpr(callee=NameExpr(fullname="builtins.zip"), args=several):
+            pairs = zip(targets, several, strict=False)
+            return _unknown_elements(target) | {
+                variable: value for one, of in pairs for variable, value in elements(one, of, api).items()
+            }
+        case TupleExpr(items=[_, inner]), CallExpr(callee=MemberExpr(expr=of, name="items"), args=[]):
+            return _unknown_elements(target) | _element(inner, object_of(of, api))
+        case NameExpr(), CallExpr(callee=MemberExpr(expr=of, name="values"), args=[]):
+            return _element(target, object_of(of, api))
+        case NameExpr(), CallExpr(callee=NameExpr(fullname=name), args=[of]) if name in _SAME_ITEMS:
+            return elements(target, of, api)
+        case NameExpr(), NameExpr() | MemberExpr() | IndexExpr() | ListExpr() | ListComprehension():
+            is_dict = isinstance(p := get_proper_type(stored_type(api, sequence)), Instance) and _is_dict(p)
+            return _element(target, None if is_dict else object_of(sequence, api))
+    return _unknown_elements(target)
+
+
+def _element(target: Expression, several: Value) -> dict[Node, Value]:
+    if isinstance(target, NameExpr) and isinstance(target.node, Var):
+        return {target.node: several.item if isinstance(several, Several) else None}
+    return _unknown_elements(target)
+
+
+def _unknown_elements(target: Expression) -> dict[Node, Value]:
+    return {one.node: None for one in inside(target) if isinstance(one, NameExpr) and isinstance(one.node, Var)}
+
+
+def _is_dict(t: Instance) -> bool:
+    return t.type.has_base("typing.Mapping")
+
+
+# Functions whose result has the elements of their argument.
+_SAME_ITEMS: Final = {"builtins.list", "builtins.reversed", "builtins.sorted", "builtins.tuple"}
 # Functions whose result has as many elements as their first argument, or as the shortest one.
 _KEEPING_ITEMS: Final = {
     "builtins.enumerate",
@@ -172,6 +226,8 @@ def has_items(sequence: Expression, api: Checker) -> bool:
             return isinstance(low, int) and isinstance(high, int) and low < high
         case ListExpr(items=[_, *_]):
             return True
+        case CallExpr(callee=MemberExpr(expr=of, name="items" | "values"), args=[]):
+            return has_items(of, api)
         case CallExpr(callee=RefExpr(fullname="tapegrad.data.batches.batches")):
             return True  # which rejects fewer rows than a batch has
         case CallExpr(callee=RefExpr(fullname=name), args=[of, *more]) if name in _KEEPING_ITEMS:
@@ -189,6 +245,8 @@ def _of_variable(variable: Var, api: Checker) -> Value:
         if method is not None:
             return frame.receiver if method.info in _bases(frame.receiver) else None
     value, scope = steady_value(variable, api)
+    if value is None and (loop := loop_of(variable, api)) is not None:
+        return _of_loop(variable, loop, api)
     if frame is not None and scope == frame.scope and variable.name in frame.values:
         return frame.values[variable.name]
     if value is None:
@@ -197,6 +255,15 @@ def _of_variable(variable: Var, api: Checker) -> Value:
         with within(None):
             return object_of(value, api)
     return object_of(value, api) if frame is None or scope == frame.scope else None
+
+
+def _of_loop(variable: Var, loop: Loop, api: Checker) -> Value:
+    """Return the object that a comprehension, or the only loop with a variable, binds it to."""
+    if loop.scope == checked_file(api).fullname:
+        with within(None):
+            return elements(loop.target, loop.sequence, api).get(variable)
+    is_inside = Reading.frame is None or loop.scope == Reading.frame.scope
+    return elements(loop.target, loop.sequence, api).get(variable) if is_inside else None
 
 
 def _bases(made: Made | None) -> list[TypeInfo]:

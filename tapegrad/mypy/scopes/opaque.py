@@ -15,10 +15,12 @@ from mypy.nodes import (
     CallExpr,
     ClassDef,
     Decorator,
+    DictionaryComprehension,
     Expression,
     ForStmt,
     FuncDef,
     FuncItem,
+    GeneratorExpr,
     IndexExpr,
     IntExpr,
     LambdaExpr,
@@ -80,6 +82,14 @@ class Write(NamedTuple):
     is_steady: bool = True  # outside of loops
 
 
+class Loop(NamedTuple):
+    """A loop, or one of a comprehension: what it assigns to, what it runs over, and the function that it is in."""
+
+    target: Expression
+    sequence: Expression
+    scope: str
+
+
 class Contents(NamedTuple):
     """What a file says of names and attributes, read once."""
 
@@ -88,6 +98,7 @@ class Contents(NamedTuple):
     constants: dict[tuple[str, str], list[Expression | None]]  # of classes, by class and name
     receivers: dict[Node, FuncDef]  # the first parameter of each method
     unpackings: dict[Expression, list[Node | None]]  # the names that a tuple is assigned to
+    loops: dict[Node, Loop]  # by variable
     axes: dict[Expression, tuple[Node | None, int]]  # of `n = x.shape[0]`, by `x.shape`: the name and the axis
     is_dynamic: bool  # some attribute is set by a name that is computed
 
@@ -208,6 +219,12 @@ def steady_value(variable: Var, api: Checker) -> tuple[Expression | None, str]:
     if origin is None or not origin.is_steady:
         return None, ""
     return origin.value, origin.scope
+
+
+def loop_of(variable: Var, api: Checker) -> Loop | None:
+    """Return the loop that binds a variable; None if there is none, or if another statement binds it too."""
+    contents = _contents_of(api)
+    return contents.loops.get(variable) if len(contents.origins.get(variable, ())) <= 1 else None
 
 
 def constructor_value(info: TypeInfo, name: str, api: Checker) -> tuple[Expression | None, str]:
@@ -502,7 +519,7 @@ def _contents_of(api: Checker) -> Contents:
 
 
 def _read(file: Node | None) -> Contents:
-    contents = Contents({}, {}, {}, {}, {}, {}, is_dynamic=False)
+    contents = Contents({}, {}, {}, {}, {}, {}, {}, is_dynamic=False)
     is_dynamic = False
     for node in inside(file):
         if isinstance(node, FuncDef) and node.info and node.arguments and not node.is_static:
@@ -549,12 +566,23 @@ def _read_statements(file: Any, contents: Contents) -> None:
                 _note(argument.variable, Origin(scope, is_size), contents)
         elif isinstance(node, ForStmt | WhileStmt):
             is_steady = False
+        if isinstance(node, ForStmt):
+            _note_loop(Loop(node.index, node.expr, scope), contents)
+        elif isinstance(node, GeneratorExpr | DictionaryComprehension):
+            for target, sequence in zip(node.indices, node.sequences, strict=True):
+                _note_loop(Loop(target, sequence, scope), contents)
         if isinstance(node, AssignmentStmt):
             _read_assignment(node, scope, contents, is_steady=is_steady)
         elif type(node).__name__ in BINDERS:
             for target, _ in _targets(node):
                 _read_target(target, Origin(scope, is_steady=False), contents)
         pending += [(part, scope, is_steady) for part in parts_of(node)]
+
+
+def _note_loop(loop: Loop, contents: Contents) -> None:
+    for target in targets_in(loop.target):
+        if isinstance(target, NameExpr) and target.node is not None:
+            contents.loops[target.node] = loop
 
 
 def _read_assignment(node: AssignmentStmt, scope: str, contents: Contents, *, is_steady: bool) -> None:
