@@ -120,6 +120,26 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "a base class that is made with another width": """
+class Base(nn.Module):
+    def __init__(self, width: int, hidden: int = 5) -> None:
+        self.mlp = MLP(Config(width, hidden))
+        self.width = width
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.mlp(x).reshape((self.width, -1))
+
+class Wider(Base):
+    def __init__(self, width: int) -> None:
+        super().__init__(width + 1, hidden=3)
+
+class Widest(Wider):
+    def __init__(self) -> None:
+        super().__init__(7)
+
+Widest()(tg.ones((4, 8))) @ tg.ones((4, 2))
+Wider(8)(tg.ones((4, 9))) @ tg.ones((4, 2))
+""",
     "layers of two widths in a dict, and a variable for two lists": """
 class Two(nn.Module):
     def __init__(self, config: Config) -> None:
@@ -607,6 +627,25 @@ wider(tg.ones((4, 9)))
 }
 
 SURE = {
+    "a layer of a base class": """
+class Base(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.head = nn.Linear(width, 3)
+
+class Named(Base):
+    def __init__(self, width: int, name: str) -> None:
+        super().__init__(width)
+        self.name = name
+
+class Model2(Named):
+    def __init__(self) -> None:
+        super().__init__(7, name="two")
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(x)  # here
+
+Model2()(tg.ones((4, 8)))
+""",
     "pairs of layers": """
 class Pairs(nn.Module):
     def __init__(self, config: Config) -> None:

@@ -37,11 +37,14 @@ class Made(NamedTuple):
         info: The class.
         constructor: The full name of the method that takes the arguments; that of the class if it is a dataclass.
         arguments: The value of each parameter, or of each field.
+        inherited: The full names of further constructors that this one calls by `super().__init__(...)`, with the
+            value of each parameter.
     """
 
     info: TypeInfo
     constructor: str
     arguments: tuple[tuple[str, Value], ...]
+    inherited: tuple[tuple[str, tuple[tuple[str, Value], ...]], ...] = ()
 
 
 class Several(NamedTuple):
@@ -139,9 +142,11 @@ def trying(layer: Value) -> Iterator[None]:
         Reading.layer, Reading.is_tried = before
 
 
-def constructor_frame(made: Made) -> Frame:
-    """Return the frame in which the constructor of an object ran."""
-    return Frame(made.constructor, dict(made.arguments), made, {})
+def constructor_frame(made: Made, name: str = "") -> Frame:
+    """Return the frame in which the constructor of an object ran, or one that it called, by its full name."""
+    name = name or made.constructor
+    arguments = made.arguments if name == made.constructor else dict(made.inherited)[name]
+    return Frame(name, dict(arguments), made, {})
 
 
 def value_of_name(label: str, scope: str) -> Size | None:
@@ -158,6 +163,8 @@ def value_of_name(label: str, scope: str) -> Size | None:
         return _value_in(dict(made.arguments), label)
     if scope == made.info.fullname:
         return _value_in(dict(made.arguments), label.removeprefix("self.")) if made.constructor == scope else None
+    if (arguments := dict(made.inherited).get(scope)) is not None:
+        return _value_in(dict(arguments), label)
     if any(scope == f"{base.fullname}.__init__" for base in made.info.mro):
         return UNKNOWN  # of another constructor, which this one may call with any arguments
     return None

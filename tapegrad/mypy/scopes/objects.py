@@ -21,6 +21,7 @@ from mypy.nodes import (
     Decorator,
     DictExpr,
     Expression,
+    ExpressionStmt,
     FuncDef,
     GeneratorExpr,
     IndexExpr,
@@ -32,6 +33,7 @@ from mypy.nodes import (
     Node,
     RefExpr,
     SliceExpr,
+    SuperExpr,
     TupleExpr,
     TypeInfo,
     UnaryExpr,
@@ -280,17 +282,23 @@ def _of_attribute(owner: Expression, name: str, api: Checker) -> Value:
         return None
     if made.constructor == made.info.fullname:
         return dict(made.arguments).get(name)
-    home, constructor = None, _constructor(made.info)
-    if constructor is not None:
-        home = file_of(constructor.info.module_name, api)
-    if home is None or is_written_elsewhere(made.info, name, home, api):
-        return None
-    with in_file(home, api):
-        value, scope = constructor_value(made.info, name, api)
-        if value is None or scope != made.constructor:
-            return None
-        with within(constructor_frame(made)):
-            return object_of(value, api)
+    for constructor in (made.constructor, *dict(made.inherited)):
+        home = _home_of(made.info, constructor, api)
+        if home is None or is_written_elsewhere(made.info, name, home, api):
+            continue
+        with in_file(home, api):
+            value, scope = constructor_value(made.info, name, api)
+            if value is None or scope != constructor:
+                continue
+            with within(constructor_frame(made, constructor)):
+                return object_of(value, api)
+    return None
+
+
+def _home_of(info: TypeInfo, constructor: str, api: Checker) -> MypyFile | None:
+    """Return the file with a constructor of a class; None if it cannot be read."""
+    of = next((base for base in info.mro if constructor == f"{base.fullname}.__init__"), None)
+    return None if of is None else file_of(of.module_name, api)
 
 
 def _layers(info: TypeInfo, call: CallExpr, api: Checker) -> Layers | None:
@@ -325,14 +333,59 @@ def _made(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
         return Made(info, f"{info.fullname}.__init__", ())
     if with_statements is None or is_changed(with_statements):
         return None
-    constructor, home = with_statements, file_of(with_statements.info.module_name, api)
+    arguments = _of_constructor(with_statements, call, api)
+    if arguments is None:
+        return None
+    made = Made(info, with_statements.fullname, arguments)
+    return made._replace(inherited=_inherited(made, with_statements, api))
+
+
+def _of_constructor(constructor: FuncDef, call: CallExpr, api: Checker) -> tuple[tuple[str, Value], ...] | None:
+    """Return the value of each parameter of a constructor in a call; None if it takes any number of arguments."""
     parameters = constructor.arguments[1:]
     if any(one.kind in (ARG_STAR, ARG_STAR2) for one in parameters):
         return None
     names = [one.variable.name for one in parameters]
     positional = [one.variable.name for one in parameters if one.kind not in (ARG_NAMED, ARG_NAMED_OPT)]
     defaults = {one.variable.name: one.initializer for one in parameters}
-    return Made(info, constructor.fullname, _arguments(names, positional, defaults, call, home, api))
+    return _arguments(names, positional, defaults, call, file_of(constructor.info.module_name, api), api)
+
+
+def _inherited(made: Made, constructor: FuncDef, api: Checker) -> tuple[tuple[str, tuple[tuple[str, Value], ...]], ...]:
+    """Return the constructors that one calls by `super().__init__(...)`, and these in turn, with their arguments."""
+    found: dict[str, tuple[tuple[str, Value], ...]] = {}
+    while True:
+        calls = [
+            statement.expr
+            for statement in constructor.body.body
+            if isinstance(statement, ExpressionStmt)
+            and isinstance(statement.expr, CallExpr)
+            and isinstance(statement.expr.callee, SuperExpr)
+        ]
+        bases = made.info.mro[made.info.mro.index(constructor.info) + 1 :]
+        symbol = next((base.names["__init__"] for base in bases if "__init__" in base.names), None)
+        called = symbol.node if symbol is not None else None
+        called = written_function(called, api) if isinstance(called, FuncDef) else None
+        home = file_of(constructor.info.module_name, api)
+        if len(calls) != 1 or not _calls_constructor(calls[0]) or called is None or home is None:
+            break
+        with (
+            in_file(home, api),
+            within(constructor_frame(made._replace(inherited=(*found.items(),)), constructor.fullname)),
+        ):
+            arguments = _of_constructor(called, calls[0], api)
+        if arguments is None or is_changed(called):
+            break
+        found[called.fullname] = arguments
+        constructor = called
+    return (*found.items(),)
+
+
+def _calls_constructor(call: CallExpr) -> bool:
+    """Return whether a call of a method of `super()` is one of its constructor, with arguments that can be read."""
+    callee = call.callee
+    is_plain = isinstance(callee, SuperExpr) and callee.name == "__init__" and not callee.call.args
+    return is_plain and not {ARG_STAR, ARG_STAR2} & {*call.arg_kinds}
 
 
 def _made_of_fields(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
