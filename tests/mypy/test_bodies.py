@@ -653,11 +653,11 @@ class Pairs(nn.Module):
         self.heads = {"first": MLP(config), "second": MLP(config)}
 
     def forward(self, x: Tensor) -> Tensor:
-        for (position, mlp), other in zip(enumerate(self.mlps), reversed(self.mlps)):
-            x = mlp(x) * position + other(x)
+        for (position, mlp), other in zip(enumerate(self.mlps), reversed(self.mlps), strict=True):
+            x = (mlp(x) * position + other(x)) @ tg.ones((7, 3))  # here
         for name, head in self.heads.items():
             x = head(x)
-        return x @ tg.ones((7, 3))  # here
+        return x
 
 Pairs(Config())(tg.ones((4, 8)))
 """,

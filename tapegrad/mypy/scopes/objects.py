@@ -205,14 +205,13 @@ def _is_dict(t: Instance) -> bool:
 
 # Functions whose result has the elements of their argument.
 _SAME_ITEMS: Final = {"builtins.list", "builtins.reversed", "builtins.sorted", "builtins.tuple"}
-# Functions whose result has as many elements as their first argument, or as the shortest one.
+# Functions whose result has as many elements as their first argument.
 _KEEPING_ITEMS: Final = {
     "builtins.enumerate",
     "builtins.list",
     "builtins.reversed",
     "builtins.sorted",
     "builtins.tuple",
-    "builtins.zip",
     "tapegrad.progress.run.track",
 }
 
@@ -232,8 +231,10 @@ def has_items(sequence: Expression, api: Checker) -> bool:
             return has_items(of, api)
         case CallExpr(callee=RefExpr(fullname="tapegrad.data.batches.batches")):
             return True  # which rejects fewer rows than a batch has
-        case CallExpr(callee=RefExpr(fullname=name), args=[of, *more]) if name in _KEEPING_ITEMS:
-            return all(has_items(one, api) for one in (of, *more)) if name == "builtins.zip" else has_items(of, api)
+        case CallExpr(callee=RefExpr(fullname="builtins.zip"), args=several, arg_kinds=kinds):
+            return all(has_items(one, api) for one, kind in zip(several, kinds, strict=True) if kind is not ARG_NAMED)
+        case CallExpr(callee=RefExpr(fullname=name), args=[of, *_]) if name in _KEEPING_ITEMS:
+            return has_items(of, api)
     several = object_of(sequence, api)
     return isinstance(several, Several) and several.is_filled
 
