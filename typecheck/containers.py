@@ -79,6 +79,38 @@ def accept_a_list_that_grows() -> None:
     views.append(tg.ones((4, 3)))
     tg.concat(views) @ tg.ones((3, 1))
     tg.ones((1, 6)) @ tg.concat(views)
+    changing, h = [], tg.ones((2, 3))
+    for width in (5, 7):
+        changing.append(h)
+        h = tg.ones((2, width))
+    tg.concat(changing, axis=1) @ tg.ones((8, 1))
+    shared = [x]
+    fill(shared)
+    tg.concat(shared, axis=0) @ tg.ones((3, 1))
+    tg.stack([*shared, tg.ones((2, 3))])
+
+
+def fill(tensors: list[Tensor[Shape[L[2], L[3]], NoneTape]]) -> None:
+    tensors.append(tg.ones((2, 3)))
+
+
+def accept_what_is_appended_to_a_list() -> None:
+    steps = []
+    others: list[Tensor] = []
+    for _ in range(3):
+        steps.append(tg.tanh(x))
+        others.append(x * 2.0)
+    assert_type(tg.stack(steps, axis=1), Tensor[Shape[L[2], Any, L[3]], NoneTape])
+    assert_type(tg.concat(others, axis=1), Tensor[Shape[L[2], Any], NoneTape])
+
+
+def reject_what_is_appended_to_a_list() -> None:
+    steps: list[Tensor] = []
+    step = x
+    for _ in range(3):
+        step = tg.tanh(step)
+        steps.append(step)
+    tg.stack(steps) @ tg.ones((4, 2))  # E(mypy): matmul: inner sizes differ: x (?, 2, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]
 
 
 def reject_what_all_layers_of_a_choice_give() -> None:

@@ -71,6 +71,39 @@ def display_of(name: NameExpr, api: Checker) -> ListExpr | None:
     return value if isinstance(value, ListExpr) else None
 
 
+def appended_to(name: NameExpr, api: Checker) -> list[Expression] | None:
+    """Return what a list may have as items: those of its display, and what `append` adds; None if anything else may."""
+    if not isinstance(name.node, Var):
+        return None
+    added = _appended.of(checked_file(api)).get(name.node)
+    value, _ = bound_once(name.node, api) if added else (None, None)
+    return [*value.items, *added] if added and isinstance(value, ListExpr) else None
+
+
+def _read_appended(file: Node | None) -> dict[Node, list[Expression]]:
+    """Return what is appended to the variables of which all other uses only read."""
+    found: dict[Node, list[Expression]] = {}
+    methods: set[Expression] = set()
+    for node in inside(file):
+        match node:
+            case CallExpr(
+                callee=MemberExpr(expr=NameExpr(node=Var() as variable), name="append") as method, args=[item]
+            ):
+                found.setdefault(variable, []).append(item)
+                methods.add(method)
+    if not found:
+        return found
+    for node in inside(file):
+        written = [target.base for target in _targets(node) if isinstance(target, IndexExpr)]
+        for child in (*written, *_flat(parts_of(node))):
+            if not isinstance(child, NameExpr) or child.node not in found or node in methods:
+                continue
+            is_bound = isinstance(node, AssignmentStmt) and child in node.lvalues
+            if child in written or (not is_bound and _use(node, child) is not Use.READ):
+                found.pop(child.node)
+    return found
+
+
 def _read(file: Node | None) -> Uses:
     uses: Uses = {}
     indices: set[Expression] = set()  # the tuples of `x[:, rows]`
@@ -157,3 +190,4 @@ _READ_ONLY: Final = frozenset(
     ]
 )
 _uses = ScopeCache(_read)
+_appended = ScopeCache(_read_appended)

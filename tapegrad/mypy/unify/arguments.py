@@ -34,7 +34,7 @@ from tapegrad.mypy.conversion import (
     unknown,
 )
 from tapegrad.mypy.mypy_api import make, map_instance_to_supertype, stored_type
-from tapegrad.mypy.scopes.collections import display_of
+from tapegrad.mypy.scopes.collections import appended_to, display_of
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.scopes.values import ValueUnknownError, count_of, is_whole, value_of
 from tapegrad.mypy.unify.starred_shapes import is_star_of_sizes
@@ -159,7 +159,28 @@ def _argument(t: Type, expression: Expression, keyword: str | None, api: Any) ->
     parts = tensor_parts(joined(t))
     if parts is None and isinstance(expression, CallExpr) and is_array_of_any(t):
         t = api.get_expression_type(expression)  # without the expected type: an expected array of Any yields Any
+    if parts is None and isinstance(expression, NameExpr):
+        t = _with_appended(t, expression, api)
     return Argument(t, expression, parts, keyword=keyword)
+
+
+def _with_appended(t: Type, expression: NameExpr, api: Any) -> Type:
+    """Return the type of a list that grows with the sizes that all tensors in it have, as far as they are known."""
+    p = get_proper_type(t)
+    if not isinstance(p, Instance) or p.type.fullname != "builtins.list" or not _has_unknown_sizes(p.args[0]):
+        return t
+    items = appended_to(expression, api) or ()
+    types = [newest(one, item, api) for item in items if (one := stored_type(api, item)) is not None]
+    if not types or len(types) < len(items):
+        return t
+    item = joined(UnionType.make_union(types))
+    return t if tensor_parts(item) is None else p.copy_modified(args=[item])
+
+
+def _has_unknown_sizes(t: Type) -> bool:
+    parts = tensor_parts(t)
+    items = None if parts is None else shape_items(parts.shape)
+    return parts is not None and (items is None or any(not isinstance(n, Many) and is_unknown(n) for n in items))
 
 
 def is_array_of_any(t: Type) -> bool:
