@@ -272,6 +272,7 @@ class BodiesRead:
     watchers: ClassVar[list[ErrorWatcher]] = []  # that collect the errors, one of each function
     errors: Errors | None = None  # in which errors of bodies have been reported
     reports: ClassVar[dict[tuple[str, int], list[_Report]]] = {}  # these, by file and line
+    held_back: ClassVar[list[_Report]] = []  # that mypy keeps aside, and stores later if it keeps the result
 
 
 def report_in_body(api: Checker, message: str, lines: tuple[int, ...], at: Context, code: ErrorCode) -> None:
@@ -284,13 +285,19 @@ def report_in_body(api: Checker, message: str, lines: tuple[int, ...], at: Conte
     if BodiesRead.errors is not errors:
         BodiesRead.errors = errors
         BodiesRead.reports.clear()
-    before = len(errors.error_info_map.get(errors.file, ()))
+        BodiesRead.held_back.clear()
+    stored = errors.error_info_map.setdefault(errors.file, [])
+    aside = [watcher._filtered for watcher in errors._watchers if watcher._filtered is not None]
+    before = [len(infos) for infos in (stored, *aside)]
     api.fail(message, at, code=code)
     api.msg.note(f"in the call on line {', '.join(map(str, lines))}", at, code=code)
-    infos = errors.error_info_map.get(errors.file, [])[before:]
-    if infos:  # else mypy checks the call again, and drops this report
-        BodiesRead.reports.setdefault((errors.file, at.line), []).append(_Report(lines[::-1], infos))
+    if len(stored) > before[0]:
+        BodiesRead.reports.setdefault((errors.file, at.line), []).append(_Report(lines[::-1], stored[before[0] :]))
         _show_first(errors, errors.file, at.line)
+        return
+    for infos, length in zip(aside, before[1:], strict=True):
+        if len(infos) > length:
+            BodiesRead.held_back.append(_Report(lines[::-1], infos[length:]))
 
 
 class _Report(NamedTuple):
@@ -304,9 +311,17 @@ class _Report(NamedTuple):
     infos: list[ErrorInfo]
 
 
-def _show_first(errors: Errors, file: str, line: int) -> bool:
-    """Show one of the errors in bodies on a line, and hide all others; return whether there is one."""
+def _show_first(errors: Errors, file: str, line: int, arriving: ErrorInfo | None = None) -> bool:
+    """Show one of the errors in bodies on a line, and hide all others; return whether there is one.
+
+    Args:
+        errors: Those that mypy has stored.
+        file: The path.
+        line: The line.
+        arriving: An error that mypy is about to store.
+    """
     on_line = [one for one in errors.error_info_map.get(file, ()) if one.line == line]
+    on_line += [] if arriving is None else [arriving]
     present = {*map(id, on_line)}
     reports = [one for one in BodiesRead.reports.get((file, line), ()) if id(one.infos[0]) in present]
     BodiesRead.reports[file, line] = reports  # the daemon drops those of functions that it checks again
@@ -930,8 +945,8 @@ class Rewording:
 
 def _reword(reword: Callable[[ReportedError], str | None], errors: Errors, file: str, info: ErrorInfo) -> bool:
     if info.severity == "error" and info.code is not None:
-        if errors is BodiesRead.errors and (file, info.line) in BodiesRead.reports:
-            info.hidden = _is_rejection(info.code) and _show_first(errors, file, info.line)
+        if errors is BodiesRead.errors:
+            _place(errors, file, info)
         owner, function = info.local_ctx
         may_redefine = errors.options.allow_redefinition
         source = partial(_source, errors, file)
@@ -943,6 +958,20 @@ def _reword(reword: Callable[[ReportedError], str | None], errors: Errors, file:
             _own_words.add(message)
             info.message = message
     return False  # mypy goes on with the error
+
+
+def _place(errors: Errors, file: str, info: ErrorInfo) -> None:
+    """Show or hide an error that mypy is about to store, beside those of bodies on its line; mypy asks twice."""
+    for report in [one for one in BodiesRead.held_back if one.infos[0] is info]:
+        BodiesRead.held_back.remove(report)
+        BodiesRead.reports.setdefault((file, info.line), []).append(report)
+    reports = BodiesRead.reports.get((file, info.line))
+    if reports is None:
+        return
+    if any(one.infos[0] is info for one in reports):
+        _show_first(errors, file, info.line, arriving=info)
+    else:
+        info.hidden = _is_rejection(info.code) and _show_first(errors, file, info.line)
 
 
 _own_words: set[str] = set()  # of mypy's errors that were reworded

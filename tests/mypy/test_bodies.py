@@ -31,6 +31,11 @@ class Config:
     layers: int = 2
 
 
+@dataclass
+class Settings:
+    width: int = 3
+
+
 class MLP(nn.Module):
     def __init__(self, config: Config) -> None:
         self.up = nn.Linear(config.width, config.hidden)
@@ -81,6 +86,11 @@ CHANGES = [
     ("return self.down(h)", "return self.down(x)"),
 ]
 TWICE = MODEL.replace("x - y", "x - y + tg.ones((2, 5)) @ tg.ones((4, 2))") + "squared(tg.ones((3,)), tg.ones((3,)))\n"
+ASSIGNED = """y = MLP(Config(6))(tg.ones((4, 9)))
+
+def main() -> None:
+    MLP(Config(7))(tg.ones((4, 9)))
+"""
 FOREIGN = """
 import tapegrad as tg
 from accepted import MLP, Config, Model
@@ -263,6 +273,35 @@ def repeated(x: Tensor, pairs: list[tuple[int, float]], count: int) -> Tensor:
     return x
 
 repeated(tg.ones((4, 8)), [], int("1"))
+""",
+    "attributes that a parser sets": """
+from argparse import ArgumentParser
+
+class Parsed:
+    def __init__(self, width: int = 3) -> None:
+        self.width = width
+
+parsed = Parsed()
+parser = ArgumentParser()
+parser.add_argument("--width", type=int)
+parser.parse_args(["--width", "8"], namespace=parsed)
+tg.ones((3, 8)) @ tg.ones((parsed.width, 2))
+""",
+    "attributes that are set through vars": """
+config = Settings()
+vars(config)["width"] = 8
+tg.ones((3, 8)) @ tg.ones((config.width, 2))
+""",
+    "attributes that are set through an update": """
+config = Settings()
+config.__dict__.update(width=8)
+tg.ones((3, 8)) @ tg.ones((config.width, 2))
+""",
+    "an object that may be another": """
+config = Settings()
+if config.width:
+    config = Settings(8)
+tg.ones((3, 8)) @ tg.ones((config.width, 2))
 """,
     "a list that is bound again in a loop": """
 def listed(x: Tensor) -> list[Tensor]:
@@ -862,6 +901,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in {
         "accepted": ACCEPTED,
         "twice": TWICE,
+        "assigned": MODEL + ASSIGNED,
         "foreign": FOREIGN,
         "other": OTHER_LAYER,
         **changed,
@@ -924,6 +964,15 @@ def test_a_note_says_which_calls_lead_to_the_error(folder: Path, said: dict[str,
 
     assert error.text == "MLP.down Linear(8, 8): x is (4, 5) but (..., 8) is expected: axis -1 is 5, not 8"
     assert (note.kind, note.line, note.text) == ("note", error.line, f"in the call on line {at[0]}, {at[1]}")
+
+
+def test_the_first_of_several_errors_on_a_line_is_shown_also_if_its_result_is_assigned(
+    said: dict[str, list[Report]],
+) -> None:
+    error, note = said["assigned"]
+
+    assert error.text == "MLP.up Linear(6, 5): x is (4, 9) but (..., 6) is expected: axis -1 is 9, not 6"
+    assert note.text == f"in the call on line {len(MODEL.splitlines()) + 1}"
 
 
 def test_an_error_of_the_body_itself_is_reported_once(said: dict[str, list[Report]]) -> None:

@@ -59,7 +59,7 @@ from tapegrad.mypy.scopes.opaque import (
     steady_value,
 )
 from tapegrad.mypy.sources import file_of, is_changed, written_data_class, written_function
-from tapegrad.sizes import is_unknown
+from tapegrad.sizes import Dim, Size, is_unknown
 
 if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import Checker
@@ -90,6 +90,15 @@ def value_of_expression(expression: Expression, api: Checker) -> Value:
         return size
     path = path_of(expression, api) if Reading.frame is None else None
     return None if path is None else Held(path.label, path.scope)
+
+
+def steady_size(expression: Expression, api: Checker) -> Size:
+    """Return the size that an expression always has where it stands, or unknown.
+
+    It is the number that an object was made with, as `config.width` after `config = Config(width=8)`, or else opaque.
+    """
+    value = object_of(expression, api) if isinstance(expression, MemberExpr) else None
+    return value if isinstance(value, int | Dim) else opaque_size(expression, api)
 
 
 def decided(condition: Expression, api: Checker) -> bool | None:
@@ -220,10 +229,10 @@ def has_items(sequence: Expression, api: Checker) -> bool:
     """Return whether a loop over a sequence surely runs once."""
     match sequence:
         case CallExpr(callee=NameExpr(fullname="builtins.range"), args=[count]):
-            size = opaque_size(count, api)
+            size = steady_size(count, api)
             return isinstance(size, int) and size > 0
         case CallExpr(callee=NameExpr(fullname="builtins.range"), args=[first, end]):
-            low, high = opaque_size(first, api), opaque_size(end, api)
+            low, high = steady_size(first, api), steady_size(end, api)
             return isinstance(low, int) and isinstance(high, int) and low < high
         case ListExpr(items=[_, *_]):
             return True
@@ -292,7 +301,7 @@ def _of_attribute(owner: Expression, name: str, api: Checker) -> Value:
             if value is None or scope != constructor:
                 continue
             with within(constructor_frame(made, constructor)):
-                return object_of(value, api)
+                return value_of_expression(value, api)
     return None
 
 

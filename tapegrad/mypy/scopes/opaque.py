@@ -63,6 +63,7 @@ _ARITHMETIC: Final[dict[str, Callable[[Any, Any], Size]]] = {
 _IMMUTABLE: Final = "builtins.str", "builtins.bytes", "builtins.tuple", "builtins.frozenset", "builtins.range"
 _LIBRARIES: Final = ("builtins", "tapegrad.", "typing")
 _CONSTRUCTORS: Final = ("__init__", "__post_init__")
+_PARSING: Final = ("parse_args", "parse_intermixed_args", "parse_known_args", "parse_known_intermixed_args")
 
 
 class Origin(NamedTuple):
@@ -528,6 +529,8 @@ def _read(file: Node | None) -> Contents:
             _read_constants(node, contents)
         elif isinstance(node, CallExpr):
             is_dynamic |= _read_call(node, contents)
+        elif isinstance(node, AssignmentStmt):
+            is_dynamic |= any(isinstance(one, IndexExpr) and _is_of_attributes(one.base) for one in node.lvalues)
     _read_statements(file, contents)
     return contents._replace(is_dynamic=is_dynamic)
 
@@ -540,14 +543,26 @@ def _read_constants(node: ClassDef, contents: Contents) -> None:
 
 
 def _read_call(call: CallExpr, contents: Contents) -> bool:
-    """Note an attribute that `setattr` sets; return whether its name is computed."""
+    """Note an attribute that `setattr` sets; return whether a call sets attributes whose names are computed."""
     name = getattr(call.callee, "name", "")
+    if name in _PARSING and "namespace" in call.arg_names:
+        return True
+    if name == "update" and isinstance(call.callee, MemberExpr) and _is_of_attributes(call.callee.expr):
+        return True
     if name not in ("setattr", "__setattr__"):
         return False
     literal = next((one.value for one in call.args if isinstance(one, StrExpr)), None)
     if literal is not None:
         contents.writes.setdefault(literal, []).append(Write(None, None))
     return literal is None
+
+
+def _is_of_attributes(expression: Expression) -> bool:
+    """Return whether an expression is the dict of an object's attributes."""
+    match expression:
+        case MemberExpr(name="__dict__") | CallExpr(callee=NameExpr(name="vars"), args=[_]):
+            return True
+    return False
 
 
 def _read_statements(file: Any, contents: Contents) -> None:

@@ -53,7 +53,7 @@ from tapegrad.mypy.conversion import (
 )
 from tapegrad.mypy.scopes.collections import display_of
 from tapegrad.mypy.scopes.names import bound_last, bound_once
-from tapegrad.mypy.scopes.opaque import opaque_size
+from tapegrad.mypy.scopes.objects import steady_size
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.sizes import UNKNOWN, Size, UnknownDims, is_unknown, largest, power, product, smallest, surely_same
 
@@ -224,7 +224,7 @@ def _unpacked(expression: Expression, api: Checker) -> Size:
             return items[position.value] if -len(items) <= position.value < len(items) else UNKNOWN
         case OpExpr(op=sign, left=left, right=right) if sign in _ARITHMETIC:
             return _ARITHMETIC[sign](*(count_of(_type_of(one, api), one, api) for one in (left, right)))
-    return opaque_size(expression, api)
+    return steady_size(expression, api)
 
 
 def _items_of(t: Type) -> list[Size] | None:
@@ -237,7 +237,7 @@ def _items_of(t: Type) -> list[Size] | None:
 
 def _computed(expression: Expression, api: Checker) -> Size:
     size = _computed_from_types(expression, api)
-    return opaque_size(expression, api) if is_unknown(size) else size
+    return steady_size(expression, api) if is_unknown(size) else size
 
 
 def _computed_from_types(expression: Expression, api: Checker) -> Size:
