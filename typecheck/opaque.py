@@ -1,7 +1,7 @@
 """Sizes that are expressions: parameters, attributes of a configuration and of `self`, unpacked shapes."""
 
 from argparse import Namespace
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NamedTuple, TypeVar, assert_type
 from typing import Literal as L
 
@@ -80,16 +80,12 @@ class Block(nn.Module):
 
     def wrong(self, x: Tensor[Shape[B, Any]]) -> Tensor[Shape[B, Any]]:
         h = self.up(x)
-        return self.short(
-            h
-        )  # E(mypy): Block.short Linear(3*config.width, config.width): x is (B, 4*config.width) but (..., 3*config.width) is expected: axis -1 is 4*config.width, not 3*config.width [tapegrad-shape]
+        return self.short(h)  # E(mypy): Block.short Linear(3*config.width, config.width): x is (B, 4*config.width) but (..., 3*config.width) is expected: axis -1 is 4*config.width, not 3*config.width [tapegrad-shape]
 
     def wrong_attention(self, x: Tensor[Shape[B, T, Any]]) -> Tensor[Shape[B, T, Any]]:
         b, t, d = x.shape
         heads = x.reshape((b, t, self.heads, d // self.heads))
-        return (
-            heads.sum(axis=2) @ tg.ones((d // self.heads + 1, 3))
-        )  # E(mypy): matmul: inner sizes differ: x (B, T, d // config.heads) has d // config.heads columns but y (d // config.heads + 1, 3) has d // config.heads + 1 rows [tapegrad-shape]
+        return heads.sum(axis=2) @ tg.ones((d // self.heads + 1, 3))  # E(mypy): matmul: inner sizes differ: x (B, T, d // config.heads) has d // config.heads columns but y (d // config.heads + 1, 3) has d // config.heads + 1 rows [tapegrad-shape]
 
 
 def accept_attributes_of_self() -> None:
@@ -101,9 +97,7 @@ def accept_attributes_of_self() -> None:
 
 
 def accept_sizes_of_a_configuration() -> None:
-    def made(
-        frozen: Frozen, plain: Plain, named: Named, args: Namespace, anything: Any, width: int, other: int
-    ) -> None:
+    def made(frozen: Frozen, plain: Plain, named: Named, args: Namespace, anything: Any, width: int, other: int) -> None:
         first = nn.Sequential(nn.Linear(frozen.width, 4 * frozen.width), nn.Linear(4 * frozen.width, 3))
         second = nn.Sequential(nn.Linear(plain.width, 4 * plain.width), nn.Linear(4 * plain.width, 3))
         third = nn.Sequential(nn.Linear(named.width, 4 * named.width), nn.Linear(named.width * 4, 3))
@@ -136,12 +130,54 @@ def accept_the_sizes_of_objects_that_are_made_with_numbers() -> None:
     made(7)
 
 
+@dataclass(frozen=True)
+class Wider(Frozen):
+    layers: int = field(default=3)
+    inner: Frozen = field(default_factory=lambda: Frozen(5))
+    settings: Frozen = Frozen(6, heads=3)
+
+
+@dataclass
+class Multiplied(nn.Module):
+    """A layer whose size is a field."""
+
+    columns: int
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x @ tg.ones((self.columns, 3))
+
+
+def accept_the_sizes_of_fields_and_properties() -> None:
+    def made() -> None:
+        wider = Wider(8)
+        assert_type(tg.ones((wider.width, wider.heads, wider.layers)), Tensor[Shape[L[8], L[2], L[3]], NoneTape])
+        assert_type(tg.ones((wider.head_width, wider.inner.width)), Tensor[Shape[L[4], L[5]], NoneTape])
+        assert_type(tg.ones((wider.settings.head_width,)), Tensor[Shape[L[2]], NoneTape])
+        assert_type(Multiplied(4)(tg.ones((2, 4))), Tensor[Shape[L[2], L[3]], NoneTape])
+
+    made()
+
+
+def accept_the_sizes_of_a_written_list_and_dict() -> None:
+    def made() -> None:
+        named, listed = {"width": 8, "heads": 2}, [3, 5]
+        assert_type(tg.ones((named["width"] // named["heads"], listed[1])), Tensor[Shape[L[4], L[5]], NoneTape])
+
+    made()
+
+
 def reject_the_sizes_of_objects_that_are_made_with_numbers() -> None:
     def with_fields() -> None:
         config = Frozen(8)
-        nn.Linear(config.width, 3)(
-            tg.ones((5, config.heads))
-        )  # E(mypy): Linear(8, 3): x is (5, 2) but (..., 8) is expected: axis -1 is 2, not 8 [tapegrad-shape]
+        nn.Linear(config.width, 3)(tg.ones((5, config.heads)))  # E(mypy): Linear(8, 3): x is (5, 2) but (..., 8) is expected: axis -1 is 2, not 8 [tapegrad-shape]
+
+    def with_property() -> None:
+        config = Wider(8)
+        tg.ones((2, config.width)) @ tg.ones((config.head_width, 3))  # E(mypy): matmul: inner sizes differ: x (2, 8) has 8 columns but y (4, 3) has 4 rows [tapegrad-shape]
+
+    def with_items() -> None:
+        sizes = {"width": 8}
+        tg.ones((2, 3)) @ tg.ones((sizes["width"], 3))  # E(mypy): matmul: inner sizes differ: x (2, 3) has 3 columns but y (8, 3) has 8 rows [tapegrad-shape]
 
     with_fields()
 
@@ -221,6 +257,7 @@ class Residual(nn.Module):
         tg.reveal_shape(either)
         assert_type(x + self.down(self.up(tg.ones((2, 8))))[:1], Tensor[Shape[B, Any], NoneTape])
 
+
     def of_two_names(self, x: Tensor[Shape[B, D]], y: Tensor[Shape[B, T]]) -> Tensor[Shape[B, L[4]]]:
         h = self.norm(x)
         z = self.norm(y)  # D and T are one size then
@@ -277,9 +314,7 @@ def reject_an_input_that_an_earlier_layer_rules_out() -> None:
             self.up = nn.Linear(config.width + 1, 3)
 
         def forward(self, x: Tensor[Shape[B, D]]) -> Tensor[Shape[B, L[3]]]:
-            return self.up(
-                self.norm(x)
-            )  # E(mypy): Again.up Linear(config.width + 1, 3): x is (B, D) but (..., D + 1) is expected: axis -1 is D, not D + 1 [tapegrad-shape]
+            return self.up(self.norm(x))  # E(mypy): Again.up Linear(config.width + 1, 3): x is (B, D) but (..., D + 1) is expected: axis -1 is D, not D + 1 [tapegrad-shape]
 
     Again(Plain(8))(tg.ones((2, 8)))
 
@@ -291,9 +326,7 @@ def reject_a_result_that_a_layer_widens() -> None:
             self.up = nn.Linear(config.width, 4 * config.width)
 
         def forward(self, x: Tensor[Shape[B, D]]) -> Tensor[Shape[B, D]]:
-            return self.up(
-                self.norm(x)
-            )  # E(mypy): Wide.forward: the result is (B, 4*D) but (B, D) is expected: axis 1 is 4*D, not D [return-value]
+            return self.up(self.norm(x))  # E(mypy): Wide.forward: the result is (B, 4*D) but (B, D) is expected: axis 1 is 4*D, not D [return-value]
 
     Wide(Plain(8))(tg.ones((2, 8)))
 
@@ -306,9 +339,7 @@ def reject_a_claim_that_a_layer_rules_out() -> None:
 
         def forward(self, x: Tensor[Shape[B, D]]) -> Tensor[Shape[B, D]]:
             x = self.norm(x)
-            return tg.assert_shape(
-                x, (x.shape[0], self.config.width + 1)
-            )  # E(mypy): assert_shape: x is (B, D) but (B, config.width + 1) is expected: axis 1 is D, not config.width + 1 [tapegrad-shape]
+            return tg.assert_shape(x, (x.shape[0], self.config.width + 1))  # E(mypy): assert_shape: x is (B, D) but (B, config.width + 1) is expected: axis 1 is D, not config.width + 1 [tapegrad-shape]
 
     Claimed(Plain(8))(tg.ones((2, 8)))
 
@@ -328,9 +359,7 @@ def reject_twice_the_size_that_a_layer_says() -> None:
 
         def forward(self, x: Tensor[Shape[B, D]]) -> Tensor[Shape[B, D]]:
             y = self.norm(x)
-            return y + self.up(
-                y
-            )  # E(mypy): add: x (B, D) and y (B, 2*D) do not broadcast: axis -1 is D in x but 2*D in y [tapegrad-shape]
+            return y + self.up(y)  # E(mypy): add: x (B, D) and y (B, 2*D) do not broadcast: axis -1 is D in x but 2*D in y [tapegrad-shape]
 
     Doubled(Plain(8))(tg.ones((2, 8)))
 
@@ -386,9 +415,7 @@ def accept_a_size_beside_none() -> None:
 
 def reject_a_hidden_width_of_a_configuration() -> None:
     def made(config: Plain) -> None:
-        nn.Sequential(
-            nn.Linear(config.width, 4 * config.width), nn.Linear(3 * config.width, 2)
-        )  # E(mypy): Sequential[1] Linear(3*config.width, 2): x is (..., 4*config.width) but (..., 3*config.width) is expected: axis -1 is 4*config.width, not 3*config.width [tapegrad-shape]
+        nn.Sequential(nn.Linear(config.width, 4 * config.width), nn.Linear(3 * config.width, 2))  # E(mypy): Sequential[1] Linear(3*config.width, 2): x is (..., 4*config.width) but (..., 3*config.width) is expected: axis -1 is 4*config.width, not 3*config.width [tapegrad-shape]
 
     made(Plain(8))
 
@@ -397,9 +424,7 @@ def reject_a_hidden_width_of_arguments() -> None:
     def made(args: Namespace) -> None:
         hidden = args.hidden
         h = nn.Linear(8, 2 * hidden)(x)
-        nn.Linear(args.hidden, 2)(
-            h
-        )  # E(mypy): Linear(args.hidden, 2): x is (2, 3, 2*args.hidden) but (..., args.hidden) is expected: axis -1 is 2*args.hidden, not args.hidden [tapegrad-shape]
+        nn.Linear(args.hidden, 2)(h)  # E(mypy): Linear(args.hidden, 2): x is (2, 3, 2*args.hidden) but (..., args.hidden) is expected: axis -1 is 2*args.hidden, not args.hidden [tapegrad-shape]
 
     made(Namespace(hidden=5))
 
@@ -407,9 +432,7 @@ def reject_a_hidden_width_of_arguments() -> None:
 def reject_a_size_of_an_unknown_shape() -> None:
     def read(x: Tensor[Any]) -> None:
         b, n, h, d = x.shape
-        x.reshape(
-            (b, n, h, 2, d)
-        )  # E(mypy): reshape: x (b, n, h, d) has b*d*h*n elements but shape (b, n, h, 2, d) has 2*b*d*h*n [tapegrad-shape]
+        x.reshape((b, n, h, 2, d))  # E(mypy): reshape: x (b, n, h, d) has b*d*h*n elements but shape (b, n, h, 2, d) has 2*b*d*h*n [tapegrad-shape]
 
     read(tg.ones((2, 3, 4, 5)))
 
@@ -417,30 +440,22 @@ def reject_a_size_of_an_unknown_shape() -> None:
 def reject_one_more_than_an_axis_has() -> None:
     def read(x: Tensor[Shape[Any, L[5]]], y: Tensor[Shape[Any, L[5]]]) -> None:
         n = x.shape[0]
-        tg.ones(
-            (3, n + 1)
-        ) @ x  # E(mypy): matmul: inner sizes differ: x (3, n + 1) has n + 1 columns but y (n, 5) has n rows [tapegrad-shape]
-        tg.ones(
-            (3, 2 * y.shape[0])
-        ) @ y  # E(mypy): matmul: inner sizes differ: x (3, 2*y.shape[0]) has 2*y.shape[0] columns but y (y.shape[0], 5) has y.shape[0] rows [tapegrad-shape]
+        tg.ones((3, n + 1)) @ x  # E(mypy): matmul: inner sizes differ: x (3, n + 1) has n + 1 columns but y (n, 5) has n rows [tapegrad-shape]
+        tg.ones((3, 2 * y.shape[0])) @ y  # E(mypy): matmul: inner sizes differ: x (3, 2*y.shape[0]) has 2*y.shape[0] columns but y (y.shape[0], 5) has y.shape[0] rows [tapegrad-shape]
 
     read(tg.ones((2, 5)), tg.ones((2, 5)))
 
 
 def reject_a_parameter_and_one_more() -> None:
     def read(width: int) -> None:
-        tg.zeros((2, width)) @ tg.zeros(
-            (width + 1, 3)
-        )  # E(mypy): matmul: inner sizes differ: x (2, width) has width columns but y (width + 1, 3) has width + 1 rows [tapegrad-shape]
+        tg.zeros((2, width)) @ tg.zeros((width + 1, 3))  # E(mypy): matmul: inner sizes differ: x (2, width) has width columns but y (width + 1, 3) has width + 1 rows [tapegrad-shape]
 
     read(5)
 
 
 def reject_a_length() -> None:
     def made(words: str) -> None:
-        nn.Linear(3, len(words) + 1)(tg.ones((2, 3))) @ tg.ones(
-            (len(words), 2)
-        )  # E(mypy): matmul: inner sizes differ: x (2, len(words) + 1) has len(words) + 1 columns but y (len(words), 2) has len(words) rows [tapegrad-shape]
+        nn.Linear(3, len(words) + 1)(tg.ones((2, 3))) @ tg.ones((len(words), 2))  # E(mypy): matmul: inner sizes differ: x (2, len(words) + 1) has len(words) + 1 columns but y (len(words), 2) has len(words) rows [tapegrad-shape]
 
     made("abc")
 
@@ -449,9 +464,7 @@ def reject_a_fact_about_a_parameter() -> None:
     def read(width: int, heads: int) -> None:
         tg.assert_divides(heads, width)
         y = tg.zeros((2, heads, width // heads)).reshape((2, width))
-        y @ tg.ones(
-            (2 * heads * (width // heads), 3)
-        )  # E(mypy): matmul: inner sizes differ: x (2, width) has width columns but y (2*width, 3) has 2*width rows [tapegrad-shape]
+        y @ tg.ones((2 * heads * (width // heads), 3))  # E(mypy): matmul: inner sizes differ: x (2, width) has width columns but y (2*width, 3) has 2*width rows [tapegrad-shape]
 
     read(6, 2)
 
@@ -463,8 +476,6 @@ def reject_an_opaque_axis() -> None:
         tg.concat([x, x], axis)
         tg.flip(x, (axis, 0))
         x[k], x[:, k:], x[k, :k]
-        tg.ones((2, 3)) @ tg.ones(
-            (2, 3)
-        )  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (2, 3) has 2 rows [tapegrad-shape]
+        tg.ones((2, 3)) @ tg.ones((2, 3))  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (2, 3) has 2 rows [tapegrad-shape]
 
     read(1, 1)

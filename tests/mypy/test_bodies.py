@@ -297,6 +297,16 @@ config = Settings()
 config.__dict__.update(width=8)
 tg.ones((3, 8)) @ tg.ones((config.width, 2))
 """,
+    "items that are assigned": """
+named, listed, filled = {"width": 3}, [3], [3]
+named["width"] = 8
+listed[0] = 8
+filled.clear()
+filled.append(8)
+tg.ones((3, 8)) @ tg.ones((named["width"], 2))
+tg.ones((3, 8)) @ tg.ones((listed[0], 2))
+tg.ones((3, 8)) @ tg.ones((filled[0], 2))
+""",
     "an object that may be another": """
 config = Settings()
 if config.width:

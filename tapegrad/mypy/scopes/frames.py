@@ -159,10 +159,12 @@ def value_of_name(label: str, scope: str) -> Size | None:
     made = frame.receiver
     if made is None:
         return None
+    if made.constructor == made.info.fullname and any(scope == base.fullname for base in made.info.mro):
+        return _value_in(dict(made.arguments), label.removeprefix("self."))  # fields of a dataclass are attributes
     if scope == made.constructor:
         return _value_in(dict(made.arguments), label)
     if scope == made.info.fullname:
-        return _value_in(dict(made.arguments), label.removeprefix("self.")) if made.constructor == scope else None
+        return None
     if (arguments := dict(made.inherited).get(scope)) is not None:
         return _value_in(dict(arguments), label)
     if any(scope == f"{base.fullname}.__init__" for base in made.info.mro):

@@ -7,7 +7,7 @@ called, so a method that is called on it is the one of that class, and no overri
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mypy.nodes import (
     ARG_NAMED,
@@ -25,6 +25,8 @@ from mypy.nodes import (
     FuncDef,
     GeneratorExpr,
     IndexExpr,
+    IntExpr,
+    LambdaExpr,
     ListComprehension,
     ListExpr,
     MemberExpr,
@@ -32,7 +34,10 @@ from mypy.nodes import (
     NameExpr,
     Node,
     RefExpr,
+    ReturnStmt,
     SliceExpr,
+    StarExpr,
+    StrExpr,
     SuperExpr,
     TupleExpr,
     TypeInfo,
@@ -45,7 +50,18 @@ from tapegrad.mypy.conversion import MODULE, size_of, unknown
 from tapegrad.mypy.mypy_api import checked_file, is_always, stored_type
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.collections import Use, use_of
-from tapegrad.mypy.scopes.frames import Held, Layers, Made, Reading, Several, Value, constructor_frame, key_of, within
+from tapegrad.mypy.scopes.frames import (
+    Frame,
+    Held,
+    Layers,
+    Made,
+    Reading,
+    Several,
+    Value,
+    constructor_frame,
+    key_of,
+    within,
+)
 from tapegrad.mypy.scopes.names import inside
 from tapegrad.mypy.scopes.opaque import (
     Loop,
@@ -78,6 +94,20 @@ _COMPARISONS: Final = {
 }
 
 
+class Default(NamedTuple):
+    """The default value of a parameter or a field.
+
+    Attributes:
+        value: The expression; None if there is none, or one that is not known.
+        is_reordered: Whether it is one of a field that is no positional argument.
+        file: The file with the expression.
+    """
+
+    value: Expression | None
+    is_reordered: bool
+    file: MypyFile | None
+
+
 def value_of_expression(expression: Expression, api: Checker) -> Value:
     """Return the object or the size that an expression denotes; None if neither is known."""
     if isinstance(expression, NameExpr) and expression.fullname in _FLAGS:
@@ -95,10 +125,32 @@ def value_of_expression(expression: Expression, api: Checker) -> Value:
 def steady_size(expression: Expression, api: Checker) -> Size:
     """Return the size that an expression always has where it stands, or unknown.
 
-    It is the number that an object was made with, as `config.width` after `config = Config(width=8)`, or else opaque.
+    It is the number that an object was made with, as `config.width` after `config = Config(width=8)`, or that a list or
+    a dict has, as `sizes["width"]` after `sizes = {"width": 8}`, or else opaque.
     """
-    value = object_of(expression, api) if isinstance(expression, MemberExpr) else None
-    return value if isinstance(value, int | Dim) else opaque_size(expression, api)
+    match expression:
+        case MemberExpr() if isinstance(value := object_of(expression, api), int | Dim):
+            return value
+        case IndexExpr(base=NameExpr(node=Var() as variable) as base, index=IntExpr() | StrExpr() as index):
+            display, scope = steady_value(variable, api)
+            item = None if display is None else _item(display, index.value)
+            is_visible = Reading.frame is None or scope == checked_file(api).fullname
+            if item is not None and is_visible and use_of(base, api) is Use.READ:
+                with within(None):
+                    return steady_size(item, api)
+    return opaque_size(expression, api)
+
+
+def _item(display: Expression, index: int | str) -> Expression | None:
+    """Return the item of a written list or dict; None if it is not written there."""
+    match display:
+        case ListExpr(items=items) | TupleExpr(items=items) if isinstance(index, int):
+            is_starred = any(isinstance(one, StarExpr) for one in items)
+            return items[index] if index < len(items) and not is_starred else None
+        case DictExpr(items=pairs):
+            keys = [key.value if isinstance(key, IntExpr | StrExpr) else None for key, _ in pairs]
+            return pairs[keys.index(index)][1] if None not in keys and keys.count(index) == 1 else None
+    return None
 
 
 def decided(condition: Expression, api: Checker) -> bool | None:
@@ -290,6 +342,9 @@ def _of_attribute(owner: Expression, name: str, api: Checker) -> Value:
     made = object_of(owner, api)
     if not isinstance(made, Made):
         return None
+    symbol = made.info.get(name)
+    if symbol is not None and isinstance(symbol.node, Decorator) and symbol.node.var.is_property:
+        return _of_property(made, symbol.node.func, api)
     if made.constructor == made.info.fullname:
         return dict(made.arguments).get(name)
     for constructor in (made.constructor, *dict(made.inherited)):
@@ -301,6 +356,18 @@ def _of_attribute(owner: Expression, name: str, api: Checker) -> Value:
             if value is None or scope != constructor:
                 continue
             with within(constructor_frame(made, constructor)):
+                return value_of_expression(value, api)
+    return None
+
+
+def _of_property(made: Made, getter: FuncDef, api: Checker) -> Value:
+    """Return the value of a property whose body is a `return` statement, perhaps after a docstring."""
+    written, home = written_function(getter, api), file_of(getter.info.module_name, api)
+    if written is None or home is None:
+        return None
+    match written.body.body:
+        case [ReturnStmt(expr=value)] | [ExpressionStmt(expr=StrExpr()), ReturnStmt(expr=value)] if value is not None:
+            with in_file(home, api), within(Frame(written.fullname, {}, made, {})):
                 return value_of_expression(value, api)
     return None
 
@@ -357,8 +424,9 @@ def _of_constructor(constructor: FuncDef, call: CallExpr, api: Checker) -> tuple
         return None
     names = [one.variable.name for one in parameters]
     positional = [one.variable.name for one in parameters if one.kind not in (ARG_NAMED, ARG_NAMED_OPT)]
-    defaults = {one.variable.name: one.initializer for one in parameters}
-    return _arguments(names, positional, defaults, call, file_of(constructor.info.module_name, api), api)
+    file = file_of(constructor.info.module_name, api)
+    defaults = {one.variable.name: Default(one.initializer, is_reordered=False, file=file) for one in parameters}
+    return _arguments(names, positional, defaults, call, api)
 
 
 def _inherited(made: Made, constructor: FuncDef, api: Checker) -> tuple[tuple[str, tuple[tuple[str, Value], ...]], ...]:
@@ -400,39 +468,48 @@ def _calls_constructor(call: CallExpr) -> bool:
 
 def _made_of_fields(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
     """Return an object whose arguments are its fields, if none of them is assigned again."""
-    written = written_data_class(info, api)
-    if written is None:
-        return None
     own = {"__init__", "__post_init__"} & {name for base in info.mro[:-1] for name in base.names}
-    fields = {
-        statement.lvalues[0].name: statement.rvalue
-        for statement in written.definition.defs.body
-        if isinstance(statement, AssignmentStmt)
-        and isinstance(statement.lvalues[0], NameExpr)
-        and statement.unanalyzed_type is not None
-    }
     symbol = info.names.get("__init__")
     is_written = symbol is not None and not symbol.plugin_generated and not info.is_named_tuple
-    if is_written or "__post_init__" in own or any(_may_have_fields(base, api) for base in info.mro[1:]):
+    if is_written or "__post_init__" in own:
+        return None
+    fields: dict[str, Default] = {}
+    for base in reversed(info.mro):
+        if base is not info and "dataclass" not in base.metadata:
+            continue
+        written = written_data_class(base, api)
+        if written is None:
+            return None
+        for statement in written.definition.defs.body:
+            match statement:
+                case AssignmentStmt(lvalues=[NameExpr(name=name)], unanalyzed_type=declared) if declared is not None:
+                    fields[name] = Default(*_field_default(statement.rvalue), written.file)
+    if any(one.is_reordered for one in fields.values()):
         return None
     names = [name for name in fields if is_unwritten(info, name, api)]
-    arguments = _arguments([*fields], [*fields], fields, call, written.file, api)
+    arguments = _arguments([*fields], [*fields], fields, call, api)
     return Made(info, info.fullname, tuple((name, value) for name, value in arguments if name in names))
 
 
-def _may_have_fields(info: TypeInfo, api: Checker) -> bool:
-    if "dataclass" not in info.metadata:
-        return False
-    written = written_data_class(info, api)
-    return written is None or bool(written.definition.defs.body)
+def _field_default(value: Expression) -> tuple[Expression | None, bool]:
+    """Return the default of a field of a dataclass, and whether the field is no positional argument."""
+    if not isinstance(value, CallExpr) or getattr(value.callee, "fullname", "") != "dataclasses.field":
+        return value, False
+    given = dict(zip(value.arg_names, value.args, strict=True))
+    is_reordered = bool({"init", "kw_only"} & {*given})
+    match given.get("default_factory"):
+        case LambdaExpr(arguments=[]) as factory:
+            return factory.expr(), is_reordered
+        case NameExpr(node=TypeInfo()) | MemberExpr(node=TypeInfo()) as factory:
+            return CallExpr(factory, [], [], []), is_reordered
+    return given.get("default"), is_reordered
 
 
 def _arguments(
     names: list[str],
     positional: list[str],
-    defaults: dict[str, Any],
+    defaults: dict[str, Default],
     call: CallExpr,
-    file: MypyFile | None,
     api: Checker,
 ) -> tuple[tuple[str, Value], ...]:
     given: dict[str, Value] = {}
@@ -444,6 +521,6 @@ def _arguments(
     for name in names:
         if name not in given:
             default = defaults[name]
-            with in_file(file or checked_file(api), api), within(None):
-                given[name] = value_of_expression(default, api) if isinstance(default, Expression) else None
+            with in_file(default.file or checked_file(api), api), within(None):
+                given[name] = None if default.value is None else value_of_expression(default.value, api)
     return tuple((name, given.get(name)) for name in names)

@@ -407,7 +407,7 @@ def _path_of_attribute(expression: MemberExpr, api: Checker) -> Path | None:
     info = method.info
     written = _constructed(info, name, contents)
     if written is None:
-        is_constant = (_owner(info, name), name) in contents.constants and name not in contents.writes
+        is_constant = (_owner(info, name), name) in contents.constants and not _related_writes(info, name, contents)
         attribute = _declared(info, name) if _is_frozen(info, name) or is_constant else None
         return Path(f"self.{name}", info.fullname, attribute) if attribute is not None else None
     if isinstance(written.value, NameExpr | MemberExpr | IndexExpr):
@@ -473,15 +473,17 @@ def _constructed(info: TypeInfo, name: str, contents: Contents) -> Write | None:
     """Return the only assignment to an attribute, if the constructor makes it; None if there is none, or another."""
     if contents.is_dynamic or (Program.tree is not None and _is_written(name, _contents.of(Program.tree), info)):
         return None
-    writes = [
-        write
-        for write in contents.writes.get(name, [])
-        if write.method is None or _are_related(write.method.info, info)
-    ]
+    writes = _related_writes(info, name, contents)
     write, method = (writes[0], writes[0].method) if len(writes) == 1 else (None, None)
     if write is None or method is None or not write.is_steady:
         return None
     return write if method.name == "__init__" and method.info in info.mro else None
+
+
+def _related_writes(info: TypeInfo, name: str, contents: Contents) -> list[Write]:
+    """Return the assignments to an attribute in a file that may be to one of an object of a class."""
+    writes = contents.writes.get(name, [])
+    return [write for write in writes if write.method is None or _are_related(write.method.info, info)]
 
 
 def _constant(info: TypeInfo, name: str, contents: Contents) -> Expression | None:

@@ -21,6 +21,7 @@ from mypy.nodes import (
     RefExpr,
     SliceExpr,
     StarExpr,
+    StrExpr,
     TupleExpr,
     UnaryExpr,
     Var,
@@ -299,7 +300,7 @@ def _size(expression: Expression, api: Checker) -> Size:
 def _is_plain(expression: Expression) -> bool:
     """Return whether evaluating an expression again has no effect: no call but `len` and functions of sizes."""
     match expression:
-        case IntExpr() | NameExpr():
+        case IntExpr() | StrExpr() | NameExpr():
             return True
         case (
             UnaryExpr(expr=operand)
