@@ -122,6 +122,8 @@ def accept_the_sizes_of_objects_that_are_made_with_numbers() -> None:
         assert_type(nn.Linear(frozen.width, named.width), nn.Linear[L[8], L[4], L[True]])
         block = Block(frozen)
         assert_type(tg.ones((block.heads, block.wide)), Tensor[Shape[L[2], L[8]], NoneTape])
+        joined = frozen.width + plain.width
+        assert_type(tg.ones((joined,)), Tensor[Shape[L[16]], NoneTape])
         same = frozen
         assert_type(tg.ones((same.width,)), Tensor[Shape[L[8]], NoneTape])
         opaque = Frozen(width)
@@ -167,10 +169,6 @@ def accept_the_sizes_of_a_written_list_and_dict() -> None:
 
 
 def reject_the_sizes_of_objects_that_are_made_with_numbers() -> None:
-    def with_fields() -> None:
-        config = Frozen(8)
-        nn.Linear(config.width, 3)(tg.ones((5, config.heads)))  # E(mypy): Linear(8, 3): x is (5, 2) but (..., 8) is expected: axis -1 is 2, not 8 [tapegrad-shape]
-
     def with_property() -> None:
         config = Wider(8)
         tg.ones((2, config.width)) @ tg.ones((config.head_width, 3))  # E(mypy): matmul: inner sizes differ: x (2, 8) has 8 columns but y (4, 3) has 4 rows [tapegrad-shape]
@@ -179,7 +177,12 @@ def reject_the_sizes_of_objects_that_are_made_with_numbers() -> None:
         sizes = {"width": 8}
         tg.ones((2, 3)) @ tg.ones((sizes["width"], 3))  # E(mypy): matmul: inner sizes differ: x (2, 3) has 3 columns but y (8, 3) has 8 rows [tapegrad-shape]
 
-    with_fields()
+    with_property()
+
+
+def reject_another_number_of_a_configuration() -> None:
+    config = Frozen(8)
+    nn.Linear(config.width, 3)(tg.ones((2, 7)))  # E: Linear(8, 3): x is (2, 7) but (..., 8) is expected: axis -1 is 7, not 8 [tapegrad-shape]
 
 
 def accept_a_size_that_is_assigned_again() -> None:
@@ -197,6 +200,10 @@ def accept_a_size_that_is_assigned_again() -> None:
         tg.zeros((2, n)) @ tg.zeros((5, 2))
 
     made(Plain(8), 1, flag=True)
+    again = Plain(2)
+    tg.ones((again.width, 3)) + tg.ones((2, 3))
+    again = Plain(3)
+    tg.ones((again.width, 3)) + tg.ones((3, 3))
 
 
 def accept_what_takes_any_size_later() -> None:

@@ -97,6 +97,8 @@ from accepted import MLP, Config, Model
 from tapegrad import nn
 
 mlp = MLP(Config())
+config = Config(width=6)
+tg.reveal_shape(tg.ones((config.width, config.hidden)))
 tg.reveal_shape(mlp(tg.ones((4, 8))))
 tg.reveal_shape(Model(Config())(tg.ones((4, 8))))
 
@@ -1020,7 +1022,7 @@ def test_a_body_of_another_file_gives_the_shape_of_a_result(said: dict[str, list
     shapes = [one.text for one in said["foreign"] if one.kind == "note"]
 
     assert shapes == [
-        f"Revealed shape is {shape} float32, no tape" for shape in ("(4, 8)", "(4, 3)", "(4, 6)", "(2, 3)")
+        f"Revealed shape is {shape} float32, no tape" for shape in ("(6, 5)", "(4, 8)", "(4, 3)", "(4, 6)", "(2, 3)")
     ]
 
 

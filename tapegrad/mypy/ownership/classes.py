@@ -219,9 +219,7 @@ def is_inherited(walk: Walk, t: Type | None, name: str) -> bool:
     if info is None or not container_base(walk, info):
         return False
     symbol = info.get(name)
-    return symbol is not None and not any(
-        one in functions.in_file.of(walk.file) for one in functions_of(symbol.node)
-    )
+    return symbol is not None and not any(one in functions.in_file.of(walk.file) for one in functions_of(symbol.node))
 
 
 def subclasses(walk: Walk, info: TypeInfo) -> set[TypeInfo]:

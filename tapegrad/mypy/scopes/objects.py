@@ -48,7 +48,7 @@ from mypy.types import Instance, get_proper_type
 
 from tapegrad.mypy.conversion import MODULE, size_of, unknown
 from tapegrad.mypy.mypy_api import checked_file, is_always, stored_type
-from tapegrad.mypy.mypy_files import in_file
+from tapegrad.mypy.mypy_files import in_file, program_file
 from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.frames import (
     Frame,
@@ -486,7 +486,8 @@ def _made_of_fields(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None
                     fields[name] = Default(*_field_default(statement.rvalue), written.file)
     if any(one.is_reordered for one in fields.values()):
         return None
-    names = [name for name in fields if is_unwritten(info, name, api)]
+    files = {checked_file(api), program_file(api), *(one.file for one in fields.values())}
+    names = [name for name in fields if is_unwritten(info, name, filter(None, files))]
     arguments = _arguments([*fields], [*fields], fields, call, api)
     return Made(info, info.fullname, tuple((name, value) for name, value in arguments if name in names))
 

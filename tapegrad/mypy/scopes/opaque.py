@@ -50,7 +50,7 @@ from tapegrad.mypy.sources import file_of
 from tapegrad.sizes import UNKNOWN, Size, is_unknown, opaque_name, size_of_name, surely_same
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from tapegrad.mypy.mypy_api import Checker
 
@@ -236,9 +236,9 @@ def constructor_value(info: TypeInfo, name: str, api: Checker) -> tuple[Expressi
     return written.value, written.method.fullname
 
 
-def is_unwritten(info: TypeInfo, name: str, api: Checker) -> bool:
-    """Return whether the file assigns nothing to a field of an object."""
-    return _is_frozen(info, name) or not _is_written(name, _contents_of(api), info)
+def is_unwritten(info: TypeInfo, name: str, files: Iterable[MypyFile]) -> bool:
+    """Return whether none of some files assigns to a field of an object."""
+    return _is_frozen(info, name) or not any(_is_written(name, _contents.of(file), info) for file in files)
 
 
 def is_written_elsewhere(info: TypeInfo, name: str, home: MypyFile, api: Checker) -> bool:
