@@ -11,7 +11,7 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from mypy.errorcodes import ErrorCode
 from mypy.errors import CompileError
@@ -206,12 +206,14 @@ ASSERTIONS = ("assert_divides", "assert_same", "assert_shape", "reveal_shape")
 class Tapegrad(Plugin):
     """The plugin class of tapegrad: calls the hooks for everything that may involve a tensor."""
 
+    _serves_daemon: ClassVar[bool] = False  # then each further plugin is made only to compare its version
+
     def __init__(self, options: Options) -> None:
         super().__init__(options)
         self._mistake = ""
         self._hooks: dict[str, dict[str, Callable[[Any], Any] | None]] = {lookup: {} for lookup in _DEFAULTS}
         self._current: object = None  # mypy's checker of the file that the last hook was called for
-        self._rewording = _rewording(self._parameters)
+        self._rewording = _rewording(self._parameters, is_used=not Tapegrad._serves_daemon)
         self._is_daemon = options.fine_grained_incremental
         if options.config_file and "tapegrad-mypy" in Path(options.config_file).read_text("utf-8"):
             self._register_rules(options)
@@ -237,6 +239,7 @@ class Tapegrad(Plugin):
     def set_modules(self, modules: dict[str, MypyFile]) -> None:
         if self._mistake:  # raised earlier, mypy would show a traceback
             raise CompileError([self._mistake])
+        Tapegrad._serves_daemon = Tapegrad._serves_daemon or self._is_daemon
         if self._rewording is not None:
             self._rewording.install()
         super().set_modules(modules)
@@ -396,11 +399,28 @@ def __getattr__(name: str) -> str:
 
 
 def _version() -> str:
-    digest = hashlib.sha256()
-    for file in (*_files_in(str(Path(__file__).parent.parent)), *map(str, _rule_files)):
-        with open(file, "rb", buffering=0) as opened:  # noqa: PTH123  # unbuffered, and without pathlib
-            digest.update(opened.read())
-    return digest.hexdigest()
+    """Return a hash of all files; a daemon asks for it at each answer, and reads them again only after an edit."""
+    files = [*_files_in(str(Path(__file__).parent.parent)), *map(str, _rule_files)]
+    states = list(map(_state_of, files))
+    if states != _Hashed.states:
+        digest = hashlib.sha256()
+        for file in files:
+            with open(file, "rb", buffering=0) as opened:  # noqa: PTH123  # unbuffered, and without pathlib
+                digest.update(opened.read())
+        _Hashed.states, _Hashed.version = states, digest.hexdigest()
+    return _Hashed.version
+
+
+class _Hashed:
+    """The files that were hashed last, and their hash."""
+
+    states: ClassVar[list[tuple[str, int, int, int]]] = []
+    version: ClassVar[str] = ""
+
+
+def _state_of(file: str) -> tuple[str, int, int, int]:
+    state = os.stat(file)  # noqa: PTH116  # without pathlib, as for `open`
+    return file, state.st_mtime_ns, state.st_size, state.st_ino
 
 
 def _files_in(folder: str) -> list[str]:
@@ -417,12 +437,12 @@ def _files_in(folder: str) -> list[str]:
     return sorted(found)
 
 
-def _rewording(parameters: Callable[[str, str], list[str]]) -> Rewording | None:
+def _rewording(parameters: Callable[[str, str], list[str]], *, is_used: bool) -> Rewording | None:
     try:
         from tapegrad.mypy.mypy_api import Rewording
     except ImportError:  # in a mypy that is not known yet; the first hook reports it at the user's line
         return None
-    return Rewording(partial(_reworded, parameters))
+    return Rewording(partial(_reworded, parameters), is_used=is_used)
 
 
 def _reworded(parameters: Callable[[str, str], list[str]], error: ReportedError) -> str | None:

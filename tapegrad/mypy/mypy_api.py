@@ -924,9 +924,9 @@ class Rewording:
     each answer, only to compare its version, when millions of older objects exist; it does not install that one.
     """
 
-    def __init__(self, reword: Callable[[ReportedError], str | None]) -> None:
+    def __init__(self, reword: Callable[[ReportedError], str | None], *, is_used: bool = True) -> None:
         self._reword = reword
-        self._handlers = self._handlers_of(gc.get_objects(generation=0))
+        self._handlers = self._handlers_of(gc.get_objects(generation=0) if is_used else ())
 
     def install(self) -> None:
         """Put the handler on the stack, which a daemon empties before each run."""
