@@ -414,8 +414,15 @@ def depend_on(api: Checker, declared: Type) -> None:
     mypy collects these dependencies from the types of a file's expressions, and a signature with opened parameters no
     longer mentions them. Without this, a warm run would not check the file again after a change there.
     """
-    if not is_of_library(declared):
+    if is_of_library(declared):
+        return
+    if is_daemon(api.options):  # which empties `module_refs` before it checks a function again
         api.module_refs.update(_modules.find_modules([declared]))
+        return
+    if _Visited.module_refs is not api.module_refs:
+        _Visited.module_refs, _Visited.visitor = api.module_refs, TypeIndirectionVisitor()
+    declared.accept(_Visited.visitor)
+    _Visited.module_refs |= _Visited.visitor.modules
 
 
 def depend_on_method(api: Checker, receiver: Type, name: str, method: Type) -> None:
@@ -431,6 +438,13 @@ def depend_on_method(api: Checker, receiver: Type, name: str, method: Type) -> N
 
 
 _modules = TypeIndirectionVisitor()
+
+
+class _Visited:
+    """The dependencies of the file being checked, and the types that were visited for them, each once."""
+
+    module_refs: ClassVar[set[str]] = set()
+    visitor: ClassVar[TypeIndirectionVisitor] = TypeIndirectionVisitor()
 
 
 @contextmanager
