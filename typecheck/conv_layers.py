@@ -181,6 +181,14 @@ def reject_a_dilated_window_larger_than_the_input() -> None:
     nn.MaxPool1d(4, dilation=2)(tg.ones((3, 6)))  # E: MaxPool1d: a window of 7 does not fit into 6 cells along axis 1 of x (3, 6) [tapegrad-shape]
 
 
+def reject_a_pool_of_a_matrix() -> None:
+    nn.AvgPool2d(2)(tg.ones((2, 3)))  # E: AvgPool2d: x (2, 3) has rank 2, not 4, or 3 without a batch [tapegrad-shape]
+
+
+def reject_an_adaptive_pool_of_a_matrix() -> None:
+    nn.AdaptiveAvgPool2d(3)(tg.ones((2, 3)))  # E: AdaptiveAvgPool2d: x (2, 3) has rank 2, not 4, or 3 without a batch [tapegrad-shape]
+
+
 def reject_a_last_window_larger_than_the_input() -> None:
     nn.AvgPool1d(4, stride=1, ceil_mode=True)(tg.ones((3, 2)))  # E: AvgPool1d: a window of 4 does not fit into 2 cells, nor with ceil_mode into 2, along axis 1 of x (3, 2) [tapegrad-shape]
 

@@ -203,12 +203,20 @@ def idle(name: str) -> str:
     return f"{name}: created in __init__ but used by no method"
 
 
-def no_dtype(call: str, place: str, given: str) -> str:
+def no_dtype(call: str, place: str, given: str, *, follows_shape: bool = False) -> str:
     """Return the message for a value that is not a dtype.
 
-    `f: dtype is a str but a dtype of NumPy, or its scalar type, is expected`
+    `f: dtype is a str but a dtype of NumPy, or its scalar type, is expected`, and of an int that follows the shape:
+    `zeros: dtype is an int but a dtype of NumPy, or its scalar type, is expected: write the sizes as one tuple, (2, 3)`
+
+    Args:
+        call: The function.
+        place: The argument.
+        given: What it is.
+        follows_shape: Whether the argument before it is a shape.
     """
-    return _said(call, f"{place} is {given} but a dtype of NumPy, or its scalar type, is expected")
+    mend = ": write the sizes as one tuple, (2, 3)" if follows_shape and given == "an int" else ""
+    return _said(call, f"{place} is {given} but a dtype of NumPy, or its scalar type, is expected{mend}")
 
 
 def no_real_dtype(call: str, place: str, dtype: str) -> str:

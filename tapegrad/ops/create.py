@@ -154,7 +154,7 @@ def empty(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tens
         >>> buffer.shape, str(buffer.dtype)
         ((2, 3), 'float32')
     """
-    return from_array(np.empty(several_ints(shape, "shape"), scalar_type(dtype)))
+    return from_array(np.empty(several_ints(shape, "shape"), scalar_type(dtype, follows_shape=True)))
 
 
 @op(filled_shape)
@@ -181,7 +181,7 @@ def zeros(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tens
         [0, 0, 0, 0]
     """
     sizes = several_ints(shape, "shape")
-    return _owned(_library(sizes).zeros(sizes, scalar_type(dtype)))
+    return _owned(_library(sizes).zeros(sizes, scalar_type(dtype, follows_shape=True)))
 
 
 @op(filled_shape)
@@ -208,7 +208,7 @@ def ones(shape: Sizes | Int, dtype: type[D] | np.dtype[D] = np.float32) -> Tenso
         [True, True, True, True]
     """
     sizes = several_ints(shape, "shape")
-    return _owned(_library(sizes).ones(sizes, scalar_type(dtype)))
+    return _owned(_library(sizes).ones(sizes, scalar_type(dtype, follows_shape=True)))
 
 
 @op(full_shape)

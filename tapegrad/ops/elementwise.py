@@ -321,8 +321,12 @@ def is_fraction(number: object) -> bool:
     return isinstance(number, float) or getattr(getattr(number, "dtype", None), "kind", "") in ("f", "V")
 
 
-def scalar_type(dtype: Any) -> Any:
+def scalar_type(dtype: Any, *, follows_shape: bool = False) -> Any:
     """Return the NumPy scalar type of a dtype; reject `float` and the like, for which there is no static type.
+
+    Args:
+        dtype: What was given as a dtype.
+        follows_shape: Whether the argument before it is a shape.
 
     Raises:
         DTypeError: `dtype` is neither a dtype nor a scalar type, or is not one of real numbers or bools.
@@ -338,7 +342,7 @@ def scalar_type(dtype: Any) -> Any:
         raise DTypeError(messages.no_real_dtype(messages.UNNAMED, "dtype", scalar.__name__.rstrip("_")))
     else:
         given = f"the class {scalar.__name__}"
-    raise DTypeError(messages.no_dtype(messages.UNNAMED, "dtype", given))
+    raise DTypeError(messages.no_dtype(messages.UNNAMED, "dtype", given, follows_shape=follows_shape))
 
 
 @cache

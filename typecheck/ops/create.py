@@ -229,6 +229,10 @@ def reject_a_list_for_a_shape() -> None:
     tg.zeros([2, 3])  # E(mypy): Argument 1 to "zeros" has incompatible type "list[int]"; expected "tuple[int | integer[Any], ...] | int | integer[Any]" [arg-type]
 
 
+def reject_sizes_that_are_no_tuple() -> None:
+    tg.zeros(2, 3)  # E: zeros: dtype is an int but a dtype of NumPy, or its scalar type, is expected: write the sizes as one tuple, (2, 3) [tapegrad-dtype]
+
+
 def reject_an_array_of_another_dtype_where_one_is_declared() -> None:
     rows = [[1.0, 2.0]]
     whole: Tensor[Any, NoneTape, np.int64] = tg.tensor(np.array(rows, np.float32))  # E(mypy): reject_an_array_of_another_dtype_where_one_is_declared: whole is float32 but int64 is expected [assignment]

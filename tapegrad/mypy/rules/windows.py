@@ -43,6 +43,8 @@ def rule_of(layer: Instance, owner: TypeInfo) -> Callable[[dict[str, list[Size |
 
     def judge(shapes: dict[str, list[Size | Many] | None]) -> None:
         shape = shapes.get("x")
+        if shape is not None and len(shape) <= axes and not any(isinstance(size, Many) for size in shape):
+            op.rule(x=tuple(shape), **kernels, **numbers)  # which rejects the rank
         # One image is enough where the batch has several axes, or unknown ones.
         images = [] if shape is None else shape[-axes - 2 :]
         if images and isinstance(images[0], Many):

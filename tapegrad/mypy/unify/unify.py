@@ -201,7 +201,8 @@ def _unify_scalar_type(bindings: Bindings, declared: Type, given: ProperType, wh
     if instance is given or (isinstance(instance, Instance) and not instance.type.has_base(GENERIC)):
         name = instance.type.name if isinstance(instance, Instance) else "NoneType"
         kind = messages.with_article(name) if instance is given else f"the class {name}"
-        raise CallError(messages.no_dtype(bindings.name, where, kind), "dtype")
+        follows_shape = bindings.name in _BEGINNING_WITH_SHAPE
+        raise CallError(messages.no_dtype(bindings.name, where, kind, follows_shape=follows_shape), "dtype")
     if isinstance(instance, Instance) and any(map(instance.type.has_base, UNKNOWN_TO_OPS)):
         raise CallError(messages.no_real_dtype(bindings.name, where, dtype_name(instance)), "dtype")
     unify(bindings, declared, instance, where)
@@ -527,6 +528,7 @@ def _unify_dtype(bindings: Bindings, formal: ProperType, actual: ProperType, whe
 
 
 GENERIC = "numpy.generic"
+_BEGINNING_WITH_SHAPE = ("empty", "ones", "zeros")  # functions whose dtype follows the shape
 _KINDS = ("builtins.bool", "builtins.int", "builtins.float")
 UNKNOWN_TO_OPS = tuple(
     f"numpy.{name}" for name in ("complexfloating", "datetime64", "flexible", "object_", "timedelta64")
