@@ -1072,6 +1072,35 @@ def test_a_class_of_a_package_is_read_through_its_init_file(tmp_path: Path) -> N
 
 
 @needs_bodies_of_other_files
+def test_numbers_of_a_configuration_in_other_files_follow_edits_of_them(tmp_path: Path) -> None:
+    write_settings(tmp_path)
+    (tmp_path / "base.py").write_text(
+        "from dataclasses import dataclass\n\n\n@dataclass(frozen=True)\nclass Base:\n    width: int = 8\n\n"
+        "    @property\n    def half(self) -> int:\n        return self.width // 2\n"
+    )
+    (tmp_path / "config.py").write_text(
+        "from dataclasses import dataclass, field\n\nfrom base import Base\n\n\n@dataclass(frozen=True)\n"
+        "class Config(Base):\n    heads: int = field(default=2)\n    inner: Base = Base(6)\n"
+    )
+    (tmp_path / "train.py").write_text(
+        "import tapegrad as tg\nfrom config import Config\n\nconfig = Config()\n"
+        "tg.reveal_shape(tg.ones((config.width, config.half, config.heads, config.inner.half)))\n"
+    )
+
+    def shape_after(file: str = "train.py", old: str = "", new: str = "") -> str:
+        path = tmp_path / file
+        path.write_text(path.read_text().replace(old, new))
+        (report,) = run_mypy(["--config-file", "mypy.ini", "train.py"], folder=tmp_path)
+        return report.text.removeprefix("Revealed shape is ").removesuffix(" float32, no tape")
+
+    assert shape_after() == "(8, 4, 2, 3)"
+    assert shape_after("base.py", "= 8", "= 12") == "(12, 6, 2, 3)"
+    assert shape_after("base.py", "// 2", "// 3") == "(12, 4, 2, 2)"
+    assert shape_after("config.py", "=2", "=4") == "(12, 4, 4, 2)"
+    assert shape_after("config.py", "Base(6)", "Base(9)") == "(12, 4, 4, 3)"
+
+
+@needs_bodies_of_other_files
 def test_a_body_is_read_after_the_project_and_its_cache_have_moved(tmp_path: Path) -> None:
     write_settings(tmp_path)
     old, new = tmp_path / "old", tmp_path / "new"

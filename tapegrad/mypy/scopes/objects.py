@@ -78,6 +78,8 @@ from tapegrad.mypy.sources import file_of, is_changed, written_data_class, writt
 from tapegrad.sizes import Dim, Size, is_unknown
 
 if TYPE_CHECKING:
+    from mypy.nodes import Statement
+
     from tapegrad.mypy.mypy_api import Checker
 
 _DEEPEST = 20  # objects in arguments of objects
@@ -362,14 +364,25 @@ def _of_attribute(owner: Expression, name: str, api: Checker) -> Value:
 
 def _of_property(made: Made, getter: FuncDef, api: Checker) -> Value:
     """Return the value of a property whose body is a `return` statement, perhaps after a docstring."""
-    written, home = written_function(getter, api), file_of(getter.info.module_name, api)
-    if written is None or home is None:
-        return None
-    match written.body.body:
-        case [ReturnStmt(expr=value)] | [ExpressionStmt(expr=StrExpr()), ReturnStmt(expr=value)] if value is not None:
-            with in_file(home, api), within(Frame(written.fullname, {}, made, {})):
+    body, home = _body_of_getter(getter, api)
+    match body:
+        case [ReturnStmt(expr=value)] | [ExpressionStmt(expr=StrExpr()), ReturnStmt(expr=value)] if value and home:
+            with in_file(home, api), within(Frame(getter.fullname, {}, made, {})):
                 return value_of_expression(value, api)
     return None
+
+
+def _body_of_getter(getter: FuncDef, api: Checker) -> tuple[list[Statement], MypyFile | None]:
+    """Return the statements of a property and their file; none if they cannot be read."""
+    info = getter.info
+    if "dataclass" in info.metadata or info.is_named_tuple:
+        written = written_data_class(info, api)
+        for statement in written.definition.defs.body if written is not None else ():
+            if isinstance(statement, Decorator) and statement.func.name == getter.name:
+                return statement.func.body.body, written.file if written is not None else None
+        return [], None
+    function = written_function(getter, api)
+    return ([], None) if function is None else (function.body.body, file_of(info.module_name, api))
 
 
 def _home_of(info: TypeInfo, constructor: str, api: Checker) -> MypyFile | None:
