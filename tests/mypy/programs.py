@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Final
@@ -13,22 +14,37 @@ from tests.warm_mypy_cache import write_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from subprocess import CompletedProcess
 
 needs_bodies_of_other_files: Final = pytest.mark.skipif(
     not hasattr(Plugin, "get_additional_indirect_deps"), reason="before mypy 2.4 no body in another file is read"
 )
 
 
+_LATE: Final = "Failed to establish connection with worker"
+_MOST_TRIES: Final = 5
+
+
+def python(folder: Path, *arguments: str, environment: dict[str, str] | None = None) -> CompletedProcess[str]:
+    """Run Python in a folder; again if mypy gave up its workers, which it waits 3 s for, as on a loaded machine."""
+    for _ in range(_MOST_TRIES):
+        run = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=folder,
+            env={**os.environ, **(environment or {})},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if _LATE not in run.stdout + run.stderr:
+            break
+    return run
+
+
 def reports(folder: Path, program: str) -> list[str]:
     """Return what mypy says of a program, by line."""
     write_settings(folder)
     (folder / "program.py").write_text(program, "utf-8")
-    run = subprocess.run(
-        [sys.executable, "-m", "mypy", "program.py"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    run = python(folder, "-m", "mypy", "program.py")
     assert run.returncode in (0, 1), run.stdout + run.stderr
     return run.stdout.splitlines()

@@ -12,7 +12,6 @@ import argparse
 import os
 import random
 import re
-import subprocess
 import sys
 import tempfile
 from collections import defaultdict
@@ -23,6 +22,7 @@ from typing import Final, TypeAlias
 import pytest
 from mypy.plugin import Plugin
 
+from tests.mypy.programs import python
 from tests.warm_mypy_cache import write_settings
 
 MODULES: Final = r"\b(sizes|layers|use|settings|helpers|models)\b"
@@ -605,7 +605,7 @@ def write(files: Files, folder: Path, prefix: str, time: int) -> list[str]:
 
 def mypy(folder: Path, *arguments: str) -> dict[str, set[str]]:
     """Run mypy, or its daemon, and return what it says of each program, by the prefix of its files."""
-    run = subprocess.run([sys.executable, "-m", *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    run = python(folder, "-m", *arguments)
     assert run.returncode in (0, 1), run.stdout + run.stderr
     said: dict[str, set[str]] = defaultdict(set)
     for line in run.stdout.splitlines():

@@ -2,8 +2,6 @@
 
 import gc
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ from mypy.options import Options
 
 from tapegrad.mypy.features.mismatches import LONGEST, reworded
 from tapegrad.mypy.mypy_api import ReportedError, Rewording
+from tests.mypy.programs import python
 from tests.warm_mypy_cache import SETTINGS, write_settings
 
 SIZES = """from typing import TypeAlias, TypeVar
@@ -69,8 +68,7 @@ REEXPORT = f"{SETTINGS}\n[mypy-sizes,use]\nimplicit_reexport = True\n"
 
 def mypy(folder: Path, *options: str, module: str = "mypy") -> list[str]:
     """Return what mypy reports, without its count of errors."""
-    command = [sys.executable, "-m", module, *options]
-    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    run = python(folder, "-m", module, *options)
     assert run.returncode in (0, 1), run.stdout + run.stderr
     lines = run.stdout.splitlines()
     return [line for line in lines if not line.startswith(("Found", "Success", "Daemon started"))]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.mypy.programs import python
 from tests.warm_mypy_cache import copy_warm_cache
 
 if TYPE_CHECKING:
@@ -140,9 +140,7 @@ class Project:
         file.write_text(text, "utf-8")
 
     def python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, *arguments], cwd=self.folder, capture_output=True, text=True, check=False
-        )
+        return python(self.folder, *arguments)
 
     def said(self, *options: str) -> list[str]:
         run = self.python("-m", "mypy", *options, "program.py")

@@ -15,6 +15,7 @@ from mypy.version import __version__ as MYPY  # noqa: N812  # a constant
 
 import tapegrad
 from tapegrad.mypy import NEWEST
+from tests.mypy.programs import python
 from tests.warm_mypy_cache import copy_warm_cache
 
 if TYPE_CHECKING:
@@ -66,14 +67,7 @@ class Project:
         (folder / "program.py").write_text(PROGRAM, "utf-8")
 
     def python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, *arguments],
-            cwd=self.folder,
-            env=os.environ | {"PYTHONPATH": "copy"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return python(self.folder, *arguments, environment={"PYTHONPATH": "copy"})
 
     def mypy(self, *options: str, file: str = "program.py") -> subprocess.CompletedProcess[str]:
         return self.python("-m", "mypy", *options, file)
