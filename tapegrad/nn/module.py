@@ -262,7 +262,7 @@ class Module:
         found: dict[Leaf, None] = {}
         unsearched: list[Any] = []
         held: list[Iterable[Any]] = [vars(self).values()]
-        seen: dict[int, Any] = {id(self): self}  # by id; a `Same` for each takes ten times as long
+        seen: dict[int, Any] = {id(self): self}  # by id, of objects that this dict holds
         for values in held:  # the loop appends to it
             for value in values:
                 listed = _LISTINGS[type(value)]

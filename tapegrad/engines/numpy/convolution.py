@@ -14,6 +14,7 @@ its images once.
 
 from __future__ import annotations
 
+import sys
 from functools import lru_cache
 from itertools import product
 from math import gcd, prod
@@ -281,6 +282,9 @@ def _gathered(x: Array, plan: _Plan) -> Iterator[tuple[Index, list[Array]]]:
     staged: Any = None
     if plan.is_padded or (cells.shape[-1] > 1 and cells.strides[-1] != x.itemsize):
         shape = (g, c, plan.images, *plan.spans) if plan.are_columns else (g, plan.images, *plan.spans, c)
+        if prod(shape) * x.itemsize > sys.maxsize:  # which NumPy calls a wrong value
+            message = f"the padded images {shape} do not fit into memory"
+            raise MemoryError(message)
         staged = BUFFERS.empty(shape, x.dtype)
         if plan.is_padded:
             staged.fill(0)  # once, because the cells do not overwrite the padding
