@@ -30,10 +30,11 @@ def parts(x: Any, sections: Any, axis: int = 0) -> Any:
     return tuple(np.split(x, sections if isinstance(sections, int) else np.cumsum(sections)[:-1].tolist(), axis))
 
 
-def surrounded(x: Any, pad_width: Any, value: float = 0) -> Any:
+def surrounded(x: Any, pad_width: Any, mode: Any = "constant", value: float = 0) -> Any:
     is_pairs = isinstance(pad_width, tuple) and bool(pad_width) and isinstance(pad_width[0], tuple)
-    # NumPy rejects a negative width even where there is no axis that it could be for.
-    return np.pad(x, pad_width, constant_values=value) if x.ndim or is_pairs else x
+    if not x.ndim and not is_pairs:  # NumPy rejects a negative width even where there is no axis that it could be for
+        return x
+    return np.pad(x, pad_width, **({"constant_values": value} if mode == "constant" else {"mode": mode}))
 
 
 def with_own_sizes(x: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -215,8 +215,8 @@ def no_dtype(call: str, place: str, given: str, *, follows_shape: bool = False) 
         given: What it is.
         follows_shape: Whether the argument before it is a shape.
     """
-    mend = ": write the sizes as one tuple, (2, 3)" if follows_shape and given == "an int" else ""
-    return _said(call, f"{place} is {given} but a dtype of NumPy, or its scalar type, is expected{mend}")
+    fix = ": write the sizes as one tuple, (2, 3)" if follows_shape and given == "an int" else ""
+    return _said(call, f"{place} is {given} but a dtype of NumPy, or its scalar type, is expected{fix}")
 
 
 def no_real_dtype(call: str, place: str, dtype: str) -> str:

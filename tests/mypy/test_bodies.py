@@ -1095,9 +1095,9 @@ def test_numbers_of_a_configuration_in_other_files_follow_edits_of_them(tmp_path
 
     assert shape_after() == "(8, 4, 2, 3)"
     assert shape_after("base.py", "= 8", "= 12") == "(12, 6, 2, 3)"
-    assert shape_after("base.py", "// 2", "// 3") == "(12, 4, 2, 2)"
-    assert shape_after("config.py", "=2", "=4") == "(12, 4, 4, 2)"
-    assert shape_after("config.py", "Base(6)", "Base(9)") == "(12, 4, 4, 3)"
+    assert shape_after("base.py", "// 2", "// (3)") == "(12, 4, 2, 2)"
+    assert shape_after("config.py", "=2", "=10") == "(12, 4, 10, 2)"
+    assert shape_after("config.py", "Base(6)", "Base(15)") == "(12, 4, 10, 5)"
 
 
 @needs_bodies_of_other_files

@@ -267,10 +267,10 @@ def test_unsupported_dtypes_are_rejected(dtype: Any) -> None:
 def test_invalid_dtypes_are_rejected(dtype: Any, given: str) -> None:
     words = f"dtype is {given} but a dtype of NumPy, or its scalar type, is expected"
 
-    mend = r": write the sizes as one tuple, \(2, 3\)" if given == "an int" else ""
+    fix = r": write the sizes as one tuple, \(2, 3\)" if given == "an int" else ""
 
     for name, f in FILLED.items():
-        with pytest.raises(DTypeError, match=f"^{name}: {words}{mend}$"):
+        with pytest.raises(DTypeError, match=f"^{name}: {words}{fix}$"):
             f((2,), dtype)
     with pytest.raises(DTypeError, match=f"^full: {words}$"):
         full((2,), 1, dtype)
