@@ -309,6 +309,39 @@ tg.ones((3, 8)) @ tg.ones((named["width"], 2))
 tg.ones((3, 8)) @ tg.ones((listed[0], 2))
 tg.ones((3, 8)) @ tg.ones((filled[0], 2))
 """,
+    "fields that are no positional arguments": """
+from dataclasses import KW_ONLY, field
+from typing import ClassVar
+
+@dataclass(frozen=True, kw_only=True)
+class Base:
+    heads: int = 2
+
+@dataclass(frozen=True)
+class Sub(Base):
+    width: int = 8
+
+@dataclass(frozen=True)
+class Mixed:
+    _: KW_ONLY
+    heads: int = 2
+
+@dataclass(frozen=True)
+class Late(Mixed):
+    width: int = 8
+
+@dataclass(frozen=True)
+class Constant:
+    kind: ClassVar[int] = 3
+    made: int = field(default=4, init=False)
+    width: int = 8
+    named: int = field(default=9, kw_only=True)
+
+sub, late, constant = Sub(5), Late(6, heads=4), Constant(7, named=1)
+tg.ones((sub.heads, sub.width)) + tg.ones((2, 5))
+tg.ones((late.heads, late.width)) + tg.ones((4, 6))
+tg.ones((constant.kind, constant.made, constant.width, constant.named)) + tg.ones((3, 4, 7, 1))
+""",
     "an object that may be another": """
 config = Settings()
 if config.width:

@@ -101,12 +101,10 @@ class Default(NamedTuple):
 
     Attributes:
         value: The expression; None if there is none, or one that is not known.
-        is_reordered: Whether it is one of a field that is no positional argument.
         file: The file with the expression.
     """
 
     value: Expression | None
-    is_reordered: bool
     file: MypyFile | None
 
 
@@ -377,10 +375,9 @@ def _body_of_getter(getter: FuncDef, api: Checker) -> tuple[list[Statement], Myp
     info = getter.info
     if "dataclass" in info.metadata or info.is_named_tuple:
         written = written_data_class(info, api)
-        for statement in written.definition.defs.body if written is not None else ():
-            if isinstance(statement, Decorator) and statement.func.name == getter.name:
-                return statement.func.body.body, written.file if written is not None else None
-        return [], None
+        statements = written.definition.defs.body if written is not None else []
+        found = [one.func for one in statements if isinstance(one, Decorator) and one.func.name == getter.name]
+        return (found[0].body.body, written.file) if written is not None and found else ([], None)
     function = written_function(getter, api)
     return ([], None) if function is None else (function.body.body, file_of(info.module_name, api))
 
@@ -438,7 +435,7 @@ def _of_constructor(constructor: FuncDef, call: CallExpr, api: Checker) -> tuple
     names = [one.variable.name for one in parameters]
     positional = [one.variable.name for one in parameters if one.kind not in (ARG_NAMED, ARG_NAMED_OPT)]
     file = file_of(constructor.info.module_name, api)
-    defaults = {one.variable.name: Default(one.initializer, is_reordered=False, file=file) for one in parameters}
+    defaults = {one.variable.name: Default(one.initializer, file) for one in parameters}
     return _arguments(names, positional, defaults, call, api)
 
 
@@ -481,10 +478,9 @@ def _calls_constructor(call: CallExpr) -> bool:
 
 def _made_of_fields(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
     """Return an object whose arguments are its fields, if none of them is assigned again."""
-    own = {"__init__", "__post_init__"} & {name for base in info.mro[:-1] for name in base.names}
     symbol = info.names.get("__init__")
     is_written = symbol is not None and not symbol.plugin_generated and not info.is_named_tuple
-    if is_written or "__post_init__" in own:
+    if is_written or any("__post_init__" in base.names for base in info.mro[:-1]):
         return None
     fields: dict[str, Default] = {}
     for base in reversed(info.mro):
@@ -496,27 +492,28 @@ def _made_of_fields(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None
         for statement in written.definition.defs.body:
             match statement:
                 case AssignmentStmt(lvalues=[NameExpr(name=name)], unanalyzed_type=declared) if declared is not None:
-                    fields[name] = Default(*_field_default(statement.rvalue), written.file)
-    if any(one.is_reordered for one in fields.values()):
-        return None
+                    fields[name] = Default(_field_default(statement.rvalue), written.file)
     files = {checked_file(api), program_file(api), *(one.file for one in fields.values())}
     names = [name for name in fields if is_unwritten(info, name, filter(None, files))]
-    arguments = _arguments([*fields], [*fields], fields, call, api)
+    constructor = None if info.is_named_tuple else _constructor(info)  # mypy's own, which knows the order
+    parameters = [*fields] if constructor is None else constructor.arg_names[1:]
+    if any(one is not None and one not in fields for one in parameters):
+        return None
+    arguments = _arguments([*fields], [one for one in parameters if one is not None], fields, call, api)
     return Made(info, info.fullname, tuple((name, value) for name, value in arguments if name in names))
 
 
-def _field_default(value: Expression) -> tuple[Expression | None, bool]:
-    """Return the default of a field of a dataclass, and whether the field is no positional argument."""
+def _field_default(value: Expression) -> Expression | None:
+    """Return the default of a field of a dataclass; None if it has none, or one that is not known."""
     if not isinstance(value, CallExpr) or getattr(value.callee, "fullname", "") != "dataclasses.field":
-        return value, False
+        return value
     given = dict(zip(value.arg_names, value.args, strict=True))
-    is_reordered = bool({"init", "kw_only"} & {*given})
     match given.get("default_factory"):
         case LambdaExpr(arguments=[]) as factory:
-            return factory.expr(), is_reordered
+            return factory.expr()
         case NameExpr(node=TypeInfo()) | MemberExpr(node=TypeInfo()) as factory:
-            return CallExpr(factory, [], [], []), is_reordered
-    return given.get("default"), is_reordered
+            return CallExpr(factory, [], [], [])
+    return given.get("default")
 
 
 def _arguments(
