@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import email
 import json
 import os
 import re
@@ -34,6 +35,7 @@ assert loss.item() < first / 10
 """
 WRONG = "\nmodel(tg.zeros((32, 4)))\n"
 MESSAGE = "model[0] Linear(5, 7): x is (32, 4) but (..., 5) is expected: axis -1 is 4, not 5"
+REPOSITORY = "https://forge.example.org/ada/tapegrad"
 SETTINGS = '[tool.mypy]\nstrict = true\nplugins = ["tapegrad.mypy"]\nallow_redefinition = true\n'
 
 
@@ -50,14 +52,15 @@ class Place(NamedTuple):
         return run(self.folder, self.python, *arguments)
 
 
-def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     outside = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MYPYPATH")}
-    return subprocess.run(command, cwd=folder, env=outside, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=folder, env=outside | environment, capture_output=True, text=True, check=False)
 
 
 def build(source: Path, target: Path) -> tuple[Path, Path]:
     """Build in this environment, whose back end is the locked one; a front end would fetch its own."""
-    built = run(source, sys.executable, "-m", "hatchling", "build", "--directory", str(target))
+    command = (sys.executable, "-m", "hatchling", "build", "--directory", str(target))
+    built = run(source, *command, REPOSITORY_URL=REPOSITORY)
 
     assert built.returncode == 0, built.stderr
     (wheel,), (sdist,) = target.glob("*.whl"), target.glob("*.tar.gz")
@@ -106,6 +109,26 @@ def test_the_wheel_contains_only_the_package(place: Place) -> None:
         "entry_points.txt",
         "licenses/LICENSE",
     }
+
+
+def test_packages_have_the_addresses_of_the_repository_that_builds_them(place: Place, tmp_path: Path) -> None:
+    built = run(ROOT, sys.executable, "-m", "hatchling", "build", "-t", "wheel", "--directory", str(tmp_path))
+    (of_no_repository,) = tmp_path.glob("*.whl")
+
+    assert built.returncode == 0, built.stderr
+    assert addresses(place.wheel) == [
+        f"Documentation, {REPOSITORY}#readme",
+        f"Source, {REPOSITORY}",
+        f"Changelog, {REPOSITORY}/blob/main/CHANGELOG.md",
+        f"Issues, {REPOSITORY}/issues",
+    ]
+    assert addresses(of_no_repository) == []
+
+
+def addresses(wheel: Path) -> list[str]:
+    archive = zipfile.ZipFile(wheel)
+    (metadata,) = (name for name in archive.namelist() if name.endswith("METADATA"))
+    return email.message_from_bytes(archive.read(metadata)).get_all("Project-URL", [])
 
 
 def test_the_doctor_finds_the_plugin_of_the_wheel(place: Place, tmp_path: Path) -> None:
