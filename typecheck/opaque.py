@@ -168,6 +168,77 @@ def accept_the_sizes_of_a_written_list_and_dict() -> None:
     made()
 
 
+@dataclass(frozen=True)
+class Widths:
+    base: int = 8
+    factors: list[int] = field(default_factory=lambda: [1, 2, 4])
+    kernels: tuple[int, ...] = (3, 5)
+
+
+class Pyramid(nn.Module):
+    """Layers whose sizes are items of a list that a comprehension makes."""
+
+    def __init__(self, config: Widths, kernels: list[int]) -> None:
+        widths = [config.base * factor for factor in config.factors]
+        self.up = nn.Linear(widths[0], widths[1])
+        self.head = Head(widths[1], widths[-1] + kernels[1])
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(tg.relu(self.up(x)))
+
+
+class Head(nn.Module):
+    def __init__(self, inputs: int, outputs: int) -> None:
+        self.out = nn.Linear(inputs, outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.out(x)
+
+
+def accept_items_of_lists_of_sizes() -> None:
+    def made() -> None:
+        config = Widths()
+        widths = [config.base * factor for factor in config.factors]
+        assert_type(tg.ones((widths[1], widths[-1])), Tensor[Shape[L[16], L[32]], NoneTape])
+        pairs = [n + m for n, m in zip(widths[1:], config.kernels)]  # noqa: B905  # the lengths are the same
+        assert_type(tg.ones((pairs[0], pairs[1])), Tensor[Shape[L[19], L[37]], NoneTape])
+        numbered = [n * i for i, n in enumerate(widths)]
+        assert_type(tg.ones((numbered[2],)), Tensor[Shape[L[64]], NoneTape])
+        assert_type(Pyramid(config, [1, 2])(tg.ones((2, 8))), Tensor[Shape[L[2], L[34]], NoneTape])
+        assert_type(Pyramid(Widths(4, [1, 3]), [1, 2])(tg.ones((2, 4))), Tensor[Shape[L[2], L[14]], NoneTape])
+
+    made()
+
+
+def accept_items_of_lists_that_change() -> None:
+    def made(sizes: list[int], config: Widths) -> None:
+        grown, sorted_later = [8, 16], [4, 2]
+        grown[0] = 3
+        sorted_later.sort()
+        sizes.reverse()
+        tg.ones((2, grown[0])) @ tg.ones((3, 1))
+        tg.ones((2, sorted_later[0])) @ tg.ones((2, 1))
+        tg.ones((2, sizes[0])) @ tg.ones((sizes[1], 1))
+        chosen = [n for n in (8, 16) if n > 8]
+        tg.ones((2, chosen[0])) @ tg.ones((16, 1))
+        tg.ones((2, config.factors[0])) @ tg.ones((config.factors[1], 1))
+
+    made([1, 1], Widths(factors=[1, 1]))
+
+
+def reject_items_of_lists_of_sizes() -> None:
+    def made(sizes: list[int]) -> None:
+        widths = [8 * factor for factor in (1, 2, 4)]
+        tg.ones((2, widths[0])) @ tg.ones((widths[1], 3))  # E(mypy): matmul: inner sizes differ: x (2, 8) has 8 columns but y (16, 3) has 16 rows [tapegrad-shape]
+        tg.ones((2, sizes[0])) @ tg.ones((2 * sizes[0], 3))  # E(mypy): matmul: inner sizes differ: x (2, sizes[0]) has sizes[0] columns but y (2*sizes[0], 3) has 2*sizes[0] rows [tapegrad-shape]
+
+    made([1, 2])
+
+
+def reject_items_of_lists_of_a_configuration() -> None:
+    Pyramid(Widths(), [1, 2])(tg.ones((2, 8))) @ tg.ones((8, 3))  # E: matmul: inner sizes differ: x (2, 34) has 34 columns but y (8, 3) has 8 rows [tapegrad-shape]
+
+
 def reject_the_sizes_of_objects_that_are_made_with_numbers() -> None:
     def with_property() -> None:
         config = Wider(8)

@@ -54,6 +54,12 @@ class Several(NamedTuple):
     is_filled: bool  # whether it has surely an item
 
 
+class Items(NamedTuple):
+    """A list or a tuple whose items are known one by one, such as `[8, 16, 32]`."""
+
+    values: tuple[Value, ...]
+
+
 class Layers(NamedTuple):
     """A container of tapegrad, such as `Sequential`.
 
@@ -71,7 +77,7 @@ class Held(NamedTuple):
     scope: str
 
 
-Value: TypeAlias = "Made | Several | Layers | Held | Size | None"
+Value: TypeAlias = "Made | Several | Items | Layers | Held | Size | None"
 
 
 def key_of(value: Value) -> Hashable:
@@ -83,6 +89,8 @@ def key_of(value: Value) -> Hashable:
             return info, constructor, tuple((name, key_of(one)) for name, one in arguments)
         case Several(item=item, is_filled=is_filled):
             return Several, key_of(item), is_filled
+        case Items(values=values):
+            return Items, *map(key_of, values)
         case Layers(items=items):
             return Layers, *map(key_of, items)
     return value
@@ -182,11 +190,19 @@ def _value_in(values: dict[str, Value], label: str) -> Size | None:
     for name in rest:
         if isinstance(value, Held):
             value = Held(f"{value.label}{name if name[0] == '[' else '.' + name}", value.scope)
+        elif isinstance(value, Items) and name[0] == "[":
+            value = item_at(value, int(name[1:-1]))
         else:
             value = dict(value.arguments).get(name) if isinstance(value, Made) else None
     if isinstance(value, Held):
         return size_of_name(opaque_name(value.label, value.scope)) if rest else UNKNOWN
     return value if isinstance(value, int | Dim) else UNKNOWN
+
+
+def item_at(items: Items, index: int) -> Value:
+    """Return the item with an index; None if there is none."""
+    count = len(items.values)
+    return items.values[index] if -count <= index < count else None
 
 
 def in_frame(t: Type, make: Make) -> Type:
@@ -222,6 +238,8 @@ def is_passed_on(path: str, value: Value) -> bool:
         return any(is_passed_on(path, one) for _, one in value.arguments)
     if isinstance(value, Several):
         return is_passed_on(path, value.item)
+    if isinstance(value, Items):
+        return any(is_passed_on(path, one) for one in value.values)
     if isinstance(value, Layers):
         return any(is_passed_on(path, one) for one in value.items)
     if isinstance(value, Held):

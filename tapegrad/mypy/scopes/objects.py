@@ -33,6 +33,7 @@ from mypy.nodes import (
     MypyFile,
     NameExpr,
     Node,
+    OpExpr,
     RefExpr,
     ReturnStmt,
     SliceExpr,
@@ -53,25 +54,32 @@ from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.frames import (
     Frame,
     Held,
+    Items,
     Layers,
     Made,
     Reading,
     Several,
     Value,
     constructor_frame,
+    item_at,
     key_of,
     within,
 )
 from tapegrad.mypy.scopes.names import inside
 from tapegrad.mypy.scopes.opaque import (
+    ARITHMETIC,
+    Finder,
     Loop,
     constructor_value,
+    is_fixed,
     is_unwritten,
     is_written_elsewhere,
     loop_of,
     method_of_receiver,
     opaque_size,
     path_of,
+    position_of,
+    size_of_item,
     steady_value,
 )
 from tapegrad.mypy.sources import file_of, is_changed, written_data_class, written_function
@@ -82,6 +90,7 @@ if TYPE_CHECKING:
 
     from tapegrad.mypy.mypy_api import Checker
 
+_MOST_ITEMS = 64  # of a list whose items are known one by one
 _DEEPEST = 20  # objects in arguments of objects
 _LAYERS: Final = "tapegrad.nn."
 _WITHOUT_ARGUMENTS: Final = {MODULE, "builtins.object"}  # whose constructors take none
@@ -115,7 +124,7 @@ def value_of_expression(expression: Expression, api: Checker) -> Value:
     found = object_of(expression, api)
     if found is not None:
         return found
-    size = opaque_size(expression, api)
+    size = steady_size(expression, api)
     if not is_unknown(size):
         return size
     path = path_of(expression, api) if Reading.frame is None else None
@@ -129,11 +138,13 @@ def steady_size(expression: Expression, api: Checker) -> Size:
     a dict has, as `sizes["width"]` after `sizes = {"width": 8}`, or else opaque.
     """
     match expression:
-        case MemberExpr() if isinstance(value := object_of(expression, api), int | Dim):
+        case MemberExpr() | IndexExpr() if isinstance(value := object_of(expression, api), int | Dim):
             return value
-        case IndexExpr(base=NameExpr(node=Var() as variable) as base, index=IntExpr() | StrExpr() as index):
+        case OpExpr(op=sign, left=left, right=right) if sign in ARITHMETIC:
+            return ARITHMETIC[sign](steady_size(left, api), steady_size(right, api))
+        case IndexExpr(base=NameExpr(node=Var() as variable) as base, index=IntExpr() | StrExpr() as key):
             display, scope = steady_value(variable, api)
-            item = None if display is None else _item(display, index.value)
+            item = _item(display, key.value) if isinstance(display, DictExpr) else None
             is_visible = Reading.frame is None or scope == checked_file(api).fullname
             if item is not None and is_visible and use_of(base, api) is Use.READ:
                 with within(None):
@@ -141,16 +152,10 @@ def steady_size(expression: Expression, api: Checker) -> Size:
     return opaque_size(expression, api)
 
 
-def _item(display: Expression, index: int | str) -> Expression | None:
-    """Return the item of a written list or dict; None if it is not written there."""
-    match display:
-        case ListExpr(items=items) | TupleExpr(items=items) if isinstance(index, int):
-            is_starred = any(isinstance(one, StarExpr) for one in items)
-            return items[index] if index < len(items) and not is_starred else None
-        case DictExpr(items=pairs):
-            keys = [key.value if isinstance(key, IntExpr | StrExpr) else None for key, _ in pairs]
-            return pairs[keys.index(index)][1] if None not in keys and keys.count(index) == 1 else None
-    return None
+def _item(display: DictExpr, key: int | str) -> Expression | None:
+    """Return the item of a written dict; None if it is not written there."""
+    keys = [one.value if isinstance(one, IntExpr | StrExpr) else None for one, _ in display.items]
+    return display.items[keys.index(key)][1] if None not in keys and keys.count(key) == 1 else None
 
 
 def decided(condition: Expression, api: Checker) -> bool | None:
@@ -194,8 +199,8 @@ def object_of(expression: Expression, api: Checker) -> Value:
         found = _newly_found(expression, api)
     finally:
         _Depth.now -= 1
-    is_list = isinstance(found, Several) and isinstance(expression, NameExpr | MemberExpr)
-    return None if is_list and use_of(expression, api) is not Use.READ else found
+    is_list = isinstance(found, Several | Items) and isinstance(expression, NameExpr | MemberExpr)
+    return None if is_list and not is_fixed(expression, api) else found
 
 
 def _newly_found(expression: Expression, api: Checker) -> Value:
@@ -207,17 +212,70 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
         case CallExpr(callee=NameExpr(node=TypeInfo() as info) | MemberExpr(node=TypeInfo() as info), analyzed=None):
             return _layers(info, expression, api) if info.fullname.startswith(_LAYERS) else _made(info, expression, api)
         case IndexExpr(base=base, index=index):
-            several = object_of(base, api)
-            if not isinstance(several, Several):
-                return None
-            return Several(several.item, is_filled=False) if isinstance(index, SliceExpr) else several.item
+            return _of_index(base, index, api)
         case ListExpr(items=[_, *_] as items):
-            return _all_alike(items, api)
+            return _all_alike(items, api) or _items(expression, api)
+        case TupleExpr():
+            return _items(expression, api)
         case DictExpr(items=[_, *_] as pairs) if all(key is not None for key, _ in pairs):
             return _all_alike([value for _, value in pairs], api)
         case ListComprehension(generator=GeneratorExpr(left_expr=item, condlists=[[]], sequences=[sequence])):
             one = object_of(item, api)
-            return None if one is None else Several(one, has_items(sequence, api))
+            return _items(expression, api) if one is None else Several(one, has_items(sequence, api))
+    return None
+
+
+def _of_index(base: Expression, index: Expression, api: Checker) -> Value:
+    match object_of(base, api):
+        case Several(item=item):
+            return Several(item, is_filled=False) if isinstance(index, SliceExpr) else item
+        case Items() as items if (position := position_of(index)) is not None:
+            return item_at(items, position)
+    return None
+
+
+def _items(sequence: Expression, api: Checker) -> Items | None:
+    """Return the sizes that a list or a tuple has; None if none is known."""
+    count = length_of(sequence, api)
+    if count is None or count > _MOST_ITEMS:
+        return None
+    sizes = [size_of_item(sequence, index, api, _STEADY) for index in range(count)]
+    return None if all(map(is_unknown, sizes)) else Items(tuple(None if is_unknown(n) else n for n in sizes))
+
+
+def _steady_item(sequence: Expression, index: int, api: Checker) -> Size:
+    items = object_of(sequence, api) if isinstance(sequence, NameExpr | MemberExpr) else None
+    size = item_at(items, index) if isinstance(items, Items) else None
+    return size if isinstance(size, int | Dim) else size_of_item(sequence, index, api, _STEADY)
+
+
+_STEADY: Final = Finder(steady_size, _steady_item)
+
+
+def length_of(sequence: Expression, api: Checker) -> int | None:
+    """Return how many items a sequence has; None if that is not known."""
+    match sequence:
+        case ListExpr(items=items) | TupleExpr(items=items):
+            return None if any(isinstance(one, StarExpr) for one in items) else len(items)
+        case ListComprehension(generator=GeneratorExpr(sequences=[of], condlists=[[]])):
+            return length_of(of, api)
+        case CallExpr(callee=RefExpr(fullname="builtins.range"), args=[count]):
+            size = steady_size(count, api)
+            return max(size, 0) if isinstance(size, int) else None
+        case CallExpr(callee=RefExpr(fullname="builtins.zip"), args=[_, *_] as several):
+            lengths = [length_of(one, api) for one in several]
+            return None if None in lengths else min(n for n in lengths if n is not None)
+        case CallExpr(callee=RefExpr(fullname="itertools.pairwise"), args=[of]):
+            length = length_of(of, api)
+            return None if length is None else max(length - 1, 0)
+        case CallExpr(callee=RefExpr(fullname=name), args=[of, *_]) if name in _KEEPING_ITEMS:
+            return length_of(of, api)
+        case IndexExpr(base=of, index=SliceExpr() as part):
+            length, bounds = length_of(of, api), _bounds(part)
+            return None if length is None or bounds is None else len(range(length)[bounds])
+        case NameExpr() | MemberExpr():
+            found = object_of(sequence, api)
+            return len(found.values) if isinstance(found, Items) else None
     return None
 
 
@@ -226,6 +284,13 @@ def _all_alike(items: list[Expression], api: Checker) -> Several | None:
     item = object_of(items[0], api)
     is_alike = item is not None and all(key_of(object_of(one, api)) == key_of(item) for one in items[1:])
     return Several(item, is_filled=True) if is_alike else None
+
+
+def _bounds(part: SliceExpr) -> slice | None:
+    """Return a slice whose bounds are written as whole numbers, without a step; None for any other."""
+    bounds = [None if one is None else position_of(one) for one in (part.begin_index, part.end_index)]
+    is_known = part.stride is None and (part.begin_index is None) == (bounds[0] is None)
+    return slice(*bounds) if is_known and (part.end_index is None) == (bounds[1] is None) else None
 
 
 def elements(target: Expression, sequence: Expression, api: Checker) -> dict[Node, Value]:
@@ -244,16 +309,21 @@ def elements(target: Expression, sequence: Expression, api: Checker) -> dict[Nod
             return _element(target, object_of(of, api))
         case NameExpr(), CallExpr(callee=NameExpr(fullname=name), args=[of]) if name in _SAME_ITEMS:
             return elements(target, of, api)
-        case NameExpr(), NameExpr() | MemberExpr() | IndexExpr() | ListExpr() | ListComprehension():
+        case NameExpr(), NameExpr() | MemberExpr() | IndexExpr() | ListExpr() | TupleExpr() | ListComprehension():
             is_dict = isinstance(p := get_proper_type(stored_type(api, sequence)), Instance) and _is_dict(p)
             return _element(target, None if is_dict else object_of(sequence, api))
     return _unknown_elements(target)
 
 
 def _element(target: Expression, several: Value) -> dict[Node, Value]:
-    if isinstance(target, NameExpr) and isinstance(target.node, Var):
-        return {target.node: several.item if isinstance(several, Several) else None}
-    return _unknown_elements(target)
+    if not isinstance(target, NameExpr) or not isinstance(target.node, Var):
+        return _unknown_elements(target)
+    match several:
+        case Several(item=item):
+            return {target.node: item}
+        case Items(values=[item, *others]) if all(key_of(one) == key_of(item) for one in others):
+            return {target.node: item}
+    return {target.node: None}
 
 
 def _unknown_elements(target: Expression) -> dict[Node, Value]:
@@ -297,7 +367,7 @@ def has_items(sequence: Expression, api: Checker) -> bool:
         case CallExpr(callee=RefExpr(fullname=name), args=[of, *_]) if name in _KEEPING_ITEMS:
             return has_items(of, api)
     several = object_of(sequence, api)
-    return isinstance(several, Several) and several.is_filled
+    return isinstance(several, Items) or (isinstance(several, Several) and several.is_filled)
 
 
 def _of_variable(variable: Var, api: Checker) -> Value:

@@ -24,12 +24,15 @@ from mypy.nodes import (
     IndexExpr,
     IntExpr,
     LambdaExpr,
+    ListComprehension,
     ListExpr,
     MemberExpr,
     MypyFile,
     NameExpr,
     Node,
     OpExpr,
+    RefExpr,
+    SliceExpr,
     StarExpr,
     StrExpr,
     TempNode,
@@ -39,11 +42,12 @@ from mypy.nodes import (
     Var,
     WhileStmt,
 )
-from mypy.types import AnyType, CallableType, Instance, Type, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, TupleType, Type, get_proper_type
 
 from tapegrad.mypy.conversion import Many, size_of
 from tapegrad.mypy.mypy_api import checked_file
 from tapegrad.mypy.mypy_files import Program, program_file
+from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.frames import value_of_name
 from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, inside, parts_of, targets_in
 from tapegrad.mypy.sources import file_of
@@ -54,16 +58,24 @@ if TYPE_CHECKING:
 
     from tapegrad.mypy.mypy_api import Checker
 
-_ARITHMETIC: Final[dict[str, Callable[[Any, Any], Size]]] = {
+ARITHMETIC: Final[dict[str, Callable[[Any, Any], Size]]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
     "//": lambda n, m: UNKNOWN if surely_same(m, 0) else n // m,
 }
 _IMMUTABLE: Final = "builtins.str", "builtins.bytes", "builtins.tuple", "builtins.frozenset", "builtins.range"
+_SEQUENCES: Final = {"builtins.list", "builtins.tuple", "typing.Sequence"}
 _LIBRARIES: Final = ("builtins", "tapegrad.", "typing")
 _CONSTRUCTORS: Final = ("__init__", "__post_init__")
 _PARSING: Final = ("parse_args", "parse_intermixed_args", "parse_known_args", "parse_known_intermixed_args")
+
+
+class Finder(NamedTuple):
+    """What returns the size that an expression denotes, and that of an item of a sequence."""
+
+    of_expression: Callable[[Expression, Checker], Size]
+    of_item: Callable[[Expression, int, Checker], Size]
 
 
 class Origin(NamedTuple):
@@ -152,8 +164,8 @@ def _size(expression: Expression, api: Checker) -> Size:
             return value
         case UnaryExpr(op="-", expr=operand):
             return opaque_size(operand, api) * -1
-        case OpExpr(op=sign, left=left, right=right) if sign in _ARITHMETIC:
-            return _ARITHMETIC[sign](opaque_size(left, api), opaque_size(right, api))
+        case OpExpr(op=sign, left=left, right=right) if sign in ARITHMETIC:
+            return ARITHMETIC[sign](opaque_size(left, api), opaque_size(right, api))
         case NameExpr(node=Var() as variable):
             return _size_of_name(variable, api)
         case MemberExpr():
@@ -161,12 +173,90 @@ def _size(expression: Expression, api: Checker) -> Size:
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[NameExpr() | MemberExpr() as operand]):
             return _length(_path(operand, api))
         case IndexExpr(base=MemberExpr(name="shape") as shape, index=index):
-            position = _position(index)
+            position = position_of(index)
             axis = _axis(shape, position) if position is not None else None
             return UNKNOWN if axis is None else axis
-        case IndexExpr():
-            return _of_path(_path(expression, api))
+        case IndexExpr(base=base, index=index) if (position := position_of(index)) is not None:
+            return _opaque_item(base, position, api)
     return UNKNOWN
+
+
+def _opaque_item(sequence: Expression, index: int, api: Checker) -> Size:
+    return size_of_item(sequence, index, api, _OPAQUE)
+
+
+_OPAQUE: Final = Finder(opaque_size, _opaque_item)
+
+
+def size_of_item(sequence: Expression, index: int, api: Checker, find: Finder) -> Size:
+    """Return the size that is an item of a written list or tuple, or of a comprehension; unknown if it may change.
+
+    A negative index counts from the end.
+    """
+    match sequence:
+        case ListExpr(items=items) | TupleExpr(items=items):
+            is_known = -len(items) <= index < len(items) and not any(isinstance(one, StarExpr) for one in items)
+            return find.of_expression(items[index], api) if is_known else UNKNOWN
+        case ListComprehension(generator=comprehension) | (GeneratorExpr() as comprehension):
+            match comprehension:
+                case GeneratorExpr(left_expr=item, indices=[target], sequences=[of], condlists=[[]]):
+                    with _bound(target, of, index, find):
+                        return find.of_expression(item, api)
+        case CallExpr(callee=NameExpr(fullname="builtins.list" | "builtins.tuple"), args=[of]):
+            return find.of_item(of, index, api)
+        case IndexExpr(base=of, index=SliceExpr(begin_index=begin, end_index=end, stride=None)):
+            first = 0 if begin is None else position_of(begin)
+            if first is not None and first >= 0 and (index >= 0 or (end is None and first == 0)):
+                return find.of_item(of, first + index, api)
+        case NameExpr(node=Var() as variable) if is_fixed(sequence, api):
+            value, _ = steady_value(variable, api)
+            found = UNKNOWN if value is None else find.of_item(value, index, api)
+            if not is_unknown(found):
+                return found
+    return _of_path(_path_of_item(sequence, index, api))
+
+
+_items: dict[Node, tuple[Expression | int, int, Finder]] = {}  # of comprehensions that are being read, by variable
+
+
+@contextmanager
+def _bound(target: Expression, sequence: Expression, index: int, find: Finder) -> Iterator[None]:
+    """Give the variables of a comprehension the values that they have for one item."""
+    before = dict(_items)
+    _items.update({name: (of, position, find) for name, of, position in _bindings(target, sequence, index)})
+    try:
+        yield
+    finally:
+        _items.clear()
+        _items.update(before)
+
+
+def _bindings(target: Expression, sequence: Expression, index: int) -> Iterator[tuple[Node, Expression | int, int]]:
+    """Yield each variable of a loop with the sequence of which it is an item and the position, or with its number."""
+    match target, sequence:
+        case NameExpr(node=Var() as variable), CallExpr(callee=NameExpr(fullname="builtins.range"), args=[_]):
+            if index >= 0:
+                yield variable, index, index
+        case NameExpr(node=Var() as variable), _:
+            yield variable, sequence, index
+        case TupleExpr(items=targets), CallExpr(callee=RefExpr(fullname="builtins.zip"), args=several):
+            for one, of in zip(targets, several, strict=False):
+                yield from _bindings(one, of, index)
+        case TupleExpr(items=[one, other]), CallExpr(callee=RefExpr(fullname="itertools.pairwise"), args=[of]):
+            if index >= 0:
+                yield from (*_bindings(one, of, index), *_bindings(other, of, index + 1))
+        case TupleExpr(items=[number, one]), CallExpr(callee=RefExpr(fullname="builtins.enumerate"), args=[of]):
+            if isinstance(number, NameExpr) and isinstance(number.node, Var) and index >= 0:
+                yield number.node, index, index
+            yield from _bindings(one, of, index)
+
+
+def is_fixed(sequence: Expression, api: Checker) -> bool:
+    """Return whether the items of a sequence stay what they are: of a tuple, or of a list that is only read."""
+    variable = sequence.node if isinstance(sequence, RefExpr) else None
+    p = get_proper_type(variable.type) if isinstance(variable, Var) else None
+    is_tuple = isinstance(p, TupleType) or (isinstance(p, Instance) and p.type.fullname == "builtins.tuple")
+    return is_tuple or use_of(sequence, api) is Use.READ
 
 
 def unpacked_shape(expression: Expression, api: Checker) -> list[Size] | None:
@@ -191,7 +281,8 @@ def _size_named(name: Node | None, api: Checker) -> Size:
     return _named(name.name, origin.scope)
 
 
-def _position(index: Expression) -> int | None:
+def position_of(index: Expression) -> int | None:
+    """Return the whole number that an index is written as; None for any other index."""
     match index:
         case IntExpr(value=value):
             return value
@@ -275,6 +366,9 @@ def _files_of(info: TypeInfo, api: Checker) -> set[MypyFile | None]:
 
 
 def _size_of_name(variable: Var, api: Checker) -> Size:
+    if variable in _items:
+        of, index, find = _items[variable]
+        return of if isinstance(of, int) else find.of_item(of, index, api)
     if isinstance(variable.final_value, int):
         return variable.final_value
     known = size_of(variable.type) if variable.type is not None else UNKNOWN
@@ -368,13 +462,21 @@ def _path_of(expression: Expression, api: Checker) -> Path | None:
             return _path_of_name(variable, api)
         case MemberExpr():
             return _path_of_attribute(expression, api)
-        case IndexExpr(base=base, index=IntExpr(value=value)):
-            whole = _path(base, api)
-            items = getattr(get_proper_type(whole.type), "items", []) if whole is not None and whole.type else []
-            if whole is None or value >= len(items):
-                return None
-            return Path(f"{whole.label}[{value}]", whole.scope, items[value])
+        case IndexExpr(base=base, index=index) if (position := position_of(index)) is not None:
+            return _path_of_item(base, position, api)
     return None
+
+
+def _path_of_item(sequence: Expression, index: int, api: Checker) -> Path | None:
+    whole = _path(sequence, api)
+    match get_proper_type(whole.type) if whole is not None and whole.type is not None else None:
+        case TupleType(items=items) if -len(items) <= index < len(items):
+            item = items[index]
+        case Instance(type=info, args=[item]) if info.fullname in _SEQUENCES and is_fixed(sequence, api):
+            pass
+        case _:
+            return None
+    return None if whole is None else Path(f"{whole.label}[{index}]", whole.scope, item)
 
 
 def _path_of_name(variable: Var, api: Checker) -> Path | None:
@@ -608,7 +710,7 @@ def _read_assignment(node: AssignmentStmt, scope: str, contents: Contents, *, is
         case AssignmentStmt(
             lvalues=[NameExpr(node=name)], rvalue=IndexExpr(base=MemberExpr(name="shape") as shape, index=index)
         ):
-            position = _position(index)
+            position = position_of(index)
             if position is not None:
                 contents.axes[shape] = name, position
     for target in node.lvalues:
