@@ -13,6 +13,7 @@ N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)
 
 x = tg.ones((2, 3, 5))
+table = tg.ones((60, 3))
 rows = tg.tensor([1, 0, 1, 1])
 
 
@@ -26,6 +27,34 @@ def accept_slices_that_clamp() -> None:
     assert_type(x[5:], Tensor[Shape[L[0], L[3], L[5]], NoneTape])
     assert_type(x[:, -9:2, ::2], Tensor[Shape[L[2], L[2], L[3]], NoneTape])
     assert_type(x[::-1, 1:1], Tensor[Shape[L[2], L[0], L[5]], NoneTape])
+
+
+def accept_slices_in_a_loop() -> None:
+    data = tg.ones((64, 3))
+    for start in range(0, len(data), 16):
+        assert_type(data[start : start + 16], Tensor[Shape[L[16], L[3]], NoneTape])
+    for step in range(4):
+        assert_type(data[step * 16 : (step + 1) * 16, ::2], Tensor[Shape[L[16], L[2]], NoneTape])
+    parts = [data[begin : begin + 8] for begin in range(56, -1, -8)]
+    assert_type(parts[0] @ tg.ones((3, 1)), Tensor[Shape[L[8], L[1]], NoneTape])
+
+
+def accept_slices_in_a_loop_of_several_sizes() -> None:
+    data = tg.ones((60, 3))
+    for start in range(0, 60, 16):
+        last = data[start : start + 16]
+        assert_type(last, Tensor[Shape[Any, L[3]], NoneTape])
+        last + tg.ones((12 if start == 48 else 16, 3))
+    for end in range(1, 3):
+        assert_type(data[:end], Tensor[Shape[Any, L[3]], NoneTape])
+    for moved in range(0, 60, 30):
+        moved = moved + 7  # noqa: PLW2901  # a program may do so
+        data[moved : moved + 30] + tg.ones((23 if moved > 30 else 30, 3))
+
+
+def reject_a_slice_in_a_loop() -> None:
+    for start in range(0, 60, 20):
+        table[start : start + 20] + tg.ones((16, 3))  # E: add: x (20, 3) and y (16, 3) do not broadcast: axis -2 is 20 in x but 16 in y [tapegrad-shape]
 
 
 def accept_new_axes() -> None:

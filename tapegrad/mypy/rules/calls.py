@@ -11,7 +11,7 @@ from mypy.types import NoneType, get_proper_type
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.mypy.conversion import Many, dtype_name, tensor_parts
 from tapegrad.mypy.mypy_api import accepts_strictly
-from tapegrad.mypy.scopes.values import StarredDims, ValueUnknownError, index_of, is_whole, value_of
+from tapegrad.mypy.scopes.values import LOOP, StarredDims, ValueUnknownError, index_of, is_whole, value_of
 from tapegrad.mypy.unify.arguments import Argument, listed, operand_shape
 from tapegrad.mypy.unify.bindings import CallError
 from tapegrad.mypy.unify.starred_shapes import without_stars
@@ -88,7 +88,23 @@ def ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], ap
             values[name] = _OPEN[kind]
     if uncounted:
         return _for_any_count(op, shapes, values, uncounted)
-    return shaped(op, shapes, values)
+    return _without_loops(shaped(op, shapes, values), shapes) if _is_of_loop(values) else shaped(op, shapes, values)
+
+
+def _is_of_loop(values: dict[str, Any]) -> bool:
+    """Return whether a slice has a bound that a loop changes."""
+    index = values.get("index")
+    slices = [one for one in (index if isinstance(index, tuple) else (index,)) if isinstance(one, slice)]
+    bounds = [bound for one in slices for bound in (one.start, one.stop, one.step) if isinstance(bound, Dim)]
+    return any(name.scope == LOOP for bound in bounds for name in names_in(bound))
+
+
+def _without_loops(shape: list[Any] | None, shapes: dict[str, Any]) -> list[Any] | None:
+    """Return a shape with only those sizes that are the same each time that a loop runs."""
+    if shape is None:
+        return None
+    given = {name for one in shapes.values() for n in one if isinstance(n, Dim) for name in names_in(n)}
+    return [UNKNOWN if isinstance(n, Dim) and not names_in(n) <= given else n for n in shape]
 
 
 def _without_opaque(value: Any) -> Any:

@@ -55,8 +55,21 @@ from tapegrad.mypy.conversion import (
 from tapegrad.mypy.scopes.collections import display_of
 from tapegrad.mypy.scopes.names import bound_last, bound_once
 from tapegrad.mypy.scopes.objects import steady_size
+from tapegrad.mypy.scopes.opaque import loop_of
 from tapegrad.mypy.scopes.rebinding import newest
-from tapegrad.sizes import UNKNOWN, Size, UnknownDims, is_unknown, largest, power, product, smallest, surely_same
+from tapegrad.sizes import (
+    UNKNOWN,
+    Name,
+    Size,
+    UnknownDims,
+    is_unknown,
+    largest,
+    power,
+    product,
+    size_of_name,
+    smallest,
+    surely_same,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,6 +97,7 @@ _FUNCTIONS: Final[dict[str, Callable[[list[Size]], Size]]] = {
 }
 
 
+LOOP: Final = "a loop"  # the scope of names of numbers that a loop changes
 _WHOLE: Final = "builtins.int", "numpy.integer"
 
 
@@ -142,7 +156,7 @@ def index_of(t: Type, expression: Expression | None, api: Checker) -> Any:
         return tuple(index_of(_type_of(item, api), item, api) for item in expression.items)
     if isinstance(expression, SliceExpr):
         bounds = (expression.begin_index, expression.end_index, expression.stride)
-        return slice(*(None if bound is None else _bound_of(bound, api) for bound in bounds))
+        return slice(*(None if bound is None else _slice_bound(bound, api) for bound in bounds))
     if isinstance(expression, CallExpr) and getattr(expression.callee, "fullname", "") == "builtins.slice":
         return slice(*(_bound_of(bound, api) for bound in expression.args))
     display = display_of(expression, api) if isinstance(expression, NameExpr) else expression
@@ -176,6 +190,35 @@ def _bound_of(expression: Expression, api: Checker) -> Any:
         return value_of(_type_of(expression, api), expression, api)
     except ValueUnknownError:
         return UNKNOWN
+
+
+def _slice_bound(expression: Expression, api: Checker) -> Any:
+    bound = _bound_of(expression, api)
+    return _bound_in_loop(expression, api) if bound is UNKNOWN else bound
+
+
+def _bound_in_loop(expression: Expression, api: Checker) -> Size:
+    """Return a size that a loop over numbers changes, such as `start + 8`, by a name that has the largest as bound."""
+    match expression:
+        case NameExpr(node=Var() as variable) if (loop := loop_of(variable, api)) is not None:
+            last = _last_of(loop.sequence, api) if isinstance(loop.target, NameExpr) else None
+            name = Name(variable.name, LOOP, least=0, is_opaque=True, most=last)
+            return UNKNOWN if last is None else size_of_name(name)
+        case OpExpr(op=sign, left=left, right=right) if sign in _ARITHMETIC:
+            return _ARITHMETIC[sign](_bound_in_loop(left, api), _bound_in_loop(right, api))
+    return size_value(_type_of(expression, api), expression, api)
+
+
+def _last_of(numbers: Expression, api: Checker) -> int | None:
+    """Return the largest number of `range(...)`; None if it is not known, or if one may be negative."""
+    match numbers:
+        case CallExpr(callee=NameExpr(fullname="builtins.range"), args=arguments):
+            sizes = [size_value(_type_of(one, api), one, api) for one in arguments]
+            counts = [n for n in sizes if isinstance(n, int)]
+            values = range(*counts) if len(counts) == len(sizes) and counts[2:] != [0] else range(0)
+            ends = [*values[:1], *values[-1:]]
+            return max(ends) if ends and min(ends) >= 0 else None
+    return None
 
 
 def _indices(p: Type) -> Indices:
