@@ -1,6 +1,6 @@
 """Functions and methods whose annotations say less than their bodies, which mypy reads if they are in the same file."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +34,25 @@ def repeated(x: Tensor[Any, Any], times: int) -> Tensor[Any, Any]:
     for _ in range(times):
         x = scaled(x, 0.5)
     return x
+
+
+def batches(x: Tensor[Any, Any], y: Tensor[Any, Any], batch: int) -> Iterator[tuple[Tensor[Any, Any], Tensor[Any, Any]]]:
+    for start in range(0, len(x), batch):
+        yield x[start : start + batch], y[start : start + batch]
+
+
+def endless(x: Tensor[Any, Any]) -> Generator[Tensor[Any, Any], None, None]:
+    while True:
+        yield x
+
+
+def never_run(x: Tensor[Any, Any]) -> Iterator[Tensor[Any, Any]]:
+    yield x @ tg.ones((7, 2))
+
+
+def echoed(x: Tensor[Any, Any]) -> Generator[Tensor[Any, Any], Tensor[Any, Any], None]:
+    y = yield x
+    yield y
 
 
 def doubled_rows(x: Tensor[Any, Any], times: int) -> Tensor[Any, Any]:
@@ -271,6 +290,21 @@ def encoded(tree: Tree) -> Tensor[Shape[L[3], L[8]], NoneTape]:
 
 def accept_a_tree_that_is_followed() -> None:
     assert_type(encoded(Tree(rows, Tree(rows))), Tensor[Shape[L[3], L[8]], NoneTape])
+
+
+def accept_generators() -> None:
+    data, labels = tg.ones((12, 8)), tg.ones((12,))
+    for x, y in batches(data, labels, 4):
+        assert_type(x, Tensor[Shape[L[4], L[8]], NoneTape])
+        assert_type(y, Tensor[Shape[L[4]], NoneTape])
+    assert_type(next(endless(rows)), Tensor[Shape[L[3], L[8]], NoneTape])
+    never_run(rows)
+    echoed(rows)
+
+
+def reject_a_size_that_a_generator_yields() -> None:
+    for x, _ in batches(tg.ones((12, 8)), tg.ones((12,)), 4):
+        x @ tg.ones((7, 2))  # E: matmul: inner sizes differ: x (4, 8) has 8 columns but y (7, 2) has 7 rows [tapegrad-shape]
 
 
 def reject_a_size_that_only_the_body_says() -> None:

@@ -18,6 +18,7 @@ from mypy.nodes import (
     CallExpr,
     Context,
     Decorator,
+    ExpressionStmt,
     FuncDef,
     IndexExpr,
     LambdaExpr,
@@ -28,6 +29,8 @@ from mypy.nodes import (
     TypeInfo,
     Var,
     WithStmt,
+    YieldExpr,
+    YieldFromExpr,
 )
 from mypy.plugin import MethodContext
 from mypy.types import (
@@ -49,7 +52,7 @@ from tapegrad.mypy.calls.assertions import forgetting
 from tapegrad.mypy.conversion import is_size, opaque_paths, tensor_parts, without_opaque
 from tapegrad.mypy.features.body_statements import FailedError, Failure, Reader, Types, UnreadError
 from tapegrad.mypy.features.models import with_path
-from tapegrad.mypy.features.partial_types import filled, is_open
+from tapegrad.mypy.features.partial_types import filled, is_iterator, is_open
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
     can_read_bodies,
@@ -214,7 +217,7 @@ def why_unreadable(function: FuncDef) -> str:
     """Return why the body of a function is read for no call, as a clause; empty if it may be read."""
     for is_unreadable, reason in (
         (is_changed(function), "it has a decorator"),
-        (function.is_generator, "it is a generator"),
+        (function.is_generator and not _only_yields(function), "it is a generator that uses what is sent to it"),
         (function.is_coroutine, "it is asynchronous"),
         (function.is_property, "it is a property"),
         (function.is_static or function.is_class, "it is no method of an object"),
@@ -223,6 +226,13 @@ def why_unreadable(function: FuncDef) -> str:
         if is_unreadable:
             return reason
     return ""
+
+
+def _only_yields(function: FuncDef) -> bool:
+    """Return whether each `yield` of a generator is a statement."""
+    nodes = [*inside(function)]
+    statements = {node.expr for node in nodes if isinstance(node, ExpressionStmt) and isinstance(node.expr, YieldExpr)}
+    return all(node in statements for node in nodes if isinstance(node, YieldExpr | YieldFromExpr))
 
 
 def says_little(function: FuncDef) -> bool:
@@ -362,7 +372,12 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
             recorded_calls(api) as calls,
         ):
             try:
-                result = Reader(api, frame, types, errors, _failures[-1]).result(function.body.body)
+                reader, statements = Reader(api, frame, types, errors, _failures[-1]), function.body.body
+                result = (
+                    _iterator(function, reader.yielded(statements))
+                    if function.is_generator
+                    else reader.result(statements)
+                )
             finally:
                 Program.names[-1] |= names_in_body(api, function)
                 depend_on_types_in_body(api)
@@ -380,6 +395,15 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
         _active.discard(function)
         for one in Reading.functions.keys() - functions:
             del Reading.functions[one]
+
+
+def _iterator(function: FuncDef, item: Type) -> Type:
+    """Return the type of a generator whose items have a type."""
+    declared = get_proper_type(function.type.ret_type) if isinstance(function.type, CallableType) else None
+    if not isinstance(declared, Instance) or not is_iterator(declared):
+        message = "it is a generator that is not declared as an Iterator"
+        raise UnreadError(message)
+    return declared.copy_modified(args=[item, *declared.args[1:]])
 
 
 def _declared(function: FuncDef) -> dict[Var, Type]:

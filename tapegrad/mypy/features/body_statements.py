@@ -46,6 +46,7 @@ from mypy.nodes import (
     Var,
     WhileStmt,
     WithStmt,
+    YieldExpr,
 )
 from mypy.types import NoneType, TupleType, Type, get_proper_type
 
@@ -205,6 +206,7 @@ class Reader:
         self._ignored = 0  # errors on ways that the program does not go
         self._failures = failures
         self._returned: list[Type] = []
+        self._yielded: list[Type] = []
         self._exits: list[list[_End]] = []  # of each loop around the statement that is read
 
     def result(self, statements: list[Statement]) -> Type:
@@ -224,6 +226,21 @@ class Reader:
             message = "it raises an exception"
             raise UnreadError(message)
         return join(self._returned if is_ended else [*self._returned, NoneType()])
+
+    def yielded(self, statements: list[Statement]) -> Type:
+        """Read the body of a generator; return the type of what it yields.
+
+        Raises:
+            UnreadError: It has statements that are not read, or that fail: the call of a generator runs none of them.
+        """
+        try:
+            self._run(statements)
+        except FailedError as failed:
+            raise _uncertain(failed.failure.line) from failed
+        if not self._yielded:
+            message = "it yields nothing"
+            raise UnreadError(message)
+        return join(self._yielded)
 
     def _run(self, statements: list[Statement]) -> bool:
         """Read statements; return whether the program goes on after them."""
@@ -292,6 +309,8 @@ class Reader:
                 self._assert(condition)
             case ExpressionStmt(expr=StrExpr()) | PassStmt() | DelStmt(expr=NameExpr()):
                 pass
+            case ExpressionStmt(expr=YieldExpr(expr=value)):
+                self._yielded.append(NoneType() if value is None else self._type_of(value))
             case ExpressionStmt(expr=value):
                 self._type_of(value, may_be_none=True)
             case _:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from mypy.types import (
     AnyType,
     Instance,
     PartialType,
+    ProperType,
     TupleType,
     Type,
     TypeAliasType,
@@ -104,11 +107,21 @@ def filled(declared: Type, read: Type) -> Type:
         return p.copy_modified(items=[filled(one, other) for one, other in zip(p.items, q.items, strict=True)])
     if isinstance(p, UnionType):
         return UnionType.make_union([filled(item, _tensor_in(read)) for item in p.items])
+    if isinstance(p, Instance) and isinstance(q, Instance) and p.type is q.type and is_iterator(p):
+        return p.copy_modified(args=[filled(p.args[0], q.args[0]), *p.args[1:]])
     if tensor_parts(p) is None:
         return declared
     if not isinstance(p, Instance) or not isinstance(q, Instance) or p.type is not q.type or len(p.args) != len(q.args):
         return declared
     return p.copy_modified(args=[_filled_part(one, other) for one, other in zip(p.args, q.args, strict=True)])
+
+
+def is_iterator(t: ProperType) -> bool:
+    """Return whether a type is that of what a generator returns, such as `Iterator[Tensor]`."""
+    return isinstance(t, Instance) and t.type.fullname in _ITERATORS and bool(t.args)
+
+
+_ITERATORS: Final = {"typing.Generator", "typing.Iterable", "typing.Iterator"}
 
 
 def _filled_part(declared: Type, read: Type) -> Type:
