@@ -18,7 +18,7 @@ UNRELEASED = "## Unreleased\n"
 
 
 def dated(changelog: str, version: str, day: str) -> str:
-    """Return the changelog in which the unreleased changes are those of a version.
+    """Return the changelog in which the unreleased changes are those of a version, and none is unreleased.
 
     Raises:
         ValueError: The version is no number of three parts or is not the next one, or nothing has changed since.
@@ -31,7 +31,7 @@ def dated(changelog: str, version: str, day: str) -> str:
         raise ValueError(f"{version} is not newer than {'.'.join(map(str, newest))}, which is in CHANGELOG.md")
     if not notes(changelog, "Unreleased"):
         raise ValueError("CHANGELOG.md lists no change under Unreleased")
-    return changelog.replace(UNRELEASED, f"## {version} ({day})\n", 1)
+    return changelog.replace(UNRELEASED, f"{UNRELEASED}\n## {version} ({day})\n", 1)
 
 
 def notes(changelog: str, version: str) -> str:

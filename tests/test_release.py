@@ -18,7 +18,8 @@ CHANGELOG = "# Changes\n\n## Unreleased\n\n- Two ops.\n\n## 0.1.0 (2026-12-01)\n
 def test_the_unreleased_changes_become_those_of_the_version() -> None:
     changelog = dated(CHANGELOG, "0.2.0", "2027-01-31")
 
-    assert changelog == CHANGELOG.replace("Unreleased", "0.2.0 (2027-01-31)")
+    assert changelog == CHANGELOG.replace("Unreleased", "Unreleased\n\n## 0.2.0 (2027-01-31)")
+    assert notes(changelog, "Unreleased") == ""
     assert notes(changelog, "0.2.0") == "- Two ops."
     assert notes(changelog, "0.1.0") == "- One op."
 
@@ -38,6 +39,16 @@ def test_a_version_that_does_not_come_next_is_rejected(version: str, message: st
 def test_a_release_without_changes_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"^CHANGELOG\.md lists no change under Unreleased$"):
         dated(CHANGELOG.replace("- Two ops.\n", ""), "0.2.0", "2027-01-31")
+
+
+def test_changes_after_a_release_go_into_the_next_one() -> None:
+    released = dated(CHANGELOG, "0.2.0", "2027-01-31")
+    with pytest.raises(ValueError, match=r"^CHANGELOG\.md lists no change under Unreleased$"):
+        dated(released, "0.3.0", "2027-03-31")
+
+    changed = released.replace("## Unreleased\n", "## Unreleased\n\n- Three ops.\n")
+
+    assert notes(dated(changed, "0.3.0", "2027-03-31"), "0.3.0") == "- Three ops."
 
 
 def test_a_release_commits_the_changelog_and_tags_it(tmp_path: Path) -> None:
