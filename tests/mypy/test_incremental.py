@@ -680,9 +680,10 @@ def programs(edits: int, seed: int) -> tuple[dict[str, list[Files]], set[str]]:
     A daemon overlooks a stub that comes or goes, so it follows the half of the programs that get none.
     """
     dice = random.Random(seed)  # noqa: S311  # draws programs, not secrets
-    histories = {f"program {number}": drawn(dice, PLACES, stubs=number % 2 == 0) for number in range(edits // STEPS)}
+    count = max(2, -(-edits // STEPS))  # the second is the first that a daemon follows
+    histories = {f"program {number}": drawn(dice, PLACES, stubs=number % 2 == 0) for number in range(count)}
     followed = {name for number, name in enumerate(histories) if number % 2}
-    bodies = {f"program with bodies {n}": drawn(dice, BODIES, stubs=False) for n in range(edits // STEPS // 2)}
+    bodies = {f"program with bodies {n}": drawn(dice, BODIES, stubs=False) for n in range(count // 2)}
     return histories | bodies, followed | bodies.keys()
 
 
@@ -697,6 +698,16 @@ def test_warm_mypy_and_the_daemon_report_what_a_fresh_mypy_reports(tmp_path: Pat
     assert found == []
     reports = {name: [*map(bool, expected[name])] for name in CASES}
     assert {name: (said[0], said[-1]) for name, said in reports.items()} == dict.fromkeys(CASES, (False, True))
+
+
+@pytest.mark.parametrize(("edits", "count"), [(1, 2), (20, 2), (21, 3), (100, 10)])
+def test_a_run_has_programs_for_mypy_and_for_the_daemon_however_few_edits_it_makes(edits: int, count: int) -> None:
+    histories, followed = programs(edits, 0)
+
+    names = [name for name in histories if not name.startswith("program with bodies")]
+    assert len(names) == count
+    assert followed & {*names}
+    assert followed - {*names}
 
 
 @pytest.mark.skipif(
