@@ -19,7 +19,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo examples test differential fire fuzz mutants oldest faults matrix oracle bench compare docs docs-pages docs-publish docs-check docs-serve jupyterlab
+.PHONY: help demo examples test slow differential fire fuzz mutants oldest faults matrix oracle bench compare docs docs-pages docs-publish docs-check docs-serve jupyterlab
 .PHONY: format lock dist release clean
 
 help: ## list the commands
@@ -43,6 +43,10 @@ test: $(VENV)/.ready ## run everything that CI runs
 	@$(BIN)/lint-imports
 	@echo "== mypy, beside the tests: it uses one core; each file of tests stays in one process, so that it prepares once"
 	@printf '%s\n' "mypy" "pytest -n auto --dist loadfile --no-loadscope-reorder" | xargs -P 2 -I COMMAND sh -c '$(BIN)/COMMAND'
+
+slow: $(VENV)/.ready ## run the tests that `make test` skips: all notebooks, more processes of JAX, pages by zensical
+	@TAPEGRAD_SLOW=1 $(BIN)/pytest tests/test_docs.py tests/engines/test_fast.py tests/jax/test_checkpoint.py \
+		tests/jax/test_place.py tests/notebook/test_notebooks.py
 
 differential: $(VENV)/.ready ## compare mypy's report on 10,000 calls with their results
 	@$(BIN)/python tests/mypy/test_differential.py 5000

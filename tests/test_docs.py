@@ -35,6 +35,7 @@ from benchmarks import comparison, scale, speed_page, workloads
 from docs import diagrams, error_pages, layers, notebook_pages, oracle, reference
 from tapegrad import autodiff, engines, errors
 from tests import unknown_places
+from tests.slow import slow
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -313,7 +314,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=["mkdocs", "zensical"])
+@pytest.fixture(scope="module", params=["mkdocs", pytest.param("zensical", marks=slow)])
 def site(project: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
     """Build the pages as `make docs` does, and by its successor."""
     folder = tmp_path_factory.mktemp(request.param) / "project"
@@ -387,21 +388,26 @@ def test_each_page_has_a_description_of_its_own_and_no_address_is_made_up(site: 
     assert [page for page, text in texts.items() if re.search(r'rel="(?:canonical|edit)"|og:image', text)] == []
 
 
+def write_three_pages(folder: Path) -> None:
+    """Write a project with the settings of the pages and few of them, which are built in seconds."""
+    (folder / "docs").mkdir()
+    for path in (*(ROOT / "docs").glob("*.*"), ROOT / "docs" / "theme", ROOT / "docs" / "images"):
+        if path.suffix != ".md":
+            (folder / "docs" / path.name).symlink_to(path)
+    for name in ("pyproject.toml", "tapegrad", "typecheck"):
+        (folder / name).symlink_to(ROOT / name)
+    for name in ("index.md", "guide/faq.md", "api/tensor.md"):
+        (folder / "docs" / name).parent.mkdir(exist_ok=True)
+        (folder / "docs" / name).write_text("# Title\n\nThe first line. A second one.\n", "utf-8")
+    shutil.copy(ROOT / "mkdocs.yml", folder)  # zensical would build where a link leads to
+
+
 def test_a_page_knows_its_address_and_where_to_edit_it_if_the_environment_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SITE_URL", "https://docs.example.org/tapegrad/")
     monkeypatch.setenv("EDIT_URL", "https://example.org/edit/docs/")
-    (tmp_path / "docs").mkdir()
-    for path in (*(ROOT / "docs").glob("*.*"), ROOT / "docs" / "theme", ROOT / "docs" / "images"):
-        if path.suffix != ".md":
-            (tmp_path / "docs" / path.name).symlink_to(path)
-    for name in ("pyproject.toml", "tapegrad", "typecheck"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    for name in ("index.md", "guide/faq.md", "api/tensor.md"):
-        (tmp_path / "docs" / name).parent.mkdir(exist_ok=True)
-        (tmp_path / "docs" / name).write_text("# Title\n\nThe first line. A second one.\n", "utf-8")
-    (tmp_path / "mkdocs.yml").symlink_to(ROOT / "mkdocs.yml")
+    write_three_pages(tmp_path)
 
     run = python("mkdocs", "build", folder=tmp_path)
 
@@ -414,6 +420,17 @@ def test_a_page_knows_its_address_and_where_to_edit_it_if_the_environment_does(
     assert 'href="https://example.org/edit/docs/guide/faq.md"' in page
     assert 'rel="edit"' not in (tmp_path / "site" / "api" / "tensor" / "index.html").read_text("utf-8")
     assert "https://docs.example.org/tapegrad/guide/faq/" in (tmp_path / "site" / "sitemap.xml").read_text("utf-8")
+
+
+def test_the_successor_of_mkdocs_builds_pages_with_the_same_settings(tmp_path: Path) -> None:
+    write_three_pages(tmp_path)
+
+    run = python("zensical", "build", folder=tmp_path)
+
+    assert run.returncode == 0, run.stdout + run.stderr
+    page = (tmp_path / "site" / "guide" / "faq" / "index.html").read_text("utf-8")
+    assert re.search(r"<h1[^>]*>Title", page)
+    assert "The first line. A second one." in page
 
 
 def test_the_page_of_a_missing_address_searches_and_leads_to_pages_that_exist(site: Path) -> None:

@@ -24,6 +24,7 @@ from tapegrad.ops._windows import windows_over
 from tapegrad.ops.norm import layer_norm_gradients
 from tapegrad.ops.softmax import log_softmax_of, softmax_of
 from tests.engines.row_formulas import FORMULAS, call, expected, listed
+from tests.slow import slow
 
 pytest.importorskip("numba")
 
@@ -337,17 +338,13 @@ def test_without_a_writable_folder_each_process_compiles_its_kernels(
     np.testing.assert_allclose(y.numpy(), np.tanh(1) * 5 - 2, rtol=1e-6)
 
 
-def test_ops_pass_their_tests_with_kernels_for_arrays_of_any_size() -> None:
-    files = [
-        "tests/ops/test_activation.py",
-        "tests/ops/test_softmax.py",
-        "tests/ops/test_norm.py",
-        "tests/ops/test_likelihood.py",
-        "tests/ops/test_pool.py",
-    ]
-
+@pytest.mark.parametrize(
+    "family",
+    ["softmax", *(pytest.param(one, marks=slow) for one in ("activation", "norm", "likelihood", "pool"))],
+)
+def test_ops_pass_their_tests_with_kernels_for_arrays_of_any_size(family: str) -> None:
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *files],
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"tests/ops/test_{family}.py"],
         env=os.environ | {"TAPEGRAD_FAST": "all"},
         cwd=Path(__file__).parents[2],
         capture_output=True,

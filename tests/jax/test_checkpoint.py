@@ -25,6 +25,7 @@ from tapegrad import data, nn, optim
 from tapegrad.errors import DTypeError
 from tapegrad.io import FileError
 from tapegrad.quantized import BlockSymmetric
+from tests.slow import slow
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "data_parallel.py"
@@ -208,6 +209,7 @@ def test_a_process_that_is_killed_while_it_saves_leaves_the_last_complete_step(t
     assert not [*tmp_path.glob("*tmp*")]
 
 
+@slow  # the tests above save in two processes, load onto other devices, and kill a process that saves
 def test_one_process_goes_on_where_two_were_killed(tmp_path: Path) -> None:
     shared = ["--devices", 2, "--coordinator", address(), "--processes", 2, "--run", tmp_path]
     runs = [started(EXAMPLE, *shared, "--process", process) for process in (0, 1)]

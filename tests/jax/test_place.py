@@ -18,6 +18,7 @@ import jax
 
 import tapegrad as tg
 from tapegrad import nn
+from tests.slow import slow
 
 jit: Any = tg.jit
 ROOT = Path(__file__).parents[2]
@@ -196,6 +197,13 @@ def test_models_lie_on_a_mesh_by_rules_and_train_like_one_device() -> None:
     assert run.stdout.count("losses as on one device, to within 0.0001") == 3
 
 
+def test_the_example_trains_in_one_process_with_four_devices() -> None:
+    found = losses(trained("--devices", "4"), "4 devices in 1 processes")
+
+    assert found[-1] < found[0]
+
+
+@slow  # tests/jax/test_checkpoint.py trains, saves and loads in two processes
 def test_two_processes_with_four_devices_have_the_losses_of_one_device() -> None:
     with socket.socket() as free:
         free.bind(("localhost", 0))
