@@ -43,9 +43,6 @@ out, condition = np.empty_like(large), large > 0
 ones = np.ones(2048, np.float32)
 tiny, halves = np.full(1 << 16, 1e-6, np.float32), np.dtype(np.float16)
 matrix = rng.normal(size=(256, 128)).astype(np.float32)
-cells = rng.normal(size=(4096, 144)).astype(np.float32)
-filters = rng.normal(size=(32, 144)).astype(np.float32).T
-contiguous = np.ascontiguousarray(filters)
 images = rng.normal(size=(32, 32, 56, 56)).astype(np.float32)
 windows = Windows(images.shape, (28, 28), (3, 3), (2, 2), (1, 1), (1, 1), (1, 1))
 three, two, rank_0 = np.array(3), np.array(2), np.array(0.5, np.float32)
@@ -158,7 +155,6 @@ ROWS = {
     ),
     "batches of entries": Row(lambda: run_back(16), lambda: run_back(1), 20),
     "columns by BLAS": Row("ones[:256].dot(matrix)", "np.add.reduce(matrix, axis=0)", 2000),
-    "contiguous columns": Row("cells @ contiguous", "cells @ filters", 20),
     "errors": Row(lambda: Context().run(underflow._is_ignored), lambda: Context().run(np.geterr), 20_000),
     "no errstate": Row("small * small", errstate_product, 5000),
     "no tapes": Row(

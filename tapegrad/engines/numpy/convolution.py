@@ -69,8 +69,6 @@ def _by_positions(x: Array, w: Array, window: ConvWindow) -> Array:
     (n, g, *_), (_, o, _, *kernel) = x.shape, w.shape
     plan = _plan_for(x.shape, x.itemsize, tuple(kernel), *window, o)
     filters = w.transpose(0, 1, *(3 + axis for axis in plan.order), 2).reshape(g, o, -1).swapaxes(1, 2)
-    if w.nbytes < _GATHERED_BYTES:  # for BLAS (benchmarks/devices.py, "contiguous columns")
-        filters = np.ascontiguousarray(filters)
     y = BUFFERS.empty((n, *window.sizes[:-1], plan.pitch, g, o), x.dtype)
     with np.errstate(invalid="ignore"):  # from infinity times an unused zero, also inside BLAS
         for index, phases in _gathered(x, plan):
