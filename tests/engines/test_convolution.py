@@ -89,6 +89,36 @@ def test_both_algorithms_give_the_same_values(seed: int) -> None:
 
 
 @pytest.mark.usefixtures("at_a_time")
+@pytest.mark.parametrize("seed", range(40))
+def test_sums_of_shifted_products_give_the_same_values(seed: int) -> None:
+    x, w, window = drawn(np.random.default_rng(seed))
+    ones = (1,) * len(window.sizes)
+    x, w, window = x[:, :1], w[:1], window._replace(stride=ones, input_dilation=ones)
+
+    np.testing.assert_allclose(convolution._by_cells(x, w, window), by_the_formula(x, w, window), atol=1e-12)
+
+
+@pytest.mark.parametrize(("kernels", "stride"), [(5, 1), (5, 2), (17, 1)])
+def test_large_images_with_many_channels_give_the_same_values_for_any_number_of_kernels(
+    kernels: int, stride: int
+) -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(3, 1, 48, 31, 29)), rng.normal(size=(1, kernels, 48, 3, 2))
+    window = ConvWindow((28 // stride, 30 // stride), (stride, stride), (1, 1), (1, 1), (0, 1))
+
+    y = convolve(x, w, window)
+
+    expected = np.zeros_like(y)
+    padded = np.pad(x, [(0, 0)] * 4 + [(1, 1)])
+    for k, j in np.ndindex(3, 2):
+        rows, columns = (
+            slice(first, first + size * stride, stride) for first, size in zip((k, j), window.sizes, strict=True)
+        )
+        expected += np.einsum("ngcij,goc->ngoij", padded[..., rows, columns], w[..., k, j])
+    np.testing.assert_allclose(y, expected, atol=1e-10)
+
+
+@pytest.mark.usefixtures("at_a_time")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_result_has_the_dtype_of_its_operands(dtype: Any) -> None:
     rng = np.random.default_rng(0)

@@ -25,6 +25,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from tapegrad.engines.interface import ConvWindow
 from tapegrad.engines.numpy.buffers import BUFFERS
+from tapegrad.engines.thresholds import BY_CELLS_MIN_ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +37,7 @@ _GATHERED_BYTES: Final = 1 << 20  # of gathered cells at a time, or up to 16 tim
 _SHORT: Final = 16  # contiguous elements of a window, below which windows are gathered as columns
 _LONG: Final = 5  # cells of a window along the last axis, from which on they are not gathered along it
 _WIDE: Final = 64  # elements of these cells, below which they are gathered
+_FEW_KERNELS: Final = 16  # with more of them the product takes most of the time
 _WHOLE_AXIS: Final = slice(None)
 
 
@@ -61,7 +63,17 @@ def convolve(x: Array, w: Array, window: ConvWindow) -> Array:
             return _with_exchanged_roles(x, w, window)
         if all(s == 1 for s in window.stride):
             return _interleaved(x, w, window)
-    return _by_elements(x, w, window) if is_to_kernels else _by_positions(x, w, window)
+    if is_to_kernels:
+        return _by_elements(x, w, window)
+    return _by_cells(x, w, window) if _has_few_kernels(x, w, window) else _by_positions(x, w, window)
+
+
+def _has_few_kernels(x: Array, w: Array, window: ConvWindow) -> bool:
+    """Return whether adding a number per kernel takes less time than gathering all channels, see `_by_cells`."""
+    (n, g, c, *cells), o = x.shape, w.shape[1]
+    gathered, added = prod(window.sizes) * c, prod(cells) * o
+    is_possible = g == 1 and max(*window.stride, *window.input_dilation) == 1
+    return is_possible and o <= _FEW_KERNELS and n * gathered >= BY_CELLS_MIN_ELEMENTS and 5 * added <= 2 * gathered
 
 
 def _by_positions(x: Array, w: Array, window: ConvWindow) -> Array:
@@ -76,6 +88,41 @@ def _by_positions(x: Array, w: Array, window: ConvWindow) -> Array:
             for phase, windows in enumerate(phases):
                 np.matmul(windows, filters, out=_every(out, phase, plan))
     return y[..., : window.sizes[-1], :, :].transpose(0, -2, -1, *range(1, 1 + len(kernel)))
+
+
+def _by_cells(x: Array, w: Array, window: ConvWindow) -> Array:
+    """Multiply all cells by one element of the kernels at a time, and add the products to the positions that they meet.
+
+    This is for one group and a stride of 1. Where there are few kernels, as in the gradient of images with few
+    channels, the products are smaller than the windows that would be gathered.
+    """
+    (n, _, c, *cells), (_, o, _, *kernel), rank = x.shape, w.shape, len(window.sizes)
+    images = x[:, 0].transpose(0, *range(2, 2 + rank), 1)
+    elements = np.ascontiguousarray(w[0].transpose(*range(2, 2 + rank), 1, 0))  # BLAS takes no others
+    y = BUFFERS.empty((n, *window.sizes, o), x.dtype)
+    y.fill(0)
+    with np.errstate(invalid="ignore"):
+        for index in _blocks((n, *cells), max(1, _GATHERED_BYTES // (2 * c * x.itemsize)), are_rows=False):
+            block = images[index]
+            rows = block.reshape(-1, c)
+            products = BUFFERS.empty((len(rows), o), x.dtype)
+            added = products.reshape(*block.shape[:-1], o)
+            starts = [part.start or 0 for part in index[1:]]
+            for element in product(*map(range, kernel)):
+                shifts = [b - d * k for b, d, k in zip(window.padding_before, window.dilation, element, strict=True)]
+                along = zip(starts, block.shape[1:-1], window.sizes, shifts, strict=True)
+                met, positions = zip(*(_shifted(*axis) for axis in along), strict=True)
+                np.matmul(rows, elements[element], out=products)
+                sums = y[index[0], *positions]
+                np.add(sums, added[:, *met], out=sums)
+    return y.transpose(0, 1 + rank, *range(1, 1 + rank))[:, None]
+
+
+def _shifted(start: int, length: int, m: int, shift: int) -> tuple[slice, slice]:
+    """Return which of the cells from `start` on meet one of m positions, and these positions, for one axis."""
+    first = max(0, -start - shift)
+    end = max(first, min(length, m - start - shift))
+    return slice(first, end), slice(first + start + shift, end + start + shift)
 
 
 def _by_elements(x: Array, w: Array, window: ConvWindow, *, is_exact: bool = False) -> Array:
