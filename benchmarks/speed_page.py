@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from benchmarks import workloads
+from benchmarks import targets, workloads
 from benchmarks.contestants import REFERENCE, WORKLOADS
 from benchmarks.workloads import Times, ratio, results_of
 from docs.marks import between_marks
@@ -162,6 +162,7 @@ def main() -> None:
     PAGE.write_text(page(PAGE.read_text("utf-8"), numbers), "utf-8")
     JAX_PAGE.write_text(jax_page(JAX_PAGE.read_text("utf-8"), numbers), "utf-8")
     plot(numbers, PICTURE)
+    targets.main()
 
 
 if __name__ == "__main__":

@@ -27,11 +27,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from benchmarks import targets
 from benchmarks.contestants import WORKLOADS
 from benchmarks.workloads import ROOT, ContestantProcess, environment_of, machine, processes
 from docs.marks import between_marks
 
-NUMBERS: Final = ROOT / "benchmarks" / "time_split.json"
+NUMBERS: Final = targets.SPLIT
 PAGE: Final = ROOT / "docs" / "guide" / "speed.md"
 BEGIN, END = "<!-- time split: begin -->", "<!-- time split: end -->"
 CONTESTANTS: Final = ("tapegrad", "tapegrad fast")
@@ -159,7 +160,12 @@ def measured(names: Iterable[str], environment: Mapping[str, str]) -> dict[str, 
                 parts = split(started[contestant])
             if parts is not None:
                 found.setdefault(contestant, {})[name] = parts
-    return {"machine": machine(list(CONTESTANTS), environment), "copied": copied_per_second(), "parts": found}
+    return {
+        "machine": machine(list(CONTESTANTS), environment),
+        "threads": int(environment["OMP_NUM_THREADS"]),
+        "copied": copied_per_second(),
+        "parts": found,
+    }
 
 
 def table(parts: Mapping[str, Mapping[str, float]], copied: float) -> list[str]:
@@ -213,6 +219,7 @@ def main() -> None:
     if options.publish:
         NUMBERS.write_text(f"{json.dumps(numbers, indent=1)}\n", "utf-8")
         PAGE.write_text(page(PAGE.read_text("utf-8"), numbers), "utf-8")
+        targets.main()
 
 
 if __name__ == "__main__":

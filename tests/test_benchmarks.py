@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import devices, gpt, history, jit, speed_page, time_split, workloads
+from benchmarks import devices, gpt, history, jit, speed_page, targets, time_split, workloads
 from benchmarks.contestants import CONTESTANTS, IDIOMS, LEANEST_WORKLOADS, WORKLOADS
 from benchmarks.rivals import gpt_in_tapegrad
 from benchmarks.rivals.gpt_data import BATCHES, SIZES
@@ -311,3 +311,61 @@ def test_the_page_has_the_measured_parts() -> None:
     numbers = json.loads(time_split.NUMBERS.read_text("utf-8"))
     text = time_split.PAGE.read_text("utf-8")
     assert time_split.page(text, numbers) == text
+
+
+def published_of(own: float, processor: str = "one") -> dict[str, Any]:
+    """Return ratios that are 1 for all workloads but that of one MLP, and a BLAS of half the time of PyTorch's."""
+    times = {name: {"median": 1.0, "minimum": 1.0} for name in ("tapegrad", "tapegrad fast", "torch")}
+    results = {workload: {**times, "NumPy by hand": {"median": 0.5, "minimum": 0.5}} for workload in WORKLOADS}
+    results["mlp-wide"] = {**times, "tapegrad": {"median": own, "minimum": own}}
+    part = {"machine": {"processor": processor}, "results": results}
+    return {"default": part, "tuned": part}
+
+
+def split_of(products: float, passes: float) -> dict[str, Any]:
+    """Return parts in ms, the same for all workloads; a copy takes next to no time."""
+    parts = {"products": products, "passes": passes, "pages": 0.0, "Python": 0.1, "waiting": 0.0}
+    every = {name: dict.fromkeys(WORKLOADS, parts) for name in ("tapegrad", "tapegrad fast")}
+    return {"machine": {"processor": "one"}, "threads": 2, "copied": 1e18, "parts": every}
+
+
+def row_of_mlp(published: dict[str, Any], split: dict[str, Any]) -> targets.Row:
+    (row,) = [one for one in targets.rows(published, split) if (one.name, one.contestant) == ("mlp-wide", "tapegrad")]
+    return row
+
+
+def test_a_ratio_is_what_it_would_be_if_both_libraries_had_the_same_products() -> None:
+    # The own step takes 0.6 of PyTorch's, half of it in products, in which PyTorch takes 0.6: 0.3 more than it would.
+    assert targets.with_equal_products(0.6, 0.5, 0.5) == pytest.approx(0.6 / 0.7)
+    assert targets.with_equal_products(0.6, 0.0, 0.5) == 0.6
+
+
+def test_a_target_is_out_of_reach_if_products_alone_take_longer() -> None:
+    row = row_of_mlp(published_of(0.9), split_of(products=0.5, passes=0.4))
+    assert row.default == pytest.approx(0.9 / 0.55)
+    assert row.verdict == "missed: passes 40%"
+    assert row._replace(least=1.01).verdict == "cannot be met"
+    assert row._replace(default=1.0, tuned=1.0).verdict == "met"
+    assert row._replace(default=1.0).verdict == "missed: passes 40%"
+
+
+def test_shares_on_another_processor_change_no_ratio() -> None:
+    row = row_of_mlp(published_of(1.2, processor="another"), split_of(products=0.5, passes=0.4))
+    assert (row.default, row.least, row.verdict) == (1.2, None, "not comparable")
+
+
+def test_the_traffic_of_a_workload_is_in_the_time_it_takes_at_least() -> None:
+    split = split_of(products=0.5, passes=0.4)
+    split["copied"] = targets.MOVED["mlp-wide"] * targets.ITEMSIZE / (2 * 0.25e-3)  # by two threads in 0.25 ms
+    assert row_of_mlp(published_of(0.9), split).least == pytest.approx(0.75 * 0.9 / 0.55)
+
+
+def test_every_workload_that_has_a_target_is_split() -> None:
+    split = json.loads(time_split.NUMBERS.read_text("utf-8"))
+    for contestant, of in targets.TARGETS.items():
+        assert set(of) <= set(split["parts"][contestant])
+
+
+def test_the_page_has_the_verdicts_on_all_targets() -> None:
+    text = targets.PAGE.read_text("utf-8")
+    assert targets.page(text) == text
