@@ -480,7 +480,10 @@ class Backend(ABC, Generic[V, I, B, Q]):
         """Discard what the step that is being recorded has printed, because it is recorded again."""
 
     def firsts(self, values: Sequence[Any], inside: Sequence[Any], y: Any) -> list[Any]:
-        """Return for each of several values where it is the first, of those inside, that equals `y`; NaN equals NaN."""
+        """Return for each of several values where it is the first, of those inside, that equals `y`; NaN equals NaN.
+
+        One of the values inside must equal `y` everywhere.
+        """
         found: list[Any] = []
         still_open: Any = None
         for x, may_be in zip(values, inside, strict=True):

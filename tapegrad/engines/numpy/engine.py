@@ -399,7 +399,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
     def firsts(self, values: Sequence[Array], inside: Sequence[Truths], y: Array) -> list[Truths]:
         found, still_open = [], np.ones_like(y, np.bool_)
         has_nan = np.isnan(y).any()
-        for x, may_be in zip(values, inside, strict=True):
+        for x, may_be in zip(values[:-1], inside[:-1], strict=True):
             is_first = np.equal(x, y)
             if has_nan:
                 is_first |= np.isnan(x)
@@ -408,7 +408,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
             is_first &= still_open
             still_open ^= is_first
             found.append(is_first)
-        return found
+        return [*found, still_open]  # where no value before the last equals y, the last one does
 
     @override
     def convolve(self, x: Array, w: Array, window: ConvWindow) -> Array:
