@@ -162,3 +162,40 @@ def test_the_gradient_of_a_large_square_is_twice_its_root() -> None:
     dx = (root * root).backward(seed=dz)[x]
 
     np.testing.assert_array_equal(dx.numpy(), dz.numpy() * x.numpy() + dz.numpy() * x.numpy())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("rows", [1, 7, 1_024, 1_025, 5_000])
+def test_the_sum_of_rows_keeps_the_digits_of_any_number_of_them(rows: int, dtype: Any) -> None:
+    x: Any = abs(numbers((rows, 5), dtype))
+
+    y = ENGINE.sum(x, 0, keepdims=False)
+
+    assert y.dtype == dtype
+    np.testing.assert_allclose(y, x.astype(np.longdouble).sum(0), rtol=8 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("axis", [0, -1, (0, 1), (1, 2), (0, 2, 3), (0, -2, 1), (0, 1, 2, 3)])
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 3, 1), (3, 2, 1, 0)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_sums_over_axes_are_those_of_numpy_in_any_memory_order(
+    axis: int | tuple[int, ...], order: tuple[int, ...], *, keepdims: bool
+) -> None:
+    x: Any = abs(numbers((3, 17, 11, 29))).transpose(order).copy().transpose(np.argsort(order))
+
+    y = ENGINE.sum(x, axis, keepdims=keepdims)
+
+    expected = x.astype(np.float64).sum(axis, keepdims=keepdims)
+    assert y.shape == expected.shape
+    np.testing.assert_allclose(y, expected, rtol=1e-5)
+    part = x[:, ::2]
+    expected = part.sum(axis, keepdims=keepdims)
+    np.testing.assert_allclose(ENGINE.sum(part, axis, keepdims=keepdims), expected, rtol=1e-5)
+
+
+def test_the_sum_of_images_is_exact_where_channels_are_last_in_memory() -> None:
+    x: Any = abs(numbers((64, 31, 37, 3))).transpose(0, 3, 1, 2)
+
+    y = ENGINE.sum(x, (0, 2, 3), keepdims=False)
+
+    np.testing.assert_allclose(y, x.astype(np.float64).sum((0, 2, 3)), rtol=1e-6)

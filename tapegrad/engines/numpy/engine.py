@@ -165,10 +165,13 @@ class NumPy(Backend[Floats, Whole, Truths]):
             and x.flags.c_contiguous
         ):
             return added(x)
+        if axis is not None and x.dtype.char in "fd":
+            if axis == 0 and not keepdims and x.ndim == 2:
+                sums: Array = _ones(len(x), x.dtype).dot(x) if len(x) <= _SMALL_MAX_ELEMENTS else _added_rows(x)
+                return sums
+            if x.size >= _SMALL_MAX_ELEMENTS and (rows := _rows_to_add(x, axis)) is not None:
+                return _added_rows(rows).reshape(_reduced(x.shape, axis, keepdims=keepdims))
         # Not np.sum (benchmarks/devices.py, "a small sum"). The dtype is that of `x`: NumPy would widen small ints.
-        if axis == 0 and not keepdims and x.ndim == 2 and len(x) <= _SMALL_MAX_ELEMENTS and x.dtype.char in "fd":
-            sums: Array = _ones(len(x), x.dtype).dot(x)
-            return sums
         total: Array = np.add.reduce(x, axis=axis, dtype=x.dtype, keepdims=keepdims)  # type: ignore[call-overload]  # asks for a literal
         return total
 
@@ -443,6 +446,39 @@ def _zero(dtype: Any) -> Array:
 def _ones(count: int, dtype: Any) -> Array:
     """Return ones, whose product with a matrix is the sum of its rows, see benchmarks/devices.py, "columns by BLAS"."""
     return _read_only(np.ones(count, dtype))
+
+
+def _rows_to_add(x: Array, axis: Int | tuple[Int, ...]) -> Array | None:
+    """Return the matrix whose rows add up to a sum over axes; None if these axes do not come first in memory."""
+    axes = _axes_of(axis, x.ndim)
+    left = [one for one in range(x.ndim) if one not in axes]
+    ordered = x.transpose(*sorted(axes, key=lambda one: -x.strides[one]), *left)
+    if not (axes and left and ordered.flags.c_contiguous):
+        return None
+    return ordered.reshape(-1, prod(x.shape[one] for one in left))
+
+
+def _added_rows(rows: Array) -> Array:
+    """Add up the rows of a matrix by products with ones (benchmarks/devices.py, "columns by BLAS"), in blocks.
+
+    Sums of blocks lose fewer digits than adding one row after the other.
+    """
+    size, rest = _SMALL_MAX_ELEMENTS, len(rows) % _SMALL_MAX_ELEMENTS
+    whole = len(rows) - rest
+    sums: Array = _ones(rest, rows.dtype).dot(rows[whole:])
+    if whole:
+        sums += np.add.reduce(_ones(size, rows.dtype) @ rows[:whole].reshape(-1, size, rows.shape[1]), axis=0)
+    return sums
+
+
+def _reduced(shape: tuple[int, ...], axis: Int | tuple[Int, ...], *, keepdims: bool) -> tuple[int, ...]:
+    """Return the shape of a sum over axes."""
+    axes = _axes_of(axis, len(shape))
+    return tuple(1 if one in axes else n for one, n in enumerate(shape) if keepdims or one not in axes)
+
+
+def _axes_of(axis: Int | tuple[Int, ...], rank: int) -> set[int]:
+    return {int(one) % rank for one in (axis if isinstance(axis, tuple) else (axis,))}
 
 
 def _read_only(array: Array) -> Array:
