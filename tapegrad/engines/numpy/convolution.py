@@ -211,6 +211,8 @@ class _Plan(NamedTuple):
     are_columns: bool  # windows are gathered as columns, not as rows
     images: int  # at a time
     blocks: tuple[Index, ...]  # positions at a time, the largest first
+    are_windows: bool  # the cells are what would be gathered
+    size: int  # of a gathered window
 
     @property
     def overhang(self) -> int:
@@ -221,11 +223,6 @@ class _Plan(NamedTuple):
     def phases(self) -> int:
         """The number of matrices of a block."""
         return -(-self.run // self.hop)
-
-    @property
-    def are_windows(self) -> bool:
-        """Whether the cells are what would be gathered."""
-        return prod(self.few) == max(self.step) == 1
 
 
 @lru_cache(maxsize=1024)
@@ -262,7 +259,8 @@ def _plan_for(
     spans, targets, sources = zip(*(_met(*axis) for axis in axes), strict=True)
     count, most = (nbytes // (g * prod(few) * c * itemsize) for nbytes in (_GATHERED_BYTES, 16 * _GATHERED_BYTES))
     count = max(1, count, min(2 * columns, most))  # all kernels are read each time
-    if prod(few) == max(step) == 1:
+    are_windows = prod(few) == max(step) == 1
+    if are_windows:
         count = n * prod(many)  # nothing is gathered
     length = few[-1] * c if reach[-1] == 1 else c
     return _Plan(
@@ -281,6 +279,8 @@ def _plan_for(
         are_columns=not is_run and length < min(_SHORT, many[-1]),
         images=max(1, min(n, count // prod(many))),
         blocks=tuple(_blocks(many, count, are_rows=is_run)),
+        are_windows=are_windows,
+        size=prod(few) * c,
     )
 
 
@@ -348,7 +348,7 @@ def _gathered(x: Array, plan: _Plan) -> Iterator[tuple[Index, list[Array]]]:
                 copied = buffer[: part.size].reshape(part.shape)
                 copied[...] = part
                 part = copied
-            yield (images, *block), _phases(part, prod(plan.few) * c, plan)
+            yield (images, *block), _phases(part, plan)
 
 
 def _windows(cells: Array, plan: _Plan) -> Array:
@@ -366,8 +366,9 @@ def _windows(cells: Array, plan: _Plan) -> Array:
     )
 
 
-def _phases(part: Array, size: int, plan: _Plan) -> list[Array]:
-    """Return gathered windows, of `size` elements, as a stack of matrices; or of rows the windows of each phase."""
+def _phases(part: Array, plan: _Plan) -> list[Array]:
+    """Return gathered windows as a stack of matrices; or of rows the windows of each phase."""
+    size = plan.size
     if plan.are_columns:
         return [part.reshape(len(part), size, -1).swapaxes(1, 2)]
     rows = part.reshape(len(part), -1, size)
