@@ -13,7 +13,7 @@ import numpy as np
 from tapegrad.autograd.registry import IMPLEMENTATIONS, NUMBERS, Op, key_of, shape_of, signature_of
 from tapegrad.errors import DTypeError, ShapeError, SingularError, TapeError, TapegradError, messages
 from tapegrad.errors.diagram import AxisTracker, annotate_axes
-from tapegrad.errors.other_names import unexpected
+from tapegrad.errors.other_names import parameters_by_kind, unexpected, unnamed
 from tapegrad.sizes import is_int, show
 from tapegrad.sizes.symbols import is_symbol
 
@@ -83,6 +83,9 @@ def explained_error(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], er
     kinds = _with_kinds(entry, error, args, kwargs)
     if kinds is not error:
         return _named(entry, kinds, args, kwargs)
+    call = _with_own_argument(entry, args, kwargs, error)
+    if call is not error:
+        return call
     if getattr(error, "op", ""):  # raised by an op inside, with sizes that the caller of this op has not passed
         return _rejection(entry, args, kwargs) or error
     if isinstance(error, DTypeError) and _has_no_shape(entry, args, kwargs):
@@ -92,7 +95,7 @@ def explained_error(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], er
     except (ShapeError, DTypeError) as by_rule:
         return _named(entry, by_rule, args, kwargs)
     except (AttributeError, IndexError, TypeError, ValueError):
-        return _with_own_argument(entry, kwargs, error)  # the call does not match the signature
+        return error  # the call does not match the signature
     except OverflowError:
         sizes = ()  # more results than can be counted
     if isinstance(error, _OWN_ERRORS):
@@ -106,9 +109,16 @@ def explained_error(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], er
     return error
 
 
-def _with_own_argument(entry: Op, kwargs: dict[str, Any], error: Exception) -> Exception:
-    """Return an error that names the parameter for PyTorch's or NumPy's name of it, or else the same error."""
-    message = unexpected(entry.name, kwargs, signature_of(entry.function).parameters)
+def _with_own_argument(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Exception:
+    """Return an error that names the parameter for PyTorch's or NumPy's name of it, or for one without a name.
+
+    If neither is the mistake, return the same error.
+    """
+    parameters = signature_of(entry.function).parameters
+    message = unexpected(entry.name, kwargs, parameters)
+    kinds = parameters_by_kind(parameters.values())
+    if kinds is not None and len(args) > len(kinds[0]):
+        message = unnamed(entry.name, *kinds)
     return TypeError(message) if message and isinstance(error, TypeError) else error
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mypy.options import Options
     from mypy.types import FunctionLike, Type
 
-    from tapegrad.mypy.mypy_api import ReportedError, Rewording
+    from tapegrad.mypy.mypy_api import ParametersOf, ReportedError, Rewording
 
 Context = TypeVar("Context", bound=Any)
 Result = TypeVar("Result")
@@ -155,7 +155,10 @@ POWERS = {
 # What mypy's messages about them contain.
 _TENSORS_AND_SIZES = ("Tensor[", "Param[", *(f"{name}[" for name in COMPUTED), "[Literal[", ", Literal[")
 _OF_METHODS = ('"TensorMethods"', '"Tensor"')  # the base class that has the methods
-_ABOUT_NAMES = ("has no attribute ", "Unexpected keyword argument ")
+_ABOUT_NAMES = (
+    *("has no attribute ", "Unexpected keyword argument ", "Too many positional arguments ", "Too many arguments "),
+    *("No overload variant of ", '"int" not callable'),
+)
 
 # Methods that add items to a collection.
 EXTENDING = frozenset(
@@ -226,14 +229,25 @@ class Tapegrad(Plugin):
         except own_rules.SettingsError as mistake:
             self._mistake = str(mistake)
 
-    def _parameters(self, layer: str, method: str) -> list[str]:
-        """Return the parameters of a method of a layer or an optimizer of the library, without `self`, else none."""
+    def _parameters(self, layer: str, method: str, *, by_position: bool = False) -> list[str]:
+        """Return the parameters of a method of a layer or an optimizer of the library, without `self`, else none.
+
+        Args:
+            layer: The name of the class.
+            method: The name of the method.
+            by_position: Whether to leave out those that are given by name only; `*` is before a name for any number.
+        """
         symbol = self.lookup_fully_qualified(f"tapegrad.nn.{layer}") or self.lookup_fully_qualified(
             f"tapegrad.optim.{layer}"
         )
         found = symbol.node.get(method) if symbol is not None and isinstance(symbol.node, TypeInfo) else None
-        function = getattr(found.node, "func", found.node) if found is not None else None
-        return [name for name in getattr(function, "arg_names", [])[1:] if name is not None]
+        function = getattr(found.node, "impl", found.node) if found is not None else None  # behind its overloads
+        function = getattr(function, "func", function)
+        named = zip(getattr(function, "arg_names", []), getattr(function, "arg_kinds", []), strict=True)
+        known = [(name, kind) for name, kind in [*named][1:] if name is not None]
+        if not by_position:
+            return [name for name, _ in known]
+        return [f"*{name}" if kind.is_star() else name for name, kind in known if not kind.is_named()]
 
     @override
     def set_modules(self, modules: dict[str, MypyFile]) -> None:
@@ -437,7 +451,7 @@ def _files_in(folder: str) -> list[str]:
     return sorted(found)
 
 
-def _rewording(parameters: Callable[[str, str], list[str]], *, is_used: bool) -> Rewording | None:
+def _rewording(parameters: ParametersOf, *, is_used: bool) -> Rewording | None:
     try:
         from tapegrad.mypy.mypy_api import Rewording
     except ImportError:  # in a mypy that is not known yet; the first hook reports it at the user's line
@@ -445,13 +459,13 @@ def _rewording(parameters: Callable[[str, str], list[str]], *, is_used: bool) ->
     return Rewording(partial(_reworded, parameters), is_used=is_used)
 
 
-def _reworded(parameters: Callable[[str, str], list[str]], error: ReportedError) -> str | None:
+def _reworded(parameters: ParametersOf, error: ReportedError) -> str | None:
     """Return mypy's message about a wrong tensor, size or name in tapegrad's words; None to keep mypy's."""
     error = error._replace(message=error.message.replace(*_OF_METHODS))
     return _in_own_words(parameters, error) or error.message
 
 
-def _in_own_words(parameters: Callable[[str, str], list[str]], error: ReportedError) -> str | None:
+def _in_own_words(parameters: ParametersOf, error: ReportedError) -> str | None:
     is_about_name = any(one in error.message for one in _ABOUT_NAMES)
     if not is_about_name and not any(one in error.message for one in _TENSORS_AND_SIZES):
         return None

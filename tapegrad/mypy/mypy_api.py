@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from functools import cache, partial
 from pathlib import Path
 from stat import S_IFREG
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, TypeAlias
 
 from mypy import expandtype, maptype, typeops, types_utils, typevars
 from mypy.argmap import map_actuals_to_formals
@@ -914,6 +914,14 @@ def rejected_lines(errors: Errors, path: str) -> frozenset[int]:
     reported = {info.line for info in infos if info.severity == "error" and _is_rejection(info.code)}
     ignored = {line for line, codes in errors.used_ignored_lines.get(path, {}).items() if {*codes} - {UNKNOWN}}
     return frozenset(reported | ignored)
+
+
+class ParametersOf(Protocol):
+    """A function that returns the parameters of a method of a layer or an optimizer; none for other classes."""
+
+    def __call__(self, layer: str, method: str, *, by_position: bool = False) -> list[str]:
+        """Return the parameters by the names of both, without `self`; only those by position with `by_position`."""
+        ...
 
 
 class ReportedError(NamedTuple):

@@ -122,12 +122,12 @@ class Module:
     else:
 
         def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-            """Create an instance; raise if an argument has PyTorch's name instead of tapegrad's.
+            """Create an instance; raise if an argument has PyTorch's name instead of tapegrad's, or lacks a name.
 
             Raises:
-                TypeError: The layer has the argument by another name, or has no arguments.
+                TypeError: The layer has the argument by another name, or by name only, or has no arguments.
             """
-            check_arguments(cls, kwargs)
+            check_arguments(cls, args, kwargs)
             if (args or kwargs) and cls.__init__ is object.__init__:  # which ignores them where a class has `__new__`
                 message = f"{cls.__name__}() takes no arguments"
                 with trim_on_exit:

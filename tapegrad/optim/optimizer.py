@@ -165,13 +165,13 @@ class Optimizer(ABC, Generic[State]):
 
     if not TYPE_CHECKING:
 
-        def __new__(cls, *_args: Any, **kwargs: Any) -> Self:
-            """Create an instance; raise if an argument has PyTorch's name instead of tapegrad's.
+        def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+            """Create an instance; raise if an argument has PyTorch's name instead of tapegrad's, or lacks a name.
 
             Raises:
-                TypeError: The optimizer has the argument by another name, or does without it.
+                TypeError: The optimizer has the argument by another name, or by name only, or does without it.
             """
-            check_arguments(cls, kwargs)
+            check_arguments(cls, args, kwargs)
             return super().__new__(cls)
 
         __getattr__ = attribute_of_instance("Optimizer")  # called for a name that does not exist

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from inspect import signature
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -71,6 +72,20 @@ optim.Adam(layer, foo=1)
 from tapegrad import foo
 def f() -> None: pass
 f(device="cpu")
+nn.LeakyReLU(0.2)
+nn.Flatten(4)
+nn.ReLU(True)
+nn.Conv2d(3, 4, 3, 1, 1)
+optim.SGD(layer, 0.1, 0.9)
+tg.gelu(x, "tanh")
+tg.softplus(x, 1.0)
+nn.LSTM(4, 5, num_layers=2)
+tg.tensor([1.0], requires_grad=True)
+x.requires_grad = True
+x.is_cuda
+layer.register_buffer("mean", x)
+f(3)
+from tapegrad.nn import functional
 """
 REJECTED = {
     7: "tapegrad has no 'cat': use tg.concat",
@@ -97,15 +112,42 @@ REJECTED = {
     36: "LSTM has no argument 'input_size': use in_features",
     37: "ReLU has no argument 'inplace': not needed: no op changes a tensor",
     38: "zeros has no argument 'device': not needed: a program runs where JAX or NumPy runs it, see the guide",
+    43: "LeakyReLU takes no argument by position; write names, such as negative_slope=...",
+    44: "Flatten takes no argument by position; write names, such as start_axis=...",
+    45: "ReLU() takes no arguments",
+    46: "Conv2d takes in_channels, out_channels, kernel by position; write names, such as stride=... and padding=...",
+    47: "SGD takes parameters, lr by position; write names, such as momentum=... and nesterov=...",
+    48: "gelu takes x by position; write names, such as approximate=...",
+    49: "softplus takes x by position",
+    50: "LSTM has no argument 'num_layers': not an option of one layer: nn.StackedLSTM, nn.StackedGRU and nn.StackedRNN"
+    " take layers",
+    51: "tensor has no argument 'requires_grad': not needed: x.trace() starts a tape",
+    52: "Tensor has no 'requires_grad': use x.owns_tape",
+    53: "Tensor has no 'is_cuda': not needed: a program runs where JAX or NumPy runs it, see the guide",
+    54: "Linear has no 'register_buffer': use self.name = nn.Buffer(x)",
+    56: "tapegrad.nn has no 'functional': use the functions of tapegrad itself, such as tg.relu",
 }
-OTHER_WORDS = {20, 21, 22, 23, 30, 31, 39, 40, 42}  # lines with names that nothing here knows
+SIZES = """\
+import tapegrad as tg
+
+x = tg.ones((3, 4))
+x.size(0)
+(x + 1).size()
+len([1])(3)
+"""
+OTHER_WORDS = {20, 21, 22, 23, 30, 31, 39, 40, 42, 55}  # lines with names that nothing here knows
 
 
 @pytest.fixture(scope="module")
 def reported(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
     """Return the first error of mypy on each line."""
     folder = tmp_path_factory.mktemp("names")
-    (folder / "names.py").write_text(PROGRAM)
+    return first_errors(folder, PROGRAM)
+
+
+def first_errors(folder: Path, program: str) -> dict[int, str]:
+    """Return the first error that mypy reports on each line of a program."""
+    (folder / "names.py").write_text(program)
     write_settings(folder)
     command = [sys.executable, "-m", "mypy", "--no-color-output", "--hide-error-codes", "names.py"]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -132,6 +174,14 @@ def test_mypy_says_what_to_use(reported: dict[int, str]) -> None:
 
 def test_python_says_what_to_use(raised: dict[int, str]) -> None:
     assert {line: text for line, text in raised.items() if line in REJECTED} == REJECTED
+
+
+def test_mypy_says_what_to_use_where_the_size_is_called(tmp_path: Path) -> None:
+    assert first_errors(tmp_path, SIZES) == {
+        4: "size is an int, the number of elements: use x.shape[0]",
+        5: "size is an int, the number of elements: use (x + 1).shape",
+        6: '"int" not callable',
+    }
 
 
 @pytest.mark.parametrize("world", ["reported", "raised"])

@@ -93,7 +93,7 @@ MADE: dict[str, Callable[[], Any]] = {
 
 OPS: list[tuple[Callable[[], Any], str]] = [
     (lambda: unseen.gelu(tg.ones((2,)), approximate="erf"), "approximate is 'erf'"),
-    (lambda: unseen.softmax(tg.ones((2,)), 0, 1, 2), "but 4 were given"),
+    (lambda: unseen.softmax(tg.ones((2,)), 0, 1, 2), "softmax takes x, axis by position"),
     (unseen.uniform, "missing 1 required"),
     (lambda: unseen.argmax(tg.ones((2, 3)), keepdims=tg.ones((2, 3))), "bool: a tensor of shape (2, 3)"),
     (lambda: nn.Sequential(Approximate())(tg.ones((2,))), "approximate is 'erf'"),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tapegrad.mypy.features.source_lines import Place
-    from tapegrad.mypy.mypy_api import ReportedError
+    from tapegrad.mypy.mypy_api import ParametersOf, ReportedError
 
 LONGEST: Final = 300
 _CODES: Final = frozenset({"return-value", "assignment", "arg-type", "list-item", "dict-item", "misc"})
@@ -63,7 +63,7 @@ class Parts(NamedTuple):
     dtype: str
 
 
-def reworded(error: ReportedError, parameters: Callable[[str, str], list[str]]) -> str | None:
+def reworded(error: ReportedError, parameters: ParametersOf) -> str | None:
     """Return a message of mypy in the words of the guard; None to keep mypy's.
 
     Args:
@@ -80,9 +80,7 @@ def reworded(error: ReportedError, parameters: Callable[[str, str], list[str]]) 
     return found if found is not None and len(found) <= LONGEST else None
 
 
-def _message(
-    message: str, place: Place, parameters: Callable[[str, str], list[str]], *, may_redefine: bool
-) -> str | None:
+def _message(message: str, place: Place, parameters: ParametersOf, *, may_redefine: bool) -> str | None:
     call = messages.callee(place.function)
     if match := _RETURN.fullmatch(message) or _YIELD.fullmatch(message):
         return _difference(call, messages.RESULT, match)
@@ -109,7 +107,7 @@ def _assigned(call: str, place: Place, match: re.Match[str], *, may_redefine: bo
     return hint if len(hint) <= LONGEST else text
 
 
-def _argument(place: Place, match: re.Match[str], parameters: Callable[[str, str], list[str]]) -> str | None:
+def _argument(place: Place, match: re.Match[str], parameters: ParametersOf) -> str | None:
     function, owner = match["function"], match["owner"]
     op = op_named(function) if owner in (None, "Tensor") else None
     names = list(op.parameters) if op is not None else place.parameters(owner, function)

@@ -15,9 +15,9 @@ from tapegrad.mypy.features.source_lines import place_of
 from tapegrad.mypy.rules.library import op_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from tapegrad.mypy.mypy_api import ReportedError
+    from tapegrad.mypy.mypy_api import ParametersOf, ReportedError
 
 _OF_IMPORT: Final = re.compile(r'Module "(?P<owner>tapegrad[\w.]*)" has no attribute "(?P<name>\w+)".*')
 _OF_MODULE: Final = re.compile(r'Module has no attribute "(?P<name>\w+)".*')
@@ -26,11 +26,15 @@ _OF_TENSOR: Final = re.compile(
 )
 _OF_CLASS: Final = re.compile(r'"(?P<owner>\w+)(?:\[.*\])?" has no attribute "(?P<name>\w+)".*')
 _ARGUMENT: Final = re.compile(
-    r'Unexpected keyword argument "(?P<argument>\w+)" for "(?P<function>\w+)"(?: of "(?P<owner>\w+)")?.*'
+    r'Unexpected keyword argument "(?P<argument>\w+)" for (?:overloaded function )?"(?P<function>\w+)"'
+    r'(?: of "(?P<owner>\w+)")?.*'
 )
+_BY_POSITION: Final = re.compile(r'Too many (?:positional )?arguments for "(?P<function>\w+)"')
+_NO_OVERLOAD: Final = re.compile(r'No overload variant of "(?P<function>\w+)" matches argument types? .*')
+_NO_FUNCTION: Final = '"int" not callable'
 
 
-def with_own_name(error: ReportedError, parameters: Callable[[str, str], list[str]]) -> str | None:
+def with_own_name(error: ReportedError, parameters: ParametersOf) -> str | None:
     """Return the message with what to use instead; None for names that are neither of PyTorch nor of NumPy.
 
     Args:
@@ -54,10 +58,59 @@ def with_own_name(error: ReportedError, parameters: Callable[[str, str], list[st
         if not named and not parameters(function, "forward"):  # a function of the user, not a layer without arguments
             return None
         return other_names.unexpected(function, [match["argument"]], named) or None
+    if match := _BY_POSITION.fullmatch(text):
+        return _unnamed(match["function"], parameters)
+    if match := _NO_OVERLOAD.fullmatch(text):
+        counts = [len(call.args) for call in _calls_on_line(error, match["function"])]
+        return _unnamed(match["function"], parameters, max(counts, default=0))
+    return _of_size(error) if text == _NO_FUNCTION else None
+
+
+def _unnamed(function: str, parameters: ParametersOf, given: int | None = None) -> str | None:
+    """Return the message about arguments without a name; None if there are not too many, as far as this is known.
+
+    Args:
+        function: An op, a layer or an optimizer.
+        parameters: Returns the parameters of a layer or an optimizer.
+        given: The number of arguments without a name; None if mypy has counted them.
+    """
+    if (op := op_named(function)) is not None:
+        kinds = other_names.parameters_by_kind(signature(op.function).parameters.values())
+    elif parameters(function, "__init__") or parameters(function, "forward"):
+        known, by_position = parameters(function, "__init__"), parameters(function, "__init__", by_position=True)
+        kinds = by_position, [name for name in known if name not in by_position]
+    else:
+        kinds = None
+    if (
+        kinds is None
+        or any(name.startswith("*") for name in kinds[0])
+        or (given is not None and given <= len(kinds[0]))
+    ):
+        return None
+    return other_names.unnamed(function, *kinds)
+
+
+def _of_size(error: ReportedError) -> str | None:
+    """Return the message about `x.size(0)`, which is a method in PyTorch; None for another number that is called."""
+    for call in _calls_on_line(error, "size"):
+        if isinstance(call.func, ast.Attribute) and len(call.args) < 2 and not call.keywords:
+            shape = ast.unparse(ast.Attribute(call.func.value, "shape", ast.Load()))
+            axis = "".join(f"[{ast.unparse(one)}]" for one in call.args)
+            return f"size is an int, the number of elements: use {shape}{axis}"
     return None
 
 
-def _kind_of_class(error: ReportedError, name: str, parameters: Callable[[str, str], list[str]]) -> str:
+def _calls_on_line(error: ReportedError, name: str) -> Iterator[ast.Call]:
+    """Yield the calls on the line of an error of a function or a method with this name."""
+    tree = place_of(error.read_source(), error.line, error.owner, error.function).tree
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Call) and node.lineno <= error.line <= (node.end_lineno or 0):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if called == name:
+                yield node
+
+
+def _kind_of_class(error: ReportedError, name: str, parameters: ParametersOf) -> str:
     """Return "Module" or "Optimizer" for a class of the library, or one of the same file with such a base, else ""."""
     if parameters(name, "forward") or name == "Module":
         return "Module"
