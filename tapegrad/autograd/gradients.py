@@ -12,7 +12,7 @@ from tapegrad.autograd.gradient_norms import array_of
 from tapegrad.engines import engine
 from tapegrad.engines.thresholds import ACCUMULATE_MIN_ELEMENTS
 from tapegrad.errors import DTypeError, ShapeError, TapeError, TapegradError, messages
-from tapegrad.errors.options import check_range
+from tapegrad.errors.ranges import check_options
 from tapegrad.errors.tracebacks import public_api, trim_on_exit, trim_traceback
 from tapegrad.sizes import show
 
@@ -267,7 +267,7 @@ class Gradients:
             Pascanu et al., [On the difficulty of training recurrent neural networks](https://arxiv.org/abs/1211.5063),
             algorithm 1; PyTorch adds 1e-6 to the norm, so that its result stays slightly below the limit.
         """
-        check_range("clip_norm", "limit", limit, "above 0", lambda limit: limit > 0)
+        check_options("clip_norm", limit=limit)
         return self._mapped(gradient_norms.scaling(self.values_by_node.values(), limit))
 
     @public_api
@@ -281,7 +281,7 @@ class Gradients:
             ValueError: `limit` is not above 0.
             DTypeError: `limit` is not a number.
         """
-        check_range("clip_value", "limit", limit, "above 0", lambda limit: limit > 0)
+        check_options("clip_value", limit=limit)
         return self._mapped(lambda value: array_of(value).clip(-limit, limit))
 
     def _mapped(self, change: Callable[[Any], Any]) -> Gradients:

@@ -365,6 +365,8 @@ class Tapegrad(Plugin):
             ours = _scan_signature
         else:
             ours = _OURS[lookup]
+        if lookup in _RESULTS and fullname.startswith("tapegrad."):
+            ours = _with_ranges(ours, fullname.rpartition(".")[2])
         return self._after_others(lookup, fullname, ours)
 
     def _after_others(self, lookup: str, fullname: str, ours: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -597,6 +599,27 @@ def _of_einops(fullname: str) -> Callable[[Any], Any]:
         return partial(hooks.einops_result, function=fullname.rpartition(".")[2])
 
     return _guard(load, lambda ctx: ctx.default_return_type)
+
+
+def _with_ranges(hook: Callable[[Any], Any], function: str) -> Callable[[Any], Any]:
+    """Return the hook of a function of the library, which also checks options that have a range."""
+    from tapegrad.errors.ranges import RANGES
+
+    if function not in RANGES:
+        return hook
+
+    def load() -> Callable[[Any], None]:
+        from tapegrad.mypy.features.ranges import check_call
+
+        return partial(check_call, function=function)
+
+    check = _guard(load, lambda _: None)
+
+    def checked(ctx: Any) -> Any:
+        check(ctx)
+        return hook(ctx)
+
+    return checked
 
 
 def _lazy_assertion(name: str) -> Callable[[Any], Any]:

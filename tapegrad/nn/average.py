@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from typing_extensions import TypeVar, override
 
 from tapegrad.errors import ShapeError
-from tapegrad.errors.options import check_range
+from tapegrad.errors.ranges import check_options
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn.container import check_module
 from tapegrad.nn.module import Module
@@ -56,7 +56,7 @@ class ModelEMA(Module, Generic[Model]):
 
     def __init__(self, model: Model, *, decay: float = 0.999) -> None:
         check_module("ModelEMA: model", model)
-        check_range("ModelEMA", "decay", decay, "from 0 to 1", lambda decay: 0 <= decay <= 1)
+        check_options("ModelEMA", decay=decay)
         self.decay = decay
         self.model = copy.deepcopy(model)
         for parameter in self.model.parameters().values():

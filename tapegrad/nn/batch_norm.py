@@ -8,7 +8,7 @@ from typing_extensions import TypeVar, TypeVarTuple, override
 
 from tapegrad.autograd.tape import OwnedTape
 from tapegrad.errors import ShapeError
-from tapegrad.errors.options import check_range
+from tapegrad.errors.ranges import RANGES, check_options
 from tapegrad.guard import guarded
 from tapegrad.nn.half import in_float32, is_half, rounded_like
 from tapegrad.nn.module import Module
@@ -37,7 +37,7 @@ class BatchNorm(Module, Generic[Channels, DType]):
     running_var: Buffer[Shape[Channels], DType]
 
     def __init__(self: BatchNorm[Any], channels: Channels, *, eps: float, momentum: float) -> None:
-        check_range(type(self).__name__, "momentum", momentum, "from 0 to 1", lambda momentum: 0 <= momentum <= 1)
+        check_options(type(self).__name__, RANGES["BatchNorm1d"], eps=eps, momentum=momentum)
         self.weight = Param(ones((channels,)))
         self.bias = Param(zeros((channels,)))
         self.running_mean = Buffer(zeros((channels,)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.errors.options import check_probability
+from tapegrad.errors.ranges import check_options
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.generator import RNG, generator
 from tapegrad.nn.module import Module
@@ -52,7 +52,7 @@ class Dropout(Module):
 
     @public_api
     def __init__(self, p: float = 0.5, *, rng: RNG = None) -> None:
-        check_probability("Dropout", "p", p)
+        check_options("Dropout", p=p)
         self.p = p
         self.rng = np.random.default_rng(int(generator(rng).integers(2**63)))
 

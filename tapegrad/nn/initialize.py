@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from tapegrad.errors import ShapeError
-from tapegrad.errors.options import check_at_least_zero, check_number
+from tapegrad.errors.options import check_number
+from tapegrad.errors.ranges import check_options
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.generator import RNG, generator
 from tapegrad.sizes import show
@@ -117,7 +118,7 @@ def xavier_uniform(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> Non
         >>> bool(np.abs(layer.weight.numpy()).max() <= bound)
         True
     """
-    check_at_least_zero("xavier_uniform", "gain", gain)
+    check_options("xavier_uniform", gain=gain)
     _fill_uniform(weight, gain * sqrt(3) * _deviation_for_both("xavier_uniform", weight), rng)
 
 
@@ -150,7 +151,7 @@ def xavier_normal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None
         >>> round(float(layer.weight.numpy().std()), 1)
         0.2
     """
-    check_at_least_zero("xavier_normal", "gain", gain)
+    check_options("xavier_normal", gain=gain)
     _fill_normal(weight, gain * _deviation_for_both("xavier_normal", weight), rng)
 
 
@@ -181,7 +182,7 @@ def orthogonal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
         >>> np.allclose(w @ w.T, np.eye(2), atol=1e-6)
         True
     """
-    check_at_least_zero("orthogonal", "gain", gain)
+    check_options("orthogonal", gain=gain)
     _fans("orthogonal", weight)
     rows, columns = weight.shape[0], prod(weight.shape[1:])
     wide = rows < columns

@@ -7,6 +7,7 @@ from typing import Any, Generic
 from typing_extensions import TypeVar, TypeVarTuple, override
 
 from tapegrad.errors import ShapeError, messages
+from tapegrad.errors.ranges import check_options
 from tapegrad.guard import guarded
 from tapegrad.guard.assertions import assert_divides
 from tapegrad.nn.module import Module
@@ -61,6 +62,7 @@ class LayerNorm(Module, Generic[Width, DType, Axes]):
     @guarded
     def __init__(self: LayerNorm[Any, Any, Any], width: Width | Axes, *, eps: float = 1e-5) -> None:
         shape = _axes("LayerNorm", width)
+        check_options("LayerNorm", eps=eps)
         self.weight = Param(ones(shape))
         self.bias = Param(zeros(shape))
         self.eps = eps
@@ -113,6 +115,7 @@ class RMSNorm(Module, Generic[Width, DType, Axes]):
     @guarded
     def __init__(self: RMSNorm[Any, Any, Any], width: Width | Axes, *, eps: float = 1e-5) -> None:
         shape = _axes("RMSNorm", width)
+        check_options("RMSNorm", eps=eps)
         self.weight = Param(ones(shape))
         self.eps = eps
 
@@ -167,6 +170,7 @@ class GroupNorm(Module, Generic[Groups, Channels, DType]):
     @guarded
     def __init__(self: GroupNorm[Any, Any], groups: Groups, channels: Channels, *, eps: float = 1e-5) -> None:
         check_groups("GroupNorm", groups, channels)
+        check_options("GroupNorm", eps=eps)
         self.groups = groups
         self.weight = Param(ones((channels,)))
         self.bias = Param(zeros((channels,)))
@@ -218,6 +222,7 @@ class InstanceNorm(Module, Generic[Channels, DType]):
 
     @guarded
     def __init__(self: InstanceNorm[Any], channels: Channels, *, eps: float = 1e-5) -> None:
+        check_options("InstanceNorm", eps=eps)
         self.weight = Param(ones((channels,)))
         self.bias = Param(zeros((channels,)))
         self.eps = eps

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from tapegrad.errors.options import check_number, check_range
+from tapegrad.errors.options import check_number
+from tapegrad.errors.ranges import check_options
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn.module import Module
 from tapegrad.ops import celu, hardswish, hardtanh, relu6, selu
@@ -33,7 +34,7 @@ class CELU(Module):
 
     @public_api
     def __init__(self, *, alpha: float = 1.0) -> None:
-        check_range("CELU", "alpha", alpha, "above 0", lambda number: number > 0)
+        check_options("CELU", alpha=alpha)
         self.alpha = alpha
 
     @override

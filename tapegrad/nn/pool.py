@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal
 
 from typing_extensions import TypeVar, TypeVarTuple, override
 
+from tapegrad.errors.ranges import check_options
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn.module import Module
 from tapegrad.ops import (
     adaptive_avg_pool1d,
@@ -264,6 +266,7 @@ class SmoothMaxPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, Ceil
         [[3.0, 2.501]]
     """
 
+    @public_api
     def __init__(
         self: SmoothMaxPool1d[Any, Any, Any, Any, Any],
         kernel: Kernel,
@@ -276,6 +279,7 @@ class SmoothMaxPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, Ceil
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.dilation, self.ceil_mode = dilation, ceil_mode
+        check_options("SmoothMaxPool1d", beta=beta)
         self.beta = beta
 
     @override
@@ -318,6 +322,7 @@ class SmoothMaxPool2d(
         [[[4.0, 8.0]]]
     """
 
+    @public_api
     def __init__(
         self: SmoothMaxPool2d[Any, Any, Any, Any, Any, Any, Any, Any, Any],
         kernel: Kernel | tuple[Kernel, KernelW],
@@ -330,6 +335,7 @@ class SmoothMaxPool2d(
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.dilation, self.ceil_mode = dilation, ceil_mode
+        check_options("SmoothMaxPool2d", beta=beta)
         self.beta = beta
 
     @override
@@ -377,6 +383,7 @@ class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding, CeilMode]):
         [[1.0, 3.5, 3.0]]
     """
 
+    @public_api
     def __init__(
         self: AvgPool1d[Any, Any, Any, Any],
         kernel: Kernel,
@@ -389,6 +396,8 @@ class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding, CeilMode]):
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.ceil_mode = ceil_mode
+        if divisor_override is not None:
+            check_options("AvgPool1d", divisor_override=divisor_override)
         self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
 
     @override
@@ -428,6 +437,7 @@ class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         [[[1.5, 5.5], [3.5, 7.5]]]
     """
 
+    @public_api
     def __init__(
         self: AvgPool2d[Any, Any, Any, Any, Any, Any, Any],
         kernel: Kernel | tuple[Kernel, KernelW],
@@ -440,6 +450,8 @@ class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.ceil_mode = ceil_mode
+        if divisor_override is not None:
+            check_options("AvgPool2d", divisor_override=divisor_override)
         self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
 
     @override

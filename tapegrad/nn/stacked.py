@@ -6,6 +6,7 @@ from typing import Any, Generic, Literal
 
 from typing_extensions import TypeVar, TypeVarTuple, override
 
+from tapegrad.errors.ranges import RANGES, check_options
 from tapegrad.generator import RNG, generator
 from tapegrad.guard import guarded
 from tapegrad.nn.dropout import Dropout
@@ -44,6 +45,7 @@ class Stacked(Module):
     ) -> None:
         in_features, hidden_features, layers, self.directions = sizes
         check_directions(type(self).__name__, self.directions)
+        check_options(type(self).__name__, RANGES["StackedRNN"], dropout=dropout)
         rng = generator(rng)
         widths = [in_features, *(self.directions * hidden_features,) * (layers - 1)]
         self.layers = tuple(

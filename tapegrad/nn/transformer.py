@@ -9,6 +9,7 @@ import numpy as np
 from typing_extensions import TypeVar, TypeVarTuple, override
 
 from tapegrad.autograd.tape import Merge
+from tapegrad.errors.ranges import check_options
 from tapegrad.generator import RNG, generator
 from tapegrad.guard import guarded
 from tapegrad.nn.attention import MultiHeadAttention
@@ -160,6 +161,7 @@ class TransformerEncoderBlock(Module, Generic[Width, Heads, Hidden, DType]):
         activation: Activation = "relu",
         rng: RNG = None,
     ) -> None:
+        check_options("TransformerEncoderBlock", dropout=dropout)
         rng = generator(rng)
         self.causal = causal
         self.norm_first = norm_first
@@ -254,6 +256,7 @@ class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden, DType]):
         activation: Activation = "relu",
         rng: RNG = None,
     ) -> None:
+        check_options("TransformerDecoderBlock", dropout=dropout)
         rng = generator(rng)
         self.causal = causal
         self.norm_first = norm_first
@@ -355,6 +358,7 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders, DTyp
         activation: Activation = "relu",
         rng: RNG = None,
     ) -> None:
+        check_options("Transformer", dropout=dropout)
         rng = generator(rng)
         self.encoder = Repeated(
             lambda: TransformerEncoderBlock(

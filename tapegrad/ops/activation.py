@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tapegrad.autograd.op import op
 from tapegrad.engines import engine
+from tapegrad.errors.ranges import check_options
 from tapegrad.ops._broadcast import accumulate_broadcast, accumulate_like
 from tapegrad.ops._large import elementwise
 from tapegrad.ops._mapped import apply, mapped
@@ -313,9 +314,7 @@ def celu(x: Tensor[S, T, Float], alpha: float = 1.0) -> Tensor[S, T, Float]:
         >>> np.round(tg.celu(x, alpha=0.5).numpy().astype(float), 3).tolist()
         [-0.5, -0.432, 0.0, 2.0]
     """
-    if not alpha > 0:
-        message = f"celu: alpha is {alpha} but must be above 0"
-        raise ValueError(message)
+    check_options("celu", alpha=alpha)
     return _exponential_linear("celu", x, factor=1.0, width=alpha, depth=alpha)
 
 

@@ -12,6 +12,7 @@ from tapegrad.autograd.op import op
 from tapegrad.autograd.tape import Tape
 from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, ShapeError, messages
+from tapegrad.errors.ranges import check_options
 from tapegrad.ops._broadcast import sum_to_shape
 from tapegrad.ops._counting import lower_triangle, positions
 from tapegrad.ops._fallback import count_of, is_traced, traced_unit_of, unit_of, with_fallback
@@ -295,9 +296,7 @@ def rotary_embedding(x: Tensor[S, T, Float], *, offset: int = 0, base: float = 1
     x, tape = unwrap(x)
     float_only(x)
     rotary_embedding_shape(x.shape)
-    if not base > 0:
-        message = f"rotary_embedding: base is {base} but must be above 0"
-        raise ValueError(message)
+    check_options("rotary_embedding", base=base)
     *_, n, width = x.shape
     angles = (positions(n) + offset).reshape((-1, 1)) * base ** (-np.arange(0, width, 2) / max(width, 1))
     cosine, sine = (table.astype(x.dtype) for table in (np.cos(angles), np.sin(angles)))

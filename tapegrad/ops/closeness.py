@@ -8,7 +8,7 @@ import numpy as np
 
 from tapegrad.autograd.op import op
 from tapegrad.errors import DTypeError, messages
-from tapegrad.errors.options import check_at_least_zero
+from tapegrad.errors.ranges import check_options
 from tapegrad.ops._flags import flag
 from tapegrad.ops.arithmetic import add, mul, sub
 from tapegrad.ops.compare import equal, less_equal
@@ -70,8 +70,7 @@ def isclose(
         >>> tg.isclose(x, 2.0, atol=1.5).tolist()
         [True, True, False]
     """
-    check_at_least_zero("isclose", "rtol", rtol)
-    check_at_least_zero("isclose", "atol", atol)
+    check_options("isclose", rtol=rtol, atol=atol)
     x, y, _ = unwrap(x, y)
     isclose_shape(x.shape, y.shape)
     if x.dtype.kind == "b":
@@ -121,8 +120,7 @@ def allclose(
         >>> bool(tg.allclose(x, 2.0))
         False
     """
-    check_at_least_zero("allclose", "rtol", rtol)
-    check_at_least_zero("allclose", "atol", atol)
+    check_options("allclose", rtol=rtol, atol=atol)
     x, y, _ = unwrap(x, y)
     if x.dtype.kind == "b":
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "x", str(x.dtype), "number"))

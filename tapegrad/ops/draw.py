@@ -8,7 +8,8 @@ import numpy as np
 
 from tapegrad.autograd.op import op
 from tapegrad.engines.underflow import ignore_underflow
-from tapegrad.errors.options import check_at_least_zero, check_number, check_probability, check_range
+from tapegrad.errors.options import check_number, check_range
+from tapegrad.errors.ranges import check_options
 from tapegrad.generator import generator
 from tapegrad.ops.create import filled_shape, float_dtype_only, like_shape
 from tapegrad.ops.elementwise import elementwise_shape, float_only, scalar_type
@@ -137,7 +138,8 @@ def bernoulli(
         >>> str(tg.bernoulli(8, dtype=np.bool_, rng=0).dtype)
         'bool'
     """
-    return from_array(_ones("bernoulli", several_ints(shape, "shape"), p, scalar_type(dtype), rng))
+    check_options("bernoulli", p=p)
+    return from_array(_ones(several_ints(shape, "shape"), p, scalar_type(dtype), rng))
 
 
 @op(like_shape)
@@ -230,7 +232,8 @@ def bernoulli_like(x: Tensor[S, Any, D], p: float = 0.5, *, rng: RNG = None) -> 
         ((2, 3), 'float32')
     """
     x, _ = unwrap(x)
-    return from_array(_ones("bernoulli_like", x.shape, p, x.dtype, rng))
+    check_options("bernoulli_like", p=p)
+    return from_array(_ones(x.shape, p, x.dtype, rng))
 
 
 @op(elementwise_shape)
@@ -266,13 +269,13 @@ def dropout(x: Tensor[S, T, Float], rate: float = 0.5, *, rng: RNG = None) -> Te
         >>> tg.dropout(x, rate=0.5) is x
         True
     """
-    check_probability("dropout", "rate", rate)
+    check_options("dropout", rate=rate)
     tensor_only(x, "x")
     float_only(x)
     if not x.is_training or not rate:
         return x
     x, tape = unwrap(x)
-    mask = _ones("dropout", x.shape, 1 - rate, x.dtype, rng) / (1 - rate if rate < 1 else 1)
+    mask = _ones(x.shape, 1 - rate, x.dtype, rng) / (1 - rate if rate < 1 else 1)
     with ignore_underflow():  # an op that raises is retried, and would sample again
         out = node(x.data * mask)
 
@@ -282,9 +285,8 @@ def dropout(x: Tensor[S, T, Float], rate: float = 0.5, *, rng: RNG = None) -> Te
     return tape.record(out, (x,), backward)
 
 
-def _ones(name: str, shape: Sizes | Int, p: float, dtype: Any, rng: RNG) -> Any:
+def _ones(shape: Sizes | Int, p: float, dtype: Any, rng: RNG) -> Any:
     """Return an array of ones and zeros, each a one with probability `p`."""
-    check_probability(name, "p", p)
     source = generator(rng)
     ones = source.random(shape) < p
     return np.asarray(ones, dtype) if isinstance(source, np.random.Generator) else ones.astype(dtype)
@@ -292,7 +294,7 @@ def _ones(name: str, shape: Sizes | Int, p: float, dtype: Any, rng: RNG) -> Any:
 
 def _check_normal(name: str, mean: float, std: float) -> None:
     check_number(name, "mean", mean)
-    check_at_least_zero(name, "std", std)
+    check_options(name, std=std)
 
 
 def _check_uniform(name: str, low: float, high: float) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tapegrad.autograd.op import op
 from tapegrad.engines import engine
+from tapegrad.errors.ranges import check_options
 from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
@@ -257,9 +258,7 @@ def safe_log(x: Tensor[S, T, Float], eps: float = 1e-6) -> Tensor[S, T, Float]:
         >>> round(tg.safe_log(x, eps=0.01)[0].item(), 3)
         -4.605
     """
-    if not eps > 0:
-        message = f"safe_log: eps is {eps} but must be above 0"
-        raise ValueError(message)
+    check_options("safe_log", eps=eps)
 
     def derivative(x: Any, _: Any) -> Any:
         return apply("sigmoid", x) / (apply("softplus", x) + eps)

@@ -11,6 +11,7 @@ from tapegrad.autograd.op import op
 from tapegrad.autograd.registry import Typed
 from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
+from tapegrad.errors.ranges import check_options
 from tapegrad.ops._float32 import in_float32
 from tapegrad.ops._labels import Labels
 from tapegrad.ops._mapped import apply
@@ -138,9 +139,7 @@ def cross_entropy(
         >>> round(tg.cross_entropy(logits, labels, weight=tg.tensor([1.0, 3.0, 1.0])).item(), 3)
         1.688
     """
-    if not 0 <= smoothing <= 1:
-        message = f"cross_entropy: smoothing is {smoothing} but must be from 0 to 1"
-        raise ValueError(message)
+    check_options("cross_entropy", smoothing=smoothing)
     x, target, tape = unwrap_with_target(x, target)
     float_only(x)
     _check_target(x, target)

@@ -9,7 +9,7 @@ import numpy as np
 from tapegrad.autograd.op import op
 from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, ShapeError, SingularError, messages
-from tapegrad.errors.options import check_at_least_zero
+from tapegrad.errors.ranges import check_options
 from tapegrad.ops._broadcast import sum_to_shape
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.matmul import matmul
@@ -288,7 +288,7 @@ def _pinv(op_name: str, x: Tensor[Any, T, Float], rtol: float | None) -> Tensor[
         rtol = max(x.shape[-2:]) * float(np.finfo(x.dtype).eps)
         drops = False  # only what is zero up to rounding
     else:
-        check_at_least_zero(op_name, "rtol", rtol)
+        check_options(op_name, rtol=rtol)
         drops = True
     out = node(engine(x.data).pinv(x.data, rtol))
 

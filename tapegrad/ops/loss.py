@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad.autograd.op import op
 from tapegrad.engines import engine
+from tapegrad.errors.ranges import check_options
 from tapegrad.ops._float32 import in_float32
 from tapegrad.ops._mapped import apply
 from tapegrad.ops._reduction import (
@@ -211,9 +212,7 @@ def huber(
         >>> tg.huber(predictions, target, delta=2.0, reduction="none").tolist()
         [0.125, 4.0]
     """
-    if not delta > 0:
-        message = f"huber: delta is {delta} but must be above 0"
-        raise ValueError(message)
+    check_options("huber", delta=delta)
     return compared(
         "huber", x, target, reduction, lambda x, t: _rounded_off(x - t, delta), lambda x, t: _limited(x - t, delta)
     )
@@ -260,9 +259,7 @@ def smooth_l1(
         >>> tg.smooth_l1(predictions, target, beta=2.0, reduction="none").tolist()
         [0.0625, 2.0]
     """
-    if not beta >= 0:
-        message = f"smooth_l1: beta is {beta} but must be at least 0"
-        raise ValueError(message)
+    check_options("smooth_l1", beta=beta)
     if beta == 0:
         return compared("smooth_l1", x, target, reduction, _distance, lambda x, t: apply("sign", x - t))
     return compared(
@@ -361,9 +358,7 @@ def cosine(
         >>> round(tg.cosine(x, target).item(), 4)
         1.0
     """
-    if not eps > 0:
-        message = f"cosine: eps is {eps} but must be above 0"
-        raise ValueError(message)
+    check_options("cosine", eps=eps)
     x, target, tape = unwrap_with_target(x, target)
     same_dtype(x, target, "target")
     float_only(x)

@@ -11,6 +11,7 @@ import numpy as np
 from tapegrad.autograd.op import op, rematerializable
 from tapegrad.engines import Axis, engine
 from tapegrad.errors import ShapeError
+from tapegrad.errors.ranges import check_options
 from tapegrad.ops._fallback import count_of, is_traced, traced_unit_of, unit_of, with_fallback
 from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
@@ -487,6 +488,5 @@ def _check_operands(x: Tensor[Any, Any, Any], **others: Tensor[Any, Any, Any]) -
 
 
 def _check_eps(call: str, eps: float) -> None:
-    if not eps > 0:
-        message = f"{call}: eps is {eps} but must be above 0"
-        raise ValueError(message)
+    if not eps > 0:  # before the slower check that says it
+        check_options(call, eps=eps)

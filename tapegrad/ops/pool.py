@@ -10,7 +10,7 @@ import numpy as np
 
 from tapegrad.autograd.op import op
 from tapegrad.engines import engine
-from tapegrad.errors.options import check_range
+from tapegrad.errors.ranges import check_options
 from tapegrad.ops._flags import flag
 from tapegrad.ops._lowering import check_rank, numbers
 from tapegrad.ops._windows import pool_shape, windows_over
@@ -575,9 +575,7 @@ def _smooth(
     ceil_mode: Any,
     beta: float,
 ) -> Tensor[Any, T, Float]:
-    if not np.isfinite(beta) or beta == 0:
-        message = f"smooth_max_pool{rank}d: beta is {beta} but must be finite and not 0"
-        raise ValueError(message)
+    check_options(f"smooth_max_pool{rank}d", beta=beta)
     tensor_only(x, "x")
     x, tape = unwrap(x)
     float_only(x)
@@ -627,7 +625,7 @@ def _average(
     windows = windows_over(x.data, rank, kernel, stride, padding, ceil_mode=ceil_mode)
     share: Any = _share(windows, x.dtype, count_include_pad=flag(count_include_pad, "count_include_pad"))
     if divisor_override is not None:
-        check_range(f"avg_pool{rank}d", "divisor_override", divisor_override, "finite and not 0", _can_divide)
+        check_options(f"avg_pool{rank}d", divisor_override=divisor_override)
         share = np.asarray(1 / divisor_override).astype(x.dtype)
     out = node(engine(x.data).pool(x.data, windows, "add") * share)
 
@@ -648,10 +646,6 @@ def _share(windows: Windows, dtype: Any, *, count_include_pad: bool) -> Any:
         inside = np.minimum(starts + k, end) - np.maximum(starts, first)
         counts = np.multiply.outer(counts, inside)
     return (1 / counts).astype(dtype)
-
-
-def _can_divide(number: Any) -> bool:
-    return bool(np.isfinite(number)) and number != 0
 
 
 def _adaptive(rank: int, x: Tensor[Any, T, Float], size: Any) -> Tensor[Any, T, Float]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tapegrad.autograd.op import op
 from tapegrad.engines import Axis, engine
+from tapegrad.errors.ranges import check_options
 from tapegrad.ops._float32 import in_float32
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import float_only
@@ -207,9 +208,7 @@ def norm(
         >>> tg.norm(x, ord=float("inf")).item()
         8.0
     """
-    if not ord >= 1:
-        message = f"norm: ord is {ord} but must be at least 1"
-        raise ValueError(message)
+    check_options("norm", ord=ord)
     given = x
     x, tape = unwrap(x)
     float_only(x)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.errors.options import check_fraction, check_range
+from tapegrad.errors.ranges import check_options
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
 from tapegrad.optim.packing import elementwise
@@ -81,8 +81,7 @@ class Adadelta(Optimizer[SquaredUpdates]):
         super().__init__(parameters, lr, weight_decay=weight_decay, groups=groups)
         self.rho = rho
         self.eps = eps
-        check_fraction("Adadelta", "rho", rho)
-        check_range("Adadelta", "eps", eps, "above 0", lambda number: number > 0)  # with 0, all updates are 0 or NaN
+        check_options("Adadelta", rho=rho, eps=eps)
 
     @override
     def start(self, x: Value[Any, Any]) -> SquaredUpdates:

@@ -10,7 +10,7 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.errors import DTypeError
-from tapegrad.errors.options import check_at_least_zero, check_fraction
+from tapegrad.errors.ranges import RANGES, check_options
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
 from tapegrad.optim.packing import elementwise
@@ -87,9 +87,7 @@ class Adam(Optimizer[Moments]):
         if not isinstance(betas, Sequence) or len(betas) != 2:
             message = f"{name}: betas is {betas!r} but two numbers are expected"
             raise DTypeError(message)
-        for number, beta in enumerate(betas, start=1):
-            check_fraction(name, f"beta {number}", beta)
-        check_at_least_zero(name, "eps", eps)
+        check_options(name, RANGES["Adam"], betas=betas, eps=eps)
 
     @override
     def start(self, x: Value[Any, Any]) -> Moments:

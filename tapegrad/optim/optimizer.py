@@ -20,8 +20,8 @@ from tapegrad.engines import Value
 from tapegrad.engines.underflow import ignore_underflow
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.errors.messages import constant_above, in_parts, with_article, wrong_dtype
-from tapegrad.errors.options import check_at_least_zero
 from tapegrad.errors.other_names import attribute_of_instance, check_arguments
+from tapegrad.errors.ranges import RANGES, check_options
 from tapegrad.errors.tracebacks import public_api, trim_traceback
 from tapegrad.nn import Module, Param, Valid
 from tapegrad.nn.param import printed_parts, processes_of, replace_all
@@ -370,7 +370,7 @@ def _check_options(name: str, options: Any) -> None:
     for option in ("lr", "weight_decay"):
         number = getattr(options, option)
         if number is not None or not isinstance(options, Group):
-            check_at_least_zero(name, option, number)
+            check_options(name, RANGES["SGD"], **{option: number})
 
 
 def _check_dtypes(name: str, parameters: Iterable[tuple[str, AnyParam]]) -> None:

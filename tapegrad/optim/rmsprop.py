@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.errors.options import check_at_least_zero, check_fraction
+from tapegrad.errors.ranges import check_options
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
 from tapegrad.optim.packing import elementwise
@@ -139,9 +139,7 @@ class RMSprop(Optimizer[Squares]):
         self.eps = eps
         self.momentum = momentum
         self.centered = centered
-        for name, fraction in (("alpha", alpha), ("momentum", momentum)):
-            check_fraction("RMSprop", name, fraction)
-        check_at_least_zero("RMSprop", "eps", eps)
+        check_options("RMSprop", alpha=alpha, momentum=momentum, eps=eps)
 
     @override
     def start(self, x: Value[Any, Any]) -> Squares:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from tapegrad.autograd.gradients import Gradients, gradients_only
 from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.errors.messages import with_article
-from tapegrad.errors.options import check_count, check_range
+from tapegrad.errors.ranges import check_options
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.optim.optimizer import Optimizer
 from tapegrad.tensor.operands import known
@@ -82,10 +81,7 @@ class LossScaler:
     def __init__(
         self, scale: float = 2.0**16, *, growth: float = 2.0, backoff: float = 0.5, interval: int = 2000
     ) -> None:
-        check_range("LossScaler", "scale", scale, "above 0 and finite", lambda scale: 0 < scale < inf)
-        check_range("LossScaler", "growth", growth, "at least 1 and finite", lambda growth: 1 <= growth < inf)
-        check_range("LossScaler", "backoff", backoff, "between 0 and 1", lambda backoff: 0 < backoff < 1)
-        check_count("LossScaler", "interval", interval)
+        check_options("LossScaler", scale=scale, growth=growth, backoff=backoff, interval=interval)
         self.scale = float(scale)
         self.growth, self.backoff, self.interval = growth, backoff, interval
         self.taken = self.skipped = 0

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from math import cos, pi
 from typing import TypeAlias
 
-from tapegrad.errors.options import check_at_least_zero, check_count
+from tapegrad.errors.ranges import check_options
 from tapegrad.errors.tracebacks import public_api
 
 Schedule: TypeAlias = Callable[[int], float]
@@ -32,7 +32,7 @@ def constant(lr: float) -> Schedule:
         >>> schedule(0), schedule(1000)
         (0.1, 0.1)
     """
-    check_at_least_zero("constant", "lr", lr)
+    check_options("constant", lr=lr)
     return lambda _: lr
 
 
@@ -56,9 +56,7 @@ def step(lr: float, *, every: int, factor: float = 0.1) -> Schedule:
         >>> [schedule(t) for t in (0, 29, 30, 60)]
         [0.5, 0.5, 0.25, 0.125]
     """
-    check_count("step", "every", every)
-    for option, number in (("lr", lr), ("factor", factor)):
-        check_at_least_zero("step", option, number)
+    check_options("step", every=every, lr=lr, factor=factor)
     return lambda t: lr * factor ** (t // every)
 
 
@@ -79,8 +77,7 @@ def exponential(lr: float, *, factor: float) -> Schedule:
         >>> [schedule(t) for t in range(4)]
         [1.0, 0.5, 0.25, 0.125]
     """
-    for option, number in (("lr", lr), ("factor", factor)):
-        check_at_least_zero("exponential", option, number)
+    check_options("exponential", lr=lr, factor=factor)
     return lambda t: lr * factor**t
 
 
@@ -107,9 +104,7 @@ def cosine(lr: float, *, steps: int, end: float = 0.0) -> Schedule:
         >>> [round(schedule(t), 4) for t in (0, 25, 50, 100, 101)]
         [0.1, 0.0868, 0.055, 0.01, 0.01]
     """
-    check_count("cosine", "steps", steps)
-    for option, number in (("lr", lr), ("end", end)):
-        check_at_least_zero("cosine", option, number)
+    check_options("cosine", steps=steps, lr=lr, end=end)
     return lambda t: _wave(lr, end, t / steps)
 
 
@@ -135,7 +130,7 @@ def warmup(schedule: Schedule, *, steps: int) -> Schedule:
         >>> [schedule(t) for t in range(5)]
         [0.25, 0.5, 0.75, 1.0, 1.0]
     """
-    check_count("warmup", "steps", steps)
+    check_options("warmup", steps=steps)
     return lambda t: schedule(0) * (t + 1) / (steps + 1) if t < steps else schedule(t - steps)
 
 
@@ -166,9 +161,7 @@ def one_cycle(lr: float, *, steps: int, rise: float = 0.3, start: float = 1 / 25
         >>> [round(schedule(t), 3) for t in range(10)]
         [0.004, 0.052, 0.1, 0.095, 0.081, 0.061, 0.039, 0.019, 0.005, 0.0]
     """
-    check_count("one_cycle", "steps", steps, least=2)
-    for option, number in (("lr", lr), ("rise", rise), ("start", start), ("end", end)):
-        check_at_least_zero("one_cycle", option, number)
+    check_options("one_cycle", steps=steps, lr=lr, rise=rise, start=start, end=end)
     last = steps - 1
     top = rise * steps - 1
     if not 0 < top < last:

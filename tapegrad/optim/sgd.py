@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from tapegrad.errors.options import check_fraction
+from tapegrad.errors.ranges import check_options
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
 from tapegrad.optim.packing import elementwise
@@ -85,7 +85,7 @@ class SGD(Optimizer[Velocity | None]):
         super().__init__(parameters, lr, weight_decay=weight_decay, decoupled=decoupled, groups=groups)
         self.momentum = momentum
         self.nesterov = nesterov
-        check_fraction("SGD", "momentum", momentum)
+        check_options("SGD", momentum=momentum)
         if nesterov and not momentum:
             message = "SGD: nesterov needs momentum above 0"
             raise ValueError(message)

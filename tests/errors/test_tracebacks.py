@@ -224,8 +224,8 @@ def write() -> None:
         (lambda: [*tg.tensor(1.0)], r"tensor of shape \(\) has no length"),
         (lambda: unseen.clamp_between, "has no attribute 'clamp_between'"),
         (lambda: unseen.nn.Dropout(7), "from 0 to 1"),
-        (lambda: optim.SGD(nn.Linear(3, 2), -0.1), "SGD: lr is -0.1"),
-        (lambda: optim.cosine(0.1, steps=0), "steps is 0"),
+        (lambda: optim.SGD(nn.Linear(3, 2), -0.1), "SGD: lr is -0.1"),  # type: ignore[arg-type]  # out of range
+        (lambda: optim.cosine(0.1, steps=0), "steps is 0"),  # type: ignore[arg-type]  # out of range
         (lambda: unseen.data.batches(tg.ones((3, 2))), "missing 1 required"),
         (lambda: load(nn.Linear(3, 2), "model.txt"), "suffix .txt"),
         (lambda: track(range(3), epochs=0), "epochs is 0"),

@@ -87,5 +87,5 @@ def test_invalid_arguments_are_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^ModelEMA: model is a list, not a module$"):
         ModelEMA(other)
     with pytest.raises(ValueError, match=r"^ModelEMA: decay is 2 but must be from 0 to 1$"):
-        ModelEMA(Linear(3, 4), decay=2)
+        ModelEMA(Linear(3, 4), decay=2)  # type: ignore[arg-type]  # out of range
     assert repr(ModelEMA(Linear(3, 4), decay=0.5)) == "ModelEMA(Linear(3, 4), decay=0.5)"

@@ -468,7 +468,7 @@ def test_results_match_the_shape_rules() -> None:
         ),
         (lambda: rotary_embedding(real(4)), ShapeError, r"rotary_embedding: x \(4,\) has rank 1 but needs at least 2"),
         (lambda: rotary_embedding(WHOLE), DTypeError, "rotary_embedding: x is int64 but floating is expected"),
-        (lambda: rotary_embedding(real(2, 4), base=0), ValueError, "rotary_embedding: base is 0 but must be above 0"),
+        (lambda: rotary_embedding(real(2, 4), base=0), ValueError, "rotary_embedding: base is 0 but must be above 0"),  # type: ignore[arg-type]  # out of range
     ],
 )
 def test_invalid_arguments_are_rejected(call: Any, error: type[Exception], message: str) -> None:

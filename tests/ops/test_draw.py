@@ -98,7 +98,7 @@ def test_a_dtype_is_not_a_string(name: str) -> None:
 
 def test_a_negative_deviation_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"^normal: std is -1 but must be at least 0$"):
-        normal((3,), std=-1)
+        normal((3,), std=-1)  # type: ignore[arg-type]  # out of range
 
 
 def test_an_interval_with_high_below_low_is_rejected() -> None:
@@ -156,7 +156,7 @@ def test_like_functions_of_empty_tensors_and_single_elements(name: str, shape: t
 
 def test_like_functions_reject_a_negative_deviation() -> None:
     with pytest.raises(ValueError, match=r"^normal_like: std is -1 but must be at least 0$"):
-        normal_like(ones((3,)), std=-1)
+        normal_like(ones((3,)), std=-1)  # type: ignore[arg-type]  # out of range
 
 
 @pytest.mark.parametrize("name", ["normal_like", "uniform_like"])

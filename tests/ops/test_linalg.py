@@ -166,7 +166,7 @@ def test_a_pseudoinverse_that_does_not_exist_is_rejected() -> None:
     with pytest.raises(SingularError, match=r"^pinv: x \(2, 2\) has 1 infinities or NaNs$"):
         pinv(tensor([[1.0, 0.0], [math.inf, 2.0]]))
     with pytest.raises(ValueError, match=r"^pinv: rtol is -1.0 but must be at least 0$"):
-        pinv(eye(2), rtol=-1.0)
+        pinv(eye(2), rtol=-1.0)  # type: ignore[arg-type]  # out of range
     with pytest.raises(DTypeError, match=r"^pinv: rtol is '1' but a number is expected$"):
         pinv(eye(2), rtol="1")  # type: ignore[arg-type]  # what the test is about
 
@@ -304,7 +304,7 @@ def test_lstsq_rejects_invalid_arguments() -> None:
     with pytest.raises(DTypeError, match=r"^lstsq: x is float64 but y is float32"):
         lstsq(real(2, 2), ones((2, 1)))
     with pytest.raises(ValueError, match=r"^lstsq: rtol is -1 but must be at least 0$"):
-        lstsq(real(2, 2), real(2, 1), rtol=-1)
+        lstsq(real(2, 2), real(2, 1), rtol=-1)  # type: ignore[arg-type]  # out of range
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")

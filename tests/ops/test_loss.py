@@ -203,9 +203,9 @@ def test_options_out_of_range_are_rejected() -> None:
     x = real(2, 3)
 
     with pytest.raises(ValueError, match=r"^huber: delta is 0 but must be above 0$"):
-        huber(x, x, delta=0)
+        huber(x, x, delta=0)  # type: ignore[arg-type]  # out of range
     with pytest.raises(ValueError, match=r"^smooth_l1: beta is -1.0 but must be at least 0$"):
-        smooth_l1(x, x, beta=-1.0)
+        smooth_l1(x, x, beta=-1.0)  # type: ignore[arg-type]  # out of range
     with pytest.raises(ValueError, match=r"^cosine: eps is nan but must be above 0$"):
         cosine(x, x, eps=math.nan)
 

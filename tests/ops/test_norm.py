@@ -310,9 +310,9 @@ def test_results_match_the_shape_rules() -> None:
         ),
         (lambda: normalize(real(), 0), ShapeError, r"normalize: axis 0 is out of range for x \(\)"),
         (lambda: normalize(WHOLE), DTypeError, "normalize: x is int64 but floating is expected"),
-        (lambda: normalize(real(2), eps=0), ValueError, "normalize: eps is 0 but must be above 0"),
+        (lambda: normalize(real(2), eps=0), ValueError, "normalize: eps is 0 but must be above 0"),  # type: ignore[arg-type]  # out of range
         (
-            lambda: layer_norm(real(2), real(2), real(2), eps=0),
+            lambda: layer_norm(real(2), real(2), real(2), eps=0),  # type: ignore[arg-type]  # out of range
             ValueError,
             "layer_norm: eps is 0 but must be above 0",
         ),
@@ -387,7 +387,7 @@ def test_results_match_the_shape_rules() -> None:
             "batch_norm: x is float64 but weight is float32",
         ),
         (
-            lambda: batch_norm(real(2, 3), real(3), real(3), eps=0),
+            lambda: batch_norm(real(2, 3), real(3), real(3), eps=0),  # type: ignore[arg-type]  # out of range
             ValueError,
             "batch_norm: eps is 0 but must be above 0",
         ),
@@ -412,7 +412,7 @@ def test_results_match_the_shape_rules() -> None:
             "group_norm: x is int64 but floating is expected",
         ),
         (
-            lambda: group_norm(real(2, 6), real(6), real(6), groups=3, eps=-1),
+            lambda: group_norm(real(2, 6), real(6), real(6), groups=3, eps=-1),  # type: ignore[arg-type]  # out of range
             ValueError,
             "group_norm: eps is -1 but must be above 0",
         ),
@@ -427,11 +427,11 @@ def test_results_match_the_shape_rules() -> None:
             "instance_norm: x is float64 but bias is float32",
         ),
         (
-            lambda: instance_norm(real(2, 3, 5), real(3), real(3), eps=0),
+            lambda: instance_norm(real(2, 3, 5), real(3), real(3), eps=0),  # type: ignore[arg-type]  # out of range
             ValueError,
             "instance_norm: eps is 0 but must be above 0",
         ),
-        (lambda: rms_norm(real(2), real(2), eps=-1), ValueError, "rms_norm: eps is -1 but must be above 0"),
+        (lambda: rms_norm(real(2), real(2), eps=-1), ValueError, "rms_norm: eps is -1 but must be above 0"),  # type: ignore[arg-type]  # out of range
     ],
 )
 def test_invalid_arguments_are_rejected(call: Any, error: type[Exception], message: str) -> None:

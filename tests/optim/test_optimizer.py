@@ -258,7 +258,7 @@ def test_non_parameters_are_rejected(make: Any) -> None:
 
 def test_a_negative_learning_rate_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"^SGD: lr is -0.1 but must be at least 0$"):
-        SGD(model(), lr=-0.1)
+        SGD(model(), lr=-0.1)  # type: ignore[arg-type]  # out of range
 
 
 @pytest.mark.parametrize(

@@ -51,9 +51,9 @@ def test_after_the_last_step_the_learning_rate_stays_constant(schedule: Schedule
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: step(0.1, every=0), "step: every is 0 but must be at least 1"),
-        (lambda: cosine(0.1, steps=0), "cosine: steps is 0 but must be at least 1"),
-        (lambda: warmup(constant(0.1), steps=0), "warmup: steps is 0 but must be at least 1"),
+        (lambda: step(0.1, every=0), "step: every is 0 but must be at least 1"),  # type: ignore[arg-type]  # out of range
+        (lambda: cosine(0.1, steps=0), "cosine: steps is 0 but must be at least 1"),  # type: ignore[arg-type]  # out of range
+        (lambda: warmup(constant(0.1), steps=0), "warmup: steps is 0 but must be at least 1"),  # type: ignore[arg-type]  # out of range
         (lambda: one_cycle(0.1, steps=10, rise=0.1), "one_cycle: rise is 0.1 but must be above 1/10 and below 1"),
         (lambda: one_cycle(0.1, steps=10, rise=1.0), "one_cycle: rise is 1.0 but must be above 1/10 and below 1"),
     ],

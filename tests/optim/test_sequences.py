@@ -333,18 +333,18 @@ def test_centered_rmsprop_divides_by_the_variance_of_all_gradients_where_it_is_s
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda x: SGD(x, lr=0.1, momentum=1.0), "SGD: momentum is 1.0 but must be from 0 to below 1"),
+        (lambda x: SGD(x, lr=0.1, momentum=1.0), "SGD: momentum is 1.0 but must be from 0 to below 1"),  # type: ignore[arg-type]  # out of range
         (lambda x: SGD(x, lr=0.1, nesterov=True), "SGD: nesterov needs momentum above 0"),
-        (lambda x: SGD(x, lr=0.1, weight_decay=-1.0), "SGD: weight_decay is -1.0 but must be at least 0"),
+        (lambda x: SGD(x, lr=0.1, weight_decay=-1.0), "SGD: weight_decay is -1.0 but must be at least 0"),  # type: ignore[arg-type]  # out of range
         (lambda x: AdamW(x, weight_decay=float("nan")), "AdamW: weight_decay is nan but must be at least 0"),
-        (lambda x: AdamW(x, betas=(0.9, 1.0)), "AdamW: beta 2 is 1.0 but must be from 0 to below 1"),
-        (lambda x: AdamW(x, eps=-1.0), "AdamW: eps is -1.0 but must be at least 0"),
-        (lambda x: RMSprop(x, alpha=1.0), "RMSprop: alpha is 1.0 but must be from 0 to below 1"),
-        (lambda x: RMSprop(x, momentum=-0.5), "RMSprop: momentum is -0.5 but must be from 0 to below 1"),
-        (lambda x: RMSprop(x, eps=-1.0), "RMSprop: eps is -1.0 but must be at least 0"),
-        (lambda x: Adadelta(x, rho=1.0), "Adadelta: rho is 1.0 but must be from 0 to below 1"),
-        (lambda x: Adadelta(x, eps=0.0), "Adadelta: eps is 0.0 but must be above 0"),
-        (lambda x: Adadelta(x, lr=-1.0), "Adadelta: lr is -1.0 but must be at least 0"),
+        (lambda x: AdamW(x, betas=(0.9, 1.0)), "AdamW: beta 2 is 1.0 but must be from 0 to below 1"),  # type: ignore[arg-type]  # out of range
+        (lambda x: AdamW(x, eps=-1.0), "AdamW: eps is -1.0 but must be at least 0"),  # type: ignore[arg-type]  # out of range
+        (lambda x: RMSprop(x, alpha=1.0), "RMSprop: alpha is 1.0 but must be from 0 to below 1"),  # type: ignore[arg-type]  # out of range
+        (lambda x: RMSprop(x, momentum=-0.5), "RMSprop: momentum is -0.5 but must be from 0 to below 1"),  # type: ignore[arg-type]  # out of range
+        (lambda x: RMSprop(x, eps=-1.0), "RMSprop: eps is -1.0 but must be at least 0"),  # type: ignore[arg-type]  # out of range
+        (lambda x: Adadelta(x, rho=1.0), "Adadelta: rho is 1.0 but must be from 0 to below 1"),  # type: ignore[arg-type]  # out of range
+        (lambda x: Adadelta(x, eps=0.0), "Adadelta: eps is 0.0 but must be above 0"),  # type: ignore[arg-type]  # out of range
+        (lambda x: Adadelta(x, lr=-1.0), "Adadelta: lr is -1.0 but must be at least 0"),  # type: ignore[arg-type]  # out of range
     ],
 )
 def test_options_out_of_range_are_rejected(make: Any, message: str) -> None:
