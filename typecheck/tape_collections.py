@@ -4,10 +4,11 @@ import itertools
 import operator
 from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import reduce
 from queue import SimpleQueue
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 from typing import Literal as L
 
 import tapegrad as tg
@@ -371,3 +372,65 @@ def accept_delegated_losses() -> None:
     for loss in all_losses():
         loss.backward()
     reduce(operator.add, list(all_heads())).backward()
+
+
+class Transition(NamedTuple):
+    policy: Scalar
+    value: Scalar
+
+
+def new_transition() -> Transition:
+    return Transition(new_loss(), new_loss())
+
+
+def reject_one_of_the_losses_that_were_scaled_and_added() -> None:
+    losses = [new_loss() for _ in range(3)]
+    sum((0.5 * loss for loss in losses), tg.zeros(())).backward()
+    losses[0].backward()  # E(mypy): losses[0].backward(): losses[0] shares the tape that sum(..., tg.zeros(...)).backward() consumed on line {-1}; trace again [tapegrad-tape]
+
+
+def accept_one_of_the_losses_that_were_scaled() -> None:
+    losses = [new_loss() for _ in range(3)]
+    scaled = [0.5 * loss for loss in losses]
+    scaled[0].backward()
+    losses[1].backward()
+
+
+def reject_one_of_the_losses_that_were_weighed() -> None:
+    losses = [new_loss() for _ in range(3)]
+    sum((weight * loss for weight, loss in zip((1.0, 2.0, 3.0), losses, strict=True)), tg.zeros(())).backward()
+    losses[0].backward()  # E(mypy): losses[0].backward(): losses[0] shares the tape that sum(..., tg.zeros(...)).backward() consumed on line {-1}; trace again [tapegrad-tape]
+
+
+def accept_the_losses_that_no_condition_chose() -> None:
+    losses = [new_loss() for _ in range(3)]
+    sum((loss for loss in losses if loss is not losses[0]), tg.zeros(())).backward()
+    losses[0].backward()
+
+
+def reject_transitions_that_are_never_cleared() -> None:
+    transitions: list[Transition] = []
+    for _ in range(2):
+        transitions += [new_transition() for _ in range(3)]
+        sum((one.policy * 0.5 for one in transitions), tg.zeros(())).backward()  # E(mypy): one.policy * 0.5: one.policy was consumed by sum(..., tg.zeros(...)).backward() on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
+
+
+def accept_transitions_that_are_cleared() -> None:
+    transitions: list[Transition] = []
+    for _ in range(2):
+        for _ in range(3):
+            transitions.append(new_transition())
+        sum((one.policy * 0.5 for one in transitions), tg.zeros(())).backward()
+        sum((one.value * 0.5 for one in transitions), tg.zeros(())).backward()
+        transitions.clear()
+
+
+def measure(loss: Scalar) -> float:
+    return loss.backward().norm()
+
+
+def reject_a_loss_that_a_pool_has_measured() -> None:
+    losses = [new_loss() for _ in range(3)]
+    with ThreadPoolExecutor(2) as pool:
+        assert len(list(pool.map(measure, losses))) == 3
+    losses[0].backward()  # E(mypy): losses[0].backward(): losses[0] shares the tape that loss.backward() consumed on line {-7}; trace again [tapegrad-tape]

@@ -263,11 +263,10 @@ def _map(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Val
             state.put((*made, f"[{number}]"), held)
         return frozenset([made])
     for _ in range(2):
-        elements = [
-            functions.positional(containers.element(one, walk.site(node, number), state))
-            for number, one in enumerate(sources)
-        ]
-        state.add(made, functions.call_all(walk, known, node, elements, state))
+        held = [containers.element(one, walk.site(node, number), state) for number, one in enumerate(sources)]
+        for number, one in enumerate(held):
+            state.held["element", (node, number)] = one  # so that the container is marked by what the function consumes
+        state.add(made, functions.call_all(walk, known, node, list(map(functions.positional, held)), state))
     for number, one in enumerate(given[1:]):
         containers.consumed_inside(walk, one.expression, walk.site(node, number), state)
     return frozenset([made])

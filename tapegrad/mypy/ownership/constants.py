@@ -1,8 +1,4 @@
-"""Constants that names, attributes and elements hold, and the branches that they select.
-
-After `apply(loss, step=False)`, only the branch of `apply` that runs is followed. What is not surely constant is
-unknown, and then each branch may run.
-"""
+"""Constants that names, attributes and elements hold, and the patterns that they match."""
 
 from __future__ import annotations
 
@@ -10,8 +6,6 @@ import operator
 from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import (
-    CallExpr,
-    ComparisonExpr,
     GlobalDecl,
     IndexExpr,
     IntExpr,
@@ -21,7 +15,6 @@ from mypy.nodes import (
     OpExpr,
     RefExpr,
     StrExpr,
-    TupleExpr,
     TypeInfo,
     UnaryExpr,
     Var,
@@ -56,12 +49,6 @@ _ARITHMETIC: Final[dict[str, Callable[[int, int], int]]] = {
     "//": operator.floordiv,
     "%": operator.mod,
 }
-_ORDERED: Final[dict[str, Callable[[int, int], bool]]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 FIRST_OF: Final = "['(first of"  # a key that is the first element of a sequence
 _LARGEST: Final = 1 << 31  # of the numbers that are computed
 _NAMES: Final[dict[str, bool | None]] = {"builtins.True": True, "builtins.False": False, "builtins.None": None}
@@ -80,62 +67,23 @@ def constant_of(node: Any, state: State | None) -> Constant | None:
             holder = holder_of(node, state) if state is not None and state.constants else None
             return state.constants.get(holder) if state is not None and holder is not None else None
         case UnaryExpr(op="-", expr=inner):
-            number = _number(constant_of(inner, state))
-            return (int, -number) if number is not None else None
+            known = as_number(constant_of(inner, state))
+            return (int, -known) if known is not None else None
         case OpExpr(op=op, left=left, right=right) if op in _ARITHMETIC:
-            a = _number(constant_of(left, state))
-            b = _number(constant_of(right, state)) if a is not None else None
+            a = as_number(constant_of(left, state))
+            b = as_number(constant_of(right, state)) if a is not None else None
             if a is None or b is None or (not b and op in ("//", "%")):
                 return None
             return int, _ARITHMETIC[op](a, b)
     return None
 
 
-def _number(constant: Constant | None) -> int | None:
+def as_number(constant: Constant | None) -> int | None:
     """Return a constant that is a number."""
     return constant[1] if constant is not None and constant[0] is int and abs(constant[1]) < _LARGEST else None
 
 
-def truth(walk: Walk, node: Any, state: State) -> bool | None:
-    """Return whether a condition surely holds or surely does not; None if that is unknown."""
-    match node:
-        case UnaryExpr(op="not", expr=inner):
-            known = truth(walk, inner, state)
-            return None if known is None else not known
-        case OpExpr(op="and" | "or", left=left, right=right):
-            decisive = node.op == "or"
-            both = [truth(walk, left, state), truth(walk, right, state)]
-            return decisive if decisive in both else None if None in both else not decisive
-        case ComparisonExpr(operators=[op], operands=[left, right]):
-            return _compared(op, left, right, state)
-        case CallExpr(callee=RefExpr(fullname="builtins.isinstance"), args=[tested, RefExpr(node=TypeInfo() as info)]):
-            holder = holder_of(tested, state)
-            return _is_instance(walk, state.held.get(holder), info) if holder is not None else None
-    known_constant = constant_of(node, state)
-    if known_constant is None:
-        return None
-    return None if known_constant[0] in (Var, object) else bool(known_constant[1])
-
-
-def _compared(op: str, left: Any, right: Any, state: State) -> bool | None:
-    a = constant_of(left, state)
-    if a is None:
-        return None
-    if op in ("in", "not in"):
-        items = right.items if isinstance(right, TupleExpr) else []
-        answers = [_equal(a, constant_of(one, state)) for one in items]
-        found = True if True in answers else None if None in answers or not items else False
-        return found if found is None or op == "in" else not found
-    if op in _ORDERED:
-        x, y = _number(a), _number(constant_of(right, state))
-        return _ORDERED[op](x, y) if x is not None and y is not None else None
-    if op not in ("==", "is", "!=", "is not"):
-        return None
-    same = _equal(a, constant_of(right, state))
-    return same if same is None or op in ("==", "is") else not same
-
-
-def _equal(a: Constant, b: Constant | None) -> bool | None:
+def equal(a: Constant, b: Constant | None) -> bool | None:
     """Return whether two constants are equal; None if one is unknown or both are numbers of different types."""
     if b is None or (a[0] is not b[0] and {a[0], b[0]} == {bool, int}):
         return None
@@ -144,7 +92,7 @@ def _equal(a: Constant, b: Constant | None) -> bool | None:
     return a == b
 
 
-def _is_instance(walk: Walk, held: Value | None, info: TypeInfo) -> bool | None:
+def is_instance(walk: Walk, held: Value | None, info: TypeInfo) -> bool | None:
     """Return whether an object whose class is known is an instance of a class."""
     classes = {walk.classes.get(one.site) if isinstance(one, Ref) else None for one in held or ()}
     if not classes or None in classes:
@@ -164,9 +112,9 @@ def matches(walk: Walk, pattern: Any, constant: Constant | None, held: Value, st
             answers = [matches(walk, one, constant, held, state) for one in choices]
             return True if True in answers else None if None in answers else False
         case ValuePattern(expr=expression):
-            return _equal(constant, constant_of(expression, state)) if constant is not None else None
+            return equal(constant, constant_of(expression, state)) if constant is not None else None
         case SingletonPattern(value=value):
-            return _equal(constant, (type(value), value)) if constant is not None else None
+            return equal(constant, (type(value), value)) if constant is not None else None
         case SequencePattern(patterns=items):
             before = next((number for number, one in enumerate(items) if isinstance(one, StarredPattern)), len(items))
             each = [(f"[{number}]", one) for number, one in enumerate(items[:before])]
@@ -199,13 +147,13 @@ def _parts_match(
 
 def _class_matches(walk: Walk, pattern: ClassPattern, held: Value, state: State) -> bool | None:
     info = pattern.class_ref.node
-    is_instance = _is_instance(walk, held, info) if isinstance(info, TypeInfo) else None
-    if is_instance is False:
+    is_of_class = is_instance(walk, held, info) if isinstance(info, TypeInfo) else None
+    if is_of_class is False:
         return False
     parts = _parts_match(walk, list(zip(pattern.keyword_keys, pattern.keyword_values, strict=True)), held, state)
     if parts is False:
         return False
-    return is_instance if not pattern.positionals and not pattern.keyword_keys else None
+    return is_of_class if not pattern.positionals and not pattern.keyword_keys else None
 
 
 def _names_bound_elsewhere(file: Node | None) -> set[str]:

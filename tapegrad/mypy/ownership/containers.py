@@ -27,13 +27,16 @@ from mypy.types import Instance, get_proper_type
 from tapegrad.mypy.ownership.carriers import ANY, carries, fresh, is_mapping, may_hold, new_object
 from tapegrad.mypy.ownership.constants import FIRST_OF, constant_of
 from tapegrad.mypy.ownership.holders import label
+from tapegrad.mypy.ownership.sources import mark
 from tapegrad.mypy.ownership.state import (
     COMMON,
     EACH,
+    ELEMENT,
     KNOWN,
     NOTHING,
     OF,
     ONE,
+    SEEN,
     Function,
     Held,
     Ref,
@@ -59,7 +62,6 @@ PAIRS: Final = "(pairs)"  # the elements of which an iterator returns each with 
 MERGED: Final = "merged"
 SHARED: Final = "(shared)"  # a tape that two elements share which a generator yields one after the other
 AGAIN: Final = "(again)"  # marks an iterator that comes back to its elements
-ELEMENT: Final = "element"
 OBJECT: Final = "object"
 _DEEPEST: Final = 3  # objects inside objects that are known
 MOST_UNROLLED: Final = 8
@@ -162,6 +164,9 @@ def extend(ref: Ref, given: Value, state: State) -> None:
 def elements(source: Value, state: State) -> list[Value] | None:
     """Return the elements of a display in order; None if they are not known, or too many."""
     refs = [one for one in source if isinstance(one, Ref)]
+    if len(refs) > 1:
+        source = frozenset(one for one in source if not _is_empty(one, state))
+        refs = [one for one in source if isinstance(one, Ref)]
     if len(refs) != 1 or refs[0].age or len(source) != 1:
         return None
     fields = dict(state.fields(refs[0]))
@@ -171,6 +176,11 @@ def elements(source: Value, state: State) -> list[Value] | None:
     if len(names) > MOST_UNROLLED or names != [f"[{number}]" for number in range(len(names))]:
         return None
     return [fields[name] for name in names]
+
+
+def _is_empty(one: Held | Ref | Function, state: State) -> bool:
+    """Return whether a container surely has no elements, as the default in `handlers.get(event, [])`."""
+    return isinstance(one, Ref) and {name for name, _ in state.fields(one)} == {EACH, KNOWN}
 
 
 def has_one(source: Value, state: State) -> bool:
@@ -237,19 +247,36 @@ def comes_back(source: Value, state: State) -> bool:
     return any(isinstance(one, Ref) and (*one, AGAIN) in state.held for one in source)
 
 
-def element(source: Value, site: Site, state: State, *, is_each: bool = False) -> Value:
-    """Return what an element at an unknown position holds; `is_each` where all of them are read in turn."""
+def element(source: Value, site: Site, state: State, *, is_each: bool = False, is_whole: bool = False) -> Value:
+    """Return what an element at an unknown position holds.
+
+    Args:
+        source: The containers.
+        site: Where it is read.
+        state: The state.
+        is_each: Whether all elements of one container are read in turn.
+        is_whole: Whether all elements are used alike.
+    """
     direct = tapes(source)  # rows of a tensor
     if comes_back(source, state):
         return union(all_elements(source, state))
     rows = [one for one in source if isinstance(one, Ref) and state.held.get((*one, ROW)) is not None]
     if rows:
-        return frozenset([_row(rows[0], site, state)])
+        return frozenset([_row(rows[0], site, state, is_whole=is_whole)])
     direct |= union(state.held.get((*one, SHARED), NOTHING) for one in source if isinstance(one, Ref))
     any_of = union(all_elements(source, state))
     if any(isinstance(one, Ref) and _has_only_first(one, state) for one in source):
         any_of = replaced(any_of, lambda one: one._replace(end=None))  # another one may not be consumed
-    return direct | _one_of(any_of, common(source, state), site, state, is_each=is_each) if any_of else direct
+    if not any_of:
+        return direct
+    found = direct | _one_of(any_of, common(source, state), site, state, is_each=is_each)
+    if is_whole:
+        own = Ref((*site, ELEMENT), 0)
+        state.put((*own, OF), frozenset(one for one in source if isinstance(one, Ref)))
+        state.put((*own, SEEN), tapes(any_of))
+        if Ref((*site, OBJECT), 0) in found:
+            state.put(((*site, OBJECT), 0, SEEN), NOTHING)
+    return found
 
 
 def _one_of(any_of: Value, shared: Value, site: Site, state: State, *, is_each: bool = False) -> Value:
@@ -315,7 +342,7 @@ def _pair(source: Value, rows: Ref, site: Site, state: State) -> list[Value]:
     return [first, second]
 
 
-def _row(rows: Ref, site: Site, state: State) -> Ref:
+def _row(rows: Ref, site: Site, state: State, *, is_whole: bool) -> Ref:
     """Return the next tuple of an iterator such as `zip(xs, ys)`: an element of each."""
     if (*rows, PAIRS) in state.held:
         pair = _pair(state.held[*rows, PAIRS], rows, site, state)
@@ -324,7 +351,8 @@ def _row(rows: Ref, site: Site, state: State) -> Ref:
         return made
     sources = [held for name, held in state.fields(rows) if name.startswith(SOURCE)]
     made = new_object((*site, ROW), state)
-    fill(made, [element(held, (*site, number), state) for number, held in enumerate(sources)], state)
+    each = [element(held, (*site, number), state, is_whole=is_whole) for number, held in enumerate(sources)]
+    fill(made, each, state)
     return made
 
 
@@ -379,24 +407,17 @@ def consumed_inside(walk: Walk, sequence: Any, site: Site, state: State, *, sour
         for ref in (one for one in _read_again(walk, sequence, state) if isinstance(one, Ref)):
             for name, _ in state.fields(ref):
                 if name.startswith("["):
-                    _mark((*ref, name), min(direct), state)
+                    mark((*ref, name), min(direct), state)
     for holder, one in marked:
         if one.end is not None and OBJECT in holder[0][len(site) :] and len(holder) == 3:
             for other in state.held.get((*holder[:2], OF), NOTHING):
                 if isinstance(other, Ref):
-                    _mark((*other, holder[2]), one.end, state)
+                    mark((*other, holder[2]), one.end, state)
 
 
 def _is_inside(end: End, loop: Any) -> bool:
     """Return whether a call that consumed a tape is in a loop itself, not in a function that is called there."""
     return not end.in_call and loop.line <= end.line <= (loop.end_line or loop.line)
-
-
-def _mark(holder: Holder, end: End, state: State) -> None:
-    """Mark what something holds as consumed."""
-    held = state.held.get(holder, NOTHING)
-    if held:
-        state.held[holder] = replaced(held, lambda one: Held(one.site, one.age, one.end or end))
 
 
 def _read_again(walk: Walk, sequence: Any, state: State) -> Value:

@@ -46,14 +46,14 @@ from mypy.types import UninhabitedType, get_proper_type
 from tapegrad.mypy.ownership import calls, classes, containers, element_access, functions, loops, tables
 from tapegrad.mypy.ownership.attributes import attribute
 from tapegrad.mypy.ownership.carriers import carries, is_container
-from tapegrad.mypy.ownership.constants import truth
+from tapegrad.mypy.ownership.conditions import truth
 from tapegrad.mypy.ownership.holders import entry, flat
 from tapegrad.mypy.ownership.state import (
     NOTHING,
     Function,
     State,
     UnreachableError,
-    joined,
+    branched_values,
     tapes,
     union,
 )
@@ -122,9 +122,9 @@ def value(walk: Walk, node: Any, state: State) -> Value:
             if holds is not None:
                 return walk.value(then if holds else otherwise, state)
             taken = state.copy()
-            first, second = branch(walk, then, taken), branch(walk, otherwise, state)
-            state.become(joined([state, taken]))
-            return first | second
+            held, after = branched_values([(branch(walk, then, taken), taken), (branch(walk, otherwise, state), state)])
+            state.become(after)
+            return held
         case AssignmentExpr(target=target, value=bound):
             held = walk.value(bound, state)
             walk.bind(target, held, state, bound)
@@ -164,8 +164,9 @@ def branch(walk: Walk, expression: Any, state: State) -> Value:
         found = walk.value(expression, taken)
     except UnreachableError:
         return NOTHING
-    state.become(joined([state, taken]))
-    return found
+    held, after = branched_values([(found, taken), (NOTHING, state)])
+    state.become(after)
+    return held
 
 
 def _name(walk: Walk, node: NameExpr, state: State) -> Value:

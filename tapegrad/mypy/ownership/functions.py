@@ -36,6 +36,7 @@ from tapegrad.mypy.ownership.state import (
     Ref,
     State,
     UnreachableError,
+    branched_values,
     joined,
     tapes,
     union,
@@ -66,20 +67,19 @@ def call_all(walk: Walk, known: Value, node: Any, given: list[Argument], state: 
     Raises:
         UnreachableError: None of them returns.
     """
-    found: list[Value] = []
-    ends: list[State] = []
+    ends: list[tuple[Value, State]] = []
     options = sorted((one for one in known if isinstance(one, Function)), key=_place)
     for one in options:
         taken = state.copy() if len(options) > 1 else state
         try:
-            found.append(call(walk, one, node, given, taken))
+            ends.append((call(walk, one, node, given, taken), taken))
         except UnreachableError:
             continue
-        ends.append(taken)
     if not ends:
         raise UnreachableError
-    state.become(joined(ends))
-    return union(found)
+    held, after = branched_values(ends)
+    state.become(after)
+    return held
 
 
 def _place(function: Function) -> tuple[int, str]:
@@ -284,8 +284,12 @@ def followed(
         walk.frames.pop()
         walk.entered.pop()
         walk.calls = walk.calls[:-1]
-    paths = [one for _, one in frame.returned]
-    after = joined([end, *paths]) or joined(frame.yields)
+    returned: Value = NOTHING
+    after = end if not frame.returned else None
+    if frame.returned:
+        nothing = [(NOTHING, end)] if end is not None else []
+        returned, after = branched_values([*frame.returned, *nothing])
+    after = after or joined(frame.yields)
     if after is None:
         raise UnreachableError
     state.become(after)
@@ -294,7 +298,7 @@ def followed(
     if frame.made is not None:
         found: Value = frozenset([frame.made])
     else:
-        found = union(_closed(held, body, state) for held, _ in frame.returned)
+        found = _closed(returned, body, state)
     if calls_itself:
         restore(body, key, state)
     elif body not in walk.entered:

@@ -74,8 +74,9 @@ def loop(walk: Walk, node: WhileStmt | ForStmt, state: State) -> State | None:
 
 
 def _next(walk: Walk, node: ForStmt, source: Value, entry: State) -> State | None:
-    is_each = _is_straight.of(node) and _is_of_attribute(node.expr) and containers.is_one(source, entry)
-    held = _element(walk, node.expr, source, walk.site(node), entry, is_each=is_each)
+    is_whole = _is_straight.of(node)
+    is_each = is_whole and _is_of_attribute(node.expr) and containers.is_one(source, entry)
+    held = _element(walk, node.expr, source, walk.site(node), entry, is_each=is_each, is_whole=is_whole)
     walk.bind(node.index, held, entry, None)
     return entry
 
@@ -94,12 +95,14 @@ def _is_of_attribute(sequence: Expression) -> bool:
     return isinstance(inner, MemberExpr)
 
 
-def _element(walk: Walk, sequence: Any, source: Value, site: Site, state: State, *, is_each: bool = False) -> Value:
+def _element(
+    walk: Walk, sequence: Any, source: Value, site: Site, state: State, *, is_each: bool, is_whole: bool
+) -> Value:
     """Return what the next element of an iterator holds, which `__next__` of a class of the file may make."""
     method = classes.iterator_method(walk, sequence, source)
     if method:
         return functions.call_all(walk, method, sequence, [], state)
-    return containers.element(source, site, state, is_each=is_each)
+    return containers.element(source, site, state, is_each=is_each, is_whole=is_whole)
 
 
 def _while(walk: Walk, node: WhileStmt, state: State) -> State | None:
@@ -283,7 +286,8 @@ def _turn(
         else:
             source = first if first is not None and not position else walk.value(inner.sequences[position], state)
             is_each = not any(inner.condlists)
-            held = _element(walk, inner.sequences[position], source, walk.site(inner, position), state, is_each=is_each)
+            site = walk.site(inner, position)
+            held = _element(walk, inner.sequences[position], source, site, state, is_each=is_each, is_whole=is_each)
             walk.bind(index, held, state, None)
         for condition in inner.condlists[position]:
             walk.value(condition, state)

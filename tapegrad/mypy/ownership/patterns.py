@@ -10,9 +10,11 @@ from tapegrad.mypy.ownership import containers
 from tapegrad.mypy.ownership.attributes import field
 from tapegrad.mypy.ownership.carriers import new_object
 from tapegrad.mypy.ownership.holders import label
-from tapegrad.mypy.ownership.state import NOTHING, Ref, Value, union
+from tapegrad.mypy.ownership.state import Ref, Value, union
 
 if TYPE_CHECKING:
+    from mypy.nodes import TypeInfo
+
     from tapegrad.mypy.ownership.state import State
     from tapegrad.mypy.ownership.walk import Walk
 
@@ -57,11 +59,16 @@ def _capture_rest(walk: Walk, item: StarredPattern, held: Value, start: int, aft
 
 def _capture_attributes(walk: Walk, pattern: Any, held: Value, state: State) -> None:
     names = [*_positional(pattern)[: len(pattern.positionals)], *pattern.keyword_keys]
+    owners = [one for one in held if isinstance(one, Ref) and _may_be(walk, one, _class_of(pattern))]
     for name, inner in zip(names, [*pattern.positionals, *pattern.keyword_values], strict=False):
         t = _attribute_type(pattern, name)
-        owners = [one for one in held if isinstance(one, Ref)]
-        found = union(field(walk, one, name, t, None, state) for one in owners) if owners else NOTHING
-        capture(walk, inner, found, state)
+        capture(walk, inner, union(field(walk, one, name, t, None, state) for one in owners), state)
+
+
+def _may_be(walk: Walk, one: Ref, info: TypeInfo | None) -> bool:
+    """Return whether an object may be an instance of a class: not if its own class is known to be another one."""
+    own = walk.classes.get(one.site)
+    return own is None or info is None or own.has_base(info.fullname)
 
 
 def _class_of(pattern: Any) -> Any:

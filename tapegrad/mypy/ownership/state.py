@@ -29,8 +29,11 @@ ONE: Final = "(one)"  # whether a container has at most one element
 COMMON: Final = "[&]"  # what every element of a container holds
 KNOWN: Final = "(known)"  # whether all elements are known by their positions
 MAKES: Final = "(makes)"  # whether a dictionary makes an element for each new key
+ELEMENT: Final = "element"  # ends the site of what a container holds at an unknown position
+SEEN: Final = "(seen)"  # the tapes of a container when a loop went through all of its elements
 OF: Final = "(of)"  # the objects of which an unknown one may be any
 RAISED: Final = ("raised", "")  # the exception that is on its way to a handler
+BRANCH: Final = ("branch", "")  # the value of an expression that is evaluated in a branch
 EPOCH: Final = "(epoch)"  # the last call that may have bound the attributes of an object
 NOTHING: Final[Value] = frozenset()
 
@@ -150,7 +153,7 @@ class State:
 
     def __init__(self) -> None:
         self.held = Holders({}, {})
-        self.seen: set[Site] = set()
+        self.seen: dict[Site, int] = {}  # how often each site has started a tape or an object
         self.constants: dict[Holder, Constant] = {}
 
     def copy(self) -> State:
@@ -172,7 +175,12 @@ class State:
 
     def equals(self, other: State) -> bool:
         """Return whether what is followed from here does the same as from another state."""
-        return self == other and self.seen == other.seen
+        return self == other and self.seen.keys() == other.seen.keys()
+
+    def holds_like(self, other: State) -> bool:
+        """Return whether each holder holds the same as in another state, where it is known there."""
+        ours, theirs = ({holder: one for holder, one in each.held.items() if one} for each in (self, other))
+        return ours == theirs
 
     def put(self, holder: Holder, value: Value, *, weak: bool = False) -> None:
         """Let a holder hold a value; `weak` if it may also keep what it holds."""
@@ -191,9 +199,13 @@ class State:
 
     def start(self, site: Site) -> Site:
         """Note that a site starts one more tape or object: the one before is now one of the earlier ones."""
-        if site not in self.seen:
-            self.seen.add(site)
-            return site
+        started = self.seen[site] = self.seen.get(site, 0) + 1
+        if started > 1:
+            self.age(site)
+        return site
+
+    def age(self, site: Site) -> None:
+        """Let what a site started last be one of the earlier ones."""
         for holder in [one for one in self.constants if one[0] == site]:
             del self.constants[holder]
         for holder, value in list(self.held.items()):
@@ -209,7 +221,6 @@ class State:
                 self.held[older] = aged
             else:
                 self.held[holder] = aged
-        return site
 
     def consume(self, value: Value, end: End, holder: Holder | None = None) -> None:
         """Mark the tapes of a value as consumed in all that holds them.
@@ -272,6 +283,8 @@ class State:
                     pending += [each for name, held in self.fields(one) if name != OF for each in held]
             elif isinstance(one, Function):
                 pending += [each for held in one.values() for each in held]
+            elif one.site[-1] == ELEMENT:  # where it comes from is noted with its site, or with that of its object
+                made -= {(one.site, one.age), (one.site[:-2], one.age)}
         for ref in made:
             self.drop(Ref(*ref))
             self.held.names.pop(ref, None)
@@ -322,7 +335,7 @@ def joined(states: Iterable[State | None]) -> State | None:
         for ref in unequal:
             result.forget_positions(ref)
             state.forget_positions(ref)
-        result.seen |= state.seen
+        result.seen = {**state.seen, **result.seen} if result.seen.keys() != state.seen.keys() else result.seen
         if result.constants:
             result.constants = {
                 holder: one for holder, one in result.constants.items() if state.constants.get(holder) == one
@@ -333,6 +346,30 @@ def joined(states: Iterable[State | None]) -> State | None:
         for holder, value in state.held.items():
             _join_holder(result, holder, value)
     return result
+
+
+def branched(ends: Iterable[State | None]) -> State | None:
+    """Return what every holder may hold where branches join: a new object of one is not the last one of another."""
+    reached = [state for state in ends if state is not None]
+    made = {ref[0] for state in reached for ref in state.held.names if not ref[1]} if len(reached) > 1 else ()
+    for site in made:
+        started = [state.seen.get(site, 0) for state in reached]
+        for state, count in zip(reached, started, strict=True):
+            if 0 < count < max(started):
+                state.age(site)
+                state.seen[site] = max(started)
+    return joined(reached)
+
+
+def branched_values(ends: Iterable[tuple[Value, State]]) -> tuple[Value, State | None]:
+    """Return what any of several expressions may hold, of which each is evaluated in a branch, with the state."""
+    branches = list(ends)
+    if len(branches) == 1:
+        return branches[0]
+    for held, state in branches:
+        state.held[BRANCH] = held
+    after = branched(state for _, state in branches)
+    return (after.held.pop(BRANCH), after) if after is not None else (NOTHING, None)
 
 
 def repeated(before: State, ends: list[State | None], unnamed: Value = NOTHING) -> State | None:
@@ -347,6 +384,8 @@ def repeated(before: State, ends: list[State | None], unnamed: Value = NOTHING) 
     entry, after = before.copy(), after.copy()
     for ref in _lost(before, after, unnamed):
         after.drop(ref)
+    for ref in _made_again(before, after):
+        entry.drop(ref)
     for holder, value in before.held.items():
         later = after.held.get(holder)
         if later is None or later == value or holder[0] != "name":
@@ -357,6 +396,21 @@ def repeated(before: State, ends: list[State | None], unnamed: Value = NOTHING) 
             entry.held[holder] = _changed(value, partial(_one_of, differing))
             after.held[holder] = _changed(later, partial(_one_of, differing))
     return joined([entry, after])
+
+
+def _made_again(before: State, after: State) -> set[Ref]:
+    """Return the objects that nothing held before a loop, and whose sites have made another one in the loop."""
+    found = {
+        Ref(*ref) for ref in before.held.names if not ref[1] and before.seen.get(ref[0], 0) < after.seen.get(ref[0], 0)
+    }
+    pending = [one for holder, value in before.held.items() if found and holder[-1] != OF for one in value]
+    while pending and found:
+        one = pending.pop()
+        if isinstance(one, Function):
+            pending += [each for held in one.values() for each in held]
+        elif isinstance(one, Ref):
+            found.discard(one)
+    return found
 
 
 def _lost(before: State, after: State, unnamed: Value) -> set[Ref]:

@@ -42,6 +42,7 @@ from tapegrad.mypy.conversion import OWNED_TAPE, is_tape, tensor_parts
 from tapegrad.mypy.mypy_api import may_suppress, returned_by
 from tapegrad.mypy.ownership import (
     classes,
+    conditions,
     containers,
     context_managers,
     element_access,
@@ -51,9 +52,10 @@ from tapegrad.mypy.ownership import (
     loops,
     patterns,
 )
-from tapegrad.mypy.ownership.constants import constant_of, is_bound_elsewhere, matches, truth
+from tapegrad.mypy.ownership.conditions import truth
+from tapegrad.mypy.ownership.constants import constant_of, is_bound_elsewhere, matches
 from tapegrad.mypy.ownership.holders import holder_of
-from tapegrad.mypy.ownership.state import NOTHING, RAISED, Ref, State, UnreachableError, joined, union
+from tapegrad.mypy.ownership.state import NOTHING, RAISED, Ref, State, UnreachableError, branched, joined, union
 from tapegrad.mypy.scopes.names import parts_of
 
 if TYPE_CHECKING:
@@ -81,6 +83,9 @@ def _through(walk: Walk, node: Any, state: State) -> State | None:
         case list():
             after: State | None = state
             for number, statement in enumerate(node):
+                tested = conditions.tested_again(walk, statement) if isinstance(statement, IfStmt) else None
+                if tested and after is not None:
+                    return _each_way(walk, statement, node[number + 1 :], tested, after)
                 after = through(walk, statement, after)
                 if after is None:
                     return None
@@ -219,7 +224,31 @@ def delete(walk: Walk, target: Any, state: State) -> None:
         element_access.removed(walk, target, state)
 
 
+def _each_way(walk: Walk, node: IfStmt, rest: list[Any], tested: set[Any], state: State) -> State | None:
+    """Follow an `if` and the rest of its block, which tests the same again, for each branch that makes a difference."""
+    before = walk.frame.tested
+    walk.frame.tested = before | tested
+    conditions.forget(walk, tested, state)
+    ways: list[State] = []
+    for end in _ends(walk, node, state, is_each=True):
+        if end is None:
+            continue
+        walk.note_exception(end)
+        alike = [one for one in ways if one.holds_like(end)]
+        ways = [*(one for one in ways if one not in alike), branched([*alike, end]) or end]
+    after = branched([through(walk, rest, one) for one in ways])
+    walk.frame.tested = before
+    if after is not None:
+        conditions.forget(walk, tested, after)
+    return after
+
+
 def _branches(walk: Walk, node: IfStmt, state: State) -> State | None:
+    return branched(_ends(walk, node, state))
+
+
+def _ends(walk: Walk, node: IfStmt, state: State, *, is_each: bool = False) -> list[State | None]:
+    """Return the state after each branch; those of `elif` are joined unless `is_each` is set."""
     ends: list[State | None] = []
     current: State | None = state
     for condition, body in zip(node.expr, node.body, strict=True):
@@ -232,12 +261,17 @@ def _branches(walk: Walk, node: IfStmt, state: State) -> State | None:
             break
         holds = truth(walk, condition, current)
         if holds is None:
-            ends.append(through(walk, body, current.copy()))
+            taken = current.copy()
+            conditions.assume(walk, condition, taken, holds=True)
+            conditions.assume(walk, condition, current, holds=False)
+            ends.append(through(walk, body, taken))
         elif holds:
             ends.append(through(walk, body, current))
             current = None
-    ends.append(through(walk, node.else_body, current))
-    return joined(ends)
+    following = conditions.elif_of(node) if is_each else None
+    if following is not None and current is not None:
+        return [*ends, *_ends(walk, following, current, is_each=True)]
+    return [*ends, through(walk, node.else_body, current)]
 
 
 def _cases(walk: Walk, node: MatchStmt, state: State) -> State | None:
@@ -257,7 +291,7 @@ def _cases(walk: Walk, node: MatchStmt, state: State) -> State | None:
         if guard is None and is_taken:
             is_complete = True
             break
-    return joined(ends if is_complete else [*ends, state])
+    return branched(ends if is_complete else [*ends, state])
 
 
 def _with(walk: Walk, node: WithStmt, state: State) -> State | None:

@@ -14,6 +14,7 @@ from mypy.nodes import FloatExpr, FuncItem, IntExpr, LambdaExpr, MypyFile, NameE
 from tapegrad.mypy.mypy_api import checked_file, type_of
 from tapegrad.mypy.ownership import spelling
 from tapegrad.mypy.ownership.holders import holder_of
+from tapegrad.mypy.ownership.sources import consume_sources
 from tapegrad.mypy.ownership.state import NOTHING, End, Held, live, tapes
 from tapegrad.mypy.scopes.names import ScopeCache, nodes_in
 
@@ -47,6 +48,7 @@ class Frame:
         self.made: Ref | None = None  # the generator
         self.yields: list[State] = []  # where the generator waits, perhaps for ever
         self.at_yield: Callable[[Value, State], None] | None = None  # of a context manager
+        self.tested: set[Any] = set()  # the conditions that statements around the current one test again
         self.loops: list[tuple[list[State], list[State]]] = []  # states at `break` and at `continue`
         self.unnamed: list[Value] = []  # what loops and blocks around the statement hold without a name
         self.tries: list[list[State]] = []  # states inside a `try`, from any of which a handler may start
@@ -166,6 +168,7 @@ class Walk(ABC):
         place = spelling.written(name) if name is not None else ""
         end = End(call.line, spelling.end_of(call), spelling.written(call), place, in_call=bool(self.calls))
         state.consume(value, end, holder_of(name, state) if name is not None else None)
+        consume_sources(value, end, state)
         if call is not self.last_call:  # else nothing can raise an exception in this statement after it
             self.note_exception(state)
 
