@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NamedTuple, TypeVar, assert_type
 from typing import Literal as L
 
+import numpy as np
+
 import tapegrad as tg
 from tapegrad import Mul, NoneTape, Shape, Sub, Tensor, nn
 
@@ -208,6 +210,39 @@ def accept_items_of_lists_of_sizes() -> None:
         assert_type(Pyramid(Widths(4, [1, 3]), [1, 2])(tg.ones((2, 4))), Tensor[Shape[L[2], L[14]], NoneTape])
 
     made()
+
+
+class Image(NamedTuple):
+    channels: int = 1
+    rows: int = 8
+
+
+class Unflattened(nn.Module):
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self.shape = shape
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.reshape((x.shape[0], *self.shape))
+
+
+def accept_shapes_in_variables() -> None:
+    def made() -> None:
+        image = Image()
+        shape = (image.channels, image.rows, image.rows)
+        count = int(np.prod(shape))
+        assert_type(tg.ones((2, count)), Tensor[Shape[L[2], L[64]], NoneTape])
+        assert_type(tg.ones((2, 64)).reshape((2, *shape)), Tensor[Shape[L[2], L[1], L[8], L[8]], NoneTape])
+        assert_type(tg.ones((2, *shape[1:])), Tensor[Shape[L[2], L[8], L[8]], NoneTape])
+        assert_type(Unflattened((4, 16))(tg.ones((2, 64))), Tensor[Shape[L[2], L[4], L[16]], NoneTape])
+
+    made()
+
+
+def reject_a_shape_in_a_variable() -> None:
+    def made(shape: tuple[int, int]) -> None:
+        tg.ones(shape) @ tg.ones((2 * shape[1], 3))  # E(mypy): matmul: inner sizes differ: x (shape[0], shape[1]) has shape[1] columns but y (2*shape[1], 3) has 2*shape[1] rows [tapegrad-shape]
+
+    made((1, 2))
 
 
 def accept_items_of_lists_that_change() -> None:

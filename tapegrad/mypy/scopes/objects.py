@@ -229,6 +229,9 @@ def _of_index(base: Expression, index: Expression, api: Checker) -> Value:
     match object_of(base, api):
         case Several(item=item):
             return Several(item, is_filled=False) if isinstance(index, SliceExpr) else item
+        case Items(values=values) if isinstance(index, SliceExpr):
+            bounds = _bounds(index)
+            return None if bounds is None else Items(values[bounds])
         case Items() as items if (position := position_of(index)) is not None:
             return item_at(items, position)
     return None

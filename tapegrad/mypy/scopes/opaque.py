@@ -45,7 +45,7 @@ from mypy.nodes import (
 from mypy.types import AnyType, CallableType, Instance, TupleType, Type, get_proper_type
 
 from tapegrad.mypy.conversion import Many, size_of
-from tapegrad.mypy.mypy_api import checked_file
+from tapegrad.mypy.mypy_api import checked_file, stored_type
 from tapegrad.mypy.mypy_files import Program, program_file
 from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.frames import value_of_name
@@ -253,8 +253,8 @@ def _bindings(target: Expression, sequence: Expression, index: int) -> Iterator[
 
 def is_fixed(sequence: Expression, api: Checker) -> bool:
     """Return whether the items of a sequence stay what they are: of a tuple, or of a list that is only read."""
-    variable = sequence.node if isinstance(sequence, RefExpr) else None
-    p = get_proper_type(variable.type) if isinstance(variable, Var) else None
+    variable = sequence.node if isinstance(sequence, NameExpr) else None
+    p = get_proper_type(variable.type if isinstance(variable, Var) else stored_type(api, sequence))
     is_tuple = isinstance(p, TupleType) or (isinstance(p, Instance) and p.type.fullname == "builtins.tuple")
     return is_tuple or use_of(sequence, api) is Use.READ
 

@@ -94,9 +94,8 @@ _FUNCTIONS: Final[dict[str, Callable[[list[Size]], Size]]] = {
     "builtins.min": smallest,
     "builtins.sum": lambda sizes: reduce(operator.add, sizes, 0),
     "math.prod": product,
+    "numpy._core.fromnumeric.prod": product,
 }
-
-
 LOOP: Final = "a loop"  # the scope of names of numbers that a loop changes
 _WHOLE: Final = "builtins.int", "numpy.integer"
 
@@ -323,7 +322,8 @@ def _sizes_given(call: CallExpr, api: Checker) -> list[Size] | None:
     if isinstance(items[0], TupleExpr | ListExpr) and len(items) == 1:
         items = items[0].items
     elif isinstance(given, TupleType):
-        sizes = [UNKNOWN if _is_star(item) else size_of(item) for item in given.items]
+        parts = zip(given.items, _items_at(items[0], len(given.items)), strict=True)
+        sizes = [UNKNOWN if _is_star(t) else size_value(t, part, api) for t, part in parts]
         return None if any(map(is_unknown, sizes)) else sizes
     sizes = [_size(item, api) for item in items]
     return None if any(map(is_unknown, sizes)) else sizes
@@ -341,14 +341,14 @@ def _size(expression: Expression, api: Checker) -> Size:
 
 
 def _is_plain(expression: Expression) -> bool:
-    """Return whether evaluating an expression again has no effect: no call but `len` and functions of sizes."""
+    """Return whether evaluating an expression again has no effect: no call but `len`, `int` and functions of sizes."""
     match expression:
         case IntExpr() | StrExpr() | NameExpr():
             return True
         case (
             UnaryExpr(expr=operand)
             | MemberExpr(expr=operand)
-            | CallExpr(callee=NameExpr(fullname="builtins.len"), args=[operand])
+            | CallExpr(callee=NameExpr(fullname="builtins.len" | "builtins.int"), args=[operand])
         ):
             return _is_plain(operand)
         case OpExpr(left=left, right=right) | IndexExpr(base=left, index=right):
@@ -423,10 +423,17 @@ def _counted(t: Type, name: str) -> Size:
 
 
 def _tuple(p: TupleType, expression: Expression | None, api: Checker) -> Any:
-    if isinstance(expression, NameExpr) and isinstance(expression.node, Var):
-        expression = _settled(expression.node, api)
-    items = expression.items if isinstance(expression, TupleExpr) else []
-    written = [one for item in items for one in _expanded(item, api)]
+    settled = (
+        _settled(expression.node, api)
+        if isinstance(expression, NameExpr) and isinstance(expression.node, Var)
+        else None
+    )
+    display = expression if settled is None else settled
+    written: list[Expression | None] = []
+    if isinstance(display, TupleExpr):
+        written = [one for item in display.items for one in _expanded(item, api)]
+    elif isinstance(expression, NameExpr | MemberExpr):
+        written = [*_items_at(expression, len(p.items))]
     if len(written) != len(p.items):
         written = [None] * len(p.items)
     values: list[Any] = [
@@ -455,11 +462,18 @@ def _star(item: UnpackType) -> Many | None:
 
 
 def _expanded(item: Expression, api: Checker) -> list[Expression | None]:
-    """Return the expression of each item of a written tuple; None for the items that a star adds."""
+    """Return the expression of each item of a written tuple; None for what `*` adds if its number is unknown."""
     if not isinstance(item, StarExpr):
         return [item]
     inner = get_proper_type(_type_of(item.expr, api))
-    return [None] * len(inner.items) if isinstance(inner, TupleType) else [None]
+    if not isinstance(inner, TupleType):
+        return [None]
+    return [*_items_at(item.expr, len(inner.items))]
+
+
+def _items_at(sequence: Expression, count: int) -> list[IndexExpr]:
+    """Return `sequence[0]`, `sequence[1]` and so on."""
+    return [IndexExpr(sequence, IntExpr(position)) for position in range(count)]
 
 
 def _is_star(item: Type) -> bool:
