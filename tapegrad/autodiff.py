@@ -207,10 +207,13 @@ class Autodiff(AutodiffBackend[B, Recorded, Whole, Truths, Quantized[Any, Any]],
         """Return the value of a tensor of this level: a tensor of the level below, with the tape it has there.
 
         Raises:
-            TapeError: The value has a tape, and the backend below is NumPy.
+            TapeError: The value has a tape, and the backend below is NumPy; or `y` itself is on a tape of the level
+                below, as after a second call of `inner`.
         """
         tensor_only(y, "Autodiff.inner: y")
         if y.owns_tape:
+            if not self._is_lowest and not isinstance(y.data, Tensor):
+                raise TapeError(messages.of_level_below("Autodiff.inner", "y"))
             y.tape.tape.note_constants(y.data)
         return self._of_below("Autodiff.inner", "the value of y", _lifted(y.data))
 

@@ -302,6 +302,18 @@ def test_over_numpy_no_value_below_has_a_tape() -> None:
         backend.inner(lifted)
 
 
+def test_a_tensor_on_the_tape_of_the_level_below_has_no_inner_value() -> None:
+    x = real(3)
+    message = r"^Autodiff.inner: y is on a tape of the level below; give this level Autodiff.from_inner of it$"
+    below = LEVEL.inner(tanh(LEVEL.from_inner(x.trace())))
+
+    assert below.owns_tape
+    with pytest.raises(TapeError, match=message):
+        LEVEL.inner(below)
+    with pytest.raises(TapeError, match=message):
+        LEVEL.inner(x.trace())
+
+
 def test_values_of_other_types_are_rejected() -> None:
     backend: Any = LEVEL
     for call, kind in (("int", "integer"), ("bool", "bool")):

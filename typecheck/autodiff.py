@@ -94,6 +94,12 @@ def reject_a_parameter_that_is_not_lifted() -> None:
     assert_type(grads[w], Tensor[Shape[L[5], L[2]], NoneTape])  # E(Python): a parameter of shape (5, 2) was used one level up, where it is a constant; give that level Autodiff.from_inner of it
 
 
+def reject_the_inner_value_of_an_inner_value() -> None:
+    level = Autodiff()
+    below = level.inner(level.from_inner(x.trace()))
+    level.inner(below)  # E(Python): Autodiff.inner: y is on a tape of the level below; give this level Autodiff.from_inner of it [tapegrad-tape]
+
+
 def reject_wrt_of_a_parameter_that_is_not_lifted() -> None:
     level = Autodiff()
     w = nn.Param(tg.ones((5, 2)))

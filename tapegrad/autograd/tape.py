@@ -424,6 +424,8 @@ class GradientTape:
             _check("grads", grads, Gradients, "Gradients are")
         if checkpoint is not None:
             _check("checkpoint", checkpoint, Checkpointing, "a strategy is")
+        if training is not True:
+            _check("training", training, bool, "a bool is")
         self.entries: list[Entry] = []
         self.leaves: dict[Node, None] = dict.fromkeys(wrt or ())
         self.watched: dict[Node, int] = {}  # parameters used, and the version each had at its first use
@@ -453,7 +455,7 @@ class GradientTape:
 
         Raises:
             TapeError: The tape has been consumed.
-            DTypeError: `op` cannot be called.
+            DTypeError: `op` cannot be called with the gradients alone.
         """
         if self.consumed_at is not None:
             self._reject()
@@ -462,6 +464,7 @@ class GradientTape:
                 f"add_backward_op: op is {with_article(type(op).__name__)} but a function of the gradients is expected"
             )
             raise DTypeError(message)
+        _check_one_argument(op)
         self._has_opaque = True
         self.entries.append((now(), None, (), op))
 
@@ -618,6 +621,8 @@ class GradientTape:
         if self.consumed_at is not None:
             self._reject()
         self._check_versions()
+        if retain is not False:
+            _check("retain_tape", retain, bool, "a bool is")
         if not retain:
             here = where_called()
             self._consumers.append(here)
@@ -715,6 +720,18 @@ def _check(option: str, given: object, kind: type, expected: str) -> None:
     if not isinstance(given, kind):
         message = f"{option} is {with_article(type(given).__name__)} but {expected} expected"
         raise DTypeError(message)
+
+
+def _check_one_argument(op: Pullback) -> None:
+    import inspect  # no op of the library needs it
+
+    try:
+        inspect.signature(op).bind(None)
+    except TypeError as error:
+        message = f"add_backward_op: op must take the gradients alone: {error}"
+        raise DTypeError(message) from error
+    except ValueError:
+        pass  # a function written in C, whose arguments are unknown
 
 
 def _recorded_parameters(

@@ -141,6 +141,11 @@ def tape_missing(call: str, place: str) -> str:
     return f"{call}: {place} has no tape but needs one"
 
 
+def of_level_below(call: str, place: str) -> str:
+    """Return the message for a tensor with a tape of the level below, in the place of one of this level."""
+    return f"{call}: {place} is on a tape of the level below; give this level Autodiff.from_inner of it"
+
+
 def constant_above(parameter: str, shape: Sequence[object]) -> str:
     """Return the message for the gradient of a parameter that a level of `Autodiff` above took as a constant."""
     return (

@@ -984,6 +984,31 @@ def test_a_step_that_cannot_be_called_is_rejected_at_once() -> None:
         GradientTape().add_backward_op(step)
 
 
+def test_a_step_that_takes_no_gradients_is_rejected_at_once() -> None:
+    reasons: dict[Any, str] = {
+        lambda: None: "too many positional arguments",
+        lambda _grads, _x: None: "missing a required argument: '_x'",
+    }
+    for step, reason in reasons.items():
+        with pytest.raises(DTypeError, match=f"^add_backward_op: op must take the gradients alone: {reason}$"):
+            GradientTape().add_backward_op(step)
+    without_signature: Any = max
+    GradientTape().add_backward_op(without_signature)
+
+
+def test_options_of_tapes_are_bools() -> None:
+    x = tensor([1.0, 2.0])
+    name: Any = "no"
+    number: Any = 3
+
+    with pytest.raises(DTypeError, match=r"^training is a str but a bool is expected$"):
+        x.trace(training=name)
+    loss = x.trace().sum()
+    with pytest.raises(DTypeError, match=r"^retain_tape is an int but a bool is expected$"):
+        loss.backward(retain_tape=number)
+    assert loss.backward()[x].tolist() == [1, 1]
+
+
 def test_execute_starts_from_the_gradients_it_is_given() -> None:
     x: Any = tensor([1.0, 2.0])
     taped = x.trace() * 3
