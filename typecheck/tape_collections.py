@@ -419,7 +419,7 @@ def accept_transitions_that_are_cleared() -> None:
     transitions: list[Transition] = []
     for _ in range(2):
         for _ in range(3):
-            transitions.append(new_transition())
+            transitions.append(new_transition())  # noqa: PERF401  # programs are written so
         sum((one.policy * 0.5 for one in transitions), tg.zeros(())).backward()
         sum((one.value * 0.5 for one in transitions), tg.zeros(())).backward()
         transitions.clear()

@@ -15,7 +15,7 @@ from tapegrad.ops.elementwise import scalar_type
 from tapegrad.sizes import Dims, Size, several_ints, show, surely_differ, surely_less
 from tapegrad.sizes.symbols import is_symbol
 from tapegrad.tensor import D, S, Tensor, from_array, node
-from tapegrad.tensor.operands import unwrap
+from tapegrad.tensor.operands import of_same_kind, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.tape import NoneTape
@@ -256,8 +256,8 @@ def empty_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
         >>> buffer.shape, str(buffer.dtype)
         ((2, 3), 'int64')
     """
-    x, _ = unwrap(x)
-    return from_array(np.empty(x.shape, x.dtype))
+    plain, _ = unwrap(x)
+    return of_same_kind(from_array(np.empty(plain.shape, plain.dtype)), x)
 
 
 @op(like_shape)
@@ -279,8 +279,8 @@ def zeros_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
         >>> tg.zeros_like(tg.tensor([1, 2])).tolist()
         [0, 0]
     """
-    x, _ = unwrap(x)
-    return _owned(_library(x.shape).zeros(x.shape, x.dtype))
+    plain, _ = unwrap(x)
+    return of_same_kind(_owned(_library(plain.shape).zeros(plain.shape, plain.dtype)), x)
 
 
 @op(like_shape)
@@ -302,8 +302,8 @@ def ones_like(x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
         >>> tg.ones_like(tg.tensor([1, 2])).tolist()
         [1, 1]
     """
-    x, _ = unwrap(x)
-    return _owned(_library(x.shape).ones(x.shape, x.dtype))
+    plain, _ = unwrap(x)
+    return of_same_kind(_owned(_library(plain.shape).ones(plain.shape, plain.dtype)), x)
 
 
 @op(full_like_shape)
@@ -324,8 +324,8 @@ def full_like(x: Tensor[S, Any, D], value: Scalar) -> Tensor[S, NoneTape, D]:
         >>> tg.full_like(x, 0.5).tolist()
         [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]
     """
-    x, _ = unwrap(x)
-    return _filled(x.shape, value, x.dtype)
+    plain, _ = unwrap(x)
+    return of_same_kind(_filled(plain.shape, value, plain.dtype), x)
 
 
 def float_dtype_only(dtype: Any) -> None:

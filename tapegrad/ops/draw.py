@@ -15,7 +15,7 @@ from tapegrad.ops.create import filled_shape, float_dtype_only, like_shape
 from tapegrad.ops.elementwise import elementwise_shape, float_only, scalar_type
 from tapegrad.sizes import several_ints
 from tapegrad.tensor import D, Float, S, T, Tensor, from_array, node
-from tapegrad.tensor.operands import tensor_only, unwrap
+from tapegrad.tensor.operands import of_same_kind, tensor_only, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
@@ -169,10 +169,10 @@ def normal_like(
         >>> noise.shape, str(noise.dtype)
         ((2, 28, 28), 'float32')
     """
-    x, _ = unwrap(x)
-    float_only(x)
+    plain, _ = unwrap(x)
+    float_only(plain)
     _check_normal("normal_like", mean, std)
-    return from_array(_drawn(rng, "normal", mean, std, x.shape, dtype=x.dtype))
+    return of_same_kind(from_array(_drawn(rng, "normal", mean, std, plain.shape, dtype=plain.dtype)), x)
 
 
 @op(like_shape)
@@ -202,10 +202,10 @@ def uniform_like(
         >>> y.shape, str(y.dtype)
         ((4, 3), 'float64')
     """
-    x, _ = unwrap(x)
-    float_only(x)
+    plain, _ = unwrap(x)
+    float_only(plain)
     _check_uniform("uniform_like", low, high)
-    return from_array(_drawn(rng, "uniform", low, high, x.shape, dtype=x.dtype))
+    return of_same_kind(from_array(_drawn(rng, "uniform", low, high, plain.shape, dtype=plain.dtype)), x)
 
 
 @op(like_shape)
@@ -231,9 +231,9 @@ def bernoulli_like(x: Tensor[S, Any, D], p: float = 0.5, *, rng: RNG = None) -> 
         >>> mask.shape, str(mask.dtype)
         ((2, 3), 'float32')
     """
-    x, _ = unwrap(x)
+    plain, _ = unwrap(x)
     check_options("bernoulli_like", p=p)
-    return from_array(_ones(x.shape, p, x.dtype, rng))
+    return of_same_kind(from_array(_ones(plain.shape, p, plain.dtype, rng)), x)
 
 
 @op(elementwise_shape)

@@ -590,7 +590,14 @@ def whole(x: Any) -> Any:
     return x // 1.0
 
 
-@pytest.mark.parametrize("op", [tg.round, tg.floor, tg.ceil, tg.trunc, tg.sign, whole, tg.Tensor.detach])
+def halves_like(x: Any) -> Any:
+    return tg.full_like(x, 0.5)
+
+
+LIKE = [tg.zeros_like, tg.ones_like, halves_like, tg.normal_like, tg.uniform_like, tg.bernoulli_like]
+
+
+@pytest.mark.parametrize("op", [tg.round, tg.floor, tg.ceil, tg.trunc, tg.sign, whole, tg.Tensor.detach, *LIKE])
 def test_results_without_a_gradient_are_constants_of_the_model(op: Any) -> None:
     w: Any = nn.Param(tg.tensor([2.25, -3.75]))
     for given in (w, w * 2.0):
@@ -601,7 +608,7 @@ def test_results_without_a_gradient_are_constants_of_the_model(op: Any) -> None:
         assert grads[w].tolist() == fixed_values.tolist()
 
 
-@pytest.mark.parametrize("op", [tg.round, whole, tg.Tensor.detach])
+@pytest.mark.parametrize("op", [tg.round, whole, tg.Tensor.detach, tg.empty_like, *LIKE])
 def test_results_of_data_without_a_gradient_are_data(op: Any) -> None:
     x = tg.tensor([2.25, -3.75])
 
