@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal
 from typing_extensions import TypeVar, TypeVarTuple, override
 
 from tapegrad.errors.ranges import check_options
-from tapegrad.errors.tracebacks import public_api
+from tapegrad.errors.tracebacks import trim_on_exit
 from tapegrad.nn.module import Module
 from tapegrad.ops import (
     adaptive_avg_pool1d,
@@ -266,7 +266,6 @@ class SmoothMaxPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, Ceil
         [[3.0, 2.501]]
     """
 
-    @public_api
     def __init__(
         self: SmoothMaxPool1d[Any, Any, Any, Any, Any],
         kernel: Kernel,
@@ -279,7 +278,8 @@ class SmoothMaxPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, Ceil
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.dilation, self.ceil_mode = dilation, ceil_mode
-        check_options("SmoothMaxPool1d", beta=beta)
+        with trim_on_exit:
+            check_options("SmoothMaxPool1d", beta=beta)
         self.beta = beta
 
     @override
@@ -322,7 +322,6 @@ class SmoothMaxPool2d(
         [[[4.0, 8.0]]]
     """
 
-    @public_api
     def __init__(
         self: SmoothMaxPool2d[Any, Any, Any, Any, Any, Any, Any, Any, Any],
         kernel: Kernel | tuple[Kernel, KernelW],
@@ -335,7 +334,8 @@ class SmoothMaxPool2d(
     ) -> None:
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.dilation, self.ceil_mode = dilation, ceil_mode
-        check_options("SmoothMaxPool2d", beta=beta)
+        with trim_on_exit:
+            check_options("SmoothMaxPool2d", beta=beta)
         self.beta = beta
 
     @override
@@ -383,7 +383,6 @@ class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding, CeilMode]):
         [[1.0, 3.5, 3.0]]
     """
 
-    @public_api
     def __init__(
         self: AvgPool1d[Any, Any, Any, Any],
         kernel: Kernel,
@@ -397,7 +396,8 @@ class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding, CeilMode]):
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.ceil_mode = ceil_mode
         if divisor_override is not None:
-            check_options("AvgPool1d", divisor_override=divisor_override)
+            with trim_on_exit:
+                check_options("AvgPool1d", divisor_override=divisor_override)
         self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
 
     @override
@@ -437,7 +437,6 @@ class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         [[[1.5, 5.5], [3.5, 7.5]]]
     """
 
-    @public_api
     def __init__(
         self: AvgPool2d[Any, Any, Any, Any, Any, Any, Any],
         kernel: Kernel | tuple[Kernel, KernelW],
@@ -451,7 +450,8 @@ class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.ceil_mode = ceil_mode
         if divisor_override is not None:
-            check_options("AvgPool2d", divisor_override=divisor_override)
+            with trim_on_exit:
+                check_options("AvgPool2d", divisor_override=divisor_override)
         self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
 
     @override
