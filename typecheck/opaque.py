@@ -592,3 +592,18 @@ def reject_an_opaque_axis() -> None:
         tg.ones((2, 3)) @ tg.ones((2, 3))  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (2, 3) has 2 rows [tapegrad-shape]
 
     read(1, 1)
+
+
+def accept_fewer_columns_than_a_slice_may_have() -> None:
+    def window(rows: Tensor[Shape[B, D], NoneTape], start: int) -> None:
+        part = rows[:, start : start + 3]
+        assert_type(part.reshape((rows.shape[0], 2)), Tensor[Shape[B, L[2]], NoneTape])
+
+    window(tg.ones((2, 8)), 6)
+
+
+def reject_more_columns_than_a_slice_has() -> None:
+    def window(rows: Tensor[Shape[B, D], NoneTape], start: int) -> None:
+        rows[:, start : start + 3].reshape((rows.shape[0], 4))  # E(mypy): reshape: x (B, D[slice(start, start + 3)]) has B*D[slice(start, start + 3)] elements but shape (B, 4) has 4*B [tapegrad-shape]
+
+    window(tg.ones((2, 8)), 3)

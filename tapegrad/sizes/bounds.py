@@ -50,6 +50,8 @@ def _least(size: Size) -> int | None:
     if (above := _without_a_floor(terms)) is not None:
         divisor, least = above[0], _least(above[1])
         return None if least is None else -(-least // divisor)
+    if (above_bound := _without_a_bounded_name(terms)) is not None:
+        return _least(above_bound)
     shifted: Counter[Monomial] = Counter()
     for monomial, coefficient in terms.items():
         if not all(map(_is_non_negative, monomial)):
@@ -94,6 +96,18 @@ def _without_a_floor(terms: Mapping[Monomial, int]) -> tuple[int, Size] | None:
             if all(map(_is_non_negative, others)):
                 rest = Dim(frozenset((one, n) for one, n in terms.items() if one != monomial))
                 return divisor, rest * divisor + Dim(frozenset({(tuple(others), coefficient)})) * factor.numerator
+    return None
+
+
+def _without_a_bounded_name(terms: Mapping[Monomial, int]) -> Size | None:
+    """Return a lower bound of a size: what is subtracted is at most what it is with the largest value of one name."""
+    for monomial, coefficient in terms.items():
+        for factor in monomial if coefficient < 0 else ():
+            others = list(monomial)
+            others.remove(factor)
+            if isinstance(factor, Name) and factor.most is not None and all(map(_is_non_negative, others)):
+                rest = Dim(frozenset((one, n) for one, n in terms.items() if one != monomial))
+                return rest + Dim(frozenset({(tuple(others), coefficient * factor.most)}))
     return None
 
 

@@ -487,6 +487,18 @@ def test_names_are_at_least_one() -> None:
     assert surely_less((M // C) * (N // 3), (M // C) * N + 1)
 
 
+def test_a_product_with_a_bounded_name_is_bounded_by_the_other_factors() -> None:
+    k = size_of_name(Name("k", least=0, is_opaque=True, most=8))
+
+    assert surely_less(N * k, 9 * N)
+    assert not surely_less(N * k, 8 * N)
+    assert surely_less(N * k * k, 65 * N)
+    assert not surely_less(k * opaque("m"), 9)
+    assert upper_bound(k * k) == 64
+    assert surely_differ(N * k, 9 * N)
+    assert not surely_differ(N * k, 7 * N)
+
+
 @pytest.mark.parametrize(("n", "m", "c"), list(itertools.permutations("abc")))
 def test_the_order_of_names_does_not_affect_proofs(n: str, m: str, c: str) -> None:
     n, m, c = map(named, (n, m, c))
