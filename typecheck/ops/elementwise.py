@@ -300,7 +300,15 @@ def reject_a_number_where_only_a_tensor_is_one() -> None:
 
 
 def reject_a_word() -> None:
-    x + "a"  # E(mypy): Unsupported operand types for + ("Tensor[tuple[Literal[2], Literal[3]], NoneTape, floating[_32Bit]]" and "str") [operator]
+    x + "a"  # E: add: a str is neither a tensor nor a number nor a NumPy array [operator]
+
+
+def reject_a_list_in_an_operation() -> None:
+    x @ [[1.0], [2.0], [3.0]]  # E: matmul: a list is neither a tensor nor a number nor a NumPy array [operator]
+
+
+def reject_none_as_an_operand() -> None:
+    tg.add(x, None)  # E: add: a NoneType is neither a tensor nor a number nor a NumPy array [arg-type]
 
 
 def reject_what_is_no_dtype_of_numpys() -> None:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from mypy.operators import op_methods
+
 from tapegrad.errors import messages
 from tapegrad.mypy.conversion import ARITHMETIC
 from tapegrad.mypy.features.source_lines import place_of
-from tapegrad.mypy.rules.library import op_named
+from tapegrad.mypy.rules.library import op_named, op_of_method
 from tapegrad.sizes import UNKNOWN, Size, is_unknown, named
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import ParametersOf, ReportedError
 
 LONGEST: Final = 300
-_CODES: Final = frozenset({"return-value", "assignment", "arg-type", "list-item", "dict-item", "misc"})
+_CODES: Final = frozenset({"return-value", "assignment", "arg-type", "list-item", "dict-item", "misc", "operator"})
 
 _RETURN: Final = re.compile(r"Incompatible return value type \(got (?P<got>.+), expected (?P<expected>.+)\)")
 _YIELD: Final = re.compile(r'Incompatible types in "yield" \(actual type (?P<got>.+), expected type (?P<expected>.+)\)')
@@ -41,6 +43,9 @@ _ENTRY: Final = re.compile(
 _ARGUMENT: Final = re.compile(
     r'Argument (?P<place>\d+|"\w+") to "(?P<function>\w+)"(?: of "(?P<owner>\w+)")? '
     r"has incompatible type (?P<got>.+); expected (?P<expected>.+)"
+)
+_OPERATION: Final = re.compile(
+    r'Unsupported operand types for (?P<operator>\S+) \((?P<left>".+") and (?P<right>".+")\)'
 )
 
 
@@ -94,7 +99,22 @@ def _message(message: str, place: Place, parameters: ParametersOf, *, may_redefi
         return _difference(call, f"entry {match['index']} of the dict", match)
     if match := _ARGUMENT.fullmatch(message):
         return _argument(place, match, parameters)
-    return None
+    match = _OPERATION.fullmatch(message)
+    return None if match is None else _operation(match)
+
+
+def _operation(match: re.Match[str]) -> str | None:
+    """Return that the right operand of a tensor is neither a tensor nor a number; None if it may be."""
+    found = op_of_method(op_methods.get(match["operator"], ""))
+    left, right = (_read(match[side].strip('"')) for side in ("left", "right"))
+    return _no_operand(found[0].name, right) if found is not None and left.name in _TENSORS else None
+
+
+def _no_operand(op: str, given: Written) -> str | None:
+    """Return that an operand is neither a tensor nor a number; None if it may be."""
+    if given.name not in _NO_OPERANDS:
+        return None
+    return messages.no_operand(op, messages.with_article("NoneType" if given.name == "None" else given.name))
 
 
 def _assigned(call: str, place: Place, match: re.Match[str], *, may_redefine: bool) -> str | None:
@@ -119,6 +139,10 @@ def _argument(place: Place, match: re.Match[str], parameters: ParametersOf) -> s
     call = messages.callee(".".join(filter(None, [owner, function])) if owner != "Tensor" else function)
     call = call.removesuffix(".forward") if of_layer else call
     text = _difference(call, name, match)
+    if text is None and op is not None:
+        got, expected = (_read(match[side].strip('"')) for side in ("got", "expected"))
+        is_operand = expected.name == "|" and {"Tensor", "float"} <= {one.name for one in expected.arguments}
+        return _no_operand(op.name, got) if is_operand else None
     if text is None or op is None:
         return text
     return text.replace(" but a tensor is expected", ", not a tensor")  # as ops say it
@@ -245,6 +269,7 @@ def _argument_text(written: Written) -> str:
 
 _TENSORS: Final = frozenset({"Tensor", "Param"})
 _NO_TENSORS: Final = frozenset({"None", "bool", "dict", "float", "int", "list", "ndarray", "str"})
+_NO_OPERANDS: Final = frozenset({"None", "bytes", "dict", "list", "set", "str", "tuple"})
 _BUILTINS: Final = frozenset({"list", "dict", "set", "frozenset", "tuple", "type", "Literal"})
 _TAPES: Final = frozenset({"NoneTape", "OwnedTape", "ConsumedTape", "Tape"})
 _OPERATORS: Final[dict[str, Callable[[Size, Size], Size]]] = {
