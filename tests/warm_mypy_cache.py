@@ -38,10 +38,14 @@ def write_settings(folder: Path, settings: str = SETTINGS) -> None:
         copy_warm_cache(folder)
 
 
-def copy_warm_cache(folder: Path, *, name: str = ".mypy_cache", python_path: str = "") -> None:
-    """Copy the cache of a run of mypy with the settings in `folder` to `folder / name`. The first call runs mypy."""
-    settings = next(folder / file for file in ("mypy.ini", "pyproject.toml") if (folder / file).exists())
-    of_all_modules, _, _ = settings.read_text("utf-8").partition("\n[mypy-")  # what follows is for a test's programs
+def copy_warm_cache(folder: Path, *, name: str = ".mypy_cache", python_path: str = "", settings: str = "") -> None:
+    """Copy the cache of a run of mypy with the settings, by default those in `folder`, to `folder / name`.
+
+    The first call with these settings runs mypy.
+    """
+    in_folder = (folder / file for file in ("mypy.ini", "pyproject.toml"))
+    text = settings or next(file for file in in_folder if file.exists()).read_text("utf-8")
+    of_all_modules, _, _ = text.partition("\n[mypy-")  # what follows is for a test's programs
     kind = hashlib.sha256(of_all_modules.strip().encode()).hexdigest()[:16]
     kept = ROOT / ".mypy_cache" / "warm" / f"{kind}-{_hash_of_tapegrad()}"
     if not kept.exists():
@@ -50,6 +54,10 @@ def copy_warm_cache(folder: Path, *, name: str = ".mypy_cache", python_path: str
         kept.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(dir=kept.parent))
         command = [sys.executable, "-m", "mypy", "--cache-dir", str(made), "-c", PROGRAM]
+        if settings:
+            file = made.with_suffix(".ini")
+            file.write_text(settings, "utf-8")
+            command += ["--config-file", str(file)]
         environment = os.environ | ({"PYTHONPATH": python_path} if python_path else {})
         subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
         try:

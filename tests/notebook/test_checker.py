@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tapegrad.checker.process import CheckerError
-from tapegrad.notebook.checker import Checker
+from tapegrad.notebook.checker import SETTINGS, Checker
 from tapegrad.notebook.program import Program
 from tapegrad.project.reports import Report
+from tests.warm_mypy_cache import copy_warm_cache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def checker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checker]:
-    with Checker(tmp_path_factory.mktemp("checker")) as checker:
+    folder = tmp_path_factory.mktemp("checker")
+    copy_warm_cache(folder, name=".mypy_cache/notebook", settings=SETTINGS.read_text("utf-8"))
+    with Checker(folder) as checker:
         yield checker
 
 

@@ -15,6 +15,7 @@ from tapegrad.mypy.mypy_api import ResidentMypy
 from tapegrad.notebook.checker import SETTINGS
 from tapegrad.notebook.program import Program
 from tapegrad.project.reports import OPTIONS, read_reports
+from tests.warm_mypy_cache import copy_warm_cache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -199,6 +200,7 @@ def _of_cell(reports: list[Report], above: int) -> list[Report]:
 def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     folder = tmp_path_factory.mktemp("continued")
     path = folder / "notebook.py"
+    copy_warm_cache(folder, name="cache", settings=SETTINGS.read_text("utf-8"))
     places = ("--show-column-numbers", "--show-error-end")
     flags = ["--config-file", str(SETTINGS), "--cache-dir", str(folder / "cache"), *OPTIONS, *places]
     variables = {"MYPYPATH": str(folder)}

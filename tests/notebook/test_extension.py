@@ -11,7 +11,9 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import tapegrad
+from tapegrad.notebook.checker import SETTINGS
 from tapegrad.notebook.extension import Extension
+from tests.warm_mypy_cache import copy_warm_cache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +44,9 @@ class Notebook:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("notebook")  # one for all, for the sake of mypy's cache
+    folder = tmp_path_factory.mktemp("notebook")
+    copy_warm_cache(folder, name=".mypy_cache/notebook", settings=SETTINGS.read_text("utf-8"))
+    return folder
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 
 from tapegrad.__main__ import main
 from tapegrad.project.settings import MISSING
+from tests.warm_mypy_cache import SETTINGS, copy_warm_cache
 
 PROGRAM = "import tapegrad as tg\n\nx = tg.zeros((2, 3))\nx @ x\n"
 REJECTED = "program.py:4: error: matmul: inner sizes differ: x (2, 3) has 3 columns but y (2, 3) has 2 rows"
@@ -24,7 +25,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(tmp_path_factory.mktemp("cache"))
+    folder = tmp_path_factory.mktemp("check")
+    copy_warm_cache(folder, name="cache", settings=SETTINGS)
+    return str(folder / "cache")
 
 
 def test_a_folder_without_settings_is_checked_with_the_plugin(

@@ -13,6 +13,7 @@ import pytest
 from tapegrad.__main__ import main
 from tapegrad.project.doctor import HOOK
 from tapegrad.project.settings import MISSING, read_settings
+from tests.warm_mypy_cache import SETTINGS, copy_warm_cache
 
 README = Path(__file__).parents[2] / "README.md"
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "ci.md"
@@ -28,9 +29,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return f'cache_dir = "{tmp_path_factory.mktemp("cache")}"\n'
+@pytest.fixture
+def cache(tmp_path: Path) -> str:
+    """Return the setting of a cache of the test's own: a test with other settings would replace one of all tests."""
+    copy_warm_cache(tmp_path, name="cache", settings=SETTINGS)
+    return f'cache_dir = "{tmp_path / "cache"}"\n'
 
 
 def test_a_project_with_the_plugin_passes(folder: Path, cache: str, capfd: pytest.CaptureFixture[str]) -> None:
@@ -65,6 +68,8 @@ def test_the_doctor_reads_mypy_with_colors_and_wrapped_lines(
 
 
 def test_a_project_without_settings_gets_the_missing_lines(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    copy_warm_cache(folder, settings="[mypy]\n")
+
     assert main(["doctor"]) == 1
 
     output = capfd.readouterr().out
@@ -87,6 +92,7 @@ def test_an_empty_settings_file_with_precedence_is_found(
 ) -> None:
     (folder / "pyproject.toml").write_text(MISSING + cache, "utf-8")
     (folder / "mypy.ini").touch()
+    copy_warm_cache(folder, settings="[mypy]\n")
 
     assert main(["doctor"]) == 1
     output = capfd.readouterr().out
