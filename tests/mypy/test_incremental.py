@@ -688,7 +688,7 @@ def programs(edits: int, seed: int) -> tuple[dict[str, list[Files]], set[str]]:
 
 
 def test_warm_mypy_and_the_daemon_report_what_a_fresh_mypy_reports(tmp_path: Path) -> None:
-    histories, followed = programs(100, 0)
+    histories, followed = programs(40, 0)
     histories |= CASES
     write_settings(tmp_path)
 
