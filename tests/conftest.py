@@ -15,8 +15,9 @@ import pytest
 from hypothesis import settings
 
 os.environ.setdefault("TAPEGRAD_CHECK_RULES", "1")
-# XLA's older emitters compile faster, and most steps here run once; tests/jax/test_place.py trains without them.
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
+# XLA's older emitters compile faster, and so does LLVM if it optimizes nothing; most steps here run once.
+# tests/jax/test_place.py trains without these flags.
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0")
 
 from tapegrad import errors
 from tapegrad.autograd.registry import observers

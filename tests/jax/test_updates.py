@@ -111,7 +111,7 @@ def test_groups_with_learning_rates_of_their_own_count_separately() -> None:
 def test_an_update_of_ones_own_that_is_not_elementwise_counts_each_parameter() -> None:
     class Own(optim.Adam):
         def update(self, x: Any, dx: Any, state: Any, lr: Any) -> Any:
-            return super().update(x, dx / tg.engines.engine(dx).sum(dx * dx, None, keepdims=False), state, lr)
+            return super().update(x, dx / (1 + tg.engines.engine(dx).sum(dx * dx, None, keepdims=False)), state, lr)
 
     opt = check_like_eager(jit(trained), two_steps, Own)
     assert counts_of(opt) == 18
