@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.slow import slow
-
 FOLDER = Path(__file__).parents[2] / "notebooks"
 REJECTED = {
     "attention.ipynb": {
@@ -82,10 +80,7 @@ def test_all_notebooks_are_tested() -> None:
     assert {path.name for path in FOLDER.glob("*.ipynb")} == REJECTED.keys()
 
 
-IN_EACH_RUN = ("digits.ipynb", "jit.ipynb", "tape.ipynb")
-
-
-@pytest.mark.parametrize("name", [name if name in IN_EACH_RUN else pytest.param(name, marks=slow) for name in REJECTED])
+@pytest.mark.parametrize("name", REJECTED)
 def test_a_notebook_shows_its_real_outputs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import nbformat  # not at the top: each worker of pytest imports this file, and nbformat compiles 38 grammars
     from nbclient import NotebookClient
