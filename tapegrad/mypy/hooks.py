@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mypy.nodes import CallExpr, Expression, IndexExpr, MemberExpr
+from mypy.nodes import CallExpr, Expression, FuncDef, IndexExpr, MemberExpr, RefExpr, SuperExpr
 from mypy.plugin import MethodContext, MethodSigContext
 from mypy.types import (
     AnyType,
@@ -22,6 +22,7 @@ from tapegrad.mypy.calls import check as calls
 from tapegrad.mypy.calls.assertions import facts_for
 from tapegrad.mypy.conversion import (
     GRADIENTS,
+    MODULE,
     TENSOR,
     VALUE,
     has_opaque,
@@ -46,10 +47,11 @@ from tapegrad.mypy.features import (
 )
 from tapegrad.mypy.features.idle import report_idle
 from tapegrad.mypy.features.lambdas import with_lambdas
-from tapegrad.mypy.mypy_api import depend_on, drop_union_context, make, remove_optional, returned_type
+from tapegrad.mypy.mypy_api import depend_on, drop_union_context, make, remove_optional, returned_type, stored_type
 from tapegrad.mypy.ownership import tape_methods
 from tapegrad.mypy.ownership.schedule import note_call, walk_over
 from tapegrad.mypy.scopes.names import is_given_back
+from tapegrad.mypy.scopes.objects import returned_class
 from tapegrad.mypy.scopes.rebinding import newest, open_targets, with_newest
 from tapegrad.mypy.scopes.values import size_value
 from tapegrad.mypy.signatures import (
@@ -143,11 +145,31 @@ def function_result(ctx: FunctionContext) -> Type:
             result = _judged_function(ctx, declared)
     else:
         result = _judged_function(ctx, declared)
-    if declared is not None:
-        result = bodies.completed(ctx, declared, result)
+    called = declared or _method_of_super(ctx)
+    if called is not None:
+        result = bodies.completed(ctx, called, result)
+    if makes_layer(ctx):
+        bodies.check_builder(ctx)
     report_idle(ctx, result)
     open_targets(ctx.context, result, ctx.api)
     return result
+
+
+def _method_of_super(ctx: FunctionContext) -> CallableType | None:
+    """Return the method that `super().method(...)` calls, of which mypy asks for no signature."""
+    callee = ctx.context.callee if isinstance(ctx.context, CallExpr) else None
+    method = get_proper_type(stored_type(ctx.api, callee)) if isinstance(callee, SuperExpr) else None
+    return method if isinstance(method, CallableType) and not method.is_type_obj() else None
+
+
+def makes_layer(ctx: FunctionContext) -> bool:
+    """Return whether a call is one of a function of the program that returns a layer."""
+    result, call = ctx.default_return_type, ctx.context
+    is_layer = isinstance(result, Instance) and result.type.has_base(MODULE)
+    function = (
+        call.callee.node if is_layer and isinstance(call, CallExpr) and isinstance(call.callee, RefExpr) else None
+    )
+    return isinstance(function, FuncDef) and returned_class(function) is not None
 
 
 def walk_scheduled(ctx: FunctionContext) -> Type:
@@ -185,7 +207,9 @@ def method_result(ctx: MethodContext) -> Type:
     if declared is None:
         if isinstance(ctx.context, IndexExpr):
             return layers.item(ctx)
-        return numbers.expected(tape_methods.item(ctx), ctx.api) if _is_item(ctx) else ctx.default_return_type
+        if _is_item(ctx):
+            return numbers.expected(tape_methods.item(ctx), ctx.api)
+        return layers.called_unknown(ctx)
     older = ctx.type
     ctx = with_newest(ctx, reflected=calls.is_reflected(declared))
     if ctx.type is not older and calls.method_name(declared) == "forward":

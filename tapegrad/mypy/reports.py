@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from mypy.errorcodes import ErrorCode, error_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from mypy.nodes import Context
 
@@ -25,6 +26,16 @@ class CurrentLayer:
     """The layer that is being checked: the function that adds its path to each message, if any."""
 
     add_path: Callable[[str], str] | None = None
+
+
+@contextmanager
+def with_path(add_path: Callable[[str], str] | None) -> Iterator[None]:
+    """Pass every message about a call through a function that adds the path of the layer; through none, if None."""
+    outer, CurrentLayer.add_path = CurrentLayer.add_path, add_path
+    try:
+        yield
+    finally:
+        CurrentLayer.add_path = outer
 
 
 def report(api: Any, message: str, context: Context, kind: str) -> None:

@@ -38,7 +38,10 @@ _NAME: Final = "tapegrad@text"  # a daemon that analyzes a file again removes al
 _OPTIONS: Final = "# mypy:"  # a comment that sets options for the whole file
 _UNCHANGING: Final = ("builtins.", "numpy.", "tapegrad.", "typing.")
 # Decorators that leave a method as it is.
-_KEEPING: Final = {"tapegrad.guard._wrapper.guarded", "typing.override", "typing_extensions.override"}
+_KEEPING: Final = {
+    *("builtins.classmethod", "builtins.staticmethod"),
+    *("tapegrad.guard._wrapper.guarded", "typing.override", "typing_extensions.override"),
+}
 _CAN_READ: Final = hasattr(Plugin, "get_additional_indirect_deps")  # from mypy 2.4 on
 
 

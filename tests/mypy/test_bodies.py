@@ -15,8 +15,9 @@ from tests.mypy.programs import needs_bodies_of_other_files
 from tests.warm_mypy_cache import SETTINGS, write_settings
 
 MODEL = """
-from dataclasses import dataclass
-from typing import Any
+from __future__ import annotations
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from typing_extensions import override
 
@@ -132,6 +133,172 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "configurations that methods make and change": """
+@dataclass
+class Sizes:
+    width: int = 8
+    heads: int = 2
+    hidden: int | None = None
+    head: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.head = self.width // self.heads
+        if self.hidden is None:
+            self.hidden = 4 * self.width
+
+    @classmethod
+    def small(cls) -> Sizes:
+        return cls(width=4)
+
+@dataclass
+class Changing:
+    width: int = 8
+
+    def change(self) -> None:
+        self.width = 9
+
+    def __post_init__(self) -> None:
+        self.change()
+
+@dataclass
+class Changed:
+    width: int = 8
+
+    def __post_init__(self) -> None:
+        for _ in range(2):
+            self.width += 1
+
+class Pair(NamedTuple):
+    width: int = 3
+    out: int = 4
+
+def summed(first: Sizes) -> Tensor:
+    return tg.ones((first.head, first.hidden or 1))
+
+summed(Sizes()) + tg.ones((4, 32))
+summed(Sizes.small()) + tg.ones((2, 16))
+summed(replace(Sizes.small(), width=6)) + tg.ones((3, 16))
+summed(replace(Sizes(hidden=5), heads=1)) + tg.ones((8, 5))
+MLP(Config(Changing().width))(tg.ones((4, 9)))
+MLP(Config(Changed().width))(tg.ones((4, 10)))
+MLP(Config(*Pair()._replace(out=9)))(tg.ones((4, 3)))
+MLP(replace(Config(), width=7))(tg.ones((4, 7)))
+config = Sizes()
+config.head = 5
+tg.ones((config.head,)) + tg.ones((5,))
+""",
+    "functions that return models": """
+def mlp(width: int, out: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(width, 4 * width), nn.ReLU(), nn.Linear(4 * width, out))
+
+def chosen(kind: str) -> nn.Module:
+    if kind == "relu":
+        return nn.ReLU()
+    return nn.Linear(8, 3)
+
+def repeated(width: int, count: int) -> nn.Sequential:
+    if count > 1:
+        return nn.Sequential(repeated(width, count - 1), mlp(width, width))
+    return mlp(width, width)
+
+model = mlp(8, 3)
+model(tg.ones((4, 8)))
+model = mlp(9, 3)
+model(tg.ones((4, 9)))
+chosen("relu")(tg.ones((4, 5)))
+repeated(8, 3)(tg.ones((4, 8)))
+for width in (3, 4):
+    other = mlp(width, 3)
+    other(tg.ones((2, width)))
+models = {"a": mlp(3, 3), "b": mlp(4, 3)}
+models["b"](tg.ones((2, 4)))
+""",
+    "a method that makes a layer, and that another class overrides": """
+class Base(nn.Module):
+    def __init__(self) -> None:
+        self.net = self.made(8)
+
+    def made(self, width: int) -> nn.Sequential:
+        return nn.Sequential(nn.Linear(width, 3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.net(x)
+
+class Mine(Base):
+    def made(self, width: int) -> nn.Sequential:
+        return nn.Sequential(nn.Linear(5, width))
+
+Base()(tg.ones((4, 8)))
+Mine()(tg.ones((4, 5)))
+""",
+    "a function of which there are two": """
+if int("3") > 4:
+    def made() -> nn.Sequential:
+        return nn.Sequential(nn.Linear(3, 3))
+else:
+    def made() -> nn.Sequential:
+        return nn.Sequential(nn.Linear(8, 3))
+
+made()(tg.ones((4, 8)))
+""",
+    "methods of classes": """
+class Net(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.up = nn.Linear(width, 3)
+
+    @staticmethod
+    def scaled(x: Tensor) -> Tensor:
+        return x @ tg.ones((3, 2))
+
+    @classmethod
+    def of(cls, config: Config) -> Net:
+        return cls(config.width)
+
+    @classmethod
+    def width(cls) -> int:
+        return 8
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.scaled(self.up(x))
+
+class Other(Net):
+    @staticmethod
+    def scaled(x: Tensor) -> Tensor:
+        return x @ tg.ones((3, 5))
+
+    @classmethod
+    def width(cls) -> int:
+        return 9
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x) + tg.ones((4, 5))
+
+Net.of(Config())(tg.ones((4, 8))) + tg.ones((4, 2))
+Other.of(Config())(tg.ones((4, 8)))
+tg.ones((Other.width(),)) + tg.ones((9,))
+Other.scaled(tg.ones((1, 3))) + tg.ones((5,))
+""",
+    "the next class of an object with two base classes": """
+class Base(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.up = nn.Linear(width, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x @ tg.ones((8, 3))
+
+class Left(Base):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x)
+
+class Right(Base):
+    def forward(self, x: Tensor) -> Tensor:
+        return x @ tg.ones((7, 3))
+
+class Both(Left, Right):
+    pass
+
+Both(8)(tg.ones((4, 7)))
+""",
     "a base class that is made with another width": """
 class Base(nn.Module):
     def __init__(self, width: int, hidden: int = 5) -> None:
@@ -711,6 +878,158 @@ wider(tg.ones((4, 9)))
 }
 
 SURE = {
+    "a field that is computed": """
+@dataclass
+class Sizes:
+    width: int = 8
+    hidden: int | None = None
+    half: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        assert self.width > 0
+        self.half = self.width // 2
+        if self.hidden is None:
+            self.hidden = 3 * self.half
+
+    @classmethod
+    def small(cls) -> Sizes:
+        return cls(width=4)
+
+class Net(nn.Module):
+    def __init__(self, sizes: Sizes) -> None:
+        self.up = nn.Linear(sizes.half, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x)  # here
+
+Net(Sizes())(tg.ones((2, 8)))
+""",
+    "a configuration that a class method makes": """
+@dataclass
+class Sizes:
+    width: int = 8
+    hidden: int | None = None
+    half: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        assert self.width > 0
+        self.half = self.width // 2
+        if self.hidden is None:
+            self.hidden = 3 * self.half
+
+    @classmethod
+    def small(cls) -> Sizes:
+        return cls(width=4)
+
+class Net(nn.Module):
+    def __init__(self, sizes: Sizes) -> None:
+        self.up = nn.Linear(sizes.half, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x)  # here
+
+Net(Sizes.small())(tg.ones((2, 4)))
+""",
+    "a configuration with another field": """
+@dataclass
+class Sizes:
+    width: int = 8
+    hidden: int | None = None
+    half: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        assert self.width > 0
+        self.half = self.width // 2
+        if self.hidden is None:
+            self.hidden = 3 * self.half
+
+    @classmethod
+    def small(cls) -> Sizes:
+        return cls(width=4)
+
+class Net(nn.Module):
+    def __init__(self, sizes: Sizes) -> None:
+        self.up = nn.Linear(sizes.half, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x)  # here
+
+Net(replace(Sizes.small(), width=6))(tg.ones((2, 2)))
+""",
+    "a function that returns a model": """
+def mlp(width: int, out: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(width, 4 * width), nn.ReLU(), nn.Linear(4 * width, out))
+
+class Net(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.body = mlp(width, 2)
+        self.head = nn.Linear(3, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.body(x))  # here
+
+def made(width: int) -> nn.Module:
+    return Net(width)
+
+made(8)(tg.ones((4, 8)))
+""",
+    "a model that a function makes wrongly": """
+def mlp(width: int) -> nn.Sequential:
+    hidden = 4 * width
+    return nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(24, 3))  # here
+
+mlp(6)(tg.ones((4, 6)))
+net = mlp(7)
+net(tg.ones((4, 7)))
+""",
+    "a method that makes a layer": """
+class Net(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.first = self.made(width, 5)
+        self.second = self.made(6, 3)
+
+    def made(self, width: int, out: int) -> nn.Sequential:
+        return nn.Sequential(nn.Linear(width, out), nn.LayerNorm(out))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.second(self.first(x))  # here
+
+Net(8)(tg.ones((4, 8)))
+""",
+    "a method of a base class": """
+class Base(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.up = nn.Linear(width, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x)
+
+class Mine(Base):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x) @ tg.ones((4, 2))  # here
+
+Mine(8)(tg.ones((4, 8)))
+""",
+    "a static method and a class method": """
+class Net(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.up = nn.Linear(width, 3)
+
+    @staticmethod
+    def scaled(x: Tensor) -> Tensor:
+        return x @ tg.ones((4, 2))  # here
+
+    @classmethod
+    def of(cls, config: Config) -> Net:
+        return cls(config.width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.scaled(self.up(x))
+
+net = Net.of(Config(width=6))
+net(tg.ones((4, 6)))
+""",
     "a layer of a base class": """
 class Base(nn.Module):
     def __init__(self, width: int) -> None:

@@ -266,6 +266,12 @@ MODELS: Final[list[Choice]] = [
         "def again() -> None:\n    helpers.last(second(tg.ones((3, 8))))",
         "def again() -> None:\n    second(helpers.weight().T)",
     ),
+    (
+        "def made(width: int) -> nn.Sequential:\n    return nn.Sequential(nn.Linear(width, 8), Net(Config()))",
+        "def made(width: int) -> nn.Sequential:\n    return nn.Sequential(nn.Linear(width, 7), Net(Config()))",
+        "def made(width: int) -> nn.Module:\n    return nn.Linear(width, 9) if width > 3 else Net(Config())",
+        "def made(width: int) -> Net:\n    return Net(Config(width))",
+    ),
     ("net = Net(Config())", "net = Net(Config(width=9))", "net = Net(Config(settings.WIDTH, False))"),
     (
         "tg.reveal_shape(net(tg.ones((2, 8))))",
@@ -284,6 +290,10 @@ BODIES: Final[dict[str, list[Choice]]] = {
         ("import models\nimport settings", "import models, settings"),
         ("net = models.Net(settings.Config())", "net = models.Net(settings.Config(width=7))", "net = models.net"),
         ("tg.reveal_shape(net(tg.ones((2, 8))))", "tg.reveal_shape(models.second(tg.ones((2, 8))))"),
+        (
+            "made = models.made(5)\ntg.reveal_shape(made(tg.ones((2, 5))))",
+            "def use_made() -> None:\n    tg.reveal_shape(models.made(6)(tg.ones((2, 6))))",
+        ),
         (
             (
                 "def twice(x: tg.Tensor) -> tg.Tensor:\n    return models.first(x) * 2.0\n"
@@ -480,6 +490,28 @@ BODIES_ELSEWHERE: Final[dict[str, list[Files]]] = {
             "def run() -> None:\n    Net(Config())(tg.ones((3, 8)))\n",
         }
         for width in (8, 7)
+    ],
+    "a function in another file that returns a model": [
+        {
+            "models.py": "from tapegrad import nn\ndef mlp(width: int) -> nn.Sequential:\n"
+            f"    hidden = {times} * width\n"
+            "    return nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, 3))\n",
+            "top.py": "import tapegrad as tg\nfrom models import mlp\nmodel = mlp(8)\n"
+            f"def run() -> None:\n    tg.reveal_shape(model(tg.ones(({rows}, 8))) @ tg.ones(({times}, 2)))\n",
+        }
+        for times, rows in ((3, 2), (4, 2), (3, 5))
+    ],
+    "a class method in another file that makes a configuration": [
+        {
+            "settings.py": "from __future__ import annotations\nfrom dataclasses import dataclass, field\n"
+            "@dataclass\nclass Config:\n    width: int = 8\n    half: int = field(init=False)\n"
+            f"    def __post_init__(self) -> None:\n        self.half = self.width // {parts}\n"
+            f"    @classmethod\n    def small(cls) -> Config:\n        return cls(width={width})\n",
+            "top.py": f"{PLAIN}from dataclasses import replace\nfrom settings import Config\n"
+            "def run() -> None:\n    tg.reveal_shape(tg.ones((Config.small().half,)))\n"
+            "    tg.reveal_shape(tg.ones((replace(Config.small(), width=20).half,)))\n",
+        }
+        for width, parts in ((4, 2), (6, 2), (6, 3))
     ],
     "an attribute of an object that the file of the call assigns": [
         {

@@ -20,7 +20,6 @@ from mypy.nodes import (
     Decorator,
     ExpressionStmt,
     FuncDef,
-    IndexExpr,
     LambdaExpr,
     MemberExpr,
     MypyFile,
@@ -51,7 +50,6 @@ from mypy.types import (
 from tapegrad.mypy.calls.assertions import forgetting
 from tapegrad.mypy.conversion import is_size, opaque_paths, tensor_parts, without_opaque
 from tapegrad.mypy.features.body_statements import FailedError, Failure, Reader, Types, UnreadError
-from tapegrad.mypy.features.models import with_path
 from tapegrad.mypy.features.partial_types import filled, is_iterator, is_open
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
@@ -71,11 +69,22 @@ from tapegrad.mypy.mypy_api import (
     types_in_body,
 )
 from tapegrad.mypy.mypy_files import Program, depend_on_names, in_file, program_file
-from tapegrad.mypy.reports import CurrentLayer
-from tapegrad.mypy.scopes.frames import Frame, Made, Reading, Value, is_passed_on, key_of, within
+from tapegrad.mypy.reports import CurrentLayer, with_path
+from tapegrad.mypy.scopes.frames import (
+    ClassOf,
+    Frame,
+    Made,
+    Nothing,
+    Reading,
+    Returned,
+    Value,
+    is_passed_on,
+    key_of,
+    within,
+)
 from tapegrad.mypy.scopes.names import inside
-from tapegrad.mypy.scopes.objects import object_of, value_of_expression
-from tapegrad.mypy.scopes.opaque import has_rival_files, other_shapes
+from tapegrad.mypy.scopes.objects import is_method, object_of, object_with_method, value_of_expression
+from tapegrad.mypy.scopes.opaque import has_rival_files, is_defined_once, other_shapes
 from tapegrad.mypy.scopes.records import (
     IS_OF_UNKNOWN_OBJECT,
     PASSES_NOTHING_KNOWN,
@@ -130,13 +139,16 @@ def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, fun
     depend_on_bodies(ctx.api)
     file, written = _written(function, ctx.api)
     _require_readable(written, ctx.api)
+    if written not in Reading.functions and not is_defined_once(written, file):
+        raise UnreadError("there are several functions of its name")
     receiver = _receiver(ctx, function)
     if receiver is None and function.info:
         raise UnreadError(IS_OF_UNKNOWN_OBJECT, ctx.context.line)
-    if receiver is not None and has_rival_files(receiver.info, ctx.api):
+    if isinstance(receiver, Made) and has_rival_files(receiver.info, ctx.api):
         raise UnreadError("classes of its object in several files assign to an attribute")
     given = _given(ctx, declared, written)
     frame = _frame(ctx, declared, written, receiver, file)
+    made = frame.receiver
     outcome = _outcome(ctx.api, written, frame, given, file)
     if outcome.names:
         depend_on_names(outcome.names, ctx.api)
@@ -147,9 +159,9 @@ def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, fun
     if outcome.reading is not None:
         record_read(ctx.api, outcome.reading, ctx.context.line)
     around = Reading.frame.receiver if Reading.frame is not None else None
-    same = receiver is not None and key_of(receiver) == key_of(around)
+    same = made is not None and key_of(made) == key_of(around)
     passed = frozenset().union(*map(opaque_paths, given.values()))
-    values = [*frame.values.values(), receiver]
+    values = [*frame.values.values(), made]
     kept = frozenset(
         path
         for path in opaque_paths(outcome.result)
@@ -158,6 +170,37 @@ def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, fun
         or (same and _is_of_class(path, function))
     )
     return filled(result, without_opaque(outcome.result, kept))
+
+
+def model_returned(returned: Returned, api: Checker) -> Outcome:
+    """Return the type of the layer that a call of a function returns, or why the call fails, or is not read."""
+    if not can_read_bodies(api.options):
+        return Outcome(unread="a daemon of this mypy reads no bodies")
+    depend_on_bodies(api)
+    function, frame = returned.function, returned.frame
+    reason = "it calls itself" if function in _active or function is enclosing_function(api) else ""
+    reason = reason or (f"more than {_DEEPEST} calls lead to it" if BodiesRead.depth >= _DEEPEST else "")
+    if reason:
+        return Outcome(unread=reason)
+    variables = (argument.variable for argument in function.arguments)
+    given: dict[Var, Type] = {one: NoneType() for one in variables if isinstance(frame.values.get(one.name), Nothing)}
+    outcome = _outcome(api, function, frame, given, returned.file)
+    if outcome.names:
+        depend_on_names(outcome.names, api)
+    if outcome.result is None:
+        return outcome
+    values = [*frame.values.values(), frame.receiver]
+    kept = (path for path in opaque_paths(outcome.result) if any(is_passed_on(path, value) for value in values))
+    return outcome._replace(result=without_opaque(outcome.result, frozenset(kept)))
+
+
+def check_builder(ctx: FunctionContext | MethodContext) -> None:
+    """Read the body of a function that returns a layer for the arguments of a call: it may fail for them."""
+    returned = object_of(ctx.context, ctx.api) if isinstance(ctx.context, CallExpr) else None
+    if isinstance(returned, Returned):
+        outcome = model_returned(returned, ctx.api)
+        if outcome.failure is not None:
+            _fail(ctx, _seen_from(ctx, outcome.failure, returned.file), {})
 
 
 def _makes_object(call: Context) -> bool:
@@ -220,7 +263,6 @@ def why_unreadable(function: FuncDef) -> str:
         (function.is_generator and not _only_yields(function), "it is a generator that uses what is sent to it"),
         (function.is_coroutine, "it is asynchronous"),
         (function.is_property, "it is a property"),
-        (function.is_static or function.is_class, "it is no method of an object"),
         (ARG_STAR in function.arg_kinds or ARG_STAR2 in function.arg_kinds, "it takes any number of arguments"),
     ):
         if is_unreadable:
@@ -248,19 +290,15 @@ def says_little(function: FuncDef) -> bool:
 _open: dict[FuncDef, tuple[object, bool]] = {}
 
 
-def _receiver(ctx: FunctionContext | MethodContext, function: FuncDef) -> Made | None:
-    """Return the object of a method that is called, if its class is known and has this method."""
+def _receiver(ctx: FunctionContext | MethodContext, function: FuncDef) -> Made | ClassOf | None:
+    """Return the object, or the class, of a method that is called, if its class is known and has this method."""
     call = ctx.context
-    callee = call.callee if isinstance(call, CallExpr) else None
-    owner = callee.expr if isinstance(callee, MemberExpr) and callee.name == function.name else callee
-    if not function.info or not isinstance(owner, NameExpr | MemberExpr | IndexExpr | CallExpr):
+    if not function.info or not isinstance(call, CallExpr):
         return None
-    made = Reading.layer if Reading.is_tried else object_of(owner, ctx.api)
-    if not isinstance(made, Made):
-        return None
-    symbol = made.info.get(function.name)
-    node = symbol.node if symbol is not None else None
-    return made if (node.func if isinstance(node, Decorator) else node) is function else None
+    if Reading.is_tried:
+        made = Reading.layer
+        return made if isinstance(made, Made) and is_method(made, function) else None
+    return object_with_method(call.callee, function, ctx.api)
 
 
 def _is_of_class(path: str, function: FuncDef) -> bool:
@@ -292,7 +330,7 @@ def _given(ctx: FunctionContext | MethodContext, declared: CallableType, functio
         if tensor is not None or _may_be_none(t) or is_size(argument.variable.type or t):
             given[argument.variable] = t
         is_known = is_known or (tensor is not None and not isinstance(get_proper_type(tensor.shape), AnyType))
-    if isinstance(ctx, MethodContext) and function.info:
+    if isinstance(ctx, MethodContext) and _takes_object(function):
         given[function.arguments[0].variable] = ctx.type
     others = (argument.variable.type for argument in function.arguments if argument.variable not in given)
     if not is_known:
@@ -302,6 +340,10 @@ def _given(ctx: FunctionContext | MethodContext, declared: CallableType, functio
     return given
 
 
+def _takes_object(function: FuncDef) -> bool:
+    return bool(function.info) and not function.is_static and not function.is_class
+
+
 def _may_be_none(t: ProperType) -> bool:
     """Return whether a type is None, or a tensor or None."""
     items = map(get_proper_type, t.items if isinstance(t, UnionType) else [t])
@@ -309,11 +351,15 @@ def _may_be_none(t: ProperType) -> bool:
 
 
 def _frame(
-    ctx: FunctionContext | MethodContext, declared: CallableType, function: FuncDef, made: Made | None, file: MypyFile
+    ctx: FunctionContext | MethodContext,
+    declared: CallableType,
+    function: FuncDef,
+    receiver: Made | ClassOf | None,
+    file: MypyFile,
 ) -> Frame:
     arguments = arguments_of(ctx, parameter_names(declared))
     values: dict[str, Value] = {}
-    for argument in function.arguments[1 if function.info else 0 :]:
+    for argument in function.arguments[1 if function.info and not function.is_static else 0 :]:
         name = argument.variable.name
         for actual in arguments.get(name, ()):
             if actual.tensor is None:
@@ -324,7 +370,9 @@ def _frame(
     if function in Reading.functions:
         around, _ = Reading.functions[function]
         return Frame(f"{around.scope}.{function.name}", values, around.receiver, {**around.variables})
-    return Frame(function.fullname, values, made, {})
+    if function.is_class and receiver is not None:
+        return Frame(function.fullname, values, None, {function.arguments[0].variable: ClassOf(receiver.info)})
+    return Frame(function.fullname, values, receiver if isinstance(receiver, Made) else None, {})
 
 
 _active: set[FuncDef] = set()

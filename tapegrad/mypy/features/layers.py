@@ -34,10 +34,12 @@ from tapegrad.mypy.conversion import (
     unknown,
 )
 from tapegrad.mypy.features.layer_names import call_path, is_forward, layer_text
-from tapegrad.mypy.features.models import CONTAINERS, ModelPass, RejectedError, container, with_path
+from tapegrad.mypy.features.made_layers import inner_value, leaves_sizes_open, type_made
+from tapegrad.mypy.features.models import CONTAINERS, ModelPass, RejectedError, container
 from tapegrad.mypy.mypy_api import Argument, accepts, expand_type, make, map_instance_to_supertype, method_signature
-from tapegrad.mypy.reports import CurrentLayer, report
+from tapegrad.mypy.reports import CurrentLayer, report, with_path
 from tapegrad.mypy.rules.layers import rule_of
+from tapegrad.mypy.scopes.frames import Reading
 from tapegrad.mypy.scopes.objects import object_of
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ def called(ctx: MethodContext, declared: CallableType) -> Type:
     receiver = get_proper_type(ctx.type)
     if not isinstance(receiver, Instance) or not receiver.type.has_base(MODULE):
         return method_call(ctx, declared)
+    if leaves_sizes_open(receiver) and (result := _through_made(ctx, receiver)) is not None:
+        return result
     if container(receiver) is not None:
         return _threaded(ctx, declared, receiver)
     cacheable = None if learned_for(ctx) else cacheable_layer_call(ctx, declared, receiver)
@@ -63,6 +67,42 @@ def called(ctx: MethodContext, declared: CallableType) -> Type:
         return _without_int(method_call(ctx, declared, rule, cacheable), ctx.api)
     with with_path(lambda message: messages.of_layer(call_path(ctx), layer_text(receiver), message)):
         return _without_int(method_call(ctx, declared, rule, cacheable), ctx.api)
+
+
+def called_unknown(ctx: MethodContext) -> Type:
+    """Compute the type of a call of an object that is declared to be a `Module`, which may be any."""
+    receiver = get_proper_type(ctx.type)
+    if not isinstance(receiver, Instance) or receiver.type.fullname != MODULE:
+        return ctx.default_return_type
+    return _through_made(ctx, receiver) or ctx.default_return_type
+
+
+def _through_made(ctx: MethodContext, receiver: Instance) -> Type | None:
+    """Return the type of a call of a layer of unknown sizes by those that it was made with; None if not known."""
+    if Reading.is_tried:  # with the type that is known
+        return None
+    value = _object_called(ctx)
+    made = type_made(receiver, value, ctx.api)
+    arguments = _arguments(ctx)
+    if made is None or not arguments or arguments[0].kind.is_star():
+        return None
+    path = "" if is_forward(ctx.context) else call_path(ctx)
+    try:
+        model_pass = ModelPass(ctx.api, ctx.context, arguments[1:])
+        others = () if container(made) is not None else arguments[1:]
+        return model_pass.through(made, arguments[0].given, path or receiver.type.name, others, inner_value(value))
+    except RejectedError as rejected:
+        if not _is_miswired(made, ctx.api, ctx.context):  # otherwise reported where the model was made
+            _report(rejected, ctx)
+        return ctx.default_return_type
+
+
+def _arguments(ctx: MethodContext) -> list[Argument]:
+    return [
+        Argument(joined(t), kind, name)
+        for types, kinds, names in zip(ctx.arg_types, ctx.arg_kinds, ctx.arg_names, strict=True)
+        for t, kind, name in zip(types, kinds, names, strict=True)
+    ]
 
 
 def with_masks(ctx: MethodContext, declared: CallableType) -> Type:
@@ -148,11 +188,7 @@ def _without_int(result: Type, api: Any) -> Type:
 
 def _threaded(ctx: MethodContext, declared: CallableType, model: Instance) -> Type:
     """Compute the type of a call of a model, by passing the arguments through its layers."""
-    arguments = [
-        Argument(joined(t), kind, name)
-        for types, kinds, names in zip(ctx.arg_types, ctx.arg_kinds, ctx.arg_names, strict=True)
-        for t, kind, name in zip(types, kinds, names, strict=True)
-    ]
+    arguments = _arguments(ctx)
     # The signature of a container accepts any shape, but that of `MixedPrecision` is its model's.
     is_any_shape = model.type.name != "MixedPrecision"
     if not arguments or (is_any_shape and not accepts(declared.arg_types[0], arguments[0].given)):
@@ -169,8 +205,11 @@ def _threaded(ctx: MethodContext, declared: CallableType, model: Instance) -> Ty
 
 def _value(ctx: MethodContext, model_type: Instance) -> Value:
     """Return what the model that is called was made with, if that is known and says more than its type."""
-    if not _has_own_layers(model_type):
-        return None
+    return _object_called(ctx) if _has_own_layers(model_type) else None
+
+
+def _object_called(ctx: MethodContext) -> Value:
+    """Return what the layer that is called was made with; None if that is not known."""
     callee = ctx.context.callee if isinstance(ctx.context, CallExpr) else None
     model = callee.expr if isinstance(callee, MemberExpr) and is_forward(ctx.context) else callee
     return None if model is None else object_of(model, ctx.api)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -25,13 +24,14 @@ from tapegrad.mypy.conversion import (
     unknown,
 )
 from tapegrad.mypy.features.layer_names import layer_text
+from tapegrad.mypy.features.made_layers import inner_value, leaves_sizes_open, type_made
 from tapegrad.mypy.mypy_api import Argument, accepts, make, map_instance_to_supertype, needs_others, tried_method
-from tapegrad.mypy.reports import CODES, CurrentLayer
+from tapegrad.mypy.reports import CODES, with_path
 from tapegrad.mypy.scopes.frames import Layers, Several, trying
 from tapegrad.sizes import UNKNOWN, is_unknown, surely_differ, surely_less, surely_same
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from mypy.errorcodes import ErrorCode
     from mypy.nodes import Context
@@ -70,6 +70,9 @@ class ModelPass:
         Raises:
             RejectedError: The layer rejects them.
         """
+        if leaves_sizes_open(layer):
+            layer = type_made(layer, value, self.api) or layer
+        value = inner_value(value)
         p, holder = get_proper_type(layer), container(layer)
         if isinstance(p, UnionType):
             return self._through_one_of(p.items, x, path, others)
@@ -128,16 +131,6 @@ def container(t: Type) -> Instance | None:
     if not isinstance(p, Instance) or not isinstance(owner, TypeInfo) or owner.name not in CONTAINERS:
         return None
     return map_instance_to_supertype(p, owner) if owner.module_name.startswith("tapegrad.nn.") else None
-
-
-@contextmanager
-def with_path(add_path: Callable[[str], str] | None) -> Iterator[None]:
-    """Pass every message about a call through a function that adds the path of the layer; through none, if None."""
-    outer, CurrentLayer.add_path = CurrentLayer.add_path, add_path
-    try:
-        yield
-    finally:
-        CurrentLayer.add_path = outer
 
 
 def _sequential(model_pass: ModelPass, model: Instance, x: Type, path: str) -> Type:

@@ -55,6 +55,7 @@ def bare_layer(ctx: AnalyzeTypeContext) -> Type:
     read = class_type(ctx.api, ctx.type)
     if ctx.type.args or not isinstance(read, Instance) or not read.type.has_base(MODULE):
         return read
+    mark_around(ctx.api)  # a function may return it, and calls then read the body
     variables = read.type.defn.type_vars
     if len(variables) != len(read.args):
         return read

@@ -70,6 +70,32 @@ class Layers(NamedTuple):
     items: tuple[Value, ...]
 
 
+class Returned(NamedTuple):
+    """What a call of a function of the program returns: a layer, whose sizes are found by reading the body.
+
+    Attributes:
+        function: The function, with its statements.
+        frame: The values of its parameters.
+        file: Its file.
+        value: What is known of the layer without its sizes.
+    """
+
+    function: FuncDef
+    frame: Frame
+    file: MypyFile
+    value: Value
+
+
+class ClassOf(NamedTuple):
+    """A class, such as the first argument of a class method."""
+
+    info: TypeInfo
+
+
+class Nothing(NamedTuple):
+    """The value None, where what is not known is None."""
+
+
 class Held(NamedTuple):
     """An object of which only the name is known, such as a parameter; its attributes are opaque sizes."""
 
@@ -77,7 +103,7 @@ class Held(NamedTuple):
     scope: str
 
 
-Value: TypeAlias = "Made | Several | Items | Layers | Held | Size | None"
+Value: TypeAlias = "Made | Several | Items | Layers | Returned | ClassOf | Nothing | Held | Size | None"
 
 
 def key_of(value: Value) -> Hashable:
@@ -93,7 +119,14 @@ def key_of(value: Value) -> Hashable:
             return Items, *map(key_of, values)
         case Layers(items=items):
             return Layers, *map(key_of, items)
+        case Returned(function=function, frame=frame):
+            return function, key_of_frame(frame)
     return value
+
+
+def key_of_frame(frame: Frame) -> Hashable:
+    """Return what is equal for frames with the same values; loops have bound nothing yet."""
+    return tuple((name, key_of(value)) for name, value in frame.values.items()), key_of(frame.receiver)
 
 
 class Frame(NamedTuple):
@@ -242,6 +275,8 @@ def is_passed_on(path: str, value: Value) -> bool:
         return any(is_passed_on(path, one) for one in value.values)
     if isinstance(value, Layers):
         return any(is_passed_on(path, one) for one in value.items)
+    if isinstance(value, Returned):
+        return any(is_passed_on(path, one) for one in (*value.frame.values.values(), value.frame.receiver))
     if isinstance(value, Held):
         return scope == value.scope and label.startswith((f"{value.label}.", f"{value.label}["))
     return isinstance(value, Dim) and any((name.label, name.scope) == (label, scope) for name in names_in(value))

@@ -18,12 +18,14 @@ from mypy.nodes import (
     AssignmentStmt,
     CallExpr,
     ComparisonExpr,
+    ConditionalExpr,
     Decorator,
     DictExpr,
     Expression,
     ExpressionStmt,
     FuncDef,
     GeneratorExpr,
+    IfStmt,
     IndexExpr,
     IntExpr,
     LambdaExpr,
@@ -33,7 +35,9 @@ from mypy.nodes import (
     MypyFile,
     NameExpr,
     Node,
+    OperatorAssignmentStmt,
     OpExpr,
+    RaiseStmt,
     RefExpr,
     ReturnStmt,
     SliceExpr,
@@ -45,19 +49,22 @@ from mypy.nodes import (
     UnaryExpr,
     Var,
 )
-from mypy.types import Instance, get_proper_type
+from mypy.types import CallableType, Instance, get_proper_type
 
 from tapegrad.mypy.conversion import MODULE, size_of, unknown
 from tapegrad.mypy.mypy_api import checked_file, is_always, stored_type
 from tapegrad.mypy.mypy_files import in_file, program_file
 from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.frames import (
+    ClassOf,
     Frame,
     Held,
     Items,
     Layers,
     Made,
+    Nothing,
     Reading,
+    Returned,
     Several,
     Value,
     constructor_frame,
@@ -71,6 +78,7 @@ from tapegrad.mypy.scopes.opaque import (
     Finder,
     Loop,
     constructor_value,
+    is_defined_once,
     is_fixed,
     is_unwritten,
     is_written_elsewhere,
@@ -82,7 +90,7 @@ from tapegrad.mypy.scopes.opaque import (
     size_of_item,
     steady_value,
 )
-from tapegrad.mypy.sources import file_of, is_changed, written_data_class, written_function
+from tapegrad.mypy.sources import file_of, is_changed, module_of, written_data_class, written_function
 from tapegrad.sizes import Dim, Size, is_unknown
 
 if TYPE_CHECKING:
@@ -121,12 +129,28 @@ def value_of_expression(expression: Expression, api: Checker) -> Value:
     """Return the object or the size that an expression denotes; None if neither is known."""
     if isinstance(expression, NameExpr) and expression.fullname in _FLAGS:
         return _FLAGS[expression.fullname]
+    if _is_none(expression):
+        return Nothing()
     found = object_of(expression, api)
     if found is not None:
         return found
     size = steady_size(expression, api)
     if not is_unknown(size):
         return size
+    match expression:
+        case ConditionalExpr(cond=condition, if_expr=one, else_expr=other) if (
+            is_true := decided(condition, api)
+        ) is not None:
+            return value_of_expression(one if is_true else other, api)
+        case OpExpr(op="or", left=left, right=right) if isinstance(
+            value := value_of_expression(left, api), int | Nothing
+        ):
+            return value if isinstance(value, int) and value else value_of_expression(right, api)
+        case OpExpr(op=sign, left=left, right=right) if sign in ARITHMETIC:
+            first, second = value_of_expression(left, api), value_of_expression(right, api)
+            if isinstance(first, int | Dim) and isinstance(second, int | Dim):
+                return ARITHMETIC[sign](first, second)
+            return None
     path = path_of(expression, api) if Reading.frame is None else None
     return None if path is None else Held(path.label, path.scope)
 
@@ -168,6 +192,10 @@ def decided(condition: Expression, api: Checker) -> bool | None:
         case UnaryExpr(op="not", expr=inner):
             is_true = decided(inner, api)
             return None if is_true is None else not is_true
+        case ComparisonExpr(operators=["is" | "is not" as sign], operands=[left, right]) if (
+            _is_none(right) and (value := value_of_expression(left, api)) is not None and not isinstance(value, Held)
+        ):
+            return isinstance(value, Nothing) == (sign == "is")
         case ComparisonExpr(operators=[sign], operands=[left, right]) if sign in _COMPARISONS:
             one, other = _number(left, api), _number(right, api)
             if one is not None and other is not None:
@@ -176,6 +204,10 @@ def decided(condition: Expression, api: Checker) -> bool | None:
         case NameExpr() | MemberExpr() if isinstance(flag := value_of_expression(condition, api), int):
             return bool(flag)
     return is_always(api, condition)
+
+
+def _is_none(expression: Expression) -> bool:
+    return isinstance(expression, NameExpr) and expression.fullname == "builtins.None"
 
 
 def _number(expression: Expression, api: Checker) -> int | None:
@@ -209,8 +241,8 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
             return _of_variable(variable, api)
         case MemberExpr(expr=owner, name=name):
             return _of_attribute(owner, name, api)
-        case CallExpr(callee=NameExpr(node=TypeInfo() as info) | MemberExpr(node=TypeInfo() as info), analyzed=None):
-            return _layers(info, expression, api) if info.fullname.startswith(_LAYERS) else _made(info, expression, api)
+        case CallExpr(analyzed=None):
+            return _of_call(expression, api)
         case IndexExpr(base=base, index=index):
             return _of_index(base, index, api)
         case ListExpr(items=[_, *_] as items):
@@ -280,6 +312,178 @@ def length_of(sequence: Expression, api: Checker) -> int | None:
             found = object_of(sequence, api)
             return len(found.values) if isinstance(found, Items) else None
     return None
+
+
+def _of_call(call: CallExpr, api: Checker) -> Value:
+    match call.callee:
+        case NameExpr(node=TypeInfo() as info) | MemberExpr(node=TypeInfo() as info):
+            return _layers(info, call, api) if info.fullname.startswith(_LAYERS) else _made(info, call, api)
+        case NameExpr(node=Var()) as name if isinstance(of := object_of(name, api), ClassOf):
+            return _made(of.info, call, api)
+    if (replaced := _replaced(call, api)) is not None:
+        return replaced
+    called = _called(call.callee, api)
+    return None if called is None else _returned(*called, call, api)
+
+
+def _replaced(call: CallExpr, api: Checker) -> Made | None:
+    """Return the object with other values of some fields that `dataclasses.replace`, or `_replace`, makes."""
+    match call:
+        case CallExpr(callee=RefExpr(fullname="dataclasses.replace"), args=[of, *given], arg_kinds=[first, *kinds]):
+            names = call.arg_names[1:]
+            is_plain = first is ARG_POS
+        case CallExpr(callee=MemberExpr(expr=of, name="_replace"), args=given, arg_kinds=kinds):
+            names, is_plain = call.arg_names, True
+        case _:
+            return None
+    made = object_of(of, api) if is_plain and {*kinds} <= {ARG_NAMED} else None
+    if not isinstance(made, Made) or made.constructor != made.info.fullname:
+        return None
+    values = {name: value_of_expression(value, api) for name, value in zip(names, given, strict=True)}
+    fields = tuple((name, values.get(name, value)) for name, value in made.arguments)
+    return _after_init(made._replace(arguments=fields), api)
+
+
+def object_with_method(callee: Expression, function: FuncDef, api: Checker) -> Made | ClassOf | None:
+    """Return the object or the class, of which a function that is called is a method; None if it is not known."""
+    match callee:
+        case SuperExpr(name=name, info=TypeInfo() as info):
+            made = Reading.frame.receiver if Reading.frame is not None else None
+            later = made.info.mro[made.info.mro.index(info) + 1 :] if made is not None and info in made.info.mro else []
+            symbol = next((base.names[name] for base in later if name in base.names), None)
+            return made if symbol is not None and symbol.node is function else None
+        case MemberExpr(expr=RefExpr(node=TypeInfo() as info)):
+            of: Value = ClassOf(info)
+        case MemberExpr(expr=owner, name=name) if name == function.name:
+            of = object_of(owner, api)
+        case _:
+            of = object_of(callee, api)
+    return of if isinstance(of, Made | ClassOf) and is_method(of, function) else None
+
+
+def _called(callee: Expression, api: Checker) -> tuple[FuncDef, Made | ClassOf | None] | None:
+    """Return the function that a call calls, and the object or the class of which it is a method; None if unknown."""
+    match callee:
+        case RefExpr(node=FuncDef() as function) if not function.info:
+            return function, None
+        case MemberExpr(expr=RefExpr(node=TypeInfo() as info), name=name):
+            return _method(ClassOf(info), name)
+        case MemberExpr(expr=NameExpr() | MemberExpr() | CallExpr() as owner, name=name):
+            of = object_of(owner, api)
+            return _method(of, name) if isinstance(of, Made | ClassOf) else None
+    return None
+
+
+def is_method(of: Made | ClassOf, function: FuncDef) -> bool:
+    """Return whether a function is a method of an object of exactly this class, or of the class."""
+    found = _method(of, function.name)
+    return found is not None and found[0] is function
+
+
+def _method(of: Made | ClassOf, name: str) -> tuple[FuncDef, Made | ClassOf | None] | None:
+    symbol = of.info.get(name)
+    method = symbol.node if symbol is not None else None
+    if isinstance(method, Decorator):
+        method = method.func
+    if not isinstance(method, FuncDef) or (isinstance(of, ClassOf) and not method.is_static and not method.is_class):
+        return None
+    return method, None if method.is_static else ClassOf(of.info) if method.is_class else of
+
+
+def _returned(function: FuncDef, of: Made | ClassOf | None, call: CallExpr, api: Checker) -> Value:
+    """Return what a call of a function of the program returns, if the call decides it."""
+    if not _may_return_object(function) or function in _called_now:
+        return None
+    written, file = _written(function, api)
+    if written is None or file is None or not is_defined_once(written, file):
+        return None
+    if is_changed(written) or written.is_generator or written.is_coroutine:
+        return None
+    arguments = _of_parameters(written, call, api, skipped=0 if written.is_static or not written.info else 1)
+    if arguments is None:
+        return None
+    receiver = of if isinstance(of, Made) else None
+    frame = Frame(written.fullname, dict(arguments), receiver, {})
+    if isinstance(of, ClassOf):
+        frame.variables[written.arguments[0].variable] = of
+    _called_now.add(function)
+    try:
+        with in_file(file, api), within(frame):
+            returned, _ = _returns(written.body.body, api)
+            values = [None if one is None else value_of_expression(one, api) for one in returned]
+    finally:
+        _called_now.discard(function)
+    value = values[0] if len({key_of(one) for one in values}) == 1 else None
+    is_layer = returned_class(function) is not None and not isinstance(value, Made)
+    return Returned(written, frame, file, value) if is_layer else value
+
+
+_called_now: Final[set[FuncDef]] = set()  # functions whose results are being read: they may call themselves
+
+
+def returned_class(function: FuncDef) -> TypeInfo | None:
+    """Return the class of layers of tapegrad, or `Module`, that a function of the program is declared to return."""
+    result = get_proper_type(function.type.ret_type) if isinstance(function.type, CallableType) else None
+    if not isinstance(result, Instance) or not result.type.fullname.startswith(_LAYERS):
+        return None
+    return result.type if result.type.has_base(MODULE) and not function.fullname.startswith("tapegrad.") else None
+
+
+def _may_return_object(function: FuncDef) -> bool:
+    result = get_proper_type(function.type.ret_type) if isinstance(function.type, CallableType) else None
+    if not isinstance(result, Instance) or function.fullname.startswith("tapegrad."):
+        return False
+    return not result.type.fullname.startswith(_LIBRARIES) or result.type.fullname == "builtins.list"
+
+
+_LIBRARIES: Final = ("builtins.", "numpy.", "tapegrad.tensor.")
+
+
+def _written(function: FuncDef, api: Checker) -> tuple[FuncDef | None, MypyFile | None]:
+    """Return a function with its statements, and its file."""
+    written = written_function(function, api)
+    if written is not None:
+        return written, file_of(module_of(function), api)
+    of = written_data_class(function.info, api) if function.info else None
+    for one in of.definition.defs.body if of is not None else ():
+        method = one.func if isinstance(one, Decorator) else one
+        if isinstance(method, FuncDef) and method.name == function.name and of is not None:
+            return method, of.file
+    return None, None
+
+
+def _returns(statements: list[Statement], api: Checker) -> tuple[list[Expression | None], bool]:
+    """Return what the `return` statements that a call may reach return, and whether it goes on after them all."""
+    found: list[Expression | None] = []
+    for statement in statements:
+        match statement:
+            case ReturnStmt(expr=value):
+                return [*found, value], False
+            case RaiseStmt():
+                return found, False
+            case IfStmt():
+                inner, goes_on = _returns_of_branches(statement, api)
+                found += inner
+                if not goes_on:
+                    return found, False
+            case _:
+                found += [one.expr for one in inside(statement) if isinstance(one, ReturnStmt)]
+    return found, True
+
+
+def _returns_of_branches(statement: IfStmt, api: Checker) -> tuple[list[Expression | None], bool]:
+    found: list[Expression | None] = []
+    goes_on = False
+    for condition, block in zip(statement.expr, statement.body, strict=True):
+        is_true = decided(condition, api)
+        if is_true is False:
+            continue
+        inner, ends_open = _returns(block.body, api)
+        found, goes_on = [*found, *inner], goes_on or ends_open
+        if is_true:
+            return found, goes_on
+    inner, ends_open = _returns(statement.else_body.body, api) if statement.else_body is not None else ([], True)
+    return [*found, *inner], goes_on or ends_open
 
 
 def _all_alike(items: list[Expression], api: Checker) -> Several | None:
@@ -466,7 +670,7 @@ def _layers(info: TypeInfo, call: CallExpr, api: Checker) -> Layers | None:
     if not any(base.fullname == MODULE for base in info.mro) or not {*call.arg_kinds} <= {ARG_POS, ARG_STAR}:
         return None
     items = tuple(object_of(argument, api) for argument in call.args)
-    return Layers(items) if any(isinstance(one, Made | Several | Layers) for one in items) else None
+    return Layers(items) if any(isinstance(one, Made | Several | Layers | Returned) for one in items) else None
 
 
 def _constructor(info: TypeInfo) -> FuncDef | None:
@@ -493,21 +697,23 @@ def _made(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
         return Made(info, f"{info.fullname}.__init__", ())
     if with_statements is None or is_changed(with_statements):
         return None
-    arguments = _of_constructor(with_statements, call, api)
+    arguments = _of_parameters(with_statements, call, api)
     if arguments is None:
         return None
     made = Made(info, with_statements.fullname, arguments)
     return made._replace(inherited=_inherited(made, with_statements, api))
 
 
-def _of_constructor(constructor: FuncDef, call: CallExpr, api: Checker) -> tuple[tuple[str, Value], ...] | None:
-    """Return the value of each parameter of a constructor in a call; None if it takes any number of arguments."""
-    parameters = constructor.arguments[1:]
-    if any(one.kind in (ARG_STAR, ARG_STAR2) for one in parameters):
+def _of_parameters(
+    function: FuncDef, call: CallExpr, api: Checker, *, skipped: int = 1
+) -> tuple[tuple[str, Value], ...] | None:
+    """Return the value of each parameter of a function in a call; None if it takes any number of arguments."""
+    parameters = function.arguments[skipped:]
+    if any(kind in (ARG_STAR, ARG_STAR2) for kind in (*call.arg_kinds, *(one.kind for one in parameters))):
         return None
     names = [one.variable.name for one in parameters]
     positional = [one.variable.name for one in parameters if one.kind not in (ARG_NAMED, ARG_NAMED_OPT)]
-    file = file_of(constructor.info.module_name, api)
+    file = file_of(module_of(function), api)
     defaults = {one.variable.name: Default(one.initializer, file) for one in parameters}
     return _arguments(names, positional, defaults, call, api)
 
@@ -534,7 +740,7 @@ def _inherited(made: Made, constructor: FuncDef, api: Checker) -> tuple[tuple[st
             in_file(home, api),
             within(constructor_frame(made._replace(inherited=(*found.items(),)), constructor.fullname)),
         ):
-            arguments = _of_constructor(called, calls[0], api)
+            arguments = _of_parameters(called, calls[0], api)
         if arguments is None or is_changed(called):
             break
         found[called.fullname] = arguments
@@ -553,7 +759,7 @@ def _made_of_fields(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None
     """Return an object whose arguments are its fields, if none of them is assigned again."""
     symbol = info.names.get("__init__")
     is_written = symbol is not None and not symbol.plugin_generated and not info.is_named_tuple
-    if is_written or any("__post_init__" in base.names for base in info.mro[:-1]):
+    if is_written:
         return None
     fields: dict[str, Default] = {}
     for base in reversed(info.mro):
@@ -573,7 +779,79 @@ def _made_of_fields(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None
     if any(one is not None and one not in fields for one in parameters):
         return None
     arguments = _arguments([*fields], [one for one in parameters if one is not None], fields, call, api)
-    return Made(info, info.fullname, tuple((name, value) for name, value in arguments if name in names))
+    made = Made(info, info.fullname, tuple((name, value) for name, value in arguments if name in names))
+    return _after_init(made, api)
+
+
+def _after_init(made: Made, api: Checker) -> Made | None:
+    """Return an object with the fields that its `__post_init__` assigns; None if the method cannot be read."""
+    owner = next((base for base in made.info.mro if "__post_init__" in base.names), None)
+    if owner is None:
+        return made
+    written = written_data_class(owner, api)
+    statements = written.definition.defs.body if written is not None else []
+    method = next((one for one in statements if isinstance(one, FuncDef) and one.name == "__post_init__"), None)
+    if written is None or method is None or len(method.arguments) != 1:
+        return None
+    with in_file(written.file, api):
+        after = _after_statements(method.body.body, made, Frame(method.fullname, {}, made, {}), api)
+    files = {checked_file(api), program_file(api), written.file}
+    known = [] if after is None else [one for one in after.arguments if is_unwritten(made.info, one[0], files)]
+    return None if after is None else after._replace(arguments=(*known,))
+
+
+def _after_statements(statements: list[Statement], made: Made, frame: Frame, api: Checker) -> Made | None:
+    """Return an object after statements of its `__post_init__`; None if they call methods, which may do anything."""
+    for statement in statements:
+        frame = frame._replace(receiver=made)
+        with within(frame):
+            match statement:
+                case IfStmt(expr=[condition], body=[block], else_body=otherwise) if (
+                    is_true := decided(condition, api)
+                ) is not None:
+                    chosen = block if is_true else otherwise
+                    after = _after_statements(chosen.body, made, frame, api) if chosen is not None else made
+                    if after is None:
+                        return None
+                    made = after
+                    continue
+                case AssignmentStmt(lvalues=[NameExpr(node=Var() as variable)], rvalue=value):
+                    frame.variables[variable] = value_of_expression(value, api)
+                    continue
+                case AssignmentStmt(lvalues=[MemberExpr(expr=NameExpr(node=Var() as owner), name=name)], rvalue=value):
+                    values = {name: value_of_expression(value, api)}
+                    is_own = method_of_receiver(owner, api) is not None
+                case ExpressionStmt(
+                    expr=CallExpr(
+                        callee=MemberExpr(expr=RefExpr(fullname="builtins.object"), name="__setattr__"),
+                        args=[NameExpr(), StrExpr(value=name), value],
+                    )
+                ):
+                    values, is_own = {name: value_of_expression(value, api)}, True
+                case _:
+                    written = _written_in(statement)
+                    values, is_own = dict.fromkeys(written or ()), written is not None
+        if not is_own:
+            return None
+        known = [(name, value) for name, value in made.arguments if name not in values]
+        made = made._replace(arguments=(*known, *values.items()))
+    return made
+
+
+def _written_in(statement: Statement) -> set[str] | None:
+    """Return the attributes that a statement may assign to; None if it calls what may assign to any."""
+    names: set[str] = set()
+    for node in inside(statement):
+        match node:
+            case CallExpr(callee=MemberExpr(expr=NameExpr(node=Var())) | SuperExpr()):
+                return None
+            case CallExpr(args=arguments) if any(isinstance(one, NameExpr) and one.name == "self" for one in arguments):
+                return None
+            case AssignmentStmt(lvalues=targets):
+                names |= {one.name for one in targets if isinstance(one, MemberExpr)}
+            case OperatorAssignmentStmt(lvalue=MemberExpr(name=name)):
+                names.add(name)
+    return names
 
 
 def _field_default(value: Expression) -> Expression | None:

@@ -113,6 +113,7 @@ class Contents(NamedTuple):
     unpackings: dict[Expression, list[Node | None]]  # the names that a tuple is assigned to
     loops: dict[Node, Loop]  # by variable
     axes: dict[Expression, tuple[Node | None, int]]  # of `n = x.shape[0]`, by `x.shape`: the name and the axis
+    functions: dict[str, FuncDef | None]  # by full name; None if there are several
     is_dynamic: bool  # some attribute is set by a name that is computed
 
 
@@ -325,6 +326,11 @@ def constructor_value(info: TypeInfo, name: str, api: Checker) -> tuple[Expressi
     if written is None or written.method is None:
         return None, ""
     return written.value, written.method.fullname
+
+
+def is_defined_once(function: FuncDef, file: MypyFile) -> bool:
+    """Return whether a file has one function of a name: of several, such as in both branches of an `if`, any may be."""
+    return _contents.of(file).functions.get(function.fullname) is function
 
 
 def is_unwritten(info: TypeInfo, name: str, files: Iterable[MypyFile]) -> bool:
@@ -624,9 +630,11 @@ def _contents_of(api: Checker) -> Contents:
 
 
 def _read(file: Node | None) -> Contents:
-    contents = Contents({}, {}, {}, {}, {}, {}, {}, is_dynamic=False)
+    contents = Contents({}, {}, {}, {}, {}, {}, {}, {}, is_dynamic=False)
     is_dynamic = False
     for node in inside(file):
+        if isinstance(node, FuncDef):
+            contents.functions[node.fullname] = node if node.fullname not in contents.functions else None
         if isinstance(node, FuncDef) and node.info and node.arguments and not node.is_static:
             contents.receivers[node.arguments[0].variable] = node
         elif isinstance(node, ClassDef):
