@@ -133,6 +133,54 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "a list that a subclass fills": """
+class Stack(nn.Module):
+    def __init__(self) -> None:
+        self.blocks = [MLP(Config(8)) for _ in range(2)]
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.blocks[0](x)
+
+class Mine(Stack):
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks[0] = MLP(Config(9))
+
+Mine()(tg.ones((4, 9)))
+""",
+    "a list that an object of the class gets": """
+class Stack(nn.Module):
+    def __init__(self) -> None:
+        self.blocks = [MLP(Config(8)) for _ in range(2)]
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.blocks[0](x)
+
+other = Stack()
+other.blocks[0] = MLP(Config(7))
+other(tg.ones((4, 7)))
+""",
+    "a list that a second base class fills": """
+class Mixin:
+    blocks: list[MLP]
+
+    def grow(self) -> None:
+        self.blocks.insert(0, MLP(Config(5)))
+
+class Several(nn.Module):
+    def __init__(self) -> None:
+        self.blocks = [MLP(Config(8)) for _ in range(2)]
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.blocks[0](x)
+
+class Both(Mixin, Several):
+    def __init__(self) -> None:
+        super().__init__()
+        self.grow()
+
+Both()(tg.ones((4, 5)))
+""",
     "configurations that methods make and change": """
 @dataclass
 class Sizes:
@@ -878,6 +926,26 @@ wider(tg.ones((4, 9)))
 }
 
 SURE = {
+    "a list of the same name in another class": """
+class Stack(nn.Module):
+    def __init__(self) -> None:
+        self.blocks = [MLP(Config()) for _ in range(2)]
+
+    def forward(self, x: Tensor) -> Tensor:
+        for block in self.blocks:
+            x = block(x)
+        return x @ tg.ones((7, 3))  # here
+
+class Growing:
+    def __init__(self) -> None:
+        self.blocks: list[int] = []
+
+    def grow(self) -> None:
+        self.blocks.append(3)
+
+Growing().grow()
+Stack()(tg.ones((4, 8)))
+""",
     "a field that is computed": """
 @dataclass
 class Sizes:

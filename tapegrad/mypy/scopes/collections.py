@@ -23,6 +23,7 @@ from mypy.nodes import (
     OperatorAssignmentStmt,
     StarExpr,
     TupleExpr,
+    TypeInfo,
     UnaryExpr,
     Var,
 )
@@ -30,6 +31,7 @@ from mypy.types import CallableType, Instance, get_proper_type
 
 from tapegrad.mypy.mypy_api import checked_file
 from tapegrad.mypy.mypy_files import program_file
+from tapegrad.mypy.scopes.frames import Reading
 from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, bound_once, inside, parts_of, targets_in
 
 if TYPE_CHECKING:
@@ -53,14 +55,42 @@ class Use(IntEnum):
     EXTENDED = 2  # it gets other items
 
 
-Uses: TypeAlias = dict["Node | str | None", Use]  # by variable; attributes by name
+Owner: TypeAlias = "Node | str | tuple[TypeInfo, str]"  # a variable; the name of an attribute, with its class if known
+Uses: TypeAlias = dict[Owner, Use]
 
 
 def use_of(collection: Expression, api: Checker) -> Use:
     """Return what the file that is checked does with the collection in a variable or an attribute."""
     files = {checked_file(api), program_file(api)}  # the second may use an attribute of an object of the first
     known = [_uses.of(file) for file in files]
-    return max((uses.get(owner, Use.READ) for owner in _owners(collection) for uses in known), default=Use.SHARED)
+    if isinstance(collection, MemberExpr):
+        info = _class_of(collection.expr, api)
+        used = [use for uses in known for owner, use in uses.items() if _may_be(owner, collection.name, info)]
+        return max(used, default=Use.READ)
+    return max((uses.get(owner, Use.READ) for owner in _owners(collection, {}) for uses in known), default=Use.SHARED)
+
+
+def _class_of(owner: Expression, api: Checker) -> TypeInfo | None:
+    """Return the class of the object whose method is read, for `self`; None for another object, which may be of any."""
+    made = Reading.frame.receiver if Reading.frame is not None else None
+    info = _receivers.of(checked_file(api)).get(owner.node) if isinstance(owner, NameExpr) else None
+    return made.info if made is not None and info in made.info.mro else None
+
+
+def _may_be(owner: Owner, name: str, info: TypeInfo | None) -> bool:
+    """Return whether an attribute is one of an object of a class, or of any class if it is None."""
+    if not isinstance(owner, tuple):
+        return owner == name
+    return owner[1] == name and (info is None or info in owner[0].mro or owner[0] in info.mro)
+
+
+def _read_receivers(file: Node | None) -> dict[Node | None, TypeInfo]:
+    """Return the class of the first parameter of each method of a file."""
+    return {
+        node.arguments[0].variable: node.info
+        for node in inside(file)
+        if isinstance(node, FuncDef) and node.info and node.arguments and not node.is_static
+    }
 
 
 def display_of(name: NameExpr, api: Checker) -> ListExpr | None:
@@ -106,6 +136,7 @@ def _read_appended(file: Node | None) -> dict[Node, list[Expression]]:
 
 def _read(file: Node | None) -> Uses:
     uses: Uses = {}
+    receivers = _receivers.of(file)
     indices: set[Expression] = set()  # the tuples of `x[:, rows]`
     in_tuples: list[tuple[Expression, Expression]] = []
     for node in inside(file):
@@ -113,29 +144,34 @@ def _read(file: Node | None) -> Uses:
             indices.add(node.index)
         for target in _targets(node):
             if isinstance(target, IndexExpr):
-                _note(target.base, Use.EXTENDED, uses)
+                _note(target.base, Use.EXTENDED, uses, receivers)
         if isinstance(node, OperatorAssignmentStmt):
-            _note(node.lvalue, Use.EXTENDED, uses)
+            _note(node.lvalue, Use.EXTENDED, uses, receivers)
         for child in _flat(parts_of(node)):
             if not isinstance(child, NameExpr | MemberExpr):
                 continue
             if isinstance(node, TupleExpr):
                 in_tuples.append((node, child))
             else:
-                _note(child, _use(node, child), uses)
+                _note(child, _use(node, child), uses, receivers)
     for holder, child in in_tuples:
-        _note(child, Use.READ if holder in indices else Use.SHARED, uses)
+        _note(child, Use.READ if holder in indices else Use.SHARED, uses, receivers)
     return uses
 
 
-def _owners(expression: Any) -> list[Node | str]:
-    if isinstance(expression, NameExpr) and expression.node is not None:
-        return [expression.node]
-    return [expression.name] if isinstance(expression, MemberExpr) else []
+def _owners(expression: Any, receivers: dict[Node | None, TypeInfo]) -> list[Owner]:
+    match expression:
+        case NameExpr(node=Node() as node):
+            return [node]
+        case MemberExpr(expr=NameExpr(node=node), name=name) if node in receivers:
+            return [(receivers[node], name)]
+        case MemberExpr(name=name):
+            return [name]
+    return []
 
 
-def _note(expression: Any, use: Use, uses: Uses) -> None:
-    for owner in _owners(expression):
+def _note(expression: Any, use: Use, uses: Uses, receivers: dict[Node | None, TypeInfo]) -> None:
+    for owner in _owners(expression, receivers):
         uses[owner] = max(use, uses.get(owner, Use.READ))
 
 
@@ -189,5 +225,6 @@ _READ_ONLY: Final = frozenset(
         "tapegrad.tensor.Tensor",
     ]
 )
+_receivers = ScopeCache(_read_receivers)
 _uses = ScopeCache(_read)
 _appended = ScopeCache(_read_appended)
