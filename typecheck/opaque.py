@@ -247,11 +247,11 @@ def reject_a_shape_in_a_variable() -> None:
 
 def accept_items_of_lists_that_change() -> None:
     def made(sizes: list[int], config: Widths) -> None:
-        grown, sorted_later = [8, 16], [4, 2]
-        grown[0] = 3
+        changed, sorted_later = [8, 16], [4, 2]
+        changed[0] = 3
         sorted_later.sort()
         sizes.reverse()
-        tg.ones((2, grown[0])) @ tg.ones((3, 1))
+        tg.ones((2, changed[0])) @ tg.ones((3, 1))
         tg.ones((2, sorted_later[0])) @ tg.ones((2, 1))
         tg.ones((2, sizes[0])) @ tg.ones((sizes[1], 1))
         chosen = [n for n in (8, 16) if n > 8]

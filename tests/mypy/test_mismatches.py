@@ -171,7 +171,7 @@ def test_rebinding_to_another_shape_names_the_setting(tmp_path: Path) -> None:
 
 def said(message: str, code: str = "return-value") -> str | None:
     error = ReportedError(code, message, 1, None, "f", may_redefine=True, read_source=lambda: None)
-    return reworded(error, lambda _layer, _method: [])
+    return reworded(error, lambda _layer, _method, **_by_position: [])
 
 
 def returned(got: str, expected: str) -> str | None:
