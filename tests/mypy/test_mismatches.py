@@ -171,7 +171,11 @@ def test_rebinding_to_another_shape_names_the_setting(tmp_path: Path) -> None:
 
 def said(message: str, code: str = "return-value") -> str | None:
     error = ReportedError(code, message, 1, None, "f", may_redefine=True, read_source=lambda: None)
-    return reworded(error, lambda _layer, _method, **_by_position: [])
+    return reworded(error, no_parameters)
+
+
+def no_parameters(layer: str, method: str, *, by_position: bool = False) -> list[str]:  # noqa: ARG001  # a protocol's
+    return []
 
 
 def returned(got: str, expected: str) -> str | None:
