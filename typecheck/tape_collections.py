@@ -404,7 +404,7 @@ def reject_one_of_the_losses_that_were_weighed() -> None:
 
 def accept_the_losses_that_no_condition_chose() -> None:
     losses = [new_loss() for _ in range(3)]
-    sum((loss for loss in losses if loss is not losses[0]), tg.zeros(())).backward()
+    tg.stack([loss for loss in losses if loss is not losses[0]]).sum().backward()
     losses[0].backward()
 
 
@@ -420,8 +420,8 @@ def accept_transitions_that_are_cleared() -> None:
     for _ in range(2):
         for _ in range(3):
             transitions.append(new_transition())  # noqa: PERF401  # programs are written so
-        sum((one.policy * 0.5 for one in transitions), tg.zeros(())).backward()
-        sum((one.value * 0.5 for one in transitions), tg.zeros(())).backward()
+        tg.stack([one.policy * 0.5 for one in transitions]).sum().backward()
+        tg.stack([one.value * 0.5 for one in transitions]).sum().backward()
         transitions.clear()
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, Ty
 from mypy import expandtype, maptype, typeops, types_utils, typevars
 from mypy.argmap import map_actuals_to_formals
 from mypy.checker import DeferredNode, PartialTypeScope
+from mypy.constant_fold import constant_fold_expr
 from mypy.erasetype import erase_typevars
 from mypy.errorcodes import NO_ANY_RETURN
 from mypy.errors import Errors, ErrorWatcher
@@ -45,6 +46,7 @@ from mypy.nodes import (
     Var,
 )
 from mypy.nodes import TypeAlias as AliasNode
+from mypy.operators import op_methods
 from mypy.options import Options
 from mypy.plugin import Plugin
 from mypy.plugins.default import DefaultPlugin
@@ -120,6 +122,16 @@ def lookups_behind(plugin: Plugin, api: Checker, lookup: str, fullname: str) -> 
     chain: list[Plugin] = getattr(api.plugin, "_plugins", [plugin])
     asks = [(other, getattr(other, lookup)) for other in chain[chain.index(plugin) + 1 :]]
     return [ask for other, ask in asks if type(other) is not DefaultPlugin or ask(fullname) is not None]
+
+
+def constant_value(expression: Expression) -> object:
+    """Return the value of a constant or of an expression of constants, such as `2 * 0.5`; None for any other."""
+    return constant_fold_expr(expression, "")
+
+
+def method_of_operator(operator: str) -> str:
+    """Return the method that an operator such as `+` calls; empty if it calls none."""
+    return op_methods.get(operator, "")
 
 
 def names_used(scope: Node) -> set[str]:

@@ -235,6 +235,10 @@ CASES: Final[dict[Any, Case]] = {
         ],
         [0, 1],
     ),
+    api.constant_value: Case("probe(2 * -0.5)", lambda c: api.constant_value(given(c)), -1.0),
+    api.method_of_operator: Case(
+        "probe()", lambda _: [api.method_of_operator(one) for one in ("+", "and")], ["__add__", ""]
+    ),
     api.names_used: Case(
         "x = [1]\nx.append(2)\nprobe()", lambda c: api.names_used(c.api.tree), {"x", "append", "probe"}
     ),

@@ -350,6 +350,16 @@ def test_a_body_that_is_read_for_its_calls_counts_as_they_say() -> None:
         assert all(one.is_known for one in seen), name
 
 
+def test_a_model_in_an_attribute_counts_with_the_type_of_the_attribute() -> None:
+    made = "nn.Sequential(nn.Linear(rows, columns), nn.ReLU())"
+    constructor = f"    def __init__(self, rows: int, columns: int) -> None:\n        self.layers = {made}\n"
+
+    found = analyzed(f"from tapegrad import nn\n\nclass Net(nn.Module):\n{constructor}")
+
+    assert [one.is_known for one in found.seen] == [True, True]
+    assert found.losses == []
+
+
 @needs_bodies_of_other_files
 def test_a_body_in_another_file_that_is_not_read_says_why(tmp_path: Path) -> None:
     (tmp_path / "models.py").write_text(

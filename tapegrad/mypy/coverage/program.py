@@ -39,6 +39,7 @@ from mypy.nodes import (
     SymbolNode,
     TupleExpr,
     UnaryExpr,
+    Var,
     WithStmt,
 )
 from mypy.types import AnyType, Instance, ProperType, TypeOfAny, get_proper_type
@@ -74,6 +75,7 @@ class Program:
         self._types = types
         self.values: dict[SymbolNode, list[Expression]] = {}
         self.parameters: dict[SymbolNode, FuncItem] = {}
+        self._attributes: dict[Expression, MemberExpr] = {}  # to which a value is assigned
         self._statements: set[Expression] = set()  # expressions whose value nothing reads
         self._any: dict[Expression, bool] = {}
         for node in nodes_in(tree):
@@ -112,6 +114,8 @@ class Program:
             for one, other in zip(names, given, strict=True):
                 self._assign(one, other)
             return
+        if isinstance(target, MemberExpr):
+            self._attributes[value] = target
         for one in targets_in(target):
             self._bind(one, value)
 
@@ -163,9 +167,22 @@ class Program:
         if isinstance(t, AnyType):
             return NOTHING if self.is_lost(expression) else None
         if isinstance(expression, CallExpr | IndexExpr | AwaitExpr):
-            layer = knowledge_of_layer(t) if isinstance(expression, CallExpr) else None
+            layer = self._knowledge_of_layer(expression, t) if isinstance(expression, CallExpr) else None
             return least(list(contents(t))) if layer is None else layer
         return knowledge_of(t)
+
+    def _knowledge_of_layer(self, call: CallExpr, t: Type) -> Knowledge | None:
+        """Return what is known of the sizes of a layer that a call makes.
+
+        If it is assigned to an attribute, mypy checks the call twice, and expects the attribute's type the second time.
+        The type that it then stores may say less than that of the attribute.
+        """
+        known, target = knowledge_of_layer(t), self._attributes.get(call)
+        attribute = self.variable(target) if target is not None else None
+        if known is None or not isinstance(attribute, Var) or attribute.type is None:
+            return known
+        kept = knowledge_of_layer(attribute.type)
+        return known if kept is None or kept.level > known.level else kept
 
     def missing(self, expression: Expression) -> frozenset[str]:
         """Return the parts that an operand leaves unknown: of the tensors in it, or the sizes of a layer."""

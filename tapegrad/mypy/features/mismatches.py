@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from mypy.operators import op_methods
-
 from tapegrad.errors import messages
 from tapegrad.mypy.conversion import ARITHMETIC
 from tapegrad.mypy.features.source_lines import place_of
+from tapegrad.mypy.mypy_api import method_of_operator
 from tapegrad.mypy.rules.library import op_named, op_of_method
 from tapegrad.sizes import UNKNOWN, Size, is_unknown, named
 
@@ -105,7 +104,7 @@ def _message(message: str, place: Place, parameters: ParametersOf, *, may_redefi
 
 def _operation(match: re.Match[str]) -> str | None:
     """Return that the right operand of a tensor is neither a tensor nor a number; None if it may be."""
-    found = op_of_method(op_methods.get(match["operator"], ""))
+    found = op_of_method(method_of_operator(match["operator"]))
     left, right = (_read(match[side].strip('"')) for side in ("left", "right"))
     return _no_operand(found[0].name, right) if found is not None and left.name in _TENSORS else None
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mypy.constant_fold import constant_fold_expr
 from mypy.errorcodes import ARG_TYPE
 from mypy.nodes import RefExpr, TupleExpr, Var
 
 from tapegrad.errors import TapegradError
 from tapegrad.errors.ranges import RANGES, check_options
+from tapegrad.mypy.mypy_api import constant_value
 
 if TYPE_CHECKING:
     from mypy.nodes import Expression
@@ -48,5 +48,5 @@ def _number(expression: Expression) -> float | tuple[float, ...] | None:
     final = (
         expression.node.final_value if isinstance(expression, RefExpr) and isinstance(expression.node, Var) else None
     )
-    value = constant_fold_expr(expression, "") if final is None else final
+    value = constant_value(expression) if final is None else final
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
