@@ -478,6 +478,14 @@ def opened(x: Tensor) -> Tensor:
 
 opened(tg.ones((3, 8))) + tg.ones((3,))
 """,
+    "loops over steps that do not run": """
+def fitted(x: Tensor, first: int) -> None:
+    for start in range(first, len(x), 4):
+        x[start : start + 4] @ tg.ones((9, 3))
+
+fitted(tg.ones((12, 8)), 12)
+fitted(tg.ones((0, 8)), 0)
+""",
     "loops that may not run": """
 def repeated(x: Tensor, pairs: list[tuple[int, float]], count: int) -> Tensor:
     found = []
@@ -1290,6 +1298,18 @@ def train(mlp: MLP, x: Tensor, epochs: int) -> list[float]:
     return losses
 
 train(MLP(Config()), tg.ones((4, 8)), 2)
+""",
+    "a loop over steps": """
+def fitted(x: Tensor, size: int) -> None:
+    for start in range(0, x.shape[0], size):
+        tg.ones((2, 8)) @ x[start : start + size].T
+
+def evaluated(x: Tensor, size: int) -> None:
+    for start in range(0, len(x), size):
+        x[start : start + size] @ tg.ones((8, 3))  # here
+
+fitted(tg.ones((12, 8)), 4)
+evaluated(tg.ones((12, 9)), 4)
 """,
     "a loop over pairs": """
 def scaled(x: Tensor, factors: list[tuple[int, float]]) -> Tensor:

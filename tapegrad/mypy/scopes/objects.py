@@ -51,7 +51,7 @@ from mypy.nodes import (
 )
 from mypy.types import CallableType, Instance, get_proper_type
 
-from tapegrad.mypy.conversion import MODULE, size_of, unknown
+from tapegrad.mypy.conversion import MODULE, Many, shape_items, size_of, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import checked_file, is_always, stored_type
 from tapegrad.mypy.mypy_files import in_file, program_file
 from tapegrad.mypy.scopes.collections import Use, use_of
@@ -91,7 +91,7 @@ from tapegrad.mypy.scopes.opaque import (
     steady_value,
 )
 from tapegrad.mypy.sources import file_of, is_changed, module_of, written_data_class, written_function
-from tapegrad.sizes import Dim, Size, is_unknown
+from tapegrad.sizes import UNKNOWN, Dim, Size, is_unknown
 
 if TYPE_CHECKING:
     from mypy.nodes import Statement
@@ -557,12 +557,9 @@ _KEEPING_ITEMS: Final = {
 def has_items(sequence: Expression, api: Checker) -> bool:
     """Return whether a loop over a sequence surely runs once."""
     match sequence:
-        case CallExpr(callee=NameExpr(fullname="builtins.range"), args=[count]):
-            size = steady_size(count, api)
-            return isinstance(size, int) and size > 0
-        case CallExpr(callee=NameExpr(fullname="builtins.range"), args=[first, end]):
-            low, high = steady_size(first, api), steady_size(end, api)
-            return isinstance(low, int) and isinstance(high, int) and low < high
+        case CallExpr(callee=NameExpr(fullname="builtins.range"), args=bounds):
+            numbers = [n for n in (_count(one, api) for one in bounds) if isinstance(n, int)]
+            return len(numbers) == len(bounds) and numbers[2:] != [0] and len(range(*numbers)) > 0
         case ListExpr(items=[_, *_]):
             return True
         case CallExpr(callee=MemberExpr(expr=of, name="items" | "values"), args=[]):
@@ -575,6 +572,18 @@ def has_items(sequence: Expression, api: Checker) -> bool:
             return has_items(of, api)
     several = object_of(sequence, api)
     return isinstance(several, Items) or (isinstance(several, Several) and several.is_filled)
+
+
+def _count(expression: Expression, api: Checker) -> Size:
+    """Return a size that an expression has where it stands, also the length of a tensor and an axis of its shape."""
+    match expression:
+        case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[operand]):
+            tensor = tensor_parts(stored_type(api, operand) or unknown())
+            items = shape_items(tensor.shape) if tensor is not None else None
+            size = items[0] if items and not isinstance(items[0], Many) else UNKNOWN
+        case _:
+            size = size_of(stored_type(api, expression) or unknown())
+    return steady_size(expression, api) if is_unknown(size) else size
 
 
 def _of_variable(variable: Var, api: Checker) -> Value:
