@@ -933,7 +933,35 @@ wider(tg.ones((4, 9)))
 """,
 }
 
+COMPUTED = """
+@dataclass
+class Sizes:
+    width: int = 8
+    hidden: int | None = None
+    half: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        assert self.width > 0
+        self.half = self.width // 2
+        if self.hidden is None:
+            self.hidden = 3 * self.half
+
+    @classmethod
+    def small(cls) -> Sizes:
+        return cls(width=4)
+
+class Net(nn.Module):
+    def __init__(self, sizes: Sizes) -> None:
+        self.up = nn.Linear(sizes.half, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x)  # here
+
+"""
 SURE = {
+    "a field that is computed": f"{COMPUTED}Net(Sizes())(tg.ones((2, 8)))\n",
+    "a configuration that a class method makes": f"{COMPUTED}Net(Sizes.small())(tg.ones((2, 4)))\n",
+    "a configuration with another field": f"{COMPUTED}Net(replace(Sizes.small(), width=6))(tg.ones((2, 2)))\n",
     "a list of the same name in another class": """
 class Stack(nn.Module):
     def __init__(self) -> None:
@@ -953,84 +981,6 @@ class Growing:
 
 Growing().grow()
 Stack()(tg.ones((4, 8)))
-""",
-    "a field that is computed": """
-@dataclass
-class Sizes:
-    width: int = 8
-    hidden: int | None = None
-    half: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        assert self.width > 0
-        self.half = self.width // 2
-        if self.hidden is None:
-            self.hidden = 3 * self.half
-
-    @classmethod
-    def small(cls) -> Sizes:
-        return cls(width=4)
-
-class Net(nn.Module):
-    def __init__(self, sizes: Sizes) -> None:
-        self.up = nn.Linear(sizes.half, 3)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.up(x)  # here
-
-Net(Sizes())(tg.ones((2, 8)))
-""",
-    "a configuration that a class method makes": """
-@dataclass
-class Sizes:
-    width: int = 8
-    hidden: int | None = None
-    half: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        assert self.width > 0
-        self.half = self.width // 2
-        if self.hidden is None:
-            self.hidden = 3 * self.half
-
-    @classmethod
-    def small(cls) -> Sizes:
-        return cls(width=4)
-
-class Net(nn.Module):
-    def __init__(self, sizes: Sizes) -> None:
-        self.up = nn.Linear(sizes.half, 3)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.up(x)  # here
-
-Net(Sizes.small())(tg.ones((2, 4)))
-""",
-    "a configuration with another field": """
-@dataclass
-class Sizes:
-    width: int = 8
-    hidden: int | None = None
-    half: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        assert self.width > 0
-        self.half = self.width // 2
-        if self.hidden is None:
-            self.hidden = 3 * self.half
-
-    @classmethod
-    def small(cls) -> Sizes:
-        return cls(width=4)
-
-class Net(nn.Module):
-    def __init__(self, sizes: Sizes) -> None:
-        self.up = nn.Linear(sizes.half, 3)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.up(x)  # here
-
-Net(replace(Sizes.small(), width=6))(tg.ones((2, 2)))
 """,
     "a function that returns a model": """
 def mlp(width: int, out: int) -> nn.Sequential:
