@@ -483,8 +483,14 @@ def fitted(x: Tensor, first: int) -> None:
     for start in range(first, len(x), 4):
         x[start : start + 4] @ tg.ones((9, 3))
 
+def further(x: Tensor) -> None:
+    sizes = [8, 16]
+    for _ in sizes[2:]:
+        x @ tg.ones((9, 3))
+
 fitted(tg.ones((12, 8)), 12)
 fitted(tg.ones((0, 8)), 0)
+further(tg.ones((12, 8)))
 """,
     "loops that may not run": """
 def repeated(x: Tensor, pairs: list[tuple[int, float]], count: int) -> Tensor:

@@ -571,7 +571,7 @@ def has_items(sequence: Expression, api: Checker) -> bool:
         case CallExpr(callee=RefExpr(fullname=name), args=[of, *_]) if name in _KEEPING_ITEMS:
             return has_items(of, api)
     several = object_of(sequence, api)
-    return isinstance(several, Items) or (isinstance(several, Several) and several.is_filled)
+    return bool(several.values) if isinstance(several, Items) else isinstance(several, Several) and several.is_filled
 
 
 def _count(expression: Expression, api: Checker) -> Size:
