@@ -2,8 +2,6 @@
 
 import ast
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
@@ -27,7 +25,7 @@ from tapegrad.errors.other_names import (
     OPTIMIZERS,
     hint,
 )
-from tests.warm_mypy_cache import write_settings
+from tests.mypy.programs import first_errors
 
 PROGRAM = """\
 import tapegrad as tg
@@ -142,17 +140,7 @@ OTHER_WORDS = {20, 21, 22, 23, 30, 31, 39, 40, 42, 55}  # lines with names that 
 def reported(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
     """Return the first error of mypy on each line."""
     folder = tmp_path_factory.mktemp("names")
-    return first_errors(folder, PROGRAM)
-
-
-def first_errors(folder: Path, program: str) -> dict[int, str]:
-    """Return the first error that mypy reports on each line of a program."""
-    (folder / "names.py").write_text(program)
-    write_settings(folder)
-    command = [sys.executable, "-m", "mypy", "--no-color-output", "--hide-error-codes", "names.py"]
-    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    found = [re.fullmatch(r"names\.py:(\d+): error: (.*)", line) for line in run.stdout.splitlines()]
-    return {int(match[1]): match[2] for match in reversed(found) if match is not None}
+    return first_errors(folder, PROGRAM, "--hide-error-codes")
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +165,7 @@ def test_python_says_what_to_use(raised: dict[int, str]) -> None:
 
 
 def test_mypy_says_what_to_use_where_the_size_is_called(tmp_path: Path) -> None:
-    assert first_errors(tmp_path, SIZES) == {
+    assert first_errors(tmp_path, SIZES, "--hide-error-codes") == {
         4: "size is an int, the number of elements: use x.shape[0]",
         5: "size is an int, the number of elements: use (x + 1).shape",
         6: '"int" not callable',

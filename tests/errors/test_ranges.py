@@ -1,8 +1,6 @@
 """Options outside their range are rejected by the same message in mypy and at run time, for each function with any."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ import tapegrad as tg
 from tapegrad import nn, optim
 from tapegrad.errors import DTypeError
 from tapegrad.errors.ranges import RANGES, Range, check_options
-from tests.warm_mypy_cache import write_settings
+from tests.mypy.programs import first_errors
 
 START = """\
 from typing import Final
@@ -96,16 +94,6 @@ def wrong_calls() -> Iterator[tuple[str, str]]:
             yield call_of(function, option, number), f"{function}: {name} is {number} but must be {wanted.said}"
 
 
-def errors_of(folder: Path, program: str) -> dict[int, str]:
-    """Return the first error that mypy reports on each line of a program."""
-    (folder / "ranges.py").write_text(program)
-    write_settings(folder)
-    command = [sys.executable, "-m", "mypy", "--no-color-output", "--no-pretty", "ranges.py"]
-    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    found = [re.fullmatch(r"ranges\.py:(\d+): error: (.*)", line) for line in run.stdout.splitlines()]
-    return {int(match[1]): match[2] for match in reversed(found) if match is not None}
-
-
 def test_every_function_with_a_range_is_called() -> None:
     assert CALLS.keys() == RANGES.keys()
 
@@ -115,7 +103,7 @@ def test_mypy_reports_every_number_outside_its_range(tmp_path: Path) -> None:
     program = START + "\n".join(calls)
     first = START.count("\n") + 1
 
-    assert errors_of(tmp_path, program) == {
+    assert first_errors(tmp_path, program) == {
         line: f"{message}  [arg-type]" for line, message in enumerate(calls.values(), first)
     }
 
@@ -149,7 +137,7 @@ step(0)
     first = START.count("\n")
     message = "Dropout: p is 1.5 but must be from 0 to 1  [arg-type]"
 
-    assert {line - first: text for line, text in errors_of(tmp_path, START + program).items()} == {
+    assert {line - first: text for line, text in first_errors(tmp_path, START + program).items()} == {
         3: message,
         4: message,
         8: "dropout: rate is -1 but must be from 0 to 1  [arg-type]",

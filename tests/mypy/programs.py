@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Final
@@ -48,3 +49,12 @@ def reports(folder: Path, program: str) -> list[str]:
     run = python(folder, "-m", "mypy", "program.py")
     assert run.returncode in (0, 1), run.stdout + run.stderr
     return run.stdout.splitlines()
+
+
+def first_errors(folder: Path, program: str, *options: str) -> dict[int, str]:
+    """Return the first error that mypy reports on each line of a program."""
+    (folder / "program.py").write_text(program)
+    write_settings(folder)
+    run = python(folder, "-m", "mypy", "--no-color-output", "--no-pretty", *options, "program.py")
+    found = [re.fullmatch(r"program\.py:(\d+): error: (.*)", line) for line in run.stdout.splitlines()]
+    return {int(match[1]): match[2] for match in reversed(found) if match is not None}
