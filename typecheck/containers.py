@@ -36,7 +36,7 @@ def accept_any_number_of_layers() -> None:
     assert_type(nn.Sequential(*same, nn.Linear(3, 5))(x.trace()), Tensor[Shape[L[2], L[5]], OwnedTape])
     widths = [3, 8, 5]
     layers = [nn.Linear(n, m) for n, m in itertools.pairwise(widths)]
-    assert_type(nn.Sequential(*layers)(x), Tensor[Shape[L[2], Any], NoneTape])
+    assert_type(nn.Sequential(*layers)(x), Tensor[Shape[L[2], L[5]], NoneTape])
 
 
 def accept_layers_that_are_added_one_by_one() -> None:

@@ -277,6 +277,17 @@ def tried_call(api: Checker, function: Type, arguments: list[Argument], context:
     return Trial(result, errors)
 
 
+def type_of_call(api: Checker, info: TypeInfo, arguments: list[Argument]) -> Type | None:
+    """Return the type that a call of a class on argument types has, with all hooks; None if they are rejected."""
+    name = NameExpr(info.name)
+    name.node, name.fullname, name.kind = info, info.fullname, GDEF
+    expressions: list[Expression] = [TempNode(one.given) for one in arguments]
+    call = CallExpr(name, expressions, [one.kind for one in arguments], [one.name for one in arguments])
+    with api.msg.filter_errors(save_filtered_errors=True) as watcher, api.local_type_map:
+        found: Type = api.expr_checker.accept(call)
+    return None if any(error.severity == "error" for error in watcher.filtered_errors()) else found
+
+
 class BodiesRead:
     """How many functions are being read for the results of calls, one inside the other."""
 

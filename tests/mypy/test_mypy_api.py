@@ -281,6 +281,15 @@ CASES: Final[dict[Any, Case]] = {
         ],
         [(STR, []), (STR, ["arg-type"])],
     ),
+    api.type_of_call: Case(
+        "class C:\n    def __init__(self, x: int) -> None: ...\nprobe(C(3), 3, '')",
+        lambda c: [
+            api.type_of_call(c.api, get_proper_type(type_given(c)).type, [api.Argument(type_given(c, number))])
+            is not None
+            for number in (1, 2)
+        ],
+        [True, False],
+    ),
     api.inside_body: Case(
         "def f() -> None:\n    ''.absent()\nprobe()",
         lambda c: in_body(c, "f", lambda errors, _: len(errors())),

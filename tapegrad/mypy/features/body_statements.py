@@ -68,23 +68,26 @@ from tapegrad.mypy.mypy_api import (
     narrow,
     narrow_by_condition,
     narrowed,
+    types_in_body,
 )
 from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.reports import CODES
-from tapegrad.mypy.scopes.frames import Reading
+from tapegrad.mypy.scopes.frames import Reading, key_of
 from tapegrad.mypy.scopes.names import inside
-from tapegrad.mypy.scopes.objects import decided, elements, has_items
+from tapegrad.mypy.scopes.objects import decided, elements, has_items, turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from mypy.errorcodes import ErrorCode
     from mypy.errors import ErrorInfo
+    from mypy.nodes import Node
 
     from tapegrad.mypy.mypy_api import Checker, Matched
-    from tapegrad.mypy.scopes.frames import Frame
+    from tapegrad.mypy.scopes.frames import Frame, Value
 
 _MOST_TURNS: Final = 4  # of a loop, until its variables keep their types
+_MOST_TURNS_READ: Final = 16  # of a loop whose variables have other values at each
 
 
 class UnreadError(Exception):
@@ -281,13 +284,12 @@ class Reader:
                 computed = OpExpr(op, target, value)
                 computed.set_line(statement)
                 self._bind(target, self._type_of(computed))
-            case ForStmt(index=NameExpr(node=Var() as variable), expr=value, body=body, else_body=None):
-                self._frame.variables.update(elements(statement.index, value, self._api))
-                self._set(variable, iterated_type(self._api, value))
-                return self._loop(body.body, is_certain=has_items(value, self._api))
-            case ForStmt(index=TupleExpr() as targets, expr=value, body=body, else_body=None):
-                self._frame.variables.update(elements(targets, value, self._api))
-                self._bind(targets, iterated_type(self._api, value))
+            case ForStmt(index=NameExpr() | TupleExpr() as target, expr=value, body=body, else_body=None):
+                several = turns(target, value, self._api)
+                if several is not None and _are_read_each(several):
+                    return self._all_turns(target, iterated_type(self._api, value), several, body.body)
+                self._frame.variables.update(elements(target, value, self._api))
+                self._bind_loop(target, iterated_type(self._api, value))
                 return self._loop(body.body, is_certain=has_items(value, self._api))
             case WhileStmt(expr=condition, body=body, else_body=None):
                 self._type_of(condition)
@@ -342,6 +344,12 @@ class Reader:
             narrow_by_condition(self._api, condition, is_true=True)
 
     def _type_of(self, value: Expression, *, may_be_none: bool = False) -> Type:
+        if isinstance(value, ConditionalExpr) and (is_true := decided(value.cond, self._api)) is not None:
+            self._type_of(value.cond)
+            narrow_by_condition(self._api, value.cond, is_true=is_true)
+            chosen = self._type_of(value.if_expr if is_true else value.else_expr, may_be_none=may_be_none)
+            types_in_body(self._api)[value] = chosen
+            return chosen
         found = checked_type(self._api, value, may_be_none=may_be_none)
         errors = self._errors()
         if not self._failures and not errors:
@@ -533,6 +541,26 @@ class Reader:
                 return True
         raise UnreadError(f"line {body[0].line} is in a loop that changes the type of a variable at each turn")
 
+    def _bind_loop(self, target: Expression, t: Type) -> None:
+        if isinstance(target, NameExpr) and isinstance(target.node, Var):
+            self._set(target.node, t)
+        else:
+            self._bind(target, t)
+
+    def _all_turns(self, target: Expression, t: Type, several: list[dict[Node, Value]], body: list[Statement]) -> bool:
+        """Read all turns of a loop whose variables have other values at each."""
+        for values in several:
+            self._frame.variables.update(values)
+            self._bind_loop(target, t)
+            exits: list[_End] = []
+            self._exits.append(exits)
+            with frame(self._api, can_skip=True):
+                end = self._way(partial(self._run, body))
+            self._exits.remove(exits)
+            if not self._meet([end, *exits]):
+                return False
+        return True
+
     def _turn(self, body: list[Statement]) -> bool:
         """Read one turn of a loop, to its end or to a `break` or `continue` statement."""
         exits: list[_End] = []
@@ -541,6 +569,14 @@ class Reader:
             end = self._way(partial(self._run, body))
         self._exits.remove(exits)
         return self._meet([end, *exits])
+
+
+def _are_read_each(several: list[dict[Node, Value]]) -> bool:
+    """Return whether all turns of a loop are read: few, or with other known values, such as layers of other sizes."""
+    if len(several) <= _MOST_TURNS:
+        return True
+    keys = [tuple(map(key_of, values.values())) for values in several]
+    return len(set(keys)) > 1 and all(None not in one for one in keys) and len(keys) <= _MOST_TURNS_READ
 
 
 _STATEMENTS: Final = {

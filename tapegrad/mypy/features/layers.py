@@ -84,13 +84,15 @@ def _through_made(ctx: MethodContext, receiver: Instance) -> Type | None:
     value = _object_called(ctx)
     made = type_made(receiver, value, ctx.api)
     arguments = _arguments(ctx)
-    if made is None or not arguments or arguments[0].kind.is_star():
+    if made is None or made == receiver or not arguments or arguments[0].kind.is_star():
         return None
     path = "" if is_forward(ctx.context) else call_path(ctx)
+    if container(made) is not None:
+        path = path or receiver.type.name
     try:
         model_pass = ModelPass(ctx.api, ctx.context, arguments[1:])
         others = () if container(made) is not None else arguments[1:]
-        return model_pass.through(made, arguments[0].given, path or receiver.type.name, others, inner_value(value))
+        return model_pass.through(made, arguments[0].given, path, others, inner_value(value))
     except RejectedError as rejected:
         if not _is_miswired(made, ctx.api, ctx.context):  # otherwise reported where the model was made
             _report(rejected, ctx)

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 from mypy.types import AnyType, Instance, Type, UnionType, UnpackType, get_proper_type
 
-from tapegrad.mypy.conversion import MODULE, unknown
+from tapegrad.mypy.conversion import MODULE, has_opaque, opaque_paths, unknown
 from tapegrad.mypy.features.bodies import model_returned
-from tapegrad.mypy.scopes.frames import Made, Returned
+from tapegrad.mypy.mypy_api import Argument, type_of_call
+from tapegrad.mypy.scopes.frames import LayerCall, Layers, Made, Reading, Returned, Several
 
 if TYPE_CHECKING:
+    from mypy.nodes import TypeInfo
+
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.scopes.frames import Value
 
@@ -23,6 +26,13 @@ def leaves_sizes_open(layer: Type) -> bool:
     return _is_any_module(p) or any(map(_is_open, p.args))
 
 
+def has_listed_layers(layer: Type, value: Value) -> bool:
+    """Return whether the layers that a container was made with are known one by one, and are a list to its type."""
+    p = get_proper_type(layer)
+    is_list = isinstance(p, Instance) and any(isinstance(one, UnpackType) for one in p.args)
+    return is_list and isinstance(inner_value(value), Layers)
+
+
 def _is_any_module(layer: Type) -> bool:
     p = get_proper_type(layer)
     return isinstance(p, Instance) and p.type.fullname == MODULE
@@ -32,7 +42,16 @@ def _is_open(argument: Type) -> bool:
     p = get_proper_type(argument.type if isinstance(argument, UnpackType) else argument)
     if isinstance(p, Instance) and p.type.fullname == "builtins.tuple":
         return _is_open(p.args[0])
-    return isinstance(p, AnyType) or leaves_sizes_open(p)
+    return isinstance(p, AnyType) or leaves_sizes_open(p) or _mentions_receiver(p)
+
+
+def _mentions_receiver(argument: Type) -> bool:
+    """Return whether a size is that of an attribute of the object whose method is read, which may have been made."""
+    made = Reading.frame.receiver if Reading.frame is not None else None
+    if made is None or not has_opaque(argument):
+        return False
+    scopes = {base.fullname for base in made.info.mro}
+    return any(path.startswith("self.") and path.partition("@")[2] in scopes for path in opaque_paths(argument))
 
 
 def type_made(declared: Type, value: Value, api: Checker) -> Type | None:
@@ -40,11 +59,38 @@ def type_made(declared: Type, value: Value, api: Checker) -> Type | None:
     match value:
         case Made(info=info) if info.has_base(MODULE) and _is_any_module(declared):
             return Instance(info, [unknown() for _ in info.type_vars])
+        case LayerCall(info=info, types=types, kinds=kinds, names=names):
+            arguments = [Argument(*one) for one in zip(types, kinds, names, strict=True)]
+            made = type_of_call(api, info, arguments)
+            return None if made is None else _completed(declared, made)
+        case Layers(info=info, items=items) if not any(isinstance(one, Several) for one in items):
+            layers = [type_made(Instance(_module(info), []), one, api) or unknown() for one in items]
+            return _completed(declared, Instance(info, layers)) if info.has_type_var_tuple_type else None
+        case Returned(value=LayerCall() | Layers() as inner) if (
+            made := type_made(declared, inner, api)
+        ) is not None and not leaves_sizes_open(made):
+            return made
         case Returned():
             result = get_proper_type(model_returned(value, api).result)
             items = [get_proper_type(one) for one in (result.items if isinstance(result, UnionType) else [result])]
             return result if all(isinstance(one, Instance) and one.type.has_base(MODULE) for one in items) else None
     return None
+
+
+def _completed(declared: Type, made: Type) -> Type:
+    """Return the declared type of a layer with the parts that it leaves open from the type that it was made with."""
+    p, q = get_proper_type(declared), get_proper_type(made)
+    if isinstance(p, AnyType | UnpackType) or has_opaque(p):
+        return made
+    if not isinstance(p, Instance) or not isinstance(q, Instance):
+        return declared
+    if p.type is not q.type or len(p.args) != len(q.args) or any(isinstance(one, UnpackType) for one in p.args):
+        return made if p.type in q.type.mro else declared
+    return p.copy_modified(args=[_completed(one, other) for one, other in zip(p.args, q.args, strict=True)])
+
+
+def _module(info: TypeInfo) -> TypeInfo:
+    return next(base for base in info.mro if base.fullname == MODULE)
 
 
 def inner_value(value: Value) -> Value:

@@ -24,7 +24,7 @@ from tapegrad.mypy.conversion import (
     unknown,
 )
 from tapegrad.mypy.features.layer_names import layer_text
-from tapegrad.mypy.features.made_layers import inner_value, leaves_sizes_open, type_made
+from tapegrad.mypy.features.made_layers import has_listed_layers, inner_value, leaves_sizes_open, type_made
 from tapegrad.mypy.mypy_api import Argument, accepts, make, map_instance_to_supertype, needs_others, tried_method
 from tapegrad.mypy.reports import CODES, with_path
 from tapegrad.mypy.scopes.frames import Layers, Several, trying
@@ -70,7 +70,7 @@ class ModelPass:
         Raises:
             RejectedError: The layer rejects them.
         """
-        if leaves_sizes_open(layer):
+        if leaves_sizes_open(layer) or has_listed_layers(layer, value):
             layer = type_made(layer, value, self.api) or layer
         value = inner_value(value)
         p, holder = get_proper_type(layer), container(layer)

@@ -35,15 +35,20 @@ from tapegrad.mypy.scopes.frames import Reading
 from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, bound_once, inside, parts_of, targets_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from mypy.nodes import MypyFile
 
     from tapegrad.mypy.mypy_api import Checker
 
 _READERS: Final = frozenset({"copy", "count", "get", "index", "items", "keys", "values"})
 _EXTENDERS: Final = frozenset({"add", "append", "appendleft", "extend", "insert", "setdefault", "update"})
 _FUNCTIONS: Final = frozenset(
-    f"builtins.{name}"
-    for name in ("all", "any", "enumerate", "len", "map", "max", "min", "range", "reversed", "sum", "zip")
+    [
+        *(f"builtins.{name}" for name in ("all", "any", "enumerate", "len", "list", "map", "max", "min", "range")),
+        *(f"builtins.{name}" for name in ("reversed", "sorted", "sum", "tuple", "zip")),
+        *("itertools.chain", "itertools.pairwise", "math.prod"),
+    ]
 )
 
 
@@ -68,6 +73,39 @@ def use_of(collection: Expression, api: Checker) -> Use:
         used = [use for uses in known for owner, use in uses.items() if _may_be(owner, collection.name, info)]
         return max(used, default=Use.READ)
     return max((uses.get(owner, Use.READ) for owner in _owners(collection, {}) for uses in known), default=Use.SHARED)
+
+
+def use_after_set_up(file: MypyFile, info: TypeInfo, name: str) -> Use:
+    """Return what a file does with the collection in an attribute, apart from the methods that set up the object."""
+    uses = _uses_after_set_up.of(file).items()
+    return max((use for owner, use in uses if _may_be(owner, name, info)), default=Use.READ)
+
+
+def set_up_methods(file: MypyFile) -> set[FuncDef]:
+    """Return the constructors of a file, and the methods that only they, and other such methods, call."""
+    return _set_up_methods.of(file)
+
+
+def _read_set_up_methods(file: Node | None) -> set[FuncDef]:
+    methods = [node for node in inside(file) if isinstance(node, FuncDef) and node.info]
+    mentions: dict[str, list[FuncDef | None]] = {}  # the methods in which a name is that of an attribute
+    within: dict[Node, FuncDef] = {node: method for method in methods for node in inside(method)}
+    for node in inside(file):
+        if isinstance(node, MemberExpr):
+            mentions.setdefault(node.name, []).append(within.get(node))
+    constructors = {one for one in methods if one.name == "__init__"}
+    found = constructors | {one for one in methods if mentions.get(one.name)}
+    while True:
+        kept = {one for one in found if one in constructors or found.issuperset(mentions[one.name])}
+        if kept == found:
+            return found
+        found = kept
+
+
+def _read_after_set_up(file: Node | None) -> Uses:
+    methods = _set_up_methods.of(file)
+    skipped = {node for method in methods for node in inside(method)}
+    return _read([node for node in inside(file) if node not in skipped], file)
 
 
 def _class_of(owner: Expression, api: Checker) -> TypeInfo | None:
@@ -134,12 +172,16 @@ def _read_appended(file: Node | None) -> dict[Node, list[Expression]]:
     return found
 
 
-def _read(file: Node | None) -> Uses:
+def _read_file(file: Node | None) -> Uses:
+    return _read(inside(file), file)
+
+
+def _read(nodes: Iterable[Node], file: Node | None) -> Uses:
     uses: Uses = {}
     receivers = _receivers.of(file)
     indices: set[Expression] = set()  # the tuples of `x[:, rows]`
     in_tuples: list[tuple[Expression, Expression]] = []
-    for node in inside(file):
+    for node in nodes:
         if isinstance(node, IndexExpr):
             indices.add(node.index)
         for target in _targets(node):
@@ -226,5 +268,7 @@ _READ_ONLY: Final = frozenset(
     ]
 )
 _receivers = ScopeCache(_read_receivers)
-_uses = ScopeCache(_read)
+_uses = ScopeCache(_read_file)
+_set_up_methods = ScopeCache(_read_set_up_methods)
+_uses_after_set_up = ScopeCache(_read_after_set_up)
 _appended = ScopeCache(_read_appended)

@@ -6,7 +6,7 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
-from tapegrad.mypy.conversion import has_opaque, size_of, size_type, unknown, with_parts
+from tapegrad.mypy.conversion import has_opaque, opaque_paths, size_of, size_type, unknown, with_parts
 from tapegrad.sizes import (
     UNKNOWN,
     Dim,
@@ -24,7 +24,7 @@ from tapegrad.sizes import (
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from mypy.nodes import FuncDef, MypyFile, Node, TypeInfo
+    from mypy.nodes import ArgKind, FuncDef, MypyFile, Node, TypeInfo
     from mypy.types import Type
 
     from tapegrad.mypy.conversion import Make
@@ -64,10 +64,28 @@ class Layers(NamedTuple):
     """A container of tapegrad, such as `Sequential`.
 
     Attributes:
+        info: Its class.
         items: Its layers; one item may stand for a list of several.
     """
 
+    info: TypeInfo
     items: tuple[Value, ...]
+
+
+class LayerCall(NamedTuple):
+    """A layer of tapegrad, as a call of its class makes it.
+
+    Attributes:
+        info: The class.
+        types: The types of the arguments, such as a whole number; Any where nothing is known.
+        kinds: Whether they are given by position or by name.
+        names: Those of the arguments that are given by name.
+    """
+
+    info: TypeInfo
+    types: tuple[Type, ...]
+    kinds: tuple[ArgKind, ...]
+    names: tuple[str | None, ...]
 
 
 class Returned(NamedTuple):
@@ -103,12 +121,16 @@ class Held(NamedTuple):
     scope: str
 
 
-Value: TypeAlias = "Made | Several | Items | Layers | Returned | ClassOf | Nothing | Held | Size | None"
+Value: TypeAlias = (
+    "Made | Several | Items | Layers | LayerCall | Returned | ClassOf | Nothing | Held | Size | str | None"
+)
 
 
 def key_of(value: Value) -> Hashable:
     """Return what is equal for values that are the same; a `Dim` does not support ==."""
     match value:
+        case bool():
+            return bool, value
         case Dim(terms=terms):
             return Dim, terms
         case Made(info=info, constructor=constructor, arguments=arguments):
@@ -117,10 +139,10 @@ def key_of(value: Value) -> Hashable:
             return Several, key_of(item), is_filled
         case Items(values=values):
             return Items, *map(key_of, values)
-        case Layers(items=items):
-            return Layers, *map(key_of, items)
-        case Returned(function=function, frame=frame):
-            return function, key_of_frame(frame)
+        case Layers(info=info, items=items):
+            return info, *map(key_of, items)
+        case Returned(function=function, frame=frame, value=inner):
+            return function, key_of_frame(frame), key_of(inner)
     return value
 
 
@@ -136,13 +158,17 @@ class Frame(NamedTuple):
         scope: The full name of the function.
         values: The values of its parameters.
         receiver: The object of which it is a method.
-        variables: The values of variables that loops bind.
+        variables: The values of variables that loops bind; of all variables while statements are run.
+        attributes: Those of the object that its constructor has assigned so far; None if it is not running.
+        results: What calls in the statement that is run have returned.
     """
 
     scope: str
     values: dict[str, Value]
     receiver: Made | None
     variables: dict[Node, Value]
+    attributes: dict[str, Value] | None = None
+    results: dict[Hashable, Value] | None = None
 
 
 class Reading:
@@ -153,12 +179,14 @@ class Reading:
         is_tried: Whether mypy tries a call that the program does not write, that of a layer in a container.
         layer: This layer, if it is known.
         functions: Those that the bodies which are being read have defined, with the frame and the file of each body.
+        bound: The values of variables of comprehensions, for one item.
     """
 
     frame: Frame | None = None
     is_tried = False
     layer: Value = None
     functions: ClassVar[dict[FuncDef, tuple[Frame, MypyFile]]] = {}
+    bound: ClassVar[dict[Node, Value]] = {}
 
 
 @contextmanager
@@ -170,6 +198,18 @@ def within(frame: Frame | None) -> Iterator[None]:
         yield
     finally:
         Reading.frame, Reading.is_tried = before
+
+
+@contextmanager
+def binding(values: dict[Node, Value]) -> Iterator[None]:
+    """Give variables of a comprehension the values that they have for one item."""
+    before = dict(Reading.bound)
+    Reading.bound.update(values)
+    try:
+        yield
+    finally:
+        Reading.bound.clear()
+        Reading.bound.update(before)
 
 
 @contextmanager
@@ -275,6 +315,8 @@ def is_passed_on(path: str, value: Value) -> bool:
         return any(is_passed_on(path, one) for one in value.values)
     if isinstance(value, Layers):
         return any(is_passed_on(path, one) for one in value.items)
+    if isinstance(value, LayerCall):
+        return any(path in opaque_paths(t) for t in value.types)
     if isinstance(value, Returned):
         return any(is_passed_on(path, one) for one in (*value.frame.values.values(), value.frame.receiver))
     if isinstance(value, Held):

@@ -7,7 +7,7 @@ called, so a method that is called on it is the one of that class, and no overri
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from mypy.nodes import (
     ARG_NAMED,
@@ -37,7 +37,6 @@ from mypy.nodes import (
     Node,
     OperatorAssignmentStmt,
     OpExpr,
-    RaiseStmt,
     RefExpr,
     ReturnStmt,
     SliceExpr,
@@ -49,17 +48,18 @@ from mypy.nodes import (
     UnaryExpr,
     Var,
 )
-from mypy.types import CallableType, Instance, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, LiteralType, NoneType, TupleType, Type, get_proper_type
 
-from tapegrad.mypy.conversion import MODULE, Many, shape_items, size_of, tensor_parts, unknown
-from tapegrad.mypy.mypy_api import checked_file, is_always, stored_type
+from tapegrad.mypy.conversion import MODULE, Many, shape_items, size_of, size_type, tensor_parts, unknown
+from tapegrad.mypy.mypy_api import checked_file, is_always, make, pass_of, stored_type
 from tapegrad.mypy.mypy_files import in_file, program_file
-from tapegrad.mypy.scopes.collections import Use, use_of
+from tapegrad.mypy.scopes.collections import Use, set_up_methods, use_of
 from tapegrad.mypy.scopes.frames import (
     ClassOf,
     Frame,
     Held,
     Items,
+    LayerCall,
     Layers,
     Made,
     Nothing,
@@ -67,6 +67,7 @@ from tapegrad.mypy.scopes.frames import (
     Returned,
     Several,
     Value,
+    binding,
     constructor_frame,
     item_at,
     key_of,
@@ -77,9 +78,11 @@ from tapegrad.mypy.scopes.opaque import (
     ARITHMETIC,
     Finder,
     Loop,
+    class_constant,
     constructor_value,
     is_defined_once,
     is_fixed,
+    is_set_up,
     is_unwritten,
     is_written_elsewhere,
     loop_of,
@@ -90,19 +93,23 @@ from tapegrad.mypy.scopes.opaque import (
     size_of_item,
     steady_value,
 )
+from tapegrad.mypy.scopes.statements import Evaluator, Run
 from tapegrad.mypy.sources import file_of, is_changed, module_of, written_data_class, written_function
-from tapegrad.sizes import UNKNOWN, Dim, Size, is_unknown
+from tapegrad.sizes import UNKNOWN, Dim, Size, is_unknown, largest, smallest
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from mypy.nodes import Statement
 
     from tapegrad.mypy.mypy_api import Checker
 
 _MOST_ITEMS = 64  # of a list whose items are known one by one
+_MOST_OBJECTS = 1000  # whose constructors were run; far more than a file makes
 _DEEPEST = 20  # objects in arguments of objects
 _LAYERS: Final = "tapegrad.nn."
 _WITHOUT_ARGUMENTS: Final = {MODULE, "builtins.object"}  # whose constructors take none
-_FLAGS: Final = {"builtins.True": 1, "builtins.False": 0}
+_FLAGS: Final = {"builtins.True": True, "builtins.False": False}
 _COMPARISONS: Final = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -149,8 +156,11 @@ def value_of_expression(expression: Expression, api: Checker) -> Value:
         case OpExpr(op=sign, left=left, right=right) if sign in ARITHMETIC:
             first, second = value_of_expression(left, api), value_of_expression(right, api)
             if isinstance(first, int | Dim) and isinstance(second, int | Dim):
-                return ARITHMETIC[sign](first, second)
+                size = ARITHMETIC[sign](first, second)
+                return None if is_unknown(size) else size
             return None
+        case ComparisonExpr() | UnaryExpr(op="not"):
+            return decided(expression, api)
     path = path_of(expression, api) if Reading.frame is None else None
     return None if path is None else Held(path.label, path.scope)
 
@@ -164,6 +174,10 @@ def steady_size(expression: Expression, api: Checker) -> Size:
     match expression:
         case MemberExpr() | IndexExpr() if isinstance(value := object_of(expression, api), int | Dim):
             return value
+        case CallExpr(analyzed=None) if Reading.frame is not None and isinstance(
+            value := _result_of(expression, api), int | Dim
+        ):
+            return value
         case OpExpr(op=sign, left=left, right=right) if sign in ARITHMETIC:
             return ARITHMETIC[sign](steady_size(left, api), steady_size(right, api))
         case IndexExpr(base=NameExpr(node=Var() as variable) as base, index=IntExpr() | StrExpr() as key):
@@ -174,6 +188,22 @@ def steady_size(expression: Expression, api: Checker) -> Size:
                 with within(None):
                     return steady_size(item, api)
     return opaque_size(expression, api)
+
+
+def _result_of(call: CallExpr, api: Checker) -> Value:
+    """Return the number that a call returns: the length of a list, or the result of a function of the program."""
+    match call:
+        case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[operand]):
+            return length_of(operand, api)
+        case CallExpr(callee=NameExpr(fullname="builtins.int"), args=[operand]):
+            return steady_size(operand, api)
+        case CallExpr(callee=NameExpr(fullname="builtins.max" | "builtins.min" as name), args=[_, _, *_] as several):
+            sizes = [steady_size(one, api) for one in several]
+            return None if any(map(is_unknown, sizes)) else _CHOICES[name](sizes)
+    return object_of(call, api)
+
+
+_CHOICES: Final = {"builtins.max": largest, "builtins.min": smallest}
 
 
 def _item(display: DictExpr, key: int | str) -> Expression | None:
@@ -192,17 +222,27 @@ def decided(condition: Expression, api: Checker) -> bool | None:
         case UnaryExpr(op="not", expr=inner):
             is_true = decided(inner, api)
             return None if is_true is None else not is_true
+        case OpExpr(op="and" | "or" as sign, left=left, right=right):
+            sides = decided(left, api), decided(right, api)
+            deciding = sign == "or"  # the value of a side that decides the whole
+            return deciding if deciding in sides else None if None in sides else not deciding
         case ComparisonExpr(operators=["is" | "is not" as sign], operands=[left, right]) if (
             _is_none(right) and (value := value_of_expression(left, api)) is not None and not isinstance(value, Held)
         ):
             return isinstance(value, Nothing) == (sign == "is")
+        case ComparisonExpr(operators=["==" | "!=" as sign], operands=[left, right]) if isinstance(
+            one := object_of(left, api), str
+        ) or isinstance(object_of(right, api), str):
+            other = value_of_expression(right, api)
+            is_known = isinstance(one, str | int | Nothing) and isinstance(other, str | int | Nothing)
+            return (key_of(one) == key_of(other)) == (sign == "==") if is_known else None
         case ComparisonExpr(operators=[sign], operands=[left, right]) if sign in _COMPARISONS:
             one, other = _number(left, api), _number(right, api)
             if one is not None and other is not None:
                 return bool(_COMPARISONS[sign](one, other))
             return None
-        case NameExpr() | MemberExpr() if isinstance(flag := value_of_expression(condition, api), int):
-            return bool(flag)
+        case NameExpr() | MemberExpr() if isinstance(flag := value_of_expression(condition, api), int | str | Nothing):
+            return bool(flag) and not isinstance(flag, Nothing)
     return is_always(api, condition)
 
 
@@ -232,29 +272,88 @@ def object_of(expression: Expression, api: Checker) -> Value:
     finally:
         _Depth.now -= 1
     is_list = isinstance(found, Several | Items) and isinstance(expression, NameExpr | MemberExpr)
-    return None if is_list and not is_fixed(expression, api) else found
+    if not is_list or _is_of_run(expression, api) or is_fixed(expression, api):
+        return found
+    return _of_constructor(expression, api) if isinstance(expression, MemberExpr) else None
+
+
+def _is_of_run(expression: Expression, api: Checker) -> bool:
+    """Return whether a value is one of the statements that are run, which change it as the program does."""
+    frame = Reading.frame
+    match expression:
+        case NameExpr(node=Var() as variable):
+            return variable in Reading.bound or (frame is not None and variable in frame.variables)
+        case MemberExpr(expr=NameExpr(node=owner)):
+            return frame is not None and frame.attributes is not None and method_of_receiver(owner, api) is not None
+    return False
 
 
 def _newly_found(expression: Expression, api: Checker) -> Value:
     match expression:
+        case NameExpr(node=TypeInfo() as info) | MemberExpr(node=TypeInfo() as info):
+            return ClassOf(info)
         case NameExpr(node=Var() as variable):
-            return _of_variable(variable, api)
+            return Reading.bound[variable] if variable in Reading.bound else _of_variable(variable, api)
         case MemberExpr(expr=owner, name=name):
-            return _of_attribute(owner, name, api)
+            value = _of_attribute(owner, name, api)
+            after = _of_constructor(expression, api) if _has_unknown_part(value) else None
+            return value if after is None else after
         case CallExpr(analyzed=None):
             return _of_call(expression, api)
         case IndexExpr(base=base, index=index):
             return _of_index(base, index, api)
-        case ListExpr(items=[_, *_] as items):
-            return _all_alike(items, api) or _items(expression, api)
-        case TupleExpr():
-            return _items(expression, api)
+        case StrExpr(value=text):
+            return text
+        case ListExpr(items=items) | TupleExpr(items=items):
+            return _items(items, api)
         case DictExpr(items=[_, *_] as pairs) if all(key is not None for key, _ in pairs):
             return _all_alike([value for _, value in pairs], api)
-        case ListComprehension(generator=GeneratorExpr(left_expr=item, condlists=[[]], sequences=[sequence])):
-            one = object_of(item, api)
-            return _items(expression, api) if one is None else Several(one, has_items(sequence, api))
+        case ListComprehension(generator=GeneratorExpr() as generator) | (GeneratorExpr() as generator):
+            return _comprehended(generator, api)
+        case OpExpr(op="+", left=left, right=right) if isinstance(first := object_of(left, api), Items):
+            second = object_of(right, api)
+            return _known_items([*first.values, *second.values]) if isinstance(second, Items) else None
     return None
+
+
+def _has_unknown_part(value: Value) -> bool:
+    """Return whether a value, or a part of it, is unknown."""
+    match value:
+        case Made(arguments=arguments):
+            return any(_has_unknown_part(one) for _, one in arguments)
+        case Items(values=values) | Layers(items=values):
+            return any(map(_has_unknown_part, values))
+        case Several(item=item):
+            return _has_unknown_part(item)
+        case LayerCall(types=types):
+            return any(isinstance(get_proper_type(t), AnyType) for t in types)
+        case Returned(value=inner):
+            return _has_unknown_part(inner)
+    return value is None
+
+
+def _comprehended(generator: GeneratorExpr, api: Checker) -> Value:
+    match generator:
+        case GeneratorExpr(left_expr=item, indices=[target], sequences=[sequence], condlists=[[]]):
+            several = turns(target, sequence, api)
+            if several is None:
+                one = object_of(item, api)
+                return None if one is None else Several(one, has_items(sequence, api))
+            is_same = not any(
+                isinstance(one, NameExpr) and one.node in turn for turn in several for one in inside(item)
+            )
+            values: list[Value] = []
+            for turn in several:
+                with binding(turn):
+                    values.append(values[0] if is_same and values else value_of_expression(item, api))
+            return _known_items(values)
+    return None
+
+
+def _known_items(values: list[Value]) -> Items | None:
+    """Return the items of a list; None if there are too many, or if none is known."""
+    is_known = not values or any(one is not None for one in values)
+    return Items((*values,)) if is_known and len(values) <= _MOST_ITEMS else None
 
 
 def _of_index(base: Expression, index: Expression, api: Checker) -> Value:
@@ -264,18 +363,30 @@ def _of_index(base: Expression, index: Expression, api: Checker) -> Value:
         case Items(values=values) if isinstance(index, SliceExpr):
             bounds = _bounds(index)
             return None if bounds is None else Items(values[bounds])
-        case Items() as items if (position := position_of(index)) is not None:
+        case Items() as items if isinstance(position := steady_size(index, api), int):
             return item_at(items, position)
+        case Layers(items=layers) if isinstance(position := steady_size(index, api), int) and _are_single(layers):
+            return item_at(Items(layers), position)
     return None
 
 
-def _items(sequence: Expression, api: Checker) -> Items | None:
-    """Return the sizes that a list or a tuple has; None if none is known."""
-    count = length_of(sequence, api)
-    if count is None or count > _MOST_ITEMS:
-        return None
-    sizes = [size_of_item(sequence, index, api, _STEADY) for index in range(count)]
-    return None if all(map(is_unknown, sizes)) else Items(tuple(None if is_unknown(n) else n for n in sizes))
+def _are_single(layers: tuple[Value, ...]) -> bool:
+    """Return whether each value is one layer, and none a list of them."""
+    return not any(one is None or isinstance(one, Several) for one in layers)
+
+
+def _items(items: list[Expression], api: Checker) -> Items | None:
+    """Return the items of a written list or tuple; None if none of them is known."""
+    values: list[Value] = []
+    for item in items if len(items) <= _MOST_ITEMS else ():
+        if not isinstance(item, StarExpr):
+            values.append(value_of_expression(item, api))
+            continue
+        several = object_of(item.expr, api)
+        if not isinstance(several, Items):
+            return None
+        values += several.values
+    return _known_items(values) if len(values) >= len(items) - sum(isinstance(one, StarExpr) for one in items) else None
 
 
 def _steady_item(sequence: Expression, index: int, api: Checker) -> Size:
@@ -294,11 +405,11 @@ def length_of(sequence: Expression, api: Checker) -> int | None:
             return None if any(isinstance(one, StarExpr) for one in items) else len(items)
         case ListComprehension(generator=GeneratorExpr(sequences=[of], condlists=[[]])):
             return length_of(of, api)
-        case CallExpr(callee=RefExpr(fullname="builtins.range"), args=[count]):
-            size = steady_size(count, api)
-            return max(size, 0) if isinstance(size, int) else None
-        case CallExpr(callee=RefExpr(fullname="builtins.zip"), args=[_, *_] as several):
-            lengths = [length_of(one, api) for one in several]
+        case CallExpr(callee=RefExpr(fullname="builtins.range")):
+            numbers = _range(sequence, api)
+            return None if numbers is None else len(numbers)
+        case CallExpr(callee=RefExpr(fullname="builtins.zip"), args=[_, *_] as several, arg_kinds=kinds):
+            lengths = [length_of(one, api) for one, kind in zip(several, kinds, strict=True) if kind is not ARG_NAMED]
             return None if None in lengths else min(n for n in lengths if n is not None)
         case CallExpr(callee=RefExpr(fullname="itertools.pairwise"), args=[of]):
             length = length_of(of, api)
@@ -308,18 +419,81 @@ def length_of(sequence: Expression, api: Checker) -> int | None:
         case IndexExpr(base=of, index=SliceExpr() as part):
             length, bounds = length_of(of, api), _bounds(part)
             return None if length is None or bounds is None else len(range(length)[bounds])
-        case NameExpr() | MemberExpr():
-            found = object_of(sequence, api)
-            return len(found.values) if isinstance(found, Items) else None
+        case NameExpr() | MemberExpr() | OpExpr():
+            match object_of(sequence, api):
+                case Items(values=values):
+                    return len(values)
+                case Layers(items=layers) if _are_single(layers):
+                    return len(layers)
     return None
+
+
+def _range(call: CallExpr, api: Checker) -> range | None:
+    """Return the numbers of `range(...)`; None if they are not known."""
+    sizes = [steady_size(one, api) for one in call.args]
+    numbers = [n for n in sizes if isinstance(n, int)]
+    return range(*numbers) if len(numbers) == len(sizes) and numbers[2:] != [0] else None
+
+
+def turns(target: Expression, sequence: Expression, api: Checker) -> list[dict[Node, Value]] | None:
+    """Return the values that a loop gives its variables at each turn; None if the number of turns is not known."""
+    count = length_of(sequence, api)
+    if count is None or count > _MOST_ITEMS:
+        return None
+    return [_turn(target, sequence, index, api) for index in range(count)]
+
+
+def _turn(target: Expression, sequence: Expression, index: int, api: Checker) -> dict[Node, Value]:
+    match target, sequence:
+        case TupleExpr(items=targets), CallExpr(callee=RefExpr(fullname="builtins.zip"), args=several):
+            parts = [_turn(one, of, index, api) for one, of in zip(targets, several, strict=False)]
+        case TupleExpr(items=[one, other]), CallExpr(callee=RefExpr(fullname="itertools.pairwise"), args=[of]):
+            parts = [_turn(one, of, index, api), _turn(other, of, index + 1, api)]
+        case TupleExpr(items=[number, one]), CallExpr(callee=RefExpr(fullname="builtins.enumerate"), args=[of]):
+            parts = [_assigned(number, index), _turn(one, of, index, api)]
+        case _:
+            parts = [_assigned(target, _item_of(sequence, index, api))]
+    return {variable: value for part in (_unknown_elements(target), *parts) for variable, value in part.items()}
+
+
+def _assigned(target: Expression, value: Value) -> dict[Node, Value]:
+    """Return the values that variables get when a value is assigned to them."""
+    match target, value:
+        case NameExpr(node=Var() as variable), _:
+            return {variable: value}
+        case TupleExpr(items=targets), Items(values=values) if len(targets) == len(values):
+            pairs = zip(targets, values, strict=True)
+            return {variable: one for target, item in pairs for variable, one in _assigned(target, item).items()}
+    return _unknown_elements(target)
+
+
+def _item_of(sequence: Expression, index: int, api: Checker) -> Value:
+    match sequence:
+        case CallExpr(callee=RefExpr(fullname="builtins.range")):
+            numbers = _range(sequence, api)
+            return None if numbers is None else numbers[index]
+        case CallExpr(callee=RefExpr(fullname="builtins.reversed"), args=[of]):
+            count = length_of(of, api)
+            return None if count is None else _item_of(of, count - 1 - index, api)
+        case CallExpr(callee=RefExpr(fullname="builtins.list" | "builtins.tuple"), args=[of]):
+            return _item_of(of, index, api)
+    match object_of(sequence, api):
+        case Items() as items:
+            return item_at(items, index)
+        case Layers(items=layers):
+            return layers[index]
+        case Several(item=item):
+            return item
+    size = size_of_item(sequence, index, api, _STEADY)
+    return None if is_unknown(size) else size
 
 
 def _of_call(call: CallExpr, api: Checker) -> Value:
     match call.callee:
         case NameExpr(node=TypeInfo() as info) | MemberExpr(node=TypeInfo() as info):
-            return _layers(info, call, api) if info.fullname.startswith(_LAYERS) else _made(info, call, api)
+            return _layer(info, call, api) if info.fullname.startswith(_LAYERS) else _made(info, call, api)
         case NameExpr(node=Var()) as name if isinstance(of := object_of(name, api), ClassOf):
-            return _made(of.info, call, api)
+            return _layer(of.info, call, api) if of.info.fullname.startswith(_LAYERS) else _made(of.info, call, api)
     if (replaced := _replaced(call, api)) is not None:
         return replaced
     called = _called(call.callee, api)
@@ -392,30 +566,53 @@ def _method(of: Made | ClassOf, name: str) -> tuple[FuncDef, Made | ClassOf | No
 
 def _returned(function: FuncDef, of: Made | ClassOf | None, call: CallExpr, api: Checker) -> Value:
     """Return what a call of a function of the program returns, if the call decides it."""
-    if not _may_return_object(function) or function in _called_now:
+    around = Reading.frame
+    # A method of an object that is being made may change it, so it runs once, in the order of the statements.
+    is_own = around is not None and around.attributes is not None and isinstance(of, Made) and of is around.receiver
+    if function in _called_now or not (is_own or _may_return_object(function)):
         return None
+    results = around.results if around is not None and around.results is not None else {}
+    key = call, *((variable, key_of(value)) for variable, value in Reading.bound.items())
+    if key in results:
+        return results[key]
+    results[key] = _newly_returned(
+        function, of, call, api, around.attributes if around is not None and is_own else None
+    )
+    return results[key]
+
+
+def _newly_returned(
+    function: FuncDef, of: Made | ClassOf | None, call: CallExpr, api: Checker, attributes: dict[str, Value] | None
+) -> Value:
     written, file = _written(function, api)
-    if written is None or file is None or not is_defined_once(written, file):
-        return None
-    if is_changed(written) or written.is_generator or written.is_coroutine:
-        return None
-    arguments = _of_parameters(written, call, api, skipped=0 if written.is_static or not written.info else 1)
-    if arguments is None:
+    is_read = written is not None and file is not None and is_defined_once(written, file) and not is_changed(written)
+    if written is None or file is None or not is_read or written.is_generator or written.is_coroutine:
+        arguments = None
+    else:
+        arguments = _of_parameters(written, call, api, skipped=0 if written.is_static or not written.info else 1)
+    if written is None or file is None or arguments is None:
+        for name in attributes or ():  # which the method may have changed
+            attributes[name] = None  # type: ignore[index]  # there are some
         return None
     receiver = of if isinstance(of, Made) else None
-    frame = Frame(written.fullname, dict(arguments), receiver, {})
+    before = None if attributes is None else dict(attributes)
+    frame = Frame(written.fullname, dict(arguments), receiver, _parameters(written, arguments), attributes)
     if isinstance(of, ClassOf):
         frame.variables[written.arguments[0].variable] = of
+    run = Run(frame, api, _EVALUATOR)
     _called_now.add(function)
     try:
-        with in_file(file, api), within(frame):
-            returned, _ = _returns(written.body.body, api)
-            values = [None if one is None else value_of_expression(one, api) for one in returned]
+        with in_file(file, api):
+            goes_on = run.run(written.body.body)
     finally:
         _called_now.discard(function)
+    values = [*run.returned, *([Nothing()] if goes_on else [])]
     value = values[0] if len({key_of(one) for one in values}) == 1 else None
     is_layer = returned_class(function) is not None and not isinstance(value, Made)
-    return Returned(written, frame, file, value) if is_layer else value
+    fresh = Frame(written.fullname, dict(arguments), receiver, {}, before)
+    if isinstance(of, ClassOf):
+        fresh.variables[written.arguments[0].variable] = of
+    return Returned(written, fresh, file, value) if is_layer else value
 
 
 _called_now: Final[set[FuncDef]] = set()  # functions whose results are being read: they may call themselves
@@ -433,7 +630,10 @@ def _may_return_object(function: FuncDef) -> bool:
     result = get_proper_type(function.type.ret_type) if isinstance(function.type, CallableType) else None
     if not isinstance(result, Instance) or function.fullname.startswith("tapegrad."):
         return False
-    return not result.type.fullname.startswith(_LIBRARIES) or result.type.fullname == "builtins.list"
+    name = result.type.fullname
+    if name in ("builtins.bool", "builtins.int"):
+        return Reading.frame is not None
+    return not name.startswith(_LIBRARIES) or name == "builtins.list"
 
 
 _LIBRARIES: Final = ("builtins.", "numpy.", "tapegrad.tensor.")
@@ -450,40 +650,6 @@ def _written(function: FuncDef, api: Checker) -> tuple[FuncDef | None, MypyFile 
         if isinstance(method, FuncDef) and method.name == function.name and of is not None:
             return method, of.file
     return None, None
-
-
-def _returns(statements: list[Statement], api: Checker) -> tuple[list[Expression | None], bool]:
-    """Return what the `return` statements that a call may reach return, and whether it goes on after them all."""
-    found: list[Expression | None] = []
-    for statement in statements:
-        match statement:
-            case ReturnStmt(expr=value):
-                return [*found, value], False
-            case RaiseStmt():
-                return found, False
-            case IfStmt():
-                inner, goes_on = _returns_of_branches(statement, api)
-                found += inner
-                if not goes_on:
-                    return found, False
-            case _:
-                found += [one.expr for one in inside(statement) if isinstance(one, ReturnStmt)]
-    return found, True
-
-
-def _returns_of_branches(statement: IfStmt, api: Checker) -> tuple[list[Expression | None], bool]:
-    found: list[Expression | None] = []
-    goes_on = False
-    for condition, block in zip(statement.expr, statement.body, strict=True):
-        is_true = decided(condition, api)
-        if is_true is False:
-            continue
-        inner, ends_open = _returns(block.body, api)
-        found, goes_on = [*found, *inner], goes_on or ends_open
-        if is_true:
-            return found, goes_on
-    inner, ends_open = _returns(statement.else_body.body, api) if statement.else_body is not None else ([], True)
-    return [*found, *inner], goes_on or ends_open
 
 
 def _all_alike(items: list[Expression], api: Checker) -> Several | None:
@@ -626,11 +792,20 @@ def _of_attribute(owner: Expression, name: str, api: Checker) -> Value:
         value, _ = constructor_value(method.info, name, api)
         return None if value is None else object_of(value, api)
     made = object_of(owner, api)
+    if isinstance(made, ClassOf):
+        return _of_class(made.info, name, api)
     if not isinstance(made, Made):
         return None
+    frame = Reading.frame
+    if method is not None and frame is not None and frame.attributes is not None and name in frame.attributes:
+        return frame.attributes[name]
     symbol = made.info.get(name)
     if symbol is not None and isinstance(symbol.node, Decorator) and symbol.node.var.is_property:
         return _of_property(made, symbol.node.func, api)
+    if symbol is not None and not isinstance(symbol.node, Var):
+        return None
+    if method is not None and frame is not None and frame.attributes is not None:
+        return _of_class(made.info, name, api)
     if made.constructor == made.info.fullname:
         return dict(made.arguments).get(name)
     for constructor in (made.constructor, *dict(made.inherited)):
@@ -643,7 +818,107 @@ def _of_attribute(owner: Expression, name: str, api: Checker) -> Value:
                 continue
             with within(constructor_frame(made, constructor)):
                 return value_of_expression(value, api)
-    return None
+    return _of_class(made.info, name, api)
+
+
+def _of_class(info: TypeInfo, name: str, api: Checker) -> Value:
+    """Return the value of a constant of exactly this class."""
+    value, home = class_constant(info, name, api)
+    if value is None or home is None:
+        return None
+    with in_file(home, api), within(None):
+        return value_of_expression(value, api)
+
+
+def _of_constructor(attribute: MemberExpr, api: Checker) -> Value:
+    """Return the value that an attribute has after all statements of the constructor, if nothing changes it later."""
+    made = object_of(attribute.expr, api)
+    if not isinstance(made, Made) or made.constructor == made.info.fullname:
+        return None
+    symbol = made.info.get(attribute.name)
+    if symbol is None or not isinstance(symbol.node, Var):
+        return None
+    frame = Reading.frame
+    if frame is not None and any(frame.scope == one.fullname for one in set_up_methods(checked_file(api))):
+        return None  # there it may still have another value
+    value = _attributes_of(made, api).get(attribute.name)
+    as_list = isinstance(value, Several | Items)
+    return value if value is not None and is_set_up(made.info, attribute.name, api, as_list=as_list) else None
+
+
+def _attributes_of(made: Made, api: Checker) -> dict[str, Value]:
+    """Return the values that the attributes of an object have after its constructor."""
+    now = (api, pass_of(api))
+    if _Constructed.read_in != now or len(_Constructed.attributes) >= _MOST_OBJECTS:
+        _Constructed.attributes.clear()
+        _Constructed.read_in = now
+    key = key_of(made)
+    if key in _Constructed.active:
+        return {}
+    if key not in _Constructed.attributes:
+        _Constructed.active.add(key)
+        try:
+            attributes: dict[str, Value] = {}
+            function = _constructor(made.info)
+            is_read = function is not None and _run_constructor(function, made, made.arguments, attributes, api)
+            _Constructed.attributes[key] = attributes if is_read else {}
+        finally:
+            _Constructed.active.discard(key)
+    return _Constructed.attributes[key]
+
+
+class _Constructed:
+    """The attributes of objects whose constructors were run."""
+
+    read_in: ClassVar[tuple[object, int]] = (None, -1)
+    attributes: ClassVar[dict[Hashable, dict[str, Value]]] = {}
+    active: ClassVar[set[Hashable]] = set()
+
+
+def _run_constructor(
+    function: FuncDef,
+    made: Made,
+    arguments: tuple[tuple[str, Value], ...],
+    attributes: dict[str, Value],
+    api: Checker,
+) -> bool:
+    """Run a constructor, which adds to the attributes; return whether it can be read."""
+    written, file = _written(function, api)
+    if written is None or file is None or is_changed(written):
+        return False
+    frame = Frame(written.fullname, dict(arguments), made, _parameters(written, arguments), attributes)
+    with in_file(file, api):
+        Run(frame, api, _EVALUATOR).run(written.body.body)
+    return True
+
+
+def _parameters(function: FuncDef, arguments: tuple[tuple[str, Value], ...]) -> dict[Node, Value]:
+    """Return the values of the parameters of a function, which its statements may change."""
+    values = dict(arguments)
+    variables = (one.variable for one in function.arguments)
+    return {variable: values[variable.name] for variable in variables if variable.name in values}
+
+
+def _run_inherited(call: CallExpr, api: Checker) -> bool:
+    """Run the constructor that a call of `super().__init__` in a constructor calls; return whether it can be read."""
+    frame = Reading.frame
+    if frame is None or frame.receiver is None or frame.attributes is None or not _calls_constructor(call):
+        return False
+    made = frame.receiver
+    of = next((base for base in made.info.mro if frame.scope == f"{base.fullname}.__init__"), None)
+    later = made.info.mro[made.info.mro.index(of) + 1 :] if of is not None else []
+    base = next((one for one in later if "__init__" in one.names), None)
+    if base is None or base.fullname in _WITHOUT_ARGUMENTS:
+        return base is not None
+    function = base.names["__init__"].node
+    written = _written(function, api)[0] if isinstance(function, FuncDef) else None
+    arguments = None if written is None else _of_parameters(written, call, api)
+    if written is None or arguments is None or not isinstance(function, FuncDef):
+        return False
+    return _run_constructor(function, made, arguments, frame.attributes, api)
+
+
+_EVALUATOR: Final = Evaluator(value_of_expression, decided, turns, _run_inherited)
 
 
 def _of_property(made: Made, getter: FuncDef, api: Checker) -> Value:
@@ -674,12 +949,51 @@ def _home_of(info: TypeInfo, constructor: str, api: Checker) -> MypyFile | None:
     return None if of is None else file_of(of.module_name, api)
 
 
-def _layers(info: TypeInfo, call: CallExpr, api: Checker) -> Layers | None:
-    """Return a container of tapegrad whose layers are the arguments, one by one or as a list; None for other layers."""
-    if not any(base.fullname == MODULE for base in info.mro) or not {*call.arg_kinds} <= {ARG_POS, ARG_STAR}:
+def _layer(info: TypeInfo, call: CallExpr, api: Checker) -> Layers | LayerCall | None:
+    """Return a layer of tapegrad: a container with layers as arguments, one by one or as a list, or any other layer."""
+    if not any(base.fullname == MODULE for base in info.mro) or ARG_STAR2 in call.arg_kinds:
         return None
-    items = tuple(object_of(argument, api) for argument in call.args)
-    return Layers(items) if any(isinstance(one, Made | Several | Layers | Returned) for one in items) else None
+    if {*call.arg_kinds} <= {ARG_POS, ARG_STAR}:
+        items: list[Value] = []
+        for argument, kind in zip(call.args, call.arg_kinds, strict=True):
+            value = object_of(argument, api)
+            items += value.values if kind is ARG_STAR and isinstance(value, Items) else [value]
+        if any(isinstance(one, Made | Several | Layers | LayerCall | Returned) for one in items):
+            return Layers(info, (*items,))
+    if ARG_STAR in call.arg_kinds:
+        return None
+    types = [_type_of_argument(argument, api) for argument in call.args]
+    is_dtype_known = not any(
+        name == "dtype" and isinstance(get_proper_type(t), AnyType)
+        for name, t in zip(call.arg_names, types, strict=True)
+    )
+    if not is_dtype_known:  # the call would have the dtype that is the default
+        return None
+    return LayerCall(info, (*types,), (*call.arg_kinds,), (*call.arg_names,))
+
+
+def _type_of_argument(argument: Expression, api: Checker) -> Type:
+    """Return the type of what a layer is made with; what is declared as Any may be no number."""
+    value = value_of_expression(argument, api)
+    variable = argument.node if isinstance(argument, RefExpr) else None
+    declared = stored_type(api, argument) or (variable.type if isinstance(variable, Var) else None)
+    is_any = isinstance(get_proper_type(declared), AnyType)
+    return unknown() if is_any and isinstance(value, Dim) else _type_of_value(value, api)
+
+
+def _type_of_value(value: Value, api: Checker) -> Type:
+    match value:
+        case bool():
+            return LiteralType(value, make(api)("builtins.bool", []))
+        case str():
+            return LiteralType(value, make(api)("builtins.str", []))
+        case int() | Dim():
+            return size_type(value, make(api))
+        case Nothing():
+            return NoneType()
+        case Items(values=values):
+            return TupleType([_type_of_value(one, api) for one in values], make(api)("builtins.tuple", [unknown()]))
+    return unknown()
 
 
 def _constructor(info: TypeInfo) -> FuncDef | None:

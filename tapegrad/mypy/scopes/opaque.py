@@ -47,11 +47,11 @@ from mypy.types import AnyType, CallableType, Instance, TupleType, Type, get_pro
 from tapegrad.mypy.conversion import Many, size_of
 from tapegrad.mypy.mypy_api import checked_file, stored_type
 from tapegrad.mypy.mypy_files import Program, program_file
-from tapegrad.mypy.scopes.collections import Use, use_of
-from tapegrad.mypy.scopes.frames import value_of_name
+from tapegrad.mypy.scopes.collections import Use, set_up_methods, use_after_set_up, use_of
+from tapegrad.mypy.scopes.frames import Reading, value_of_name
 from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, inside, parts_of, targets_in
 from tapegrad.mypy.sources import file_of
-from tapegrad.sizes import UNKNOWN, Size, is_unknown, opaque_name, size_of_name, surely_same
+from tapegrad.sizes import UNKNOWN, Dim, Size, is_unknown, opaque_name, power, size_of_name, surely_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -63,6 +63,10 @@ ARITHMETIC: Final[dict[str, Callable[[Any, Any], Size]]] = {
     "-": operator.sub,
     "*": operator.mul,
     "//": lambda n, m: UNKNOWN if surely_same(m, 0) else n // m,
+    "%": lambda n, m: n % m if isinstance(n, int) and isinstance(m, int) and m else UNKNOWN,
+    "**": power,
+    "<<": lambda n, m: n * power(2, m),
+    ">>": lambda n, m: UNKNOWN if is_unknown(below := power(2, m)) else n // below,
 }
 _IMMUTABLE: Final = "builtins.str", "builtins.bytes", "builtins.tuple", "builtins.frozenset", "builtins.range"
 _SEQUENCES: Final = {"builtins.list", "builtins.tuple", "typing.Sequence"}
@@ -328,6 +332,41 @@ def constructor_value(info: TypeInfo, name: str, api: Checker) -> tuple[Expressi
     return written.value, written.method.fullname
 
 
+def class_constant(info: TypeInfo, name: str, api: Checker) -> tuple[Expression | None, MypyFile | None]:
+    """Return the value of a class constant, if no file that is read assigns to it again, and its file."""
+    base = next((one for one in info.mro if name in one.names), None)
+    home = file_of(base.module_name, api) if base is not None else None
+    files = {program_file(api), checked_file(api), *_files_of(info, api)}
+    if base is None or home is None:
+        return None, None
+    if any(file is None or _related_writes(info, name, _contents.of(file)) for file in files):
+        return None, None
+    if any(file is not None and _contents.of(file).is_dynamic for file in files):
+        return None, None
+    values = _contents.of(home).constants.get((base.fullname, name), [])
+    return (values[0], home) if len(values) == 1 else (None, None)
+
+
+def is_set_up(info: TypeInfo, name: str, api: Checker, *, as_list: bool) -> bool:
+    """Return whether only constructors of a class, and methods that only they call, assign to an attribute.
+
+    Of a list, only these methods change it, or give it to others that may.
+    """
+    files = {program_file(api), checked_file(api), *_files_of(info, api)}
+    return all(file is not None and _is_set_up_in(file, info, name, as_list=as_list) for file in files)
+
+
+def _is_set_up_in(file: MypyFile, info: TypeInfo, name: str, *, as_list: bool) -> bool:
+    contents = _contents.of(file)
+    if contents.is_dynamic:
+        return False
+    methods = set_up_methods(file)
+    writes = _related_writes(info, name, contents)
+    if any(write.method is None or write.method not in methods for write in writes):
+        return False
+    return not as_list or use_after_set_up(file, info, name) is Use.READ
+
+
 def is_defined_once(function: FuncDef, file: MypyFile) -> bool:
     """Return whether a file has one function of a name: of several, such as in both branches of an `if`, any may be."""
     return _contents.of(file).functions.get(function.fullname) is function
@@ -372,12 +411,15 @@ def _files_of(info: TypeInfo, api: Checker) -> set[MypyFile | None]:
 
 
 def _size_of_name(variable: Var, api: Checker) -> Size:
+    known = size_of(variable.type) if variable.type is not None else UNKNOWN
+    for values in (Reading.bound, Reading.frame.variables if Reading.frame is not None else {}):
+        if variable in values:
+            return value if isinstance(value := values[variable], int | Dim) else known
     if variable in _items:
         of, index, find = _items[variable]
         return of if isinstance(of, int) else find.of_item(of, index, api)
     if isinstance(variable.final_value, int):
         return variable.final_value
-    known = size_of(variable.type) if variable.type is not None else UNKNOWN
     if not is_unknown(known):
         return known
     origin = _origin(variable, api)

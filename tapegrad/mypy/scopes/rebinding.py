@@ -26,6 +26,7 @@ from mypy.types import AnyType, Instance, ProperType, TupleType, Type, UnionType
 
 from tapegrad.mypy.conversion import has_opaque, is_endless, tensor_parts
 from tapegrad.mypy.mypy_api import attribute_variable, newest_binding, simplified_union
+from tapegrad.mypy.scopes.frames import Reading
 from tapegrad.mypy.scopes.names import receiver_of, targets_bound_to
 from tapegrad.mypy.signatures import concerns
 
@@ -46,6 +47,8 @@ def with_newest(ctx: AnyCall, *, reflected: bool = False) -> AnyCall:
         ctx: A call as mypy describes it.
         reflected: Whether the receiver is the right operand.
     """
+    if Reading.is_tried:  # the layer of a container, which no variable holds
+        return ctx
     for types, expressions in zip(ctx.arg_types, ctx.args, strict=True):
         for position, expression in enumerate(expressions):
             # For a union as the operand of an operator, mypy passes each item without the expression.

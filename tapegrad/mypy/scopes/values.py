@@ -55,7 +55,7 @@ from tapegrad.mypy.conversion import (
 from tapegrad.mypy.scopes.collections import display_of
 from tapegrad.mypy.scopes.names import bound_last, bound_once
 from tapegrad.mypy.scopes.objects import steady_size
-from tapegrad.mypy.scopes.opaque import loop_of
+from tapegrad.mypy.scopes.opaque import ARITHMETIC, loop_of
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.sizes import (
     UNKNOWN,
@@ -64,7 +64,6 @@ from tapegrad.sizes import (
     UnknownDims,
     is_unknown,
     largest,
-    power,
     product,
     size_of_name,
     smallest,
@@ -77,16 +76,6 @@ if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import Checker
 
 
-_ARITHMETIC: Final[dict[str, Callable[[Any, Any], Size]]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "//": lambda n, m: UNKNOWN if surely_same(m, 0) else n // m,
-    "%": lambda n, m: n % m if isinstance(n, int) and isinstance(m, int) and m else UNKNOWN,
-    "**": power,
-    "<<": lambda n, m: n * power(2, m),
-    ">>": lambda n, m: UNKNOWN if is_unknown(below := power(2, m)) else n // below,
-}
 # Functions of sizes, given as arguments or as the items of a tuple or a list.
 _FUNCTIONS: Final[dict[str, Callable[[list[Size]], Size]]] = {
     "builtins.abs": lambda sizes: largest([*sizes, *(n * -1 for n in sizes)]),
@@ -203,8 +192,8 @@ def _bound_in_loop(expression: Expression, api: Checker) -> Size:
             last = _last_of(loop.sequence, api) if isinstance(loop.target, NameExpr) else None
             name = Name(variable.name, LOOP, least=0, is_opaque=True, most=last)
             return UNKNOWN if last is None else size_of_name(name)
-        case OpExpr(op=sign, left=left, right=right) if sign in _ARITHMETIC:
-            return _ARITHMETIC[sign](_bound_in_loop(left, api), _bound_in_loop(right, api))
+        case OpExpr(op=sign, left=left, right=right) if sign in ARITHMETIC:
+            return ARITHMETIC[sign](_bound_in_loop(left, api), _bound_in_loop(right, api))
     return size_value(_type_of(expression, api), expression, api)
 
 
@@ -265,8 +254,8 @@ def _unpacked(expression: Expression, api: Checker) -> Size:
             if items is None or not isinstance(position, LiteralType) or not isinstance(position.value, int):
                 return UNKNOWN
             return items[position.value] if -len(items) <= position.value < len(items) else UNKNOWN
-        case OpExpr(op=sign, left=left, right=right) if sign in _ARITHMETIC:
-            return _ARITHMETIC[sign](*(count_of(_type_of(one, api), one, api) for one in (left, right)))
+        case OpExpr(op=sign, left=left, right=right) if sign in ARITHMETIC:
+            return ARITHMETIC[sign](*(count_of(_type_of(one, api), one, api) for one in (left, right)))
     return steady_size(expression, api)
 
 
@@ -289,8 +278,8 @@ def _computed_from_types(expression: Expression, api: Checker) -> Size:
             return value
         case UnaryExpr(op="-", expr=operand):
             return _size(operand, api) * -1
-        case OpExpr(op=sign, left=left, right=right) if sign in _ARITHMETIC:
-            return _ARITHMETIC[sign](_size(left, api), _size(right, api))
+        case OpExpr(op=sign, left=left, right=right) if sign in ARITHMETIC:
+            return ARITHMETIC[sign](_size(left, api), _size(right, api))
         case ConditionalExpr(if_expr=one, else_expr=other):
             n, m = _size(one, api), _size(other, api)
             return n if surely_same(n, m) else UNKNOWN

@@ -1,0 +1,339 @@
+"""Statements of constructors and other functions, run one after the other on the values that are known.
+
+A statement that is not understood makes unknown all that it may change.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from mypy.nodes import (
+    AssertStmt,
+    AssignmentStmt,
+    BreakStmt,
+    CallExpr,
+    ContinueStmt,
+    ExpressionStmt,
+    ForStmt,
+    FuncItem,
+    IfStmt,
+    Import,
+    ImportFrom,
+    IndexExpr,
+    ListExpr,
+    MemberExpr,
+    NameExpr,
+    OperatorAssignmentStmt,
+    PassStmt,
+    RaiseStmt,
+    RefExpr,
+    ReturnStmt,
+    StrExpr,
+    SuperExpr,
+    TempNode,
+    TupleExpr,
+    TypeInfo,
+    Var,
+)
+
+from tapegrad.mypy.scopes.frames import Items, Layers, Nothing, key_of, within
+from tapegrad.mypy.scopes.names import inside
+from tapegrad.mypy.scopes.opaque import ARITHMETIC, method_of_receiver
+from tapegrad.sizes import Dim
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mypy.nodes import Block, Expression, Node, Statement
+
+    from tapegrad.mypy.mypy_api import Checker
+    from tapegrad.mypy.scopes.frames import Frame, Value
+
+K = TypeVar("K")
+
+_ONLY_READING: Final = ("builtins.", "dataclasses.", "itertools.", "math.", "numpy.", "tapegrad.", "typing.")
+
+
+class Evaluator(NamedTuple):
+    """What finds the values of expressions.
+
+    Attributes:
+        value: Returns what an expression denotes.
+        decided: Returns whether a condition holds; None if that is not known.
+        turns: Returns what a loop assigns to its variables at each turn; None if the number of turns is not known.
+        constructed: Runs the constructor that a call of `super().__init__` calls; returns whether it could be read.
+    """
+
+    value: Callable[[Expression, Checker], Value]
+    decided: Callable[[Expression, Checker], bool | None]
+    turns: Callable[[Expression, Expression, Checker], list[dict[Node, Value]] | None]
+    constructed: Callable[[CallExpr, Checker], bool]
+
+
+class _UnclearError(Exception):
+    """It is not known where the program goes on."""
+
+
+class _State(NamedTuple):
+    """The values of variables, and of the attributes of an object that is being made."""
+
+    variables: dict[Node, Value]
+    attributes: dict[str, Value]
+
+
+class Run:
+    """A run of the statements of one function.
+
+    Args:
+        frame: What is known of its parameters and its object.
+        api: mypy's checker.
+        evaluator: What finds the values of expressions.
+
+    Attributes:
+        returned: What the function may return.
+    """
+
+    def __init__(self, frame: Frame, api: Checker, evaluator: Evaluator) -> None:
+        self.returned: list[Value] = []
+        self._variables = frame.variables
+        self._attributes = frame.attributes if frame.attributes is not None else {}
+        self._frame = frame._replace(results={})
+        self._api = api
+        self._evaluator = evaluator
+        self._left: Statement | None = None  # the `break` or `continue` statement by which a turn has ended
+        self._loops = 0  # around the statement that is run
+
+    def run(self, statements: list[Statement]) -> bool:
+        """Run statements; return whether the program goes on after them."""
+        with within(self._frame):
+            return self._all(statements)
+
+    def _all(self, statements: list[Statement]) -> bool:
+        return all(map(self._run, statements))
+
+    def _run(self, statement: Statement) -> bool:
+        if self._frame.results is not None:
+            self._frame.results.clear()
+        try:
+            return self._one(statement)
+        except _UnclearError:
+            if self._loops and not isinstance(statement, ForStmt):  # the statement may end the turn of the loop
+                raise
+            self._forget(statement)
+            return True
+
+    def _one(self, statement: Statement) -> bool:
+        match statement:
+            case ReturnStmt(expr=value):
+                self.returned.append(Nothing() if value is None else self._value(value))
+                return False
+            case RaiseStmt():
+                return False
+            case BreakStmt() | ContinueStmt():
+                self._left = statement
+                return False
+            case AssignmentStmt(rvalue=TempNode()):  # only declared
+                pass
+            case AssignmentStmt(lvalues=targets, rvalue=expression):
+                value = self._value(expression)
+                for target in targets:
+                    self._assign(target, value)
+            case OperatorAssignmentStmt(lvalue=NameExpr() | MemberExpr() as target, rvalue=expression, op=sign):
+                self._change(target, sign, expression)
+            case ExpressionStmt(expr=CallExpr() as call):
+                self._call(call)
+            case ExpressionStmt(expr=StrExpr()) | PassStmt() | AssertStmt() | Import() | ImportFrom():
+                pass
+            case IfStmt(expr=conditions, body=blocks, else_body=otherwise):
+                return self._branch(conditions, blocks, otherwise)
+            case ForStmt(index=target, expr=sequence, body=body, else_body=None):
+                return self._loop(target, sequence, body)
+            case _:
+                raise _UnclearError
+        return True
+
+    def _value(self, expression: Expression) -> Value:
+        value = self._evaluator.value(expression, self._api)
+        for node in inside(expression):
+            if isinstance(node, CallExpr) and not _only_reads(node):
+                for argument in node.args:
+                    self._replace(self._list(argument), None)
+        return value
+
+    def _list(self, expression: Expression) -> Items | None:
+        """Return the list that a variable or an attribute holds; None for anything else."""
+        if not isinstance(expression, NameExpr | MemberExpr):
+            return None
+        value = self._evaluator.value(expression, self._api)
+        return value if isinstance(value, Items) else None
+
+    def _assign(self, target: Expression, value: Value) -> None:
+        match target:
+            case NameExpr(node=Var() as variable):
+                self._variables[variable] = value
+            case MemberExpr(expr=NameExpr(node=owner), name=name) if method_of_receiver(owner, self._api) is not None:
+                self._attributes[name] = value
+            case TupleExpr(items=targets) | ListExpr(items=targets):
+                values = value.values if isinstance(value, Items) else ()
+                for position, one in enumerate(targets):
+                    self._assign(one, values[position] if len(values) == len(targets) else None)
+            case IndexExpr(base=base):
+                self._replace(self._list(base), None)
+            case MemberExpr():  # of another object, which may change a list later
+                self._replace(value if isinstance(value, Items) else None, None)
+            case _:
+                raise _UnclearError
+
+    def _change(self, target: NameExpr | MemberExpr, sign: str, expression: Expression) -> None:
+        """Run an assignment such as `n *= 2` or `layers += [layer]`, which changes the list itself."""
+        before, value = self._evaluator.value(target, self._api), self._value(expression)
+        if isinstance(before, Items):
+            is_known = sign == "+" and isinstance(value, Items)
+            self._replace(before, _joined(before, value) if is_known else None)
+        elif isinstance(before, int | Dim) and isinstance(value, int | Dim) and sign in ARITHMETIC:
+            self._assign(target, ARITHMETIC[sign](before, value))
+        else:
+            self._assign(target, None)
+
+    def _call(self, call: CallExpr) -> None:
+        match call.callee:
+            case SuperExpr(name="__init__"):
+                if not self._evaluator.constructed(call, self._api):
+                    raise _UnclearError
+            case MemberExpr(expr=holder, name=name) if (before := self._list(holder)) is not None:
+                value = self._value(call.args[0]) if len(call.args) == 1 else None
+                if name == "append":
+                    self._replace(before, Items((*before.values, value)))
+                else:
+                    self._replace(before, _joined(before, value) if name == "extend" else None)
+            case _:
+                self._value(call)
+
+    def _replace(self, old: Value, new: Value) -> None:
+        """Give all variables, attributes and lists that hold a list another value."""
+        if old is None:
+            return
+        for variable, value in self._variables.items():
+            self._variables[variable] = _replaced(value, old, new)
+        for name, value in self._attributes.items():
+            self._attributes[name] = _replaced(value, old, new)
+
+    def _branch(self, conditions: list[Expression], blocks: list[Block], otherwise: Block | None) -> bool:
+        """Run the branch of an `if` statement that the values choose; both, if they do not."""
+        if not conditions:
+            return otherwise is None or self._all(otherwise.body)
+        is_true = self._evaluator.decided(conditions[0], self._api)
+        if is_true is not None:
+            return self._all(blocks[0].body) if is_true else self._branch(conditions[1:], blocks[1:], otherwise)
+        before = self._state()
+        goes_on = self._all(blocks[0].body)
+        after = self._state()
+        self._restore(before)
+        ends_open = self._branch(conditions[1:], blocks[1:], otherwise)
+        if self._left is not None:
+            self._left = None
+            raise _UnclearError
+        if goes_on and ends_open:
+            now = self._state()
+            variables, attributes = _common(after.variables, now.variables), _common(after.attributes, now.attributes)
+            self._restore(_State(variables, attributes))
+        elif goes_on:
+            self._restore(after)
+        return goes_on or ends_open
+
+    def _state(self) -> _State:
+        return _State({**self._variables}, {**self._attributes})
+
+    def _restore(self, state: _State) -> None:
+        self._variables.clear()
+        self._variables.update(state.variables)
+        self._attributes.clear()
+        self._attributes.update(state.attributes)
+
+    def _loop(self, target: Expression, sequence: Expression, body: Block) -> bool:
+        turns = self._evaluator.turns(target, sequence, self._api)
+        if turns is None:
+            raise _UnclearError
+        self._loops += 1
+        try:
+            for turn in turns:
+                self._variables.update(turn)
+                goes_on = self._all(body.body)
+                left, self._left = self._left, None
+                if isinstance(left, BreakStmt):
+                    return True
+                if not goes_on and left is None:
+                    return False
+        finally:
+            self._loops -= 1
+        return True
+
+    def _forget(self, statement: Statement) -> None:
+        """Make unknown all that a statement may change."""
+        for node in inside(statement):
+            match node:
+                case AssignmentStmt(lvalues=targets):
+                    for target in targets:
+                        self._forget_target(target)
+                case OperatorAssignmentStmt(lvalue=target) | ForStmt(index=target):
+                    self._forget_target(target)
+                case CallExpr(callee=SuperExpr()):
+                    self._forget_attributes()
+                case CallExpr(callee=MemberExpr(expr=holder)):
+                    self._replace(self._list(holder), None)
+                    is_own = isinstance(holder, NameExpr) and method_of_receiver(holder.node, self._api) is not None
+                    if is_own:
+                        self._forget_attributes()
+                case ReturnStmt():
+                    self.returned.append(None)
+        for node in inside(statement):
+            if isinstance(node, CallExpr) and not _only_reads(node):
+                for argument in node.args:
+                    self._replace(self._list(argument), None)
+
+    def _forget_target(self, target: Expression) -> None:
+        for node in inside(target):
+            match node:
+                case NameExpr(node=Var() as variable):
+                    if method_of_receiver(variable, self._api) is None:
+                        self._replace(self._list(node), None)
+                        self._variables[variable] = None
+                case MemberExpr(name=name):
+                    self._replace(self._list(node), None)
+                    self._attributes[name] = None
+
+    def _forget_attributes(self) -> None:
+        for name in self._attributes:
+            self._attributes[name] = None
+
+
+def _only_reads(call: CallExpr) -> bool:
+    """Return whether a call changes no list that it is given."""
+    callee = call.callee
+    if isinstance(callee, RefExpr) and isinstance(callee.node, TypeInfo):
+        return True
+    if isinstance(callee, MemberExpr) and isinstance(callee.expr, NameExpr) and isinstance(callee.node, FuncItem):
+        return True
+    name = callee.fullname if isinstance(callee, RefExpr) else ""
+    return name.startswith(_ONLY_READING)
+
+
+def _replaced(value: Value, old: Value, new: Value) -> Value:
+    if value is old:
+        return new
+    if isinstance(value, Items) and any(isinstance(one, Items) for one in value.values):
+        return Items(tuple(_replaced(one, old, new) for one in value.values))
+    if isinstance(value, Layers) and any(isinstance(one, Items) for one in value.items):
+        return value._replace(items=tuple(_replaced(one, old, new) for one in value.items))
+    return value
+
+
+def _joined(items: Items, others: Value) -> Items | None:
+    return Items((*items.values, *others.values)) if isinstance(others, Items) else None
+
+
+def _common(one: dict[K, Value], other: dict[K, Value]) -> dict[K, Value]:
+    """Return the values that are the same on two ways through a program, and None for all others."""
+    names = {**one, **other}
+    same = {name for name in names if name in one and name in other and key_of(one[name]) == key_of(other[name])}
+    return {name: one[name] if name in same else None for name in names}
