@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -261,6 +262,8 @@ class Tapegrad(Plugin):
     @override
     def report_config_data(self, ctx: ReportConfigContext) -> dict[str, str]:
         PATHS[ctx.id] = ctx.path
+        if not ctx.is_check and self._modules is not None and (file := self._modules.get(ctx.id)) is not None:
+            self._mark_constants(file)  # mypy is about to write the names of the file into its cache
         package = ctx.id.partition(".")[0]
         if package == "numpy" or (package in _STUBBED and ctx.path.endswith(".pyi")):
             return {}
@@ -326,6 +329,7 @@ class Tapegrad(Plugin):
 
     def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
         """Report what is unknown in a file; mypy asks for further dependencies when it has checked the file."""
+        self._mark_constants(file)  # a daemon writes no cache
         from_api = sys.modules.get("tapegrad.mypy.mypy_api")  # loaded for the first hook
         if from_api is not None:
             from_api.note_dependencies(file)
@@ -333,6 +337,11 @@ class Tapegrad(Plugin):
         if from_strict is not None:
             from_strict.end(file)
         return set()
+
+    def _mark_constants(self, file: MypyFile) -> None:
+        if self._rewording is not None:
+            with suppress(_NotLoadedError):  # which the next hook reports
+                _load(partial(_mark_constants, file, self._rewording))
 
     def _hook(self, lookup: str, fullname: str) -> Callable[[Any], Any] | None:
         """Return the hook for a name, from a cache: mypy asks for one at each call and each attribute."""
@@ -688,6 +697,12 @@ def _load_mark_class() -> Callable[[ClassDefContext], None]:
     from tapegrad.mypy import sources
 
     return sources.mark_class
+
+
+def _mark_constants(file: MypyFile, run: Rewording) -> None:
+    from tapegrad.mypy import sources
+
+    sources.mark_constants(file, run)
 
 
 def _computed_attribute(ctx: AttributeContext) -> Type:

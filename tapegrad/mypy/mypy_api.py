@@ -973,6 +973,11 @@ class Rewording:
         self._reword = reword
         self._handlers = self._handlers_of(gc.get_objects(generation=0) if is_used else ())
 
+    @property
+    def errors(self) -> Errors | None:
+        """The errors of mypy's run, which also read the files for it; None if they were not found."""
+        return next(iter(self._handlers), None)
+
     def install(self) -> None:
         """Put the handler on the stack, which a daemon empties before each run."""
         self._handlers = self._handlers or self._handlers_of(gc.get_objects())

@@ -29,7 +29,7 @@ from mypy.renaming import LimitedVariableRenameVisitor, VariableRenameVisitor
 from mypy.semanal import SemanticAnalyzer
 from mypy.semanal_pass1 import SemanticAnalyzerPreAnalysis
 from mypy.traverser import NameAndMemberCollector
-from mypy.types import LiteralType, get_proper_type
+from mypy.types import Instance, LiteralType, get_proper_type
 from mypy.util import hash_digest
 
 if TYPE_CHECKING:
@@ -73,8 +73,21 @@ def text_of_file(path: str, api: Any) -> str | None:
 
 def store_hash(analyzer: Any, name: str, text: str) -> None:
     """Store the hash of a text among the names of the file that mypy analyzes, where mypy's cache keeps it."""
-    tree = analyzed_file(analyzer)
-    variable = Var(name, LiteralType(_hash(text), analyzer.named_type("builtins.str")))
+    _store(analyzed_file(analyzer), name, text, analyzer.named_type("builtins.str"))
+
+
+def store_hash_in(tree: MypyFile, name: str, text: str) -> None:
+    """Store the hash of a text among the names of a file that mypy has checked."""
+    _store(tree, name, text, Instance(_STR, []))
+
+
+# There is no checker that knows the class `str`. mypy's cache keeps only its full name.
+_STR: Final = TypeInfo(SymbolTable(), ClassDef("str", Block([])), "builtins")
+_STR._fullname = "builtins.str"
+
+
+def _store(tree: MypyFile, name: str, text: str, kind: Instance) -> None:
+    variable = Var(name, LiteralType(_hash(text), kind))
     variable._fullname = f"{tree.fullname}.{name}"
     tree.names[name] = SymbolTableNode(GDEF, variable, module_public=False, module_hidden=True)
 

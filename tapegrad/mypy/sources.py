@@ -1,16 +1,40 @@
-"""Bodies in other files of the program, which mypy's cache does not keep: such a file is parsed again for them.
+"""Bodies and constants in other files of the program, which mypy's cache does not keep: the files are parsed again.
 
 The names in its functions are looked up in the tables that mypy has of the file, from its cache or not, so that a run
 with a cache reads what a run without one reads. A hash of the text stands among the names of the file: when an edit
 changes a body, mypy thus finds that the file has another interface, and checks again the files that depend on it.
+
+Of constants, only the lines that mention them are hashed.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mypy.nodes import ClassDef, Decorator, FuncDef, Import, ImportAll, ImportFrom, MypyFile, RefExpr, TypeInfo
+from mypy.nodes import (
+    AssignmentStmt,
+    CallExpr,
+    ClassDef,
+    Decorator,
+    FuncDef,
+    Import,
+    ImportAll,
+    ImportFrom,
+    IndexExpr,
+    IntExpr,
+    ListExpr,
+    MemberExpr,
+    MypyFile,
+    NameExpr,
+    OpExpr,
+    RefExpr,
+    StrExpr,
+    TupleExpr,
+    TypeInfo,
+    UnaryExpr,
+)
 from mypy.plugin import Plugin
 
 from tapegrad.mypy.mypy_files import (
@@ -27,14 +51,16 @@ from tapegrad.mypy.mypy_files import (
     parse_again,
     program_file,
     store_hash,
+    store_hash_in,
     text_of_file,
 )
 
 if TYPE_CHECKING:
-    from mypy.nodes import Expression
+    from mypy.nodes import Expression, Statement
     from mypy.plugin import ClassDefContext
 
 _NAME: Final = "tapegrad@text"  # a daemon that analyzes a file again removes all names without an @
+_CONSTANTS: Final = "tapegrad@constants"
 _OPTIONS: Final = "# mypy:"  # a comment that sets options for the whole file
 _UNCHANGING: Final = ("builtins.", "numpy.", "tapegrad.", "typing.")
 # Decorators that leave a method as it is.
@@ -69,6 +95,49 @@ def mark_class(ctx: ClassDefContext) -> None:
         store_hash(ctx.api, f"{ctx.cls.name}@text", _text_of_class(ctx.cls, text))
 
 
+def mark_constants(tree: MypyFile, run: Any) -> None:
+    """Store a hash of what a file that mypy has analyzed says of its constants, which may be read elsewhere.
+
+    Args:
+        tree: The file.
+        run: What has the `errors` of mypy's run, by which the text is read.
+    """
+    if _CONSTANTS in tree.names or not _is_of_program(tree) or not (found := _constants(tree.defs)):
+        return
+    text = text_of_file(tree.path, run) if run.errors is not None else None
+    if text is None:
+        return
+    store_hash_in(tree, _CONSTANTS, _text_of_constants(found, text))
+    functions = {one.name for one in tree.defs if isinstance(one, FuncDef)}
+    if any(isinstance(one.rvalue, CallExpr) and getattr(one.rvalue.callee, "name", "") in functions for one in found):
+        store_hash_in(tree, _NAME, text)  # the body says what the constant is
+
+
+def _constants(statements: list[Statement]) -> list[AssignmentStmt]:
+    """Return the assignments of a module that may be to sizes or to objects with sizes."""
+    return [one for one in statements if isinstance(one, AssignmentStmt) and _may_be_constant(one)]
+
+
+def _may_be_constant(statement: AssignmentStmt) -> bool:
+    value = statement.rvalue
+    is_value = isinstance(value, IntExpr | OpExpr | ListExpr | TupleExpr | CallExpr | NameExpr | MemberExpr)
+    is_item = isinstance(value, IndexExpr) and isinstance(value.index, IntExpr | StrExpr | UnaryExpr)
+    is_other = isinstance(value, CallExpr) and getattr(value.callee, "name", "") in _WITHOUT_SIZES
+    return (is_value or is_item) and not is_other and any(isinstance(target, NameExpr) for target in statement.lvalues)
+
+
+_WITHOUT_SIZES: Final = {"NewType", "ParamSpec", "TypeAliasType", "TypeVar", "TypeVarTuple", "getLogger"}
+
+
+def _text_of_constants(statements: list[AssignmentStmt], text: str) -> str:
+    """Return the assignments to constants, and each line that mentions one and thus may change it."""
+    names = {target.name for one in statements for target in one.lvalues if isinstance(target, NameExpr)}
+    mentions = re.compile(rf"\b(?:{'|'.join(sorted(names))}|globals|exec)\b|import \*")
+    assigned = {line for one in statements for line in range(one.line, (one.end_line or one.line) + 1)}
+    lines = enumerate(text.split("\n"), start=1)
+    return "\n".join(line for number, line in lines if number in assigned or mentions.search(line))
+
+
 def _is_of_program(tree: MypyFile) -> bool:
     is_library = tree.fullname.startswith("tapegrad.") or "site-packages" in tree.path
     return _CAN_READ and not tree.is_stub and not is_library
@@ -89,6 +158,8 @@ class Source(NamedTuple):
         rejected: The lines in which mypy finds no name.
         modules: Those that the file imports.
         names: What it uses of them; for a daemon only.
+        constants: The values of its constants.
+        text_of_constants: What is hashed of the text for these.
     """
 
     tree: MypyFile
@@ -98,6 +169,8 @@ class Source(NamedTuple):
     rejected: frozenset[int]
     modules: frozenset[str]
     names: frozenset[str]
+    constants: frozenset[Expression]
+    text_of_constants: str
 
 
 _sources: dict[str, Source | None] = {}
@@ -140,7 +213,20 @@ def _read(module: str, api: Any) -> Source | None:
         parsed.functions[name].is_decorated = _are_changing(decorators)
     modules = frozenset(_imported(parsed.tree) & all_modules(api)) | parsed.tree.module_refs
     names = _names_used(parsed.tree) if is_fine_grained(api) else frozenset[str]()
-    return Source(parsed.tree, text, parsed.functions, parsed.classes, parsed.rejected, modules, names)
+    found = _constants(parsed.tree.defs)
+    values = frozenset(one.rvalue for one in found)
+    of_constants = _text_of_constants(found, text) if found else ""
+    return Source(
+        parsed.tree,
+        text,
+        parsed.functions,
+        parsed.classes,
+        parsed.rejected,
+        modules,
+        names,
+        values,
+        of_constants,
+    )
 
 
 def _names_used(tree: MypyFile) -> frozenset[str]:
@@ -171,6 +257,35 @@ def file_of(module: str, api: Any) -> MypyFile | None:
         return program
     source = source_of(module, api) if is_marked(module, api) else None
     return None if source is None else source.tree
+
+
+class Constants(NamedTuple):
+    """The constants of another file of the program.
+
+    Attributes:
+        file: The file with its statements.
+        values: The values that are hashed; None if the whole file is.
+    """
+
+    file: MypyFile
+    values: frozenset[Expression] | None
+
+
+def constants_of(module: str, api: Any) -> Constants | None:
+    """Return the constants of another file of the program; None if they cannot be read."""
+    tree = file_of_module(module, api)
+    if tree is None or not _is_of_program(tree):
+        return None
+    depend_on_modules(frozenset({module}), api)
+    if is_fine_grained(api):
+        depend_on_names(frozenset({f"{module}.{_CONSTANTS}"}), api)
+    if _CONSTANTS not in tree.names:
+        mark_constants(tree, api)  # one of a cycle of imports that is being checked
+    is_whole = _NAME in tree.names
+    source = source_of(module, api) if is_whole or _CONSTANTS in tree.names else None
+    if source is None or (not is_whole and not has_hash_of(tree, _CONSTANTS, source.text_of_constants)):
+        return None
+    return Constants(source.tree, None if is_whole else source.constants)
 
 
 def written_function(function: FuncDef, api: Any) -> FuncDef | None:

@@ -523,6 +523,83 @@ BODIES_ELSEWHERE: Final[dict[str, list[Files]]] = {
 }
 CASES.update(BODIES_ELSEWHERE)
 
+CHANGED: Final = "WIDTH = 7\n{0} change() -> None:\n    global WIDTH\n    WIDTH = 9\n"
+CONFIGURED: Final = "from dataclasses import dataclass\n@dataclass\nclass Config:\n    width: int = 6\n"
+TAKES_8: Final = f"{PLAIN}{{}}\ndef run() -> None:\n    nn.Linear({{}}, 3)(tg.ones((2, 8)))\n"
+CONSTANTS_ELSEWHERE: Final[dict[str, list[Files]]] = {
+    "a constant of another file": [
+        {"settings.py": f"{above}WIDTH = {width}\n", "top.py": TAKES_8.format("from settings import WIDTH", "WIDTH")}
+        for above, width in (("", 8), ("", 7), ("# a line more\n", 7), ("", 8), ("", 6))
+    ],
+    "a constant that is computed from another one": [
+        {
+            "settings.py": f"HEADS = {heads}\nWIDTH = 2 * HEADS\n",
+            "top.py": TAKES_8.format("import settings", "settings.WIDTH"),
+        }
+        for heads in (4, 3, 4, 5)
+    ],
+    "a constant behind two other files": [
+        {
+            "settings.py": f"WIDTH = {width}\n",
+            "helpers.py": "import settings\nHALF = settings.WIDTH // 2\n",
+            "top.py": TAKES_8.format("from helpers import HALF", "HALF"),
+        }
+        for width in (16, 14, 16, 12)
+    ],
+    "a constant of a file that another one imports": [
+        {
+            "settings.py": f"WIDTH = {width}\n",
+            "helpers.py": "from settings import WIDTH as WIDTH\n",
+            "top.py": TAKES_8.format("from helpers import WIDTH", "WIDTH"),
+        }
+        for width in (8, 7, 8, 6)
+    ],
+    "a list in another file": [
+        {"settings.py": f"SIZES = {sizes}\n", "top.py": TAKES_8.format("from settings import SIZES", "SIZES[-1]")}
+        for sizes in ("[16, 8]", "(16, 7)", "[16, 7]\nSIZES.append(8)", "[16, 7]")
+    ],
+    "a constant that a function assigns no more": [
+        {"settings.py": text, "top.py": TAKES_8.format("from settings import WIDTH", "WIDTH")}
+        for text in (CHANGED.format("def"), "WIDTH = 7\n", CHANGED.format("async def"), "WIDTH = 7\n")
+    ],
+    "a variable of a loop that becomes a constant": [
+        {"settings.py": text, "top.py": TAKES_8.format("from settings import WIDTH", "WIDTH")}
+        for text in ("for WIDTH in range(7, 8):\n    pass\n", "WIDTH = 7\n")
+    ],
+    "a constant that the file that reads it assigns no more": [
+        {"settings.py": "WIDTH = 7\n", "top.py": TAKES_8.format(f"import settings\n{change}", "settings.WIDTH")}
+        for change in ("settings.WIDTH = 8", 'setattr(settings, "WIDTH", 8)', "")
+    ],
+    "a constant that is assigned where it is imported": [
+        {"settings.py": "WIDTH = 7\n", "top.py": TAKES_8.format(f"from settings import WIDTH\n{change}", "WIDTH")}
+        for change in ("WIDTH = 8", "")
+    ],
+    "a constant that a body in another file reads": [
+        {
+            "settings.py": f"WIDTH = {width}\n",
+            "models.py": NET.format("WIDTH // width").replace(", nn\n", ", nn\nfrom settings import WIDTH\n"),
+            "top.py": "import tapegrad as tg\nfrom models import Net\n"
+            "def run() -> None:\n    Net(8)(tg.ones((2, 8)))\n",
+        }
+        for width in (32, 24)
+    ],
+    "a configuration object of another file": [
+        {
+            "settings.py": f"{CONFIGURED}config = Config(width={width}){change}\n",
+            "top.py": TAKES_8.format("from settings import config", "config.width"),
+        }
+        for width, change in ((8, ""), (7, ""), (7, "\nconfig.width = 8"), (7, ""))
+    ],
+    "a configuration object that a function makes": [
+        {
+            "settings.py": f"{CONFIGURED}def small() -> Config:\n    return Config(width={width})\nconfig = small()\n",
+            "top.py": TAKES_8.format("import settings", "settings.config.width"),
+        }
+        for width in (8, 7, 8, 5)
+    ],
+}
+CASES.update(CONSTANTS_ELSEWHERE)
+
 USE_OF_STEP: Final = "import tapegrad as tg\nfrom use import step\n"
 SCALAR: Final = "Tensor[tuple[()], OwnedTape]"
 TAPES: Final[dict[str, list[Files]]] = {
@@ -753,6 +830,19 @@ def test_bodies_in_other_files_are_read_with_two_workers(tmp_path: Path) -> None
 
     assert said == mypy(tmp_path, "mypy", "--cache-dir", "other", *paths)
     assert said.keys() == {f"p{number}" for number in range(len(BODIES_ELSEWHERE))}
+
+
+@pytest.mark.skipif(
+    not hasattr(Plugin, "get_additional_indirect_deps"), reason="before mypy 2.4 no constant of another file is read"
+)
+def test_constants_of_other_files_are_read_with_two_workers(tmp_path: Path) -> None:
+    write_settings(tmp_path)
+    histories = [CONSTANTS_ELSEWHERE[name] for name in ("a constant of another file", "a list in another file")]
+    written = (write(files[-1], tmp_path, f"p{number}", 0) for number, files in enumerate(histories))
+
+    said = mypy(tmp_path, "mypy", "-n", "2", *chain(*written))
+
+    assert {name: len(lines) for name, lines in said.items()} == {"p0": 1, "p1": 1}
 
 
 def test_ownership_analysis_works_with_two_workers(tmp_path: Path) -> None:

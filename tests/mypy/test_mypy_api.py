@@ -189,6 +189,12 @@ def stored_hash(ctx: Any) -> object:
     return [files.has_hash_of(tree, "of@text", text) for text in ("x = 1", "x = 2")]
 
 
+def stored_hash_in(ctx: Any) -> object:
+    tree = files.program_file(ctx.api)
+    files.store_hash_in(tree, "of@text", "x = 1")
+    return [files.has_hash_of(tree, "of@text", text) for text in ("x = 1", "x = 2")]
+
+
 def depended(ctx: Any, depend: Callable[[], object]) -> object:
     before = {target: {*names} for target, names in ctx.api.tree.alias_deps.items()}
     refs = {*ctx.api.module_refs}
@@ -477,6 +483,7 @@ CASES: Final[dict[Any, Case]] = {
         ),
         ("probes", "in_file"),
     ),
+    files.store_hash_in: Case("probe()", stored_hash_in, [True, False]),
     files.depend_on_names: Case(
         "probe()", lambda c: depended(c, lambda: files.depend_on_names(frozenset({"a.b"}), c.api)), ["a.b"]
     ),

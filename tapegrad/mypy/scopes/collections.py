@@ -18,6 +18,7 @@ from mypy.nodes import (
     IndexExpr,
     ListExpr,
     MemberExpr,
+    MypyFile,
     NameExpr,
     Node,
     OperatorAssignmentStmt,
@@ -106,6 +107,12 @@ def _read_after_set_up(file: Node | None) -> Uses:
     methods = _set_up_methods.of(file)
     skipped = {node for method in methods for node in inside(method)}
     return _read([node for node in inside(file) if node not in skipped], file)
+
+
+def use_of_variable(variable: Var, files: set[MypyFile]) -> Use:
+    """Return what files do with the collection in a variable of a module, also by `module.variable`."""
+    known = [_uses.of(file) for file in files]
+    return max(uses.get(owner, Use.READ) for owner in (variable, variable.name) for uses in known)
 
 
 def _class_of(owner: Expression, api: Checker) -> TypeInfo | None:

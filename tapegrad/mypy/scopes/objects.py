@@ -80,6 +80,7 @@ from tapegrad.mypy.scopes.opaque import (
     Loop,
     class_constant,
     constructor_value,
+    in_module,
     is_defined_once,
     is_fixed,
     is_set_up,
@@ -87,6 +88,7 @@ from tapegrad.mypy.scopes.opaque import (
     is_written_elsewhere,
     loop_of,
     method_of_receiver,
+    module_value,
     opaque_size,
     path_of,
     position_of,
@@ -294,6 +296,8 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
             return ClassOf(info)
         case NameExpr(node=Var() as variable):
             return Reading.bound[variable] if variable in Reading.bound else _of_variable(variable, api)
+        case MemberExpr(expr=RefExpr(node=MypyFile()), node=Var() as variable):
+            return _of_variable(variable, api)
         case MemberExpr(expr=owner, name=name):
             value = _of_attribute(owner, name, api)
             after = _of_constructor(expression, api) if _has_unknown_part(value) else None
@@ -766,11 +770,20 @@ def _of_variable(variable: Var, api: Checker) -> Value:
     if frame is not None and scope == frame.scope and variable.name in frame.values:
         return frame.values[variable.name]
     if value is None:
-        return None
+        return _of_other_module(variable, api)
     if scope == checked_file(api).fullname:
         with within(None):
             return object_of(value, api)
     return object_of(value, api) if frame is None or scope == frame.scope else None
+
+
+def _of_other_module(variable: Var, api: Checker) -> Value:
+    """Return the object that a variable of another module denotes."""
+    known = module_value(variable, api)
+    if known is None:
+        return None
+    with in_module(known, api):
+        return object_of(known.value, api)
 
 
 def _of_loop(variable: Var, loop: Loop, api: Checker) -> Value:

@@ -2,6 +2,8 @@
 
 A name is opaque if it is a parameter or is assigned once, outside of loops. An attribute is opaque if it is frozen, or
 if the file that is checked assigns to it at most once, in the constructor; an assignment in another file is not seen.
+A variable of another module has the value that the module assigns once, if neither the module nor the file that is
+checked assigns another one.
 """
 
 from __future__ import annotations
@@ -21,6 +23,9 @@ from mypy.nodes import (
     FuncDef,
     FuncItem,
     GeneratorExpr,
+    Import,
+    ImportAll,
+    ImportFrom,
     IndexExpr,
     IntExpr,
     LambdaExpr,
@@ -46,17 +51,18 @@ from mypy.types import AnyType, CallableType, Instance, TupleType, Type, get_pro
 
 from tapegrad.mypy.conversion import Many, size_of
 from tapegrad.mypy.mypy_api import checked_file, stored_type
-from tapegrad.mypy.mypy_files import Program, program_file
-from tapegrad.mypy.scopes.collections import Use, set_up_methods, use_after_set_up, use_of
-from tapegrad.mypy.scopes.frames import Reading, value_of_name
+from tapegrad.mypy.mypy_files import Program, in_file, program_file
+from tapegrad.mypy.scopes.collections import Use, set_up_methods, use_after_set_up, use_of, use_of_variable
+from tapegrad.mypy.scopes.frames import Reading, value_of_name, within
 from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, inside, parts_of, targets_in
-from tapegrad.mypy.sources import file_of
+from tapegrad.mypy.sources import constants_of, file_of
 from tapegrad.sizes import UNKNOWN, Dim, Size, is_unknown, opaque_name, power, size_of_name, surely_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from tapegrad.mypy.mypy_api import Checker
+    from tapegrad.mypy.sources import Constants
 
 ARITHMETIC: Final[dict[str, Callable[[Any, Any], Size]]] = {
     "+": operator.add,
@@ -213,6 +219,9 @@ def size_of_item(sequence: Expression, index: int, api: Checker, find: Finder) -
             first = 0 if begin is None else position_of(begin)
             if first is not None and first >= 0 and (index >= 0 or (end is None and first == 0)):
                 return find.of_item(of, first + index, api)
+        case RefExpr(node=Var() as variable) if (known := module_value(variable, api)) is not None:
+            with in_module(known, api):
+                return find.of_item(known.value, index, api)
         case NameExpr(node=Var() as variable) if is_fixed(sequence, api):
             value, _ = steady_value(variable, api)
             found = UNKNOWN if value is None else find.of_item(value, index, api)
@@ -316,6 +325,95 @@ def steady_value(variable: Var, api: Checker) -> tuple[Expression | None, str]:
     if origin is None or not origin.is_steady:
         return None, ""
     return origin.value, origin.scope
+
+
+class ModuleValue(NamedTuple):
+    """What a variable of another module is assigned, and the file."""
+
+    value: Expression
+    file: MypyFile
+
+
+def module_value(variable: Var, api: Checker) -> ModuleValue | None:
+    """Return what a variable of another module is assigned once; None if it may change, or if it is not read."""
+    module, _, name = variable.fullname.rpartition(".")
+    if not module or variable.info or module == checked_file(api).fullname:
+        return None
+    if (constants := constants_of(module, api)) is None or (value := _only_value(variable, constants)) is None:
+        return None
+    file = constants.file
+    if isinstance(get_proper_type(variable.type), AnyType) and not variable.is_inferred:
+        return None
+    files = {file, checked_file(api), program_file(api)}
+    if any(_is_written(name, _contents.of(one)) for one in files) or _is_imported(variable, file):
+        return None
+    if any(variable in _contents.of(one).origins for one in (*files - {file}, *_packages_of(module, api))):
+        return None
+    p = get_proper_type(variable.type)
+    is_collection = isinstance(p, Instance) and any(map(p.type.has_base, _COLLECTIONS))
+    return None if is_collection and use_of_variable(variable, files) is not Use.READ else ModuleValue(value, file)
+
+
+_COLLECTIONS: Final = "builtins.list", "builtins.dict", "builtins.set"  # which can be changed
+
+
+def _only_value(variable: Var, constants: Constants) -> Expression | None:
+    """Return what a module assigns to a variable once; None if an edit of it might not be noticed."""
+    known = _contents.of(constants.file).origins.get(variable, [])
+    value = known[0].value if len(known) == 1 and known[0].is_steady else None
+    if value is None or constants.values is None:
+        return value
+    key = variable, "value"
+    if value not in constants.values or key in _active:
+        return None
+    _active.add(key)
+    try:
+        return value if _reads_only(value, constants) else None
+    finally:
+        _active.discard(key)
+
+
+def _reads_only(value: Expression, constants: Constants) -> bool:
+    """Return whether a value is computed from nothing in its file but constants that are hashed too."""
+    called = {node.callee for node in inside(value) if isinstance(node, CallExpr)}
+    for node in inside(value):
+        if isinstance(node, MemberExpr) and node not in called and _is_class(node.expr):
+            return False
+        if not isinstance(node, NameExpr) or not isinstance(node.node, Var):
+            continue
+        is_own = node.node.fullname == f"{constants.file.fullname}.{node.name}"
+        if is_own and _only_value(node.node, constants) is None:
+            return False
+    return True
+
+
+def _is_class(expression: Expression) -> bool:
+    return isinstance(expression, RefExpr) and isinstance(expression.node, TypeInfo)
+
+
+def _is_imported(variable: Var, file: MypyFile) -> bool:
+    """Return whether a file that assigns to a variable may import another value under its name."""
+    for one in file.imports:
+        if isinstance(one, ImportAll):
+            return True
+        names = one.ids if isinstance(one, Import) else one.names if isinstance(one, ImportFrom) else []
+        if any(variable.name == (renamed or imported) for imported, renamed in names):
+            return True
+    return False
+
+
+def _packages_of(module: str, api: Checker) -> list[MypyFile]:
+    """Return the packages around a module that have constants: they may import a name and assign to it."""
+    parts = module.split(".")
+    around = (constants_of(".".join(parts[:count]), api) for count in range(1, len(parts)))
+    return [one.file for one in around if one is not None]
+
+
+@contextmanager
+def in_module(known: ModuleValue, api: Checker) -> Iterator[None]:
+    """Read an expression where its module is run."""
+    with in_file(known.file, api), within(None):
+        yield
 
 
 def loop_of(variable: Var, api: Checker) -> Loop | None:
@@ -424,7 +522,7 @@ def _size_of_name(variable: Var, api: Checker) -> Size:
         return known
     origin = _origin(variable, api)
     if origin is None:
-        return _of_path(_path_of_name(variable, api)) if _is_of_another_file(variable, api) else UNKNOWN
+        return _size_elsewhere(variable, api) if _is_of_another_file(variable, api) else UNKNOWN
     is_declared_any = isinstance(get_proper_type(variable.type), AnyType) and not variable.is_inferred
     if not origin.is_steady or (is_declared_any and not variable.is_argument):
         return UNKNOWN
@@ -439,6 +537,17 @@ def _size_of_name(variable: Var, api: Checker) -> Size:
     return _named(variable.name, origin.scope)
 
 
+def _size_elsewhere(variable: Var, api: Checker) -> Size:
+    """Return the size that a variable of another module has."""
+    known = module_value(variable, api)
+    if known is not None:
+        with in_module(known, api):
+            size = opaque_size(known.value, api)
+        if not is_unknown(size):
+            return size
+    return _of_path(_path_of_name(variable, api))
+
+
 def _axis(shape: Expression, position: int) -> Size | None:
     """Return a size that was unpacked from the shape of a tensor; None if it was not known there."""
     items = _shapes.get(shape) or ()
@@ -446,6 +555,8 @@ def _axis(shape: Expression, position: int) -> Size | None:
 
 
 def _size_of_attribute(expression: MemberExpr, api: Checker) -> Size:
+    if isinstance(expression.node, Var) and _is_module(expression.expr):
+        return _size_elsewhere(expression.node, api)
     contents = _contents_of(api)
     owner = expression.expr.node if isinstance(expression.expr, NameExpr) else None
     method = contents.receivers.get(owner) if owner is not None else None
@@ -544,7 +655,7 @@ def _path_of_name(variable: Var, api: Checker) -> Path | None:
 
 def _path_of_attribute(expression: MemberExpr, api: Checker) -> Path | None:
     contents, name = _contents_of(api), expression.name
-    if isinstance(expression.node, Var) and isinstance(getattr(expression.expr, "node", None), MypyFile):
+    if isinstance(expression.node, Var) and _is_module(expression.expr):
         module = expression.node.fullname.rpartition(".")[0]
         return None if _is_written(name, contents) else Path(name, module, expression.node.type)
     base = _path(expression.expr, api)
@@ -565,6 +676,10 @@ def _path_of_attribute(expression: MemberExpr, api: Checker) -> Path | None:
         if same is not None:
             return same
     return Path(f"self.{name}", info.fullname, _declared(info, name))
+
+
+def _is_module(expression: Expression) -> bool:
+    return isinstance(expression, RefExpr) and isinstance(expression.node, MypyFile)
 
 
 def _attribute(owner: Type | None, name: str, contents: Contents) -> Type | None:
@@ -658,7 +773,8 @@ def _is_integer(p: Instance) -> bool:
 
 
 def _is_of_another_file(variable: Var, api: Checker) -> bool:
-    return variable.fullname != variable.name and not variable.fullname.startswith(f"{checked_file(api).fullname}.")
+    module = variable.info.module_name if variable.info else variable.fullname.rpartition(".")[0]
+    return module not in ("", checked_file(api).fullname)
 
 
 def _origin(variable: Node | None, api: Checker) -> Origin | None:
@@ -703,6 +819,8 @@ def _read_call(call: CallExpr, contents: Contents) -> bool:
         return True
     if name == "update" and isinstance(call.callee, MemberExpr) and _is_of_attributes(call.callee.expr):
         return True
+    if name == "exec":
+        return True
     if name not in ("setattr", "__setattr__"):
         return False
     literal = next((one.value for one in call.args if isinstance(one, StrExpr)), None)
@@ -715,6 +833,8 @@ def _is_of_attributes(expression: Expression) -> bool:
     """Return whether an expression is the dict of an object's attributes."""
     match expression:
         case MemberExpr(name="__dict__") | CallExpr(callee=NameExpr(name="vars"), args=[_]):
+            return True
+        case CallExpr(callee=NameExpr(name="globals"), args=[]):
             return True
     return False
 
