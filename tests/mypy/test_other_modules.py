@@ -256,3 +256,45 @@ def test_a_package_that_assigns_to_what_it_imports_makes_it_unknown(tmp_path: Pa
     files = {"package/__init__.py": "from .config import N as N\nN = 8\n", "package/config.py": "N = 7\n"}
 
     assert shape(tmp_path, files, "from package import N", "N") == "(N,)"
+
+
+def test_an_attribute_that_one_class_sets_by_name_stays_that_of_other_classes(tmp_path: Path) -> None:
+    program = """
+class Frozen:
+    def change(self, name: str) -> None:
+        object.__setattr__(self, "width", 3)
+        setattr(self, name, 4)
+
+
+class Config:
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+
+def f(frozen: Frozen, config: Config) -> None:
+    tg.reveal_shape(tg.ones((Config(5).width, config.width)))
+"""
+
+    assert said(tmp_path, {}, program) == ["Revealed shape is (5, config.width)"]
+
+
+def test_an_attribute_that_its_class_sets_by_name_is_not_known(tmp_path: Path) -> None:
+    program = """
+class Config:
+    def __init__(self, width: int, depth: int) -> None:
+        self.width = width
+        self.depth = depth
+
+    def change(self) -> None:
+        object.__setattr__(self, "width", 3)
+
+
+class Other(Config):
+    def change_all(self, name: str) -> None:
+        setattr(self, name, 4)
+
+
+tg.reveal_shape(tg.ones((Config(5, 6).width, Config(5, 6).depth, Other(5, 6).depth)))
+"""
+
+    assert said(tmp_path, {}, program) == ["Revealed shape is (?, ?, ?)"]

@@ -77,6 +77,7 @@ ARITHMETIC: Final[dict[str, Callable[[Any, Any], Size]]] = {
 _IMMUTABLE: Final = "builtins.str", "builtins.bytes", "builtins.tuple", "builtins.frozenset", "builtins.range"
 _SEQUENCES: Final = {"builtins.list", "builtins.tuple", "typing.Sequence"}
 _LIBRARIES: Final = ("builtins", "tapegrad.", "typing")
+_ANY_NAME: Final = "*"  # of an attribute of `self` that is set by a name that is computed
 _CONSTRUCTORS: Final = ("__init__", "__post_init__")
 _PARSING: Final = ("parse_args", "parse_intermixed_args", "parse_known_args", "parse_known_intermixed_args")
 
@@ -730,8 +731,12 @@ def _is_written(name: str, contents: Contents, info: TypeInfo | None = None) -> 
     return contents.is_dynamic or any(
         write.method is None
         or (info is not None and _are_related(write.method.info, info) and write.method.name not in _CONSTRUCTORS)
-        for write in contents.writes.get(name, [])
+        for write in _writes(name, contents)
     )
+
+
+def _writes(name: str, contents: Contents) -> list[Write]:
+    return [*contents.writes.get(name, ()), *contents.writes.get(_ANY_NAME, ())]
 
 
 def _constructed(info: TypeInfo, name: str, contents: Contents) -> Write | None:
@@ -747,7 +752,7 @@ def _constructed(info: TypeInfo, name: str, contents: Contents) -> Write | None:
 
 def _related_writes(info: TypeInfo, name: str, contents: Contents) -> list[Write]:
     """Return the assignments to an attribute in a file that may be to one of an object of a class."""
-    writes = contents.writes.get(name, [])
+    writes = _writes(name, contents)
     return [write for write in writes if write.method is None or _are_related(write.method.info, info)]
 
 
@@ -790,6 +795,7 @@ def _contents_of(api: Checker) -> Contents:
 def _read(file: Node | None) -> Contents:
     contents = Contents({}, {}, {}, {}, {}, {}, {}, {}, is_dynamic=False)
     is_dynamic = False
+    calls: list[CallExpr] = []
     for node in inside(file):
         if isinstance(node, FuncDef):
             contents.functions[node.fullname] = node if node.fullname not in contents.functions else None
@@ -798,9 +804,11 @@ def _read(file: Node | None) -> Contents:
         elif isinstance(node, ClassDef):
             _read_constants(node, contents)
         elif isinstance(node, CallExpr):
-            is_dynamic |= _read_call(node, contents)
+            calls.append(node)
         elif isinstance(node, AssignmentStmt):
             is_dynamic |= any(isinstance(one, IndexExpr) and _is_of_attributes(one.base) for one in node.lvalues)
+    for call in calls:  # with all receivers known
+        is_dynamic |= _read_call(call, contents)
     _read_statements(file, contents)
     return contents._replace(is_dynamic=is_dynamic)
 
@@ -824,9 +832,12 @@ def _read_call(call: CallExpr, contents: Contents) -> bool:
     if name not in ("setattr", "__setattr__"):
         return False
     literal = next((one.value for one in call.args if isinstance(one, StrExpr)), None)
-    if literal is not None:
-        contents.writes.setdefault(literal, []).append(Write(None, None))
-    return literal is None
+    owner = call.args[0] if call.args else None
+    method = contents.receivers.get(owner.node) if isinstance(owner, NameExpr) and owner.node is not None else None
+    if literal is None and method is None:
+        return True
+    contents.writes.setdefault(literal or _ANY_NAME, []).append(Write(method, None, is_steady=False))
+    return False
 
 
 def _is_of_attributes(expression: Expression) -> bool:
