@@ -174,6 +174,7 @@ class Source(NamedTuple):
 
 
 _sources: dict[str, Source | None] = {}
+_unread: dict[str, str] = {}
 _read_for: list[object] = [None]  # the modules for which they were read; under a daemon, the checker
 
 
@@ -188,6 +189,7 @@ def source_of(module: str, api: Any) -> Source | None:
     current = owner_of_files(api)
     if _read_for[0] is not current:
         _sources.clear()
+        _unread.clear()
         _read_for[0] = current
     if module not in _sources:
         _sources[module] = _read(module, api)
@@ -197,6 +199,11 @@ def source_of(module: str, api: Any) -> Source | None:
     return source
 
 
+def why_unread(module: str) -> str:
+    """Return why a file could not be read, as a clause."""
+    return _unread.get(module, f"the text of {module} cannot be read")
+
+
 def _read(module: str, api: Any) -> Source | None:
     tree = file_of_module(module, api)
     if tree is None:
@@ -204,10 +211,17 @@ def _read(module: str, api: Any) -> Source | None:
     entry: Any = sys.modules["tapegrad.mypy"]  # which no part of the plugin imports, because it imports all of them
     path: str = entry.PATHS.get(module, tree.path) if tree.is_cache_skeleton else tree.path
     text = text_of_file(path, api)
-    if text is None or _OPTIONS in text or (_NAME in tree.names and not has_hash_of(tree, _NAME, text)):
+    if text is None:
+        return None
+    if _OPTIONS in text:
+        _unread[module] = f"{module} sets options of mypy in a comment"
+        return None
+    if _NAME in tree.names and not has_hash_of(tree, _NAME, text):
+        _unread[module] = f"{module} has changed since mypy has read it"
         return None
     parsed = parse_again(text, path, tree, api)
     if parsed is None:
+        _unread[module] = f"mypy cannot analyze {module} alone"
         return None
     for name, decorators in parsed.decorators.items():
         parsed.functions[name].is_decorated = _are_changing(decorators)

@@ -187,6 +187,20 @@ def test_a_call_of_unknown_shape_in_another_file_is_named(project: Path, capsys:
     )
 
 
+def test_a_file_that_sets_options_of_mypy_is_the_reason_why_its_bodies_are_not_read(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blocks = project / "nets" / "blocks.py"
+    blocks.write_text(f"{blocks.read_text()}\n# mypy: warn-return-any\n")
+
+    report = report_on(capsys, "nets", "train.py")
+
+    assert any(
+        "halved is not read for its calls: nets.blocks sets options of mypy in a comment" in message
+        for message in messages(report)
+    )
+
+
 def test_a_body_counts_with_the_least_that_the_calls_of_several_files_give_it(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

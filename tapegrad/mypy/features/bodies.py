@@ -95,7 +95,7 @@ from tapegrad.mypy.scopes.records import (
     recorded_calls,
 )
 from tapegrad.mypy.signatures import parameter_names
-from tapegrad.mypy.sources import is_changed, is_marked, module_of, source_of
+from tapegrad.mypy.sources import is_changed, is_marked, module_of, source_of, why_unread
 from tapegrad.mypy.unify.arguments import arguments_of
 
 if TYPE_CHECKING:
@@ -234,8 +234,10 @@ def _written(function: FuncDef, api: Checker) -> tuple[MypyFile, FuncDef]:
             raise UnreadError(f"the files {module} and {checked_file(api).fullname} call each other")
         return program, function
     source = source_of(module, api)
-    if source is None or function.fullname not in source.functions:
-        raise UnreadError(f"the text of {module} cannot be read")
+    if source is None:
+        raise UnreadError(why_unread(module))
+    if function.fullname not in source.functions:
+        raise UnreadError(f"{module} defines it inside of another statement")
     written = source.functions[function.fullname]
     if any(written.line <= line <= (written.end_line or written.line) for line in source.rejected):
         raise UnreadError("it uses names that are not defined")
