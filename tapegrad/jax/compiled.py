@@ -6,7 +6,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from struct import unpack
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, overload
 
 from typing_extensions import override
@@ -43,7 +43,7 @@ class Programs(Sequence[Mapping[str, str]]):
         self._call = call
         self._programs: OrderedDict[Program, tuple[Any, dict[str, str], dict[str, str]]] = OrderedDict()
         self._by_key: dict[Any, list[Program]] = {}
-        self._lock = Lock()
+        self._lock = RLock()  # a signal handler may read the programs while its thread changes them
 
     def find(self, key: Any, numbers: list[Any]) -> Program | None:
         """Return the program for a call, or None."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -101,6 +103,22 @@ def test_a_program_that_cannot_be_cached_is_counted() -> None:
         changing(tg.ones((2,)))
 
     assert (programs(changing).compiled, len(programs(changing))) == (3, 0)
+
+
+def test_programs_can_be_read_while_their_thread_changes_them() -> None:
+    step = jit(lambda x: x * 2)
+    step(tg.ones((3,)))
+    read: list[Any] = []
+
+    def used() -> Iterator[Any]:  # runs where the lock is held, as a signal handler may
+        read.append([*step.programs])
+        yield from ()
+
+    thread = Thread(target=step.programs.use, args=(used(),), daemon=True)
+    thread.start()
+    thread.join(10)  # for ever with a lock that its own thread waits for
+
+    assert read == [[{"x": "float32 (3,)"}]]
 
 
 def test_only_compiled_steps_have_programs() -> None:
