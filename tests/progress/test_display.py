@@ -9,7 +9,6 @@ import sys
 from typing import Any
 
 import pytest
-from jupyter_client.manager import start_new_kernel
 
 pty = pytest.importorskip("pty")  # Windows has none
 
@@ -90,7 +89,8 @@ def test_without_rich_a_terminal_gets_lines() -> None:
 
 
 def test_a_notebook_shows_a_bar_below_its_cell_that_is_drawn_while_the_cell_runs() -> None:
-    manager, client = start_new_kernel(kernel_name="python3")
+    kernels = pytest.importorskip("jupyter_client.manager", reason="no extra brings it")
+    manager, client = kernels.start_new_kernel(kernel_name="python3")
     drawn: list[dict[str, Any]] = []
     printed: list[str] = []
 
