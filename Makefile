@@ -44,8 +44,9 @@ test: $(VENV)/.ready ## run everything that CI runs
 	@echo "== mypy, beside the tests: it uses one core; each file of tests stays in one process, so that it prepares once"
 	@printf '%s\n' "mypy" "pytest -n auto --dist loadfile --no-loadscope-reorder" | xargs -P 2 -I COMMAND sh -c '$(BIN)/COMMAND'
 
-slow: $(VENV)/.ready ## run the tests that `make test` skips: JAX as for a user and in more processes, pages by zensical
-	@TAPEGRAD_SLOW=1 XLA_FLAGS= $(BIN)/pytest tests/test_docs.py tests/engines/test_fast.py tests/jax
+slow: $(VENV)/.ready ## run the tests that `make test` skips: JAX as for a user, pages by zensical, mypy without a cache
+	@TAPEGRAD_SLOW=1 XLA_FLAGS= $(BIN)/pytest tests/test_docs.py tests/engines/test_fast.py tests/jax \
+		tests/mypy/test_other_plugins.py tests/mypy/test_robustness.py
 
 differential: $(VENV)/.ready ## compare mypy's report on 10,000 calls with their results
 	@$(BIN)/python tests/mypy/test_differential.py 5000

@@ -9,11 +9,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tapegrad.project.settings import OWN
+from tests.warm_mypy_cache import copy_warm_cache
+
 CAPABILITIES = {
     "general": {"positionEncodings": ["utf-16"]},
     "window": {"workDoneProgress": True},
     "workspace": {"inlayHint": {"refreshSupport": True}},
 }
+
+
+def prepare_cache(folder: Path) -> None:
+    """Copy a warm cache to where the server looks for one, which loads it as mypy's daemon does."""
+    of_daemon = "cache_fine_grained = true\nlocal_partial_types = true\n"
+    copy_warm_cache(folder, name=".mypy_cache/editor", settings=OWN.read_text("utf-8") + of_daemon)
 
 
 class Client:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.lsp.client import Client
+from tests.lsp.client import Client, prepare_cache
 
 PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "editors.md").read_text("utf-8")
 SCRIPTS = Path(__file__).parent / "editors"
@@ -35,11 +35,9 @@ def block(title: str) -> str:
 def project(tmp_path: Path) -> Path:
     (program,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     (tmp_path / "program.py").write_text(program, "utf-8")
-    settings = '[tool.mypy]\nplugins = ["tapegrad.mypy"]\nallow_redefinition = true\n'
+    settings = '[tool.mypy]\nplugins = ["tapegrad.mypy"]\nstrict = true\nallow_redefinition = true\n'
     (tmp_path / "pyproject.toml").write_text(settings, "utf-8")
-    cache = Path(".mypy_cache").absolute()
-    if cache.exists():  # or the first check reads NumPy for half a minute
-        (tmp_path / ".mypy_cache").symlink_to(cache)
+    prepare_cache(tmp_path)
     return tmp_path
 
 

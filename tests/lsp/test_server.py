@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lsp.client import Client
+from tests.lsp.client import Client, prepare_cache
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "guide" / "editors.md"
 PROGRAM = """\
@@ -46,6 +46,7 @@ WRONG = "y = tg.ones((2, 3)) @ tg.ones((2, 3))\n"
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("project")
     (folder / "helper.py").write_text("import tapegrad as tg\n\nx = tg.ones((2, 3))\n", "utf-8")
+    prepare_cache(folder)
     opened = Client(folder)
     opened.open("program.py", PROGRAM)
     yield opened

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -16,7 +15,8 @@ from mypy.version import __version__ as MYPY  # noqa: N812  # a constant
 import tapegrad
 from tapegrad.mypy import NEWEST
 from tests.mypy.programs import python
-from tests.warm_mypy_cache import copy_warm_cache
+from tests.slow import slow
+from tests.warm_mypy_cache import copy_warm_cache, write_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,19 +92,34 @@ def daemon(project: Project) -> Iterator[list[str]]:
     project.python(*command, "stop")
 
 
-def test_all_ways_to_run_mypy_report_the_same(project: Project, daemon: list[str]) -> None:
-    runs = {
-        "cold": project.mypy("--cache-dir=cold"),
-        "warm": project.mypy(),
-        "workers": project.mypy("-n", "2", "--cache-dir=workers"),
-        "the older parser": project.mypy("--no-native-parser", "--cache-dir=older"),
-        "daemon": project.python(*daemon, "run", "--", "program.py"),
-        "daemon, again": project.python(*daemon, "run", "--", "program.py"),
-    }
-
+def assert_same(runs: dict[str, subprocess.CompletedProcess[str]]) -> None:
+    """Assert that each run reports what the program is written for."""
     said = {name: [line for line in run.stdout.splitlines() if "program.py:" in line] for name, run in runs.items()}
     assert said == dict.fromkeys(runs, OUTPUT)
     assert {name: run.returncode for name, run in runs.items()} == dict.fromkeys(runs, 1)
+
+
+def test_all_ways_to_run_mypy_report_the_same(project: Project, daemon: list[str]) -> None:
+    copy_warm_cache(project.folder, name="workers", python_path="copy")
+    assert_same(
+        {
+            "warm": project.mypy(),
+            "workers": project.mypy("-n", "2", "--cache-dir=workers"),
+            "the older parser, cold": project.mypy("--no-native-parser", "--cache-dir=older"),
+            "daemon": project.python(*daemon, "run", "--", "program.py"),
+            "daemon, again": project.python(*daemon, "run", "--", "program.py"),
+        }
+    )
+
+
+@slow  # the older parser, and the edits of a rule in test_own_rules.py, check without a cache
+def test_mypy_without_a_cache_reports_the_same_with_and_without_workers(project: Project) -> None:
+    assert_same(
+        {
+            "cold": project.mypy("--cache-dir=cold"),
+            "workers": project.mypy("-n", "2", "--cache-dir=workers"),
+        }
+    )
 
 
 def test_an_edited_message_changes_in_mypy_and_python(project: Project) -> None:
@@ -165,16 +180,22 @@ def test_an_op_file_that_cannot_be_imported_is_an_error_where_its_ops_are_called
     assert [line for line in run.stdout.splitlines() if line.startswith("program.py:")] == [said, *OUTPUT[1:]]
 
 
-def test_no_rule_imports_numpy() -> None:
+def test_no_rule_imports_numpy(tmp_path: Path) -> None:
     checked = (
         "import sys; from mypy import api;"
-        "said = api.run(['--config-file', 'pyproject.toml', '--cache-dir', sys.argv[1], *sys.argv[2:]]);"
+        "said = api.run(sys.argv[1:]);"
         "print(said[0].splitlines()[-1], 'numpy' in sys.modules)"
     )
-    programs = [str(file) for folder in ("ops", "nn") for file in (ROOT / "typecheck" / folder).rglob("*.py")]
+    write_settings(tmp_path)
+    shutil.copytree(ROOT / "typecheck", tmp_path / "typecheck")
+    programs = ["typecheck/ops", "typecheck/conv_layers.py", "typecheck/layers.py"]
 
     run = subprocess.run(
-        [sys.executable, "-c", checked, os.devnull, *programs], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-c", checked, "--explicit-package-bases", *programs],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert re.fullmatch(r"Found \d+ errors in \d+ files \(checked \d+ source files\) False\n", run.stdout), run.stdout
