@@ -74,8 +74,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if not stash.get(PARTIAL, False) and not any("::" in argument for argument in session.config.args):
         paths = {item.path for item in session.items}
         stash[FAMILIES] |= {path.stem.removeprefix("test_") for path in paths if path.parent == TESTS}
+    gc.freeze()  # without a collection before, which takes seconds and finds little
     gc.enable()
-    freeze()
 
 
 @pytest.hookimpl(trylast=True)
