@@ -16,11 +16,13 @@ import tapegrad
 from tapegrad.engines.numba import kernel_cache
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="of owners and modes")
-PROGRAM = """
+SOFTMAX = """
 import numpy as np, tapegrad as tg
 
 x = tg.ones((300, 400))
 print(round(tg.softmax(x).sum().item()))
+"""
+PROGRAM = f"""{SOFTMAX}
 print(round(tg.max_pool2d(x[None, None], 2).sum().item()))
 for number in (tg.fused(lambda x: tg.tanh(x) * 3 - x), tg.fused(lambda x: tg.tanh(x) - 5 * x)):
     print(round(number(x).mean().item(), 3))
@@ -125,8 +127,8 @@ def test_without_a_writable_place_there_is_no_folder(monkeypatch: pytest.MonkeyP
     assert not (Path.cwd() / "relative").exists()
 
 
-def computed(folder: Path, *prefix: str, **variables: str) -> list[str]:
-    """Run the program with a copy of the library that is not to be written to; returns what it prints."""
+def computed(program: str, folder: Path, *prefix: str, **variables: str) -> list[str]:
+    """Run a program with a copy of the library that is not to be written to; returns what it prints."""
     package = folder / "library" / "tapegrad"
     if not package.exists():
         ignored = shutil.ignore_patterns("__pycache__")
@@ -138,7 +140,7 @@ def computed(folder: Path, *prefix: str, **variables: str) -> list[str]:
     (folder / "here").mkdir(exist_ok=True)
     (folder / "here").chmod(0o777)
     run = subprocess.run(
-        [*prefix, sys.executable, "-c", PROGRAM],
+        [*prefix, sys.executable, "-c", program],
         cwd=folder / "here",
         env=environment | variables,
         capture_output=True,
@@ -165,7 +167,7 @@ def test_an_unknown_user_without_a_home_can_use_kernels(tmp_path: Path) -> None:
     for path in (tmp_path, *tmp_path.parents[:2]):
         path.chmod(0o755)
 
-    assert computed(tmp_path, *as_a_stranger()) == PRINTED
+    assert computed(SOFTMAX, tmp_path, *as_a_stranger()) == PRINTED[:1]
 
 
 def test_kernels_of_a_read_only_installation_are_stored_in_the_folder(tmp_path: Path) -> None:
@@ -176,11 +178,11 @@ def test_kernels_of_a_read_only_installation_are_stored_in_the_folder(tmp_path: 
     home.mkdir()
     os.chown(home, STRANGER, STRANGER)
 
-    assert computed(tmp_path, *stranger, XDG_CACHE_HOME=str(home)) == PRINTED
+    assert computed(PROGRAM, tmp_path, *stranger, XDG_CACHE_HOME=str(home)) == PRINTED
 
     kept = {path.name.partition(".")[0] for path in (home / "tapegrad" / "__pycache__").glob("*.nbc")}
     assert "pools" in kept
     assert sum(name.startswith("fused_") for name in kept) == 3
     before = {path: path.stat().st_mtime_ns for path in (home / "tapegrad").rglob("*") if path.is_file()}
-    assert computed(tmp_path, *stranger, XDG_CACHE_HOME=str(home)) == PRINTED
+    assert computed(PROGRAM, tmp_path, *stranger, XDG_CACHE_HOME=str(home)) == PRINTED
     assert {path: path.stat().st_mtime_ns for path in (home / "tapegrad").rglob("*") if path.is_file()} == before
