@@ -20,6 +20,7 @@ from tapegrad.ops import (
     zeros,
 )
 from tapegrad.testing import check_gradients, check_shape_rule
+from tests.slow import slow
 
 NAN, INF = np.nan, np.inf
 
@@ -338,9 +339,16 @@ def test_results_match_the_shape_rules() -> None:
         multi_head_attention,
         {"q": (2, 12), "k": (5, 6), "v": (5, 4), "heads": 4, "kv_heads": 2},
         {"q": (3, 2, 6), "k": (5, 2), "v": (3, 5, 7), "heads": 3, "kv_heads": 1, "mask": (2, 5)},
-        {"q": (3, 2, 6), "k": (5, 2), "v": (3, 5, 7), "heads": 3, "kv_heads": 1, "bias": (3, 3, 2, 5)},
+        {"q": (2, 6), "k": (5, 2), "v": (5, 7), "heads": 3, "kv_heads": 1, "bias": (3, 2, 5)},
     )
     check_shape_rule(rotary_embedding, ((3, 4),), ((2, 3, 2),), ((0, 6),), ((3, 0),))
+
+
+@slow  # each subset of fourteen sizes
+def test_results_match_the_shape_rules_with_a_bias_for_each_element_and_head() -> None:
+    case: dict[str, Any] = {"q": (3, 2, 6), "k": (5, 2), "v": (3, 5, 7), "bias": (3, 3, 2, 5)}
+
+    check_shape_rule(multi_head_attention, case | {"heads": 3, "kv_heads": 1})
 
 
 @pytest.mark.parametrize(
