@@ -432,6 +432,17 @@ def reject_an_input_that_an_earlier_layer_rules_out() -> None:
     Again(Plain(8))(tg.ones((2, 8)))
 
 
+def reject_the_layers_of_an_attribute_once() -> None:
+    class Wired(nn.Module):
+        def __init__(self, width: int) -> None:
+            self.layers = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(3, width))  # E(mypy): Sequential[2] Linear(3, width): x is (..., 4) but (..., 3) is expected: axis -1 is 4, not 3 [tapegrad-shape]
+
+        def forward(self, x: Tensor[Shape[B, D]]) -> Tensor[Shape[B, D]]:
+            return self.layers[1](x)
+
+    Wired(5)
+
+
 def reject_a_result_that_a_layer_widens() -> None:
     class Wide(nn.Module):
         def __init__(self, config: Plain) -> None:

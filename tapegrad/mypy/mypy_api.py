@@ -323,6 +323,19 @@ def report_in_body(api: Checker, message: str, lines: tuple[int, ...], at: Conte
             BodiesRead.held_back.append(_Report(lines[::-1], infos[length:]))
 
 
+def is_reported(api: Checker, at: Context, code: ErrorCode | None) -> bool:
+    """Return whether mypy itself, and no body read for a call, has reported an error of this code at a place.
+
+    It checks the value of an attribute twice, the second time with the type that the attribute has from the first.
+    """
+    errors = api.errors
+    of_bodies = [info for one in BodiesRead.reports.get((errors.file, at.line), ()) for info in one.infos]
+    return not BodiesRead.depth and any(
+        (info.line, info.column, info.code) == (at.line, at.column, code) and not any(info is one for one in of_bodies)
+        for info in errors.error_info_map.get(errors.file, ())
+    )
+
+
 class _Report(NamedTuple):
     """An error in a body that was read, and its notes.
 

@@ -36,7 +36,15 @@ from tapegrad.mypy.conversion import (
 from tapegrad.mypy.features.layer_names import call_path, is_forward, layer_text
 from tapegrad.mypy.features.made_layers import inner_value, leaves_sizes_open, type_made
 from tapegrad.mypy.features.models import CONTAINERS, ModelPass, RejectedError, container
-from tapegrad.mypy.mypy_api import Argument, accepts, expand_type, make, map_instance_to_supertype, method_signature
+from tapegrad.mypy.mypy_api import (
+    Argument,
+    accepts,
+    expand_type,
+    is_reported,
+    make,
+    map_instance_to_supertype,
+    method_signature,
+)
 from tapegrad.mypy.reports import CurrentLayer, report, with_path
 from tapegrad.mypy.rules.layers import rule_of
 from tapegrad.mypy.scopes.frames import Reading
@@ -226,7 +234,10 @@ def _has_own_layers(t: Type) -> bool:
 
 
 def _report(rejected: RejectedError | None, ctx: FunctionContext | MethodContext) -> None:
-    for message, code in rejected.errors if rejected is not None else []:
+    errors = rejected.errors if rejected is not None else []
+    if any(is_reported(ctx.api, ctx.context, code) for _, code in errors):
+        return
+    for message, code in errors:
         ctx.api.fail(message, ctx.context, code=code)
 
 
