@@ -186,7 +186,7 @@ def reject_a_pool_of_a_matrix() -> None:
 
 
 def reject_an_adaptive_pool_of_a_matrix() -> None:
-    nn.AdaptiveAvgPool2d(3)(tg.ones((2, 3)))  # E: AdaptiveAvgPool2d: x (2, 3) has rank 2, not 4, or 3 without a batch [tapegrad-shape]
+    nn.AdaptiveAvgPool2d(3)(tg.ones((2, 3)))  # E: AdaptiveAvgPool2d(3): x (2, 3) has rank 2, not 4, or 3 without a batch [tapegrad-shape]
 
 
 def reject_a_last_window_larger_than_the_input() -> None:
@@ -314,6 +314,30 @@ def reject_a_linear_behind_a_pool_with_a_number_for_each_axis() -> None:
 def reject_a_model_that_shrinks_too_far() -> None:
     model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.MaxPool2d(4), nn.Conv2d(4, 8, 5))
     model(images)  # E: model[2] Conv2d(4, 8, 5): a window of 5 does not fit into 4 cells along axis 3 of x (32, 4, 6, 4) [tapegrad-shape]
+
+
+def reject_a_pool_of_no_cells() -> None:
+    nn.MaxPool2d((2, 0))  # E: MaxPool2d: kernel is 0, below 1 [tapegrad-shape]
+
+
+def reject_a_pool_that_stays_where_it_is() -> None:
+    nn.AvgPool1d(2, stride=0)  # E: AvgPool1d: stride is 0, below 1 [tapegrad-shape]
+
+
+def reject_more_padding_than_half_of_a_window_before_a_call() -> None:
+    nn.MaxPool1d(2, padding=2)  # E: MaxPool1d: padding is 2, more than half of a window of 2 [tapegrad-shape]
+
+
+def reject_an_upsampling_to_nothing() -> None:
+    nn.Upsample(0)  # E: Upsample: Scale is 0 in scale but a named size is at least 1 [tapegrad-shape]
+
+
+def reject_a_list_for_the_sizes_of_a_row() -> None:
+    nn.LayerNorm([3, 4])  # E: LayerNorm: width is a list but an int or a tuple of ints is expected [tapegrad-dtype]
+
+
+def reject_a_weight_without_a_fan() -> None:
+    nn.kaiming_uniform(nn.Linear(3, 4).bias)  # E: kaiming_uniform: weight (4,) has rank 1 but needs at least 2 [tapegrad-shape]
 
 
 def reject_more_padding_than_windows_cover() -> None:

@@ -73,6 +73,7 @@ RANGES: Final[Mapping[str, Mapping[str, Range]]] = {
         "backoff": Range("between 0 and 1", lambda backoff: 0 < backoff < 1),
         "interval": COUNT,
     },
+    "batches": {"size": COUNT, "workers": AT_LEAST_ZERO._replace(is_whole=True)},
     "constant": {"lr": AT_LEAST_ZERO},
     "step": {"lr": AT_LEAST_ZERO, "every": COUNT, "factor": AT_LEAST_ZERO},
     "exponential": {"lr": AT_LEAST_ZERO, "factor": AT_LEAST_ZERO},

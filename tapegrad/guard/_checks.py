@@ -45,7 +45,9 @@ class Check(ABC):
         if self.admits(value):
             self.fit(value, place, bound)
         elif self.is_complete():
-            given, expected = kind_of(value), self.kind()
+            expected = self.kind()
+            is_word = isinstance(value, str) and "'" in expected
+            given = repr(value) if is_word else kind_of(value)
             hint = tensor_hint(place, given) if expected == "a tensor" else ""
             raise DTypeError(f"{bound.call}: {place} is {given} but {expected} is expected{hint}")
 

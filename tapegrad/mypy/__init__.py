@@ -611,10 +611,11 @@ def _of_einops(fullname: str) -> Callable[[Any], Any]:
 
 
 def _with_ranges(hook: Callable[[Any], Any], function: str) -> Callable[[Any], Any]:
-    """Return the hook of a function of the library, which also checks options that have a range."""
+    """Return the hook of a function of the library, which also checks options that have a range, and weights."""
     from tapegrad.errors.ranges import RANGES
+    from tapegrad.sizes.constraints import INITIALIZERS
 
-    if function not in RANGES:
+    if function not in RANGES and function not in INITIALIZERS:
         return hook
 
     def load() -> Callable[[Any], None]:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Generic, Literal
 
 from typing_extensions import TypeVar, override
 
-from tapegrad.errors.options import check_number
-from tapegrad.errors.tracebacks import public_api
+from tapegrad.errors.options import check_number, check_whole
+from tapegrad.errors.tracebacks import public_api, trim_on_exit
+from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import DType, Param
 from tapegrad.ops import (
@@ -116,6 +117,7 @@ class GELU(Module):
         [-0.159, 0.841, 2.485]
     """
 
+    @guarded
     def __init__(self, *, approximate: Literal["none", "tanh"] = "none") -> None:
         self.approximate: Literal["none", "tanh"] = approximate
 
@@ -271,6 +273,8 @@ class Softmax(Module, Generic[Axis]):
     axis: Axis
 
     def __init__(self: Softmax[Any], axis: Axis = -1) -> None:
+        with trim_on_exit:
+            check_whole("Softmax", "axis", axis)
         self.axis = axis
 
     @override
@@ -298,6 +302,8 @@ class LogSoftmax(Module, Generic[Axis]):
     axis: Axis
 
     def __init__(self: LogSoftmax[Any], axis: Axis = -1) -> None:
+        with trim_on_exit:
+            check_whole("LogSoftmax", "axis", axis)
         self.axis = axis
 
     @override

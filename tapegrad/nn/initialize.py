@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from math import prod, sqrt
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from tapegrad.errors import ShapeError
 from tapegrad.errors.options import check_number
 from tapegrad.errors.ranges import check_options
-from tapegrad.errors.tracebacks import public_api
 from tapegrad.generator import RNG, generator
-from tapegrad.sizes import show
+from tapegrad.guard import guarded
+from tapegrad.nn.param import Param
+from tapegrad.sizes.constraints import check_weight
 from tapegrad.tensor import node
-from tapegrad.tensor.operands import tensor_only
 
-if TYPE_CHECKING:
-    from tapegrad.nn.param import Param
-
-Weight: TypeAlias = "Param[Any, Any]"
+Weight: TypeAlias = Param[Any, Any]
 Fan: TypeAlias = Literal["in", "out"]
 
 
-@public_api
+@guarded
 def kaiming_uniform(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0.0, rng: RNG = None) -> None:
     """Fill a weight with Kaiming (He) initialization from a uniform distribution, for a layer before a ReLU.
 
@@ -55,7 +51,7 @@ def kaiming_uniform(weight: Weight, *, fan: Fan = "in", negative_slope: float = 
     _fill_uniform(weight, sqrt(3) * _deviation_for_rectifier("kaiming_uniform", weight, fan, negative_slope), rng)
 
 
-@public_api
+@guarded
 def kaiming_normal(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0.0, rng: RNG = None) -> None:
     """Fill a weight with Kaiming (He) initialization from a normal distribution, for a layer before a ReLU.
 
@@ -88,7 +84,7 @@ def kaiming_normal(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0
     _fill_normal(weight, _deviation_for_rectifier("kaiming_normal", weight, fan, negative_slope), rng)
 
 
-@public_api
+@guarded
 def xavier_uniform(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
     """Fill a weight with Xavier (Glorot) initialization from a uniform distribution.
 
@@ -122,7 +118,7 @@ def xavier_uniform(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> Non
     _fill_uniform(weight, gain * sqrt(3) * _deviation_for_both("xavier_uniform", weight), rng)
 
 
-@public_api
+@guarded
 def xavier_normal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
     """Fill a weight with Xavier (Glorot) initialization from a normal distribution.
 
@@ -155,7 +151,7 @@ def xavier_normal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None
     _fill_normal(weight, gain * _deviation_for_both("xavier_normal", weight), rng)
 
 
-@public_api
+@guarded
 def orthogonal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
     """Fill a weight with orthogonal rows, or with orthogonal columns if it has fewer columns than rows.
 
@@ -203,10 +199,7 @@ def _deviation_for_both(call: str, weight: Weight) -> float:
 
 def _fans(call: str, weight: Weight) -> tuple[int, int]:
     """Return the fan-in and the fan-out."""
-    tensor_only(weight, f"{call}: weight")
-    if weight.ndim < 2:
-        message = f"{call}: weight {show(weight.shape)} has rank {weight.ndim} but needs at least 2"
-        raise ShapeError(message)
+    check_weight(call, weight.shape)
     first, second, *window = weight.shape
     return (second * prod(window), first * prod(window)) if window else (first, second)
 

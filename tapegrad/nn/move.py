@@ -8,6 +8,7 @@ from typing_extensions import TypeVar, override
 
 from tapegrad.errors import DTypeError
 from tapegrad.errors.tracebacks import public_api
+from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
 from tapegrad.ops import flatten, reshape
 from tapegrad.sizes import is_int, show
@@ -48,6 +49,7 @@ class Flatten(Module, Generic[AfterBatch]):
     def __init__(self: Flatten[Literal[True]], *, start_axis: Literal[1] = 1) -> None: ...
     @overload
     def __init__(self: Flatten[Literal[False]], *, start_axis: int) -> None: ...
+    @guarded
     def __init__(self, *, start_axis: int = 1) -> None:
         self.start_axis = start_axis
 

@@ -8,6 +8,7 @@ from typing_extensions import TypeVar, TypeVarTuple, override
 
 from tapegrad.errors.ranges import check_options
 from tapegrad.errors.tracebacks import trim_on_exit
+from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
 from tapegrad.ops import (
     adaptive_avg_pool1d,
@@ -23,6 +24,7 @@ from tapegrad.ops import (
     smooth_max_pool1d,
     smooth_max_pool2d,
 )
+from tapegrad.sizes.constraints import check_windows
 
 if TYPE_CHECKING:
     from tapegrad.nn._windows import Pooled
@@ -90,6 +92,8 @@ class MaxPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, CeilMode])
         dilation: Dilation = 1,
         ceil_mode: CeilMode = False,
     ) -> None:
+        with trim_on_exit:
+            check_windows("MaxPool1d", 1, kernel, stride, padding, dilation)
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.dilation, self.ceil_mode = dilation, ceil_mode
 
@@ -132,6 +136,8 @@ class MaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         dilation: Dilation | tuple[Dilation, DilationW] = 1,  # type: ignore[assignment]  # matches the default of the type variable
         ceil_mode: CeilMode = False,
     ) -> None:
+        with trim_on_exit:
+            check_windows("MaxPool2d", 2, kernel, stride, padding, dilation)
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.dilation, self.ceil_mode = dilation, ceil_mode
 
@@ -182,6 +188,8 @@ class MinPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, CeilMode])
         dilation: Dilation = 1,
         ceil_mode: CeilMode = False,
     ) -> None:
+        with trim_on_exit:
+            check_windows("MinPool1d", 1, kernel, stride, padding, dilation)
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.dilation, self.ceil_mode = dilation, ceil_mode
 
@@ -224,6 +232,8 @@ class MinPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         dilation: Dilation | tuple[Dilation, DilationW] = 1,  # type: ignore[assignment]  # matches the default of the type variable
         ceil_mode: CeilMode = False,
     ) -> None:
+        with trim_on_exit:
+            check_windows("MinPool2d", 2, kernel, stride, padding, dilation)
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.dilation, self.ceil_mode = dilation, ceil_mode
 
@@ -276,6 +286,8 @@ class SmoothMaxPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, Ceil
         ceil_mode: CeilMode = False,
         beta: float = 1.0,
     ) -> None:
+        with trim_on_exit:
+            check_windows("SmoothMaxPool1d", 1, kernel, stride, padding, dilation)
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.dilation, self.ceil_mode = dilation, ceil_mode
         with trim_on_exit:
@@ -332,6 +344,8 @@ class SmoothMaxPool2d(
         ceil_mode: CeilMode = False,
         beta: float = 1.0,
     ) -> None:
+        with trim_on_exit:
+            check_windows("SmoothMaxPool2d", 2, kernel, stride, padding, dilation)
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.dilation, self.ceil_mode = dilation, ceil_mode
         with trim_on_exit:
@@ -393,6 +407,8 @@ class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding, CeilMode]):
         count_include_pad: bool = True,
         divisor_override: float | None = None,
     ) -> None:
+        with trim_on_exit:
+            check_windows("AvgPool1d", 1, kernel, stride, padding)
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.ceil_mode = ceil_mode
         if divisor_override is not None:
@@ -447,6 +463,8 @@ class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         count_include_pad: bool = True,
         divisor_override: float | None = None,
     ) -> None:
+        with trim_on_exit:
+            check_windows("AvgPool2d", 2, kernel, stride, padding)
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.ceil_mode = ceil_mode
         if divisor_override is not None:
@@ -492,6 +510,7 @@ class AdaptiveAvgPool1d(Module, Generic[Size]):
         [[2.0, 4.0]]
     """
 
+    @guarded
     def __init__(self: AdaptiveAvgPool1d[Any], size: Size) -> None:
         self.size = size
 
@@ -519,6 +538,7 @@ class AdaptiveAvgPool2d(Module, Generic[Size, SizeW]):
         (2, 8, 7, 7)
     """
 
+    @guarded
     def __init__(self: AdaptiveAvgPool2d[Any, Any], size: Size | tuple[Size, SizeW]) -> None:
         self.size = size
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal
 
 from typing_extensions import TypeVar, TypeVarTuple, override
 
+from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
 from tapegrad.ops import upsample2d
 
@@ -36,6 +37,7 @@ class Upsample(Module, Generic[Scale]):
         [[[1.0, 1.25, 1.75, 2.0], [1.0, 1.25, 1.75, 2.0]]]
     """
 
+    @guarded
     def __init__(
         self: Upsample[Any],
         scale: Scale,

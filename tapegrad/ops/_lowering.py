@@ -11,7 +11,8 @@ from tapegrad.autograd.op import rematerializable
 from tapegrad.engines import ConvWindow, engine
 from tapegrad.errors import ShapeError
 from tapegrad.ops._broadcast import sum_to_shape
-from tapegrad.sizes import Dims, Size, one_int, show, surely_less
+from tapegrad.sizes import Dims, Size, show
+from tapegrad.sizes.constraints import numbers
 from tapegrad.tensor import T1, T2, D, T, Tensor, node
 from tapegrad.tensor.operands import unwrap, unwrap_all
 
@@ -28,23 +29,6 @@ def check_rank(x: Dims, rank: int, name: str = "x") -> Dims:
         message = f"{name} {show(x)} has rank {len(x)}, not {rank + 2}, or {rank + 1} without a batch"
         raise ShapeError(message)
     return x
-
-
-def numbers(value: Any, rank: int, name: str, least: int, hint: str = "") -> Dims:
-    """Return one number per axis, each at least `least`; a single number applies to all axes.
-
-    The error about a smaller number ends with the hint.
-    """
-    given = value if isinstance(value, list | tuple) else (value,) * rank
-    each: Dims = tuple(one_int(number, name) for number in given)
-    if len(each) != rank:
-        message = f"{name} {show(each)} has {len(each)} numbers, not {rank}"
-        raise ShapeError(message)
-    for number in each:
-        if surely_less(number, least):
-            message = f"{name} is {number}, below {least}{hint}"
-            raise ShapeError(message)
-    return each
 
 
 def at_least_one(number: Size, name: str) -> Size:

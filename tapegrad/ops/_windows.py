@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.engines.windows import Windows
-from tapegrad.errors import ShapeError
 from tapegrad.ops._flags import flag
-from tapegrad.ops._lowering import check_rank, numbers
-from tapegrad.sizes import Dims, surely_less, windows
+from tapegrad.ops._lowering import check_rank
+from tapegrad.sizes import Dims, windows
+from tapegrad.sizes.constraints import numbers, windows_of
 
 
 def pool_shape(
@@ -16,13 +16,7 @@ def pool_shape(
 ) -> Dims:
     """Return the shape after pooling the last `rank` axes; `stride` None is the size of the kernel."""
     check_rank(x, rank)
-    kernels, paddings = numbers(kernel, rank, "kernel", 1), numbers(padding, rank, "padding", 0)
-    strides = numbers(kernel if stride is None else stride, rank, "stride", 1)
-    dilations = numbers(dilation, rank, "dilation", 1)
-    for k, p in zip(kernels, paddings, strict=True):
-        if surely_less(k, p * 2):
-            message = f"padding is {p}, more than half of a window of {k}"
-            raise ShapeError(message)
+    kernels, strides, paddings, dilations = windows_of(rank, kernel, stride, padding, dilation)
     counts = windows(x, len(x) - rank, kernels, strides, paddings, dilations, ceil_mode=flag(ceil_mode, "ceil_mode"))
     return (*x[:-rank], *counts)
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from tapegrad.autograd.op import op
 from tapegrad.engines import ConvWindow
 from tapegrad.errors import ShapeError
-from tapegrad.ops._lowering import at_least_one, check_rank, correlate, numbers
+from tapegrad.ops._lowering import at_least_one, check_rank, correlate
 from tapegrad.ops.elementwise import float_only
 from tapegrad.sizes import Dims, Size, show, surely_differ, surely_less, windows
+from tapegrad.sizes.constraints import numbers
 from tapegrad.tensor.operands import same_dtype, tensor_only
 
 if TYPE_CHECKING:

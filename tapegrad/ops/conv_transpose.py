@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.autograd.op import op
 from tapegrad.engines import ConvWindow
 from tapegrad.errors import ShapeError
-from tapegrad.ops._lowering import at_least_one, check_rank, correlate, numbers
+from tapegrad.ops._lowering import at_least_one, check_rank, correlate
 from tapegrad.ops.elementwise import float_only
 from tapegrad.sizes import Dims, Size, at_least, covered, show, surely_differ
+from tapegrad.sizes.constraints import numbers
 from tapegrad.tensor.operands import same_dtype, tensor_only
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from tapegrad.autograd.op import op
 from tapegrad.engines import engine
 from tapegrad.errors.ranges import check_options
 from tapegrad.ops._flags import flag
-from tapegrad.ops._lowering import check_rank, numbers
+from tapegrad.ops._lowering import check_rank
 from tapegrad.ops._windows import pool_shape, windows_over
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.index import take
@@ -20,6 +20,7 @@ from tapegrad.ops.join import concat
 from tapegrad.ops.ranges import countable
 from tapegrad.ops.reduce import mean
 from tapegrad.ops.scatter import getitem
+from tapegrad.sizes.constraints import numbers
 from tapegrad.tensor import Float, T, Tensor, node, values_of
 from tapegrad.tensor.operands import tensor_only, unwrap
 

@@ -11,10 +11,10 @@ from tapegrad.autograd.registry import Typed
 from tapegrad.engines import Axis, Int, engine
 from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.ops._counting import positions
-from tapegrad.ops._lowering import numbers
 from tapegrad.ops.elementwise import is_fraction
 from tapegrad.ops.index import take
 from tapegrad.sizes import Dims, normal_axes, one_int, show, surely_less, surely_same
+from tapegrad.sizes.constraints import numbers
 from tapegrad.sizes.symbols import is_symbol
 from tapegrad.tensor import D, S, T, Tensor, node
 from tapegrad.tensor.operands import unwrap

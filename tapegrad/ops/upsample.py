@@ -8,11 +8,12 @@ import numpy as np
 
 from tapegrad.autograd.op import op
 from tapegrad.ops._flags import flag
-from tapegrad.ops._lowering import check_rank, numbers
+from tapegrad.ops._lowering import check_rank
 from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.index import take
 from tapegrad.sizes import Dims, Size, at_least, several_ints
+from tapegrad.sizes.constraints import numbers
 from tapegrad.sizes.symbols import is_symbol
 from tapegrad.tensor import Float, T, Tensor, node
 from tapegrad.tensor.operands import fixed, tensor_only

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
-from tapegrad.errors import ShapeError, messages
+from tapegrad.errors import DTypeError, ShapeError, messages
+from tapegrad.sizes.bounds import surely_less
+from tapegrad.sizes.rules import one_int, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tapegrad.sizes.terms import Dims
 
 
 def check_heads(width: int, heads: int) -> None:
@@ -65,6 +69,61 @@ def check_directions(layer: str, directions: int) -> None:
         raise ShapeError(message)
 
 
+def check_weight(initializer: str, weight: Dims) -> None:
+    """Raise a ShapeError if a weight to initialize has fewer than two axes, and so no fan-in and fan-out."""
+    if len(weight) < 2:
+        message = f"{initializer}: weight {show(weight)} has rank {len(weight)} but needs at least 2"
+        raise ShapeError(message)
+
+
+def numbers(value: Any, rank: int, name: str, least: int, hint: str = "") -> Dims:
+    """Return one number per axis, each at least `least`; a single number applies to all axes.
+
+    The error about a smaller number ends with the hint.
+    """
+    given = value if isinstance(value, list | tuple) else (value,) * rank
+    each: Dims = tuple(one_int(number, name) for number in given)
+    if len(each) != rank:
+        message = f"{name} {show(each)} has {len(each)} numbers, not {rank}"
+        raise ShapeError(message)
+    for number in each:
+        if surely_less(number, least):
+            message = f"{name} is {number}, below {least}{hint}"
+            raise ShapeError(message)
+    return each
+
+
+def check_windows(layer: str, rank: int, kernel: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> None:
+    """Check the windows of a pooling layer, as `windows_of` does.
+
+    Raises:
+        ShapeError: A number is too small, or there are more or fewer than one for each axis.
+        DTypeError: One is not an int.
+    """
+    try:
+        windows_of(rank, kernel, stride, padding, dilation)
+    except (ShapeError, DTypeError) as error:
+        raise error.with_message(f"{layer}: {error}") from None
+
+
+def windows_of(rank: int, kernel: Any, stride: Any, padding: Any, dilation: Any) -> tuple[Dims, Dims, Dims, Dims]:
+    """Return the numbers of windows for each axis: kernels, strides, paddings and dilations.
+
+    Raises:
+        ShapeError: A number is too small, a padding more than half of a window, which may then be empty, or there are
+            more or fewer than one number for each axis.
+        DTypeError: A number is not an int.
+    """
+    kernels, paddings = numbers(kernel, rank, "kernel", 1), numbers(padding, rank, "padding", 0)
+    strides = numbers(kernel if stride is None else stride, rank, "stride", 1)
+    dilations = numbers(dilation, rank, "dilation", 1)
+    for k, p in zip(kernels, paddings, strict=True):
+        if surely_less(k, p * 2):
+            message = f"padding is {p}, more than half of a window of {k}"
+            raise ShapeError(message)
+    return kernels, strides, paddings, dilations
+
+
 def _groups_of(layer: str) -> Callable[..., None]:
     def check(in_channels: int, out_channels: int, groups: int) -> None:
         check_groups(layer, groups, in_channels, out_channels)
@@ -75,6 +134,13 @@ def _groups_of(layer: str) -> Callable[..., None]:
 def _same_of(layer: str) -> Callable[..., None]:
     def check(padding: object, stride: int | tuple[int, ...]) -> None:
         check_same(layer, padding, stride)
+
+    return check
+
+
+def _windows_of(layer: str, rank: int) -> Callable[..., None]:
+    def check(kernel: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> None:
+        check_windows(layer, rank, kernel, stride, padding, dilation)
 
     return check
 
@@ -97,12 +163,15 @@ def _of_group_norm(groups: int, channels: int) -> None:
     check_groups("GroupNorm", groups, channels)
 
 
-# By class name; a check has the constructor parameters that it compares.
+INITIALIZERS: Final = ("kaiming_uniform", "kaiming_normal", "xavier_uniform", "xavier_normal", "orthogonal")
+POOLS: Final = ("MaxPool", "MinPool", "SmoothMaxPool", "AvgPool")
+# By class name; a check has the constructor parameters that it compares, with defaults for those that may be left out.
 CHECKS: dict[str, tuple[Callable[..., None], ...]] = {
     **{f"tapegrad.nn.conv.{name}": (_groups_of(name), _same_of(name)) for name in ("Conv1d", "Conv2d", "Conv3d")},
     **{f"tapegrad.nn.conv_transpose.{name}": (_groups_of(name),) for name in ("ConvTranspose1d", "ConvTranspose2d")},
     **{f"tapegrad.nn.move.{name}": (_shape_of(name),) for name in ("Reshape", "Unflatten")},
     **{f"tapegrad.nn.stacked.{name}": (_directions_of(name),) for name in ("StackedRNN", "StackedGRU", "StackedLSTM")},
+    **{f"tapegrad.nn.pool.{name}{rank}d": (_windows_of(f"{name}{rank}d", rank),) for name in POOLS for rank in (1, 2)},
     "tapegrad.nn.norm.GroupNorm": (_of_group_norm,),
     "tapegrad.nn.attention.MultiHeadAttention": (check_heads,),
     "tapegrad.nn.attention.GroupedQueryAttention": (check_kv_heads, check_rotary_heads),

@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 
 import tapegrad as tg
-from tapegrad import nn, optim
+from tapegrad import data, nn, optim
 
 x = tg.ones((3, 4))
 w = tg.ones((4,))
@@ -60,6 +60,7 @@ CALLS = {
     "lstsq": "tg.lstsq(x, x",
     "cross_entropy": "tg.cross_entropy(x, labels",
     "LossScaler": "optim.LossScaler(",
+    "batches": "data.batches([x, x], size=1",
     "constant": "optim.constant(",
     "step": "optim.step(every=3, lr=0.1",
     "exponential": "optim.exponential(factor=0.5, lr=0.1",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tapegrad import nn
 from tapegrad.errors import DTypeError
 from tapegrad.nn import (
     CELU,
@@ -114,3 +115,16 @@ def test_an_activation_has_a_repr() -> None:
 def test_bounds_in_another_order_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"^Hardtanh: min is 2\.0 but max is 1\.0, which is below$"):
         Hardtanh(min=2.0)
+
+
+def test_an_option_that_forward_would_reject_is_rejected_before() -> None:
+    unknown: Any = "erf"
+    half: Any = 0.5
+
+    with pytest.raises(DTypeError, match=r"^GELU: approximate is 'erf' but 'none' or 'tanh' is expected$"):
+        nn.GELU(approximate=unknown)
+    for layer in (nn.Softmax, nn.LogSoftmax):
+        with pytest.raises(DTypeError, match=f"^{layer.__name__}: axis is 0.5 but a whole number is expected$"):
+            layer(half)
+    with pytest.raises(DTypeError, match=r"^Flatten: start_axis is a float but an int is expected$"):
+        nn.Flatten(start_axis=half)

@@ -24,8 +24,14 @@ MEMORY: Final = (
     "Repeated[0] TransformerDecoderBlock(16, 4, 8): memory is (8,) but (..., M, 16) is expected: rank 1, not at least 2"
 )
 CALLS: Final[dict[str, tuple[str, str]]] = {
-    "AdaptiveAvgPool1d.size": ("nn.AdaptiveAvgPool1d(0)(x)", "AdaptiveAvgPool1d: size is 0, below 1"),
-    "AdaptiveAvgPool2d.size": ("nn.AdaptiveAvgPool2d(0)(i)", "AdaptiveAvgPool2d: size is 0, below 1"),
+    "AdaptiveAvgPool1d.size": (
+        "nn.AdaptiveAvgPool1d(0)(x)",
+        "AdaptiveAvgPool1d: Size is 0 in size but a named size is at least 1",
+    ),
+    "AdaptiveAvgPool2d.size": (
+        "nn.AdaptiveAvgPool2d(0)(i)",
+        "AdaptiveAvgPool2d: Size is 0 in size but a named size is at least 1",
+    ),
     "Flatten.start_axis": ("", "checked when it runs: its type only says whether the batch stays"),
     "GroupNorm.groups": ("nn.GroupNorm(4, 6)", "GroupNorm: 4 groups do not divide 6 channels"),
     "GroupedQueryAttention.heads": (
@@ -115,8 +121,8 @@ CALLS: Final[dict[str, tuple[str, str]]] = {
         "Unflatten: x (3, 7, 16) has 336 elements but shape (3, 3, 3) has 27",
     ),
     "Unflatten.shape.negative": ("nn.Unflatten((-1, 3))", "Unflatten: shape (-1, 3) has a negative size"),
-    "Upsample.scale": ("nn.Upsample(0)(i)", "Upsample: scale is 0, below 1"),
-    "Upsample.rank": ("nn.Upsample(2)(x[0])", "Upsample: x (7, 16) has rank 2, not 4, or 3 without a batch"),
+    "Upsample.scale": ("nn.Upsample(0)(i)", "Upsample: Scale is 0 in scale but a named size is at least 1"),
+    "Upsample.rank": ("nn.Upsample(2)(x[0])", "Upsample(2): x (7, 16) has rank 2, not 4, or 3 without a batch"),
 }
 for _name in ("Softmax", "LogSoftmax"):
     CALLS[f"{_name}.axis"] = f"nn.{_name}(5)(x)", f"{_name}: axis 5 is out of range for x (3, 7, 16)"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.errors import ShapeError
+from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.nn import Linear, Param, kaiming_normal, kaiming_uniform, orthogonal, xavier_normal, xavier_uniform
 from tapegrad.ops import zeros
 
@@ -84,3 +84,10 @@ def test_the_given_generator_is_used(initialize: Any) -> None:
 def test_a_bias_is_rejected(initialize: Any) -> None:
     with pytest.raises(ShapeError, match=rf"^{initialize.__name__}: weight \(5,\) has rank 1 but needs at least 2$"):
         initialize(Param(zeros((5,))))
+
+
+def test_an_unknown_fan_is_rejected() -> None:
+    unknown: Any = "both"
+
+    with pytest.raises(DTypeError, match=r"^kaiming_normal: fan is 'both' but 'in' or 'out' is expected$"):
+        kaiming_normal(Linear(3, 5).weight, fan=unknown)

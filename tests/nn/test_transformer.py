@@ -137,7 +137,7 @@ def test_the_activation_may_be_a_function() -> None:
 
 def test_an_unknown_activation_is_rejected() -> None:
     unknown: Any = "tanh"
-    message = "activation is a str but 'relu' or 'gelu' or 'silu' or a Module or a function is expected$"
+    message = "activation is 'tanh' but 'relu' or 'gelu' or 'silu' or a Module or a function is expected$"
     with pytest.raises(DTypeError, match=f"^FeedForward: {message}"):
         FeedForward(12, 20, activation=unknown)
     with pytest.raises(DTypeError, match=f"^Transformer: {message}"):

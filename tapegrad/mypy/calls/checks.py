@@ -96,7 +96,13 @@ def _reject_numbers(signature: Signature, bindings: Bindings, arguments: dict[st
         bindings.reject_too_small(signature.declared.variables)
     for check in CHECKS.get(owner.fullname, ()):
         try:
-            check(**{name: _number(signature, arguments, name, api) for name in parameters_of(check).parameters})
+            check(
+                **{
+                    name: _number(signature, arguments, name, api)
+                    for name, one in parameters_of(check).parameters.items()
+                    if name in arguments or one.default is one.empty
+                }
+            )
         except ShapeError as error:
             raise CallError(str(error)) from None
         except ValueUnknownError:

@@ -7,23 +7,29 @@ from typing import TYPE_CHECKING
 from mypy.errorcodes import ARG_TYPE
 from mypy.nodes import RefExpr, TupleExpr, Var
 
-from tapegrad.errors import TapegradError
+from tapegrad.errors import ShapeError, TapegradError
 from tapegrad.errors.ranges import RANGES, check_options
+from tapegrad.mypy.conversion import Many, shape_items, tensor_parts
 from tapegrad.mypy.mypy_api import constant_value
+from tapegrad.mypy.reports import report
+from tapegrad.sizes.constraints import INITIALIZERS, check_weight
 
 if TYPE_CHECKING:
     from mypy.nodes import Expression
     from mypy.plugin import FunctionContext, MethodContext
+    from mypy.types import Type
 
 
 def check_call(ctx: FunctionContext | MethodContext, function: str) -> None:
-    """Report each option of a call that is outside its range.
+    """Report each option of a call that is outside its range, and a weight with too few axes to initialize.
 
     Args:
         ctx: The call.
         function: The name of the function or the class.
     """
-    ranges = RANGES[function]
+    if function in INITIALIZERS and ctx.arg_types and ctx.arg_types[0]:
+        _check_weight(ctx, function, ctx.arg_types[0][0])
+    ranges = RANGES.get(function, {})
     for option, expressions in zip(ctx.callee_arg_names, ctx.args, strict=True):
         if option is not None and option in ranges and len(expressions) == 1:
             _check(ctx, function, option, expressions[0])
@@ -37,6 +43,17 @@ def _check(ctx: FunctionContext | MethodContext, function: str, option: str, exp
         check_options(function, **{option: number})
     except (TapegradError, ValueError) as error:
         ctx.api.fail(str(error), ctx.context, code=ARG_TYPE)
+
+
+def _check_weight(ctx: FunctionContext | MethodContext, function: str, weight: Type) -> None:
+    parts = tensor_parts(weight)
+    sizes = shape_items(parts.shape) if parts is not None else None
+    if sizes is None or any(isinstance(size, Many) for size in sizes):
+        return
+    try:
+        check_weight(function, tuple(size for size in sizes if not isinstance(size, Many)))
+    except ShapeError as error:
+        report(ctx.api, str(error), ctx.context, "shape")
 
 
 def _number(expression: Expression) -> float | tuple[float, ...] | None:

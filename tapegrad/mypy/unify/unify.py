@@ -6,7 +6,7 @@ mypy has checked the call before, with parameters of any shape, because it would
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from mypy.types import (
     AnyType,
@@ -166,6 +166,9 @@ def _unify_union(bindings: Bindings, declared: UnionType, given: ProperType, whe
     _reject_unless_sizes(bindings, declared, given, where)
 
 
+_NO_SIZES: Final = ("builtins.float", "builtins.list", "builtins.str")
+
+
 def _reject_unless_sizes(bindings: Bindings, declared: UnionType, given: ProperType, where: str) -> None:
     """Reject an argument that is not a size, or a tuple with the wrong number of sizes.
 
@@ -173,12 +176,13 @@ def _reject_unless_sizes(bindings: Bindings, declared: UnionType, given: ProperT
     """
     items = list(map(get_proper_type, declared.items))
     tuples = [item for item in items if isinstance(item, TupleType)]
-    if not tuples or not any(_is_open_size(bindings, item) for item in items):
+    takes_tuples = tuples or any(isinstance(item, TypeVarType) and kind_of(item) == "shape" for item in items)
+    if not takes_tuples or not any(_is_open_size(bindings, item) for item in items):
         return
-    if isinstance(given, TupleType) and not any(isinstance(item, UnpackType) for item in given.items):
+    if tuples and isinstance(given, TupleType) and not any(isinstance(item, UnpackType) for item in given.items):
         sizes, names = ([size_of(item) for item in one.items] for one in (given, tuples[0]))
         raise CallError(messages.wrong_rank(bindings.name, where, sizes, names), "shape")
-    if isinstance(given, Instance) and given.type.fullname in ("builtins.float", "builtins.str"):
+    if isinstance(given, Instance) and given.type.fullname in _NO_SIZES:
         kind = messages.with_article(given.type.name)
         message = messages.wrong_dtype(bindings.name, where, kind, "an int or a tuple of ints")
         raise CallError(message, "dtype")
