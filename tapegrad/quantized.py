@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from tapegrad.autograd.tape import NONE
 from tapegrad.errors import DTypeError, messages
+from tapegrad.errors.options import check_count
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.tensor import D_co, Float, S, S_co, Tensor
 from tapegrad.tensor.nodes import Lazy
@@ -180,9 +181,7 @@ class BlockSymmetric(Scheme):
     block: int = 64
 
     def __post_init__(self) -> None:
-        if self.block < 1:
-            message = f"BlockSymmetric: block is {self.block} but must be at least 1"
-            raise ValueError(message)
+        check_count("BlockSymmetric", "block", self.block)
 
     @override
     def steps(self, x: Array) -> Steps:

@@ -117,3 +117,7 @@ def reject_the_guarded_signature() -> None:
         return a + b
 
     same(tg.ones((3,)), tg.ones((4,)))  # E: same: N is 3 in a but 4 in b [tapegrad-shape]
+
+
+def reject_a_list_for_the_array_of_a_tensor() -> None:
+    tg.Tensor([1.0])  # E: Tensor: data is a list, not an array; tg.tensor(data) makes a tensor of it [arg-type]

@@ -11,7 +11,7 @@ from typing_extensions import TypeVar, TypeVarTuple
 
 from tapegrad.data.workers import Processes, Threads, Workers
 from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
-from tapegrad.errors.options import check_count, check_whole
+from tapegrad.errors.options import check_count, check_flag, check_whole
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.generator import generator, state_of
 from tapegrad.generator import restore as restore_generator
@@ -91,6 +91,8 @@ class Batches(Generic[Item]):
     ) -> None:
         check_whole("batches", "size", size)
         check_count("batches", "workers", workers, 0)
+        for name, flag in (("shuffle", shuffle), ("drop_last", drop_last), ("processes", processes)):
+            check_flag("batches", name, flag)
         self.source = source
         self.size = size
         self.shuffle = shuffle

@@ -253,6 +253,11 @@ def no_tensor_given(call: str, place: str, given: str) -> str:
     return _said(call, f"{place} is {given} but a tensor is expected{tensor_hint(place, given)}")
 
 
+def no_array_given(call: str, given: str) -> str:
+    """Return the message for data without a dtype: `Tensor: data is a list, not an array; ...`."""
+    return f"{call}: data is {given}, not an array; tg.tensor(data) makes a tensor of it"
+
+
 def tensor_hint(place: str, given: str) -> str:
     """Return how to make a tensor of an array or a list, to be added to a message; empty for any other value."""
     return f"; tg.tensor({place if place.isidentifier() else '...'}) makes one" if given in _ARRAYS else ""

@@ -154,7 +154,7 @@ POWERS = {
 }
 
 # What mypy's messages about them contain.
-_TENSORS_AND_SIZES = ("Tensor[", "Param[", *(f"{name}[" for name in COMPUTED), "[Literal[", ", Literal[")
+_TENSORS_AND_SIZES = ("Tensor[", "Value[", "Param[", *(f"{name}[" for name in COMPUTED), "[Literal[", ", Literal[")
 _OF_METHODS = ('"TensorMethods"', '"Tensor"')  # the base class that has the methods
 _ABOUT_NAMES = (
     *("has no attribute ", "Unexpected keyword argument ", "Too many positional arguments ", "Too many arguments "),

@@ -9,17 +9,18 @@ import numpy as np
 
 from tapegrad.errors.options import check_number
 from tapegrad.errors.ranges import check_options
+from tapegrad.errors.tracebacks import public_api
 from tapegrad.generator import RNG, generator
-from tapegrad.guard import guarded
 from tapegrad.nn.param import Param
 from tapegrad.sizes.constraints import check_weight
 from tapegrad.tensor import node
+from tapegrad.tensor.operands import tensor_only
 
 Weight: TypeAlias = Param[Any, Any]
 Fan: TypeAlias = Literal["in", "out"]
 
 
-@guarded
+@public_api
 def kaiming_uniform(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0.0, rng: RNG = None) -> None:
     """Fill a weight with Kaiming (He) initialization from a uniform distribution, for a layer before a ReLU.
 
@@ -36,7 +37,7 @@ def kaiming_uniform(weight: Weight, *, fan: Fan = "in", negative_slope: float = 
     Raises:
         ShapeError: The weight has fewer than two axes.
         DTypeError: `weight` is not a parameter, or `negative_slope` is not a number.
-        ValueError: `negative_slope` is NaN.
+        ValueError: `negative_slope` is NaN, or `fan` is unknown.
 
     Source:
         He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852), eqs. 10 and 14.
@@ -51,7 +52,7 @@ def kaiming_uniform(weight: Weight, *, fan: Fan = "in", negative_slope: float = 
     _fill_uniform(weight, sqrt(3) * _deviation_for_rectifier("kaiming_uniform", weight, fan, negative_slope), rng)
 
 
-@guarded
+@public_api
 def kaiming_normal(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0.0, rng: RNG = None) -> None:
     """Fill a weight with Kaiming (He) initialization from a normal distribution, for a layer before a ReLU.
 
@@ -67,7 +68,7 @@ def kaiming_normal(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0
     Raises:
         ShapeError: The weight has fewer than two axes.
         DTypeError: `weight` is not a parameter, or `negative_slope` is not a number.
-        ValueError: `negative_slope` is NaN.
+        ValueError: `negative_slope` is NaN, or `fan` is unknown.
 
     Source:
         He et al., [Delving deep into rectifiers](https://arxiv.org/abs/1502.01852), eqs. 10 and 14.
@@ -84,7 +85,7 @@ def kaiming_normal(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0
     _fill_normal(weight, _deviation_for_rectifier("kaiming_normal", weight, fan, negative_slope), rng)
 
 
-@guarded
+@public_api
 def xavier_uniform(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
     """Fill a weight with Xavier (Glorot) initialization from a uniform distribution.
 
@@ -118,7 +119,7 @@ def xavier_uniform(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> Non
     _fill_uniform(weight, gain * sqrt(3) * _deviation_for_both("xavier_uniform", weight), rng)
 
 
-@guarded
+@public_api
 def xavier_normal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
     """Fill a weight with Xavier (Glorot) initialization from a normal distribution.
 
@@ -151,7 +152,7 @@ def xavier_normal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None
     _fill_normal(weight, gain * _deviation_for_both("xavier_normal", weight), rng)
 
 
-@guarded
+@public_api
 def orthogonal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
     """Fill a weight with orthogonal rows, or with orthogonal columns if it has fewer columns than rows.
 
@@ -189,6 +190,9 @@ def orthogonal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
 
 def _deviation_for_rectifier(call: str, weight: Weight, fan: Fan, negative_slope: float) -> float:
     check_number(call, "negative_slope", negative_slope)
+    if fan not in ("in", "out"):
+        message = f"{call}: fan is {fan!r} but 'in' or 'out' is expected"
+        raise ValueError(message)
     fan_in, fan_out = _fans(call, weight)
     return sqrt(2 / ((1 + negative_slope**2) * (fan_in if fan == "in" else fan_out)))
 
@@ -199,6 +203,7 @@ def _deviation_for_both(call: str, weight: Weight) -> float:
 
 def _fans(call: str, weight: Weight) -> tuple[int, int]:
     """Return the fan-in and the fan-out."""
+    tensor_only(weight, f"{call}: weight")
     check_weight(call, weight.shape)
     first, second, *window = weight.shape
     return (second * prod(window), first * prod(window)) if window else (first, second)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tapegrad.autograd.op import op
 from tapegrad.engines import engine
+from tapegrad.errors.options import check_number
 from tapegrad.errors.ranges import check_options
 from tapegrad.ops._broadcast import accumulate_broadcast, accumulate_like
 from tapegrad.ops._large import elementwise
@@ -269,7 +270,8 @@ def elu(x: Tensor[S, T, Float], alpha: float = 1.0) -> Tensor[S, T, Float]:
         The shape of `x`.
 
     Raises:
-        DTypeError: `x` is not a float.
+        DTypeError: `x` is not a float, or `alpha` is not a number.
+        ValueError: `alpha` is NaN.
 
     Source:
         Clevert et al., [Exponential linear units](https://arxiv.org/abs/1511.07289), eq. 15.
@@ -281,6 +283,8 @@ def elu(x: Tensor[S, T, Float], alpha: float = 1.0) -> Tensor[S, T, Float]:
         >>> np.round(tg.elu(x, alpha=0.5).numpy().astype(float), 3).tolist()
         [-0.5, -0.316, 0.0, 2.0]
     """
+    if alpha != 1.0:
+        check_number("elu", "alpha", alpha)
     return _exponential_linear("elu", x, factor=1.0, width=1.0, depth=alpha)
 
 
@@ -389,7 +393,8 @@ def leaky_relu(x: Tensor[S, T, Float], negative_slope: float = 0.01) -> Tensor[S
         The shape of `x`.
 
     Raises:
-        DTypeError: `x` is not a float.
+        DTypeError: `x` is not a float, or `negative_slope` is not a number.
+        ValueError: `negative_slope` is NaN.
 
     Source:
         Maas et al., [Rectifier nonlinearities improve neural network acoustic models](
@@ -405,6 +410,8 @@ def leaky_relu(x: Tensor[S, T, Float], negative_slope: float = 0.01) -> Tensor[S
     """
     x, tape = unwrap(x)
     float_only(x)
+    if negative_slope != 0.01:
+        check_number("leaky_relu", "negative_slope", negative_slope)
     primitives = engine(x.data)
     out = node(primitives.where(primitives.greater(x.data, 0), x.data, negative_slope * x.data))
 

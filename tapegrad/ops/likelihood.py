@@ -11,6 +11,7 @@ from tapegrad.autograd.op import op
 from tapegrad.autograd.registry import Typed
 from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
+from tapegrad.errors.options import check_whole
 from tapegrad.errors.ranges import check_options
 from tapegrad.ops._float32 import in_float32
 from tapegrad.ops._labels import Labels
@@ -151,6 +152,8 @@ def cross_entropy(
         share = weight_of("cross_entropy", reduction, math.prod(x.shape[:-1]))
         out, backward = _of_probabilities(x, target, smoothing, classes, share, reduction)
     else:
+        if ignore_index is not None:
+            check_whole("cross_entropy", "ignore_index", ignore_index)
         labels = Labels.of(x, target, ignore_index)
         if classes is None or not x.size:
             share = weight_of("cross_entropy", reduction, labels.count)
@@ -319,6 +322,8 @@ def nll(
     if target.data.dtype.kind not in "iu":
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "target", str(target.dtype), "integer"))
     classes = None if weight is None else _class_weights(x, weight)
+    if ignore_index is not None:
+        check_whole("nll", "ignore_index", ignore_index)
     labels = Labels.of(x, target, ignore_index)
     each = 1 if classes is None else labels.pick(engine(classes).broadcast_to(classes, x.shape))
     share = _weight_of_labels("nll", labels, each, reduction)

@@ -9,6 +9,7 @@ import numpy as np
 from tapegrad.autograd.op import op
 from tapegrad.engines import Int, engine
 from tapegrad.errors import ShapeError
+from tapegrad.errors.options import check_whole
 from tapegrad.ops._counting import lower_triangle
 from tapegrad.ops.axes import moveaxis
 from tapegrad.ops.create import zeros
@@ -72,7 +73,7 @@ def tri(n: Int, m: Int | None = None, k: int = 0, dtype: type[D] = np.float32) -
 
     Raises:
         ShapeError: A size is negative.
-        DTypeError: A size is not an int.
+        DTypeError: A size, or `k`, is not an int.
 
     Examples:
         >>> tg.tri(3).tolist()
@@ -82,6 +83,8 @@ def tri(n: Int, m: Int | None = None, k: int = 0, dtype: type[D] = np.float32) -
     """
     sizes: Any = tri_shape(n, m)  # rejects a negative size, which NumPy reads as 0
     countable(max(sizes))
+    if k != 0:
+        check_whole("tri", "k", k)
     rows, columns = sizes
     return from_array(np.tri(rows, columns, k, dtype))
 
@@ -102,6 +105,7 @@ def tril(x: Tensor[S, T, D], k: int = 0) -> Tensor[S, T, D]:
 
     Raises:
         ShapeError: `x` has fewer than two axes.
+        DTypeError: `k` is not an int.
 
     Examples:
         >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])
@@ -111,6 +115,8 @@ def tril(x: Tensor[S, T, D], k: int = 0) -> Tensor[S, T, D]:
         [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [7.0, 8.0, 0.0]]
     """
     at_least(2, x=x.shape)
+    if k != 0:
+        check_whole("tril", "k", k)
     return _masked(x, lower_triangle(x.shape[-2], x.shape[-1], k))
 
 
@@ -130,6 +136,7 @@ def triu(x: Tensor[S, T, D], k: int = 0) -> Tensor[S, T, D]:
 
     Raises:
         ShapeError: `x` has fewer than two axes.
+        DTypeError: `k` is not an int.
 
     Examples:
         >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])
@@ -139,6 +146,8 @@ def triu(x: Tensor[S, T, D], k: int = 0) -> Tensor[S, T, D]:
         [[0.0, 2.0, 3.0], [0.0, 0.0, 6.0], [0.0, 0.0, 0.0]]
     """
     at_least(2, x=x.shape)
+    if k != 0:
+        check_whole("triu", "k", k)
     return _masked(x, ~lower_triangle(x.shape[-2], x.shape[-1], k - 1))
 
 

@@ -20,6 +20,7 @@ from tapegrad.engines import Value
 from tapegrad.engines.underflow import ignore_underflow
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.errors.messages import constant_above, in_parts, with_article, wrong_dtype
+from tapegrad.errors.options import check_flag
 from tapegrad.errors.other_names import attribute_of_instance, check_arguments
 from tapegrad.errors.ranges import RANGES, check_options
 from tapegrad.errors.tracebacks import public_api, trim_traceback
@@ -153,6 +154,11 @@ class Optimizer(ABC, Generic[State]):
         self.lr = lr
         self.weight_decay = weight_decay
         self.decoupled = decoupled
+        name = type(self).__name__
+        check_flag(name, "decoupled", decoupled)
+        if groups is not None and not isinstance(groups, Mapping):
+            message = f"{name}: groups is {with_article(type(groups).__name__)} but a dict by pattern is expected"
+            raise DTypeError(message)
         self.groups = dict(groups or {})
         self._layout = Layout()
         self._groups_of: dict[AnyParam, list[Group]] = {parameter: [] for parameter in self.parameters.values()}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
+from tapegrad.errors.options import check_flag
 from tapegrad.errors.ranges import check_options
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
@@ -140,6 +141,7 @@ class RMSprop(Optimizer[Squares]):
         self.momentum = momentum
         self.centered = centered
         check_options("RMSprop", alpha=alpha, momentum=momentum, eps=eps)
+        check_flag("RMSprop", "centered", centered)
 
     @override
     def start(self, x: Value[Any, Any]) -> Squares:

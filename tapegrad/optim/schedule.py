@@ -10,6 +10,7 @@ from collections.abc import Callable
 from math import cos, pi
 from typing import TypeAlias
 
+from tapegrad.errors.options import check_function
 from tapegrad.errors.ranges import check_options
 from tapegrad.errors.tracebacks import public_api
 
@@ -130,6 +131,7 @@ def warmup(schedule: Schedule, *, steps: int) -> Schedule:
         >>> [schedule(t) for t in range(5)]
         [0.25, 0.5, 0.75, 1.0, 1.0]
     """
+    check_function("warmup", "schedule", schedule)
     check_options("warmup", steps=steps)
     return lambda t: schedule(0) * (t + 1) / (steps + 1) if t < steps else schedule(t - steps)
 

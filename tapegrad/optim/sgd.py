@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
+from tapegrad.errors.options import check_flag
 from tapegrad.errors.ranges import check_options
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.optim.optimizer import Groups, Optimizer, Parameters
@@ -86,6 +87,7 @@ class SGD(Optimizer[Velocity | None]):
         self.momentum = momentum
         self.nesterov = nesterov
         check_options("SGD", momentum=momentum)
+        check_flag("SGD", "nesterov", nesterov)
         if nesterov and not momentum:
             message = "SGD: nesterov needs momentum above 0"
             raise ValueError(message)

@@ -121,6 +121,9 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
     is_saved: ClassVar[bool] = True  # False if the value may have been released
 
     def __init__(self, data: Value[S_co, D_co], tape: T_co = NONE) -> None:  # type: ignore[assignment]  # checkers that do not infer T_co need the default
+        if not hasattr(data, "dtype"):
+            with trim_on_exit:
+                raise DTypeError(messages.no_array_given("Tensor", messages.with_article(type(data).__name__)))
         self.data = data
         self.tape = tape
 
@@ -346,7 +349,8 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
 
     def with_data(self, data: Value[S_co, D_co]) -> Tensor[S_co, NoneTape, D_co]:
         """Return a tensor without a tape that holds another array of the same shape and dtype."""
-        return Tensor(data)
+        with trim_on_exit:
+            return Tensor(data)
 
     def backward(
         self: Taped[S, D],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tapegrad as tg
-from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.errors import ShapeError
 from tapegrad.nn import Linear, Param, kaiming_normal, kaiming_uniform, orthogonal, xavier_normal, xavier_uniform
 from tapegrad.ops import zeros
 
@@ -89,5 +89,5 @@ def test_a_bias_is_rejected(initialize: Any) -> None:
 def test_an_unknown_fan_is_rejected() -> None:
     unknown: Any = "both"
 
-    with pytest.raises(DTypeError, match=r"^kaiming_normal: fan is 'both' but 'in' or 'out' is expected$"):
+    with pytest.raises(ValueError, match=r"^kaiming_normal: fan is 'both' but 'in' or 'out' is expected$"):
         kaiming_normal(Linear(3, 5).weight, fan=unknown)

@@ -131,6 +131,13 @@ def _argument(place: Place, match: re.Match[str], parameters: ParametersOf) -> s
     op = op_named(function) if owner in (None, "Tensor") else None
     names = list(op.parameters) if op is not None else place.parameters(owner, function)
     of_layer = parameters(owner, function) if owner is not None and not names else []
+    if function == "Tensor" and owner is None and match["expected"].startswith('"Value['):
+        given = _read(match["got"].strip('"')).name
+        return (
+            messages.no_array_given(function, messages.with_article("NoneType" if given == "None" else given))
+            if given in _NO_TENSORS
+            else None
+        )
     name = match["place"].strip('"')
     if name.isdigit():
         position, known = int(name) - 1 + (owner == "Tensor"), names or of_layer
