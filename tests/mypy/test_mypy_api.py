@@ -287,6 +287,15 @@ CASES: Final[dict[Any, Case]] = {
         ],
         [(STR, []), (STR, ["arg-type"])],
     ),
+    api.is_reported: Case(
+        "probe()",
+        lambda c: [
+            api.is_reported(c.api, c.context, LATER),
+            c.api.fail("reported", c.context, code=LATER) and None,
+            api.is_reported(c.api, c.context, LATER),
+        ],
+        [False, None, True],
+    ),
     api.type_of_call: Case(
         "class C:\n    def __init__(self, x: int) -> None: ...\nprobe(C(3), 3, '')",
         lambda c: [
