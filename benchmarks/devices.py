@@ -28,6 +28,9 @@ import tapegrad as tg
 from tapegrad.autograd import registry, tape
 from tapegrad.engines import engine, underflow
 from tapegrad.engines.interface import Backend
+from tapegrad.engines.numba import pools
+from tapegrad.engines.numba.kernels import compiled
+from tapegrad.engines.numba.pools import _combined
 from tapegrad.engines.numpy import half_array
 from tapegrad.engines.numpy.engine import NumPy
 from tapegrad.engines.thresholds import ACCUMULATE_MIN_ELEMENTS
@@ -44,6 +47,7 @@ ones = np.ones(2048, np.float32)
 tiny, halves = np.full(1 << 16, 1e-6, np.float32), np.dtype(np.float16)
 matrix = rng.normal(size=(256, 128)).astype(np.float32)
 images = rng.normal(size=(32, 32, 56, 56)).astype(np.float32)
+cells, pooled = rng.normal(size=(64, 26, 26, 16)).astype(np.float32), np.empty((64, 13, 13, 16), np.float32)
 windows = Windows(images.shape, (28, 28), (3, 3), (2, 2), (1, 1), (1, 1), (1, 1))
 three, two, rank_0 = np.array(3), np.array(2), np.array(0.5, np.float32)
 rows = slice(0, 512)
@@ -109,6 +113,27 @@ def layer_by_layer() -> Any:
     return result
 
 
+@compiled
+def pool_in_place(x: Any, y: Any) -> None:
+    """Reduce windows of 2×2 cells of images `x`, `(N, H, W, C)`, to their maxima: each cell is combined with `y`."""
+    channels = np.uintp(x.shape[3])
+    line = np.empty(x.shape[2] * x.shape[3], x.dtype)
+    for n in range(x.shape[0]):
+        for i in range(y.shape[1]):
+            line[:] = -np.inf
+            for k in range(2):
+                row = x[n, 2 * i + k].reshape(-1)
+                for cell in range(line.shape[0]):
+                    line[cell] = _combined(line[cell], row[cell], 1)
+            results = y[n, i].reshape(-1)
+            results[:] = -np.inf
+            for j in range(y.shape[2]):
+                for m in range(2):
+                    start, result = np.uintp(2 * j + m) * channels, np.uintp(j) * channels
+                    for c in range(channels):
+                        results[result + c] = _combined(results[result + c], line[start + c], 1)
+
+
 def run_back(batch_size: int) -> None:
     """Run back a hundred products, whose entries are released in batches."""
     before = vars(tape)["_BATCH_SIZE"]
@@ -159,6 +184,9 @@ ROWS = {
     "no errstate": Row("small * small", errstate_product, 5000),
     "no tapes": Row(
         "x.tape is x.tape is x.tape is tape.NONE", lambda: operands.unwrap_all((x, x, x), "operands"), 20_000
+    ),
+    "pooling kernel": Row(
+        lambda: pools.extreme_channels(cells, pooled, (2, 2), (2, 2), (0, 0), 1), "pool_in_place(cells, pooled)", 5
     ),
     "rows by BLAS": Row("np.vecdot(large, ones)", "np.add.reduce(large, axis=1)", 20),
     "signal": Row("native_signal.signal(2, handler)", "signal.signal(signal.SIGINT, handler)", 2000),

@@ -74,6 +74,7 @@ POOLS: list[tuple[tuple[int, ...], dict[str, Any]]] = [
     ((2, 3, 7, 9), {"kernel": 2}),
     ((2, 3, 7, 9), {"kernel": 3, "stride": 1, "padding": 1}),
     ((2, 3, 7, 9), {"kernel": (3, 2), "stride": 2, "padding": (1, 0)}),
+    ((2, 3, 7, 9), {"kernel": (4, 1), "stride": 1}),
     ((3, 8, 9), {"kernel": (2, 3), "stride": (3, 4), "padding": 1}),
     ((2, 1, 7, 9), {"kernel": (7, 9)}),
 ]

@@ -95,7 +95,12 @@ class Fast(numpy.NumPy):
             return plain
         y = _image(x, windows.sizes, order)
         mode = {"add": 0, "maximum": 1, "minimum": -1}[name]
-        _run_on_images(f"pool_{order}", windows, x, y, options=(mode,))
+        if order == "planes":
+            _run_on_images("pool_planes", windows, x, y, options=(mode,))
+        elif name == "add":
+            _run_on_images("sum_channels", windows, x, y)
+        else:
+            _run_on_images("extreme_channels", windows, x, y, options=(mode,))
         return y
 
     @override

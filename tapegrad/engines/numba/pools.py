@@ -111,9 +111,42 @@ def pool_planes(x: Any, y: Any, kernel: Any, stride: Any, padding_before: Any, m
 
 
 @compiled
-def pool_channels(x: Any, y: Any, kernel: Any, stride: Any, padding_before: Any, mode: Any) -> None:
-    """Pool images `x`, `(N, H, W, C)`, to `y`, `(N, I, J, C)`."""
-    initial = _initial(x, mode)
+def extreme_channels(x: Any, y: Any, kernel: Any, stride: Any, padding_before: Any, mode: Any) -> None:
+    """Reduce windows of images `x`, `(N, H, W, C)`, to their extremes `y`, `(N, I, J, C)`: first the rows of a window.
+
+    The first two rows or cells are combined at once. The compiler vectorizes a loop that combines two arrays to
+    another one, but not a loop that compares an array with its own elements (benchmarks/devices.py, "pooling kernel").
+    """
+    channels = unsigned(x.shape[3])
+    line = np.empty(x.shape[2] * x.shape[3], x.dtype)
+    for n in range(x.shape[0]):
+        for i in range(y.shape[1]):
+            h = i * stride[0] - padding_before[0]
+            first, last = _inside_range(h, kernel[0], x.shape[1])
+            row, second = x[n, h + first].reshape(-1), x[n, h + min(first + 1, last - 1)].reshape(-1)
+            for cell in range(line.shape[0]):
+                line[cell] = _combined(row[cell], second[cell], mode)
+            for k in range(first + 2, last):
+                row = x[n, h + k].reshape(-1)
+                for cell in range(line.shape[0]):
+                    line[cell] = _combined(line[cell], row[cell], mode)
+            results = y[n, i].reshape(-1)
+            for j in range(y.shape[2]):
+                w = j * stride[1] - padding_before[1]
+                left, right = _inside_range(w, kernel[1], x.shape[2])
+                result, start = unsigned(j) * channels, unsigned(w + left) * channels
+                after = unsigned(w + min(left + 1, right - 1)) * channels
+                for c in range(channels):
+                    results[result + c] = _combined(line[start + c], line[after + c], mode)
+                for m in range(left + 2, right):
+                    after = unsigned(w + m) * channels
+                    for c in range(channels):
+                        results[result + c] = _combined(results[result + c], line[after + c], mode)
+
+
+@compiled
+def sum_channels(x: Any, y: Any, kernel: Any, stride: Any, padding_before: Any) -> None:
+    """Reduce windows of images `x`, `(N, H, W, C)`, to their sums `y`, `(N, I, J, C)`."""
     for n in range(x.shape[0]):
         for i in range(y.shape[1]):
             h = i * stride[0] - padding_before[0]
@@ -121,11 +154,11 @@ def pool_channels(x: Any, y: Any, kernel: Any, stride: Any, padding_before: Any,
             for j in range(y.shape[2]):
                 w = j * stride[1] - padding_before[1]
                 left, right = _inside_range(w, kernel[1], x.shape[2])
-                y[n, i, j] = initial
+                y[n, i, j] = 0
                 for k in range(first, last):
                     for m in range(left, right):
                         for c in range(x.shape[3]):
-                            y[n, i, j, c] = _combined(y[n, i, j, c], x[n, h + k, w + m, c], mode)
+                            y[n, i, j, c] += x[n, h + k, w + m, c]
 
 
 @compiled
@@ -152,24 +185,28 @@ def extreme_back_planes(x: Any, y: Any, dy: Any, dx: Any, kernel: Any, stride: A
 @compiled
 def extreme_back_channels(x: Any, y: Any, dy: Any, dx: Any, kernel: Any, stride: Any, padding_before: Any) -> None:
     """Add each gradient of images to the first cell of its window that equals the extreme."""
-    rest = np.empty(x.shape[3], x.dtype)
+    channels, rest = unsigned(x.shape[3]), np.empty(x.shape[3], x.dtype)
     zero = x.dtype.type(0)
     for n in range(x.shape[0]):
-        dx[n] = zero
+        cells, gradients = x[n].reshape(-1), dx[n].reshape(-1)
+        gradients[:] = zero
         for i in range(y.shape[1]):
             h = i * stride[0] - padding_before[0]
             first, last = _inside_range(h, kernel[0], x.shape[1])
+            extremes, upstream = y[n, i].reshape(-1), dy[n, i].reshape(-1)
             for j in range(y.shape[2]):
                 w = j * stride[1] - padding_before[1]
                 begin, end = _inside_range(w, kernel[1], x.shape[2])
-                rest[:] = dy[n, i, j]
+                result = unsigned(j) * channels
+                for c in range(channels):
+                    rest[c] = upstream[result + c]
                 for k in range(first, last):
                     for m in range(begin, end):
-                        for c in range(x.shape[3]):
-                            one = x[n, h + k, w + m, c]
-                            is_equal = (one == y[n, i, j, c]) | (one != one)  # noqa: PLR0124  # NaN is not itself
-                            left = rest[c]
-                            dx[n, h + k, w + m, c] += left if is_equal else zero
+                        start = unsigned((h + k) * x.shape[2] + w + m) * channels
+                        for c in range(channels):
+                            one, left = cells[start + c], rest[c]
+                            is_equal = (one == extremes[result + c]) | (one != one)  # noqa: PLR0124  # NaN is not itself
+                            gradients[start + c] += left if is_equal else zero
                             rest[c] = zero if is_equal else left
 
 
