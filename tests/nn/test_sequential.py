@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.nn import Embedding, Linear, Module, ReLU, Sequential, Tanh
-from tapegrad.ops import cross_entropy, ones, tensor, zeros
+from tapegrad.nn import Embedding, Linear, MaxPool2d, Module, ReLU, Sequential, Tanh
+from tapegrad.ops import cross_entropy, max_pool2d, ones, relu, tensor, zeros
 
 
 class Net(Module):
@@ -46,6 +46,36 @@ def test_layers_run_in_order() -> None:
     assert y.shape == (5, 2)
     assert model.layers[1] is model[1]
     assert len(model) == 3
+
+
+@pytest.mark.parametrize("pool", [MaxPool2d(2), MaxPool2d(3, stride=1, padding=1), MaxPool2d(2, padding=1, dilation=4)])
+def test_relu_before_a_max_pool_changes_no_value_and_no_gradient(pool: Any) -> None:
+    values = np.random.default_rng(0).integers(-3, 4, (2, 3, 4, 7)).astype(np.float32)  # of which many are equal
+    values.ravel()[[5, 6, 30]] = np.inf, -np.inf, np.nan
+    x = tensor(values)
+    options = {"stride": pool.stride, "padding": pool.padding, "dilation": pool.dilation}
+    y = max_pool2d(relu(x.trace()), pool.kernel, **options)
+    weight = tensor(np.random.default_rng(1).normal(size=y.shape).astype(np.float32))
+
+    pooled = Sequential(ReLU(), pool)(x.trace())
+
+    np.testing.assert_array_equal(pooled.numpy(), y.numpy())
+    dx, expected = (one.backward(seed=weight)[x] for one in (pooled, y))
+    np.testing.assert_array_equal(dx.numpy(), expected.numpy())
+
+
+def test_relu_runs_after_a_max_pool_of_floats_on_fewer_elements() -> None:
+    model: Any = Sequential(ReLU(), MaxPool2d(2))  # mypy rejects the two calls that fail
+
+    pooled = model(ones((1, 4, 6)).trace())
+
+    assert str(pooled.tape) == "OwnedTape(GradientTape(2 ops: extreme (1, 2, 3), relu (1, 2, 3)))"
+    with pytest.raises(DTypeError, match=re.escape("model[0] ReLU: x is bool but number is expected")):
+        model(tensor(np.ones((1, 4, 6), np.bool_)))
+    with pytest.raises(DTypeError, match=re.escape("model[0] ReLU")):
+        model([1.0])
+    with pytest.raises(ShapeError, match=re.escape("model[1] MaxPool2d: x (4, 6) has rank 2")):
+        model(ones((4, 6)))
 
 
 def test_no_layer_changes_nothing() -> None:
