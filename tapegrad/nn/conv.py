@@ -32,7 +32,8 @@ from tapegrad.nn._windows import (
 )
 from tapegrad.nn.param import DType, HasBias, Param
 from tapegrad.ops import conv1d, conv2d, conv3d
-from tapegrad.ops._lowering import add_channel_bias, numbers
+from tapegrad.ops._lowering import add_channel_bias
+from tapegrad.sizes.constraints import numbers
 from tapegrad.tensor import T, Tensor
 from tapegrad.tensor.aliases import Shape
 

@@ -29,7 +29,8 @@ from tapegrad.nn._windows import (
 )
 from tapegrad.nn.param import DType, HasBias, Param
 from tapegrad.ops import conv_transpose1d, conv_transpose2d
-from tapegrad.ops._lowering import add_channel_bias, numbers
+from tapegrad.ops._lowering import add_channel_bias
+from tapegrad.sizes.constraints import numbers
 from tapegrad.tensor import T, Tensor
 from tapegrad.tensor.aliases import Shape
 
