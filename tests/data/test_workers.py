@@ -222,8 +222,9 @@ def test_invalid_options_are_rejected() -> None:
         batches(tensors, size=2, workers=2)
     with pytest.raises(ValueError, match=r"^batches: processes is True but workers is 0: how many processes should "):
         batches(Numbers(4), size=2, processes=True)
-    below, half = int("-1"), 1.5  # mypy rejects a number that is written
+    half: Any = 1.5
+    below = int("-1")  # mypy rejects a number that is written
     with pytest.raises(ValueError, match=r"^batches: workers is -1 but must be at least 0$"):
         batches(Numbers(4), size=2, workers=below)
     with pytest.raises(DTypeError, match=r"^batches: workers is 1\.5 but a whole number is expected$"):
-        batches(Numbers(4), size=2, workers=half)  # type: ignore[arg-type]  # rejected by mypy too
+        batches(Numbers(4), size=2, workers=half)
