@@ -94,7 +94,7 @@ class ResNet(nn.Module):
         self.layer2 = self._stage(block, 8, counts[1])
         self.head = nn.Linear(8 * block.expansion, classes)
 
-    def _stage(self, block: type[Block], planes: int, count: int) -> nn.Sequential[Any]:
+    def _stage(self, block: type[Block], planes: int, count: int) -> nn.Sequential:
         shortcut: nn.Module | None = None
         if count < 1 or self.inputs != planes * block.expansion:
             shortcut = nn.Sequential(nn.Conv2d(self.inputs, planes * block.expansion, 1), nn.ReLU())
@@ -132,7 +132,7 @@ class Stem(nn.Module):
         return self.last(x)
 
 
-def vgg(plan: list[int | str]) -> nn.Sequential[Any]:
+def vgg(plan: list[int | str]) -> nn.Sequential:
     """Returns layers that a list of numbers and names describes."""
     layers: list[nn.Module] = []
     channels = 3
@@ -204,6 +204,104 @@ def accept_a_choice() -> None:
     assert_type(Chosen(is_wide=False)(row), Tensor[Shape[L[5], L[3]], NoneTape])
     assert_type(Chosen(is_wide=True)(tg.ones((5, 6))), Tensor[Shape[L[5], L[5]], NoneTape])
     Chosen(is_wide=len(row) > 5)(row)
+
+
+class Nested(nn.Module):
+    """Changes a variable by a function inside, and a list by one outside."""
+
+    def __init__(self) -> None:
+        n = 3
+
+        def add() -> None:
+            nonlocal n
+            n += 1
+
+        n = 4
+        add()
+        sizes = [4, 8]
+        lengthen(sizes)
+        self.first = nn.Linear(4, n)
+        self.last = nn.Linear(n, sizes[-1])
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return self.last(self.first(x))
+
+
+def lengthen(sizes: list[int]) -> None:
+    """Changes a list."""
+    sizes.append(9)
+
+
+class Doubled(nn.Module):
+    """Sets a property, which has another value than it is set to."""
+
+    _half = 0
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.layer = nn.Linear(4, self.width)
+
+    @property
+    def width(self) -> int:
+        return self._half * 2
+
+    @width.setter
+    def width(self, value: int) -> None:
+        self._half = value
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return self.layer(x)
+
+
+class Parent(nn.Module):
+    """Calls a method that a subclass overrides."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.make()
+
+    def make(self) -> None:
+        self.layer = nn.Linear(4, self.width)
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return self.layer(x)
+
+
+class Child(Parent):
+    """Overrides it."""
+
+    def __init__(self, width: int) -> None:
+        width = width + 1
+        super().__init__(2 * width)
+        self.width = 3
+
+    def make(self) -> None:
+        self.layer = nn.Linear(4, self.width + 1)
+
+
+class Popped(nn.Module):
+    """Takes sizes out of a list, and catches an exception."""
+
+    def __init__(self, text: str) -> None:
+        sizes = [4, 6, 8]
+        last, first = sizes.pop(), sizes.pop(0)
+        n = 7
+        try:
+            n = int(text)
+        except ValueError:
+            n = 5
+        self.layers = nn.Sequential(nn.Linear(first, last), nn.Linear(8, n))
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return self.layers(x)
+
+
+def accept_what_other_statements_change() -> None:
+    (Nested()(row) + tg.ones((5, 9))).sum()
+    (Doubled(3)(row) + tg.ones((5, 6))).sum()
+    assert_type(Parent(2)(row), Tensor[Shape[L[5], L[2]], NoneTape])
+    assert_type(Child(2)(row), Tensor[Shape[L[5], L[7]], NoneTape])
+    (Popped("9")(row) + tg.ones((5, 9))).sum()
 
 
 def reject_sizes_that_a_constructor_computes() -> None:

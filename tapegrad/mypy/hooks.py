@@ -50,8 +50,8 @@ from tapegrad.mypy.features.lambdas import with_lambdas
 from tapegrad.mypy.mypy_api import depend_on, drop_union_context, make, remove_optional, returned_type, stored_type
 from tapegrad.mypy.ownership import tape_methods
 from tapegrad.mypy.ownership.schedule import note_call, walk_over
+from tapegrad.mypy.scopes.functions import returned_class
 from tapegrad.mypy.scopes.names import is_given_back
-from tapegrad.mypy.scopes.objects import returned_class
 from tapegrad.mypy.scopes.rebinding import newest, open_targets, with_newest
 from tapegrad.mypy.scopes.values import size_value
 from tapegrad.mypy.signatures import (

@@ -82,8 +82,9 @@ from tapegrad.mypy.scopes.frames import (
     key_of,
     within,
 )
+from tapegrad.mypy.scopes.functions import is_method
 from tapegrad.mypy.scopes.names import inside
-from tapegrad.mypy.scopes.objects import is_method, object_of, object_with_method, value_of_expression
+from tapegrad.mypy.scopes.objects import object_of, object_with_method, value_of_expression
 from tapegrad.mypy.scopes.opaque import has_rival_files, is_defined_once, other_shapes
 from tapegrad.mypy.scopes.records import (
     IS_OF_UNKNOWN_OBJECT,

@@ -9,7 +9,8 @@ from mypy.types import AnyType, Instance, Type, UnionType, UnpackType, get_prope
 from tapegrad.mypy.conversion import MODULE, has_opaque, opaque_paths, unknown
 from tapegrad.mypy.features.bodies import model_returned
 from tapegrad.mypy.mypy_api import Argument, type_of_call
-from tapegrad.mypy.scopes.frames import LayerCall, Layers, Made, Reading, Returned, Several
+from tapegrad.mypy.scopes.frames import LayerCall, Layers, Made, Reading, Returned
+from tapegrad.mypy.scopes.items import are_single
 
 if TYPE_CHECKING:
     from mypy.nodes import TypeInfo
@@ -63,7 +64,7 @@ def type_made(declared: Type, value: Value, api: Checker) -> Type | None:
             arguments = [Argument(*one) for one in zip(types, kinds, names, strict=True)]
             made = type_of_call(api, info, arguments)
             return None if made is None else _completed(declared, made)
-        case Layers(info=info, items=items) if not any(isinstance(one, Several) for one in items):
+        case Layers(info=info, items=items) if are_single(items):
             layers = [type_made(Instance(_module(info), []), one, api) or unknown() for one in items]
             return _completed(declared, Instance(info, layers)) if info.has_type_var_tuple_type else None
         case Returned(value=LayerCall() | Layers() as inner) if (

@@ -7,7 +7,7 @@ called, so a method that is called on it is the one of that class, and no overri
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from mypy.nodes import (
     ARG_NAMED,
@@ -25,17 +25,14 @@ from mypy.nodes import (
     ExpressionStmt,
     FuncDef,
     GeneratorExpr,
-    IfStmt,
     IndexExpr,
     IntExpr,
-    LambdaExpr,
     ListComprehension,
     ListExpr,
     MemberExpr,
     MypyFile,
     NameExpr,
     Node,
-    OperatorAssignmentStmt,
     OpExpr,
     RefExpr,
     ReturnStmt,
@@ -48,10 +45,10 @@ from mypy.nodes import (
     UnaryExpr,
     Var,
 )
-from mypy.types import AnyType, CallableType, Instance, LiteralType, NoneType, TupleType, Type, get_proper_type
+from mypy.types import AnyType, Instance, Type, get_proper_type
 
-from tapegrad.mypy.conversion import MODULE, Many, shape_items, size_of, size_type, tensor_parts, unknown
-from tapegrad.mypy.mypy_api import checked_file, is_always, make, pass_of, stored_type
+from tapegrad.mypy.conversion import MODULE, Many, shape_items, size_of, tensor_parts, unknown
+from tapegrad.mypy.mypy_api import checked_file, is_always, pass_of, stored_type
 from tapegrad.mypy.mypy_files import in_file, program_file
 from tapegrad.mypy.scopes.collections import Use, set_up_methods, use_of
 from tapegrad.mypy.scopes.frames import (
@@ -73,6 +70,32 @@ from tapegrad.mypy.scopes.frames import (
     key_of,
     within,
 )
+from tapegrad.mypy.scopes.functions import (
+    LAYERS,
+    Default,
+    body_of_getter,
+    calls_constructor,
+    constructor_of,
+    field_default,
+    home_of_constructor,
+    is_method,
+    may_return_object,
+    method_of,
+    parameter_values,
+    returned_class,
+    written_with_file,
+)
+from tapegrad.mypy.scopes.items import (
+    MOST_ITEMS,
+    are_single,
+    assigned,
+    bounds_of,
+    element,
+    has_unknown_part,
+    known_items,
+    type_of_value,
+    unknown_elements,
+)
 from tapegrad.mypy.scopes.names import inside
 from tapegrad.mypy.scopes.opaque import (
     ARITHMETIC,
@@ -91,7 +114,6 @@ from tapegrad.mypy.scopes.opaque import (
     module_value,
     opaque_size,
     path_of,
-    position_of,
     size_of_item,
     steady_value,
 )
@@ -102,14 +124,10 @@ from tapegrad.sizes import UNKNOWN, Dim, Size, is_unknown, largest, smallest
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from mypy.nodes import Statement
-
     from tapegrad.mypy.mypy_api import Checker
 
-_MOST_ITEMS = 64  # of a list whose items are known one by one
 _MOST_OBJECTS = 1000  # whose constructors were run; far more than a file makes
 _DEEPEST = 20  # objects in arguments of objects
-_LAYERS: Final = "tapegrad.nn."
 _WITHOUT_ARGUMENTS: Final = {MODULE, "builtins.object"}  # whose constructors take none
 _FLAGS: Final = {"builtins.True": True, "builtins.False": False}
 _COMPARISONS: Final = {
@@ -120,18 +138,6 @@ _COMPARISONS: Final = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-
-
-class Default(NamedTuple):
-    """The default value of a parameter or a field.
-
-    Attributes:
-        value: The expression; None if there is none, or one that is not known.
-        file: The file with the expression.
-    """
-
-    value: Expression | None
-    file: MypyFile | None
 
 
 def value_of_expression(expression: Expression, api: Checker) -> Value:
@@ -300,7 +306,7 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
             return _of_variable(variable, api)
         case MemberExpr(expr=owner, name=name):
             value = _of_attribute(owner, name, api)
-            after = _of_constructor(expression, api) if _has_unknown_part(value) else None
+            after = _of_constructor(expression, api) if has_unknown_part(value) else None
             return value if after is None else after
         case CallExpr(analyzed=None):
             return _of_call(expression, api)
@@ -316,24 +322,8 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
             return _comprehended(generator, api)
         case OpExpr(op="+", left=left, right=right) if isinstance(first := object_of(left, api), Items):
             second = object_of(right, api)
-            return _known_items([*first.values, *second.values]) if isinstance(second, Items) else None
+            return known_items([*first.values, *second.values]) if isinstance(second, Items) else None
     return None
-
-
-def _has_unknown_part(value: Value) -> bool:
-    """Return whether a value, or a part of it, is unknown."""
-    match value:
-        case Made(arguments=arguments):
-            return any(_has_unknown_part(one) for _, one in arguments)
-        case Items(values=values) | Layers(items=values):
-            return any(map(_has_unknown_part, values))
-        case Several(item=item):
-            return _has_unknown_part(item)
-        case LayerCall(types=types):
-            return any(isinstance(get_proper_type(t), AnyType) for t in types)
-        case Returned(value=inner):
-            return _has_unknown_part(inner)
-    return value is None
 
 
 def _comprehended(generator: GeneratorExpr, api: Checker) -> Value:
@@ -350,14 +340,8 @@ def _comprehended(generator: GeneratorExpr, api: Checker) -> Value:
             for turn in several:
                 with binding(turn):
                     values.append(values[0] if is_same and values else value_of_expression(item, api))
-            return _known_items(values)
+            return known_items(values)
     return None
-
-
-def _known_items(values: list[Value]) -> Items | None:
-    """Return the items of a list; None if there are too many, or if none is known."""
-    is_known = not values or any(one is not None for one in values)
-    return Items((*values,)) if is_known and len(values) <= _MOST_ITEMS else None
 
 
 def _of_index(base: Expression, index: Expression, api: Checker) -> Value:
@@ -365,24 +349,19 @@ def _of_index(base: Expression, index: Expression, api: Checker) -> Value:
         case Several(item=item):
             return Several(item, is_filled=False) if isinstance(index, SliceExpr) else item
         case Items(values=values) if isinstance(index, SliceExpr):
-            bounds = _bounds(index)
+            bounds = bounds_of(index)
             return None if bounds is None else Items(values[bounds])
         case Items() as items if isinstance(position := steady_size(index, api), int):
             return item_at(items, position)
-        case Layers(items=layers) if isinstance(position := steady_size(index, api), int) and _are_single(layers):
+        case Layers(items=layers) if isinstance(position := steady_size(index, api), int) and are_single(layers):
             return item_at(Items(layers), position)
     return None
-
-
-def _are_single(layers: tuple[Value, ...]) -> bool:
-    """Return whether each value is one layer, and none a list of them."""
-    return not any(one is None or isinstance(one, Several) for one in layers)
 
 
 def _items(items: list[Expression], api: Checker) -> Items | None:
     """Return the items of a written list or tuple; None if none of them is known."""
     values: list[Value] = []
-    for item in items if len(items) <= _MOST_ITEMS else ():
+    for item in items if len(items) <= MOST_ITEMS else ():
         if not isinstance(item, StarExpr):
             values.append(value_of_expression(item, api))
             continue
@@ -390,7 +369,7 @@ def _items(items: list[Expression], api: Checker) -> Items | None:
         if not isinstance(several, Items):
             return None
         values += several.values
-    return _known_items(values) if len(values) >= len(items) - sum(isinstance(one, StarExpr) for one in items) else None
+    return known_items(values) if len(values) >= len(items) - sum(isinstance(one, StarExpr) for one in items) else None
 
 
 def _steady_item(sequence: Expression, index: int, api: Checker) -> Size:
@@ -421,13 +400,13 @@ def length_of(sequence: Expression, api: Checker) -> int | None:
         case CallExpr(callee=RefExpr(fullname=name), args=[of, *_]) if name in _KEEPING_ITEMS:
             return length_of(of, api)
         case IndexExpr(base=of, index=SliceExpr() as part):
-            length, bounds = length_of(of, api), _bounds(part)
+            length, bounds = length_of(of, api), bounds_of(part)
             return None if length is None or bounds is None else len(range(length)[bounds])
         case NameExpr() | MemberExpr() | OpExpr():
             match object_of(sequence, api):
                 case Items(values=values):
                     return len(values)
-                case Layers(items=layers) if _are_single(layers):
+                case Layers(items=layers) if are_single(layers):
                     return len(layers)
     return None
 
@@ -442,7 +421,7 @@ def _range(call: CallExpr, api: Checker) -> range | None:
 def turns(target: Expression, sequence: Expression, api: Checker) -> list[dict[Node, Value]] | None:
     """Return the values that a loop gives its variables at each turn; None if the number of turns is not known."""
     count = length_of(sequence, api)
-    if count is None or count > _MOST_ITEMS:
+    if count is None or count > MOST_ITEMS:
         return None
     return [_turn(target, sequence, index, api) for index in range(count)]
 
@@ -454,21 +433,10 @@ def _turn(target: Expression, sequence: Expression, index: int, api: Checker) ->
         case TupleExpr(items=[one, other]), CallExpr(callee=RefExpr(fullname="itertools.pairwise"), args=[of]):
             parts = [_turn(one, of, index, api), _turn(other, of, index + 1, api)]
         case TupleExpr(items=[number, one]), CallExpr(callee=RefExpr(fullname="builtins.enumerate"), args=[of]):
-            parts = [_assigned(number, index), _turn(one, of, index, api)]
+            parts = [assigned(number, index), _turn(one, of, index, api)]
         case _:
-            parts = [_assigned(target, _item_of(sequence, index, api))]
-    return {variable: value for part in (_unknown_elements(target), *parts) for variable, value in part.items()}
-
-
-def _assigned(target: Expression, value: Value) -> dict[Node, Value]:
-    """Return the values that variables get when a value is assigned to them."""
-    match target, value:
-        case NameExpr(node=Var() as variable), _:
-            return {variable: value}
-        case TupleExpr(items=targets), Items(values=values) if len(targets) == len(values):
-            pairs = zip(targets, values, strict=True)
-            return {variable: one for target, item in pairs for variable, one in _assigned(target, item).items()}
-    return _unknown_elements(target)
+            parts = [assigned(target, _item_of(sequence, index, api))]
+    return {variable: value for part in (unknown_elements(target), *parts) for variable, value in part.items()}
 
 
 def _item_of(sequence: Expression, index: int, api: Checker) -> Value:
@@ -493,11 +461,14 @@ def _item_of(sequence: Expression, index: int, api: Checker) -> Value:
 
 
 def _of_call(call: CallExpr, api: Checker) -> Value:
+    results = Reading.frame.results if Reading.frame is not None else None
+    if results and (call,) in results:
+        return results[call,]
     match call.callee:
         case NameExpr(node=TypeInfo() as info) | MemberExpr(node=TypeInfo() as info):
-            return _layer(info, call, api) if info.fullname.startswith(_LAYERS) else _made(info, call, api)
+            return _layer(info, call, api) if info.fullname.startswith(LAYERS) else _made(info, call, api)
         case NameExpr(node=Var()) as name if isinstance(of := object_of(name, api), ClassOf):
-            return _layer(of.info, call, api) if of.info.fullname.startswith(_LAYERS) else _made(of.info, call, api)
+            return _layer(of.info, call, api) if of.info.fullname.startswith(LAYERS) else _made(of.info, call, api)
     if (replaced := _replaced(call, api)) is not None:
         return replaced
     called = _called(call.callee, api)
@@ -545,27 +516,11 @@ def _called(callee: Expression, api: Checker) -> tuple[FuncDef, Made | ClassOf |
         case RefExpr(node=FuncDef() as function) if not function.info:
             return function, None
         case MemberExpr(expr=RefExpr(node=TypeInfo() as info), name=name):
-            return _method(ClassOf(info), name)
+            return method_of(ClassOf(info), name)
         case MemberExpr(expr=NameExpr() | MemberExpr() | CallExpr() as owner, name=name):
             of = object_of(owner, api)
-            return _method(of, name) if isinstance(of, Made | ClassOf) else None
+            return method_of(of, name) if isinstance(of, Made | ClassOf) else None
     return None
-
-
-def is_method(of: Made | ClassOf, function: FuncDef) -> bool:
-    """Return whether a function is a method of an object of exactly this class, or of the class."""
-    found = _method(of, function.name)
-    return found is not None and found[0] is function
-
-
-def _method(of: Made | ClassOf, name: str) -> tuple[FuncDef, Made | ClassOf | None] | None:
-    symbol = of.info.get(name)
-    method = symbol.node if symbol is not None else None
-    if isinstance(method, Decorator):
-        method = method.func
-    if not isinstance(method, FuncDef) or (isinstance(of, ClassOf) and not method.is_static and not method.is_class):
-        return None
-    return method, None if method.is_static else ClassOf(of.info) if method.is_class else of
 
 
 def _returned(function: FuncDef, of: Made | ClassOf | None, call: CallExpr, api: Checker) -> Value:
@@ -573,7 +528,7 @@ def _returned(function: FuncDef, of: Made | ClassOf | None, call: CallExpr, api:
     around = Reading.frame
     # A method of an object that is being made may change it, so it runs once, in the order of the statements.
     is_own = around is not None and around.attributes is not None and isinstance(of, Made) and of is around.receiver
-    if function in _called_now or not (is_own or _may_return_object(function)):
+    if function in _called_now or not (is_own or may_return_object(function)):
         return None
     results = around.results if around is not None and around.results is not None else {}
     key = call, *((variable, key_of(value)) for variable, value in Reading.bound.items())
@@ -588,7 +543,7 @@ def _returned(function: FuncDef, of: Made | ClassOf | None, call: CallExpr, api:
 def _newly_returned(
     function: FuncDef, of: Made | ClassOf | None, call: CallExpr, api: Checker, attributes: dict[str, Value] | None
 ) -> Value:
-    written, file = _written(function, api)
+    written, file = written_with_file(function, api)
     is_read = written is not None and file is not None and is_defined_once(written, file) and not is_changed(written)
     if written is None or file is None or not is_read or written.is_generator or written.is_coroutine:
         arguments = None
@@ -600,7 +555,7 @@ def _newly_returned(
         return None
     receiver = of if isinstance(of, Made) else None
     before = None if attributes is None else dict(attributes)
-    frame = Frame(written.fullname, dict(arguments), receiver, _parameters(written, arguments), attributes)
+    frame = Frame(written.fullname, dict(arguments), receiver, parameter_values(written, arguments), attributes)
     if isinstance(of, ClassOf):
         frame.variables[written.arguments[0].variable] = of
     run = Run(frame, api, _EVALUATOR)
@@ -622,40 +577,6 @@ def _newly_returned(
 _called_now: Final[set[FuncDef]] = set()  # functions whose results are being read: they may call themselves
 
 
-def returned_class(function: FuncDef) -> TypeInfo | None:
-    """Return the class of layers of tapegrad, or `Module`, that a function of the program is declared to return."""
-    result = get_proper_type(function.type.ret_type) if isinstance(function.type, CallableType) else None
-    if not isinstance(result, Instance) or not result.type.fullname.startswith(_LAYERS):
-        return None
-    return result.type if result.type.has_base(MODULE) and not function.fullname.startswith("tapegrad.") else None
-
-
-def _may_return_object(function: FuncDef) -> bool:
-    result = get_proper_type(function.type.ret_type) if isinstance(function.type, CallableType) else None
-    if not isinstance(result, Instance) or function.fullname.startswith("tapegrad."):
-        return False
-    name = result.type.fullname
-    if name in ("builtins.bool", "builtins.int"):
-        return Reading.frame is not None
-    return not name.startswith(_LIBRARIES) or name == "builtins.list"
-
-
-_LIBRARIES: Final = ("builtins.", "numpy.", "tapegrad.tensor.")
-
-
-def _written(function: FuncDef, api: Checker) -> tuple[FuncDef | None, MypyFile | None]:
-    """Return a function with its statements, and its file."""
-    written = written_function(function, api)
-    if written is not None:
-        return written, file_of(module_of(function), api)
-    of = written_data_class(function.info, api) if function.info else None
-    for one in of.definition.defs.body if of is not None else ():
-        method = one.func if isinstance(one, Decorator) else one
-        if isinstance(method, FuncDef) and method.name == function.name and of is not None:
-            return method, of.file
-    return None, None
-
-
 def _all_alike(items: list[Expression], api: Checker) -> Several | None:
     """Return several objects, if all items are the same."""
     item = object_of(items[0], api)
@@ -663,48 +584,26 @@ def _all_alike(items: list[Expression], api: Checker) -> Several | None:
     return Several(item, is_filled=True) if is_alike else None
 
 
-def _bounds(part: SliceExpr) -> slice | None:
-    """Return a slice whose bounds are written as whole numbers, without a step; None for any other."""
-    bounds = [None if one is None else position_of(one) for one in (part.begin_index, part.end_index)]
-    is_known = part.stride is None and (part.begin_index is None) == (bounds[0] is None)
-    return slice(*bounds) if is_known and (part.end_index is None) == (bounds[1] is None) else None
-
-
 def elements(target: Expression, sequence: Expression, api: Checker) -> dict[Node, Value]:
     """Return the objects that a loop over a sequence binds its variables to; None for the others."""
     match target, sequence:
         case TupleExpr(items=[_, inner]), CallExpr(callee=NameExpr(fullname="builtins.enumerate"), args=[of, *_]):
-            return _unknown_elements(target) | elements(inner, of, api)
+            return unknown_elements(target) | elements(inner, of, api)
         case TupleExpr(items=targets), CallExpr(callee=NameExpr(fullname="builtins.zip"), args=several):
             pairs = zip(targets, several, strict=False)
-            return _unknown_elements(target) | {
+            return unknown_elements(target) | {
                 variable: value for one, of in pairs for variable, value in elements(one, of, api).items()
             }
         case TupleExpr(items=[_, inner]), CallExpr(callee=MemberExpr(expr=of, name="items"), args=[]):
-            return _unknown_elements(target) | _element(inner, object_of(of, api))
+            return unknown_elements(target) | element(inner, object_of(of, api))
         case NameExpr(), CallExpr(callee=MemberExpr(expr=of, name="values"), args=[]):
-            return _element(target, object_of(of, api))
+            return element(target, object_of(of, api))
         case NameExpr(), CallExpr(callee=NameExpr(fullname=name), args=[of]) if name in _SAME_ITEMS:
             return elements(target, of, api)
         case NameExpr(), NameExpr() | MemberExpr() | IndexExpr() | ListExpr() | TupleExpr() | ListComprehension():
             is_dict = isinstance(p := get_proper_type(stored_type(api, sequence)), Instance) and _is_dict(p)
-            return _element(target, None if is_dict else object_of(sequence, api))
-    return _unknown_elements(target)
-
-
-def _element(target: Expression, several: Value) -> dict[Node, Value]:
-    if not isinstance(target, NameExpr) or not isinstance(target.node, Var):
-        return _unknown_elements(target)
-    match several:
-        case Several(item=item):
-            return {target.node: item}
-        case Items(values=[item, *others]) if all(key_of(one) == key_of(item) for one in others):
-            return {target.node: item}
-    return {target.node: None}
-
-
-def _unknown_elements(target: Expression) -> dict[Node, Value]:
-    return {one.node: None for one in inside(target) if isinstance(one, NameExpr) and isinstance(one.node, Var)}
+            return element(target, None if is_dict else object_of(sequence, api))
+    return unknown_elements(target)
 
 
 def _is_dict(t: Instance) -> bool:
@@ -822,7 +721,7 @@ def _of_attribute(owner: Expression, name: str, api: Checker) -> Value:
     if made.constructor == made.info.fullname:
         return dict(made.arguments).get(name)
     for constructor in (made.constructor, *dict(made.inherited)):
-        home = _home_of(made.info, constructor, api)
+        home = home_of_constructor(made.info, constructor, api)
         if home is None or is_written_elsewhere(made.info, name, home, api):
             continue
         with in_file(home, api):
@@ -872,7 +771,7 @@ def _attributes_of(made: Made, api: Checker) -> dict[str, Value]:
         _Constructed.active.add(key)
         try:
             attributes: dict[str, Value] = {}
-            function = _constructor(made.info)
+            function = constructor_of(made.info)
             is_read = function is not None and _run_constructor(function, made, made.arguments, attributes, api)
             _Constructed.attributes[key] = attributes if is_read else {}
         finally:
@@ -896,26 +795,19 @@ def _run_constructor(
     api: Checker,
 ) -> bool:
     """Run a constructor, which adds to the attributes; return whether it can be read."""
-    written, file = _written(function, api)
+    written, file = written_with_file(function, api)
     if written is None or file is None or is_changed(written):
         return False
-    frame = Frame(written.fullname, dict(arguments), made, _parameters(written, arguments), attributes)
+    frame = Frame(written.fullname, dict(arguments), made, parameter_values(written, arguments), attributes)
     with in_file(file, api):
         Run(frame, api, _EVALUATOR).run(written.body.body)
     return True
 
 
-def _parameters(function: FuncDef, arguments: tuple[tuple[str, Value], ...]) -> dict[Node, Value]:
-    """Return the values of the parameters of a function, which its statements may change."""
-    values = dict(arguments)
-    variables = (one.variable for one in function.arguments)
-    return {variable: values[variable.name] for variable in variables if variable.name in values}
-
-
 def _run_inherited(call: CallExpr, api: Checker) -> bool:
     """Run the constructor that a call of `super().__init__` in a constructor calls; return whether it can be read."""
     frame = Reading.frame
-    if frame is None or frame.receiver is None or frame.attributes is None or not _calls_constructor(call):
+    if frame is None or frame.receiver is None or frame.attributes is None or not calls_constructor(call):
         return False
     made = frame.receiver
     of = next((base for base in made.info.mro if frame.scope == f"{base.fullname}.__init__"), None)
@@ -924,7 +816,7 @@ def _run_inherited(call: CallExpr, api: Checker) -> bool:
     if base is None or base.fullname in _WITHOUT_ARGUMENTS:
         return base is not None
     function = base.names["__init__"].node
-    written = _written(function, api)[0] if isinstance(function, FuncDef) else None
+    written = written_with_file(function, api)[0] if isinstance(function, FuncDef) else None
     arguments = None if written is None else _of_parameters(written, call, api)
     if written is None or arguments is None or not isinstance(function, FuncDef):
         return False
@@ -936,30 +828,12 @@ _EVALUATOR: Final = Evaluator(value_of_expression, decided, turns, _run_inherite
 
 def _of_property(made: Made, getter: FuncDef, api: Checker) -> Value:
     """Return the value of a property whose body is a `return` statement, perhaps after a docstring."""
-    body, home = _body_of_getter(getter, api)
+    body, home = body_of_getter(getter, api)
     match body:
         case [ReturnStmt(expr=value)] | [ExpressionStmt(expr=StrExpr()), ReturnStmt(expr=value)] if value and home:
             with in_file(home, api), within(Frame(getter.fullname, {}, made, {})):
                 return value_of_expression(value, api)
     return None
-
-
-def _body_of_getter(getter: FuncDef, api: Checker) -> tuple[list[Statement], MypyFile | None]:
-    """Return the statements of a property and their file; none if they cannot be read."""
-    info = getter.info
-    if "dataclass" in info.metadata or info.is_named_tuple:
-        written = written_data_class(info, api)
-        statements = written.definition.defs.body if written is not None else []
-        found = [one.func for one in statements if isinstance(one, Decorator) and one.func.name == getter.name]
-        return (found[0].body.body, written.file) if written is not None and found else ([], None)
-    function = written_function(getter, api)
-    return ([], None) if function is None else (function.body.body, file_of(info.module_name, api))
-
-
-def _home_of(info: TypeInfo, constructor: str, api: Checker) -> MypyFile | None:
-    """Return the file with a constructor of a class; None if it cannot be read."""
-    of = next((base for base in info.mro if constructor == f"{base.fullname}.__init__"), None)
-    return None if of is None else file_of(of.module_name, api)
 
 
 def _layer(info: TypeInfo, call: CallExpr, api: Checker) -> Layers | LayerCall | None:
@@ -991,30 +865,7 @@ def _type_of_argument(argument: Expression, api: Checker) -> Type:
     variable = argument.node if isinstance(argument, RefExpr) else None
     declared = stored_type(api, argument) or (variable.type if isinstance(variable, Var) else None)
     is_any = isinstance(get_proper_type(declared), AnyType)
-    return unknown() if is_any and isinstance(value, Dim) else _type_of_value(value, api)
-
-
-def _type_of_value(value: Value, api: Checker) -> Type:
-    match value:
-        case bool():
-            return LiteralType(value, make(api)("builtins.bool", []))
-        case str():
-            return LiteralType(value, make(api)("builtins.str", []))
-        case int() | Dim():
-            return size_type(value, make(api))
-        case Nothing():
-            return NoneType()
-        case Items(values=values):
-            return TupleType([_type_of_value(one, api) for one in values], make(api)("builtins.tuple", [unknown()]))
-    return unknown()
-
-
-def _constructor(info: TypeInfo) -> FuncDef | None:
-    symbol = info.get("__init__")
-    node = symbol.node if symbol is not None else None
-    if isinstance(node, Decorator):
-        node = node.func
-    return node if isinstance(node, FuncDef) else None
+    return unknown() if is_any and isinstance(value, Dim) else type_of_value(value, api)
 
 
 def _made(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
@@ -1027,7 +878,7 @@ def _made(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
         return _made_of_fields(info, call, api)
     if file_of(info.module_name, api) is None:
         return None
-    constructor = _constructor(info)
+    constructor = constructor_of(info)
     with_statements = None if constructor is None else written_function(constructor, api)
     if not call.args and constructor is not None and constructor.info.fullname in _WITHOUT_ARGUMENTS:
         return Made(info, f"{info.fullname}.__init__", ())
@@ -1070,7 +921,7 @@ def _inherited(made: Made, constructor: FuncDef, api: Checker) -> tuple[tuple[st
         called = symbol.node if symbol is not None else None
         called = written_function(called, api) if isinstance(called, FuncDef) else None
         home = file_of(constructor.info.module_name, api)
-        if len(calls) != 1 or not _calls_constructor(calls[0]) or called is None or home is None:
+        if len(calls) != 1 or not calls_constructor(calls[0]) or called is None or home is None:
             break
         with (
             in_file(home, api),
@@ -1082,13 +933,6 @@ def _inherited(made: Made, constructor: FuncDef, api: Checker) -> tuple[tuple[st
         found[called.fullname] = arguments
         constructor = called
     return (*found.items(),)
-
-
-def _calls_constructor(call: CallExpr) -> bool:
-    """Return whether a call of a method of `super()` is one of its constructor, with arguments that can be read."""
-    callee = call.callee
-    is_plain = isinstance(callee, SuperExpr) and callee.name == "__init__" and not callee.call.args
-    return is_plain and not {ARG_STAR, ARG_STAR2} & {*call.arg_kinds}
 
 
 def _made_of_fields(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
@@ -1107,10 +951,10 @@ def _made_of_fields(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None
         for statement in written.definition.defs.body:
             match statement:
                 case AssignmentStmt(lvalues=[NameExpr(name=name)], unanalyzed_type=declared) if declared is not None:
-                    fields[name] = Default(_field_default(statement.rvalue), written.file)
+                    fields[name] = Default(field_default(statement.rvalue), written.file)
     files = {checked_file(api), program_file(api), *(one.file for one in fields.values())}
     names = [name for name in fields if is_unwritten(info, name, filter(None, files))]
-    constructor = None if info.is_named_tuple else _constructor(info)  # mypy's own, which knows the order
+    constructor = None if info.is_named_tuple else constructor_of(info)  # mypy's own, which knows the order
     parameters = [*fields] if constructor is None else constructor.arg_names[1:]
     if any(one is not None and one not in fields for one in parameters):
         return None
@@ -1129,78 +973,13 @@ def _after_init(made: Made, api: Checker) -> Made | None:
     method = next((one for one in statements if isinstance(one, FuncDef) and one.name == "__post_init__"), None)
     if written is None or method is None or len(method.arguments) != 1:
         return None
+    fields = dict(made.arguments)
+    frame = Frame(method.fullname, {}, made, {}, fields)
     with in_file(written.file, api):
-        after = _after_statements(method.body.body, made, Frame(method.fullname, {}, made, {}), api)
+        Run(frame, api, _EVALUATOR).run(method.body.body)
     files = {checked_file(api), program_file(api), written.file}
-    known = [] if after is None else [one for one in after.arguments if is_unwritten(made.info, one[0], files)]
-    return None if after is None else after._replace(arguments=(*known,))
-
-
-def _after_statements(statements: list[Statement], made: Made, frame: Frame, api: Checker) -> Made | None:
-    """Return an object after statements of its `__post_init__`; None if they call methods, which may do anything."""
-    for statement in statements:
-        frame = frame._replace(receiver=made)
-        with within(frame):
-            match statement:
-                case IfStmt(expr=[condition], body=[block], else_body=otherwise) if (
-                    is_true := decided(condition, api)
-                ) is not None:
-                    chosen = block if is_true else otherwise
-                    after = _after_statements(chosen.body, made, frame, api) if chosen is not None else made
-                    if after is None:
-                        return None
-                    made = after
-                    continue
-                case AssignmentStmt(lvalues=[NameExpr(node=Var() as variable)], rvalue=value):
-                    frame.variables[variable] = value_of_expression(value, api)
-                    continue
-                case AssignmentStmt(lvalues=[MemberExpr(expr=NameExpr(node=Var() as owner), name=name)], rvalue=value):
-                    values = {name: value_of_expression(value, api)}
-                    is_own = method_of_receiver(owner, api) is not None
-                case ExpressionStmt(
-                    expr=CallExpr(
-                        callee=MemberExpr(expr=RefExpr(fullname="builtins.object"), name="__setattr__"),
-                        args=[NameExpr(), StrExpr(value=name), value],
-                    )
-                ):
-                    values, is_own = {name: value_of_expression(value, api)}, True
-                case _:
-                    written = _written_in(statement)
-                    values, is_own = dict.fromkeys(written or ()), written is not None
-        if not is_own:
-            return None
-        known = [(name, value) for name, value in made.arguments if name not in values]
-        made = made._replace(arguments=(*known, *values.items()))
-    return made
-
-
-def _written_in(statement: Statement) -> set[str] | None:
-    """Return the attributes that a statement may assign to; None if it calls what may assign to any."""
-    names: set[str] = set()
-    for node in inside(statement):
-        match node:
-            case CallExpr(callee=MemberExpr(expr=NameExpr(node=Var())) | SuperExpr()):
-                return None
-            case CallExpr(args=arguments) if any(isinstance(one, NameExpr) and one.name == "self" for one in arguments):
-                return None
-            case AssignmentStmt(lvalues=targets):
-                names |= {one.name for one in targets if isinstance(one, MemberExpr)}
-            case OperatorAssignmentStmt(lvalue=MemberExpr(name=name)):
-                names.add(name)
-    return names
-
-
-def _field_default(value: Expression) -> Expression | None:
-    """Return the default of a field of a dataclass; None if it has none, or one that is not known."""
-    if not isinstance(value, CallExpr) or getattr(value.callee, "fullname", "") != "dataclasses.field":
-        return value
-    given = dict(zip(value.arg_names, value.args, strict=True))
-    match given.get("default_factory"):
-        case LambdaExpr(arguments=[]) as factory:
-            return factory.expr()
-        case NameExpr(node=TypeInfo()) | MemberExpr(node=TypeInfo()) as factory:
-            return CallExpr(factory, [], [], [])
-    return given.get("default")
+    known = ((name, value) for name, value in fields.items() if is_unwritten(made.info, name, files))
+    return made._replace(arguments=(*known,))
 
 
 def _arguments(

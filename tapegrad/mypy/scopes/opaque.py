@@ -743,6 +743,9 @@ def _constructed(info: TypeInfo, name: str, contents: Contents) -> Write | None:
     """Return the only assignment to an attribute, if the constructor makes it; None if there is none, or another."""
     if contents.is_dynamic or (Program.tree is not None and _is_written(name, _contents.of(Program.tree), info)):
         return None
+    symbol = info.get(name)
+    if symbol is not None and not isinstance(symbol.node, Var):  # a property, whose setter may do anything
+        return None
     writes = _related_writes(info, name, contents)
     write, method = (writes[0], writes[0].method) if len(writes) == 1 else (None, None)
     if write is None or method is None or not write.is_steady:

@@ -5,21 +5,26 @@ A statement that is not understood makes unknown all that it may change.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from mypy.nodes import (
     AssertStmt,
+    AssignmentExpr,
     AssignmentStmt,
     BreakStmt,
     CallExpr,
+    ConditionalExpr,
     ContinueStmt,
     ExpressionStmt,
     ForStmt,
+    FuncDef,
     FuncItem,
+    GeneratorExpr,
     IfStmt,
     Import,
     ImportFrom,
     IndexExpr,
+    LambdaExpr,
     ListExpr,
     MemberExpr,
     NameExpr,
@@ -101,6 +106,7 @@ class Run:
         self._api = api
         self._evaluator = evaluator
         self._left: Statement | None = None  # the `break` or `continue` statement by which a turn has ended
+        self._functions: set[FuncDef] = set()  # that were defined, and change what they change wherever they are named
         self._loops = 0  # around the statement that is run
 
     def run(self, statements: list[Statement]) -> bool:
@@ -148,17 +154,49 @@ class Run:
                 return self._branch(conditions, blocks, otherwise)
             case ForStmt(index=target, expr=sequence, body=body, else_body=None):
                 return self._loop(target, sequence, body)
+            case FuncDef():
+                self._functions.add(statement)
             case _:
                 raise _UnclearError
         return True
 
     def _value(self, expression: Expression) -> Value:
+        """Return what an expression denotes; what its parts may change is unknown after it, or changed."""
+        nodes = inside(expression)
+        last = self._last_of(nodes)
         value = self._evaluator.value(expression, self._api)
-        for node in inside(expression):
-            if isinstance(node, CallExpr) and not _only_reads(node):
-                for argument in node.args:
-                    self._replace(self._list(argument), None)
+        if last is not None:
+            self._replace(last, Items(last.values[:-1]))
+        self._forget_changed(nodes, is_last_known=last is not None)
         return value
+
+    def _last_of(self, nodes: list[Any]) -> Items | None:
+        """Return the list of which an expression surely takes the last item once, by `items.pop()`."""
+        if any(isinstance(node, ConditionalExpr | GeneratorExpr | LambdaExpr) for node in nodes):
+            return None
+        pops = [node for node in nodes if isinstance(node, CallExpr) and _is_pop(node)]
+        callee = pops[0].callee if len(pops) == 1 else None
+        items = self._list(callee.expr) if isinstance(callee, MemberExpr) else None
+        if items is None or not items.values or self._frame.results is None:
+            return None
+        self._frame.results[pops[0],] = items.values[-1]
+        return items
+
+    def _forget_changed(self, nodes: list[Any], *, is_last_known: bool = False) -> None:
+        """Make unknown what parts of an expression may change: lists, variables that `:=` binds, and by functions."""
+        for node in nodes:
+            match node:
+                case AssignmentExpr(target=NameExpr(node=Var() as variable)):
+                    self._variables[variable] = None
+                case NameExpr(node=FuncDef() as function) if function in self._functions:
+                    self._functions.remove(function)
+                    self._forget(function)
+                    self._functions.add(function)
+                case CallExpr(callee=callee, args=arguments) if not _only_reads(node):
+                    for argument in arguments:
+                        self._replace(self._list(argument), None)
+                    if isinstance(callee, MemberExpr) and not (is_last_known and _is_pop(node)):
+                        self._replace(self._list(callee.expr), None)
 
     def _list(self, expression: Expression) -> Items | None:
         """Return the list that a variable or an attribute holds; None for anything else."""
@@ -172,7 +210,9 @@ class Run:
             case NameExpr(node=Var() as variable):
                 self._variables[variable] = value
             case MemberExpr(expr=NameExpr(node=owner), name=name) if method_of_receiver(owner, self._api) is not None:
-                self._attributes[name] = value
+                symbol = self._frame.receiver.info.get(name) if self._frame.receiver is not None else None
+                is_plain = symbol is None or isinstance(symbol.node, Var)  # and no property, which may do anything
+                self._attributes[name] = value if is_plain else None
             case TupleExpr(items=targets) | ListExpr(items=targets):
                 values = value.values if isinstance(value, Items) else ()
                 for position, one in enumerate(targets):
@@ -200,14 +240,31 @@ class Run:
             case SuperExpr(name="__init__"):
                 if not self._evaluator.constructed(call, self._api):
                     raise _UnclearError
-            case MemberExpr(expr=holder, name=name) if (before := self._list(holder)) is not None:
+            case MemberExpr(expr=RefExpr(fullname="builtins.object"), name="__setattr__"):
+                self._set_by_name(call)
+            case MemberExpr(expr=holder, name=name) if self._list(holder) is not None:
                 value = self._value(call.args[0]) if len(call.args) == 1 else None
+                before = self._list(holder)
+                if before is None:
+                    return
                 if name == "append":
                     self._replace(before, Items((*before.values, value)))
+                elif _is_pop(call):
+                    self._replace(before, Items(before.values[:-1]))
                 else:
                     self._replace(before, _joined(before, value) if name == "extend" else None)
             case _:
                 self._value(call)
+
+    def _set_by_name(self, call: CallExpr) -> None:
+        """Run `object.__setattr__(self, "width", 8)`, by which a frozen dataclass sets its fields."""
+        match call.args:
+            case [NameExpr(node=owner), StrExpr(value=name), value] if (
+                owner is not None and method_of_receiver(owner, self._api) is not None
+            ):
+                self._attributes[name] = self._value(value)
+            case _:
+                self._forget_attributes()
 
     def _replace(self, old: Value, new: Value) -> None:
         """Give all variables, attributes and lists that hold a list another value."""
@@ -286,10 +343,7 @@ class Run:
                         self._forget_attributes()
                 case ReturnStmt():
                     self.returned.append(None)
-        for node in inside(statement):
-            if isinstance(node, CallExpr) and not _only_reads(node):
-                for argument in node.args:
-                    self._replace(self._list(argument), None)
+        self._forget_changed(inside(statement))
 
     def _forget_target(self, target: Expression) -> None:
         for node in inside(target):
@@ -305,6 +359,10 @@ class Run:
     def _forget_attributes(self) -> None:
         for name in self._attributes:
             self._attributes[name] = None
+
+
+def _is_pop(call: CallExpr) -> bool:
+    return isinstance(call.callee, MemberExpr) and call.callee.name == "pop" and not call.args
 
 
 def _only_reads(call: CallExpr) -> bool:

@@ -1,0 +1,150 @@
+"""Functions, methods and constructors of the program, with their statements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from mypy.nodes import (
+    ARG_STAR,
+    ARG_STAR2,
+    CallExpr,
+    Decorator,
+    Expression,
+    FuncDef,
+    LambdaExpr,
+    MemberExpr,
+    MypyFile,
+    NameExpr,
+    Node,
+    SuperExpr,
+    TypeInfo,
+)
+from mypy.types import CallableType, Instance, get_proper_type
+
+from tapegrad.mypy.conversion import MODULE
+from tapegrad.mypy.scopes.frames import ClassOf, Made, Reading
+from tapegrad.mypy.sources import file_of, module_of, written_data_class, written_function
+
+if TYPE_CHECKING:
+    from mypy.nodes import Statement
+
+    from tapegrad.mypy.mypy_api import Checker
+    from tapegrad.mypy.scopes.frames import Value
+
+LAYERS: Final = "tapegrad.nn."
+_LIBRARIES: Final = ("builtins.", "numpy.", "tapegrad.tensor.")
+
+
+class Default(NamedTuple):
+    """The default value of a parameter or a field.
+
+    Attributes:
+        value: The expression; None if there is none, or one that is not known.
+        file: The file with the expression.
+    """
+
+    value: Expression | None
+    file: MypyFile | None
+
+
+def method_of(of: Made | ClassOf, name: str) -> tuple[FuncDef, Made | ClassOf | None] | None:
+    """Return a method of an object, or of a class, of exactly this class, and what it is called on; None if unknown."""
+    symbol = of.info.get(name)
+    method = symbol.node if symbol is not None else None
+    if isinstance(method, Decorator):
+        method = method.func
+    if not isinstance(method, FuncDef) or (isinstance(of, ClassOf) and not method.is_static and not method.is_class):
+        return None
+    return method, None if method.is_static else ClassOf(of.info) if method.is_class else of
+
+
+def is_method(of: Made | ClassOf, function: FuncDef) -> bool:
+    """Return whether a function is a method of an object of exactly this class, or of the class."""
+    found = method_of(of, function.name)
+    return found is not None and found[0] is function
+
+
+def returned_class(function: FuncDef) -> TypeInfo | None:
+    """Return the class of layers of tapegrad, or `Module`, that a function of the program is declared to return."""
+    result = get_proper_type(function.type.ret_type) if isinstance(function.type, CallableType) else None
+    if not isinstance(result, Instance) or not result.type.fullname.startswith(LAYERS):
+        return None
+    return result.type if result.type.has_base(MODULE) and not function.fullname.startswith("tapegrad.") else None
+
+
+def may_return_object(function: FuncDef) -> bool:
+    """Return whether a function of the program may return an object, a list or a number that its call decides."""
+    result = get_proper_type(function.type.ret_type) if isinstance(function.type, CallableType) else None
+    if not isinstance(result, Instance) or function.fullname.startswith("tapegrad."):
+        return False
+    name = result.type.fullname
+    if name in ("builtins.bool", "builtins.int"):
+        return Reading.frame is not None
+    return not name.startswith(_LIBRARIES) or name == "builtins.list"
+
+
+def written_with_file(function: FuncDef, api: Checker) -> tuple[FuncDef | None, MypyFile | None]:
+    """Return a function with its statements, and its file."""
+    written = written_function(function, api)
+    if written is not None:
+        return written, file_of(module_of(function), api)
+    of = written_data_class(function.info, api) if function.info else None
+    for one in of.definition.defs.body if of is not None else ():
+        method = one.func if isinstance(one, Decorator) else one
+        if isinstance(method, FuncDef) and method.name == function.name and of is not None:
+            return method, of.file
+    return None, None
+
+
+def body_of_getter(getter: FuncDef, api: Checker) -> tuple[list[Statement], MypyFile | None]:
+    """Return the statements of a property and their file; none if they cannot be read."""
+    info = getter.info
+    if "dataclass" in info.metadata or info.is_named_tuple:
+        written = written_data_class(info, api)
+        statements = written.definition.defs.body if written is not None else []
+        found = [one.func for one in statements if isinstance(one, Decorator) and one.func.name == getter.name]
+        return (found[0].body.body, written.file) if written is not None and found else ([], None)
+    function = written_function(getter, api)
+    return ([], None) if function is None else (function.body.body, file_of(info.module_name, api))
+
+
+def home_of_constructor(info: TypeInfo, constructor: str, api: Checker) -> MypyFile | None:
+    """Return the file with a constructor of a class; None if it cannot be read."""
+    of = next((base for base in info.mro if constructor == f"{base.fullname}.__init__"), None)
+    return None if of is None else file_of(of.module_name, api)
+
+
+def constructor_of(info: TypeInfo) -> FuncDef | None:
+    """Return the constructor of a class; None if it has none that is written in Python."""
+    symbol = info.get("__init__")
+    node = symbol.node if symbol is not None else None
+    if isinstance(node, Decorator):
+        node = node.func
+    return node if isinstance(node, FuncDef) else None
+
+
+def calls_constructor(call: CallExpr) -> bool:
+    """Return whether a call of a method of `super()` is one of its constructor, with arguments that can be read."""
+    callee = call.callee
+    is_plain = isinstance(callee, SuperExpr) and callee.name == "__init__" and not callee.call.args
+    return is_plain and not {ARG_STAR, ARG_STAR2} & {*call.arg_kinds}
+
+
+def field_default(value: Expression) -> Expression | None:
+    """Return the default of a field of a dataclass; None if it has none, or one that is not known."""
+    if not isinstance(value, CallExpr) or getattr(value.callee, "fullname", "") != "dataclasses.field":
+        return value
+    given = dict(zip(value.arg_names, value.args, strict=True))
+    match given.get("default_factory"):
+        case LambdaExpr(arguments=[]) as factory:
+            return factory.expr()
+        case NameExpr(node=TypeInfo()) | MemberExpr(node=TypeInfo()) as factory:
+            return CallExpr(factory, [], [], [])
+    return given.get("default")
+
+
+def parameter_values(function: FuncDef, arguments: tuple[tuple[str, Value], ...]) -> dict[Node, Value]:
+    """Return the values of the parameters of a function, which its statements may change."""
+    values = dict(arguments)
+    variables = (one.variable for one in function.arguments)
+    return {variable: values[variable.name] for variable in variables if variable.name in values}
