@@ -157,8 +157,8 @@ Block()(tg.ones((2, 7, 5, 5)))
 def test_a_wrong_number_in_the_other_module_is_reported_where_it_fails(tmp_path: Path) -> None:
     config = PACKAGE["package/config.py"]
     program = "from package.models import Attention\n\n\ndef run() -> None:\n    Attention()(tg.ones((2, 5, 64)))\n"
-    wrong_heads = PACKAGE | {"package/config.py": config.replace("HEADS: int = 4", "HEADS: int = 5")}
-    wrong_width = PACKAGE | {"package/config.py": config.replace("HIDDEN = 64", "HIDDEN = 60  # of another length")}
+    wrong_heads = PACKAGE | {"package/config.py": config.replace("HEADS: int = 4", "HEADS: int = 5  # heads")}
+    wrong_width = PACKAGE | {"package/config.py": config.replace("HIDDEN = 64", "HIDDEN = 60  # as many")}
 
     assert said(tmp_path, PACKAGE, program) == []
     assert said(tmp_path, wrong_heads, program) == [
