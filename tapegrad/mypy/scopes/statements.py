@@ -44,7 +44,7 @@ from mypy.nodes import (
 from tapegrad.mypy.scopes.frames import Items, Layers, Nothing, key_of, within
 from tapegrad.mypy.scopes.names import inside
 from tapegrad.mypy.scopes.opaque import ARITHMETIC, method_of_receiver
-from tapegrad.sizes import Dim
+from tapegrad.sizes import Dim, is_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -231,7 +231,8 @@ class Run:
             is_known = sign == "+" and isinstance(value, Items)
             self._replace(before, _joined(before, value) if is_known else None)
         elif isinstance(before, int | Dim) and isinstance(value, int | Dim) and sign in ARITHMETIC:
-            self._assign(target, ARITHMETIC[sign](before, value))
+            size = ARITHMETIC[sign](before, value)
+            self._assign(target, None if is_unknown(size) else size)
         else:
             self._assign(target, None)
 
