@@ -200,6 +200,24 @@ class Chosen(nn.Module):
         return self.layer(x)
 
 
+class Stopped(nn.Module):
+    """Leaves a loop over layers, the later of which do not fit."""
+
+    def __init__(self, sizes: list[int]) -> None:
+        self.layers = [nn.Linear(4, n) for n in sizes]
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        for position, layer in enumerate(self.layers):
+            if position == 1:
+                break
+            x = layer(x)
+        return x
+
+
+def accept_a_break() -> None:
+    (Stopped([3, 7])(row) + tg.ones((5, 3))).sum()
+
+
 def accept_a_choice() -> None:
     assert_type(Chosen(is_wide=False)(row), Tensor[Shape[L[5], L[3]], NoneTape])
     assert_type(Chosen(is_wide=True)(tg.ones((5, 6))), Tensor[Shape[L[5], L[5]], NoneTape])

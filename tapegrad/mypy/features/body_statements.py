@@ -286,7 +286,7 @@ class Reader:
                 self._bind(target, self._type_of(computed))
             case ForStmt(index=NameExpr() | TupleExpr() as target, expr=value, body=body, else_body=None):
                 several = turns(target, value, self._api)
-                if several is not None and _are_read_each(several):
+                if several is not None and _are_read_each(several, body):
                     return self._all_turns(target, iterated_type(self._api, value), several, body.body)
                 self._frame.variables.update(elements(target, value, self._api))
                 self._bind_loop(target, iterated_type(self._api, value))
@@ -552,12 +552,7 @@ class Reader:
         for values in several:
             self._frame.variables.update(values)
             self._bind_loop(target, t)
-            exits: list[_End] = []
-            self._exits.append(exits)
-            with frame(self._api, can_skip=True):
-                end = self._way(partial(self._run, body))
-            self._exits.remove(exits)
-            if not self._meet([end, *exits]):
+            if not self._turn(body):
                 return False
         return True
 
@@ -571,8 +566,13 @@ class Reader:
         return self._meet([end, *exits])
 
 
-def _are_read_each(several: list[dict[Node, Value]]) -> bool:
-    """Return whether all turns of a loop are read: few, or with other known values, such as layers of other sizes."""
+def _are_read_each(several: list[dict[Node, Value]], body: Block) -> bool:
+    """Return whether all turns of a loop are read: few, or with other known values, such as layers of other sizes.
+
+    Turns after a `break` statement may not run.
+    """
+    if any(isinstance(node, BreakStmt) for node in inside(body)):
+        return False
     if len(several) <= _MOST_TURNS:
         return True
     keys = [tuple(map(key_of, values.values())) for values in several]
