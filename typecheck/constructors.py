@@ -215,7 +215,7 @@ class Stopped(nn.Module):
 
 
 def accept_a_break() -> None:
-    (Stopped([3, 7])(row) + tg.ones((5, 3))).sum()
+    (Stopped([3, 7, 9])(row) + tg.ones((5, 3))).sum()
 
 
 def accept_a_choice() -> None:
