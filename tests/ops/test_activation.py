@@ -144,6 +144,12 @@ def test_the_derivative_at_zero_is_that_of_the_left_side(f: Callable[..., Any], 
     assert f(x.trace(), **option).sum().backward()[x].item() == pytest.approx(derivative)
 
 
+@pytest.mark.parametrize(("f", "option"), [(elu, "alpha"), (leaky_relu, "negative_slope")])
+def test_an_option_that_is_no_number_is_rejected(f: Callable[..., Any], option: str) -> None:
+    with pytest.raises(ValueError, match=f"^{f.__name__}: {option} is nan but a number is expected$"):
+        f(tensor([1.0]), **{option: math.nan})
+
+
 def test_large_negative_inputs_keep_relative_accuracy() -> None:
     # In float32 sigmoid was 0 from -17 on, as were silu, the derivatives of softplus and elu, and that of log_sigmoid.
     x: Any = tensor([-20.0, -50.0, -80.0])
