@@ -35,7 +35,7 @@ from tapegrad.engines.numpy import half_array
 from tapegrad.engines.numpy.engine import NumPy
 from tapegrad.engines.thresholds import ACCUMULATE_MIN_ELEMENTS
 from tapegrad.engines.windows import Windows
-from tapegrad.tensor import operands
+from tapegrad.tensors import operands
 
 native_signal: Any = import_module("_signal")
 ENGINE = NumPy()

@@ -14,7 +14,7 @@ from jaxtyping import Float, jaxtyped
 from tapegrad.autograd.tape import NoneTape, Tape
 from tapegrad.guard import guarded
 from tapegrad.sizes import Add
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)

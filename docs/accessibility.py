@@ -32,7 +32,7 @@ PAGES: Final = (
     "guide/speed/",
     "guide/comparison/",
     "guide/borrow-checker/",
-    "api/tensor/",
+    "api/tensors/",
     "api/ops/conv/",
     "errors/",
     "errors/shapes-do-not-broadcast/",

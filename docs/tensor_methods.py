@@ -1,4 +1,4 @@
-"""Write tapegrad/tensor/methods.py, the methods of tensors that call ops: `python -m docs.tensor_methods`.
+"""Write tapegrad/tensors/methods.py, the methods of tensors that call ops: `python -m docs.tensor_methods`.
 
 An op becomes a method if its first parameter is a tensor `x`, and if its other tensors are a second operand, indices, a
 mask or a value. Layers, losses and operators are not methods.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tapegrad.autograd.registry import Op
 
-FILE: Final = Path(tapegrad.ops.__file__).parent.parent / "tensor" / "methods.py"
+FILE: Final = Path(tapegrad.ops.__file__).parent.parent / "tensors" / "methods.py"
 OPERANDS: Final = frozenset({"x", "y", "indices", "mask", "updates", "value"})
 NOT_METHODS: Final = frozenset({"getitem", "tensordot"})  # an index; a function of two tensors alone
 ONE_BY_ONE: Final = {

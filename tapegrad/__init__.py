@@ -46,7 +46,7 @@ def __getattr__(name: str) -> Any:
         return __dir__()
     if name == "__version__":
         return _version()
-    if f"{__name__}.{name}" in MOVED:
+    if f"{__name__}.{name}" in MOVED and name not in _modules:  # tapegrad.tensor is a function as well
         return moved_module(f"{__name__}.{name}")
     if name not in _modules:
         from tapegrad.errors.other_names import name_error

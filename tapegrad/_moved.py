@@ -19,9 +19,12 @@ MOVED: Final = {
     "tapegrad.constraints": "tapegrad.sizes.constraints",
     "tapegrad.dims": "tapegrad.sizes",
     "tapegrad.gradients": "tapegrad.autograd.gradients",
-    "tapegrad.operands": "tapegrad.tensor.operands",
-    "tapegrad.shapes": "tapegrad.tensor.aliases",
+    "tapegrad.operands": "tapegrad.tensors.operands",
+    "tapegrad.shapes": "tapegrad.tensors.aliases",
     "tapegrad.tape": "tapegrad.autograd.tape",
+    "tapegrad.tensor": "tapegrad.tensors",
+    "tapegrad.tensor.aliases": "tapegrad.tensors.aliases",
+    "tapegrad.tensor.operands": "tapegrad.tensors.operands",
 }
 
 

@@ -92,8 +92,8 @@ from tapegrad.ops.statistics import std, var
 from tapegrad.ops.triangles import tril, triu
 from tapegrad.ops.trigonometric import acos, acosh, asin, asinh, atan, atan2, atanh, cos, cosh, sin, sinh, tan
 from tapegrad.ops.vectors import vecdot
-from tapegrad.tensor import T1, T2, D, G, Real, S, T, Tensor
-from tapegrad.tensor.dlpack import from_dlpack
+from tapegrad.tensors import T1, T2, D, G, Real, S, T, Tensor
+from tapegrad.tensors.dlpack import from_dlpack
 
 if TYPE_CHECKING:
     import builtins
@@ -101,7 +101,7 @@ if TYPE_CHECKING:
     from tapegrad.autograd.tape import Merge, NoneTape
     from tapegrad.engines import Axis, Int
     from tapegrad.ops.create import Bools, Floats, Ints
-    from tapegrad.tensor import Scalar, Sizes
+    from tapegrad.tensors import Scalar, Sizes
 
 __all__ = [
     "__array_api_version__",

@@ -21,8 +21,8 @@ from tapegrad.errors.tracebacks import public_api, trim_on_exit
 from tapegrad.ops._lowering import correlate, scatter_sum
 from tapegrad.ops.scatter_along import reduce_at
 from tapegrad.quantized import Quantized
-from tapegrad.tensor import Float, Tensor, described, node
-from tapegrad.tensor.operands import fixed, tensor_only
+from tapegrad.tensors import Float, Tensor, described, node
+from tapegrad.tensors.operands import fixed, tensor_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

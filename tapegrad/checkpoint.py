@@ -23,8 +23,8 @@ from tapegrad.errors import DTypeError, TapeError
 from tapegrad.errors.messages import with_article
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.sizes import show
-from tapegrad.tensor import Tensor
-from tapegrad.tensor.nodes import Lazy, set_lazy, set_plain
+from tapegrad.tensors import Tensor
+from tapegrad.tensors.nodes import Lazy, set_lazy, set_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,14 +13,14 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
 from tapegrad.errors.options import check_function
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.ops import reshape, stack, zeros, zeros_like
-from tapegrad.tensor import Float, S, Tensor, node
-from tapegrad.tensor.operands import tensor_only
+from tapegrad.tensors import Float, S, Tensor, node
+from tapegrad.tensors.operands import tensor_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tapegrad.autograd.tape import NoneTape, OwnedTape
-    from tapegrad.tensor.aliases import N0, N1, N2
+    from tapegrad.tensors.aliases import N0, N1, N2
 
 Scalar: TypeAlias = Tensor[tuple[()], Any, Any]
 

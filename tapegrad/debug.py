@@ -15,8 +15,8 @@ from tapegrad.engines import Value
 from tapegrad.errors import DTypeError, messages
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.generator import substitutions
-from tapegrad.tensor import Tensor, described
-from tapegrad.tensor.operands import constant, fixed
+from tapegrad.tensors import Tensor, described
+from tapegrad.tensors.operands import constant, fixed
 
 if TYPE_CHECKING:
     from typing import TypeAlias

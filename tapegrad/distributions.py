@@ -26,13 +26,13 @@ from tapegrad.ops import (
     where,
 )
 from tapegrad.sizes import at_least, show
-from tapegrad.tensor import T2, Float, S, T, Tensor
-from tapegrad.tensor.operands import known, tensor_only
+from tapegrad.tensors import T2, Float, S, T, Tensor
+from tapegrad.tensors.operands import known, tensor_only
 
 if TYPE_CHECKING:
     from tapegrad.autograd.tape import Merge, NoneTape
     from tapegrad.generator import RNG
-    from tapegrad.tensor.aliases import Shape
+    from tapegrad.tensors.aliases import Shape
 
 Batch = TypeVarTuple("Batch")
 C = TypeVar("C", bound=int)

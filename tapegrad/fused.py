@@ -21,8 +21,8 @@ from tapegrad.errors.options import check_function
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.ops._broadcast import sum_to_shape
 from tapegrad.sizes import broadcast
-from tapegrad.tensor import Tensor, node
-from tapegrad.tensor.operands import unwrap_all
+from tapegrad.tensors import Tensor, node
+from tapegrad.tensors.operands import unwrap_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

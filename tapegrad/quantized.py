@@ -14,9 +14,9 @@ from tapegrad.autograd.tape import NONE
 from tapegrad.errors import DTypeError, messages
 from tapegrad.errors.options import check_count
 from tapegrad.errors.tracebacks import public_api
-from tapegrad.tensor import D_co, Float, S, S_co, Tensor
-from tapegrad.tensor.nodes import Lazy
-from tapegrad.tensor.operands import fixed, tensor_only
+from tapegrad.tensors import D_co, Float, S, S_co, Tensor
+from tapegrad.tensors.nodes import Lazy
+from tapegrad.tensors.operands import fixed, tensor_only
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,8 +15,8 @@ from tapegrad.errors.options import check_function
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.ops import stack, unstack
 from tapegrad.sizes import show
-from tapegrad.tensor import Tensor, described, node
-from tapegrad.tensor.operands import fixed, joined, unwrap_all
+from tapegrad.tensors import Tensor, described, node
+from tapegrad.tensors.operands import fixed, joined, unwrap_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

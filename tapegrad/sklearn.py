@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tapegrad.optim import Optimizer
-    from tapegrad.tensor import Tensor
+    from tapegrad.tensors import Tensor
 
     Model: TypeAlias = Module | Callable[[int, int], Module] | None
     Loss: TypeAlias = Callable[[Tensor[Any, Any, Any], Tensor[Any, Any, Any]], Tensor[Any, Any, Any]]

@@ -24,7 +24,7 @@ TOOLS = ("pytest>=9", "hypothesis>=6.130")
 EXTRAS = "demo,half,mypy,notebook"
 CORE = (
     "tests/autograd/test_tape.py",
-    "tests/tensor/test_tensor.py",
+    "tests/tensors/test_tensor.py",
     "tests/guard/test_guard.py",
     "tests/optim/test_adam.py",
 )

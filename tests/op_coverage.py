@@ -19,7 +19,7 @@ import numpy as np
 import tapegrad
 from tapegrad import ops
 from tapegrad.autograd.registry import IMPLEMENTATIONS, OPS, Op
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 from tapegrad.testing.gradients import checked_order
 
 TESTS, PROGRAMS = Path(__file__).parent / "ops", Path(__file__).parent.parent / "typecheck"

@@ -44,7 +44,7 @@ from tapegrad.ops import (
     where,
 )
 from tapegrad.quantized import Symmetric, quantize
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 from tapegrad.testing import check_gradients
 
 LEVEL = Autodiff()

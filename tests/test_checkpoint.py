@@ -48,8 +48,8 @@ from tapegrad.ops import (
 from tapegrad.ops._lowering import add_channel_bias
 from tapegrad.ops._mapped import mapped
 from tapegrad.sizes import Dims
-from tapegrad.tensor import S, T, Tensor, node
-from tapegrad.tensor.operands import split_tape
+from tapegrad.tensors import S, T, Tensor, node
+from tapegrad.tensors.operands import split_tape
 from tapegrad.testing import check_gradients
 
 BALANCED = BalancedCheckpointing()

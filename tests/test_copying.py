@@ -14,7 +14,7 @@ from tapegrad.errors import TapeError
 from tapegrad.nn import Linear, Param, ReLU, Sequential
 from tapegrad.ops import mse, ones, tensor, zeros
 from tapegrad.optim import SGD, Adam, AdamW, Group
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 
 def pickled(x: Any) -> Any:

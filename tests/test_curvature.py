@@ -13,8 +13,8 @@ from tapegrad.autograd.gradients import Gradients
 from tapegrad.curvature import hessian, hvp
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.ops import cross_entropy, exp, normal, ones, softmax, tanh, tensor, zeros
-from tapegrad.tensor import node
-from tapegrad.tensor.operands import split_tape
+from tapegrad.tensors import node
+from tapegrad.tensors.operands import split_tape
 
 
 def real(*shape: int, seed: int = 0) -> Any:

@@ -413,7 +413,7 @@ def write_three_pages(folder: Path) -> None:
             (folder / "docs" / path.name).symlink_to(path)
     for name in ("pyproject.toml", "tapegrad", "typecheck"):
         (folder / name).symlink_to(ROOT / name)
-    for name in ("index.md", "guide/faq.md", "api/tensor.md"):
+    for name in ("index.md", "guide/faq.md", "api/tensors.md"):
         (folder / "docs" / name).parent.mkdir(exist_ok=True)
         (folder / "docs" / name).write_text("# Title\n\nThe first line. A second one.\n", "utf-8")
     shutil.copy(ROOT / "mkdocs.yml", folder)  # zensical would build where a link leads to
@@ -435,7 +435,7 @@ def test_a_page_knows_its_address_and_where_to_edit_it_if_the_environment_does(
     assert '<meta property="og:image" content="https://docs.example.org/tapegrad/images/card.png">' in page
     assert (tmp_path / "site" / "images" / "card.png").exists()
     assert 'href="https://example.org/edit/docs/guide/faq.md"' in page
-    assert 'rel="edit"' not in (tmp_path / "site" / "api" / "tensor" / "index.html").read_text("utf-8")
+    assert 'rel="edit"' not in (tmp_path / "site" / "api" / "tensors" / "index.html").read_text("utf-8")
     assert "https://docs.example.org/tapegrad/guide/faq/" in (tmp_path / "site" / "sitemap.xml").read_text("utf-8")
 
 
@@ -692,17 +692,17 @@ def test_a_public_method_without_a_docstring_fails_the_build(tmp_path: Path, mon
 def test_a_page_that_the_nav_does_not_name_comes_last_in_its_section(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for page in ("tensor.md", "ops/conv.md", "ops/loss.md", "tapem/tape.md"):
+    for page in ("tensors.md", "ops/conv.md", "ops/loss.md", "tapem/tape.md"):
         path = tmp_path / "api" / page
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    config = SimpleNamespace(nav=["index.md", {"API": ["api/tensor.md", {"Ops": [{"Loss": "api/ops/loss.md"}]}]}])
+    config = SimpleNamespace(nav=["index.md", {"API": ["api/tensors.md", {"Ops": [{"Loss": "api/ops/loss.md"}]}]}])
     monkeypatch.setattr(reference, "API", tmp_path / "api")
 
     reference.on_config(config)
 
     ops = [{"Loss": "api/ops/loss.md"}, "api/ops/conv.md"]
-    assert config.nav == ["index.md", {"API": ["api/tensor.md", {"Ops": ops}, "api/tapem/tape.md"]}]
+    assert config.nav == ["index.md", {"API": ["api/tensors.md", {"Ops": ops}, "api/tapem/tape.md"]}]
 
 
 def test_the_architecture_page_lists_every_module_with_its_summary() -> None:

@@ -18,7 +18,7 @@ from tapegrad.engines import engine
 from tapegrad.engines.numba.engine import use_fast
 from tapegrad.engines.trace import Trace
 from tapegrad.nn.shape_engine import ShapeValue
-from tapegrad.tensor import node
+from tapegrad.tensors import node
 from tapegrad.testing import check_gradients
 
 OF_ELEMENTS = {

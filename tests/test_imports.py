@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 ALLOWED = {
     # A plain tensor becomes a frozen or a weak one, which are its subclasses.
-    ("tapegrad.tensor", "tapegrad.tensor.nodes"),
+    ("tapegrad.tensors", "tapegrad.tensors.nodes"),
     # `//` and `str` of a size are functions of modules that compute with its terms.
     ("tapegrad.sizes.terms", "tapegrad.sizes.division"),
     ("tapegrad.sizes.terms", "tapegrad.sizes.text"),

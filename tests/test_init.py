@@ -18,10 +18,12 @@ import tapegrad
 def test_a_function_is_not_hidden_by_the_module_of_the_same_name() -> None:
     # Whichever module had been imported first once decided what `tapegrad.tensor` was.
     program = (
-        "import tapegrad.tensor, tapegrad.autograd.op, tapegrad, types\n"
-        "from tapegrad import tensor, op\n"
-        "assert isinstance(tensor, types.FunctionType) and isinstance(op, types.FunctionType)\n"
-        "assert tapegrad.tensor is tensor and tapegrad.op is op\n"
+        "import tapegrad.scan, tapegrad.autograd.op, tapegrad, types, warnings\n"
+        "warnings.simplefilter('ignore', DeprecationWarning)\n"
+        "import tapegrad.tensor\n"
+        "from tapegrad import tensor, op, scan\n"
+        "assert all(isinstance(one, types.FunctionType) for one in (tensor, op, scan))\n"
+        "assert tapegrad.tensor is tensor and tapegrad.op is op and tapegrad.scan is scan\n"
     )
 
     subprocess.run([sys.executable, "-c", program], check=True)

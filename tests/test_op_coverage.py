@@ -11,7 +11,7 @@ import pytest
 
 from tapegrad import ops
 from tapegrad.autograd.registry import OPS
-from tapegrad.tensor import node
+from tapegrad.tensors import node
 from tests.op_coverage import NAMES, TESTS, CoverageOfOps, family, holds_its_tape, lacks_in_files
 
 ROOT = Path(__file__).parent.parent

@@ -16,8 +16,8 @@ from tapegrad.curvature import hessian, hvp
 from tapegrad.engines import engine
 from tapegrad.ops import normal, tensor
 from tapegrad.sizes import Dims
-from tapegrad.tensor import S, T, Tensor, node
-from tapegrad.tensor.operands import split_tape
+from tapegrad.tensors import S, T, Tensor, node
+from tapegrad.tensors.operands import split_tape
 from tapegrad.testing import check_gradients
 
 X: Any = tensor([-3.0, 0.0, 0.5], np.float64)

@@ -23,7 +23,7 @@ import tapegrad as tg
 from tapegrad.autograd.registry import OPS, Op
 from tapegrad.checkpoint import BalancedCheckpointing
 from tapegrad.errors import SingularError
-from tapegrad.tensor import Tensor, node
+from tapegrad.tensors import Tensor, node
 from tests.mypy.test_differential import Drawn
 
 LONGEST = 8  # steps

@@ -12,7 +12,7 @@ import pytest
 from tapegrad.errors import DTypeError
 from tapegrad.ops import normal, ones, tanh, tensor, zeros
 from tapegrad.quantized import Affine, BlockSymmetric, Quantized, Symmetric, dequantize, quantize
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 SCHEMES = [Symmetric(), Affine(), BlockSymmetric(), BlockSymmetric(5), BlockSymmetric(1)]
 any_scheme = pytest.mark.parametrize("scheme", SCHEMES, ids=str)

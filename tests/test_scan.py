@@ -13,7 +13,7 @@ import tapegrad as tg
 from tapegrad import nn
 from tapegrad.autograd.tape import GradientTape
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 from tapegrad.testing import check_gradients
 
 scan: Any = tg.scan  # untyped here; typecheck/scan.py has typed calls

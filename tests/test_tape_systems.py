@@ -18,7 +18,7 @@ from tapegrad.autodiff import Autodiff
 from tapegrad.autograd.registry import OPS
 from tapegrad.autograd.tape import GradientTape
 from tapegrad.slot_tape import SlotTape
-from tapegrad.tensor import node
+from tapegrad.tensors import node
 
 LONG = 30_000
 times = OPS["mul"].function  # without the comparison with the rule, for speed

@@ -12,8 +12,8 @@ from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import exp, matmul, mean, mul, normal, ones, softmax, sum, tanh, tensor
 from tapegrad.sizes import UNKNOWN, Dims, Size, UnknownDims, is_unknown, show, surely_differ
-from tapegrad.tensor import Tensor, node
-from tapegrad.tensor.operands import unwrap
+from tapegrad.tensors import Tensor, node
+from tapegrad.tensors.operands import unwrap
 from tapegrad.testing import check_gradients, check_shape_rule
 
 

@@ -25,7 +25,7 @@ from tapegrad.autograd.tape import NoneTape, OwnedTape
 from tapegrad.errors import TapegradError
 from tapegrad.sizes import Add, FloorDiv, Mul, Sub
 from tapegrad.tapem import Node
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 from tests import unknown_places
 
 if TYPE_CHECKING:

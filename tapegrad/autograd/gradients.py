@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tapegrad.autograd.tape import Entry, Node, NoneTape
     from tapegrad.engines import Value
-    from tapegrad.tensor import HasParameters, Tensor
+    from tapegrad.tensors import HasParameters, Tensor
 
 S = TypeVar("S", bound=tuple[Any, ...], default=Any)
 S2 = TypeVar("S2", bound=tuple[Any, ...], default=Any)

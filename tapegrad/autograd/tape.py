@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tapegrad.autograd.parameter_tape import ParameterTape
-    from tapegrad.tensor import Tensor
+    from tapegrad.tensors import Tensor
 
 S = TypeVar("S", bound=tuple[Any, ...], default=Any)
 D = TypeVar("D", bound="np.generic", default=Any)

@@ -17,14 +17,14 @@ from tapegrad.generator import generator, state_of
 from tapegrad.generator import restore as restore_generator
 from tapegrad.ops import stack, take, tensor
 from tapegrad.sizes import Add
-from tapegrad.tensor import D1, D2, D, Tensor, node
+from tapegrad.tensors import D1, D2, D, Tensor, node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tapegrad.autograd.tape import NoneTape
     from tapegrad.generator import RNG
-    from tapegrad.tensor.aliases import Shape
+    from tapegrad.tensors.aliases import Shape
 
 B = TypeVar("B", bound=int, default=Any)
 N = TypeVar("N", bound=int, default=Any)

@@ -17,7 +17,7 @@ _modules = {
     "numpy.generic": "tapegrad.engines.numba.engine",
     "numpy.ndarray": "tapegrad.engines.numba.engine",
     "tapegrad.engines.numpy.half_array.Halves": "tapegrad.engines.numpy.half",
-    "tapegrad.tensor.Tensor": "tapegrad.autodiff",
+    "tapegrad.tensors.Tensor": "tapegrad.autodiff",
 }
 
 

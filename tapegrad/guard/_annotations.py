@@ -44,8 +44,8 @@ from tapegrad.guard._containers import EachCheck, FieldsCheck, ItemsCheck, KeysC
 from tapegrad.guard._names import name_of
 from tapegrad.guard._parts import DTypes, Sizes, Tapes
 from tapegrad.sizes import UNKNOWN, Add, FloorDiv, Mul, Pow, Size, Sub, power, size_of_name
-from tapegrad.tensor import Tensor, Tensor0D, Tensor1D, Tensor2D, Tensor3D, Tensor4D, Tensor5D, Tensor6D
-from tapegrad.tensor.aliases import N0, N1, N2, N3, N4, N5
+from tapegrad.tensors import Tensor, Tensor0D, Tensor1D, Tensor2D, Tensor3D, Tensor4D, Tensor5D, Tensor6D
+from tapegrad.tensors.aliases import N0, N1, N2, N3, N4, N5
 
 _OPERATORS: dict[Any, Callable[[Any, Any], Any]] = {
     Add: operator.add,

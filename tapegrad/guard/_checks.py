@@ -14,8 +14,8 @@ from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.errors.messages import tensor_hint, with_article, wrong_number
 from tapegrad.guard._names import NoShortFormError
 from tapegrad.sizes import Dim
-from tapegrad.tensor import Tensor
-from tapegrad.tensor.operands import is_concrete
+from tapegrad.tensors import Tensor
+from tapegrad.tensors.operands import is_concrete
 
 if TYPE_CHECKING:
     from tapegrad.guard._names import Bindings, Scope

@@ -11,7 +11,7 @@ from tapegrad.errors import ShapeError, TapegradError
 from tapegrad.errors.diagram import AxisTracker, annotate_axes, draw
 from tapegrad.guard._containers import item_place
 from tapegrad.guard._names import Bindings
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -11,7 +11,7 @@ from dataclasses import InitVar, dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ForwardRef, Literal, TypeVar, TypeVarTuple, get_args, get_origin
 
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

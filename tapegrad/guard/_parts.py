@@ -12,7 +12,7 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.errors.messages import ANY_NUMBER, tape_missing, tape_unwanted, wrong_dtype, wrong_rank, wrong_size
 from tapegrad.guard._computing import stands_for_float32
 from tapegrad.guard._names import NoShortFormError
-from tapegrad.tensor.operands import is_concrete
+from tapegrad.tensors.operands import is_concrete
 
 if TYPE_CHECKING:
     from tapegrad.guard._names import Bindings, Scope

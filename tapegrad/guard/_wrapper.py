@@ -27,7 +27,7 @@ from tapegrad.guard._mentions import mentions, names_for_checkers
 from tapegrad.guard._names import Bindings, Scope, last_of, name_of
 from tapegrad.guard._source import Parameters, short_form, wrapper_source
 from tapegrad.sizes import UNKNOWN
-from tapegrad.tensor.operands import is_concrete
+from tapegrad.tensors.operands import is_concrete
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

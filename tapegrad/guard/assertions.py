@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.sizes import is_int, show
-from tapegrad.tensor.operands import tensor_only
+from tapegrad.tensors.operands import tensor_only
 
 if TYPE_CHECKING:
-    from tapegrad.tensor import D, S, T, Tensor
+    from tapegrad.tensors import D, S, T, Tensor
 
 
 @public_api

@@ -10,7 +10,7 @@ from tapegrad.generator import substitutions
 from tapegrad.nn.param import Buffer, State
 from tapegrad.optim import Optimizer
 from tapegrad.sizes import show
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 if TYPE_CHECKING:
     from tapegrad.jax.arguments import ArgumentTree

@@ -25,7 +25,7 @@ from tapegrad.nn import Module
 from tapegrad.nn.param import State
 from tapegrad.optim import Group, Optimizer
 from tapegrad.optim.optimizer import OnDevice
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

@@ -23,8 +23,8 @@ from tapegrad.jax.unchanged import unchanged
 from tapegrad.nn.param import State, fetched
 from tapegrad.optim.optimizer import OnDevice
 from tapegrad.optim.packing import Layout
-from tapegrad.tensor import Tensor
-from tapegrad.tensor.nodes import Frozen
+from tapegrad.tensors import Tensor
+from tapegrad.tensors.nodes import Frozen
 from tapegrad.transactions import commit, commit_delaying_interrupts
 
 if TYPE_CHECKING:

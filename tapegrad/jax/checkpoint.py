@@ -34,7 +34,7 @@ from tapegrad.nn.quantized import QuantizedParam
 from tapegrad.optim import Optimizer
 from tapegrad.optim.optimizer import OnDevice
 from tapegrad.optim.state_fields import names_of
-from tapegrad.tensor import as_compute_dtype
+from tapegrad.tensors import as_compute_dtype
 
 if TYPE_CHECKING:
     import os

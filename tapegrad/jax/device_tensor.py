@@ -10,8 +10,8 @@ from typing_extensions import override
 from tapegrad.autograd.tape import NONE, OwnedTape
 from tapegrad.errors import TapeError, messages
 from tapegrad.nn.param import printed_parts, processes_of
-from tapegrad.tensor import D_co, S_co, Tensor, as_compute_dtype
-from tapegrad.tensor.nodes import Lazy
+from tapegrad.tensors import D_co, S_co, Tensor, as_compute_dtype
+from tapegrad.tensors.nodes import Lazy
 
 
 class DeviceTensor(Lazy[S_co, D_co]):

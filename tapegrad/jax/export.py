@@ -25,7 +25,7 @@ from tapegrad.nn.param import State
 from tapegrad.optim import Group, Optimizer
 from tapegrad.sizes import show
 from tapegrad.sizes.symbols import is_symbol
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -13,7 +13,7 @@ from tapegrad.generator import current, substitutions
 from tapegrad.jax.library import jax, jnp
 from tapegrad.jax.quiet import jaxpr_of
 from tapegrad.jax.traced import Traced, bare_of
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -17,7 +17,7 @@ from tapegrad.jax.rules import Axes, Axis, Rules, axes_of, check_axes
 from tapegrad.nn import Module
 from tapegrad.nn.param import State
 from tapegrad.sizes import show
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 from tapegrad.transactions import commit
 
 if TYPE_CHECKING:

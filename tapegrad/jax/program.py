@@ -27,7 +27,7 @@ from tapegrad.jax.row_indices import indexed
 from tapegrad.jax.scalars import NumberPlan, Numbers, TracedNumber
 from tapegrad.jax.substitutions import as_before, held_before, put_back, put_in
 from tapegrad.jax.traced import Traced, UntraceableError
-from tapegrad.tensor import Tensor, node, values_of
+from tapegrad.tensors import Tensor, node, values_of
 from tapegrad.transactions import commit_delaying_interrupts
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from tapegrad.optim import Group, Optimizer
 from tapegrad.optim.optimizer import OnDevice
 from tapegrad.optim.packing import Layout
 from tapegrad.quantized import Quantized
-from tapegrad.tensor import Tensor, as_compute_dtype
-from tapegrad.tensor.subclasses import for_each_subclass
+from tapegrad.tensors import Tensor, as_compute_dtype
+from tapegrad.tensors.subclasses import for_each_subclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

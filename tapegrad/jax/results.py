@@ -14,7 +14,7 @@ from tapegrad.jax.scalars import TracedNumber
 from tapegrad.jax.traced import Traced
 from tapegrad.nn import Module
 from tapegrad.optim import Group, Optimizer
-from tapegrad.tensor import Tensor, values_of
+from tapegrad.tensors import Tensor, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

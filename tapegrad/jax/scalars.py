@@ -20,7 +20,7 @@ from tapegrad.jax.traced import Number, Traced
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tapegrad.tensor import Tensor
+    from tapegrad.tensors import Tensor
 
 MOST_INPUTS: Final = 64
 """How many numbers a program may have as inputs; further numbers are compile-time constants."""

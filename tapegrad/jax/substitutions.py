@@ -10,7 +10,7 @@ from tapegrad.generator import substitutions
 from tapegrad.jax.access import unwatch
 from tapegrad.jax.arguments import rebuilt
 from tapegrad.jax.objects import UNSET, Slots
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -103,7 +103,7 @@ _STUBBED = sys.stdlib_module_names | {"_typeshed", "typing_extensions"}
 
 NEWEST = "2.4"  # the newest mypy with which the plugin is tested; a failure in a newer one is a note
 
-_MODULE, _TENSOR = "tapegrad.nn.module.Module", "tapegrad.tensor.Tensor"
+_MODULE, _TENSOR = "tapegrad.nn.module.Module", "tapegrad.tensors.Tensor"
 _DATACLASS, _NAMED_TUPLE = "dataclasses.dataclass", "typing.NamedTuple"
 _SCAN = "tapegrad.scan.scan"
 _CAST = "tapegrad.nn.precision.cast"
@@ -117,9 +117,9 @@ SPELLED = frozenset(
         "sizes.arithmetic.FloorDiv",
         "sizes.arithmetic.Pow",
         "autograd.tape.Merge",
-        "tensor.Tensor",
-        "tensor.Untaped",
-        "tensor.Taped",
+        "tensors.Tensor",
+        "tensors.Untaped",
+        "tensors.Taped",
     ]
 )
 

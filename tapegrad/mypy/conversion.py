@@ -48,8 +48,8 @@ from tapegrad.sizes import (
     smallest,
 )
 
-TENSOR = "tapegrad.tensor.Tensor"
-METHODS = "tapegrad.tensor.methods.TensorMethods"  # the base class of Tensor with the methods that call ops
+TENSOR = "tapegrad.tensors.Tensor"
+METHODS = "tapegrad.tensors.methods.TensorMethods"  # the base class of Tensor with the methods that call ops
 VALUE = "tapegrad.engines.interface.Value"
 NODE = "tapegrad.tapem.tape.Node"
 GRADIENTS = "tapegrad.autograd.gradients.Gradients"

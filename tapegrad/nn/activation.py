@@ -29,7 +29,7 @@ from tapegrad.ops import (
 )
 
 if TYPE_CHECKING:
-    from tapegrad.tensor import Float, Real, S, T, Tensor
+    from tapegrad.tensors import Float, Real, S, T, Tensor
 
 Axis = TypeVar("Axis", bound=int, default=Any, covariant=True)
 

@@ -19,9 +19,9 @@ from tapegrad.ops import concat, multi_head_attention, reshape, rotary_embedding
 from tapegrad.ops._counting import lower_triangle
 from tapegrad.sizes import FloorDiv, Mul
 from tapegrad.sizes.constraints import check_heads, check_kv_heads, check_rotary_heads
-from tapegrad.tensor import T1, T2, T, Tensor
-from tapegrad.tensor.aliases import Shape
-from tapegrad.tensor.operands import both_on_one_tape
+from tapegrad.tensors import T1, T2, T, Tensor
+from tapegrad.tensors.aliases import Shape
+from tapegrad.tensors.operands import both_on_one_tape
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int, default=Any)

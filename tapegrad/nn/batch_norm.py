@@ -16,8 +16,8 @@ from tapegrad.nn.param import Buffer, DType, Param, replace_all
 from tapegrad.ops import add, batch_norm, mul, ones, rsqrt, sub, zeros
 from tapegrad.ops.norm import scaled_and_shifted
 from tapegrad.sizes import show
-from tapegrad.tensor import T, Tensor, node, values_of
-from tapegrad.tensor.aliases import Shape
+from tapegrad.tensors import T, Tensor, node, values_of
+from tapegrad.tensors.aliases import Shape
 
 N = TypeVar("N", bound=int)
 H = TypeVar("H", bound=int)

@@ -12,7 +12,7 @@ from tapegrad.nn.container import Container, check_modules
 from tapegrad.ops import add
 
 if TYPE_CHECKING:
-    from tapegrad.tensor import Tensor
+    from tapegrad.tensors import Tensor
 
 Layers = TypeVarTuple("Layers", default=Unpack[tuple[Any, ...]])
 

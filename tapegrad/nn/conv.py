@@ -34,8 +34,8 @@ from tapegrad.nn.param import DType, HasBias, Param
 from tapegrad.ops import conv1d, conv2d, conv3d
 from tapegrad.ops._lowering import add_channel_bias
 from tapegrad.sizes.constraints import numbers
-from tapegrad.tensor import T, Tensor
-from tapegrad.tensor.aliases import Shape
+from tapegrad.tensors import T, Tensor
+from tapegrad.tensors.aliases import Shape
 
 
 class Conv1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, HasBias, DType]):

@@ -31,8 +31,8 @@ from tapegrad.nn.param import DType, HasBias, Param
 from tapegrad.ops import conv_transpose1d, conv_transpose2d
 from tapegrad.ops._lowering import add_channel_bias
 from tapegrad.sizes.constraints import numbers
-from tapegrad.tensor import T, Tensor
-from tapegrad.tensor.aliases import Shape
+from tapegrad.tensors import T, Tensor
+from tapegrad.tensors.aliases import Shape
 
 
 class ConvTranspose1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, OutputPadding, Dilation, HasBias, DType]):

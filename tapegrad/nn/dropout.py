@@ -14,7 +14,7 @@ from tapegrad.nn.module import Module
 from tapegrad.ops import dropout
 
 if TYPE_CHECKING:
-    from tapegrad.tensor import Float, S, T, Tensor
+    from tapegrad.tensors import Float, S, T, Tensor
 
 
 class Dropout(Module):

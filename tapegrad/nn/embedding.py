@@ -15,9 +15,9 @@ from tapegrad.nn.layer_names import layer_text
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import DType, Param
 from tapegrad.ops import expand_dims, normal, take, where
-from tapegrad.tensor import T, Tensor
-from tapegrad.tensor.aliases import Shape
-from tapegrad.tensor.operands import known
+from tapegrad.tensors import T, Tensor
+from tapegrad.tensors.aliases import Shape
+from tapegrad.tensors.operands import known
 
 Count = TypeVar("Count", bound=int, default=Any, covariant=True)
 Width = TypeVar("Width", bound=int, default=Any, covariant=True)

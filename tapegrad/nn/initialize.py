@@ -13,8 +13,8 @@ from tapegrad.errors.tracebacks import public_api
 from tapegrad.generator import RNG, generator
 from tapegrad.nn.param import Param
 from tapegrad.sizes.constraints import check_weight
-from tapegrad.tensor import node
-from tapegrad.tensor.operands import tensor_only
+from tapegrad.tensors import node
+from tapegrad.tensors.operands import tensor_only
 
 Weight: TypeAlias = Param[Any, Any]
 Fan: TypeAlias = Literal["in", "out"]

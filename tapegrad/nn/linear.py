@@ -12,8 +12,8 @@ from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import DType, HasBias, Param
 from tapegrad.ops import linear, matmul, uniform
-from tapegrad.tensor import T, Tensor
-from tapegrad.tensor.aliases import Shape
+from tapegrad.tensors import T, Tensor
+from tapegrad.tensors.aliases import Shape
 
 In = TypeVar("In", bound=int, default=Any, covariant=True)
 Out = TypeVar("Out", bound=int, default=Any, covariant=True)

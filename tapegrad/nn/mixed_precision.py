@@ -22,7 +22,7 @@ from tapegrad.nn.param import Buffer, Param
 from tapegrad.nn.precision import float_dtype, with_dtype
 from tapegrad.nn.repeated import LEAST_LAYERS
 from tapegrad.nn.residual import Repeated
-from tapegrad.tensor import Tensor, node
+from tapegrad.tensors import Tensor, node
 
 if TYPE_CHECKING:
     from collections.abc import Callable

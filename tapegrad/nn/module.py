@@ -24,7 +24,7 @@ from tapegrad.errors.tracebacks import public_api, trim_on_exit, trim_traceback
 from tapegrad.guard._memory import StoredSizes
 from tapegrad.nn.layer_names import call_path, container_path, forward_name, layer_text
 from tapegrad.nn.param import Buffer, Param, State
-from tapegrad.tensor.subclasses import subclass_defined
+from tapegrad.tensors.subclasses import subclass_defined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

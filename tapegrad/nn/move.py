@@ -16,8 +16,8 @@ from tapegrad.sizes.constraints import check_shape
 
 if TYPE_CHECKING:
     from tapegrad.sizes import Mul
-    from tapegrad.tensor import D, T, Tensor
-    from tapegrad.tensor.aliases import Shape
+    from tapegrad.tensors import D, T, Tensor
+    from tapegrad.tensors.aliases import Shape
 
 AfterBatch = TypeVar("AfterBatch", bound=bool, default=Any)
 After = TypeVar("After", bound=tuple[Any, ...], default=Any)

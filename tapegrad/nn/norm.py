@@ -15,8 +15,8 @@ from tapegrad.nn.param import DType, Param
 from tapegrad.ops import group_norm, instance_norm, layer_norm, ones, rms_norm, zeros
 from tapegrad.sizes import show, surely_less
 from tapegrad.sizes.constraints import check_groups
-from tapegrad.tensor import T, Tensor
-from tapegrad.tensor.aliases import Shape
+from tapegrad.tensors import T, Tensor
+from tapegrad.tensors.aliases import Shape
 
 N = TypeVar("N", bound=int)
 Channels = TypeVar("Channels", bound=int, covariant=True, default=Any)

@@ -14,8 +14,8 @@ from tapegrad.autograd.tape import NONE, NoneTape
 from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
 from tapegrad.errors.other_names import attribute_error
 from tapegrad.errors.tracebacks import public_api, trim_on_exit
-from tapegrad.tensor import D, D_co, S, S_co, Tensor, as_compute_dtype, values_of
-from tapegrad.tensor.operands import tensor_only
+from tapegrad.tensors import D, D_co, S, S_co, Tensor, as_compute_dtype, values_of
+from tapegrad.tensors.operands import tensor_only
 from tapegrad.transactions import commit
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from tapegrad.nn.module import Module
 from tapegrad.ops import celu, hardswish, hardtanh, relu6, selu
 
 if TYPE_CHECKING:
-    from tapegrad.tensor import Float, S, T, Tensor
+    from tapegrad.tensors import Float, S, T, Tensor
 
 
 class CELU(Module):

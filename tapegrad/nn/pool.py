@@ -28,8 +28,8 @@ from tapegrad.sizes.constraints import check_windows
 
 if TYPE_CHECKING:
     from tapegrad.nn._windows import Pooled
-    from tapegrad.tensor import Float, T, Tensor
-    from tapegrad.tensor.aliases import Shape
+    from tapegrad.tensors import Float, T, Tensor
+    from tapegrad.tensors.aliases import Shape
 
 Kernel = TypeVar("Kernel", bound=int, default=Any, covariant=True)
 Stride = TypeVar("Stride", bound=int, default=Kernel, covariant=True)

@@ -17,7 +17,7 @@ from tapegrad.nn.module import Module, children
 from tapegrad.nn.param import Buffer, Param, State
 from tapegrad.nn.quantized import QuantizedParam
 from tapegrad.ops.elementwise import scalar_type
-from tapegrad.tensor import node
+from tapegrad.tensors import node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

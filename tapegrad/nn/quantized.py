@@ -12,7 +12,7 @@ from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
 from tapegrad.quantized import BlockSymmetric, Quantized, Steps, quantize
-from tapegrad.tensor import D_co, S_co, node
+from tapegrad.tensors import D_co, S_co, node
 
 if TYPE_CHECKING:
     from tapegrad.quantized import Scheme

@@ -13,9 +13,9 @@ from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import DType, HasBias, Param
 from tapegrad.ops import gru, lstm, rnn, uniform, zeros
-from tapegrad.tensor import T, Tensor
-from tapegrad.tensor.aliases import Shape
-from tapegrad.tensor.operands import fixed
+from tapegrad.tensors import T, Tensor
+from tapegrad.tensors.aliases import Shape
+from tapegrad.tensors.operands import fixed
 
 if TYPE_CHECKING:
     from tapegrad.sizes import Mul

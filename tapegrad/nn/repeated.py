@@ -18,7 +18,7 @@ from tapegrad.scan import looped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tapegrad.tensor import Tensor
+    from tapegrad.tensors import Tensor
 
 
 def in_a_loop(

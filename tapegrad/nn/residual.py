@@ -17,7 +17,7 @@ from tapegrad.ops import add, mul
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tapegrad.tensor import D, S, T, Tensor
+    from tapegrad.tensors import D, S, T, Tensor
 
 Layer = TypeVar("Layer", bound=Module, default=Any, covariant=True)
 First = TypeVar("First", bound=Module, default=Any, covariant=True)

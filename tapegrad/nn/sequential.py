@@ -11,10 +11,10 @@ from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn.activation import ReLU
 from tapegrad.nn.container import Container, check_modules
 from tapegrad.nn.pool import MaxPool2d
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 if TYPE_CHECKING:
-    from tapegrad.tensor import T
+    from tapegrad.tensors import T
 
 Layers = TypeVarTuple("Layers", default=Unpack[tuple[Any, ...]])
 

@@ -15,7 +15,7 @@ from tapegrad.autograd.registry import OPS, Op
 from tapegrad.engines import Backend, ConvWindow, Decomposition, Elementwise, Int, Pairwise, Value, register
 from tapegrad.errors import ShapeError
 from tapegrad.sizes import Dim, Dims, Size, is_unknown, product, surely_differ, surely_less, surely_same
-from tapegrad.tensor import node
+from tapegrad.tensors import node
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,8 +14,8 @@ from tapegrad.nn.half import in_float32, is_half
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import DType, Param
 from tapegrad.ops import broadcast_to, exp, expand_dims, normal, ones, ssm_scan, sum, uniform
-from tapegrad.tensor import T, Tensor, node
-from tapegrad.tensor.aliases import Shape
+from tapegrad.tensors import T, Tensor, node
+from tapegrad.tensors.aliases import Shape
 
 Width = TypeVar("Width", bound=int, default=Any, covariant=True)
 States = TypeVar("States", bound=int, default=Any, covariant=True)

@@ -16,8 +16,8 @@ from tapegrad.nn.recurrent import GRU, LSTM, RNN
 from tapegrad.ops import concat, flip, stack, zeros_like
 from tapegrad.sizes import Mul
 from tapegrad.sizes.constraints import check_directions
-from tapegrad.tensor import T, Tensor
-from tapegrad.tensor.aliases import Shape
+from tapegrad.tensors import T, Tensor
+from tapegrad.tensors.aliases import Shape
 
 In = TypeVar("In", bound=int, default=Any, covariant=True)
 Hidden = TypeVar("Hidden", bound=int, default=Any, covariant=True)

@@ -19,7 +19,7 @@ from tapegrad.nn.container import check_module
 from tapegrad.nn.module import children
 from tapegrad.nn.shape_engine import ShapeValue
 from tapegrad.sizes import named, show
-from tapegrad.tensor import Tensor, node
+from tapegrad.tensors import Tensor, node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

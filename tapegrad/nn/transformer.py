@@ -20,9 +20,9 @@ from tapegrad.nn.norm import LayerNorm
 from tapegrad.nn.param import DType
 from tapegrad.nn.residual import Repeated
 from tapegrad.ops import gelu, relu, silu
-from tapegrad.tensor import T1, T2, T, Tensor
-from tapegrad.tensor.aliases import Shape
-from tapegrad.tensor.operands import both_on_one_tape
+from tapegrad.tensors import T1, T2, T, Tensor
+from tapegrad.tensors.aliases import Shape
+from tapegrad.tensors.operands import both_on_one_tape
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)

@@ -12,8 +12,8 @@ from tapegrad.ops import upsample2d
 
 if TYPE_CHECKING:
     from tapegrad.sizes import Mul
-    from tapegrad.tensor import Float, T, Tensor
-    from tapegrad.tensor.aliases import Shape
+    from tapegrad.tensors import Float, T, Tensor
+    from tapegrad.tensors.aliases import Shape
 
 Scale = TypeVar("Scale", bound=int, default=Any, covariant=True)
 Batch = TypeVarTuple("Batch")

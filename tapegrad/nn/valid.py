@@ -9,7 +9,7 @@ from typing_extensions import TypeVar, override
 from tapegrad.errors import TapeError
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn.layer_names import layer_text
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 if TYPE_CHECKING:
     from tapegrad.nn.module import HasForward

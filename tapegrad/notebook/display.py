@@ -19,7 +19,7 @@ from tapegrad.nn.module import children
 from tapegrad.notebook.drawing import drawing
 from tapegrad.notebook.heat import heat_map
 from tapegrad.sizes import show
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

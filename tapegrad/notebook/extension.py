@@ -212,7 +212,7 @@ class Extension(ast.NodeTransformer):
 
     def shapes(self, line: str) -> display.Table:
         """List the tensors among the variables, with mypy's and the actual shapes: `%shapes [NAME …]`."""
-        from tapegrad.tensor import Tensor
+        from tapegrad.tensors import Tensor
 
         held: dict[str, Any] = {
             name: value

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tapegrad.errors import DTypeError
-from tapegrad.tensor.operands import PYTHON_NUMBERS, in_native_order
+from tapegrad.tensors.operands import PYTHON_NUMBERS, in_native_order
 
 
 def array_from(data: Any, dtype: np.dtype[Any] | type[np.generic] | None) -> np.ndarray[Any, Any]:

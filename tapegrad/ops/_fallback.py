@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tapegrad.tensor import Tensor, values_of
+from tapegrad.tensors import Tensor, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -11,7 +11,7 @@ import numpy as np
 from tapegrad.engines.interface import HALF
 from tapegrad.errors import TapegradError
 from tapegrad.ops.elementwise import astype
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 

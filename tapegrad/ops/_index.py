@@ -24,11 +24,11 @@ from tapegrad.sizes import (
     surely_less,
     surely_same,
 )
-from tapegrad.tensor import T2, Tensor
-from tapegrad.tensor.operands import known, unwrap_all
+from tapegrad.tensors import T2, Tensor
+from tapegrad.tensors.operands import known, unwrap_all
 
 if TYPE_CHECKING:
-    from tapegrad.tensor import Index
+    from tapegrad.tensors import Index
 
 
 class OutOfRangeError(ShapeError, IndexError):

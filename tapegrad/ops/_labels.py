@@ -9,7 +9,7 @@ import numpy as np
 
 from tapegrad.engines import engine
 from tapegrad.sizes import show
-from tapegrad.tensor import Tensor, values_of
+from tapegrad.tensors import Tensor, values_of
 
 if TYPE_CHECKING:
     from typing import Self

@@ -13,8 +13,8 @@ from tapegrad.errors import ShapeError
 from tapegrad.ops._broadcast import sum_to_shape
 from tapegrad.sizes import Dims, Size, show
 from tapegrad.sizes.constraints import numbers
-from tapegrad.tensor import T1, T2, D, T, Tensor, node
-from tapegrad.tensor.operands import unwrap, unwrap_all
+from tapegrad.tensors import T1, T2, D, T, Tensor, node
+from tapegrad.tensors.operands import unwrap, unwrap_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

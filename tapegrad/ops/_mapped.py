@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.engines import engine
 from tapegrad.ops._broadcast import accumulate_like
 from tapegrad.ops.elementwise import float_only
-from tapegrad.tensor import D, S, T, Tensor, node
-from tapegrad.tensor.operands import unwrap
+from tapegrad.tensors import D, S, T, Tensor, node
+from tapegrad.tensors.operands import unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable

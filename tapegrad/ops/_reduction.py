@@ -10,8 +10,8 @@ from tapegrad.engines import engine
 from tapegrad.errors import ShapeError, TapeError, messages
 from tapegrad.ops.elementwise import float_only
 from tapegrad.sizes import Dims, RankUnknownError, is_unknown, show, surely_differ
-from tapegrad.tensor import D2, S2, T2, D, S, T, Tensor, node
-from tapegrad.tensor.operands import same_dtype, tensor_only, unwrap_all
+from tapegrad.tensors import D2, S2, T2, D, S, T, Tensor, node
+from tapegrad.tensors.operands import same_dtype, tensor_only, unwrap_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,8 @@ from tapegrad.ops._large import elementwise
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import elementwise_shape, float_only
 from tapegrad.sizes import Dims, broadcast
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
-from tapegrad.tensor.operands import same_dtype, tensor_only, unwrap, unwrap_mixed
+from tapegrad.tensors import T1, T2, Float, S, T, Tensor, node
+from tapegrad.tensors.operands import same_dtype, tensor_only, unwrap, unwrap_mixed
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients

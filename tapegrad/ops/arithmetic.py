@@ -16,13 +16,13 @@ from tapegrad.ops._float32 import in_float32
 from tapegrad.ops._large import elementwise
 from tapegrad.ops.elementwise import broadcast_shape, float_only, number_only
 from tapegrad.sizes import Dims, broadcast
-from tapegrad.tensor import T1, T2, D, Float, Real, T, Tensor, node
-from tapegrad.tensor.operands import constant, same_dtype, tensor_only, unwrap, unwrap_all
+from tapegrad.tensors import T1, T2, D, Float, Real, T, Tensor, node
+from tapegrad.tensors.operands import constant, same_dtype, tensor_only, unwrap, unwrap_all
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Merge
-    from tapegrad.tensor import Number
+    from tapegrad.tensors import Number
 
 
 def lerp_shape(x: Dims, y: Dims, weight: Dims) -> Dims:

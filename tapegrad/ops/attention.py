@@ -22,8 +22,8 @@ from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
 from tapegrad.ops.softmax import softmax_of
 from tapegrad.sizes import Dims, Size, UnknownDims, at_least, broadcast, misfit, show, surely_differ, surely_less
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node, values_of
-from tapegrad.tensor.operands import limits, on_one_tape, tensor_only, unwrap, unwrap_all
+from tapegrad.tensors import T1, T2, Float, S, T, Tensor, node, values_of
+from tapegrad.tensors.operands import limits, on_one_tape, tensor_only, unwrap, unwrap_all
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients

@@ -20,13 +20,13 @@ from tapegrad.sizes import (
     show,
     surely_differ,
 )
-from tapegrad.tensor import D, T, Tensor, node
-from tapegrad.tensor.operands import unwrap
+from tapegrad.tensors import D, T, Tensor, node
+from tapegrad.tensors.operands import unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.engines import Axis, Int
-    from tapegrad.tensor import Sizes
+    from tapegrad.tensors import Sizes
 
 
 def flatten_shape(x: Dims, start_axis: Int = 0, end_axis: Int = -1) -> Dims:

@@ -11,15 +11,15 @@ from tapegrad.autograd.op import op
 from tapegrad.errors import DTypeError, messages
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, operand_name
-from tapegrad.tensor import S, Tensor, node
-from tapegrad.tensor.operands import unwrap
+from tapegrad.tensors import S, Tensor, node
+from tapegrad.tensors.operands import unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tapegrad.autograd.tape import NoneTape
     from tapegrad.engines import Elementwise
-    from tapegrad.tensor import Number
+    from tapegrad.tensors import Number
 
 Bits = TypeVar("Bits", bound=np.integer[Any] | np.bool_, default=np.int64)
 Whole = TypeVar("Whole", bound=np.integer[Any], default=np.int64)

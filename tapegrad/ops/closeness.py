@@ -17,11 +17,11 @@ from tapegrad.ops.logical import isfinite, isnan, logical_and, logical_or
 from tapegrad.ops.reductions_bool import all as all_of
 from tapegrad.ops.rounding import abs as absolute
 from tapegrad.sizes import Dims, broadcast
-from tapegrad.tensor.operands import unwrap
+from tapegrad.tensors.operands import unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.tape import NoneTape
-    from tapegrad.tensor import Number, Real, Tensor
+    from tapegrad.tensors import Number, Real, Tensor
 
 
 def isclose_shape(x: Dims, y: Dims) -> Dims:

@@ -11,8 +11,8 @@ from tapegrad.errors import DTypeError, messages
 from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops.elementwise import broadcast_shape
 from tapegrad.sizes import Dims, broadcast
-from tapegrad.tensor import T1, T2, D, Tensor, node
-from tapegrad.tensor.operands import as_float32, tensor_only, unwrap
+from tapegrad.tensors import T1, T2, D, Tensor, node
+from tapegrad.tensors.operands import as_float32, tensor_only, unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Merge, NoneTape
-    from tapegrad.tensor import Number
+    from tapegrad.tensors import Number
 
 
 def where_shape(condition: Dims, x: Dims, y: Dims) -> Dims:

@@ -11,11 +11,11 @@ from tapegrad.ops._lowering import at_least_one, check_rank, correlate
 from tapegrad.ops.elementwise import float_only
 from tapegrad.sizes import Dims, Size, show, surely_differ, surely_less, windows
 from tapegrad.sizes.constraints import numbers
-from tapegrad.tensor.operands import same_dtype, tensor_only
+from tapegrad.tensors.operands import same_dtype, tensor_only
 
 if TYPE_CHECKING:
     from tapegrad.autograd.tape import Merge
-    from tapegrad.tensor import T1, T2, Float, Tensor
+    from tapegrad.tensors import T1, T2, Float, Tensor
 
 
 def conv1d_shape(

@@ -14,13 +14,13 @@ from tapegrad.ops._conversion import array_from
 from tapegrad.ops.elementwise import scalar_type
 from tapegrad.sizes import Dims, Size, several_ints, show, surely_differ, surely_less
 from tapegrad.sizes.symbols import is_symbol
-from tapegrad.tensor import D, S, Tensor, from_array, node
-from tapegrad.tensor.operands import of_same_kind, unwrap
+from tapegrad.tensors import D, S, Tensor, from_array, node
+from tapegrad.tensors.operands import of_same_kind, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.tape import NoneTape
     from tapegrad.engines import Int
-    from tapegrad.tensor import Scalar, Sizes
+    from tapegrad.tensors import Scalar, Sizes
 
 Empty: TypeAlias = "Sequence[Empty]"
 Bools: TypeAlias = "bool | Sequence[Bools]"

@@ -17,8 +17,8 @@ from tapegrad.ops.reduce import check_axis
 from tapegrad.ops.scatter import getitem
 from tapegrad.ops.shift import pad
 from tapegrad.sizes import Dims, largest, normal_axis, product
-from tapegrad.tensor import D, Float, Real, T, Tensor, node
-from tapegrad.tensor.operands import tensor_only, unwrap
+from tapegrad.tensors import D, Float, Real, T, Tensor, node
+from tapegrad.tensors.operands import tensor_only, unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable

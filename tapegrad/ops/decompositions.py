@@ -11,8 +11,8 @@ from tapegrad.engines import engine
 from tapegrad.errors import ShapeError, SingularError
 from tapegrad.ops.linalg import exact_only, square_only
 from tapegrad.sizes import Dims, at_least, show, smallest
-from tapegrad.tensor import Float, S, T, Tensor, node
-from tapegrad.tensor.operands import known, tensor_only, unwrap
+from tapegrad.tensors import Float, S, T, Tensor, node
+from tapegrad.tensors.operands import known, tensor_only, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients

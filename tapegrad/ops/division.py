@@ -10,14 +10,14 @@ from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.bitwise import Whole, whole_only
 from tapegrad.ops.elementwise import broadcast_shape, number_only
-from tapegrad.tensor import T1, T2, Real, Tensor, node
-from tapegrad.tensor.operands import of_same_kind, unwrap
+from tapegrad.tensors import T1, T2, Real, Tensor, node
+from tapegrad.tensors.operands import of_same_kind, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Merge, NoneTape
     from tapegrad.sizes import Dims
-    from tapegrad.tensor import Number
+    from tapegrad.tensors import Number
 
 
 def divmod_shape(x: Dims, y: Dims) -> tuple[Dims, Dims]:

@@ -14,15 +14,15 @@ from tapegrad.generator import generator
 from tapegrad.ops.create import filled_shape, float_dtype_only, like_shape
 from tapegrad.ops.elementwise import elementwise_shape, float_only, scalar_type
 from tapegrad.sizes import several_ints
-from tapegrad.tensor import D, Float, S, T, Tensor, from_array, node
-from tapegrad.tensor.operands import of_same_kind, tensor_only, unwrap
+from tapegrad.tensors import D, Float, S, T, Tensor, from_array, node
+from tapegrad.tensors.operands import of_same_kind, tensor_only, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import NoneTape
     from tapegrad.engines import Int
     from tapegrad.generator import RNG
-    from tapegrad.tensor import Sizes
+    from tapegrad.tensors import Sizes
 
 
 @op(filled_shape)

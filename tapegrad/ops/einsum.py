@@ -24,13 +24,13 @@ from tapegrad.sizes import (
     surely_differ,
     surely_same,
 )
-from tapegrad.tensor import T1, T2, D, T, Tensor, node
-from tapegrad.tensor.operands import same_dtypes, unwrap, unwrap_all
+from tapegrad.tensors import T1, T2, D, T, Tensor, node
+from tapegrad.tensors.operands import same_dtypes, unwrap, unwrap_all
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Merge
-    from tapegrad.tensor import Number
+    from tapegrad.tensors import Number
 
 Paired: TypeAlias = "tuple[Int | tuple[Int, ...], Int | tuple[Int, ...]]"
 

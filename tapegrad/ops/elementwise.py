@@ -15,8 +15,8 @@ from tapegrad.errors import DTypeError, messages
 from tapegrad.ops._broadcast import accumulate_like
 from tapegrad.ops._large import elementwise
 from tapegrad.sizes import Dims, broadcast
-from tapegrad.tensor import Float, G, Real, S, T, Tensor, node
-from tapegrad.tensor.operands import is_concrete, unwrap
+from tapegrad.tensors import Float, G, Real, S, T, Tensor, node
+from tapegrad.tensors.operands import is_concrete, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients

@@ -11,14 +11,14 @@ from tapegrad.errors.ranges import check_options
 from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
-from tapegrad.tensor.operands import unwrap
+from tapegrad.tensors import T1, T2, Float, S, T, Tensor, node
+from tapegrad.tensors.operands import unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Merge
     from tapegrad.engines import Elementwise
-    from tapegrad.tensor import Number
+    from tapegrad.tensors import Number
 
 
 @op(elementwise_shape, memory_bound=True)

@@ -12,15 +12,15 @@ from tapegrad.errors import DTypeError, messages
 from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
-from tapegrad.tensor.operands import tensor_only, unwrap, unwrap_mixed
+from tapegrad.tensors import T1, T2, Float, S, T, Tensor, node
+from tapegrad.tensors.operands import tensor_only, unwrap, unwrap_mixed
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Merge, NoneTape
     from tapegrad.ops.bitwise import Whole
     from tapegrad.sizes import Dims
-    from tapegrad.tensor import Number
+    from tapegrad.tensors import Number
 
 
 def parts_shape(x: Dims) -> tuple[Dims, Dims]:

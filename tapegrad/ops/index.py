@@ -10,15 +10,15 @@ from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.ops._index import OutOfRangeError, along, check_range
 from tapegrad.ops.scatter import getitem
 from tapegrad.sizes import Dims, Size, is_unknown, normal_axis, product, several_ints, show, surely_differ, surely_less
-from tapegrad.tensor import T1, T2, D, T, Tensor, node
-from tapegrad.tensor.operands import known, tensor_only, unwrap_mixed
+from tapegrad.tensors import T1, T2, D, T, Tensor, node
+from tapegrad.tensors.operands import known, tensor_only, unwrap_mixed
 
 if TYPE_CHECKING:
     import numpy as np
 
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Merge
-    from tapegrad.tensor import Sizes
+    from tapegrad.tensors import Sizes
 
 
 def take_shape(x: Dims, indices: Dims, axis: Int = 0) -> Dims:

@@ -23,8 +23,8 @@ from tapegrad.sizes import (
     surely_divides,
     surely_less,
 )
-from tapegrad.tensor import D, T, Tensor, node
-from tapegrad.tensor.operands import same_dtypes, unwrap_all
+from tapegrad.tensors import D, T, Tensor, node
+from tapegrad.tensors.operands import same_dtypes, unwrap_all
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -32,9 +32,9 @@ from tapegrad.ops.loss import elementwise_loss_shape, row_loss_shape
 from tapegrad.ops.softmax import log_normalized, log_softmax_gradient
 from tapegrad.ops.statistics import not_zero
 from tapegrad.sizes import Dims, UnknownDims, at_least, show, surely_differ, surely_same
-from tapegrad.tensor import T2, Float, T, Tensor, node
-from tapegrad.tensor.merging import merging_loss, merging_loss_of_labels
-from tapegrad.tensor.operands import known, same_dtype, tensor_only, unwrap
+from tapegrad.tensors import T2, Float, T, Tensor, node
+from tapegrad.tensors.merging import merging_loss, merging_loss_of_labels
+from tapegrad.tensors.operands import known, same_dtype, tensor_only, unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,8 @@ from tapegrad.ops._broadcast import sum_to_shape
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.matmul import matmul
 from tapegrad.sizes import Dims, at_least, broadcast, show, surely_differ
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
-from tapegrad.tensor.operands import known, same_dtype, tensor_only, unwrap
+from tapegrad.tensors import T1, T2, Float, S, T, Tensor, node
+from tapegrad.tensors.operands import known, same_dtype, tensor_only, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients

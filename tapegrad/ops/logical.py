@@ -13,14 +13,14 @@ from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, messages
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
-from tapegrad.tensor import Float, S, T, Tensor, node
-from tapegrad.tensor.operands import limits, unwrap
+from tapegrad.tensors import Float, S, T, Tensor, node
+from tapegrad.tensors.operands import limits, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import NoneTape
     from tapegrad.engines import Elementwise
-    from tapegrad.tensor import Number
+    from tapegrad.tensors import Number
 
 Truth = TypeVar("Truth", bound=np.bool_, default=np.bool_)
 

@@ -23,9 +23,9 @@ from tapegrad.ops._reduction import (
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.statistics import not_zero
 from tapegrad.sizes import Dims, at_least
-from tapegrad.tensor import T2, Float, T, Tensor, node
-from tapegrad.tensor.merging import merging_loss
-from tapegrad.tensor.operands import same_dtype
+from tapegrad.tensors import T2, Float, T, Tensor, node
+from tapegrad.tensors.merging import merging_loss
+from tapegrad.tensors.operands import same_dtype
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients

@@ -12,12 +12,12 @@ from tapegrad.ops.compare import where
 from tapegrad.ops.move import broadcast_to
 from tapegrad.ops.scatter import getitem
 from tapegrad.sizes import UNKNOWN, Dims, broadcast, show, surely_differ
-from tapegrad.tensor import T1, T2, D, T, Tensor, node
-from tapegrad.tensor.operands import constant, same_dtype, tensor_only, unwrap
+from tapegrad.tensors import T1, T2, D, T, Tensor, node
+from tapegrad.tensors.operands import constant, same_dtype, tensor_only, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.tape import Merge, NoneTape
-    from tapegrad.tensor import Number
+    from tapegrad.tensors import Number
 
 
 def masked_fill_shape(x: Dims, mask: Dims, value: Dims) -> Dims:

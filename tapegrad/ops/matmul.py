@@ -11,13 +11,13 @@ from tapegrad.engines import engine
 from tapegrad.errors import ShapeError
 from tapegrad.ops._broadcast import accumulate_like, sum_to_shape
 from tapegrad.sizes import Dims, at_least, broadcast, is_unknown, of_rank, show, surely_differ
-from tapegrad.tensor import T1, T2, D, T, Tensor, node
-from tapegrad.tensor.operands import of_one_dtype, unwrap, unwrap_all
+from tapegrad.tensors import T1, T2, D, T, Tensor, node
+from tapegrad.tensors.operands import of_one_dtype, unwrap, unwrap_all
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Merge
-    from tapegrad.tensor import Number
+    from tapegrad.tensors import Number
 
 
 def matmul_shape(x: Dims, y: Dims) -> Dims:

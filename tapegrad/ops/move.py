@@ -21,12 +21,12 @@ from tapegrad.sizes import (
     surely_less,
     surely_same,
 )
-from tapegrad.tensor import D, T, Tensor, node
-from tapegrad.tensor.operands import unwrap
+from tapegrad.tensors import D, T, Tensor, node
+from tapegrad.tensors.operands import unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
-    from tapegrad.tensor import Sizes
+    from tapegrad.tensors import Sizes
 
 
 def reshape_shape(x: Dims, shape: Dims) -> Dims:

@@ -18,8 +18,8 @@ from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
 from tapegrad.ops.reduce import check_axis
 from tapegrad.sizes import Dims, Size, at_least, misfit, normal_axes, show, surely_differ, surely_less
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node, values_of
-from tapegrad.tensor.operands import limits, of_one_dtype, on_one_tape, unwrap, unwrap_all
+from tapegrad.tensors import T1, T2, Float, S, T, Tensor, node, values_of
+from tapegrad.tensors.operands import limits, of_one_dtype, on_one_tape, unwrap, unwrap_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import elementwise_shape
 
 if TYPE_CHECKING:
-    from tapegrad.tensor import Float, S, T, Tensor
+    from tapegrad.tensors import Float, S, T, Tensor
 
 
 @op(elementwise_shape, memory_bound=True)

@@ -21,8 +21,8 @@ from tapegrad.ops.ranges import countable
 from tapegrad.ops.reduce import mean
 from tapegrad.ops.scatter import getitem
 from tapegrad.sizes.constraints import numbers
-from tapegrad.tensor import Float, T, Tensor, node, values_of
-from tapegrad.tensor.operands import tensor_only, unwrap
+from tapegrad.tensors import Float, T, Tensor, node, values_of
+from tapegrad.tensors.operands import tensor_only, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients

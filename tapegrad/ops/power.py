@@ -14,13 +14,13 @@ from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._flags import flag
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only, number_only
-from tapegrad.tensor import T1, T2, Float, Real, S, T, Tensor, node
-from tapegrad.tensor.operands import known, unwrap
+from tapegrad.tensors import T1, T2, Float, Real, S, T, Tensor, node
+from tapegrad.tensors.operands import known, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Merge
-    from tapegrad.tensor import Number
+    from tapegrad.tensors import Number
 
 OtherReal = TypeVar("OtherReal", bound=np.number[Any], default=np.float32)
 

@@ -15,12 +15,12 @@ from tapegrad.ops.create import filled_shape, float_dtype_only
 from tapegrad.ops.elementwise import scalar_type
 from tapegrad.sizes import UNKNOWN, Dims, Size, one_int, surely_less, surely_same
 from tapegrad.sizes.symbols import is_symbol
-from tapegrad.tensor import D, Float, Tensor, from_array, node
-from tapegrad.tensor.operands import known, unwrap
+from tapegrad.tensors import D, Float, Tensor, from_array, node
+from tapegrad.tensors.operands import known, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.tape import NoneTape
-    from tapegrad.tensor import Scalar
+    from tapegrad.tensors import Scalar
 
 
 def eye_shape(n: Size | Int, m: Size | Int | None = None) -> Dims:

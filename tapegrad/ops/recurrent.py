@@ -14,8 +14,8 @@ from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.matmul import matmul
 from tapegrad.ops.scatter import getitem
 from tapegrad.sizes import Dims, at_least, show, surely_differ, surely_less
-from tapegrad.tensor import Float, T, Tensor, node
-from tapegrad.tensor.operands import on_one_tape, same_dtype, tensor_only, unwrap_all
+from tapegrad.tensors import Float, T, Tensor, node
+from tapegrad.tensors.operands import on_one_tape, same_dtype, tensor_only, unwrap_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable

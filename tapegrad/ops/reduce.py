@@ -14,9 +14,9 @@ from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.ops._float32 import in_float32
 from tapegrad.ops.elementwise import number_only
 from tapegrad.sizes import Dims, normal_axes, show, surely_same
-from tapegrad.tensor import D, Real, T, Tensor, node
-from tapegrad.tensor.merging import averaging, summing
-from tapegrad.tensor.operands import unwrap
+from tapegrad.tensors import D, Real, T, Tensor, node
+from tapegrad.tensors.merging import averaging, summing
+from tapegrad.tensors.operands import unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients

@@ -9,8 +9,8 @@ import numpy as np
 from tapegrad.autograd.op import op
 from tapegrad.engines import Axis, Int, engine
 from tapegrad.ops.reduce import check_axis, extremum_shape, reduce_shape
-from tapegrad.tensor import Tensor, node
-from tapegrad.tensor.operands import unwrap
+from tapegrad.tensors import Tensor, node
+from tapegrad.tensors.operands import unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.tape import NoneTape

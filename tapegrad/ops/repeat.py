@@ -13,8 +13,8 @@ from tapegrad.ops.axes import moveaxis
 from tapegrad.ops.move import broadcast_to, reshape
 from tapegrad.ops.scatter import getitem
 from tapegrad.sizes import Dims, Size, normal_axis, of_rank, product, several_ints, surely_less, windows
-from tapegrad.tensor import D, T, Tensor, node
-from tapegrad.tensor.operands import on_one_tape, same_dtypes, tensor_only, unwrap, unwrap_all
+from tapegrad.tensors import D, T, Tensor, node
+from tapegrad.tensors.operands import on_one_tape, same_dtypes, tensor_only, unwrap, unwrap_all
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients

@@ -13,14 +13,14 @@ from tapegrad.errors import DTypeError, messages
 from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, is_fraction, number_only
-from tapegrad.tensor import T1, T2, Real, S, T, Tensor, node
-from tapegrad.tensor.operands import of_same_kind, unwrap
+from tapegrad.tensors import T1, T2, Real, S, T, Tensor, node
+from tapegrad.tensors.operands import of_same_kind, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Merge, NoneTape
     from tapegrad.engines import Elementwise
-    from tapegrad.tensor import Number, Scalar
+    from tapegrad.tensors import Number, Scalar
 
 
 @op(elementwise_shape)

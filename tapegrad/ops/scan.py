@@ -8,8 +8,8 @@ from tapegrad.autograd.op import op
 from tapegrad.engines import Int, engine
 from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.sizes import Dims, normal_axis, show, surely_differ
-from tapegrad.tensor import T1, T2, Float, T, Tensor, node
-from tapegrad.tensor.operands import tensor_only, unwrap_all
+from tapegrad.tensors import T1, T2, Float, T, Tensor, node
+from tapegrad.tensors.operands import tensor_only, unwrap_all
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients

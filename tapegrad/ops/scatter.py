@@ -19,13 +19,13 @@ from tapegrad.ops._index import (
     untaped,
 )
 from tapegrad.sizes import Dim, Dims, Size, broadcast, show, surely_differ
-from tapegrad.tensor import T1, T2, D, T, Tensor, node
-from tapegrad.tensor.operands import constant, joined, same_dtype, tensor_only, unwrap, unwrap_mixed
+from tapegrad.tensors import T1, T2, D, T, Tensor, node
+from tapegrad.tensors.operands import constant, joined, same_dtype, tensor_only, unwrap, unwrap_mixed
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Merge, NoneTape
-    from tapegrad.tensor import Index, Number
+    from tapegrad.tensors import Index, Number
 
 
 def getitem_shape(x: Dims, index: Index) -> Dims:

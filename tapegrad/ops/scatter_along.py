@@ -18,8 +18,8 @@ from tapegrad.ops.index import check_positions, gather_shape
 from tapegrad.ops.rounding import maximum
 from tapegrad.ops.scatter import at_add
 from tapegrad.sizes import Dims, normal_axis, show, surely_differ
-from tapegrad.tensor import T1, T2, D, T, Tensor, node
-from tapegrad.tensor.operands import joined, known, same_dtype, tensor_only, unwrap_mixed
+from tapegrad.tensors import T1, T2, D, T, Tensor, node
+from tapegrad.tensors.operands import joined, known, same_dtype, tensor_only, unwrap_mixed
 
 _FUNCTIONS: Final[dict[str, Combining]] = {"prod": "multiply", "max": "maximum", "min": "minimum"}
 _REDUCTIONS: Final = ("sum", "mean", *_FUNCTIONS)

@@ -16,8 +16,8 @@ from tapegrad.ops.move import reshape
 from tapegrad.ops.rounding import minimum
 from tapegrad.ops.sort import sort
 from tapegrad.sizes import UNKNOWN, Dims, of_rank
-from tapegrad.tensor import D, S, Tensor, from_array, node
-from tapegrad.tensor.operands import known, same_dtype, tensor_only, unwrap
+from tapegrad.tensors import D, S, Tensor, from_array, node
+from tapegrad.tensors.operands import known, same_dtype, tensor_only, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.tape import NoneTape

@@ -16,14 +16,14 @@ from tapegrad.ops.index import take
 from tapegrad.sizes import Dims, normal_axes, one_int, show, surely_less, surely_same
 from tapegrad.sizes.constraints import numbers
 from tapegrad.sizes.symbols import is_symbol
-from tapegrad.tensor import D, S, T, Tensor, node
-from tapegrad.tensor.operands import unwrap
+from tapegrad.tensors import D, S, T, Tensor, node
+from tapegrad.tensors.operands import unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tapegrad.autograd.gradients import Gradients
-    from tapegrad.tensor import Scalar
+    from tapegrad.tensors import Scalar
 
 
 _REPEATING = ("edge", "reflect", "wrap")

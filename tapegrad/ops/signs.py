@@ -9,15 +9,15 @@ from tapegrad.engines import engine
 from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
-from tapegrad.tensor import T1, T2, Float, S, Tensor, node
-from tapegrad.tensor.operands import unwrap
+from tapegrad.tensors import T1, T2, Float, S, Tensor, node
+from tapegrad.tensors.operands import unwrap
 
 if TYPE_CHECKING:
     import numpy as np
 
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Merge, NoneTape
-    from tapegrad.tensor import Number
+    from tapegrad.tensors import Number
 
 
 @op(elementwise_shape)

@@ -9,8 +9,8 @@ from tapegrad.engines import Int, engine
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.reduce import check_axis
 from tapegrad.sizes import Dims, normal_axis
-from tapegrad.tensor import Float, S, T, Tensor, node
-from tapegrad.tensor.operands import unwrap
+from tapegrad.tensors import Float, S, T, Tensor, node
+from tapegrad.tensors.operands import unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients

@@ -11,8 +11,8 @@ from tapegrad.ops._flags import flag
 from tapegrad.ops._index import along, raw
 from tapegrad.ops.scatter import getitem
 from tapegrad.sizes import Dims, Size, normal_axis, show, surely_less
-from tapegrad.tensor import D, S, T, Tensor, node
-from tapegrad.tensor.operands import tensor_only, unwrap
+from tapegrad.tensors import D, S, T, Tensor, node
+from tapegrad.tensors.operands import tensor_only, unwrap
 
 if TYPE_CHECKING:
     import numpy as np

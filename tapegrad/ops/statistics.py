@@ -15,8 +15,8 @@ from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.reduce import broadcast_over, check_axis, extremum_shape, max, reduce_shape
 from tapegrad.ops.rounding import abs
-from tapegrad.tensor import Float, T, Tensor, node, values_of
-from tapegrad.tensor.operands import unwrap
+from tapegrad.tensors import Float, T, Tensor, node, values_of
+from tapegrad.tensors.operands import unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients

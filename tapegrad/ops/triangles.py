@@ -16,8 +16,8 @@ from tapegrad.ops.create import zeros
 from tapegrad.ops.ranges import countable, eye_shape
 from tapegrad.ops.scatter import at_set, getitem
 from tapegrad.sizes import UNKNOWN, Dims, Size, at_least, normal_axis, show, surely_less
-from tapegrad.tensor import D, S, T, Tensor, from_array, node
-from tapegrad.tensor.operands import fixed, tensor_only, unwrap
+from tapegrad.tensors import D, S, T, Tensor, from_array, node
+from tapegrad.tensors.operands import fixed, tensor_only, unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients

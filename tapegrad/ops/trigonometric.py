@@ -11,13 +11,13 @@ from tapegrad.ops._broadcast import accumulate_broadcast
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import elementwise_shape, float_only
 from tapegrad.sizes import Dims, broadcast
-from tapegrad.tensor import T1, T2, Float, S, T, Tensor, node
-from tapegrad.tensor.operands import unwrap_mixed
+from tapegrad.tensors import T1, T2, Float, S, T, Tensor, node
+from tapegrad.tensors.operands import unwrap_mixed
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Merge
-    from tapegrad.tensor import Number
+    from tapegrad.tensors import Number
 
 
 def atan2_shape(y: Dims, x: Dims) -> Dims:

@@ -15,12 +15,12 @@ from tapegrad.ops.index import take
 from tapegrad.sizes import Dims, Size, at_least, several_ints
 from tapegrad.sizes.constraints import numbers
 from tapegrad.sizes.symbols import is_symbol
-from tapegrad.tensor import Float, T, Tensor, node
-from tapegrad.tensor.operands import fixed, tensor_only
+from tapegrad.tensors import Float, T, Tensor, node
+from tapegrad.tensors.operands import fixed, tensor_only
 
 if TYPE_CHECKING:
     from tapegrad.engines import Int
-    from tapegrad.tensor import Sizes
+    from tapegrad.tensors import Sizes
 
 
 def upsample2d_shape(x: Dims, scale: int | tuple[int, int]) -> Dims:

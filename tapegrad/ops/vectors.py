@@ -14,15 +14,15 @@ from tapegrad.ops.move import reshape
 from tapegrad.ops.reduce import sum
 from tapegrad.ops.shift import roll
 from tapegrad.sizes import Dims, at_least, broadcast, normal_axis, show, surely_differ
-from tapegrad.tensor import Tensor
-from tapegrad.tensor.operands import both_on_one_tape, same_dtype, tensor_only, unwrap
+from tapegrad.tensors import Tensor
+from tapegrad.tensors.operands import both_on_one_tape, same_dtype, tensor_only, unwrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tapegrad.autograd.tape import Merge
     from tapegrad.engines import Int
-    from tapegrad.tensor import T1, T2, D, Number, Real
+    from tapegrad.tensors import T1, T2, D, Number, Real
 
 
 def cross_shape(x: Dims, y: Dims, axis: Int = -1) -> Dims:

@@ -30,8 +30,8 @@ from tapegrad.nn.paths import check_pattern, fits
 from tapegrad.optim.packing import Layout, advanced, packed
 from tapegrad.optim.state_fields import names_of
 from tapegrad.sizes import show
-from tapegrad.tensor import Tensor
-from tapegrad.tensor.subclasses import subclass_defined
+from tapegrad.tensors import Tensor
+from tapegrad.tensors.subclasses import subclass_defined
 
 if TYPE_CHECKING:
     from tapegrad.optim.large import Update

@@ -13,7 +13,7 @@ from tapegrad.autograd.identity import Same
 from tapegrad.engines import Value
 from tapegrad.optim.large import in_one_pass
 from tapegrad.optim.state_fields import names_of
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

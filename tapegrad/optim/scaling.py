@@ -15,13 +15,13 @@ from tapegrad.errors.messages import with_article
 from tapegrad.errors.ranges import check_options
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.optim.optimizer import Optimizer
-from tapegrad.tensor.operands import known
+from tapegrad.tensors.operands import known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tapegrad.autograd.tape import OwnedTape
-    from tapegrad.tensor import Tensor
+    from tapegrad.tensors import Tensor
 
 Float = TypeVar("Float", bound=np.floating[Any], default=np.float32)
 

@@ -23,7 +23,7 @@ reveal_type(x @ tg.zeros((3, 4)))
 x @ x
 """
 REVEALED: Final = (
-    'Revealed type is "tapegrad.tensor.Tensor[tuple[Literal[2], Literal[4]], tapegrad.autograd.tape.NoneTape,'
+    'Revealed type is "tapegrad.tensors.Tensor[tuple[Literal[2], Literal[4]], tapegrad.autograd.tape.NoneTape,'
 )
 CODE: Final = "tapegrad-shape"
 

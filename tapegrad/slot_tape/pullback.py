@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from tapegrad.autograd.tape import Entry, GradientTape, OwnedTape
 from tapegrad.ops.elementwise import broadcast_shape
 from tapegrad.ops.matmul import matmul_shape
-from tapegrad.tensor import Tensor, node
+from tapegrad.tensors import Tensor, node
 
 if TYPE_CHECKING:
     import numpy as np

@@ -31,7 +31,7 @@ from tapegrad.slot_tape.pullback import Pullback, Unseen, of_function, of_op
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tapegrad.tensor import Tensor
+    from tapegrad.tensors import Tensor
 
 EPS: Final = 1e-5  # added to the variance by layer norm
 

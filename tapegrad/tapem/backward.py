@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tapegrad.autograd.tape import NoneTape
     from tapegrad.tapem.program import TapeM
     from tapegrad.tapem.tape import Node, Tape
-    from tapegrad.tensor import Tensor
+    from tapegrad.tensors import Tensor
 
 S = TypeVar("S", bound=tuple[Any, ...], default=Any)
 D = TypeVar("D", bound=np.generic, default=np.float32)

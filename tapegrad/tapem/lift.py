@@ -16,7 +16,7 @@ from tapegrad.sizes import show
 from tapegrad.tapem.program import Action, TapeM
 from tapegrad.tapem.result import ERRORS, Err
 from tapegrad.tapem.tape import Node, Tape
-from tapegrad.tensor import Tensor, from_array, node
+from tapegrad.tensors import Tensor, from_array, node
 
 if TYPE_CHECKING:
     from tapegrad.autograd.tape import NoneTape

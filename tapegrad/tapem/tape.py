@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tapegrad.autograd.tape import Entry, NoneTape
-    from tapegrad.tensor import Tensor
+    from tapegrad.tensors import Tensor
 
 S_co = TypeVar("S_co", bound=tuple[Any, ...], covariant=True, default=Any)
 D_co = TypeVar("D_co", bound=np.generic, covariant=True, default=np.float32)

@@ -15,7 +15,7 @@ from tapegrad.tapem.lift import leaf
 from tapegrad.tapem.program import Do, TapeM, do
 from tapegrad.tapem.result import Err, Ok, Result
 from tapegrad.tapem.tape import Node, Tape
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 Loss = Callable[..., TapeM[Node[tuple[()], Any]]]
 Plain = Tensor[Any, NoneTape, Any]

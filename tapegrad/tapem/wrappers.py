@@ -8,7 +8,7 @@ from tapegrad import ops
 from tapegrad.tapem.lift import lift
 
 if TYPE_CHECKING:
-    from tapegrad.tensor import Tensor
+    from tapegrad.tensors import Tensor
 
 
 def positive_only(x: Tensor[Any, Any, Any]) -> None:

@@ -29,7 +29,7 @@ from tapegrad.sizes import (
     show,
     value_of,
 )
-from tapegrad.tensor import Tensor, node
+from tapegrad.tensors import Tensor, node
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Function: TypeAlias = Callable[..., Tensor[Any, Any, Any]]

@@ -10,8 +10,8 @@ import pytest
 from tapegrad.autograd.gradients import Gradients
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.ops import normal, ones, tensor
-from tapegrad.tensor import node
-from tapegrad.tensor.operands import split_tape, unwrap
+from tapegrad.tensors import node
+from tapegrad.tensors.operands import split_tape, unwrap
 
 
 def real(*shape: int, seed: int = 0) -> Any:

@@ -17,7 +17,7 @@ from tapegrad.autograd.registry import IMPLEMENTATIONS, OPS
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import matmul, mul, ones, softmax, tensor
 from tapegrad.sizes import Dims, show
-from tapegrad.tensor import Tensor, node
+from tapegrad.tensors import Tensor, node
 
 
 def pair_shape(x: Dims, y: Dims) -> Dims:

@@ -20,8 +20,8 @@ from tapegrad.autograd import parameter_tape
 from tapegrad.checkpoint import BalancedCheckpointing, checkpoint
 from tapegrad.errors import TapeError
 from tapegrad.fused import fused
-from tapegrad.tensor.nodes import Frozen
-from tapegrad.tensor.operands import fixed as constant
+from tapegrad.tensors.nodes import Frozen
+from tapegrad.tensors.operands import fixed as constant
 from tests.collector import no_collector
 from tests.oracle.calls import CALLS, converted, direction, replaced
 

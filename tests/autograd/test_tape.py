@@ -35,8 +35,8 @@ from tapegrad.ops import (
     tensor,
     vecdot,
 )
-from tapegrad.tensor import Tensor, node
-from tapegrad.tensor.operands import split_tape, unwrap
+from tapegrad.tensors import Tensor, node
+from tapegrad.tensors.operands import split_tape, unwrap
 from tests.collector import no_collector
 
 

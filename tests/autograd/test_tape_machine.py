@@ -23,7 +23,7 @@ from tapegrad.autograd.gradients import Gradients
 from tapegrad.autograd.tape import NONE, NoneTape, OwnedTape
 from tapegrad.errors import TapeError
 from tapegrad.slot_tape import SlotTape
-from tapegrad.tensor import node
+from tapegrad.tensors import node
 
 EXACT_LIMIT = 1e6  # whole numbers below it are exact, with their gradients
 

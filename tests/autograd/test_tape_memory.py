@@ -18,8 +18,8 @@ from tapegrad.autograd.tape import GradientTape
 from tapegrad.checkpoint import BalancedCheckpointing
 from tapegrad.errors import ShapeError, TapeError
 from tapegrad.ops import exp, mul, normal, relu, take, tanh, tensor, zeros
-from tapegrad.tensor import node
-from tapegrad.tensor.operands import split_tape, unwrap
+from tapegrad.tensors import node
+from tapegrad.tensors.operands import split_tape, unwrap
 from tests.collector import no_collector
 
 

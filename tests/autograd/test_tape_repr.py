@@ -18,8 +18,8 @@ from tapegrad.autograd.registry import OPS
 from tapegrad.autograd.tape import NONE, GradientTape
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.ops import exp, layer_norm, maximum, minimum, ones, sin, tanh, zeros
-from tapegrad.tensor import node
-from tapegrad.tensor.operands import unwrap
+from tapegrad.tensors import node
+from tapegrad.tensors.operands import unwrap
 
 
 def doubled(x: Any) -> Any:

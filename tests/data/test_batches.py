@@ -16,7 +16,7 @@ from tapegrad.data import batches
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.generator import random
 from tapegrad.ops import ones, tensor
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 X: Any = tensor(np.arange(14, dtype=np.float32).reshape(7, 2))
 Y: Any = tensor(np.arange(7) * 10)

@@ -16,7 +16,7 @@ from tapegrad.engines import Elementwise, Pairwise, engine
 from tapegrad.engines.numpy.engine import NumPy
 from tapegrad.nn.shape_engine import ShapeEngine, ShapeValue
 from tapegrad.ops import ones, tensor
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 
 def test_arrays_and_numpy_scalars_belong_to_numpy() -> None:
@@ -58,7 +58,7 @@ def test_a_subclass_has_the_engine_of_its_base() -> None:
 @pytest.mark.parametrize("order", ["x, array", "array, x"])
 def test_the_order_of_values_does_not_affect_the_engine(order: str) -> None:
     program = (
-        "import sys, numpy as np; from tapegrad.engines import engine; from tapegrad.tensor import Tensor;"
+        "import sys, numpy as np; from tapegrad.engines import engine; from tapegrad.tensors import Tensor;"
         "x, array = Tensor(np.ones(3)), np.ones(3); assert 'tapegrad.engines.numpy.engine' not in sys.modules;"
         f"print(type(engine({order})).__name__)"
     )

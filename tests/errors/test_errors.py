@@ -20,8 +20,8 @@ from tapegrad.autograd.tape import NoneTape
 from tapegrad.errors import DTypeError, ShapeError, SingularError, TapeError, TapegradError
 from tapegrad.errors.diagram import diagram
 from tapegrad.guard import guarded
-from tapegrad.tensor import Tensor
-from tapegrad.tensor.aliases import Shape
+from tapegrad.tensors import Tensor
+from tapegrad.tensors.aliases import Shape
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)

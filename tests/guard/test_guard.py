@@ -29,8 +29,8 @@ from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.guard import guarded
 from tapegrad.ops import matmul
 from tapegrad.sizes import Add, FloorDiv, Mul, Pow, Sub
-from tapegrad.tensor import Tensor, Tensor0D, Tensor1D, Tensor2D, Untaped
-from tapegrad.tensor.aliases import Rank2, Shape
+from tapegrad.tensors import Tensor, Tensor0D, Tensor1D, Tensor2D, Untaped
+from tapegrad.tensors.aliases import Rank2, Shape
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)
@@ -1023,7 +1023,7 @@ from typing import Any, TypeVar
 import numpy as np
 from tapegrad.guard import guarded
 from tapegrad.ops import matmul
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 N = TypeVar("N", bound=int)
 @guarded
 def f(x: Tensor[tuple[N], Any], n: N, k: float = 0.5, *, name: str | None = None) -> tuple[Tensor[tuple[N], Any], int]:

@@ -24,7 +24,7 @@ from tapegrad.io import FileError, load, save
 from tapegrad.nn import Linear, Module, Param, ReLU, Sequential, quantized
 from tapegrad.ops import normal, ones, zeros
 from tapegrad.quantized import Affine, BlockSymmetric, Scheme, Symmetric
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 any_format = pytest.mark.parametrize("suffix", ["npz", "safetensors"])
 

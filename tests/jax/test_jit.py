@@ -25,7 +25,7 @@ import tapegrad as tg
 from tapegrad import nn, optim
 from tapegrad.autograd.gradients import Gradients
 from tapegrad.errors import DTypeError, ShapeError, TapeError
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 jit: Any = tg.jit  # most of the steps here are untyped; typecheck/jitted.py has typed ones
 

@@ -14,8 +14,8 @@ import tapegrad as tg
 from tapegrad import ops
 from tapegrad.autodiff import Autodiff
 from tapegrad.errors import TapeError
-from tapegrad.tensor import Tensor, node
-from tapegrad.tensor.operands import unwrap
+from tapegrad.tensors import Tensor, node
+from tapegrad.tensors.operands import unwrap
 from tests.op_coverage import NAMES
 from tests.oracle.calls import CALLS, INTEGERS, ONE, WHOLE, call, converted, direction, op_of, real, replaced
 from tests.slow import SLOW

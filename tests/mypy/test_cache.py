@@ -44,6 +44,6 @@ def test_a_layer_whose_forward_is_decorated_is_answered_from_the_cache_for_each_
     run = subprocess.run([sys.executable, "-c", KNOWN], cwd=tmp_path, capture_output=True, text=True, check=False)
 
     types = [line.partition('type is "')[2] for line in run.stdout.splitlines() if "Revealed" in line]
-    assert [t.startswith("tapegrad.tensor.Tensor[tuple[N, Literal[5]]") for t in types] == [True] * 3, run.stdout
+    assert [t.startswith("tapegrad.tensors.Tensor[tuple[N, Literal[5]]") for t in types] == [True] * 3, run.stdout
     assert ["numpy.float64" in t for t in types] == [False, False, True]
     assert "tapegrad.nn.linear.Linear.forward 2" in run.stdout.splitlines()

@@ -375,7 +375,7 @@ def type_of(value: Any) -> str:
         return f"tuple[{', '.join(map(type_of, value)) or '()'}]"
     sizes = ", ".join(f"Literal[{n}]" for n in value.shape) or "()"
     tape = "OwnedTape" if value.owns_tape else "NoneTape"
-    return f"tapegrad.tensor.Tensor[tuple[{sizes}], tapegrad.autograd.tape.{tape}, {DTYPES[str(value.dtype)]}]"
+    return f"tapegrad.tensors.Tensor[tuple[{sizes}], tapegrad.autograd.tape.{tape}, {DTYPES[str(value.dtype)]}]"
 
 
 def checked(calls: list[Call], folder: Path) -> dict[int, str]:

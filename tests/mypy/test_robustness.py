@@ -44,7 +44,7 @@ length: str = len(x)
 
 FLOAT32 = "numpy.floating[numpy._typing._nbit_base._32Bit]"
 MATMUL = "program.py:5: error: matmul: inner sizes differ: x (2, 3) has 3 columns but y (4, 5) has 4 rows"
-TRANSPOSED = f"tapegrad.tensor.Tensor[tuple[Literal[3], Literal[2]], tapegrad.autograd.tape.OwnedTape, {FLOAT32}]"
+TRANSPOSED = f"tapegrad.tensors.Tensor[tuple[Literal[3], Literal[2]], tapegrad.autograd.tape.OwnedTape, {FLOAT32}]"
 LAYER = "Sequential[1] Linear(4, 7): x is (..., 5) but (..., 4) is expected: axis -1 is 5, not 4"
 LENGTH = 'program.py:9: error: Incompatible types in assignment (expression has type "int", variable has type "str")'
 OUTPUT = [
@@ -360,7 +360,7 @@ def test_the_daemon_caches_nothing_that_an_edit_has_changed(project: Project, da
     project.edit(sizes, "(5, 3)", "(5, 12)")  # of another length, which the daemon goes by
     rejected = project.python(*check)
 
-    said = 'Revealed type is "tapegrad.tensor.Tensor[tuple[Literal[{}]], tapegrad.autograd.tape.NoneTape, {}]"'
+    said = 'Revealed type is "tapegrad.tensors.Tensor[tuple[Literal[{}]], tapegrad.autograd.tape.NoneTape, {}]"'
     assert "uses.py:7:" not in before.stdout
     assert f"uses.py:10: note: {said.format(2, FLOAT32)}" in before.stdout
     assert "uses.py:7: error: exp: x is Kind but" in after.stdout

@@ -16,7 +16,7 @@ import tapegrad as tg
 from tapegrad import io, nn, optim
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.guard import guarded
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 from tests.nn.test_every_layer import LAYERS, results, traced
 from tests.nn.test_precision import sum_of, wide
 

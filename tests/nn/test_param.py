@@ -12,7 +12,7 @@ import pytest
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.nn import Param
 from tapegrad.ops import mul, ones, reshape, sum, tensor, zeros
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 
 def test_a_parameter_copies_its_argument() -> None:

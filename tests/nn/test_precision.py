@@ -15,8 +15,8 @@ import tapegrad as tg
 from tapegrad import nn
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.guard import guarded
-from tapegrad.tensor import T, Tensor
-from tapegrad.tensor.aliases import Shape
+from tapegrad.tensors import T, Tensor
+from tapegrad.tensors.aliases import Shape
 from tests.nn.test_every_layer import LAYERS, results, traced
 
 D = TypeVar("D", bound=np.floating[Any], default=np.float32)

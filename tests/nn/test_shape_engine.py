@@ -18,7 +18,7 @@ from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.nn.shape_engine import NamedSize, ShapeValue, answering
 from tapegrad.sizes import UNKNOWN, named
-from tapegrad.tensor import Tensor, node
+from tapegrad.tensors import Tensor, node
 
 N: Any = answering(named("N"))
 M: Any = answering(named("M"))

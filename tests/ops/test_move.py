@@ -12,7 +12,7 @@ from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.ops import broadcast_to, normal, reshape, split, tensor, tile, transpose, unflatten, zeros
 from tapegrad.ops.move import reshape_shape
 from tapegrad.sizes import named, show
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 from tapegrad.testing import check_gradients, check_shape_rule
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from tapegrad import ops
 from tapegrad.curvature import hessian, hvp
-from tapegrad.tensor import node
+from tapegrad.tensors import node
 
 jax: Any = pytest.importorskip("jax", reason="make oracle installs it")
 jnp, jnn, lax = jax.numpy, jax.nn, jax.lax

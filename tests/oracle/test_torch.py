@@ -15,7 +15,7 @@ import pytest
 
 from tapegrad.autograd.registry import OPS
 from tapegrad.ops import bce_with_logits, tensor
-from tapegrad.tensor import Tensor, node
+from tapegrad.tensors import Tensor, node
 from tests.op_coverage import NAMES
 from tests.oracle.calls import CALLS, INTEGERS, Call, converted, direction, op_of, replaced
 from tests.oracle.differences import DIFFERENCES, NOT_IN_TORCH, ON_SOME_PROCESSORS, OPTIONS

@@ -20,7 +20,7 @@ from tapegrad import data, io, nn, optim
 from tapegrad.ops import mse, ones, uniform
 from tapegrad.progress import EarlyStopping, track
 from tapegrad.progress.log import read
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 EXTENDED = bool(os.environ.get("TAPEGRAD_FAULTS"))
 PROGRAM = """\

@@ -13,7 +13,7 @@ import pytest
 from tapegrad import ops
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.slot_tape import NumericalInstabilityError, SlotTape
-from tapegrad.tensor import node
+from tapegrad.tensors import node
 
 
 def real(*shape: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -14,8 +14,8 @@ from tapegrad.autograd.registry import OPS
 from tapegrad.nn import Param
 from tapegrad.tapem import Err, Node, Ok, Tape, TapeM
 from tapegrad.tapem.lift import Lifted
-from tapegrad.tensor import Tensor, node
-from tapegrad.tensor.operands import unwrap
+from tapegrad.tensors import Tensor, node
+from tapegrad.tensors.operands import unwrap
 from tapegrad.testing import check_gradients
 
 EMPTY = Tape.empty()

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from tapegrad import ops, tapem
 from tapegrad.tapem import Node, Tape
-from tapegrad.tensor import node
+from tapegrad.tensors import node
 
 Pair: TypeAlias = tuple[Tape, tuple[Node[Any, Any], ...]]  # a tape, and a tuple of what is on it
 

@@ -106,7 +106,7 @@ def _modules() -> dict[str, str]:
 @cache
 def _calls() -> dict[str, tuple[str, bool]]:
     """Return the op that each method of a tensor calls, and whether the tensor is its second operand."""
-    methods = (_PACKAGE / "tensor" / "__init__.py").read_text("utf-8").split("\n    def ")
+    methods = (_PACKAGE / "tensors" / "__init__.py").read_text("utf-8").split("\n    def ")
     calls = ((method.partition("(")[0], _CALL.search(method)) for method in methods)
     return {name: (call[1], call[2] != "self") for name, call in calls if call is not None}
 

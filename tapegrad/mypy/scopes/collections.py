@@ -271,7 +271,7 @@ _READ_ONLY: Final = frozenset(
     [
         *(f"builtins.{name}" for name in ("bool", "float", "int", "str", "tuple")),
         *(f"typing.{name}" for name in ("Collection", "Iterable", "Mapping", "Sequence")),
-        "tapegrad.tensor.Tensor",
+        "tapegrad.tensors.Tensor",
     ]
 )
 _receivers = ScopeCache(_read_receivers)

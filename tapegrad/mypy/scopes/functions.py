@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.scopes.frames import Value
 
 LAYERS: Final = "tapegrad.nn."
-_LIBRARIES: Final = ("builtins.", "numpy.", "tapegrad.tensor.")
+_LIBRARIES: Final = ("builtins.", "numpy.", "tapegrad.tensors.")
 
 
 class Default(NamedTuple):

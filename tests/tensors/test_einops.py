@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import tapegrad as tg
-from tapegrad.tensor import Tensor
+from tapegrad.tensors import Tensor
 
 einops: Any = pytest.importorskip("einops")
 

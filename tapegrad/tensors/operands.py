@@ -14,13 +14,13 @@ from tapegrad.engines.interface import HALF
 from tapegrad.errors import DTypeError, messages
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.sizes import Dim
-from tapegrad.tensor import Tensor, as_compute_dtype, belongs_to_module, described, from_array, node, values_of
+from tapegrad.tensors import Tensor, as_compute_dtype, belongs_to_module, described, from_array, node, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tapegrad.autograd.tape import Merge, NoneTape
-    from tapegrad.tensor import D2, S2, T2, D, Number, S, T
+    from tapegrad.tensors import D2, S2, T2, D, Number, S, T
 
 _ARRAY: Final = np.ndarray
 _SCALAR: Final = np.generic

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tapegrad.autograd.tape import NoneTape, OwnedTape
     from tapegrad.engines import Axis
-    from tapegrad.tensor import T2, D, Float, Number, Real, T, Tensor
+    from tapegrad.tensors import T2, D, Float, Number, Real, T, Tensor
 
     P = ParamSpec("P")  # the options of a loss
 

@@ -18,15 +18,15 @@ from tapegrad.engines.interface import HALF
 from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
 from tapegrad.errors.other_names import METHODS, MissingMethod
 from tapegrad.errors.tracebacks import public_api, trim_on_exit, trim_traceback
-from tapegrad.tensor.aliases import N0, N1, N2, N3, N4, N5
-from tapegrad.tensor.dlpack_export import CPU, exported
-from tapegrad.tensor.einops_backend import register_with_einops
-from tapegrad.tensor.methods import D_co as D_co
-from tapegrad.tensor.methods import S_co as S_co
-from tapegrad.tensor.methods import T_co as T_co
-from tapegrad.tensor.methods import TensorMethods
-from tapegrad.tensor.numpy_functions import NOT_GIVEN, call_function, call_ufunc, op_of_ufunc
-from tapegrad.tensor.subclasses import subclass_defined
+from tapegrad.tensors.aliases import N0, N1, N2, N3, N4, N5
+from tapegrad.tensors.dlpack_export import CPU, exported
+from tapegrad.tensors.einops_backend import register_with_einops
+from tapegrad.tensors.methods import D_co as D_co
+from tapegrad.tensors.methods import S_co as S_co
+from tapegrad.tensors.methods import T_co as T_co
+from tapegrad.tensors.methods import TensorMethods
+from tapegrad.tensors.numpy_functions import NOT_GIVEN, call_function, call_ufunc, op_of_ufunc
+from tapegrad.tensors.subclasses import subclass_defined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
     from tapegrad.autograd.tape import Checkpointing, Node, Pullback
     from tapegrad.engines import Axis, Int, Value
-    from tapegrad.tensor.merging import MYPY
+    from tapegrad.tensors.merging import MYPY
 
     if not MYPY:
-        from tapegrad.tensor.merging import (
+        from tapegrad.tensors.merging import (
             OpenDType,
             comparison,
             floor_division,
@@ -324,7 +324,7 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
 
     def mark_frozen(self) -> None:
         """Mark this tensor, which has no tape, as computed from buffers and frozen parameters alone."""
-        from tapegrad.tensor import nodes  # not at the top: nodes imports this module
+        from tapegrad.tensors import nodes  # not at the top: nodes imports this module
 
         nodes.mark_frozen(self)
 
@@ -340,7 +340,7 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
 
     def release_value(self) -> None:
         """Keep only a weak reference to the value, which stays alive while the taped tensor that shares it does."""
-        from tapegrad.tensor import nodes  # not at the top: nodes imports this module
+        from tapegrad.tensors import nodes  # not at the top: nodes imports this module
 
         nodes.release_value(self)
 
@@ -463,7 +463,7 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
         Raises:
             DTypeError: The version is later than that of `tapegrad.array_api`.
         """
-        from tapegrad.tensor.array_namespace import namespace
+        from tapegrad.tensors.array_namespace import namespace
 
         return namespace(api_version)
 

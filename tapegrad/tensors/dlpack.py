@@ -9,11 +9,11 @@ import numpy as np
 from tapegrad.errors import DTypeError, TapegradError
 from tapegrad.errors.messages import with_article
 from tapegrad.errors.tracebacks import public_api
-from tapegrad.tensor import from_array
+from tapegrad.tensors import from_array
 
 if TYPE_CHECKING:
     from tapegrad.autograd.tape import NoneTape
-    from tapegrad.tensor import D, S, Tensor
+    from tapegrad.tensors import D, S, Tensor
 
 
 @overload

@@ -13,7 +13,7 @@ import pytest
 from tapegrad.autograd.tape import NoneTape, OwnedTape
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.ops import normal, ones, tensor, zeros
-from tapegrad.tensor import Tensor, Tensor0D, Tensor1D, Tensor2D, Tensor6D
+from tapegrad.tensors import Tensor, Tensor0D, Tensor1D, Tensor2D, Tensor6D
 
 N = TypeVar("N", bound=int)
 M = TypeVar("M", bound=int)

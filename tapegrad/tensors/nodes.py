@@ -21,7 +21,7 @@ from tapegrad.autograd.tape import NoneTape
 from tapegrad.errors import TapeError
 from tapegrad.errors.other_names import attribute_error
 from tapegrad.sizes import show
-from tapegrad.tensor import D_co, S_co, Tensor
+from tapegrad.tensors import D_co, S_co, Tensor
 
 if TYPE_CHECKING:
     import numpy as np

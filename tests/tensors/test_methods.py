@@ -8,8 +8,8 @@ import pytest
 import tapegrad as tg
 from docs import tensor_methods
 from tapegrad.errors import TapegradError
-from tapegrad.tensor.methods import TensorMethods
-from tapegrad.tensor.nodes import Lazy
+from tapegrad.tensors.methods import TensorMethods
+from tapegrad.tensors.nodes import Lazy
 
 
 def test_the_file_is_up_to_date() -> None:

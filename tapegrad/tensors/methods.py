@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tapegrad.autograd.tape import Merge, NoneTape
     from tapegrad.engines import Axis, Int
     from tapegrad.generator import RNG
-    from tapegrad.tensor import T1, T2, G, Index, Number, Scalar, Sizes, Tensor
+    from tapegrad.tensors import T1, T2, G, Index, Number, Scalar, Sizes, Tensor
 
 S_co = TypeVar("S_co", bound=tuple[Any, ...], covariant=True, default=Any)
 T_co = TypeVar("T_co", bound=Tape, covariant=True, default=Any)
