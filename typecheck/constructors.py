@@ -314,6 +314,29 @@ class Popped(nn.Module):
         return self.layers(x)
 
 
+class Gathered(nn.Module):
+    """Has a list as a default, which is one list for all calls."""
+
+    def __init__(self, n: int, sizes: list[int] = []) -> None:  # noqa: B006
+        sizes.append(n)
+        self.layer = nn.Linear(len(sizes), sizes[0])
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return self.layer(x)
+
+
+def gathered(n: int, layers: list[nn.Module] = []) -> nn.Sequential:  # noqa: B006
+    layers.append(nn.Linear(n, 3))
+    return nn.Sequential(*layers)
+
+
+def accept_a_list_that_all_calls_share() -> None:
+    (Gathered(3)(tg.ones((5, 1))) + tg.ones((5, 3))).sum()
+    (Gathered(4)(tg.ones((5, 2))) + tg.ones((5, 3))).sum()
+    (gathered(4)(tg.ones((5, 4))) + tg.ones((5, 3))).sum()
+    (gathered(3)(tg.ones((5, 4))) + tg.ones((5, 3))).sum()
+
+
 def accept_what_other_statements_change() -> None:
     (Nested()(row) + tg.ones((5, 9))).sum()
     (Doubled(3)(row) + tg.ones((5, 6))).sum()

@@ -789,5 +789,7 @@ _numbers |= dict.fromkeys(
 _extended = _guard(_lazy("growing_signature"), lambda ctx: ctx.default_signature)
 _numbers[_SCAN] = _guard(_lazy("scan_result"), lambda ctx: ctx.default_return_type)
 _numbers[_CAST] = _guard(_lazy("cast_result"), lambda ctx: ctx.default_return_type)
+_popped = _guard(_lazy("popped_result"), lambda ctx: ctx.default_return_type)
+_numbers["builtins.list.pop"] = lambda ctx: _popped(ctx) if isinstance(ctx.type, TupleType) else ctx.default_return_type
 _sum_of_tensors = _guard(_load_sum, lambda ctx: ctx.default_return_type)
 _numbers["builtins.sum"] = _tensor_sum

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mypy.nodes import CallExpr, Expression, FuncDef, IndexExpr, MemberExpr, RefExpr, SuperExpr
+from mypy.nodes import CallExpr, Expression, FuncDef, IndexExpr, MemberExpr, RefExpr, SuperExpr, TypeInfo
 from mypy.plugin import MethodContext, MethodSigContext
 from mypy.types import (
     AnyType,
@@ -36,7 +36,9 @@ from tapegrad.mypy.conversion import (
 from tapegrad.mypy.features import (
     attributes,
     bodies,
+    body_lists,
     collections,
+    constructors,
     dtypes,
     einops_calls,
     layers,
@@ -104,6 +106,9 @@ def _loosened_signature(ctx: FunctionSigContext | MethodSigContext, declared: Fu
         return pure_tape.signature(ctx, op)
     if isinstance(ctx, MethodSigContext) and (changed := replace_signature(ctx, declared)) is not None:
         declared = changed
+    if isinstance(declared, CallableType) and (several := layers.of_several_lists(ctx.context, declared)) is not None:
+        clear_signatures(ctx.context, declared)
+        return several
     if isinstance(ctx.context, IndexExpr) and _assigns_item(ctx, declared):
         return declared.copy_modified(arg_types=[unknown()] * len(declared.arg_types))
     if not is_concerned(declared):
@@ -150,6 +155,8 @@ def function_result(ctx: FunctionContext) -> Type:
         result = bodies.completed(ctx, called, result)
     if makes_layer(ctx):
         bodies.check_builder(ctx)
+    if makes_model(ctx):
+        constructors.check_constructor(ctx)
     report_idle(ctx, result)
     open_targets(ctx.context, result, ctx.api)
     return result
@@ -170,6 +177,15 @@ def makes_layer(ctx: FunctionContext) -> bool:
         call.callee.node if is_layer and isinstance(call, CallExpr) and isinstance(call.callee, RefExpr) else None
     )
     return isinstance(function, FuncDef) and returned_class(function) is not None
+
+
+def makes_model(ctx: FunctionContext) -> bool:
+    """Return whether a call makes an object of a class of the program that is a layer."""
+    result = ctx.default_return_type
+    is_own = isinstance(result, Instance) and not result.type.fullname.startswith("tapegrad.")
+    callee = ctx.context.callee if isinstance(ctx.context, CallExpr) else None
+    is_class = isinstance(callee, RefExpr) and isinstance(callee.node, TypeInfo)
+    return is_own and is_class and isinstance(result, Instance) and result.type.has_base(MODULE)
 
 
 def walk_scheduled(ctx: FunctionContext) -> Type:
@@ -264,6 +280,11 @@ def growing_signature(ctx: MethodSigContext) -> FunctionLike:
     """Return the signature of a method that adds items to a collection."""
     open_context(ctx.api)
     return collections.growing(ctx)
+
+
+def popped_result(ctx: MethodContext) -> Type:
+    """Compute the type of `items.pop()` of a list whose items are known one by one."""
+    return body_lists.popped(ctx)
 
 
 def number_result(ctx: FunctionContext | MethodContext) -> Type:

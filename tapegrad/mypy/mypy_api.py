@@ -277,15 +277,16 @@ def tried_call(api: Checker, function: Type, arguments: list[Argument], context:
     return Trial(result, errors)
 
 
-def type_of_call(api: Checker, info: TypeInfo, arguments: list[Argument]) -> Type | None:
-    """Return the type that a call of a class on argument types has, with all hooks; None if they are rejected."""
+def type_of_call(api: Checker, info: TypeInfo, arguments: list[Argument]) -> tuple[Type | None, list[ErrorInfo]]:
+    """Return the type that a call of a class on argument types has, with all hooks, and the errors, if it has none."""
     name = NameExpr(info.name)
     name.node, name.fullname, name.kind = info, info.fullname, GDEF
     expressions: list[Expression] = [TempNode(one.given) for one in arguments]
     call = CallExpr(name, expressions, [one.kind for one in arguments], [one.name for one in arguments])
     with api.msg.filter_errors(save_filtered_errors=True) as watcher, api.local_type_map:
         found: Type = api.expr_checker.accept(call)
-    return None if any(error.severity == "error" for error in watcher.filtered_errors()) else found
+    errors = [error for error in watcher.filtered_errors() if error.severity == "error"]
+    return None if errors else found, errors
 
 
 class BodiesRead:
@@ -408,6 +409,16 @@ def inside_body(api: Checker, function: FuncDef) -> Iterator[Callable[[], list[E
 def expect_elements(api: Checker, variable: Var, target: NameExpr, value: Expression) -> None:
     """Let the statements that fill an empty list or dict give its variable the type, as mypy does."""
     api.infer_partial_type(variable, target, api.expr_checker.accept(value))
+
+
+def any_list(api: Checker) -> Instance:
+    """Return the type of a list of anything."""
+    return make(api)("builtins.list", [AnyType(TypeOfAny.special_form)])
+
+
+def any_tuple(api: Checker) -> Instance:
+    """Return the type of a tuple of anything, of any length."""
+    return make(api)("builtins.tuple", [AnyType(TypeOfAny.special_form)])
 
 
 def fill_element(api: Checker, target: IndexExpr, value: Expression) -> None:

@@ -16,6 +16,7 @@ from mypy.types import (
     Type,
     TypeType,
     TypeVarId,
+    TypeVarTupleType,
     TypeVarType,
     UnionType,
     UnpackType,
@@ -44,7 +45,7 @@ from tapegrad.mypy.conversion import (
 from tapegrad.mypy.mypy_api import accepts, called, expand_type, is_of_library
 
 if TYPE_CHECKING:
-    from mypy.nodes import Context, Expression
+    from mypy.nodes import Context, Expression, TypeInfo
     from mypy.plugin import FunctionContext, FunctionSigContext, MethodContext, MethodSigContext
     from mypy.types import FunctionLike
 
@@ -440,6 +441,8 @@ def without_sizes(t: Type) -> Type:
         if p.type.has_base(TENSOR) and isinstance(shape := get_proper_type(p.args[0]), TupleType):
             return p.copy_modified(args=[_unknown_items(shape), *p.args[1:]])
         is_layer = p.type.has_base(MODULE)
+        if is_layer and p.type.has_type_var_tuple_type:
+            return p.copy_modified(args=any_layers(p.type))
         args = [unknown() if is_layer and is_size(one) else without_sizes(one) for one in p.args]
         return t if all(map(operator.is_, args, p.args)) else p.copy_modified(args=args)
     if isinstance(p, UnionType | TupleType):
@@ -448,6 +451,13 @@ def without_sizes(t: Type) -> Type:
             return t
         return p.copy_modified(items=items) if isinstance(p, TupleType) else UnionType(items, p.line, p.column)
     return t
+
+
+def any_layers(container: TypeInfo) -> list[Type]:
+    """Return the type arguments of a container of any number of layers."""
+    (variable,) = container.defn.type_vars
+    fallback = variable.tuple_fallback if isinstance(variable, TypeVarTupleType) else None
+    return [unknown()] if fallback is None else [UnpackType(fallback.copy_modified(args=[unknown()]))]
 
 
 def _unknown_items(shape: TupleType) -> Type:

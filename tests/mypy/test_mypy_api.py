@@ -299,12 +299,16 @@ CASES: Final[dict[Any, Case]] = {
     api.type_of_call: Case(
         "class C:\n    def __init__(self, x: int) -> None: ...\nprobe(C(3), 3, '')",
         lambda c: [
-            api.type_of_call(c.api, get_proper_type(type_given(c)).type, [api.Argument(type_given(c, number))])
-            is not None
+            (made is not None, [str(one.code) for one in errors])
             for number in (1, 2)
+            for made, errors in [
+                api.type_of_call(c.api, get_proper_type(type_given(c)).type, [api.Argument(type_given(c, number))])
+            ]
         ],
-        [True, False],
+        [(True, []), (False, ["<ErrorCode arg-type>"])],
     ),
+    api.any_list: Case("probe()", lambda c: str(api.any_list(c.api)), "list[Any]"),
+    api.any_tuple: Case("probe()", lambda c: str(api.any_tuple(c.api)), "tuple[Any, ...]"),
     api.inside_body: Case(
         "def f() -> None:\n    ''.absent()\nprobe()",
         lambda c: in_body(c, "f", lambda errors, _: len(errors())),

@@ -82,9 +82,9 @@ from tapegrad.mypy.scopes.frames import (
     key_of,
     within,
 )
-from tapegrad.mypy.scopes.functions import is_method
+from tapegrad.mypy.scopes.functions import is_method, parameter_default
 from tapegrad.mypy.scopes.names import inside
-from tapegrad.mypy.scopes.objects import object_of, object_with_method, value_of_expression
+from tapegrad.mypy.scopes.objects import computed_by, object_of, object_with_method, value_of_expression
 from tapegrad.mypy.scopes.opaque import has_rival_files, is_defined_once, other_shapes
 from tapegrad.mypy.scopes.records import (
     IS_OF_UNKNOWN_OBJECT,
@@ -154,7 +154,7 @@ def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, fun
     if outcome.names:
         depend_on_names(outcome.names, ctx.api)
     if outcome.failure is not None:
-        _fail(ctx, _seen_from(ctx, outcome.failure, file), given)
+        fail(ctx, seen_from(ctx.context, outcome.failure, file, checked_file(ctx.api), ctx.api), given)
     if outcome.result is None:
         raise UnreadError(outcome.unread) if outcome.unread else UnreadError("is an error", ctx.context.line)
     if outcome.reading is not None:
@@ -201,7 +201,7 @@ def check_builder(ctx: FunctionContext | MethodContext) -> None:
     if isinstance(returned, Returned):
         outcome = model_returned(returned, ctx.api)
         if outcome.failure is not None:
-            _fail(ctx, _seen_from(ctx, outcome.failure, returned.file), {})
+            fail(ctx, seen_from(ctx.context, outcome.failure, returned.file, checked_file(ctx.api), ctx.api), {})
 
 
 def _makes_object(call: Context) -> bool:
@@ -367,15 +367,17 @@ def _frame(
         for actual in arguments.get(name, ()):
             if actual.tensor is None:
                 values[name] = None if actual.expression is None else value_of_expression(actual.expression, ctx.api)
-        if name not in arguments and argument.initializer is not None:
+        if name not in arguments and (default := parameter_default(argument, file)) is not None:
             with in_file(file, ctx.api), within(None):
-                values[name] = value_of_expression(argument.initializer, ctx.api)
+                values[name] = value_of_expression(default, ctx.api)
     if function in Reading.functions:
         around, _ = Reading.functions[function]
         return Frame(f"{around.scope}.{function.name}", values, around.receiver, {**around.variables})
     if function.is_class and receiver is not None:
         return Frame(function.fullname, values, None, {function.arguments[0].variable: ClassOf(receiver.info)})
-    return Frame(function.fullname, values, receiver if isinstance(receiver, Made) else None, {})
+    made = receiver if isinstance(receiver, Made) else None
+    computed = {} if made is None else computed_by(made, ctx.api)
+    return Frame(function.fullname, values, made, {}, computed=computed)
 
 
 _active: set[FuncDef] = set()
@@ -466,7 +468,7 @@ def _own_variables(function: FuncDef) -> set[TypeVarId]:
     return {variable.id for variable in function.type.variables} if isinstance(function.type, CallableType) else set()
 
 
-def _fail(ctx: FunctionContext | MethodContext, led: Failure, given: dict[Var, Type]) -> None:
+def fail(ctx: FunctionContext | MethodContext, led: Failure, given: dict[Var, Type]) -> None:
     """Report an error in a body that was read: at its own line, with the lines of the calls."""
     if _failures:
         _failures[-1].append(led)
@@ -486,12 +488,11 @@ def _fail(ctx: FunctionContext | MethodContext, led: Failure, given: dict[Var, T
         report_in_body(ctx.api, message, led.lines, at, led.code)
 
 
-def _seen_from(ctx: FunctionContext | MethodContext, failure: Failure, file: MypyFile) -> Failure:
+def seen_from(call: Context, failure: Failure, file: MypyFile, around: MypyFile, api: Checker) -> Failure:
     """Return an error in a body with the line of the call; one in another file as an error of the call itself."""
-    call = ctx.context
-    if file is checked_file(ctx.api):
+    if file is around:
         return failure._replace(lines=(*failure.lines, call.line))
-    place = f"line {failure.line} of {shown_path(file.path, ctx.api)}"
+    place = f"line {failure.line} of {shown_path(file.path, api)}"
     origin = ", called on ".join([*([failure.origin] if failure.origin else []), place])
     origin += "".join(f", called on line {line}" for line in failure.lines)
     end_line, end_column = call.end_line or call.line, call.end_column or call.column

@@ -9,11 +9,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from mypy.errorcodes import MISC
 from mypy.nodes import (
     AssertStmt,
     AssignmentStmt,
     Block,
     BreakStmt,
+    CallExpr,
     ConditionalExpr,
     ContinueStmt,
     DelStmt,
@@ -39,6 +41,7 @@ from mypy.nodes import (
     PassStmt,
     RaiseStmt,
     ReturnStmt,
+    StarExpr,
     Statement,
     StrExpr,
     TryStmt,
@@ -50,8 +53,19 @@ from mypy.nodes import (
 )
 from mypy.types import NoneType, TupleType, Type, get_proper_type
 
+from tapegrad.mypy.conversion import tensor_parts
+from tapegrad.mypy.features.body_lists import (
+    appended_to,
+    changed_lists,
+    list_of,
+    listed_items,
+    listed_variables,
+    popped_from,
+)
 from tapegrad.mypy.features.partial_types import are_same, filled, holds_open, holds_tensors, is_open, join
 from tapegrad.mypy.mypy_api import (
+    any_list,
+    any_tuple,
     caught_type,
     checked_file,
     checked_type,
@@ -75,6 +89,7 @@ from tapegrad.mypy.reports import CODES
 from tapegrad.mypy.scopes.frames import Reading, key_of
 from tapegrad.mypy.scopes.names import inside
 from tapegrad.mypy.scopes.objects import decided, elements, has_items, turns
+from tapegrad.mypy.unify.arguments import items_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -211,6 +226,8 @@ class Reader:
         self._returned: list[Type] = []
         self._yielded: list[Type] = []
         self._exits: list[list[_End]] = []  # of each loop around the statement that is read
+        self._empty: dict[Var, tuple[Expression, ListExpr]] = {}  # where lists were created, as an empty one
+        self._listed: frozenset[Var] = frozenset()  # variables whose lists have items that are known one by one
 
     def result(self, statements: list[Statement]) -> Type:
         """Read a body; return the type of what it returns.
@@ -219,6 +236,7 @@ class Reader:
             FailedError: It surely fails.
             UnreadError: It has statements that are not read.
         """
+        self._listed = listed_variables(statements)
         try:
             is_ended = not self._run(statements)
         except FailedError:
@@ -236,6 +254,7 @@ class Reader:
         Raises:
             UnreadError: It has statements that are not read, or that fail: the call of a generator runs none of them.
         """
+        self._listed = listed_variables(statements)
         try:
             self._run(statements)
         except FailedError as failed:
@@ -259,6 +278,12 @@ class Reader:
                 if value is not None:
                     self._type_of(value)
                 return self._end()
+            case AssignmentStmt(lvalues=[NameExpr(node=Var() as variable)], rvalue=value) if variable in self._listed:
+                self._create_list(variable, statement.lvalues[0], value)
+            case ExpressionStmt(expr=CallExpr() as call) if (
+                variable := appended_to(call)
+            ) in self._listed and listed_items(variable.type) is not None:
+                self._append(variable, call)
             case AssignmentStmt(
                 lvalues=[NameExpr(node=Var() as variable) as target],
                 rvalue=(ListExpr(items=[]) | DictExpr(items=[])) as value,
@@ -279,6 +304,8 @@ class Reader:
                     t = declared
                 elif declared is not None and is_open(declared):
                     t = filled(declared, t)
+                items = items_of(t, value, self._api) if isinstance(target, TupleExpr) else None
+                t = t if items is None else TupleType(items, any_tuple(self._api))
                 self._bind(target, t, is_declared=declared is not None)
             case OperatorAssignmentStmt(lvalue=NameExpr() as target, rvalue=value, op=op):
                 computed = OpExpr(op, target, value)
@@ -288,6 +315,10 @@ class Reader:
                 several = turns(target, value, self._api)
                 if several is not None and _are_read_each(several, body):
                     return self._all_turns(target, iterated_type(self._api, value), several, body.body)
+                items = self._items_of(value)
+                if items is not None and len(items) <= _MOST_TURNS_READ and not _may_break(body):
+                    self._type_of(value)
+                    return self._over_items(target, items, body.body)
                 self._frame.variables.update(elements(target, value, self._api))
                 self._bind_loop(target, iterated_type(self._api, value))
                 return self._loop(body.body, is_certain=has_items(value, self._api))
@@ -344,15 +375,21 @@ class Reader:
             narrow_by_condition(self._api, condition, is_true=True)
 
     def _type_of(self, value: Expression, *, may_be_none: bool = False) -> Type:
-        if isinstance(value, ConditionalExpr) and (is_true := decided(value.cond, self._api)) is not None:
+        if isinstance(value, ConditionalExpr):
             self._type_of(value.cond)
-            narrow_by_condition(self._api, value.cond, is_true=is_true)
-            chosen = self._type_of(value.if_expr if is_true else value.else_expr, may_be_none=may_be_none)
-            types_in_body(self._api)[value] = chosen
-            return chosen
+            is_true = decided(value.cond, self._api)
+            if is_true is not None:
+                narrow_by_condition(self._api, value.cond, is_true=is_true)
+                chosen = self._type_of(value.if_expr if is_true else value.else_expr, may_be_none=may_be_none)
+                types_in_body(self._api)[value] = chosen
+                return chosen
         found = checked_type(self._api, value, may_be_none=may_be_none)
         errors = self._errors()
         if not self._failures and not errors:
+            for variable in popped_from(value) if self._listed else ():
+                items = listed_items(self._types.now().get(variable)) if variable in self._listed else None
+                if items:
+                    self._set(variable, list_of(items[:-1], any_list(self._api)))
             return found
         if not _is_evaluated(value, self._api):
             raise _uncertain(value.line)
@@ -367,6 +404,55 @@ class Reader:
         end_line, end_column = first.end_line or first.line, first.end_column or first.column
         raise FailedError(Failure(first.message, first.code, first.line, first.column, end_line, end_column))
 
+    def _create_list(self, variable: Var, target: Expression, value: Expression) -> None:
+        """Bind a variable to a list that is written there, of which each item keeps its type."""
+        if isinstance(value, ConditionalExpr):
+            self._type_of(value.cond)
+            is_true = decided(value.cond, self._api)
+            if is_true is not None:
+                narrow_by_condition(self._api, value.cond, is_true=is_true)
+                self._create_list(variable, target, value.if_expr if is_true else value.else_expr)
+                return
+        if isinstance(value, ListExpr):
+            self._empty[variable] = target, ListExpr([])
+            items = [self._type_of(one) for one in value.items]
+            self._set(variable, list_of(items, any_list(self._api)))
+            if not all(map(tensor_parts, items)):
+                self._without_items(variable, items)
+        else:
+            self._set(variable, self._type_of(value))
+
+    def _append(self, variable: Var, call: CallExpr) -> None:
+        """Add an item to a list of tensors."""
+        item, items = self._type_of(call.args[0]), listed_items(variable.type)
+        if items is not None and tensor_parts(item) is not None:
+            self._set(variable, list_of([*items, item], any_list(self._api)))
+        else:
+            self._without_items(variable, items or [])
+            self._type_of(call, may_be_none=True)
+
+    def _without_items(self, variable: Var, items: list[Type]) -> None:
+        """Give a variable the type of a list of any length."""
+        if items:
+            self._set(variable, any_list(self._api).copy_modified(args=[join(items)]))
+        elif variable in self._empty:
+            target, value = self._empty[variable]
+            self._types.set(variable, self._type_of(value))
+            if isinstance(target, NameExpr):
+                expect_elements(self._api, variable, target, value)
+
+    def _items_of(self, expression: Expression) -> list[Type] | None:
+        """Return the types of the items of a list in a variable, where they are known one by one."""
+        variable = expression.node if isinstance(expression, NameExpr) else None
+        return listed_items(variable.type) if isinstance(variable, Var) and variable in self._listed else None
+
+    def _forget_lists(self, statements: list[Statement]) -> None:
+        """Forget the items of lists that statements change, which run a number of times that is not known."""
+        for variable in changed_lists(statements) & self._listed:
+            items = listed_items(self._types.now().get(variable))
+            if items is not None:
+                self._without_items(variable, items)
+
     def _bind(self, target: Expression, t: Type, *, is_declared: bool = False) -> None:
         match target:
             case NameExpr(node=Var() as variable) if not variable.is_property and not variable.is_final:
@@ -375,8 +461,10 @@ class Reader:
                 self._set(variable, t)
             case TupleExpr(items=targets):
                 p = get_proper_type(t)
-                if not isinstance(p, TupleType) or len(p.items) != len(targets):
+                if not isinstance(p, TupleType) or any(isinstance(one, StarExpr) for one in targets):
                     raise UnreadError(f"line {target.line} unpacks a value of unknown length")
+                if len(p.items) != len(targets):
+                    raise FailedError(_unpacked(target, len(targets), len(p.items)))
                 for one, item in zip(targets, p.items, strict=True):
                     self._bind(one, item)
             case _:
@@ -410,8 +498,19 @@ class Reader:
             return self._end()
         self._types.reset(open_ends[0])
         for variable in dict.fromkeys(variable for types in open_ends for variable in types):
-            self._set(variable, join([types[variable] for types in open_ends if variable in types]))
+            self._set_any(variable, [types[variable] for types in open_ends if variable in types])
         return True
+
+    def _set_any(self, variable: Var, types: list[Type]) -> None:
+        """Give a variable what several types have in common."""
+        lists = [listed_items(t) for t in types] if variable in self._listed else []
+        known = [items for items in lists if items is not None]
+        if len({*map(len, known)}) > 1 or (known and len(known) < len(lists)):
+            others = [t for t, items in zip(types, lists, strict=True) if items is None]
+            items = [item for items in known for item in items]
+            self._without_items(variable, items)
+            types = [*others, *([self._types.now()[variable]] if items or not others else [])]
+        self._set(variable, join(types))
 
     def _branch(self, conditions: list[Expression], blocks: list[Block], otherwise: Block | None) -> bool:
         """Read the branch of an `if` statement that the call takes; both, if the call does not decide which."""
@@ -476,7 +575,7 @@ class Reader:
         """Give variables what their types before some statements, and those that they get in them, have in common."""
         self._types.reset(before)
         for variable, several in later.items():
-            self._set(variable, join([*([before[variable]] if variable in before else []), *several]))
+            self._set_any(variable, [*([before[variable]] if variable in before else []), *several])
 
     def _match(self, statement: MatchStmt) -> bool:
         """Read all cases of a `match` statement that the type of its subject allows."""
@@ -527,6 +626,7 @@ class Reader:
 
     def _loop(self, body: list[Statement], *, is_certain: bool) -> bool:
         """Read a loop, again and again until its variables keep their types: what all turns have in common."""
+        self._forget_lists(body)
         if is_certain and not self._turn(body):
             return False
         for turn in range(_MOST_TURNS):
@@ -556,6 +656,14 @@ class Reader:
                 return False
         return True
 
+    def _over_items(self, target: Expression, items: list[Type], body: list[Statement]) -> bool:
+        """Read all turns of a loop over a list whose items are known one by one."""
+        for item in items:
+            self._bind_loop(target, item)
+            if not self._turn(body):
+                return False
+        return True
+
     def _turn(self, body: list[Statement]) -> bool:
         """Read one turn of a loop, to its end or to a `break` or `continue` statement."""
         exits: list[_End] = []
@@ -571,12 +679,24 @@ def _are_read_each(several: list[dict[Node, Value]], body: Block) -> bool:
 
     Turns after a `break` statement may not run.
     """
-    if any(isinstance(node, BreakStmt) for node in inside(body)):
+    if _may_break(body):
         return False
     if len(several) <= _MOST_TURNS:
         return True
     keys = [tuple(map(key_of, values.values())) for values in several]
     return len(set(keys)) > 1 and all(None not in one for one in keys) and len(keys) <= _MOST_TURNS_READ
+
+
+def _unpacked(target: Expression, expected: int, given: int) -> Failure:
+    """Return the error by which Python rejects `a, b = x, y, z`, in mypy's words."""
+    many = f"Too many values to unpack ({expected} expected, {given} provided)"
+    message = many if given > expected else f"Need more than {given} values to unpack ({expected} expected)"
+    end_line, end_column = target.end_line or target.line, target.end_column or target.column
+    return Failure(message, MISC, target.line, target.column, end_line, end_column)
+
+
+def _may_break(body: Block) -> bool:
+    return any(isinstance(node, BreakStmt) for node in inside(body))
 
 
 _STATEMENTS: Final = {

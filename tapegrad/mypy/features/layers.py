@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mypy.nodes import CallExpr, MemberExpr
+from mypy.nodes import ARG_STAR, CallExpr, MemberExpr
 from mypy.types import (
     CallableType,
     FunctionLike,
@@ -47,14 +47,27 @@ from tapegrad.mypy.mypy_api import (
 )
 from tapegrad.mypy.reports import CurrentLayer, report, with_path
 from tapegrad.mypy.rules.layers import rule_of
-from tapegrad.mypy.scopes.frames import Reading
+from tapegrad.mypy.scopes.frames import Layers, Reading
 from tapegrad.mypy.scopes.objects import object_of
+from tapegrad.mypy.signatures import any_layers
 
 if TYPE_CHECKING:
     from mypy.nodes import Context
     from mypy.plugin import FunctionContext, MethodContext
 
     from tapegrad.mypy.scopes.frames import Value
+
+
+def of_several_lists(call: Context, declared: CallableType) -> CallableType | None:
+    """Return the signature of a container for several starred lists of layers, which mypy rejects; None for others."""
+    kinds = call.arg_kinds if isinstance(call, CallExpr) else []
+    result = get_proper_type(declared.ret_type)
+    if kinds.count(ARG_STAR) < 2 or not isinstance(result, Instance) or not declared.is_type_obj():
+        return None
+    if not result.type.has_base(MODULE) or not result.type.has_type_var_tuple_type:
+        return None
+    made = result.copy_modified(args=any_layers(result.type))
+    return declared.copy_modified(arg_types=[unknown()] * len(declared.arg_types), ret_type=made, variables=[])
 
 
 def called(ctx: MethodContext, declared: CallableType) -> Type:
@@ -102,7 +115,9 @@ def _through_made(ctx: MethodContext, receiver: Instance) -> Type | None:
         others = () if container(made) is not None else arguments[1:]
         return model_pass.through(made, arguments[0].given, path, others, inner_value(value))
     except RejectedError as rejected:
-        if not _is_miswired(made, ctx.api, ctx.context):  # otherwise reported where the model was made
+        inner = inner_value(value)
+        is_new = isinstance(inner, Layers) and inner.has_lists
+        if is_new or not _is_miswired(made, ctx.api, ctx.context):  # otherwise reported where the model was made
             _report(rejected, ctx)
         return ctx.default_return_type
 

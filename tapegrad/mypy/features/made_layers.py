@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from mypy.types import AnyType, Instance, Type, UnionType, UnpackType, get_proper_type
@@ -47,12 +48,22 @@ def _is_open(argument: Type) -> bool:
 
 
 def _mentions_receiver(argument: Type) -> bool:
-    """Return whether a size is that of an attribute of the object whose method is read, which may have been made."""
+    """Return whether a size is one that the constructor of the object computed, whose method is read.
+
+    It is that of an attribute, which may have been made, or of a variable of the constructor.
+    """
     made = Reading.frame.receiver if Reading.frame is not None else None
     if made is None or not has_opaque(argument):
         return False
     scopes = {base.fullname for base in made.info.mro}
-    return any(path.startswith("self.") and path.partition("@")[2] in scopes for path in opaque_paths(argument))
+    parameters = {made.constructor: made.arguments, **dict(made.inherited)}
+    for path in opaque_paths(argument):
+        label, _, scope = path.partition("@")
+        if scope in scopes and label.startswith("self."):
+            return True
+        if scope in parameters and re.split(r"[.\[]", label)[0] not in dict(parameters[scope]):
+            return True
+    return False
 
 
 def type_made(declared: Type, value: Value, api: Checker) -> Type | None:
@@ -60,9 +71,8 @@ def type_made(declared: Type, value: Value, api: Checker) -> Type | None:
     match value:
         case Made(info=info) if info.has_base(MODULE) and _is_any_module(declared):
             return Instance(info, [unknown() for _ in info.type_vars])
-        case LayerCall(info=info, types=types, kinds=kinds, names=names):
-            arguments = [Argument(*one) for one in zip(types, kinds, names, strict=True)]
-            made = type_of_call(api, info, arguments)
+        case LayerCall(info=info):
+            made, _ = type_of_call(api, info, arguments_of(value))
             return None if made is None else _completed(declared, made)
         case Layers(info=info, items=items) if are_single(items):
             layers = [type_made(Instance(_module(info), []), one, api) or unknown() for one in items]
@@ -76,6 +86,11 @@ def type_made(declared: Type, value: Value, api: Checker) -> Type | None:
             items = [get_proper_type(one) for one in (result.items if isinstance(result, UnionType) else [result])]
             return result if all(isinstance(one, Instance) and one.type.has_base(MODULE) for one in items) else None
     return None
+
+
+def arguments_of(layer: LayerCall) -> list[Argument]:
+    """Return the types of what a layer is made with."""
+    return [Argument(*one) for one in zip(layer.types, layer.kinds, layer.names, strict=True)]
 
 
 def _completed(declared: Type, made: Type) -> Type:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
 
 from tapegrad.mypy.conversion import has_opaque, opaque_paths, size_of, size_type, unknown, with_parts
@@ -22,9 +23,9 @@ from tapegrad.sizes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable, Iterator, Mapping
 
-    from mypy.nodes import ArgKind, FuncDef, MypyFile, Node, TypeInfo
+    from mypy.nodes import ArgKind, Context, FuncDef, MypyFile, Node, TypeInfo
     from mypy.types import Type
 
     from tapegrad.mypy.conversion import Make
@@ -60,16 +61,24 @@ class Items(NamedTuple):
     values: tuple[Value, ...]
 
 
+class Keywords(NamedTuple):
+    """The keyword arguments that a function has as `**options`."""
+
+    values: tuple[tuple[str, Value], ...]
+
+
 class Layers(NamedTuple):
     """A container of tapegrad, such as `Sequential`.
 
     Attributes:
         info: Its class.
         items: Its layers; one item may stand for a list of several.
+        has_lists: Whether the call takes some of them from lists, so that its type does not name all layers.
     """
 
     info: TypeInfo
     items: tuple[Value, ...]
+    has_lists: bool = False
 
 
 class LayerCall(NamedTuple):
@@ -122,15 +131,16 @@ class Held(NamedTuple):
 
 
 Value: TypeAlias = (
-    "Made | Several | Items | Layers | LayerCall | Returned | ClassOf | Nothing | Held | Size | str | None"
+    "Made | Several | Items | Keywords | Layers | LayerCall | Returned | ClassOf | Nothing | Held"
+    " | Size | float | str | None"
 )
 
 
 def key_of(value: Value) -> Hashable:
     """Return what is equal for values that are the same; a `Dim` does not support ==."""
     match value:
-        case bool():
-            return bool, value
+        case bool() | float():
+            return type(value), value
         case Dim(terms=terms):
             return Dim, terms
         case Made(info=info, constructor=constructor, arguments=arguments):
@@ -139,6 +149,8 @@ def key_of(value: Value) -> Hashable:
             return Several, key_of(item), is_filled
         case Items(values=values):
             return Items, *map(key_of, values)
+        case Keywords(values=pairs):
+            return Keywords, *((name, key_of(one)) for name, one in pairs)
         case Layers(info=info, items=items):
             return info, *map(key_of, items)
         case Returned(function=function, frame=frame, value=inner):
@@ -161,6 +173,10 @@ class Frame(NamedTuple):
         variables: The values of variables that loops bind; of all variables while statements are run.
         attributes: Those of the object that its constructor has assigned so far; None if it is not running.
         results: What calls in the statement that is run have returned.
+        made: The layers and objects that the statements which are run have surely made, one after the other; None in
+            it where the next ones may not be made.
+        computed: The sizes that the constructor of the receiver has computed, by the names of variables, and of
+            attributes such as `self.width`.
     """
 
     scope: str
@@ -169,6 +185,22 @@ class Frame(NamedTuple):
     variables: dict[Node, Value]
     attributes: dict[str, Value] | None = None
     results: dict[Hashable, Value] | None = None
+    made: list[Creation | None] | None = None
+    computed: Mapping[str, Size] = MappingProxyType({})
+
+
+class Creation(NamedTuple):
+    """A call of a class in a constructor, or an assertion that fails there.
+
+    Attributes:
+        value: The layer or the object that the call makes; None for an assertion.
+        at: The call, or the assertion.
+        file: The file with it.
+    """
+
+    value: Made | LayerCall | None
+    at: Context
+    file: MypyFile
 
 
 class Reading:
@@ -243,7 +275,9 @@ def value_of_name(label: str, scope: str) -> Size | None:
     if made.constructor == made.info.fullname and any(scope == base.fullname for base in made.info.mro):
         return _value_in(dict(made.arguments), label.removeprefix("self."))  # fields of a dataclass are attributes
     if scope == made.constructor:
-        return _value_in(dict(made.arguments), label)
+        return _value_in({**frame.computed, **dict(made.arguments)}, label)
+    if any(scope == base.fullname for base in made.info.mro) and label in frame.computed:
+        return frame.computed[label]
     if scope == made.info.fullname:
         return None
     if (arguments := dict(made.inherited).get(scope)) is not None:
@@ -313,6 +347,8 @@ def is_passed_on(path: str, value: Value) -> bool:
         return is_passed_on(path, value.item)
     if isinstance(value, Items):
         return any(is_passed_on(path, one) for one in value.values)
+    if isinstance(value, Keywords):
+        return any(is_passed_on(path, one) for _, one in value.values)
     if isinstance(value, Layers):
         return any(is_passed_on(path, one) for one in value.items)
     if isinstance(value, LayerCall):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mypy.nodes import (
-    ARG_STAR,
-    ARG_STAR2,
+    Argument,
     CallExpr,
     Decorator,
     Expression,
     FuncDef,
     LambdaExpr,
+    ListComprehension,
+    ListExpr,
     MemberExpr,
     MypyFile,
     NameExpr,
@@ -19,9 +20,10 @@ from mypy.nodes import (
     SuperExpr,
     TypeInfo,
 )
-from mypy.types import CallableType, Instance, get_proper_type
+from mypy.types import CallableType, Instance, TupleType, get_proper_type
 
 from tapegrad.mypy.conversion import MODULE
+from tapegrad.mypy.scopes.collections import Use, use_of_variable
 from tapegrad.mypy.scopes.frames import ClassOf, Made, Reading
 from tapegrad.mypy.sources import file_of, module_of, written_data_class, written_function
 
@@ -75,7 +77,11 @@ def returned_class(function: FuncDef) -> TypeInfo | None:
 def may_return_object(function: FuncDef) -> bool:
     """Return whether a function of the program may return an object, a list or a number that its call decides."""
     result = get_proper_type(function.type.ret_type) if isinstance(function.type, CallableType) else None
-    if not isinstance(result, Instance) or function.fullname.startswith("tapegrad."):
+    if function.fullname.startswith("tapegrad."):
+        return False
+    if isinstance(result, TupleType):
+        return Reading.frame is not None
+    if not isinstance(result, Instance):
         return False
     name = result.type.fullname
     if name in ("builtins.bool", "builtins.int"):
@@ -124,10 +130,19 @@ def constructor_of(info: TypeInfo) -> FuncDef | None:
 
 
 def calls_constructor(call: CallExpr) -> bool:
-    """Return whether a call of a method of `super()` is one of its constructor, with arguments that can be read."""
+    """Return whether a call of a method of `super()` is one of its constructor."""
     callee = call.callee
-    is_plain = isinstance(callee, SuperExpr) and callee.name == "__init__" and not callee.call.args
-    return is_plain and not {ARG_STAR, ARG_STAR2} & {*call.arg_kinds}
+    return isinstance(callee, SuperExpr) and callee.name == "__init__" and not callee.call.args
+
+
+def parameter_default(parameter: Argument, file: MypyFile | None) -> Expression | None:
+    """Return the default of a parameter; None if it has none, or a list that a call may change for later calls."""
+    value = parameter.initializer
+    is_list = isinstance(value, ListExpr | ListComprehension) or (
+        isinstance(value, CallExpr) and getattr(value.callee, "fullname", "") == "builtins.list"
+    )
+    is_fixed = not is_list or file is None or use_of_variable(parameter.variable, {file}) is Use.READ
+    return value if is_fixed else None
 
 
 def field_default(value: Expression) -> Expression | None:

@@ -11,6 +11,7 @@ from tapegrad.mypy.conversion import size_type, unknown
 from tapegrad.mypy.mypy_api import make
 from tapegrad.mypy.scopes.frames import (
     Items,
+    Keywords,
     LayerCall,
     Layers,
     Made,
@@ -33,8 +34,8 @@ MOST_ITEMS = 64  # of a list whose items are known one by one
 def has_unknown_part(value: Value) -> bool:
     """Return whether a value, or a part of it, is unknown."""
     match value:
-        case Made(arguments=arguments):
-            return any(has_unknown_part(one) for _, one in arguments)
+        case Made(arguments=pairs) | Keywords(values=pairs):
+            return any(has_unknown_part(one) for _, one in pairs)
         case Items(values=values) | Layers(items=values):
             return any(map(has_unknown_part, values))
         case Several(item=item):
@@ -86,10 +87,11 @@ def unknown_elements(target: Expression) -> dict[Node, Value]:
 
 
 def bounds_of(part: SliceExpr) -> slice | None:
-    """Return a slice whose bounds are written as whole numbers, without a step; None for any other."""
-    bounds = [None if one is None else position_of(one) for one in (part.begin_index, part.end_index)]
-    is_known = part.stride is None and (part.begin_index is None) == (bounds[0] is None)
-    return slice(*bounds) if is_known and (part.end_index is None) == (bounds[1] is None) else None
+    """Return a slice whose bounds and step are written as whole numbers; None for any other."""
+    written = part.begin_index, part.end_index, part.stride
+    bounds = [None if one is None else position_of(one) for one in written]
+    are_known = all((one is None) == (bound is None) for one, bound in zip(written, bounds, strict=True))
+    return slice(*bounds) if are_known and bounds[2] != 0 else None
 
 
 def type_of_value(value: Value, api: Checker) -> Type:

@@ -195,7 +195,7 @@ def _last_in(statements: list[Any], name: Node | None) -> tuple[list[Expression]
 
 
 def _binds(statement: Any, name: Node | None) -> bool:
-    return any(bound is name for node in inside(statement) for bound, _ in _bound_by(node))
+    return any(bound is name for node in inside(statement) for bound, _ in bound_by(node))
 
 
 def inside(scope: Node | None) -> list[Any]:
@@ -357,18 +357,19 @@ def bindings_in(scope: Node | None) -> Bindings:
     """Return the names that a function or module binds, with their values; None where a statement computes one."""
     found: Bindings = {}
     for node in inside(scope):
-        for name, value in _bound_by(node):
+        for name, value in bound_by(node):
             found.setdefault(name, []).append(value)
     return found
 
 
 _bound = ScopeCache(bindings_in)
 _names_bound: ScopeCache[frozenset[Node | None]] = ScopeCache(
-    lambda scope: frozenset(name for node in nodes_in.of(scope) for name, _ in _bound_by(node))
+    lambda scope: frozenset(name for node in nodes_in.of(scope) for name, _ in bound_by(node))
 )
 
 
-def _bound_by(node: Any) -> Iterator[tuple[Node | None, Expression | None]]:
+def bound_by(node: Any) -> Iterator[tuple[Node | None, Expression | None]]:
+    """Yield the names that a statement binds, each with its value, or None where the value is a part of another."""
     if isinstance(node, AssignmentStmt):
         yield from ((name.node, value) for name, value in _assigned(node))
     elif isinstance(node, FuncItem):

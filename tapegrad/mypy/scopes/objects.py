@@ -7,7 +7,9 @@ called, so a method that is called on it is the one of that class, and no overri
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, ClassVar, Final
+from itertools import takewhile
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from mypy.nodes import (
     ARG_NAMED,
@@ -23,6 +25,7 @@ from mypy.nodes import (
     DictExpr,
     Expression,
     ExpressionStmt,
+    FloatExpr,
     FuncDef,
     GeneratorExpr,
     IndexExpr,
@@ -45,7 +48,7 @@ from mypy.nodes import (
     UnaryExpr,
     Var,
 )
-from mypy.types import AnyType, Instance, Type, get_proper_type
+from mypy.types import AnyType, Instance, TupleType, Type, UnpackType, get_proper_type
 
 from tapegrad.mypy.conversion import MODULE, Many, shape_items, size_of, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import checked_file, is_always, pass_of, stored_type
@@ -53,9 +56,11 @@ from tapegrad.mypy.mypy_files import in_file, program_file
 from tapegrad.mypy.scopes.collections import Use, set_up_methods, use_of
 from tapegrad.mypy.scopes.frames import (
     ClassOf,
+    Creation,
     Frame,
     Held,
     Items,
+    Keywords,
     LayerCall,
     Layers,
     Made,
@@ -81,6 +86,7 @@ from tapegrad.mypy.scopes.functions import (
     is_method,
     may_return_object,
     method_of,
+    parameter_default,
     parameter_values,
     returned_class,
     written_with_file,
@@ -97,6 +103,7 @@ from tapegrad.mypy.scopes.items import (
     unknown_elements,
 )
 from tapegrad.mypy.scopes.names import inside
+from tapegrad.mypy.scopes.numbers import FUNCTIONS, combined, is_of_class, is_plain, result_of, truth_of
 from tapegrad.mypy.scopes.opaque import (
     ARITHMETIC,
     Finder,
@@ -119,10 +126,13 @@ from tapegrad.mypy.scopes.opaque import (
 )
 from tapegrad.mypy.scopes.statements import Evaluator, Run
 from tapegrad.mypy.sources import file_of, is_changed, module_of, written_data_class, written_function
-from tapegrad.sizes import UNKNOWN, Dim, Size, is_unknown, largest, smallest
+from tapegrad.sizes import UNKNOWN, Dim, Size, is_unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Mapping, Sequence
+
+    from mypy.nodes import ArgKind
+    from mypy.types import ProperType
 
     from tapegrad.mypy.mypy_api import Checker
 
@@ -149,6 +159,10 @@ def value_of_expression(expression: Expression, api: Checker) -> Value:
     found = object_of(expression, api)
     if found is not None:
         return found
+    if isinstance(expression, CallExpr) and Reading.frame is not None:
+        found = _result_of(expression, api)
+        if found is not None:
+            return found
     size = steady_size(expression, api)
     if not is_unknown(size):
         return size
@@ -157,16 +171,16 @@ def value_of_expression(expression: Expression, api: Checker) -> Value:
             is_true := decided(condition, api)
         ) is not None:
             return value_of_expression(one if is_true else other, api)
-        case OpExpr(op="or", left=left, right=right) if isinstance(
-            value := value_of_expression(left, api), int | Nothing
-        ):
-            return value if isinstance(value, int) and value else value_of_expression(right, api)
-        case OpExpr(op=sign, left=left, right=right) if sign in ARITHMETIC:
-            first, second = value_of_expression(left, api), value_of_expression(right, api)
-            if isinstance(first, int | Dim) and isinstance(second, int | Dim):
-                size = ARITHMETIC[sign](first, second)
-                return None if is_unknown(size) else size
-            return None
+        case OpExpr(op="and" | "or" as sign, left=left, right=right) if (
+            is_true := truth_of(value := value_of_expression(left, api))
+        ) is not None:
+            return value if is_true == (sign == "or") else value_of_expression(right, api)
+        case OpExpr(op=sign, left=left, right=right) if sign in ARITHMETIC or sign == "/":
+            return combined(sign, value_of_expression(left, api), value_of_expression(right, api))
+        case UnaryExpr(op="-", expr=inner) if isinstance(value := value_of_expression(inner, api), int | float):
+            return -value
+        case FloatExpr(value=number):
+            return number
         case ComparisonExpr() | UnaryExpr(op="not"):
             return decided(expression, api)
     path = path_of(expression, api) if Reading.frame is None else None
@@ -181,6 +195,8 @@ def steady_size(expression: Expression, api: Checker) -> Size:
     """
     match expression:
         case MemberExpr() | IndexExpr() if isinstance(value := object_of(expression, api), int | Dim):
+            return value
+        case NameExpr() if Reading.frame is not None and isinstance(value := object_of(expression, api), int | Dim):
             return value
         case CallExpr(analyzed=None) if Reading.frame is not None and isinstance(
             value := _result_of(expression, api), int | Dim
@@ -203,15 +219,11 @@ def _result_of(call: CallExpr, api: Checker) -> Value:
     match call:
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[operand]):
             return length_of(operand, api)
-        case CallExpr(callee=NameExpr(fullname="builtins.int"), args=[operand]):
-            return steady_size(operand, api)
-        case CallExpr(callee=NameExpr(fullname="builtins.max" | "builtins.min" as name), args=[_, _, *_] as several):
-            sizes = [steady_size(one, api) for one in several]
-            return None if any(map(is_unknown, sizes)) else _CHOICES[name](sizes)
+        case CallExpr(callee=RefExpr(fullname=name), args=arguments) if name in FUNCTIONS and call.arg_kinds == [
+            ARG_POS
+        ] * len(arguments):
+            return result_of(name, [value_of_expression(one, api) for one in arguments])
     return object_of(call, api)
-
-
-_CHOICES: Final = {"builtins.max": largest, "builtins.min": smallest}
 
 
 def _item(display: DictExpr, key: int | str) -> Expression | None:
@@ -249,8 +261,19 @@ def decided(condition: Expression, api: Checker) -> bool | None:
             if one is not None and other is not None:
                 return bool(_COMPARISONS[sign](one, other))
             return None
-        case NameExpr() | MemberExpr() if isinstance(flag := value_of_expression(condition, api), int | str | Nothing):
-            return bool(flag) and not isinstance(flag, Nothing)
+        case ComparisonExpr(operators=["in" | "not in" as sign], operands=[item, sequence]) if isinstance(
+            items := object_of(sequence, api), Items
+        ):
+            keys = [key_of(one) for one in (value_of_expression(item, api), *items.values) if is_plain(one)]
+            is_known = len(keys) == len(items.values) + 1
+            return (keys[0] in keys[1:]) == (sign == "in") if is_known else None
+        case CallExpr(callee=NameExpr(fullname="builtins.isinstance"), args=[operand, kind]) if (
+            Reading.frame is not None
+        ):
+            is_true = is_of_class(value_of_expression(operand, api), kind)
+            return is_always(api, condition) if is_true is None else is_true
+        case NameExpr() | MemberExpr() if (flag := truth_of(value_of_expression(condition, api))) is not None:
+            return flag
     return is_always(api, condition)
 
 
@@ -258,12 +281,11 @@ def _is_none(expression: Expression) -> bool:
     return isinstance(expression, NameExpr) and expression.fullname == "builtins.None"
 
 
-def _number(expression: Expression, api: Checker) -> int | None:
-    """Return the value of a whole number in the body that is being read."""
-    size = size_of(stored_type(api, expression) or unknown())
-    if is_unknown(size):
-        size = value_of_expression(expression, api)
-    return size if isinstance(size, int) else None
+def _number(expression: Expression, api: Checker) -> float | None:
+    """Return the value of a number in the body that is being read."""
+    size = _of_types(expression, api)
+    value: Value = value_of_expression(expression, api) if is_unknown(size) else size
+    return value if isinstance(value, int | float) else None
 
 
 class _Depth:
@@ -279,7 +301,7 @@ def object_of(expression: Expression, api: Checker) -> Value:
         found = _newly_found(expression, api)
     finally:
         _Depth.now -= 1
-    is_list = isinstance(found, Several | Items) and isinstance(expression, NameExpr | MemberExpr)
+    is_list = isinstance(found, Several | Items | Keywords) and isinstance(expression, NameExpr | MemberExpr)
     if not is_list or _is_of_run(expression, api) or is_fixed(expression, api):
         return found
     return _of_constructor(expression, api) if isinstance(expression, MemberExpr) else None
@@ -323,6 +345,10 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
         case OpExpr(op="+", left=left, right=right) if isinstance(first := object_of(left, api), Items):
             second = object_of(right, api)
             return known_items([*first.values, *second.values]) if isinstance(second, Items) else None
+        case OpExpr(op="*", left=left, right=right) if isinstance(items := object_of(left, api), Items):
+            count = steady_size(right, api)
+            is_known = isinstance(count, int) and len(items.values) * count <= MOST_ITEMS
+            return Items(items.values * count) if is_known else None
     return None
 
 
@@ -331,7 +357,11 @@ def _comprehended(generator: GeneratorExpr, api: Checker) -> Value:
         case GeneratorExpr(left_expr=item, indices=[target], sequences=[sequence], condlists=[[]]):
             several = turns(target, sequence, api)
             if several is None:
+                made = Reading.frame.made if Reading.frame is not None else None
+                count = len(made or ())
                 one = object_of(item, api)
+                if made is not None:
+                    del made[count:]  # there may be no item
                 return None if one is None else Several(one, has_items(sequence, api))
             is_same = not any(
                 isinstance(one, NameExpr) and one.node in turn for turn in several for one in inside(item)
@@ -346,6 +376,8 @@ def _comprehended(generator: GeneratorExpr, api: Checker) -> Value:
 
 def _of_index(base: Expression, index: Expression, api: Checker) -> Value:
     match object_of(base, api):
+        case Keywords(values=pairs) if isinstance(index, StrExpr):
+            return dict(pairs).get(index.value)
         case Several(item=item):
             return Several(item, is_filled=False) if isinstance(index, SliceExpr) else item
         case Items(values=values) if isinstance(index, SliceExpr):
@@ -408,7 +440,13 @@ def length_of(sequence: Expression, api: Checker) -> int | None:
                     return len(values)
                 case Layers(items=layers) if are_single(layers):
                     return len(layers)
-    return None
+    return _items_in(get_proper_type(stored_type(api, sequence) or unknown()))
+
+
+def _items_in(t: ProperType) -> int | None:
+    """Return how many items a tuple has by its type; None if that is not known."""
+    is_known = isinstance(t, TupleType) and not any(isinstance(one, UnpackType) for one in t.items)
+    return len(t.items) if isinstance(t, TupleType) and is_known else None
 
 
 def _range(call: CallExpr, api: Checker) -> range | None:
@@ -466,13 +504,36 @@ def _of_call(call: CallExpr, api: Checker) -> Value:
         return results[call,]
     match call.callee:
         case NameExpr(node=TypeInfo() as info) | MemberExpr(node=TypeInfo() as info):
-            return _layer(info, call, api) if info.fullname.startswith(LAYERS) else _made(info, call, api)
+            return _created(info, call, api)
         case NameExpr(node=Var()) as name if isinstance(of := object_of(name, api), ClassOf):
-            return _layer(of.info, call, api) if of.info.fullname.startswith(LAYERS) else _made(of.info, call, api)
+            return _created(of.info, call, api)
+        case MemberExpr(expr=holder, name="get" | "pop") if isinstance(of := object_of(holder, api), Keywords):
+            return _of_key(of, call, api)
     if (replaced := _replaced(call, api)) is not None:
         return replaced
     called = _called(call.callee, api)
     return None if called is None else _returned(*called, call, api)
+
+
+def _created(info: TypeInfo, call: CallExpr, api: Checker) -> Value:
+    """Return the layer or the object that a call of a class makes."""
+    value = _layer(info, call, api) if info.fullname.startswith(LAYERS) else _made(info, call, api)
+    if isinstance(value, Made) and key_of(value) in _Constructed.failed:
+        return None
+    if Reading.frame is not None and Reading.frame.made is not None and isinstance(value, Made | LayerCall):
+        Reading.frame.made.append(Creation(value, call, checked_file(api)))
+    return value
+
+
+def _of_key(keywords: Keywords, call: CallExpr, api: Checker) -> Value:
+    """Return what `options.get("width", 8)`, or `pop`, returns."""
+    match call.args:
+        case [StrExpr(value=name)] if name in dict(keywords.values):
+            return dict(keywords.values)[name]
+        case [StrExpr(value=name), default]:
+            values = dict(keywords.values)
+            return values[name] if name in values else value_of_expression(default, api)
+    return None
 
 
 def _replaced(call: CallExpr, api: Checker) -> Made | None:
@@ -555,7 +616,9 @@ def _newly_returned(
         return None
     receiver = of if isinstance(of, Made) else None
     before = None if attributes is None else dict(attributes)
-    frame = Frame(written.fullname, dict(arguments), receiver, parameter_values(written, arguments), attributes)
+    variables, around = parameter_values(written, arguments), Reading.frame
+    made = around.made if around is not None else None
+    frame = Frame(written.fullname, dict(arguments), receiver, variables, attributes, made=made)
     if isinstance(of, ClassOf):
         frame.variables[written.arguments[0].variable] = of
     run = Run(frame, api, _EVALUATOR)
@@ -645,14 +708,28 @@ def has_items(sequence: Expression, api: Checker) -> bool:
 
 def _count(expression: Expression, api: Checker) -> Size:
     """Return a size that an expression has where it stands, also the length of a tensor and an axis of its shape."""
+    size = _of_types(expression, api)
+    return steady_size(expression, api) if is_unknown(size) else size
+
+
+def _of_types(expression: Expression, api: Checker) -> Size:
+    """Return the size that an expression has by its type, or by that of a tensor in it, such as `len(x)` or `x.ndim`."""
     match expression:
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[operand]):
-            tensor = tensor_parts(stored_type(api, operand) or unknown())
-            items = shape_items(tensor.shape) if tensor is not None else None
-            size = items[0] if items and not isinstance(items[0], Many) else UNKNOWN
-        case _:
-            size = size_of(stored_type(api, expression) or unknown())
-    return steady_size(expression, api) if is_unknown(size) else size
+            of = get_proper_type(stored_type(api, operand) or unknown())
+            items = _axes(of)
+            if items is not None:
+                return items[0] if items and not isinstance(items[0], Many) else UNKNOWN
+            count = _items_in(of)
+            return UNKNOWN if count is None else count
+        case MemberExpr(expr=operand, name="ndim") if (items := _axes(stored_type(api, operand))) is not None:
+            return UNKNOWN if any(isinstance(one, Many) for one in items) else len(items)
+    return size_of(stored_type(api, expression) or unknown())
+
+
+def _axes(t: Type | None) -> list[Size | Many] | None:
+    tensor = tensor_parts(t or unknown())
+    return shape_items(tensor.shape) if tensor is not None else None
 
 
 def _of_variable(variable: Var, api: Checker) -> Value:
@@ -753,37 +830,78 @@ def _of_constructor(attribute: MemberExpr, api: Checker) -> Value:
     frame = Reading.frame
     if frame is not None and any(frame.scope == one.fullname for one in set_up_methods(checked_file(api))):
         return None  # there it may still have another value
-    value = _attributes_of(made, api).get(attribute.name)
+    value = _construction_of(made, api).attributes.get(attribute.name)
     as_list = isinstance(value, Several | Items)
     return value if value is not None and is_set_up(made.info, attribute.name, api, as_list=as_list) else None
 
 
-def _attributes_of(made: Made, api: Checker) -> dict[str, Value]:
-    """Return the values that the attributes of an object have after its constructor."""
+class _Construction(NamedTuple):
+    """What the constructor of an object does.
+
+    Attributes:
+        attributes: The values that the attributes have after it.
+        created: The layers and objects that it surely makes, one after the other.
+        computed: The sizes that it computes, by the names of variables, and of attributes such as `self.width`.
+    """
+
+    attributes: Mapping[str, Value] = MappingProxyType({})
+    created: Sequence[Creation] = ()
+    computed: Mapping[str, Size] = MappingProxyType({})
+
+
+def _construction_of(made: Made, api: Checker) -> _Construction:
     now = (api, pass_of(api))
-    if _Constructed.read_in != now or len(_Constructed.attributes) >= _MOST_OBJECTS:
-        _Constructed.attributes.clear()
+    if _Constructed.read_in != now or len(_Constructed.objects) >= _MOST_OBJECTS:
+        _Constructed.objects.clear()
+        _Constructed.failed.clear()
         _Constructed.read_in = now
     key = key_of(made)
-    if key in _Constructed.active:
-        return {}
-    if key not in _Constructed.attributes:
+    if key in _Constructed.active or made.constructor == made.info.fullname:  # a dataclass has its arguments
+        return _Construction()
+    if key not in _Constructed.objects:
         _Constructed.active.add(key)
         try:
-            attributes: dict[str, Value] = {}
-            function = constructor_of(made.info)
-            is_read = function is not None and _run_constructor(function, made, made.arguments, attributes, api)
-            _Constructed.attributes[key] = attributes if is_read else {}
+            _Constructed.objects[key] = _newly_constructed(made, api)
         finally:
             _Constructed.active.discard(key)
-    return _Constructed.attributes[key]
+    return _Constructed.objects[key]
+
+
+def _newly_constructed(made: Made, api: Checker) -> _Construction:
+    attributes: dict[str, Value] = {}
+    created: list[Creation | None] = []
+    function = constructor_of(made.info)
+    variables = None if function is None else _run_constructor(function, made, made.arguments, attributes, created, api)
+    if variables is None:
+        return _Construction()
+    values = {one.name: value for one, value in variables.items() if isinstance(one, Var)}
+    values |= {f"self.{name}": value for name, value in attributes.items()}
+    computed = {name: value for name, value in values.items() if isinstance(value, int | Dim)}
+    certain = [one for one in takewhile(bool, created) if one is not None]
+    return _Construction(attributes, certain, computed)
+
+
+def created_by(made: Made, api: Checker) -> Sequence[Creation]:
+    """Return the layers and objects that the constructor of an object surely makes, one after the other."""
+    return _construction_of(made, api).created
+
+
+def computed_by(made: Made, api: Checker) -> Mapping[str, Size]:
+    """Return the sizes that the constructor of an object computes, by the names of variables and attributes."""
+    return _construction_of(made, api).computed
+
+
+def mark_failed(made: Made) -> None:
+    """Make an object unknown whose constructor fails, so that nothing else is said of it."""
+    _Constructed.failed.add(key_of(made))
 
 
 class _Constructed:
-    """The attributes of objects whose constructors were run."""
+    """The objects whose constructors were run."""
 
     read_in: ClassVar[tuple[object, int]] = (None, -1)
-    attributes: ClassVar[dict[Hashable, dict[str, Value]]] = {}
+    objects: ClassVar[dict[Hashable, _Construction]] = {}
+    failed: ClassVar[set[Hashable]] = set()
     active: ClassVar[set[Hashable]] = set()
 
 
@@ -792,16 +910,18 @@ def _run_constructor(
     made: Made,
     arguments: tuple[tuple[str, Value], ...],
     attributes: dict[str, Value],
+    created: list[Creation | None] | None,
     api: Checker,
-) -> bool:
-    """Run a constructor, which adds to the attributes; return whether it can be read."""
+) -> dict[Node, Value] | None:
+    """Run a constructor, which adds to the attributes and to what is made; return its variables, None if not read."""
     written, file = written_with_file(function, api)
     if written is None or file is None or is_changed(written):
-        return False
-    frame = Frame(written.fullname, dict(arguments), made, parameter_values(written, arguments), attributes)
+        return None
+    variables = parameter_values(written, arguments)
+    frame = Frame(written.fullname, dict(arguments), made, variables, attributes, made=created)
     with in_file(file, api):
         Run(frame, api, _EVALUATOR).run(written.body.body)
-    return True
+    return variables
 
 
 def _run_inherited(call: CallExpr, api: Checker) -> bool:
@@ -820,7 +940,7 @@ def _run_inherited(call: CallExpr, api: Checker) -> bool:
     arguments = None if written is None else _of_parameters(written, call, api)
     if written is None or arguments is None or not isinstance(function, FuncDef):
         return False
-    return _run_constructor(function, made, arguments, frame.attributes, api)
+    return _run_constructor(function, made, arguments, frame.attributes, frame.made, api) is not None
 
 
 _EVALUATOR: Final = Evaluator(value_of_expression, decided, turns, _run_inherited)
@@ -838,7 +958,7 @@ def _of_property(made: Made, getter: FuncDef, api: Checker) -> Value:
 
 def _layer(info: TypeInfo, call: CallExpr, api: Checker) -> Layers | LayerCall | None:
     """Return a layer of tapegrad: a container with layers as arguments, one by one or as a list, or any other layer."""
-    if not any(base.fullname == MODULE for base in info.mro) or ARG_STAR2 in call.arg_kinds:
+    if not any(base.fullname == MODULE for base in info.mro):
         return None
     if {*call.arg_kinds} <= {ARG_POS, ARG_STAR}:
         items: list[Value] = []
@@ -846,17 +966,31 @@ def _layer(info: TypeInfo, call: CallExpr, api: Checker) -> Layers | LayerCall |
             value = object_of(argument, api)
             items += value.values if kind is ARG_STAR and isinstance(value, Items) else [value]
         if any(isinstance(one, Made | Several | Layers | LayerCall | Returned) for one in items):
-            return Layers(info, (*items,))
-    if ARG_STAR in call.arg_kinds:
-        return None
-    types = [_type_of_argument(argument, api) for argument in call.args]
-    is_dtype_known = not any(
-        name == "dtype" and isinstance(get_proper_type(t), AnyType)
-        for name, t in zip(call.arg_names, types, strict=True)
-    )
-    if not is_dtype_known:  # the call would have the dtype that is the default
-        return None
-    return LayerCall(info, (*types,), (*call.arg_kinds,), (*call.arg_names,))
+            return Layers(info, (*items,), has_lists=ARG_STAR in call.arg_kinds)
+    arguments: list[tuple[Type, ArgKind, str | None]] = []
+    for expression, kind, name in zip(call.args, call.arg_kinds, call.arg_names, strict=True):
+        if kind in (ARG_STAR, ARG_STAR2):
+            several = _starred(expression, kind, api)
+            if several is None:
+                return None
+            plain = ARG_POS if kind is ARG_STAR else ARG_NAMED
+            arguments += [(type_of_value(value, api), plain, keyword) for keyword, value in several]
+        else:
+            arguments.append((_type_of_argument(expression, api), kind, name))
+    if any(name == "dtype" and isinstance(get_proper_type(t), AnyType) for t, _, name in arguments):
+        return None  # the call would have the dtype that is the default
+    types, kinds, names = zip(*arguments, strict=True) if arguments else ((), (), ())
+    return LayerCall(info, types, kinds, names)
+
+
+def _starred(expression: Expression, kind: ArgKind, api: Checker) -> list[tuple[str | None, Value]] | None:
+    """Return the arguments that `*items` or `**options` gives, with their names; None if they are not known."""
+    match object_of(expression, api):
+        case Items(values=values) if kind is ARG_STAR:
+            return [(None, value) for value in values]
+        case Keywords(values=pairs) if kind is ARG_STAR2:
+            return [*pairs]
+    return None
 
 
 def _type_of_argument(argument: Expression, api: Checker) -> Type:
@@ -870,8 +1004,6 @@ def _type_of_argument(argument: Expression, api: Checker) -> Type:
 
 def _made(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
     """Return the object that a call of a class makes, if the statements of the class can be read."""
-    if any(kind in (ARG_STAR, ARG_STAR2) for kind in call.arg_kinds):
-        return None
     if "__new__" in info.names and not info.is_named_tuple:
         return None
     if "dataclass" in info.metadata or info.is_named_tuple:
@@ -894,15 +1026,15 @@ def _made(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
 def _of_parameters(
     function: FuncDef, call: CallExpr, api: Checker, *, skipped: int = 1
 ) -> tuple[tuple[str, Value], ...] | None:
-    """Return the value of each parameter of a function in a call; None if it takes any number of arguments."""
+    """Return the value of each parameter of a function in a call; None if it is not known what the call gives."""
     parameters = function.arguments[skipped:]
-    if any(kind in (ARG_STAR, ARG_STAR2) for kind in (*call.arg_kinds, *(one.kind for one in parameters))):
-        return None
-    names = [one.variable.name for one in parameters]
-    positional = [one.variable.name for one in parameters if one.kind not in (ARG_NAMED, ARG_NAMED_OPT)]
+    named = [one for one in parameters if one.kind not in (ARG_STAR, ARG_STAR2)]
+    names = [one.variable.name for one in named]
+    positional = [one.variable.name for one in named if one.kind not in (ARG_NAMED, ARG_NAMED_OPT)]
     file = file_of(module_of(function), api)
-    defaults = {one.variable.name: Default(one.initializer, file) for one in parameters}
-    return _arguments(names, positional, defaults, call, api)
+    defaults = {one.variable.name: Default(parameter_default(one, file), file) for one in named}
+    rest = {one.kind: one.variable.name for one in parameters if one not in named}
+    return _arguments(names, positional, defaults, call, api, rest)
 
 
 def _inherited(made: Made, constructor: FuncDef, api: Checker) -> tuple[tuple[str, tuple[tuple[str, Value], ...]], ...]:
@@ -959,6 +1091,8 @@ def _made_of_fields(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None
     if any(one is not None and one not in fields for one in parameters):
         return None
     arguments = _arguments([*fields], [one for one in parameters if one is not None], fields, call, api)
+    if arguments is None:
+        return None
     made = Made(info, info.fullname, tuple((name, value) for name, value in arguments if name in names))
     return _after_init(made, api)
 
@@ -988,16 +1122,31 @@ def _arguments(
     defaults: dict[str, Default],
     call: CallExpr,
     api: Checker,
-) -> tuple[tuple[str, Value], ...]:
-    given: dict[str, Value] = {}
-    at = iter(positional)
+    rest: Mapping[ArgKind, str] = MappingProxyType({}),
+) -> tuple[tuple[str, Value], ...] | None:
+    """Return the values of parameters; those that take the rest, by position or by name, have a list or a dict."""
+    pairs: list[tuple[str | None, Value]] = []
     for expression, kind, keyword in zip(call.args, call.arg_kinds, call.arg_names, strict=True):
-        name = keyword if kind is not ARG_POS else next(at, None)
-        if name is not None:
-            given[name] = value_of_expression(expression, api)
+        if kind in (ARG_STAR, ARG_STAR2):
+            several = _starred(expression, kind, api)
+            if several is None:
+                return None
+            pairs += several
+        else:
+            pairs.append((keyword, value_of_expression(expression, api)))
+    by_position = [value for keyword, value in pairs if keyword is None]
+    by_name = {keyword: value for keyword, value in pairs if keyword is not None}
+    given: dict[str, Value] = dict(zip(positional, by_position, strict=False))
+    given |= {name: value for name, value in by_name.items() if name in names}
     for name in names:
         if name not in given:
             default = defaults[name]
             with in_file(default.file or checked_file(api), api), within(None):
                 given[name] = None if default.value is None else value_of_expression(default.value, api)
-    return tuple((name, given.get(name)) for name in names)
+    found = [(name, given.get(name)) for name in names]
+    if ARG_STAR in rest:
+        found.append((rest[ARG_STAR], Items((*by_position[len(positional) :],))))
+    if ARG_STAR2 in rest:
+        others = tuple((name, value) for name, value in by_name.items() if name not in names)
+        found.append((rest[ARG_STAR2], Keywords(others)))
+    return (*found,)

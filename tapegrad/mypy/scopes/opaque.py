@@ -270,7 +270,8 @@ def is_fixed(sequence: Expression, api: Checker) -> bool:
     """Return whether the items of a sequence stay what they are: of a tuple, or of a list that is only read."""
     variable = sequence.node if isinstance(sequence, NameExpr) else None
     p = get_proper_type(variable.type if isinstance(variable, Var) else stored_type(api, sequence))
-    is_tuple = isinstance(p, TupleType) or (isinstance(p, Instance) and p.type.fullname == "builtins.tuple")
+    p = p.partial_fallback if isinstance(p, TupleType) else p  # in a body that is read it is that of a list for a list
+    is_tuple = isinstance(p, Instance) and p.type.has_base("builtins.tuple")
     return is_tuple or use_of(sequence, api) is Use.READ
 
 

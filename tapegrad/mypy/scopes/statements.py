@@ -41,7 +41,8 @@ from mypy.nodes import (
     Var,
 )
 
-from tapegrad.mypy.scopes.frames import Items, Layers, Nothing, key_of, within
+from tapegrad.mypy.mypy_api import checked_file
+from tapegrad.mypy.scopes.frames import Creation, Items, Keywords, Layers, Nothing, key_of, within
 from tapegrad.mypy.scopes.names import inside
 from tapegrad.mypy.scopes.opaque import ARITHMETIC, method_of_receiver
 from tapegrad.sizes import Dim, is_unknown
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 
+_READING_METHODS: Final = {"copy", "count", "get", "index", "items", "keys", "values"}  # of lists and dicts
 _ONLY_READING: Final = ("builtins.", "dataclasses.", "itertools.", "math.", "numpy.", "tapegrad.", "typing.")
 
 
@@ -120,13 +122,21 @@ class Run:
     def _run(self, statement: Statement) -> bool:
         if self._frame.results is not None:
             self._frame.results.clear()
+        count = len(self._frame.made or ())
         try:
             return self._one(statement)
         except _UnclearError:
             if self._loops and not isinstance(statement, ForStmt):  # the statement may end the turn of the loop
                 raise
+            may_end = any(isinstance(node, ReturnStmt | RaiseStmt) for node in inside(statement))
+            self._forget_made(count, may_end=may_end)
             self._forget(statement)
             return True
+
+    def _forget_made(self, count: int, *, may_end: bool) -> None:
+        """Forget what was made after the first ones, because it may not be; what follows may not be, if all may end."""
+        if self._frame.made is not None:
+            self._frame.made[count:] = [None] if may_end else []
 
     def _one(self, statement: Statement) -> bool:
         match statement:
@@ -148,8 +158,11 @@ class Run:
                 self._change(target, sign, expression)
             case ExpressionStmt(expr=CallExpr() as call):
                 self._call(call)
-            case ExpressionStmt(expr=StrExpr()) | PassStmt() | AssertStmt() | Import() | ImportFrom():
+            case ExpressionStmt(expr=StrExpr()) | PassStmt() | Import() | ImportFrom():
                 pass
+            case AssertStmt(expr=condition):
+                if self._frame.made is not None and self._evaluator.decided(condition, self._api) is False:
+                    self._frame.made.append(Creation(None, statement, checked_file(self._api)))
             case IfStmt(expr=conditions, body=blocks, else_body=otherwise):
                 return self._branch(conditions, blocks, otherwise)
             case ForStmt(index=target, expr=sequence, body=body, else_body=None):
@@ -194,9 +207,10 @@ class Run:
                     self._functions.add(function)
                 case CallExpr(callee=callee, args=arguments) if not _only_reads(node):
                     for argument in arguments:
-                        self._replace(self._list(argument), None)
-                    if isinstance(callee, MemberExpr) and not (is_last_known and _is_pop(node)):
-                        self._replace(self._list(callee.expr), None)
+                        self._forget_value(argument)
+                    is_reading = isinstance(callee, MemberExpr) and callee.name in _READING_METHODS
+                    if isinstance(callee, MemberExpr) and not is_reading and not (is_last_known and _is_pop(node)):
+                        self._forget_value(callee.expr)
 
     def _list(self, expression: Expression) -> Items | None:
         """Return the list that a variable or an attribute holds; None for anything else."""
@@ -204,6 +218,12 @@ class Run:
             return None
         value = self._evaluator.value(expression, self._api)
         return value if isinstance(value, Items) else None
+
+    def _forget_value(self, expression: Expression) -> None:
+        """Make unknown the list, or the dict, that a variable or an attribute holds, wherever it is held."""
+        if isinstance(expression, NameExpr | MemberExpr):
+            value = self._evaluator.value(expression, self._api)
+            self._replace(value if isinstance(value, Items | Keywords) else None, None)
 
     def _assign(self, target: Expression, value: Value) -> None:
         match target:
@@ -218,9 +238,9 @@ class Run:
                 for position, one in enumerate(targets):
                     self._assign(one, values[position] if len(values) == len(targets) else None)
             case IndexExpr(base=base):
-                self._replace(self._list(base), None)
+                self._forget_value(base)
             case MemberExpr():  # of another object, which may change a list later
-                self._replace(value if isinstance(value, Items) else None, None)
+                self._replace(value if isinstance(value, Items | Keywords) else None, None)
             case _:
                 raise _UnclearError
 
@@ -283,11 +303,12 @@ class Run:
         is_true = self._evaluator.decided(conditions[0], self._api)
         if is_true is not None:
             return self._all(blocks[0].body) if is_true else self._branch(conditions[1:], blocks[1:], otherwise)
-        before = self._state()
+        before, count = self._state(), len(self._frame.made or ())
         goes_on = self._all(blocks[0].body)
         after = self._state()
         self._restore(before)
         ends_open = self._branch(conditions[1:], blocks[1:], otherwise)
+        self._forget_made(count, may_end=not goes_on or not ends_open)
         if self._left is not None:
             self._left = None
             raise _UnclearError
@@ -338,7 +359,7 @@ class Run:
                 case CallExpr(callee=SuperExpr()):
                     self._forget_attributes()
                 case CallExpr(callee=MemberExpr(expr=holder)):
-                    self._replace(self._list(holder), None)
+                    self._forget_value(holder)
                     is_own = isinstance(holder, NameExpr) and method_of_receiver(holder.node, self._api) is not None
                     if is_own:
                         self._forget_attributes()
@@ -351,10 +372,10 @@ class Run:
             match node:
                 case NameExpr(node=Var() as variable):
                     if method_of_receiver(variable, self._api) is None:
-                        self._replace(self._list(node), None)
+                        self._forget_value(node)
                         self._variables[variable] = None
                 case MemberExpr(name=name):
-                    self._replace(self._list(node), None)
+                    self._forget_value(node)
                     self._attributes[name] = None
 
     def _forget_attributes(self) -> None:

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from mypy.nodes import ARG_STAR, ARG_STAR2, ArgKind, CallExpr, Expression, ListExpr, NameExpr, StarExpr, TupleExpr
+from mypy.nodes import (
+    ARG_STAR,
+    ARG_STAR2,
+    ArgKind,
+    CallExpr,
+    Expression,
+    ListComprehension,
+    ListExpr,
+    NameExpr,
+    StarExpr,
+    TupleExpr,
+)
 from mypy.types import (
     AnyType,
     Instance,
@@ -35,6 +46,8 @@ from tapegrad.mypy.conversion import (
 )
 from tapegrad.mypy.mypy_api import make, map_instance_to_supertype, stored_type
 from tapegrad.mypy.scopes.collections import appended_to, display_of
+from tapegrad.mypy.scopes.items import MOST_ITEMS
+from tapegrad.mypy.scopes.objects import length_of
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.scopes.values import ValueUnknownError, count_of, is_whole, value_of
 from tapegrad.mypy.unify.starred_shapes import is_star_of_sizes
@@ -118,7 +131,7 @@ class _Spread:
 
 
 def items_of(t: Type, expression: Expression | None, api: Any) -> list[Type] | None:
-    """Return the types of the items of a tuple, of a list display, or of a variable that is bound to one and only read.
+    """Return the types of the items of a tuple, a list display, a comprehension, or a variable that is bound to one.
 
     None if the number of items is unknown.
     """
@@ -127,6 +140,9 @@ def items_of(t: Type, expression: Expression | None, api: Any) -> list[Type] | N
         return None if any(isinstance(item, UnpackType) for item in p.items) else p.items
     if isinstance(expression, ListExpr):
         return _items_of_display(expression, api, api.get_expression_type)
+    if isinstance(expression, ListComprehension):
+        count, item = length_of(expression, api), stored_type(api, expression.generator.left_expr)
+        return None if item is None or count is None or count > MOST_ITEMS else [joined(item)] * count
     display = display_of(expression, api) if isinstance(expression, NameExpr) else None
     if display is None:
         return None

@@ -1,0 +1,164 @@
+"""Lists of tensors in a body that is read: their items are known one by one, while all statements run in order.
+
+Such a list has the type of a tuple of its items, with the class of a list behind it for its methods.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from mypy.nodes import (
+    AssignmentStmt,
+    CallExpr,
+    ConditionalExpr,
+    DictionaryComprehension,
+    Expression,
+    ExpressionStmt,
+    ForStmt,
+    FuncDef,
+    GeneratorExpr,
+    IndexExpr,
+    LambdaExpr,
+    ListExpr,
+    MemberExpr,
+    NameExpr,
+    OperatorAssignmentStmt,
+    OpExpr,
+    RefExpr,
+    ReturnStmt,
+    SetComprehension,
+    StarExpr,
+    Var,
+)
+from mypy.types import Instance, TupleType, Type, get_proper_type
+
+from tapegrad.mypy.scopes.names import bound_by, inside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mypy.nodes import Node, Statement
+    from mypy.plugin import MethodContext
+
+_READING: Final = {"builtins.enumerate", "builtins.len", "builtins.list", "builtins.reversed", "builtins.zip"}
+_BRANCHING: Final = ConditionalExpr, DictionaryComprehension, GeneratorExpr, LambdaExpr, SetComprehension
+
+
+def listed_variables(statements: list[Statement]) -> frozenset[Var]:
+    """Return the variables of a body that hold lists which nothing changes but `append` and `pop`.
+
+    Each is created by `[]` or `[x, y]`, perhaps by a choice of two, and is then read at once: by an op, a loop, an
+    index or `len`. Nothing else can hold the list, so the statements say which items it has.
+    """
+    nodes = [node for statement in statements for node in inside(statement)]
+    created = [variable for node in nodes for variable in _created(node)]
+    if not created:
+        return frozenset()
+    bound = [name for node in nodes for name, _ in bound_by(node)]
+    named = [node.node for node in nodes if isinstance(node, NameExpr)]  # without what statements bind
+    used = [variable for node in nodes for variable in _used(node)]
+    unclear = {variable for node in nodes if _may_run(node) for variable in popped_from(node)}
+    functions = [node for node in nodes if isinstance(node, FuncDef | LambdaExpr)]
+    unclear.update(_named(one for function in functions for one in inside(function)))
+    for node in nodes:
+        if isinstance(node, AssignmentStmt | ExpressionStmt | OperatorAssignmentStmt | ReturnStmt):
+            popped = popped_from(node)
+            unclear |= {variable for variable in popped if popped.count(variable) > 1}
+    return frozenset(
+        variable
+        for variable in created
+        if variable.is_inferred
+        and variable not in unclear
+        and (bound.count(variable), named.count(variable)) == (created.count(variable), used.count(variable))
+    )
+
+
+def _may_run(node: Node) -> bool:
+    """Return whether parts of an expression may run, and may not, or again and again."""
+    return isinstance(node, _BRANCHING) or (isinstance(node, OpExpr) and node.op in ("and", "or"))
+
+
+def _created(node: Node) -> list[Var]:
+    match node:
+        case AssignmentStmt(lvalues=[NameExpr(node=Var() as variable)], rvalue=value) if _is_display(value):
+            return [variable]
+    return []
+
+
+def _is_display(value: Expression) -> bool:
+    match value:
+        case ListExpr(items=items):
+            return not any(isinstance(one, StarExpr) for one in items)
+        case ConditionalExpr(if_expr=one, else_expr=other):
+            return _is_display(one) and _is_display(other)
+    return False
+
+
+def _used(node: Node) -> list[Var]:
+    """Return the lists that a part of a body reads or changes in a way that is understood."""
+    match node:
+        case ExpressionStmt(expr=CallExpr() as call) if (appended := appended_to(call)) is not None:
+            return [appended]
+        case CallExpr(callee=MemberExpr(expr=NameExpr(node=Var() as variable), name="pop"), args=[]):
+            return [variable]
+        case CallExpr(callee=RefExpr(fullname=name), args=arguments) if (
+            name.startswith("tapegrad.") or name in _READING
+        ):
+            return _named(arguments)
+        case ForStmt(expr=read) | StarExpr(expr=read):
+            return _named([read])
+        case GeneratorExpr(sequences=sequences):
+            return _named(sequences)
+        case IndexExpr(base=base):
+            return _named([base])
+    return []
+
+
+def _named(expressions: Iterable[Node]) -> list[Var]:
+    return [one.node for one in expressions if isinstance(one, NameExpr) and isinstance(one.node, Var)]
+
+
+def appended_to(call: CallExpr) -> Var | None:
+    """Return the variable whose list gets an item by `items.append(item)`."""
+    match call:
+        case CallExpr(callee=MemberExpr(expr=NameExpr(node=Var() as variable), name="append"), args=[_]):
+            return variable
+    return None
+
+
+def popped_from(node: Node) -> list[Var]:
+    """Return the variables whose lists lose their last items in a part of a body."""
+    calls = [one for one in inside(node) if isinstance(one, CallExpr)]
+    return [
+        call.callee.expr.node
+        for call in calls
+        if isinstance(call.callee, MemberExpr)
+        and call.callee.name == "pop"
+        and isinstance(call.callee.expr, NameExpr)
+        and isinstance(call.callee.expr.node, Var)
+    ]
+
+
+def changed_lists(statements: Iterable[Node]) -> set[Var]:
+    """Return the variables whose lists statements change or replace."""
+    nodes = [node for statement in statements for node in inside(statement)]
+    calls = [node for node in nodes if isinstance(node, CallExpr)]
+    appended = {variable for call in calls if (variable := appended_to(call)) is not None}
+    return appended.union(*map(popped_from, calls), *map(_created, nodes))
+
+
+def list_of(items: list[Type], fallback: Instance) -> TupleType:
+    """Return the type of a list with some items; the fallback is that of any list."""
+    return TupleType(items, fallback)
+
+
+def listed_items(t: Type | None) -> list[Type] | None:
+    """Return the types of the items of a list, where they are known one by one."""
+    p = get_proper_type(t)
+    return p.items if isinstance(p, TupleType) and p.partial_fallback.type.fullname == "builtins.list" else None
+
+
+def popped(ctx: MethodContext) -> Type:
+    """Return the type of the last item, which `pop` returns."""
+    items = listed_items(ctx.type)
+    return items[-1] if items and not any(ctx.args) else ctx.default_return_type

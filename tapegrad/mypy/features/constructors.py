@@ -1,0 +1,64 @@
+"""Constructors of models, which make layers of sizes that a call decides: some cannot be made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from mypy.nodes import CallExpr
+
+from tapegrad.mypy.conversion import has_opaque
+from tapegrad.mypy.features.bodies import fail, seen_from
+from tapegrad.mypy.features.body_statements import Failure
+from tapegrad.mypy.features.made_layers import arguments_of
+from tapegrad.mypy.mypy_api import can_read_bodies, checked_file, depend_on_bodies, type_of_call
+from tapegrad.mypy.reports import CODES
+from tapegrad.mypy.scopes.frames import Made
+from tapegrad.mypy.scopes.objects import created_by, mark_failed, object_of
+
+if TYPE_CHECKING:
+    from mypy.errorcodes import ErrorCode
+    from mypy.nodes import MypyFile
+    from mypy.plugin import FunctionContext
+
+    from tapegrad.mypy.mypy_api import Checker
+    from tapegrad.mypy.scopes.frames import LayerCall
+
+
+def check_constructor(ctx: FunctionContext) -> None:
+    """Report a layer that the constructor of a model makes for the arguments of a call, and that cannot be made."""
+    call, api = ctx.context, ctx.api
+    if not isinstance(call, CallExpr) or not can_read_bodies(api.options):
+        return
+    made = object_of(call, api)
+    found = _failure_of(made, api) if isinstance(made, Made) else None
+    if found is not None and isinstance(made, Made):
+        depend_on_bodies(api)
+        mark_failed(made)
+        fail(ctx, seen_from(call, *found, checked_file(api), api), {})
+
+
+def _failure_of(made: Made, api: Checker) -> tuple[Failure, MypyFile] | None:
+    """Return the first failure in the constructor of an object, with its file."""
+    for value, at, file in created_by(made, api):
+        if isinstance(value, Made):
+            inner = _failure_of(value, api)
+            if inner is not None:
+                return seen_from(at, *inner, file, api), file
+            continue
+        error = _ASSERTION if value is None else _rejection_of(value, api)
+        if error is not None:
+            end_line, end_column = at.end_line or at.line, at.end_column or at.column
+            return Failure(*error, at.line, at.column, end_line, end_column), file
+    return None
+
+
+def _rejection_of(layer: LayerCall, api: Checker) -> tuple[str, ErrorCode] | None:
+    """Return the error of tapegrad by which a layer cannot be made; None if it can, or if its sizes are not known."""
+    if any(map(has_opaque, layer.types)):
+        return None
+    _, errors = type_of_call(api, layer.info, arguments_of(layer))
+    code = errors[0].code if errors else None
+    return (errors[0].message, code) if code is not None and code in CODES.values() else None
+
+
+_ASSERTION: Final = "the assertion fails", CODES["shape"]
