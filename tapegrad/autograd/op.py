@@ -155,15 +155,16 @@ def _with_explanation(function: Callable[..., Any], entry: Op) -> Callable[..., 
     """Return a function that calls an op and explains its errors.
 
     One and two operands are passed without `*args`, which is faster (`benchmarks/devices.py`, "two operands").
+    PyTorch's functions of one operand have options, such as `inplace`, which an error should explain.
     """
     is_single = entry.is_single
 
-    def unary(x: Any) -> Any:
+    def unary(x: Any, *surplus: Any, **unexpected: Any) -> Any:
         try:
-            result = function(x)
+            result = function(x, *surplus, **unexpected) if surplus or unexpected else function(x)
         except EXPLAINED as error:
             with trim_on_exit:
-                return explain(entry, (x,), {}, error)
+                return explain(entry, (x, *surplus), unexpected, error)
         if result.tape is not NONE and result.tape._tape.checkpoint is not None:
             _register_result(entry, result, (x,), {})
         return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from inspect import isgeneratorfunction
+from inspect import isgeneratorfunction, signature
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -60,6 +60,9 @@ def public_api(thing: F) -> F:
             return thing(*args, **kwargs)
         except Exception as error:
             trim_traceback(error)
+            if kwargs and type(error) is TypeError:
+                with trim_on_exit:
+                    _reject_other_names(thing, kwargs, error)
             raise
 
     @functools.wraps(thing)
@@ -68,6 +71,19 @@ def public_api(thing: F) -> F:
             yield from thing(*args, **kwargs)
 
     return walk if isgeneratorfunction(thing) else call  # type: ignore[return-value]  # with the signature of `thing`
+
+
+def _reject_other_names(function: Callable[..., Any], given: dict[str, Any], error: TypeError) -> None:
+    """Raise another error if Python raised this one because an argument has its name of PyTorch; see `other_names`.
+
+    Python raised it if there is no frame of the function.
+    """
+    if error.__traceback__ is None or error.__traceback__.tb_next is None:
+        from tapegrad.errors.other_names import unexpected  # not at the top: it imports this module
+
+        message = unexpected(function.__name__, given, signature(function).parameters)
+        if message:
+            raise TypeError(message) from None
 
 
 def _is_ours(error: BaseException) -> bool:

@@ -234,18 +234,21 @@ class Tapegrad(Plugin):
         """Return the parameters of a method of a layer or an optimizer of the library, without `self`, else none.
 
         Args:
-            layer: The name of the class.
-            method: The name of the method.
+            layer: The name of the class; or the full name of a function, whose parameters are those of no method.
+            method: The name of the method; empty for a function.
             by_position: Whether to leave out those that are given by name only; `*` is before a name for any number.
         """
-        symbol = self.lookup_fully_qualified(f"tapegrad.nn.{layer}") or self.lookup_fully_qualified(
-            f"tapegrad.optim.{layer}"
-        )
-        found = symbol.node.get(method) if symbol is not None and isinstance(symbol.node, TypeInfo) else None
+        if not method:
+            found = self.lookup_fully_qualified(layer)
+        else:
+            symbol = self.lookup_fully_qualified(f"tapegrad.nn.{layer}") or self.lookup_fully_qualified(
+                f"tapegrad.optim.{layer}"
+            )
+            found = symbol.node.get(method) if symbol is not None and isinstance(symbol.node, TypeInfo) else None
         function = getattr(found.node, "impl", found.node) if found is not None else None  # behind its overloads
         function = getattr(function, "func", function)
         named = zip(getattr(function, "arg_names", []), getattr(function, "arg_kinds", []), strict=True)
-        known = [(name, kind) for name, kind in [*named][1:] if name is not None]
+        known = [(name, kind) for name, kind in [*named][bool(method) :] if name is not None]
         if not by_position:
             return [name for name, _ in known]
         return [f"*{name}" if kind.is_star() else name for name, kind in known if not kind.is_named()]

@@ -1029,9 +1029,23 @@ def _reword(reword: Callable[[ReportedError], str | None], errors: Errors, file:
         error = ReportedError(info.code.code, info.message, info.line, owner, function, may_redefine, source)
         message = reword(error) or info.message
         if message != info.message:
+            _Overloads.reworded = (file, info.line, info.column)
             _own_words.add(message)
             info.message = message
-    return False  # mypy goes on with the error
+            return False
+    return _Overloads.repeats(file, info)  # if not, mypy goes on with the error
+
+
+class _Overloads:
+    """The place of the last error that was reworded, where mypy may go on with the overloads of the function."""
+
+    reworded: ClassVar[tuple[str, int, int]] = ("", 0, 0)
+
+    @classmethod
+    def repeats(cls, file: str, info: ErrorInfo) -> bool:
+        """Return whether mypy reports that no overload matches, or which ones there are, after a reworded error."""
+        is_about = info.message.startswith(("No overload variant of ", "Possible overload variant", "    def "))
+        return is_about and (file, info.line, info.column) == cls.reworded
 
 
 def _place(errors: Errors, file: str, info: ErrorInfo) -> None:

@@ -27,7 +27,11 @@ def repeat_shape(x: Dims, repeats: Size, axis: Int | None = None) -> Dims:
         raise ShapeError(message)
     if axis is None:
         return (product(x) * repeats,)
-    axis = normal_axis(axis, x)
+    try:
+        axis = normal_axis(axis, x)
+    except ShapeError as error:  # often a number of repeats for another axis, as PyTorch's method takes it
+        message = f"{error}; tile repeats a whole tensor"
+        raise ShapeError(message) from None
     return (*x[:axis], x[axis] * repeats, *x[axis + 1 :])
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import docs.other_names as page
@@ -17,6 +18,7 @@ from tapegrad.autograd.registry import OPS
 from tapegrad.errors.other_names import (
     ARGUMENTS,
     DATA,
+    DEVICES,
     FUNCTIONS,
     LAYERS,
     METHODS,
@@ -25,7 +27,7 @@ from tapegrad.errors.other_names import (
     OPTIMIZERS,
     hint,
 )
-from tests.mypy.programs import first_errors
+from tests.mypy.programs import first_errors, reports
 
 PROGRAM = """\
 import tapegrad as tg
@@ -84,12 +86,25 @@ x.is_cuda
 layer.register_buffer("mean", x)
 f(3)
 from tapegrad.nn import functional
+tg.relu(x, inplace=True)
+x.relu(inplace=True)
+tg.round(x, 2)
+x.round(2)
+x.sum(0, False)
+optim.Adam(layer, amsgrad=True)
+data.batches(x, batch_size=2)
+from tapegrad.data import batches
+batches(x, num_workers=2)
+nn.kaiming_uniform(layer.weight, generator=None)
+tg.conv2d(x, x, bias=None)
+def constant(lr: float) -> None: pass
+constant(learning_rate=2)
 """
 REJECTED = {
     7: "tapegrad has no 'cat': use tg.concat",
     8: "tapegrad.nn has no 'Parameter': use nn.Param",
     9: "tapegrad.nn has no 'MSELoss': use tg.mse",
-    10: "tapegrad.optim has no 'lr_scheduler': use a schedule as learning rate such as lr=optim.cosine(...)",
+    10: "tapegrad.optim has no 'lr_scheduler': use opt.lr = schedule(step) with a schedule such as optim.cosine(...)",
     11: "Tensor has no 'unsqueeze': use x.expand_dims(axis)",
     12: "Tensor has no 'unsqueeze': use x.expand_dims(axis)",
     13: "Tensor has no 'add_': not possible: no op changes a tensor, use the result of an op",
@@ -124,6 +139,16 @@ REJECTED = {
     53: "Tensor has no 'is_cuda': not needed: a program runs where JAX or NumPy runs it, see the guide",
     54: "Linear has no 'register_buffer': use self.name = nn.Buffer(x)",
     56: "tapegrad.nn has no 'functional': use the functions of tapegrad itself, such as tg.relu",
+    57: "relu has no argument 'inplace': not needed: no op changes a tensor",
+    58: "relu has no argument 'inplace': not needed: no op changes a tensor",
+    59: "round takes x by position",
+    60: "round takes x by position",
+    61: "sum takes x, axis by position; write names, such as keepdims=...",
+    62: "Adam has no argument 'amsgrad': not implemented: leave it out",
+    63: "batches has no argument 'batch_size': use size",
+    65: "batches has no argument 'num_workers': use workers",
+    66: "kaiming_uniform has no argument 'generator': use rng",
+    67: "conv2d has no argument 'bias': not an option: an op adds no bias, and a norm layer always has one",
 }
 SIZES = """\
 import tapegrad as tg
@@ -133,7 +158,7 @@ x.size(0)
 (x + 1).size()
 len([1])(3)
 """
-OTHER_WORDS = {20, 21, 22, 23, 30, 31, 39, 40, 42, 55}  # lines with names that nothing here knows
+OTHER_WORDS = {20, 21, 22, 23, 30, 31, 39, 40, 42, 55, 69}  # lines with names that nothing here knows
 
 
 @pytest.fixture(scope="module")
@@ -180,6 +205,106 @@ def test_other_names_are_rejected_in_the_usual_words(world: str, request: pytest
     assert not any(": use" in messages[line] for line in OTHER_WORDS)
 
 
+EVERY_NAME = [
+    ("tapegrad", "tg", FUNCTIONS),
+    ("Tensor", "x", METHODS),
+    ("tapegrad.nn", "nn", LAYERS),
+    ("tapegrad.optim", "optim", OPTIMIZERS),
+    ("tapegrad.data", "data", DATA),
+    ("Linear", "layer", OF_MODULES),
+    ("SGD", "opt", OF_OPTIMIZERS),
+]
+ALL_NAMES = """\
+import tapegrad as tg
+from tapegrad import data, nn, optim
+
+x = tg.ones((3, 4))
+layer = nn.Linear(4, 2, rng=0)
+opt = optim.SGD(layer, 0.1)
+"""
+
+
+def test_mypy_and_python_say_the_same_about_every_name(tmp_path: Path) -> None:
+    lines = [(owner, f"{of}.{name}", note) for owner, of, names in EVERY_NAME for name, note in names.items()]
+    expected = {
+        line: f"{owner} has no {written.partition('.')[2]!r}: {note if note.startswith('not ') else f'use {note}'}"
+        for line, (owner, written, note) in enumerate(lines, start=ALL_NAMES.count("\n") + 1)
+    }
+    program = ALL_NAMES + "\n".join(written for _, written, _ in lines) + "\n"
+    names: dict[str, Any] = {}
+    exec(ALL_NAMES, names)  # noqa: S102  # the program above
+    raised = {}
+    for line, (_, written, _) in enumerate(lines, start=ALL_NAMES.count("\n") + 1):
+        with pytest.raises(AttributeError) as caught:
+            eval(written, names)  # noqa: S307  # the names of the table
+        raised[line] = str(caught.value)
+
+    assert raised == expected
+    assert first_errors(tmp_path, program, "--hide-error-codes") == expected
+
+
+def test_mypy_reports_no_overloads_after_a_name_that_is_wrong(tmp_path: Path) -> None:
+    program = "from tapegrad import data, nn\nimport tapegrad as tg\n"
+    program += "data.batches(tg.ones((3, 4)), batch_size=2)\nnn.Flatten(1)\ntg.tensor([1.0], device='cpu')\n"
+
+    errors = [line.partition(" error: ")[2] for line in reports(tmp_path, program)[:-1]]
+
+    assert errors == [
+        "batches has no argument 'batch_size': use size  [call-overload]",
+        "Flatten takes no argument by position; write names, such as start_axis=...  [call-overload]",
+        f"tensor has no argument 'device': {DEVICES}  [call-overload]",
+    ]
+
+
+X = np.array([[1.5, -2.0, 0.25, 3.0], [0.5, 2.5, -1.75, 0.0], [4.0, 1.0, -0.5, 2.0]], np.float32)
+V = np.array([0.25, 1.0, 2.5, 3.0], np.float32)
+TRUTH = {  # the value of what replaces a function
+    "addcmul": X + 2 * 2 * X,
+    "bucketize": np.searchsorted(V, X),
+    "clamp_max": np.minimum(X, 1.0),
+    "clamp_min": np.maximum(X, 1.0),
+    "cov": np.cov(X),
+    "diag_embed": np.stack([np.diag(row) for row in X]),
+    "diagflat": np.diagflat(X),
+    "digitize": np.digitize(X, V),
+    "dist": np.linalg.norm(X - 2),
+    "ediff1d": np.ediff1d(X),
+    "fliplr": np.fliplr(X),
+    "flipud": np.flipud(X),
+    "frac": X - np.trunc(X),
+    "hardshrink": np.where(np.abs(X) > 0.5, X, 0.0),
+    "msort": np.sort(X, axis=0),
+    "nanmax": 4.0,
+    "nanmean": np.mean(X),
+    "nanmin": -2.0,
+    "nansum": np.sum(X),
+    "nanstd": np.std(X),
+    "nanvar": np.var(X),
+    "poisson_nll_loss": np.mean(np.exp(X) - 2 * X),
+    "ptp": 6.0,
+    "rot90": np.rot90(X),
+    "softmin": np.exp(-X) / np.exp(-X).sum(1, keepdims=True),
+    "softshrink": np.where(X > 0.5, X - 0.5, np.where(X < -0.5, X + 0.5, 0.0)),
+    "softsign": X / (1 + np.abs(X)),
+    "threshold": np.where(X > 0.75, X, 2.0),
+    "trace": np.trace(X),
+}
+
+
+@pytest.mark.parametrize("function", TRUTH)
+def test_what_replaces_a_function_has_its_value(function: str) -> None:
+    x, y = tg.tensor(X), tg.full((3, 4), 2.0)
+    names: dict[str, Any] = {"tg": tg, "np": np, "x": x, "y": y, "limit": 1.0, "threshold": 0.75, "value": 2.0}
+    names |= {"boundaries": tg.tensor(V), "z": x}
+    if function.startswith("nan"):
+        names["x"] = tg.tensor(np.append(X, np.nan))
+    written, _, given = FUNCTIONS[function].partition(" with y = ")
+    if given:
+        names["y"] = eval(given, names)  # noqa: S307  # an expression of the table
+
+    np.testing.assert_allclose(eval(written, names).numpy(), TRUTH[function], rtol=1e-5)  # noqa: S307  # as above
+
+
 @pytest.mark.parametrize(
     ("names", "owner"),
     [
@@ -219,9 +344,9 @@ def test_everything_to_use_exists() -> None:
 
 def test_every_argument_is_one_of_an_op_or_a_layer() -> None:
     layers: list[Callable[..., Any]] = [one for of in (nn, optim) for one in vars(of).values() if isinstance(one, type)]
-    parameters = {
-        name for one in [*(op.function for op in OPS.values()), *layers] for name in signature(one).parameters
-    }
+    functions: list[Callable[..., Any]] = [*(op.function for op in OPS.values()), *layers]
+    functions.append(data.batches)
+    parameters = {name for one in functions for name in signature(one).parameters}
 
     assert {own for owns in ARGUMENTS.values() for own in owns} <= parameters
 

@@ -82,7 +82,7 @@ def test_a_window_as_long_as_a_named_axis_fits_once() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda x: repeat(x, 2, 2), "repeat: axis 2 is out of range for x (2, 3)"),
+        (lambda x: repeat(x, 2, 2), "repeat: axis 2 is out of range for x (2, 3); tile repeats a whole tensor"),
         (lambda x: repeat(x, BELOW), "repeat: repeats is -1, below 0"),
         (lambda x: tile(x, (2, BELOW)), "tile: reps has -1, below 0"),
         (lambda x: unfold(x, 2, size=1), "unfold: axis 2 is out of range for x (2, 3)"),

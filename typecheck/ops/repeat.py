@@ -41,7 +41,7 @@ def accept_named_and_unknown_sizes() -> None:
 
 
 def reject_repeat() -> None:
-    x.repeat(2, 2)  # E: repeat: axis 2 is out of range for x (2, 3) [tapegrad-shape]
+    x.repeat(2, 2)  # E: repeat: axis 2 is out of range for x (2, 3); tile repeats a whole tensor [tapegrad-shape]
 
 
 def reject_fewer_than_none() -> None:

@@ -29,7 +29,7 @@ _ARGUMENT: Final = re.compile(
     r'Unexpected keyword argument "(?P<argument>\w+)" for (?:overloaded function )?"(?P<function>\w+)"'
     r'(?: of "(?P<owner>\w+)")?.*'
 )
-_BY_POSITION: Final = re.compile(r'Too many (?:positional )?arguments for "(?P<function>\w+)"')
+_BY_POSITION: Final = re.compile(r'Too many (?:positional )?arguments for "(?P<function>\w+)"(?: of "Tensor")?')
 _NO_OVERLOAD: Final = re.compile(r'No overload variant of "(?P<function>\w+)" matches argument types? .*')
 _NO_FUNCTION: Final = '"int" not callable'
 
@@ -55,6 +55,7 @@ def with_own_name(error: ReportedError, parameters: ParametersOf) -> str | None:
         function, owner = match["function"], match["owner"]
         named = _parameters_of_op(function) if owner in (None, "Tensor") else []
         named = named or parameters(owner or function, function if owner else "__init__")
+        named = named or [name for one in _modules_of(error, function) for name in parameters(f"{one}.{function}", "")]
         if not named and not parameters(function, "forward"):  # a function of the user, not a layer without arguments
             return None
         return other_names.unexpected(function, [match["argument"]], named) or None
@@ -126,6 +127,19 @@ def _kind_of_class(error: ReportedError, name: str, parameters: ParametersOf) ->
 def _missing(modules: list[str], name: str) -> str | None:
     found = [other_names.missing(module, name) for module in modules if module in other_names.OWNERS]
     return next(filter(None, found), None)
+
+
+def _modules_of(error: ReportedError, function: str) -> list[str]:
+    """Return the modules of tapegrad whose function of this name the line of an error calls."""
+    tree = place_of(error.read_source(), error.line, error.owner, error.function).tree
+    imported = [
+        node.module
+        for node in (ast.walk(tree) if tree is not None else ())
+        if isinstance(node, ast.ImportFrom)
+        and node.module is not None
+        and any(one.name == function and one.asname is None for one in node.names)
+    ]
+    return [one for one in (*_modules_on_line(error, function), *imported) if one in other_names.OWNERS]
 
 
 def _parameters_of_op(function: str) -> list[str]:
