@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.errors import DTypeError, messages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
 
 def check_number(call: str, option: str, number: Any) -> None:
@@ -98,6 +98,25 @@ def check_flag(call: str, option: str, given: object) -> None:
     if not isinstance(given, bool) and str(getattr(given, "dtype", "")) != "bool":
         message = f"{call}: {option} is {messages.with_article(type(given).__name__)} but a bool is expected"
         raise DTypeError(message)
+
+
+def check_word(call: str, option: str, given: object, words: Collection[str]) -> None:
+    """Check that an option is one of several strings.
+
+    Raises:
+        DTypeError: It is not a string.
+        ValueError: It is another string.
+    """
+    if given in words:
+        return
+    *others, last = map(repr, words)
+    expected = f"{', '.join(others)} or {last} is expected"
+    if not isinstance(given, str):
+        kind = "None" if given is None else messages.with_article(type(given).__name__)
+        message = f"{call}: {option} is {kind} but {expected}"
+        raise DTypeError(message)
+    message = f"{call}: {option} is {given!r} but {expected}"
+    raise ValueError(message)
 
 
 def check_path(call: str, path: object) -> None:

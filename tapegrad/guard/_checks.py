@@ -46,8 +46,9 @@ class Check(ABC):
             self.fit(value, place, bound)
         elif self.is_complete():
             expected = self.kind()
-            is_word = isinstance(value, str) and "'" in expected
-            given = repr(value) if is_word else kind_of(value)
+            if isinstance(value, str) and "'" in expected:  # another string than those that are expected
+                raise ValueError(f"{bound.call}: {place} is {value!r} but {expected} is expected")
+            given = kind_of(value)
             hint = tensor_hint(place, given) if expected == "a tensor" else ""
             raise DTypeError(f"{bound.call}: {place} is {given} but {expected} is expected{hint}")
 

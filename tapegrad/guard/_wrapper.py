@@ -69,8 +69,8 @@ def guarded(function: F) -> F:
 
     Returns:
         A function of the same name, signature and docstring, with the original as its `__wrapped__`. It raises
-        `ShapeError`, `TapeError` or `DTypeError` if a call does not match, and `TypeError` if an annotation cannot be
-        resolved or is invalid.
+        `ShapeError`, `TapeError` or `DTypeError` if a call does not match, `ValueError` for a string that is not one of
+        those that are expected, and `TypeError` if an annotation cannot be resolved or is invalid.
 
     Raises:
         TypeError: `function` is not a function.

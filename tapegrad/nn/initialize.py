@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from tapegrad.errors.options import check_number
+from tapegrad.errors.options import check_number, check_word
 from tapegrad.errors.ranges import check_options
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.generator import RNG, generator
@@ -190,9 +190,7 @@ def orthogonal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
 
 def _deviation_for_rectifier(call: str, weight: Weight, fan: Fan, negative_slope: float) -> float:
     check_number(call, "negative_slope", negative_slope)
-    if fan not in ("in", "out"):
-        message = f"{call}: fan is {fan!r} but 'in' or 'out' is expected"
-        raise ValueError(message)
+    check_word(call, "fan", fan, ("in", "out"))
     fan_in, fan_out = _fans(call, weight)
     return sqrt(2 / ((1 + negative_slope**2) * (fan_in if fan == "in" else fan_out)))
 

@@ -55,7 +55,8 @@ class FeedForward(Module, Generic[Width, Hidden, DType]):
 
     Raises:
         ShapeError: A size is below 1.
-        DTypeError: A size is not an int, or there is no activation of that name.
+        DTypeError: A size is not an int, or `activation` is neither a string, a module nor a function.
+        ValueError: There is no activation of that name.
 
     Source:
         Vaswani et al., [Attention is all you need](https://arxiv.org/abs/1706.03762), eq. 2.
@@ -123,7 +124,8 @@ class TransformerEncoderBlock(Module, Generic[Width, Heads, Hidden, DType]):
 
     Raises:
         ShapeError: A size is below 1, or the heads do not divide the width.
-        DTypeError: A size is not an int, or there is no activation of that name.
+        DTypeError: A size is not an int, or `activation` is neither a string, a module nor a function.
+        ValueError: There is no activation of that name.
         ValueError: `dropout` is out of range.
 
     Source:
@@ -221,7 +223,8 @@ class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden, DType]):
 
     Raises:
         ShapeError: A size is below 1, or the heads do not divide the width.
-        DTypeError: A size is not an int, or there is no activation of that name.
+        DTypeError: A size is not an int, or `activation` is neither a string, a module nor a function.
+        ValueError: There is no activation of that name.
         ValueError: `dropout` is out of range.
 
     Source:
@@ -321,7 +324,8 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders, DTyp
 
     Raises:
         ShapeError: A size is below 1, or the heads do not divide the width.
-        DTypeError: A size is not an int, or there is no activation of that name.
+        DTypeError: A size is not an int, or `activation` is neither a string, a module nor a function.
+        ValueError: There is no activation of that name.
         ValueError: `dropout` is out of range.
 
     Source:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tapegrad.engines import engine
 from tapegrad.errors import ShapeError, TapeError, messages
+from tapegrad.errors.options import check_word
 from tapegrad.ops.elementwise import float_only
 from tapegrad.sizes import Dims, RankUnknownError, is_unknown, show, surely_differ
 from tapegrad.tensors import D2, S2, T2, D, S, T, Tensor, node
@@ -67,9 +68,7 @@ def weight_of(call: str, reduction: str, count: Any) -> Any:
     Raises:
         ValueError: The reduction is not `mean`, `sum` or `none`.
     """
-    if reduction not in ("mean", "sum", "none"):
-        message = f"{call}: reduction is {reduction!r} but 'mean', 'sum' or 'none' is expected"
-        raise ValueError(message)
+    check_word(call, "reduction", reduction, ("mean", "sum", "none"))
     if reduction != "mean":
         return 1.0
     if not isinstance(count, int | float):  # a traced count under `jit`

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tapegrad.autograd.op import op
 from tapegrad.engines import engine
-from tapegrad.errors.options import check_number
+from tapegrad.errors.options import check_number, check_word
 from tapegrad.errors.ranges import check_options
 from tapegrad.ops._broadcast import accumulate_broadcast, accumulate_like
 from tapegrad.ops._large import elementwise
@@ -217,8 +217,7 @@ def gelu(x: Tensor[S, T, Float], *, approximate: Literal["none", "tanh"] = "none
     if approximate == "tanh":
         return _gelu_by_tanh(x)
     if approximate != "none":
-        message = f"gelu: approximate is {approximate!r} but 'none' or 'tanh' is expected"
-        raise ValueError(message)
+        check_word("gelu", "approximate", approximate, ("none", "tanh"))
     return mapped(x, lambda x: x * _normal_cdf(x), _gelu_derivative)
 
 

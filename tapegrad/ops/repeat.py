@@ -9,6 +9,7 @@ import numpy as np
 from tapegrad.autograd.op import op
 from tapegrad.engines import Int, engine
 from tapegrad.errors import ShapeError
+from tapegrad.errors.options import check_word
 from tapegrad.ops.axes import moveaxis
 from tapegrad.ops.move import broadcast_to, reshape
 from tapegrad.ops.scatter import getitem
@@ -209,9 +210,7 @@ def meshgrid(*tensors: Tensor[Any, T, D], indexing: Literal["xy", "ij"] = "xy") 
         >>> tg.meshgrid(tg.arange(3), tg.arange(2), indexing="ij")[1].tolist()
         [[0, 1], [0, 1], [0, 1]]
     """
-    if indexing not in ("xy", "ij"):
-        message = f"meshgrid: indexing is {indexing!r} but 'xy' or 'ij' is expected"
-        raise ValueError(message)
+    check_word("meshgrid", "indexing", indexing, ("xy", "ij"))
     parts, _ = unwrap_all(tensors, "tensors")
     same_dtypes(parts, "tensors")
     shapes: Any = meshgrid_shape(indexing, tuple(x.shape for x in parts))

@@ -9,6 +9,7 @@ import numpy as np
 from tapegrad.autograd.op import op, rematerializable
 from tapegrad.engines import Int, engine
 from tapegrad.errors import DTypeError, ShapeError, messages
+from tapegrad.errors.options import check_word
 from tapegrad.ops._flags import flag
 from tapegrad.ops._index import along, arrays_of, check_once, untaped
 from tapegrad.ops.arithmetic import add, div
@@ -133,9 +134,7 @@ def scatter_reduce(
         [2.0, 20.0, 40.0]
     """
     index = _checked(x, indices, updates, axis)
-    if reduction not in _REDUCTIONS:
-        message = f"scatter_reduce: reduction is {reduction!r} but 'sum', 'mean', 'prod', 'max' or 'min' is expected"
-        raise ValueError(message)
+    check_word("scatter_reduce", "reduction", reduction, _REDUCTIONS)
     if x.dtype.kind == "b" or (reduction == "mean" and not x.is_float):
         expected = "floating" if reduction == "mean" else "floating or integer"
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "x", str(x.dtype), expected))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tapegrad.autograd.op import op
+from tapegrad.errors.options import check_word
 from tapegrad.ops._flags import flag
 from tapegrad.ops.compare import equal, less, less_equal, where
 from tapegrad.ops.create import zeros
@@ -69,9 +70,7 @@ def searchsorted(
     """
     tensor_only(x, "x")
     tensor_only(values, "values")
-    if side not in ("left", "right"):
-        message = f"searchsorted: side is {side!r} but 'left' or 'right' is expected"
-        raise ValueError(message)
+    check_word("searchsorted", "side", side, ("left", "right"))
     of_rank(1, x=x.shape)
     same_dtype(x, values, "values")
     (x, _), (values, _) = unwrap(x), unwrap(values)

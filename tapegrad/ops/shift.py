@@ -10,6 +10,7 @@ from tapegrad.autograd.op import op
 from tapegrad.autograd.registry import Typed
 from tapegrad.engines import Axis, Int, engine
 from tapegrad.errors import DTypeError, ShapeError, messages
+from tapegrad.errors.options import check_word
 from tapegrad.ops._counting import positions
 from tapegrad.ops.elementwise import is_fraction
 from tapegrad.ops.index import take
@@ -208,12 +209,10 @@ def pad(
 
 
 def _repeated(
-    x: Tensor[Any, T, D], pad_width: Any, mode: Literal["constant", "edge", "reflect", "wrap"], value: Scalar
+    x: Tensor[Any, T, D], pad_width: Any, mode: Literal["edge", "reflect", "wrap"], value: Scalar
 ) -> Tensor[Any, T, D]:
     """Pad with elements of the tensor, axis by axis."""
-    if mode == "constant" or mode not in _REPEATING:
-        message = f"pad: mode is {mode!r} but 'constant', 'edge', 'reflect' or 'wrap' is expected"
-        raise ValueError(message)
+    check_word("pad", "mode", mode, ("constant", "edge", "reflect", "wrap"))
     if value != 0:
         message = f"pad: value is {value} but mode {mode!r} adds elements of x"
         raise ValueError(message)

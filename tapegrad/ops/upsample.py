@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tapegrad.autograd.op import op
+from tapegrad.errors.options import check_word
 from tapegrad.ops._flags import flag
 from tapegrad.ops._lowering import check_rank
 from tapegrad.ops.arithmetic import add, mul
@@ -207,10 +208,7 @@ def _cubic_weights(distance: Any) -> Any:
 
 
 def _check_mode(call: str, mode: str, modes: tuple[str, ...], *, align_corners: bool) -> None:
-    if mode not in modes:
-        *others, last = map(repr, modes)
-        message = f"{call}: mode {mode!r} is neither {', '.join(others)} nor {last}"
-        raise ValueError(message)
+    check_word(call, "mode", mode, modes)
     if flag(align_corners, "align_corners") and mode == "nearest":
         message = f"{call}: align_corners is set, but 'nearest' does not interpolate"
         raise ValueError(message)

@@ -12,7 +12,7 @@ import pytest
 
 import tapegrad as tg
 from tapegrad import data, nn, optim
-from tapegrad.errors import TapegradError
+from tapegrad.errors import DTypeError, TapegradError
 
 NAMES: Final[dict[str, Any]] = {
     "tg": tg,
@@ -20,6 +20,7 @@ NAMES: Final[dict[str, Any]] = {
     "optim": optim,
     "data": data,
     "x": tg.ones((3, 4)),
+    "image": tg.ones((1, 2, 3, 4)),
     "labels": tg.tensor([0, 1, 2]),
     "layer": nn.Linear(3, 4, rng=0),
 }
@@ -53,3 +54,32 @@ REJECTED: Final = {
 def test_a_wrong_option_is_rejected(call: str) -> None:
     with pytest.raises((TapegradError, ValueError), match=f"^{re.escape(REJECTED[call])}$"):
         eval(call, NAMES)  # noqa: S307  # the calls above
+
+
+WORDS: Final = {
+    "tg.gelu(x, approximate={})": "'none' or 'tanh'",
+    "nn.GELU(approximate={})": "'none' or 'tanh'",
+    "tg.pad(x, 1, mode={})": "'constant', 'edge', 'reflect' or 'wrap'",
+    "tg.interpolate(image, size=(2, 2), mode={})": "'nearest', 'linear' or 'cubic'",
+    "tg.upsample2d(image, 2, mode={})": "'nearest' or 'bilinear'",
+    "nn.Upsample(2, mode={})": "'nearest' or 'bilinear'",
+    "tg.scatter_reduce(labels, labels, labels, reduction={})": "'sum', 'mean', 'prod', 'max' or 'min'",
+    "tg.searchsorted(labels, labels, side={})": "'left' or 'right'",
+    "tg.meshgrid(labels, labels, indexing={})": "'xy' or 'ij'",
+    "tg.mse(x, x, reduction={})": "'mean', 'sum' or 'none'",
+    "nn.kaiming_normal(layer.weight, fan={})": "'in' or 'out'",
+    "nn.FeedForward(3, 4, activation={})": "'relu' or 'gelu' or 'silu' or a Module or a function",
+}
+
+
+@pytest.mark.parametrize("call", WORDS)
+def test_an_unknown_word_is_a_value_error_and_another_kind_a_type_error(call: str) -> None:
+    function, option = re.fullmatch(r"\w+\.(\w+)\(.*?(\w+)=\{\}\)", call).groups()  # type: ignore[union-attr]  # it matches
+
+    for given, shown, kind in (
+        ("'foo'", "'foo'", ValueError),
+        ("3", "an int", DTypeError),
+        ("None", "None", DTypeError),
+    ):
+        with pytest.raises(kind, match=f"^{function}: {option} is {shown} but {WORDS[call]} is expected$"):
+            eval(call.format(given), NAMES)  # noqa: S307  # the calls above

@@ -955,7 +955,7 @@ def test_a_literal_string_must_be_one_of_those_listed() -> None:
     def f(mode: L["same", "valid"], x: Tensor[tuple[N], Any]) -> None: ...
 
     f("same", some(3))
-    rejects(DTypeError, "f: mode is 'full' but 'same' or 'valid' is expected", f, "full", some(3))
+    rejects(ValueError, "f: mode is 'full' but 'same' or 'valid' is expected", f, "full", some(3))
     rejects(DTypeError, "f: mode is an int but 'same' or 'valid' is expected", f, 3, some(3))
 
 

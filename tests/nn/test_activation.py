@@ -121,7 +121,7 @@ def test_an_option_that_forward_would_reject_is_rejected_before() -> None:
     unknown: Any = "erf"
     half: Any = 0.5
 
-    with pytest.raises(DTypeError, match=r"^GELU: approximate is 'erf' but 'none' or 'tanh' is expected$"):
+    with pytest.raises(ValueError, match=r"^GELU: approximate is 'erf' but 'none' or 'tanh' is expected$"):
         nn.GELU(approximate=unknown)
     for layer in (nn.Softmax, nn.LogSoftmax):
         with pytest.raises(DTypeError, match=f"^{layer.__name__}: axis is 0.5 but a whole number is expected$"):
