@@ -28,7 +28,7 @@ from numpy import (
 
 from tapegrad.errors import DTypeError
 from tapegrad.errors.messages import with_article
-from tapegrad.errors.other_names import attribute_of as _attribute_of
+from tapegrad.errors.missing_names import attribute_of as _attribute_of
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.ops.arithmetic import add
 from tapegrad.ops.arithmetic import div as divide

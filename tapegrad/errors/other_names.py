@@ -5,16 +5,11 @@ A value is an expression to use instead, or a note that begins with "not" where 
 
 from __future__ import annotations
 
-import sys
-from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Final, NoReturn
-
-from typing_extensions import override
-
-from tapegrad.errors.tracebacks import trim_on_exit
+from inspect import Parameter
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from types import FrameType
 
 IMMUTABLE: Final = "not needed: no op changes a tensor"
@@ -769,18 +764,6 @@ def missing(owner: str, name: str, subclass: str = "") -> str:
     return f"{subclass or owner} has no {name!r}: {found}" if found else ""
 
 
-def attribute_of_instance(owner: str) -> Callable[[object, str], NoReturn]:
-    """Return the `__getattr__` of a class, which says what to use for a name of PyTorch."""
-
-    def reject(instance: object, name: str) -> NoReturn:
-        kind = type(instance).__name__
-        message = missing(owner, name, kind) or f"{kind!r} object has no attribute {name!r}"
-        with trim_on_exit:
-            raise AttributeError(message, name=name, obj=instance)
-
-    return reject
-
-
 def attribute_error(owner: str, name: str, described: str) -> AttributeError:
     """Return the error of an object that lacks a name, which says what to use for a name of PyTorch or NumPy.
 
@@ -805,37 +788,6 @@ def name_error(module: str, name: str, caller: FrameType) -> AttributeError | Im
     if message and caller.f_code.co_name == "_handle_fromlist":
         return ImportError(message, name=module)
     return attribute_error(module, name, f"module {module!r}")
-
-
-def attribute_of(module: str) -> Callable[[str], NoReturn]:
-    """Return the `__getattr__` of a module, which says what to use for a name of PyTorch or NumPy."""
-
-    def reject(name: str) -> NoReturn:
-        with trim_on_exit:
-            raise name_error(module, name, sys._getframe(1))
-
-    return reject
-
-
-class MissingMethod:
-    """A class attribute that raises an AttributeError which says what to use instead, also where it is assigned to."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __get__(self, _instance: object, _owner: type) -> NoReturn:
-        with trim_on_exit:
-            raise AttributeError(missing("Tensor", self.name))
-
-    def __set__(self, _instance: object, _value: object) -> NoReturn:
-        with trim_on_exit:
-            raise AttributeError(missing("Tensor", self.name))
-
-    @override
-    def __repr__(self) -> str:
-        return f"<{missing('Tensor', self.name)}>"
 
 
 def unexpected(function: str, given: Iterable[str], parameters: Collection[str]) -> str:
@@ -875,32 +827,3 @@ def parameters_by_kind(parameters: Iterable[Parameter]) -> tuple[list[str], list
         return None
     by_name = [name for name, kind in kinds if kind is Parameter.KEYWORD_ONLY]
     return [name for name, kind in kinds if name not in by_name and kind is not Parameter.VAR_KEYWORD], by_name
-
-
-def check_arguments(cls: type, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
-    """Raise if an argument of a class has the name that PyTorch gives it, or no name where it needs one.
-
-    Raises:
-        TypeError: The class has the argument by another name, or by name only, or does without it.
-    """
-    is_named = ARGUMENTS.keys().isdisjoint(kwargs) and WITHOUT.keys().isdisjoint(kwargs)
-    if is_named and not (args and cls.__module__.startswith("tapegrad.")):
-        return
-    parameters = _parameters_of(cls)
-    message = ""
-    if not is_named and all(one.kind is not Parameter.VAR_KEYWORD for one in parameters.values()):
-        message = unexpected(cls.__name__, kwargs, parameters)
-    kinds = parameters_by_kind(parameters.values())
-    if kinds is not None and len(args) > len(kinds[0]):
-        message = unnamed(cls.__name__, *kinds)
-    if message:
-        with trim_on_exit:
-            raise TypeError(message)
-
-
-def _parameters_of(cls: type) -> Mapping[str, Parameter]:
-    created = cls.__init__  # type: ignore[misc]  # of the class that is instantiated
-    if created is object.__init__:
-        return {}
-    _, *parameters = signature(created).parameters.values()
-    return {one.name: one for one in parameters}

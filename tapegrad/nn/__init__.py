@@ -1,6 +1,6 @@
 """Modules and layers, one file per family."""
 
-from tapegrad.errors.other_names import attribute_of as _attribute_of
+from tapegrad.errors.missing_names import attribute_of as _attribute_of
 from tapegrad.nn.activation import ELU as ELU
 from tapegrad.nn.activation import GELU as GELU
 from tapegrad.nn.activation import LeakyReLU as LeakyReLU

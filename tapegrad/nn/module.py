@@ -18,8 +18,8 @@ from typing_extensions import TypeVar, override
 
 from tapegrad.autograd.identity import Same
 from tapegrad.errors import DTypeError, TapegradError, messages
+from tapegrad.errors.missing_names import attribute_of_instance, check_arguments
 from tapegrad.errors.options import check_function
-from tapegrad.errors.other_names import attribute_of_instance, check_arguments
 from tapegrad.errors.tracebacks import public_api, trim_on_exit, trim_traceback
 from tapegrad.guard._memory import StoredSizes
 from tapegrad.nn.layer_names import call_path, container_path, forward_name, layer_text

@@ -1,6 +1,6 @@
 """Optimizers, learning rate schedules and loss scaling."""
 
-from tapegrad.errors.other_names import attribute_of as _attribute_of
+from tapegrad.errors.missing_names import attribute_of as _attribute_of
 from tapegrad.optim.adadelta import Adadelta as Adadelta
 from tapegrad.optim.adadelta import SquaredUpdates as SquaredUpdates
 from tapegrad.optim.adam import Adam as Adam

@@ -20,8 +20,8 @@ from tapegrad.engines import Value
 from tapegrad.engines.underflow import ignore_underflow
 from tapegrad.errors import DTypeError, TapeError
 from tapegrad.errors.messages import constant_above, in_parts, with_article, wrong_dtype
+from tapegrad.errors.missing_names import attribute_of_instance, check_arguments
 from tapegrad.errors.options import check_flag
-from tapegrad.errors.other_names import attribute_of_instance, check_arguments
 from tapegrad.errors.ranges import RANGES, check_options
 from tapegrad.errors.tracebacks import public_api, trim_traceback
 from tapegrad.nn import Module, Param, Valid

@@ -16,7 +16,8 @@ from tapegrad.autograd.registry import IMPLEMENTATIONS
 from tapegrad.autograd.tape import NONE, GradientTape, Merge, NoneTape, OwnedTape, Tape
 from tapegrad.engines.interface import HALF
 from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
-from tapegrad.errors.other_names import METHODS, MissingMethod
+from tapegrad.errors.missing_names import MissingMethod
+from tapegrad.errors.other_names import METHODS
 from tapegrad.errors.tracebacks import public_api, trim_on_exit, trim_traceback
 from tapegrad.tensors.aliases import N0, N1, N2, N3, N4, N5
 from tapegrad.tensors.dlpack_export import CPU, exported
