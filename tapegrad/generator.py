@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -82,12 +83,11 @@ def generator(rng: RNG = None) -> np.random.Generator:
 
 
 def _seeded(seed: int, name: str) -> np.random.Generator:
-    try:
-        return np.random.default_rng(seed)
-    except (TypeError, ValueError):
+    if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
         expected = "a whole number from 0 on" if name == "seed" else "a generator, or a whole number from 0 on,"
         message = f"{name} is {seed!r} but {expected} is expected"
-        raise DTypeError(message) from None
+        raise DTypeError(message)
+    return np.random.default_rng(int(seed))
 
 
 def state_of(generator: np.random.Generator) -> State:

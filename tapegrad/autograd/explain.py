@@ -153,7 +153,8 @@ def _named(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str,
 
 def _with_kinds(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
     """Return a DTypeError if an argument of the wrong type caused the error, otherwise the error itself."""
-    if isinstance(error, ShapeError) or type(error) in (TypeError, AttributeError):
+    is_of_op_inside = getattr(error, "op", "") not in ("", entry.name)
+    if is_of_op_inside or isinstance(error, ShapeError) or type(error) in (TypeError, AttributeError, ValueError):
         with suppress(TypeError):  # the call does not match the signature
             for message in _of_other_kinds(entry, signature_of(entry.function).bind(*args, **kwargs).arguments):
                 return DTypeError(message)
@@ -185,7 +186,7 @@ def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[str]:
                     if may_be_number
                     else f"{name} is {kind}, not a tensor{messages.tensor_hint(name, kind)}"
                 )
-        elif annotation in ("int", "Int") and not is_int(value):
+        elif annotation in ("int", "Int", "int | None") and not is_int(value):
             yield f"{name} is {kind} but an int is expected"
         elif annotation == "Sizes" and not isinstance(value, tuple | list):
             yield f"{name} is {kind} but a tuple of ints is expected"

@@ -22,7 +22,7 @@ from tapegrad.autograd.registry import (
     star_of,
 )
 from tapegrad.autograd.tape import NONE
-from tapegrad.errors import ShapeError
+from tapegrad.errors.options import as_flag
 from tapegrad.errors.tracebacks import trim_on_exit, trim_traceback
 from tapegrad.sizes import Dims, show, surely_differ
 
@@ -158,6 +158,7 @@ def _with_explanation(function: Callable[..., Any], entry: Op) -> Callable[..., 
     PyTorch's functions of one operand have options, such as `inplace`, which an error should explain.
     """
     is_single = entry.is_single
+    flags = tuple(name for name, annotation in function.__annotations__.items() if annotation in ("bool", bool))
 
     def unary(x: Any, *surplus: Any, **unexpected: Any) -> Any:
         try:
@@ -181,6 +182,10 @@ def _with_explanation(function: Callable[..., Any], entry: Op) -> Callable[..., 
 
     def general(*args: Any, **kwargs: Any) -> Any:
         try:
+            if kwargs:
+                for name in flags:
+                    if name in kwargs:
+                        kwargs[name] = as_flag(kwargs[name], name)
             result = function(*args, **kwargs)
         except EXPLAINED as error:
             with trim_on_exit:
@@ -221,7 +226,7 @@ def _observed(entry: Op, call: Callable[..., Any], args: tuple[Any, ...], kwargs
 def _checked(entry: Op, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     try:
         expected = entry.sizes(*args, **kwargs)
-    except (AttributeError, OverflowError, TypeError, ShapeError) as error:
+    except (AttributeError, OverflowError, TypeError, ValueError) as error:
         raise explained_error(entry, args, kwargs, error) from None
     result = call(*args, **kwargs)
     several = isinstance(result, tuple)

@@ -95,9 +95,36 @@ def check_flag(call: str, option: str, given: object) -> None:
     Raises:
         DTypeError: It is not.
     """
-    if not isinstance(given, bool) and str(getattr(given, "dtype", "")) != "bool":
-        message = f"{call}: {option} is {messages.with_article(type(given).__name__)} but a bool is expected"
+    try:
+        as_flag(given, option)
+    except DTypeError as error:
+        raise error.with_message(f"{call}: {error}") from None
+
+
+def as_flag(given: Any, option: str) -> bool:
+    """Return an option as a bool; the message does not name the function.
+
+    Raises:
+        DTypeError: It is neither a bool nor one of NumPy.
+    """
+    if given is True or given is False:
+        return given
+    if str(getattr(given, "dtype", "")) != "bool":
+        message = f"{option} is {messages.with_article(type(given).__name__)} but a bool is expected"
         raise DTypeError(message)
+    return bool(given)
+
+
+def check_scalar(call: str, option: str, given: Any) -> None:
+    """Check that an option is a number or a bool, as the elements of a tensor are.
+
+    Raises:
+        DTypeError: It is not, or it is complex.
+    """
+    if isinstance(given, Real) or (getattr(given, "shape", None) == () and "complex" not in str(given.dtype)):
+        return
+    message = f"{call}: {option} is {given!r} but a number is expected"
+    raise DTypeError(message)
 
 
 def check_word(call: str, option: str, given: object, words: Collection[str]) -> None:

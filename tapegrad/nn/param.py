@@ -12,6 +12,7 @@ from typing_extensions import TypeVar, override
 
 from tapegrad.autograd.tape import NONE, NoneTape
 from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
+from tapegrad.errors.options import check_flag
 from tapegrad.errors.other_names import attribute_error
 from tapegrad.errors.tracebacks import public_api, trim_on_exit
 from tapegrad.tensors import D, D_co, S, S_co, Tensor, as_compute_dtype, values_of
@@ -156,7 +157,7 @@ class Param(State[S_co, D_co]):
         version: The number of assignments; the backward pass checks that it has not changed since the forward pass.
 
     Raises:
-        DTypeError: `tensor` is not a tensor, or not of a float dtype.
+        DTypeError: `tensor` is not a tensor, or not of a float dtype; or `frozen` is not a bool.
         TapeError: `tensor` has a tape.
 
     Examples:
@@ -176,6 +177,7 @@ class Param(State[S_co, D_co]):
 
     @public_api
     def __init__(self, tensor: Tensor[S_co, NoneTape, D_co], *, frozen: bool = False) -> None:
+        check_flag("Param", "frozen", frozen)
         super().__init__(tensor)
         if not self.is_float:
             message = f"Param: a tensor of dtype {self.dtype} has no gradient"

@@ -93,7 +93,7 @@ class MaxPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, CeilMode])
         ceil_mode: CeilMode = False,
     ) -> None:
         with trim_on_exit:
-            check_windows("MaxPool1d", 1, kernel, stride, padding, dilation)
+            check_windows("MaxPool1d", 1, kernel, stride, padding, dilation, ceil_mode=ceil_mode)
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.dilation, self.ceil_mode = dilation, ceil_mode
 
@@ -137,7 +137,7 @@ class MaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         ceil_mode: CeilMode = False,
     ) -> None:
         with trim_on_exit:
-            check_windows("MaxPool2d", 2, kernel, stride, padding, dilation)
+            check_windows("MaxPool2d", 2, kernel, stride, padding, dilation, ceil_mode=ceil_mode)
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.dilation, self.ceil_mode = dilation, ceil_mode
 
@@ -189,7 +189,7 @@ class MinPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, CeilMode])
         ceil_mode: CeilMode = False,
     ) -> None:
         with trim_on_exit:
-            check_windows("MinPool1d", 1, kernel, stride, padding, dilation)
+            check_windows("MinPool1d", 1, kernel, stride, padding, dilation, ceil_mode=ceil_mode)
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.dilation, self.ceil_mode = dilation, ceil_mode
 
@@ -233,7 +233,7 @@ class MinPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         ceil_mode: CeilMode = False,
     ) -> None:
         with trim_on_exit:
-            check_windows("MinPool2d", 2, kernel, stride, padding, dilation)
+            check_windows("MinPool2d", 2, kernel, stride, padding, dilation, ceil_mode=ceil_mode)
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.dilation, self.ceil_mode = dilation, ceil_mode
 
@@ -287,7 +287,7 @@ class SmoothMaxPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, Ceil
         beta: float = 1.0,
     ) -> None:
         with trim_on_exit:
-            check_windows("SmoothMaxPool1d", 1, kernel, stride, padding, dilation)
+            check_windows("SmoothMaxPool1d", 1, kernel, stride, padding, dilation, ceil_mode=ceil_mode)
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.dilation, self.ceil_mode = dilation, ceil_mode
         with trim_on_exit:
@@ -345,7 +345,7 @@ class SmoothMaxPool2d(
         beta: float = 1.0,
     ) -> None:
         with trim_on_exit:
-            check_windows("SmoothMaxPool2d", 2, kernel, stride, padding, dilation)
+            check_windows("SmoothMaxPool2d", 2, kernel, stride, padding, dilation, ceil_mode=ceil_mode)
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.dilation, self.ceil_mode = dilation, ceil_mode
         with trim_on_exit:
@@ -408,7 +408,9 @@ class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding, CeilMode]):
         divisor_override: float | None = None,
     ) -> None:
         with trim_on_exit:
-            check_windows("AvgPool1d", 1, kernel, stride, padding)
+            check_windows(
+                "AvgPool1d", 1, kernel, stride, padding, ceil_mode=ceil_mode, count_include_pad=count_include_pad
+            )
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.ceil_mode = ceil_mode
         if divisor_override is not None:
@@ -464,7 +466,9 @@ class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
         divisor_override: float | None = None,
     ) -> None:
         with trim_on_exit:
-            check_windows("AvgPool2d", 2, kernel, stride, padding)
+            check_windows(
+                "AvgPool2d", 2, kernel, stride, padding, ceil_mode=ceil_mode, count_include_pad=count_include_pad
+            )
         self.kernel, self.stride, self.padding = kernel, kernel if stride is None else stride, padding
         self.ceil_mode = ceil_mode
         if divisor_override is not None:

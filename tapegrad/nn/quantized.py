@@ -9,6 +9,7 @@ from typing_extensions import TypeVar, override
 
 from tapegrad.errors import TapeError
 from tapegrad.errors.tracebacks import public_api
+from tapegrad.nn.container import check_module
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import Param
 from tapegrad.quantized import BlockSymmetric, Quantized, Steps, quantize
@@ -86,6 +87,7 @@ def quantized(model: M, scheme: Scheme | None = None) -> M:
         >>> small[0].weight.frozen, small[0].bias.frozen
         (True, False)
     """
+    check_module("quantized: model", model)
     scheme = BlockSymmetric() if scheme is None else scheme
     weights = [parameter for parameter in model.parameters().values() if parameter.ndim >= 2]
     memo: Any = {id(weight): QuantizedParam(quantize(weight, scheme).steps) for weight in weights}

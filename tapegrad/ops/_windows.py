@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapegrad.engines.windows import Windows
-from tapegrad.ops._flags import flag
+from tapegrad.errors.options import as_flag
 from tapegrad.ops._lowering import check_rank
 from tapegrad.sizes import Dims, windows
 from tapegrad.sizes.constraints import numbers, windows_of
@@ -17,7 +17,7 @@ def pool_shape(
     """Return the shape after pooling the last `rank` axes; `stride` None is the size of the kernel."""
     check_rank(x, rank)
     kernels, strides, paddings, dilations = windows_of(rank, kernel, stride, padding, dilation)
-    counts = windows(x, len(x) - rank, kernels, strides, paddings, dilations, ceil_mode=flag(ceil_mode, "ceil_mode"))
+    counts = windows(x, len(x) - rank, kernels, strides, paddings, dilations, ceil_mode=as_flag(ceil_mode, "ceil_mode"))
     return (*x[:-rank], *counts)
 
 

@@ -12,11 +12,11 @@ from tapegrad.autograd.op import op
 from tapegrad.autograd.tape import Tape
 from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, ShapeError, messages
+from tapegrad.errors.options import check_number, check_whole
 from tapegrad.errors.ranges import check_options
 from tapegrad.ops._broadcast import sum_to_shape
 from tapegrad.ops._counting import lower_triangle, positions
 from tapegrad.ops._fallback import count_of, is_traced, traced_unit_of, unit_of, with_fallback
-from tapegrad.ops._flags import flag
 from tapegrad.ops.axes import expand_dims, swapaxes
 from tapegrad.ops.elementwise import float_only
 from tapegrad.ops.move import reshape
@@ -146,6 +146,8 @@ def scaled_dot_product_attention(
         [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
     """
     _check_operands(q, k, v, mask, bias)
+    if scale is not None:
+        check_number("scaled_dot_product_attention", "scale", scale)
     if mask is not None or bias is not None or min(q.ndim, k.ndim, v.ndim) < 2:  # NumPy raises in all other cases
         given = {name: x.shape for name, x in (("mask", mask), ("bias", bias)) if x is not None}
         scaled_dot_product_attention_shape(q.shape, k.shape, v.shape, **given)
@@ -297,6 +299,7 @@ def rotary_embedding(x: Tensor[S, T, Float], *, offset: int = 0, base: float = 1
     float_only(x)
     rotary_embedding_shape(x.shape)
     check_options("rotary_embedding", base=base)
+    check_whole("rotary_embedding", "offset", offset)
     *_, n, width = x.shape
     angles = (positions(n) + offset).reshape((-1, 1)) * base ** (-np.arange(0, width, 2) / max(width, 1))
     cosine, sine = (table.astype(x.dtype) for table in (np.cos(angles), np.sin(angles)))
@@ -375,7 +378,7 @@ def _hidden(scores: Any, visible: Any) -> Any:
 
 def _visible(mask: Any, q: Tensor[Any, Any, Any], k: Tensor[Any, Any, Any], *, causal: bool) -> Any:
     """Return the mask of where queries may attend, or None for everywhere."""
-    below = lower_triangle(q.shape[-2], k.shape[-2]) if flag(causal, "causal") else None
+    below = lower_triangle(q.shape[-2], k.shape[-2]) if causal else None
     if mask is None or below is None:
         return below if mask is None else mask.data
     return mask.data & below

@@ -9,7 +9,6 @@ import numpy as np
 from tapegrad.autograd.op import op
 from tapegrad.errors import DTypeError, messages
 from tapegrad.errors.ranges import check_options
-from tapegrad.ops._flags import flag
 from tapegrad.ops.arithmetic import add, mul, sub
 from tapegrad.ops.compare import equal, less_equal
 from tapegrad.ops.elementwise import astype
@@ -81,7 +80,7 @@ def isclose(
     with np.errstate(invalid="ignore"):  # of two infinities
         is_near = less_equal(absolute(sub(x, y)), add(mul(absolute(y), rtol), atol))
     close = logical_or(same, logical_and(is_near, isfinite(y)))
-    return logical_or(close, logical_and(isnan(x), isnan(y))) if flag(equal_nan, "equal_nan") else close
+    return logical_or(close, logical_and(isnan(x), isnan(y))) if equal_nan else close
 
 
 @op(allclose_shape)

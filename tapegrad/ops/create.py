@@ -10,6 +10,7 @@ import numpy as np
 from tapegrad.autograd.op import op
 from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, ShapeError, messages
+from tapegrad.errors.options import check_scalar
 from tapegrad.ops._conversion import array_from
 from tapegrad.ops.elementwise import scalar_type
 from tapegrad.sizes import Dims, Size, several_ints, show, surely_differ, surely_less
@@ -235,7 +236,7 @@ def full(shape: Sizes | Int, value: Scalar, dtype: type[D] | np.dtype[D] = np.fl
         >>> tg.full(3, -1, np.int64).tolist()
         [-1, -1, -1]
     """
-    return _filled(several_ints(shape, "shape"), value, scalar_type(dtype))
+    return _filled("full", several_ints(shape, "shape"), value, scalar_type(dtype))
 
 
 @op(like_shape)
@@ -325,7 +326,7 @@ def full_like(x: Tensor[S, Any, D], value: Scalar) -> Tensor[S, NoneTape, D]:
         [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]]
     """
     plain, _ = unwrap(x)
-    return of_same_kind(_filled(plain.shape, value, plain.dtype), x)
+    return of_same_kind(_filled("full_like", plain.shape, value, plain.dtype), x)
 
 
 def float_dtype_only(dtype: Any) -> None:
@@ -345,10 +346,8 @@ def _owned(values: Any) -> Tensor[Any, NoneTape, Any]:
     return from_array(values) if isinstance(values, np.ndarray) else node(values)
 
 
-def _filled(shape: Any, value: Any, dtype: Any) -> Tensor[Any, NoneTape, Any]:
-    if isinstance(value, str | bytes | None):
-        message = f"value is {value!r} but a number is expected"
-        raise DTypeError(message)
+def _filled(call: str, shape: Any, value: Any, dtype: Any) -> Tensor[Any, NoneTape, Any]:
+    check_scalar(call, "value", value)
     library = _library(shape)
     if library is np:
         return from_array(np.full(shape, value, dtype))

@@ -12,6 +12,7 @@ from tapegrad.autograd.op import op
 from tapegrad.engines import engine
 from tapegrad.engines.thresholds import FUSE_MIN_ELEMENTS
 from tapegrad.errors import DTypeError, messages
+from tapegrad.errors.options import check_number
 from tapegrad.ops._broadcast import accumulate_like
 from tapegrad.ops._large import elementwise
 from tapegrad.sizes import Dims, broadcast
@@ -59,6 +60,7 @@ def scale(x: Tensor[S, T, Float], *, factor: float) -> Tensor[S, T, Float]:
     """
     x, tape = unwrap(x)
     float_only(x)
+    check_number("scale", "factor", factor)
     out = node(x.data * factor)
 
     def backward(grads: Gradients) -> None:

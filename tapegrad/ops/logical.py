@@ -11,6 +11,7 @@ from typing_extensions import TypeVar
 from tapegrad.autograd.op import op
 from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, messages
+from tapegrad.errors.options import check_scalar
 from tapegrad.ops._mapped import apply
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only
 from tapegrad.tensors import Float, S, T, Tensor, node
@@ -239,6 +240,9 @@ def nan_to_num(
     """
     x, tape = unwrap(x)
     float_only(x)
+    for name, number in (("nan", nan), ("posinf", posinf), ("neginf", neginf)):
+        if number is not None or name == "nan":
+            check_scalar("nan_to_num", name, number)
     primitives = engine(x.data)
     of_dtype = limits(x.dtype)
     y = primitives.where(apply("isnan", x.data), x.dtype.type(nan), x.data)

@@ -11,7 +11,6 @@ import numpy as np
 from tapegrad.autograd.op import op
 from tapegrad.engines import engine
 from tapegrad.errors.ranges import check_options
-from tapegrad.ops._flags import flag
 from tapegrad.ops._lowering import check_rank
 from tapegrad.ops._windows import pool_shape, windows_over
 from tapegrad.ops.elementwise import float_only
@@ -624,7 +623,7 @@ def _average(
     x, tape = unwrap(x)
     float_only(x)
     windows = windows_over(x.data, rank, kernel, stride, padding, ceil_mode=ceil_mode)
-    share: Any = _share(windows, x.dtype, count_include_pad=flag(count_include_pad, "count_include_pad"))
+    share: Any = _share(windows, x.dtype, count_include_pad=count_include_pad)
     if divisor_override is not None:
         check_options(f"avg_pool{rank}d", divisor_override=divisor_override)
         share = np.asarray(1 / divisor_override).astype(x.dtype)

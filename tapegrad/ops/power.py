@@ -11,7 +11,6 @@ from tapegrad.autograd.op import op
 from tapegrad.engines import engine
 from tapegrad.errors import DTypeError, messages
 from tapegrad.ops._broadcast import accumulate_broadcast
-from tapegrad.ops._flags import flag
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import broadcast_shape, elementwise_shape, float_only, number_only
 from tapegrad.tensors import T1, T2, Float, Real, S, T, Tensor, node
@@ -201,7 +200,7 @@ def sqrt(x: Tensor[S, T, Float], *, safe: bool = False) -> Tensor[S, T, Float]:
     """
     x, tape = unwrap(x)
     float_only(x)
-    is_safe = flag(safe, "safe")
+    is_safe = safe
     out = node(apply("sqrt", x.data))
 
     def backward(grads: Gradients) -> None:

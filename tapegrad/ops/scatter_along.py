@@ -10,7 +10,6 @@ from tapegrad.autograd.op import op, rematerializable
 from tapegrad.engines import Int, engine
 from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.errors.options import check_word
-from tapegrad.ops._flags import flag
 from tapegrad.ops._index import along, arrays_of, check_once, untaped
 from tapegrad.ops.arithmetic import add, div
 from tapegrad.ops.compare import equal, where
@@ -138,7 +137,7 @@ def scatter_reduce(
     if x.dtype.kind == "b" or (reduction == "mean" and not x.is_float):
         expected = "floating" if reduction == "mean" else "floating or integer"
         raise DTypeError(messages.wrong_dtype(messages.UNNAMED, "x", str(x.dtype), expected))
-    includes = flag(include_self, "include_self")
+    includes = include_self
     base: Any = x
     counts: Any = None
     if not includes or reduction == "mean":

@@ -8,7 +8,6 @@ import numpy as np
 
 from tapegrad.autograd.op import op
 from tapegrad.errors.options import check_word
-from tapegrad.ops._flags import flag
 from tapegrad.ops.compare import equal, less, less_equal, where
 from tapegrad.ops.create import zeros
 from tapegrad.ops.index import take
@@ -115,7 +114,7 @@ def isin(x: Tensor[S, Any, D], values: Tensor[Any, Any, D], *, invert: bool = Fa
         ordered = sort(reshape(values, (values.size,)))
         position = searchsorted(ordered, x)
         found = equal(take(ordered, minimum(position, values.size - 1)), x)
-    return logical_not(found) if flag(invert, "invert") else found
+    return logical_not(found) if invert else found
 
 
 @op(unique_shape)

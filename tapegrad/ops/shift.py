@@ -10,7 +10,7 @@ from tapegrad.autograd.op import op
 from tapegrad.autograd.registry import Typed
 from tapegrad.engines import Axis, Int, engine
 from tapegrad.errors import DTypeError, ShapeError, messages
-from tapegrad.errors.options import check_word
+from tapegrad.errors.options import check_scalar, check_word
 from tapegrad.ops._counting import positions
 from tapegrad.ops.elementwise import is_fraction
 from tapegrad.ops.index import take
@@ -196,6 +196,7 @@ def pad(
     if mode != "constant":
         return _repeated(x, pad_width, mode, value)
     x, tape = unwrap(x)
+    check_scalar("pad", "value", value)
     pad_dtypes(Typed(x.ndim, str(x.dtype)), value)
     widths: Any = _widths(x.shape, pad_width)
     out = node(engine(x.data).pad(x.data, widths, x.data.dtype.type(value)))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.autograd.op import op
 from tapegrad.engines import Int, engine
 from tapegrad.errors import ShapeError
-from tapegrad.ops._flags import flag
 from tapegrad.ops._index import along, raw
 from tapegrad.ops.scatter import getitem
 from tapegrad.sizes import Dims, Size, normal_axis, show, surely_less
@@ -67,7 +66,7 @@ def sort(x: Tensor[S, T, D], axis: Int = -1, *, descending: bool = False) -> Ten
     """
     tensor_only(x, "x")
     axis = normal_axis(axis, x.shape)
-    order = raw(engine(x.data).argsort(x.data, axis, descending=flag(descending, "descending")))
+    order = raw(engine(x.data).argsort(x.data, axis, descending=descending))
     ordered: Tensor[S, T, D] = getitem(x, along(order, axis))
     return ordered
 
@@ -100,7 +99,7 @@ def argsort(x: Tensor[S, Any, Any], axis: Int = -1, *, descending: bool = False)
         [0, 2, 1]
     """
     x, _ = unwrap(x)
-    return node(engine(x.data).argsort(x.data, normal_axis(axis, x.shape), descending=flag(descending, "descending")))
+    return node(engine(x.data).argsort(x.data, normal_axis(axis, x.shape), descending=descending))
 
 
 @op(topk_shape)
@@ -137,6 +136,6 @@ def topk(
     tensor_only(x, "x")
     topk_shape(x.shape, k, axis)  # a slice would silently clamp `k`
     axis = normal_axis(axis, x.shape)
-    order = raw(engine(x.data).argsort(x.data, axis, descending=flag(largest, "largest")))
+    order = raw(engine(x.data).argsort(x.data, axis, descending=largest))
     first = engine(order).getitem(order, (*(slice(None),) * axis, slice(k)))
     return getitem(x, along(first, axis)), node(first)

@@ -13,6 +13,7 @@ from tapegrad.errors.options import check_whole
 from tapegrad.ops._counting import lower_triangle
 from tapegrad.ops.axes import moveaxis
 from tapegrad.ops.create import zeros
+from tapegrad.ops.elementwise import scalar_type
 from tapegrad.ops.ranges import countable, eye_shape
 from tapegrad.ops.scatter import at_set, getitem
 from tapegrad.sizes import UNKNOWN, Dims, Size, at_least, normal_axis, show, surely_less
@@ -73,7 +74,7 @@ def tri(n: Int, m: Int | None = None, k: int = 0, dtype: type[D] = np.float32) -
 
     Raises:
         ShapeError: A size is negative.
-        DTypeError: A size, or `k`, is not an int.
+        DTypeError: A size, or `k`, is not an int; or `dtype` is not a scalar type.
 
     Examples:
         >>> tg.tri(3).tolist()
@@ -86,7 +87,7 @@ def tri(n: Int, m: Int | None = None, k: int = 0, dtype: type[D] = np.float32) -
     if k != 0:
         check_whole("tri", "k", k)
     rows, columns = sizes
-    return from_array(np.tri(rows, columns, k, dtype))
+    return from_array(np.tri(rows, columns, k, scalar_type(dtype)))
 
 
 @op(triangle_shape, memory_bound=True)

@@ -8,7 +8,6 @@ import numpy as np
 
 from tapegrad.autograd.op import op
 from tapegrad.errors.options import check_word
-from tapegrad.ops._flags import flag
 from tapegrad.ops._lowering import check_rank
 from tapegrad.ops.arithmetic import add, mul
 from tapegrad.ops.elementwise import float_only
@@ -209,6 +208,6 @@ def _cubic_weights(distance: Any) -> Any:
 
 def _check_mode(call: str, mode: str, modes: tuple[str, ...], *, align_corners: bool) -> None:
     check_word(call, "mode", mode, modes)
-    if flag(align_corners, "align_corners") and mode == "nearest":
+    if align_corners and mode == "nearest":
         message = f"{call}: align_corners is set, but 'nearest' does not interpolate"
         raise ValueError(message)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tapegrad.errors import DTypeError, ShapeError, messages
+from tapegrad.errors.options import check_flag
 from tapegrad.sizes.bounds import surely_less
 from tapegrad.sizes.rules import one_int, show
 
@@ -81,7 +82,10 @@ def numbers(value: Any, rank: int, name: str, least: int, hint: str = "") -> Dim
 
     The error about a smaller number ends with the hint.
     """
-    given = value if isinstance(value, list | tuple) else (value,) * rank
+    if isinstance(value, list):
+        message = f"{name} is {value!r} but an int or a tuple of ints is expected"
+        raise DTypeError(message)
+    given = value if isinstance(value, tuple) else (value,) * rank
     each: Dims = tuple(one_int(number, name) for number in given)
     if len(each) != rank:
         message = f"{name} {show(each)} has {len(each)} numbers, not {rank}"
@@ -93,13 +97,17 @@ def numbers(value: Any, rank: int, name: str, least: int, hint: str = "") -> Dim
     return each
 
 
-def check_windows(layer: str, rank: int, kernel: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1) -> None:
-    """Check the windows of a pooling layer, as `windows_of` does.
+def check_windows(
+    layer: str, rank: int, kernel: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, **flags: object
+) -> None:
+    """Check the windows of a pooling layer, as `windows_of` does, and its flags.
 
     Raises:
         ShapeError: A number is too small, or there are more or fewer than one for each axis.
-        DTypeError: One is not an int.
+        DTypeError: One is not an int, or a flag is no bool.
     """
+    for name, given in flags.items():
+        check_flag(layer, name, given)
     try:
         windows_of(rank, kernel, stride, padding, dilation)
     except (ShapeError, DTypeError) as error:

@@ -7,7 +7,7 @@ from itertools import combinations, zip_longest
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.sizes.bounds import surely_less
 from tapegrad.sizes.comparisons import surely_differ, surely_same
 from tapegrad.sizes.functions import smallest
@@ -268,7 +268,7 @@ def one_int(number: SupportsIndex | Dim, name: str = "axis") -> Size:
         tapegrad.errors.DTypeError: stride is 2.0 but an int is expected
     """
     if not is_int(number):
-        message = f"{name} is {number!r} but an int is expected"
+        message = f"{name} is {_described(number)} but an int is expected"
         raise DTypeError(message)
     known: Any = number  # a symbol has the operators of a size
     return known if isinstance(number, int | Dim) or is_symbol(number) else int(number)
@@ -288,9 +288,14 @@ def several_ints(numbers: Any, name: str = "axis") -> tuple[Any, ...]:
     """
     several = numbers if isinstance(numbers, tuple) else (numbers,)
     if not all(map(is_int, several)):
-        message = f"{name} is {numbers!r} but an int or a tuple of ints is expected"
+        message = f"{name} is {_described(numbers)} but an int or a tuple of ints is expected"
         raise DTypeError(message)
     return tuple(map(one_int, several))
+
+
+def _described(given: object) -> str:
+    """Return a value for a message, and of a tensor or an array only its class."""
+    return messages.with_article(type(given).__name__) if getattr(given, "shape", ()) else repr(given)
 
 
 def is_int(axis: object) -> bool:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+import numpy as np
 import pytest
 
 import tapegrad as tg
 from tapegrad import data, nn, optim
+from tapegrad.autograd.registry import OPS, Op
 from tapegrad.errors import DTypeError, TapegradError
 
 NAMES: Final[dict[str, Any]] = {
@@ -35,6 +37,37 @@ REJECTED: Final = {
     "tg.nll(x, labels, ignore_index=1.5)": "nll: ignore_index is 1.5 but a whole number is expected",
     "tg.cross_entropy(x, labels, ignore_index=[])": "cross_entropy: ignore_index is [] but a whole number is expected",
     "tg.BlockSymmetric('a')": "BlockSymmetric: block is 'a' but a whole number is expected",
+    "tg.sum(x, keepdims=2)": "sum: keepdims is an int but a bool is expected",
+    "x.argmax(keepdims='yes')": "argmax: keepdims is a str but a bool is expected",
+    "tg.svd(x, full_matrices='yes')": "svd: full_matrices is a str but a bool is expected",
+    "tg.rotary_embedding(x, offset=1.5)": "rotary_embedding: offset is 1.5 but a whole number is expected",
+    "tg.full((2,), [1.0])": "full: value is [1.0] but a number is expected",
+    "tg.full((2,), 1j)": "full: value is 1j but a number is expected",
+    "tg.pad(x, 1, value='a')": "pad: value is 'a' but a number is expected",
+    "tg.nan_to_num(x, posinf='a')": "nan_to_num: posinf is 'a' but a number is expected",
+    "tg.scale(x, factor='a')": "scale: factor is 'a' but a number is expected",
+    "tg.scaled_dot_product_attention(x, x, x, scale='a')": (
+        "scaled_dot_product_attention: scale is 'a' but a number is expected"
+    ),
+    "tg.tri(3, dtype='foo')": "tri: dtype is a str but a dtype of NumPy, or its scalar type, is expected",
+    "tg.topk(x, float('nan'))": "topk: k is a float but an int is expected",
+    "tg.diag(x, k=1.5)": "diag: k is a float but an int is expected",
+    "tg.unfold(x, 0, size=1.5)": "unfold: size is a float but an int is expected",
+    "tg.bernoulli(x)": "bernoulli: shape is a Tensor but an int or a tuple of ints is expected",
+    "tg.diff(x, n=float('nan'))": "diff: n is a float but an int is expected",
+    "tg.chunk(x, float('nan'))": "chunk: chunks is a float but an int is expected",
+    "tg.multi_head_attention(x, x, x, heads=2, kv_heads='a')": (
+        "multi_head_attention: kv_heads is a str but an int is expected"
+    ),
+    "tg.normal((2,), rng=[1, 2])": ("normal: rng is [1, 2] but a generator, or a whole number from 0 on, is expected"),
+    "nn.Linear(3, 4, rng=True)": "rng is True but a generator, or a whole number from 0 on, is expected",
+    "nn.Param(x, frozen='yes')": "Param: frozen is a str but a bool is expected",
+    "nn.MaxPool2d(2, ceil_mode='yes')": "MaxPool2d: ceil_mode is a str but a bool is expected",
+    "nn.AvgPool1d(2, count_include_pad=2)": "AvgPool1d: count_include_pad is an int but a bool is expected",
+    "nn.quantized(3)": "quantized: model is an int, not a module",
+    "nn.MaxPool2d([2, 2])": "MaxPool2d: kernel is [2, 2] but an int or a tuple of ints is expected",
+    "tg.max_pool2d(image, 2, stride=[1, 1])": "max_pool2d: stride is [1, 1] but an int or a tuple of ints is expected",
+    "tg.pad(x, [1, 1])": "pad: pad_width is [1, 1] but an int or a tuple of ints is expected",
     "nn.MaxPool1d(1.5)": "MaxPool1d: kernel is 1.5 but an int is expected",
     "nn.AvgPool2d((1, 2, 3))": "AvgPool2d: kernel (1, 2, 3) has 3 numbers, not 2",
     "nn.MinPool2d(2, stride='a')": "MinPool2d: stride is 'a' but an int is expected",
@@ -70,6 +103,29 @@ WORDS: Final = {
     "nn.kaiming_normal(layer.weight, fan={})": "'in' or 'out'",
     "nn.FeedForward(3, 4, activation={})": "'relu' or 'gelu' or 'silu' or a Module or a function",
 }
+
+
+FLAGS: Final = [
+    (op, name)
+    for op in OPS.values()
+    if op.function.__module__.startswith("tapegrad.ops.")
+    for name, annotation in op.function.__annotations__.items()
+    if annotation == "bool"
+]
+
+
+@pytest.mark.parametrize(("op", "flag"), FLAGS, ids=[f"{op.name}-{flag}" for op, flag in FLAGS])
+def test_a_flag_of_an_op_is_a_bool(op: Op, flag: str) -> None:
+    call = getattr(tg, op.name)
+    x = NAMES["image"] if op.name.endswith("2d") or op.name == "interpolate" else NAMES["x"]
+    required = {"heads": 2} if op.name == "multi_head_attention" else {}
+
+    with pytest.raises(DTypeError, match=f"^{op.name}: {flag} is an int but a bool is expected$"):
+        call(*[x if name in op.operands else 1 for name in op.alone], **{flag: 2}, **required)
+
+
+def test_a_flag_may_be_a_bool_of_numpy() -> None:
+    assert NAMES["x"].sum(axis=1, keepdims=np.bool_(1)).shape == (3, 1)
 
 
 @pytest.mark.parametrize("call", WORDS)

@@ -168,7 +168,7 @@ def test_same_with_a_stride_and_other_strings_are_rejected() -> None:
     with pytest.raises(ShapeError, match=r"^Conv3d: padding 'same' needs a stride of 1, not \(1, 2, 1\)$"):
         Conv3d(3, 4, 3, stride=(1, 2, 1), padding="same")  # type: ignore[tapegrad-shape]  # as above
     with pytest.raises(
-        DTypeError, match=r"^Conv2d: padding is 'full' but an int or a tuple of ints or 'same' is expected$"
+        ValueError, match=r"^Conv2d: padding is 'full' but an int or a tuple of ints or 'same' is expected$"
     ):
         Conv2d(3, 4, 3, padding="full")  # type: ignore[arg-type]  # the mistake under test
 
