@@ -154,7 +154,15 @@ POWERS = {
 }
 
 # What mypy's messages about them contain.
-_TENSORS_AND_SIZES = ("Tensor[", "Value[", "Param[", *(f"{name}[" for name in COMPUTED), "[Literal[", ", Literal[")
+_TENSORS_AND_SIZES = (
+    "Tensor[",
+    "Value[",
+    "Param[",
+    '; expected "bool"',
+    *(f"{name}[" for name in COMPUTED),
+    "[Literal[",
+    ", Literal[",
+)
 _OF_METHODS = ('"TensorMethods"', '"Tensor"')  # the base class that has the methods
 _ABOUT_NAMES = (
     *("has no attribute ", "Unexpected keyword argument ", "Too many positional arguments ", "Too many arguments "),
@@ -621,16 +629,15 @@ def _with_ranges(hook: Callable[[Any], Any], function: str) -> Callable[[Any], A
     if function not in RANGES and function not in INITIALIZERS:
         return hook
 
-    def load() -> Callable[[Any], None]:
+    def load() -> Callable[[Any], bool]:
         from tapegrad.mypy.features.ranges import check_call
 
         return partial(check_call, function=function)
 
-    check = _guard(load, lambda _: None)
+    has_wrong_count = _guard(load, lambda _: False)
 
     def checked(ctx: Any) -> Any:
-        check(ctx)
-        return hook(ctx)
+        return AnyType(TypeOfAny.from_error) if has_wrong_count(ctx) else hook(ctx)
 
     return checked
 

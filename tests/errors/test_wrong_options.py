@@ -6,6 +6,7 @@ A line of REJECTED is a call, and its message; each was accepted once, or failed
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -15,6 +16,7 @@ import tapegrad as tg
 from tapegrad import data, nn, optim
 from tapegrad.autograd.registry import OPS, Op
 from tapegrad.errors import DTypeError, TapegradError
+from tests.mypy.programs import first_errors, reports
 
 NAMES: Final[dict[str, Any]] = {
     "tg": tg,
@@ -87,6 +89,28 @@ REJECTED: Final = {
 def test_a_wrong_option_is_rejected(call: str) -> None:
     with pytest.raises((TapegradError, ValueError), match=f"^{re.escape(REJECTED[call])}$"):
         eval(call, NAMES)  # noqa: S307  # the calls above
+
+
+def test_mypy_and_python_say_the_same_about_a_flag_of_an_op(tmp_path: Path) -> None:
+    given = {"2": "an int", '"yes"': "a str", "None": "a NoneType", "1.5": "a float"}
+    calls = {
+        f"x.sum(keepdims={value})": f"sum: keepdims is {kind} but a bool is expected" for value, kind in given.items()
+    }
+    calls["tg.sort(x, descending=[1])"] = "sort: descending is a list but a bool is expected"
+    program = "import tapegrad as tg\nx = tg.ones((3, 4))\n" + "\n".join(calls)
+
+    for call, message in calls.items():
+        with pytest.raises(DTypeError, match=f"^{message}$"):
+            eval(call, NAMES)  # noqa: S307  # the calls above
+    assert list(first_errors(tmp_path, program, "--hide-error-codes").values()) == [*calls.values()][::-1]
+
+
+def test_mypy_reports_a_wrong_number_of_rows_in_a_batch_once(tmp_path: Path) -> None:
+    program = "import tapegrad as tg\nx = tg.ones((3, 4))\ntg.data.batches(x, size=-2)\n"
+
+    assert reports(tmp_path, program)[:-1] == [
+        "program.py:3: error: batches: size is -2 but must be at least 1  [arg-type]"
+    ]
 
 
 WORDS: Final = {

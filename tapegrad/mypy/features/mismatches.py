@@ -144,6 +144,8 @@ def _argument(place: Place, match: re.Match[str], parameters: ParametersOf) -> s
         name = known[position] if position < len(known) else f"argument {name}"
     call = messages.callee(".".join(filter(None, [owner, function])) if owner != "Tensor" else function)
     call = call.removesuffix(".forward") if of_layer else call
+    if op is not None and match["expected"] == '"bool"':
+        return _no_flag(op.name, name, _read(match["got"].strip('"')))
     text = _difference(call, name, match)
     if text is None and op is not None:
         got, expected = (_read(match[side].strip('"')) for side in ("got", "expected"))
@@ -152,6 +154,14 @@ def _argument(place: Place, match: re.Match[str], parameters: ParametersOf) -> s
     if text is None or op is None:
         return text
     return text.replace(" but a tensor is expected", ", not a tensor")  # as ops say it
+
+
+def _no_flag(op: str, name: str, given: Written) -> str | None:
+    """Return that an option of an op is no bool; None for a type that may be one."""
+    if given.name not in _NO_FLAGS:
+        return None
+    kind = messages.with_article("NoneType" if given.name == "None" else given.name)
+    return f"{op}: {name} is {kind} but a bool is expected"
 
 
 def _difference(call: str, place: str, match: re.Match[str]) -> str | None:
@@ -276,6 +286,7 @@ def _argument_text(written: Written) -> str:
 _TENSORS: Final = frozenset({"Tensor", "Param"})
 _NO_TENSORS: Final = frozenset({"None", "bool", "dict", "float", "int", "list", "ndarray", "str"})
 _NO_OPERANDS: Final = frozenset({"None", "bytes", "dict", "list", "set", "str", "tuple"})
+_NO_FLAGS: Final = _NO_OPERANDS | {"float", "int"}
 _BUILTINS: Final = frozenset({"list", "dict", "set", "frozenset", "tuple", "type", "Literal"})
 _TAPES: Final = frozenset({"NoneTape", "OwnedTape", "ConsumedTape", "Tape"})
 _OPERATORS: Final[dict[str, Callable[[Size, Size], Size]]] = {

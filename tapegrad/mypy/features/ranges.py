@@ -20,29 +20,37 @@ if TYPE_CHECKING:
     from mypy.types import Type
 
 
-def check_call(ctx: FunctionContext | MethodContext, function: str) -> None:
+def check_call(ctx: FunctionContext | MethodContext, function: str) -> bool:
     """Report each option of a call that is outside its range, and a weight with too few axes to initialize.
 
     Args:
         ctx: The call.
         function: The name of the function or the class.
+
+    Returns:
+        Whether a count is outside its range, so that the result may have a size that is an error as well.
     """
     if function in INITIALIZERS and ctx.arg_types and ctx.arg_types[0]:
         _check_weight(ctx, function, ctx.arg_types[0][0])
-    ranges = RANGES.get(function, {})
+    ranges, is_wrong_count = RANGES.get(function, {}), False
     for option, expressions in zip(ctx.callee_arg_names, ctx.args, strict=True):
         if option is not None and option in ranges and len(expressions) == 1:
-            _check(ctx, function, option, expressions[0])
+            is_rejected = _rejects(ctx, function, option, expressions[0])
+            is_wrong_count = is_wrong_count or (is_rejected and ranges[option].is_whole)
+    return is_wrong_count
 
 
-def _check(ctx: FunctionContext | MethodContext, function: str, option: str, expression: Expression) -> None:
+def _rejects(ctx: FunctionContext | MethodContext, function: str, option: str, expression: Expression) -> bool:
+    """Report an option that is outside its range, and return whether it is."""
     number = _number(expression)
     if number is None or isinstance(number, tuple) is not RANGES[function][option].is_of_several:
-        return  # or mypy itself reports a tuple for a number
+        return False  # or mypy itself reports a tuple for a number
     try:
         check_options(function, **{option: number})
     except (TapegradError, ValueError) as error:
         ctx.api.fail(str(error), ctx.context, code=ARG_TYPE)
+        return True
+    return False
 
 
 def _check_weight(ctx: FunctionContext | MethodContext, function: str, weight: Type) -> None:
