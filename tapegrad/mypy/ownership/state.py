@@ -486,13 +486,16 @@ def _changed(value: Value, change: Callable[[Held | Ref], Held | Ref]) -> Value:
 
 
 def _with_change(one: Function, change: Callable[[Held | Ref], Held | Ref]) -> Function:
-    if not one.bound and not one.names and not one.captured:
+    before = one.values()
+    after = [_changed(held, change) for held in before]
+    if all(map(operator.is_, after, before)):
         return one
+    values = iter(after)  # in the order of `Function.values`
     return replace(
         one,
-        bound=tuple(_changed(held, change) for held in one.bound),
-        names=tuple((name, _changed(held, change)) for name, held in one.names),
-        captured=tuple((variable, _changed(held, change)) for variable, held in one.captured),
+        bound=tuple(next(values) for _ in one.bound),
+        names=tuple((name, next(values)) for name, _ in one.names),
+        captured=tuple((variable, next(values)) for variable, _ in one.captured),
     )
 
 
@@ -513,7 +516,13 @@ def aged(site: Site, value: Value) -> Value:
 
 def _may_age(value: Value, site: Site) -> bool:
     """Return whether a value may hold what a site started last."""
-    return any(isinstance(one, Function) or (not one.age and one.site == site) for one in value)
+    for one in value:
+        if isinstance(one, Function):
+            if any(held and _may_age(held, site) for held in one.values()):
+                return True
+        elif not one.age and one.site == site:
+            return True
+    return False
 
 
 def _aged(site: Site, one: Held | Ref) -> Held | Ref:
