@@ -16,14 +16,16 @@ import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import start_new_kernel
 
+from tapegrad.notebook.checker import SETTINGS
 from tapegrad.notebook.waiting import TEXT
+from tests.warm_mypy_cache import copy_warm_cache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 COLORS = {"FORCE_COLOR": "1", "MYPY_FORCE_COLOR": "1", "CLICOLOR_FORCE": "1", "TERM": "xterm-color", "COLUMNS": "20"}
 MESSAGE = "matmul: inner sizes differ: x (5, 4) has 4 columns but y (5, 4) has 5 rows  [tapegrad-shape]"
-LONGEST = 300  # seconds: mypy may read NumPy's types for the first time, beside other tests
+LONGEST = 300  # seconds: other tests run beside, and a module that a cell imports may be new to mypy
 
 
 class Outcome(NamedTuple):
@@ -72,7 +74,9 @@ class Kernel:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("kernels")  # one for all, for the sake of mypy's cache
+    folder = tmp_path_factory.mktemp("kernels")  # one for all, for the sake of mypy's cache
+    copy_warm_cache(folder, name=".mypy_cache/notebook", settings=SETTINGS.read_text("utf-8"))
+    return folder
 
 
 @pytest.fixture
