@@ -81,7 +81,7 @@ def test_sizes_that_mypy_knows_are_those_of_the_arrays(seed: int, tmp_path: Path
 
     wrong, known = [], 0
     for (statements, shape), place in zip(made, places, strict=True):
-        sizes = re.fullmatch(r"tapegrad\.tensor\.Tensor\[(?:tuple\[(.*?)\]|Any), tapegrad\.auto.*", said[place])
+        sizes = re.fullmatch(r"tapegrad\.tensors\.Tensor\[(?:tuple\[(.*?)\]|Any), tapegrad\.auto.*", said[place])
         assert sizes is not None, said[place]
         if sizes[1] is None:
             continue
