@@ -9,14 +9,9 @@ from mypy.dmypy_server import Server, process_start_options
 from mypy.find_sources import create_source_list
 
 from tapegrad.project.reports import Report, run_mypy
+from tests.warm_mypy_cache import SETTINGS, write_settings
 
-ROOT = Path(__file__).parents[2]
-SETTINGS = """\
-[mypy]
-plugins = tapegrad.mypy
-allow_redefinition = true
-warn_unused_ignores = true
-
+FLAGGED = f"""{SETTINGS}
 [mypy-strict,strict_too]
 enable_error_code = tapegrad-unknown
 """
@@ -71,7 +66,7 @@ KNOWN = "from typing import Literal\n\n\ndef n() -> Literal[{0}]:\n    return {0
 
 
 def write(folder: Path) -> None:
-    (folder / "mypy.ini").write_text(SETTINGS, "utf-8")
+    write_settings(folder, FLAGGED)
     (folder / "strict.py").write_text(PROGRAM, "utf-8")
     (folder / "strict_too.py").write_text("import tapegrad as tg\n\nprint(tg.ones((len(input()),)))\n", "utf-8")
     (folder / "lax.py").write_text(PROGRAM.replace("  # type: ignore[tapegrad-unknown]", ""), "utf-8")
@@ -89,11 +84,10 @@ def by_line(reports: list[Report], file: str) -> dict[int, list[str]]:
 
 def test_a_file_that_enables_the_code_is_reported_cold_and_warm(tmp_path: Path) -> None:
     write(tmp_path)
-    cache = ["--cache-dir", str(ROOT / ".mypy_cache" / "unknown_code")]
     files = ["strict.py", "strict_too.py", "lax.py"]
 
-    cold = run_mypy([*cache, *files], folder=tmp_path)
-    warm = run_mypy([*cache, *files], folder=tmp_path)
+    cold = run_mypy(files, folder=tmp_path)
+    warm = run_mypy(files, folder=tmp_path)
 
     assert by_line(cold, "strict.py") == EXPECTED
     assert list(by_line(cold, "strict_too.py")) == [3]

@@ -105,7 +105,7 @@ def test_an_empty_settings_file_with_precedence_is_found(
 @pytest.mark.parametrize(
     "override",
     [
-        "ignore_errors = true\n",
+        '[[tool.mypy.overrides]]\nmodule = "tapegrad_probe"\nignore_errors = true\n',
         '[[tool.mypy.overrides]]\nmodule = "tapegrad.*"\nfollow_imports = "skip"\n',
     ],
     ids=["errors", "imports"],
