@@ -149,9 +149,8 @@ def mypy(folder: Path, *arguments: str) -> tuple[int, list[str]]:
     return run.returncode, (run.stdout + run.stderr).splitlines()
 
 
-def failures(count: int, seed: int, folder: Path, flags: list[str]) -> list[str]:
-    """Return what goes wrong in so many programs, each with what was done to it."""
-    found: list[str] = []
+def failures(count: int, seed: int, folder: Path, flags: list[str]) -> Iterator[str]:
+    """Yield what goes wrong in so many programs, each with what was done to it."""
     source = hits(random.Random(seed))  # noqa: S311  # draws programs, not secrets
     for start in range(0, count, AT_ONCE):
         programs = {f"hit_{number}.py": next(source) for number in range(min(AT_ONCE, count - start))}
@@ -159,8 +158,7 @@ def failures(count: int, seed: int, folder: Path, flags: list[str]) -> list[str]
             (folder / name).write_text(one.text, "utf-8")
         for line in wrong_in(folder, list(programs), flags):
             one = programs.get(line.partition(":")[0])
-            found.append(line if one is None else f"{one.origin}:{one.line}: {one.change}\n    {line}")
-    return found
+            yield line if one is None else f"{one.origin}:{one.line}: {one.change}\n    {line}"
 
 
 def wrong_in(folder: Path, files: list[str], flags: list[str]) -> list[str]:
@@ -172,8 +170,8 @@ def wrong_in(folder: Path, files: list[str], flags: list[str]) -> list[str]:
     return wrong if code in (0, 1) else [*wrong, *said[-20:]]
 
 
-def stale_answers(edits: int, seed: int, folder: Path) -> list[str]:
-    """Return where a daemon, after one change of two files or another, says something else than a fresh mypy."""
+def stale_answers(edits: int, seed: int, folder: Path) -> Iterator[str]:
+    """Yield where a daemon, after one change of two files or another, says something else than a fresh mypy."""
     dice = random.Random(seed)  # noqa: S311  # draws programs, not secrets
     texts = {"library.py": LIBRARY, "program.py": PROGRAM}
     write_settings(folder)
@@ -181,7 +179,6 @@ def stale_answers(edits: int, seed: int, folder: Path) -> list[str]:
         (folder / name).write_text(text, "utf-8")
     mypy(folder, "mypy", *texts)
     daemon = ["mypy.dmypy", "--status-file", "daemon.json"]
-    found: list[str] = []
     try:
         for number in range(edits):
             name = dice.choice([*texts])
@@ -196,10 +193,9 @@ def stale_answers(edits: int, seed: int, folder: Path) -> list[str]:
             unread = any("[syntax]" in line for line in [*answer, *fresh])  # of several files that are, one is named
             if not unread and plain(answer) != plain(fresh):
                 change = "as it was" if hit is None else f"{hit.line}: {hit.change}"
-                found += [f"{number}: {name} {change}", *difference(answer, fresh)]
+                yield "\n".join([f"{number}: {name} {change}", *difference(answer, fresh)])
     finally:
         mypy(folder, *daemon, "stop")
-    return found
 
 
 def plain(said: list[str]) -> set[str]:
@@ -222,7 +218,7 @@ def set_for(flags: str, *modules: str) -> str:
 def test_deleted_and_swapped_tokens_do_not_crash_the_plugin(tmp_path: Path) -> None:
     write_settings(tmp_path, set_for(STRICTEST, *(f"hit_{number}" for number in range(40))))
 
-    assert failures(40, 0, tmp_path, []) == []
+    assert [*failures(40, 0, tmp_path, [])] == []
 
 
 NO_NUMBER = """import tapegrad as tg
@@ -257,26 +253,36 @@ def test_none_as_any_argument_does_not_crash_a_rule(tmp_path: Path) -> None:
 
 
 def test_the_daemon_reports_what_a_fresh_mypy_reports(tmp_path: Path) -> None:
-    assert stale_answers(8, 0, tmp_path) == []
+    assert [*stale_answers(8, 0, tmp_path)] == []
 
 
 def main() -> None:
-    """Print each failure, and how many there are."""
+    """Print each failure as soon as it is found, and how many there are."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("programs", type=int, nargs="?", default=2000)
     parser.add_argument("--edits", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--flags", default="")
     options = parser.parse_args()
-    found: list[str] = []
+    count = 0
     for flags in [options.flags] if options.flags else ["", STRICTEST, LAXEST, OTHERS]:
         with tempfile.TemporaryDirectory() as folder:
             write_settings(Path(folder))
-            found += failures(options.programs, options.seed, Path(folder), flags.split())
+            count += printed(failures(options.programs, options.seed, Path(folder), flags.split()))
     with tempfile.TemporaryDirectory() as folder:
-        found += stale_answers(options.edits, options.seed, Path(folder))
-    sys.stdout.write("\n".join([*found, f"{len(found)} lines that should not be\n"]))
-    sys.exit(bool(found))
+        count += printed(stale_answers(options.edits, options.seed, Path(folder)))
+    sys.stdout.write(f"{count} failures\n")
+    sys.exit(bool(count))
+
+
+def printed(failures: Iterator[str]) -> int:
+    """Print each failure at once, because a long run may be ended early, and return how many there are."""
+    count = 0
+    for failure in failures:
+        count += 1
+        sys.stdout.write(f"{failure}\n")
+        sys.stdout.flush()
+    return count
 
 
 if __name__ == "__main__":
