@@ -67,8 +67,9 @@ def layer_text(layer: Module) -> str:
 
 
 def _is_flag_or_dtype(variable: Any) -> bool:
-    bound = get_origin(variable.__bound__) or variable.__bound__
-    return isinstance(bound, type) and issubclass(bound, bool | np.generic)
+    bound = getattr(variable, "__bound__", None)  # a TypeVarTuple of `typing` has none
+    kind = get_origin(bound) or bound
+    return isinstance(kind, type) and issubclass(kind, bool | np.generic)
 
 
 def _default(variable: Any, sizes: Mapping[str, Any]) -> Any:

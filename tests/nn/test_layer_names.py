@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import re
+import typing
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from tapegrad import Tensor, guarded
 from tapegrad.errors import ShapeError
 from tapegrad.nn import Linear, Module, Sequential
+from tapegrad.nn.layer_names import layer_text
 from tapegrad.ops import ones
 
 SAID = "Linear(3, 4): x is (2, 5) but (..., 3) is expected: axis -1 is 5, not 3"
@@ -168,3 +170,12 @@ def test_an_error_raised_by_the_user_is_unchanged() -> None:
         Strict()(x)
 
     assert caught.value.args == ("never", 7)
+
+
+def test_a_layer_may_have_a_typevartuple_of_the_standard_library() -> None:
+    rest = typing.TypeVarTuple("rest")  # without `__bound__`, unlike that of typing_extensions
+
+    class Rest(Module, typing.Generic[*rest]):
+        """Has any number of sizes."""
+
+    assert layer_text(Rest()) == "Rest"
