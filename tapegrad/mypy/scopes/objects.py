@@ -713,7 +713,7 @@ def _count(expression: Expression, api: Checker) -> Size:
 
 
 def _of_types(expression: Expression, api: Checker) -> Size:
-    """Return the size that an expression has by its type, or by that of a tensor in it, such as `len(x)` or `x.ndim`."""
+    """Return the size of an expression by its type, or by that of a tensor in it, such as `len(x)` or `x.ndim`."""
     match expression:
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[operand]):
             of = get_proper_type(stored_type(api, operand) or unknown())
