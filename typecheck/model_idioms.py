@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, assert_type
+from typing import Any, Generic, TypeVar, assert_type
 from typing import Literal as L
 
 import numpy as np
 
 import tapegrad as tg
-from tapegrad import NoneTape, Shape, Tensor, nn
+from tapegrad import NoneTape, Shape, Tape, Tensor, nn
+
+B = TypeVar("B", bound=int)
+M = TypeVar("M", bound=int)
+T = TypeVar("T", bound=Tape)
 
 row = tg.ones((5, 4))
 image = tg.ones((2, 3, 8, 8))
@@ -255,6 +259,26 @@ class Generator(nn.Module):
 
 def accept_layers_of_several_lists() -> None:
     assert_type(Generator(6, 8)(tg.ones((5, 6))), Tensor[Shape[L[5], L[1], L[4], L[4]], NoneTape])
+
+
+class Sized(nn.Module, Generic[M]):
+    """Has a size in its type, and another in a parameter."""
+
+    def __init__(self, width: M, *, classes: int = 10) -> None:
+        self.fall = nn.Linear(width, classes)
+
+    def forward(self, x: Tensor[Shape[B, M], T]) -> Tensor[Shape[B, Any], T]:
+        return self.fall(x)
+
+
+def any_int(n: int) -> Any:
+    """Return a number that mypy does not know."""
+    return n
+
+
+def accept_a_size_of_the_class_that_is_not_known() -> None:
+    assert_type(Sized(any_int(4), classes=3)(row), Tensor[Shape[L[5], L[3]], NoneTape])
+    assert_type(Sized(4, classes=3)(row), Tensor[Shape[L[5], L[3]], NoneTape])
 
 
 @dataclass(frozen=True)

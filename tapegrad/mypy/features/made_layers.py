@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from mypy.types import AnyType, Instance, Type, UnionType, UnpackType, get_proper_type
+from mypy.types import AnyType, Instance, Type, TypeVarType, UnionType, UnpackType, get_proper_type
 
 from tapegrad.mypy.conversion import MODULE, has_opaque, opaque_paths, unknown
 from tapegrad.mypy.features.bodies import model_returned
@@ -96,7 +96,8 @@ def arguments_of(layer: LayerCall) -> list[Argument]:
 def _completed(declared: Type, made: Type) -> Type:
     """Return the declared type of a layer with the parts that it leaves open from the type that it was made with."""
     p, q = get_proper_type(declared), get_proper_type(made)
-    if isinstance(p, AnyType | UnpackType) or has_opaque(p):
+    is_bound = isinstance(p, TypeVarType) and Reading.frame is not None  # a size of the class, which the call gives
+    if isinstance(p, AnyType | UnpackType) or is_bound or has_opaque(p):
         return made
     if not isinstance(p, Instance) or not isinstance(q, Instance):
         return declared

@@ -126,7 +126,7 @@ from tapegrad.mypy.scopes.opaque import (
 )
 from tapegrad.mypy.scopes.statements import Evaluator, Run
 from tapegrad.mypy.sources import file_of, is_changed, module_of, written_data_class, written_function
-from tapegrad.sizes import UNKNOWN, Dim, Size, is_unknown
+from tapegrad.sizes import UNKNOWN, Dim, Size, is_unknown, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -999,7 +999,11 @@ def _type_of_argument(argument: Expression, api: Checker) -> Type:
     variable = argument.node if isinstance(argument, RefExpr) else None
     declared = stored_type(api, argument) or (variable.type if isinstance(variable, Var) else None)
     is_any = isinstance(get_proper_type(declared), AnyType)
-    return unknown() if is_any and isinstance(value, Dim) else type_of_value(value, api)
+    # In a body that is read, the size variables of its class stand for what the call gives.
+    is_bound = Reading.frame is not None and any(
+        not name.is_opaque for name in names_in(value if isinstance(value, Dim) else 0)
+    )
+    return unknown() if isinstance(value, Dim) and (is_any or is_bound) else type_of_value(value, api)
 
 
 def _made(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
