@@ -168,6 +168,18 @@ def halves(x: Tensor[Any, Any], count: int, *, is_long: bool) -> Tensor[Any, Any
     return tg.concat([last, *parts], axis=1)
 
 
+def growing(x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+    """Append to a list in loops over it."""
+    parts = [x]
+    for part in parts:
+        if len(parts) < 3:
+            parts.append(part[:, :1])
+    for i, part in enumerate(parts):
+        if i < 2:
+            parts.append(part[:, :1])
+    return tg.concat(parts, axis=1)
+
+
 def repeated(x: Tensor[Any, Any], n: int) -> Tensor[Any, Any]:
     """Fill a list in a loop of unknown length."""
     parts = []
@@ -198,6 +210,7 @@ def accept_lists_of_tensors() -> None:
     assert_type(Skips((4, 8, 16))(row), Tensor[Shape[L[5], L[4]], NoneTape])
     assert_type(Experts(3)(row), Tensor[Shape[L[5], L[3], L[3]], NoneTape])
     assert_type(halves(row, 4, is_long=False), Tensor[Shape[L[5], L[12]], NoneTape])
+    (growing(row) + tg.ones((5, 8))).sum()
     repeated(row, 3)
     stacked(row, [nn.Linear(4, 3), nn.Linear(4, 3)])
 

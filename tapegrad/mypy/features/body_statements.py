@@ -312,13 +312,13 @@ class Reader:
                 computed.set_line(statement)
                 self._bind(target, self._type_of(computed))
             case ForStmt(index=NameExpr() | TupleExpr() as target, expr=value, body=body, else_body=None):
-                several = turns(target, value, self._api)
-                if several is not None and _are_read_each(several, body):
-                    return self._all_turns(target, iterated_type(self._api, value), several, body.body)
-                items = self._items_of(value)
-                if items is not None and len(items) <= _MOST_TURNS_READ and not _may_break(body):
+                items, stays = self._items_of(value), self._stays(value, body)
+                if items is not None and stays and len(items) <= _MOST_TURNS_READ and not _may_break(body):
                     self._type_of(value)
                     return self._over_items(target, items, body.body)
+                several = turns(target, value, self._api) if items is None and stays else None
+                if several is not None and _are_read_each(several, body):
+                    return self._all_turns(target, iterated_type(self._api, value), several, body.body)
                 self._frame.variables.update(elements(target, value, self._api))
                 self._bind_loop(target, iterated_type(self._api, value))
                 return self._loop(body.body, is_certain=has_items(value, self._api))
@@ -445,6 +445,11 @@ class Reader:
         """Return the types of the items of a list in a variable, where they are known one by one."""
         variable = expression.node if isinstance(expression, NameExpr) else None
         return listed_items(variable.type) if isinstance(variable, Var) and variable in self._listed else None
+
+    def _stays(self, several: Expression, body: Block) -> bool:
+        """Return whether the body of a loop leaves the lists as they are over which it runs."""
+        changed = changed_lists(body.body) & self._listed
+        return not any(isinstance(one, NameExpr) and one.node in changed for one in inside(several))
 
     def _forget_lists(self, statements: list[Statement]) -> None:
         """Forget the items of lists that statements change, which run a number of times that is not known."""
