@@ -35,12 +35,12 @@ def changed(source: str) -> list[str]:
 
 
 def failure(program: str, name: str) -> tuple[str, list[int]] | None:
-    """Run a program; return the error by which tapegrad or its own assertion stops it, and the lines that led there."""
+    """Run a program; return the error that stops it, and the lines that led there."""
     module = types.ModuleType(name)
     sys.modules[name] = module
     try:
         exec(compile(program, name, "exec"), vars(module))  # noqa: S102  # the program above
-    except (TapegradError, AssertionError, ValueError) as error:
+    except (TapegradError, AssertionError, LookupError, TypeError, ValueError) as error:
         frames = traceback.extract_tb(error.__traceback__)
         return f"{type(error).__name__}: {error}", [one.lineno or 0 for one in frames if one.filename == name]
     finally:
