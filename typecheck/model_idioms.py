@@ -242,7 +242,19 @@ def heads(x: Tensor[Any, Any]) -> Tensor[Any, Any]:
     return q + k
 
 
+def columns(x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+    """Unpack a shape of which only the last size may be known."""
+    b, t, c = x.shape
+    return x.reshape((b * t, c))
+
+
+def any_tensor() -> Tensor[Shape[*tuple[Any, ...], L[4]], NoneTape]:
+    """Return a tensor of a number of axes that mypy does not know."""
+    return tg.ones((2, 5, 4))
+
+
 def accept_choices_and_unpacking() -> None:
+    columns(any_tensor())
     assert_type(flattened(tg.ones((2, 3, 4))), Tensor[Shape[L[12]], NoneTape])
     assert_type(flattened(tg.ones((3,))), Tensor[Shape[L[3]], NoneTape])
     assert_type(halved(row, 2), Tensor[Shape[L[5], L[2]], NoneTape])

@@ -51,7 +51,7 @@ from mypy.nodes import (
     WithStmt,
     YieldExpr,
 )
-from mypy.types import NoneType, TupleType, Type, get_proper_type
+from mypy.types import NoneType, TupleType, Type, UnpackType, get_proper_type
 
 from tapegrad.mypy.conversion import tensor_parts
 from tapegrad.mypy.features.body_lists import (
@@ -466,7 +466,8 @@ class Reader:
                 self._set(variable, t)
             case TupleExpr(items=targets):
                 p = get_proper_type(t)
-                if not isinstance(p, TupleType) or any(isinstance(one, StarExpr) for one in targets):
+                is_starred = any(isinstance(one, StarExpr) for one in targets)
+                if not isinstance(p, TupleType) or is_starred or any(isinstance(one, UnpackType) for one in p.items):
                     raise UnreadError(f"line {target.line} unpacks a value of unknown length")
                 if len(p.items) != len(targets):
                     raise FailedError(_unpacked(target, len(targets), len(p.items)))
