@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mypy.nodes import Expression, NameExpr, Node, SliceExpr, TupleExpr, Var
-from mypy.types import AnyType, LiteralType, NoneType, TupleType, Type, get_proper_type
+from mypy.types import AnyType, LiteralType, NoneType, TupleType, Type, UnpackType, get_proper_type
 
-from tapegrad.mypy.conversion import size_type, unknown
+from tapegrad.mypy.conversion import Many, shape_items, size_type, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import make
 from tapegrad.mypy.scopes.frames import (
     Items,
@@ -22,7 +22,7 @@ from tapegrad.mypy.scopes.frames import (
 )
 from tapegrad.mypy.scopes.names import inside
 from tapegrad.mypy.scopes.opaque import position_of
-from tapegrad.sizes import Dim
+from tapegrad.sizes import UNKNOWN, Dim, Size, product
 
 if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import Checker
@@ -108,3 +108,26 @@ def type_of_value(value: Value, api: Checker) -> Type:
         case Items(values=values):
             return TupleType([type_of_value(one, api) for one in values], make(api)("builtins.tuple", [unknown()]))
     return unknown()
+
+
+def length_of_type(t: Type) -> Size:
+    """Return the `len` of a tensor or a tuple."""
+    p = get_proper_type(t)
+    parts = tensor_parts(p)
+    if parts is None:
+        return (
+            len(p.items)
+            if isinstance(p, TupleType) and not any(isinstance(one, UnpackType) for one in p.items)
+            else UNKNOWN
+        )
+    first = next(iter(shape_items(parts.shape) or ()), UNKNOWN)
+    return UNKNOWN if isinstance(first, Many) else first
+
+
+def count_in_type(t: Type, name: str) -> Size:
+    """Return the rank of a tensor, or the number of its elements."""
+    parts = tensor_parts(get_proper_type(t))
+    items = shape_items(parts.shape) if parts is not None else None
+    if items is None or any(isinstance(item, Many) for item in items):
+        return UNKNOWN
+    return len(items) if name == "ndim" else product(item for item in items if not isinstance(item, Many))

@@ -48,9 +48,9 @@ from mypy.nodes import (
     UnaryExpr,
     Var,
 )
-from mypy.types import AnyType, Instance, TupleType, Type, UnpackType, get_proper_type
+from mypy.types import AnyType, Instance, TupleType, Type, get_proper_type
 
-from tapegrad.mypy.conversion import MODULE, Many, shape_items, size_of, tensor_parts, unknown
+from tapegrad.mypy.conversion import MODULE, size_of, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import checked_file, is_always, pass_of, stored_type
 from tapegrad.mypy.mypy_files import in_file, program_file
 from tapegrad.mypy.scopes.collections import Use, set_up_methods, use_of
@@ -96,9 +96,11 @@ from tapegrad.mypy.scopes.items import (
     are_single,
     assigned,
     bounds_of,
+    count_in_type,
     element,
     has_unknown_part,
     known_items,
+    length_of_type,
     type_of_value,
     unknown_elements,
 )
@@ -132,7 +134,6 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from mypy.nodes import ArgKind
-    from mypy.types import ProperType
 
     from tapegrad.mypy.mypy_api import Checker
 
@@ -440,13 +441,9 @@ def length_of(sequence: Expression, api: Checker) -> int | None:
                     return len(values)
                 case Layers(items=layers) if are_single(layers):
                     return len(layers)
-    return _items_in(get_proper_type(stored_type(api, sequence) or unknown()))
-
-
-def _items_in(t: ProperType) -> int | None:
-    """Return how many items a tuple has by its type; None if that is not known."""
-    is_known = isinstance(t, TupleType) and not any(isinstance(one, UnpackType) for one in t.items)
-    return len(t.items) if isinstance(t, TupleType) and is_known else None
+    t = get_proper_type(stored_type(api, sequence))
+    count = length_of_type(t) if isinstance(t, TupleType) else UNKNOWN
+    return count if isinstance(count, int) else None
 
 
 def _range(call: CallExpr, api: Checker) -> range | None:
@@ -716,20 +713,12 @@ def _of_types(expression: Expression, api: Checker) -> Size:
     """Return the size of an expression by its type, or by that of a tensor in it, such as `len(x)` or `x.ndim`."""
     match expression:
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[operand]):
-            of = get_proper_type(stored_type(api, operand) or unknown())
-            items = _axes(of)
-            if items is not None:
-                return items[0] if items and not isinstance(items[0], Many) else UNKNOWN
-            count = _items_in(of)
-            return UNKNOWN if count is None else count
-        case MemberExpr(expr=operand, name="ndim") if (items := _axes(stored_type(api, operand))) is not None:
-            return UNKNOWN if any(isinstance(one, Many) for one in items) else len(items)
+            return length_of_type(stored_type(api, operand) or unknown())
+        case MemberExpr(expr=operand, name="ndim") if (of := stored_type(api, operand)) and tensor_parts(
+            of
+        ) is not None:
+            return count_in_type(of, "ndim")
     return size_of(stored_type(api, expression) or unknown())
-
-
-def _axes(t: Type | None) -> list[Size | Many] | None:
-    tensor = tensor_parts(t or unknown())
-    return shape_items(tensor.shape) if tensor is not None else None
 
 
 def _of_variable(variable: Var, api: Checker) -> Value:

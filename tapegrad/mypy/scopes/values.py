@@ -53,6 +53,7 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
 )
 from tapegrad.mypy.scopes.collections import display_of
+from tapegrad.mypy.scopes.items import count_in_type, length_of_type
 from tapegrad.mypy.scopes.names import bound_last, bound_once
 from tapegrad.mypy.scopes.objects import steady_size
 from tapegrad.mypy.scopes.opaque import ARITHMETIC, loop_of
@@ -286,14 +287,14 @@ def _computed_from_types(expression: Expression, api: Checker) -> Size:
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[ListExpr(items=items)]):
             return UNKNOWN if any(isinstance(item, StarExpr) for item in items) else len(items)
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[operand]):
-            return _length(_type_of(operand, api))
+            return length_of_type(_type_of(operand, api))
         case CallExpr(callee=RefExpr(fullname=name)) if name in _FUNCTIONS:
             sizes = _sizes_given(expression, api)
             return _FUNCTIONS[name](sizes) if sizes else UNKNOWN
         case CallExpr(args=[operand]) if _converts(expression, api):
             return _size(operand, api)
         case MemberExpr(name="ndim" | "size" as name, expr=operand):
-            return _counted(_type_of(operand, api), name)
+            return count_in_type(_type_of(operand, api), name)
         case NameExpr(node=Var(final_value=int(value))):
             return value
         case NameExpr(node=Var() as variable):
@@ -390,25 +391,6 @@ def _converts(call: CallExpr, api: Checker) -> bool:
     name = getattr(call.callee, "fullname", "")
     is_class = name == "builtins.int" or name.startswith("numpy.")
     return is_class and is_whole(made) and (is_whole(given) or isinstance(given, TypeVarType))
-
-
-def _length(t: Type) -> Size:
-    """Return the `len` of a tensor or a tuple."""
-    p = get_proper_type(t)
-    parts = tensor_parts(p)
-    if parts is None:
-        return len(p.items) if isinstance(p, TupleType) and not any(map(_is_star, p.items)) else UNKNOWN
-    first = next(iter(shape_items(parts.shape) or ()), UNKNOWN)
-    return UNKNOWN if isinstance(first, Many) else first
-
-
-def _counted(t: Type, name: str) -> Size:
-    """Return the rank of a tensor, or the number of its elements."""
-    parts = tensor_parts(get_proper_type(t))
-    items = shape_items(parts.shape) if parts is not None else None
-    if items is None or any(isinstance(item, Many) for item in items):
-        return UNKNOWN
-    return len(items) if name == "ndim" else product(item for item in items if not isinstance(item, Many))
 
 
 def _tuple(p: TupleType, expression: Expression | None, api: Checker) -> Any:
