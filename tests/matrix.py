@@ -10,6 +10,7 @@ another extra adds to it, and once with all extras of users.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -66,15 +67,27 @@ def ran(*command: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+def interpreter(version: str) -> str:
+    """Return a Python of this version that runs, or the version, for which uv searches elsewhere.
+
+    On the path, pyenv has a command for each version that it installed, but runs only the versions that it selects.
+    """
+    name = f"python{version}"
+    installed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    found = [shutil.which(name), *map(str, sorted(installed.glob(f"{version}*/bin/{name}")))]
+    return next((path for path in found if path and ran(path, "--version").returncode == 0), version)
+
+
 def failed(place: Place, folder: Path) -> str:
     """Return what goes wrong in an environment, which is made for it."""
     environment = folder / "venv"
     scripts = environment / ("Scripts" if os.name == "nt" else "bin")
     python = str(scripts / "python")
     uv = (sys.executable, "-m", "uv")
+    base = interpreter(place.python)
     wanted = f".[{place.extras}]" if place.extras else "."
     for command in (
-        (*uv, "venv", "--quiet", "--clear", "--no-python-downloads", "--python", place.python, str(environment)),
+        (*uv, "venv", "--quiet", "--clear", "--no-python-downloads", "--python", base, str(environment)),
         (*uv, "pip", "install", "--quiet", "--python", python, "--resolution", place.resolution, wanted, *TOOLS),
     ):
         done = ran(*command)
