@@ -22,6 +22,8 @@ needs_bodies_of_other_files: Final = pytest.mark.skipif(
 )
 
 
+# A daemon without a request for ten minutes ends: a test that was killed did not end its own.
+RUN_DAEMON: Final = ("run", "--timeout", "600", "--")
 _LATE: Final = "Failed to establish connection with worker"
 _MOST_TRIES: Final = 5
 

@@ -12,6 +12,7 @@ import argparse
 import os
 import random
 import re
+import signal
 import sys
 import tempfile
 from collections import defaultdict
@@ -22,7 +23,7 @@ from typing import Final, TypeAlias
 import pytest
 from mypy.plugin import Plugin
 
-from tests.mypy.programs import python
+from tests.mypy.programs import RUN_DAEMON, python
 from tests.warm_mypy_cache import write_settings
 
 MODULES: Final = r"\b(sizes|layers|use|settings|helpers|models)\b"
@@ -759,7 +760,7 @@ def differences(
             paths = {name: write(histories[name][at[name]], folder, prefixes[name], step + 1) for name in histories}
             said = {
                 "warm": mypy(folder, "mypy", *options, *chain(*paths.values())),
-                "daemon": mypy(folder, *daemon, "run", "--", *chain(*(paths[name] for name in sorted(followed)))),
+                "daemon": mypy(folder, *daemon, *RUN_DAEMON, *chain(*(paths[name] for name in sorted(followed)))),
             }
             for name, way in product(histories, said):
                 answer, right = said[way][prefixes[name]], expected[name][at[name]]
@@ -769,7 +770,7 @@ def differences(
                     found += [f"    only {way}: {line}" for line in sorted(answer - right)]
                     found += [f"    only fresh: {line}" for line in sorted(right - answer)]
     finally:
-        mypy(folder, *daemon, "stop")
+        mypy(folder, *daemon, "kill")  # `stop` fails while it is busy
     return found
 
 
@@ -859,13 +860,13 @@ def test_ownership_analysis_works_with_two_workers(tmp_path: Path) -> None:
 def test_the_daemon_misses_an_edited_stub_also_without_the_plugin(tmp_path: Path) -> None:
     (tmp_path / "sizes.py").write_text("width = 8\n", "utf-8")
     (tmp_path / "top.py").write_text("from sizes import width\n\nreveal_type(width)\n", "utf-8")
-    check = ("mypy.dmypy", "--status-file", "daemon.json", "run", "--", "top.py")
+    check = ("mypy.dmypy", "--status-file", "daemon.json", *RUN_DAEMON, "top.py")
     try:
         mypy(tmp_path, *check)
         (tmp_path / "sizes.pyi").write_text("width: str\n", "utf-8")
         followed, fresh = mypy(tmp_path, *check), mypy(tmp_path, "mypy", "top.py")
     finally:
-        mypy(tmp_path, *check[:3], "stop")
+        mypy(tmp_path, *check[:3], "kill")
 
     assert 'Revealed type is "int"' in str(followed)
     assert 'Revealed type is "str"' in str(fresh)
@@ -878,6 +879,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", action="store_true", help="let the warm runs have two workers")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends the daemon too
     found: list[str] = []
     for start in range(0, options.edits, AT_ONCE):
         histories, followed = programs(min(AT_ONCE, options.edits - start), options.seed + start)

@@ -10,7 +10,7 @@ from mypy.options import Options
 
 from tapegrad.mypy.features.mismatches import LONGEST, reworded
 from tapegrad.mypy.mypy_api import ReportedError, Rewording
-from tests.mypy.programs import python
+from tests.mypy.programs import RUN_DAEMON, python
 from tests.warm_mypy_cache import SETTINGS, write_settings
 
 SIZES = """from typing import TypeAlias, TypeVar
@@ -95,7 +95,7 @@ def test_reports_are_the_same_cold_warm_edited_and_parallel(tmp_path: Path) -> N
 
 
 def test_the_daemon_repeats_the_reports_after_an_edit(tmp_path: Path) -> None:
-    folder, run = written(tmp_path), ("run", "--", "use.py")
+    folder, run = written(tmp_path), (*RUN_DAEMON, "use.py")
     try:
         assert mypy(folder, *run, module="mypy.dmypy") == SAID
         (folder / "use.py").write_text(USE.replace("missing", "np.pi"))
@@ -105,7 +105,7 @@ def test_the_daemon_repeats_the_reports_after_an_edit(tmp_path: Path) -> None:
         assert said[0] == SAID[0].replace("(3, 4)", "(3, 5)")
         assert not any("incompatible type" in line.lower() for line in said)
     finally:
-        mypy(folder, "stop", module="mypy.dmypy")
+        mypy(folder, "kill", module="mypy.dmypy")
 
 
 ANY = """from typing import Any, NamedTuple
@@ -145,7 +145,7 @@ def test_an_error_of_tapegrad_is_not_followed_by_one_about_any(tmp_path: Path) -
         (folder / "use.py").write_text(ANY.replace("a.view(4, 3)", "a.T.view(3, 4)"))
         edited = mypy(folder, "run", "--", "use.py", module="mypy.dmypy")
     finally:
-        mypy(folder, "stop", module="mypy.dmypy")
+        mypy(folder, "kill", module="mypy.dmypy")
 
     assert [line for line in found if RETURNS not in line] == [
         "use.py:10: error: Tensor has no 'view': use x.reshape(shape)  [attr-defined]",

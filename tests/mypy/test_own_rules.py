@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.mypy.programs import python
+from tests.mypy.programs import RUN_DAEMON, python
 from tests.warm_mypy_cache import copy_warm_cache
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def project(tmp_path: Path) -> Project:
 def daemon(project: Project) -> Iterator[list[str]]:
     command = ["-m", "mypy.dmypy", "--status-file", str(project.folder / "dmypy.json")]
     yield command
-    project.python(*command, "stop")
+    project.python(*command, "kill")
 
 
 def test_where_rule_and_signature_both_reject_the_rule_is_reported(project: Project) -> None:
@@ -194,10 +194,10 @@ def test_mypy_agrees_with_python_after_each_edit_of_a_rule(project: Project) -> 
 
 
 def test_the_daemon_restarts_for_an_edited_rule(project: Project, daemon: list[str]) -> None:
-    before = project.python(*daemon, "run", "--", "program.py")
+    before = project.python(*daemon, *RUN_DAEMON, "program.py")
     project.write("rules_package/ops.py", OPS.replace("differ in rows", "have other rows"))
 
-    after = project.python(*daemon, "run", "--", "program.py")
+    after = project.python(*daemon, *RUN_DAEMON, "program.py")
 
     assert ALIKE in before.stdout
     assert ALIKE.replace("differ in rows", "have other rows") in after.stdout

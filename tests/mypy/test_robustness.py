@@ -14,7 +14,7 @@ from mypy.version import __version__ as MYPY  # noqa: N812  # a constant
 
 import tapegrad
 from tapegrad.mypy import NEWEST
-from tests.mypy.programs import python
+from tests.mypy.programs import RUN_DAEMON, python
 from tests.slow import slow
 from tests.warm_mypy_cache import copy_warm_cache, write_settings
 
@@ -89,7 +89,7 @@ def project(tmp_path: Path) -> Project:
 def daemon(project: Project) -> Iterator[list[str]]:
     command = ["-m", "mypy.dmypy", "--status-file", str(project.folder / "dmypy.json")]
     yield command
-    project.python(*command, "stop")
+    project.python(*command, "kill")
 
 
 def assert_same(runs: dict[str, subprocess.CompletedProcess[str]]) -> None:
@@ -106,8 +106,8 @@ def test_all_ways_to_run_mypy_report_the_same(project: Project, daemon: list[str
             "warm": project.mypy(),
             "workers": project.mypy("-n", "2", "--cache-dir=workers"),
             "the older parser, cold": project.mypy("--no-native-parser", "--cache-dir=older"),
-            "daemon": project.python(*daemon, "run", "--", "program.py"),
-            "daemon, again": project.python(*daemon, "run", "--", "program.py"),
+            "daemon": project.python(*daemon, *RUN_DAEMON, "program.py"),
+            "daemon, again": project.python(*daemon, *RUN_DAEMON, "program.py"),
         }
     )
 
@@ -140,10 +140,10 @@ def test_an_edited_message_changes_in_mypy_and_python(project: Project) -> None:
 
 
 def test_the_daemon_restarts_for_an_edited_message(project: Project, daemon: list[str]) -> None:
-    before = project.python(*daemon, "run", "--", "program.py")
+    before = project.python(*daemon, *RUN_DAEMON, "program.py")
     project.edit(project.rules, "inner sizes differ:", "rows and columns differ:")
 
-    after = project.python(*daemon, "run", "--", "program.py")
+    after = project.python(*daemon, *RUN_DAEMON, "program.py")
 
     assert MATMUL in before.stdout
     assert "program.py:5: error: matmul: rows and columns differ: x (2, 3)" in after.stdout
@@ -351,7 +351,7 @@ def test_the_daemon_caches_nothing_that_an_edit_has_changed(project: Project, da
     sizes = project.folder / "sizes.py"
     sizes.write_text("import tapegrad as tg\n\nrows = tg.ones((2, 3))\n", "utf-8")
     (project.folder / "uses.py").write_text(USES, "utf-8")
-    check = (*daemon, "run", "--", "uses.py", "kinds.py", "sizes.py")
+    check = (*daemon, *RUN_DAEMON, "uses.py", "kinds.py", "sizes.py")
 
     before = project.python(*check)
     project.edit(project.folder / "kinds.py", "np.float32", "np.int32")
@@ -386,7 +386,7 @@ def test_an_edited_default_of_a_size_is_not_stale(project: Project, daemon: list
     reader, uses = project.folder / "reader.py", project.folder / "uses.py"
     reader.write_text(READER, "utf-8")
     uses.write_text("from reader import Reader\n\nreveal_type(Reader())\n", "utf-8")
-    check = (*daemon, "run", "--", "uses.py") if with_daemon else ("-m", "mypy", "uses.py")
+    check = (*daemon, *RUN_DAEMON, "uses.py") if with_daemon else ("-m", "mypy", "uses.py")
 
     first = project.python(*check)
     project.edit(uses, "\n\n", "\n\n\n")  # so that the class is read from the cache

@@ -14,6 +14,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tapegrad.project.reports import plain_environment
+from tests.mypy.programs import RUN_DAEMON
 from tests.warm_mypy_cache import SETTINGS, write_settings
 
 if TYPE_CHECKING:
@@ -188,14 +190,14 @@ def stale_answers(edits: int, seed: int, folder: Path) -> Iterator[str]:
             (folder / name).write_text(texts[name] if hit is None else hit.text, "utf-8")
             os.utime(folder / name, ns=(0, (number + 1) * 10**9))
             shutil.copytree(folder / ".mypy_cache", folder / "fresh", dirs_exist_ok=True)
-            _, answer = mypy(folder, *daemon, "run", "--", "--cache-dir", os.devnull, *texts)
+            _, answer = mypy(folder, *daemon, *RUN_DAEMON, "--cache-dir", os.devnull, *texts)
             _, fresh = mypy(folder, "mypy", "--cache-dir", "fresh", *texts)
             unread = any("[syntax]" in line for line in [*answer, *fresh])  # of several files that are, one is named
             if not unread and plain(answer) != plain(fresh):
                 change = "as it was" if hit is None else f"{hit.line}: {hit.change}"
                 yield "\n".join([f"{number}: {name} {change}", *difference(answer, fresh)])
     finally:
-        mypy(folder, *daemon, "stop")
+        mypy(folder, *daemon, "kill")
 
 
 def plain(said: list[str]) -> set[str]:
@@ -264,6 +266,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--flags", default="")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends the daemon too
     count = 0
     for flags in [options.flags] if options.flags else ["", STRICTEST, LAXEST, OTHERS]:
         with tempfile.TemporaryDirectory() as folder:
