@@ -131,7 +131,8 @@ def computed(program: str, folder: Path, *prefix: str, **variables: str) -> list
     """Run a program with a copy of the library that is not to be written to; returns what it prints."""
     package = folder / "library" / "tapegrad"
     if not package.exists():
-        ignored = shutil.ignore_patterns("__pycache__")
+        # With the bytecode, without kernels, and without the file that another process may be writing.
+        ignored = shutil.ignore_patterns("*.nbi", "*.nbc", "*.pyc.*")
         shutil.copytree(Path(tapegrad.__file__).parent, package, ignore=ignored)
         for path in (package, *package.rglob("*")):
             path.chmod(0o555 if path.is_dir() else 0o444)
