@@ -36,6 +36,7 @@ errors.diagrams = False  # pytest matches notes as well, and most tests compare 
 # The longest files of this folder run before its others, which come last of all: otherwise one process is left with one
 # of them while the others have nothing to do. Tests in folders come before, for some fork, and JAX warns of that.
 LONGEST = ("test_docs.py", "test_pyright.py", "test_examples.py", "test_typecheck.py", "test_shipping.py")
+LONGEST += ("test_half.py", "test_edges.py", "test_sklearn.py", "test_checkpoint.py")
 
 COVERAGE, FAMILIES = pytest.StashKey[CoverageOfOps](), pytest.StashKey[set[str]]()
 LACKING, PARTIAL = pytest.StashKey[dict[str, list[str]]](), pytest.StashKey[bool]()
