@@ -26,8 +26,8 @@ def dated(changelog: str, version: str, day: str) -> str:
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         raise ValueError(f"{version} is not a version: three numbers are expected, such as 0.2.0")
     released = re.findall(r"^## (\d+)\.(\d+)\.(\d+) \(", changelog, re.MULTILINE)
-    newest = max((tuple(map(int, parts)) for parts in released), default=(0, 0, 0))
-    if tuple(map(int, version.split("."))) <= newest:
+    newest = max((tuple(map(int, numbers)) for numbers in released), default=(0, 0, 0))
+    if parts(version) <= newest:
         raise ValueError(f"{version} is not newer than {'.'.join(map(str, newest))}, which is in CHANGELOG.md")
     if not notes(changelog, "Unreleased"):
         raise ValueError("CHANGELOG.md lists no change under Unreleased")
@@ -46,16 +46,31 @@ def release(root: Path, version: str) -> str:
     """Commit and tag a version in a clean checkout, and return its notes.
 
     Raises:
-        ValueError: The checkout has changes that are not committed, or the version does not fit the changelog.
+        ValueError: The checkout has changes that are not committed, the version does not fit the changelog, or an old
+            name was to be removed by now.
     """
     if git(root, "status", "--porcelain"):
         raise ValueError("the checkout has changes that are not committed")
     file = root / "CHANGELOG.md"
     changelog = dated(file.read_text("utf-8"), version, datetime.now(UTC).date().isoformat())
+    if found := overdue(root, version):
+        raise ValueError("\n".join(["these names have to be removed first:", *found]))
     file.write_text(changelog, "utf-8")
     git(root, "commit", "--quiet", "--message", f"Release {version}", "CHANGELOG.md")
     git(root, "tag", "--annotate", f"v{version}", "--message", f"tapegrad {version}")
     return notes(changelog, version)
+
+
+def overdue(root: Path, version: str) -> list[str]:
+    """Return what the package says of its old names that a version should no longer have."""
+    text = "".join(path.read_text("utf-8") for path in sorted((root / "tapegrad").rglob("*.py")))
+    said = re.findall(r'"([^"\n]+ is removed in ([\d.]+))"', text)
+    return [message for message, until in said if parts(until) <= parts(version)]
+
+
+def parts(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version."""
+    return tuple(map(int, version.split(".")))
 
 
 def git(root: Path, *arguments: str) -> str:

@@ -30,7 +30,7 @@ MOVED: Final = {
 
 def moved_module(old: str) -> ModuleType:
     """Return the module that had an old path, with a warning at the line that calls the caller."""
-    message = f"{old} is called {MOVED[old]} since 0.1.0, and its old name is removed in 0.2.0"
+    message = f"{old} is called {MOVED[old]} since 0.2.0, and its old name is removed in 0.3.0"
     warnings.warn(message, DeprecationWarning, stacklevel=3)
     return import_module(MOVED[old])
 

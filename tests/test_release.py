@@ -57,8 +57,13 @@ def test_a_release_commits_the_changelog_and_tags_it(tmp_path: Path) -> None:
     (tmp_path / "CHANGELOG.md").write_text(CHANGELOG, "utf-8")
     with pytest.raises(ValueError, match=r"^the checkout has changes that are not committed$"):
         release(tmp_path, "0.2.0")
+    (tmp_path / "tapegrad").mkdir()
+    message = "old is called new since 0.1.0, and its old name is removed in 0.3.0"
+    (tmp_path / "tapegrad" / "old.py").write_text(f'message = "{message}"\n', "utf-8")
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "--quiet", "--message", "Begin")
+    with pytest.raises(ValueError, match=f"^these names have to be removed first:\n{message}$"):
+        release(tmp_path, "0.3.0")
 
     assert release(tmp_path, "0.2.0") == "- Two ops."
     assert git(tmp_path, "describe") == "v0.2.0\n"

@@ -31,15 +31,15 @@ def recorded(**options: Any) -> Any:
 
 
 RENAMED: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
-    r"tapegrad\.handle is called tapegrad\.node since 0\.1\.0, and its old name is removed in 0\.2\.0": (
+    r"tapegrad\.handle is called tapegrad\.node since 0\.2\.0, and its old name is removed in 0\.3\.0": (
         lambda: tg.handle(np.ones(3)),
         lambda: tg.node(np.ones(3)),
     ),
-    r"Gradients\.take is called Gradients\.pop_output since 0\.1\.0, and its old name is removed in 0\.2\.0": (
+    r"Gradients\.take is called Gradients\.pop_output since 0\.2\.0, and its old name is removed in 0\.3\.0": (
         lambda: gradients().take(X),
         lambda: gradients().pop_output(X),
     ),
-    r"record: reads is called saved since 0\.1\.0, and its old name is removed in 0\.2\.0": (
+    r"record: reads is called saved since 0\.2\.0, and its old name is removed in 0\.3\.0": (
         lambda: recorded(reads=()),
         lambda: recorded(saved=()),
     ),
@@ -61,7 +61,7 @@ def test_the_old_parameter_of_a_non_recording_tape_warns_too() -> None:
     out = tg.node(X.data * 2.0)
 
     with pytest.warns(
-        DeprecationWarning, match=r"record: reads is called saved since 0\.1\.0, and its old name is removed in 0\.2\.0"
+        DeprecationWarning, match=r"record: reads is called saved since 0\.2\.0, and its old name is removed in 0\.3\.0"
     ):
         assert X.tape.record(out, (X,), lambda _: None, reads=()) is out
 
@@ -75,7 +75,7 @@ def test_an_old_module_path_is_the_moved_module(old: str, new: str) -> None:
         f"    import {old}\n"
         f"import {new}\n"
         f"assert sys.modules['{old}'] is sys.modules['{new}']\n"
-        f"message = '{old} is called {new} since 0.1.0, and its old name is removed in 0.2.0'\n"
+        f"message = '{old} is called {new} since 0.2.0, and its old name is removed in 0.3.0'\n"
         "assert message in [str(one.message) for one in caught], caught\n"
         "assert {one.filename for one in caught} == {'<string>'}, caught\n"
     )
@@ -88,7 +88,7 @@ def test_an_old_module_path_is_the_moved_module(old: str, new: str) -> None:
 def test_a_module_that_was_public_is_found_as_an_attribute_too() -> None:
     with pytest.warns(
         DeprecationWarning,
-        match=r"^tapegrad\.dims is called tapegrad\.sizes since 0\.1\.0, and its old name is removed in 0\.2\.0$",
+        match=r"^tapegrad\.dims is called tapegrad\.sizes since 0\.2\.0, and its old name is removed in 0\.3\.0$",
     ) as caught:
         moved = getattr(tg, "dims")  # noqa: B009  # mypy knows the new name only
 
@@ -98,7 +98,7 @@ def test_a_module_that_was_public_is_found_as_an_attribute_too() -> None:
 
 def test_the_old_name_of_a_setting_sets_it_and_warns() -> None:
     warning = (
-        r"^tapegrad\.errors\.pictures is called tapegrad\.errors\.diagrams since 0\.1\.0, and its old name is removed"
+        r"^tapegrad\.errors\.pictures is called tapegrad\.errors\.diagrams since 0\.2\.0, and its old name is removed"
     )
     before = tg.errors.diagrams
 

@@ -219,7 +219,7 @@ class Gradients:
 
     @public_api
     @deprecated(
-        "Gradients.take is called Gradients.pop_output since 0.1.0, and its old name is removed in 0.2.0", category=None
+        "Gradients.take is called Gradients.pop_output since 0.2.0, and its old name is removed in 0.3.0", category=None
     )
     def take(self, x: Tensor[S, Any, D]) -> Value[S, D]:
         """Return `pop_output(x)`; deprecated: use `pop_output`."""

@@ -768,7 +768,7 @@ def is_data(x: Node) -> bool:
 
 def renamed(reads: tuple[Node, ...]) -> tuple[Node, ...]:
     """Return the nodes given by the old name of `saved`, with a warning."""
-    message = "record: reads is called saved since 0.1.0, and its old name is removed in 0.2.0"
+    message = "record: reads is called saved since 0.2.0, and its old name is removed in 0.3.0"
     warnings.warn(message, DeprecationWarning, stacklevel=3)
     return reads
 

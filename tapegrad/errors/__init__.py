@@ -119,7 +119,7 @@ def _warn_of_old_name() -> None:
     import warnings  # not at the top, to import less
 
     message = (
-        "tapegrad.errors.pictures is called tapegrad.errors.diagrams since 0.1.0, and its old name is removed in 0.2.0"
+        "tapegrad.errors.pictures is called tapegrad.errors.diagrams since 0.2.0, and its old name is removed in 0.3.0"
     )
     warnings.warn(message, DeprecationWarning, stacklevel=3)
 

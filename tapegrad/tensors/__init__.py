@@ -841,7 +841,7 @@ def node(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, 
 
 
 @public_api
-@deprecated("tapegrad.handle is called tapegrad.node since 0.1.0, and its old name is removed in 0.2.0", category=None)
+@deprecated("tapegrad.handle is called tapegrad.node since 0.2.0, and its old name is removed in 0.3.0", category=None)
 def handle(data: Value[S, D] | np.ndarray[S, np.dtype[D]]) -> Tensor[S, NoneTape, D]:
     """Return `node(data)`; deprecated: use `node`.
 
