@@ -106,6 +106,11 @@ def everywhere(_: list[Any]) -> bool:
 OPS = sorted(
     str(file.relative_to(ROOT)) for file in (ROOT / "tapegrad" / "ops").glob("*.py") if file.stem != "__init__"
 )
+PLUGIN = sorted(
+    str(file.relative_to(ROOT))
+    for folder in ("rules", "unify")
+    for file in (ROOT / "tapegrad" / "mypy" / folder).glob("*.py")
+)
 TAPES = ["tests/autograd", "tests/errors/test_errors.py"]
 TAPES += [f"tests/test_{name}.py" for name in ("clipping", "copying", "checkpoint", "own_ops")]
 CLIPPED = "tests/jax/test_jit.py::test_gradients_are_clipped_as_in_eager_steps"  # where no number can be read
@@ -139,6 +144,7 @@ PARTS = {
             "tests/engines/test_in_place.py",
         ],
     ),
+    "plugin": Part(PLUGIN, everywhere, lambda _: ["tests/mypy/in_process.py"]),
     "rules": Part(OPS, is_rule, tests_of),
     "closures": Part(OPS, is_closure, lambda file: [*tests_of(file), *LEVELS.get(Path(file).stem, ANY_LEVEL)]),
 }
@@ -179,7 +185,9 @@ def mutants_of(file: str, chosen: Callable[[list[Any]], bool]) -> Iterator[Mutan
         if isinstance(node, cst.Annotation | cst.Decorator) or is_strict(node) or is_of_speed(node):
             return
         if isinstance(node, cst.BaseSmallStatement | cst.BaseCompoundStatement):
-            end = places[node.body].start if isinstance(node, cst.BaseCompoundStatement) else places[node].end
+            end = places[node].end
+            if isinstance(node, cst.BaseCompoundStatement):
+                end = places[node.cases[0] if isinstance(node, cst.Match) else node.body].start
             lines = range(places[node].start.line, end.line + 1)
         if around and chosen(around):
             for kind, mutate in mutators.mutation_operators:
@@ -531,7 +539,8 @@ def main() -> None:
     options.report.parent.mkdir(exist_ok=True)
     options.before = options.report.read_text("utf-8") if options.again else ""
     options.report.write_text(f"# Mutants\n\n`{' '.join(sys.argv)}`, {date.today()}\n", "utf-8")  # noqa: DTZ011
-    for name in options.parts or PARTS:
+    quick = [name for name in PARTS if name != "plugin"]  # each mutant of the plugin takes seconds
+    for name in options.parts or quick:
         dice = random.Random(options.seed)  # noqa: S311  # draws mutants, not secrets
         text = "\n".join([f"\n## {name}\n", *tested(PARTS[name], options, dice)])
         sys.stdout.write(text)

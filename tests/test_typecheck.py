@@ -16,7 +16,7 @@ import sys
 import traceback
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, Unpack, get_args, get_origin
 
 import pytest
 import typing_extensions
@@ -37,6 +37,8 @@ MARK = re.compile(r"#\s*E(?:\((mypy|Python)\))?: (.*?)(?:\s+\[([a-z-]+)\])?$")
 CALLED = re.compile(r"([\w.\[\]'-]+ )?[\w.]+(\(.*?\))?: ")  # `matmul: `, or `model.layers[1] Linear(3, 5): `
 SIZE = re.compile(r"\d|\b[A-Z]\b|\(\)|'|a bool")  # or a name
 REPORT = re.compile(r"^(.*?):(\d+): (error|note): (.*?)(?:\s+\[([a-z-]+)\])?$")
+
+Reports: TypeAlias = dict[tuple[str, int], list[tuple[str, str | None]]]
 
 
 class Mark(NamedTuple):
@@ -66,7 +68,7 @@ def functions(path: Path) -> list[ast.FunctionDef]:
 
 
 @cache
-def reports() -> dict[tuple[str, int], list[tuple[str, str | None]]]:
+def reports() -> Reports:
     run = subprocess.run(
         [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", *map(str, FILES)],
         cwd=ROOT,
@@ -75,8 +77,13 @@ def reports() -> dict[tuple[str, int], list[tuple[str, str | None]]]:
         check=False,
     )
     assert run.returncode in (0, 1), run.stdout + run.stderr
-    found: dict[tuple[str, int], list[tuple[str, str | None]]] = {}
-    for line in run.stdout.splitlines():
+    return errors_in(run.stdout)
+
+
+def errors_in(output: str) -> Reports:
+    """Return the errors in what mypy prints, by file and line."""
+    found: Reports = {}
+    for line in output.splitlines():
         match = REPORT.match(line)
         if match is not None and match[3] == "error":
             path = str((ROOT / match[1]).resolve())
@@ -84,11 +91,11 @@ def reports() -> dict[tuple[str, int], list[tuple[str, str | None]]]:
     return found
 
 
-def rejected(path: Path) -> dict[int, list[tuple[str, str | None]]]:
+def rejected(path: Path, reports: Reports) -> dict[int, list[tuple[str, str | None]]]:
     """Return what mypy rejects in a file, by line."""
     wrong = {
         number: [(text, code) for text, code in said if code != unknown_places.CODE]
-        for (file, number), said in reports().items()
+        for (file, number), said in reports.items()
         if file == str(path.resolve())
     }
     return {number: said for number, said in wrong.items() if said}
@@ -96,9 +103,13 @@ def rejected(path: Path) -> dict[int, list[tuple[str, str | None]]]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT / "typecheck")))
 def test_mypy_rejects_exactly_the_marked_lines(path: Path) -> None:
+    assert_rejects_the_marked_lines(path, reports())
+
+
+def assert_rejects_the_marked_lines(path: Path, reports: Reports) -> None:
     expected = {number: [(mark.text, mark.code)] for number, mark in marks(path).items() if mark.alone != "Python"}
 
-    found = rejected(path)
+    found = rejected(path, reports)
 
     without_codes = {number: [(text, None) for text, _ in said] for number, said in found.items()}
     assert {
