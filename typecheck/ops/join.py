@@ -77,6 +77,13 @@ def reject_concat_along_no_axis() -> None:
     tg.concat([x, x], 2)  # E: concat: axis 2 is out of range for tensors[0] (2, 3) [tapegrad-shape]
 
 
+def reject_concat_of_any_number_along_no_axis() -> None:
+    def joined(parts: list[Tensor[Shape[L[2], L[3]], NoneTape]]) -> None:
+        tg.concat(parts, 2)  # E: concat: axis 2 is out of range for tensors[0] (2, 3) [tapegrad-shape]
+
+    joined([x])
+
+
 def reject_two_dtypes() -> None:
     tg.concat([x, tg.tensor([[1, 2, 3]])])  # E: concat: tensors[0] is float32 but tensors[1] is int64 [tapegrad-dtype]
 
