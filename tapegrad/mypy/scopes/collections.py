@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from mypy.nodes import (
     ARG_STAR,
+    ARG_STAR2,
     AssignmentStmt,
     CallExpr,
     ComparisonExpr,
@@ -188,9 +189,13 @@ def _read(nodes: Iterable[Node], file: Node | None) -> Uses:
     receivers = _receivers.of(file)
     indices: set[Expression] = set()  # the tuples of `x[:, rows]`
     in_tuples: list[tuple[Expression, Expression]] = []
+    parts: list[tuple[Node, Expression]] = []
     for node in nodes:
         if isinstance(node, IndexExpr):
             indices.add(node.index)
+        match node:
+            case AssignmentStmt(lvalues=[NameExpr(node=name)], rvalue=IndexExpr(base=base)) if name is not None:
+                parts.append((name, base))
         for target in _targets(node):
             if isinstance(target, IndexExpr):
                 _note(target.base, Use.EXTENDED, uses, receivers)
@@ -205,6 +210,9 @@ def _read(nodes: Iterable[Node], file: Node | None) -> Uses:
                 _note(child, _use(node, child), uses, receivers)
     for holder, child in in_tuples:
         _note(child, Use.READ if holder in indices else Use.SHARED, uses, receivers)
+    for name, base in parts:  # as in `plan = PLANS["small"]`, which changes with `plan`
+        if uses.get(name) is Use.EXTENDED:
+            _note(base, Use.EXTENDED, uses, receivers)
     return uses
 
 
@@ -248,7 +256,8 @@ def _use(parent: Any, child: Any) -> Use:
         case MemberExpr(name=name):
             return Use.EXTENDED if name in _EXTENDERS else Use.READ if name in _READERS else Use.SHARED
         case CallExpr(callee=callee, args=arguments, arg_kinds=kinds):
-            is_starred = any(one is child and kind is ARG_STAR for one, kind in zip(arguments, kinds, strict=True))
+            stars = [one for one, kind in zip(arguments, kinds, strict=True) if kind in (ARG_STAR, ARG_STAR2)]
+            is_starred = any(one is child for one in stars)
             name = getattr(callee, "fullname", "") or ""
             is_reader = name in _FUNCTIONS or name.startswith("tapegrad.") or _takes_sequences(callee)
             return Use.READ if is_starred or is_reader or callee is child else Use.SHARED

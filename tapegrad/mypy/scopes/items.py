@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mypy.nodes import Expression, NameExpr, Node, SliceExpr, TupleExpr, Var
-from mypy.types import AnyType, LiteralType, NoneType, TupleType, Type, UnpackType, get_proper_type
+from mypy.types import AnyType, Instance, LiteralType, NoneType, TupleType, Type, UnpackType, get_proper_type
 
-from tapegrad.mypy.conversion import Many, shape_items, size_type, tensor_parts, unknown
+from tapegrad.mypy.conversion import ARRAY, Many, shape_items, size_type, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import make
 from tapegrad.mypy.scopes.frames import (
     Items,
@@ -78,6 +78,8 @@ def element(target: Expression, several: Value) -> dict[Node, Value]:
             return {target.node: item}
         case Items(values=[item, *others]) if all(key_of(one) == key_of(item) for one in others):
             return {target.node: item}
+        case Keywords(values=pairs):
+            return element(target, Items(tuple(value for _, value in pairs)))
     return {target.node: None}
 
 
@@ -111,9 +113,12 @@ def type_of_value(value: Value, api: Checker) -> Type:
 
 
 def length_of_type(t: Type) -> Size:
-    """Return the `len` of a tensor or a tuple."""
+    """Return the `len` of a tensor, an array or a tuple."""
     p = get_proper_type(t)
     parts = tensor_parts(p)
+    if parts is None and isinstance(p, Instance) and p.type.fullname == ARRAY:
+        first = next(iter(shape_items(p.args[0]) or ()), UNKNOWN)
+        return UNKNOWN if isinstance(first, Many) else first
     if parts is None:
         return (
             len(p.items)

@@ -140,6 +140,7 @@ if TYPE_CHECKING:
 _MOST_OBJECTS = 1000  # whose constructors were run; far more than a file makes
 _DEEPEST = 20  # objects in arguments of objects
 _WITHOUT_ARGUMENTS: Final = {MODULE, "builtins.object"}  # whose constructors take none
+_NAMESPACES: Final = {"argparse.Namespace", "types.SimpleNamespace"}  # objects with any attributes
 _FLAGS: Final = {"builtins.True": True, "builtins.False": False}
 _COMPARISONS: Final = {
     "==": operator.eq,
@@ -339,6 +340,10 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
             return text
         case ListExpr(items=items) | TupleExpr(items=items):
             return _items(items, api)
+        case DictExpr(items=[_, *_] as pairs) if all(isinstance(key, StrExpr) for key, _ in pairs):
+            values = [(key.value, value_of_expression(one, api)) for key, one in pairs if isinstance(key, StrExpr)]
+            is_known = any(one is not None for _, one in values)
+            return Keywords((*dict(values).items(),)) if is_known else None
         case DictExpr(items=[_, *_] as pairs) if all(key is not None for key, _ in pairs):
             return _all_alike([value for _, value in pairs], api)
         case ListComprehension(generator=GeneratorExpr() as generator) | (GeneratorExpr() as generator):
@@ -377,8 +382,10 @@ def _comprehended(generator: GeneratorExpr, api: Checker) -> Value:
 
 def _of_index(base: Expression, index: Expression, api: Checker) -> Value:
     match object_of(base, api):
-        case Keywords(values=pairs) if isinstance(index, StrExpr):
-            return dict(pairs).get(index.value)
+        case Keywords(values=pairs):
+            key = object_of(index, api)
+            values = [value for name, value in pairs if name == key or not isinstance(key, str)]
+            return values[0] if values and len({*map(key_of, values)}) == 1 else None
         case Several(item=item):
             return Several(item, is_filled=False) if isinstance(index, SliceExpr) else item
         case Items(values=values) if isinstance(index, SliceExpr):
@@ -432,12 +439,14 @@ def length_of(sequence: Expression, api: Checker) -> int | None:
             return None if length is None else max(length - 1, 0)
         case CallExpr(callee=RefExpr(fullname=name), args=[of, *_]) if name in _KEEPING_ITEMS:
             return length_of(of, api)
+        case CallExpr(callee=MemberExpr(expr=of, name="items" | "values"), args=[]):
+            return len(pairs.values) if isinstance(pairs := object_of(of, api), Keywords) else None
         case IndexExpr(base=of, index=SliceExpr() as part):
             length, bounds = length_of(of, api), bounds_of(part)
             return None if length is None or bounds is None else len(range(length)[bounds])
-        case NameExpr() | MemberExpr() | OpExpr():
+        case NameExpr() | MemberExpr() | OpExpr() | IndexExpr():
             match object_of(sequence, api):
-                case Items(values=values):
+                case Items(values=values) | Keywords(values=values):
                     return len(values)
                 case Layers(items=layers) if are_single(layers):
                     return len(layers)
@@ -469,6 +478,10 @@ def _turn(target: Expression, sequence: Expression, index: int, api: Checker) ->
             parts = [_turn(one, of, index, api), _turn(other, of, index + 1, api)]
         case TupleExpr(items=[number, one]), CallExpr(callee=RefExpr(fullname="builtins.enumerate"), args=[of]):
             parts = [assigned(number, index), _turn(one, of, index, api)]
+        case TupleExpr(items=[name, one]), CallExpr(callee=MemberExpr(expr=of, name="items"), args=[]):
+            pairs = object_of(of, api)
+            key, value = pairs.values[index] if isinstance(pairs, Keywords) else (None, None)
+            parts = [assigned(name, key), assigned(one, value)]
         case _:
             parts = [assigned(target, _item_of(sequence, index, api))]
     return {variable: value for part in (unknown_elements(target), *parts) for variable, value in part.items()}
@@ -484,6 +497,9 @@ def _item_of(sequence: Expression, index: int, api: Checker) -> Value:
             return None if count is None else _item_of(of, count - 1 - index, api)
         case CallExpr(callee=RefExpr(fullname="builtins.list" | "builtins.tuple"), args=[of]):
             return _item_of(of, index, api)
+        case CallExpr(callee=MemberExpr(expr=of, name="values"), args=[]):
+            pairs = object_of(of, api)
+            return pairs.values[index][1] if isinstance(pairs, Keywords) else None
     match object_of(sequence, api):
         case Items() as items:
             return item_at(items, index)
@@ -508,7 +524,7 @@ def _of_call(call: CallExpr, api: Checker) -> Value:
             return _of_key(of, call, api)
     if (replaced := _replaced(call, api)) is not None:
         return replaced
-    called = _called(call.callee, api)
+    called = called_function(call.callee, api)
     return None if called is None else _returned(*called, call, api)
 
 
@@ -568,7 +584,7 @@ def object_with_method(callee: Expression, function: FuncDef, api: Checker) -> M
     return of if isinstance(of, Made | ClassOf) and is_method(of, function) else None
 
 
-def _called(callee: Expression, api: Checker) -> tuple[FuncDef, Made | ClassOf | None] | None:
+def called_function(callee: Expression, api: Checker) -> tuple[FuncDef, Made | ClassOf | None] | None:
     """Return the function that a call calls, and the object or the class of which it is a method; None if unknown."""
     match callee:
         case RefExpr(node=FuncDef() as function) if not function.info:
@@ -606,7 +622,7 @@ def _newly_returned(
     if written is None or file is None or not is_read or written.is_generator or written.is_coroutine:
         arguments = None
     else:
-        arguments = _of_parameters(written, call, api, skipped=0 if written.is_static or not written.info else 1)
+        arguments = arguments_of_call(written, call, api)
     if written is None or file is None or arguments is None:
         for name in attributes or ():  # which the method may have changed
             attributes[name] = None  # type: ignore[index]  # there are some
@@ -700,7 +716,11 @@ def has_items(sequence: Expression, api: Checker) -> bool:
         case CallExpr(callee=RefExpr(fullname=name), args=[of, *_]) if name in _KEEPING_ITEMS:
             return has_items(of, api)
     several = object_of(sequence, api)
-    return bool(several.values) if isinstance(several, Items) else isinstance(several, Several) and several.is_filled
+    return (
+        bool(several.values)
+        if isinstance(several, Items | Keywords)
+        else isinstance(several, Several) and several.is_filled
+    )
 
 
 def _count(expression: Expression, api: Checker) -> Size:
@@ -820,7 +840,7 @@ def _of_constructor(attribute: MemberExpr, api: Checker) -> Value:
     if frame is not None and any(frame.scope == one.fullname for one in set_up_methods(checked_file(api))):
         return None  # there it may still have another value
     value = _construction_of(made, api).attributes.get(attribute.name)
-    as_list = isinstance(value, Several | Items)
+    as_list = isinstance(value, Several | Items | Keywords)
     return value if value is not None and is_set_up(made.info, attribute.name, api, as_list=as_list) else None
 
 
@@ -926,7 +946,7 @@ def _run_inherited(call: CallExpr, api: Checker) -> bool:
         return base is not None
     function = base.names["__init__"].node
     written = written_with_file(function, api)[0] if isinstance(function, FuncDef) else None
-    arguments = None if written is None else _of_parameters(written, call, api)
+    arguments = None if written is None else arguments_of_call(written, call, api)
     if written is None or arguments is None or not isinstance(function, FuncDef):
         return False
     return _run_constructor(function, made, arguments, frame.attributes, frame.made, api) is not None
@@ -1001,6 +1021,8 @@ def _made(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
         return None
     if "dataclass" in info.metadata or info.is_named_tuple:
         return _made_of_fields(info, call, api)
+    if info.fullname in _NAMESPACES:
+        return _namespace(info, call, api)
     if file_of(info.module_name, api) is None:
         return None
     constructor = constructor_of(info)
@@ -1009,18 +1031,26 @@ def _made(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
         return Made(info, f"{info.fullname}.__init__", ())
     if with_statements is None or is_changed(with_statements):
         return None
-    arguments = _of_parameters(with_statements, call, api)
+    arguments = arguments_of_call(with_statements, call, api)
     if arguments is None:
         return None
     made = Made(info, with_statements.fullname, arguments)
     return made._replace(inherited=_inherited(made, with_statements, api))
 
 
-def _of_parameters(
-    function: FuncDef, call: CallExpr, api: Checker, *, skipped: int = 1
-) -> tuple[tuple[str, Value], ...] | None:
+def _namespace(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
+    """Return an object whose attributes are its keyword arguments, without those that are assigned again."""
+    arguments = _arguments([], [], {}, call, api, {ARG_STAR2: "given"})
+    given = dict(arguments or ()).get("given")
+    if not isinstance(given, Keywords):
+        return None
+    files = {checked_file(api), program_file(api)}
+    return Made(info, info.fullname, tuple(one for one in given.values if is_unwritten(info, one[0], files)))
+
+
+def arguments_of_call(function: FuncDef, call: CallExpr, api: Checker) -> tuple[tuple[str, Value], ...] | None:
     """Return the value of each parameter of a function in a call; None if it is not known what the call gives."""
-    parameters = function.arguments[skipped:]
+    parameters = function.arguments[1 if function.info and not function.is_static else 0 :]
     named = [one for one in parameters if one.kind not in (ARG_STAR, ARG_STAR2)]
     names = [one.variable.name for one in named]
     positional = [one.variable.name for one in named if one.kind not in (ARG_NAMED, ARG_NAMED_OPT)]
@@ -1052,7 +1082,7 @@ def _inherited(made: Made, constructor: FuncDef, api: Checker) -> tuple[tuple[st
             in_file(home, api),
             within(constructor_frame(made._replace(inherited=(*found.items(),)), constructor.fullname)),
         ):
-            arguments = _of_parameters(called, calls[0], api)
+            arguments = arguments_of_call(called, calls[0], api)
         if arguments is None or is_changed(called):
             break
         found[called.fullname] = arguments

@@ -219,6 +219,11 @@ class Run:
         value = self._evaluator.value(expression, self._api)
         return value if isinstance(value, Items) else None
 
+    def _keywords(self, expression: Expression) -> Keywords | None:
+        """Return the dict that a variable or an attribute holds; None for anything else."""
+        value = self._evaluator.value(expression, self._api) if isinstance(expression, NameExpr | MemberExpr) else None
+        return value if isinstance(value, Keywords) else None
+
     def _forget_value(self, expression: Expression) -> None:
         """Make unknown the list, or the dict, that a variable or an attribute holds, wherever it is held."""
         if isinstance(expression, NameExpr | MemberExpr):
@@ -237,6 +242,8 @@ class Run:
                 values = value.values if isinstance(value, Items) else ()
                 for position, one in enumerate(targets):
                     self._assign(one, values[position] if len(values) == len(targets) else None)
+            case IndexExpr(base=base, index=StrExpr(value=name)) if (before := self._keywords(base)) is not None:
+                self._replace(before, Keywords((*(dict(before.values) | {name: value}).items(),)))
             case IndexExpr(base=base):
                 self._forget_value(base)
             case MemberExpr():  # of another object, which may change a list later
@@ -263,6 +270,11 @@ class Run:
                     raise _UnclearError
             case MemberExpr(expr=RefExpr(fullname="builtins.object"), name="__setattr__"):
                 self._set_by_name(call)
+            case MemberExpr(expr=holder, name="setdefault") if (
+                keywords := self._keywords(holder)
+            ) is not None and isinstance(call.args[0], StrExpr):
+                value = self._value(call.args[1]) if len(call.args) > 1 else Nothing()
+                self._replace(keywords, Keywords((*({call.args[0].value: value} | dict(keywords.values)).items(),)))
             case MemberExpr(expr=holder, name=name) if self._list(holder) is not None:
                 value = self._value(call.args[0]) if len(call.args) == 1 else None
                 before = self._list(holder)
@@ -401,8 +413,10 @@ def _only_reads(call: CallExpr) -> bool:
 def _replaced(value: Value, old: Value, new: Value) -> Value:
     if value is old:
         return new
-    if isinstance(value, Items) and any(isinstance(one, Items) for one in value.values):
+    if isinstance(value, Items) and any(isinstance(one, Items | Keywords) for one in value.values):
         return Items(tuple(_replaced(one, old, new) for one in value.values))
+    if isinstance(value, Keywords) and any(isinstance(one, Items | Keywords) for _, one in value.values):
+        return Keywords(tuple((name, _replaced(one, old, new)) for name, one in value.values))
     if isinstance(value, Layers) and any(isinstance(one, Items) for one in value.items):
         return value._replace(items=tuple(_replaced(one, old, new) for one in value.items))
     return value

@@ -195,14 +195,14 @@ def _bound_in_loop(expression: Expression, api: Checker) -> Size:
             return UNKNOWN if last is None else size_of_name(name)
         case OpExpr(op=sign, left=left, right=right) if sign in ARITHMETIC:
             return ARITHMETIC[sign](_bound_in_loop(left, api), _bound_in_loop(right, api))
-    return size_value(_type_of(expression, api), expression, api)
+    return count_of(_type_of(expression, api), expression, api)
 
 
 def _last_of(numbers: Expression, api: Checker) -> int | None:
     """Return the largest number of `range(...)`; None if it is not known, or if one may be negative."""
     match numbers:
         case CallExpr(callee=NameExpr(fullname="builtins.range"), args=arguments):
-            sizes = [size_value(_type_of(one, api), one, api) for one in arguments]
+            sizes = [count_of(_type_of(one, api), one, api) for one in arguments]
             counts = [n for n in sizes if isinstance(n, int)]
             values = range(*counts) if len(counts) == len(sizes) and counts[2:] != [0] else range(0)
             ends = [*values[:1], *values[-1:]]

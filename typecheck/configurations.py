@@ -1,0 +1,131 @@
+"""Models that are made with the configurations of scripts: namespaces, and dicts of options."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from types import SimpleNamespace
+from typing import Any, assert_type
+from typing import Literal as L
+
+import tapegrad as tg
+from tapegrad import NoneTape, Shape, Tensor, nn
+
+PLANS: dict[str, dict[str, Any]] = {"small": {"sizes": (4, 5), "scale": 2}, "large": {"sizes": (8, 9), "scale": 3}}
+CHANGED = {"small": {"inputs": 4, "hidden": 6, "outputs": 3}}
+LAYERS = {"A": [4, "pool", 8], "B": [4, 4, "pool"]}
+
+
+class Head(nn.Module):
+    """Two layers, by the names of their sizes."""
+
+    def __init__(self, inputs: int, hidden: int, outputs: int) -> None:
+        self.up = nn.Linear(inputs, hidden)
+        self.down = nn.Linear(hidden, outputs)
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return self.down(self.up(x))
+
+
+class Model(nn.Module):
+    """Changes options before it passes them on."""
+
+    def __init__(self, sizes: tuple[int, ...], scale: int, **options: Any) -> None:
+        options.setdefault("hidden", 6)
+        options["outputs"] = scale * sizes[0]
+        self.head = Head(sizes[0], **options)
+        self.others = {"a": nn.Linear(8, scale), "b": nn.Linear(8, scale + 1)}
+
+    def forward(self, x: Tensor[Any, Any]) -> tuple[Tensor[Any, Any], Tensor[Any, Any]]:
+        h = self.head(x)
+        parts = []
+        for other in self.others.values():
+            parts.append(other(h))  # noqa: PERF401  # under test
+        for name, other in self.others.items():
+            if name == "b":
+                parts.append(other(h))
+        return self.others["b"](h), tg.concat(parts, axis=1)
+
+
+class Configured(nn.Module):
+    """Made with a namespace."""
+
+    def __init__(self, args: Namespace) -> None:
+        self.layer = nn.Linear(args.width, args.heads * args.width)
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return self.layer(x)
+
+
+def features(name: str) -> nn.Sequential[Any]:
+    """Make layers by a plan."""
+    layers: list[nn.Module] = []
+    channels = 3
+    for size in LAYERS[name]:
+        if isinstance(size, int):
+            layers += [nn.Conv2d(channels, size, 3, padding=1), nn.ReLU()]
+            channels = size
+        else:
+            layers.append(nn.MaxPool2d(2))
+    return nn.Sequential(*layers)
+
+
+def accept_namespaces() -> None:
+    args = Namespace(width=4, heads=2, batch=3)
+    args.batch = 5
+    assert_type(Configured(args)(tg.ones((3, args.width))), Tensor[Shape[L[3], L[8]], NoneTape])
+    sizes = {"rows": 6}
+    options = SimpleNamespace(**sizes, columns=2)
+    assert_type(tg.ones((options.rows, options.columns)), Tensor[Shape[L[6], L[2]], NoneTape])
+    assert tg.ones((args.batch, 2)).shape == (5, 2)
+    rows = tg.ones((12, 4))
+    for start in range(0, 12, args.width):
+        assert_type(rows[start : start + args.width], Tensor[Shape[L[4], L[4]], NoneTape])
+
+
+def accept_dicts_of_options() -> None:
+    one, both = Model(**PLANS["small"])(tg.ones((3, 4)))
+    assert_type(one, Tensor[Shape[L[3], L[3]], NoneTape])
+    assert_type(both, Tensor[Shape[L[3], L[8]], NoneTape])
+    assert_type(features("A")(tg.ones((2, 3, 6, 6))), Tensor[Shape[L[2], L[8], L[3], L[3]], NoneTape])
+    assert features("B")(tg.ones((2, 3, 6, 6))).shape == (2, 4, 3, 3)
+
+
+def accept_a_dict_that_is_changed() -> None:
+    sizes = {"inputs": 4, "hidden": 6, "outputs": 3}
+    sizes["inputs"] = 5  # mypy knows no order of statements outside of bodies
+    assert Head(**sizes)(tg.ones((2, 5))).shape == (2, 3)
+
+
+def accept_a_part_of_a_dict_that_is_changed() -> None:
+    plan = CHANGED["small"]
+    plan["hidden"] = 5
+    assert Head(**CHANGED["small"]).up.weight.shape == (4, 5)
+
+
+class Changing(nn.Module):
+    """Changes a dict in a dict."""
+
+    def __init__(self) -> None:
+        plans = {"head": {"inputs": 4, "hidden": 6, "outputs": 3}}
+        plan = plans["head"]
+        plan["inputs"] = 5
+        self.head = Head(**plans["head"])
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return self.head(x)
+
+
+def accept_a_constructor_that_changes_a_dict() -> None:
+    assert Changing()(tg.ones((2, 5))).shape == (2, 3)
+
+
+def reject_a_size_of_a_namespace() -> None:
+    Configured(Namespace(width=4, heads=2))(tg.ones((2, 4))) @ tg.ones((9, 2))  # E: matmul: inner sizes differ: x (2, 8) has 8 columns but y (9, 2) has 9 rows [tapegrad-shape]
+
+
+def reject_a_size_of_a_dict() -> None:
+    features("A")(tg.ones((2, 3, 6, 6))) + tg.ones((2, 7, 3, 3))  # E: add: x (2, 8, 3, 3) and y (2, 7, 3, 3) do not broadcast: axis -3 is 8 in x but 7 in y [tapegrad-shape]
+
+
+def reject_a_layer_of_a_dict() -> None:
+    Model(**PLANS["small"])(tg.ones((3, 4)))[0] @ tg.ones((2, 2))  # E: matmul: inner sizes differ: x (3, 3) has 3 columns but y (2, 2) has 2 rows [tapegrad-shape]
