@@ -335,3 +335,103 @@ def reject_a_size_that_the_body_and_the_handler_give(path: str = ".") -> None:
 
 def reject_a_loss_without_a_tape() -> None:
     scaled(rows, 2.0).sum().backward()  # E: backward: the tensor has no tape; trace an input first [tapegrad-tape]
+
+
+def mask(n: int) -> Tensor[Any, Any]:
+    """Takes no tensor."""
+    return tg.tril(tg.ones((n, n)))
+
+
+class Weights(nn.Module):
+    """Has methods that take no tensor."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.weight = nn.Param(tg.ones((width, 2 * width)))
+        self.pair = nn.Linear(width, width)
+
+    def product(self) -> Tensor[Any, Any]:
+        return self.weight @ self.weight.T
+
+    def start(self, count: int) -> Tensor[Any, Any]:
+        return tg.zeros((count, self.width))
+
+    def forward(self, both: tuple[Tensor[Any, Any], Tensor[Any, Any]]) -> tuple[Tensor[Any, Any], Tensor[Any, Any]]:
+        """Takes two tensors as a tuple."""
+        x, y = both
+        return self.pair(x), y
+
+
+class Timed(nn.Module):
+    """A layer whose tensor is the second argument."""
+
+    def __init__(self, width: int) -> None:
+        self.layer = nn.Linear(width + 1, width)
+
+    def forward(self, t: float, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return self.layer(tg.concat([x, tg.full((x.shape[0], 1), t)], axis=1))
+
+
+def step(function: Callable[[float, Tensor[Any, Any]], Tensor[Any, Any]], x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+    """Takes a layer as a function."""
+    return x + function(0.5, x)
+
+
+def either(model: Weights | Timed, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+    """Takes one of two layers."""
+    return model((x, x))[0] if isinstance(model, Weights) else model(0.5, x)
+
+
+def steps(x: Tensor[Any, Any], width: int) -> tuple[Tensor[Any, Any], Tensor[Any, Any]]:
+    """Fills two lists, which one statement makes."""
+    many, firsts = [], []
+    for _ in range(6):
+        x = step(Timed(width), x)
+        many.append(x)
+        firsts.append(x[:, :1])
+    return tg.stack(many), tg.stack(firsts)
+
+
+def headed(x: Tensor[Any, Any], heads: int) -> Tensor[Any, Any]:
+    """Unpacks what `map` makes of each tensor."""
+    n, _ = x.shape
+    q, k = map(lambda one: one.reshape((n, heads, -1)).transpose((1, 0, 2)), (x, x))  # noqa: C417  # under test
+    v, w = map(tg.relu, tg.split(x, 2, axis=1))
+    return q @ k.swapaxes(-2, -1) + (v @ w.T)
+
+
+def accept_functions_without_tensors() -> None:
+    assert_type(mask(3), Tensor[Shape[L[3], L[3]], NoneTape])
+    weights = Weights(4)
+    assert_type(weights.product(), Tensor[Shape[L[4], L[4]], NoneTape])
+    assert_type(weights.start(3), Tensor[Shape[L[3], L[4]], NoneTape])
+
+
+def accept_tuples_and_layers_as_arguments() -> None:
+    four = tg.ones((3, 4))
+    x, y = Weights(4)((four, tg.ones((3,))))
+    assert_type(x, Tensor[Shape[L[3], L[4]], NoneTape])
+    assert_type(y, Tensor[Shape[L[3]], NoneTape])
+    assert_type(step(Timed(4), four), Tensor[Shape[L[3], L[4]], NoneTape])
+    assert_type(either(Timed(4), four), Tensor[Shape[L[3], L[4]], NoneTape])
+    assert either(Weights(4), four).shape == (3, 4)
+    assert step(lambda _, one: one * 2.0, four).shape == (3, 4)
+
+
+def accept_two_lists_and_map() -> None:
+    many, firsts = steps(tg.ones((3, 4)), 4)
+    assert_type(many, Tensor[Shape[L[6], L[3], L[4]], NoneTape])
+    assert_type(firsts, Tensor[Shape[L[6], L[3], L[1]], NoneTape])
+    assert_type(headed(rows, 2), Tensor[Shape[L[2], L[3], L[3]], NoneTape])
+
+
+def reject_a_size_of_a_function_without_tensors() -> None:
+    mask(3) @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (3, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]
+
+
+def reject_a_size_that_a_layer_as_a_function_gives() -> None:
+    step(Timed(4), tg.ones((3, 4))) @ tg.ones((5, 2))  # E: matmul: inner sizes differ: x (3, 4) has 4 columns but y (5, 2) has 5 rows [tapegrad-shape]
+
+
+def reject_a_size_that_map_gives() -> None:
+    headed(rows, 2) + tg.ones((3, 3, 3))  # E: add: x (2, 3, 3) and y (3, 3, 3) do not broadcast: axis -3 is 2 in x but 3 in y [tapegrad-shape]

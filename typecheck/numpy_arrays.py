@@ -1,5 +1,6 @@
 """Arrays of NumPy whose expressions say their sizes: a tensor that is made of one has them."""
 
+from dataclasses import dataclass
 from typing import Any, assert_type
 from typing import Literal as L
 
@@ -103,3 +104,85 @@ def reject_a_product_with_the_data() -> None:
     table = np.random.default_rng(0).normal(size=(12, 4))
     x = tg.tensor(table[:, 1:], np.float32)
     x @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (12, 3) has 3 columns but y (4, 2) has 4 rows
+
+
+@dataclass
+class Settings:
+    """The sizes of an experiment."""
+
+    states: int = 4
+    observed: int = 2
+
+
+def simulated(settings: Settings, count: int, steps: int = 6) -> tuple[np.ndarray, np.ndarray]:
+    """Fill arrays in a loop."""
+    rng = np.random.default_rng(0)
+    matrix = np.eye(settings.states)
+    state = np.zeros((count, settings.states))
+    states = np.zeros((count, steps, settings.states), np.float32)
+    for step in range(steps):
+        state = state @ matrix.T + rng.normal(size=state.shape)
+        states[:, step] = state
+    noise = rng.normal(size=(count, steps, settings.observed))
+    return states, (states[:, :, : settings.observed] + noise).astype(np.float32)
+
+
+def binary(images: np.ndarray, threshold: float = 0.5) -> np.ndarray:
+    """Return an array of the same sizes."""
+    return (images > threshold).astype(np.float32)
+
+
+def negatives(users: np.ndarray, ratio: int) -> np.ndarray:
+    """Repeat each element."""
+    return np.random.default_rng(0).integers(0, 9, size=len(users) * ratio)
+
+
+def parts(images: np.ndarray, count: int) -> tuple[Tensor, Tensor]:
+    """Return tensors of an array."""
+    return tg.tensor(images[:count], np.float32), tg.tensor(images.T, np.float32)
+
+
+class Environment:
+    """Makes arrays of the sizes that it was made with."""
+
+    def __init__(self, count: int, size: int) -> None:
+        self.count = count
+        self.size = size
+
+    def reset(self) -> np.ndarray:
+        """Return an array."""
+        return np.zeros((self.count, self.size))
+
+
+def accept_arrays_that_functions_return() -> None:
+    states, seen = simulated(Settings(), 3)
+    assert_type(tg.tensor(states, np.float32), Tensor[Shape[L[3], L[6], L[4]], NoneTape])
+    assert_type(tg.tensor(seen, np.float32), Tensor[Shape[L[3], L[6], L[2]], NoneTape])
+    images = np.random.default_rng(0).random((6, 3))
+    assert_type(tg.tensor(binary(images), np.float32), Tensor[Shape[L[6], L[3]], NoneTape])
+    users = np.arange(10)
+    assert_type(tg.tensor(np.concatenate([users, negatives(users, 3)]), np.float32), Tensor[Shape[L[40]], NoneTape])
+    assert_type(tg.tensor(Environment(2, 5).reset(), np.float32), Tensor[Shape[L[2], L[5]], NoneTape])
+    first, turned = parts(images, 4)
+    assert_type(first, Tensor[Shape[L[4], L[3]], NoneTape])
+    assert_type(turned, Tensor[Shape[L[3], L[6]], NoneTape])
+
+
+def accept_arrays_whose_axes_have_other_places() -> None:
+    array = tg.ones((3, 5)).numpy()
+    assert_type(tg.tensor(array.T), Tensor[Shape[L[5], L[3]], NoneTape])
+    assert_type(tg.tensor(array.transpose(1, 0)), Tensor[Shape[L[5], L[3]], NoneTape])
+    turned = array.swapaxes(0, 1)
+    assert_type(tg.tensor(turned), Tensor[Shape[L[5], L[3]], NoneTape])
+
+
+def reject_an_array_that_a_function_returns() -> None:
+    tg.tensor(binary(np.zeros((6, 3))), np.float32) @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (6, 3) has 3 columns but y (4, 2) has 4 rows
+
+
+def reject_an_array_that_a_method_returns() -> None:
+    tg.tensor(Environment(2, 5).reset(), np.float32) @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (2, 5) has 5 columns but y (4, 2) has 4 rows
+
+
+def reject_a_transpose() -> None:
+    tg.tensor(tg.ones((3, 5)).numpy().T) @ tg.ones((5, 2))  # E: matmul: inner sizes differ: x (5, 3) has 3 columns but y (5, 2) has 5 rows

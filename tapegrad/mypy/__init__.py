@@ -198,6 +198,10 @@ _CALLS = ("get_function_signature_hook", "get_method_signature_hook", *_RESULTS)
 # Where NumPy's stubs declare functions and the calls of ufuncs.
 _ARRAYS = ("numpy._core.", "numpy.lib.", "numpy.linalg.", "numpy._typing._ufunc.")
 
+# Where NumPy's stubs give an array the shape of the one that it is the transpose of.
+_TURNED = frozenset(f"numpy.{owner}.{name}" for owner in ["_ArrayOrScalarCommon", "ndarray"] for name in ["T", "mT"])
+_TURNING = ("numpy.ndarray.swapaxes", "numpy.ndarray.transpose")
+
 _EINOPS = frozenset(
     f"einops.{name}"
     for name in [
@@ -375,6 +379,8 @@ class Tapegrad(Plugin):
             ours = _growing
         elif fullname.startswith(_ARRAYS) and lookup in _CALLS:
             ours = _of_numpy(lookup, fullname)
+        elif fullname in _TURNED and lookup == "get_attribute_hook":
+            ours = _turned_attribute
         elif fullname.partition(".")[0] in FOREIGN:
             return None
         elif fullname in _EINOPS and lookup == "get_function_hook":
@@ -803,3 +809,5 @@ _popped = _guard(_lazy("popped_result"), lambda ctx: ctx.default_return_type)
 _numbers["builtins.list.pop"] = lambda ctx: _popped(ctx) if isinstance(ctx.type, TupleType) else ctx.default_return_type
 _sum_of_tensors = _guard(_load_sum, lambda ctx: ctx.default_return_type)
 _numbers["builtins.sum"] = _tensor_sum
+_turned_attribute = _guard(_lazy("turned_attribute"), lambda ctx: ctx.default_attr_type)
+_numbers |= dict.fromkeys(_TURNING, _guard(_lazy("turned_result"), lambda ctx: ctx.default_return_type))

@@ -18,6 +18,7 @@ from mypy.types import (
     get_proper_type,
 )
 
+from tapegrad.mypy.calls import arrays
 from tapegrad.mypy.calls import check as calls
 from tapegrad.mypy.calls.assertions import facts_for
 from tapegrad.mypy.conversion import (
@@ -285,6 +286,16 @@ def growing_signature(ctx: MethodSigContext) -> FunctionLike:
 def popped_result(ctx: MethodContext) -> Type:
     """Compute the type of `items.pop()` of a list whose items are known one by one."""
     return body_lists.popped(ctx)
+
+
+def turned_attribute(ctx: AttributeContext) -> Type:
+    """Return the type of `array.T`, which in NumPy's stubs has the shape of `array`."""
+    return arrays.turned(ctx.default_attr_type, ctx.api)
+
+
+def turned_result(ctx: MethodContext) -> Type:
+    """Return the type of `array.transpose(...)` or `array.swapaxes(0, 1)`, with no sizes of `array`."""
+    return arrays.turned(ctx.default_return_type, ctx.api)
 
 
 def number_result(ctx: FunctionContext | MethodContext) -> Type:

@@ -38,6 +38,8 @@ from tapegrad.mypy.mypy_api import checked_file, declared_function, make, silenc
 from tapegrad.mypy.rules.calls import is_several, ruled
 from tapegrad.mypy.rules.library import op_named
 from tapegrad.mypy.scopes.names import ScopeCache, bound_last, bound_once, inside, targets_in
+from tapegrad.mypy.scopes.objects import called_function
+from tapegrad.mypy.scopes.opaque import unpacked_from
 from tapegrad.mypy.scopes.values import ValueUnknownError, stays, value_of
 from tapegrad.mypy.signatures import signature_of
 from tapegrad.mypy.unify.arguments import Argument, numbers_in, operand_shape
@@ -94,6 +96,16 @@ _GENERATORS: Final = ("numpy.random._generator.Generator", "numpy.random.mtrand.
 _DRAWS: Final = "numpy.random.mtrand."
 
 
+class Bodies:
+    """How the bodies of functions of the program are read, which return arrays.
+
+    Attributes:
+        result: Returns the type of what a call returns, with the types of its arguments; None if it is not known.
+    """
+
+    result: Callable[[CallExpr, list[Type], Checker], Type | None]
+
+
 class _UnreadError(Exception):
     """Nothing is known of the sizes of an expression."""
 
@@ -102,13 +114,37 @@ def with_array_sizes(
     arguments: dict[str, list[Argument]], ctx: FunctionContext | MethodContext
 ) -> dict[str, list[Argument]]:
     """Return the arguments of a call; the type of an array has the sizes that its expression gives it."""
-    if not any(map(_is_array, chain.from_iterable(arguments.values()))):
+    if not any(is_array(one.type) for one in chain.from_iterable(arguments.values())):
         return arguments
     return {name: [_refined(one, ctx) for one in actuals] for name, actuals in arguments.items()}
 
 
-def _is_array(argument: Argument) -> bool:
-    return _array(argument.type) is not None
+def turned(t: Type, api: Checker) -> Type:
+    """Return the type of an array whose axes have other places, without its sizes."""
+    array = _array(t)
+    items = None if array is None else _plain(shape_items(array.args[0]))
+    if array is None or items is None or all(map(is_unknown, items)):
+        return t
+    return _with_sizes(array, [UNKNOWN] * len(items), api)
+
+
+def with_sizes(t: Type, expression: Expression, api: Checker) -> Type:
+    """Return the type of an array, or of a tuple with arrays, with the sizes that its expression gives it."""
+    p = get_proper_type(t)
+    if isinstance(p, TupleType) and isinstance(expression, TupleExpr) and len(p.items) == len(expression.items):
+        pairs = zip(p.items, expression.items, strict=True)
+        return p.copy_modified(items=[with_sizes(one, item, api) for one, item in pairs])
+    array = _array(p)
+    if array is None or _is_known(array):
+        return t
+    with silenced(api):
+        sizes = _Reader(api).sizes(expression)
+    return t if sizes is None else _with_sizes(array, sizes, api)
+
+
+def is_array(t: Type) -> bool:
+    """Return whether a type is an array of NumPy."""
+    return _array(t) is not None
 
 
 def _refined(argument: Argument, ctx: FunctionContext | MethodContext) -> Argument:
@@ -208,8 +244,28 @@ class _Reader:
         if not isinstance(name.node, Var) or _reshapes.of(checked_file(self._api)):
             return None
         value, is_once = bound_once(name.node, self._api)
+        if is_once and value is None and (unpacked := unpacked_from(name.node, self._api)) is not None:
+            whole, position = unpacked
+            return self._of_item(whole, position)
         values = ([] if value is None else [value]) if is_once else bound_last(name, self._api)
         return _common([self.sizes(one) for one in values])
+
+    def _of_item(self, whole: Expression, position: int) -> _Sizes | None:
+        """Return the sizes of an item of a tuple that a function of the program returns."""
+        t = self._returned(whole) if isinstance(whole, CallExpr) else None
+        items = t.items if isinstance(t, TupleType) else []
+        array = _array(items[position]) if position < len(items) else None
+        return None if array is None else _plain(shape_items(array.args[0]))
+
+    def _returned(self, call: CallExpr) -> ProperType | None:
+        """Return the type of what a call of a function of the program returns; None if its body is not read."""
+        if called_function(call.callee, self._api) is None:
+            return None
+        arguments = [one if self._is_steady(one) else TempNode(unknown()) for one in call.args]
+        types = [with_sizes(stored_type(self._api, one) or unknown(), one, self._api) for one in arguments]
+        known = CallExpr(call.callee, arguments, call.arg_kinds, call.arg_names)
+        known.set_line(call)
+        return get_proper_type(Bodies.result(known, types, self._api))
 
     def _of_call(self, call: CallExpr) -> _Sizes | None:
         callee = call.callee
@@ -219,6 +275,9 @@ class _Reader:
                 return self._of_function(call, name, is_ufunc=isinstance(callee.node, Var))
             if callee.fullname.startswith(_DRAWS):
                 return self._drawn(call, callee.fullname.removeprefix(_DRAWS))
+        returned = _array(self._returned(call))
+        if returned is not None:
+            return _plain(shape_items(returned.args[0]))
         if not isinstance(callee, MemberExpr):
             return None
         owner = stored_type(self._api, callee.expr)
@@ -341,9 +400,12 @@ class _Reader:
         Raises:
             _UnreadError: It may mean something else.
         """
-        for node in inside(expression):
-            if isinstance(node, NameExpr) and not node.fullname.startswith("builtins.") and not stays(node, self._api):
-                raise _UnreadError
+        if not self._is_steady(expression):
+            raise _UnreadError
+
+    def _is_steady(self, expression: Expression) -> bool:
+        names = [node for node in inside(expression) if isinstance(node, NameExpr)]
+        return all(name.fullname.startswith("builtins.") or stays(name, self._api) for name in names)
 
     def value(self, expression: Expression) -> Any:
         """Return the value of an argument that is no array.

@@ -24,6 +24,7 @@ from mypy.nodes import (
     MemberExpr,
     MypyFile,
     NameExpr,
+    Node,
     TryStmt,
     TypeInfo,
     Var,
@@ -47,10 +48,11 @@ from mypy.types import (
     get_proper_type,
 )
 
+from tapegrad.mypy.calls.arrays import Bodies, is_array, with_array_sizes
 from tapegrad.mypy.calls.assertions import forgetting
-from tapegrad.mypy.conversion import is_size, opaque_paths, tensor_parts, without_opaque
+from tapegrad.mypy.conversion import MODULE, is_size, opaque_paths, tensor_parts, without_opaque
 from tapegrad.mypy.features.body_statements import FailedError, Failure, Reader, Types, UnreadError
-from tapegrad.mypy.features.partial_types import filled, is_iterator, is_open
+from tapegrad.mypy.features.partial_types import filled, holds_tensors, is_iterator, is_open
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
     can_read_bodies,
@@ -84,7 +86,14 @@ from tapegrad.mypy.scopes.frames import (
 )
 from tapegrad.mypy.scopes.functions import is_method, parameter_default
 from tapegrad.mypy.scopes.names import inside
-from tapegrad.mypy.scopes.objects import computed_by, object_of, object_with_method, value_of_expression
+from tapegrad.mypy.scopes.objects import (
+    arguments_of_call,
+    called_function,
+    computed_by,
+    object_of,
+    object_with_method,
+    value_of_expression,
+)
 from tapegrad.mypy.scopes.opaque import has_rival_files, is_defined_once, other_shapes
 from tapegrad.mypy.scopes.records import (
     IS_OF_UNKNOWN_OBJECT,
@@ -204,6 +213,47 @@ def check_builder(ctx: FunctionContext | MethodContext) -> None:
             fail(ctx, seen_from(ctx.context, outcome.failure, returned.file, checked_file(ctx.api), ctx.api), {})
 
 
+def _array_returned(call: CallExpr, types: list[Type], api: Checker) -> Type | None:
+    """Return the type of the array, or of the tuple with arrays, that a call of a function of the program returns.
+
+    mypy gives the call the declared type, so this is read where a tensor is made of the array.
+    """
+    called = called_function(call.callee, api)
+    if called is None or not can_read_bodies(api.options) or not _is_of_program(called[0], api):
+        return None
+    function, of = called
+    depend_on_bodies(api)
+    try:
+        file, written = _written(function, api)
+        _require_readable(written, api)
+    except UnreadError:
+        return None
+    arguments = arguments_of_call(written, call, api)
+    if arguments is None or not is_defined_once(written, file):
+        return None
+    made = of if isinstance(of, Made) else None
+    computed = {} if made is None else computed_by(made, api)
+    variables: dict[Node, Value] = {written.arguments[0].variable: of} if isinstance(of, ClassOf) else {}
+    frame = Frame(written.fullname, dict(arguments), made, variables, computed=computed)
+    given = _arrays_given(written, call, types)
+    outcome = _outcome(api, written, frame, given, file)
+    if outcome.names:
+        depend_on_names(outcome.names, api)
+    return outcome.result
+
+
+def _arrays_given(function: FuncDef, call: CallExpr, types: list[Type]) -> dict[Var, Type]:
+    """Return the types of the parameters that a call gives arrays and tensors."""
+    parameters = function.arguments[1 if _takes_object(function) else 0 :]
+    names = [one.variable.name for one in parameters]
+    given: dict[Var, Type] = {}
+    for position, (t, name) in enumerate(zip(types, call.arg_names, strict=True)):
+        place = position if name is None else names.index(name) if name in names else len(names)
+        if place < len(parameters) and (is_array(t) or tensor_parts(t) is not None):
+            given[parameters[place].variable] = t
+    return given
+
+
 def _makes_object(call: Context) -> bool:
     callee = call.callee if isinstance(call, CallExpr) else None
     return isinstance(callee, NameExpr | MemberExpr) and isinstance(callee.node, TypeInfo)
@@ -211,8 +261,10 @@ def _makes_object(call: Context) -> bool:
 
 def _may_be_read(function: FuncDef, api: Checker) -> bool:
     """Return whether a function is one of the program whose body may say more than its declaration."""
-    if not says_little(function) or not can_read_bodies(api.options):
-        return False
+    return says_little(function) and can_read_bodies(api.options) and _is_of_program(function, api)
+
+
+def _is_of_program(function: FuncDef, api: Checker) -> bool:
     if function in Reading.functions:
         return True
     tree, module = program_file(api), module_of(function)
@@ -317,9 +369,9 @@ def _given(ctx: FunctionContext | MethodContext, declared: CallableType, functio
         UnreadError: No tensor among them is known, or another parameter, such as a function, is declared with type
             variables: in the body it would keep them, beside tensors that have the sizes of the call.
     """
-    arguments = arguments_of(ctx, parameter_names(declared))
+    arguments = with_array_sizes(arguments_of(ctx, parameter_names(declared)), ctx)
     given: dict[Var, Type] = {}
-    is_known = False
+    is_known = not any(t is not None and holds_tensors(t) for t in _types_given(function))
     for argument in function.arguments:
         actuals = arguments.get(argument.variable.name, [])
         if not actuals:
@@ -330,9 +382,16 @@ def _given(ctx: FunctionContext | MethodContext, declared: CallableType, functio
             raise UnreadError("has a starred argument", ctx.context.line)
         tensor = actuals[0].tensor
         t = get_proper_type(actuals[0].type)
-        if tensor is not None or _may_be_none(t) or is_size(argument.variable.type or t):
+        if (
+            tensor is not None
+            or _may_be_none(t)
+            or is_array(t)
+            or _holds_tensor(t)
+            or _is_layer(t)
+            or is_size(argument.variable.type or t)
+        ):
             given[argument.variable] = t
-        is_known = is_known or (tensor is not None and not isinstance(get_proper_type(tensor.shape), AnyType))
+        is_known = is_known or _is_of_known_rank(t)
     if isinstance(ctx, MethodContext) and _takes_object(function):
         given[function.arguments[0].variable] = ctx.type
     others = (argument.variable.type for argument in function.arguments if argument.variable not in given)
@@ -343,8 +402,34 @@ def _given(ctx: FunctionContext | MethodContext, declared: CallableType, functio
     return given
 
 
+def _types_given(function: FuncDef) -> list[Type | None]:
+    """Return the declared types of the arguments that a call of a function gives."""
+    return [one.variable.type for one in function.arguments[1 if _takes_object(function) else 0 :]]
+
+
 def _takes_object(function: FuncDef) -> bool:
     return bool(function.info) and not function.is_static and not function.is_class
+
+
+def _holds_tensor(t: ProperType) -> bool:
+    """Return whether a type is a tuple with a tensor in it."""
+    return isinstance(t, TupleType) and any(tensor_parts(item) is not None for item in t.items)
+
+
+def _is_layer(t: ProperType) -> bool:
+    """Return whether a type is a layer, of which a parameter such as `model: Student | Teacher` says less."""
+    return isinstance(t, Instance) and t.type.has_base(MODULE)
+
+
+def _is_of_known_rank(t: Type) -> bool:
+    """Return whether a type is a tensor or an array of known rank, or a tuple with one."""
+    p = get_proper_type(t)
+    if isinstance(p, Instance) and is_array(p):
+        return isinstance(get_proper_type(p.args[0]), TupleType)
+    if isinstance(p, TupleType):
+        return any(map(_is_of_known_rank, p.items))
+    parts = tensor_parts(p)
+    return parts is not None and not isinstance(get_proper_type(parts.shape), AnyType)
 
 
 def _may_be_none(t: ProperType) -> bool:
@@ -515,6 +600,9 @@ def _variables_in(t: Type) -> set[TypeVarId]:
     parts = p.args if isinstance(p, Instance) else p.items if isinstance(p, TupleType) else ()
     inner = [p.type] if isinstance(p, UnpackType) else parts
     return set().union(*map(_variables_in, inner))
+
+
+Bodies.result = _array_returned
 
 
 @contextmanager

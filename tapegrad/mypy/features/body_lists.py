@@ -28,6 +28,7 @@ from mypy.nodes import (
     ReturnStmt,
     SetComprehension,
     StarExpr,
+    TupleExpr,
     Var,
 )
 from mypy.types import Instance, TupleType, Type, get_proper_type
@@ -82,6 +83,10 @@ def _created(node: Node) -> list[Var]:
     match node:
         case AssignmentStmt(lvalues=[NameExpr(node=Var() as variable)], rvalue=value) if _is_display(value):
             return [variable]
+        case AssignmentStmt(lvalues=[TupleExpr(items=targets)], rvalue=TupleExpr(items=values)) if len(targets) == len(
+            values
+        ) and all(map(_is_display, values)):
+            return _named(targets)
     return []
 
 

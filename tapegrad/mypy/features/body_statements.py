@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from mypy.errorcodes import MISC
 from mypy.nodes import (
+    ARG_POS,
     AssertStmt,
     AssignmentStmt,
     Block,
@@ -44,6 +45,7 @@ from mypy.nodes import (
     StarExpr,
     Statement,
     StrExpr,
+    TempNode,
     TryStmt,
     TupleExpr,
     Var,
@@ -53,6 +55,7 @@ from mypy.nodes import (
 )
 from mypy.types import NoneType, TupleType, Type, UnpackType, get_proper_type
 
+from tapegrad.mypy.calls.arrays import with_sizes
 from tapegrad.mypy.conversion import tensor_parts
 from tapegrad.mypy.features.body_lists import (
     appended_to,
@@ -272,7 +275,9 @@ class Reader:
         """Read a statement; return whether the program goes on after it."""
         match statement:
             case ReturnStmt(expr=value):
-                self._returned.append(NoneType() if value is None else self._type_of(value))
+                self._returned.append(
+                    NoneType() if value is None else with_sizes(self._type_of(value), value, self._api)
+                )
                 return self._end()
             case RaiseStmt(expr=value):
                 if value is not None:
@@ -280,6 +285,13 @@ class Reader:
                 return self._end()
             case AssignmentStmt(lvalues=[NameExpr(node=Var() as variable)], rvalue=value) if variable in self._listed:
                 self._create_list(variable, statement.lvalues[0], value)
+            case AssignmentStmt(lvalues=[TupleExpr(items=targets)], rvalue=TupleExpr(items=values)) if len(
+                targets
+            ) == len(values) and all(isinstance(one, ListExpr) for one in values):
+                for target, value in zip(targets, values, strict=True):
+                    one = AssignmentStmt([target], value)
+                    one.set_line(statement)
+                    self._read(one)
             case ExpressionStmt(expr=CallExpr() as call) if (
                 variable := appended_to(call)
             ) in self._listed and listed_items(variable.type) is not None:
@@ -296,6 +308,12 @@ class Reader:
                 fill_element(self._api, target, value)
                 self._type_of(target)
                 self._type_of(value)
+            case AssignmentStmt(
+                lvalues=[TupleExpr() as target],
+                rvalue=CallExpr(callee=NameExpr(fullname="builtins.map"), args=[function, sequence]) as value,
+                type=None,
+            ) if (items := items_of(self._type_of(sequence), sequence, self._api)) is not None:
+                self._bind(target, TupleType(self._mapped(function, items, value), any_tuple(self._api)))
             case AssignmentStmt(lvalues=[target], rvalue=value, type=declared):
                 t = self._type_of(value)
                 if declared is not None and not holds_open(declared):
@@ -403,6 +421,19 @@ class Reader:
             raise UnreadError(f"line {value.line} is an error of mypy at a call")
         end_line, end_column = first.end_line or first.line, first.end_column or first.column
         raise FailedError(Failure(first.message, first.code, first.line, first.column, end_line, end_column))
+
+    def _mapped(self, function: Expression, items: list[Type], call: CallExpr) -> list[Type]:
+        """Return the types of the results of `map`, for items of some types."""
+        results: list[Type] = []
+        for item in items:
+            if isinstance(function, LambdaExpr) and len(function.arguments) == 1:
+                self._types.set(function.arguments[0].variable, item)
+                results.append(self._type_of(function.expr()))
+            else:
+                one = CallExpr(function, [TempNode(item, context=call)], [ARG_POS], [None])
+                one.set_line(call)
+                results.append(self._type_of(one))
+        return results
 
     def _create_list(self, variable: Var, target: Expression, value: Expression) -> None:
         """Bind a variable to a list that is written there, of which each item keeps its type."""
