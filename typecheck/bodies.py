@@ -1,5 +1,6 @@
 """Functions and methods whose annotations say less than their bodies, which mypy reads if they are in the same file."""
 
+from argparse import Namespace
 from collections.abc import Callable, Generator, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -435,3 +436,88 @@ def reject_a_size_that_a_layer_as_a_function_gives() -> None:
 
 def reject_a_size_that_map_gives() -> None:
     headed(rows, 2) + tg.ones((3, 3, 3))  # E: add: x (2, 3, 3) and y (3, 3, 3) do not broadcast: axis -3 is 2 in x but 3 in y [tapegrad-shape]
+
+
+class Grid(nn.Module):
+    """Unpacks two numbers, and joins tensors in loops over them."""
+
+    def __init__(self, counts: tuple[int, int], width: int) -> None:
+        rows, columns = counts
+        self.counts = counts
+        self.parts = [nn.Param(tg.ones((2, width))) for _ in range(rows * columns)]
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        rows, columns = self.counts
+        lines = []
+        for row in range(rows):
+            line = []
+            for column in range(columns):
+                line.append(x + self.parts[row * columns + column])  # noqa: PERF401  # under test
+            lines.append(tg.concat(line, axis=1))
+        return tg.concat(lines, axis=0)
+
+
+def trajectory(x: Tensor[Any, Any], times: list[float]) -> Tensor[Any, Any]:
+    """Adds to a list as often as the call says."""
+    states = [x]
+    for _ in times:
+        x = x * 2.0
+        states.append(x)
+    return tg.stack(states, axis=1)
+
+
+def long(x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+    """Adds to a list twenty times."""
+    states = []
+    for _ in range(20):
+        x = x * 2.0
+        states.append(x)
+    return tg.stack(states)
+
+
+class Biased(nn.Module):
+    """Returns a bias that the next block adds again."""
+
+    def __init__(self, args: Namespace) -> None:
+        self.width = args.width
+        self.layer = nn.Linear(args.width, args.width)
+
+    def forward(
+        self, x: Tensor[Any, Any], bias: Tensor[Any, Any] | None
+    ) -> tuple[Tensor[Any, Any], Tensor[Any, Any] | None]:
+        if bias is None:
+            bias = tg.ones((x.shape[0], 1))
+        return self.layer(x + bias) * self.width**-0.5, bias
+
+
+class Stack(nn.Module):
+    """Begins with no bias."""
+
+    def __init__(self, args: Namespace) -> None:
+        self.blocks = [Biased(args) for _ in range(2)]
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        bias: Tensor[Any, Any] | None = None
+        for block in self.blocks:
+            x, bias = block(x, bias)
+        return x
+
+
+def accept_lists_that_loops_fill(count: int = 2) -> None:
+    assert_type(Grid((2, 3), 4)(tg.ones((2, 4))), Tensor[Shape[L[4], L[12]], NoneTape])
+    times = [0.5] * count
+    assert_type(trajectory(rows, times), Tensor[Shape[L[3], Any, L[8]], NoneTape])
+    assert_type(long(rows), Tensor[Shape[L[20], L[3], L[8]], NoneTape])
+    assert_type(Stack(Namespace(width=8))(rows), Tensor[Shape[L[3], L[8]], NoneTape])
+
+
+def reject_a_size_of_a_long_list() -> None:
+    long(rows) + tg.ones((21, 3, 8))  # E: add: x (20, 3, 8) and y (21, 3, 8) do not broadcast: axis -3 is 20 in x but 21 in y [tapegrad-shape]
+
+
+def reject_a_size_that_unpacked_numbers_give() -> None:
+    Grid((2, 3), 4)(tg.ones((2, 4))) @ tg.ones((8, 2))  # E: matmul: inner sizes differ: x (4, 12) has 12 columns but y (8, 2) has 8 rows [tapegrad-shape]
+
+
+def reject_a_size_beside_a_number_of_type_any() -> None:
+    Stack(Namespace(width=8))(rows) @ tg.ones((7, 2))  # E: matmul: inner sizes differ: x (3, 8) has 8 columns but y (7, 2) has 7 rows [tapegrad-shape]

@@ -186,3 +186,40 @@ def reject_an_array_that_a_method_returns() -> None:
 
 def reject_a_transpose() -> None:
     tg.tensor(tg.ones((3, 5)).numpy().T) @ tg.ones((5, 2))  # E: matmul: inner sizes differ: x (5, 3) has 3 columns but y (5, 2) has 5 rows
+
+
+def rounded(table: np.ndarray) -> np.ndarray:
+    """Return whole numbers."""
+    return table.round().astype(np.int64)
+
+
+def split(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return whole numbers and fractions."""
+    return table[:, 0].astype(np.int64), table[:, 1:].astype(np.float32)
+
+
+def accept_dtypes_of_arrays_that_functions_return() -> None:
+    table = np.zeros((6, 3))
+    assert_type(tg.tensor(rounded(table)), Tensor[Shape[L[6], L[3]], NoneTape, np.int64])
+    labels, features = split(table)
+    assert_type(tg.tensor(features), Tensor[Shape[L[6], L[2]], NoneTape])
+    both = np.concatenate([labels, labels])
+    assert_type(tg.ones((5, 7))[tg.tensor(both)], Tensor[Shape[L[12], L[7]], NoneTape])
+    assert_type(tg.tensor(labels[:2].reshape(2, 1)), Tensor[Shape[L[2], L[1]], NoneTape, np.int64])
+
+
+def accept_elements_along_an_axis() -> None:
+    centers = np.zeros((4, 3, 2))
+    chosen = np.zeros((4, 12, 1), np.int64)
+    taken = np.take_along_axis(centers, chosen, axis=1)
+    assert_type(tg.tensor(taken), Tensor[Shape[L[4], L[12], L[2]], NoneTape, np.float64])
+
+
+def reject_an_index_that_a_function_returns() -> None:
+    labels, _ = split(np.zeros((6, 3)))
+    tg.ones((5, 7))[tg.tensor(labels)] @ tg.ones((6, 2))  # E: matmul: inner sizes differ: x (6, 7) has 7 columns but y (6, 2) has 6 rows
+
+
+def reject_elements_along_an_axis() -> None:
+    taken = np.take_along_axis(np.zeros((4, 3, 2)), np.zeros((4, 12, 1), np.int64), axis=1)
+    tg.tensor(taken, np.float32) @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (4, 12, 2) has 2 columns but y (3, 2) has 3 rows

@@ -727,6 +727,8 @@ def _computed_attribute(ctx: AttributeContext) -> Type:
     holder = getattr(ctx.type, "partial_fallback", ctx.type)  # the class of a named tuple
     attribute = ctx.default_attr_type
     may_have_sizes = getattr(attribute, "args", ()) or isinstance(attribute, UnionType | TupleType)
+    # In a body that is read, one of type Any may be a number.
+    may_have_sizes = may_have_sizes or (isinstance(attribute, AnyType) and "tapegrad.mypy.hooks" in sys.modules)
     return _settled_attribute(ctx) if may_have_sizes or getattr(holder, "args", ()) else attribute
 
 

@@ -44,7 +44,7 @@ from tapegrad.mypy.scopes.values import ValueUnknownError, stays, value_of
 from tapegrad.mypy.signatures import signature_of
 from tapegrad.mypy.unify.arguments import Argument, numbers_in, operand_shape
 from tapegrad.mypy.unify.bindings import CallError
-from tapegrad.sizes import UNKNOWN, Size, UnknownDims, is_unknown, surely_same
+from tapegrad.sizes import UNKNOWN, Size, UnknownDims, broadcast, is_unknown, surely_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -71,6 +71,10 @@ _METHODS: Final = frozenset(
         *("all", "any", "argmax", "argmin", "argsort", "cumprod", "cumsum", "diagonal", "max", "mean", "min"),
         *("prod", "ravel", "repeat", "squeeze", "std", "sum", "swapaxes", "take", "var"),
     ]
+)
+_JOINING: Final = frozenset(["concatenate", "hstack", "stack", "vstack"])
+_KEEPING_ELEMENTS: Final = frozenset(
+    ["copy", "flatten", "ravel", "repeat", "reshape", "squeeze", "swapaxes", "take", "transpose"]
 )
 _OPERATORS: Final = {"@": "matmul", **dict.fromkeys(["+", "-", "*", "/", "//", "%", "**", "&", "|", "^"], "add")}
 _COMPARISONS: Final = frozenset(["==", "!=", "<", "<=", ">", ">="])
@@ -138,8 +142,10 @@ def with_sizes(t: Type, expression: Expression, api: Checker) -> Type:
     if array is None or _is_known(array):
         return t
     with silenced(api):
-        sizes = _Reader(api).sizes(expression)
-    return t if sizes is None else _with_sizes(array, sizes, api)
+        sizes, scalar = _Reader(api).sizes(expression), _Reader(api).scalar(expression)
+    if scalar is not None:
+        array = array.copy_modified(args=[array.args[0], make(api)("numpy.dtype", [scalar])])
+    return array if sizes is None else _with_sizes(array, sizes, api)
 
 
 def is_array(t: Type) -> bool:
@@ -169,6 +175,22 @@ def sizes_of_array(argument: Argument, api: Checker) -> list[Size] | None:
         return None
     with silenced(api):
         return _Reader(api).sizes(argument.expression) or None  # a result of shape () is no array
+
+
+def scalar_of_array(argument: Argument, api: Checker) -> Type | None:
+    """Return the type of the elements of an array by its expression; None if it is not known."""
+    if argument.expression is None:
+        return None
+    with silenced(api):
+        return _Reader(api).scalar(argument.expression)
+
+
+def scalar_type_of(t: Type | None) -> Type | None:
+    """Return the type of the elements of an array by its type; None if it is not known."""
+    array = _array(t)
+    dtype = None if array is None or len(array.args) != 2 else get_proper_type(array.args[1])
+    scalar = dtype.args[0] if isinstance(dtype, Instance) and dtype.args else None
+    return None if isinstance(get_proper_type(scalar), AnyType) else scalar
 
 
 def _array(t: Type | None) -> Instance | None:
@@ -220,6 +242,42 @@ class _Reader:
             return by_type
         return [one if is_unknown(typed) else typed for one, typed in zip(found, by_type, strict=True)]
 
+    def scalar(self, expression: Expression) -> Type | None:
+        """Return the type of the elements of an array, also of one that keeps those of other arrays."""
+        known = scalar_type_of(stored_type(self._api, expression))
+        if known is not None or self._depth > _DEEPEST:
+            return known
+        self._depth += 1
+        try:
+            return self._scalar(expression)
+        except _UnreadError:
+            return None
+        finally:
+            self._depth -= 1
+
+    def _scalar(self, expression: Expression) -> Type | None:
+        match expression:
+            case NameExpr(node=Var() as variable):
+                value, is_once = bound_once(variable, self._api)
+                if value is not None:
+                    return self.scalar(value)
+                unpacked = unpacked_from(variable, self._api) if is_once else None
+                return None if unpacked is None else scalar_type_of(self._item(unpacked[0], unpacked[1]))
+            case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _JOINING:
+                given = _Given(expression).only({"dtype"}).one("arrays", 0)
+                items = given.items if isinstance(given, ListExpr | TupleExpr) else []
+                scalars = [self.scalar(one) for one in items]
+                return scalars[0] if scalars and all(one == scalars[0] for one in scalars) else None
+            case CallExpr(callee=MemberExpr(name=name, expr=of)) if name in _KEEPING_ELEMENTS and is_array(
+                stored_type(self._api, of) or unknown()
+            ):
+                return self.scalar(of)
+            case CallExpr():
+                return scalar_type_of(self._returned(expression))
+            case IndexExpr(base=of):
+                return self.scalar(of)
+        return None
+
     def _read(self, expression: Expression) -> _Sizes | None:
         match expression:
             case NameExpr():
@@ -245,16 +303,20 @@ class _Reader:
             return None
         value, is_once = bound_once(name.node, self._api)
         if is_once and value is None and (unpacked := unpacked_from(name.node, self._api)) is not None:
-            whole, position = unpacked
+            whole, position, _ = unpacked
             return self._of_item(whole, position)
         values = ([] if value is None else [value]) if is_once else bound_last(name, self._api)
         return _common([self.sizes(one) for one in values])
 
-    def _of_item(self, whole: Expression, position: int) -> _Sizes | None:
-        """Return the sizes of an item of a tuple that a function of the program returns."""
+    def _item(self, whole: Expression, position: int) -> Type | None:
+        """Return the type of an item of a tuple that a function of the program returns."""
         t = self._returned(whole) if isinstance(whole, CallExpr) else None
         items = t.items if isinstance(t, TupleType) else []
-        array = _array(items[position]) if position < len(items) else None
+        return items[position] if position < len(items) else None
+
+    def _of_item(self, whole: Expression, position: int) -> _Sizes | None:
+        """Return the sizes of an item of a tuple that a function of the program returns."""
+        array = _array(self._item(whole, position))
         return None if array is None else _plain(shape_items(array.args[0]))
 
     def _returned(self, call: CallExpr) -> ProperType | None:
@@ -471,6 +533,17 @@ class _Reader:
         ranks = [len(one) for one in map(self.sizes, operands.values()) if one]
         return self._by_op("matmul", operands) if len(ranks) == 2 and max(ranks) <= 2 else None
 
+    def take_along_axis(self, given: _Given) -> _Sizes | None:
+        """Return the sizes of `np.take_along_axis(x, indices, axis)`, which broadcasts all other axes."""
+        x, indices = self.sizes(given.one("arr", 0)), self.sizes(given.one("indices", 1))
+        axis = self.value(given.one("axis", 2)) if given.has("axis", 2) else -1
+        if x is None or indices is None or len(x) != len(indices) or not isinstance(axis, int):
+            return None
+        axis %= len(x)
+        others = [(*sizes[:axis], 1, *sizes[axis + 1 :]) for sizes in (x, indices)]
+        joined = broadcast(x=others[0], y=others[1])
+        return [*joined[:axis], indices[axis], *joined[axis + 1 :]]
+
     def vstack(self, given: _Given) -> _Sizes | None:
         """Return the sizes of `np.vstack`, which joins along axis 0; vectors are rows."""
         return self._joined(given, lambda sizes: [1, *sizes] if len(sizes) == 1 else sizes, axis=0)
@@ -499,6 +572,7 @@ _FUNCTIONS: Final[dict[str, Callable[[_Reader, _Given], _Sizes | None]]] = {
     "hstack": _Reader.hstack,
     "identity": _Reader.identity,
     "linspace": _Reader.linspace,
+    "take_along_axis": _Reader.take_along_axis,
     "vstack": _Reader.vstack,
 }
 

@@ -15,7 +15,7 @@ from mypy.types import (
     has_type_vars,
 )
 
-from tapegrad.mypy.calls.arrays import sizes_of_array
+from tapegrad.mypy.calls.arrays import scalar_of_array, scalar_type_of, sizes_of_array
 from tapegrad.mypy.conversion import (
     ARRAY,
     MODULE,
@@ -112,17 +112,8 @@ def unread(result: Type, arguments: Mapping[str, list[Argument]], api: Checker) 
         items = shape_items(array.args[0])
         shape = shape if items is None else shape_type(items, make(api))
     if not arguments.get("dtype"):
-        dtype = _scalar_type(array) or unknown()
+        dtype = scalar_type_of(array) or scalar_of_array(data[0], api) or unknown()
     return p.copy_modified(args=[shape, tape, dtype])
-
-
-def _scalar_type(array: Type) -> Type | None:
-    """Return the type of the elements of an array of NumPy; None for any other type."""
-    p = get_proper_type(array)
-    if not isinstance(p, Instance) or p.type.fullname != ARRAY or len(p.args) != 2:
-        return None
-    dtype = get_proper_type(p.args[1])
-    return dtype.args[0] if isinstance(dtype, Instance) and dtype.args else None
 
 
 def _has_any(t: Type) -> bool:

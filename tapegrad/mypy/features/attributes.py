@@ -20,8 +20,9 @@ from tapegrad.mypy.conversion import (
 )
 from tapegrad.mypy.mypy_api import attribute_variable, expected_type, is_of_library, make, narrow, stored_type
 from tapegrad.mypy.scopes.collections import Use, use_of
-from tapegrad.mypy.scopes.frames import in_frame
+from tapegrad.mypy.scopes.frames import Reading, in_frame
 from tapegrad.mypy.scopes.names import targets_of
+from tapegrad.mypy.scopes.objects import value_of_expression
 from tapegrad.mypy.scopes.opaque import keeps_sizes, named_axis, note_shape, unpacked_shape
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.signatures import without_sizes
@@ -95,6 +96,10 @@ def _named_axes(expression: MemberExpr, items: list[Size | Many], api: Checker) 
 def without_foreign_sizes(ctx: AttributeContext) -> Type:
     """Return the type of an attribute, unknown where it mentions sizes of another function or another object."""
     t, expression = ctx.default_attr_type, ctx.context
+    if Reading.frame is not None and isinstance(get_proper_type(t), AnyType) and isinstance(expression, MemberExpr):
+        # An Any would hide the tensor in `x * self.width**-0.5`, where `self.width = args.width`.
+        is_number = type(value_of_expression(expression, ctx.api)) is int
+        return make(ctx.api)("builtins.int", []) if is_number and not ctx.is_lvalue else t
     if isinstance(t, CallableType) and is_of_library(t) and not has_opaque(ctx.type):
         return t  # most attributes are methods, and those of the library mention no other sizes
     if isinstance(expression, MemberExpr) and _is_collection(t) and use_of(expression, ctx.api) is Use.EXTENDED:

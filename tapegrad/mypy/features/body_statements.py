@@ -53,7 +53,7 @@ from mypy.nodes import (
     WithStmt,
     YieldExpr,
 )
-from mypy.types import NoneType, TupleType, Type, UnpackType, get_proper_type
+from mypy.types import Instance, NoneType, TupleType, Type, UnpackType, get_proper_type
 
 from tapegrad.mypy.calls.arrays import with_sizes
 from tapegrad.mypy.conversion import tensor_parts
@@ -106,6 +106,7 @@ if TYPE_CHECKING:
 
 _MOST_TURNS: Final = 4  # of a loop, until its variables keep their types
 _MOST_TURNS_READ: Final = 16  # of a loop whose variables have other values at each
+_MOST_TURNS_OF_LIST: Final = 64  # of one that also changes a list of tensors
 
 
 class UnreadError(Exception):
@@ -292,9 +293,7 @@ class Reader:
                     one = AssignmentStmt([target], value)
                     one.set_line(statement)
                     self._read(one)
-            case ExpressionStmt(expr=CallExpr() as call) if (
-                variable := appended_to(call)
-            ) in self._listed and listed_items(variable.type) is not None:
+            case ExpressionStmt(expr=CallExpr() as call) if (variable := appended_to(call)) in self._listed:
                 self._append(variable, call)
             case AssignmentStmt(
                 lvalues=[NameExpr(node=Var() as variable) as target],
@@ -320,7 +319,7 @@ class Reader:
                     if holds_tensors(declared):
                         raise UnreadError(f"line {statement.line} declares the sizes of a variable")
                     t = declared
-                elif declared is not None and is_open(declared):
+                elif declared is not None and is_open(declared) and not isinstance(get_proper_type(t), NoneType):
                     t = filled(declared, t)
                 items = items_of(t, value, self._api) if isinstance(target, TupleExpr) else None
                 t = t if items is None else TupleType(items, any_tuple(self._api))
@@ -331,11 +330,13 @@ class Reader:
                 self._bind(target, self._type_of(computed))
             case ForStmt(index=NameExpr() | TupleExpr() as target, expr=value, body=body, else_body=None):
                 items, stays = self._items_of(value), self._stays(value, body)
-                if items is not None and stays and len(items) <= _MOST_TURNS_READ and not _may_break(body):
+                changes_list = not changed_lists(body.body).isdisjoint(self._listed)
+                most = _MOST_TURNS_OF_LIST if changes_list else _MOST_TURNS_READ
+                if items is not None and stays and len(items) <= most and not _may_break(body):
                     self._type_of(value)
                     return self._over_items(target, items, body.body)
                 several = turns(target, value, self._api) if items is None and stays else None
-                if several is not None and _are_read_each(several, body):
+                if several is not None and _are_read_each(several, body, most):
                     return self._all_turns(target, iterated_type(self._api, value), several, body.body)
                 self._frame.variables.update(elements(target, value, self._api))
                 self._bind_loop(target, iterated_type(self._api, value))
@@ -456,10 +457,14 @@ class Reader:
     def _append(self, variable: Var, call: CallExpr) -> None:
         """Add an item to a list of tensors."""
         item, items = self._type_of(call.args[0]), listed_items(variable.type)
+        several = get_proper_type(variable.type)
         if items is not None and tensor_parts(item) is not None:
             self._set(variable, list_of([*items, item], any_list(self._api)))
+        elif items is None and isinstance(several, Instance) and tensor_parts(several.args[0]) is not None:
+            self._set(variable, several.copy_modified(args=[join([several.args[0], item])]))
         else:
-            self._without_items(variable, items or [])
+            if items is not None:
+                self._without_items(variable, items)
             self._type_of(call, may_be_none=True)
 
     def _without_items(self, variable: Var, items: list[Type]) -> None:
@@ -711,7 +716,7 @@ class Reader:
         return self._meet([end, *exits])
 
 
-def _are_read_each(several: list[dict[Node, Value]], body: Block) -> bool:
+def _are_read_each(several: list[dict[Node, Value]], body: Block, most: int) -> bool:
     """Return whether all turns of a loop are read: few, or with other known values, such as layers of other sizes.
 
     Turns after a `break` statement may not run.
@@ -721,7 +726,7 @@ def _are_read_each(several: list[dict[Node, Value]], body: Block) -> bool:
     if len(several) <= _MOST_TURNS:
         return True
     keys = [tuple(map(key_of, values.values())) for values in several]
-    return len(set(keys)) > 1 and all(None not in one for one in keys) and len(keys) <= _MOST_TURNS_READ
+    return len(set(keys)) > 1 and all(None not in one for one in keys) and len(keys) <= most
 
 
 def _unpacked(target: Expression, expected: int, given: int) -> Failure:

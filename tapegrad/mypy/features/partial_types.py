@@ -67,6 +67,9 @@ def join(types: list[Type]) -> Type:
     tuples = [p for p in map(get_proper_type, items) if isinstance(p, TupleType) and not _is_starred(p)]
     if len(tuples) == len(items) and len({len(p.items) for p in tuples}) == 1:
         return tuples[0].copy_modified(items=[join([*one]) for one in zip(*(p.items for p in tuples), strict=True)])
+    lists = [p for p in map(get_proper_type, items) if isinstance(p, Instance) and p.type.fullname == "builtins.list"]
+    if len(lists) == len(items):
+        return lists[0].copy_modified(args=[join([one.args[0] for one in lists])])
     tensors = [item for item in items if tensor_parts(item) is not None]
     rest = [_without_value(item) for item in items if tensor_parts(item) is None]
     return simplified_union([*([joined(UnionType.make_union(tensors))] if tensors else []), *rest])

@@ -125,6 +125,7 @@ from tapegrad.mypy.scopes.opaque import (
     path_of,
     size_of_item,
     steady_value,
+    unpacked_from,
 )
 from tapegrad.mypy.scopes.statements import Evaluator, Run
 from tapegrad.mypy.sources import file_of, is_changed, module_of, written_data_class, written_function
@@ -754,6 +755,9 @@ def _of_variable(variable: Var, api: Checker) -> Value:
         return _of_loop(variable, loop, api)
     if frame is not None and scope == frame.scope and variable.name in frame.values:
         return frame.values[variable.name]
+    if value is None and (unpacked := unpacked_from(variable, api)) is not None:
+        items = object_of(unpacked[0], api) if frame is None or unpacked[2] == frame.scope else None
+        return item_at(items, unpacked[1]) if isinstance(items, Items) else None
     if value is None:
         return _of_other_module(variable, api)
     if scope == checked_file(api).fullname:

@@ -792,10 +792,12 @@ def _origin(variable: Node | None, api: Checker) -> Origin | None:
     return known[0] if len(known) == 1 else None
 
 
-def unpacked_from(variable: Var, api: Checker) -> tuple[Expression, int] | None:
-    """Return the expression that a name is unpacked from, and its position, as in `x, y = pair`; None if unclear."""
+def unpacked_from(variable: Var, api: Checker) -> tuple[Expression, int, str] | None:
+    """Return what a name is unpacked from, its position and the function, as in `x, y = pair`; None if unclear."""
     origin = _origin(variable, api)
-    return origin.unpacked if origin is not None else None
+    if origin is None or origin.unpacked is None or not origin.is_steady:
+        return None
+    return (*origin.unpacked, origin.scope)
 
 
 def _contents_of(api: Checker) -> Contents:
