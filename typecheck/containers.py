@@ -10,6 +10,7 @@ from tapegrad import NoneTape, OwnedTape, Shape, Tensor, nn
 
 B = TypeVar("B", bound=int)
 N = TypeVar("N", bound=int)
+T = TypeVar("T")
 
 x = tg.ones((2, 3))
 
@@ -92,6 +93,57 @@ def accept_a_list_that_grows() -> None:
 
 def fill(tensors: list[Tensor[Shape[L[2], L[3]], NoneTape]]) -> None:
     tensors.append(tg.ones((2, 3)))
+
+
+def add(tensors: list[Tensor]) -> None:
+    tensors.append(tg.ones((4, 5)))
+
+
+def shown(tensors: list[Tensor]) -> str:
+    return " ".join(str(one.shape) for one in tensors)
+
+
+def with_item(items: list[T], item: T) -> list[T]:
+    items.append(item)
+    return items
+
+
+def accept_what_functions_append_to_a_list() -> None:
+    given = [x]
+    add(given)
+    given[-1] @ tg.ones((5, 2))
+    later = given[1:]
+    later[0] @ tg.ones((5, 2))
+    around = [x]
+
+    def inner() -> None:
+        add(around)
+
+    inner()
+    around[-1] @ tg.ones((5, 2))
+    first = [x]
+    second = first
+    second.append(tg.ones((4, 5)))
+    first[-1] @ tg.ones((5, 2))
+    by_name = {"a": [x]}
+    add(by_name["a"])
+    by_name["a"][-1] @ tg.ones((5, 2))
+    any_items = [x]
+    with_item(any_items, tg.ones((4, 5)))
+    any_items[-1] @ tg.ones((5, 2))
+    unread = [nn.Linear(2, 3)]
+    grow(unread)
+    unread[-1](tg.ones((4, 5)))
+
+
+def grow(layers: list[nn.Linear[Any, Any]]) -> None:
+    layers.append(nn.Linear(5, 7))
+
+
+def reject_an_item_of_a_list_that_functions_only_read() -> None:
+    given = [x]
+    shown(given)
+    given[-1] @ tg.ones((5, 2))  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (5, 2) has 5 rows [tapegrad-shape]
 
 
 def accept_what_is_appended_to_a_list() -> None:

@@ -1,20 +1,30 @@
-"""Methods that add items to collections, such as `layers.append`: the items may have other sizes than the first."""
+"""Methods and functions that add items to collections, which may have other sizes than the first ones.
+
+Such as `layers.append(layer)`, and `add(layers)` of a function of the program with that statement.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import operator
+from typing import TYPE_CHECKING, Final
 
-from mypy.nodes import CallExpr, Expression, IndexExpr, MemberExpr, NameExpr, OperatorAssignmentStmt, Var
-from mypy.types import CallableType
+from mypy.nodes import CallExpr, Expression, FuncDef, IndexExpr, MemberExpr, NameExpr, OperatorAssignmentStmt, Var
+from mypy.types import CallableType, Instance, TupleType, UnionType, get_proper_type
 
 from tapegrad.mypy.conversion import without_opaque
-from tapegrad.mypy.mypy_api import attribute_variable, narrow
+from tapegrad.mypy.mypy_api import attribute_variable, get_all_type_vars, name_of, narrow, simplified_union
+from tapegrad.mypy.scopes.collections import Use, changed_outside, use_of_variable
+from tapegrad.mypy.scopes.functions import written_with_file
+from tapegrad.mypy.scopes.names import bound_once
+from tapegrad.mypy.scopes.rebinding import opened
 from tapegrad.mypy.signatures import without_sizes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mypy.nodes import Context
-    from mypy.plugin import MethodSigContext
-    from mypy.types import FunctionLike
+    from mypy.plugin import FunctionSigContext, MethodSigContext
+    from mypy.types import FunctionLike, Type
 
     from tapegrad.mypy.mypy_api import Checker
 
@@ -28,12 +38,109 @@ def growing(ctx: MethodSigContext) -> FunctionLike:
     if not isinstance(declared, CallableType):
         return declared
     holder = _holder(ctx.context)
-    variable = _variable(holder, ctx.api)
-    if holder is None or variable is None or variable.type is None or not variable.is_inferred:
+    if not _open(holder, None, ctx.api):
         return declared.copy_modified(arg_types=list(map(without_opaque, declared.arg_types)))
-    variable.type = without_sizes(variable.type)
-    narrow(ctx.api, holder, variable.type)
     return declared.copy_modified(arg_types=list(map(without_sizes, declared.arg_types)))
+
+
+def open_arguments(ctx: FunctionSigContext | MethodSigContext, declared: FunctionLike) -> None:
+    """Make the items of collections unknown to which a call of a function of the program may add others.
+
+    They are the arguments whose parameters are declared as lists of any tensors, for example, unless the body only
+    reads them, and the collections in variables outside of the function that its body does more with than read.
+    """
+    if not isinstance(declared, CallableType):
+        return
+    for name, formal, actuals in zip(declared.arg_names, declared.arg_types, ctx.args, strict=True):
+        p = get_proper_type(formal)
+        if isinstance(p, Instance) and actuals and _may_change(p) and not _only_reads(declared, name, ctx.api):
+            for actual in actuals:
+                if _is_changeable(actual, ctx.api):  # mypy asks for each overload
+                    _open(actual, p, ctx.api)
+    for variable in changed_outside(declared.definition) if isinstance(declared.definition, FuncDef) else ():
+        if variable.type is not None and _may_change(variable.type):
+            _open(name_of(variable), None, ctx.api)
+
+
+def _open(holder: Expression | None, formal: Instance | None, api: Checker) -> bool:
+    """Make items of a collection unknown, where a parameter has unknown parts if there is one, in all of its variables.
+
+    Return whether it is in a variable without an annotation.
+    """
+    while isinstance(holder, IndexExpr):
+        holder, formal = holder.base, None
+    variable = _variable(holder, api)
+    if holder is None or variable is None or variable.type is None or not variable.is_inferred:
+        return False
+    declares_no_items = formal is None or get_all_type_vars(formal)
+    changed = without_sizes(variable.type) if declares_no_items else _with_items_of(variable.type, formal)
+    if changed is not variable.type or formal is None:
+        variable.type = changed
+        narrow(api, holder, changed)
+    value, _ = bound_once(variable, api) if isinstance(holder, NameExpr) else (None, False)
+    if isinstance(value, NameExpr | MemberExpr | IndexExpr):  # another name of the same collection
+        _open(value, formal, api)
+    return True
+
+
+def _may_change(t: Type) -> bool:
+    """Return whether a type is that of a collection which can get other items."""
+    p = get_proper_type(t)
+    if isinstance(p, UnionType):
+        return all(map(_may_change, p.items))
+    return isinstance(p, Instance) and p.type.fullname in _CHANGEABLE
+
+
+def _is_changeable(actual: Expression, api: Checker) -> bool:
+    """Return whether an argument is a collection in a variable, or in another collection or a tuple there."""
+    levels = 0
+    while isinstance(actual, IndexExpr):
+        actual, levels = actual.base, levels + 1
+    variable = _variable(actual, api)
+    types = [variable.type] if variable is not None and variable.type is not None else []
+    for _ in range(levels):
+        types = [one for t in types for one in _items(t)]
+    return any(map(_may_change, types))
+
+
+def _items(t: Type) -> Sequence[Type]:
+    p = get_proper_type(t)
+    if isinstance(p, Instance):
+        return p.args
+    return p.items if isinstance(p, TupleType | UnionType) else ()
+
+
+def _with_items_of(t: Type, formal: Instance | None) -> Type:
+    """Return the type of a collection with unknown parts of its items where a parameter has them."""
+    p = get_proper_type(t)
+    if isinstance(p, UnionType):
+        items = [_with_items_of(one, formal) for one in p.items]
+        return t if all(map(operator.is_, items, p.items)) else simplified_union(items)
+    if not isinstance(p, Instance) or formal is None or len(p.args) != len(formal.args):
+        return t
+    changed = opened(p, Instance(p.type, formal.args))
+    return t if changed is p else changed
+
+
+def _only_reads(declared: CallableType, name: str | None, api: Checker) -> bool:
+    """Return whether the body of a function changes no collection that it gets as a parameter."""
+    function = declared.definition
+    if not isinstance(function, FuncDef):
+        return False
+    written, file = written_with_file(function, api)
+    if written is None or file is None:
+        return False
+    variables = [argument.variable for argument in written.arguments if argument.variable.name == name]
+    return bool(variables) and use_of_variable(variables[0], {file}) is Use.READ
+
+
+_CHANGEABLE: Final = frozenset(
+    [
+        *(f"builtins.{name}" for name in ("dict", "list", "set")),
+        *(f"collections.{name}" for name in ("OrderedDict", "defaultdict", "deque")),
+        *(f"typing.{name}" for name in ("MutableMapping", "MutableSequence", "MutableSet")),
+    ]
+)
 
 
 def _holder(call: Context) -> Expression | None:

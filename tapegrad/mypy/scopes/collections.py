@@ -34,7 +34,7 @@ from mypy.types import CallableType, Instance, get_proper_type
 from tapegrad.mypy.mypy_api import checked_file
 from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.scopes.frames import Reading
-from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, bound_once, inside, parts_of, targets_in
+from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, bound_by, bound_once, inside, parts_of, targets_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -114,6 +114,18 @@ def use_of_variable(variable: Var, files: set[MypyFile]) -> Use:
     """Return what files do with the collection in a variable of a module, also by `module.variable`."""
     known = [_uses.of(file) for file in files]
     return max(uses.get(owner, Use.READ) for owner in (variable, variable.name) for uses in known)
+
+
+def changed_outside(function: FuncDef) -> list[Var]:
+    """Return the variables from outside of a function whose collections it may change."""
+    return _changed_outside.of(function)
+
+
+def _read_changed_outside(function: Node | None) -> list[Var]:
+    nodes = inside(function)
+    bound = {name for node in nodes for name, _ in bound_by(node)}
+    uses = _read(nodes, None)
+    return [one for one, use in uses.items() if isinstance(one, Var) and one not in bound and use is not Use.READ]
 
 
 def _class_of(owner: Expression, api: Checker) -> TypeInfo | None:
@@ -288,3 +300,4 @@ _uses = ScopeCache(_read_file)
 _set_up_methods = ScopeCache(_read_set_up_methods)
 _uses_after_set_up = ScopeCache(_read_after_set_up)
 _appended = ScopeCache(_read_appended)
+_changed_outside = ScopeCache(_read_changed_outside)
