@@ -166,7 +166,14 @@ def accept_the_only_element_of_a_tensor_of_which_nothing_is_known() -> None:
         assert_type(a.item(), Any)  # --strict forbids to return an Any
         return a.item()
 
+    def consumed(a: Tensor) -> float:
+        loss = a.trace()
+        value = loss.item()
+        loss.backward()
+        return value
+
     number(tg.ones(()))
+    consumed(tg.ones(()))
 
 
 def reject_a_mistake_behind_a_size() -> None:

@@ -227,7 +227,7 @@ def method_result(ctx: MethodContext) -> Type:
         if isinstance(ctx.context, IndexExpr):
             return layers.item(ctx)
         if _is_item(ctx):
-            return numbers.expected(tape_methods.item(ctx), ctx.api)
+            return numbers.expected(tape_methods.item(ctx), ctx.context, ctx.api)
         return layers.called_unknown(ctx)
     older = ctx.type
     ctx = with_newest(ctx, reflected=calls.is_reflected(declared))

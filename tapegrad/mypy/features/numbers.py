@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mypy.nodes import Import
+from mypy.nodes import CallExpr, Import
 from mypy.types import AnyType, Instance, LiteralType, Type, get_proper_type
 
 from tapegrad.mypy.conversion import size_of
-from tapegrad.mypy.mypy_api import checked_file, expected_type, make, scalar_type
+from tapegrad.mypy.mypy_api import checked_file, expected_type, make, returned_type, scalar_type
+from tapegrad.mypy.scopes.names import is_given_back
 from tapegrad.mypy.unify.arguments import numbers_in
 from tapegrad.sizes import is_unknown, surely_less
 
 if TYPE_CHECKING:
+    from mypy.nodes import Context
     from mypy.plugin import FunctionContext, MethodContext
 
     from tapegrad.mypy.mypy_api import Checker
@@ -58,9 +60,14 @@ def power(ctx: MethodContext, base: Type, exponent: Type) -> Type:
     return ctx.default_return_type
 
 
-def expected(number: Type, api: Checker) -> Type:
-    """Return the type of a number; if it is Any, the expected one: --strict forbids Any in `return loss.item()`."""
+def expected(number: Type, call: Context, api: Checker) -> Type:
+    """Return the type of a number; if it is Any, the expected one: --strict forbids Any in `return loss.item()`.
+
+    The same is expected of the value of a variable that the function returns.
+    """
     t = expected_type(api)
+    if t is None and isinstance(call, CallExpr) and is_given_back(call, api):
+        t = returned_type(api)
     if isinstance(get_proper_type(number), AnyType) and isinstance(t, Instance) and t.type.fullname in _NUMBERS:
         return t
     return number
