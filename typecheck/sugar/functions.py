@@ -1,7 +1,7 @@
 """Functions that take layers and functions: their sizes are bound like those of tensors; pyright accepts none."""
 
 from collections.abc import Callable
-from typing import Any, Protocol, assert_type
+from typing import Any, ParamSpec, Protocol, TypeVarTuple, assert_type
 from typing import Literal as L
 
 from typing_extensions import TypeVar
@@ -15,6 +15,8 @@ B = TypeVar("B", bound=int)
 T = TypeVar("T", bound=Tape)
 In = TypeVar("In", bound=int, contravariant=True)
 Out = TypeVar("Out", bound=int, covariant=True)
+P = ParamSpec("P")
+Ts = TypeVarTuple("Ts")
 
 x = tg.ones((2, 3))
 
@@ -155,6 +157,34 @@ def reject_a_generic_function_of_another_size() -> None:
 
 def accept_a_layer_in_a_function_that_is_returned() -> None:
     assert_type(batched(nn.Linear(3, 5))(x.trace()), Tensor[Shape[L[2], L[5]], OwnedTape])
+
+
+def times(count: int) -> Callable[[Callable[P, Tensor]], Callable[P, Tensor]]:
+    def decorated(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
+        def repeated(*args: P.args, **options: P.kwargs) -> Tensor:
+            return tg.concat([function(*args, **options)] * count)
+
+        return repeated
+
+    return decorated
+
+
+def once(name: str) -> Callable[[Callable[[*Ts], Tensor]], Callable[[*Ts], Tensor]]:
+    assert name
+    return lambda function: function
+
+
+def accept_a_decorator_with_arguments() -> None:
+    @times(3)
+    def product(x: Tensor, y: Tensor) -> Tensor:
+        return x @ y
+
+    @once("sum")
+    def total(x: Tensor, y: Tensor) -> Tensor:
+        return x + y
+
+    assert_type(product(x, y=tg.ones((3, 1))), Tensor)
+    assert_type(total(x, x), Tensor)
 
 
 def reject_a_layer_of_another_width() -> None:

@@ -9,6 +9,7 @@ from mypy.types import (
     CallableType,
     Instance,
     LiteralType,
+    ParamSpecType,
     ProperType,
     TupleType,
     Type,
@@ -309,6 +310,9 @@ class Bindings:
             return UnionType([self.applied(one, None) for one in items])
         if isinstance(p, CallableType) and isinstance(answer, CallableType):
             return self._applied_call(p, answer)
+        variable = get_proper_type(p.type) if isinstance(p, UnpackType) else p
+        if isinstance(variable, ParamSpecType | TypeVarTupleType) and variable.id not in self.own:
+            return p  # of a function that the call returns
         return default if default is not None else p
 
     def _applied_call(self, p: CallableType, answer: CallableType) -> CallableType:
