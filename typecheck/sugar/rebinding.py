@@ -190,6 +190,51 @@ def accept_layers_or_anything_else() -> None:
     of(nn.ReLU(), [nn.ReLU()])
 
 
+def accept_variables_that_are_exchanged() -> None:
+    a, b = tg.ones((5,)), tg.ones((2, 3))
+    a, b = b, a
+    b @ tg.ones((5,))
+    a @ tg.ones((3, 1))
+    p, q = tg.ones((1,)), tg.ones((2,))
+    for _ in range(3):
+        p, q = q, tg.concat([p, q])
+    p @ tg.ones((5,))
+    q @ tg.ones((8,))
+    n, m = tg.ones((3, 4)), tg.ones((3, 4))
+    n, m = m, n * 2.0
+    assert_type(m @ tg.ones((4, 2)), Tensor[Shape[L[3], L[2]], NoneTape])
+
+
+def accept_what_a_loop_changes() -> None:
+    h = tg.ones((2, 3))
+    for _ in range(3):
+        h = h.T
+    h @ tg.ones((2, 1))
+    rows = [h]
+    for n in range(2, 4):
+        h = h @ tg.ones((h.shape[1], n))
+        rows.append(h)
+    rows[-1] @ tg.ones((3, 1))
+    columns = tg.ones((2, 5))
+    while columns.shape[1] > 2:
+        columns = columns[:, 1:]
+    columns @ tg.ones((2, 1))
+    y = tg.ones((2, 3))
+    layers: list[nn.Module] = [nn.Linear(3, 4), nn.ReLU()]
+    for layer in layers:
+        y = layer(y)
+    y @ tg.ones((4, 1))
+    by_size = sorted([tg.ones((2, 3)), tg.ones((4, 5))], key=lambda one: one.size, reverse=True)
+    by_size[0] @ tg.ones((5, 1))
+
+
+def reject_what_no_iteration_of_a_loop_changes() -> None:
+    h = tg.ones((2, 3))
+    for _ in range(3):
+        h = h @ tg.ones((3, 3))
+    h @ tg.ones((4, 1))  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (4, 1) has 4 rows [tapegrad-shape]
+
+
 def reject_a_size_that_the_newest_binding_has() -> None:
     h = tg.ones((4, 200))
     h = h[:, : width()]

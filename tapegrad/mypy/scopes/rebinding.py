@@ -8,32 +8,45 @@ the newest one. Where the newest has Any, an older one still has 200: after `h =
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from mypy.nodes import (
+    AssignmentExpr,
+    AssignmentStmt,
     CallExpr,
     ComparisonExpr,
     Expression,
+    ForStmt,
+    IndexExpr,
     MemberExpr,
     NameExpr,
     OperatorAssignmentStmt,
     OpExpr,
     TempNode,
+    TupleExpr,
     Var,
+    WhileStmt,
 )
 from mypy.plugin import FunctionContext, MethodContext
-from mypy.types import AnyType, Instance, ProperType, TupleType, Type, UnionType, UnpackType, get_proper_type
+from mypy.types import AnyType, Instance, NoneType, ProperType, TupleType, Type, UnionType, UnpackType, get_proper_type
 
-from tapegrad.mypy.conversion import has_opaque, is_endless, tensor_parts
-from tapegrad.mypy.mypy_api import attribute_variable, newest_binding, simplified_union
+from tapegrad.mypy.conversion import TENSOR, has_opaque, is_endless, joined, tensor_parts, unknown
+from tapegrad.mypy.mypy_api import (
+    attribute_variable,
+    enclosing_function,
+    newest_binding,
+    outermost_scope,
+    simplified_union,
+    stored_type,
+)
 from tapegrad.mypy.scopes.frames import Reading
-from tapegrad.mypy.scopes.names import receiver_of, targets_bound_to
+from tapegrad.mypy.scopes.names import ScopeCache, bound_by, inside, receiver_of, targets_bound_to
 from tapegrad.mypy.signatures import concerns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mypy.nodes import Context
+    from mypy.nodes import Context, Node
 
     from tapegrad.mypy.mypy_api import Checker
 
@@ -65,14 +78,140 @@ def with_newest(ctx: AnyCall, *, reflected: bool = False) -> AnyCall:
 
 
 def newest(t: Type, expression: Expression | None, api: Checker) -> Type:
-    """Return the type of an expression, unknown where the newest binding of the name or the attribute is."""
+    """Return the type of an expression, unknown where the newest binding of the name or the attribute is.
+
+    Where the iterations of a loop may give a variable one of several tensors, mypy passes each, and so it does for an
+    item of a list of several. It has then the shape that those have in common, because mypy does not know how often the
+    loop runs, or which item it is.
+    """
+    found = _newest(t, expression, api)
+    p = get_proper_type(found)
+    if expression is None or not isinstance(p, Instance) or p.type.fullname != TENSOR:
+        return found
+    whole = get_proper_type(stored_type(api, expression))
+    if not isinstance(whole, UnionType) or not (_is_item(expression, api) or _is_changed_in_loop(expression, api)):
+        return found
+    bound = newest_binding(expression, api) if isinstance(expression, NameExpr | MemberExpr) else None
+    several = [p, *_items(whole), *_items(bound or whole)]
+    common = tensor_parts(joined(UnionType([one for one in several if not isinstance(one, NoneType)])))
+    return found if common is None else p.copy_modified(args=[common.shape, *p.args[1:]])
+
+
+def _is_item(expression: Expression, api: Checker) -> bool:
+    """Return whether an expression is an item of a list or another collection, whose items have one type."""
+    items = get_proper_type(stored_type(api, expression.base)) if isinstance(expression, IndexExpr) else None
+    return isinstance(items, Instance) and tensor_parts(items) is None
+
+
+def _is_changed_in_loop(expression: Expression, api: Checker) -> bool:
+    while not isinstance(expression, NameExpr):
+        match expression:
+            case IndexExpr(base=inner) | CallExpr(callee=MemberExpr(expr=inner)) | AssignmentExpr(target=inner):
+                expression = inner
+            case _:
+                return False
+    return expression.node in _changed_in_loops.of(enclosing_function(api) or outermost_scope(api))
+
+
+def _read_changed_in_loops(scope: Node | None) -> set[Node | None]:
+    """Return the variables that statements in loops bind, and those of which they call methods, such as `append`."""
+    found: set[Node | None] = set()
+    for loop in inside(scope):
+        for node in inside(loop) if isinstance(loop, ForStmt | WhileStmt) else ():
+            found.update(name for name, _ in bound_by(node))
+            match node:
+                case CallExpr(callee=MemberExpr(expr=NameExpr(node=holder))):
+                    found.add(holder)
+    return found
+
+
+_changed_in_loops = ScopeCache(_read_changed_in_loops)
+
+
+def _newest(t: Type, expression: Expression | None, api: Checker) -> Type:
     if not isinstance(expression, NameExpr | MemberExpr):
         return t
     bound = newest_binding(expression, api)
+    if isinstance(expression, NameExpr) and _is_exchanged(expression, api):
+        return opened(t, _without_parts(t))
     if bound is None or bound == t:
         return t
     result = bound if has_opaque(bound) and _is_read_from(expression, t, bound, api) else opened(t, bound)
     return result if result is t or _is_rebindable(expression, api) else t
+
+
+class _Exchange(NamedTuple):
+    """A statement such as `a, b = b, a`, of which mypy reads the second value when it has bound the first variable.
+
+    Attributes:
+        variables: All variables that it binds.
+        line: The first line at which a variable may have a wrong type: that of a loop around the statement.
+    """
+
+    variables: list[Var]
+    line: int
+
+
+class _Exchanges(NamedTuple):
+    """What mypy takes for the newest binding of a variable, although that is another one.
+
+    Attributes:
+        uses: The uses of variables in the values of exchanges.
+        bound: The variables that exchanges bind to another of their variables.
+    """
+
+    uses: dict[Expression, _Exchange]
+    bound: dict[Node, _Exchange]
+
+
+def _is_exchanged(name: NameExpr, api: Checker) -> bool:
+    """Return whether mypy may take the value of another variable for that of a variable, because of `a, b = b, a`."""
+    if Reading.frame is not None:  # a body that is read binds the variables when it has read all values
+        return False
+    known = _exchanges.of(enclosing_function(api) or outermost_scope(api))
+    exchange = known.uses.get(name)
+    if exchange is None and name.node is not None:
+        exchange = known.bound.get(name.node)
+        exchange = exchange if exchange is not None and name.line >= exchange.line else None
+    if exchange is None:
+        return False
+    first, *others = [variable.type for variable in exchange.variables]
+    return any(one != first for one in others)
+
+
+def _read_exchanges(scope: Node | None) -> _Exchanges:
+    found = _Exchanges({}, {})
+    nodes = inside(scope)
+    loops = [node for node in nodes if isinstance(node, ForStmt | WhileStmt)]
+    for node in nodes:
+        if not isinstance(node, AssignmentStmt) or not isinstance(node.rvalue, TupleExpr):
+            continue
+        for target in node.lvalues:
+            if not isinstance(target, TupleExpr) or len(target.items) != len(node.rvalue.items):
+                continue
+            names = [one.node if isinstance(one, NameExpr) else None for one in target.items]
+            variables = [name for name in names if isinstance(name, Var)]
+            around = [loop.line for loop in loops if loop.line <= node.line <= (loop.end_line or loop.line)]
+            exchange = _Exchange(variables, min([node.line, *around]))
+            for position, value in enumerate(node.rvalue.items):
+                uses = [one for one in inside(value) if isinstance(one, NameExpr) and one.node in names[:position]]
+                found.uses.update(dict.fromkeys(uses, exchange))
+                if value in uses and (bound := names[position]) is not None:
+                    found.bound[bound] = exchange
+    return found
+
+
+_exchanges = ScopeCache(_read_exchanges)
+
+
+def _without_parts(t: Type) -> Type:
+    """Return a tensor type without its parts, for each item of a union."""
+    p = get_proper_type(t)
+    if isinstance(p, UnionType):
+        return UnionType([_without_parts(item) for item in p.items])
+    return (
+        p if tensor_parts(p) is None or not isinstance(p, Instance) else p.copy_modified(args=[unknown()] * len(p.args))
+    )
 
 
 def _is_read_from(expression: NameExpr | MemberExpr, t: Type, bound: Type, api: Checker) -> bool:
