@@ -386,6 +386,18 @@ def not_divided(divisor: object, number: object) -> str:
     return f"assert_divides: {divisor} does not divide {number}"
 
 
+def failed_assertion(sides: Sequence[tuple[str, str]], sign: str) -> str:
+    """Return that an assertion fails; the sides are what it compares as written, with the values that are known."""
+    if not sides:
+        return "the assertion fails"
+    text = f"the assertion fails: {' is '.join(sides[0])}"
+    if len(sides) == 1 or sign == "!=":
+        return text
+    limit = {"==": "not", "<": "not below", "<=": "above", ">": "not above", ">=": "below"}.get(sign)
+    right, m = sides[1]
+    return f"{text}, {limit} {right}" if limit and right == m else f"{text} and {right} is {m}"
+
+
 def not_same(n: object, m: object) -> str:
     """Return the message for two sizes that differ: `assert_same: 3 is not 4`."""
     return f"assert_same: {n} is not {m}"

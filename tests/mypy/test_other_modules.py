@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import pytest
+
 from tests.mypy.programs import needs_bodies_of_other_files, python
 from tests.warm_mypy_cache import write_settings
 
@@ -169,6 +171,80 @@ def test_a_wrong_number_in_the_other_module_is_reported_where_it_fails(tmp_path:
             "line 22 of package/models.py: Attention.query Linear(60, 60): x is (2, 5, 64) but (..., 60) is expected: "
             "axis -1 is 64, not 60"
         )
+    ]
+
+
+ASSERTING = """from __future__ import annotations
+
+import tapegrad as tg
+from tapegrad import Tensor, nn
+
+
+class Model(nn.Module):
+    def __init__(self, width: int, heads: int, kind: str = "a", *, is_deep: bool = True, most: int = 64) -> None:
+        assert width % heads == 0
+        assert width > 2 and width != 6
+        assert width <= most
+        assert kind in ("a", "b")
+        assert is_deep
+        assert 10 / heads < 5.0
+        assert len(kind) == 1
+        self.norm = nn.GroupNorm(heads, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.norm(x)
+
+
+class Broken(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.norm = nn.GroupNorm(3, 8)
+        self.layers = nn.Sequential(nn.Linear(width, 4), nn.Linear(5, 3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layers(self.norm(x))
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line", "reason"),
+    [
+        ("10, 4", 9, "width % heads is 2, not 0"),
+        ("2, 2", 10, "width is 2, not above 2"),
+        ("6, 3", 10, "width is 6"),
+        ("72, 3", 11, "width is 72 and most is 64"),
+        ("9, 3, 'c'", 12, "kind is 'c'"),
+        ("9, 3, is_deep=False", 13, "is_deep is False"),
+        ("8, 2", 14, "10 / heads is 5.0, not below 5.0"),
+    ],
+)
+def test_an_assertion_of_a_constructor_that_fails_shows_the_numbers(
+    tmp_path: Path, arguments: str, line: int, reason: str
+) -> None:
+    program = f"from models import Model\n\nModel({arguments})\n"
+
+    found = said(tmp_path, {"models.py": ASSERTING}, program)
+
+    assert found == [f"line {line} of models.py: the assertion fails: {reason}"]
+
+
+def test_an_assertion_of_unknown_values_is_no_error(tmp_path: Path) -> None:
+    program = "from models import Model\n\nModel(9, 3)\nModel(int(input()), 3)\n"
+
+    assert said(tmp_path, {"models.py": ASSERTING}, program) == []
+
+
+def test_a_layer_that_no_call_can_make_is_reported_once(tmp_path: Path) -> None:
+    program = "import models\n\nmodels.Broken(4)\n"
+
+    assert said(tmp_path, {"models.py": ASSERTING}, program) == []  # only in models.py
+
+    run = python(tmp_path, "-m", "mypy", "--no-color-output", "--no-pretty", "program.py")
+    assert run.stdout.splitlines()[:-1] == [
+        "models.py:24: error: GroupNorm: 3 groups do not divide 8 channels  [tapegrad-shape]",
+        (
+            "models.py:25: error: Sequential[1] Linear(5, 3): x is (..., 4) but (..., 5) is expected: axis -1 is 4, "
+            "not 5  [tapegrad-shape]"
+        ),
     ]
 
 

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from mypy.nodes import CallExpr
+from mypy.nodes import CallExpr, ComparisonExpr
 
+from tapegrad.errors import messages
 from tapegrad.mypy.conversion import has_opaque
 from tapegrad.mypy.features.bodies import fail, seen_from
 from tapegrad.mypy.features.body_statements import Failure
 from tapegrad.mypy.features.made_layers import arguments_of
 from tapegrad.mypy.mypy_api import can_read_bodies, checked_file, depend_on_bodies, type_of_call
+from tapegrad.mypy.mypy_files import in_file
+from tapegrad.mypy.ownership.spelling import written
 from tapegrad.mypy.reports import CODES
-from tapegrad.mypy.scopes.frames import Made
+from tapegrad.mypy.scopes.frames import LayerCall, Made, Nothing, within
+from tapegrad.mypy.scopes.numbers import is_plain
 from tapegrad.mypy.scopes.objects import created_by, mark_failed, object_of
+from tapegrad.mypy.scopes.statements import compared
 
 if TYPE_CHECKING:
     from mypy.errorcodes import ErrorCode
-    from mypy.nodes import MypyFile
+    from mypy.nodes import Context, MypyFile
     from mypy.plugin import FunctionContext
 
     from tapegrad.mypy.mypy_api import Checker
-    from tapegrad.mypy.scopes.frames import LayerCall
+    from tapegrad.mypy.scopes.frames import Creation, Value
 
 
 def check_constructor(ctx: FunctionContext) -> None:
@@ -39,17 +44,42 @@ def check_constructor(ctx: FunctionContext) -> None:
 
 def _failure_of(made: Made, api: Checker) -> tuple[Failure, MypyFile] | None:
     """Return the first failure in the constructor of an object, with its file."""
-    for value, at, file in created_by(made, api):
+    for creation in created_by(made, api):
+        value, at, file = creation.value, creation.at, creation.file
         if isinstance(value, Made):
             inner = _failure_of(value, api)
             if inner is not None:
                 return seen_from(at, *inner, file, api), file
             continue
-        error = _ASSERTION if value is None else _rejection_of(value, api)
-        if error is not None:
-            end_line, end_column = at.end_line or at.line, at.end_column or at.column
-            return Failure(*error, at.line, at.column, end_line, end_column), file
+        error = (_failed(creation), CODES["shape"]) if value is None else _rejection_of(value, api)
+        if error is None:
+            continue
+        if _fails_for_any_call(at, file, api):
+            mark_failed(made)
+            return None
+        end_line, end_column = at.end_line or at.line, at.end_column or at.column
+        return Failure(*error, at.line, at.column, end_line, end_column), file
     return None
+
+
+def _failed(assertion: Creation) -> str:
+    condition = assertion.condition
+    operands = [] if condition is None else zip(compared(condition), assertion.values, strict=True)
+    sides = [(written(one), _shown(value)) for one, value in operands if is_plain(value)]
+    return messages.failed_assertion(sides, condition.operators[0] if isinstance(condition, ComparisonExpr) else "")
+
+
+def _shown(value: Value) -> str:
+    return "None" if isinstance(value, Nothing) else repr(value)
+
+
+def _fails_for_any_call(at: Context, file: MypyFile, api: Checker) -> bool:
+    """Return whether a layer cannot be made for any arguments of the constructor, which mypy reports where it is."""
+    if not isinstance(at, CallExpr):
+        return False
+    with in_file(file, api), within(None):
+        value = object_of(at, api)
+    return isinstance(value, LayerCall) and bool(type_of_call(api, value.info, arguments_of(value))[1])
 
 
 def _rejection_of(layer: LayerCall, api: Checker) -> tuple[str, ErrorCode] | None:
@@ -59,6 +89,3 @@ def _rejection_of(layer: LayerCall, api: Checker) -> tuple[str, ErrorCode] | Non
     _, errors = type_of_call(api, layer.info, arguments_of(layer))
     code = errors[0].code if errors else None
     return (errors[0].message, code) if code is not None and code in CODES.values() else None
-
-
-_ASSERTION: Final = "the assertion fails", CODES["shape"]

@@ -25,7 +25,7 @@ from tapegrad.sizes import (
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping
 
-    from mypy.nodes import ArgKind, Context, FuncDef, MypyFile, Node, TypeInfo
+    from mypy.nodes import ArgKind, Context, Expression, FuncDef, MypyFile, Node, TypeInfo
     from mypy.types import Type
 
     from tapegrad.mypy.conversion import Make
@@ -196,11 +196,15 @@ class Creation(NamedTuple):
         value: The layer or the object that the call makes; None for an assertion.
         at: The call, or the assertion.
         file: The file with it.
+        condition: The part of an assertion that does not hold.
+        values: Those of what it compares, or of the condition itself.
     """
 
     value: Made | LayerCall | None
     at: Context
     file: MypyFile
+    condition: Expression | None = None
+    values: tuple[Value, ...] = ()
 
 
 class Reading:

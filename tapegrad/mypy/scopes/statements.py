@@ -13,6 +13,7 @@ from mypy.nodes import (
     AssignmentStmt,
     BreakStmt,
     CallExpr,
+    ComparisonExpr,
     ConditionalExpr,
     ContinueStmt,
     ExpressionStmt,
@@ -29,6 +30,7 @@ from mypy.nodes import (
     MemberExpr,
     NameExpr,
     OperatorAssignmentStmt,
+    OpExpr,
     PassStmt,
     RaiseStmt,
     RefExpr,
@@ -59,6 +61,11 @@ K = TypeVar("K")
 
 _READING_METHODS: Final = {"copy", "count", "get", "index", "items", "keys", "values"}  # of lists and dicts
 _ONLY_READING: Final = ("builtins.", "dataclasses.", "itertools.", "math.", "numpy.", "tapegrad.", "typing.")
+
+
+def compared(condition: Expression) -> list[Expression]:
+    """Return the operands of a comparison; of any other condition, the condition."""
+    return condition.operands if isinstance(condition, ComparisonExpr) else [condition]
 
 
 class Evaluator(NamedTuple):
@@ -162,7 +169,9 @@ class Run:
                 pass
             case AssertStmt(expr=condition):
                 if self._frame.made is not None and self._evaluator.decided(condition, self._api) is False:
-                    self._frame.made.append(Creation(None, statement, checked_file(self._api)))
+                    failing = self._failing_part(condition)
+                    values = tuple(self._evaluator.value(one, self._api) for one in compared(failing))
+                    self._frame.made.append(Creation(None, statement, checked_file(self._api), failing, values))
             case IfStmt(expr=conditions, body=blocks, else_body=otherwise):
                 return self._branch(conditions, blocks, otherwise)
             case ForStmt(index=target, expr=sequence, body=body, else_body=None):
@@ -172,6 +181,13 @@ class Run:
             case _:
                 raise _UnclearError
         return True
+
+    def _failing_part(self, condition: Expression) -> Expression:
+        """Return the part of a condition because of which it does not hold."""
+        while isinstance(condition, OpExpr) and condition.op == "and":
+            is_left = self._evaluator.decided(condition.left, self._api) is False
+            condition = condition.left if is_left else condition.right
+        return condition
 
     def _value(self, expression: Expression) -> Value:
         """Return what an expression denotes; what its parts may change is unknown after it, or changed."""
