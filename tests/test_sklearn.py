@@ -135,7 +135,7 @@ def test_estimators_are_cloned_and_pickled() -> None:
             "model Linear(4, 2): x is (30, 3) but (..., 4) is expected: axis -1 is 3, not 4",
         ),
         ({"epochs": 0}, ValueError, "Classifier: epochs is 0 but must be at least 1"),
-        ({"batch_size": 1.5}, DTypeError, "Classifier: batch_size is 1.5 but a whole number is expected"),
+        ({"batch_size": 1.5}, DTypeError, "Classifier: batch_size is 1.5 but an int is expected"),
     ],
 )
 def test_invalid_parameters_are_rejected_by_fit(options: Any, error: Any, message: str) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from tapegrad.autograd.registry import IMPLEMENTATIONS, NUMBERS, Op, key_of, shape_of, signature_of
 from tapegrad.errors import DTypeError, ShapeError, SingularError, TapeError, TapegradError, messages
 from tapegrad.errors.diagram import AxisTracker, annotate_axes
+from tapegrad.errors.kinds import INT, INTS, NUMBER, STRING, described, kinds_of, wrong_kind
 from tapegrad.errors.other_names import parameters_by_kind, unexpected, unnamed
 from tapegrad.sizes import is_int, show
 from tapegrad.sizes.symbols import is_symbol
@@ -152,12 +153,16 @@ def _named(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str,
 
 
 def _with_kinds(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception:
-    """Return a DTypeError if an argument of the wrong type caused the error, otherwise the error itself."""
+    """Return another error if an argument of the wrong type caused the error, otherwise the error itself."""
     is_of_op_inside = getattr(error, "op", "") not in ("", entry.name)
-    if is_of_op_inside or isinstance(error, ShapeError) or type(error) in (TypeError, AttributeError, ValueError):
+    if (
+        is_of_op_inside
+        or isinstance(error, ShapeError)
+        or type(error) in (*(AttributeError, DTypeError, TypeError, ValueError),)
+    ):
         with suppress(TypeError):  # the call does not match the signature
-            for message in _of_other_kinds(entry, signature_of(entry.function).bind(*args, **kwargs).arguments):
-                return DTypeError(message)
+            for other in _of_other_kinds(entry, signature_of(entry.function).bind(*args, **kwargs).arguments):
+                return other
     return error
 
 
@@ -168,8 +173,8 @@ def _has_no_shape(entry: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> b
     return False
 
 
-def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[str]:
-    """Yield a message for each argument that is not of the annotated type: a tensor, int or string."""
+def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[Exception]:
+    """Yield an error for each argument that is not of the annotated type: a tensor, int or string."""
     for name, value in arguments.items():
         annotation, parameter = entry.function.__annotations__.get(name), signature_of(entry.function).parameters[name]
         kind = messages.with_article(type(value).__name__)
@@ -177,27 +182,37 @@ def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[str]:
             continue
         if name in entry.sequences:
             if not hasattr(value, "__iter__"):
-                yield f"{name} is {kind} but a sequence of tensors is expected"
+                yield DTypeError(f"{name} is {kind} but a sequence of tensors is expected")
         elif name in entry.operands:
             if not hasattr(value, "shape") and not isinstance(value, NUMBERS):
                 may_be_number = str(annotation).endswith("| Number")
-                yield (
+                yield DTypeError(
                     messages.no_operand(messages.UNNAMED, kind)
                     if may_be_number
                     else f"{name} is {kind}, not a tensor{messages.tensor_hint(name, kind)}"
                 )
-        elif annotation in ("int", "Int", "int | None") and not is_int(value):
-            yield f"{name} is {kind} but an int is expected"
-        elif annotation == "Sizes" and not isinstance(value, tuple | list):
-            yield f"{name} is {kind} but a tuple of ints is expected"
-        elif annotation == "Sizes" and not all(map(is_int, value)):
-            yield f"{name} is {value!r} but a tuple of ints is expected"
-        elif annotation == "str" and not isinstance(value, str):
-            yield f"{name} is {kind} but a string is expected"
-        elif annotation == "bool" and not isinstance(value, bool) and not hasattr(value, "shape"):
-            yield f"{name} is {kind} but a bool is expected"
-        elif annotation == "float" and not isinstance(value, Real | np.ndarray) and not hasattr(value, "shape"):
-            yield f"{name} is {kind} but a number is expected"
+        elif annotation == "bool":
+            if not isinstance(value, bool) and not hasattr(value, "shape"):
+                yield DTypeError(f"{name} is {kind} but a bool is expected")
+        else:
+            expected = kinds_of(str(annotation))
+            is_nested = "tuple[tuple" in str(annotation)  # a pair for each axis
+            if expected and not any(_is_of_kind(value, one, is_nested=is_nested) for one in expected):
+                message = wrong_kind(name, described(value), expected)
+                is_other_word = isinstance(value, str) and any(one.startswith("'") for one in expected)
+                yield ValueError(message) if is_other_word else DTypeError(message)
+
+
+def _is_of_kind(value: Any, kind: str, *, is_nested: bool) -> bool:
+    if kind == INT:
+        return is_int(value)
+    if kind == INTS:
+        return isinstance(value, tuple) and all(
+            is_int(one) or (is_nested and _is_of_kind(one, kind, is_nested=False)) for one in value
+        )
+    if kind == NUMBER:
+        return isinstance(value, Real) or hasattr(value, "shape")
+    return isinstance(value, str) and kind in (STRING, repr(value))
 
 
 def _attach_facts(error: TapegradError, entry: Op, arguments: dict[str, Any]) -> None:

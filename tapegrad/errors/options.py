@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from tapegrad.errors import DTypeError, messages
+from tapegrad.errors.kinds import described, wrong_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -136,14 +137,8 @@ def check_word(call: str, option: str, given: object, words: Collection[str]) ->
     """
     if given in words:
         return
-    *others, last = map(repr, words)
-    expected = f"{', '.join(others)} or {last} is expected"
-    if not isinstance(given, str):
-        kind = "None" if given is None else messages.with_article(type(given).__name__)
-        message = f"{call}: {option} is {kind} but {expected}"
-        raise DTypeError(message)
-    message = f"{call}: {option} is {given!r} but {expected}"
-    raise ValueError(message)
+    message = f"{call}: {wrong_kind(option, described(given), tuple(map(repr, words)))}"
+    raise ValueError(message) if isinstance(given, str) else DTypeError(message)
 
 
 def check_path(call: str, path: object) -> None:
@@ -164,7 +159,7 @@ def check_whole(call: str, option: str, number: Any) -> None:
         DTypeError: It is not an integer.
     """
     if not isinstance(number, Integral) or isinstance(number, bool):
-        message = f"{call}: {option} is {number!r} but a whole number is expected"
+        message = f"{call}: {option} is {number!r} but an int is expected"
         raise DTypeError(message)
 
 

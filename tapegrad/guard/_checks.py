@@ -11,6 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.errors.kinds import described
 from tapegrad.errors.messages import tensor_hint, with_article, wrong_number
 from tapegrad.guard._names import NoShortFormError
 from tapegrad.sizes import Dim
@@ -46,9 +47,9 @@ class Check(ABC):
             self.fit(value, place, bound)
         elif self.is_complete():
             expected = self.kind()
-            if isinstance(value, str) and "'" in expected:  # another string than those that are expected
-                raise ValueError(f"{bound.call}: {place} is {value!r} but {expected} is expected")
-            given = kind_of(value)
+            given = described(value) if "'" in expected else kind_of(value)  # beside strings that are expected
+            if isinstance(value, str) and "'" in expected:
+                raise ValueError(f"{bound.call}: {place} is {given} but {expected} is expected")
             hint = tensor_hint(place, given) if expected == "a tensor" else ""
             raise DTypeError(f"{bound.call}: {place} is {given} but {expected} is expected{hint}")
 

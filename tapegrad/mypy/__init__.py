@@ -158,7 +158,7 @@ _TENSORS_AND_SIZES = (
     "Tensor[",
     "Value[",
     "Param[",
-    '; expected "bool"',
+    *(f'; expected "{kind}' for kind in ("Literal['", "bool", "float", "int", "str", "tuple[int")),
     *(f"{name}[" for name in COMPUTED),
     "[Literal[",
     ", Literal[",

@@ -220,9 +220,6 @@ def _shape(rank: int, x: Dims, w: Dims, stride: Any, padding: Any, dilation: Any
         raise ShapeError(message)
     strides, dilations = numbers(stride, rank, "stride", 1), numbers(dilation, rank, "dilation", 1)
     numbers(tuple(kernel), rank, "the kernel", 1)
-    if isinstance(padding, str) and padding not in ("same", "valid"):
-        message = f"padding {padding!r} is neither 'same' nor 'valid'"
-        raise ShapeError(message)
     if _is(padding, "same"):
         if any(surely_less(1, s) for s in strides):
             message = f"padding 'same' needs a stride of 1, not {stride}"

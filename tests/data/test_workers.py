@@ -226,5 +226,5 @@ def test_invalid_options_are_rejected() -> None:
     below = int("-1")  # mypy rejects a number that is written
     with pytest.raises(ValueError, match=r"^batches: workers is -1 but must be at least 0$"):
         batches(Numbers(4), size=2, workers=below)
-    with pytest.raises(DTypeError, match=r"^batches: workers is 1\.5 but a whole number is expected$"):
+    with pytest.raises(DTypeError, match=r"^batches: workers is 1\.5 but an int is expected$"):
         batches(Numbers(4), size=2, workers=half)

@@ -85,7 +85,7 @@ def test_options_that_are_no_numbers_are_rejected(name: str, make: Any, option: 
 @pytest.mark.parametrize(("name", "make", "option"), [one[:3] for one in WHOLE])
 @pytest.mark.parametrize("given", [*NO_NUMBERS, 1.5, nan, inf, np.float32(2)], ids=repr)
 def test_options_that_are_no_ints_are_rejected(name: str, make: Any, option: str, given: Any) -> None:
-    said = f"{name}: {option} is {given!r} but a whole number is expected"
+    said = f"{name}: {option} is {given!r} but an int is expected"
 
     with pytest.raises(DTypeError, match=f"^{re.escape(said)}$"):
         make(**{option: given})
@@ -155,7 +155,7 @@ CALLS: list[tuple[Any, str]] = [
     (lambda: ANY.assert_divides("a", 2), "assert_divides: divisor is 'a' but an int is expected"),
     (lambda: ANY.assert_divides(2, 4.0), "assert_divides: number is 4.0 but an int is expected"),
     (lambda: ANY.assert_same(None, 2), "assert_same: n is None but an int is expected"),
-    (lambda: X.var(correction="1"), "var: correction is a str but a number is expected"),
+    (lambda: X.var(correction="1"), "var: correction is '1' but a number is expected"),
     (lambda: ANY.full((2,), "a"), "full: value is 'a' but a number is expected"),
     (lambda: ANY.full_like(X, None), "full_like: value is None but a number is expected"),
     (lambda: ANY.io.save(MODEL, 3), "save: path is an int but a string or a Path is expected"),

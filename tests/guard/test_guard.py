@@ -956,7 +956,7 @@ def test_a_literal_string_must_be_one_of_those_listed() -> None:
 
     f("same", some(3))
     rejects(ValueError, "f: mode is 'full' but 'same' or 'valid' is expected", f, "full", some(3))
-    rejects(DTypeError, "f: mode is an int but 'same' or 'valid' is expected", f, 3, some(3))
+    rejects(DTypeError, "f: mode is 3 but 'same' or 'valid' is expected", f, 3, some(3))
 
 
 class Padded(Generic[Padding, PaddingW]):

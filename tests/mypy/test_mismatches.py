@@ -10,7 +10,7 @@ from mypy.options import Options
 
 from tapegrad.mypy.features.mismatches import LONGEST, reworded
 from tapegrad.mypy.mypy_api import ReportedError, Rewording
-from tests.mypy.programs import RUN_DAEMON, python
+from tests.mypy.programs import RUN_DAEMON, first_errors, python
 from tests.warm_mypy_cache import SETTINGS, write_settings
 
 SIZES = """from typing import TypeAlias, TypeVar
@@ -249,3 +249,36 @@ def test_errors_are_reworded_however_old_mypys_list_of_them_is(*, is_old: bool) 
     errors.report(1, 0, "wrong")
 
     assert [info.message for info in errors.error_info_map["use.py"]] == ["in other words"]
+
+
+def test_a_wrong_option_of_an_op_is_reported_in_the_words_of_python(tmp_path: Path) -> None:
+    program = """import tapegrad as tg
+from tapegrad import topk as largest
+from tapegrad.ops import roll
+
+x = tg.ones((2, 3))
+name = "a"
+
+def pad(x: tg.Tensor, width: int) -> None: ...
+
+roll(x, 1.5)
+tg.topk(x, name)
+tg.topk(
+    x,
+    "b",
+)
+x.sum(axis=x)
+tg.topk(tg.topk(x, "c")[0], 1)
+pad(x, "a")
+largest(x, "a")
+"""
+
+    assert first_errors(tmp_path, program) == {
+        10: "roll: shift is 1.5 but an int or a tuple of ints is expected  [arg-type]",
+        11: "topk: k is a str but an int is expected  [arg-type]",
+        14: "topk: k is 'b' but an int is expected  [arg-type]",
+        16: "sum: axis is a Tensor but an int or a tuple of ints is expected  [arg-type]",
+        17: "topk: k is a str but an int is expected  [arg-type]",
+        18: 'Argument 2 to "pad" has incompatible type "str"; expected "int"  [arg-type]',
+        19: 'Argument 2 to "topk" has incompatible type "str"; expected "int"  [arg-type]',
+    }

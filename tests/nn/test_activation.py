@@ -124,7 +124,7 @@ def test_an_option_that_forward_would_reject_is_rejected_before() -> None:
     with pytest.raises(ValueError, match=r"^GELU: approximate is 'erf' but 'none' or 'tanh' is expected$"):
         nn.GELU(approximate=unknown)
     for layer in (nn.Softmax, nn.LogSoftmax):
-        with pytest.raises(DTypeError, match=f"^{layer.__name__}: axis is 0.5 but a whole number is expected$"):
+        with pytest.raises(DTypeError, match=f"^{layer.__name__}: axis is 0.5 but an int is expected$"):
             layer(half)
     with pytest.raises(DTypeError, match=r"^Flatten: start_axis is a float but an int is expected$"):
         nn.Flatten(start_axis=half)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.errors.kinds import described
 from tapegrad.ops import empty, empty_like, eye, full, full_like, normal, ones, ones_like, tensor, zeros, zeros_like
 from tapegrad.ops.create import filled_shape, tensor_shape
 from tapegrad.testing import check_shape_rule
@@ -224,7 +225,7 @@ def test_invalid_shapes_are_rejected(name: str, shape: Any) -> None:
     with pytest.raises(DTypeError) as rejected:
         FILLED[name](shape)
 
-    assert str(rejected.value) == f"{name}: shape is {shape!r} but an int or a tuple of ints is expected"
+    assert str(rejected.value) == f"{name}: shape is {described(shape)} but an int or a tuple of ints is expected"
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.float64, np.bool_])

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.errors import DTypeError, ShapeError, messages
+from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.errors.kinds import described
 from tapegrad.ops import broadcast_to, normal, reshape, split, tensor, tile, transpose, unflatten, zeros
 from tapegrad.ops.move import reshape_shape
 from tapegrad.sizes import named, show
@@ -47,9 +48,9 @@ def test_sizes_and_axes_may_be_a_tuple_or_separate_arguments() -> None:
     [
         (Tensor.reshape, (2.0, 12), "reshape: shape is (2.0, 12) but a tuple of ints is expected"),
         (Tensor.reshape, ((4, 6), 1), "reshape: shape is ((4, 6), 1) but a tuple of ints is expected"),
-        (Tensor.reshape, (True,), "reshape: shape is a bool but a tuple of ints is expected"),
-        (reshape, (-1,), "reshape: shape is an int but a tuple of ints is expected"),
-        (Tensor.transpose, (0.5, 1), "transpose: axis is (0.5, 1) but an int or a tuple of ints is expected"),
+        (Tensor.reshape, (True,), "reshape: shape is True but a tuple of ints is expected"),
+        (reshape, (-1,), "reshape: shape is -1 but a tuple of ints is expected"),
+        (Tensor.transpose, (0.5, 1), "transpose: axes is (0.5, 1) but a tuple of ints is expected"),
         (broadcast_to, ((4.0, 6),), "broadcast_to: shape is (4.0, 6) but a tuple of ints is expected"),
         (unflatten, (0, (2.0, 2)), "unflatten: sizes is (2.0, 2) but a tuple of ints is expected"),
         (tile, (2.0,), "tile: reps is 2.0 but an int or a tuple of ints is expected"),
@@ -125,10 +126,10 @@ def test_reshape_to_another_number_of_elements_is_rejected(
 
 @pytest.mark.parametrize("shape", [(n for n in (2, 3)), {2, 3}, 6, "23", None], ids=lambda shape: type(shape).__name__)
 def test_reshape_to_an_invalid_shape_is_rejected(shape: Any) -> None:
-    kind = messages.with_article(type(shape).__name__)
-
-    with pytest.raises(DTypeError, match=f"^reshape: shape is {kind} but a tuple of ints is expected$"):
+    with pytest.raises(DTypeError) as rejected:
         reshape(real(2, 3), shape)
+
+    assert str(rejected.value) == f"reshape: shape is {described(shape)} but a tuple of ints is expected"
 
 
 def test_an_array_of_sizes_is_a_shape() -> None:

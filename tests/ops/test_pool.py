@@ -336,8 +336,10 @@ def test_an_invalid_divisor_is_rejected(rank: int, divisor: float) -> None:
 def test_fractional_options_are_rejected(name: str, option: str) -> None:
     options: dict[str, Any] = {"kernel": 3, option: (1.5,) * rank_of(name)}
 
-    with pytest.raises(DTypeError, match=rf"^{name}: {option} is 1\.5 but an int is expected$"):
+    with pytest.raises(DTypeError) as rejected:
         POOLS[name](ones((3, *(7, 7)[-rank_of(name) :])), **options)
+
+    assert str(rejected.value) == f"{name}: {option} is {options[option]} but an int or a tuple of ints is expected"
 
 
 @pytest.mark.parametrize("name", ADAPTIVE)

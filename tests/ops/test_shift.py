@@ -84,7 +84,7 @@ def test_a_scalar_is_unchanged() -> None:
 
 @pytest.mark.parametrize("shift", [1.5, "a", (1, "a"), None, True, tensor([1])], ids=repr)
 def test_roll_by_a_non_int_is_rejected(shift: Any) -> None:
-    with pytest.raises(DTypeError, match=r"^roll: shift is .* but an int is expected$"):
+    with pytest.raises(DTypeError, match=r"^roll: shift is .* but an int or a tuple of ints is expected$"):
         roll(normal((2, 3), rng=0), shift, (0, 1) if isinstance(shift, tuple) else 0)
 
 
@@ -96,7 +96,7 @@ def test_negative_padding_of_a_scalar_is_rejected() -> None:
 def test_a_non_int_width_is_rejected() -> None:
     width: Any = 1.5
 
-    with pytest.raises(DTypeError, match=r"^pad: pad_width is 1\.5 but an int is expected$"):
+    with pytest.raises(DTypeError, match=r"^pad: pad_width is 1\.5 but an int or a tuple of ints is expected$"):
         pad(zeros((2, 3)), width)
     width = np.int64(1)
     assert pad(zeros((2, 3)), width).shape == (4, 5)

@@ -226,7 +226,7 @@ def reject_one_negative_size() -> None:
 
 
 def reject_a_list_for_a_shape() -> None:
-    tg.zeros([2, 3])  # E(mypy): Argument 1 to "zeros" has incompatible type "list[int]"; expected "tuple[int | integer[Any], ...] | int | integer[Any]" [arg-type]
+    tg.zeros([2, 3])  # E: zeros: shape is [2, 3] but an int or a tuple of ints is expected [arg-type]
 
 
 def reject_sizes_that_are_no_tuple() -> None:

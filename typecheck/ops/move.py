@@ -266,3 +266,7 @@ def reject_a_number_for_a_name_to_broadcast_to() -> None:
         tg.broadcast_to(a, (2, 3))  # E(mypy): broadcast_to: x (N,) does not broadcast to (2, 3) [tapegrad-shape]
 
     repeated(tg.ones((3,)))
+
+
+def reject_a_shape_that_is_no_tuple() -> None:
+    tg.reshape(tg.ones((2, 3)), "6")  # E: reshape: shape is '6' but a tuple of ints is expected [arg-type]

@@ -182,7 +182,7 @@ def reject_a_product_of_bools() -> None:
 
 
 def reject_an_axis_that_is_no_int() -> None:
-    x.sum(0.5)  # E(mypy): Argument 1 to "sum" of "Tensor" has incompatible type "float"; expected "int | integer[Any] | tuple[int | integer[Any], ...] | None" [arg-type]
+    x.sum(0.5)  # E: sum: axis is 0.5 but an int or a tuple of ints is expected [arg-type]
 
 
 def reject_a_truth_value_for_an_axis() -> None:

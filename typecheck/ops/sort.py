@@ -63,3 +63,12 @@ def reject_topk() -> None:
 
 def reject_fewer_than_none() -> None:
     tg.topk(x, -1)  # E: topk: k is -1, below 0 [tapegrad-shape]
+
+
+def reject_a_number_of_elements_that_is_no_int() -> None:
+    tg.topk(tg.ones((2, 3)), "2")  # E: topk: k is '2' but an int is expected [arg-type]
+
+
+def reject_a_number_of_elements_in_a_variable_that_is_no_int() -> None:
+    count = [2]
+    tg.topk(tg.ones((2, 3)), count)  # E(mypy): topk: k is a list but an int is expected [arg-type]

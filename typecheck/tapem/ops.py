@@ -184,7 +184,7 @@ def reject_an_argument_that_is_missing() -> None:
 
 
 def reject_a_setting_of_another_type() -> None:
-    _ = tapem.softmax(x, axis="rows")  # E(mypy): Argument "axis" to "softmax" has incompatible type "str"; expected "int | integer[Any]" [arg-type]
+    _ = tapem.softmax(x, axis="rows")  # E(mypy): softmax: axis is 'rows' but an int is expected [arg-type]
 
 
 def reject_named_sizes_that_are_two() -> None:

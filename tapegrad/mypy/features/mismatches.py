@@ -6,10 +6,12 @@ there is to read: anything that does not parse keeps mypy's words.
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tapegrad.errors import messages
+from tapegrad.errors.kinds import described, kinds_of, wrong_kind
 from tapegrad.mypy.conversion import ARITHMETIC
 from tapegrad.mypy.features.source_lines import place_of
 from tapegrad.mypy.mypy_api import method_of_operator
@@ -146,6 +148,9 @@ def _argument(place: Place, match: re.Match[str], parameters: ParametersOf) -> s
     call = call.removesuffix(".forward") if of_layer else call
     if op is not None and match["expected"] == '"bool"':
         return _no_flag(op.name, name, _read(match["got"].strip('"')))
+    if op is not None and (kinds := kinds_of(str(op.function.__annotations__.get(name)))):
+        written = place.arguments(function, match["place"], is_method=owner is not None)
+        return _of_kind(op.name, name, written, match["got"].strip('"'), kinds) if written else None
     text = _difference(call, name, match)
     if text is None and op is not None:
         got, expected = (_read(match[side].strip('"')) for side in ("got", "expected"))
@@ -162,6 +167,33 @@ def _no_flag(op: str, name: str, given: Written) -> str | None:
         return None
     kind = messages.with_article("NoneType" if given.name == "None" else given.name)
     return f"{op}: {name} is {kind} but a bool is expected"
+
+
+def _of_kind(op: str, name: str, written: list[ast.expr], got: str, kinds: tuple[str, ...]) -> str | None:
+    """Return that an option of an op is of another kind; None for a type that may be one of them.
+
+    Args:
+        op: The name of the op.
+        name: The option.
+        written: What is written there, in each of the calls on the line.
+        got: Its type.
+        kinds: What it may be.
+    """
+    values = [_literal(one) for one in written]
+    if len(values) == 1 and values[0] is not None:
+        return f"{op}: {wrong_kind(name, values[0], kinds)}"
+    kind = _read(got).name
+    if kind not in _NO_KINDS:
+        return None
+    return f"{op}: {wrong_kind(name, 'None' if kind == 'None' else messages.with_article(kind), kinds)}"
+
+
+def _literal(written: ast.expr) -> str | None:
+    """Return a number, a text, or a tuple or a list of them as it is written; None for any other expression."""
+    try:
+        return described(ast.literal_eval(written))
+    except ValueError:
+        return None
 
 
 def _difference(call: str, place: str, match: re.Match[str]) -> str | None:
@@ -287,6 +319,7 @@ _TENSORS: Final = frozenset({"Tensor", "Param"})
 _NO_TENSORS: Final = frozenset({"None", "bool", "dict", "float", "int", "list", "ndarray", "str"})
 _NO_OPERANDS: Final = frozenset({"None", "bytes", "dict", "list", "set", "str", "tuple"})
 _NO_FLAGS: Final = _NO_OPERANDS | {"float", "int"}
+_NO_KINDS: Final = (_NO_FLAGS | {"Tensor", "bool", "complex", "object"}) - {"tuple"}  # which may be one of ints
 _BUILTINS: Final = frozenset({"list", "dict", "set", "frozenset", "tuple", "type", "Literal"})
 _TAPES: Final = frozenset({"NoneTape", "OwnedTape", "ConsumedTape", "Tape"})
 _OPERATORS: Final[dict[str, Callable[[Size, Size], Size]]] = {

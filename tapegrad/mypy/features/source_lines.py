@@ -50,6 +50,35 @@ class Place(NamedTuple):
         names = [one.arg for one in [*found[0].args.posonlyargs, *found[0].args.args]]
         return names[1:] if owner is not None else names
 
+    def arguments(self, function: str, argument: str, *, is_method: bool) -> list[ast.expr]:
+        """Return an argument, by its number or quoted name, of each call of a function of tapegrad on the line."""
+        calls = [
+            node
+            for node in (ast.walk(self.tree) if self.tree is not None else ())
+            if isinstance(node, ast.Call)
+            and node.lineno <= self.line <= (node.end_lineno or node.lineno)
+            and self._is_of_tapegrad(node.func, function, is_method=is_method)
+        ]
+        if argument.isdigit():
+            index = int(argument) - 1
+            return [call.args[index] for call in calls if index < len(call.args)]
+        return [one.value for call in calls for one in call.keywords if one.arg == argument.strip('"')]
+
+    def _is_of_tapegrad(self, callee: ast.expr, function: str, *, is_method: bool) -> bool:
+        if isinstance(callee, ast.Attribute) and callee.attr == function:
+            return is_method or (isinstance(callee.value, ast.Name) and callee.value.id in self._imported("tapegrad"))
+        return isinstance(callee, ast.Name) and callee.id == function and function in self._imported("tapegrad.")
+
+    def _imported(self, package: str) -> set[str]:
+        """Return the names of modules of tapegrad in this file; for `tapegrad.`, of what is imported from them."""
+        found: set[str] = set()
+        for node in ast.walk(self.tree) if self.tree is not None else ():
+            if isinstance(node, ast.Import) and package == "tapegrad":
+                found.update(one.asname or one.name for one in node.names if f"{one.name}.".startswith("tapegrad."))
+            if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith("tapegrad."):
+                found.update(one.asname or one.name for one in node.names)
+        return found
+
     def _assignments(self) -> Iterator[ast.Assign | ast.AnnAssign | ast.AugAssign]:
         for node in ast.walk(self.tree) if self.tree is not None else ():
             if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign) and (
