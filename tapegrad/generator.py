@@ -68,8 +68,10 @@ def current() -> np.random.Generator | None:
     return _current.get()
 
 
-def generator(rng: RNG = None) -> np.random.Generator:
+def generator(rng: RNG = None, call: str = "") -> np.random.Generator:
     """Return `rng` as a generator: itself, one seeded with it, or for None the current one or else a new one.
+
+    An error names the function or the layer that is called, if it is given.
 
     Raises:
         DTypeError: `rng` is neither a generator nor a non-negative int.
@@ -79,12 +81,25 @@ def generator(rng: RNG = None) -> np.random.Generator:
         return other  # type: ignore[no-any-return]  # it has the methods of a Generator
     if isinstance(rng, np.random.Generator):
         return rng
-    return _seeded(rng, "rng") if rng is not None else _current.get() or np.random.default_rng()
+    if rng is None:
+        return _current.get() or np.random.default_rng()
+    return _seeded(rng, f"{call}: rng" if call else "rng")
+
+
+def check_rng(rng: RNG) -> None:
+    """Check that a generator can be made of `rng`, where none is needed.
+
+    Raises:
+        DTypeError: `rng` is neither a generator nor a non-negative int.
+    """
+    if rng is not None and substitutions.get() is None and not isinstance(rng, np.random.Generator):
+        _seeded(rng, "rng")
 
 
 def _seeded(seed: int, name: str) -> np.random.Generator:
     if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
-        expected = "a whole number from 0 on" if name == "seed" else "a generator, or a whole number from 0 on,"
+        is_seed = name.endswith("seed")
+        expected = "a whole number from 0 on" if is_seed else "a generator, or a whole number from 0 on,"
         message = f"{name} is {seed!r} but {expected} is expected"
         raise DTypeError(message)
     return np.random.default_rng(int(seed))

@@ -288,7 +288,7 @@ def reject_a_function_among_layers() -> None:
 
 
 def reject_a_list_of_layers() -> None:
-    nn.Sequential([nn.Linear(4, 3), nn.ReLU()])  # E: Sequential: layer 0 is a list, not a module [tapegrad-dtype]
+    nn.Sequential([nn.Linear(4, 3), nn.ReLU()])  # E: Sequential: layer 0 is a list, not a module; a star passes its layers: Sequential(*layers) [tapegrad-dtype]
 
 
 class Sequential(Generic[*Parts]):

@@ -98,7 +98,7 @@ class Batches(Generic[Item]):
         self.shuffle = shuffle
         self.drop_last = drop_last
         self.rows = _rows(source) if isinstance(source, tuple) else len(source)
-        self.rng = generator(rng)
+        self.rng = generator(rng, "batches")
         if size < 1:
             message = f"batches: size is {size} but must be at least 1"
             raise ShapeError(message)

@@ -188,7 +188,9 @@ def _written(value: object) -> str:
 
 def no_module(place: str, given: str) -> str:
     """Return the message for a layer that is not a module: `Sequential: layer 1 is the class ReLU, not a module`."""
-    return f"{place} is {given}, not a module"
+    container, _, index = place.partition(": layer ")
+    hint = f"; a star passes its layers: {container}(*layers)" if index and given in ("a list", "a tuple") else ""
+    return f"{place} is {given}, not a module{hint}"
 
 
 def too_long_to_follow(unit: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Final, overload
 from typing_extensions import TypeVar
 
 from tapegrad.errors import DTypeError, messages
+from tapegrad.errors.kinds import described
 from tapegrad.errors.tracebacks import trim_on_exit, trim_traceback
 from tapegrad.generator import substitutions
 from tapegrad.jax.binding import MISS, Binding
@@ -79,6 +80,8 @@ def jit(step: Any = None, *, static: Collection[str] = ()) -> Any:
         >>> loss.item(), gradient.tolist()
         (37.0, [2.0, 36.0])
     """
+    with trim_on_exit:
+        _check_static(static)
     if step is None:
         return lambda step: jit(step, static=static)
     static = (static,) if isinstance(static, str) else static
@@ -213,6 +216,17 @@ def _bound(
             program = programs.find(key, binding.given)
     binding.take(program)
     return binding
+
+
+def _check_static(static: object) -> None:
+    """Reject what are no names of parameters.
+
+    Raises:
+        DTypeError: It is neither a string nor a collection of strings.
+    """
+    if not isinstance(static, Collection) or not all(isinstance(one, str) for one in static):
+        message = f"jit: static is {described(static)} but names of parameters are expected"
+        raise DTypeError(message)
 
 
 def _check(step: Any, static: Collection[str]) -> None:

@@ -54,7 +54,7 @@ class Dropout(Module):
     def __init__(self, p: float = 0.5, *, rng: RNG = None) -> None:
         check_options("Dropout", p=p)
         self.p = p
-        self.rng = np.random.default_rng(int(generator(rng).integers(2**63)))
+        self.rng = np.random.default_rng(int(generator(rng, "Dropout").integers(2**63)))
 
     @override
     def forward(self, x: Tensor[S, T, Float]) -> Tensor[S, T, Float]:

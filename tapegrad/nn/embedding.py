@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import TypeVar, TypeVarTuple, override
 
 from tapegrad.autograd.explain import NoNumbersError
-from tapegrad.generator import RNG
+from tapegrad.generator import RNG, generator
 from tapegrad.guard import guarded
 from tapegrad.nn.layer_names import layer_text
 from tapegrad.nn.module import Module
@@ -55,7 +55,7 @@ class Embedding(Module, Generic[Count, Width, DType]):
 
     @guarded
     def __init__(self: Embedding[Any, Any], count: Count, width: Width, *, rng: RNG = None) -> None:
-        self.weight = Param(normal((count, width), rng=rng))
+        self.weight = Param(normal((count, width), rng=generator(rng, "Embedding")))
 
     @override
     @guarded

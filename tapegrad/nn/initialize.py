@@ -49,7 +49,11 @@ def kaiming_uniform(weight: Weight, *, fan: Fan = "in", negative_slope: float = 
         >>> bool(np.abs(layer.weight.numpy()).max() <= bound)
         True
     """
-    _fill_uniform(weight, sqrt(3) * _deviation_for_rectifier("kaiming_uniform", weight, fan, negative_slope), rng)
+    _fill_uniform(
+        weight,
+        sqrt(3) * _deviation_for_rectifier("kaiming_uniform", weight, fan, negative_slope),
+        generator(rng, "kaiming_uniform"),
+    )
 
 
 @public_api
@@ -82,7 +86,11 @@ def kaiming_normal(weight: Weight, *, fan: Fan = "in", negative_slope: float = 0
         >>> round(float(layer.weight.numpy().std()), 1)
         0.1
     """
-    _fill_normal(weight, _deviation_for_rectifier("kaiming_normal", weight, fan, negative_slope), rng)
+    _fill_normal(
+        weight,
+        _deviation_for_rectifier("kaiming_normal", weight, fan, negative_slope),
+        generator(rng, "kaiming_normal"),
+    )
 
 
 @public_api
@@ -116,7 +124,9 @@ def xavier_uniform(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> Non
         True
     """
     check_options("xavier_uniform", gain=gain)
-    _fill_uniform(weight, gain * sqrt(3) * _deviation_for_both("xavier_uniform", weight), rng)
+    _fill_uniform(
+        weight, gain * sqrt(3) * _deviation_for_both("xavier_uniform", weight), generator(rng, "xavier_uniform")
+    )
 
 
 @public_api
@@ -149,7 +159,7 @@ def xavier_normal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None
         0.2
     """
     check_options("xavier_normal", gain=gain)
-    _fill_normal(weight, gain * _deviation_for_both("xavier_normal", weight), rng)
+    _fill_normal(weight, gain * _deviation_for_both("xavier_normal", weight), generator(rng, "xavier_normal"))
 
 
 @public_api
@@ -183,7 +193,7 @@ def orthogonal(weight: Weight, *, gain: float = 1.0, rng: RNG = None) -> None:
     _fans("orthogonal", weight)
     rows, columns = weight.shape[0], prod(weight.shape[1:])
     wide = rows < columns
-    q, r = np.linalg.qr(generator(rng).normal(size=(columns, rows) if wide else (rows, columns)))
+    q, r = np.linalg.qr(generator(rng, "orthogonal").normal(size=(columns, rows) if wide else (rows, columns)))
     q *= np.sign(np.diag(r))  # QR fixes the signs arbitrarily; without this the distribution is not uniform
     _fill(weight, gain * (q.T if wide else q).reshape(weight.shape))
 
@@ -207,12 +217,12 @@ def _fans(call: str, weight: Weight) -> tuple[int, int]:
     return (second * prod(window), first * prod(window)) if window else (first, second)
 
 
-def _fill_uniform(weight: Weight, bound: float, rng: RNG) -> None:
-    _fill(weight, generator(rng).uniform(-bound, bound, weight.shape))
+def _fill_uniform(weight: Weight, bound: float, rng: np.random.Generator) -> None:
+    _fill(weight, rng.uniform(-bound, bound, weight.shape))
 
 
-def _fill_normal(weight: Weight, deviation: float, rng: RNG) -> None:
-    _fill(weight, generator(rng).normal(0, deviation, weight.shape))
+def _fill_normal(weight: Weight, deviation: float, rng: np.random.Generator) -> None:
+    _fill(weight, rng.normal(0, deviation, weight.shape))
 
 
 def _fill(weight: Weight, values: Any) -> None:

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from tapegrad.autograd.explain import NoNumbersError
 from tapegrad.autograd.identity import Same
-from tapegrad.errors import DTypeError, ShapeError, TapeError
+from tapegrad.errors import DTypeError, ShapeError, TapeError, messages
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn import Module, Param
 from tapegrad.nn.container import check_module
@@ -107,6 +107,7 @@ def summary(module: Module, *inputs: Sized, dtype: type[np.generic] = np.float32
         650 parameters, 2,600 bytes
     """
     check_module("summary: module", module)
+    _check_dtype(dtype)
     tree = list(_tree(module))
     calls: dict[tuple[str, str], int] = {}
     failed: list[str] = []
@@ -223,6 +224,14 @@ def _shape_values(shape: Any, dtype: type[np.generic], place: str) -> Any:
     if any(isinstance(one, tuple | Tensor) for one in shape):
         return tuple(_shape_values(one, dtype, f"{place}[{position}]") for position, one in enumerate(shape))
     return _of(tuple(_size(one, shape, place) for one in shape), dtype)
+
+
+def _check_dtype(dtype: object) -> None:
+    scalar = dtype.type if isinstance(dtype, np.dtype) else dtype
+    if not isinstance(scalar, type) or not issubclass(scalar, np.generic):
+        kind = type(scalar).__name__
+        given = f"the class {scalar.__name__}" if isinstance(scalar, type) else messages.with_article(kind)
+        raise DTypeError(messages.no_dtype("summary", "dtype", given))
 
 
 def _of(shape: Any, dtype: Any) -> Tensor[Any, Any, Any]:

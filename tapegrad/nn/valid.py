@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn
 
 from typing_extensions import TypeVar, override
 
-from tapegrad.errors import TapeError
+from tapegrad.errors import DTypeError, TapeError, messages
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.nn.layer_names import layer_text
 from tapegrad.tensors import Tensor
@@ -26,6 +26,7 @@ class Valid(Generic[M_co]):
     with the module.
 
     Raises:
+        DTypeError: `module` is not a module.
         TapeError: An argument has a tape on which layers train, or `parameters` is called.
 
     Examples:
@@ -39,7 +40,10 @@ class Valid(Generic[M_co]):
         tapegrad.errors.TapeError: Valid(Linear(3, 2)): an argument has a tape, but a valid module only predicts...
     """
 
+    @public_api
     def __init__(self, module: M_co) -> None:
+        if not hasattr(module, "forward"):
+            raise DTypeError(messages.no_module("Valid: module", messages.with_article(type(module).__name__)))
         self._module: Any = module
 
     if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from tapegrad.autograd.op import op
 from tapegrad.engines.underflow import ignore_underflow
 from tapegrad.errors.options import check_number, check_range
 from tapegrad.errors.ranges import check_options
-from tapegrad.generator import generator
+from tapegrad.generator import check_rng, generator
 from tapegrad.ops.create import filled_shape, float_dtype_only, like_shape
 from tapegrad.ops.elementwise import elementwise_shape, float_only, scalar_type
 from tapegrad.sizes import several_ints
@@ -273,6 +273,7 @@ def dropout(x: Tensor[S, T, Float], rate: float = 0.5, *, rng: RNG = None) -> Te
     tensor_only(x, "x")
     float_only(x)
     if not x.is_training or not rate:
+        check_rng(rng)
         return x
     x, tape = unwrap(x)
     mask = _ones(x.shape, 1 - rate, x.dtype, rng) / (1 - rate if rate < 1 else 1)

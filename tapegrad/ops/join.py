@@ -346,11 +346,22 @@ def _equal_parts(x: Dims, sections: int, axis: int) -> tuple[Size, ...]:
     part = x[axis] // sections
     if surely_differ(part * sections, x[axis]):
         axis_of_x = f"axis {axis} of x {show(x)} is {x[axis]}"
-        message = f"{axis_of_x}, which does not divide into {sections} equal parts"
+        message = (
+            f"{axis_of_x}, which does not divide into {sections} equal parts{_sizes_hint(x[axis], sections, axis)}"
+        )
         doubt = f"{axis_of_x}, and it is not known that this divides into {sections} equal parts"
         raise misfit(part * sections, x[axis], message, doubt)
     _check_count(x, sections)
     return (part,) * sections
+
+
+def _sizes_hint(size: Size, part: int, axis: int) -> str:
+    """Return how to write parts of a size, which PyTorch's `split` takes; empty for many parts."""
+    if not isinstance(size, int) or not part < size <= 4 * part:
+        return ""
+    sizes = [part] * (size // part) + ([size % part] if size % part else [])
+    along = f", axis={axis}" if axis else ""
+    return f"; parts of {part} are split(x, {show(sizes)}{along})"
 
 
 def _check_count(x: Dims, count: int) -> None:

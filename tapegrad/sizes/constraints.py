@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 def check_heads(width: int, heads: int) -> None:
     """Raise a ShapeError if the number of heads does not divide the width."""
+    one_int(heads, "MultiHeadAttention: heads")
     if width % heads:
         message = f"MultiHeadAttention: {heads} heads do not divide the width {width}"
         raise ShapeError(message)
@@ -24,6 +25,7 @@ def check_heads(width: int, heads: int) -> None:
 
 def check_kv_heads(width: int, heads: int, kv_heads: int) -> None:
     """Raise a ShapeError if the heads do not divide the width, or do not divide into groups for the key heads."""
+    one_int(heads, "GroupedQueryAttention: heads")
     if width % heads:
         message = f"GroupedQueryAttention: {heads} heads do not divide the width {width}"
         raise ShapeError(message)
@@ -43,6 +45,7 @@ def check_rotary_heads(width: int, heads: int, rotary: object) -> None:
 
 def check_groups(layer: str, groups: int, *numbers: int) -> None:
     """Raise a ShapeError if the number of groups does not divide the channels of a layer, input or output."""
+    one_int(groups, f"{layer}: groups")
     for channels in numbers:
         if groups < 1 or channels % groups:
             message = f"{layer}: {groups} groups do not divide {channels} channels"

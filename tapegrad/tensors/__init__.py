@@ -353,6 +353,7 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
         with trim_on_exit:
             return Tensor(data)
 
+    @public_api
     def backward(
         self: Taped[S, D],
         wrt: Wrt | None = None,
@@ -376,19 +377,15 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
             ShapeError: The tensor is not a scalar and has no seed, or the seed has another shape.
             DTypeError: The tensor is not a float, or the seed has another dtype.
         """
-        try:
-            data: Any = self.data
-            if seed is not None or data.shape != () or not self.tape.owns or data.dtype.kind not in "fV":
-                self._check_seed(seed)
-            value: Any = as_compute_dtype(data.dtype.type(1)) if seed is None else seed.data
-            if hasattr(data, "like"):  # under `jit` the seed is traced, so that all gradients are
-                value = data.like(value)
-            elif isinstance(data, Tensor) and data.owns_tape and not isinstance(value, Tensor):
-                value = node(value).put_tape(data.tape)  # so that the tape below records all of the gradient
-            return self.tape.tape.backward(self.node, value, None if wrt is None else _targets(wrt), retain=retain_tape)
-        except Exception as error:
-            trim_traceback(error)
-            raise
+        data: Any = self.data
+        if seed is not None or data.shape != () or not self.tape.owns or data.dtype.kind not in "fV":
+            self._check_seed(seed)
+        value: Any = as_compute_dtype(data.dtype.type(1)) if seed is None else seed.data
+        if hasattr(data, "like"):  # under `jit` the seed is traced, so that all gradients are
+            value = data.like(value)
+        elif isinstance(data, Tensor) and data.owns_tape and not isinstance(value, Tensor):
+            value = node(value).put_tape(data.tape)  # so that the tape below records all of the gradient
+        return self.tape.tape.backward(self.node, value, None if wrt is None else _targets(wrt), retain=retain_tape)
 
     def _check_seed(self, seed: Any) -> None:
         is_alike = isinstance(seed, Tensor) and seed.data.shape == self.data.shape and seed.dtype == self.dtype

@@ -99,6 +99,8 @@ nn.kaiming_uniform(layer.weight, generator=None)
 tg.conv2d(x, x, bias=None)
 def constant(lr: float) -> None: pass
 constant(learning_rate=2)
+x.trace().sum().backward(retain_graph=True)
+x.trace().sum().backward(create_graph=True)
 """
 REJECTED = {
     7: "tapegrad has no 'cat': use tg.concat",
@@ -148,6 +150,9 @@ REJECTED = {
     63: "batches has no argument 'batch_size': use size",
     65: "batches has no argument 'num_workers': use workers",
     66: "kaiming_uniform has no argument 'generator': use rng",
+    70: "backward has no argument 'retain_graph': use retain_tape",
+    71: "backward has no argument 'create_graph': not an option: tg.Autodiff records a backward pass, for second"
+    " derivatives",
     67: "conv2d has no argument 'bias': not an option: an op adds no bias, and a norm layer always has one",
 }
 SIZES = """\
@@ -345,7 +350,7 @@ def test_everything_to_use_exists() -> None:
 def test_every_argument_is_one_of_an_op_or_a_layer() -> None:
     layers: list[Callable[..., Any]] = [one for of in (nn, optim) for one in vars(of).values() if isinstance(one, type)]
     functions: list[Callable[..., Any]] = [*(op.function for op in OPS.values()), *layers]
-    functions.append(data.batches)
+    functions += [data.batches, tg.Tensor.backward]
     parameters = {name for one in functions for name in signature(one).parameters}
 
     assert {own for owns in ARGUMENTS.values() for own in owns} <= parameters

@@ -61,6 +61,34 @@ REJECTED: Final = {
     "tg.multi_head_attention(x, x, x, heads=2, kv_heads='a')": (
         "multi_head_attention: kv_heads is 'a' but an int is expected"
     ),
+    "tg.summary(layer, (2, 4), dtype='foo')": (
+        "summary: dtype is a str but a dtype of NumPy, or its scalar type, is expected"
+    ),
+    "tg.jit(static=1.5)": "jit: static is 1.5 but names of parameters are expected",
+    "tg.jit(lambda a: a, static=('a', 1))": "jit: static is ('a', 1) but names of parameters are expected",
+    "nn.Valid(3)": "Valid: module is an int, not a module",
+    "tg.dropout(x, rng='a')": "dropout: rng is 'a' but a generator, or a whole number from 0 on, is expected",
+    "nn.Dropout(rng='a')": "Dropout: rng is 'a' but a generator, or a whole number from 0 on, is expected",
+    "nn.kaiming_uniform(layer.weight, rng='a')": (
+        "kaiming_uniform: rng is 'a' but a generator, or a whole number from 0 on, is expected"
+    ),
+    "nn.xavier_normal(layer.weight, rng='a')": (
+        "xavier_normal: rng is 'a' but a generator, or a whole number from 0 on, is expected"
+    ),
+    "nn.orthogonal(layer.weight, rng='a')": (
+        "orthogonal: rng is 'a' but a generator, or a whole number from 0 on, is expected"
+    ),
+    "data.batches(x, size=1, rng='a')": (
+        "batches: rng is 'a' but a generator, or a whole number from 0 on, is expected"
+    ),
+    "nn.Embedding(3, 2, rng=-1)": "Embedding: rng is -1 but a generator, or a whole number from 0 on, is expected",
+    "nn.GroupNorm(True, 3)": "GroupNorm: groups is True but an int is expected",
+    "nn.MultiHeadAttention(8, True)": "MultiHeadAttention: heads is True but an int is expected",
+    "nn.GroupedQueryAttention(8, True, 1)": "GroupedQueryAttention: heads is True but an int is expected",
+    "nn.Sequential([layer])": (
+        "Sequential: layer 0 is a list, not a module; a star passes its layers: Sequential(*layers)"
+    ),
+    "setattr(layer.weight, 'frozen', 'yes')": "Param: frozen is a str but a bool is expected",
     "tg.normal((2,), rng=[1, 2])": ("normal: rng is [1, 2] but a generator, or a whole number from 0 on, is expected"),
     "nn.Linear(3, 4, rng=True)": "rng is True but a generator, or a whole number from 0 on, is expected",
     "nn.Param(x, frozen='yes')": "Param: frozen is a str but a bool is expected",

@@ -162,7 +162,7 @@ def test_other_exceptions_are_unchanged() -> None:
 @pytest.mark.parametrize(
     ("layers", "message"),
     [
-        (([ReLU()],), "Sequential: layer 0 is a list, not a module"),
+        (([ReLU()],), "Sequential: layer 0 is a list, not a module; a star passes its layers: Sequential(*layers)"),
         ((ReLU(), zeros), "Sequential: layer 1 is a function, not a module"),
     ],
 )

@@ -92,7 +92,13 @@ def test_invalid_arguments_are_rejected() -> None:
         (lambda: one([]), "concat: there is no tensor to join"),
         (lambda: stack([x, y]), "stack: tensors[1] (2, 4) has 4 along axis 1 but tensors[0] (2, 3) has 3"),  # type: ignore[tapegrad-shape]  # as above
         (lambda: stack([x], 3), "stack: axis 3 is out of range for a stack of (2, 3)"),  # type: ignore[tapegrad-shape]  # as above
-        (lambda: split(x, 2, 1), "split: axis 1 of x (2, 3) is 3, which does not divide into 2 equal parts"),  # type: ignore[tapegrad-shape]  # as above
+        (
+            lambda: split(x, 2, 1),  # type: ignore[tapegrad-shape]  # as above
+            (
+                "split: axis 1 of x (2, 3) is 3, which does not divide into 2 equal parts; "
+                "parts of 2 are split(x, (2, 1), axis=1)"
+            ),
+        ),
         (lambda: split(x, 0), "split: sections is 0 but at least 1 is expected"),  # type: ignore[tapegrad-shape]  # as above
         (lambda: split(x, (1, 2)), "split: sections (1, 2) add up to 3 but axis 0 of x (2, 3) is 2"),  # type: ignore[tapegrad-shape]  # as above
         (lambda: split(x, (3, -1)), "split: sections (3, -1) has the negative size -1"),  # type: ignore[tapegrad-shape]  # as above

@@ -93,7 +93,7 @@ def reject_stack() -> None:
 
 
 def reject_split() -> None:
-    tg.split(y, 2, 1)  # E: split: axis 1 of x (2, 5) is 5, which does not divide into 2 equal parts [tapegrad-shape]
+    tg.split(y, 2, 1)  # E: split: axis 1 of x (2, 5) is 5, which does not divide into 2 equal parts; parts of 2 are split(x, (2, 2, 1), axis=1) [tapegrad-shape]
 
 
 def accept_chunk() -> None:

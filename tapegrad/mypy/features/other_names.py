@@ -55,6 +55,8 @@ def with_own_name(error: ReportedError, parameters: ParametersOf) -> str | None:
         function, owner = match["function"], match["owner"]
         named = _parameters_of_op(function) if owner in (None, "Tensor") else []
         named = named or parameters(owner or function, function if owner else "__init__")
+        if owner == "Tensor":
+            named = named or parameters(f"tapegrad.tensors.Tensor.{function}", "")
         named = named or [name for one in _modules_of(error, function) for name in parameters(f"{one}.{function}", "")]
         if not named and not parameters(function, "forward"):  # a function of the user, not a layer without arguments
             return None
