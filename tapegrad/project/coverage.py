@@ -66,6 +66,11 @@ class Row:
         """The share of expressions of which everything is known; 100 if there are none."""
         return 100 * self.all_known / self.counted if self.counted else 100.0
 
+    @property
+    def share(self) -> str:
+        """The percentage as text, rounded down, so that 100 % means all; `-` if no expression counts."""
+        return f"{int(self.percent * 10) / 10:g} %" if self.counted else "-"
+
 
 class Page(NamedTuple):
     """A file and its analysis."""
@@ -131,7 +136,7 @@ def coverage(
     pages = pages_of(files, types)
     sys.stdout.write(json.dumps(as_data(pages), indent=2) + "\n" if as_json else as_text(pages))
     if html is not None:
-        write_pages(html, pages)
+        write_pages(html, pages, _total(pages))
         sys.stderr.write(f"wrote {html / 'index.html'}\n")
     return int(_fails(pages, errors, fail_under))
 
@@ -150,7 +155,7 @@ def pages_of(files: Sequence[Checked], types: Mapping[Expression, Type]) -> list
 
 
 def _fails(pages: list[Page], errors: list[str], fail_under: float | None) -> bool:
-    total = row_of(one for page in pages for one in page.analysis.seen)
+    total = _total(pages)
     is_too_low = fail_under is not None and total.percent < fail_under
     if is_too_low:
         sys.stderr.write(
@@ -159,6 +164,10 @@ def _fails(pages: list[Page], errors: list[str], fail_under: float | None) -> bo
     if errors:
         sys.stderr.write(f"mypy reports errors, {len(errors)} in all: what is unknown because of them is left out\n")
     return is_too_low or bool(errors) or any(page.analysis.mistakes for page in pages)
+
+
+def _total(pages: Iterable[Page]) -> Row:
+    return row_of(one for page in pages for one in page.analysis.seen)
 
 
 def row_of(seen: Iterable[Seen]) -> Row:
@@ -186,7 +195,7 @@ def as_text(pages: list[Page]) -> str:
     for page in pages:
         lines.append((page.path, page.row))
         lines += [(f"  {name}", row) for name, _, row in page.functions]
-    lines.append(("all", row_of(one for page in pages for one in page.analysis.seen)))
+    lines.append(("all", _total(pages)))
     width = max(len(name) for name, _ in lines)
     head = f"{'':<{width}}" + "".join(f"  {column:>8}" for column in _COLUMNS)
     table = [
@@ -216,12 +225,7 @@ def as_text(pages: list[Page]) -> str:
 
 def _cells(row: Row) -> str:
     counts = (row.exact, row.named, row.partly, row.unknown, row.no_tape, row.no_dtype, row.accepted, row.at_calls)
-    return "".join(f"  {count or '-':>8}" for count in counts) + f"  {percent(row):>8}"
-
-
-def percent(row: Row) -> str:
-    """Return the percentage in a row; it is rounded down, so that 100 % means all."""
-    return f"{int(row.percent * 10) / 10:g} %"
+    return "".join(f"  {count or '-':>8}" for count in counts) + f"  {row.share:>8}"
 
 
 def as_data(pages: list[Page]) -> dict[str, Any]:

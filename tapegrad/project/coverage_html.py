@@ -36,16 +36,17 @@ _MEANINGS: Final = {
 }
 
 
-def write_pages(folder: Path, pages: list[Page]) -> None:
+def write_pages(folder: Path, pages: list[Page], total: Row) -> None:
     """Write the index and a page for each file with a tensor expression.
 
     Args:
         folder: Where to write; it is made if it does not exist, and other files in it are left alone.
         pages: The files.
+        total: The counts of all of them.
     """
     folder.mkdir(parents=True, exist_ok=True)
     shown = [page for page in pages if page.analysis.seen or page.analysis.mistakes]
-    (folder / "index.html").write_text(_index(shown), "utf-8")
+    (folder / "index.html").write_text(_index(shown, total), "utf-8")
     for page in shown:
         (folder / file_name(page.path)).write_text(_file(page), "utf-8")
 
@@ -55,7 +56,7 @@ def file_name(path: str) -> str:
     return f"{path.replace('_', '__').replace('/', '_-').replace(chr(92), '_.')}.html"
 
 
-def _index(pages: list[Page]) -> str:
+def _index(pages: list[Page], total: Row) -> str:
     rows = []
     for page in pages:
         name = file_name(page.path)
@@ -64,6 +65,7 @@ def _index(pages: list[Page]) -> str:
             _row(f'<a href="{escape(name)}#L{line}">{escape(function)}</a>', row, kind="function")
             for function, line, row in page.functions
         ]
+    rows.append(_row("all", total, kind="file"))
     head = "".join(f"<th>{escape(column)}</th>" for column in ("", *_HEADS))
     return _page("What mypy knows", f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>")
 
@@ -74,7 +76,7 @@ _HEADS: Final = ("exact", "named", "partly", "unknown", "no tape", "no dtype", "
 def _row(name: str, row: Row, kind: str) -> str:
     counts = (row.exact, row.named, row.partly, row.unknown, row.no_tape, row.no_dtype, row.accepted, row.at_calls)
     cells = "".join(f"<td>{count or '-'}</td>" for count in counts)
-    return f'<tr class="{kind}"><th scope="row">{name}</th>{cells}<td>{int(row.percent * 10) / 10:g} %</td></tr>'
+    return f'<tr class="{kind}"><th scope="row">{name}</th>{cells}<td>{row.share}</td></tr>'
 
 
 def _file(page: Page) -> str:

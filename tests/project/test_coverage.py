@@ -17,7 +17,7 @@ from tapegrad.__main__ import main
 from tapegrad.mypy.coverage.comments import comments_in
 from tapegrad.mypy.coverage.findings import Analysis
 from tapegrad.mypy.mypy_api import checked_files
-from tapegrad.project.coverage import pages_of
+from tapegrad.project.coverage import Row, pages_of
 from tapegrad.project.coverage_html import COLORS, FAINT, LINK, PAGE, TEXT, file_name
 from tests.mypy.programs import needs_bodies_of_other_files
 
@@ -515,7 +515,14 @@ def test_json_and_html_reports_have_the_same_figures(tmp_path: Path, capsys: pyt
     assert "the size of axis 0 is unknown, because n is an int that is assigned more than once" in page
     index = (tmp_path / "pages" / "index.html").read_text("utf-8")
     assert f'href="{file_name(path)}#L5">f</a>' in index
+    assert '<th scope="row">all</th>' in index
     assert not re.search(r"<script|https?://", page + index), "a page fetches nothing"
+
+
+def test_nothing_is_known_of_a_function_of_which_nothing_counts() -> None:
+    nothing, half = Row(0, 0, 0, 0, 0, 0, 5, 0, 0), Row(1, 1, 0, 0, 0, 0, 0, 0, 1)
+
+    assert (nothing.share, half.share, nothing.percent) == ("-", "50 %", 100.0)
 
 
 def test_errors_of_mypy_are_not_counted_but_fail_the_command(
