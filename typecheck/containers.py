@@ -136,6 +136,22 @@ def accept_what_functions_append_to_a_list() -> None:
     unread[-1](tg.ones((4, 5)))
 
 
+def found(count: int) -> list[list[int]] | None:
+    return [[count]] if count else None
+
+
+def take(items: list[int]) -> None:
+    items.append(3)
+
+
+def accept_a_list_that_is_no_longer_none() -> None:
+    lists = found(2)
+    if lists is None:
+        return
+    take(lists[0])
+    assert len(lists) == 1
+
+
 def grow(layers: list[nn.Linear[Any, Any]]) -> None:
     layers.append(nn.Linear(5, 7))
 

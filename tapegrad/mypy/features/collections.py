@@ -12,7 +12,14 @@ from mypy.nodes import CallExpr, Expression, FuncDef, IndexExpr, MemberExpr, Nam
 from mypy.types import CallableType, Instance, TupleType, UnionType, get_proper_type
 
 from tapegrad.mypy.conversion import without_opaque
-from tapegrad.mypy.mypy_api import attribute_variable, get_all_type_vars, name_of, narrow, simplified_union
+from tapegrad.mypy.mypy_api import (
+    attribute_variable,
+    get_all_type_vars,
+    name_of,
+    narrow,
+    newest_binding,
+    simplified_union,
+)
 from tapegrad.mypy.scopes.collections import Use, changed_outside, use_of_variable
 from tapegrad.mypy.scopes.functions import written_with_file
 from tapegrad.mypy.scopes.names import bound_once
@@ -73,9 +80,12 @@ def _open(holder: Expression | None, formal: Instance | None, api: Checker) -> b
     if holder is None or variable is None or variable.type is None or not variable.is_inferred:
         return False
     declares_no_items = formal is None or get_all_type_vars(formal)
-    changed = without_sizes(variable.type) if declares_no_items else _with_items_of(variable.type, formal)
-    if changed is not variable.type or formal is None:
-        variable.type = changed
+    now = newest_binding(holder, api) if isinstance(holder, NameExpr | MemberExpr) else None
+    variable.type, changed = (
+        without_sizes(t) if declares_no_items else _with_items_of(t, formal)
+        for t in (variable.type, now or variable.type)
+    )
+    if changed is not now:
         narrow(api, holder, changed)
     value, _ = bound_once(variable, api) if isinstance(holder, NameExpr) else (None, False)
     if isinstance(value, NameExpr | MemberExpr | IndexExpr):  # another name of the same collection
@@ -105,9 +115,9 @@ def _is_changeable(actual: Expression, api: Checker) -> bool:
 
 def _items(t: Type) -> Sequence[Type]:
     p = get_proper_type(t)
-    if isinstance(p, Instance):
-        return p.args
-    return p.items if isinstance(p, TupleType | UnionType) else ()
+    if isinstance(p, UnionType):
+        return [item for one in p.items for item in _items(one)]
+    return p.args if isinstance(p, Instance) else p.items if isinstance(p, TupleType) else ()
 
 
 def _with_items_of(t: Type, formal: Instance | None) -> Type:
