@@ -244,10 +244,10 @@ def lerp(
     """
     tensor_only(x, "x")
     tensor_only(y, "y")
-    float_only(x)
     same_dtype(x, y)
     given: Any = weight if hasattr(weight, "tape") else constant(weight, x, "weight", "x")
     same_dtype(x, given, "weight")
+    float_only(x)
     operands: Any = (x, y, given)
     (x, y, w), tape = unwrap_all(operands, "operands")
     lerp_shape(x.shape, y.shape, w.shape)

@@ -379,3 +379,11 @@ def reject_interpolation_of_two_shapes() -> None:
 
 def reject_interpolation_of_two_dtypes() -> None:
     tg.lerp(x, x, tg.ones(3, np.float64))  # E: lerp: x is float32 but weight is float64 [tapegrad-dtype]
+
+
+def reject_a_mean_of_ints_and_floats_with_a_weight() -> None:
+    tg.lerp(tg.tensor([1, 2, 3]), tg.ones(3), 0.5)  # E: lerp: x is int64 but y is float32 [tapegrad-dtype]
+
+
+def reject_a_mean_of_ints_with_a_weight() -> None:
+    tg.lerp(tg.tensor([1, 2, 3]), tg.tensor([1, 2, 3]), 0.5)  # E: lerp: weight is a float but x is int64 [tapegrad-dtype]
