@@ -211,6 +211,11 @@ def tensor(shape: str, tape: str = "NoneTape", dtype: str = "floating[_32Bit]") 
         (tensor("tuple[N]"), "Param[tuple[N], floating[_32Bit]]", "a tensor but a Param is expected"),
         ("Literal[5]", "Product[N, Literal[2]]", "5 but 2*N is expected"),
         ("Linear[Literal[3], N]", "Linear[Any, M]", "Linear[3, N] but Linear[?, M] is expected: N, not M"),
+        (
+            tensor("tuple[Literal[3], Opaque[Product[Opaque[Literal['n@use.f']], Literal[2]]]]"),
+            tensor("tuple[Opaque[Literal['sizes[\"n\"]@use.f']], Literal[3]]"),
+            '(3, 2*n) but (sizes["n"], 3) is expected: axis 0 is 3, not sizes["n"]',
+        ),
     ],
 )
 def test_each_difference_has_its_message(got: str, expected: str, message: str) -> None:

@@ -16,7 +16,7 @@ from tapegrad.mypy.conversion import ARITHMETIC
 from tapegrad.mypy.features.source_lines import place_of
 from tapegrad.mypy.mypy_api import method_of_operator
 from tapegrad.mypy.rules.library import op_named, op_of_method
-from tapegrad.sizes import UNKNOWN, Size, is_unknown, named
+from tapegrad.sizes import UNKNOWN, Size, is_unknown, named, opaque_name, size_of_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -326,7 +326,7 @@ _OPERATORS: Final[dict[str, Callable[[Size, Size], Size]]] = {
     fullname.rpartition(".")[2]: function for fullname, function in ARITHMETIC.items()
 }
 _ARITHMETIC: Final = frozenset(_OPERATORS)
-_TOKEN: Final = re.compile(r"\s*(\*?[\w.]+\??|-?\d+|\[|\]|,|\||\(\))")
+_TOKEN: Final = re.compile(r"\s*(\*?[\w.]+\??|-?\d+|\[|\]|,|\||\(\)|'[^']*@[^']*')")  # the last names an opaque size
 _DTYPE: Final = {"floating": "float", "signedinteger": "int", "unsignedinteger": "uint"}
 
 
@@ -363,7 +363,7 @@ def _class(tokens: list[str]) -> tuple[Written, list[str]]:
     if not tokens or tokens[0] in ("[", "]", ",", "|"):
         raise UnreadableError
     name, tokens = tokens[0], tokens[1:]
-    name = name if name.startswith(("...", "*")) else name.rpartition(".")[2]
+    name = name if name.startswith(("...", "*", "'")) else name.rpartition(".")[2]
     arguments: list[Written] = []
     while tokens and tokens[0] == ("," if arguments else "["):
         argument, tokens = _union(tokens[1:])
@@ -404,8 +404,13 @@ def _size(written: Written) -> Size:
     if name in _OPERATORS and len(written.arguments) == 2:
         left, right = map(_size, written.arguments)
         return UNKNOWN if is_unknown(left) or is_unknown(right) else _OPERATORS[name](left, right)
+    if name == "Opaque" and len(written.arguments) == 1:
+        return _size(written.arguments[0])
     if written.arguments:
         raise UnreadableError
+    if name.startswith("'"):
+        label, _, scope = name.strip("'").partition("@")
+        return size_of_name(opaque_name(label, scope))
     if re.fullmatch(r"-?\d+", name):
         return int(name)
     return UNKNOWN if name in ("Any", "int") else named(name, name)
