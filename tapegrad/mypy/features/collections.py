@@ -8,7 +8,17 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Final
 
-from mypy.nodes import CallExpr, Expression, FuncDef, IndexExpr, MemberExpr, NameExpr, OperatorAssignmentStmt, Var
+from mypy.nodes import (
+    CallExpr,
+    Expression,
+    FuncDef,
+    IndexExpr,
+    MemberExpr,
+    NameExpr,
+    OperatorAssignmentStmt,
+    SliceExpr,
+    Var,
+)
 from mypy.types import CallableType, Instance, TupleType, UnionType, get_proper_type
 
 from tapegrad.mypy.conversion import without_opaque
@@ -105,6 +115,8 @@ def _is_changeable(actual: Expression, api: Checker) -> bool:
     """Return whether an argument is a collection in a variable, or in another collection or a tuple there."""
     levels = 0
     while isinstance(actual, IndexExpr):
+        if isinstance(actual.index, SliceExpr):
+            return False  # a copy
         actual, levels = actual.base, levels + 1
     variable = _variable(actual, api)
     types = [variable.type] if variable is not None and variable.type is not None else []

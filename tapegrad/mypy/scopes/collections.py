@@ -23,7 +23,9 @@ from mypy.nodes import (
     NameExpr,
     Node,
     OperatorAssignmentStmt,
+    RefExpr,
     StarExpr,
+    SuperExpr,
     TupleExpr,
     TypeInfo,
     UnaryExpr,
@@ -48,8 +50,8 @@ _EXTENDERS: Final = frozenset({"add", "append", "appendleft", "extend", "insert"
 _FUNCTIONS: Final = frozenset(
     [
         *(f"builtins.{name}" for name in ("all", "any", "enumerate", "len", "list", "map", "max", "min", "range")),
-        *(f"builtins.{name}" for name in ("reversed", "sorted", "sum", "tuple", "zip")),
-        *("itertools.chain", "itertools.pairwise", "math.prod"),
+        *(f"builtins.{name}" for name in ("dict", "print", "repr", "reversed", "sorted", "str", "sum", "tuple", "zip")),
+        *("copy.copy", "itertools.chain", "itertools.pairwise", "json.dump", "json.dumps", "math.prod"),
     ]
 )
 
@@ -129,10 +131,10 @@ def _read_changed_outside(function: Node | None) -> list[Var]:
 
 
 def _class_of(owner: Expression, api: Checker) -> TypeInfo | None:
-    """Return the class of the object whose method is read, for `self`; None for another object, which may be of any."""
+    """Return the class of the object whose method it is, for `self`; None for another object, which may be of any."""
     made = Reading.frame.receiver if Reading.frame is not None else None
     info = _receivers.of(checked_file(api)).get(owner.node) if isinstance(owner, NameExpr) else None
-    return made.info if made is not None and info in made.info.mro else None
+    return made.info if made is not None and info in made.info.mro else info
 
 
 def _may_be(owner: Owner, name: str, info: TypeInfo | None) -> bool:
@@ -198,34 +200,101 @@ def _read_file(file: Node | None) -> Uses:
 
 def _read(nodes: Iterable[Node], file: Node | None) -> Uses:
     uses: Uses = {}
+    nodes = list(nodes)
     receivers = _receivers.of(file)
+    functions = {node for node in nodes if isinstance(node, FuncDef)}
     indices: set[Expression] = set()  # the tuples of `x[:, rows]`
     in_tuples: list[tuple[Expression, Expression]] = []
-    parts: list[tuple[Node, Expression]] = []
+    same: list[tuple[Owner, Owner]] = []
+    items: list[tuple[Owner, Owner]] = []  # the second gets an item of the first, which may be a collection
     for node in nodes:
         if isinstance(node, IndexExpr):
             indices.add(node.index)
-        match node:
-            case AssignmentStmt(lvalues=[NameExpr(node=name)], rvalue=IndexExpr(base=base)) if name is not None:
-                parts.append((name, base))
         for target in _targets(node):
             if isinstance(target, IndexExpr):
-                _note(target.base, Use.EXTENDED, uses, receivers)
+                _note(collection_of(target), Use.EXTENDED, uses, receivers)
         if isinstance(node, OperatorAssignmentStmt):
             _note(node.lvalue, Use.EXTENDED, uses, receivers)
         for child in _flat(parts_of(node)):
-            if not isinstance(child, NameExpr | MemberExpr):
-                continue
-            if isinstance(node, TupleExpr):
+            if isinstance(child, IndexExpr):
+                items += _alike(node, child, functions, receivers)
+                if _use(node, child) is Use.EXTENDED:  # an item is used in any way, and changed as a collection
+                    _note(collection_of(child), Use.EXTENDED, uses, receivers)
+            elif isinstance(child, NameExpr | MemberExpr) and isinstance(node, TupleExpr):
                 in_tuples.append((node, child))
-            else:
-                _note(child, _use(node, child), uses, receivers)
+            elif isinstance(child, NameExpr | MemberExpr):
+                alike = _alike(node, child, functions, receivers)
+                same += alike
+                _note(child, Use.READ if alike else _use(node, child), uses, receivers)
     for holder, child in in_tuples:
         _note(child, Use.READ if holder in indices else Use.SHARED, uses, receivers)
-    for name, base in parts:  # as in `plan = PLANS["small"]`, which changes with `plan`
-        if uses.get(name) is Use.EXTENDED:
-            _note(base, Use.EXTENDED, uses, receivers)
+    _share(same, items, uses)
     return uses
+
+
+def collection_of(item: Expression) -> Expression:
+    """Return the collection that has an item, or the outermost of several."""
+    while isinstance(item, IndexExpr):
+        item = item.base
+    return item
+
+
+def _share(same: list[tuple[Owner, Owner]], items: list[tuple[Owner, Owner]], uses: Uses) -> None:
+    """Give each owner of a collection the worst use of those that get it too."""
+    attributes = {owner for pair in same for owner in pair if isinstance(owner, tuple)}
+    same = [*same, *((one, other) for one in attributes for other in uses if _may_be(other, one[1], one[0]))]
+    while True:
+        before = dict(uses)
+        for owner, other in same:
+            uses[owner] = max(uses.get(owner, Use.READ), uses.get(other, Use.READ))
+        for owner, other in items:
+            if uses.get(other) is Use.EXTENDED:
+                uses[owner] = Use.EXTENDED
+        if uses == before:
+            return
+
+
+def _alike(
+    parent: Any, child: Expression, functions: set[FuncDef], receivers: dict[Node | None, TypeInfo]
+) -> list[tuple[Owner, Owner]]:
+    """Return the owner of a collection with each variable, attribute or parameter of a function that gets it too.
+
+    Both have it after an assignment. What a caller does with the collection does not concern the function.
+    """
+    owners = _owners(collection_of(child), receivers)
+    match parent:
+        case AssignmentStmt(lvalues=[NameExpr() | MemberExpr(expr=NameExpr()) as target], rvalue=value) if (
+            value is child
+        ):
+            pairs = [(owner, other) for owner in owners for other in _owners(target, receivers)]
+            return [*pairs, *((other, owner) for owner, other in pairs)]
+        case CallExpr(args=arguments) if arguments.count(child) == 1 and ARG_STAR not in parent.arg_kinds:
+            called, skipped = _called(parent.callee)
+            position = arguments.index(child)
+            if called in functions:
+                parameters = _parameters(called, position + skipped, parent.arg_names[position])
+                return [(owner, other) for owner in owners for other in parameters]
+    return []
+
+
+def _called(callee: Expression) -> tuple[Any, int]:
+    """Return the function that is called, and how many parameters have no arguments in the call."""
+    match callee:
+        case SuperExpr(name=name, info=TypeInfo() as info):
+            return next((base.names[name].node for base in info.mro[1:] if name in base.names), None), 1
+        case RefExpr(node=TypeInfo() as info):
+            return info.get_method("__init__"), 1
+        case RefExpr(node=called):
+            return called, 0
+    return None, 0
+
+
+def _parameters(function: FuncDef, position: int, name: str | None) -> list[Owner]:
+    """Return the parameter that an argument is for; empty if it is one of several."""
+    plain = [one for one in function.arguments if one.kind not in (ARG_STAR, ARG_STAR2)]
+    if name is None:
+        return [one.variable for one in plain[position : position + 1]]
+    return [one.variable for one in plain if one.variable.name == name]
 
 
 def _owners(expression: Any, receivers: dict[Node | None, TypeInfo]) -> list[Owner]:
@@ -268,8 +337,8 @@ def _use(parent: Any, child: Any) -> Use:
         case MemberExpr(name=name):
             return Use.EXTENDED if name in _EXTENDERS else Use.READ if name in _READERS else Use.SHARED
         case CallExpr(callee=callee, args=arguments, arg_kinds=kinds):
-            stars = [one for one, kind in zip(arguments, kinds, strict=True) if kind in (ARG_STAR, ARG_STAR2)]
-            is_starred = any(one is child for one in stars)
+            starred = [one for one, kind in zip(arguments, kinds, strict=True) if kind in (ARG_STAR, ARG_STAR2)]
+            is_starred = any(one is child for one in starred)
             name = getattr(callee, "fullname", "") or ""
             is_reader = name in _FUNCTIONS or name.startswith("tapegrad.") or _takes_sequences(callee)
             return Use.READ if is_starred or is_reader or callee is child else Use.SHARED

@@ -303,6 +303,8 @@ def _value_in(values: dict[str, Value], label: str) -> Size | None:
             value = Held(f"{value.label}{name if name[0] == '[' else '.' + name}", value.scope)
         elif isinstance(value, Items) and name[0] == "[":
             value = item_at(value, int(name[1:-1]))
+        elif isinstance(value, Keywords):
+            value = dict(value.values).get(name[2:-2])
         else:
             value = dict(value.arguments).get(name) if isinstance(value, Made) else None
     if isinstance(value, Held):

@@ -335,6 +335,8 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
             return value if after is None else after
         case CallExpr(analyzed=None):
             return _of_call(expression, api)
+        case CallExpr(analyzed=DictExpr() as display):  # dict(width=8)
+            return _newly_found(display, api)
         case IndexExpr(base=base, index=index):
             return _of_index(base, index, api)
         case StrExpr(value=text):
@@ -357,6 +359,13 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
             is_known = isinstance(count, int) and len(items.values) * count <= MOST_ITEMS
             return Items(items.values * count) if is_known else None
     return None
+
+
+def _named_entries(call: CallExpr, api: Checker) -> Keywords | None:
+    """Return the entries of a dictionary that a call such as `Sizes(width=8)` makes; None if it has other arguments."""
+    named = [(name, value_of_expression(value, api)) for name, value in zip(call.arg_names, call.args, strict=True)]
+    entries = [(name, value) for name, value in named if name is not None]
+    return Keywords((*entries,)) if len(entries) == len(named) else None
 
 
 def _comprehended(generator: GeneratorExpr, api: Checker) -> Value:
@@ -530,7 +539,9 @@ def _of_call(call: CallExpr, api: Checker) -> Value:
 
 
 def _created(info: TypeInfo, call: CallExpr, api: Checker) -> Value:
-    """Return the layer or the object that a call of a class makes."""
+    """Return the layer, the object or the dictionary that a call of a class makes."""
+    if info.typeddict_type is not None:
+        return _named_entries(call, api)
     value = _layer(info, call, api) if info.fullname.startswith(LAYERS) else _made(info, call, api)
     if isinstance(value, Made) and key_of(value) in _Constructed.failed:
         return None

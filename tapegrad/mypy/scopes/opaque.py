@@ -1,4 +1,4 @@
-"""Opaque sizes: values of expressions that do not change, such as a parameter, `config.width` or `self.heads`.
+"""Opaque sizes: values of expressions that do not change: a parameter, `config.width`, `sizes["width"]`, `self.heads`.
 
 A name is opaque if it is a parameter or is assigned once, outside of loops. An attribute is opaque if it is frozen, or
 if the file that is checked assigns to it at most once, in the constructor; an assignment in another file is not seen.
@@ -47,12 +47,19 @@ from mypy.nodes import (
     Var,
     WhileStmt,
 )
-from mypy.types import AnyType, CallableType, Instance, TupleType, Type, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypedDictType, get_proper_type
 
 from tapegrad.mypy.conversion import Many, size_of
 from tapegrad.mypy.mypy_api import checked_file, stored_type
 from tapegrad.mypy.mypy_files import Program, in_file, program_file
-from tapegrad.mypy.scopes.collections import Use, set_up_methods, use_after_set_up, use_of, use_of_variable
+from tapegrad.mypy.scopes.collections import (
+    Use,
+    collection_of,
+    set_up_methods,
+    use_after_set_up,
+    use_of,
+    use_of_variable,
+)
 from tapegrad.mypy.scopes.frames import Reading, value_of_name, within
 from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, inside, parts_of, targets_in
 from tapegrad.mypy.sources import constants_of, file_of
@@ -188,6 +195,8 @@ def _size(expression: Expression, api: Checker) -> Size:
             position = position_of(index)
             axis = _axis(shape, position) if position is not None else None
             return UNKNOWN if axis is None else axis
+        case IndexExpr(index=StrExpr()):
+            return _of_path(_path(expression, api))
         case IndexExpr(base=base, index=index) if (position := position_of(index)) is not None:
             return _opaque_item(base, position, api)
     return UNKNOWN
@@ -598,7 +607,9 @@ def _named(label: str, scope: str) -> Size:
 
 def path_of(expression: Expression, api: Checker) -> Path | None:
     """Return the object that an expression denotes; None if it may change."""
-    return _path(expression, api) if isinstance(expression, NameExpr | MemberExpr) else None
+    if not isinstance(expression, NameExpr | MemberExpr) or use_of(expression, api) is Use.EXTENDED:
+        return None
+    return _path(expression, api)
 
 
 def _path(expression: Expression, api: Checker) -> Path | None:
@@ -623,6 +634,8 @@ def _path_of(expression: Expression, api: Checker) -> Path | None:
             return _path_of_name(variable, api)
         case MemberExpr():
             return _path_of_attribute(expression, api)
+        case IndexExpr(base=base, index=StrExpr(value=key)):
+            return _path_of_entry(base, key, api)
         case IndexExpr(base=base, index=index) if (position := position_of(index)) is not None:
             return _path_of_item(base, position, api)
     return None
@@ -638,6 +651,26 @@ def _path_of_item(sequence: Expression, index: int, api: Checker) -> Path | None
         case _:
             return None
     return None if whole is None else Path(f"{whole.label}[{index}]", whole.scope, item)
+
+
+def _path_of_entry(mapping: Expression, key: str, api: Checker) -> Path | None:
+    """Return the object that a dictionary has for a key, if the file never changes the dictionary.
+
+    In a body that is read, the dictionary may be a written one: nothing else may change it either.
+    """
+    whole, most = _path(mapping, api), Use.SHARED if Reading.frame is None else Use.READ
+    if whole is None or not key.isidentifier() or use_of(collection_of(mapping), api) > most:
+        return None
+    match get_proper_type(whole.type) if whole.type is not None else None:
+        case TypedDictType(items=items) if key in items:
+            item: Type = items[key]
+        case Instance(type=info, args=[_, item]) if info.has_base("typing.Mapping"):
+            pass
+        case AnyType() as item:
+            pass
+        case _:
+            return None
+    return Path(f'{whole.label}["{key}"]', whole.scope, item)
 
 
 def _path_of_name(variable: Var, api: Checker) -> Path | None:

@@ -44,7 +44,8 @@ from mypy.nodes import (
 )
 
 from tapegrad.mypy.mypy_api import checked_file
-from tapegrad.mypy.scopes.frames import Creation, Items, Keywords, Layers, Nothing, key_of, within
+from tapegrad.mypy.scopes.collections import collection_of
+from tapegrad.mypy.scopes.frames import Creation, Items, Keywords, Layers, Nothing, Several, key_of, within
 from tapegrad.mypy.scopes.names import inside
 from tapegrad.mypy.scopes.opaque import ARITHMETIC, method_of_receiver
 from tapegrad.sizes import Dim, is_unknown
@@ -242,9 +243,10 @@ class Run:
 
     def _forget_value(self, expression: Expression) -> None:
         """Make unknown the list, or the dict, that a variable or an attribute holds, wherever it is held."""
+        expression = collection_of(expression)
         if isinstance(expression, NameExpr | MemberExpr):
             value = self._evaluator.value(expression, self._api)
-            self._replace(value if isinstance(value, Items | Keywords) else None, None)
+            self._replace(value if isinstance(value, Items | Keywords | Several) else None, None)
 
     def _assign(self, target: Expression, value: Value) -> None:
         match target:
@@ -263,7 +265,7 @@ class Run:
             case IndexExpr(base=base):
                 self._forget_value(base)
             case MemberExpr():  # of another object, which may change a list later
-                self._replace(value if isinstance(value, Items | Keywords) else None, None)
+                self._replace(value if isinstance(value, Items | Keywords | Several) else None, None)
             case _:
                 raise _UnclearError
 
