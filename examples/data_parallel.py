@@ -73,9 +73,10 @@ def train(steps: int, run: Path | None = None) -> dict[int, float]:
     losses = {}
     for number in range(done + 1, steps + 1):
         chosen = order.integers(0, len(images), BATCH)[rank * BATCH // count : (rank + 1) * BATCH // count]
-        part = tg.tensor((images[chosen] / 16).astype(np.float32))  # tapegrad: unknown because each process has a part
-        labels = tg.tensor(digits[chosen].astype(np.int64))  # tapegrad: unknown because each process has a part
-        x, y = tg.jax.from_local(part, mesh, "data"), tg.jax.from_local(labels, mesh, "data")
+        part = tg.tensor((images[chosen] / 16).astype(np.float32))
+        labels = tg.tensor(digits[chosen].astype(np.int64))
+        x = tg.jax.from_local(part, mesh, "data")  # tapegrad: unknown because mesh is Any
+        y = tg.jax.from_local(labels, mesh, "data")  # tapegrad: unknown because mesh is Any
         losses[number] = step(model, opt, x, y).item()
         if run and number % 10 == 0:
             tg.jax.save(state, run, step=number, keep=2)

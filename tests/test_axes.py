@@ -65,7 +65,7 @@ NO_AXES = [
 ]
 
 
-MESSAGE = re.compile(r"\w+: ax[ei]s is .* but (an int|an int or a tuple of ints|a tuple of ints) is expected")
+MESSAGE = re.compile(r"\w+: \w+ is .* but (an int|an int or a tuple of ints|a tuple of ints) is expected")
 
 
 def called(name: str, place: str, axis: object) -> Any:

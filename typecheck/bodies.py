@@ -387,7 +387,7 @@ def steps(x: Tensor[Any, Any], width: int) -> tuple[Tensor[Any, Any], Tensor[Any
     """Fills two lists, which one statement makes."""
     many, firsts = [], []
     for _ in range(6):
-        x = step(Timed(width), x)
+        x = step(Timed(width), x)  # pyright: ignore[reportArgumentType]  # reads no layer as a function
         many.append(x)
         firsts.append(x[:, :1])
     return tg.stack(many), tg.stack(firsts)
@@ -413,7 +413,8 @@ def accept_tuples_and_layers_as_arguments() -> None:
     x, y = Weights(4)((four, tg.ones((3,))))
     assert_type(x, Tensor[Shape[L[3], L[4]], NoneTape])
     assert_type(y, Tensor[Shape[L[3]], NoneTape])
-    assert_type(step(Timed(4), four), Tensor[Shape[L[3], L[4]], NoneTape])
+    stepped = step(Timed(4), four)  # pyright: ignore[reportArgumentType]  # reads no layer as a function
+    assert_type(stepped, Tensor[Shape[L[3], L[4]], NoneTape])
     assert_type(either(Timed(4), four), Tensor[Shape[L[3], L[4]], NoneTape])
     assert either(Weights(4), four).shape == (3, 4)
     assert step(lambda _, one: one * 2.0, four).shape == (3, 4)

@@ -66,7 +66,7 @@ def features(name: str) -> nn.Sequential[Any]:
             channels = size
         else:
             layers.append(nn.MaxPool2d(2))
-    return nn.Sequential(*layers)
+    return nn.Sequential(*layers)  # pyright: ignore[reportReturnType]  # Any is no list of layers
 
 
 def accept_namespaces() -> None:

@@ -158,7 +158,7 @@ def _with_kinds(entry: Op, error: Exception, args: tuple[Any, ...], kwargs: dict
     if (
         is_of_op_inside
         or isinstance(error, ShapeError)
-        or type(error) in (*(AttributeError, DTypeError, TypeError, ValueError),)
+        or type(error) in (AttributeError, DTypeError, TypeError, ValueError)
     ):
         with suppress(TypeError):  # the call does not match the signature
             for other in _of_other_kinds(entry, signature_of(entry.function).bind(*args, **kwargs).arguments):

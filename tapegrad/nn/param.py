@@ -177,6 +177,7 @@ class Param(State[S_co, D_co]):
 
     @public_api
     def __init__(self, tensor: Tensor[S_co, NoneTape, D_co], *, frozen: bool = False) -> None:
+        check_flag("Param", "frozen", frozen)
         super().__init__(tensor)
         if not self.is_float:
             message = f"Param: a tensor of dtype {self.dtype} has no gradient"
@@ -187,15 +188,6 @@ class Param(State[S_co, D_co]):
     def __repr__(self) -> str:
         frozen = ", frozen" if self.frozen else ""
         return f"Param({self._printed(6)}, shape={self.shape}, {self.dtype}{frozen})"
-
-
-def _set_frozen(parameter: Param[Any, Any], frozen: bool) -> None:  # noqa: FBT001  # the value of an attribute
-    check_flag("Param", "frozen", frozen)
-    _FROZEN.__set__(parameter, frozen)
-
-
-_FROZEN: Any = Param.__dict__["frozen"]  # the slot
-Param.frozen = property(_FROZEN.__get__, _set_frozen)  # type: ignore[assignment,misc]  # reads and writes the slot
 
 
 class Buffer(State[S_co, D_co]):

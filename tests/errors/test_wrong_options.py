@@ -88,7 +88,6 @@ REJECTED: Final = {
     "nn.Sequential([layer])": (
         "Sequential: layer 0 is a list, not a module; a star passes its layers: Sequential(*layers)"
     ),
-    "setattr(layer.weight, 'frozen', 'yes')": "Param: frozen is a str but a bool is expected",
     "tg.normal((2,), rng=[1, 2])": ("normal: rng is [1, 2] but a generator, or a whole number from 0 on, is expected"),
     "nn.Linear(3, 4, rng=True)": "rng is True but a generator, or a whole number from 0 on, is expected",
     "nn.Param(x, frozen='yes')": "Param: frozen is a str but a bool is expected",

@@ -64,12 +64,12 @@ def of_any_tape(x: Tensor[Shape[N], Any]) -> None:  # U: x: the tape is unknown,
     print(x)
 
 
-def result(n: N) -> Tensor[Shape[N, Any], NoneTape]:  # U: result: the size of axis 1 is unknown, because the result is declared as (N, ?), and result is not read for its calls: the call on line 45 passes no tensor of known shape: name its sizes, such as Shape[N, L[8]]
+def result(rows: Rows, n: N) -> Tensor[Shape[N, Any], NoneTape]:  # U: result: the size of axis 1 is unknown, because the result is declared as (N, ?), and result is not read for its calls: the call on line 45 passes no tensor of known shape: pass a tensor of known shape there, or name its sizes, such as Shape[N, L[8]]
     return tg.ones((n, 3))
 
 
 def callers(n: N) -> None:
-    print(result(n) * 2.0)
+    print(result(tg.tensor(np.load("x.npy")), n) * 2.0)  # U: tg.tensor(np.load("x.npy")): the shape and the dtype are unknown, because np.load("x.npy") is Any: assert it with tg.assert_shape
 
 
 def data() -> None:

@@ -13,6 +13,7 @@ from mypy.nodes import CallExpr, ComparisonExpr, ForStmt, IndexExpr, NameExpr, R
 from tapegrad.mypy.ownership.carriers import may_hold
 from tapegrad.mypy.ownership.constants import constant_of
 from tapegrad.mypy.scopes.names import ScopeCache, bindings_in, bound_in, inside
+from tapegrad.mypy.scopes.numbers import range_of
 
 if TYPE_CHECKING:
     from mypy.nodes import Node
@@ -70,8 +71,8 @@ def _numbers(call: CallExpr, state: State) -> range | list[int] | None:
     given = [constant_of(one, state) for one in call.args]
     known = [one[1] if one is not None and one[0] is int else None for one in given]
     is_range = getattr(call.callee, "fullname", "") == "builtins.range"
-    if is_range and None not in known and 0 not in known[2:]:
-        return range(*[one for one in known if one is not None])
+    if is_range and (numbers := range_of(known)) is not None:
+        return numbers
     if is_range:
         start, step = (0 if len(known) < 2 else known[0]), (1 if len(known) < 3 else known[2])
     else:

@@ -13,11 +13,12 @@ from tapegrad.mypy.scopes.opaque import ARITHMETIC
 from tapegrad.sizes import Dim, is_unknown, largest, smallest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from mypy.nodes import Expression
 
     from tapegrad.mypy.scopes.frames import Value
+    from tapegrad.sizes import Size
 
 _SIZES: Final[dict[str, Callable[[list[Any]], Any]]] = {"builtins.max": largest, "builtins.min": smallest}
 _LARGEST_EXPONENT: Final = 1000  # of numbers; a larger one is no size, and takes time
@@ -50,6 +51,15 @@ _NUMBER_OPERATORS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "%": operator.mod,
     "**": operator.pow,
 }
+
+
+def range_of(bounds: Sequence[Size | None]) -> range | None:
+    """Return the numbers of a `range`; None if a bound is not known, or if Python rejects the call."""
+    numbers = [n for n in bounds if isinstance(n, int)]
+    try:
+        return range(*numbers) if len(numbers) == len(bounds) else None
+    except (TypeError, ValueError):  # none or four bounds; a step of 0
+        return None
 
 
 def is_plain(value: Value) -> bool:

@@ -105,7 +105,7 @@ from tapegrad.mypy.scopes.items import (
     unknown_elements,
 )
 from tapegrad.mypy.scopes.names import inside
-from tapegrad.mypy.scopes.numbers import FUNCTIONS, combined, is_of_class, is_plain, result_of, truth_of
+from tapegrad.mypy.scopes.numbers import FUNCTIONS, combined, is_of_class, is_plain, range_of, result_of, truth_of
 from tapegrad.mypy.scopes.opaque import (
     ARITHMETIC,
     Finder,
@@ -467,9 +467,7 @@ def length_of(sequence: Expression, api: Checker) -> int | None:
 
 def _range(call: CallExpr, api: Checker) -> range | None:
     """Return the numbers of `range(...)`; None if they are not known."""
-    sizes = [steady_size(one, api) for one in call.args]
-    numbers = [n for n in sizes if isinstance(n, int)]
-    return range(*numbers) if len(numbers) == len(sizes) and numbers[2:] != [0] else None
+    return range_of([steady_size(one, api) for one in call.args])
 
 
 def turns(target: Expression, sequence: Expression, api: Checker) -> list[dict[Node, Value]] | None:
@@ -715,8 +713,7 @@ def has_items(sequence: Expression, api: Checker) -> bool:
     """Return whether a loop over a sequence surely runs once."""
     match sequence:
         case CallExpr(callee=NameExpr(fullname="builtins.range"), args=bounds):
-            numbers = [n for n in (_count(one, api) for one in bounds) if isinstance(n, int)]
-            return len(numbers) == len(bounds) and numbers[2:] != [0] and len(range(*numbers)) > 0
+            return bool(range_of([_count(one, api) for one in bounds]))
         case ListExpr(items=[_, *_]):
             return True
         case CallExpr(callee=MemberExpr(expr=of, name="items" | "values"), args=[]):

@@ -55,6 +55,7 @@ from tapegrad.mypy.conversion import (
 from tapegrad.mypy.scopes.collections import display_of
 from tapegrad.mypy.scopes.items import count_in_type, length_of_type
 from tapegrad.mypy.scopes.names import bound_last, bound_once
+from tapegrad.mypy.scopes.numbers import range_of
 from tapegrad.mypy.scopes.objects import steady_size
 from tapegrad.mypy.scopes.opaque import ARITHMETIC, loop_of
 from tapegrad.mypy.scopes.rebinding import newest
@@ -202,9 +203,7 @@ def _last_of(numbers: Expression, api: Checker) -> int | None:
     """Return the largest number of `range(...)`; None if it is not known, or if one may be negative."""
     match numbers:
         case CallExpr(callee=NameExpr(fullname="builtins.range"), args=arguments):
-            sizes = [count_of(_type_of(one, api), one, api) for one in arguments]
-            counts = [n for n in sizes if isinstance(n, int)]
-            values = range(*counts) if len(counts) == len(sizes) and counts[2:] != [0] else range(0)
+            values = range_of([count_of(_type_of(one, api), one, api) for one in arguments]) or range(0)
             ends = [*values[:1], *values[-1:]]
             return max(ends) if ends and min(ends) >= 0 else None
     return None
