@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks import workloads
 from benchmarks.contestants import WORKLOADS
-from benchmarks.workloads import ratio, results_of
+from benchmarks.workloads import ratio, ratio_of_minima, results_of
 
 FILE = workloads.ROOT / "benchmarks" / "history.jsonl"
 PICTURE = workloads.ROOT / "docs" / "images" / "speed-history.png"
@@ -29,11 +29,13 @@ SAME = ("processor", "Python", "versions", "BLAS of NumPy", "allocator")  # what
 
 
 def entry(found: Mapping[str, Any], commit: str) -> dict[str, Any]:
-    """Return what is kept of a run: the ratios of tapegrad's contestants, medians and minima, and the settings."""
+    """Return what is kept of a run: the ratios of tapegrad's contestants, of turns and of minima, and the settings."""
     ratios: dict[str, dict[str, list[float]]] = {}
     for workload, times in results_of(found).items():
-        relative = {name: ratio(times, name) for name in OWN if name in times}
-        kept = {name: [round(one.median, 3), round(one.minimum, 3)] for name, one in relative.items() if one}
+        pairs = {name: (ratio(times, name), ratio_of_minima(times, name)) for name in OWN if name in times}
+        kept = {
+            name: [round(one.median, 3), round(minima, 3)] for name, (one, minima) in pairs.items() if one and minima
+        }
         if kept:
             ratios[workload] = kept
     return {**found["machine"], **found["settings"], "commit": commit, "ratios": ratios}

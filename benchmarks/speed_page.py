@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks import targets, workloads
 from benchmarks.contestants import REFERENCE, WORKLOADS
-from benchmarks.workloads import Times, ratio, results_of
+from benchmarks.workloads import ALONE, TWINS, Ratio, Times, ratio, ratio_of_minima, results_of, with_doubt
 from docs.marks import between_marks
 
 PAGE = workloads.ROOT / "docs" / "guide" / "speed.md"
@@ -41,11 +41,12 @@ def table(part: Mapping[str, Any], figure: str = "median") -> list[str]:
 
 
 def _ratio_cell(times: Mapping[str, Times | str], name: str, figure: str) -> str:
-    relative = ratio(times, name)
-    if relative is not None:
-        return f"{getattr(relative, figure):.2f}"
-    one = times[name]
-    return one.partition(":")[0] if isinstance(one, str) else "-"
+    one, relative, minima = times[name], ratio(times, name), ratio_of_minima(times, name)
+    if isinstance(one, str):
+        return one.partition(":")[0]
+    if relative is None or minima is None:
+        return "-"
+    return with_doubt(relative) if figure == "median" else f"{minima:.2f}"
 
 
 def jit_table(part: Mapping[str, Any]) -> list[str]:
@@ -64,20 +65,16 @@ def jit_table(part: Mapping[str, Any]) -> list[str]:
 
 def speed_lines(numbers: Mapping[str, Any]) -> list[str]:
     """Return what stands between the marks of the speed page."""
-    worst = {
-        kind: max(value for each in numbers["fairness"].values() for key, value in each.items() if kind in key)
-        for kind in ("twins", "alone")
-    }
     product = ratio(results_of(numbers["default"])["matmul"], "NumPy by hand")
     assert product is not None
     blas = product.median
-    same, others = f"{worst['twins']:.1%}", f"{worst['alone']:.1%}"
+    same, others = (_largest(numbers, kind) for kind in (TWINS, ALONE))
     return [
         PLOT,
         "",
         *(f"- {name}: {fact}" for name, fact in numbers["default"]["machine"].items() if name != "allocator"),
         f"- matrix product: on this processor NumPy's BLAS takes {blas:.2f} of the time of torch's, in training too",
-        f"- fairness: two processes of one program differ by at most {same}, alone and in turns by {others}",
+        f"- fairness: two processes of one program differ by {same}, alone and in turns by {others}",
         "",
         "### Default allocator settings",
         "",
@@ -105,6 +102,13 @@ def speed_lines(numbers: Mapping[str, Any]) -> list[str]:
         "",
         *(f"    {line}" for line in table(numbers["tuned"], "minimum")),
     ]
+
+
+def _largest(numbers: Mapping[str, Any], kind: str) -> str:
+    """Return the largest difference between equal programs, and how far each may be off."""
+    found = [Ratio(**one) for each in numbers["fairness"].values() for key, one in each.items() if key.endswith(kind)]
+    worst = max(found, key=lambda one: abs(one.median - 1))
+    return f"at most {abs(worst.median - 1):.1%} (each known to {max(one.doubt for one in found):.0%})"
 
 
 def written(text: str, lines: list[str]) -> str:

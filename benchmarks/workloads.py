@@ -4,10 +4,11 @@ One process for all would be unfair: after a product the threads of one library'
 milliseconds, in which the next library computes. Here each contestant has its own process, which is warmed up before
 its first measurement. Only one of them runs at a time, in turns (A B C, B C A, ...), and a turn begins when all
 threads of the others sleep. All have the same threads, the same allocator settings and the same initial values, and
-their first results are compared.
+their first results are compared. A ratio is the median of the ratios of all turns, with the interval in which the
+median of endless turns lies: the machine is not alone, and its speed changes by a fifth from turn to turn.
 
     python -m benchmarks.workloads [workload ...] [--short] [--idiom leanest] [--tuned] [--avx2] [--threads N]
-    python -m benchmarks.workloads --publish     measures all that docs/guide/speed.md shows, some 25 minutes
+    python -m benchmarks.workloads --publish     measures all that docs/guide/speed.md shows, some 35 minutes
     python -m benchmarks.workloads --fairness    measures how fair the procedure is
     python -m benchmarks.speed_page              writes docs/guide/speed.md from the published numbers
 
@@ -20,11 +21,12 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
-from math import ceil, isclose
+from itertools import count
+from math import ceil, isclose, sqrt
 from pathlib import Path
 from statistics import median
 from subprocess import PIPE, Popen
@@ -36,10 +38,12 @@ from benchmarks.contestants import CONTESTANTS, IDIOMS, LEANEST_WORKLOADS, REFER
 
 ROOT = Path(__file__).parent.parent
 NUMBERS = ROOT / "benchmarks" / "workloads.json"
-SAMPLE = 60e-3  # seconds that one measurement takes at least
-WARM_UP = 20e-3  # seconds of uncounted repetitions before it: the caches hold what ran in the turn before
-BUDGET = {True: 1.5, False: 8.0}  # seconds of measurement for one workload, short or not
-ROUNDS = {True: (3, 5), False: (7, 31)}
+SAMPLE = 20e-3  # seconds that one measurement takes at least: many short ones average more of the noise than few long
+WARM_UP = 7e-3  # seconds of uncounted repetitions before it: the caches hold what ran in the turn before
+BUDGET = {True: 3.0, False: 16.0}  # seconds of measurement for one workload, short or not
+LEAST_ROUNDS = {True: 5, False: 11}
+ROUNDS_BETWEEN_CHECKS = 10  # whether the ratios are known well enough
+PRECISION = 0.02  # measuring ends when each ratio is known to so much of itself, with a probability of 95 %
 THREADS_SLEEP_WITHIN = 2.0
 # glibc returns large arrays to the system and gets new pages for the next; above these sizes, it keeps them.
 TUNED = {"MALLOC_MMAP_THRESHOLD_": str(1 << 32), "MALLOC_TRIM_THRESHOLD_": str(1 << 33)}
@@ -48,15 +52,53 @@ OWN_SETTINGS = ("MALLOC_", "MKL_", "NUMBA_", "NVPL_", "OMP_", "OPENBLAS_", "TAPE
 # Holds NumPy's OpenBLAS to AVX2; the BLAS of torch and of XLA choose by themselves.
 AVX2 = {"OPENBLAS_CORETYPE": "Haswell"}
 FAIR_WORKLOADS = ("mlp-small", "mlp-wide", "transformer")
-TWIN_LIMIT, ALONE_LIMIT = 0.03, 0.05
+TWINS, ALONE = "twins", "alone, to among others"
+LIMITS = {TWINS: 0.03, ALONE: 0.05}  # how far ratios of equal programs may be from 1
+FAIRNESS_BUDGET = {True: 5.0, False: 55.0}
+SHOWN_DOUBT = 0.05  # of a ratio in a table; smaller ones are left out
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A time in units of another, from turns that follow each other: noise of the machine that lasts hits both.
+
+    Attributes:
+        median: Of the ratios of all turns.
+        low: The median of endless turns is not below it, with a probability of 97.5 %.
+        high: The same for above.
+    """
+
+    median: float
+    low: float
+    high: float
+
+    @property
+    def doubt(self) -> float:
+        """How far the median may be off, in units of itself."""
+        return max(self.high - self.median, self.median - self.low) / self.median
+
+
+def ratio_of(own: Sequence[float], other: Sequence[float]) -> Ratio:
+    """Return the ratio of the times of two programs that ran in the same turns."""
+    ratios = sorted(one / its for one, its in zip(own, other, strict=True))
+    # Half of the turns lie below the true median: how many do is binomial, with a deviation of sqrt(n) / 2.
+    outside = max(0, int(len(ratios) / 2 - 0.98 * sqrt(len(ratios))))
+    return Ratio(median(ratios), ratios[outside], ratios[-1 - outside])
 
 
 @dataclass(frozen=True)
 class Times:
-    """What one contestant took for one workload, in ms; for memory, MiB twice."""
+    """What one contestant took for one workload, in ms; for memory, MiB.
+
+    Attributes:
+        median: Of all turns.
+        minimum: Of all turns.
+        ratio: The time in units of eager PyTorch's, where both ran.
+    """
 
     median: float
     minimum: float
+    ratio: Ratio | None = None
 
 
 Results = dict[str, dict[str, Times | str]]
@@ -161,7 +203,7 @@ def timed(
         for name in names:
             with processes(idiom, [name], workload, environment) as started:
                 found[name] = _peak_of(started[name])
-        return found
+        return _with_ratios(found)
     with processes(idiom, names, workload, environment) as started:
         found |= _timed_in(started, workload, short=short)
     return {name: found[name] for name in names}
@@ -187,10 +229,23 @@ def _timed_in(started: Mapping[str, ContestantProcess], workload: str, *, short:
     _compare_first_results(workload, first)
     once = _measured_again(started, once)
     taken: dict[str, list[float]] = {name: [] for name in once}
-    for turn in range(_rounds(once, short=short)):
+    for turn in _turns(BUDGET[short], short=short):
         for name in _rotated([*once], turn):
             taken[name].append(started[name].measure(once[name]) * 1e3)
-    return {**missing, **{name: Times(median(each), min(each)) for name, each in taken.items()}}
+        if turn % ROUNDS_BETWEEN_CHECKS == 0 and turn >= LEAST_ROUNDS[short] and _are_known(_ratios(taken).values()):
+            break
+    ratios = _ratios(taken)
+    return {**missing, **{name: Times(median(each), min(each), ratios.get(name)) for name, each in taken.items()}}
+
+
+def _ratios(taken: Mapping[str, list[float]]) -> dict[str, Ratio]:
+    """Return the ratios of all contestants to eager PyTorch, if it ran."""
+    return {name: ratio_of(each, taken[REFERENCE]) for name, each in taken.items()} if REFERENCE in taken else {}
+
+
+def _are_known(ratios: Iterable[Ratio]) -> bool:
+    """Return whether each ratio is known well enough."""
+    return all(one.doubt <= PRECISION for one in ratios)
 
 
 def _measured_again(started: Mapping[str, ContestantProcess], once: Mapping[str, float]) -> dict[str, float]:
@@ -203,6 +258,15 @@ def _measured_again(started: Mapping[str, ContestantProcess], once: Mapping[str,
 def _rotated(names: list[str], turn: int) -> list[str]:
     place = turn % len(names)
     return names[place:] + names[:place]
+
+
+def _with_ratios(found: Mapping[str, Times | str]) -> dict[str, Times | str]:
+    """Add the ratios of what was measured once."""
+    taken = {name: [one.median] for name, one in found.items() if isinstance(one, Times)}
+    ratios = _ratios(taken)
+    return {
+        name: replace(one, ratio=ratios.get(name)) if isinstance(one, Times) else one for name, one in found.items()
+    }
 
 
 def _peak_of(process: ContestantProcess) -> Times | str:
@@ -219,11 +283,13 @@ def _compare_first_results(workload: str, first: Mapping[str, float]) -> None:
         assert isclose(number, expected, rel_tol=1e-3, abs_tol=1e-5), f"{workload}: {name} {number}, not {expected}"
 
 
-def _rounds(once: Mapping[str, float], *, short: bool) -> int:
-    """Return how many rounds fit into the budget, between a least and a largest odd number."""
-    least, most = ROUNDS[short]
-    turn = sum((ceil(WARM_UP / seconds) + ceil(SAMPLE / seconds)) * seconds for seconds in once.values())
-    return max(least, min(most, int(BUDGET[short] / turn) // 2 * 2 + 1))
+def _turns(budget: float, *, short: bool) -> Iterator[int]:
+    """Count turns until some seconds are over, after a least number of them."""
+    end = time.perf_counter() + budget
+    for turn in count():
+        if turn >= LEAST_ROUNDS[short] and time.perf_counter() > end:
+            return
+        yield turn
 
 
 def environment_of(*, tuned: bool, avx2: bool, threads: int) -> dict[str, str]:
@@ -270,17 +336,26 @@ def _blas(environment: Mapping[str, str]) -> str:
 def results_of(part: Mapping[str, Any]) -> Results:
     """Return the times in what `measured` returned."""
     return {
-        workload: {name: one if isinstance(one, str) else Times(**one) for name, one in times.items()}
+        workload: {name: one if isinstance(one, str) else _times(one) for name, one in times.items()}
         for workload, times in part["results"].items()
     }
 
 
-def ratio(times: Mapping[str, Times | str], name: str) -> Times | None:
-    """Return a contestant's median and minimum in units of eager PyTorch's, where both ran."""
+def _times(facts: Mapping[str, Any]) -> Times:
+    ratio = facts["ratio"]
+    return Times(facts["median"], facts["minimum"], None if ratio is None else Ratio(**ratio))
+
+
+def ratio(times: Mapping[str, Times | str], name: str) -> Ratio | None:
+    """Return a contestant's time in units of eager PyTorch's, where both ran."""
+    own = times[name]
+    return None if isinstance(own, str) else own.ratio
+
+
+def ratio_of_minima(times: Mapping[str, Times | str], name: str) -> float | None:
+    """Return a contestant's smallest time in units of eager PyTorch's smallest, where both ran."""
     own, reference = times[name], times.get(REFERENCE)
-    if not isinstance(own, Times) or not isinstance(reference, Times):
-        return None
-    return Times(own.median / reference.median, own.minimum / reference.minimum)
+    return own.minimum / reference.minimum if isinstance(own, Times) and isinstance(reference, Times) else None
 
 
 def measured(
@@ -304,18 +379,26 @@ def measured(
 
 
 def _cell(times: Mapping[str, Times | str], name: str) -> str:
-    one, relative = times[name], ratio(times, name)
+    one, relative, minima = times[name], ratio(times, name), ratio_of_minima(times, name)
     if isinstance(one, str):
         return one
-    return f"{one.median:.3g}" if relative is None else f"{relative.median:.2f} {relative.minimum:.2f} {one.median:.3g}"
+    if relative is None or minima is None:
+        return f"{one.median:.3g}"
+    return f"{with_doubt(relative)} {minima:.2f} {one.median:.3g}"
 
 
-def fairness(environment: Mapping[str, str], *, short: bool) -> dict[str, dict[str, float]]:
+def with_doubt(one: Ratio) -> str:
+    """Return a ratio with how far it may be off, where that is more than `SHOWN_DOUBT`."""
+    shown = f"{one.median:.2f}"
+    return shown if one.doubt <= SHOWN_DOUBT else f"{shown} ± {max(one.doubt * one.median, 0.01):.2f}"
+
+
+def fairness(environment: Mapping[str, str], *, short: bool) -> dict[str, dict[str, Ratio]]:
     """Measure how far two processes of one program differ, and a process by itself from the same among rivals.
 
     The turns of both kinds alternate, because the machine itself changes from minute to minute.
     """
-    found: dict[str, dict[str, float]] = {}
+    found: dict[str, dict[str, Ratio]] = {}
     names = [name for name in ("tapegrad", "torch") if CONTESTANTS[name].is_installed]
     twins = [f"{name} (twin)" for name in names]
     for workload in FAIR_WORKLOADS:
@@ -323,29 +406,26 @@ def fairness(environment: Mapping[str, str], *, short: bool) -> dict[str, dict[s
         alone: dict[str, list[float]] = {name: [] for name in names}
         with processes("usual", [*names, *twins], workload, environment) as started:
             once = _measured_again(started, {name: started[name].answer()["seconds"] for name in among})
-            for turn in range(ROUNDS[short][1]):
+            for turn in _turns(FAIRNESS_BUDGET[short], short=short):
                 for name in _rotated([*among], turn):
                     among[name].append(started[name].measure(once[name]))
-                for name in names:
+                for name in _rotated(names, turn):
                     started[name].measure(once[name])  # not counted: another one ran before it
                     alone[name].append(started[name].measure(once[name]))
         found[workload] = {}
         for name, twin in zip(names, twins, strict=True):
-            ratios = {"twins": (among[name], among[twin]), "alone and among others": (alone[name], among[name])}
-            for kind, (one, other) in ratios.items():
-                found[workload][f"{name}: {kind} differ by"] = abs(median(one) / median(other) - 1)
-        print(workload, {key: f"{value:.1%}" for key, value in found[workload].items()}, flush=True)
+            found[workload][f"{name}: {TWINS}"] = ratio_of(among[name], among[twin])
+            found[workload][f"{name}: {ALONE}"] = ratio_of(alone[name], among[name])
+        print(
+            workload, {key: f"{one.median:.3f} ± {one.doubt:.3f}" for key, one in found[workload].items()}, flush=True
+        )
     return found
 
 
-def is_fair(found: Mapping[str, Mapping[str, float]]) -> bool:
-    """Say whether all differences are within the limits."""
-    limits = {"twins": TWIN_LIMIT, "alone": ALONE_LIMIT}
-    return all(
-        value <= limits[key.partition(": ")[2].partition(" ")[0]]
-        for each in found.values()
-        for key, value in each.items()
-    )
+def is_fair(found: Mapping[str, Mapping[str, Ratio]]) -> bool:
+    """Say whether all ratios of equal programs are 1 within the limits."""
+    every = [(key.partition(": ")[2], one) for each in found.values() for key, one in each.items()]
+    return all(abs(one.median - 1) <= LIMITS[kind] for kind, one in every)
 
 
 def publish(threads: int) -> None:
@@ -354,11 +434,11 @@ def publish(threads: int) -> None:
     lean = [name for name in names if name in IDIOMS["leanest"]]
     plain = environment_of(tuned=False, avx2=False, threads=threads)
     tuned = environment_of(tuned=True, avx2=False, threads=threads)
-    parts = {"fairness": fairness(tuned, short=False)}
-    if not is_fair(parts["fairness"]):
-        sys.exit("the machine is not quiet enough: nothing was published")
+    found = fairness(tuned, short=False)
+    if not is_fair(found):
+        sys.exit("two processes of one program differ: nothing was published")
     everything = {
-        **parts,
+        "fairness": {workload: {key: asdict(one) for key, one in each.items()} for workload, each in found.items()},
         "default": measured(list(WORKLOADS), names, plain, idiom="usual", short=False),
         "tuned": measured([one for one in WORKLOADS if one != "memory"], names, tuned, idiom="usual", short=False),
         "leanest": measured(list(LEANEST_WORKLOADS), lean, tuned, idiom="leanest", short=False),
