@@ -101,21 +101,29 @@ def plot(history: Iterable[Mapping[str, Any]], path: Path) -> None:
     names = [name for name in WORKLOADS if any(name in run["ratios"] for run in shown)]
     figure, grid = pyplot.subplots(5, 3, figsize=(11, 11), sharex=True, layout="constrained")
     for axes, workload in zip(grid.flat, names, strict=False):
-        for name, marker in zip(OWN[:2], "oD", strict=True):
-            points = [
-                (at, run["ratios"][workload][name][0]) for at, run in enumerate(shown) if workload in run["ratios"]
-            ]
-            axes.plot(*zip(*points, strict=True), marker=marker, label=name)
+        for name, marker, color in zip(OWN[:2], "oD", ("C0", "C1"), strict=True):
+            for key in dict.fromkeys(map(key_of, shown)):  # only runs on one machine with the same settings are joined
+                points = [
+                    (at, run["ratios"][workload][name][0])
+                    for at, run in enumerate(shown)
+                    if key_of(run) == key and workload in run["ratios"]
+                ]
+                axes.plot(*zip(*points, strict=True), marker=marker, color=color, label=name)
         axes.axhline(1, color="black", linewidth=1)
         axes.margins(y=0.15)
         axes.set_ylim(bottom=0)
         title = WORKLOADS[workload].replace("`", "").removesuffix(", training step")
         axes.set_title(fill(title, 45), fontsize=9)
-        axes.set_xticks(range(len(shown)), [f"{run['date']}\n{run['commit']}" for run in shown], fontsize=8)
+        axes.set_xticks(
+            range(len(shown)), [f"{run['date']}\n{run['commit']}\n{run['processor']}" for run in shown], fontsize=7
+        )
+        axes.margins(x=0.3)
         axes.spines[["top", "right"]].set_visible(False)
     for axes in [*grid.flat][len(names) :]:
         axes.set_axis_off()
-    figure.legend(*grid.flat[0].get_legend_handles_labels(), ncols=2, loc="outside upper center", frameon=False)
+    handles, labels = grid.flat[0].get_legend_handles_labels()
+    named = dict(zip(labels, handles, strict=True))
+    figure.legend(named.values(), named, ncols=2, loc="outside upper center", frameon=False)
     figure.supylabel("median time in units of eager PyTorch's: lower is better")
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
