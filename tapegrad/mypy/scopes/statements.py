@@ -289,8 +289,8 @@ class Run:
             case MemberExpr(expr=RefExpr(fullname="builtins.object"), name="__setattr__"):
                 self._set_by_name(call)
             case MemberExpr(expr=holder, name="setdefault") if (
-                keywords := self._keywords(holder)
-            ) is not None and isinstance(call.args[0], StrExpr):
+                (keywords := self._keywords(holder)) is not None and call.args and isinstance(call.args[0], StrExpr)
+            ):
                 value = self._value(call.args[1]) if len(call.args) > 1 else Nothing()
                 self._replace(keywords, Keywords((*({call.args[0].value: value} | dict(keywords.values)).items(),)))
             case MemberExpr(expr=holder, name=name) if self._list(holder) is not None:
