@@ -4,7 +4,8 @@
     python -m benchmarks.history FILE ...   # adds the runs that `benchmarks.workloads` wrote to FILE, and compares
 
 `make bench` adds its run to `benchmarks/history.jsonl`. Figures from before 2026-11-23 are not in it, because they were
-measured with all libraries in one process, which was unfair.
+measured with all libraries in one process, which was unfair. Those of that day are ratios of medians, later ones are
+medians of the ratios of turns.
 """
 
 import json

@@ -112,7 +112,7 @@ class Row(NamedTuple):
         target: The largest ratio.
         default: The ratio with default allocator settings.
         tuned: That where the allocator keeps its pages.
-        lowest: The larger of both, if noise made them as large as it may have.
+        lowest: The larger of the lower ends of the intervals of both.
         least: The smaller of them, if all but products and the traffic of `MOVED` took no time; None if the shares of
             time are from another processor.
         largest: The part that takes the most time besides products, with its share.
@@ -140,16 +140,16 @@ class Row(NamedTuple):
         return "cannot be met" if is_out_of_reach else f"missed: {self.largest}"
 
 
-def with_equal_products(times: float, share: float, product: float) -> float:
+def with_equal_products(relative: float, share: float, product: float) -> float:
     """Return a ratio to PyTorch if its products took as long as NumPy's.
 
     Args:
-        times: The ratio.
+        relative: The ratio.
         share: Of NumPy's products in the own time.
         product: The time of a product in NumPy in units of PyTorch's.
     """
-    reference = 1 - times * share * (1 / product - 1)
-    return times / reference if reference > 0 else float("inf")
+    reference = 1 - relative * share * (1 / product - 1)
+    return relative / reference if reference > 0 else float("inf")
 
 
 def are_of_one_processor(published: Mapping[str, Any], split: Mapping[str, Any]) -> bool:

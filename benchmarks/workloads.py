@@ -8,7 +8,7 @@ their first results are compared. A ratio is the median of the ratios of all tur
 median of endless turns lies: the machine is not alone, and its speed changes by a fifth from turn to turn.
 
     python -m benchmarks.workloads [workload ...] [--short] [--idiom leanest] [--tuned] [--avx2] [--threads N]
-    python -m benchmarks.workloads --publish     measures all that docs/guide/speed.md shows, some 35 minutes
+    python -m benchmarks.workloads --publish     measures all that docs/guide/speed.md shows, some 25 minutes
     python -m benchmarks.workloads --fairness    measures how fair the procedure is
     python -m benchmarks.speed_page              writes docs/guide/speed.md from the published numbers
 
