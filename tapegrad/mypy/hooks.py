@@ -86,11 +86,11 @@ def opened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike
     declared = ctx.default_signature
     drop_union_context(ctx.api, declared)
     open_context(ctx.api)
-    if not has_own_sizes(declared):
-        collections.open_arguments(ctx, declared)
     if isinstance(declared, CallableType) and (method := method_of_tensor(declared)) is not None:
         register(ctx.context, declared)
         return with_starred_shapes(declared.copy_modified(arg_types=method.opened), ctx)
+    if not has_own_sizes(declared):
+        collections.open_arguments(ctx, declared)
     signature = _loosened_signature(ctx, declared)
     if (
         not isinstance(signature, CallableType)

@@ -6,7 +6,7 @@ Such as `layers.append(layer)`, and `add(layers)` of a function of the program w
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from mypy.nodes import (
     CallExpr,
@@ -25,12 +25,13 @@ from tapegrad.mypy.conversion import without_opaque
 from tapegrad.mypy.mypy_api import (
     attribute_variable,
     get_all_type_vars,
+    is_of_library,
     name_of,
     narrow,
     newest_binding,
     simplified_union,
 )
-from tapegrad.mypy.scopes.collections import Use, changed_outside, use_of_variable
+from tapegrad.mypy.scopes.collections import Use, changed_outside, may_change, use_of_variable
 from tapegrad.mypy.scopes.functions import written_with_file
 from tapegrad.mypy.scopes.names import bound_once
 from tapegrad.mypy.scopes.rebinding import opened
@@ -66,16 +67,16 @@ def open_arguments(ctx: FunctionSigContext | MethodSigContext, declared: Functio
     They are the arguments whose parameters are declared as lists of any tensors, for example, unless the body only
     reads them, and the collections in variables outside of the function that its body does more with than read.
     """
-    if not isinstance(declared, CallableType):
+    if not isinstance(declared, CallableType) or is_of_library(declared):
         return
     for name, formal, actuals in zip(declared.arg_names, declared.arg_types, ctx.args, strict=True):
         p = get_proper_type(formal)
-        if isinstance(p, Instance) and actuals and _may_change(p) and not _only_reads(declared, name, ctx.api):
+        if isinstance(p, Instance) and actuals and may_change(p) and not _only_reads(declared, name, ctx.api):
             for actual in actuals:
                 if _is_changeable(actual, ctx.api):  # mypy asks for each overload
                     _open(actual, p, ctx.api)
     for variable in changed_outside(declared.definition) if isinstance(declared.definition, FuncDef) else ():
-        if variable.type is not None and _may_change(variable.type):
+        if variable.type is not None and may_change(variable.type):
             _open(name_of(variable), None, ctx.api)
 
 
@@ -103,14 +104,6 @@ def _open(holder: Expression | None, formal: Instance | None, api: Checker) -> b
     return True
 
 
-def _may_change(t: Type) -> bool:
-    """Return whether a type is that of a collection which can get other items."""
-    p = get_proper_type(t)
-    if isinstance(p, UnionType):
-        return all(map(_may_change, p.items))
-    return isinstance(p, Instance) and p.type.fullname in _CHANGEABLE
-
-
 def _is_changeable(actual: Expression, api: Checker) -> bool:
     """Return whether an argument is a collection in a variable, or in another collection or a tuple there."""
     levels = 0
@@ -122,7 +115,7 @@ def _is_changeable(actual: Expression, api: Checker) -> bool:
     types = [variable.type] if variable is not None and variable.type is not None else []
     for _ in range(levels):
         types = [one for t in types for one in _items(t)]
-    return any(map(_may_change, types))
+    return any(map(may_change, types))
 
 
 def _items(t: Type) -> Sequence[Type]:
@@ -154,15 +147,6 @@ def _only_reads(declared: CallableType, name: str | None, api: Checker) -> bool:
         return False
     variables = [argument.variable for argument in written.arguments if argument.variable.name == name]
     return bool(variables) and use_of_variable(variables[0], {file}) is Use.READ
-
-
-_CHANGEABLE: Final = frozenset(
-    [
-        *(f"builtins.{name}" for name in ("dict", "list", "set")),
-        *(f"collections.{name}" for name in ("OrderedDict", "defaultdict", "deque")),
-        *(f"typing.{name}" for name in ("MutableMapping", "MutableSequence", "MutableSet")),
-    ]
-)
 
 
 def _holder(call: Context) -> Expression | None:

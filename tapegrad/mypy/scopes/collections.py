@@ -31,17 +31,18 @@ from mypy.nodes import (
     UnaryExpr,
     Var,
 )
-from mypy.types import CallableType, Instance, get_proper_type
+from mypy.types import CallableType, Instance, UnionType, get_proper_type
 
 from tapegrad.mypy.mypy_api import checked_file
 from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.scopes.frames import Reading
-from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, bound_by, bound_once, inside, parts_of, targets_in
+from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, bound_by, bound_once, inside, nodes_in, parts_of, targets_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mypy.nodes import MypyFile
+    from mypy.types import Type
 
     from tapegrad.mypy.mypy_api import Checker
 
@@ -52,6 +53,14 @@ _FUNCTIONS: Final = frozenset(
         *(f"builtins.{name}" for name in ("all", "any", "enumerate", "len", "list", "map", "max", "min", "range")),
         *(f"builtins.{name}" for name in ("dict", "print", "repr", "reversed", "sorted", "str", "sum", "tuple", "zip")),
         *("copy.copy", "itertools.chain", "itertools.pairwise", "json.dump", "json.dumps", "math.prod"),
+    ]
+)
+
+_CHANGEABLE: Final = frozenset(
+    [
+        *(f"builtins.{name}" for name in ("dict", "list", "set")),
+        *(f"collections.{name}" for name in ("OrderedDict", "defaultdict", "deque")),
+        *(f"typing.{name}" for name in ("MutableMapping", "MutableSequence", "MutableSet")),
     ]
 )
 
@@ -124,10 +133,21 @@ def changed_outside(function: FuncDef) -> list[Var]:
 
 
 def _read_changed_outside(function: Node | None) -> list[Var]:
-    nodes = inside(function)
-    bound = {name for node in nodes for name, _ in bound_by(node)}
-    uses = _read(nodes, None)
-    return [one for one, use in uses.items() if isinstance(one, Var) and one not in bound and use is not Use.READ]
+    nodes = nodes_in.of(function)
+    names = {node.node for node in nodes if isinstance(node, NameExpr)}
+    outside = {one for one in names if isinstance(one, Var) and (one.type is None or may_change(one.type))}
+    if outside:
+        outside.difference_update(name for node in nodes for name, _ in bound_by(node))
+    uses = _read(nodes, None) if outside else {}
+    return [one for one, use in uses.items() if one in outside and use is not Use.READ]
+
+
+def may_change(t: Type) -> bool:
+    """Return whether a type is that of a collection which can get other items."""
+    p = get_proper_type(t)
+    if isinstance(p, UnionType):
+        return all(map(may_change, p.items))
+    return isinstance(p, Instance) and p.type.fullname in _CHANGEABLE
 
 
 def _class_of(owner: Expression, api: Checker) -> TypeInfo | None:

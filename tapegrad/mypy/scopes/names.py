@@ -303,7 +303,7 @@ def targets_bound_to(value: Any, api: Checker) -> list[NameExpr]:
 
 def _targets_by_value(scope: Node | None) -> dict[Any, list[NameExpr]]:
     found: dict[Any, list[NameExpr]] = {}
-    for node in inside(scope):
+    for node in nodes_in.of(scope):
         pairs: Iterable[tuple[NameExpr, Expression | None]] = ()
         kind = type(node)  # mypy has no subclasses of these
         if kind is AssignmentStmt:

@@ -40,7 +40,7 @@ from tapegrad.mypy.mypy_api import (
     stored_type,
 )
 from tapegrad.mypy.scopes.frames import Reading
-from tapegrad.mypy.scopes.names import ScopeCache, bound_by, inside, receiver_of, targets_bound_to
+from tapegrad.mypy.scopes.names import ScopeCache, bound_by, inside, nodes_in, receiver_of, targets_bound_to
 from tapegrad.mypy.signatures import concerns
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _is_exchanged(name: NameExpr, api: Checker) -> bool:
 
 def _read_exchanges(scope: Node | None) -> _Exchanges:
     found = _Exchanges({}, {})
-    nodes = inside(scope)
+    nodes = nodes_in.of(scope)
     loops = [node for node in nodes if isinstance(node, ForStmt | WhileStmt)]
     for node in nodes:
         if not isinstance(node, AssignmentStmt) or not isinstance(node.rvalue, TupleExpr):
