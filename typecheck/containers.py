@@ -136,6 +136,27 @@ def accept_what_functions_append_to_a_list() -> None:
     unread[-1](tg.ones((4, 5)))
 
 
+class Views:
+    def __init__(self) -> None:
+        kept = [x]
+        both = self.both = [x]
+        other = [x]
+        self.kept, self.other = kept, other
+        kept.append(tg.ones((4, 5)))
+        both.append(tg.ones((4, 5)))
+        self.last = self.kept[-1] @ tg.ones((5, 2))
+
+
+def accept_what_another_name_of_a_list_in_an_attribute_appends() -> None:
+    views = Views()
+    views.kept[-1] @ tg.ones((5, 2))
+    views.both[-1] @ tg.ones((5, 2))
+
+
+def reject_an_item_of_a_list_with_another_name() -> None:
+    Views().other[-1] @ tg.ones((5, 2))  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (5, 2) has 5 rows [tapegrad-shape]
+
+
 def found(count: int) -> list[list[int]] | None:
     return [[count]] if count else None
 

@@ -31,9 +31,15 @@ from tapegrad.mypy.mypy_api import (
     newest_binding,
     simplified_union,
 )
-from tapegrad.mypy.scopes.collections import Use, changed_outside, may_change, use_of_variable
+from tapegrad.mypy.scopes.collections import (
+    Use,
+    changed_outside,
+    collection_of,
+    may_change,
+    other_names,
+    use_of_variable,
+)
 from tapegrad.mypy.scopes.functions import written_with_file
-from tapegrad.mypy.scopes.names import bound_once
 from tapegrad.mypy.scopes.rebinding import opened
 from tapegrad.mypy.signatures import without_sizes
 
@@ -87,8 +93,16 @@ def _open(holder: Expression | None, formal: Instance | None, api: Checker) -> b
     """
     while isinstance(holder, IndexExpr):
         holder, formal = holder.base, None
+    if not isinstance(holder, NameExpr | MemberExpr) or not _open_variable(holder, formal, api):
+        return False
+    for other in other_names(holder, api):
+        _open_variable(collection_of(other), None if isinstance(other, IndexExpr) else formal, api)
+    return True
+
+
+def _open_variable(holder: Expression, formal: Instance | None, api: Checker) -> bool:
     variable = _variable(holder, api)
-    if holder is None or variable is None or variable.type is None or not variable.is_inferred:
+    if variable is None or variable.type is None or not variable.is_inferred:
         return False
     declares_no_items = formal is None or get_all_type_vars(formal)
     now = newest_binding(holder, api) if isinstance(holder, NameExpr | MemberExpr) else None
@@ -98,9 +112,6 @@ def _open(holder: Expression | None, formal: Instance | None, api: Checker) -> b
     )
     if changed is not now:
         narrow(api, holder, changed)
-    value, _ = bound_once(variable, api) if isinstance(holder, NameExpr) else (None, False)
-    if isinstance(value, NameExpr | MemberExpr | IndexExpr):  # another name of the same collection
-        _open(value, formal, api)
     return True
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from mypy.nodes import (
@@ -36,7 +37,17 @@ from mypy.types import CallableType, Instance, UnionType, get_proper_type
 from tapegrad.mypy.mypy_api import checked_file
 from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.scopes.frames import Reading
-from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, bound_by, bound_once, inside, nodes_in, parts_of, targets_in
+from tapegrad.mypy.scopes.names import (
+    BINDERS,
+    ScopeCache,
+    bound_by,
+    bound_once,
+    inside,
+    nodes_in,
+    paired,
+    parts_of,
+    targets_in,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -173,6 +184,33 @@ def _read_receivers(file: Node | None) -> dict[Node | None, TypeInfo]:
     }
 
 
+def other_names(collection: NameExpr | MemberExpr, api: Checker) -> list[Expression]:
+    """Return the variables and attributes that an assignment gives the same collection, and the items that it is."""
+    file = checked_file(api)
+    receivers, pairs = _receivers.of(file), _same.of(file)
+    found: list[Expression] = [collection]
+    for one in found:  # which grows meanwhile
+        owners = _owners(one, receivers)
+        for pair in pairs:
+            for other, same in (pair, pair[::-1]):
+                if same not in found and any(owner in owners for owner in _owners(other, receivers)):
+                    found.append(same)
+    return found[1:]
+
+
+def _read_same(file: Node | None) -> list[tuple[Expression, Expression]]:
+    return [pair for node in inside(file) if isinstance(node, AssignmentStmt) for pair in _same_after(node)]
+
+
+def _same_after(node: AssignmentStmt) -> Iterator[tuple[Expression, Expression]]:
+    """Yield the pairs of variables, attributes and items that are the same object after an assignment."""
+    for target in node.lvalues:
+        for one, value in paired(target, node.rvalue):
+            if isinstance(one, NameExpr | MemberExpr) and isinstance(value, NameExpr | MemberExpr | IndexExpr):
+                yield one, value
+    yield from pairwise(one for one in node.lvalues if isinstance(one, NameExpr | MemberExpr))
+
+
 def display_of(name: NameExpr, api: Checker) -> ListExpr | None:
     """Return the list display that a variable is bound to, if nothing else fills the list."""
     if not isinstance(name.node, Var) or use_of(name, api) is not Use.READ:
@@ -224,6 +262,7 @@ def _read(nodes: Iterable[Node], file: Node | None) -> Uses:
     receivers = _receivers.of(file)
     functions = {node for node in nodes if isinstance(node, FuncDef)}
     indices: set[Expression] = set()  # the tuples of `x[:, rows]`
+    given: set[Expression] = set()  # what assignments give other names
     in_tuples: list[tuple[Expression, Expression]] = []
     same: list[tuple[Owner, Owner]] = []
     items: list[tuple[Owner, Owner]] = []  # the second gets an item of the first, which may be a collection
@@ -233,6 +272,12 @@ def _read(nodes: Iterable[Node], file: Node | None) -> Uses:
         for target in _targets(node):
             if isinstance(target, IndexExpr):
                 _note(collection_of(target), Use.EXTENDED, uses, receivers)
+        if isinstance(node, AssignmentStmt):
+            for pair in _same_after(node):
+                one, other = (_owners(collection_of(part), receivers) for part in pair)
+                is_item = isinstance(pair[1], IndexExpr)
+                (items if is_item else same).extend([*product(one, other), *product(other, one)])
+                given.add(pair[1])
         if isinstance(node, OperatorAssignmentStmt):
             _note(node.lvalue, Use.EXTENDED, uses, receivers)
         for child in _flat(parts_of(node)):
@@ -245,9 +290,10 @@ def _read(nodes: Iterable[Node], file: Node | None) -> Uses:
             elif isinstance(child, NameExpr | MemberExpr):
                 alike = _alike(node, child, functions, receivers)
                 same += alike
-                _note(child, Use.READ if alike else _use(node, child), uses, receivers)
+                is_followed = alike or (child in given and isinstance(node, AssignmentStmt))
+                _note(child, Use.READ if is_followed else _use(node, child), uses, receivers)
     for holder, child in in_tuples:
-        _note(child, Use.READ if holder in indices else Use.SHARED, uses, receivers)
+        _note(child, Use.READ if holder in indices or child in given else Use.SHARED, uses, receivers)
     _share(same, items, uses)
     return uses
 
@@ -261,8 +307,10 @@ def collection_of(item: Expression) -> Expression:
 
 def _share(same: list[tuple[Owner, Owner]], items: list[tuple[Owner, Owner]], uses: Uses) -> None:
     """Give each owner of a collection the worst use of those that get it too."""
-    attributes = {owner for pair in same for owner in pair if isinstance(owner, tuple)}
-    same = [*same, *((one, other) for one in attributes for other in uses if _may_be(other, one[1], one[0]))]
+    attributes = {owner for pair in same for owner in pair if isinstance(owner, tuple | str)}
+    for one in attributes:
+        name, info = (one, None) if isinstance(one, str) else (one[1], one[0])
+        same = [*same, *((one, other) for other in uses if _may_be(other, name, info))]
     while True:
         before = dict(uses)
         for owner, other in same:
@@ -277,17 +325,12 @@ def _share(same: list[tuple[Owner, Owner]], items: list[tuple[Owner, Owner]], us
 def _alike(
     parent: Any, child: Expression, functions: set[FuncDef], receivers: dict[Node | None, TypeInfo]
 ) -> list[tuple[Owner, Owner]]:
-    """Return the owner of a collection with each variable, attribute or parameter of a function that gets it too.
+    """Return the owner of a collection with each parameter of a function that gets it too.
 
-    Both have it after an assignment. What a caller does with the collection does not concern the function.
+    What a caller does with the collection does not concern the function.
     """
     owners = _owners(collection_of(child), receivers)
     match parent:
-        case AssignmentStmt(lvalues=[NameExpr() | MemberExpr(expr=NameExpr()) as target], rvalue=value) if (
-            value is child
-        ):
-            pairs = [(owner, other) for owner in owners for other in _owners(target, receivers)]
-            return [*pairs, *((other, owner) for owner, other in pairs)]
         case CallExpr(args=arguments) if arguments.count(child) == 1 and ARG_STAR not in parent.arg_kinds:
             called, skipped = _called(parent.callee)
             position = arguments.index(child)
@@ -386,6 +429,7 @@ _READ_ONLY: Final = frozenset(
 )
 _receivers = ScopeCache(_read_receivers)
 _uses = ScopeCache(_read_file)
+_same = ScopeCache(_read_same)
 _set_up_methods = ScopeCache(_read_set_up_methods)
 _uses_after_set_up = ScopeCache(_read_after_set_up)
 _appended = ScopeCache(_read_appended)

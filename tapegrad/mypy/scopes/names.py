@@ -382,20 +382,21 @@ def bound_by(node: Any) -> Iterator[tuple[Node | None, Expression | None]]:
 def _assigned(statement: AssignmentStmt) -> Iterator[tuple[NameExpr, Expression | None]]:
     """Yield each assigned name with its value; None where a value is unpacked."""
     for target in statement.lvalues:
-        yield from _paired(target, statement.rvalue)
+        yield from ((one, value) for one, value in paired(target, statement.rvalue) if isinstance(one, NameExpr))
 
 
-def _paired(target: Expression, value: Expression) -> Iterator[tuple[NameExpr, Expression | None]]:
-    if isinstance(target, NameExpr):
+def paired(target: Expression, value: Expression) -> Iterator[tuple[Expression, Expression | None]]:
+    """Yield what an assignment assigns to, with the value where it is written; None where a value is unpacked."""
+    ours = target.items if isinstance(target, TupleExpr | ListExpr) else None
+    if ours is None:
         yield target, value
         return
-    ours = target.items if isinstance(target, TupleExpr | ListExpr) else []
     theirs = value.items if isinstance(value, TupleExpr | ListExpr) else []
     if len(ours) != len(theirs) or any(isinstance(one, StarExpr) for one in (*ours, *theirs)):
-        yield from ((name, None) for name in _names(target))
+        yield from ((one, None) for one in targets_in(target))
         return
     for one, other in zip(ours, theirs, strict=True):
-        yield from _paired(one, other)
+        yield from paired(one, other)
 
 
 def _names(target: Any) -> list[NameExpr]:

@@ -61,7 +61,7 @@ from tapegrad.mypy.scopes.collections import (
     use_of_variable,
 )
 from tapegrad.mypy.scopes.frames import Reading, value_of_name, within
-from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, inside, parts_of, targets_in
+from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, inside, paired, parts_of, targets_in
 from tapegrad.mypy.sources import constants_of, file_of
 from tapegrad.sizes import UNKNOWN, Dim, Size, is_unknown, opaque_name, power, size_of_name, surely_same
 
@@ -966,22 +966,9 @@ def _targets(node: Any) -> Iterator[tuple[Expression, Expression | None]]:
     """Yield what a statement assigns to, with the value where it is written."""
     if isinstance(node, AssignmentStmt):
         for target in node.lvalues if not isinstance(node.rvalue, TempNode) else ():  # else only declared
-            yield from _paired(target, node.rvalue)
+            yield from paired(target, node.rvalue)
     elif type(node).__name__ in BINDERS:
         yield from ((target, None) for target in targets_in(getattr(node, BINDERS[type(node).__name__])))
-
-
-def _paired(target: Expression, value: Expression) -> Iterator[tuple[Expression, Expression | None]]:
-    ours = target.items if isinstance(target, TupleExpr | ListExpr) else None
-    if ours is None:
-        yield target, value
-        return
-    theirs = value.items if isinstance(value, TupleExpr | ListExpr) else []
-    if len(ours) != len(theirs) or any(isinstance(one, StarExpr) for one in (*ours, *theirs)):
-        yield from ((one, None) for one in targets_in(target))
-        return
-    for one, other in zip(ours, theirs, strict=True):
-        yield from _paired(one, other)
 
 
 def _scope_of(function: FuncItem, scope: str) -> str:
