@@ -337,3 +337,54 @@ def accept_models_that_can_be_made() -> None:
         Normalized(Config(heads=5))
     except ValueError:
         Normalized(Config(heads=8))
+
+
+class Staged(nn.Module):
+    """Has a first layer of another kind, and one of two heads."""
+
+    def __init__(self, inputs: int, width: int, count: int, *, is_deep: bool) -> None:
+        super().__init__()
+        self.stages = [nn.Linear(width, width) if i else nn.Linear(inputs, width) for i in range(count)]
+        if is_deep:
+            self.head = nn.Linear(5, 3)
+        else:
+            self.head = nn.Linear(5, 2, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for stage in self.stages:
+            x = tg.relu(stage(x))
+        return self.head(x)
+
+
+def accept_another_first_layer() -> None:
+    assert_type(Staged(4, 5, 3, is_deep=True)(row), Tensor[Shape[L[5], L[3]], NoneTape])
+    assert_type(Staged(4, 5, 3, is_deep=False)(row), Tensor[Shape[L[5], L[2]], NoneTape])
+    Staged(4, 5, any_int(2), is_deep=True)(row)
+    layers = [nn.Linear(5, 5) if i else nn.Linear(4, 5) for i in range(any_int(2))]
+    first = layers[0]
+    assert_type(first(row), Tensor[Shape[L[5], L[5]], NoneTape])
+    assert_type(layers[1](layers[0](row)), Tensor[Shape[L[5], L[5]], NoneTape])
+
+
+class Finetuned(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = nn.Linear(4, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.last(x)
+
+
+def accept_another_layer_in_an_attribute() -> None:
+    model = Finetuned()
+    model.last = nn.Linear(4, 7)
+    model(row) @ tg.ones((7, 2))
+
+
+def reject_what_the_first_layers_do_not_give() -> None:
+    Staged(4, 5, 3, is_deep=True)(row) @ tg.ones((2, 2))  # E: matmul: inner sizes differ: x (5, 3) has 3 columns but y (2, 2) has 2 rows [tapegrad-shape]
+
+
+def reject_what_all_layers_of_a_list_give() -> None:
+    layers = [nn.Linear(5, 5) if i else nn.Linear(4, 5) for i in range(any_int(2))]
+    layers[0](row) @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (5, 5) has 5 columns but y (4, 2) has 4 rows [tapegrad-shape]

@@ -55,7 +55,7 @@ from tapegrad.mypy.ownership import tape_methods
 from tapegrad.mypy.ownership.schedule import note_call, walk_over
 from tapegrad.mypy.scopes.functions import returned_class
 from tapegrad.mypy.scopes.names import is_given_back
-from tapegrad.mypy.scopes.rebinding import newest, open_targets, with_newest
+from tapegrad.mypy.scopes.rebinding import newest, open_targets, with_attribute, with_newest
 from tapegrad.mypy.scopes.values import size_value
 from tapegrad.mypy.signatures import (
     clear_signatures,
@@ -162,7 +162,7 @@ def function_result(ctx: FunctionContext) -> Type:
         constructors.check_constructor(ctx)
     report_idle(ctx, result)
     open_targets(ctx.context, result, ctx.api)
-    return result
+    return with_attribute(ctx.context, result, ctx.api)
 
 
 def _method_of_super(ctx: FunctionContext) -> CallableType | None:

@@ -15,6 +15,7 @@ from mypy.types import (
     TupleType,
     Type,
     TypeVarTupleType,
+    UnionType,
     UnpackType,
     get_proper_type,
 )
@@ -44,6 +45,7 @@ from tapegrad.mypy.mypy_api import (
     make,
     map_instance_to_supertype,
     method_signature,
+    stored_type,
 )
 from tapegrad.mypy.reports import CurrentLayer, report, with_path
 from tapegrad.mypy.rules.layers import rule_of
@@ -75,7 +77,7 @@ def called(ctx: MethodContext, declared: CallableType) -> Type:
     receiver = get_proper_type(ctx.type)
     if not isinstance(receiver, Instance) or not receiver.type.has_base(MODULE):
         return method_call(ctx, declared)
-    if leaves_sizes_open(receiver) and (result := _through_made(ctx, receiver)) is not None:
+    if (declares := _declares(ctx, receiver)) is not None and (result := _through_made(ctx, declares)) is not None:
         return result
     if container(receiver) is not None:
         return _threaded(ctx, declared, receiver)
@@ -88,6 +90,14 @@ def called(ctx: MethodContext, declared: CallableType) -> Type:
         return _without_int(method_call(ctx, declared, rule, cacheable), ctx.api)
     with with_path(lambda message: messages.of_layer(call_path(ctx), layer_text(receiver), message)):
         return _without_int(method_call(ctx, declared, rule, cacheable), ctx.api)
+
+
+def _declares(ctx: MethodContext, receiver: Instance) -> Instance | None:
+    """Return the type of a layer if it says less than the call that makes the layer; of one of several, any module."""
+    callee = ctx.context.callee if isinstance(ctx.context, CallExpr) else None
+    if callee is not None and isinstance(get_proper_type(stored_type(ctx.api, callee)), UnionType):
+        return Instance(next(base for base in receiver.type.mro if base.fullname == MODULE), [])
+    return receiver if leaves_sizes_open(receiver) else None
 
 
 def called_unknown(ctx: MethodContext) -> Type:

@@ -301,6 +301,22 @@ def targets_bound_to(value: Any, api: Checker) -> list[NameExpr]:
     return targets.get(value) or (targets.get(value.left, []) if isinstance(value, OpExpr) else [])
 
 
+def attributes_bound_to(value: Any, api: Checker) -> list[MemberExpr]:
+    """Return the attributes that an expression is assigned to."""
+    return _attributes.of(enclosing_function(api) or outermost_scope(api)).get(value, [])
+
+
+def _attributes_by_value(scope: Node | None) -> dict[Any, list[MemberExpr]]:
+    found: dict[Any, list[MemberExpr]] = {}
+    for node in inside(scope):
+        if isinstance(node, AssignmentStmt):
+            found.setdefault(node.rvalue, []).extend(one for one in node.lvalues if isinstance(one, MemberExpr))
+    return found
+
+
+_attributes = ScopeCache(_attributes_by_value)
+
+
 def _targets_by_value(scope: Node | None) -> dict[Any, list[NameExpr]]:
     found: dict[Any, list[NameExpr]] = {}
     for node in nodes_in.of(scope):

@@ -30,7 +30,7 @@ from mypy.nodes import (
 from mypy.plugin import FunctionContext, MethodContext
 from mypy.types import AnyType, Instance, NoneType, ProperType, TupleType, Type, UnionType, UnpackType, get_proper_type
 
-from tapegrad.mypy.conversion import TENSOR, has_opaque, is_endless, joined, tensor_parts, unknown
+from tapegrad.mypy.conversion import MODULE, TENSOR, has_opaque, is_endless, joined, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import (
     attribute_variable,
     enclosing_function,
@@ -40,7 +40,16 @@ from tapegrad.mypy.mypy_api import (
     stored_type,
 )
 from tapegrad.mypy.scopes.frames import Reading
-from tapegrad.mypy.scopes.names import ScopeCache, bound_by, inside, nodes_in, receiver_of, targets_bound_to
+from tapegrad.mypy.scopes.names import (
+    ScopeCache,
+    attributes_bound_to,
+    bound_by,
+    bound_once,
+    inside,
+    nodes_in,
+    receiver_of,
+    targets_bound_to,
+)
 from tapegrad.mypy.signatures import concerns
 
 if TYPE_CHECKING:
@@ -80,25 +89,42 @@ def with_newest(ctx: AnyCall, *, reflected: bool = False) -> AnyCall:
 def newest(t: Type, expression: Expression | None, api: Checker) -> Type:
     """Return the type of an expression, unknown where the newest binding of the name or the attribute is.
 
-    Where the iterations of a loop may give a variable one of several tensors, mypy passes each, and so it does for an
-    item of a list of several. It has then the shape that those have in common, because mypy does not know how often the
-    loop runs, or which item it is.
+    Where the iterations of a loop may give a variable one of several tensors or layers, mypy passes each, and so it
+    does for an item of a list of several. It has then the sizes that those have in common, because mypy does not know
+    how often the loop runs, or which item it is.
     """
     found = _newest(t, expression, api)
     p = get_proper_type(found)
-    if expression is None or not isinstance(p, Instance) or p.type.fullname != TENSOR:
+    if expression is None or not isinstance(p, Instance) or not (p.type.fullname == TENSOR or p.type.has_base(MODULE)):
         return found
     whole = get_proper_type(stored_type(api, expression))
     if not isinstance(whole, UnionType) or not (_is_item(expression, api) or _is_changed_in_loop(expression, api)):
         return found
     bound = newest_binding(expression, api) if isinstance(expression, NameExpr | MemberExpr) else None
     several = [p, *_items(whole), *_items(bound or whole)]
+    if p.type.fullname != TENSOR:
+        return common_layer([one for one in several if not isinstance(one, NoneType)]) or found
     common = tensor_parts(joined(UnionType([one for one in several if not isinstance(one, NoneType)])))
     return found if common is None else p.copy_modified(args=[common.shape, *p.args[1:]])
 
 
+def common_layer(layers: Sequence[Type]) -> Instance | None:
+    """Return the type of layers of one class, with the sizes that agree; None if there are other values."""
+    several = [p for p in map(get_proper_type, layers) if isinstance(p, Instance)]
+    if len(several) < len(layers) or len({(p.type, len(p.args)) for p in several}) != 1:
+        return None
+    first, *others = several
+    if any(isinstance(arg, UnpackType) for p in several for arg in p.args):
+        return None
+    args = [arg if all(p.args[n] == arg for p in others) else unknown() for n, arg in enumerate(first.args)]
+    return first.copy_modified(args=args)
+
+
 def _is_item(expression: Expression, api: Checker) -> bool:
     """Return whether an expression is an item of a list or another collection, whose items have one type."""
+    if isinstance(expression, NameExpr) and isinstance(expression.node, Var):
+        value, _ = bound_once(expression.node, api)
+        return isinstance(value, IndexExpr) and _is_item(value, api)
     items = get_proper_type(stored_type(api, expression.base)) if isinstance(expression, IndexExpr) else None
     return isinstance(items, Instance) and tensor_parts(items) is None
 
@@ -232,6 +258,25 @@ def _items(t: Type) -> list[ProperType]:
     return [item for one in p.items for item in _items(one)] if isinstance(p, UnionType) else [p]
 
 
+def with_attribute(value: Context, result: Type, api: Checker) -> Type:
+    """Return a layer with the sizes that it shares with another layer which the program assigns to the same attribute.
+
+    The attribute has these sizes from here on. mypy knows the first layer by the type that it expects.
+    """
+    expected = get_proper_type(api.type_context[-1])
+    p = get_proper_type(result)
+    if not isinstance(expected, Instance) or not isinstance(p, Instance) or not p.type.has_base(MODULE):
+        return result
+    common = common_layer([expected, p]) if p != expected else None
+    if common is None:
+        return result
+    for target in attributes_bound_to(value, api):
+        variable = attribute_variable(target, api)
+        if isinstance(variable, Var) and variable.is_inferred and variable.type == expected:
+            variable.type = result = common
+    return result
+
+
 def open_targets(value: Context, result: Type, api: Checker) -> None:
     """Make the variables that a result is bound to unknown where the result is, although older bindings are known."""
     if _is_complete(result):
@@ -291,7 +336,7 @@ def _receiver(call: Context, *, reflected: bool) -> Expression | None:
     match call:
         case ComparisonExpr(operands=[left, _]) | OperatorAssignmentStmt(lvalue=left):
             return left
-        case CallExpr(callee=NameExpr() as module):
+        case CallExpr(callee=NameExpr() | IndexExpr() as module):
             return module
     return receiver_of(call, reflected=reflected)
 
