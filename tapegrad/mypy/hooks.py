@@ -156,6 +156,8 @@ def function_result(ctx: FunctionContext) -> Type:
     called = declared or _method_of_super(ctx)
     if called is not None:
         result = bodies.completed(ctx, called, result)
+    else:
+        bodies.check_driver(ctx)
     if makes_layer(ctx):
         bodies.check_builder(ctx)
     if makes_model(ctx):
@@ -228,6 +230,7 @@ def method_result(ctx: MethodContext) -> Type:
             return layers.item(ctx)
         if _is_item(ctx):
             return numbers.expected(tape_methods.item(ctx), ctx.context, ctx.api)
+        bodies.check_driver(ctx)
         return layers.called_unknown(ctx)
     older = ctx.type
     ctx = with_newest(ctx, reflected=calls.is_reflected(declared))

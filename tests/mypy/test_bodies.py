@@ -16,6 +16,8 @@ from tests.warm_mypy_cache import SETTINGS, write_settings
 
 MODEL = """
 from __future__ import annotations
+import json
+import sys
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -133,6 +135,34 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "a function that takes only numbers and fails for others": """
+def main(width: int = 8) -> None:
+    MLP(Config(width))(tg.ones((4, 8)))
+
+main()
+try:
+    main(9)
+except ValueError:
+    pass
+""",
+    "a function that takes a number that is not known": """
+def main(width: int) -> None:
+    MLP(Config(width))(tg.ones((4, 8)))
+
+main(len(sys.argv) + 8 - len(sys.argv))
+""",
+    "a method that another object assigns to": """
+class Trainer:
+    def __init__(self, width: int) -> None:
+        self.model = MLP(Config(width))
+
+    def fit(self, steps: int) -> None:
+        self.model(tg.ones((steps, 8)))
+
+trainer = Trainer(9)
+trainer.model = MLP(Config(8))
+trainer.fit(2)
+""",
     "a list that a subclass fills": """
 class Stack(nn.Module):
     def __init__(self) -> None:
@@ -965,6 +995,27 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "a function that takes only numbers": """
+def main(width: int = 9, hidden: int = 5) -> None:
+    model = MLP(Config(width, hidden))
+    y = model(tg.ones((4, width)))
+    tg.mse(y, tg.ones((4, 8)))  # here
+
+main()
+""",
+    "a method that takes only numbers": """
+class Trainer:
+    def __init__(self, config: Config) -> None:
+        self.model = MLP(config)
+
+    def fit(self, steps: int) -> float:
+        total = 0.0
+        for _ in range(steps):
+            total += tg.mse(self.model(tg.ones((4, 8))), tg.ones((4, 9))).item()  # here
+        return total
+
+Trainer(Config()).fit(2)
+""",
     "a field that is computed": f"{COMPUTED}Net(Sizes())(tg.ones((2, 8)))\n",
     "a configuration that a class method makes": f"{COMPUTED}Net(Sizes.small())(tg.ones((2, 4)))\n",
     "a configuration with another field": f"{COMPUTED}Net(replace(Sizes.small(), width=6))(tg.ones((2, 2)))\n",

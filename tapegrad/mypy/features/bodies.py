@@ -25,6 +25,7 @@ from mypy.nodes import (
     MypyFile,
     NameExpr,
     Node,
+    RefExpr,
     TryStmt,
     TypeInfo,
     Var,
@@ -75,6 +76,7 @@ from tapegrad.mypy.reports import CurrentLayer, with_path
 from tapegrad.mypy.scopes.frames import (
     ClassOf,
     Frame,
+    Held,
     Made,
     Nothing,
     Reading,
@@ -85,7 +87,7 @@ from tapegrad.mypy.scopes.frames import (
     within,
 )
 from tapegrad.mypy.scopes.functions import is_method, parameter_default
-from tapegrad.mypy.scopes.names import inside
+from tapegrad.mypy.scopes.names import ScopeCache, inside
 from tapegrad.mypy.scopes.objects import (
     arguments_of_call,
     called_function,
@@ -107,6 +109,7 @@ from tapegrad.mypy.scopes.records import (
 from tapegrad.mypy.signatures import parameter_names
 from tapegrad.mypy.sources import is_changed, is_marked, module_of, source_of, why_unread
 from tapegrad.mypy.unify.arguments import arguments_of
+from tapegrad.sizes import Dim
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -213,6 +216,88 @@ def check_builder(ctx: FunctionContext | MethodContext) -> None:
             fail(ctx, seen_from(ctx.context, outcome.failure, returned.file, checked_file(ctx.api), ctx.api), {})
 
 
+def check_driver(ctx: FunctionContext | MethodContext) -> None:
+    """Read the body of a function that takes no tensors, such as `main(width=8)`, for the numbers that a call gives.
+
+    mypy has checked the body, in which each parameter may be any number.
+    """
+    called = called_function(ctx.context.callee, ctx.api) if isinstance(ctx.context, CallExpr) else None
+    if called is None or not isinstance(ctx.context, CallExpr) or not _is_driver(called[0]):
+        return
+    function, of = called
+    if not can_read_bodies(ctx.api.options) or not _is_of_program(function, ctx.api):
+        return
+    depend_on_bodies(ctx.api)
+    try:
+        outcome, file = _driven(ctx.context, function, of, ctx.api)
+    except UnreadError as unread:
+        if is_recorded(ctx.api):
+            record_unread(ctx.api, function, str(unread), unread.call_line)
+        return
+    if outcome.failure is not None:
+        fail(ctx, seen_from(ctx.context, outcome.failure, file, checked_file(ctx.api), ctx.api), {})
+    elif outcome.reading is not None:
+        record_read(ctx.api, outcome.reading, ctx.context.line)
+
+
+def _driven(call: CallExpr, function: FuncDef, of: Made | ClassOf | None, api: Checker) -> tuple[Outcome, MypyFile]:
+    """Return what a call of a function that takes no tensors does, and the file of the function.
+
+    Raises:
+        UnreadError: The body is not read, or the call says no more than the declaration.
+    """
+    file, written = _written(function, api)
+    _require_readable(written, api)
+    arguments = arguments_of_call(written, call, api) if _makes_tensors.of(written) else None
+    if arguments is None or not is_defined_once(written, file):
+        raise UnreadError(PASSES_NOTHING_KNOWN, call.line)
+    if not any(map(_says_more, (*dict(arguments).values(), of))):
+        raise UnreadError(PASSES_NOTHING_KNOWN, call.line)
+    outcome = _outcome(api, written, _frame_of_call(written, arguments, of, api), {}, file)
+    if outcome.names:
+        depend_on_names(outcome.names, api)
+    if outcome.unread:
+        raise UnreadError(outcome.unread)
+    return outcome, file
+
+
+def _says_more(value: Value) -> bool:
+    """Return whether a value that a call gives says more than the name of the parameter, or its class."""
+    return value is not None and not isinstance(value, bool | str | float | Dim | Held | Nothing | ClassOf)
+
+
+def _is_driver(function: FuncDef) -> bool:
+    """Return whether a function takes and returns no tensors, and takes something else."""
+    declared = function.type
+    if not isinstance(declared, CallableType) or is_of_library(declared):
+        return False
+    types = [*declared.arg_types, declared.ret_type]
+    return len(types) > 1 and not any(map(holds_tensors, types))
+
+
+def _calls_tensors(function: Node | None) -> bool:
+    """Return whether a function calls an op, a layer or a model."""
+    callees = [node.callee for node in inside(function) if isinstance(node, CallExpr)]
+    return any(
+        callee.fullname.startswith("tapegrad.") or (isinstance(callee.node, TypeInfo) and callee.node.has_base(MODULE))
+        for callee in callees
+        if isinstance(callee, RefExpr)
+    )
+
+
+_makes_tensors = ScopeCache(_calls_tensors)
+
+
+def _frame_of_call(
+    function: FuncDef, arguments: tuple[tuple[str, Value], ...], of: Made | ClassOf | None, api: Checker
+) -> Frame:
+    """Return the frame of a function, with the values that a call gives it."""
+    made = of if isinstance(of, Made) else None
+    computed = {} if made is None else computed_by(made, api)
+    variables: dict[Node, Value] = {function.arguments[0].variable: of} if isinstance(of, ClassOf) else {}
+    return Frame(function.fullname, dict(arguments), made, variables, computed=computed)
+
+
 def _array_returned(call: CallExpr, types: list[Type], api: Checker) -> Type | None:
     """Return the type of the array, or of the tuple with arrays, that a call of a function of the program returns.
 
@@ -231,12 +316,8 @@ def _array_returned(call: CallExpr, types: list[Type], api: Checker) -> Type | N
     arguments = arguments_of_call(written, call, api)
     if arguments is None or not is_defined_once(written, file):
         return None
-    made = of if isinstance(of, Made) else None
-    computed = {} if made is None else computed_by(made, api)
-    variables: dict[Node, Value] = {written.arguments[0].variable: of} if isinstance(of, ClassOf) else {}
-    frame = Frame(written.fullname, dict(arguments), made, variables, computed=computed)
     given = _arrays_given(written, call, types)
-    outcome = _outcome(api, written, frame, given, file)
+    outcome = _outcome(api, written, _frame_of_call(written, arguments, of, api), given, file)
     if outcome.names:
         depend_on_names(outcome.names, api)
     return outcome.result
