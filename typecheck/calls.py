@@ -104,7 +104,7 @@ def accept_the_normal_form() -> None:
 def accept_star_arguments() -> None:
     pair: Any = (three, three)
     assert_type(same(*pair), Tensor[Shape[Any], Any])
-    assert_type(rows(x, tg.ones((3, 5))), Tensor[Shape[Any, L[5]], NoneTape])
+    assert_type(rows(x, tg.ones((3, 5))), Tensor[Shape[L[3], L[5]], NoneTape])
 
 
 def accept_any_operand() -> None:

@@ -163,6 +163,16 @@ trainer = Trainer(9)
 trainer.model = MLP(Config(8))
 trainer.fit(2)
 """,
+    "arguments that are a list": """
+def joined(*parts: Tensor, **options: int) -> Tensor:
+    return tg.concat(parts, axis=options.get("axis", 1)) @ tg.ones((7, 2))
+
+parts = [tg.ones((2, 3)), tg.ones((2, 4))]
+joined(*parts)
+joined(*parts, **{"axis": 1})
+joined(tg.ones((2, 7)))
+joined(tg.ones((2, 7)), tg.ones((3, 7)), axis=0)
+""",
     "a list that a subclass fills": """
 class Stack(nn.Module):
     def __init__(self) -> None:
@@ -1015,6 +1025,18 @@ class Trainer:
         return total
 
 Trainer(Config()).fit(2)
+""",
+    "any number of arguments": """
+def joined(*parts: Tensor, scale: float = 1.0) -> Tensor:
+    return tg.concat(parts, axis=1) * scale @ tg.ones((4, 2))  # here
+
+joined(tg.ones((2, 3)), tg.ones((2, 4)))
+""",
+    "any number of options": """
+def projected(x: Tensor, **sizes: int) -> Tensor:
+    return x @ tg.ones((sizes["inner"], sizes["outer"]))  # here
+
+projected(tg.ones((2, 3)), inner=4, outer=5)
 """,
     "a field that is computed": f"{COMPUTED}Net(Sizes())(tg.ones((2, 8)))\n",
     "a configuration that a class method makes": f"{COMPUTED}Net(Sizes.small())(tg.ones((2, 4)))\n",

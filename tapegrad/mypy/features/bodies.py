@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from mypy.nodes import (
     ARG_STAR,
     ARG_STAR2,
+    Argument,
     Block,
     CallExpr,
     Context,
@@ -51,11 +52,12 @@ from mypy.types import (
 
 from tapegrad.mypy.calls.arrays import Bodies, is_array, with_array_sizes
 from tapegrad.mypy.calls.assertions import forgetting
-from tapegrad.mypy.conversion import MODULE, is_size, opaque_paths, tensor_parts, without_opaque
+from tapegrad.mypy.conversion import MODULE, is_size, opaque_paths, tensor_parts, unknown, without_opaque
 from tapegrad.mypy.features.body_statements import FailedError, Failure, Reader, Types, UnreadError
-from tapegrad.mypy.features.partial_types import filled, holds_tensors, is_iterator, is_open
+from tapegrad.mypy.features.partial_types import filled, holds_tensors, is_iterator, is_open, join
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
+    any_tuple,
     can_read_bodies,
     checked_file,
     depend_on_bodies,
@@ -64,6 +66,7 @@ from tapegrad.mypy.mypy_api import (
     get_all_type_vars,
     inside_body,
     is_of_library,
+    make,
     names_in_body,
     pass_of,
     past_trial,
@@ -77,6 +80,8 @@ from tapegrad.mypy.scopes.frames import (
     ClassOf,
     Frame,
     Held,
+    Items,
+    Keywords,
     Made,
     Nothing,
     Reading,
@@ -108,6 +113,7 @@ from tapegrad.mypy.scopes.records import (
 )
 from tapegrad.mypy.signatures import parameter_names
 from tapegrad.mypy.sources import is_changed, is_marked, module_of, source_of, why_unread
+from tapegrad.mypy.unify.arguments import Argument as Actual
 from tapegrad.mypy.unify.arguments import arguments_of
 from tapegrad.sizes import Dim
 
@@ -399,7 +405,6 @@ def why_unreadable(function: FuncDef) -> str:
         (function.is_generator and not _only_yields(function), "it is a generator that uses what is sent to it"),
         (function.is_coroutine, "it is asynchronous"),
         (function.is_property, "it is a property"),
-        (ARG_STAR in function.arg_kinds or ARG_STAR2 in function.arg_kinds, "it takes any number of arguments"),
     ):
         if is_unreadable:
             return reason
@@ -455,6 +460,12 @@ def _given(ctx: FunctionContext | MethodContext, declared: CallableType, functio
     is_known = not any(t is not None and holds_tensors(t) for t in _types_given(function))
     for argument in function.arguments:
         actuals = arguments.get(argument.variable.name, [])
+        if argument.kind in (ARG_STAR, ARG_STAR2):
+            if any(one.starred for one in actuals):
+                raise UnreadError("has a starred argument", ctx.context.line)
+            given[argument.variable] = _rest_of_arguments(argument, [one.type for one in actuals], ctx.api)
+            is_known = is_known or any(_is_of_known_rank(one.type) for one in actuals)
+            continue
         if not actuals:
             if isinstance(argument.initializer, NameExpr) and argument.initializer.name == "None":
                 given[argument.variable] = NoneType()
@@ -481,6 +492,14 @@ def _given(ctx: FunctionContext | MethodContext, declared: CallableType, functio
     if any(t is not None and get_all_type_vars(t) for t in others):
         raise UnreadError("a parameter that is no tensor is declared with a type variable")
     return given
+
+
+def _rest_of_arguments(parameter: Argument, types: list[Type], api: Checker) -> Type:
+    """Return the type of `*args`, or of `**options`, in a call with arguments of some types."""
+    if parameter.kind is ARG_STAR:
+        return TupleType(types, any_tuple(api))
+    of = make(api)
+    return of("builtins.dict", [of("builtins.str", []), join(types) if types else unknown()])
 
 
 def _types_given(function: FuncDef) -> list[Type | None]:
@@ -530,6 +549,9 @@ def _frame(
     values: dict[str, Value] = {}
     for argument in function.arguments[1 if function.info and not function.is_static else 0 :]:
         name = argument.variable.name
+        if argument.kind in (ARG_STAR, ARG_STAR2):
+            values[name] = _rest_of_values(argument, arguments.get(name, []), ctx.api)
+            continue
         for actual in arguments.get(name, ()):
             if actual.tensor is None:
                 values[name] = None if actual.expression is None else value_of_expression(actual.expression, ctx.api)
@@ -544,6 +566,15 @@ def _frame(
     made = receiver if isinstance(receiver, Made) else None
     computed = {} if made is None else computed_by(made, ctx.api)
     return Frame(function.fullname, values, made, {}, computed=computed)
+
+
+def _rest_of_values(parameter: Argument, actuals: list[Actual], api: Checker) -> Value:
+    """Return the values that `*args`, or `**options`, has in a call."""
+    values = [None if one.expression is None else value_of_expression(one.expression, api) for one in actuals]
+    if parameter.kind is ARG_STAR:
+        return Items((*values,))
+    names = [one.keyword for one in actuals]
+    return Keywords((*((name, value) for name, value in zip(names, values, strict=True) if name is not None),))
 
 
 _active: set[FuncDef] = set()
