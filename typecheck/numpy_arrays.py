@@ -1,6 +1,7 @@
 """Arrays of NumPy whose expressions say their sizes: a tensor that is made of one has them."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, assert_type
 from typing import Literal as L
 
@@ -223,3 +224,74 @@ def reject_an_index_that_a_function_returns() -> None:
 def reject_elements_along_an_axis() -> None:
     taken = np.take_along_axis(np.zeros((4, 3, 2)), np.zeros((4, 12, 1), np.int64), axis=1)
     tg.tensor(taken, np.float32) @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (4, 12, 2) has 2 columns but y (3, 2) has 3 rows
+
+
+class Log:
+    """Arrays that a constructor and a property make."""
+
+    def __init__(self, rows: int, tables: list[int], text: str) -> None:
+        rng = np.random.default_rng(0)
+        self.dense = rng.normal(size=(rows, 4)).astype(np.float32)
+        self.sparse = np.stack([rng.integers(0, n, size=rows) for n in tables], axis=1)
+        self.state = np.zeros(rows)
+        self.text = text
+
+    @cached_property
+    def encoded(self) -> np.ndarray:
+        """The codes of the text."""
+        return np.array([ord(letter) for letter in self.text], np.int64)
+
+    def batch(self, start: int, size: int) -> Tensor:
+        return tg.tensor(self.dense[start : start + size])
+
+    def windows(self, starts: np.ndarray) -> Tensor:
+        return tg.tensor(np.stack([self.encoded[start : start + 2] for start in starts]))
+
+    def step(self) -> None:
+        self.state = self.state[1:]
+
+
+log = Log(64, [10, 7, 5], "text")
+
+
+def accept_arrays_of_objects() -> None:
+    assert_type(tg.tensor(log.dense), Tensor[Shape[L[64], L[4]], NoneTape])
+    assert_type(tg.tensor(log.sparse), Tensor[Shape[L[64], L[3]], NoneTape, np.int64])
+    assert_type(log.batch(0, 16), Tensor[Shape[L[16], L[4]], NoneTape])
+    assert_type(tg.tensor(log.encoded, np.float32), Tensor[Shape[Any], NoneTape])
+    assert_type(log.windows(np.array([0, 1, 2])), Tensor[Shape[L[3], Any], NoneTape, Any])
+    log.step()
+    assert_type(tg.tensor(log.state), Tensor[Shape[Any], NoneTape, np.float64])
+
+
+def accept_lists_and_grids_of_arrays() -> None:
+    ys, xs = np.meshgrid(np.arange(4), np.arange(5), indexing="ij")
+    rows = ys.reshape(-1, 1)
+    parts = [np.sin(rows), np.cos(rows)]
+    assert_type(tg.tensor(np.concatenate(parts, axis=1)), Tensor[Shape[L[20], L[2]], NoneTape, Any])
+    assert_type(tg.tensor(xs, np.float32), Tensor[Shape[L[4], L[5]], NoneTape])
+    grid = np.stack(np.meshgrid(np.arange(4), np.arange(5)))
+    assert_type(tg.tensor(grid, np.float32), Tensor[Shape[L[2], L[5], L[4]], NoneTape])
+    below, _ = np.tril_indices(5, k=-1)
+    above, _ = np.triu_indices(5, 1, 3)
+    assert_type(tg.tensor(below, np.float32), Tensor[Shape[L[10]], NoneTape])
+    assert_type(tg.tensor(above, np.float32), Tensor[Shape[L[3]], NoneTape])
+    assert_type(tg.tensor(np.digitize(rows, [1, 2]), np.float32), Tensor[Shape[L[20], L[1]], NoneTape])
+
+
+def accept_arrays_that_a_loop_unpacks() -> None:
+    for _ in range(2):
+        table = np.random.default_rng(0).normal(size=(6, 3))
+        labels, features = split(table)
+        assert_type(tg.tensor(labels), Tensor[Shape[L[6]], NoneTape, np.int64])
+        assert_type(tg.tensor(features), Tensor[Shape[L[6], L[2]], NoneTape])
+
+
+def reject_an_array_of_an_object() -> None:
+    tg.tensor(log.dense) @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (64, 4) has 4 columns but y (3, 2) has 3 rows
+
+
+def reject_a_list_of_arrays() -> None:
+    table = np.zeros((6, 3), np.float32)
+    parts = [table[:, :1], table[:, 1:]]
+    tg.tensor(np.concatenate(parts, axis=1)) @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (6, 3) has 3 columns but y (4, 2) has 4 rows

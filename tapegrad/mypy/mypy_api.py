@@ -165,6 +165,18 @@ def outermost_scope(api: Checker) -> Node:
     return scope
 
 
+@contextmanager
+def in_scope_of(api: Checker, function: FuncDef) -> Iterator[None]:
+    """Let variables be those of a function of the file, of which expressions are read that mypy has checked."""
+    before = api.scope
+    api.scope = type(before)(api.tree)
+    api.scope.stack += [function.info, function] if function.info else [function]
+    try:
+        yield
+    finally:
+        api.scope = before
+
+
 def note(api: Checker, text: str, context: Context) -> None:
     """Report a note, which does not count as an error."""
     api.msg.note(text, context)
@@ -379,10 +391,9 @@ def inside_body(api: Checker, function: FuncDef) -> Iterator[Callable[[], list[E
     Yields a function that returns the errors so far.
     """
     checker = api.expr_checker
-    scope, binder, cache = api.scope, api.binder, checker.expr_cache
+    binder, cache = api.binder, checker.expr_cache
     deferred, is_deferred = len(api.deferred_nodes), api.current_node_deferred
-    api.scope, api.binder, checker.expr_cache = type(scope)(api.tree), type(binder)(api.options), {}
-    api.scope.stack += [function.info, function] if function.info else [function]
+    api.binder, checker.expr_cache = type(binder)(api.options), {}
     api.return_types.append(AnyType(TypeOfAny.special_form))
     api.dynamic_funcs.append(False)
     api.partial_types.append(PartialTypeScope({}, True, True))  # noqa: FBT003  # a native class: by position
@@ -392,6 +403,7 @@ def inside_body(api: Checker, function: FuncDef) -> Iterator[Callable[[], list[E
             api.msg.filter_errors(save_filtered_errors=True) as watcher,
             api.local_type_map,
             api.binder.top_frame_context(),
+            in_scope_of(api, function),
         ):
             BodiesRead.watchers.append(watcher)
             yield lambda: [error for error in watcher.filtered_errors() if _is_rejection(error.code, error.severity)]
@@ -399,7 +411,7 @@ def inside_body(api: Checker, function: FuncDef) -> Iterator[Callable[[], list[E
         BodiesRead.depth -= 1
         del BodiesRead.watchers[BodiesRead.depth :]
         api.partial_types.pop()
-        api.scope, api.binder, checker.expr_cache = scope, binder, cache
+        api.binder, checker.expr_cache = binder, cache
         api.return_types.pop()
         api.dynamic_funcs.pop()
         del api.deferred_nodes[deferred:]

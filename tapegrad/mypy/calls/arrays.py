@@ -17,7 +17,10 @@ from mypy.nodes import (
     ComparisonExpr,
     ConditionalExpr,
     Expression,
+    GeneratorExpr,
     IndexExpr,
+    IntExpr,
+    ListComprehension,
     ListExpr,
     MemberExpr,
     NameExpr,
@@ -37,14 +40,16 @@ from tapegrad.mypy.conversion import ARRAY, Many, shape_items, shape_type, tenso
 from tapegrad.mypy.mypy_api import checked_file, declared_function, make, silenced, stored_type
 from tapegrad.mypy.rules.calls import is_several, ruled
 from tapegrad.mypy.rules.library import op_named
-from tapegrad.mypy.scopes.names import ScopeCache, bound_last, bound_once, inside, targets_in
-from tapegrad.mypy.scopes.objects import called_function
-from tapegrad.mypy.scopes.opaque import unpacked_from
+from tapegrad.mypy.scopes.collections import Use, use_of
+from tapegrad.mypy.scopes.items import MOST_ITEMS
+from tapegrad.mypy.scopes.names import ScopeCache, bound_last, bound_once, inside, targets_in, unpacked_once
+from tapegrad.mypy.scopes.objects import assigned_in_constructor, called_function, length_of
+from tapegrad.mypy.scopes.opaque import loop_of
 from tapegrad.mypy.scopes.values import ValueUnknownError, stays, value_of
 from tapegrad.mypy.signatures import signature_of
 from tapegrad.mypy.unify.arguments import Argument, numbers_in, operand_shape
 from tapegrad.mypy.unify.bindings import CallError
-from tapegrad.sizes import UNKNOWN, Size, UnknownDims, broadcast, is_unknown, surely_same
+from tapegrad.sizes import UNKNOWN, Size, UnknownDims, broadcast, is_unknown, product, surely_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -105,9 +110,11 @@ class Bodies:
 
     Attributes:
         result: Returns the type of what a call returns, with the types of its arguments; None if it is not known.
+        of_property: Returns the type of a property of an object, by its name; None if it is not known.
     """
 
     result: Callable[[CallExpr, list[Type], Checker], Type | None]
+    of_property: Callable[[Expression, str, Checker], Type | None]
 
 
 class _UnreadError(Exception):
@@ -261,7 +268,7 @@ class _Reader:
                 value, is_once = bound_once(variable, self._api)
                 if value is not None:
                     return self.scalar(value)
-                unpacked = unpacked_from(variable, self._api) if is_once else None
+                unpacked = unpacked_once(variable, self._api) if is_once else None
                 return None if unpacked is None else scalar_type_of(self._item(unpacked[0], unpacked[1]))
             case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _JOINING:
                 given = _Given(expression).only({"dtype"}).one("arrays", 0)
@@ -290,10 +297,14 @@ class _Reader:
                 return self._by_op("add", {"x": left, "y": right})
             case UnaryExpr(op="-" | "+" | "~", expr=operand):
                 return self.sizes(operand)
+            case IndexExpr(base=base, index=IntExpr(value=index)) if (several := self._arrays(base)) is not None:
+                return several[index] if index < len(several) else None
             case IndexExpr(base=base, index=index):
                 return self._by_op("getitem", {"x": base, "index": index})
             case MemberExpr(name="T" | "mT" as name, expr=operand):
                 return self._by_op("transpose" if name == "T" else "matrix_transpose", {"x": operand})
+            case MemberExpr(expr=owner, name=name):
+                return self._of_attribute(owner, name)
             case ConditionalExpr(if_expr=one, else_expr=other):
                 return _common([self.sizes(one), self.sizes(other)])
         return None
@@ -302,22 +313,37 @@ class _Reader:
         if not isinstance(name.node, Var) or _reshapes.of(checked_file(self._api)):
             return None
         value, is_once = bound_once(name.node, self._api)
-        if is_once and value is None and (unpacked := unpacked_from(name.node, self._api)) is not None:
-            whole, position, _ = unpacked
-            return self._of_item(whole, position)
+        if is_once and value is None and (unpacked := unpacked_once(name.node, self._api)) is not None:
+            whole, position = unpacked
+            several = self._arrays(whole) or []
+            return several[position] if position < len(several) else None
+        if is_once and value is None and (loop := loop_of(name.node, self._api)) is not None:
+            return self._row(loop.sequence) if isinstance(loop.target, NameExpr) else None
         values = ([] if value is None else [value]) if is_once else bound_last(name, self._api)
         return _common([self.sizes(one) for one in values])
+
+    def _row(self, sequence: Expression) -> _Sizes | None:
+        """Return the sizes of what a loop over an array, or over a list of arrays, gives its variable."""
+        several = self._arrays(sequence)
+        if several is not None:
+            return _common(several)
+        return (self.sizes(sequence) or [])[1:] or None
+
+    def _of_attribute(self, owner: Expression, name: str) -> _Sizes | None:
+        """Return the sizes of an array that a property returns, or that only the constructor of an object assigns."""
+        if _reshapes.of(checked_file(self._api)):
+            return None
+        returned = _array(Bodies.of_property(owner, name, self._api))
+        if returned is not None:
+            return _plain(shape_items(returned.args[0]))
+        with assigned_in_constructor(owner, name, self._api) as value:
+            return None if value is None else self.sizes(value)
 
     def _item(self, whole: Expression, position: int) -> Type | None:
         """Return the type of an item of a tuple that a function of the program returns."""
         t = self._returned(whole) if isinstance(whole, CallExpr) else None
         items = t.items if isinstance(t, TupleType) else []
         return items[position] if position < len(items) else None
-
-    def _of_item(self, whole: Expression, position: int) -> _Sizes | None:
-        """Return the sizes of an item of a tuple that a function of the program returns."""
-        array = _array(self._item(whole, position))
-        return None if array is None else _plain(shape_items(array.args[0]))
 
     def _returned(self, call: CallExpr) -> ProperType | None:
         """Return the type of what a call of a function of the program returns; None if its body is not read."""
@@ -420,8 +446,8 @@ class _Reader:
             elif parameter in op.operands or (parameter == "index" and self._is_array(expression)):
                 arguments[parameter] = [Argument(self._operand(expression), expression, None)]
             else:
-                self._check_steady(expression)
-                arguments[parameter] = [Argument(self._type_of(expression), expression, None)]
+                known = expression if self._is_steady(expression) else None  # else only its type says something
+                arguments[parameter] = [Argument(self._type_of(expression), known, None)]
         return _plain(ruled(op, signature_of(declared), arguments, self._api))
 
     def _is_array(self, expression: Expression) -> bool:
@@ -442,11 +468,46 @@ class _Reader:
             return self._type_of(expression)
         return make(self._api)(ARRAY, [shape_type(tuple(sizes), make(self._api)), dtype])
 
-    def _listed(self, expression: Expression) -> TupleType:
-        items = expression.items if isinstance(expression, ListExpr | TupleExpr) else []
-        if not items or any(isinstance(item, StarExpr) for item in items):
+    def _listed(self, expression: Expression) -> Type:
+        """Return the type of a list of arrays.
+
+        Raises:
+            _UnreadError: The rank of an array is unknown, or nothing is known of the list.
+        """
+        several, of = self._arrays(expression), make(self._api)
+        if several is not None and several:
+            return TupleType(list(map(self._array_of, several)), of("builtins.tuple", [unknown()]))
+        match self._value_of_list(expression):
+            case ListComprehension(generator=GeneratorExpr(left_expr=item)):
+                return of("builtins.list", [self._array_of(self.sizes(item))])
+        raise _UnreadError
+
+    def _arrays(self, expression: Expression) -> list[_Sizes | None] | None:
+        """Return the sizes of each array in a list or a tuple; None if it is not known how many there are."""
+        match self._value_of_list(expression):
+            case ListExpr(items=items) | TupleExpr(items=items) if not any(isinstance(one, StarExpr) for one in items):
+                return list(map(self.sizes, items))
+            case ListComprehension(generator=GeneratorExpr(left_expr=item, sequences=[of], condlists=[[]])):
+                count = self._count(of)
+                return [self.sizes(item)] * count if isinstance(count, int) and count <= MOST_ITEMS else None
+            case CallExpr(callee=RefExpr(fullname=name)) as call if below_numpy(name) in _SEVERAL:
+                return _SEVERAL[below_numpy(name)](self, _Given(call))
+            case CallExpr() as call if isinstance(t := self._returned(call), TupleType):
+                arrays = list(map(_array, t.items))
+                return [None if one is None else _plain(shape_items(one.args[0])) for one in arrays]
+        return None
+
+    def _value_of_list(self, expression: Expression) -> Expression:
+        """Return the expression of a list or a tuple; of a variable whose list nothing changes, what it is bound to."""
+        if not isinstance(expression, NameExpr) or not isinstance(expression.node, Var):
+            return expression
+        value, _ = bound_once(expression.node, self._api)
+        return value if value is not None and use_of(expression, self._api) is Use.READ else expression
+
+    def _array_of(self, sizes: _Sizes | None) -> Type:
+        if sizes is None:
             raise _UnreadError
-        return TupleType(list(map(self._operand, items)), make(self._api)("builtins.tuple", [unknown()]))
+        return make(self._api)(ARRAY, [shape_type(tuple(sizes), make(self._api)), unknown()])
 
     def _type_of(self, expression: Expression) -> ProperType:
         if isinstance(expression, TupleExpr) and expression.line < 0:  # the separate arguments of `x.reshape(2, 3)`
@@ -486,12 +547,30 @@ class _Reader:
 
     def _copied(self, expression: Expression) -> _Sizes | None:
         """Return the sizes of `np.array(data)` of an array, or of lists that are written out."""
+        if isinstance(expression, ListComprehension):
+            return self._comprehended(expression.generator)
         if not isinstance(expression, ListExpr | TupleExpr):
             return self.sizes(expression)
         if any(isinstance(item, StarExpr) for item in expression.items):
             return None
         rows = _common([self._copied(item) for item in expression.items])
         return None if rows is None else [len(expression.items), *rows]
+
+    def _comprehended(self, generator: GeneratorExpr) -> _Sizes | None:
+        """Return the sizes of `np.array([item for x in items])` of arrays or numbers."""
+        item = generator.left_expr
+        t = stored_type(self._api, item)
+        sizes = [] if t is not None and numbers_in(get_proper_type(t)) else self._copied(item)
+        if sizes is None or len(generator.sequences) > 1:
+            return None
+        count = self._count(generator.sequences[0]) if not any(generator.condlists) else UNKNOWN
+        return [count, *sizes]
+
+    def _count(self, sequence: Expression) -> Size:
+        """Return how many items a sequence has, which may be an array."""
+        count = length_of(sequence, self._api)
+        sizes = (self.sizes(sequence) or [UNKNOWN]) if count is None else [count]
+        return sizes[0]
 
     def _drawn(self, call: CallExpr, name: str) -> _Sizes | None:
         given = _Given(call)
@@ -544,6 +623,45 @@ class _Reader:
         joined = broadcast(x=others[0], y=others[1])
         return [*joined[:axis], indices[axis], *joined[axis + 1 :]]
 
+    def meshgrid(self, given: _Given) -> list[_Sizes | None] | None:
+        """Return the sizes of the arrays of `np.meshgrid(x, y)`, of which each has one axis for each array."""
+        arrays = [self.sizes(one) for one in given.only({"sparse"}).positional]
+        whole = [product(one) for one in arrays if one is not None]
+        if not given.has("indexing", len(arrays)):
+            whole[:2] = whole[1::-1]
+        elif self.value(given.one("indexing", len(arrays))) != "ij":
+            return None
+        if len(whole) < len(arrays):
+            return None
+        return [whole] * len(whole)
+
+    def tril_indices(self, given: _Given) -> list[_Sizes | None]:
+        """Return the sizes of the rows and the columns of `np.tril_indices(n, k)`."""
+        n, k, m = self._triangle(given)
+        return [[_below(n, k + 1, m)]] * 2
+
+    def triu_indices(self, given: _Given) -> list[_Sizes | None]:
+        """Return the sizes of the rows and the columns of `np.triu_indices(n, k)`."""
+        n, k, m = self._triangle(given)
+        return [[n * m - _below(n, k, m)]] * 2
+
+    def _triangle(self, given: _Given) -> tuple[int, int, int]:
+        """Return the rows, the diagonal and the columns of a triangle.
+
+        Raises:
+            _UnreadError: One of them is no known number.
+        """
+        n = self.value(given.one("n", 0))
+        k = self.value(given.one("k", 1)) if given.has("k", 1) else 0
+        m = self.value(given.one("m", 2)) if given.has("m", 2) else n
+        if not isinstance(n, int) or not isinstance(k, int) or not isinstance(m, int):
+            raise _UnreadError
+        return n, k, m
+
+    def digitize(self, given: _Given) -> _Sizes | None:
+        """Return the sizes of `np.digitize(x, bins)`."""
+        return self.sizes(given.one("x", 0))
+
     def vstack(self, given: _Given) -> _Sizes | None:
         """Return the sizes of `np.vstack`, which joins along axis 0; vectors are rows."""
         return self._joined(given, lambda sizes: [1, *sizes] if len(sizes) == 1 else sizes, axis=0)
@@ -553,11 +671,9 @@ class _Reader:
         return self._joined(given, lambda sizes: sizes, axis=1)
 
     def _joined(self, given: _Given, shaped: Callable[[_Sizes], _Sizes], axis: int) -> _Sizes | None:
-        written = given.one("tup", 0)
-        items = written.items if isinstance(written, ListExpr | TupleExpr) else []
-        found = [self.sizes(item) for item in items if not isinstance(item, StarExpr)]
+        found = self._arrays(given.one("tup", 0)) or []
         known = [shaped(one) for one in found if one]
-        if not known or len(known) < len(items) or len({len(one) for one in known}) > 1:
+        if not known or len(known) < len(found) or len({len(one) for one in known}) > 1:
             return None
         axis = min(axis, len(known[0]) - 1)
         total = reduce(lambda n, m: n + m, (one[axis] for one in known))
@@ -565,8 +681,14 @@ class _Reader:
         return None if others is None else [total if place == axis else one for place, one in enumerate(others)]
 
 
+_SEVERAL: Final[dict[str, Callable[[_Reader, _Given], list[_Sizes | None] | None]]] = {
+    "meshgrid": _Reader.meshgrid,
+    "tril_indices": _Reader.tril_indices,
+    "triu_indices": _Reader.triu_indices,
+}
 _FUNCTIONS: Final[dict[str, Callable[[_Reader, _Given], _Sizes | None]]] = {
     "arange": _Reader.arange,
+    "digitize": _Reader.digitize,
     "dot": _Reader.dot,
     "eye": _Reader.eye,
     "hstack": _Reader.hstack,
@@ -631,6 +753,11 @@ def _plain(items: list[Any] | None) -> _Sizes | None:
     if items is None or is_several(items) or any(isinstance(one, Many) for one in items):
         return None
     return items
+
+
+def _below(n: int, k: int, m: int) -> int:
+    """Return how many elements of a matrix (n, m) are less than k columns behind the diagonal."""
+    return sum(min(max(row + k, 0), m) for row in range(n))
 
 
 def _common(several: list[_Sizes | None]) -> _Sizes | None:

@@ -19,6 +19,7 @@ from mypy.nodes import (
     CallExpr,
     Context,
     Decorator,
+    Expression,
     ExpressionStmt,
     FuncDef,
     LambdaExpr,
@@ -324,6 +325,26 @@ def _array_returned(call: CallExpr, types: list[Type], api: Checker) -> Type | N
         return None
     given = _arrays_given(written, call, types)
     outcome = _outcome(api, written, _frame_of_call(written, arguments, of, api), given, file)
+    if outcome.names:
+        depend_on_names(outcome.names, api)
+    return outcome.result
+
+
+def _array_of_property(owner: Expression, name: str, api: Checker) -> Type | None:
+    """Return the type of the array that a property of an object of the program returns; None if it is not read."""
+    made = object_of(owner, api)
+    symbol = made.info.get(name) if isinstance(made, Made) else None
+    getter = symbol.node.func if symbol is not None and isinstance(symbol.node, Decorator) else None
+    if getter is None or not getter.is_property or not isinstance(made, Made) or not can_read_bodies(api.options):
+        return None
+    depend_on_bodies(api)
+    try:
+        file, written = _written(getter, api)
+    except UnreadError:
+        return None
+    if BodiesRead.depth >= _DEEPEST or written in _active or written is enclosing_function(api):
+        return None
+    outcome = _outcome(api, written, _frame_of_call(written, (), made, api), {}, file)
     if outcome.names:
         depend_on_names(outcome.names, api)
     return outcome.result
@@ -714,7 +735,7 @@ def _variables_in(t: Type) -> set[TypeVarId]:
     return set().union(*map(_variables_in, inner))
 
 
-Bodies.result = _array_returned
+Bodies.result, Bodies.of_property = _array_returned, _array_of_property
 
 
 @contextmanager

@@ -403,11 +403,19 @@ def _use(parent: Any, child: Any) -> Use:
             starred = [one for one, kind in zip(arguments, kinds, strict=True) if kind in (ARG_STAR, ARG_STAR2)]
             is_starred = any(one is child for one in starred)
             name = getattr(callee, "fullname", "") or ""
-            is_reader = name in _FUNCTIONS or name.startswith("tapegrad.") or _takes_sequences(callee)
+            is_reader = name in _FUNCTIONS or name.startswith("tapegrad.") or _takes_sequences(callee) or _joins(name)
             return Use.READ if is_starred or is_reader or callee is child else Use.SHARED
         case GeneratorExpr() | ComparisonExpr() | StarExpr() | IfStmt() | UnaryExpr() | IndexExpr():
             return Use.READ
     return Use.SHARED
+
+
+def _joins(name: str) -> bool:
+    """Return whether a function is one of NumPy that makes an array of a list of arrays."""
+    return name.startswith("numpy.") and name.rpartition(".")[2] in _JOINING
+
+
+_JOINING: Final = frozenset(["array", "asarray", "column_stack", "concatenate", "hstack", "stack", "vstack"])
 
 
 def _takes_sequences(callee: Any) -> bool:

@@ -132,6 +132,29 @@ def bound_once(variable: Var, api: Checker) -> tuple[Expression | None, bool]:
     return (values[0], True) if len(values) == 1 else (None, False)
 
 
+def unpacked_once(variable: Var, api: Checker) -> tuple[Expression, int] | None:
+    """Return what a name is unpacked from, and its position, if only one statement binds it, such as `x, y = pair`."""
+    scope = enclosing_function(api) if variable.fullname == variable.name else module_tree(api, variable)
+    if bound_once(variable, api) != (None, True):
+        return None
+    return _unpacked.of(scope).get(variable)
+
+
+def _read_unpacked(scope: Node | None) -> dict[Node | None, tuple[Expression, int]]:
+    return {
+        one.node: (node.rvalue, position)
+        for node in inside(scope)
+        if isinstance(node, AssignmentStmt)
+        for target in node.lvalues
+        if isinstance(target, TupleExpr | ListExpr) and not any(isinstance(one, StarExpr) for one in target.items)
+        for position, one in enumerate(target.items)
+        if isinstance(one, NameExpr)
+    }
+
+
+_unpacked = ScopeCache(_read_unpacked)
+
+
 def bound_last(use: NameExpr, api: Checker) -> list[Expression]:
     """Return the possible values, at one use, of a name bound more than once; an empty list if that is unclear.
 

@@ -7,6 +7,7 @@ called, so a method that is called on it is the one of that class, and no overri
 from __future__ import annotations
 
 import operator
+from contextlib import contextmanager
 from itertools import takewhile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
@@ -51,7 +52,7 @@ from mypy.nodes import (
 from mypy.types import AnyType, Instance, TupleType, Type, get_proper_type
 
 from tapegrad.mypy.conversion import MODULE, size_of, tensor_parts, unknown
-from tapegrad.mypy.mypy_api import checked_file, is_always, pass_of, stored_type
+from tapegrad.mypy.mypy_api import checked_file, in_scope_of, is_always, pass_of, stored_type
 from tapegrad.mypy.mypy_files import in_file, program_file
 from tapegrad.mypy.scopes.collections import Use, set_up_methods, use_of
 from tapegrad.mypy.scopes.frames import (
@@ -112,6 +113,7 @@ from tapegrad.mypy.scopes.opaque import (
     Loop,
     class_constant,
     constructor_value,
+    function_named,
     in_module,
     is_defined_once,
     is_fixed,
@@ -132,7 +134,7 @@ from tapegrad.mypy.sources import file_of, is_changed, module_of, written_data_c
 from tapegrad.sizes import UNKNOWN, Dim, Size, is_unknown, names_in
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from mypy.nodes import ArgKind
 
@@ -829,6 +831,29 @@ def _of_attribute(owner: Expression, name: str, api: Checker) -> Value:
             with within(constructor_frame(made, constructor)):
                 return value_of_expression(value, api)
     return _of_class(made.info, name, api)
+
+
+@contextmanager
+def assigned_in_constructor(owner: Expression, name: str, api: Checker) -> Iterator[Expression | None]:
+    """Give the expression that only the constructor of an object assigns to an attribute, read as it was there."""
+    method = method_of_receiver(owner.node, api) if isinstance(owner, NameExpr) else None
+    made = object_of(owner, api)
+    infos = [method.info] if method is not None and Reading.frame is None else []
+    constructors = {made.constructor, *dict(made.inherited)} if isinstance(made, Made) else set()
+    for info in [made.info] if isinstance(made, Made) else infos:
+        for home in filter(None, (file_of(base.module_name, api) for base in info.mro)):
+            if is_written_elsewhere(info, name, home, api):
+                continue
+            with in_file(home, api):
+                value, scope = constructor_value(info, name, api)
+                constructor = function_named(scope, api)
+                if value is None or constructor is None or (isinstance(made, Made) and scope not in constructors):
+                    continue
+                frame = constructor_frame(made, scope) if isinstance(made, Made) else None
+                with within(frame), in_scope_of(api, constructor):
+                    yield value
+                return
+    yield None
 
 
 def _of_class(info: TypeInfo, name: str, api: Checker) -> Value:

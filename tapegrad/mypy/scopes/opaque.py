@@ -441,6 +441,11 @@ def constructor_value(info: TypeInfo, name: str, api: Checker) -> tuple[Expressi
     return written.value, written.method.fullname
 
 
+def function_named(name: str, api: Checker) -> FuncDef | None:
+    """Return the function of the checked file with a full name, if there is only one."""
+    return _contents_of(api).functions.get(name)
+
+
 def class_constant(info: TypeInfo, name: str, api: Checker) -> tuple[Expression | None, MypyFile | None]:
     """Return the value of a class constant, if no file that is read assigns to it again, and its file."""
     base = next((one for one in info.mro if name in one.names), None)
