@@ -228,15 +228,19 @@ def check_driver(ctx: FunctionContext | MethodContext) -> None:
 
     mypy has checked the body, in which each parameter may be any number.
     """
-    called = called_function(ctx.context.callee, ctx.api) if isinstance(ctx.context, CallExpr) else None
-    if called is None or not isinstance(ctx.context, CallExpr) or not _is_driver(called[0]):
+    call = ctx.context
+    named = _named_function(ctx)
+    if named is None or not isinstance(call, CallExpr) or not _is_driver(named):
+        return
+    if not can_read_bodies(ctx.api.options) or not _is_of_program(named, ctx.api):
+        return
+    called = called_function(call.callee, ctx.api)
+    if called is None:
         return
     function, of = called
-    if not can_read_bodies(ctx.api.options) or not _is_of_program(function, ctx.api):
-        return
     depend_on_bodies(ctx.api)
     try:
-        outcome, file = _driven(ctx.context, function, of, ctx.api)
+        outcome, file = _driven(call, function, of, ctx.api)
     except UnreadError as unread:
         if is_recorded(ctx.api):
             record_unread(ctx.api, function, str(unread), unread.call_line)
@@ -245,6 +249,19 @@ def check_driver(ctx: FunctionContext | MethodContext) -> None:
         fail(ctx, seen_from(ctx.context, outcome.failure, file, checked_file(ctx.api), ctx.api), {})
     elif outcome.reading is not None:
         record_read(ctx.api, outcome.reading, ctx.context.line)
+
+
+def _named_function(ctx: FunctionContext | MethodContext) -> FuncDef | None:
+    """Return the function that a call names, or the method of the declared class."""
+    callee = ctx.context.callee if isinstance(ctx.context, CallExpr) else None
+    if isinstance(ctx, MethodContext) and isinstance(callee, MemberExpr):
+        receiver = get_proper_type(ctx.type)
+        symbol = receiver.type.get(callee.name) if isinstance(receiver, Instance) else None
+        node = symbol.node if symbol is not None else None
+    else:
+        node = callee.node if isinstance(callee, RefExpr) else None
+    node = node.func if isinstance(node, Decorator) else node
+    return node if isinstance(node, FuncDef) else None
 
 
 def _driven(call: CallExpr, function: FuncDef, of: Made | ClassOf | None, api: Checker) -> tuple[Outcome, MypyFile]:
