@@ -173,6 +173,19 @@ joined(*parts, **{"axis": 1})
 joined(tg.ones((2, 7)))
 joined(tg.ones((2, 7)), tg.ones((3, 7)), axis=0)
 """,
+    "an option of a dictionary that may be no number": """
+class Net(nn.Module):
+    def __init__(self, config: dict[str, Any]) -> None:
+        self.norm = nn.LayerNorm(config["width"])
+        self.conv = nn.Conv2d(config["in"], 3, config["kernel"])
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.conv(self.norm(x))
+
+config: dict[str, Any] = json.loads('{"width": [6, 8], "in": 2, "kernel": [2, 3]}')
+config["width"], config["kernel"] = tuple(config["width"]), tuple(config["kernel"])
+tg.mse(Net(config)(tg.ones((1, 2, 6, 8))), tg.ones((1, 3, 5, 6)))
+""",
     "a list that a subclass fills": """
 class Stack(nn.Module):
     def __init__(self) -> None:
@@ -1037,6 +1050,18 @@ def projected(x: Tensor, **sizes: int) -> Tensor:
     return x @ tg.ones((sizes["inner"], sizes["outer"]))  # here
 
 projected(tg.ones((2, 3)), inner=4, outer=5)
+""",
+    "sizes of a dictionary of anything": """
+class Net(nn.Module):
+    def __init__(self, config: dict[str, Any]) -> None:
+        self.model = MLP(Config(config["width"], config["hidden"]))
+        self.down = nn.Conv1d(2 * config["width"], config["hidden"], 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down(self.model(x).expand_dims(2))  # here
+
+config: dict[str, Any] = json.loads('{"width": 8, "hidden": 5}')
+Net(config)(tg.ones((4, config["width"])))
 """,
     "a field that is computed": f"{COMPUTED}Net(Sizes())(tg.ones((2, 8)))\n",
     "a configuration that a class method makes": f"{COMPUTED}Net(Sizes.small())(tg.ones((2, 4)))\n",

@@ -20,6 +20,7 @@ from tapegrad.sizes import (
     opaque_name,
     simplest,
     size_of_name,
+    surely_same,
 )
 
 if TYPE_CHECKING:
@@ -299,6 +300,8 @@ def _value_in(values: dict[str, Value], label: str) -> Size | None:
         return None
     value = values[root]
     for name in rest:
+        if isinstance(value, Dim) and (held := _variable_of(value)) is not None:
+            value = held
         if isinstance(value, Held):
             value = Held(f"{value.label}{name if name[0] == '[' else '.' + name}", value.scope)
         elif isinstance(value, Items) and name[0] == "[":
@@ -310,6 +313,14 @@ def _value_in(values: dict[str, Value], label: str) -> Size | None:
     if isinstance(value, Held):
         return size_of_name(opaque_name(value.label, value.scope)) if rest else UNKNOWN
     return value if isinstance(value, int | Dim) else UNKNOWN
+
+
+def _variable_of(size: Dim) -> Held | None:
+    """Return the variable that an opaque size is the value of, if that is all: of type Any, it may be an object."""
+    names = names_in(size)
+    name = names.pop() if len(names) == 1 else None
+    is_plain = name is not None and name.is_opaque and surely_same(size, size_of_name(name))
+    return Held(name.label, name.scope) if name is not None and is_plain else None
 
 
 def item_at(items: Items, index: int) -> Value:

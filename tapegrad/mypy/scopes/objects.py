@@ -49,9 +49,9 @@ from mypy.nodes import (
     UnaryExpr,
     Var,
 )
-from mypy.types import AnyType, Instance, TupleType, Type, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeVarType, get_proper_type
 
-from tapegrad.mypy.conversion import MODULE, size_of, tensor_parts, unknown
+from tapegrad.mypy.conversion import MODULE, kind_of, size_of, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import checked_file, in_scope_of, is_always, pass_of, stored_type
 from tapegrad.mypy.mypy_files import in_file, program_file
 from tapegrad.mypy.scopes.collections import Use, set_up_methods, use_of
@@ -1022,7 +1022,8 @@ def _layer(info: TypeInfo, call: CallExpr, api: Checker) -> Layers | LayerCall |
             plain = ARG_POS if kind is ARG_STAR else ARG_NAMED
             arguments += [(type_of_value(value, api), plain, keyword) for keyword, value in several]
         else:
-            arguments.append((_type_of_argument(expression, api), kind, name))
+            is_size = _takes_size(info, name if kind is ARG_NAMED else len(arguments))
+            arguments.append((_type_of_argument(expression, api, is_size=is_size), kind, name))
     if any(name == "dtype" and isinstance(get_proper_type(t), AnyType) for t, _, name in arguments):
         return None  # the call would have the dtype that is the default
     types, kinds, names = zip(*arguments, strict=True) if arguments else ((), (), ())
@@ -1039,8 +1040,22 @@ def _starred(expression: Expression, kind: ArgKind, api: Checker) -> list[tuple[
     return None
 
 
-def _type_of_argument(argument: Expression, api: Checker) -> Type:
-    """Return the type of what a layer is made with; what is declared as Any may be no number."""
+def _takes_size(info: TypeInfo, parameter: str | int | None) -> bool:
+    """Return whether a parameter of a layer, by its name or its position, takes a size and nothing else."""
+    constructor = constructor_of(info)
+    declared = constructor.type if constructor is not None else None
+    if not isinstance(declared, CallableType):
+        return False
+    position = declared.arg_names.index(parameter) if parameter in declared.arg_names else parameter
+    position = position + 1 if position is parameter and isinstance(position, int) else position  # behind `self`
+    if not isinstance(position, int) or position >= len(declared.arg_types):
+        return False
+    takes = get_proper_type(declared.arg_types[position])
+    return isinstance(takes, TypeVarType) and kind_of(takes) == "size"
+
+
+def _type_of_argument(argument: Expression, api: Checker, *, is_size: bool) -> Type:
+    """Return the type of what a layer is made with; what is declared as Any is a number if it can only be a size."""
     value = value_of_expression(argument, api)
     variable = argument.node if isinstance(argument, RefExpr) else None
     declared = stored_type(api, argument) or (variable.type if isinstance(variable, Var) else None)
@@ -1049,7 +1064,7 @@ def _type_of_argument(argument: Expression, api: Checker) -> Type:
     is_bound = Reading.frame is not None and any(
         not name.is_opaque for name in names_in(value if isinstance(value, Dim) else 0)
     )
-    return unknown() if isinstance(value, Dim) and (is_any or is_bound) else type_of_value(value, api)
+    return unknown() if isinstance(value, Dim) and ((is_any and not is_size) or is_bound) else type_of_value(value, api)
 
 
 def _made(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
