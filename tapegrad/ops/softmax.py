@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from tapegrad.autograd.op import op
 from tapegrad.engines import Int, engine
 from tapegrad.ops.elementwise import float_only
-from tapegrad.ops.reduce import check_axis
 from tapegrad.sizes import Dims, normal_axis
 from tapegrad.tensors import Float, S, T, Tensor, node
 from tapegrad.tensors.operands import unwrap
@@ -39,7 +38,7 @@ def softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
 
     Raises:
         ShapeError: The axis is out of range.
-        DTypeError: `x` is not a float.
+        DTypeError: `x` is not a float, or `axis` is not an int.
 
     Examples:
         >>> logits = tg.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 1000.0]])
@@ -53,9 +52,7 @@ def softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
     """
     x, tape = unwrap(x)
     float_only(x)
-    check_axis(x, axis)
-    if not x.size:
-        normal_axis(axis, x.shape)  # checks the axis, because softmax is not computed
+    _check_axis(x, axis)
     out = node(engine(x.data).rowwise(softmax_of, x.data, axis=axis) if x.size else x.data)
 
     def backward(grads: Gradients) -> None:
@@ -82,7 +79,7 @@ def log_softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
 
     Raises:
         ShapeError: The axis is out of range.
-        DTypeError: `x` is not a float.
+        DTypeError: `x` is not a float, or `axis` is not an int.
 
     Examples:
         >>> logits = tg.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 1000.0]])
@@ -91,9 +88,7 @@ def log_softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
     """
     x, tape = unwrap(x)
     float_only(x)
-    check_axis(x, axis)
-    if not x.size:
-        normal_axis(axis, x.shape)
+    _check_axis(x, axis)
     out = node(log_normalized(x.data, axis))
 
     def backward(grads: Gradients) -> None:
@@ -102,6 +97,12 @@ def log_softmax(x: Tensor[S, T, Float], axis: Int = -1) -> Tensor[S, T, Float]:
         grads.add(x, engine(dy, y).rowwise(log_softmax_gradient, y, dy, axis=axis, is_free=is_free))
 
     return tape.record(out, (x,), backward, saved=(out,))
+
+
+def _check_axis(x: Tensor[Any, Any, Any], axis: Int) -> None:
+    """Reject axes that NumPy takes, such as None for all of them, and those that it does not check."""
+    if type(axis) is not int or not x.size or not x.shape:
+        normal_axis(axis, x.shape)
 
 
 def log_normalized(x: Any, axis: Int) -> Any:

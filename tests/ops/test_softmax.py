@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,14 @@ def test_values_computed_by_hand() -> None:
 
     np.testing.assert_allclose(softmax(x).numpy(), [1 / 8, 2 / 8, 5 / 8], rtol=1e-15)
     np.testing.assert_allclose(log_softmax(x).numpy(), np.log([1 / 8, 2 / 8, 5 / 8]), rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", BOTH)
+@pytest.mark.parametrize("axis", [None, (0, 1), [1], True])
+def test_only_one_axis_is_accepted(name: str, axis: Any) -> None:
+    message = f"^{name}: axis is {re.escape(repr(axis))} but an int is expected$"
+    with pytest.raises(DTypeError, match=message):
+        BOTH[name](real(2, 3), axis)
 
 
 @pytest.mark.parametrize("axis", [-1, 0, 1, -2])
