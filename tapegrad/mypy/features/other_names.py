@@ -17,6 +17,7 @@ from tapegrad.mypy.rules.library import op_named
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tapegrad.mypy.features.source_lines import Source
     from tapegrad.mypy.mypy_api import ParametersOf, ReportedError
 
 _OF_IMPORT: Final = re.compile(r'Module "(?P<owner>tapegrad[\w.]*)" has no attribute "(?P<name>\w+)".*')
@@ -105,12 +106,16 @@ def _of_size(error: ReportedError) -> str | None:
 
 def _calls_on_line(error: ReportedError, name: str) -> Iterator[ast.Call]:
     """Yield the calls on the line of an error of a function or a method with this name."""
-    tree = place_of(error.read_source(), error.line, error.owner, error.function).tree
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.Call) and node.lineno <= error.line <= (node.end_lineno or 0):
+    source = _source(error)
+    for node in source.on_line(error.line) if source is not None else ():
+        if isinstance(node, ast.Call):
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if called == name:
                 yield node
+
+
+def _source(error: ReportedError) -> Source | None:
+    return place_of(error.read_source(), error.line, error.owner, error.function).source
 
 
 def _kind_of_class(error: ReportedError, name: str, parameters: ParametersOf) -> str:
@@ -119,8 +124,9 @@ def _kind_of_class(error: ReportedError, name: str, parameters: ParametersOf) ->
         return "Module"
     if "dx" in parameters(name, "update"):
         return "Optimizer"
-    for node in ast.walk(ast.parse(error.read_source() or "")):
-        if isinstance(node, ast.ClassDef) and node.name == name:
+    source = _source(error)
+    for node in source.of_kind(ast.ClassDef) if source is not None else ():
+        if node.name == name:
             bases = {ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases}
             return next((kind for kind in ("Module", "Optimizer") if kind in bases), "")
     return ""
@@ -133,13 +139,11 @@ def _missing(modules: list[str], name: str) -> str | None:
 
 def _modules_of(error: ReportedError, function: str) -> list[str]:
     """Return the modules of tapegrad whose function of this name the line of an error calls."""
-    tree = place_of(error.read_source(), error.line, error.owner, error.function).tree
+    source = _source(error)
     imported = [
         node.module
-        for node in (ast.walk(tree) if tree is not None else ())
-        if isinstance(node, ast.ImportFrom)
-        and node.module is not None
-        and any(one.name == function and one.asname is None for one in node.names)
+        for node in (source.of_kind(ast.ImportFrom) if source is not None else ())
+        if node.module is not None and any(one.name == function and one.asname is None for one in node.names)
     ]
     return [one for one in (*_modules_on_line(error, function), *imported) if one in other_names.OWNERS]
 
@@ -151,26 +155,22 @@ def _parameters_of_op(function: str) -> list[str]:
 
 def _modules_on_line(error: ReportedError, name: str) -> list[str]:
     """Return the modules of which the line of an error asks for a name."""
-    tree = place_of(error.read_source(), error.line, error.owner, error.function).tree
-    if tree is None:
+    source = _source(error)
+    if source is None:
         return []
-    imported = dict(_imports(tree))
+    imported = dict(_imports(source))
     found = []
-    for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Attribute)
-            and node.attr == name
-            and node.lineno <= error.line <= (node.end_lineno or 0)
-        ):
+    for node in source.on_line(error.line):
+        if isinstance(node, ast.Attribute) and node.attr == name:
             first, _, rest = ast.unparse(node.value).partition(".")
             found.append(".".join(filter(None, [imported.get(first, first), rest])))
     return found
 
 
-def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+def _imports(source: Source) -> Iterator[tuple[str, str]]:
     """Yield the name and the full name of each module of tapegrad that a file imports."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from ((one.asname, one.name) for one in node.names if one.asname is not None)
-        elif isinstance(node, ast.ImportFrom) and node.module == "tapegrad":
+    for plain in source.of_kind(ast.Import):
+        yield from ((one.asname, one.name) for one in plain.names if one.asname is not None)
+    for node in source.of_kind(ast.ImportFrom):
+        if node.module == "tapegrad":
             yield from ((one.asname or one.name, f"tapegrad.{one.name}") for one in node.names)
