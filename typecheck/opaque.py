@@ -618,3 +618,13 @@ def reject_more_columns_than_a_slice_has() -> None:
         rows[:, start : start + 3].reshape((rows.shape[0], 4))  # E(mypy): reshape: x (B, D[slice(start, start + 3)]) has B*D[slice(start, start + 3)] elements but shape (B, 4) has 4*B [tapegrad-shape]
 
     window(tg.ones((2, 8)), 3)
+
+
+def accept_sizes_that_a_layer_of_unknown_sizes_keeps(count: Any = 8) -> None:
+    rows = tg.ones((3, 8))
+    assert_type(nn.LayerNorm(count)(rows), Tensor[Shape[L[3], L[8]], NoneTape])
+    assert_type(nn.Sequential(nn.RMSNorm(count), nn.ReLU())(rows), Tensor[Shape[L[3], L[8]], NoneTape])
+
+
+def reject_a_size_that_a_layer_of_unknown_sizes_keeps(count: Any = 8) -> None:
+    nn.LayerNorm(count)(tg.ones((3, 8))) @ tg.ones((7, 2))  # E: matmul: inner sizes differ: x (3, 8) has 8 columns but y (7, 2) has 7 rows [tapegrad-shape]

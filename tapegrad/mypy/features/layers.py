@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mypy.nodes import ARG_STAR, CallExpr, MemberExpr
 from mypy.types import (
+    AnyType,
     CallableType,
     FunctionLike,
     Instance,
@@ -41,6 +42,8 @@ from tapegrad.mypy.mypy_api import (
     Argument,
     accepts,
     expand_type,
+    get_all_type_vars,
+    is_of_library,
     is_reported,
     make,
     map_instance_to_supertype,
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
     from mypy.nodes import Context
     from mypy.plugin import FunctionContext, MethodContext
 
+    from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.scopes.frames import Value
 
 
@@ -81,6 +85,7 @@ def called(ctx: MethodContext, declared: CallableType) -> Type:
         return result
     if container(receiver) is not None:
         return _threaded(ctx, declared, receiver)
+    declared = _with_sizes_of_argument(declared, receiver, ctx.api)
     cacheable = None if learned_for(ctx) else cacheable_layer_call(ctx, declared, receiver)
     known = cacheable.answer() if cacheable is not None else None
     if known is not None:
@@ -98,6 +103,33 @@ def _declares(ctx: MethodContext, receiver: Instance) -> Instance | None:
     if callee is not None and isinstance(get_proper_type(stored_type(ctx.api, callee)), UnionType):
         return Instance(next(base for base in receiver.type.mro if base.fullname == MODULE), [])
     return receiver if leaves_sizes_open(receiver) else None
+
+
+def _with_sizes_of_argument(declared: CallableType, receiver: Instance, api: Checker) -> CallableType:
+    """Return the signature of a layer of unknown sizes: the result has those sizes of the argument that a layer keeps.
+
+    So `x` of 8 columns has 8 behind `LayerNorm(width)` too, of which only the argument says what the width is.
+    """
+    is_open = [isinstance(get_proper_type(one), AnyType) for one in receiver.args]
+    if not any(is_open) or not is_of_library(declared):
+        return declared
+    symbol = receiver.type.get("forward")
+    written = get_proper_type(symbol.type) if symbol is not None else None
+    if not isinstance(written, CallableType):
+        return declared
+    taken = {one.id for t in written.arg_types[1:] for one in get_all_type_vars(t)}
+    kept = {one.id for one in get_all_type_vars(written.ret_type) if one.id in taken and kind_of(one) == "size"}
+    variables = [
+        one for one, is_any in zip(receiver.type.defn.type_vars, is_open, strict=True) if is_any and one.id in kept
+    ]
+    if not variables:
+        return declared
+    own = {one.id for one in variables}
+    args = [one if one.id in own else arg for one, arg in zip(receiver.type.defn.type_vars, receiver.args, strict=True)]
+    found = method_signature(api, receiver.copy_modified(args=args), "forward")
+    if not isinstance(found, CallableType):
+        return declared
+    return found.copy_modified(variables=[*found.variables, *variables])
 
 
 def called_unknown(ctx: MethodContext) -> Type:
