@@ -135,6 +135,21 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "a list of a comprehension that is used in other ways": """
+def doubled(x: Tensor, count: int) -> Tensor:
+    parts = [x * factor for factor in range(count)]
+    parts.extend(parts)
+    return tg.concat(parts, axis=1)
+
+def chosen(x: Tensor) -> Tensor:
+    parts = [x[:, :n] for n in (1, 2, 3)]
+    rest = parts[1:]
+    rest.reverse()
+    return tg.concat(rest, axis=1) @ tg.ones((5, 2))
+
+doubled(tg.ones((2, 3)), 2) @ tg.ones((12, 2))
+chosen(tg.ones((2, 3)))
+""",
     "a function that takes only numbers and fails for others": """
 def main(width: int = 8) -> None:
     MLP(Config(width))(tg.ones((4, 8)))
@@ -1018,6 +1033,19 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "a list of tensors that a comprehension makes": """
+class Tables(nn.Module):
+    def __init__(self, counts: list[int], tops: list[int]) -> None:
+        self.tables = [nn.Linear(1, count) for count in counts]
+        self.top = nn.Sequential(*[nn.Linear(n, m) for n, m in zip([sum(counts)] + tops, tops)])
+
+    def forward(self, x: Tensor) -> Tensor:
+        parts = [table(x[:, i : i + 1]) for i, table in enumerate(self.tables)]
+        joined = tg.concat([x, *parts], axis=1)
+        return self.top(joined)  # here
+
+Tables([2, 3], [4])(tg.ones((6, 2)))
+""",
     "a function that takes only numbers": """
 def main(width: int = 9, hidden: int = 5) -> None:
     model = MLP(Config(width, hidden))

@@ -19,6 +19,7 @@ from mypy.nodes import (
     GeneratorExpr,
     IndexExpr,
     LambdaExpr,
+    ListComprehension,
     ListExpr,
     MemberExpr,
     NameExpr,
@@ -48,8 +49,8 @@ _BRANCHING: Final = ConditionalExpr, DictionaryComprehension, GeneratorExpr, Lam
 def listed_variables(statements: list[Statement]) -> frozenset[Var]:
     """Return the variables of a body that hold lists which nothing changes but `append` and `pop`.
 
-    Each is created by `[]` or `[x, y]`, perhaps by a choice of two, and is then read at once: by an op, a loop, an
-    index or `len`. Nothing else can hold the list, so the statements say which items it has.
+    Each is created by `[]`, `[x, y]` or a comprehension, perhaps by a choice of two, and is then read at once: by an
+    op, a loop, an index or `len`. Nothing else can hold the list, so the statements say which items it has.
     """
     nodes = [node for statement in statements for node in inside(statement)]
     created = [variable for node in nodes for variable in _created(node)]
@@ -94,6 +95,8 @@ def _is_display(value: Expression) -> bool:
     match value:
         case ListExpr(items=items):
             return not any(isinstance(one, StarExpr) for one in items)
+        case ListComprehension(generator=GeneratorExpr(condlists=[[]])):
+            return True
         case ConditionalExpr(if_expr=one, else_expr=other):
             return _is_display(one) and _is_display(other)
     return False

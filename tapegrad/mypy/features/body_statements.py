@@ -452,7 +452,25 @@ class Reader:
             if not all(map(tensor_parts, items)):
                 self._without_items(variable, items)
         else:
-            self._set(variable, self._type_of(value))
+            t = self._type_of(value)
+            items = self._comprehended(value.generator, t) if isinstance(value, ListComprehension) else None
+            self._set(variable, t if items is None else list_of(items, any_list(self._api)))
+
+    def _comprehended(self, generator: GeneratorExpr, t: Type) -> list[Type] | None:
+        """Return the types of the tensors in a list that a comprehension makes, where each turn is known."""
+        several = get_proper_type(t)
+        if not isinstance(several, Instance) or tensor_parts(several.args[0]) is None:
+            return None
+        target, sequence = generator.indices[0], generator.sequences[0]
+        known = turns(target, sequence, self._api)
+        if known is None or len(known) > _MOST_TURNS_READ:
+            return None
+        items: list[Type] = []
+        for values in known:
+            self._frame.variables.update(values)
+            self._bind_loop(target, iterated_type(self._api, sequence))
+            items.append(self._type_of(generator.left_expr))
+        return items
 
     def _append(self, variable: Var, call: CallExpr) -> None:
         """Add an item to a list of tensors."""

@@ -24,6 +24,7 @@ from mypy.nodes import (
     NameExpr,
     Node,
     OperatorAssignmentStmt,
+    OpExpr,
     RefExpr,
     StarExpr,
     SuperExpr,
@@ -406,6 +407,8 @@ def _use(parent: Any, child: Any) -> Use:
             is_reader = name in _FUNCTIONS or name.startswith("tapegrad.") or _takes_sequences(callee) or _joins(name)
             return Use.READ if is_starred or is_reader or callee is child else Use.SHARED
         case GeneratorExpr() | ComparisonExpr() | StarExpr() | IfStmt() | UnaryExpr() | IndexExpr():
+            return Use.READ
+        case OpExpr(op="+" | "*"):  # makes another list
             return Use.READ
     return Use.SHARED
 
