@@ -339,3 +339,7 @@ def reject_a_softmax_along_a_missing_axis() -> None:
 
 def reject_three_directions() -> None:
     nn.StackedGRU(3, 4, 2, directions=3)  # E: StackedGRU: directions is 3 but 1 or 2 is expected [tapegrad-shape]
+
+
+def reject_a_norm_of_other_channels_behind_a_convolution() -> None:
+    nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(7))  # E(mypy): Sequential[1] BatchNorm2d(7): x is (..., 8, ?, ?) but (N, 7, H, W) is expected: axis -3 is 8, not 7 [tapegrad-shape]

@@ -69,9 +69,13 @@ def wrong_rank(call: str, place: str, shape: Sequence[object], expected: Sequenc
     Returns:
         `f: x is (3, 4) but (3, 5, N) is expected: rank 2, not 3`
     """
-    fixed = [size for size in expected if str(size) != ANY_NUMBER]
-    least = "" if len(fixed) == len(expected) else "at least "
-    return f"{_misfit(call, place, shape, expected)}: rank {len(shape)}, not {least}{len(fixed)}"
+    return f"{_misfit(call, place, shape, expected)}: rank {_rank(shape)}, not {_rank(expected)}"
+
+
+def _rank(shape: Sequence[object]) -> str:
+    """Return how many axes a shape has, which may have any number of further ones."""
+    fixed = [size for size in shape if str(size) != ANY_NUMBER]
+    return f"{len(fixed)}" if len(fixed) == len(shape) else f"at least {len(fixed)}"
 
 
 def wrong_size(

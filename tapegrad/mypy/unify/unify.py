@@ -6,6 +6,7 @@ mypy has checked the call before, with parameters of any shape, because it would
 from __future__ import annotations
 
 from contextlib import suppress
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from mypy.types import (
@@ -475,12 +476,22 @@ def _unify_shape(bindings: Bindings, formal: ProperType, actual: ProperType, whe
     after = 0 if many is None else len(expected) - many - 1
     wrong_rank = len(shape) < len(expected) - 1 if many is not None else len(shape) != len(expected)
     if wrong_rank or (many is None and any(isinstance(item, Many) for item in shape)):
-        raise CallError(messages.wrong_rank(bindings.name, where, shape, expected))
+        raise CallError(_other_shape(bindings.name, where, shape, expected))
     before = len(expected) if many is None else many
     for axis in (*range(before), *range(-after, 0)):
         _unify_size(bindings, formal.items[axis], axis, shape, expected, where)
     if many is not None:
         bindings.bind_many(expected[many], shape[many : len(shape) - after], where)
+
+
+def _other_shape(call: str, where: str, shape: list[Size | Many], expected: list[Size | Many]) -> str:
+    """Return the message for a shape of another rank, or of any rank with a size at its end that surely differs."""
+    ends = list(takewhile(lambda n: not isinstance(n, Many), reversed(shape)))
+    for place, n in enumerate(ends[: len(expected)] if len(ends) < len(shape) else [], 1):
+        other = expected[-place]
+        if not isinstance(other, Many) and not isinstance(n, Many) and surely_differ(n, other):
+            return messages.wrong_size(call, where, shape, expected, -place)
+    return messages.wrong_rank(call, where, shape, expected)
 
 
 def _unify_size(
