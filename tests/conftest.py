@@ -18,6 +18,9 @@ os.environ.setdefault("TAPEGRAD_CHECK_RULES", "1")
 # XLA's older emitters compile faster, and so does LLVM if it optimizes nothing; most steps here run once.
 # tests/jax/test_place.py trains without these flags.
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0")
+# Products this small need no second thread, and OpenBLAS's threads take a core while they wait for work. The processes
+# of pytest-xdist and all that tests start inherit this; pytest itself may have loaded NumPy before it reads this file.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from tapegrad import errors
 from tapegrad.autograd.registry import observers

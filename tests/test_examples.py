@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import re
 import subprocess
 import sys
@@ -24,10 +23,7 @@ RIGHT, WRONG = "examples/digits.py", "examples/digits_wrong.py"
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    # Products this small are not worth a second thread, least of all where other tests want its core.
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, *arguments]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def short(name: str, folder: Path) -> list[str]:
