@@ -46,7 +46,8 @@ test: $(VENV)/.ready ## run everything that CI runs
 
 slow: $(VENV)/.ready ## run the tests that `make test` skips: JAX as for a user, pages by zensical, mypy without a cache
 	@TAPEGRAD_SLOW=1 XLA_FLAGS= $(BIN)/pytest tests/test_docs.py tests/engines/test_fast.py tests/jax \
-		tests/mypy/test_other_plugins.py tests/mypy/test_robustness.py tests/ops/test_attention.py
+		tests/mypy/test_other_plugins.py tests/mypy/test_robustness.py tests/ops/test_attention.py \
+		tests/ops/test_conv.py
 
 differential: $(VENV)/.ready ## compare mypy's report on 10,000 calls with their results
 	@$(BIN)/python tests/mypy/test_differential.py 5000
