@@ -73,7 +73,8 @@ def method(op: Op) -> str:
     if (name := ONE_BY_ONE.get(op.name)) is not None:
         optional = options[0].default is None
         given = f"_as_tuple({name})" + (f" if {name} else None" if optional else "")
-        kinds = "Int | Sizes | None" if optional else "Int | Sizes"
+        takes = "SizesOrList" if "SizesOrList" in str(options[0].annotation) else "Sizes"
+        kinds = f"Int | {takes} | None" if optional else f"Int | {takes}"
         body = f'with trim_on_exit:\n            return IMPLEMENTATIONS["{op.name}"](self, {given})'
         return f"    def {op.name}(self, *{name}: {kinds}) -> {result}:\n        {docstring}\n        {body}\n"
     declared = ", ".join(["self", *_declared(options)])

@@ -135,7 +135,7 @@ def test_hovers_of_methods_show_arguments_and_results(editor: Editor) -> None:
     )
     assert (
         editor.over(r"(?<=x\.)reshape")[0]
-        == "(method) def reshape(*shape: Int | Sizes) -> Tensor[Any, NoneTape, floating[_32Bit]]"
+        == "(method) def reshape(*shape: Int | SizesOrList) -> Tensor[Any, NoneTape, floating[_32Bit]]"
     )
     assert editor.over(r"(?<=x\.)backward")[1].startswith(
         "Compute gradients by running the tape backwards, and consume the tape.\n\nArgs:"

@@ -197,7 +197,9 @@ def _of_other_kinds(entry: Op, arguments: dict[str, Any]) -> Iterator[Exception]
         else:
             expected = kinds_of(str(annotation))
             is_nested = "tuple[tuple" in str(annotation)  # a pair for each axis
-            if expected and not any(_is_of_kind(value, one, is_nested=is_nested) for one in expected):
+            may_be_list = "list[" in str(annotation) or annotation == "SizesOrList"
+            items = tuple(value) if may_be_list and isinstance(value, list) else value
+            if expected and not any(_is_of_kind(items, one, is_nested=is_nested) for one in expected):
                 message = wrong_kind(name, described(value), expected)
                 is_other_word = isinstance(value, str) and any(one.startswith("'") for one in expected)
                 yield ValueError(message) if is_other_word else DTypeError(message)

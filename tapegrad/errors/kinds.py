@@ -15,6 +15,8 @@ _KINDS: Final = {
     **dict.fromkeys(("float", "Scalar"), (NUMBER,)),
     "str": (STRING,),
     "Sizes": (INTS,),
+    "SizesOrList": (INTS,),
+    "list[int]": (INTS,),
     "Axis": (INT, INTS),
     "Reduction": ("'mean'", "'sum'", "'none'"),
 }

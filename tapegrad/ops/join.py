@@ -56,7 +56,7 @@ def stack_shape(tensors: tuple[Dims, ...], axis: Int = 0) -> Dims:
     return (*sizes[:axis], len(tensors), *sizes[axis:])
 
 
-def split_shape(x: Dims, sections: int | tuple[int, ...], axis: Int = 0) -> tuple[Dims, ...]:
+def split_shape(x: Dims, sections: int | tuple[int, ...] | list[int], axis: Int = 0) -> tuple[Dims, ...]:
     """Return the shapes of the parts: equal ones, or of the given sizes."""
     axis = normal_axis(axis, x)
     given = several_ints(tuple(sections) if isinstance(sections, list) else sections, "sections")
@@ -195,7 +195,9 @@ def stack(tensors: Sequence[Tensor[Any, T, D]], axis: Int = 0) -> Tensor[Any, T,
 
 
 @op(split_shape)
-def split(x: Tensor[Any, T, D], sections: int | tuple[int, ...], axis: Int = 0) -> tuple[Tensor[Any, T, D], ...]:
+def split(
+    x: Tensor[Any, T, D], sections: int | tuple[int, ...] | list[int], axis: Int = 0
+) -> tuple[Tensor[Any, T, D], ...]:
     """Split a tensor into parts along an axis: the inverse of `concat`.
 
         [y₁, y₂, ...] = x

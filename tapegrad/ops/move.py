@@ -26,11 +26,12 @@ from tapegrad.tensors.operands import unwrap
 
 if TYPE_CHECKING:
     from tapegrad.autograd.gradients import Gradients
-    from tapegrad.tensors import Sizes
+    from tapegrad.tensors import SizesOrList
 
 
 def reshape_shape(x: Dims, shape: Dims) -> Dims:
     """Return the new shape, which has as many elements as `x`; one size may be -1 and is inferred."""
+    shape = tuple(shape)
     open_axes = [axis for axis, n in enumerate(shape) if surely_same(n, -1)]
     if len(open_axes) > 1:
         message = f"shape {show(shape)} leaves {len(open_axes)} sizes open, not one"
@@ -78,7 +79,7 @@ def ordered(x: Dims, axes: tuple[Int, ...]) -> Dims:
 
 def broadcast_to_shape(x: Dims, shape: Dims) -> Dims:
     """Return `shape` with the sizes of `x` for each -1, after checking that `x` broadcasts to it."""
-    shape = _with_sizes_of(x, shape)
+    shape = _with_sizes_of(x, _as_tuple(shape))
     aligned = shape[max(len(shape) - len(x), 0) :]
     fits = len(shape) >= len(x) and not any(
         surely_differ(n, 1) and surely_differ(n, m) for n, m in zip(x, aligned, strict=True)
@@ -101,8 +102,13 @@ def _with_sizes_of(x: Dims, shape: Dims) -> Dims:
     return tuple(x[axis - new] if surely_same(n, -1) else n for axis, n in enumerate(shape))
 
 
+def _as_tuple(shape: Any) -> Any:
+    """Return a shape as a tuple: a list may be changed before the backward pass reads it."""
+    return tuple(shape) if type(shape) is list else shape
+
+
 @op(reshape_shape, memory_bound=True)
-def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
+def reshape(x: Tensor[Any, T, D], shape: SizesOrList) -> Tensor[Any, T, D]:
     """Change the shape of a tensor, keeping the elements in row-major order.
 
         y.flat[i] = x.flat[i]
@@ -110,14 +116,14 @@ def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
 
     Args:
         x: Any shape.
-        shape: The new sizes; one may be -1 and is inferred.
+        shape: The new sizes, a tuple or a list; one may be -1 and is inferred.
 
     Returns:
         `shape`.
 
     Raises:
         ShapeError: The numbers of elements differ, two sizes are -1, or a size is below -1.
-        DTypeError: `shape` is not a tuple, or a size is not an int.
+        DTypeError: `shape` is neither a tuple nor a list, or a size is not an int.
 
     Examples:
         >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -128,6 +134,7 @@ def reshape(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
         (8, 3072)
     """
     x, tape = unwrap(x)
+    shape = _as_tuple(shape)
     # `len`, because the truth value of an array is ambiguous; JAX rejects such sizes itself.
     if isinstance(x.data, np.ndarray) and len(shape) and min(shape) < -1:
         reshape_shape(x.shape, several_ints(shape, "shape"))  # rejects sizes below -1, some of which NumPy reads as -1
@@ -178,7 +185,7 @@ def transpose(x: Tensor[Any, T, D], axes: tuple[Int, ...] | None = None) -> Tens
 
 
 @op(broadcast_to_shape, memory_bound=True)
-def broadcast_to(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
+def broadcast_to(x: Tensor[Any, T, D], shape: SizesOrList) -> Tensor[Any, T, D]:
     """Broadcast a tensor to a shape, along new axes and axes of size one.
 
         y[j,i] = x[i]
@@ -186,7 +193,7 @@ def broadcast_to(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
 
     Args:
         x: Any shape.
-        shape: The new sizes. Aligned from the right, each size of `x` is equal or 1; -1 keeps the size of `x`.
+        shape: A tuple or a list. From the right, each size of `x` is equal or 1; -1 keeps the size of `x`.
 
     Returns:
         `shape`, with the sizes of `x` for each -1.
@@ -204,8 +211,9 @@ def broadcast_to(x: Tensor[Any, T, D], shape: Sizes) -> Tensor[Any, T, D]:
         [2.0, 2.0, 2.0]
     """
     x, tape = unwrap(x)
+    shape = _as_tuple(shape)
     if -1 in shape:
-        shape = broadcast_to_shape(x.shape, shape)  # type: ignore[arg-type]  # NumPy ints are sizes too
+        shape = broadcast_to_shape(x.shape, shape)
     out = node(engine(x.data).broadcast_to(x.data, shape))  # type: ignore[arg-type]  # NumPy ints are accepted too
 
     def backward(grads: Gradients) -> None:

@@ -914,6 +914,7 @@ _ARRAYS = (np.ndarray, np.generic)  # no union (benchmarks/devices.py, "a tuple 
 _new: Any = object.__new__  # Any: the caller annotates the result
 
 Sizes: TypeAlias = "tuple[Int, ...]"
+SizesOrList: TypeAlias = "tuple[Int, ...] | list[int]"  # as NumPy and PyTorch take the shape to reshape to
 Number: TypeAlias = "float | np.ndarray[Any, np.dtype[Any]] | np.generic"
 Scalar: TypeAlias = "float | np.floating[Any] | np.integer[Any]"
 Operand: TypeAlias = "Tensor[Any, T2, Any] | Number"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tapegrad.autograd.tape import Merge, NoneTape
     from tapegrad.engines import Axis, Int
     from tapegrad.generator import RNG
-    from tapegrad.tensors import T1, T2, G, Index, Number, Scalar, Sizes, Tensor
+    from tapegrad.tensors import T1, T2, G, Index, Number, Scalar, Sizes, SizesOrList, Tensor
 
 S_co = TypeVar("S_co", bound=tuple[Any, ...], covariant=True, default=Any)
 T_co = TypeVar("T_co", bound=Tape, covariant=True, default=Any)
@@ -200,7 +200,7 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         """Compute a batched matrix product, like `matmul` but without broadcasting, see `tapegrad.bmm`."""
         return IMPLEMENTATIONS["bmm"](self, y)
 
-    def broadcast_to(self, *shape: Int | Sizes) -> Tensor[Any, T_co, D_co]:
+    def broadcast_to(self, *shape: Int | SizesOrList) -> Tensor[Any, T_co, D_co]:
         """Broadcast a tensor to a shape, along new axes and axes of size one, see `tapegrad.broadcast_to`."""
         with trim_on_exit:
             return IMPLEMENTATIONS["broadcast_to"](self, _as_tuple(shape))
@@ -728,7 +728,7 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         """Repeat each element along an axis, see `tapegrad.repeat`."""
         return IMPLEMENTATIONS["repeat"](self, repeats, axis)
 
-    def reshape(self, *shape: Int | Sizes) -> Tensor[Any, T_co, D_co]:
+    def reshape(self, *shape: Int | SizesOrList) -> Tensor[Any, T_co, D_co]:
         """Change the shape of a tensor, keeping the elements in row-major order, see `tapegrad.reshape`."""
         with trim_on_exit:
             return IMPLEMENTATIONS["reshape"](self, _as_tuple(shape))
@@ -863,7 +863,7 @@ class TensorMethods(Generic[S_co, T_co, D_co]):
         """Return the distance to the next float away from zero, see `tapegrad.spacing`."""
         return IMPLEMENTATIONS["spacing"](self)
 
-    def split(self, sections: int | tuple[int, ...], axis: Int = 0) -> tuple[Tensor[Any, T_co, D_co], ...]:
+    def split(self, sections: int | tuple[int, ...] | list[int], axis: Int = 0) -> tuple[Tensor[Any, T_co, D_co], ...]:
         """Split a tensor into parts along an axis: the inverse of `concat`, see `tapegrad.split`."""
         return IMPLEMENTATIONS["split"](self, sections, axis)
 

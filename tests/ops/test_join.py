@@ -74,6 +74,7 @@ def test_split_equals_numpy() -> None:
         np.testing.assert_array_equal(part.numpy(), expected)
     assert [part.shape for part in split(zeros((0, 3)), 2)] == [(0, 3), (0, 3)]
     assert [part.tolist() for part in split(tensor([7]), (0, 1))] == [[], [7]]
+    assert [part.shape for part in split(x, [1, 3])] == [(1, 3), (3, 3)]
 
 
 def test_results_match_the_shape_rules() -> None:

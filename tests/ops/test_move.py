@@ -37,7 +37,8 @@ def test_sizes_and_axes_may_be_a_tuple_or_separate_arguments() -> None:
 
     assert x.reshape(3, 8).shape == x.reshape((3, 8)).shape == (3, 8)
     assert x.reshape(-1).shape == x.reshape(np.int64(-1)).shape == (24,)
-    assert x.reshape([6, 4]).shape == x.reshape(np.array([6, 4])).shape == (6, 4)
+    assert x.reshape([6, 4]).shape == reshape(x, [-1, 4]).shape == x.reshape(np.array([6, 4])).shape == (6, 4)
+    assert x.broadcast_to([5, 2, 3, 4]).shape == broadcast_to(x, [5, -1, -1, -1]).shape == (5, 2, 3, 4)
     assert x[0, 0, 0].reshape().shape == x[0, 0, 0].reshape(()).shape == ()
     assert x.transpose(2, 0, 1).shape == x.transpose((2, 0, 1)).shape == (4, 2, 3)
     assert x.transpose().shape == x.transpose(None).shape == (4, 3, 2)
@@ -47,6 +48,7 @@ def test_sizes_and_axes_may_be_a_tuple_or_separate_arguments() -> None:
     ("call", "given", "message"),
     [
         (Tensor.reshape, (2.0, 12), "reshape: shape is (2.0, 12) but a tuple of ints is expected"),
+        (Tensor.reshape, ([2.0, 12],), "reshape: shape is [2.0, 12] but a tuple of ints is expected"),
         (Tensor.reshape, ((4, 6), 1), "reshape: shape is ((4, 6), 1) but a tuple of ints is expected"),
         (Tensor.reshape, (True,), "reshape: shape is True but a tuple of ints is expected"),
         (reshape, (-1,), "reshape: shape is -1 but a tuple of ints is expected"),
@@ -54,6 +56,7 @@ def test_sizes_and_axes_may_be_a_tuple_or_separate_arguments() -> None:
         (broadcast_to, ((4.0, 6),), "broadcast_to: shape is (4.0, 6) but a tuple of ints is expected"),
         (unflatten, (0, (2.0, 2)), "unflatten: sizes is (2.0, 2) but a tuple of ints is expected"),
         (tile, (2.0,), "tile: reps is 2.0 but an int or a tuple of ints is expected"),
+        (split, ([1.0, 3],), "split: sections is [1.0, 3] but an int or a tuple of ints is expected"),
         (split, ((1.0, 3),), "split: sections is (1.0, 3) but an int or a tuple of ints is expected"),
     ],
 )

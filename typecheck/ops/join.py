@@ -58,6 +58,8 @@ def accept_split() -> None:
     first, second = tg.split(y, (1, 4), 1)
     assert_type(first, Tensor[Shape[L[2], L[1]], NoneTape])
     assert_type(second, Tensor[Shape[L[2], L[4]], NoneTape])
+    first, second = y.split([1, 4], axis=1)
+    assert_type(second, Tensor[Shape[L[2], L[4]], NoneTape])
     (row, _) = tg.split(x.trace(), 2)
     assert_type(row, Tensor[Shape[L[1], L[3]], OwnedTape])
 

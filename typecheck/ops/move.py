@@ -144,6 +144,23 @@ def accept_an_order_that_only_the_run_time_knows() -> None:
     turned(x, x.trace(), (1, 0))
 
 
+def accept_lists_of_sizes() -> None:
+    def reshaped(a: Tensor[Shape[N, L[4]]], sizes: list[int]) -> None:
+        assert_type(a.reshape([len(a), 2, 2]), Tensor[Shape[N, L[2], L[2]], NoneTape])
+        assert_type(tg.reshape(a, [2, -1]), Tensor[Shape[L[2], Mul[L[2], N]], NoneTape])
+        assert_type(a.reshape(sizes), Tensor[Any, NoneTape])
+
+    shape = [6, -1]
+    assert_type(tg.reshape(x, shape), Tensor[Shape[L[6], L[1]], NoneTape])
+    assert_type(tg.broadcast_to(x, [5, 2, -1]), Tensor[Shape[L[5], L[2], L[3]], NoneTape])
+    assert_type(x.broadcast_to([5, 2, 3]), Tensor[Shape[L[5], L[2], L[3]], NoneTape])
+    reshaped(tg.ones((2, 4)), [8])
+
+
+def reject_a_list_of_other_sizes() -> None:
+    x.reshape([3, 3])  # E: reshape: x (2, 3) has 6 elements but shape (3, 3) has 9 [tapegrad-shape]
+
+
 # broadcast_to
 
 

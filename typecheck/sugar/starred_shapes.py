@@ -91,6 +91,6 @@ def reject_an_unknown_division() -> None:
 
 def reject_what_is_no_size() -> None:
     def reshaped(a: Tensor[Shape[*Batch, K]]) -> None:
-        a.reshape((*a.shape[:-1], "5"))  # E(mypy): Argument 1 to "reshape" of "Tensor" has incompatible type "tuple[*Batch, str]"; expected "int | integer[Any] | tuple[int | integer[Any], ...]" [arg-type]
+        a.reshape((*a.shape[:-1], "5"))  # E(mypy): Argument 1 to "reshape" of "Tensor" has incompatible type "tuple[*Batch, str]"; expected "int | integer[Any] | tuple[int | integer[Any], ...] | list[int]" [arg-type]
 
     reshaped(x)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _OPEN = {"Size": UNKNOWN, "Size | Int": UNKNOWN, Size: UNKNOWN, "Dims | Size": UNKNOWN, "Scalar": 0.0}
 # The annotations of parameters that are sizes or positions; other numbers are axes and options.
 _SIZES = frozenset(["Dims", "Dims | Size", "Index", "Size", "Size | Int", "Size | Int | None", Size])
+_LISTS = frozenset(["Dims", "int | tuple[int, ...] | list[int]"])  # of parameters that may be a list of sizes
 _CONCRETE = re.compile(r"bool|b?float\d+|u?int\d+")
 
 
@@ -76,6 +77,8 @@ def ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], ap
         try:
             read = index_of if annotations.get(name) == "Index" else value_of
             value = read(argument.type, argument.expression, api)
+            if isinstance(value, list) and annotations.get(name) in _LISTS and not all(map(_is_size, value)):
+                return None
             if annotations.get(name) not in _SIZES:
                 value = _without_opaque(value)
             elif annotations[name] != "Index":
@@ -89,6 +92,10 @@ def ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], ap
     if uncounted:
         return _for_any_count(op, shapes, values, uncounted)
     return _without_loops(shaped(op, shapes, values), shapes) if _is_of_loop(values) else shaped(op, shapes, values)
+
+
+def _is_size(item: Any) -> bool:
+    return isinstance(item, int | Dim) and not isinstance(item, bool)
 
 
 def _is_of_loop(values: dict[str, Any]) -> bool:

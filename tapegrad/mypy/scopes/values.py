@@ -115,9 +115,11 @@ def value_of(t: Type, expression: Expression | None, api: Checker) -> Any:
     Raises:
         ValueUnknownError: Nothing is known of it; an unknown size in a tuple is `UNKNOWN` instead.
     """
-    if isinstance(expression, ListExpr):
-        return [value_of(_type_of(item, api), item, api) for item in expression.items]
     p = literal(t)
+    is_list = isinstance(p, Instance) and p.type.fullname == "builtins.list"
+    display = display_of(expression, api) if is_list and isinstance(expression, NameExpr) else expression
+    if isinstance(display, ListExpr) and (display is expression or _is_steady(display, api)):
+        return [value_of(_type_of(item, api), item, api) for item in display.items]
     if isinstance(p, NoneType):
         return None
     if isinstance(p, LiteralType) and isinstance(p.value, bool | int | str):
