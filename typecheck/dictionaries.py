@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, TypedDict, assert_type
 from typing import Literal as L
 
@@ -169,3 +170,55 @@ class Growing(nn.Module):
 
 def accept_a_layer_after_a_list_of_layers() -> None:
     Growing(200)(row) + tg.ones((5, 3))
+
+
+class Loaded(nn.Module):
+    """Takes its sizes from what a file contains, and does not fit."""
+
+    def __init__(self, config: Any) -> None:
+        super().__init__()
+        self.rise = nn.Linear(4, config["width"])
+        self.fall = nn.Linear(config["factor"] * config["width"], 2)
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return self.fall(tg.relu(self.rise(x)))
+
+
+class Fitting(nn.Module):
+    """Takes its sizes from what a file contains."""
+
+    def __init__(self, config: Any) -> None:
+        super().__init__()
+        self.rise = nn.Linear(4, config["width"])
+        self.fall = nn.Linear(config["width"], 2)
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        hidden = tg.relu(self.rise(x))
+        return self.fall(hidden)
+
+
+class Wider(nn.Module):
+    """Is called with two configurations."""
+
+    def __init__(self, config: Any, inputs: int) -> None:
+        super().__init__()
+        self.fall = nn.Linear(config["width"], 2)
+        self.rise = nn.Linear(inputs, 6)
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return self.fall(self.rise(x))
+
+
+def accept_entries_of_a_file() -> None:
+    config = json.loads('{"width": 3, "factor": 1}')
+    assert_type(Fitting(config)(row), Tensor[Shape[L[5], L[2]], NoneTape])
+    assert_type(Loaded(config)(row), Tensor[Shape[L[5], L[2]], NoneTape])
+
+
+def accept_entries_of_a_file_that_change() -> None:
+    config = json.loads('{"width": 3}')
+    first = nn.Linear(4, config["width"])
+    config["width"] = 6
+    assert_type(Wider(config, 4)(row), Tensor[Shape[L[5], L[2]], NoneTape])
+    second = nn.Linear(config["width"] // 2, 2)
+    second(first(row))

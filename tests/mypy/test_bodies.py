@@ -201,6 +201,20 @@ config: dict[str, Any] = json.loads('{"width": [6, 8], "in": 2, "kernel": [2, 3]
 config["width"], config["kernel"] = tuple(config["width"]), tuple(config["kernel"])
 tg.mse(Net(config)(tg.ones((1, 2, 6, 8))), tg.ones((1, 3, 5, 6)))
 """,
+    "one of several heads": """
+class Headed(nn.Module):
+    def __init__(self, width: int, name: str) -> None:
+        self.head = nn.Linear(7, 2) if name == "two" else nn.Linear(width, 3) if name == "three" else nn.Tanh()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(x)
+
+def read() -> str:
+    return "three"
+
+Headed(8, "three")(tg.ones((4, 8))) @ tg.ones((3, 2))
+Headed(7, read())(tg.ones((4, 7)))
+""",
     "a list that a subclass fills": """
 class Stack(nn.Module):
     def __init__(self) -> None:
@@ -1411,6 +1425,20 @@ def stacked(x: Tensor) -> Tensor:
     return tg.stack(found) + named[1] @ tg.ones((3, 3))  # here
 
 stacked(tg.ones((4, 8)))
+""",
+    "a configuration from a file": """
+import json
+
+class Loaded(nn.Module):
+    def __init__(self, config: Any) -> None:
+        self.up = nn.Linear(8, config["width"])
+        self.down = nn.Linear(2 * config["width"], 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down(self.up(x))  # here
+
+config = json.loads('{"width": 5}')
+Loaded(config)(tg.ones((4, 8)))
 """,
     "a last block": """
 def last(x: Tensor) -> Tensor:

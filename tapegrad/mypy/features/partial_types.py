@@ -106,6 +106,8 @@ def _tensor_in(t: Type) -> Type:
 def filled(declared: Type, read: Type) -> Type:
     """Return a tensor type with what was read in place of its unknown parts."""
     p, q = get_proper_type(declared), get_proper_type(read)
+    if isinstance(q, UnionType) and tensor_parts(p) is not None:
+        q = get_proper_type(joined(q))
     if isinstance(p, TupleType) and isinstance(q, TupleType) and len(p.items) == len(q.items):
         return p.copy_modified(items=[filled(one, other) for one, other in zip(p.items, q.items, strict=True)])
     if isinstance(p, UnionType):

@@ -170,7 +170,7 @@ def value_of_expression(expression: Expression, api: Checker) -> Value:
             return found
     size = steady_size(expression, api)
     if not is_unknown(size):
-        return size
+        return None if isinstance(size, Dim) and _is_changed(expression, api) else size
     match expression:
         case ConditionalExpr(cond=condition, if_expr=one, else_expr=other) if (
             is_true := decided(condition, api)
@@ -190,6 +190,12 @@ def value_of_expression(expression: Expression, api: Checker) -> Value:
             return decided(expression, api)
     path = path_of(expression, api) if Reading.frame is None else None
     return None if path is None else Held(path.label, path.scope)
+
+
+def _is_changed(expression: Expression, api: Checker) -> bool:
+    """Return whether an expression is a collection of type Any, which would be a size, and gets other items."""
+    t = stored_type(api, expression) if isinstance(expression, NameExpr | MemberExpr) else None
+    return isinstance(get_proper_type(t), AnyType) and use_of(expression, api) is Use.EXTENDED
 
 
 def steady_size(expression: Expression, api: Checker) -> Size:
