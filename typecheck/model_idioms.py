@@ -388,3 +388,38 @@ def reject_what_the_first_layers_do_not_give() -> None:
 def reject_what_all_layers_of_a_list_give() -> None:
     layers = [nn.Linear(5, 5) if i else nn.Linear(4, 5) for i in range(any_int(2))]
     layers[0](row) @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (5, 5) has 5 columns but y (4, 2) has 4 rows [tapegrad-shape]
+
+
+class Masked(nn.Module):
+    """Keeps what its own methods return."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.count = count
+        self.mask = self.lower(count)
+        self.mean = self.equal()
+
+    def lower(self, n: int) -> Tensor:
+        return tg.tril(tg.ones((n, n)))
+
+    def equal(self) -> Tensor:
+        return tg.ones((1, self.count)) / self.count
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.mean @ (self.mask @ x)
+
+
+class Narrowed(Masked):
+    """Has another method for one of the results."""
+
+    def equal(self) -> Tensor:
+        return tg.ones((2, self.count))
+
+
+def accept_what_own_methods_return_to_the_constructor() -> None:
+    assert_type(Masked(5)(row), Tensor[Shape[L[1], L[4]], NoneTape])
+    assert_type(Narrowed(5)(row), Tensor[Shape[L[2], L[4]], NoneTape])
+
+
+def reject_what_own_methods_return_to_the_constructor() -> None:
+    Narrowed(5)(row) + tg.ones((3, 4))  # E: add: x (2, 4) and y (3, 4) do not broadcast: axis -2 is 2 in x but 3 in y [tapegrad-shape]

@@ -106,7 +106,7 @@ _DRAWS: Final = "numpy.random.mtrand."
 
 
 class Bodies:
-    """How the bodies of functions of the program are read, which return arrays.
+    """How the bodies of functions of the program are read, which return arrays and tensors.
 
     Attributes:
         result: Returns the type of what a call returns, with the types of its arguments; None if it is not known.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mypy.nodes import MemberExpr, NameExpr, Var
+from mypy.nodes import CallExpr, Expression, MemberExpr, NameExpr, Var
 from mypy.types import AnyType, CallableType, Instance, TupleType, Type, UnionType, get_proper_type
 
+from tapegrad.mypy.calls.arrays import Bodies
 from tapegrad.mypy.conversion import (
     TENSOR,
     Many,
@@ -16,13 +17,15 @@ from tapegrad.mypy.conversion import (
     shape_items,
     shape_type,
     tensor_parts,
+    unknown,
     without_opaque,
 )
+from tapegrad.mypy.features.partial_types import filled, is_open
 from tapegrad.mypy.mypy_api import attribute_variable, expected_type, is_of_library, make, narrow, stored_type
 from tapegrad.mypy.scopes.collections import Use, use_of
-from tapegrad.mypy.scopes.frames import Reading, in_frame
+from tapegrad.mypy.scopes.frames import Made, Reading, in_frame, is_passed_on
 from tapegrad.mypy.scopes.names import targets_of
-from tapegrad.mypy.scopes.objects import value_of_expression
+from tapegrad.mypy.scopes.objects import from_constructor, object_of, value_of_expression
 from tapegrad.mypy.scopes.opaque import keeps_sizes, named_axis, note_shape, unpacked_shape
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.signatures import without_sizes
@@ -104,6 +107,8 @@ def without_foreign_sizes(ctx: AttributeContext) -> Type:
         return t  # most attributes are methods, and those of the library mention no other sizes
     if isinstance(expression, MemberExpr) and _is_collection(t) and use_of(expression, ctx.api) is Use.EXTENDED:
         return without_sizes(t) if _is_inferred(expression, ctx.api) else t
+    if not ctx.is_lvalue and Reading.frame is not None and isinstance(expression, MemberExpr) and is_open(t):
+        return _returned_to_constructor(expression, t, ctx.api)
     if not has_opaque(t):
         return t
     if ctx.is_lvalue:  # any size may be assigned
@@ -111,6 +116,21 @@ def without_foreign_sizes(ctx: AttributeContext) -> Type:
     if isinstance(expression, MemberExpr) and keeps_sizes(expression, ctx.api):
         return in_frame(t, make(ctx.api))
     return without_opaque(t, opaque_paths(ctx.type))
+
+
+def _returned_to_constructor(attribute: MemberExpr, declared: Type, api: Checker) -> Type:
+    """Return the type of a tensor in an attribute, such as `self.mask`, that a method of the object has returned."""
+    made = object_of(attribute.expr, api)
+    returned = from_constructor(made, attribute.name, _returned, api) if isinstance(made, Made) else None
+    if returned is None:
+        return declared
+    kept = frozenset(path for path in opaque_paths(returned) if is_passed_on(path, made))
+    return filled(declared, without_opaque(returned, kept))
+
+
+def _returned(value: Expression, api: Checker) -> Type | None:
+    """Return the type of the result of a call of a function of the program, by its body."""
+    return Bodies.result(value, [unknown()] * len(value.args), api) if isinstance(value, CallExpr) else None
 
 
 _COLLECTIONS = frozenset(

@@ -322,10 +322,11 @@ def _frame_of_call(
     return Frame(function.fullname, dict(arguments), made, variables, computed=computed)
 
 
-def _array_returned(call: CallExpr, types: list[Type], api: Checker) -> Type | None:
-    """Return the type of the array, or of the tuple with arrays, that a call of a function of the program returns.
+def _returned(call: CallExpr, types: list[Type], api: Checker) -> Type | None:
+    """Return the type of the array, the tensor or the tuple of both that a call of a function of the program returns.
 
-    mypy gives the call the declared type, so this is read where a tensor is made of the array.
+    mypy gives the call the declared type, so this is read where a tensor is made of an array, and where an attribute is
+    read that a constructor has assigned the result to.
     """
     called = called_function(call.callee, api)
     if called is None or not can_read_bodies(api.options) or not _is_of_program(called[0], api):
@@ -344,6 +345,8 @@ def _array_returned(call: CallExpr, types: list[Type], api: Checker) -> Type | N
     outcome = _outcome(api, written, _frame_of_call(written, arguments, of, api), given, file)
     if outcome.names:
         depend_on_names(outcome.names, api)
+    if outcome.reading is not None:
+        record_read(api, outcome.reading, call.line)
     return outcome.result
 
 
@@ -752,7 +755,7 @@ def _variables_in(t: Type) -> set[TypeVarId]:
     return set().union(*map(_variables_in, inner))
 
 
-Bodies.result, Bodies.of_property = _array_returned, _array_of_property
+Bodies.result, Bodies.of_property = _returned, _array_of_property
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import operator
 from contextlib import contextmanager
 from itertools import takewhile
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeVar
 
 from mypy.nodes import (
     ARG_NAMED,
@@ -134,11 +134,13 @@ from tapegrad.mypy.sources import file_of, is_changed, module_of, written_data_c
 from tapegrad.sizes import UNKNOWN, Dim, Size, is_unknown, names_in
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from mypy.nodes import ArgKind
 
     from tapegrad.mypy.mypy_api import Checker
+
+T = TypeVar("T")
 
 _MOST_OBJECTS = 1000  # whose constructors were run; far more than a file makes
 _DEEPEST = 20  # objects in arguments of objects
@@ -826,6 +828,14 @@ def _of_attribute(owner: Expression, name: str, api: Checker) -> Value:
         return _of_class(made.info, name, api)
     if made.constructor == made.info.fullname:
         return dict(made.arguments).get(name)
+    value = from_constructor(made, name, value_of_expression, api)
+    if value is not None:
+        return value
+    return _of_class(made.info, name, api)
+
+
+def from_constructor(made: Made, name: str, read: Callable[[Expression, Checker], T], api: Checker) -> T | None:
+    """Read the expression that the constructor of an object assigns to an attribute; None if any other may be."""
     for constructor in (made.constructor, *dict(made.inherited)):
         home = home_of_constructor(made.info, constructor, api)
         if home is None or is_written_elsewhere(made.info, name, home, api):
@@ -835,8 +845,8 @@ def _of_attribute(owner: Expression, name: str, api: Checker) -> Value:
             if value is None or scope != constructor:
                 continue
             with within(constructor_frame(made, constructor)):
-                return value_of_expression(value, api)
-    return _of_class(made.info, name, api)
+                return read(value, api)
+    return None
 
 
 @contextmanager
