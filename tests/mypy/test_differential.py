@@ -238,8 +238,11 @@ class Drawn:
             return self.several([self.axis() for _ in range(self.dice.randint(0, 2))])
         if name == "dtype":
             return self.dice.choice(("np.float32", "np.float64", "np.int64", "np.bool_"))
-        if kind == "Sizes":
-            return self.sizes()
+        if kind in ("Sizes", "SizesOrList"):
+            sizes = self.sizes()
+            return f"[{sizes[1:-1]}]" if kind == "SizesOrList" and self.chance(0.2) else sizes
+        if kind == "list[int]":
+            return f"[{self.argument(name, 'tuple[int, ...]')[1:-1]}]"
         if kind == "Int":
             return self.of_numpy(self.dice.randint(-1, 7))
         if name == "rtol" and self.op.name == "pinv":  # no gradient where it drops a singular value that is not 0

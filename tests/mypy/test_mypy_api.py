@@ -149,6 +149,11 @@ def in_body(ctx: Any, name: str, then: Callable[[Any, FuncDef], object]) -> obje
         return then(errors, function)
 
 
+def in_scope(ctx: Any, name: str) -> object:
+    with api.in_scope_of(ctx.api, function_of(ctx, name)):
+        return getattr(api.enclosing_function(ctx.api), "name", None)
+
+
 def statement(ctx: Any, kind: type) -> Any:
     return next(one for one in files.program_file(ctx.api).defs if isinstance(one, kind))
 
@@ -309,6 +314,7 @@ CASES: Final[dict[Any, Case]] = {
     ),
     api.any_list: Case("probe()", lambda c: str(api.any_list(c.api)), "list[Any]"),
     api.any_tuple: Case("probe()", lambda c: str(api.any_tuple(c.api)), "tuple[Any, ...]"),
+    api.in_scope_of: Case("def f() -> None: ...\nprobe()", lambda c: in_scope(c, "f"), "f"),
     api.inside_body: Case(
         "def f() -> None:\n    ''.absent()\nprobe()",
         lambda c: in_body(c, "f", lambda errors, _: len(errors())),
