@@ -202,6 +202,22 @@ def reject_what_is_appended_to_a_list() -> None:
     tg.stack(steps) @ tg.ones((4, 2))  # E(mypy): matmul: inner sizes differ: x (?, 2, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]
 
 
+def accept_what_sums_of_lists_add(count: int = 5) -> None:
+    steps = [x]
+    for n in range(count + 1):
+        steps = steps + [tg.ones((n, 3))]
+    steps[-1] + tg.ones((5, 3))
+    first = [tg.ones((count, 3))] + [x]
+    assert_type(first[0], Tensor[Shape[Any, L[3]], NoneTape])
+
+
+def reject_what_sums_of_lists_give() -> None:
+    steps = [x]
+    for _ in range(3):
+        steps = steps + [tg.ones((2, 3))]
+    steps[-1] @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]
+
+
 def reject_what_all_layers_of_a_choice_give() -> None:
     model = nn.Sequential(nn.Linear(3, 4), chosen(flag=True), nn.Linear(5, 2))  # E(mypy): Sequential[2] Linear(5, 2): x is (..., 4) but (..., 5) is expected: axis -1 is 4, not 5 [tapegrad-shape]
     model(x)

@@ -756,10 +756,14 @@ def _of_attribute(fullname: str) -> Callable[[Any], Any]:
 
 def _growing(ctx: MethodSigContext) -> FunctionLike:
     """Return the signature of `append`; that of a collection of other items imports nothing."""
-    holder = get_proper_type(ctx.type)
+    return _extended(ctx) if _has_parts(ctx.type) else ctx.default_signature
+
+
+def _has_parts(collection: Type) -> bool:
+    """Return whether the items of a collection may be tensors, or may contain some."""
+    holder = get_proper_type(collection)
     items = [*map(get_proper_type, holder.args)] if isinstance(holder, Instance) else []
-    has_parts = any(getattr(item, "args", ()) or isinstance(item, TupleType | UnionType) for item in items)
-    return _extended(ctx) if has_parts else ctx.default_signature
+    return any(getattr(item, "args", ()) or isinstance(item, TupleType | UnionType) for item in items)
 
 
 _types = {fullname: _lazy_type(fullname) for fullname in SPELLED}
@@ -807,6 +811,8 @@ _numbers |= dict.fromkeys(
 _extended = _guard(_lazy("growing_signature"), lambda ctx: ctx.default_signature)
 _numbers[_SCAN] = _guard(_lazy("scan_result"), lambda ctx: ctx.default_return_type)
 _numbers[_CAST] = _guard(_lazy("cast_result"), lambda ctx: ctx.default_return_type)
+_joined = _guard(_lazy("joined_lists"), lambda ctx: ctx.default_return_type)
+_numbers["builtins.list.__add__"] = lambda ctx: _joined(ctx) if _has_parts(ctx.type) else ctx.default_return_type
 _popped = _guard(_lazy("popped_result"), lambda ctx: ctx.default_return_type)
 _numbers["builtins.list.pop"] = lambda ctx: _popped(ctx) if isinstance(ctx.type, TupleType) else ctx.default_return_type
 _sum_of_tensors = _guard(_load_sum, lambda ctx: ctx.default_return_type)

@@ -288,6 +288,13 @@ def growing_signature(ctx: MethodSigContext) -> FunctionLike:
     return collections.growing(ctx)
 
 
+def joined_lists(ctx: MethodContext) -> Type:
+    """Compute the type of `xs + ys` of two lists."""
+    result = collections.joined_lists(ctx)
+    open_targets(ctx.context, result, ctx.api)
+    return result
+
+
 def popped_result(ctx: MethodContext) -> Type:
     """Compute the type of `items.pop()` of a list whose items are known one by one."""
     return body_lists.popped(ctx)

@@ -13,15 +13,17 @@ from mypy.nodes import (
     Expression,
     FuncDef,
     IndexExpr,
+    ListExpr,
     MemberExpr,
     NameExpr,
     OperatorAssignmentStmt,
+    OpExpr,
     SliceExpr,
     Var,
 )
 from mypy.types import CallableType, Instance, TupleType, UnionType, get_proper_type
 
-from tapegrad.mypy.conversion import without_opaque
+from tapegrad.mypy.conversion import joined, without_opaque
 from tapegrad.mypy.mypy_api import (
     attribute_variable,
     get_all_type_vars,
@@ -30,6 +32,7 @@ from tapegrad.mypy.mypy_api import (
     narrow,
     newest_binding,
     simplified_union,
+    stored_type,
 )
 from tapegrad.mypy.scopes.collections import (
     Use,
@@ -47,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mypy.nodes import Context
-    from mypy.plugin import FunctionSigContext, MethodSigContext
+    from mypy.plugin import FunctionSigContext, MethodContext, MethodSigContext
     from mypy.types import FunctionLike, Type
 
     from tapegrad.mypy.mypy_api import Checker
@@ -65,6 +68,27 @@ def growing(ctx: MethodSigContext) -> FunctionLike:
     if not _open(holder, None, ctx.api):
         return declared.copy_modified(arg_types=list(map(without_opaque, declared.arg_types)))
     return declared.copy_modified(arg_types=list(map(without_sizes, declared.arg_types)))
+
+
+def joined_lists(ctx: MethodContext) -> Type:
+    """Return the type of `xs + ys`, whose items have what the items of both lists have in common.
+
+    mypy expects the items of the one to have the types of the other, and any size where it expects an unknown one.
+    """
+    result = get_proper_type(ctx.default_return_type)
+    if not isinstance(result, Instance) or not isinstance(ctx.context, OpExpr):
+        return result
+    items: list[Type] = [*result.args]
+    for written in (ctx.context.left, ctx.context.right):
+        of = get_proper_type(stored_type(ctx.api, written))
+        if isinstance(written, ListExpr):
+            items += [t for item in written.items if (t := stored_type(ctx.api, item)) is not None]
+        elif isinstance(of, Instance):
+            items += of.args
+    common = get_proper_type(joined(UnionType(items)))
+    if isinstance(common, Instance):
+        return result.copy_modified(args=[common])
+    return opened(result, UnionType([result.copy_modified(args=[item]) for item in items]))
 
 
 def open_arguments(ctx: FunctionSigContext | MethodSigContext, declared: FunctionLike) -> None:
