@@ -121,3 +121,19 @@ def reject_the_guarded_signature() -> None:
 
 def reject_a_list_for_the_array_of_a_tensor() -> None:
     tg.Tensor([1.0])  # E: Tensor: data is a list, not an array; tg.tensor(data) makes a tensor of it [arg-type]
+
+
+def reject_a_string_for_a_rate() -> None:
+    tg.dropout(x, "a")  # E: dropout: rate is 'a' but a number is expected [arg-type]
+
+
+def reject_a_string_for_a_rate_of_a_layer() -> None:
+    nn.Dropout("a")  # E: Dropout: p is 'a' but a number is expected [arg-type]
+
+
+def reject_a_fraction_as_an_index() -> None:
+    x[0, 1.5]  # E: getitem: a float is neither an int, a slice, ..., None, a list of ints nor a tensor of indices [index]
+
+
+def reject_a_string_as_an_index() -> None:
+    x["a"]  # E: getitem: a str is neither an int, a slice, ..., None, a list of ints nor a tensor of indices [index]

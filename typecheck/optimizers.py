@@ -20,4 +20,4 @@ def accept_the_options_of_adadelta_and_rmsprop() -> None:
 
 
 def reject_a_name_instead_of_a_number() -> None:
-    optim.Adadelta(model, rho="0.9")  # E(mypy): Argument "rho" to "Adadelta" has incompatible type "str"; expected "float"  [arg-type]
+    optim.Adadelta(model, rho="0.9")  # E: Adadelta: rho is '0.9' but a number is expected [arg-type]

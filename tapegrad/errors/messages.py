@@ -277,6 +277,14 @@ def no_operand(call: str, given: str) -> str:
     return _said(call, f"{given} is neither a tensor nor a number nor a NumPy array")
 
 
+def no_index(call: str, given: str) -> str:
+    """Return the message for an invalid index.
+
+    `getitem: a float is neither an int, a slice, ..., None, a list of ints nor a tensor of indices`
+    """
+    return _said(call, f"{given} is neither an int, a slice, ..., None, a list of ints nor a tensor of indices")
+
+
 def other_shape(call: str, place: str, shape: object, expected: object) -> str:
     """Return the message for a mismatch of a shape known only by name: `f: x is S but (3, 5) is expected`."""
     return f"{call}: {place} is {shape} but {expected} is expected"

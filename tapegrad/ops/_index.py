@@ -40,9 +40,7 @@ def items_of(x: Dims, index: Any) -> list[tuple[str, Any]]:
     items = [_plain(item) for item in (index if isinstance(index, tuple) else [index])]
     for item in items:
         if not _is_index(item):
-            kind = messages.with_article(type(item).__name__)
-            message = f"{kind} is neither an int, a slice, ..., None, a list of ints nor a tensor of indices"
-            raise ShapeError(message)
+            raise ShapeError(messages.no_index(messages.UNNAMED, messages.with_article(type(item).__name__)))
     ellipses = [position for position, item in enumerate(items) if item is ...]
     if len(ellipses) > 1:
         message = f"index has {len(ellipses)} ellipses, not one"

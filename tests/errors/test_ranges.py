@@ -144,7 +144,7 @@ step(0)
         8: "dropout: rate is -1 but must be from 0 to 1  [arg-type]",
         9: "dropout: rate is 2 but must be from 0 to 1  [arg-type]",
         10: "Adam: beta 2 is 1 but must be from 0 to below 1  [arg-type]",
-        11: 'Argument 1 to "Dropout" has incompatible type "str"; expected "float"  [arg-type]',
+        11: "Dropout: p is 'a' but a number is expected  [arg-type]",
     }
 
 

@@ -11,7 +11,8 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tapegrad.errors import messages
-from tapegrad.errors.kinds import described, kinds_of, wrong_kind
+from tapegrad.errors.kinds import NUMBER, described, kinds_of, wrong_kind
+from tapegrad.errors.ranges import RANGES
 from tapegrad.mypy.conversion import ARITHMETIC
 from tapegrad.mypy.features.source_lines import place_of
 from tapegrad.mypy.mypy_api import method_of_operator
@@ -21,11 +22,14 @@ from tapegrad.sizes import UNKNOWN, Size, is_unknown, named, opaque_name, size_o
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tapegrad.autograd.registry import Op
     from tapegrad.mypy.features.source_lines import Place
     from tapegrad.mypy.mypy_api import ParametersOf, ReportedError
 
 LONGEST: Final = 300
-_CODES: Final = frozenset({"return-value", "assignment", "arg-type", "list-item", "dict-item", "misc", "operator"})
+_CODES: Final = frozenset(
+    {"return-value", "assignment", "arg-type", "list-item", "dict-item", "misc", "operator", "index"}
+)
 
 _RETURN: Final = re.compile(r"Incompatible return value type \(got (?P<got>.+), expected (?P<expected>.+)\)")
 _YIELD: Final = re.compile(r'Incompatible types in "yield" \(actual type (?P<got>.+), expected type (?P<expected>.+)\)')
@@ -48,6 +52,7 @@ _ARGUMENT: Final = re.compile(
 _OPERATION: Final = re.compile(
     r'Unsupported operand types for (?P<operator>\S+) \((?P<left>".+") and (?P<right>".+")\)'
 )
+_INDEX: Final = re.compile(r'Invalid index type "(?P<got>[^"]+)" for "(?P<owner>.+)"; expected type "(?P<expected>.+)"')
 
 
 class UnreadableError(Exception):
@@ -100,8 +105,17 @@ def _message(message: str, place: Place, parameters: ParametersOf, *, may_redefi
         return _difference(call, f"entry {match['index']} of the dict", match)
     if match := _ARGUMENT.fullmatch(message):
         return _argument(place, match, parameters)
+    if match := _INDEX.fullmatch(message):
+        return _index(_read(match["got"])) if _read(match["owner"]).name in _TENSORS else None
     match = _OPERATION.fullmatch(message)
     return None if match is None else _operation(match)
+
+
+def _index(given: Written) -> str | None:
+    """Return that an index, or one of several in a tuple, is of a kind that is none; None if it may be one."""
+    items = given.arguments if given.name == "tuple" else (given,)
+    wrong = next((one.name for one in items if one.name in _NO_INDICES), None)
+    return None if wrong is None else messages.no_index("getitem", messages.with_article(wrong))
 
 
 def _operation(match: re.Match[str]) -> str | None:
@@ -131,8 +145,10 @@ def _assigned(call: str, place: Place, match: re.Match[str], *, may_redefine: bo
 def _argument(place: Place, match: re.Match[str], parameters: ParametersOf) -> str | None:
     function, owner = match["function"], match["owner"]
     op = op_named(function) if owner in (None, "Tensor") else None
-    names = list(op.parameters) if op is not None else place.parameters(owner, function)
+    names = _parameters_of(op) if op is not None else place.parameters(owner, function)
     of_layer = parameters(owner, function) if owner is not None and not names else []
+    if function in RANGES and op is None and not names:
+        of_layer = of_layer or parameters(function, "__init__")
     if function == "Tensor" and owner is None and match["expected"].startswith('"Value['):
         given = _read(match["got"].strip('"')).name
         return (
@@ -151,6 +167,10 @@ def _argument(place: Place, match: re.Match[str], parameters: ParametersOf) -> s
     if op is not None and (kinds := kinds_of(str(op.function.__annotations__.get(name)))):
         written = place.arguments(function, match["place"], is_method=owner is not None)
         return _of_kind(op.name, name, written, match["got"].strip('"'), kinds) if written else None
+    is_guarded = "Norm" in function or name == "dropout"  # in the words of the guard
+    if op is None and name in RANGES.get(function, ()) and match["expected"] == '"float"' and not is_guarded:
+        written = place.arguments(function, match["place"], is_method=False)
+        return _of_kind(function, name, written, match["got"].strip('"'), (NUMBER,)) if written else None
     text = _difference(call, name, match)
     if text is None and op is not None:
         got, expected = (_read(match[side].strip('"')) for side in ("got", "expected"))
@@ -159,6 +179,11 @@ def _argument(place: Place, match: re.Match[str], parameters: ParametersOf) -> s
     if text is None or op is None:
         return text
     return text.replace(" but a tensor is expected", ", not a tensor")  # as ops say it
+
+
+def _parameters_of(op: Op) -> list[str]:
+    """Return the parameters of an op, also those that its rule does not have."""
+    return [name for name in op.function.__annotations__ if name != "return"]
 
 
 def _no_flag(op: str, name: str, given: Written) -> str | None:
@@ -320,6 +345,7 @@ _NO_TENSORS: Final = frozenset({"None", "bool", "dict", "float", "int", "list", 
 _NO_OPERANDS: Final = frozenset({"None", "bytes", "dict", "list", "set", "str", "tuple"})
 _NO_FLAGS: Final = _NO_OPERANDS | {"float", "int"}
 _NO_KINDS: Final = (_NO_FLAGS | {"Tensor", "bool", "complex", "object"}) - {"tuple"}  # which may be one of ints
+_NO_INDICES: Final = frozenset({"bytes", "complex", "dict", "float", "set", "str"})
 _BUILTINS: Final = frozenset({"list", "dict", "set", "frozenset", "tuple", "type", "Literal"})
 _TAPES: Final = frozenset({"NoneTape", "OwnedTape", "ConsumedTape", "Tape"})
 _OPERATORS: Final[dict[str, Callable[[Size, Size], Size]]] = {
