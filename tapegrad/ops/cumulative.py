@@ -16,7 +16,7 @@ from tapegrad.ops.move import reshape
 from tapegrad.ops.reduce import check_axis
 from tapegrad.ops.scatter import getitem
 from tapegrad.ops.shift import pad
-from tapegrad.sizes import Dims, largest, normal_axis, product
+from tapegrad.sizes import Dims, largest, normal_axis, one_int, product
 from tapegrad.tensors import D, Float, Real, T, Tensor, node
 from tapegrad.tensors.operands import tensor_only, unwrap
 
@@ -40,6 +40,7 @@ def cumsum_shape(x: Dims, axis: Int | None = None) -> Dims:
 def diff_shape(x: Dims, n: int = 1, axis: Int = -1) -> Dims:
     """Return the shape with size along the axis reduced by `n`, at least to 0."""
     axis = normal_axis(axis, x)
+    one_int(n, "n")  # rejects a bool, which Python takes for an int
     if n < 0:
         message = f"n is {n} but at least 0 is expected"
         raise ShapeError(message)

@@ -13,7 +13,7 @@ from tapegrad.errors.options import check_word
 from tapegrad.ops.axes import moveaxis
 from tapegrad.ops.move import broadcast_to, reshape
 from tapegrad.ops.scatter import getitem
-from tapegrad.sizes import Dims, Size, normal_axis, of_rank, product, several_ints, surely_less, windows
+from tapegrad.sizes import Dims, Size, normal_axis, of_rank, one_int, product, several_ints, surely_less, windows
 from tapegrad.tensors import D, T, Tensor, node
 from tapegrad.tensors.operands import on_one_tape, same_dtypes, tensor_only, unwrap, unwrap_all
 
@@ -46,7 +46,7 @@ def unfold_shape(x: Dims, axis: Int, *, size: Size, step: Size = 1) -> Dims:
     """Return the shape with the number of windows along the axis and their size as a new last axis."""
     axis = normal_axis(axis, x)
     for name, number in (("size", size), ("step", step)):
-        if surely_less(number, 1):
+        if surely_less(one_int(number, name), 1):
             message = f"{name} is {number} but at least 1 is expected"
             raise ShapeError(message)
     return (*x[:axis], *windows(x, axis, (size,), (step,)), *x[axis + 1 :], size)
@@ -146,6 +146,7 @@ def unfold(x: Tensor[Any, T, D], axis: Int, size: int, step: int = 1) -> Tensor[
 
     Raises:
         ShapeError: The axis is out of range, `size` or `step` is below 1, or a window is longer than the axis.
+        DTypeError: `size` or `step` is not an int.
 
     Examples:
         >>> x = tg.tensor([1.0, 2.0, 3.0, 4.0, 5.0])

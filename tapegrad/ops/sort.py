@@ -9,7 +9,7 @@ from tapegrad.engines import Int, engine
 from tapegrad.errors import ShapeError
 from tapegrad.ops._index import along, raw
 from tapegrad.ops.scatter import getitem
-from tapegrad.sizes import Dims, Size, normal_axis, show, surely_less
+from tapegrad.sizes import Dims, Size, normal_axis, one_int, show, surely_less
 from tapegrad.tensors import D, S, T, Tensor, node
 from tapegrad.tensors.operands import tensor_only, unwrap
 
@@ -27,7 +27,7 @@ def sort_shape(x: Dims, axis: Int = -1) -> Dims:
 
 def topk_shape(x: Dims, k: Size, axis: Int = -1) -> tuple[Dims, Dims]:
     """Return the shapes of values and indices: that of `x` with size `k` along the axis."""
-    axis = normal_axis(axis, x)
+    axis, k = normal_axis(axis, x), one_int(k, "k")
     if surely_less(k, 0):
         message = f"k is {k}, below 0"
         raise ShapeError(message)
@@ -124,6 +124,7 @@ def topk(
 
     Raises:
         ShapeError: The axis or `k` is out of range.
+        DTypeError: `k` is not an int.
 
     Examples:
         >>> logits = tg.tensor([[0.5, 3.0, 1.0, 2.0], [4.0, 1.0, 0.0, 4.0]])

@@ -16,7 +16,7 @@ from tapegrad.ops.create import zeros
 from tapegrad.ops.elementwise import scalar_type
 from tapegrad.ops.ranges import countable, eye_shape
 from tapegrad.ops.scatter import at_set, getitem
-from tapegrad.sizes import UNKNOWN, Dims, Size, at_least, normal_axis, show, surely_less
+from tapegrad.sizes import UNKNOWN, Dims, Size, at_least, normal_axis, one_int, show, surely_less
 from tapegrad.tensors import D, S, T, Tensor, from_array, node
 from tapegrad.tensors.operands import fixed, tensor_only, unwrap
 
@@ -37,6 +37,7 @@ def triangle_shape(x: Dims) -> Dims:
 
 def diag_shape(x: Dims, *, k: int = 0) -> Dims:
     """Return a square shape for a vector, and the length of the diagonal for a matrix."""
+    one_int(k, "k")  # rejects a bool, which Python takes for an int
     if len(x) == 1:
         return (x[0] + abs(k), x[0] + abs(k))
     if len(x) != 2:
@@ -167,6 +168,7 @@ def diag(x: Tensor[Any, T, D], k: int = 0) -> Tensor[Any, T, D]:
 
     Raises:
         ShapeError: The rank of `x` is neither 1 nor 2.
+        DTypeError: `k` is not an int.
 
     Examples:
         >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])

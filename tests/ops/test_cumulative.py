@@ -225,3 +225,8 @@ def test_differences_and_logarithms_that_do_not_exist_are_rejected() -> None:
         logcumsumexp(x, 1)
     with pytest.raises(DTypeError, match=r"^logcumsumexp: x is bool but floating is expected$"):
         logcumsumexp(truth)
+
+
+def test_a_bool_is_no_number_of_differences() -> None:
+    with pytest.raises(DTypeError, match=r"^diff: n is True but an int is expected$"):
+        diff(zeros((3,)), True)  # type: ignore[tapegrad-dtype]  # noqa: FBT003  # the mistake under test

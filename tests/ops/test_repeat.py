@@ -149,3 +149,8 @@ def test_grids_of_matrices_and_of_two_dtypes_are_rejected() -> None:
     other: Any = "yx"
     with pytest.raises(ValueError, match=r"^meshgrid: indexing is 'yx' but 'xy' or 'ij' is expected$"):
         meshgrid(real(2), indexing=other)
+
+
+def test_a_bool_is_no_size_of_windows() -> None:
+    with pytest.raises(DTypeError, match=r"^unfold: size is True but an int is expected$"):
+        unfold(zeros((3,)), 0, True)  # type: ignore[tapegrad-dtype]  # noqa: FBT003  # the mistake under test

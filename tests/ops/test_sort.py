@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tapegrad.errors import ShapeError
+from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import argsort, normal, sort, tensor, topk, zeros
 from tapegrad.testing import check_gradients, check_shape_rule
 
@@ -121,3 +121,8 @@ def test_sorting_special_values_equals_numpy(length: int) -> None:
 def test_topk_of_empty_tensors_and_single_elements() -> None:
     assert topk(zeros((0, 3)), 2)[1].shape == (0, 2)
     assert [part.tolist() for part in topk(tensor([7]), 1)] == [[7], [0]]
+
+
+def test_a_bool_is_no_number_of_elements() -> None:
+    with pytest.raises(DTypeError, match=r"^topk: k is True but an int is expected$"):
+        topk(zeros((3,)), True)  # type: ignore[tapegrad-dtype]  # noqa: FBT003  # the mistake under test

@@ -155,3 +155,8 @@ def test_a_diagonal_needs_two_axes() -> None:
         diagonal(x[0])
     with pytest.raises(ShapeError, match=r"^diagonal: axis 2 is out of range for x \(2, 3\)$"):
         diagonal(x, axis2=2)
+
+
+def test_a_bool_is_no_offset_of_a_diagonal() -> None:
+    with pytest.raises(DTypeError, match=r"^diag: k is True but an int is expected$"):
+        diag(zeros((3,)), True)  # type: ignore[tapegrad-dtype]  # noqa: FBT003  # the mistake under test
