@@ -215,6 +215,19 @@ def read() -> str:
 Headed(8, "three")(tg.ones((4, 8))) @ tg.ones((3, 2))
 Headed(7, read())(tg.ones((4, 7)))
 """,
+    "a list that an object of a later function gets": """
+class Kept:
+    def __init__(self) -> None:
+        self.steps = [tg.ones((2, 3))]
+
+steps = [tg.ones((2, 3))]
+
+def keep() -> None:
+    kept = Kept()
+    kept.steps = steps
+
+steps.append(tg.ones((4, 3)))
+""",
     "a list that a subclass fills": """
 class Stack(nn.Module):
     def __init__(self) -> None:

@@ -120,8 +120,17 @@ def _open(holder: Expression | None, formal: Instance | None, api: Checker) -> b
     if not isinstance(holder, NameExpr | MemberExpr) or not _open_variable(holder, formal, api):
         return False
     for other in other_names(holder, api):
-        _open_variable(collection_of(other), None if isinstance(other, IndexExpr) else formal, api)
+        collection = collection_of(other)
+        if not isinstance(collection, MemberExpr) or _is_of_known_object(collection, api):
+            _open_variable(collection, None if isinstance(other, IndexExpr) else formal, api)
     return True
+
+
+def _is_of_known_object(attribute: MemberExpr, api: Checker) -> bool:
+    """Return whether mypy knows the object with an attribute, which may be in a function that it has not checked."""
+    owner = attribute.expr
+    declared = owner.node.type if isinstance(owner, NameExpr) and isinstance(owner.node, Var) else None
+    return (declared or stored_type(api, owner)) is not None
 
 
 def _open_variable(holder: Expression, formal: Instance | None, api: Checker) -> bool:
