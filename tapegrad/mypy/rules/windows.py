@@ -50,9 +50,7 @@ def rule_of(layer: Instance, owner: TypeInfo) -> Callable[[dict[str, list[Size |
         if images and isinstance(images[0], Many):
             images = images[1:]
         if len(images) > axes and not any(isinstance(size, Many) for size in images):
-            *batch, channels = images[:-axes]
-            # The signature has compared the channels.
-            op.rule(x=(*batch, sizes["in"] if kernels else channels, *images[-axes:]), **kernels, **numbers)
+            op.rule(x=tuple(images), **kernels, **numbers)
 
     return judge
 
