@@ -205,16 +205,16 @@ def reject_what_is_appended_to_a_list() -> None:
 def accept_what_sums_of_lists_add(count: int = 5) -> None:
     steps = [x]
     for n in range(count + 1):
-        steps = steps + [tg.ones((n, 3))]
+        steps = steps + [tg.ones((n, 3))]  # noqa: RUF005  # the sum of lists under test
     steps[-1] + tg.ones((5, 3))
-    first = [tg.ones((count, 3))] + [x]
+    first = [tg.ones((count, 3))] + [x]  # noqa: RUF005  # the sum of lists under test
     assert_type(first[0], Tensor[Shape[Any, L[3]], NoneTape])
 
 
 def reject_what_sums_of_lists_give() -> None:
     steps = [x]
     for _ in range(3):
-        steps = steps + [tg.ones((2, 3))]
+        steps = steps + [tg.ones((2, 3))]  # noqa: RUF005  # the sum of lists under test
     steps[-1] @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]
 
 
