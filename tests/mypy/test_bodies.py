@@ -215,6 +215,32 @@ def read() -> str:
 Headed(8, "three")(tg.ones((4, 8))) @ tg.ones((3, 2))
 Headed(7, read())(tg.ones((4, 7)))
 """,
+    "lists and dictionaries of tensors that functions change or keep": """
+def longer(parts: list[Tensor]) -> Tensor:
+    parts.append(tg.ones((4, 8)))
+    return parts[-1] @ tg.ones((8, 2))
+
+def other(parts: dict[str, Tensor]) -> Tensor:
+    parts["a"] = tg.ones((4, 8))
+    return parts["a"] @ tg.ones((8, 2))
+
+def kept(parts: list[Tensor]) -> Tensor:
+    holder.parts = parts
+    holder.parts.append(tg.ones((4, 8)))
+    return parts[-1] @ tg.ones((8, 2))
+
+def of_two_sizes(parts: dict[str, Tensor], several: list[Tensor]) -> Tensor:
+    return several[1] @ parts["b"] + several[-1] @ parts["b"]
+
+class Holder:
+    parts: list[Tensor]
+
+holder = Holder()
+longer([tg.ones((2, 3))])
+other({"a": tg.ones((2, 3))})
+kept([tg.ones((2, 3))])
+of_two_sizes({"a": tg.ones((2, 3)), "b": tg.ones((5, 3))}, [tg.ones((2, 3)), tg.ones((2, 5))])
+""",
     "a list that an object of a later function gets": """
 class Kept:
     def __init__(self) -> None:
@@ -1093,6 +1119,19 @@ class Trainer:
         return total
 
 Trainer(Config()).fit(2)
+""",
+    "a list of tensors that a function reads": """
+def interacted(dense: Tensor, parts: list[Tensor]) -> Tensor:
+    joined = tg.concat([dense, *parts], axis=1)
+    return joined @ tg.ones((10, 2))  # here
+
+interacted(tg.ones((6, 2)), [tg.ones((6, 3)), tg.ones((6, 4))])
+""",
+    "a dictionary of tensors that a function reads": """
+def loss(outputs: dict[str, Tensor], target: Tensor) -> Tensor:
+    return tg.mse(outputs["mean"], target)  # here
+
+loss({"mean": tg.ones((4, 3)), "scale": tg.ones((4, 3))}, tg.ones((4, 2)))
 """,
     "any number of arguments": """
 def joined(*parts: Tensor, scale: float = 1.0) -> Tensor:

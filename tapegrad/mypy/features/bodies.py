@@ -19,10 +19,14 @@ from mypy.nodes import (
     CallExpr,
     Context,
     Decorator,
+    DictExpr,
     Expression,
     ExpressionStmt,
     FuncDef,
+    GeneratorExpr,
     LambdaExpr,
+    ListComprehension,
+    ListExpr,
     MemberExpr,
     MypyFile,
     NameExpr,
@@ -53,11 +57,13 @@ from mypy.types import (
 
 from tapegrad.mypy.calls.arrays import Bodies, is_array, with_array_sizes
 from tapegrad.mypy.calls.assertions import forgetting
-from tapegrad.mypy.conversion import MODULE, is_size, opaque_paths, tensor_parts, unknown, without_opaque
+from tapegrad.mypy.conversion import MODULE, is_size, joined, opaque_paths, tensor_parts, unknown, without_opaque
+from tapegrad.mypy.features.body_lists import list_of
 from tapegrad.mypy.features.body_statements import FailedError, Failure, Reader, Types, UnreadError
 from tapegrad.mypy.features.partial_types import filled, holds_tensors, is_iterator, is_open, join
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
+    any_list,
     any_tuple,
     can_read_bodies,
     checked_file,
@@ -73,10 +79,12 @@ from tapegrad.mypy.mypy_api import (
     past_trial,
     report_in_body,
     shown_path,
+    stored_type,
     types_in_body,
 )
 from tapegrad.mypy.mypy_files import Program, depend_on_names, in_file, program_file
 from tapegrad.mypy.reports import CurrentLayer, with_path
+from tapegrad.mypy.scopes.collections import Use, use_of_variable
 from tapegrad.mypy.scopes.frames import (
     ClassOf,
     Frame,
@@ -119,7 +127,7 @@ from tapegrad.mypy.unify.arguments import arguments_of
 from tapegrad.sizes import Dim
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable, Iterator, Sequence
 
     from mypy.plugin import FunctionContext
 
@@ -166,7 +174,7 @@ def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, fun
         raise UnreadError(IS_OF_UNKNOWN_OBJECT, ctx.context.line)
     if isinstance(receiver, Made) and has_rival_files(receiver.info, ctx.api):
         raise UnreadError("classes of its object in several files assign to an attribute")
-    given = _given(ctx, declared, written)
+    given = _given(ctx, declared, written, file)
     frame = _frame(ctx, declared, written, receiver, file)
     made = frame.receiver
     outcome = _outcome(ctx.api, written, frame, given, file)
@@ -489,7 +497,9 @@ def _is_of_class(path: str, function: FuncDef) -> bool:
     return bool(function.info) and scope.startswith(function.info.fullname) and scope != function.fullname
 
 
-def _given(ctx: FunctionContext | MethodContext, declared: CallableType, function: FuncDef) -> dict[Var, Type]:
+def _given(
+    ctx: FunctionContext | MethodContext, declared: CallableType, function: FuncDef, file: MypyFile
+) -> dict[Var, Type]:
     """Return the types of the parameters in a call.
 
     Raises:
@@ -515,6 +525,11 @@ def _given(ctx: FunctionContext | MethodContext, declared: CallableType, functio
             raise UnreadError("has a starred argument", ctx.context.line)
         tensor = actuals[0].tensor
         t = get_proper_type(actuals[0].type)
+        of_items = _collection_that_is_read(actuals[0], argument.variable, file, ctx.api)
+        if of_items is not None:
+            given[argument.variable] = of_items
+            is_known = is_known or any(map(_is_of_known_rank, _items_of(of_items)))
+            continue
         if (
             tensor is not None
             or _may_be_none(t)
@@ -541,6 +556,43 @@ def _rest_of_arguments(parameter: Argument, types: list[Type], api: Checker) -> 
         return TupleType(types, any_tuple(api))
     of = make(api)
     return of("builtins.dict", [of("builtins.str", []), join(types) if types else unknown()])
+
+
+def _collection_that_is_read(
+    actual: Actual, parameter: Var, file: MypyFile, api: Checker
+) -> TupleType | Instance | None:
+    """Return the type of a list or a dictionary of tensors that a body only reads.
+
+    The items of a list that is written in the call are known one by one, and of others what they have in common.
+    """
+    p = get_proper_type(actual.type)
+    if not isinstance(p, Instance) or p.type.fullname not in _COLLECTIONS or not holds_tensors(p):
+        return None
+    match actual.expression:
+        case ListExpr(items=items):
+            written = [stored_type(api, one) for one in items]
+        case DictExpr(items=entries):
+            written = [stored_type(api, one) for _, one in entries]
+        case ListComprehension(generator=GeneratorExpr(left_expr=each)):
+            written = [stored_type(api, each)]
+        case _:
+            written = [p.args[-1]]
+    types = [one for one in written if one is not None]
+    item = get_proper_type(joined(UnionType(types)))
+    if None in written or tensor_parts(item) is None or use_of_variable(parameter, {file}) is not Use.READ:
+        return None
+    if isinstance(actual.expression, ListExpr):
+        return list_of(types, any_list(api))
+    return p.copy_modified(args=[*p.args[:-1], item])
+
+
+def _items_of(collection: TupleType | Instance) -> Sequence[Type]:
+    return collection.items if isinstance(collection, TupleType) else collection.args[-1:]
+
+
+_COLLECTIONS: Final = frozenset(
+    [*(f"builtins.{name}" for name in ("dict", "list")), *(f"typing.{name}" for name in ("Mapping", "Sequence"))]
+)
 
 
 def _types_given(function: FuncDef) -> list[Type | None]:
