@@ -208,12 +208,14 @@ class State:
         """Let what a site started last be one of the earlier ones."""
         for holder in [one for one in self.constants if one[0] == site]:
             del self.constants[holder]
-        for holder, value in list(self.held.items()):
-            is_field = len(holder) == 3 and holder[0] == site and not holder[1]
-            if not is_field and (not value or not _may_age(value, site)):
-                continue
-            aged = _changed(value, partial(_aged, site))
-            if is_field:
+        fields = [(site, 0, name) for name in self.held.names.get((site, 0), ())]
+        known = _sites.get
+        holders = [
+            holder for holder, value in self.held.items() if value and site in (known(value) or _last_sites(value))
+        ]
+        for holder in dict.fromkeys([*fields, *holders]):
+            aged = _changed(self.held[holder], partial(_aged, site))
+            if len(holder) == 3 and holder[:2] == (site, 0):
                 del self.held[holder]
                 older = (site, 1, holder[2])
                 if older in self.held:
@@ -344,7 +346,8 @@ def joined(states: Iterable[State | None]) -> State | None:
             if holder not in state.held and (*holder[:2], COMMON) in state.held:
                 del result.held[holder]
         for holder, value in state.held.items():
-            _join_holder(result, holder, value)
+            if result.held.get(holder) is not value:
+                _join_holder(result, holder, value)
     return result
 
 
@@ -514,15 +517,19 @@ def aged(site: Site, value: Value) -> Value:
     return _changed(value, partial(_aged, site))
 
 
-def _may_age(value: Value, site: Site) -> bool:
-    """Return whether a value may hold what a site started last."""
-    for one in value:
-        if isinstance(one, Function):
-            if any(held and _may_age(held, site) for held in one.values()):
-                return True
-        elif not one.age and one.site == site:
-            return True
-    return False
+def _last_sites(value: Value) -> tuple[Site, ...]:
+    """Return the sites of which a value may hold what they started last; cached, because each new object asks."""
+    if len(_sites) >= _MOST_SITES:
+        _sites.clear()
+    found = [one.site for one in value if not isinstance(one, Function) and not one.age]
+    inner = (held for one in value if isinstance(one, Function) for held in one.values() if held)
+    _sites[value] = (*found, *(site for held in inner for site in _last_sites(held))) or _NO_SITES
+    return _sites[value]
+
+
+_NO_SITES: Final[tuple[Site, ...]] = ((),)  # which is no empty answer
+_sites: dict[Value, tuple[Site, ...]] = {}
+_MOST_SITES: Final = 10_000
 
 
 def _aged(site: Site, one: Held | Ref) -> Held | Ref:
