@@ -25,7 +25,7 @@ def parts(x: Any, sections: Any, axis: int = 0) -> Any:
     if not isinstance(sections, int) and (min(sections, default=0) < 0 or sum(sections) != x.shape[axis]):
         message = f"{sections} do not make up {x.shape[axis]}"
         raise ValueError(message)
-    if sections == ():
+    if not isinstance(sections, int) and not sections:
         return ()
     return tuple(np.split(x, sections if isinstance(sections, int) else np.cumsum(sections)[:-1].tolist(), axis))
 

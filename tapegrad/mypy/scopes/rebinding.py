@@ -33,6 +33,7 @@ from mypy.types import AnyType, Instance, NoneType, ProperType, TupleType, Type,
 from tapegrad.mypy.conversion import MODULE, TENSOR, has_opaque, is_endless, joined, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import (
     attribute_variable,
+    checked_file,
     enclosing_function,
     newest_binding,
     outermost_scope,
@@ -94,11 +95,13 @@ def newest(t: Type, expression: Expression | None, api: Checker) -> Type:
     how often the loop runs, or which item it is.
     """
     found = _newest(t, expression, api)
-    p = get_proper_type(found)
-    if expression is None or not isinstance(p, Instance) or not (p.type.fullname == TENSOR or p.type.has_base(MODULE)):
+    whole = get_proper_type(stored_type(api, expression)) if expression is not None else None
+    if expression is None or not isinstance(whole, UnionType):
         return found
-    whole = get_proper_type(stored_type(api, expression))
-    if not isinstance(whole, UnionType) or not (_is_item(expression, api) or _is_changed_in_loop(expression, api)):
+    p = get_proper_type(found)
+    if not isinstance(p, Instance) or not (p.type.fullname == TENSOR or p.type.has_base(MODULE)):
+        return found
+    if not (_is_item(expression, api) or _is_changed_in_loop(expression, api)):
         return found
     bound = newest_binding(expression, api) if isinstance(expression, NameExpr | MemberExpr) else None
     several = [p, *_items(whole), *_items(bound or whole)]
@@ -194,6 +197,8 @@ def _is_exchanged(name: NameExpr, api: Checker) -> bool:
     """Return whether mypy may take the value of another variable for that of a variable, because of `a, b = b, a`."""
     if Reading.frame is not None:  # a body that is read binds the variables when it has read all values
         return False
+    if not _has_exchanges.of(checked_file(api)):
+        return False
     known = _exchanges.of(enclosing_function(api) or outermost_scope(api))
     exchange = known.uses.get(name)
     if exchange is None and name.node is not None:
@@ -228,6 +233,9 @@ def _read_exchanges(scope: Node | None) -> _Exchanges:
 
 
 _exchanges = ScopeCache(_read_exchanges)
+_has_exchanges = ScopeCache(
+    lambda file: any(isinstance(one, AssignmentStmt) and isinstance(one.rvalue, TupleExpr) for one in nodes_in.of(file))
+)
 
 
 def _without_parts(t: Type) -> Type:
