@@ -209,6 +209,8 @@ def accept_what_sums_of_lists_add(count: int = 5) -> None:
     steps[-1] + tg.ones((5, 3))
     first = [tg.ones((count, 3))] + [x]  # noqa: RUF005  # the sum of lists under test
     assert_type(first[0], Tensor[Shape[Any, L[3]], NoneTape])
+    starred = [x] + [*first]  # noqa: RUF005  # the sum of lists under test
+    assert_type(starred[1], Tensor[Shape[Any, L[3]], NoneTape])
 
 
 def reject_what_sums_of_lists_give() -> None:

@@ -19,6 +19,7 @@ from mypy.nodes import (
     OperatorAssignmentStmt,
     OpExpr,
     SliceExpr,
+    StarExpr,
     Var,
 )
 from mypy.types import CallableType, Instance, TupleType, UnionType, get_proper_type
@@ -78,17 +79,30 @@ def joined_lists(ctx: MethodContext) -> Type:
     result = get_proper_type(ctx.default_return_type)
     if not isinstance(result, Instance) or not isinstance(ctx.context, OpExpr):
         return result
-    items: list[Type] = [*result.args]
-    for written in (ctx.context.left, ctx.context.right):
-        of = get_proper_type(stored_type(ctx.api, written))
-        if isinstance(written, ListExpr):
-            items += [t for item in written.items if (t := stored_type(ctx.api, item)) is not None]
-        elif isinstance(of, Instance):
-            items += of.args
+    left, right = (_items_written(one, ctx.api) for one in (ctx.context.left, ctx.context.right))
+    if left is None or right is None:
+        return without_sizes(result)
+    items = [*result.args, *left, *right]
     common = get_proper_type(joined(UnionType(items)))
     if isinstance(common, Instance):
         return result.copy_modified(args=[common])
     return opened(result, UnionType([result.copy_modified(args=[item]) for item in items]))
+
+
+def _items_written(written: Expression, api: Checker) -> list[Type] | None:
+    """Return the types that the items of a list have, or may have; None if it is not known."""
+    if isinstance(written, ListExpr):
+        parts = [
+            _items_written(one.expr, api) if isinstance(one, StarExpr) else [stored_type(api, one)]
+            for one in written.items
+        ]
+        found = [t for types in parts for t in (types or [None])]
+        known = [t for t in found if t is not None]
+        return known if len(known) == len(found) else None
+    of = get_proper_type(stored_type(api, written))
+    several = list(map(get_proper_type, of.items)) if isinstance(of, UnionType) else [of] if of is not None else []
+    are_known = all(isinstance(one, TupleType) or len(getattr(one, "args", ())) == 1 for one in several)
+    return [item for one in several for item in _items(one)] if several and are_known else None
 
 
 def open_arguments(ctx: FunctionSigContext | MethodSigContext, declared: FunctionLike) -> None:

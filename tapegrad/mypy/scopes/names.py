@@ -331,7 +331,7 @@ def attributes_bound_to(value: Any, api: Checker) -> list[MemberExpr]:
 
 def _attributes_by_value(scope: Node | None) -> dict[Any, list[MemberExpr]]:
     found: dict[Any, list[MemberExpr]] = {}
-    for node in inside(scope):
+    for node in nodes_in.of(scope):
         if isinstance(node, AssignmentStmt):
             found.setdefault(node.rvalue, []).extend(one for one in node.lvalues if isinstance(one, MemberExpr))
     return found
