@@ -42,7 +42,7 @@ from tapegrad.mypy.rules.calls import is_several, ruled
 from tapegrad.mypy.rules.library import op_named
 from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.items import MOST_ITEMS
-from tapegrad.mypy.scopes.names import ScopeCache, bound_last, bound_once, inside, targets_in, unpacked_once
+from tapegrad.mypy.scopes.names import ScopeCache, bound_last, bound_once, inside, nodes_in, targets_in, unpacked_once
 from tapegrad.mypy.scopes.objects import assigned_in_constructor, called_function, length_of
 from tapegrad.mypy.scopes.opaque import loop_of
 from tapegrad.mypy.scopes.values import ValueUnknownError, stays, value_of
@@ -772,7 +772,7 @@ def _common(several: list[_Sizes | None]) -> _Sizes | None:
 
 def _reshapes_in_place(file: Node | None) -> bool:
     """Return whether a file may change the shape of an array in place, so that no variable keeps its own."""
-    for node in inside(file):
+    for node in nodes_in.of(file):
         if isinstance(node, CallExpr) and isinstance(node.callee, MemberExpr) and node.callee.name == "resize":
             return True
         for target in targets_in(getattr(node, "lvalues", None) or getattr(node, "lvalue", None)):

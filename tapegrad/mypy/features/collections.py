@@ -27,6 +27,7 @@ from mypy.types import CallableType, Instance, TupleType, UnionType, get_proper_
 from tapegrad.mypy.conversion import joined, without_opaque
 from tapegrad.mypy.mypy_api import (
     attribute_variable,
+    checked_file,
     get_all_type_vars,
     is_of_library,
     name_of,
@@ -46,6 +47,7 @@ from tapegrad.mypy.scopes.collections import (
 from tapegrad.mypy.scopes.functions import written_with_file
 from tapegrad.mypy.scopes.rebinding import opened
 from tapegrad.mypy.signatures import without_sizes
+from tapegrad.mypy.sources import module_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,9 +121,17 @@ def open_arguments(ctx: FunctionSigContext | MethodSigContext, declared: Functio
             for actual in actuals:
                 if _is_changeable(actual, ctx.api):  # mypy asks for each overload
                     _open(actual, p, ctx.api)
-    for variable in changed_outside(declared.definition) if isinstance(declared.definition, FuncDef) else ():
+    function = declared.definition
+    for variable in _changed_outside(function, ctx.api) if isinstance(function, FuncDef) else ():
         if variable.type is not None and may_change(variable.type):
             _open(name_of(variable), None, ctx.api)
+
+
+def _changed_outside(function: FuncDef, api: Checker) -> list[Var]:
+    file = checked_file(api)
+    # mypy writes a class inside a function as `Class@12`, and a function inside another without its module.
+    is_outermost = module_of(function) == file.fullname and "." in function.fullname and "@" not in function.fullname
+    return changed_outside(function, file if is_outermost else None)
 
 
 def _open(holder: Expression | None, formal: Instance | None, api: Checker) -> bool:

@@ -53,7 +53,6 @@ from tapegrad.mypy.scopes.names import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mypy.nodes import MypyFile
     from mypy.types import Type
 
     from tapegrad.mypy.mypy_api import Checker
@@ -112,10 +111,10 @@ def set_up_methods(file: MypyFile) -> set[FuncDef]:
 
 
 def _read_set_up_methods(file: Node | None) -> set[FuncDef]:
-    methods = [node for node in inside(file) if isinstance(node, FuncDef) and node.info]
+    methods = [node for node in nodes_in.of(file) if isinstance(node, FuncDef) and node.info]
     mentions: dict[str, list[FuncDef | None]] = {}  # the methods in which a name is that of an attribute
     within: dict[Node, FuncDef] = {node: method for method in methods for node in inside(method)}
-    for node in inside(file):
+    for node in nodes_in.of(file):
         if isinstance(node, MemberExpr):
             mentions.setdefault(node.name, []).append(within.get(node))
     constructors = {one for one in methods if one.name == "__init__"}
@@ -130,7 +129,7 @@ def _read_set_up_methods(file: Node | None) -> set[FuncDef]:
 def _read_after_set_up(file: Node | None) -> Uses:
     methods = _set_up_methods.of(file)
     skipped = {node for method in methods for node in inside(method)}
-    return _read([node for node in inside(file) if node not in skipped], file)
+    return _read([node for node in nodes_in.of(file) if node not in skipped], file)
 
 
 def use_of_variable(variable: Var, files: set[MypyFile]) -> Use:
@@ -139,9 +138,24 @@ def use_of_variable(variable: Var, files: set[MypyFile]) -> Use:
     return max(uses.get(owner, Use.READ) for owner in (variable, variable.name) for uses in known)
 
 
-def changed_outside(function: FuncDef) -> list[Var]:
-    """Return the variables from outside of a function whose collections it may change."""
-    return _changed_outside.of(function)
+def changed_outside(function: FuncDef, file: MypyFile | None) -> list[Var]:
+    """Return the variables from outside of a function whose collections it may change.
+
+    Args:
+        function: A function of the program.
+        file: The file with a function that no other function contains; else None.
+    """
+    return [] if file is not None and not _has_collections.of(file) else _changed_outside.of(function)
+
+
+def _read_has_collections(file: Node | None) -> bool:
+    """Return whether a file has a variable of its own, or an imported one, with a collection that may change."""
+    variables = [(name, one.node) for name, one in file.names.items()] if isinstance(file, MypyFile) else []
+    return any(
+        isinstance(one, Var) and (one.type is None or may_change(one.type))
+        for name, one in variables
+        if not name.startswith("__")  # `__annotations__`
+    )
 
 
 def _read_changed_outside(function: Node | None) -> list[Var]:
@@ -180,7 +194,7 @@ def _read_receivers(file: Node | None) -> dict[Node | None, TypeInfo]:
     """Return the class of the first parameter of each method of a file."""
     return {
         node.arguments[0].variable: node.info
-        for node in inside(file)
+        for node in nodes_in.of(file)
         if isinstance(node, FuncDef) and node.info and node.arguments and not node.is_static
     }
 
@@ -200,7 +214,7 @@ def other_names(collection: NameExpr | MemberExpr, api: Checker) -> list[Express
 
 
 def _read_same(file: Node | None) -> list[tuple[Expression, Expression]]:
-    return [pair for node in inside(file) if isinstance(node, AssignmentStmt) for pair in _same_after(node)]
+    return [pair for node in nodes_in.of(file) if isinstance(node, AssignmentStmt) for pair in _same_after(node)]
 
 
 def _same_after(node: AssignmentStmt) -> Iterator[tuple[Expression, Expression]]:
@@ -233,7 +247,7 @@ def _read_appended(file: Node | None) -> dict[Node, list[Expression]]:
     """Return what is appended to the variables of which all other uses only read."""
     found: dict[Node, list[Expression]] = {}
     methods: set[Expression] = set()
-    for node in inside(file):
+    for node in nodes_in.of(file):
         match node:
             case CallExpr(
                 callee=MemberExpr(expr=NameExpr(node=Var() as variable), name="append") as method, args=[item]
@@ -242,7 +256,7 @@ def _read_appended(file: Node | None) -> dict[Node, list[Expression]]:
                 methods.add(method)
     if not found:
         return found
-    for node in inside(file):
+    for node in nodes_in.of(file):
         written = [target.base for target in _targets(node) if isinstance(target, IndexExpr)]
         for child in (*written, *_flat(parts_of(node))):
             if not isinstance(child, NameExpr) or child.node not in found or node in methods:
@@ -254,7 +268,7 @@ def _read_appended(file: Node | None) -> dict[Node, list[Expression]]:
 
 
 def _read_file(file: Node | None) -> Uses:
-    return _read(inside(file), file)
+    return _read(nodes_in.of(file), file)
 
 
 def _read(nodes: Iterable[Node], file: Node | None) -> Uses:
@@ -445,3 +459,4 @@ _set_up_methods = ScopeCache(_read_set_up_methods)
 _uses_after_set_up = ScopeCache(_read_after_set_up)
 _appended = ScopeCache(_read_appended)
 _changed_outside = ScopeCache(_read_changed_outside)
+_has_collections = ScopeCache(_read_has_collections)

@@ -80,6 +80,8 @@ _PARTS = (
     *("begin_index", "end_index", "stride", "if_expr", "cond", "else_expr", "left_expr", "sequences", "condlists"),
     *("generator", "pattern", "key", "keys", "positionals", "keyword_values", "from_expr", "msg"),
 )
+# Those with the statements of a statement; `items` are also the functions of an overloaded one.
+_BLOCKS = ("defs", "func", "impl", "body", "else_body", "finally_body", "handlers", "bodies")
 _VALUES = (BytesExpr, ComplexExpr, FloatExpr, IntExpr, StrExpr)
 
 V = TypeVar("V")
@@ -143,7 +145,7 @@ def unpacked_once(variable: Var, api: Checker) -> tuple[Expression, int] | None:
 def _read_unpacked(scope: Node | None) -> dict[Node | None, tuple[Expression, int]]:
     return {
         one.node: (node.rvalue, position)
-        for node in inside(scope)
+        for node in nodes_in.of(scope)
         if isinstance(node, AssignmentStmt)
         for target in node.lvalues
         if isinstance(target, TupleExpr | ListExpr) and not any(isinstance(one, StarExpr) for one in target.items)
@@ -241,6 +243,20 @@ def inside(scope: Node | None) -> list[Any]:
 nodes_in: ScopeCache[list[Any]] = ScopeCache(inside)
 
 
+def statements_inside(scope: Any) -> list[Any]:
+    """Return every statement in a file, a function or a block, without the expressions, which are most of it."""
+    found: list[Any] = []
+    pending: list[Any] = [scope]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, list):
+            pending += node
+        elif node is not None:
+            found.append(node)
+            pending += [part for name in _BLOCKS if (part := getattr(node, name, None)) is not None]
+    return found
+
+
 def _classes_in(file: Node | None) -> set[TypeInfo]:
     return {one.info for one in nodes_in.of(file) if isinstance(one, ClassDef)}
 
@@ -307,7 +323,7 @@ def targets_of(value: Expression, api: Checker) -> int | None:
 def _shared_out(scope: Node | None) -> dict[Expression, int]:
     return {
         node.rvalue: len(target.items)
-        for node in inside(scope)
+        for node in nodes_in.of(scope)
         if isinstance(node, AssignmentStmt)
         for target in node.lvalues
         if isinstance(target, TupleExpr | ListExpr) and not any(isinstance(one, StarExpr) for one in target.items)
@@ -368,7 +384,7 @@ def is_given_back(value: Expression, api: Checker) -> bool:
 def _values_given_back(scope: Node | None) -> set[Expression]:
     given: set[Node | None] = set()
     listed: set[Node | None] = set()  # a list typed with one exact size would reject other numbers
-    for node in inside(scope):
+    for node in nodes_in.of(scope):
         if isinstance(node, ReturnStmt):
             given |= {name.node for name in _names(node.expr)}
         elif isinstance(node, ListExpr | SetExpr | DictExpr):

@@ -61,7 +61,7 @@ from tapegrad.mypy.scopes.collections import (
     use_of_variable,
 )
 from tapegrad.mypy.scopes.frames import Reading, value_of_name, within
-from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, inside, paired, parts_of, targets_in
+from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, inside, nodes_in, paired, parts_of, targets_in
 from tapegrad.mypy.sources import constants_of, file_of
 from tapegrad.sizes import UNKNOWN, Dim, Size, is_unknown, opaque_name, power, size_of_name, surely_same
 
@@ -846,7 +846,7 @@ def _read(file: Node | None) -> Contents:
     contents = Contents({}, {}, {}, {}, {}, {}, {}, {}, is_dynamic=False)
     is_dynamic = False
     calls: list[CallExpr] = []
-    for node in inside(file):
+    for node in nodes_in.of(file):
         if isinstance(node, FuncDef):
             contents.functions[node.fullname] = node if node.fullname not in contents.functions else None
         if isinstance(node, FuncDef) and node.info and node.arguments and not node.is_static:

@@ -28,7 +28,19 @@ from mypy.nodes import (
     WhileStmt,
 )
 from mypy.plugin import FunctionContext, MethodContext
-from mypy.types import AnyType, Instance, NoneType, ProperType, TupleType, Type, UnionType, UnpackType, get_proper_type
+from mypy.types import (
+    AnyType,
+    Instance,
+    LiteralType,
+    NoneType,
+    ProperType,
+    TupleType,
+    Type,
+    TypeVarType,
+    UnionType,
+    UnpackType,
+    get_proper_type,
+)
 
 from tapegrad.mypy.conversion import MODULE, TENSOR, has_opaque, is_endless, joined, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import (
@@ -49,6 +61,7 @@ from tapegrad.mypy.scopes.names import (
     inside,
     nodes_in,
     receiver_of,
+    statements_inside,
     targets_bound_to,
 )
 from tapegrad.mypy.signatures import concerns
@@ -145,7 +158,7 @@ def _is_changed_in_loop(expression: Expression, api: Checker) -> bool:
 def _read_changed_in_loops(scope: Node | None) -> set[Node | None]:
     """Return the variables that statements in loops bind, and those of which they call methods, such as `append`."""
     found: set[Node | None] = set()
-    for loop in inside(scope):
+    for loop in nodes_in.of(scope):
         for node in inside(loop) if isinstance(loop, ForStmt | WhileStmt) else ():
             found.update(name for name, _ in bound_by(node))
             match node:
@@ -234,7 +247,9 @@ def _read_exchanges(scope: Node | None) -> _Exchanges:
 
 _exchanges = ScopeCache(_read_exchanges)
 _has_exchanges = ScopeCache(
-    lambda file: any(isinstance(one, AssignmentStmt) and isinstance(one.rvalue, TupleExpr) for one in nodes_in.of(file))
+    lambda file: any(
+        isinstance(one, AssignmentStmt) and isinstance(one.rvalue, TupleExpr) for one in statements_inside(file)
+    )
 )
 
 
@@ -298,15 +313,22 @@ def open_targets(value: Context, result: Type, api: Checker) -> None:
 
 
 def _is_complete(t: Type) -> bool:
-    """Return whether a type has no parts, or is a tensor without unknown parts, as most are."""
+    """Return whether a type has no parts, or is a tensor or a layer without unknown parts, as most are."""
     p = get_proper_type(t)
     if not isinstance(p, Instance):
         return not isinstance(p, TupleType | UnionType)
-    if len(p.args) != 3:
-        return not p.args
-    shape = p.args[0]
-    parts = shape.items if isinstance(shape, TupleType) else [shape]
-    return not any(isinstance(part, AnyType) for part in (*parts, *p.args[1:]))
+    for part in map(get_proper_type, p.args):
+        if isinstance(part, LiteralType | TypeVarType):
+            continue
+        if isinstance(part, TupleType):
+            parts: Sequence[Type] = part.items
+        elif isinstance(part, Instance):
+            parts = part.args
+        else:
+            return False
+        if any(isinstance(one, AnyType) for one in parts):
+            return False
+    return True
 
 
 def opened(older: Type, newer: Type) -> Type:
