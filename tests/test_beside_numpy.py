@@ -58,6 +58,7 @@ NUMPY: dict[str, Any] = {
     "argsort": ordered(np.argsort),
     "bmm": np.matmul,
     "clamp": lambda x, min=None, max=None: np.clip(x, min, max),  # noqa: A006  # our names
+    "diff": lambda x, n=1, axis=-1: np.diff(np.moveaxis(x, axis, axis), n, axis),  # NumPy checks no axis for n = 0
     "div": np.divide,
     "getitem": lambda x, index: x[index],
     "masked_fill": lambda x, mask, value: np.where(mask, value, x),
