@@ -689,3 +689,41 @@ def accept_an_unknown_number_of_repetitions_which_may_be_none() -> None:
         nn.Repeated(lambda: nn.Linear(7, 3), times)(batch)
 
     repeated(0)
+
+
+def reject_a_bool_as_a_width() -> None:
+    nn.Linear(3, out_features=True)  # E: Linear: out_features is a bool but an int is expected [tapegrad-dtype]
+
+
+def reject_a_flag_as_a_width() -> None:
+    def made(*, bias: bool) -> None:
+        nn.Linear(3, bias)  # E: Linear: out_features is a bool but an int is expected [tapegrad-dtype]
+
+    made(bias=True)
+
+
+def reject_a_bool_as_one_of_several_sizes() -> None:
+    nn.LayerNorm(width=True)  # E: LayerNorm: width is a bool but an int or a tuple of ints is expected [tapegrad-dtype]
+
+
+def reject_a_bool_as_a_number_of_rows() -> None:
+    nn.Embedding(width=3, count=True)  # E: Embedding: count is a bool but an int is expected [tapegrad-dtype]
+
+
+def reject_a_bool_as_a_scale() -> None:
+    nn.Upsample(scale=True)  # E: Upsample: scale is a bool but an int is expected [tapegrad-dtype]
+
+
+def reject_a_bool_as_a_padding() -> None:
+    nn.Conv2d(3, 4, 5, padding=True)  # E: Conv2d: padding is True but an int or a tuple of ints or 'same' is expected [tapegrad-dtype]
+
+
+def reject_a_bool_as_a_window() -> None:
+    nn.MaxPool2d(kernel=True)  # E: MaxPool2d: kernel is True but an int or a tuple of ints is expected [tapegrad-dtype]
+
+
+def accept_a_bool_as_a_bias() -> None:
+    def made(*, bias: bool) -> None:
+        nn.Linear(4, 3, bias=bias)(batch)
+
+    made(bias=False)

@@ -150,7 +150,7 @@ class SizeCheck(Check):
 
     @override
     def admits(self, value: Any) -> bool:
-        return isinstance(value, int | Dim)  # in a summary, sizes may be symbolic
+        return _is_size(value)
 
     @override
     def fit(self, value: int, place: str, bound: Bindings) -> None:
@@ -159,7 +159,7 @@ class SizeCheck(Check):
 
     @override
     def short(self, value: str, scope: Scope) -> str:
-        return " and ".join([f"__isinstance({value}, __int)", *scope.fit(self.size, value)])
+        return " and ".join([f"{value}.__class__ is __int", *scope.fit(self.size, value)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ class ShapeCheck(Check):
 
     @override
     def admits(self, value: Any) -> bool:
-        return isinstance(value, tuple) and all(isinstance(size, int | Dim) for size in value)
+        return isinstance(value, tuple) and all(map(_is_size, value))
 
     @override
     def fit(self, value: tuple[int, ...], place: str, bound: Bindings) -> None:
@@ -232,6 +232,11 @@ class TensorCheck(Check):
         tapes = self.tapes.short(f"{value}.tape.owns", scope)
         dtypes = self.dtypes.short(f"{value}.data.dtype", scope)
         return " and ".join([f"__isinstance({value}, {scope.constant(self.cls)})", *sizes, *tapes, *dtypes])
+
+
+def _is_size(value: object) -> bool:
+    """Return whether a value is an int and no bool; in a summary, sizes may be symbolic."""
+    return isinstance(value, int | Dim) and not isinstance(value, bool)
 
 
 def _wrong_number(call: str, place: str, number: int, expected: Size, value: object = None) -> ShapeError:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def repeat_shape(x: Dims, repeats: Size, axis: Int | None = None) -> Dims:
     """Return the shape with one size multiplied, or one axis of all elements if `axis` is None."""
-    if surely_less(repeats, 0):
+    if surely_less(one_int(repeats, "repeats"), 0):
         message = f"repeats is {repeats}, below 0"
         raise ShapeError(message)
     if axis is None:
@@ -77,6 +77,7 @@ def repeat(x: Tensor[Any, T, D], repeats: int, axis: Int | None = None) -> Tenso
 
     Raises:
         ShapeError: The axis is out of range, or `repeats` is negative.
+        DTypeError: `repeats` is not an int.
 
     Examples:
         >>> x = tg.tensor([[1.0, 2.0], [3.0, 4.0]])

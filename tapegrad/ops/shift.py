@@ -14,7 +14,7 @@ from tapegrad.errors.options import check_scalar, check_word
 from tapegrad.ops._counting import positions
 from tapegrad.ops.elementwise import is_fraction
 from tapegrad.ops.index import take
-from tapegrad.sizes import Dims, normal_axes, one_int, show, surely_less, surely_same
+from tapegrad.sizes import Dims, normal_axes, several_ints, show, surely_less, surely_same
 from tapegrad.sizes.constraints import numbers
 from tapegrad.sizes.symbols import is_symbol
 from tapegrad.tensors import D, S, T, Tensor, node
@@ -40,7 +40,7 @@ def flip_shape(x: Dims, axis: Axis = None) -> Dims:
 
 def roll_shape(x: Dims, shift: Int | tuple[Int, ...], axis: Axis = None) -> Dims:
     """Return the shape of `x`, after checking the shifts and axes."""
-    shifts = tuple(one_int(one, "shift") for one in (shift if isinstance(shift, tuple) else (shift,)))
+    shifts = several_ints(shift, "shift")
     if axis is not None:
         axes = normal_axes(axis, x)
         if isinstance(shift, tuple) and len(shift) != len(axes):

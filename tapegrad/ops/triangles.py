@@ -9,7 +9,6 @@ import numpy as np
 from tapegrad.autograd.op import op
 from tapegrad.engines import Int, engine
 from tapegrad.errors import ShapeError
-from tapegrad.errors.options import check_whole
 from tapegrad.ops._counting import lower_triangle
 from tapegrad.ops.axes import moveaxis
 from tapegrad.ops.create import zeros
@@ -25,19 +24,23 @@ if TYPE_CHECKING:
     from tapegrad.autograd.tape import NoneTape
 
 
-def tri_shape(n: Size | Int, m: Size | Int | None = None) -> Dims:
+def tri_shape(n: Size | Int, m: Size | Int | None = None, *, k: int = 0) -> Dims:
     """Return `(n, m)`, or `(n, n)` if `m` is None."""
-    return eye_shape(n, m)
+    sizes = eye_shape(n, m)
+    one_int(k, "k")  # rejects a bool, which Python takes for an int
+    return sizes
 
 
-def triangle_shape(x: Dims) -> Dims:
+def triangle_shape(x: Dims, *, k: int = 0) -> Dims:
     """Return the shape of `x`, after checking that it has at least two axes."""
-    return at_least(2, x=x)
+    at_least(2, x=x)
+    one_int(k, "k")  # as above
+    return x
 
 
 def diag_shape(x: Dims, *, k: int = 0) -> Dims:
     """Return a square shape for a vector, and the length of the diagonal for a matrix."""
-    one_int(k, "k")  # rejects a bool, which Python takes for an int
+    one_int(k, "k")  # as above
     if len(x) == 1:
         return (x[0] + abs(k), x[0] + abs(k))
     if len(x) != 2:
@@ -50,6 +53,7 @@ def diag_shape(x: Dims, *, k: int = 0) -> Dims:
 def diagonal_shape(x: Dims, offset: int = 0, axis1: Int = 0, axis2: Int = 1) -> Dims:
     """Return the shape without the two axes, and the length of the diagonal last."""
     at_least(2, x=x)
+    one_int(offset, "offset")  # as above
     first, second = normal_axis(axis1, x), normal_axis(axis2, x)
     if first == second:
         message = f"axis1 and axis2 are both axis {first} of x {show(x)}"
@@ -83,10 +87,8 @@ def tri(n: Int, m: Int | None = None, k: int = 0, dtype: type[D] = np.float32) -
         >>> tg.tri(2, 4, k=1, dtype=np.bool_).tolist()
         [[True, True, False, False], [True, True, True, False]]
     """
-    sizes: Any = tri_shape(n, m)  # rejects a negative size, which NumPy reads as 0
+    sizes: Any = tri_shape(n, m, k=k)  # rejects a negative size, which NumPy reads as 0
     countable(max(sizes))
-    if k != 0:
-        check_whole("tri", "k", k)
     rows, columns = sizes
     return from_array(np.tri(rows, columns, k, scalar_type(dtype)))
 
@@ -116,9 +118,7 @@ def tril(x: Tensor[S, T, D], k: int = 0) -> Tensor[S, T, D]:
         >>> tg.tril(x, k=-1).tolist()
         [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [7.0, 8.0, 0.0]]
     """
-    at_least(2, x=x.shape)
-    if k != 0:
-        check_whole("tril", "k", k)
+    triangle_shape(x.shape, k=k)
     return _masked(x, lower_triangle(x.shape[-2], x.shape[-1], k))
 
 
@@ -147,9 +147,7 @@ def triu(x: Tensor[S, T, D], k: int = 0) -> Tensor[S, T, D]:
         >>> tg.triu(x, k=1).tolist()
         [[0.0, 2.0, 3.0], [0.0, 0.0, 6.0], [0.0, 0.0, 0.0]]
     """
-    at_least(2, x=x.shape)
-    if k != 0:
-        check_whole("triu", "k", k)
+    triangle_shape(x.shape, k=k)
     return _masked(x, ~lower_triangle(x.shape[-2], x.shape[-1], k - 1))
 
 
@@ -203,6 +201,7 @@ def diagonal(x: Tensor[Any, T, D], offset: int = 0, axis1: Int = 0, axis2: Int =
 
     Raises:
         ShapeError: `x` has fewer than two axes, an axis is out of range, or both are the same.
+        DTypeError: `offset` is not an int.
 
     Examples:
         >>> x = tg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])

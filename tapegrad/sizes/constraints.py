@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tapegrad.errors import DTypeError, ShapeError, messages
+from tapegrad.errors.kinds import INT, INTS
 from tapegrad.errors.options import check_flag
 from tapegrad.sizes.bounds import surely_less
-from tapegrad.sizes.rules import one_int, show
+from tapegrad.sizes.rules import is_int, one_int, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,8 +86,9 @@ def numbers(value: Any, rank: int, name: str, least: int, hint: str = "") -> Dim
 
     The error about a smaller number ends with the hint.
     """
-    if isinstance(value, list):
-        message = f"{name} is {value!r} but an int or a tuple of ints is expected"
+    if not isinstance(value, tuple) and not is_int(value):
+        kinds = INT if rank == 1 and not isinstance(value, list) else f"{INT} or {INTS}"
+        message = f"{name} is {value!r} but {kinds} is expected"
         raise DTypeError(message)
     given = value if isinstance(value, tuple) else (value,) * rank
     each: Dims = tuple(one_int(number, name) for number in given)

@@ -82,9 +82,16 @@ REJECTED: Final = {
         "batches: rng is 'a' but a generator, or a whole number from 0 on, is expected"
     ),
     "nn.Embedding(3, 2, rng=-1)": "Embedding: rng is -1 but a generator, or a whole number from 0 on, is expected",
-    "nn.GroupNorm(True, 3)": "GroupNorm: groups is True but an int is expected",
-    "nn.MultiHeadAttention(8, True)": "MultiHeadAttention: heads is True but an int is expected",
-    "nn.GroupedQueryAttention(8, True, 1)": "GroupedQueryAttention: heads is True but an int is expected",
+    "nn.Linear(True, 3)": "Linear: in_features is a bool but an int is expected",
+    "nn.Linear(3, True)": "Linear: out_features is a bool but an int is expected",
+    "nn.LayerNorm(True)": "LayerNorm: width is a bool but an int or a tuple of ints is expected",
+    "nn.Embedding(True, 3)": "Embedding: count is a bool but an int is expected",
+    "nn.Upsample(True)": "Upsample: scale is a bool but an int is expected",
+    "nn.Conv2d(3, 4, 2, stride=True)": "Conv2d: stride is a bool but an int or a tuple of ints is expected",
+    "nn.Conv2d(3, 4, 2, padding=True)": "Conv2d: padding is True but an int or a tuple of ints or 'same' is expected",
+    "nn.GroupNorm(True, 3)": "GroupNorm: groups is a bool but an int is expected",
+    "nn.MultiHeadAttention(8, True)": "MultiHeadAttention: heads is a bool but an int is expected",
+    "nn.GroupedQueryAttention(8, True, 1)": "GroupedQueryAttention: heads is a bool but an int is expected",
     "nn.Sequential([layer])": (
         "Sequential: layer 0 is a list, not a module; a star passes its layers: Sequential(*layers)"
     ),
@@ -99,7 +106,7 @@ REJECTED: Final = {
     "tg.pad(x, [1, 1])": "pad: pad_width is [1, 1] but an int or a tuple of ints is expected",
     "nn.MaxPool1d(1.5)": "MaxPool1d: kernel is 1.5 but an int is expected",
     "nn.AvgPool2d((1, 2, 3))": "AvgPool2d: kernel (1, 2, 3) has 3 numbers, not 2",
-    "nn.MinPool2d(2, stride='a')": "MinPool2d: stride is 'a' but an int is expected",
+    "nn.MinPool2d(2, stride='a')": "MinPool2d: stride is 'a' but an int or a tuple of ints is expected",
     "nn.SmoothMaxPool2d(2, dilation=0)": "SmoothMaxPool2d: dilation is 0, below 1",
     "nn.Upsample(2, mode='cubic')": "Upsample: mode is 'cubic' but 'nearest' or 'bilinear' is expected",
     "optim.SGD(layer, 0.1, momentum=0.9, nesterov='yes')": "SGD: nesterov is a str but a bool is expected",

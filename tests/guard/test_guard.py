@@ -533,6 +533,7 @@ def test_an_int_binds_a_size() -> None:
     rejects(ShapeError, "f: N is 0 in n but a named size is at least 1", f, 0, some(0), 1)
     rejects(ShapeError, "f: m is 5 but N + 1 = 4 is expected", f, 3, some(3), 5)
     rejects(DTypeError, "f: n is a str but an int is expected", f, "3", some(3), 4)
+    rejects(DTypeError, "f: n is a bool but an int is expected", f, bool(four), some(1), 2)
 
 
 def test_a_literal_int_is_that_int() -> None:

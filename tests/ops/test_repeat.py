@@ -154,3 +154,8 @@ def test_grids_of_matrices_and_of_two_dtypes_are_rejected() -> None:
 def test_a_bool_is_no_size_of_windows() -> None:
     with pytest.raises(DTypeError, match=r"^unfold: size is True but an int is expected$"):
         unfold(zeros((3,)), 0, True)  # type: ignore[tapegrad-dtype]  # noqa: FBT003  # the mistake under test
+
+
+def test_a_bool_is_no_number_of_repetitions() -> None:
+    with pytest.raises(DTypeError, match=r"^repeat: repeats is True but an int is expected$"):
+        repeat(zeros((3,)), True)  # type: ignore[tapegrad-dtype]  # noqa: FBT003  # the mistake under test

@@ -160,3 +160,14 @@ def test_a_diagonal_needs_two_axes() -> None:
 def test_a_bool_is_no_offset_of_a_diagonal() -> None:
     with pytest.raises(DTypeError, match=r"^diag: k is True but an int is expected$"):
         diag(zeros((3,)), True)  # type: ignore[tapegrad-dtype]  # noqa: FBT003  # the mistake under test
+
+
+@pytest.mark.parametrize("k", [True, False])
+def test_a_bool_is_no_diagonal_of_a_triangle(k: bool) -> None:  # noqa: FBT001  # the mistake under test
+    for triangle in (tril, triu):
+        with pytest.raises(DTypeError, match=rf"^{triangle.__name__}: k is {k} but an int is expected$"):
+            triangle(zeros((3, 3)), k)
+    with pytest.raises(DTypeError, match=rf"^tri: k is {k} but an int is expected$"):
+        tri(3, k=k)
+    with pytest.raises(DTypeError, match=rf"^diagonal: offset is {k} but an int is expected$"):
+        diagonal(zeros((3, 3)), k)

@@ -84,3 +84,7 @@ def reject_a_grid_of_a_matrix() -> None:
 
 def reject_a_grid_of_two_dtypes() -> None:
     tg.meshgrid(tg.ones(2), tg.arange(3))  # E: meshgrid: tensors[0] is float32 but tensors[1] is int64 [tapegrad-dtype]
+
+
+def reject_a_bool_as_a_number_of_repetitions() -> None:
+    tg.repeat(x, repeats=True)  # E: repeat: repeats is True but an int is expected [tapegrad-dtype]

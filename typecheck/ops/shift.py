@@ -79,3 +79,11 @@ def accept_padding_with_a_number_of_numpy() -> None:
 
 def reject_padding_ints_with_a_float_of_numpy() -> None:
     tg.pad(tg.tensor([1, 2]), 1, value=np.float32(0.5))  # E: pad: value is a float but x is int64 [tapegrad-dtype]
+
+
+def reject_a_bool_as_a_shift() -> None:
+    tg.roll(x, shift=True)  # E: roll: shift is True but an int or a tuple of ints is expected [tapegrad-dtype]
+
+
+def reject_a_bool_as_a_padding() -> None:
+    tg.pad(x, pad_width=True)  # E: pad: pad_width is True but an int or a tuple of ints is expected [tapegrad-dtype]

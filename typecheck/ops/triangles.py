@@ -72,3 +72,15 @@ def reject_diagonal() -> None:
 
 def reject_a_diagonal_of_one_axis() -> None:
     tg.diagonal(x, 0, 1, -1)  # E: diagonal: axis1 and axis2 are both axis 1 of x (4, 3) [tapegrad-shape]
+
+
+def reject_a_bool_as_a_diagonal() -> None:
+    tg.triu(x, k=True)  # E: triu: k is True but an int is expected [tapegrad-dtype]
+
+
+def reject_a_bool_as_an_offset() -> None:
+    tg.diagonal(x, offset=True)  # E: diagonal: offset is True but an int is expected [tapegrad-dtype]
+
+
+def reject_a_bool_as_the_diagonal_of_ones() -> None:
+    tg.tri(3, k=False)  # E: tri: k is False but an int is expected [tapegrad-dtype]

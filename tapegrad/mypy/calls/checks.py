@@ -13,16 +13,20 @@ from mypy.types import (
     LiteralType,
     NoneType,
     TupleType,
+    Type,
     TypeVarType,
     UnionType,
     get_proper_type,
 )
 
-from tapegrad.errors import ShapeError, messages
+from tapegrad.errors import DTypeError, ShapeError, messages
+from tapegrad.errors.kinds import INT, INTS
 from tapegrad.mypy.calls.binding import CheckedCall, owner_of_init
 from tapegrad.mypy.conversion import (
     ARRAY,
     Many,
+    kind_of,
+    literal,
     shape_items,
     tensor_parts,
 )
@@ -93,6 +97,7 @@ def _reject_numbers(signature: Signature, bindings: Bindings, arguments: dict[st
     if owner is None:
         return
     if isinstance(owner.names["__init__"].node, Decorator):
+        _reject_bools(bindings.name, signature, arguments)
         bindings.reject_too_small(signature.declared.variables)
     for check in CHECKS.get(owner.fullname, ()):
         try:
@@ -103,10 +108,48 @@ def _reject_numbers(signature: Signature, bindings: Bindings, arguments: dict[st
                     if name in arguments or one.default is one.empty
                 }
             )
-        except ShapeError as error:
-            raise CallError(str(error)) from None
+        except (ShapeError, DTypeError) as error:  # whose messages name the layer
+            raise CallError(str(error), "dtype" if isinstance(error, DTypeError) else "shape") from None
         except ValueUnknownError:
             continue
+
+
+def _reject_bools(call: str, signature: Signature, arguments: dict[str, list[Argument]]) -> None:
+    """Reject a bool that is given as a size, in the words of the guard; mypy takes it for an int.
+
+    Raises:
+        CallError: An argument is a bool.
+    """
+    for name, given in arguments.items():
+        kinds = _kinds_of_size(signature.formals[name])
+        p = literal(given[0].type) if len(given) == 1 else None
+        fallback = p.fallback if isinstance(p, LiteralType) else p
+        if INT not in kinds or not isinstance(fallback, Instance) or fallback.type.fullname != "builtins.bool":
+            continue
+        if not any("'" in kind for kind in kinds):
+            shown = "a bool"
+        elif isinstance(p, LiteralType):
+            shown = repr(p.value)  # the guard shows what is given beside strings that are expected
+        else:
+            continue
+        raise CallError(f"{call}: {name} is {shown} but {' or '.join(kinds)} is expected", "dtype")
+
+
+def _kinds_of_size(formal: Type) -> list[str]:
+    """Return what a parameter may be, if it is a size or several, as the guard says it; empty for others."""
+    p = get_proper_type(formal)
+    if isinstance(p, UnionType):
+        each = [_kinds_of_size(one) for one in p.items]
+        return [kind for kinds in each for kind in kinds] if all(each) else []
+    if isinstance(p, LiteralType) and isinstance(p.value, str):
+        return [repr(p.value)]
+    if isinstance(p, NoneType):
+        return ["None"]
+    if isinstance(p, TypeVarType) and kind_of(p) == "size":
+        return [INT]
+    if isinstance(p, TupleType):
+        return [INTS] if all(_kinds_of_size(one) == [INT] for one in p.items) else []
+    return [INTS] if isinstance(p, TypeVarType) and kind_of(p) == "shape" else []
 
 
 def _number(signature: Signature, arguments: dict[str, list[Argument]], name: str, api: Any) -> Any:
