@@ -137,3 +137,19 @@ def reject_a_fraction_as_an_index() -> None:
 
 def reject_a_string_as_an_index() -> None:
     x["a"]  # E: getitem: a str is neither an int, a slice, ..., None, a list of ints nor a tensor of indices [index]
+
+
+def reject_a_string_for_a_number_of_a_norm() -> None:
+    nn.LayerNorm(3, eps="a")  # E: LayerNorm: eps is a str but a float is expected [arg-type]
+
+
+def reject_a_fraction_as_a_width() -> None:
+    nn.Linear(1.5, 3)  # E: Linear: in_features is a float but an int is expected [arg-type]
+
+
+def reject_a_number_as_a_flag_of_a_layer() -> None:
+    nn.Upsample(2, align_corners=1)  # E: Upsample: align_corners is an int but a bool is expected [arg-type]
+
+
+def reject_a_pair_as_a_scale() -> None:
+    nn.Upsample((2, 2))  # E: Upsample: scale is a tuple of 2 but an int is expected [arg-type]

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import ast
 import re
+from types import FunctionType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tapegrad.errors import messages
 from tapegrad.errors.kinds import NUMBER, described, kinds_of, wrong_kind
 from tapegrad.errors.ranges import RANGES
+from tapegrad.guard._wrapper import is_guarded
 from tapegrad.mypy.conversion import ARITHMETIC
 from tapegrad.mypy.features.source_lines import place_of
 from tapegrad.mypy.mypy_api import method_of_operator
@@ -147,8 +149,9 @@ def _argument(place: Place, match: re.Match[str], parameters: ParametersOf) -> s
     op = op_named(function) if owner in (None, "Tensor") else None
     names = _parameters_of(op) if op is not None else place.parameters(owner, function)
     of_layer = parameters(owner, function) if owner is not None and not names else []
-    if function in RANGES and op is None and not names:
-        of_layer = of_layer or parameters(function, "__init__")
+    written = place.arguments(function, match["place"], is_method=owner is not None) if not names or op else []
+    if written and owner is None and op is None:
+        of_layer = parameters(function, "__init__")
     if function == "Tensor" and owner is None and match["expected"].startswith('"Value['):
         given = _read(match["got"].strip('"')).name
         return (
@@ -165,12 +168,13 @@ def _argument(place: Place, match: re.Match[str], parameters: ParametersOf) -> s
     if op is not None and match["expected"] == '"bool"':
         return _no_flag(op.name, name, _read(match["got"].strip('"')))
     if op is not None and (kinds := kinds_of(str(op.function.__annotations__.get(name)))):
-        written = place.arguments(function, match["place"], is_method=owner is not None)
         return _of_kind(op.name, name, written, match["got"].strip('"'), kinds) if written else None
-    is_guarded = "Norm" in function or name == "dropout"  # in the words of the guard
-    if op is None and name in RANGES.get(function, ()) and match["expected"] == '"float"' and not is_guarded:
-        written = place.arguments(function, match["place"], is_method=False)
-        return _of_kind(function, name, written, match["got"].strip('"'), (NUMBER,)) if written else None
+    expected = match["expected"].strip('"')
+    if op is None and owner is None and of_layer and expected in _PLAIN:
+        if _has_guard(function):
+            return _of_plain(function, name, _read(match["got"].strip('"')), expected)
+        if expected == "float" and name in RANGES.get(function, ()):
+            return _of_kind(function, name, written, match["got"].strip('"'), (NUMBER,))
     text = _difference(call, name, match)
     if text is None and op is not None:
         got, expected = (_read(match[side].strip('"')) for side in ("got", "expected"))
@@ -211,6 +215,23 @@ def _of_kind(op: str, name: str, written: list[ast.expr], got: str, kinds: tuple
     if kind not in _NO_KINDS:
         return None
     return f"{op}: {wrong_kind(name, 'None' if kind == 'None' else messages.with_article(kind), kinds)}"
+
+
+def _has_guard(layer: str) -> bool:
+    """Return whether the guard checks the arguments of a layer's constructor."""
+    from tapegrad import nn
+
+    constructor = getattr(getattr(nn, layer, None), "__init__", None)
+    return isinstance(constructor, FunctionType) and is_guarded(constructor)
+
+
+def _of_plain(layer: str, name: str, given: Written, expected: str) -> str | None:
+    """Return that an argument of a layer is no int, float or bool, in the words of the guard; None if it may be one."""
+    kinds = {"None": "None", "Tensor": "a tensor", "tuple": f"a tuple of {len(given.arguments)}"}
+    if given.name not in _NO_PLAIN or any(one.name == "..." for one in given.arguments):
+        return None
+    kind = kinds.get(given.name) or messages.with_article(given.name)
+    return f"{layer}: {name} is {kind} but {messages.with_article(expected)} is expected"
 
 
 def _literal(written: ast.expr) -> str | None:
@@ -345,6 +366,8 @@ _NO_TENSORS: Final = frozenset({"None", "bool", "dict", "float", "int", "list", 
 _NO_OPERANDS: Final = frozenset({"None", "bytes", "dict", "list", "set", "str", "tuple"})
 _NO_FLAGS: Final = _NO_OPERANDS | {"float", "int"}
 _NO_KINDS: Final = (_NO_FLAGS | {"Tensor", "bool", "complex", "object"}) - {"tuple"}  # which may be one of ints
+_PLAIN: Final = frozenset({"bool", "float", "int"})
+_NO_PLAIN: Final = _NO_FLAGS | {"Tensor", "complex"}
 _NO_INDICES: Final = frozenset({"bytes", "complex", "dict", "float", "set", "str"})
 _BUILTINS: Final = frozenset({"list", "dict", "set", "frozenset", "tuple", "type", "Literal"})
 _TAPES: Final = frozenset({"NoneTape", "OwnedTape", "ConsumedTape", "Tape"})
