@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice, repeat, starmap
-from operator import add, attrgetter, is_
+from operator import add, attrgetter, is_, setitem
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -61,7 +61,7 @@ class Binding:
 
     def __init__(self, tree: ArgumentTree, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.states: list[State[Any, Any]] = [*tree.states]
-        self.cells, self.places = _cells(tree)
+        self.cells, self.places, changes = _cells(tree)
         self.numbers: list[Any] = [*tree.optimizers, *(group for group in tree.groups if group.lr is not None)]
         self.generators = [*tree.generators]
         self.tensors: list[Any] = [*tree.tensors]
@@ -77,6 +77,7 @@ class Binding:
                 cell.array = self._uploaded(cell.array, beside)
             elif beside is not None and cell.array.sharding != beside:  # the parameter was placed again
                 cell.array = jax.device_put(cell.array, beside)
+        commit(changes)  # an interrupt before leaves the state in host memory
         self._rates = [holder.lr for holder in self.numbers]
         self._rates_there = [self._uploaded(float(rate)) for rate in self._rates]
         self._there = [self._tensor_there(tensor) for tensor in self.tensors]
@@ -113,7 +114,7 @@ class Binding:
                     parts[name] = cells[place]
                 if any(parts[name] is not part for name, part in parts_of(state)):
                     opt.state[parameter] = replace(state, **parts)
-        self.cells, self.places = _cells(self.tree)
+        self.cells, self.places, _ = _cells(self.tree)  # all of it is on the device
 
     def carried(self) -> list[Any]:
         """Return every input of the program except the seeds, which come between the numbers and the tensors."""
@@ -400,14 +401,16 @@ class Binding:
                     yield cell, self._if_home(parameter.on_device.sharding) if is_alike else None
 
 
-def _cells(tree: ArgumentTree) -> tuple[list[OnDevice], list[int]]:
-    """Let the device hold all states of optimizers; equal step counts of what is updated together are stored once.
+def _cells(tree: ArgumentTree) -> tuple[list[OnDevice], list[int], Iterator[None]]:
+    """Collect all states of optimizers for the device; equal step counts of what is updated together are stored once.
 
     Returns:
-        The arrays, and the index among them of each part of the state of each parameter.
+        The arrays, the index among them of each part of the state of each parameter, and the changes that let the
+        optimizers hold these arrays, to be committed when all are on the device.
     """
     found: dict[OnDevice, int] = {}  # by identity
     places: list[int] = []
+    changes: list[tuple[Any, Any, Any]] = []
     for opt in tree.optimizers:
         counts: dict[Any, OnDevice] = {}
         for parameter, state in opt.state.items():
@@ -420,9 +423,9 @@ def _cells(tree: ArgumentTree) -> tuple[list[OnDevice], list[int]]:
                 elif not isinstance(part, OnDevice):
                     parts[name] = OnDevice(part)
             if any(parts[name] is not part for name, part in parts_of(state)):
-                opt.state[parameter] = replace(state, **parts)
+                changes.append((opt.state, parameter, replace(state, **parts)))
             places += [found.setdefault(part, len(found)) for part in parts.values()]
-    return [*found], places
+    return [*found], places, starmap(setitem, changes)
 
 
 def _home(shardings: list[Any]) -> Any:

@@ -7,10 +7,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from itertools import starmap
+from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
+from typing_extensions import override
 
 pytest.importorskip("jax", reason="the extra `jax` brings it")
 
@@ -89,6 +91,26 @@ def test_an_interrupted_first_step_leaves_a_model_that_can_be_trained() -> None:
         if found == before:
             first(mine.model, mine.opt, X, Y)
         assert mine.bits() == whole.bits()
+
+
+class AtUpload(Interrupter):
+    """Interrupts where the state of an optimizer is about to be copied to the device."""
+
+    @override
+    def trace(self, frame: FrameType, event: str, _: Any) -> Any:
+        if event == "call" and frame.f_code.co_name == "_with_parameters":
+            raise KeyboardInterrupt
+        return super().trace(frame, event, _)
+
+
+def test_an_interrupted_upload_leaves_the_state_of_an_optimizer_in_host_memory() -> None:
+    mine = Trained()
+    mine.opt.state.update({one: mine.opt.start(one.data) for one in mine.opt.parameters.values()})
+    before = mine.bits()
+
+    assert AtUpload().run(lambda: jit(trained)(mine.model, mine.opt, X, Y))
+
+    assert mine.bits() == before
 
 
 def test_an_interrupt_mixes_up_no_tensors_and_no_learning_rates() -> None:
