@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeVar
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -27,6 +27,17 @@ class Source:
     def of_kind(self, kind: type[_Node]) -> list[_Node]:
         """Return all nodes of a kind."""
         return [node for node in self._by_kind.get(kind, ()) if isinstance(node, kind)]
+
+    @cached_property
+    def functions(self) -> dict[tuple[str | None, str], list[_Function]]:
+        """The functions of the module and the methods of classes, by the names of both; None for the module."""
+        found: defaultdict[tuple[str | None, str], list[_Function]] = defaultdict(list)
+        for scope in [*self.of_kind(ast.Module), *self.of_kind(ast.ClassDef)]:
+            owner = scope.name if isinstance(scope, ast.ClassDef) else None
+            for one in scope.body:
+                if isinstance(one, _Function):
+                    found[owner, one.name].append(one)
+        return found
 
     def on_line(self, line: int) -> list[ast.AST]:
         """Return the statements and expressions that a line is a part of."""
@@ -62,13 +73,7 @@ class Place(NamedTuple):
 
     def parameters(self, owner: str | None, function: str) -> list[str]:
         """Return the parameters of a function, or of a method without `self`, of this file; empty if it has none."""
-        scopes: list[ast.Module] | list[ast.ClassDef] = []
-        if self.source is not None and owner is None:
-            scopes = self.source.of_kind(ast.Module)
-        elif self.source is not None:
-            scopes = [one for one in self.source.of_kind(ast.ClassDef) if one.name == owner]
-        found = [one for scope in scopes for one in scope.body if isinstance(one, _Function)]
-        found = [one for one in found if one.name == function]
+        found = self.source.functions.get((owner, function), []) if self.source is not None else []
         if len(found) != 1:
             return []
         names = [one.arg for one in [*found[0].args.posonlyargs, *found[0].args.args]]
