@@ -54,6 +54,7 @@ FORMS: Final = (
 FOUND: Final = (
     *("x[tg.ones((3,))] = 3.0", "x[i] = 3.0", "nn.GroupNorm('a', 2)", "nn.GroupNorm(2, ())"),
     *("nn.Conv1d(2, 2, 2, groups='a')", "nn.ConvTranspose2d(2, 2, 2, groups=())", "nn.MultiHeadAttention(2, 'a')"),
+    *("tg.ones((abs(), 3))", "tg.ones((max(), 3))"),
 )
 
 

@@ -306,7 +306,7 @@ def _computed_from_types(expression: Expression, api: Checker) -> Size:
 
 def _sizes_given(call: CallExpr, api: Checker) -> list[Size] | None:
     """Return the arguments of a function of sizes, or the items of its only argument; None if any is unknown."""
-    if any(kind is not ARG_POS for kind in call.arg_kinds):
+    if not call.args or any(kind is not ARG_POS for kind in call.arg_kinds):
         return None
     items: list[Expression] = call.args
     given = get_proper_type(_type_of(items[0], api)) if len(items) == 1 else None
