@@ -32,7 +32,8 @@ class Source:
     def functions(self) -> dict[tuple[str | None, str], list[_Function]]:
         """The functions of the module and the methods of classes, by the names of both; None for the module."""
         found: defaultdict[tuple[str | None, str], list[_Function]] = defaultdict(list)
-        for scope in [*self.of_kind(ast.Module), *self.of_kind(ast.ClassDef)]:
+        scopes: list[ast.Module | ast.ClassDef] = [*self.of_kind(ast.Module), *self.of_kind(ast.ClassDef)]
+        for scope in scopes:
             owner = scope.name if isinstance(scope, ast.ClassDef) else None
             for one in scope.body:
                 if isinstance(one, _Function):
