@@ -155,3 +155,23 @@ def reject_the_whole_shape_that_a_lambda_gives() -> None:
 
 def reject_a_loss_that_is_no_scalar() -> None:
     tg.hvp(lambda a: a * a, x[0], x[1])  # E(mypy): hvp: what f gives is (3,) but () is expected: rank 1, not 0 [tapegrad-shape]
+
+
+def reject_the_dtype_of_what_a_function_takes() -> None:
+    def of_doubles(f: Callable[[Tensor[Shape[L[3]], NoneTape, np.float64]], int]) -> int:
+        return f(tg.ones((3,), np.float64))
+
+    def length(row: Tensor[Shape[N], NoneTape]) -> int:
+        return len(row)
+
+    of_doubles(length)  # E(mypy): of_doubles: what f takes is float32 but float64 is expected [tapegrad-dtype]
+
+
+def reject_the_dtype_of_what_a_function_gives() -> None:
+    def doubled(f: Callable[[Tensor[Shape[N], NoneTape]], Tensor[Shape[N], NoneTape, np.float64]], row: Tensor[Shape[N], NoneTape]) -> int:
+        return len(f(row))
+
+    def same(row: Tensor[Shape[N], NoneTape]) -> Tensor[Shape[N], NoneTape]:
+        return row
+
+    doubled(same, x[0])  # E(mypy): doubled: what f gives is float32 but float64 is expected [tapegrad-dtype]

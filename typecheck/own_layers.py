@@ -1,6 +1,6 @@
 """A user-defined layer with computed sizes: checked inside, outside and in a model, without plugin code."""
 
-from typing import Generic, assert_type
+from typing import Any, Generic, assert_type
 from typing import Literal as L
 
 from typing_extensions import TypeVar
@@ -13,6 +13,8 @@ Out = TypeVar("Out", bound=int)
 K = TypeVar("K", bound=int)
 S = TypeVar("S", bound=int)
 W = TypeVar("W", bound=int)
+Rows = TypeVar("Rows", bound=int, default=Any, covariant=True)
+Columns = TypeVar("Columns", bound=int, default=L[1], covariant=True)
 B = TypeVar("B", bound=int)
 T = TypeVar("T", bound=Tape)
 
@@ -89,3 +91,23 @@ def reject_a_forgotten_stride() -> None:
             return self.forward(x)  # E(mypy): Wrong.counted: the result is (B, Out, (-K + W) // S + 1) but (B, Out, -K + W + 1) is expected: axis 2 is (-K + W) // S + 1, not -K + W + 1 [return-value]
 
     assert Wrong(3, 8, 5, 2).counted(x).shape == (2, 8, 14)
+
+
+class Plane(nn.Module, Generic[Rows, Columns]):
+    """A layer of one number, or of two in a tuple."""
+
+    @guarded
+    def __init__(self, sizes: Rows | tuple[Rows, Columns]) -> None:
+        self.sizes = sizes
+
+    @guarded
+    def forward(self, x: Tensor[Shape[Rows, Columns], T]) -> Tensor[Shape[()], T]:
+        return x.sum()
+
+
+def accept_sizes_of_type_any_where_a_default_would_be_another() -> None:
+    def planned(sizes: Any) -> None:
+        assert_type(Plane(sizes)(tg.ones((2, 3))), Tensor[Shape[()], NoneTape])
+
+    planned((2, 3))
+    assert_type(Plane(2)(tg.ones((2, 1))), Tensor[Shape[()], NoneTape])

@@ -287,3 +287,7 @@ def reject_a_number_for_a_name_to_broadcast_to() -> None:
 
 def reject_a_shape_that_is_no_tuple() -> None:
     tg.reshape(tg.ones((2, 3)), "6")  # E: reshape: shape is '6' but a tuple of ints is expected [arg-type]
+
+
+def reject_a_bool_in_a_list_of_sizes() -> None:
+    x.reshape([2, True])  # E: reshape: shape is [2, True] but a tuple of ints is expected [tapegrad-dtype]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mypy.types import NoneType, get_proper_type
 
 from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.errors.kinds import described, kinds_of, wrong_kind
 from tapegrad.mypy.conversion import Many, dtype_name, tensor_parts
 from tapegrad.mypy.mypy_api import accepts_strictly
 from tapegrad.mypy.scopes.values import LOOP, StarredDims, ValueUnknownError, index_of, is_whole, value_of
@@ -78,6 +79,7 @@ def ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], ap
             read = index_of if annotations.get(name) == "Index" else value_of
             value = read(argument.type, argument.expression, api)
             if isinstance(value, list) and annotations.get(name) in _LISTS and not all(map(_is_size, value)):
+                _reject_bools(op, name, value)
                 return None
             if annotations.get(name) not in _SIZES:
                 value = _without_opaque(value)
@@ -92,6 +94,16 @@ def ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], ap
     if uncounted:
         return _for_any_count(op, shapes, values, uncounted)
     return _without_loops(shaped(op, shapes, values), shapes) if _is_of_loop(values) else shaped(op, shapes, values)
+
+
+def _reject_bools(op: Op, name: str, items: list[Any]) -> None:
+    """Reject a list of ints and bools, which mypy accepts; it rejects other items itself.
+
+    Raises:
+        DTypeError: There are only ints and bools.
+    """
+    if all(isinstance(one, int) for one in items):
+        raise DTypeError(wrong_kind(name, described(items), kinds_of(str(op.function.__annotations__[name]))))
 
 
 def _is_size(item: Any) -> bool:

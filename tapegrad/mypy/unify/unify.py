@@ -223,8 +223,6 @@ def _takes(bindings: Bindings, item: ProperType, given: ProperType) -> bool:
         return isinstance(item, Instance) and item.type.fullname == "builtins.tuple"
     if isinstance(item, TypeVarType):
         return bindings.own.get(item.id) == "size" and not is_unknown(size_of(given))
-    if tensor_parts(item) is not None and tensor_parts(given) is not None:
-        return True
     return isinstance(item, Instance) and isinstance(given, Instance) and given.type is item.type
 
 
