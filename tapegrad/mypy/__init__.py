@@ -759,6 +759,19 @@ def _growing(ctx: MethodSigContext) -> FunctionLike:
     return _extended(ctx) if _has_parts(ctx.type) else ctx.default_signature
 
 
+def _is_tensor(t: Type) -> bool:
+    """Return whether a type is a tensor, or one of several types with a tensor among them."""
+    p = get_proper_type(t)
+    if isinstance(p, UnionType):
+        return any(map(_is_tensor, p.items))
+    return isinstance(p, Instance) and p.type.fullname == _TENSOR
+
+
+def _has_tensors(collection: Type) -> bool:
+    p = get_proper_type(collection)
+    return isinstance(p, Instance) and any(map(_is_tensor, p.args))
+
+
 def _has_parts(collection: Type) -> bool:
     """Return whether the items of a collection may be tensors, or may contain some."""
     holder = get_proper_type(collection)
@@ -815,6 +828,20 @@ _joined = _guard(_lazy("joined_lists"), lambda ctx: ctx.default_return_type)
 _numbers["builtins.list.__add__"] = lambda ctx: _joined(ctx) if _has_parts(ctx.type) else ctx.default_return_type
 _popped = _guard(_lazy("popped_result"), lambda ctx: ctx.default_return_type)
 _numbers["builtins.list.pop"] = lambda ctx: _popped(ctx) if isinstance(ctx.type, TupleType) else ctx.default_return_type
+_value_of_key = _guard(_lazy("value_of_key"), lambda ctx: ctx.default_return_type)
+_numbers |= dict.fromkeys(
+    [f"{kind}.{name}" for kind in ("builtins.dict", "typing.Mapping") for name in ("__getitem__", "get", "pop")],
+    lambda ctx: _value_of_key(ctx) if _is_tensor(ctx.default_return_type) else ctx.default_return_type,
+)
+_all_values = _guard(_lazy("all_values"), lambda ctx: ctx.default_return_type)
+_numbers |= dict.fromkeys(
+    [f"{kind}.{name}" for kind in ("builtins.dict", "typing.Mapping") for name in ("items", "values")],
+    lambda ctx: (
+        _all_values(ctx)
+        if any(map(_is_tensor, getattr(ctx.default_return_type, "args", ())))
+        else ctx.default_return_type
+    ),
+)
 _sum_of_tensors = _guard(_load_sum, lambda ctx: ctx.default_return_type)
 _numbers["builtins.sum"] = _tensor_sum
 _turned_attribute = _guard(_lazy("turned_attribute"), lambda ctx: ctx.default_attr_type)

@@ -295,6 +295,18 @@ def joined_lists(ctx: MethodContext) -> Type:
     return result
 
 
+def value_of_key(ctx: MethodContext) -> Type:
+    """Compute the type of an item of a dictionary of tensors."""
+    result = collections.value_of_key(ctx)
+    open_targets(ctx.context, result, ctx.api)
+    return result
+
+
+def all_values(ctx: MethodContext) -> Type:
+    """Compute the type of the values of a dictionary of tensors."""
+    return collections.all_values(ctx)
+
+
 def popped_result(ctx: MethodContext) -> Type:
     """Compute the type of `items.pop()` of a list whose items are known one by one."""
     return body_lists.popped(ctx)

@@ -215,6 +215,174 @@ def read() -> str:
 Headed(8, "three")(tg.ones((4, 8))) @ tg.ones((3, 2))
 Headed(7, read())(tg.ones((4, 7)))
 """,
+    "dictionaries of tensors that a program changes or gives another name": """
+class Encoder(nn.Module):
+    def __init__(self) -> None:
+        self.linear = nn.Linear(8, 3)
+        self.last: dict[str, Tensor] = {}
+
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        return {"mean": self.linear(x), "input": x}
+
+    def keep(self, x: Tensor) -> dict[str, Tensor]:
+        out = self(x)
+        self.last = out
+        return out
+
+    def same(self, outputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        return outputs
+
+    def change(self) -> None:
+        self.last["mean"] = other
+
+def halved(outputs: dict[str, Tensor]) -> dict[str, Tensor]:
+    outputs["mean"] = other
+    return outputs
+
+def either(x: Tensor, flag: bool) -> dict[str, Tensor]:
+    if flag:
+        return {"mean": other}
+    return {"mean": x}
+
+def both(x: Tensor) -> dict[str, Tensor]:
+    out = {"mean": x}
+    out["mean"] = other
+    return out
+
+def shared() -> dict[str, Tensor]:
+    return of_module
+
+def checked(outputs: dict[str, Tensor]) -> Tensor:
+    return outputs["mean"] + other
+
+x, other, keys = tg.ones((4, 8)), tg.ones((9,)), ["mean"]
+encoder = Encoder()
+
+assigned = encoder(x)
+assigned["mean"] = other
+checked(assigned)
+assigned["mean"] + other
+
+renamed = encoder(x)
+name = renamed
+name["mean"] = other
+renamed["mean"] + other
+
+walrus = encoder(x)
+(second := walrus)["mean"] = other
+walrus["mean"] + other
+
+passed = encoder(x)
+halved(passed)
+passed["mean"] + other
+
+returned = encoder(x)
+encoder.same(returned)["mean"] = other
+returned["mean"] + other
+
+kept = encoder.keep(x)
+encoder.change()
+kept["mean"] + other
+
+updated = encoder(x)
+updated.update({"mean": other})
+updated["mean"] + other
+
+merged = encoder(x)
+merged |= {"mean": other}
+merged["mean"] + other
+
+absent = encoder(x)
+absent.pop("mean")
+absent.setdefault("mean", other) + other
+
+by_name = encoder(x)
+for key in keys:
+    by_name[key] = other
+by_name["mean"] + other
+
+in_list = encoder(x)
+several = [in_list]
+several[0]["mean"] = other
+in_list["mean"] + other
+
+in_lambda = encoder(x)
+(lambda outputs: outputs.update(mean=other))(in_lambda)
+in_lambda["mean"] + other
+
+unpacked = encoder(x)
+unpacked["mean"], count = other, 1
+unpacked["mean"] + other
+
+target = encoder(x)
+for target["mean"] in [other]:
+    target["mean"] + other
+
+of_module = encoder(x)
+shared()["mean"] = other
+of_module["mean"] + other
+
+by_function = encoder(x)
+
+def change_it() -> None:
+    by_function["mean"] = other
+
+change_it()
+by_function["mean"] + other
+
+again = encoder(x)
+again["mean"] + tg.ones((4, 3))
+again = {"mean": other, "input": x}
+again["mean"] + other
+
+chosen = encoder(x) if int("0") else {"mean": other}
+chosen["mean"] + other
+either(x, bool(int("1")))["mean"] + other
+both(x)["mean"] + other
+
+def outer(x: Tensor) -> Tensor:
+    inner = encoder(x)
+
+    def change_inner() -> None:
+        inner["mean"] = other
+
+    change_inner()
+    return inner["mean"] + other
+
+def of_turns(x: Tensor) -> Tensor:
+    outputs = {"mean": x}
+    for _ in range(3):
+        x = tg.concat([x, x])
+        outputs = {"mean": outputs["mean"][:1] + x, "input": x}
+    return outputs["mean"] + tg.ones((32, 8))
+
+def of_parameter(outputs: dict[str, Tensor]) -> Tensor:
+    if len(outputs) > 1:
+        outputs = {"mean": other}
+    return outputs["mean"] + other
+
+def of_loop(n: int) -> None:
+    x = tg.ones((3, 200))
+    for _ in range(3):
+        x = x[:, :n]
+        first = {"mean": x}
+        second = same_input(x)
+        checked(first)
+        checked(second)
+        first["mean"] + second["mean"] + other
+
+def same_input(x: Tensor) -> dict[str, Tensor]:
+    return {"mean": x}
+
+outer(x)
+of_loop(9)
+of_turns(x)
+of_parameter(encoder(x))
+for _ in range(2):
+    turn = encoder(x)
+    turn["mean"] + tg.ones((len(x), 3))
+    x = x[:2]
+""",
     "lists and dictionaries of tensors that functions change or keep": """
 def longer(parts: list[Tensor]) -> Tensor:
     parts.append(tg.ones((4, 8)))

@@ -19,6 +19,7 @@ from tapegrad.mypy.conversion import (
     size_of,
     tensor_parts,
 )
+from tapegrad.mypy.scopes.entries import entries_in
 from tapegrad.sizes import is_unknown
 
 if TYPE_CHECKING:
@@ -108,11 +109,17 @@ def contents(t: Type, depth: int = _DEEP) -> Iterator[Knowledge]:
         return
     p = get_proper_type(t)
     if isinstance(p, Instance) and not p.type.has_base(MODULE) and p.type.fullname != "functools.partial":
-        parts = [one for one in p.args if not _is_parameter(one)]
+        parts = _entries(p) or [one for one in p.args if not _is_parameter(one)]
     else:
         parts = list(p.items) if isinstance(p, TupleType | UnionType) else []
     for part in parts:
         yield from contents(part, depth - 1)
+
+
+def _entries(dictionary: Instance) -> list[Type]:
+    """Return the types of the items of a dictionary whose keys are known; none if one of them is unknown."""
+    types = [*(entries_in(dictionary) or {}).values()]
+    return [] if any(isinstance(get_proper_type(one), AnyType) for one in types) else types
 
 
 def _is_parameter(t: Type) -> bool:

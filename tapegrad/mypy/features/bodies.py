@@ -8,6 +8,7 @@ another file, at the line of the call.
 
 from __future__ import annotations
 
+import operator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -85,6 +86,14 @@ from tapegrad.mypy.mypy_api import (
 from tapegrad.mypy.mypy_files import Program, depend_on_names, in_file, program_file
 from tapegrad.mypy.reports import CurrentLayer, with_path
 from tapegrad.mypy.scopes.collections import Use, use_of_variable
+from tapegrad.mypy.scopes.entries import (
+    entries_in,
+    entries_of,
+    is_dictionary,
+    key_of_entries,
+    with_entries,
+    with_inner_entries,
+)
 from tapegrad.mypy.scopes.frames import (
     ClassOf,
     Frame,
@@ -132,6 +141,7 @@ if TYPE_CHECKING:
     from mypy.plugin import FunctionContext
 
     from tapegrad.mypy.mypy_api import Checker
+    from tapegrad.mypy.scopes.entries import Entries
 
 _DEEPEST: Final = 12  # calls inside of bodies that are read
 _MOST: Final = 1000  # results; far more than a file has calls of such functions
@@ -188,16 +198,30 @@ def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, fun
         record_read(ctx.api, outcome.reading, ctx.context.line)
     around = Reading.frame.receiver if Reading.frame is not None else None
     same = made is not None and key_of(made) == key_of(around)
-    passed = frozenset().union(*map(opaque_paths, given.values()))
+    passed = frozenset().union(*(opaque_paths(t) for one in given.values() for t in with_inner_entries(one)))
     values = [*frame.values.values(), made]
     kept = frozenset(
         path
-        for path in opaque_paths(outcome.result)
+        for t in with_inner_entries(outcome.result)
+        for path in opaque_paths(t)
         if path in passed
         or any(is_passed_on(path, value) for value in values)
         or (same and _is_of_class(path, function))
     )
-    return filled(result, without_opaque(outcome.result, kept))
+    return _with_entries(filled(result, without_opaque(outcome.result, kept)), outcome.result, kept, ctx.context)
+
+
+def _with_entries(result: Type, read: Type, kept: frozenset[str], call: Context) -> Type:
+    """Return the type of a result with the entries of the dictionaries in it that were read."""
+    p, q = get_proper_type(result), get_proper_type(read)
+    if isinstance(p, TupleType) and isinstance(q, TupleType) and len(p.items) == len(q.items):
+        items = [_with_entries(one, other, kept, call) for one, other in zip(p.items, q.items, strict=True)]
+        return p if all(map(operator.is_, items, p.items)) else p.copy_modified(items=items)
+    entries = entries_in(q)
+    if entries is None or not isinstance(p, Instance) or not is_dictionary(p) or not isinstance(call, CallExpr):
+        return result
+    of_each = {key: filled(p.args[-1], without_opaque(t, kept)) for key, t in entries.items()}
+    return with_entries(p, of_each, call)
 
 
 def model_returned(returned: Returned, api: Checker) -> Outcome:
@@ -473,8 +497,14 @@ def says_little(function: FuncDef) -> bool:
     known = _open.get(function)
     if known is None or known[0] is not declared:
         types = [*declared.arg_types, declared.ret_type] if isinstance(declared, CallableType) else []
-        known = _open[function] = declared, any(map(is_open, types))
+        known = _open[function] = declared, any(map(_is_open, types))
     return known[1]
+
+
+def _is_open(t: Type) -> bool:
+    """Return whether a type is a tensor with unknown parts, or a dictionary of such tensors."""
+    p = get_proper_type(t)
+    return is_open(t) or (isinstance(p, Instance) and is_dictionary(p) and is_open(p.args[-1]))
 
 
 _open: dict[FuncDef, tuple[object, bool]] = {}
@@ -568,11 +598,14 @@ def _collection_that_is_read(
     p = get_proper_type(actual.type)
     if not isinstance(p, Instance) or p.type.fullname not in _COLLECTIONS or not holds_tensors(p):
         return None
+    entries = entries_of(actual.expression, api) if is_dictionary(p) and actual.expression is not None else None
+    if entries is not None and use_of_variable(parameter, {file}) is Use.READ:
+        return with_entries(p.copy_modified(args=[p.args[0], _common(entries, p)]), entries, parameter)
     match actual.expression:
         case ListExpr(items=items):
             written = [stored_type(api, one) for one in items]
-        case DictExpr(items=entries):
-            written = [stored_type(api, one) for _, one in entries]
+        case DictExpr(items=pairs):
+            written = [stored_type(api, one) for _, one in pairs]
         case ListComprehension(generator=GeneratorExpr(left_expr=each)):
             written = [stored_type(api, each)]
         case _:
@@ -586,8 +619,16 @@ def _collection_that_is_read(
     return p.copy_modified(args=[*p.args[:-1], item])
 
 
+def _common(entries: Entries, declared: Instance) -> Type:
+    """Return what the tensors of a dictionary have in common."""
+    common = joined(UnionType([*entries.values()])) if entries else declared.args[-1]
+    return common if tensor_parts(common) is not None else declared.args[-1]
+
+
 def _items_of(collection: TupleType | Instance) -> Sequence[Type]:
-    return collection.items if isinstance(collection, TupleType) else collection.args[-1:]
+    if isinstance(collection, TupleType):
+        return collection.items
+    return [*collection.args[-1:], *(entries_in(collection) or {}).values()]
 
 
 _COLLECTIONS: Final = frozenset(
@@ -671,7 +712,7 @@ def _rest_of_values(parameter: Argument, actuals: list[Actual], api: Checker) ->
 
 
 _active: set[FuncDef] = set()
-_Key: TypeAlias = "tuple[Block, tuple[Type, ...], tuple[tuple[str, Hashable], ...], Hashable]"
+_Key: TypeAlias = "tuple[Block, tuple[tuple[Type, Hashable], ...], tuple[tuple[str, Hashable], ...], Hashable]"
 _read: dict[_Key, Outcome] = {}
 _counts: dict[FuncDef, int] = {}
 _read_in: list[object] = [None, -1]  # the checker and its pass in which the results were read
@@ -685,7 +726,8 @@ def _outcome(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, Typ
         _counts.clear()
         _read_in[:] = [api, pass_of(api)]
     values = tuple((name, key_of(value)) for name, value in frame.values.items())
-    key = function.body, tuple(given.values()), values, key_of(frame.receiver)
+    types = tuple((t, key_of_entries(t)) for t in given.values())
+    key = function.body, types, values, key_of(frame.receiver)
     if key not in _read or function in Reading.functions:  # what it returns depends on the variables around it
         _counts[function] = _counts.get(function, 0) + 1
         if _counts[function] > _MOST_OF_ONE:
@@ -724,7 +766,7 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
             finally:
                 Program.names[-1] |= names_in_body(api, function)
                 depend_on_types_in_body(api)
-            if _own_variables(function) & _variables_in(result):
+            if any(_own_variables(function) & _variables_in(t) for t in with_inner_entries(result)):
                 return Outcome(unread="its result depends on a parameter that a call leaves out")
             if not is_recorded(api):
                 return Outcome(result)

@@ -89,6 +89,7 @@ from tapegrad.mypy.mypy_api import (
 )
 from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.reports import CODES
+from tapegrad.mypy.scopes.entries import made_entries
 from tapegrad.mypy.scopes.frames import Reading, key_of
 from tapegrad.mypy.scopes.names import inside
 from tapegrad.mypy.scopes.objects import decided, elements, has_items, turns
@@ -276,9 +277,7 @@ class Reader:
         """Read a statement; return whether the program goes on after it."""
         match statement:
             case ReturnStmt(expr=value):
-                self._returned.append(
-                    NoneType() if value is None else with_sizes(self._type_of(value), value, self._api)
-                )
+                self._returned.append(NoneType() if value is None else self._result(value))
                 return self._end()
             case RaiseStmt(expr=value):
                 if value is not None:
@@ -368,6 +367,10 @@ class Reader:
             case _:
                 raise UnreadError(f"line {statement.line} has {_named(statement)}")
         return True
+
+    def _result(self, value: Expression) -> Type:
+        """Return the type of what the body returns."""
+        return made_entries(value, with_sizes(self._type_of(value), value, self._api), self._api)
 
     def _end(self) -> bool:
         end_here(self._api)

@@ -20,11 +20,12 @@ from mypy.nodes import (
     OpExpr,
     SliceExpr,
     StarExpr,
+    StrExpr,
     Var,
 )
 from mypy.types import CallableType, Instance, TupleType, UnionType, get_proper_type
 
-from tapegrad.mypy.conversion import joined, without_opaque
+from tapegrad.mypy.conversion import joined, tensor_parts, without_opaque
 from tapegrad.mypy.mypy_api import (
     attribute_variable,
     checked_file,
@@ -44,6 +45,7 @@ from tapegrad.mypy.scopes.collections import (
     other_names,
     use_of_variable,
 )
+from tapegrad.mypy.scopes.entries import entries_of
 from tapegrad.mypy.scopes.functions import written_with_file
 from tapegrad.mypy.scopes.rebinding import opened
 from tapegrad.mypy.signatures import without_sizes
@@ -71,6 +73,39 @@ def growing(ctx: MethodSigContext) -> FunctionLike:
     if not _open(holder, None, ctx.api):
         return declared.copy_modified(arg_types=list(map(without_opaque, declared.arg_types)))
     return declared.copy_modified(arg_types=list(map(without_sizes, declared.arg_types)))
+
+
+def value_of_key(ctx: MethodContext) -> Type:
+    """Return the type of `outputs["mean"]`, or of `outputs.get("mean")`, of a dictionary whose keys are known."""
+    match ctx.context:
+        case IndexExpr(base=dictionary, index=StrExpr(value=key)):
+            pass
+        case CallExpr(callee=MemberExpr(expr=dictionary), args=[StrExpr(value=key), *_]):
+            pass
+        case _:
+            return ctx.default_return_type
+    known = (entries_of(dictionary, ctx.api) or {}).get(key)
+    return ctx.default_return_type if known is None else _with_tensor(ctx.default_return_type, known)
+
+
+def all_values(ctx: MethodContext) -> Type:
+    """Return the type of `outputs.values()` or `outputs.items()` of a dictionary whose keys are known."""
+    p, call = get_proper_type(ctx.default_return_type), ctx.context
+    if not isinstance(p, Instance) or not isinstance(call, CallExpr) or not isinstance(call.callee, MemberExpr):
+        return p
+    entries = entries_of(call.callee.expr, ctx.api)
+    common = joined(UnionType([*entries.values()])) if entries else None
+    if common is None or tensor_parts(common) is None:
+        return p
+    return p.copy_modified(args=[*p.args[:-1], _with_tensor(p.args[-1], common)])
+
+
+def _with_tensor(declared: Type, known: Type) -> Type:
+    """Return the type of a value that is a tensor, or a tensor or None, with a tensor that is known."""
+    p = get_proper_type(declared)
+    if isinstance(p, UnionType):
+        return UnionType.make_union([_with_tensor(item, known) for item in p.items])
+    return known if tensor_parts(p) is not None and tensor_parts(known) is not None else declared
 
 
 def joined_lists(ctx: MethodContext) -> Type:

@@ -20,6 +20,7 @@ from mypy.types import (
 
 from tapegrad.mypy.conversion import joined, tensor_parts
 from tapegrad.mypy.mypy_api import simplified_union
+from tapegrad.mypy.scopes.entries import entries_in, is_dictionary, with_entries, without_entries
 
 
 def is_open(t: Type, around: tuple[object, ...] = ()) -> bool:
@@ -67,6 +68,11 @@ def join(types: list[Type]) -> Type:
     tuples = [p for p in map(get_proper_type, items) if isinstance(p, TupleType) and not _is_starred(p)]
     if len(tuples) == len(items) and len({len(p.items) for p in tuples}) == 1:
         return tuples[0].copy_modified(items=[join([*one]) for one in zip(*(p.items for p in tuples), strict=True)])
+    dictionaries = [p for p in map(get_proper_type, items) if isinstance(p, Instance) and is_dictionary(p)]
+    if len(dictionaries) == len(items) and all(
+        one.type is dictionaries[0].type and are_same(one.args[0], dictionaries[0].args[0]) for one in dictionaries
+    ):
+        return _common_dictionary(dictionaries)
     lists = [p for p in map(get_proper_type, items) if isinstance(p, Instance) and p.type.fullname == "builtins.list"]
     if len(lists) == len(items):
         return lists[0].copy_modified(args=[join([one.args[0] for one in lists])])
@@ -75,14 +81,25 @@ def join(types: list[Type]) -> Type:
     return simplified_union([*([joined(UnionType.make_union(tensors))] if tensors else []), *rest])
 
 
+def _common_dictionary(several: list[Instance]) -> Instance:
+    """Return the type of several dictionaries, with what each key has in all of them."""
+    common = several[0].copy_modified(args=[several[0].args[0], join([one.args[1] for one in several])])
+    known = [entries for entries in map(entries_in, several) if entries is not None]
+    if len(known) < len(several) or len({frozenset(entries) for entries in known}) > 1:
+        return common
+    return with_entries(common, {key: join([entries[key] for entries in known]) for key in known[0]})
+
+
 def _is_starred(t: TupleType) -> bool:
     return any(isinstance(item, UnpackType) for item in t.items)
 
 
 def _without_value(t: Type) -> Type:
-    """Return the type of a number or a string without its value."""
+    """Return the type of a number or a string without its value, and of a dictionary without its entries."""
     p = get_proper_type(t)
-    return p.copy_modified(last_known_value=None) if isinstance(p, Instance) and p.last_known_value is not None else t
+    if isinstance(p, Instance) and p.last_known_value is not None:
+        return p.copy_modified(last_known_value=None)
+    return without_entries(t)
 
 
 def are_same(one: Type | None, other: Type | None) -> bool:
@@ -90,10 +107,17 @@ def are_same(one: Type | None, other: Type | None) -> bool:
     p, q = get_proper_type(one), get_proper_type(other)
     if isinstance(p, Instance) and isinstance(q, Instance):
         is_one = p.type is q.type and p.last_known_value == q.last_known_value and len(p.args) == len(q.args)
-        return is_one and all(map(are_same, p.args, q.args))
+        return is_one and all(map(are_same, p.args, q.args)) and _have_same_entries(p, q)
     if isinstance(p, TupleType) and isinstance(q, TupleType):
         return len(p.items) == len(q.items) and all(map(are_same, p.items, q.items))
     return p == q
+
+
+def _have_same_entries(one: Instance, other: Instance) -> bool:
+    first, second = entries_in(one), entries_in(other)
+    if first is None or second is None:
+        return first is second
+    return first.keys() == second.keys() and all(are_same(first[key], second[key]) for key in first)
 
 
 def _tensor_in(t: Type) -> Type:

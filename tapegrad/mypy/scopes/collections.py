@@ -12,6 +12,7 @@ from mypy.nodes import (
     AssignmentStmt,
     CallExpr,
     ComparisonExpr,
+    DictExpr,
     Expression,
     ForStmt,
     FuncDef,
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 
 _READERS: Final = frozenset({"copy", "count", "get", "index", "items", "keys", "values"})
 _EXTENDERS: Final = frozenset({"add", "append", "appendleft", "extend", "insert", "setdefault", "update"})
-_FUNCTIONS: Final = frozenset(
+FUNCTIONS_THAT_READ: Final = frozenset(
     [
         *(f"builtins.{name}" for name in ("all", "any", "enumerate", "len", "list", "map", "max", "min", "range")),
         *(f"builtins.{name}" for name in ("dict", "print", "repr", "reversed", "sorted", "str", "sum", "tuple", "zip")),
@@ -418,8 +419,12 @@ def _use(parent: Any, child: Any) -> Use:
             starred = [one for one, kind in zip(arguments, kinds, strict=True) if kind in (ARG_STAR, ARG_STAR2)]
             is_starred = any(one is child for one in starred)
             name = getattr(callee, "fullname", "") or ""
-            is_reader = name in _FUNCTIONS or name.startswith("tapegrad.") or _takes_sequences(callee) or _joins(name)
+            is_reader = (
+                name in FUNCTIONS_THAT_READ or name.startswith("tapegrad.") or _takes_sequences(callee) or _joins(name)
+            )
             return Use.READ if is_starred or is_reader or callee is child else Use.SHARED
+        case DictExpr(items=pairs) if all(key is None for key, value in pairs if value is child):
+            return Use.READ  # `{**child}` is another dictionary
         case GeneratorExpr() | ComparisonExpr() | StarExpr() | IfStmt() | UnaryExpr() | IndexExpr():
             return Use.READ
         case OpExpr(op="+" | "*"):  # makes another list

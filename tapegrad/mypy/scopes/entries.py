@@ -1,0 +1,354 @@
+"""Dictionaries of tensors whose keys are written, such as `{"mean": mean, "target": y}`, known key by key.
+
+mypy gives all values of a dictionary one type. What each key has is saved beside the type of a call that returns such
+a dictionary, and beside that of a parameter, as long as nothing changes the dictionary without being followed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+
+from mypy.nodes import (
+    ARG_STAR,
+    ARG_STAR2,
+    AssertStmt,
+    AssignmentStmt,
+    CallExpr,
+    ComparisonExpr,
+    ConditionalExpr,
+    DelStmt,
+    DictExpr,
+    Expression,
+    ExpressionStmt,
+    ForStmt,
+    FuncItem,
+    GeneratorExpr,
+    IfStmt,
+    IndexExpr,
+    MemberExpr,
+    NameExpr,
+    OpExpr,
+    RefExpr,
+    ReturnStmt,
+    StrExpr,
+    TupleExpr,
+    UnaryExpr,
+    Var,
+    WhileStmt,
+)
+from mypy.types import Instance, TupleType, Type, get_proper_type
+
+from tapegrad.mypy.conversion import tensor_parts, unknown, without_opaque
+from tapegrad.mypy.mypy_api import checked_file, stored_type
+from tapegrad.mypy.scopes.collections import FUNCTIONS_THAT_READ, Use, use_of_variable
+from tapegrad.mypy.scopes.frames import Made, Reading
+from tapegrad.mypy.scopes.functions import written_with_file
+from tapegrad.mypy.scopes.names import (
+    BINDERS,
+    ScopeCache,
+    bound_once,
+    inside,
+    nodes_in,
+    paired,
+    parts_of,
+    targets_in,
+    unpacked_once,
+)
+from tapegrad.mypy.scopes.objects import called_function
+from tapegrad.mypy.scopes.rebinding import newest
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Mapping
+
+    from mypy.nodes import Node
+
+    from tapegrad.mypy.mypy_api import Checker
+
+Entries: TypeAlias = "Mapping[str, Type]"  # what each key has, if the dictionary has the key; Any where it is unknown
+
+_MOST: Final = 10_000  # types with saved entries; far more than a program has calls that return dictionaries
+_DICTIONARIES: Final = frozenset({"builtins.dict", "typing.Mapping"})
+# Methods that read or remove items.
+_READERS: Final = frozenset({"clear", "copy", "get", "items", "keys", "pop", "popitem", "values"})
+_READERS_OF_ANY: Final = frozenset({"builtins.bool", "builtins.isinstance", "builtins.type"})
+
+
+class _Saved(NamedTuple):
+    """A type with entries.
+
+    Attributes:
+        t: The type, which is saved because its `id` is the key.
+        entries: Its entries.
+        owner: The call that has returned the dictionary, or the parameter that is one.
+    """
+
+    t: Instance
+    entries: Entries
+    owner: Node | None
+
+
+_saved: dict[int, _Saved] = {}
+
+
+def is_dictionary(t: Type | None) -> bool:
+    """Return whether a type is that of a dictionary with strings as keys."""
+    p = get_proper_type(t)
+    return isinstance(p, Instance) and p.type.fullname in _DICTIONARIES
+
+
+def with_entries(t: Instance, entries: Entries, owner: Node | None = None) -> Instance:
+    """Return the type of a dictionary whose keys are known; equal to that of others, but another object."""
+    if len(_saved) >= _MOST:
+        _saved.clear()
+    one = t.copy_modified()
+    _saved[id(one)] = _Saved(one, entries, owner)
+    return one
+
+
+def entries_in(t: Type | None) -> Entries | None:
+    """Return the entries that are saved with a type; None if there are none."""
+    found = _saved.get(id(get_proper_type(t)))
+    return None if found is None else found.entries
+
+
+def without_entries(t: Type) -> Type:
+    """Return a type with which no entries are saved."""
+    p = get_proper_type(t)
+    return p.copy_modified() if isinstance(p, Instance) and id(p) in _saved else t
+
+
+def with_inner_entries(t: Type) -> list[Type]:
+    """Return a type, and those of the entries that are saved with it, or with an item of a tuple."""
+    p = get_proper_type(t)
+    if isinstance(p, TupleType):
+        return [t, *(one for item in p.items for one in with_inner_entries(item)[1:])]
+    return [t, *(entries_in(p) or {}).values()]
+
+
+def key_of_entries(t: Type) -> Hashable:
+    """Return what is equal for types with the same entries."""
+    p = get_proper_type(t)
+    if isinstance(p, TupleType):
+        return tuple(map(key_of_entries, p.items))
+    entries = entries_in(p)
+    return None if entries is None else tuple(entries.items())
+
+
+def entries_of(dictionary: Expression, api: Checker) -> Entries | None:
+    """Return what each key of a dictionary has where an expression is evaluated; None if another may be there."""
+    match dictionary:
+        case DictExpr(items=pairs) | CallExpr(analyzed=DictExpr(items=pairs)):
+            return _of_display(pairs, api, is_now=True)
+        case CallExpr():
+            return _of_owner(stored_type(api, dictionary), dictionary)
+        case NameExpr(node=Var() as variable):
+            return _of_variable(variable, api)
+    return None
+
+
+def made_entries(value: Expression, t: Type, api: Checker) -> Type:
+    """Return the type of what a body returns, with the entries of dictionaries that only the body has had so far."""
+    p = get_proper_type(t)
+    if isinstance(p, TupleType) and isinstance(value, TupleExpr) and len(p.items) == len(value.items):
+        return p.copy_modified(
+            items=[made_entries(item, one, api) for item, one in zip(value.items, p.items, strict=True)]
+        )
+    if not isinstance(p, Instance) or not is_dictionary(p):
+        return t
+    is_own = not isinstance(value, NameExpr) or not (isinstance(value.node, Var) and value.node.is_argument)
+    entries = entries_of(value, api) if is_own else None
+    return without_entries(t) if entries is None else with_entries(p, entries)
+
+
+def _of_display(pairs: list[tuple[Expression | None, Expression]], api: Checker, *, is_now: bool) -> Entries | None:
+    """Return the entries of a display; `is_now` says whether it has just been evaluated."""
+    entries: dict[str, Type] = {}
+    for key, value in pairs:
+        if isinstance(key, StrExpr):
+            entries[key.value] = _tensor(value, api, is_now=is_now)
+            continue
+        others = entries_of(value, api) if key is None else None  # {**others}
+        if others is None:
+            return None
+        entries.update(others)
+    return entries
+
+
+def _tensor(value: Expression, api: Checker, *, is_now: bool) -> Type:
+    """Return the type of a tensor in a dictionary; Any if it is unknown.
+
+    Of a variable that is bound again, mypy may have read an older type, which only the binder of that time corrects.
+    """
+    t = stored_type(api, value)
+    if Reading.frame is None and is_now:
+        t = None if t is None else newest(t, value, api)
+    elif Reading.frame is None and isinstance(value, NameExpr | MemberExpr):
+        is_steady = isinstance(value, NameExpr) and isinstance(value.node, Var) and bound_once(value.node, api)[1]
+        t = t if is_steady else None
+    return t if t is not None and tensor_parts(t) is not None else unknown()
+
+
+def _of_owner(t: Type | None, owner: Node) -> Entries | None:
+    found = _saved.get(id(get_proper_type(t)))
+    return found.entries if found is not None and found.owner is owner else None
+
+
+def _of_variable(variable: Var, api: Checker) -> Entries | None:
+    value, is_only = bound_once(variable, api)
+    if not is_only:
+        return None
+    if variable.is_argument:
+        return _of_owner(variable.type, variable)
+    changes = _changes.of(checked_file(api)).get(variable, _Changes({}, []))
+    if changes is None or not all(_only_reads(call, argument, api) for call, argument in changes.calls):
+        return None
+    entries = _unpacked(variable, api) if value is None else _of_value(value, api)
+    if entries is None:
+        return None
+    known = dict(entries)
+    for key, values in changes.keys.items():
+        only = values[0] if len(values) == 1 and key not in entries else None
+        known[key] = unknown() if only is None else _tensor(only, api, is_now=False)
+    if Reading.frame is not None and not _is_local(variable):  # of the module, whose sizes have other names
+        return {key: without_opaque(t) for key, t in known.items()}
+    return known
+
+
+def _of_value(value: Expression, api: Checker) -> Entries | None:
+    match value:
+        case DictExpr(items=pairs) | CallExpr(analyzed=DictExpr(items=pairs)):
+            return _of_display(pairs, api, is_now=False)
+        case NameExpr(node=Var(is_argument=False)):  # another name, by which the program may change it
+            return None
+    return entries_of(value, api)
+
+
+def _unpacked(variable: Var, api: Checker) -> Entries | None:
+    """Return the entries of a dictionary that is unpacked from the result of a call."""
+    source = unpacked_once(variable, api)
+    if source is None or not isinstance(source[0], CallExpr):
+        return None
+    call, position = source
+    several = get_proper_type(stored_type(api, call))
+    is_item = isinstance(several, TupleType) and position < len(several.items)
+    return _of_owner(several.items[position], call) if is_item and isinstance(several, TupleType) else None
+
+
+def _only_reads(call: CallExpr, argument: Expression, api: Checker) -> bool:
+    """Return whether a function of the program that is called with a dictionary leaves it as it is."""
+    called = called_function(call.callee, api)
+    if called is None:
+        return False
+    function, of = called
+    is_bound = function.info and (function.is_class or (isinstance(of, Made) and not function.is_static))
+    if function.info and not is_bound and not function.is_static:
+        return False
+    written, file = written_with_file(function, api)
+    position = call.args.index(argument)
+    name = call.arg_names[position]
+    parameters = written.arguments[1 if is_bound else 0 :] if written is not None else []
+    taking = [one for one in parameters if one.variable.name == name] if name else parameters[position : position + 1]
+    if file is None or not taking or taking[0].kind.is_star():
+        return False
+    declared = get_proper_type(taking[0].variable.type)
+    if isinstance(declared, Instance) and declared.type.fullname == "typing.Mapping":
+        return True
+    return use_of_variable(taking[0].variable, {file}) is Use.READ
+
+
+class _Changes(NamedTuple):
+    """What a file does with the dictionary in a variable.
+
+    Attributes:
+        keys: The values that it assigns to single keys; None for one that is not written.
+        calls: The calls of functions of the program with the dictionary, with the argument.
+    """
+
+    keys: dict[str, list[Expression | None]]
+    calls: list[tuple[CallExpr, Expression]]
+
+
+def _read_changes(file: Node | None) -> dict[Node | None, _Changes | None]:
+    """Return the changes of the dictionaries in variables; None for a variable whose changes cannot be followed."""
+    found: dict[Node | None, _Changes | None] = {}
+    nodes = nodes_in.of(file)
+    assigned: list[tuple[Expression, Expression | None]] = []
+    returned: set[Expression] = set()
+    for node in nodes:
+        if isinstance(node, AssignmentStmt):
+            assigned += [pair for target in node.lvalues for pair in paired(target, node.rvalue)]
+        elif type(node).__name__ in BINDERS:
+            assigned += [(target, None) for target in targets_in(getattr(node, BINDERS[type(node).__name__]))]
+        elif isinstance(node, ReturnStmt) and node.expr is not None:
+            returned.update([node.expr, *(node.expr.items if isinstance(node.expr, TupleExpr) else ())])
+    for target, value in assigned:
+        if isinstance(target, IndexExpr) and isinstance(target.base, NameExpr):
+            changes = found.setdefault(target.base.node, _Changes({}, []))
+            if changes is not None and isinstance(target.index, StrExpr):
+                changes.keys.setdefault(target.index.value, []).append(value)
+            else:
+                found[target.base.node] = None
+    inner = _used_in_inner_functions(nodes)
+    for node in (*nodes, *(one for target, _ in assigned for one in inside(target))):
+        for child in _names_in(parts_of(node)):
+            changes = found.setdefault(child.node, _Changes({}, []))
+            if changes is None or (child in returned and child.node not in inner and _is_local(child.node)):
+                continue
+            if isinstance(node, CallExpr) and node.callee is not child and not _reads(node, child):
+                changes.calls.append((node, child))
+            elif not _leaves(node, child):
+                found[child.node] = None
+    return found
+
+
+def _is_local(variable: Node | None) -> bool:
+    return isinstance(variable, Var) and variable.fullname == variable.name
+
+
+def _names_in(parts: Any) -> Iterator[NameExpr]:
+    for part in parts:
+        if isinstance(part, list | tuple):
+            yield from _names_in(part)
+        elif isinstance(part, NameExpr):
+            yield part
+
+
+def _used_in_inner_functions(nodes: list[Any]) -> set[Node | None]:
+    """Return the variables that functions inside of others use, which may run when the outer one has returned."""
+    functions = [node for node in nodes if isinstance(node, FuncItem)]
+    inner = {one for function in functions for one in inside(function)[1:] if isinstance(one, FuncItem)}
+    return {one.node for function in inner for one in inside(function) if isinstance(one, NameExpr)}
+
+
+def _reads(call: CallExpr, argument: Expression) -> bool:
+    """Return whether a call leaves a dictionary as it is: that of a function of Python or tapegrad, or with a star."""
+    name = call.callee.fullname if isinstance(call.callee, RefExpr) else ""
+    given = zip(call.args, call.arg_kinds, strict=True)
+    is_starred = all(kind in (ARG_STAR, ARG_STAR2) for one, kind in given if one is argument)
+    return is_starred or name in _READERS_OF_ANY or name in FUNCTIONS_THAT_READ or name.startswith("tapegrad.")
+
+
+def _leaves(node: Any, child: Expression) -> bool:
+    """Return whether a part of a program that has a dictionary in it leaves its items, and gives it no other name."""
+    match node:
+        case IndexExpr(base=base):
+            return base is child
+        case MemberExpr(name=name):
+            return name in _READERS
+        case DictExpr(items=pairs):  # {**child}
+            return all(key is None for key, value in pairs if value is child) and all(
+                key is not child for key, _ in pairs
+            )
+        case ForStmt(expr=iterated):
+            return iterated is child
+        case GeneratorExpr(sequences=sequences):
+            return child in sequences
+        case ConditionalExpr(cond=condition):
+            return condition is child
+        case OpExpr(op=sign):
+            return bool(sign == "|")
+    return isinstance(node, _ONLY_READING)
+
+
+_ONLY_READING: Final = AssertStmt, CallExpr, ComparisonExpr, DelStmt, ExpressionStmt, IfStmt, UnaryExpr, WhileStmt
+_changes = ScopeCache(_read_changes)

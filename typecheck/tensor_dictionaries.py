@@ -1,0 +1,125 @@
+"""Dictionaries of tensors with constant keys: functions that return or take them, and programs that change them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, assert_type
+from typing import Literal as L
+
+import tapegrad as tg
+from tapegrad import NoneTape, Shape, Tensor, nn
+
+row = tg.ones((5, 4))
+
+
+class Encoder(nn.Module):
+    """Returns two tensors by name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 8)
+        self.mean = nn.Linear(4, 3)
+
+    def forward(self, x: Tensor[Any, Any]) -> dict[str, Tensor[Any, Any]]:
+        return {"hidden": self.linear(x), "mean": self.mean(x)}
+
+    def with_input(self, x: Tensor[Any, Any]) -> dict[str, Tensor[Any, Any]]:
+        return {**self(x), "input": x}
+
+    def encode(self, x: Tensor[Any, Any]) -> tuple[dict[str, Tensor[Any, Any]], Tensor[Any, Any]]:
+        outputs = self(x)
+        outputs["norm"] = tg.norm(x, axis=1)
+        return outputs, outputs["mean"]
+
+
+encoder = Encoder()
+
+
+def loss(outputs: dict[str, Tensor[Any, Any]], batch: Mapping[str, Tensor[Any, Any]]) -> Tensor[Any, Any]:
+    """Reads both dictionaries."""
+    return tg.mse(outputs["mean"], batch["target"])
+
+
+def sized(outputs: dict[str, Tensor[Any, Any]], state: dict[str, Tensor[Any, Any]]) -> Tensor[Any, Any]:
+    """Multiplies items of two dictionaries."""
+    return outputs["hidden"] @ state["weights"]
+
+
+def total(terms: dict[str, Tensor[Any, Any]]) -> Tensor[Any, Any]:
+    """Adds the items of a dictionary."""
+    result = tg.zeros(())
+    for term in terms.values():
+        result = result + term
+    return result
+
+
+def parted(x: Tensor[Any, Any], *, flag: bool) -> dict[str, Tensor[Any, Any]]:
+    """Returns one of two dictionaries with the same keys."""
+    if flag:
+        return {"first": x[:2], "last": x[-1]}
+    return {"first": x, "last": x[0]}
+
+
+def collected(x: Tensor[Any, Any]) -> dict[str, Tensor[Any, Any]]:
+    """Fills a dictionary key by key."""
+    found: dict[str, Tensor[Any, Any]] = {}
+    found["rows"] = x
+    found["columns"] = x.T
+    return found
+
+
+def accept_entries_of_a_result() -> None:
+    outputs = encoder(row)
+    assert_type(outputs["hidden"], Tensor[Shape[L[5], L[8]], NoneTape])
+    assert_type(outputs.get("mean"), Tensor[Shape[L[5], L[3]], NoneTape] | None)
+    assert_type(encoder.with_input(row)["input"], Tensor[Shape[L[5], L[4]], NoneTape])
+    encoded, mean = encoder.encode(row)
+    assert_type(encoded["norm"], Tensor[Shape[L[5]], NoneTape])
+    assert_type(mean, Tensor[Shape[L[5], L[3]], NoneTape])
+    assert_type(collected(row)["columns"], Tensor[Shape[L[4], L[5]], NoneTape])
+
+
+def accept_entries_of_an_argument() -> None:
+    outputs = encoder(row)
+    assert_type(loss(outputs, {"target": tg.ones((5, 3))}), Tensor[Shape[()], NoneTape])
+    assert_type(total({"rows": row.sum(), "mean": row.mean()}), Tensor[Shape[()], NoneTape])
+    batch = {"input": row, "target": tg.ones((5, 3))}
+    assert_type(batch["target"], Tensor[Shape[L[5], L[3]], NoneTape])
+    loss(encoder(batch["input"]), batch)
+
+
+def accept_entries_of_two_results(*, flag: bool = True) -> None:
+    parts = parted(row, flag=flag)
+    assert_type(parts["first"], Tensor[Shape[Any, L[4]], NoneTape])
+    assert_type(parts["last"], Tensor[Shape[L[4]], NoneTape])
+
+
+def reject_an_entry_of_a_result() -> None:
+    outputs = encoder(row)
+    outputs["hidden"] @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (5, 8) has 8 columns but y (3, 2) has 3 rows [tapegrad-shape]
+
+
+def reject_an_entry_of_a_result_in_a_tuple() -> None:
+    encoded, _ = encoder.encode(row)
+    encoded["mean"] @ tg.ones((8, 2))  # E: matmul: inner sizes differ: x (5, 3) has 3 columns but y (8, 2) has 8 rows [tapegrad-shape]
+
+
+def reject_an_entry_of_a_filled_dictionary() -> None:
+    collected(row)["columns"] @ row.T  # E: matmul: inner sizes differ: x (4, 5) has 5 columns but y (4, 5) has 4 rows [tapegrad-shape]
+
+
+def reject_an_entry_of_an_argument() -> None:
+    sized(encoder(row), {"weights": tg.ones((8, 2))}) @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (5, 2) has 2 columns but y (3, 2) has 3 rows [tapegrad-shape]
+
+
+def accept_entries_that_are_assigned_again() -> None:
+    outputs = encoder(row)
+    outputs["mean"] = tg.ones((2,))
+    outputs["mean"] + tg.ones((2,))
+    assert_type(outputs["hidden"], Tensor[Shape[L[5], L[8]], NoneTape])
+
+
+def reject_an_entry_beside_one_that_is_assigned_again() -> None:
+    outputs = encoder(row)
+    outputs["mean"] = outputs["mean"][0]
+    outputs["hidden"] @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (5, 8) has 8 columns but y (3, 2) has 3 rows [tapegrad-shape]
