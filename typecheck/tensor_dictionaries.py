@@ -53,6 +53,23 @@ def total(terms: dict[str, Tensor[Any, Any]]) -> Tensor[Any, Any]:
     return result
 
 
+class Trainer:
+    """Passes a batch on to a method."""
+
+    def __init__(self, model: Encoder) -> None:
+        self.model = model
+
+    def errors(self, outputs: dict[str, Tensor[Any, Any]], batch: dict[str, Tensor[Any, Any]]) -> Tensor[Any, Any]:
+        return outputs["mean"] - batch["target"]
+
+    def step(self, batch: dict[str, Tensor[Any, Any]]) -> Tensor[Any, Any]:
+        outputs = self.model(batch["input"])
+        return self.errors(outputs, batch)
+
+
+trainer = Trainer(encoder)
+
+
 def parted(x: Tensor[Any, Any], *, flag: bool) -> dict[str, Tensor[Any, Any]]:
     """Returns one of two dictionaries with the same keys."""
     if flag:
@@ -110,6 +127,14 @@ def reject_an_entry_of_a_filled_dictionary() -> None:
 
 def reject_an_entry_of_an_argument() -> None:
     sized(encoder(row), {"weights": tg.ones((8, 2))}) @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (5, 2) has 2 columns but y (3, 2) has 3 rows [tapegrad-shape]
+
+
+def accept_entries_that_are_passed_on() -> None:
+    assert_type(trainer.step({"input": row, "target": tg.ones((1, 3))}), Tensor[Shape[L[5], L[3]], NoneTape])
+
+
+def reject_an_entry_that_is_passed_on() -> None:
+    trainer.step({"input": row, "target": tg.ones((5, 3))}) @ tg.ones((5, 2))  # E: matmul: inner sizes differ: x (5, 3) has 3 columns but y (5, 2) has 5 rows [tapegrad-shape]
 
 
 def accept_entries_that_are_assigned_again() -> None:

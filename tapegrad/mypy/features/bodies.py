@@ -91,6 +91,7 @@ from tapegrad.mypy.scopes.entries import (
     entries_of,
     is_dictionary,
     key_of_entries,
+    only_reads_parameter,
     with_entries,
     with_inner_entries,
 )
@@ -184,7 +185,7 @@ def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, fun
         raise UnreadError(IS_OF_UNKNOWN_OBJECT, ctx.context.line)
     if isinstance(receiver, Made) and has_rival_files(receiver.info, ctx.api):
         raise UnreadError("classes of its object in several files assign to an attribute")
-    given = _given(ctx, declared, written, file)
+    given = _given(ctx, declared, written, receiver, file)
     frame = _frame(ctx, declared, written, receiver, file)
     made = frame.receiver
     outcome = _outcome(ctx.api, written, frame, given, file)
@@ -528,7 +529,11 @@ def _is_of_class(path: str, function: FuncDef) -> bool:
 
 
 def _given(
-    ctx: FunctionContext | MethodContext, declared: CallableType, function: FuncDef, file: MypyFile
+    ctx: FunctionContext | MethodContext,
+    declared: CallableType,
+    function: FuncDef,
+    receiver: Made | ClassOf | None,
+    file: MypyFile,
 ) -> dict[Var, Type]:
     """Return the types of the parameters in a call.
 
@@ -555,7 +560,7 @@ def _given(
             raise UnreadError("has a starred argument", ctx.context.line)
         tensor = actuals[0].tensor
         t = get_proper_type(actuals[0].type)
-        of_items = _collection_that_is_read(actuals[0], argument.variable, file, ctx.api)
+        of_items = _collection_that_is_read(actuals[0], argument.variable, function, receiver, file, ctx.api)
         if of_items is not None:
             given[argument.variable] = of_items
             is_known = is_known or any(map(_is_of_known_rank, _items_of(of_items)))
@@ -589,7 +594,7 @@ def _rest_of_arguments(parameter: Argument, types: list[Type], api: Checker) -> 
 
 
 def _collection_that_is_read(
-    actual: Actual, parameter: Var, file: MypyFile, api: Checker
+    actual: Actual, parameter: Var, function: FuncDef, receiver: Made | ClassOf | None, file: MypyFile, api: Checker
 ) -> TupleType | Instance | None:
     """Return the type of a list or a dictionary of tensors that a body only reads.
 
@@ -599,7 +604,7 @@ def _collection_that_is_read(
     if not isinstance(p, Instance) or p.type.fullname not in _COLLECTIONS or not holds_tensors(p):
         return None
     entries = entries_of(actual.expression, api) if is_dictionary(p) and actual.expression is not None else None
-    if entries is not None and use_of_variable(parameter, {file}) is Use.READ:
+    if entries is not None and only_reads_parameter(parameter, function, receiver, file, api):
         return with_entries(p.copy_modified(args=[p.args[0], _common(entries, p)]), entries, parameter)
     match actual.expression:
         case ListExpr(items=items):

@@ -21,6 +21,7 @@ from mypy.nodes import (
     Expression,
     ExpressionStmt,
     ForStmt,
+    FuncDef,
     FuncItem,
     GeneratorExpr,
     IfStmt,
@@ -40,9 +41,9 @@ from mypy.types import Instance, TupleType, Type, get_proper_type
 
 from tapegrad.mypy.conversion import tensor_parts, unknown, without_opaque
 from tapegrad.mypy.mypy_api import checked_file, stored_type
-from tapegrad.mypy.scopes.collections import FUNCTIONS_THAT_READ, Use, use_of_variable
+from tapegrad.mypy.scopes.collections import FUNCTIONS_THAT_READ
 from tapegrad.mypy.scopes.frames import Made, Reading
-from tapegrad.mypy.scopes.functions import written_with_file
+from tapegrad.mypy.scopes.functions import method_of, written_with_file
 from tapegrad.mypy.scopes.names import (
     BINDERS,
     ScopeCache,
@@ -56,16 +57,19 @@ from tapegrad.mypy.scopes.names import (
 )
 from tapegrad.mypy.scopes.objects import called_function
 from tapegrad.mypy.scopes.rebinding import newest
+from tapegrad.mypy.sources import is_changed
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping
 
-    from mypy.nodes import Node
+    from mypy.nodes import MypyFile, Node
 
     from tapegrad.mypy.mypy_api import Checker
+    from tapegrad.mypy.scopes.frames import ClassOf
 
 Entries: TypeAlias = "Mapping[str, Type]"  # what each key has, if the dictionary has the key; Any where it is unknown
 
+_DEEPEST: Final = 8  # functions that pass a dictionary on
 _MOST: Final = 10_000  # types with saved entries; far more than a program has calls that return dictionaries
 _DICTIONARIES: Final = frozenset({"builtins.dict", "typing.Mapping"})
 # Methods that read or remove items.
@@ -218,7 +222,7 @@ def _of_value(value: Expression, api: Checker) -> Entries | None:
     match value:
         case DictExpr(items=pairs) | CallExpr(analyzed=DictExpr(items=pairs)):
             return _of_display(pairs, api, is_now=False)
-        case NameExpr(node=Var(is_argument=False)):  # another name, by which the program may change it
+        case NameExpr():  # another name, by which the program may change it
             return None
     return entries_of(value, api)
 
@@ -237,23 +241,61 @@ def _unpacked(variable: Var, api: Checker) -> Entries | None:
 def _only_reads(call: CallExpr, argument: Expression, api: Checker) -> bool:
     """Return whether a function of the program that is called with a dictionary leaves it as it is."""
     called = called_function(call.callee, api)
-    if called is None:
+    return called is not None and _leaves_argument(called, call, argument, api)
+
+
+def only_reads_parameter(
+    parameter: Var, function: FuncDef, of: Made | ClassOf | None, file: MypyFile, api: Checker, depth: int = 0
+) -> bool:
+    """Return whether a function leaves a dictionary as it is that it gets, and so do those that it passes it on to.
+
+    Args:
+        parameter: The one that the dictionary is given for.
+        function: The function, with its statements.
+        of: The object or the class that it is a method of.
+        file: Its file.
+        api: mypy's checker.
+        depth: The number of functions that have passed it on.
+    """
+    changes = _changes.of(file).get(parameter, _Changes({}, []))
+    if changes is None or changes.keys or depth > _DEEPEST:
         return False
+    for call, argument in changes.calls:
+        match call.callee:
+            case RefExpr(node=FuncDef(info=info) as node) if not info:
+                called: tuple[FuncDef, Made | ClassOf | None] | None = node, None
+            case MemberExpr(expr=NameExpr(node=owner), name=name) if (
+                isinstance(of, Made) and not function.is_static and owner is function.arguments[0].variable
+            ):
+                called = method_of(of, name)
+            case _:
+                return False
+        if called is None or not _leaves_argument(called, call, argument, api, depth + 1):
+            return False
+    return True
+
+
+def _leaves_argument(
+    called: tuple[FuncDef, Made | ClassOf | None], call: CallExpr, argument: Expression, api: Checker, depth: int = 0
+) -> bool:
+    """Return whether a function that is called with a dictionary leaves it as it is, and gives it no other name."""
     function, of = called
     is_bound = function.info and (function.is_class or (isinstance(of, Made) and not function.is_static))
-    if function.info and not is_bound and not function.is_static:
-        return False
     written, file = written_with_file(function, api)
+    if written is None or file is None or is_changed(written) or (function.info and not is_bound and of is not None):
+        return False
     position = call.args.index(argument)
     name = call.arg_names[position]
-    parameters = written.arguments[1 if is_bound else 0 :] if written is not None else []
+    parameters = written.arguments[1 if is_bound else 0 :]
     taking = [one for one in parameters if one.variable.name == name] if name else parameters[position : position + 1]
-    if file is None or not taking or taking[0].kind.is_star():
+    if not taking or taking[0].kind.is_star() or any(kind.is_star() for kind in call.arg_kinds[:position]):
         return False
-    declared = get_proper_type(taking[0].variable.type)
+    parameter = taking[0].variable
+    declared = get_proper_type(parameter.type)
     if isinstance(declared, Instance) and declared.type.fullname == "typing.Mapping":
         return True
-    return use_of_variable(taking[0].variable, {file}) is Use.READ
+    is_returned = parameter in _returned.of(file)
+    return not is_returned and only_reads_parameter(parameter, written, of, file, api, depth)
 
 
 class _Changes(NamedTuple):
@@ -279,8 +321,7 @@ def _read_changes(file: Node | None) -> dict[Node | None, _Changes | None]:
             assigned += [pair for target in node.lvalues for pair in paired(target, node.rvalue)]
         elif type(node).__name__ in BINDERS:
             assigned += [(target, None) for target in targets_in(getattr(node, BINDERS[type(node).__name__]))]
-        elif isinstance(node, ReturnStmt) and node.expr is not None:
-            returned.update([node.expr, *(node.expr.items if isinstance(node.expr, TupleExpr) else ())])
+        returned.update(_values_returned(node))
     for target, value in assigned:
         if isinstance(target, IndexExpr) and isinstance(target.base, NameExpr):
             changes = found.setdefault(target.base.node, _Changes({}, []))
@@ -299,6 +340,12 @@ def _read_changes(file: Node | None) -> dict[Node | None, _Changes | None]:
             elif not _leaves(node, child):
                 found[child.node] = None
     return found
+
+
+def _values_returned(node: Node) -> list[Expression]:
+    """Return what a `return` statement returns, and the items of a tuple that it returns."""
+    value = node.expr if isinstance(node, ReturnStmt) else None
+    return [] if value is None else [value, *(value.items if isinstance(value, TupleExpr) else ())]
 
 
 def _is_local(variable: Node | None) -> bool:
@@ -352,3 +399,8 @@ def _leaves(node: Any, child: Expression) -> bool:
 
 _ONLY_READING: Final = AssertStmt, CallExpr, ComparisonExpr, DelStmt, ExpressionStmt, IfStmt, UnaryExpr, WhileStmt
 _changes = ScopeCache(_read_changes)
+_returned: ScopeCache[set[Node | None]] = ScopeCache(
+    lambda file: {
+        value.node for node in nodes_in.of(file) for value in _values_returned(node) if isinstance(value, NameExpr)
+    }
+)
