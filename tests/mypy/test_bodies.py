@@ -383,6 +383,104 @@ for _ in range(2):
     turn["mean"] + tg.ones((len(x), 3))
     x = x[:2]
 """,
+    "tensors in attributes that a program assigns again": """
+class Holder:
+    def __init__(self, state: Tensor) -> None:
+        self.state = state
+        self.other = state
+
+    def change(self) -> None:
+        self.other = of_nine
+
+    def added(self) -> Tensor:
+        return self.other + of_nine
+
+class Mine(Holder):
+    def __init__(self, state: Tensor) -> None:
+        super().__init__(state[:1])
+
+class Late(Holder):
+    def __init__(self, state: Tensor) -> None:
+        super().__init__(state)
+        self.state = of_nine
+
+class Rebound:
+    def __init__(self, state: Tensor) -> None:
+        state = state[:1]
+        self.state = state
+
+class Perhaps:
+    def __init__(self, state: Tensor) -> None:
+        if state.ndim == 1:
+            state = tg.ones((9,))
+        self.state = state
+
+@dataclass
+class Fields:
+    first: Tensor
+    second: Tensor
+
+class Two(NamedTuple):
+    first: Tensor
+    second: Tensor
+
+class Buffered(nn.Module):
+    def __init__(self, state: Tensor) -> None:
+        self.state = nn.Buffer(state)
+        if state.ndim == 1:
+            self.state = nn.Buffer(of_nine)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.state + x
+
+def fields_of(x: Tensor) -> Fields:
+    x = x[:1]
+    return Fields(x, x)
+
+def changed(x: Tensor) -> Fields:
+    fields = Fields(x, x)
+    fields.second = of_nine
+    return fields
+
+def either(x: Tensor, flag: bool) -> Two:
+    if flag:
+        return Two(of_nine, of_nine)
+    return Two(x, x)
+
+of_four, of_nine = tg.ones((4,)), tg.ones((9,))
+holder = Holder(of_four)
+holder.state + tg.ones((4,))
+holder.change()
+holder.added()
+Mine(of_four).state + of_nine
+Late(of_four).state + of_nine
+Rebound(of_four).state + of_nine
+Perhaps(of_four).state + of_nine
+Buffered(of_four)(of_nine)
+fields_of(of_four).first + of_nine
+changed(of_four).second + of_nine
+either(of_four, bool(int("1"))).first + of_nine
+two = Two(of_four, of_four)
+two = two._replace(second=of_nine)
+two.second + of_nine
+
+given = of_four
+given = of_nine
+Holder(given).state + of_nine
+for given in [of_four, of_nine]:
+    Holder(given).state + given
+for _ in range(2):
+    of_turn = Holder(given)
+    of_turn.state + given
+    given = tg.concat([given, given])
+
+outside = Holder(of_four)
+outside.state = of_nine
+outside.state + of_nine
+by_name = Holder(of_four)
+setattr(by_name, "state", of_nine)
+by_name.state + of_nine
+""",
     "lists and dictionaries of tensors that functions change or keep": """
 def longer(parts: list[Tensor]) -> Tensor:
     parts.append(tg.ones((4, 8)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mypy.nodes import CallExpr, Expression, MemberExpr, NameExpr, Var
+from mypy.nodes import CallExpr, Expression, MemberExpr, NameExpr, RefExpr, Var
 from mypy.types import AnyType, CallableType, Instance, TupleType, Type, UnionType, get_proper_type
 
 from tapegrad.mypy.calls.arrays import Bodies
@@ -23,7 +23,7 @@ from tapegrad.mypy.conversion import (
 from tapegrad.mypy.features.partial_types import filled, is_open
 from tapegrad.mypy.mypy_api import attribute_variable, expected_type, is_of_library, make, narrow, stored_type
 from tapegrad.mypy.scopes.collections import Use, use_of
-from tapegrad.mypy.scopes.frames import Made, Reading, in_frame, is_passed_on
+from tapegrad.mypy.scopes.frames import GivenTensor, Made, Reading, in_frame, is_passed_on
 from tapegrad.mypy.scopes.names import targets_of
 from tapegrad.mypy.scopes.objects import from_constructor, object_of, value_of_expression
 from tapegrad.mypy.scopes.opaque import keeps_sizes, named_axis, note_shape, unpacked_shape
@@ -109,6 +109,10 @@ def without_foreign_sizes(ctx: AttributeContext) -> Type:
         return without_sizes(t) if _is_inferred(expression, ctx.api) else t
     if not ctx.is_lvalue and Reading.frame is not None and isinstance(expression, MemberExpr) and is_open(t):
         return _returned_to_constructor(expression, t, ctx.api)
+    if not ctx.is_lvalue and isinstance(expression, MemberExpr) and is_open(t):
+        return _given_to_constructor(expression, t, ctx.api)
+    if not ctx.is_lvalue and isinstance(expression, MemberExpr) and _is_open_state(t):
+        return _state_of_given(expression, t, ctx.api)
     if not has_opaque(t):
         return t
     if ctx.is_lvalue:  # any size may be assigned
@@ -123,9 +127,47 @@ def _returned_to_constructor(attribute: MemberExpr, declared: Type, api: Checker
     made = object_of(attribute.expr, api)
     returned = from_constructor(made, attribute.name, _returned, api) if isinstance(made, Made) else None
     if returned is None:
-        return declared
+        return _given_to_constructor(attribute, declared, api)
     kept = frozenset(path for path in opaque_paths(returned) if is_passed_on(path, made))
     return filled(declared, without_opaque(returned, kept))
+
+
+def _given_to_constructor(attribute: MemberExpr, declared: Type, api: Checker) -> Type:
+    """Return the type of a tensor in an attribute, such as `self.table`, that a call has given the constructor."""
+    given = object_of(attribute, api)
+    if not isinstance(given, GivenTensor):
+        return declared
+    made = object_of(attribute.expr, api) if Reading.frame is not None else None
+    kept = frozenset(path for path in opaque_paths(given.t) if is_passed_on(path, made))
+    return filled(declared, without_opaque(given.t, kept))
+
+
+def _is_open_state(t: Type) -> bool:
+    """Return whether a type is a parameter or a buffer of unknown shape."""
+    p = get_proper_type(t)
+    return isinstance(p, Instance) and p.type.fullname in _STATES and isinstance(get_proper_type(p.args[0]), AnyType)
+
+
+def _state_of_given(attribute: MemberExpr, declared: Type, api: Checker) -> Type:
+    """Return the type of a parameter or a buffer, as after `self.table = nn.Buffer(table)`, of a given tensor."""
+    made, p = object_of(attribute.expr, api), get_proper_type(declared)
+    given = from_constructor(made, attribute.name, _in_state, api) if isinstance(made, Made) else None
+    parts = None if given is None else tensor_parts(given.t)
+    if given is None or parts is None or not isinstance(p, Instance):
+        return declared
+    kept = frozenset(path for path in opaque_paths(parts.shape) if is_passed_on(path, made))
+    return p.copy_modified(args=[without_opaque(parts.shape, kept), *p.args[1:]])
+
+
+def _in_state(value: Expression, api: Checker) -> GivenTensor | None:
+    match value:
+        case CallExpr(callee=RefExpr(fullname=name), args=[tensor, *_]) if name in _STATES:
+            given = object_of(tensor, api)
+            return given if isinstance(given, GivenTensor) else None
+    return None
+
+
+_STATES = frozenset({"tapegrad.nn.param.Buffer", "tapegrad.nn.param.Param"})
 
 
 def _returned(value: Expression, api: Checker) -> Type | None:

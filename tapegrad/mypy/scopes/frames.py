@@ -124,6 +124,12 @@ class Nothing(NamedTuple):
     """The value None, where what is not known is None."""
 
 
+class GivenTensor(NamedTuple):
+    """A tensor that a call gives a constructor, with its type there."""
+
+    t: Type
+
+
 class Held(NamedTuple):
     """An object of which only the name is known, such as a parameter; its attributes are opaque sizes."""
 
@@ -132,7 +138,7 @@ class Held(NamedTuple):
 
 
 Value: TypeAlias = (
-    "Made | Several | Items | Keywords | Layers | LayerCall | Returned | ClassOf | Nothing | Held"
+    "Made | Several | Items | Keywords | Layers | LayerCall | Returned | ClassOf | GivenTensor | Nothing | Held"
     " | Size | float | str | None"
 )
 
@@ -368,6 +374,8 @@ def is_passed_on(path: str, value: Value) -> bool:
         return any(is_passed_on(path, one) for _, one in value.values)
     if isinstance(value, Layers):
         return any(is_passed_on(path, one) for one in value.items)
+    if isinstance(value, GivenTensor):
+        return path in opaque_paths(value.t)
     if isinstance(value, LayerCall):
         return any(path in opaque_paths(t) for t in value.types)
     if isinstance(value, Returned):

@@ -51,14 +51,23 @@ from mypy.nodes import (
 )
 from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeVarType, get_proper_type
 
-from tapegrad.mypy.conversion import MODULE, kind_of, size_of, tensor_parts, unknown
-from tapegrad.mypy.mypy_api import checked_file, in_scope_of, is_always, pass_of, stored_type
+from tapegrad.mypy.conversion import MODULE, kind_of, shape_items, size_of, tensor_parts, unknown
+from tapegrad.mypy.mypy_api import (
+    BodiesRead,
+    checked_file,
+    in_scope_of,
+    is_always,
+    pass_of,
+    stored_type,
+    types_in_body,
+)
 from tapegrad.mypy.mypy_files import in_file, program_file
 from tapegrad.mypy.scopes.collections import Use, set_up_methods, use_of
 from tapegrad.mypy.scopes.frames import (
     ClassOf,
     Creation,
     Frame,
+    GivenTensor,
     Held,
     Items,
     Keywords,
@@ -105,7 +114,7 @@ from tapegrad.mypy.scopes.items import (
     type_of_value,
     unknown_elements,
 )
-from tapegrad.mypy.scopes.names import inside
+from tapegrad.mypy.scopes.names import bound_once, inside
 from tapegrad.mypy.scopes.numbers import FUNCTIONS, combined, is_of_class, is_plain, range_of, result_of, truth_of
 from tapegrad.mypy.scopes.opaque import (
     ARITHMETIC,
@@ -1207,6 +1216,30 @@ def _after_init(made: Made, api: Checker) -> Made | None:
     return made._replace(arguments=(*known,))
 
 
+def _given_tensor(argument: Expression, api: Checker) -> GivenTensor | None:
+    """Return the tensor that a call gives, if its type is known where the call is written."""
+    if Reading.frame is not None:
+        value = object_of(argument, api) if isinstance(argument, NameExpr | MemberExpr) else None
+        if isinstance(value, GivenTensor):
+            return value
+        t = types_in_body(api).get(argument) if BodiesRead.depth else None
+    else:
+        t = _steady_type(argument, api)
+    parts = tensor_parts(t) if t is not None else None
+    return None if t is None or parts is None or shape_items(parts.shape) is None else GivenTensor(t)
+
+
+def _steady_type(expression: Expression, api: Checker) -> Type | None:
+    """Return the type of an expression; of a variable that is bound again, mypy may have read an older one."""
+    if isinstance(expression, MemberExpr) and expression.name not in ("T", "mT"):  # computed as the program reads it
+        return None
+    if isinstance(expression, NameExpr) and not (
+        isinstance(expression.node, Var) and bound_once(expression.node, api)[1]
+    ):
+        return None
+    return stored_type(api, expression)
+
+
 def _arguments(
     names: list[str],
     positional: list[str],
@@ -1224,7 +1257,7 @@ def _arguments(
                 return None
             pairs += several
         else:
-            pairs.append((keyword, value_of_expression(expression, api)))
+            pairs.append((keyword, _given_tensor(expression, api) or value_of_expression(expression, api)))
     by_position = [value for keyword, value in pairs if keyword is None]
     by_name = {keyword: value for keyword, value in pairs if keyword is not None}
     given: dict[str, Value] = dict(zip(positional, by_position, strict=False))

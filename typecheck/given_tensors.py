@@ -1,0 +1,121 @@
+"""Tensors that a call gives a constructor: in attributes, buffers, parameters, fields and named tuples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, assert_type
+from typing import Literal as L
+
+import tapegrad as tg
+from tapegrad import NoneTape, Shape, Tensor, nn
+
+row = tg.ones((3, 7))
+
+
+class Table(nn.Module):
+    """Keeps tensors in three ways."""
+
+    def __init__(self, table: Tensor[Any, Any], weight: Tensor[Any, Any]) -> None:
+        super().__init__()
+        self.table = table
+        self.buffer = nn.Buffer(table)
+        self.weight = nn.Param(weight)
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return self.table @ x
+
+    def buffered(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return self.buffer @ x
+
+    def weighted(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return x @ self.weight
+
+
+class Agent:
+    """Keeps a model and a tensor."""
+
+    def __init__(self, model: Table, state: Tensor[Any, Any]) -> None:
+        self.model = model
+        self.state = state
+
+    def act(self) -> Tensor[Any, Any]:
+        return self.model(self.state)
+
+
+class Changing:
+    """Assigns to the attribute again."""
+
+    def __init__(self, state: Tensor[Any, Any]) -> None:
+        self.state = state
+
+    def step(self, x: Tensor[Any, Any]) -> None:
+        self.state = self.state[:1] + x
+
+
+@dataclass
+class Outputs:
+    """Two tensors."""
+
+    hidden: Tensor[Any, Any]
+    last: Tensor[Any, Any]
+
+
+class Pair(NamedTuple):
+    """Two tensors."""
+
+    first: Tensor[Any, Any]
+    second: Tensor[Any, Any]
+
+
+def outputs_of(x: Tensor[Any, Any]) -> Outputs:
+    """Returns an object with the tensor it gets."""
+    return Outputs(x, x)
+
+
+table = Table(tg.ones((4, 3)), tg.ones((7, 2)))
+
+
+def accept_tensors_in_attributes() -> None:
+    assert_type(table.table, Tensor[Shape[L[4], L[3]], NoneTape])
+    assert_type(table(row), Tensor[Shape[L[4], L[7]], NoneTape])
+    assert_type(table.buffered(row), Tensor[Shape[L[4], L[7]], NoneTape])
+    assert_type(table.weighted(row), Tensor[Shape[L[3], L[2]], NoneTape])
+    assert_type(Agent(table, row).act(), Tensor[Shape[L[4], L[7]], NoneTape])
+
+
+def accept_tensors_in_fields() -> None:
+    outputs = Outputs(row, row[-1])
+    assert_type(outputs.last, Tensor[Shape[L[7]], NoneTape])
+    pair = Pair(row, second=row.T)
+    assert_type(pair.second, Tensor[Shape[L[7], L[3]], NoneTape])
+    assert_type(outputs_of(row).hidden, Tensor[Shape[L[3], L[7]], NoneTape])
+
+
+def reject_an_argument_beside_a_tensor_in_an_attribute() -> None:
+    table(row) @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (4, 7) has 7 columns but y (3, 2) has 3 rows [tapegrad-shape]
+
+
+def reject_an_argument_beside_a_buffer() -> None:
+    table.buffered(row) @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (4, 7) has 7 columns but y (3, 2) has 3 rows [tapegrad-shape]
+
+
+def reject_an_argument_beside_a_parameter() -> None:
+    table.weighted(row) @ tg.ones((7, 2))  # E: matmul: inner sizes differ: x (3, 2) has 2 columns but y (7, 2) has 7 rows [tapegrad-shape]
+
+
+def reject_a_tensor_of_two_objects() -> None:
+    Agent(table, row).act() @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (4, 7) has 7 columns but y (4, 2) has 4 rows [tapegrad-shape]
+
+
+def reject_a_tensor_in_a_field() -> None:
+    Outputs(row, row[-1]).last @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (7,) has 7 elements but y (3, 2) has 3 rows [tapegrad-shape]
+
+
+def reject_a_tensor_in_a_named_tuple() -> None:
+    Pair(row, row.T).second @ tg.ones((7, 2))  # E: matmul: inner sizes differ: x (7, 3) has 3 columns but y (7, 2) has 7 rows [tapegrad-shape]
+
+
+def accept_an_attribute_that_is_assigned_again() -> None:
+    changing = Changing(tg.ones((2, 3)))
+    changing.step(tg.ones((5, 3)))
+    changing.state + tg.ones((5, 1))
