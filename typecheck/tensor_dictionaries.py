@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, assert_type
 from typing import Literal as L
 
@@ -70,6 +70,13 @@ class Trainer:
 trainer = Trainer(encoder)
 
 
+def batches(images: Tensor[Any, Any], size: int) -> Iterator[dict[str, Tensor[Any, Any]]]:
+    """Yields dictionaries."""
+    for start in range(0, 64, size):
+        batch = images[start : start + size]
+        yield {"images": batch, "means": batch.mean(axis=1)}
+
+
 def parted(x: Tensor[Any, Any], *, flag: bool) -> dict[str, Tensor[Any, Any]]:
     """Returns one of two dictionaries with the same keys."""
     if flag:
@@ -127,6 +134,21 @@ def reject_an_entry_of_a_filled_dictionary() -> None:
 
 def reject_an_entry_of_an_argument() -> None:
     sized(encoder(row), {"weights": tg.ones((8, 2))}) @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (5, 2) has 2 columns but y (3, 2) has 3 rows [tapegrad-shape]
+
+
+def accept_entries_that_a_generator_yields() -> None:
+    for batch in batches(tg.ones((64, 4)), 16):
+        assert_type(batch["images"], Tensor[Shape[L[16], L[4]], NoneTape])
+    loader = batches(tg.ones((64, 4)), 16)
+    for _, named in enumerate(loader):
+        named["images"] = named["means"]
+        assert_type(named["means"], Tensor[Shape[L[16]], NoneTape])
+        named["images"] + tg.ones((16,))
+
+
+def reject_an_entry_that_a_generator_yields() -> None:
+    for batch in batches(tg.ones((64, 4)), 16):
+        batch["images"] @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (16, 4) has 4 columns but y (3, 2) has 3 rows [tapegrad-shape]
 
 
 def accept_entries_that_are_passed_on() -> None:

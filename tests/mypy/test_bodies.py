@@ -216,6 +216,8 @@ Headed(8, "three")(tg.ones((4, 8))) @ tg.ones((3, 2))
 Headed(7, read())(tg.ones((4, 7)))
 """,
     "dictionaries of tensors that a program changes or gives another name": """
+from collections.abc import Iterator
+
 class Encoder(nn.Module):
     def __init__(self) -> None:
         self.linear = nn.Linear(8, 3)
@@ -374,6 +376,26 @@ def of_loop(n: int) -> None:
 def same_input(x: Tensor) -> dict[str, Tensor]:
     return {"mean": x}
 
+def yielded(x: Tensor) -> Iterator[dict[str, Tensor]]:
+    out = {"mean": x}
+    yield out
+    out["mean"] = other
+    yield out
+
+def of_two_kinds(x: Tensor) -> Iterator[dict[str, Tensor]]:
+    yield {"mean": x}
+    yield {"mean": other[:, None]}
+
+for several in yielded(x):
+    if several["mean"].ndim == 1:
+        several["mean"] + other
+for pair in of_two_kinds(x):
+    pair["mean"] + tg.ones((1, len(pair["mean"][0])))
+    pair["mean"] = other
+    pair["mean"] + other
+for _, changed_item in enumerate(of_two_kinds(x)):
+    checked(halved(changed_item))
+    changed_item["mean"] + other
 outer(x)
 of_loop(9)
 of_turns(x)

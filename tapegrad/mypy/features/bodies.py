@@ -218,6 +218,9 @@ def _with_entries(result: Type, read: Type, kept: frozenset[str], call: Context)
     if isinstance(p, TupleType) and isinstance(q, TupleType) and len(p.items) == len(q.items):
         items = [_with_entries(one, other, kept, call) for one, other in zip(p.items, q.items, strict=True)]
         return p if all(map(operator.is_, items, p.items)) else p.copy_modified(items=items)
+    if isinstance(p, Instance) and isinstance(q, Instance) and is_iterator(p) and is_iterator(q):
+        item = _with_entries(p.args[0], q.args[0], kept, call)
+        return p if item is p.args[0] else p.copy_modified(args=[item, *p.args[1:]])
     entries = entries_in(q)
     if entries is None or not isinstance(p, Instance) or not is_dictionary(p) or not isinstance(call, CallExpr):
         return result
@@ -503,8 +506,10 @@ def says_little(function: FuncDef) -> bool:
 
 
 def _is_open(t: Type) -> bool:
-    """Return whether a type is a tensor with unknown parts, or a dictionary of such tensors."""
+    """Return whether a type is a tensor with unknown parts, a dictionary of such tensors, or a generator of them."""
     p = get_proper_type(t)
+    if isinstance(p, Instance) and is_iterator(p):
+        return _is_open(p.args[0])
     return is_open(t) or (isinstance(p, Instance) and is_dictionary(p) and is_open(p.args[-1]))
 
 

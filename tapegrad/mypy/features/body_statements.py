@@ -361,7 +361,8 @@ class Reader:
             case ExpressionStmt(expr=StrExpr()) | PassStmt() | DelStmt(expr=NameExpr()):
                 pass
             case ExpressionStmt(expr=YieldExpr(expr=value)):
-                self._yielded.append(NoneType() if value is None else self._type_of(value))
+                yielded = NoneType() if value is None else made_entries(value, self._type_of(value), self._api)
+                self._yielded.append(yielded)
             case ExpressionStmt(expr=value):
                 self._type_of(value, may_be_none=True)
             case _:

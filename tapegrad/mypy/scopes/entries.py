@@ -18,6 +18,7 @@ from mypy.nodes import (
     ConditionalExpr,
     DelStmt,
     DictExpr,
+    DictionaryComprehension,
     Expression,
     ExpressionStmt,
     ForStmt,
@@ -56,6 +57,7 @@ from tapegrad.mypy.scopes.names import (
     unpacked_once,
 )
 from tapegrad.mypy.scopes.objects import called_function
+from tapegrad.mypy.scopes.opaque import loop_of
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.sources import is_changed
 
@@ -66,10 +68,12 @@ if TYPE_CHECKING:
 
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.scopes.frames import ClassOf
+    from tapegrad.mypy.scopes.opaque import Loop
 
 Entries: TypeAlias = "Mapping[str, Type]"  # what each key has, if the dictionary has the key; Any where it is unknown
 
 _DEEPEST: Final = 8  # functions that pass a dictionary on
+_GENERATORS: Final = frozenset({"typing.Generator", "typing.Iterable", "typing.Iterator"})
 _MOST: Final = 10_000  # types with saved entries; far more than a program has calls that return dictionaries
 _DICTIONARIES: Final = frozenset({"builtins.dict", "typing.Mapping"})
 # Methods that read or remove items.
@@ -206,7 +210,7 @@ def _of_variable(variable: Var, api: Checker) -> Entries | None:
     changes = _changes.of(checked_file(api)).get(variable, _Changes({}, []))
     if changes is None or not all(_only_reads(call, argument, api) for call, argument in changes.calls):
         return None
-    entries = _unpacked(variable, api) if value is None else _of_value(value, api)
+    entries = _of_part(variable, api) if value is None else _of_value(value, api)
     if entries is None:
         return None
     known = dict(entries)
@@ -227,15 +231,37 @@ def _of_value(value: Expression, api: Checker) -> Entries | None:
     return entries_of(value, api)
 
 
-def _unpacked(variable: Var, api: Checker) -> Entries | None:
-    """Return the entries of a dictionary that is unpacked from the result of a call."""
+def _of_part(variable: Var, api: Checker) -> Entries | None:
+    """Return the entries of a dictionary that is unpacked from the result of a call, or that a generator yields."""
     source = unpacked_once(variable, api)
+    loop = loop_of(variable, api) if source is None else None
+    if loop is not None:
+        return _yielded(variable, loop, api)
     if source is None or not isinstance(source[0], CallExpr):
         return None
     call, position = source
     several = get_proper_type(stored_type(api, call))
     is_item = isinstance(several, TupleType) and position < len(several.items)
     return _of_owner(several.items[position], call) if is_item and isinstance(several, TupleType) else None
+
+
+def _yielded(variable: Var, loop: Loop, api: Checker) -> Entries | None:
+    """Return the entries of the dictionaries that a loop over a generator binds to a variable."""
+    match loop.target, loop.sequence:
+        case NameExpr(), sequence:
+            pass
+        case TupleExpr(items=[_, NameExpr(node=target)]), CallExpr(
+            callee=RefExpr(fullname="builtins.enumerate"), args=[sequence, *_]
+        ) if target is variable:
+            pass
+        case _:
+            return None
+    if isinstance(sequence, NameExpr) and isinstance(sequence.node, Var):
+        sequence, _ = bound_once(sequence.node, api)
+    several = get_proper_type(stored_type(api, sequence)) if isinstance(sequence, CallExpr) else None
+    if sequence is None or not isinstance(several, Instance) or several.type.fullname not in _GENERATORS:
+        return None
+    return _of_owner(several.args[0], sequence)
 
 
 def _only_reads(call: CallExpr, argument: Expression, api: Checker) -> bool:
@@ -316,12 +342,15 @@ def _read_changes(file: Node | None) -> dict[Node | None, _Changes | None]:
     nodes = nodes_in.of(file)
     assigned: list[tuple[Expression, Expression | None]] = []
     returned: set[Expression] = set()
+    unpacking: set[Node] = set()  # the tuples that loops bind
     for node in nodes:
         if isinstance(node, AssignmentStmt):
             assigned += [pair for target in node.lvalues for pair in paired(target, node.rvalue)]
         elif type(node).__name__ in BINDERS:
             assigned += [(target, None) for target in targets_in(getattr(node, BINDERS[type(node).__name__]))]
         returned.update(_values_returned(node))
+        if isinstance(node, ForStmt):
+            unpacking.update(one for one in inside(node.index) if isinstance(one, TupleExpr))
     for target, value in assigned:
         if isinstance(target, IndexExpr) and isinstance(target.base, NameExpr):
             changes = found.setdefault(target.base.node, _Changes({}, []))
@@ -331,6 +360,8 @@ def _read_changes(file: Node | None) -> dict[Node | None, _Changes | None]:
                 found[target.base.node] = None
     inner = _used_in_inner_functions(nodes)
     for node in (*nodes, *(one for target, _ in assigned for one in inside(target))):
+        if node in unpacking:
+            continue
         for child in _names_in(parts_of(node)):
             changes = found.setdefault(child.node, _Changes({}, []))
             if changes is None or (child in returned and child.node not in inner and _is_local(child.node)):
@@ -386,9 +417,9 @@ def _leaves(node: Any, child: Expression) -> bool:
             return all(key is None for key, value in pairs if value is child) and all(
                 key is not child for key, _ in pairs
             )
-        case ForStmt(expr=iterated):
-            return iterated is child
-        case GeneratorExpr(sequences=sequences):
+        case ForStmt(expr=iterated, index=target):
+            return child is iterated or child in targets_in(target)
+        case GeneratorExpr(sequences=sequences) | DictionaryComprehension(sequences=sequences):
             return child in sequences
         case ConditionalExpr(cond=condition):
             return condition is child
