@@ -254,6 +254,10 @@ def both(x: Tensor) -> dict[str, Tensor]:
 def shared() -> dict[str, Tensor]:
     return of_module
 
+def twice(x: Tensor) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    out = {"mean": x}
+    return out, out
+
 def checked(outputs: dict[str, Tensor]) -> Tensor:
     return outputs["mean"] + other
 
@@ -297,6 +301,10 @@ merged["mean"] + other
 absent = encoder(x)
 absent.pop("mean")
 absent.setdefault("mean", other) + other
+
+first, twin = twice(x)
+twin["mean"] = other
+first["mean"] + other
 
 by_name = encoder(x)
 for key in keys:

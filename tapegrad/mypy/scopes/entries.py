@@ -348,7 +348,9 @@ def _read_changes(file: Node | None) -> dict[Node | None, _Changes | None]:
             assigned += [pair for target in node.lvalues for pair in paired(target, node.rvalue)]
         elif type(node).__name__ in BINDERS:
             assigned += [(target, None) for target in targets_in(getattr(node, BINDERS[type(node).__name__]))]
-        returned.update(_values_returned(node))
+        values = _values_returned(node)
+        names = [one.node if isinstance(one, NameExpr) else one for one in values]
+        returned.update(one for one, name in zip(values, names, strict=True) if names.count(name) == 1)
         if isinstance(node, ForStmt):
             unpacking.update(one for one in inside(node.index) if isinstance(one, TupleExpr))
     for target, value in assigned:
