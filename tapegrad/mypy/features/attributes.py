@@ -21,7 +21,15 @@ from tapegrad.mypy.conversion import (
     without_opaque,
 )
 from tapegrad.mypy.features.partial_types import filled, is_open
-from tapegrad.mypy.mypy_api import attribute_variable, expected_type, is_of_library, make, narrow, stored_type
+from tapegrad.mypy.mypy_api import (
+    attribute_variable,
+    depend_on_bodies,
+    expected_type,
+    is_of_library,
+    make,
+    narrow,
+    stored_type,
+)
 from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.frames import GivenTensor, Made, Reading, in_frame, is_passed_on
 from tapegrad.mypy.scopes.names import targets_of
@@ -137,6 +145,7 @@ def _given_to_constructor(attribute: MemberExpr, declared: Type, api: Checker) -
     given = object_of(attribute, api)
     if not isinstance(given, GivenTensor):
         return declared
+    depend_on_bodies(api)
     made = object_of(attribute.expr, api) if Reading.frame is not None else None
     kept = frozenset(path for path in opaque_paths(given.t) if is_passed_on(path, made))
     return filled(declared, without_opaque(given.t, kept))
@@ -155,6 +164,7 @@ def _state_of_given(attribute: MemberExpr, declared: Type, api: Checker) -> Type
     parts = None if given is None else tensor_parts(given.t)
     if given is None or parts is None or not isinstance(p, Instance):
         return declared
+    depend_on_bodies(api)
     kept = frozenset(path for path in opaque_paths(parts.shape) if is_passed_on(path, made))
     return p.copy_modified(args=[without_opaque(parts.shape, kept), *p.args[1:]])
 

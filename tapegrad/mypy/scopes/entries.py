@@ -41,7 +41,7 @@ from mypy.nodes import (
 from mypy.types import Instance, TupleType, Type, get_proper_type
 
 from tapegrad.mypy.conversion import tensor_parts, unknown, without_opaque
-from tapegrad.mypy.mypy_api import checked_file, stored_type
+from tapegrad.mypy.mypy_api import checked_file, depend_on_bodies, stored_type
 from tapegrad.mypy.scopes.collections import FUNCTIONS_THAT_READ
 from tapegrad.mypy.scopes.frames import Made, Reading
 from tapegrad.mypy.scopes.functions import method_of, written_with_file
@@ -144,6 +144,7 @@ def key_of_entries(t: Type) -> Hashable:
 
 def entries_of(dictionary: Expression, api: Checker) -> Entries | None:
     """Return what each key of a dictionary has where an expression is evaluated; None if another may be there."""
+    depend_on_bodies(api)  # of the functions that get the dictionary
     match dictionary:
         case DictExpr(items=pairs) | CallExpr(analyzed=DictExpr(items=pairs)):
             return _of_display(pairs, api, is_now=True)
