@@ -50,7 +50,15 @@ from tapegrad.mypy.features import (
 )
 from tapegrad.mypy.features.idle import report_idle
 from tapegrad.mypy.features.lambdas import with_lambdas
-from tapegrad.mypy.mypy_api import depend_on, drop_union_context, make, remove_optional, returned_type, stored_type
+from tapegrad.mypy.mypy_api import (
+    depend_on,
+    drop_union_context,
+    make,
+    remove_optional,
+    returned_type,
+    skips_untyped,
+    stored_type,
+)
 from tapegrad.mypy.ownership import tape_methods
 from tapegrad.mypy.ownership.schedule import note_call, walk_over
 from tapegrad.mypy.scopes.functions import returned_class
@@ -63,6 +71,7 @@ from tapegrad.mypy.signatures import (
     has_own_sizes,
     is_concerned,
     is_overload,
+    lacks_annotations,
     method_of_tensor,
     open_signature,
     register,
@@ -117,6 +126,8 @@ def _loosened_signature(ctx: FunctionSigContext | MethodSigContext, declared: Fu
     if not is_concerned(declared):
         if isinstance(declared, CallableType) and is_overload(declared):
             register(ctx.context, declared)  # mypy may choose this overload
+        elif isinstance(ctx.context, CallExpr) and lacks_annotations(declared) and not skips_untyped(ctx.api.options):
+            register(ctx.context, declared)  # the body says what the signature does not
         else:
             clear_signatures(ctx.context, declared)
         return declared

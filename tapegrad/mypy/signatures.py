@@ -14,6 +14,7 @@ from mypy.types import (
     Overloaded,
     TupleType,
     Type,
+    TypeOfAny,
     TypeType,
     TypeVarId,
     TypeVarTupleType,
@@ -338,6 +339,16 @@ def is_concerned(declared: FunctionLike) -> bool:
         if known is not None and known.declared is declared:
             return True
     return concerns(declared)
+
+
+def lacks_annotations(declared: Type | None) -> bool:
+    """Return whether a signature is that of a function of which a parameter or the result has no annotation."""
+    if not isinstance(declared, CallableType) or not isinstance(declared.definition, FuncDef):
+        return False
+    types = map(get_proper_type, [*declared.arg_types, declared.ret_type])
+    return not declared.is_type_obj() and any(
+        isinstance(t, AnyType) and t.type_of_any == TypeOfAny.unannotated for t in types
+    )
 
 
 def concerns(t: Type) -> bool:

@@ -374,3 +374,49 @@ tg.reveal_shape(tg.ones((Config(5, 6).width, Config(5, 6).depth, Other(5, 6).dep
 """
 
     assert said(tmp_path, {}, program) == ["Revealed shape is (?, ?, ?)"]
+
+
+UNANNOTATED: Final = """from tapegrad import nn
+
+
+class Classifier(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.layer = nn.Linear(width, 3)
+
+    def forward(self, x, bias=None):  # type: ignore[no-untyped-def]
+        return self.layer(x)
+
+
+def flat(x, parts=2):  # type: ignore[no-untyped-def]
+    return x.reshape(parts, -1)
+"""
+
+
+def test_bodies_without_annotations_in_another_file_are_read(tmp_path: Path) -> None:
+    files = {"package/__init__.py": "", "package/model.py": UNANNOTATED}
+    program = """from package import model
+x = tg.ones((4, 8))
+model.Classifier(8)(x) @ tg.ones((4, 2))
+y = model.flat(x)  # type: ignore[no-untyped-call]
+y @ tg.ones((4, 2))
+model.Classifier(7)(x)
+"""
+
+    found = said(tmp_path, files, program)
+
+    assert found == [
+        "matmul: inner sizes differ: x (4, 3) has 3 columns but y (4, 2) has 4 rows",
+        "matmul: inner sizes differ: x (2, 16) has 16 columns but y (4, 2) has 4 rows",
+        (
+            "line 9 of package/model.py: Classifier.layer Linear(7, 3): x is (4, 8) but (..., 7) is expected: "
+            "axis -1 is 8, not 7"
+        ),
+    ]
+
+
+def test_a_file_without_options_for_unannotated_functions_reads_no_body(tmp_path: Path) -> None:
+    program = "# mypy: no-check-untyped-defs, allow-untyped-defs, allow-untyped-calls\n" + HEAD
+    program += UNANNOTATED.replace("  # type: ignore[no-untyped-def]", "")
+    program += "\n\nflat(tg.ones((4, 8)), 3)\n"
+
+    assert said(tmp_path, {}, program) == []

@@ -39,10 +39,13 @@ _COMPUTED: Final = (CallExpr, IndexExpr, MemberExpr, NameExpr, OpExpr)  # what m
 
 def note_defaults(ctx: ClassDefContext) -> None:
     """Store the defaults of a constructor's sizes and flags with the class, and make mypy accept them."""
-    if not all(base.fullname.startswith(_LIBRARIES) for base in ctx.cls.info.mro[1:]):
+    functions = [*map(_function, ctx.cls.defs.body)]
+    if any(one is not None and one.name != "__init__" and one.type is None for one in functions):
+        mark(ctx.api)  # only the body of a method without annotations says what it returns
+    elif not all(base.fullname.startswith(_LIBRARIES) for base in ctx.cls.info.mro[1:]):
         mark(ctx.api)  # a call may be followed through a method that it inherits
     found: dict[str, int | None] = {}
-    for function in map(_function, ctx.cls.defs.body):
+    for function in functions:
         for argument in function.arguments if function is not None and function.name == "__init__" else ():
             written = argument.initializer
             value = written.expr if isinstance(written, CastExpr) else written

@@ -23,8 +23,10 @@ from mypy.nodes import (
     DictExpr,
     Expression,
     ExpressionStmt,
+    FloatExpr,
     FuncDef,
     GeneratorExpr,
+    IntExpr,
     LambdaExpr,
     ListComprehension,
     ListExpr,
@@ -49,6 +51,7 @@ from mypy.types import (
     ProperType,
     TupleType,
     Type,
+    TypeOfAny,
     TypeVarId,
     TypeVarLikeType,
     UnionType,
@@ -130,7 +133,7 @@ from tapegrad.mypy.scopes.records import (
     record_unread,
     recorded_calls,
 )
-from tapegrad.mypy.signatures import parameter_names
+from tapegrad.mypy.signatures import lacks_annotations, parameter_names
 from tapegrad.mypy.sources import is_changed, is_marked, module_of, source_of, why_unread
 from tapegrad.mypy.unify.arguments import Argument as Actual
 from tapegrad.mypy.unify.arguments import arguments_of
@@ -171,6 +174,8 @@ def completed(ctx: FunctionContext | MethodContext, declared: CallableType, resu
     except UnreadError as unread:
         if is_recorded(ctx.api) and not _makes_object(ctx.context):  # whose layers are then tried, one after the other
             record_unread(ctx.api, function, str(unread), unread.call_line)
+        if lacks_annotations(declared):
+            check_driver(ctx)
         return result
 
 
@@ -329,6 +334,8 @@ def _says_more(value: Value) -> bool:
 def _is_driver(function: FuncDef) -> bool:
     """Return whether a function takes and returns no tensors, and takes something else."""
     declared = function.type
+    if declared is None:
+        return len(function.arguments) > 0
     if not isinstance(declared, CallableType) or is_of_library(declared):
         return False
     types = [*declared.arg_types, declared.ret_type]
@@ -501,7 +508,7 @@ def says_little(function: FuncDef) -> bool:
     known = _open.get(function)
     if known is None or known[0] is not declared:
         types = [*declared.arg_types, declared.ret_type] if isinstance(declared, CallableType) else []
-        known = _open[function] = declared, any(map(_is_open, types))
+        known = _open[function] = declared, declared is None or lacks_annotations(declared) or any(map(_is_open, types))
     return known[1]
 
 
@@ -560,6 +567,8 @@ def _given(
         if not actuals:
             if isinstance(argument.initializer, NameExpr) and argument.initializer.name == "None":
                 given[argument.variable] = NoneType()
+            elif type(argument.initializer) in _WRITTEN_NUMBERS and _has_no_annotation(argument):
+                given[argument.variable] = make(ctx.api)(_WRITTEN_NUMBERS[type(argument.initializer)], [])
             continue
         if len(actuals) > 1 or actuals[0].starred:
             raise UnreadError("has a starred argument", ctx.context.line)
@@ -579,6 +588,8 @@ def _given(
             or is_size(argument.variable.type or t)
         ):
             given[argument.variable] = t
+        elif _has_no_annotation(argument) and isinstance(t, Instance) and t.type.fullname in _NUMBERS:
+            given[argument.variable] = t.copy_modified(last_known_value=None)
         is_known = is_known or _is_of_known_rank(t)
     if isinstance(ctx, MethodContext) and _takes_object(function):
         given[function.arguments[0].variable] = ctx.type
@@ -588,6 +599,15 @@ def _given(
     if any(t is not None and get_all_type_vars(t) for t in others):
         raise UnreadError("a parameter that is no tensor is declared with a type variable")
     return given
+
+
+def _has_no_annotation(parameter: Argument) -> bool:
+    declared = get_proper_type(parameter.variable.type)
+    return declared is None or (isinstance(declared, AnyType) and declared.type_of_any == TypeOfAny.unannotated)
+
+
+_NUMBERS: Final = frozenset({"builtins.bool", "builtins.float", "builtins.int", "builtins.str"})
+_WRITTEN_NUMBERS: Final[dict[object, str]] = {FloatExpr: "builtins.float", IntExpr: "builtins.int"}
 
 
 def _rest_of_arguments(parameter: Argument, types: list[Type], api: Checker) -> Type:
@@ -803,6 +823,8 @@ def _iterator(function: FuncDef, item: Type) -> Type:
 
 def _declared(function: FuncDef) -> dict[Var, Type]:
     variables = (argument.variable for argument in function.arguments)
+    if function.type is None:  # mypy gives a parameter its type when it checks the function, which may be later
+        return {variable: variable.type or unknown() for variable in variables}
     return {variable: variable.type for variable in variables if variable.type is not None}
 
 

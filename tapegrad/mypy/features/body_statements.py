@@ -774,6 +774,7 @@ _STATEMENTS: Final = {
 _STYLE: Final = {
     "comparison-overlap",
     "no-any-return",
+    "no-untyped-call",
     "redundant-cast",
     "redundant-expr",
     "unreachable",

@@ -12,6 +12,7 @@ from mypy.types import (
     TupleType,
     Type,
     TypeAliasType,
+    TypeOfAny,
     UnionType,
     UnpackType,
     flatten_nested_unions,
@@ -130,6 +131,8 @@ def _tensor_in(t: Type) -> Type:
 def filled(declared: Type, read: Type) -> Type:
     """Return a tensor type with what was read in place of its unknown parts."""
     p, q = get_proper_type(declared), get_proper_type(read)
+    if isinstance(p, AnyType) and p.type_of_any == TypeOfAny.unannotated:
+        return _tensors_of(q)
     if isinstance(q, UnionType) and tensor_parts(p) is not None:
         q = get_proper_type(joined(q))
     if isinstance(p, TupleType) and isinstance(q, TupleType) and len(p.items) == len(q.items):
@@ -143,6 +146,18 @@ def filled(declared: Type, read: Type) -> Type:
     if not isinstance(p, Instance) or not isinstance(q, Instance) or p.type is not q.type or len(p.args) != len(q.args):
         return declared
     return p.copy_modified(args=[_filled_part(one, other) for one, other in zip(p.args, q.args, strict=True)])
+
+
+def _tensors_of(read: ProperType) -> Type:
+    """Return what a function without annotations returns: a tensor or a tuple with tensors, and Any for the rest.
+
+    mypy would report how a program uses a list, a number or None that was read from a body.
+    """
+    if isinstance(read, TupleType) and holds_tensors(read) and not _is_starred(read):
+        return read.copy_modified(items=[_tensors_of(get_proper_type(item)) for item in read.items])
+    if isinstance(read, UnionType) and all(tensor_parts(item) is not None for item in read.items):
+        return joined(read)
+    return read if tensor_parts(read) is not None else AnyType(TypeOfAny.unannotated)
 
 
 def is_iterator(t: ProperType) -> bool:
