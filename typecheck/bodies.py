@@ -522,3 +522,16 @@ def reject_a_size_that_unpacked_numbers_give() -> None:
 
 def reject_a_size_beside_a_number_of_type_any() -> None:
     Stack(Namespace(width=8))(rows) @ tg.ones((7, 2))  # E: matmul: inner sizes differ: x (3, 8) has 8 columns but y (7, 2) has 7 rows [tapegrad-shape]
+
+
+def longest(x: Tensor[Any, Any], axis: int = -1) -> Tensor[Any, Any]:
+    return tg.softmax(x, axis=axis).max(axis)
+
+
+def accept_a_negative_default() -> None:
+    assert_type(longest(rows), Tensor[Shape[L[3]], NoneTape])
+    assert_type(longest(rows, 0), Tensor[Shape[L[8]], NoneTape])
+
+
+def reject_a_size_that_a_negative_default_gives() -> None:
+    longest(rows) + tg.ones((8,))  # E: add: x (3,) and y (8,) do not broadcast: axis -1 is 3 in x but 8 in y [tapegrad-shape]

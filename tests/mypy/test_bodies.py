@@ -135,6 +135,36 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "parts of expressions that may not run": """
+def shaped(x: Tensor) -> Tensor:
+    return x.reshape(3, 5)
+
+def joined(x: Tensor, is_shaped: bool) -> Tensor:
+    return tg.concat([x, x.reshape(3, 5) if is_shaped else x])
+
+def called(x: Tensor, is_shaped: bool) -> Tensor:
+    return tg.exp(shaped(x) if is_shaped else x)
+
+def split(x: Tensor, is_shaped: bool) -> Tensor:
+    return tg.exp(
+        x.reshape(3, 5)
+        if is_shaped else x)
+
+rows = [tg.ones((2, 4)) for _ in range(int("1"))]
+for row in rows:
+    is_shaped = len(rows) > 3
+    joined(row, is_shaped)
+    called(row, is_shaped)
+    split(row, is_shaped)
+""",
+    "a negative default of a parameter that changes": """
+def moved(x: Tensor, axis: int = -1) -> Tensor:
+    axis = axis + 1
+    return x.sum(axis=axis)
+
+moved(tg.ones((2, 3))) + tg.ones((3,))
+moved(tg.ones((2, 3)), 0) + tg.ones((2,))
+""",
     "a list of a comprehension that is used in other ways": """
 def doubled(x: Tensor, count: int) -> Tensor:
     parts = [x * factor for factor in range(count)]
@@ -1382,6 +1412,26 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "a call beside a part that may not run": """
+def attend(x: Tensor, past: Tensor | None) -> Tensor:
+    return x @ tg.ones((5, 2))  # here
+
+def run(x: Tensor, caches: list[Tensor] | None = None) -> Tensor:
+    for i in range(2):
+        x = attend(x, None if caches is None else caches[i])
+    return x
+
+run(tg.ones((3, 4)))
+""",
+    "a negative default": """
+def squash(x: Tensor, axis: int = -1) -> Tensor:
+    return x / tg.sqrt((x * x).sum(axis=axis, keepdims=True) + 1e-8)
+
+def run(x: Tensor) -> Tensor:
+    return squash(x) @ tg.ones((5, 2))  # here
+
+run(tg.ones((3, 4)))
+""",
     "a list of tensors that a comprehension makes": """
 class Tables(nn.Module):
     def __init__(self, counts: list[int], tops: list[int]) -> None:

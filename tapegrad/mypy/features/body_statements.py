@@ -414,7 +414,8 @@ class Reader:
                 if items:
                     self._set(variable, list_of(items[:-1], any_list(self._api)))
             return found
-        if not _is_evaluated(value, self._api):
+        place = None if self._failures else (errors[0].line, errors[0].column)
+        if not _is_evaluated(value, place, self._api):
             raise _uncertain(value.line)
         line = self._failures[0].line if self._failures else errors[0].line
         if line in self._ignored_lines:
@@ -790,19 +791,34 @@ def _named(statement: Statement) -> str:
     return _STATEMENTS.get(type(statement).__name__, "a statement that is not read")
 
 
-def _is_evaluated(value: Expression, api: Checker) -> bool:
-    """Return whether all parts of an expression are evaluated whenever it is."""
+def _is_evaluated(value: Expression, place: tuple[int, int] | None, api: Checker) -> bool:
+    """Return whether all parts of an expression that may have caused an error are evaluated whenever it is.
+
+    Args:
+        value: The expression.
+        place: The line and the column of the error; None for one in a body that the expression calls.
+        api: mypy's checker.
+    """
     nodes = inside(value)
-    certain = {
+    certain: set[Node] = {
         node.generator
         for node in nodes
         if isinstance(node, ListComprehension)
         and not any(node.generator.condlists)
         and all(has_items(one, api) for one in node.generator.sequences)
     }
+    certain |= {node for node in nodes if isinstance(node, ConditionalExpr) and not _may_cause(node, place)}
     conditional = ConditionalExpr, LambdaExpr, GeneratorExpr, DictionaryComprehension
     return not any(
         (isinstance(node, conditional) and node not in certain)
         or (isinstance(node, OpExpr) and node.op in ("and", "or"))
         for node in nodes
     )
+
+
+def _may_cause(part: Expression, place: tuple[int, int] | None) -> bool:
+    """Return whether an error at a place, or in a body that is called, may be that of a part of an expression."""
+    if place is None:
+        return any(isinstance(node, CallExpr) for node in inside(part))
+    end = part.end_line or part.line, part.end_column or part.column + 1
+    return place[1] < 0 or (part.line, part.column) <= place < end

@@ -540,6 +540,9 @@ def _size_of_name(variable: Var, api: Checker) -> Size:
     if origin is None:
         return _size_elsewhere(variable, api) if _is_of_another_file(variable, api) else UNKNOWN
     is_declared_any = isinstance(get_proper_type(variable.type), AnyType) and not variable.is_inferred
+    if not origin.is_steady and variable.is_argument:  # its default is negative: a number, of a call whose body is read
+        value = value_of_name(variable.name, origin.scope)
+        return value if isinstance(value, int) else UNKNOWN
     if not origin.is_steady or (is_declared_any and not variable.is_argument):
         return UNKNOWN
     if origin.value is not None:
