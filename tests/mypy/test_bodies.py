@@ -541,6 +541,27 @@ by_name = Holder(of_four)
 setattr(by_name, "state", of_nine)
 by_name.state + of_nine
 """,
+    "lists and dictionaries of tensors that functions without annotations change": """
+def longer(parts):  # type: ignore[no-untyped-def]  # as many programs are written
+    parts.append(tg.ones((4, 8)))
+
+def other(parts):  # type: ignore[no-untyped-def]  # as above
+    parts["a"] = tg.ones((4, 8))
+
+class Filler:
+    def fill(self, parts):  # type: ignore[no-untyped-def]  # as above
+        parts.append(tg.ones((4, 8)))
+
+parts = [tg.ones((3, 3))]
+longer(parts)  # type: ignore[no-untyped-call]  # as above
+parts[-1] @ tg.ones((8, 2))
+more = [tg.ones((3, 3))]
+Filler().fill(more)  # type: ignore[no-untyped-call]  # as above
+more[-1] @ tg.ones((8, 2))
+named = {"a": tg.ones((3, 3))}
+other(named)  # type: ignore[no-untyped-call]  # as above
+named["a"] @ tg.ones((8, 2))
+""",
     "lists and dictionaries of tensors that functions change or keep": """
 def longer(parts: list[Tensor]) -> Tensor:
     parts.append(tg.ones((4, 8)))

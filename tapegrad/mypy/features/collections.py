@@ -23,7 +23,7 @@ from mypy.nodes import (
     StrExpr,
     Var,
 )
-from mypy.types import CallableType, Instance, TupleType, UnionType, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, TupleType, UnionType, get_proper_type
 
 from tapegrad.mypy.conversion import joined, tensor_parts, without_opaque
 from tapegrad.mypy.mypy_api import (
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
     from mypy.nodes import Context
     from mypy.plugin import FunctionSigContext, MethodContext, MethodSigContext
-    from mypy.types import FunctionLike, Type
+    from mypy.types import FunctionLike, ProperType, Type
 
     from tapegrad.mypy.mypy_api import Checker
 
@@ -145,21 +145,26 @@ def _items_written(written: Expression, api: Checker) -> list[Type] | None:
 def open_arguments(ctx: FunctionSigContext | MethodSigContext, declared: FunctionLike) -> None:
     """Make the items of collections unknown to which a call of a function of the program may add others.
 
-    They are the arguments whose parameters are declared as lists of any tensors, for example, unless the body only
-    reads them, and the collections in variables outside of the function that its body does more with than read.
+    They are the arguments whose parameters are declared as lists of any tensors, for example, or not at all, unless
+    the body only reads them, and the collections in variables outside of the function with which its body does more.
     """
     if not isinstance(declared, CallableType) or is_of_library(declared):
         return
     for name, formal, actuals in zip(declared.arg_names, declared.arg_types, ctx.args, strict=True):
         p = get_proper_type(formal)
-        if isinstance(p, Instance) and actuals and may_change(p) and not _only_reads(declared, name, ctx.api):
-            for actual in actuals:
-                if _is_changeable(actual, ctx.api):  # mypy asks for each overload
-                    _open(actual, p, ctx.api)
+        # mypy asks for each overload.
+        changeable = [one for one in actuals if _is_changeable(one, ctx.api)] if _takes_collections(p) else []
+        if changeable and not _only_reads(declared, name, ctx.api, is_declared=isinstance(p, Instance)):
+            for actual in changeable:
+                _open(actual, p if isinstance(p, Instance) else None, ctx.api)
     function = declared.definition
     for variable in _changed_outside(function, ctx.api) if isinstance(function, FuncDef) else ():
         if variable.type is not None and may_change(variable.type):
             _open(name_of(variable), None, ctx.api)
+
+
+def _takes_collections(formal: ProperType) -> bool:
+    return isinstance(formal, AnyType) or (isinstance(formal, Instance) and may_change(formal))
 
 
 def _changed_outside(function: FuncDef, api: Checker) -> list[Var]:
@@ -240,14 +245,19 @@ def _with_items_of(t: Type, formal: Instance | None) -> Type:
     return t if changed is p else changed
 
 
-def _only_reads(declared: CallableType, name: str | None, api: Checker) -> bool:
-    """Return whether the body of a function changes no collection that it gets as a parameter."""
+def _only_reads(declared: CallableType, name: str | None, api: Checker, *, is_declared: bool) -> bool:
+    """Return whether the body of a function changes no collection that it gets as a parameter.
+
+    Args:
+        declared: The signature of the function.
+        name: The name of the parameter.
+        api: mypy's checker.
+        is_declared: Whether the parameter is declared as a collection, which a function that cannot be read may change.
+    """
     function = declared.definition
-    if not isinstance(function, FuncDef):
-        return False
-    written, file = written_with_file(function, api)
+    written, file = written_with_file(function, api) if isinstance(function, FuncDef) else (None, None)
     if written is None or file is None:
-        return False
+        return not is_declared
     variables = [argument.variable for argument in written.arguments if argument.variable.name == name]
     return bool(variables) and use_of_variable(variables[0], {file}) is Use.READ
 
