@@ -1,14 +1,18 @@
 """Shape mismatches in returns, assignments and arguments: mypy reports the message of the guard, however it is run."""
 
 import gc
+import inspect
 import json
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 from mypy.errors import Errors
 from mypy.options import Options
 
-from tapegrad.mypy.features.mismatches import LONGEST, reworded
+from tapegrad import nn
+from tapegrad.guard._wrapper import is_guarded
+from tapegrad.mypy.features.mismatches import GUARDED, LONGEST, reworded
 from tapegrad.mypy.mypy_api import ReportedError, Rewording
 from tests.mypy.programs import RUN_DAEMON, first_errors, python
 from tests.warm_mypy_cache import SETTINGS, write_settings
@@ -287,3 +291,10 @@ largest(x, "a")
         18: 'Argument 2 to "pad" has incompatible type "str"; expected "int"  [arg-type]',
         19: 'Argument 2 to "topk" has incompatible type "str"; expected "int"  [arg-type]',
     }
+
+
+def test_the_layers_that_the_guard_checks_are_listed() -> None:
+    constructors = {name: vars(layer).get("__init__") for name, layer in inspect.getmembers(nn, inspect.isclass)}
+    guarded = {name for name, one in constructors.items() if isinstance(one, FunctionType) and is_guarded(one)}
+
+    assert guarded == GUARDED

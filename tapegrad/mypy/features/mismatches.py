@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import ast
 import re
-from types import FunctionType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tapegrad.errors import messages
 from tapegrad.errors.kinds import NUMBER, described, kinds_of, wrong_kind
 from tapegrad.errors.ranges import RANGES
-from tapegrad.guard._wrapper import is_guarded
 from tapegrad.mypy.conversion import ARITHMETIC
 from tapegrad.mypy.features.source_lines import place_of
 from tapegrad.mypy.mypy_api import method_of_operator
@@ -29,6 +27,16 @@ if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import ParametersOf, ReportedError
 
 LONGEST: Final = 300
+# The layers whose constructors the guard checks: it imports NumPy, which the plugin does not need.
+GUARDED: Final = frozenset(
+    {
+        *("AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "BatchNorm1d", "BatchNorm2d", "Conv1d", "Conv2d", "Conv3d"),
+        *("ConvTranspose1d", "ConvTranspose2d", "Embedding", "FeedForward", "Flatten", "GELU", "GRU", "GroupNorm"),
+        *("GroupedQueryAttention", "InstanceNorm", "LSTM", "LayerNorm", "Linear", "MultiHeadAttention", "RMSNorm"),
+        *("RNN", "SSM", "StackedGRU", "StackedLSTM", "StackedRNN", "Transformer", "TransformerDecoderBlock"),
+        *("TransformerEncoderBlock", "Upsample"),
+    }
+)
 _CODES: Final = frozenset(
     {"return-value", "assignment", "arg-type", "list-item", "dict-item", "misc", "operator", "index"}
 )
@@ -171,7 +179,7 @@ def _argument(place: Place, match: re.Match[str], parameters: ParametersOf) -> s
         return _of_kind(op.name, name, written, match["got"].strip('"'), kinds) if written else None
     expected = match["expected"].strip('"')
     if op is None and owner is None and of_layer and expected in _PLAIN:
-        if _has_guard(function):
+        if function in GUARDED:
             return _of_plain(function, name, _read(match["got"].strip('"')), expected)
         if expected == "float" and name in RANGES.get(function, ()):
             return _of_kind(function, name, written, match["got"].strip('"'), (NUMBER,))
@@ -215,14 +223,6 @@ def _of_kind(op: str, name: str, written: list[ast.expr], got: str, kinds: tuple
     if kind not in _NO_KINDS:
         return None
     return f"{op}: {wrong_kind(name, 'None' if kind == 'None' else messages.with_article(kind), kinds)}"
-
-
-def _has_guard(layer: str) -> bool:
-    """Return whether the guard checks the arguments of a layer's constructor."""
-    from tapegrad import nn
-
-    constructor = getattr(getattr(nn, layer, None), "__init__", None)
-    return isinstance(constructor, FunctionType) and is_guarded(constructor)
 
 
 def _of_plain(layer: str, name: str, given: Written, expected: str) -> str | None:
