@@ -87,8 +87,8 @@ def helper(value):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201  # th
 
 def accept_an_untyped_helper() -> None:
     middle = helper(x)  # type: ignore[no-untyped-call]  # under strict, mypy minds
-    assert_type(tg.matmul(middle, tg.ones((5, 2))), Tensor[Any, Any])
-    assert_type(tg.relu(middle).sum(), Tensor[tuple[()], Any, Any])
+    assert_type(tg.matmul(middle, tg.ones((5, 2))), Tensor[Shape[L[3], L[2]], NoneTape])
+    assert_type(tg.relu(middle).sum(), Tensor[tuple[()], NoneTape])
 
 
 def accept_partial_and_map() -> None:
