@@ -143,6 +143,14 @@ def reject_a_string_for_a_number_of_a_norm() -> None:
     nn.LayerNorm(3, eps="a")  # E: LayerNorm: eps is a str but a float is expected [arg-type]
 
 
+def reject_a_bool_for_a_number_of_a_norm() -> None:
+    nn.LayerNorm(3, eps=True)  # E: LayerNorm: eps is True but a number is expected [arg-type]
+
+
+def reject_a_bool_for_a_rate() -> None:
+    nn.Dropout(p=True)  # E: Dropout: p is True but a number is expected [arg-type]
+
+
 def reject_a_fraction_as_a_width() -> None:
     nn.Linear(1.5, 3)  # E: Linear: in_features is a float but an int is expected [arg-type]
 

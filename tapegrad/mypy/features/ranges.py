@@ -1,4 +1,4 @@
-"""Options that are written as a number outside their range, such as `nn.Dropout(1.5)`: the error that Python raises."""
+"""Options that are written as a number outside their range, such as `nn.Dropout(1.5)`, or as a bool: Python's error."""
 
 from __future__ import annotations
 
@@ -65,7 +65,10 @@ def _check_weight(ctx: FunctionContext | MethodContext, function: str, weight: T
 
 
 def _number(expression: Expression) -> float | tuple[float, ...] | None:
-    """Return the value of a number, of an expression of numbers, or of a tuple of them; None if it is not known."""
+    """Return the value of a number, of an expression of numbers, or of a tuple of them; None if it is not known.
+
+    A bool is returned as well: mypy takes it for a number, but Python rejects it.
+    """
     if isinstance(expression, TupleExpr):
         items = [_number(item) for item in expression.items]
         numbers = tuple(item for item in items if isinstance(item, int | float))
@@ -74,4 +77,4 @@ def _number(expression: Expression) -> float | tuple[float, ...] | None:
         expression.node.final_value if isinstance(expression, RefExpr) and isinstance(expression.node, Var) else None
     )
     value = constant_value(expression) if final is None else final
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return value if isinstance(value, int | float) else None
