@@ -535,3 +535,27 @@ def accept_a_negative_default() -> None:
 
 def reject_a_size_that_a_negative_default_gives() -> None:
     longest(rows) + tg.ones((8,))  # E: add: x (3,) and y (8,) do not broadcast: axis -1 is 3 in x but 8 in y [tapegrad-shape]
+
+
+class Recurrent(nn.Module):
+    """Keeps its last output."""
+
+    def __init__(self) -> None:
+        self.linear = nn.Linear(8, 4)
+        self.last: Tensor[Any, Any] | None = None
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        out = self.linear(x)
+        self.last = out
+        return out
+
+
+recurrent = Recurrent()
+
+
+def accept_a_tensor_that_is_kept() -> None:
+    assert_type(recurrent(rows), Tensor[Shape[L[3], L[4]], NoneTape])
+
+
+def reject_a_size_of_a_tensor_that_is_kept() -> None:
+    recurrent(rows) @ tg.ones((8, 2))  # E: matmul: inner sizes differ: x (3, 4) has 4 columns but y (8, 2) has 8 rows [tapegrad-shape]

@@ -541,6 +541,55 @@ by_name = Holder(of_four)
 setattr(by_name, "state", of_nine)
 by_name.state + of_nine
 """,
+    "tensors that bodies keep in attributes": """
+class Cell(nn.Module):
+    def __init__(self) -> None:
+        self.linear = nn.Linear(4, 4)
+        self.state: Tensor | None = None
+        self.last: Tensor | None = None
+
+    def forward(self, x: Tensor) -> Tensor:
+        out = self.linear(x)
+        if self.state is not None:
+            out = out + self.state
+        self.state = out
+        self.last = None
+        return out
+
+    def turned(self, x: Tensor) -> Tensor:
+        self.last = x
+        if self.last is None:
+            return x
+        return self.last.T
+
+    def both(self, x: Tensor) -> Tensor:
+        self.forward(x)
+        return x if self.state is None else self.state
+
+class Cache(nn.Module):
+    def __init__(self) -> None:
+        self.keys: Tensor | None = None
+
+    def forward(self, x: Tensor) -> Tensor:
+        keys = x if self.keys is None else tg.concat((self.keys, x), axis=0)
+        self.keys = keys
+        return keys
+
+    def grow(self, x: Tensor, count: int) -> Tensor:
+        for _ in range(count):
+            x = x if self.keys is None else tg.concat((self.keys, x), axis=0)
+            self.keys = x
+        return x
+
+cell, cache, row = Cell(), Cache(), tg.ones((1, 4))
+cell(row) @ tg.ones((4, 2))
+cell.turned(row) @ row
+cell.both(row) @ tg.ones((4, 2))
+cell(tg.ones((3, 4))) @ tg.ones((4, 2))
+cache(row)
+cache(row).T @ tg.ones((2, 2))
+cache.grow(row, 2).T @ tg.ones((6, 2))
+""",
     "lists and dictionaries of tensors that functions without annotations change": """
 def longer(parts):  # type: ignore[no-untyped-def]  # as many programs are written
     parts.append(tg.ones((4, 8)))

@@ -91,7 +91,7 @@ from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.reports import CODES
 from tapegrad.mypy.scopes.entries import made_entries
 from tapegrad.mypy.scopes.frames import Reading, key_of
-from tapegrad.mypy.scopes.names import inside
+from tapegrad.mypy.scopes.names import inside, targets_in
 from tapegrad.mypy.scopes.objects import decided, elements, has_items, turns
 from tapegrad.mypy.unify.arguments import items_of
 
@@ -233,6 +233,7 @@ class Reader:
         self._exits: list[list[_End]] = []  # of each loop around the statement that is read
         self._empty: dict[Var, tuple[Expression, ListExpr]] = {}  # where lists were created, as an empty one
         self._listed: frozenset[Var] = frozenset()  # variables whose lists have items that are known one by one
+        self._stored: frozenset[str] = frozenset()  # attributes of `self` that the body assigns, and does not read then
 
     def result(self, statements: list[Statement]) -> Type:
         """Read a body; return the type of what it returns.
@@ -241,7 +242,7 @@ class Reader:
             FailedError: It surely fails.
             UnreadError: It has statements that are not read.
         """
-        self._listed = listed_variables(statements)
+        self._listed, self._stored = listed_variables(statements), _attributes_stored(statements)
         try:
             is_ended = not self._run(statements)
         except FailedError:
@@ -259,7 +260,7 @@ class Reader:
         Raises:
             UnreadError: It has statements that are not read, or that fail: the call of a generator runs none of them.
         """
-        self._listed = listed_variables(statements)
+        self._listed, self._stored = listed_variables(statements), _attributes_stored(statements)
         try:
             self._run(statements)
         except FailedError as failed:
@@ -532,6 +533,8 @@ class Reader:
                     raise FailedError(_unpacked(target, len(targets), len(p.items)))
                 for one, item in zip(targets, p.items, strict=True):
                     self._bind(one, item)
+            case MemberExpr(expr=NameExpr(name="self"), name=name) if name in self._stored and _is_tensor_or_none(t):
+                pass  # for other calls, which know only what the attribute is declared as
             case _:
                 raise UnreadError(f"line {target.line} binds no plain variable")
 
@@ -789,6 +792,39 @@ def _uncertain(line: int) -> UnreadError:
 def _named(statement: Statement) -> str:
     """Return the name of a kind of statement."""
     return _STATEMENTS.get(type(statement).__name__, "a statement that is not read")
+
+
+def _attributes_stored(statements: list[Statement]) -> frozenset[str]:
+    """Return the attributes of `self` that statements assign, if none is read after that; none if there is a loop."""
+    nodes = [node for statement in statements for node in inside(statement)]
+    if any(isinstance(node, ForStmt | WhileStmt) for node in nodes):
+        return frozenset()
+    stored: dict[str, list[AssignmentStmt]] = {}
+    read = [node for node in nodes if isinstance(node, MemberExpr)]  # without what statements bind
+    for node in nodes:
+        for target in targets_in(node.lvalues) if isinstance(node, AssignmentStmt) else ():
+            match target:
+                case MemberExpr(expr=NameExpr(name="self"), name=name):
+                    stored.setdefault(name, []).append(node)
+                case IndexExpr():
+                    read += [one for one in inside(target) if isinstance(one, MemberExpr)]
+    return frozenset(
+        name
+        for name, assigned in stored.items()
+        if not any(_may_follow(one, assigned) for one in read if one.name == name)
+    )
+
+
+def _may_follow(read: MemberExpr, assigned: list[AssignmentStmt]) -> bool:
+    """Return whether an attribute may be read after one of the statements that assign it."""
+    is_value = len(assigned) == 1 and read in inside(assigned[0].rvalue)
+    return not is_value and read.line >= min(one.line for one in assigned)
+
+
+def _is_tensor_or_none(t: Type) -> bool:
+    """Return whether a value is a tensor or None, which nothing can change where it is stored."""
+    p = get_proper_type(t)
+    return isinstance(p, NoneType) or tensor_parts(p) is not None
 
 
 def _is_evaluated(value: Expression, place: tuple[int, int] | None, api: Checker) -> bool:
