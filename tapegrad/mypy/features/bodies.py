@@ -594,7 +594,8 @@ def _given(
     if isinstance(ctx, MethodContext) and _takes_object(function):
         given[function.arguments[0].variable] = ctx.type
     others = (argument.variable.type for argument in function.arguments if argument.variable not in given)
-    if not is_known:
+    is_of_tensors = not lacks_annotations(declared) or any(map(holds_tensors, given.values()))
+    if not is_known or not (is_of_tensors or _makes_tensors.of(function)):
         raise UnreadError(PASSES_NOTHING_KNOWN, ctx.context.line)
     if any(t is not None and get_all_type_vars(t) for t in others):
         raise UnreadError("a parameter that is no tensor is declared with a type variable")
