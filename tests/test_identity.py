@@ -30,6 +30,10 @@ ALLOWED: Final = {
     "jax/compiled.py": {"_named": "text to show"},
     "jax/pytrees.py": {"_copied_with": "the memo of deepcopy; the caller holds the objects"},
     "mypy/mypy_api.py": {"_show_first": "mypy's list holds the errors"},
+    "mypy/scopes/entries.py": {
+        "_saved_with": "the entry has the object",
+        "with_entries": "the entry has the object",
+    },
     "mypy/ownership/state.py": {"State.__hash__": "the hash of the object itself"},
     "nn/module.py": {
         "Module._unfrozen": "the entry has the object",

@@ -115,14 +115,18 @@ def with_entries(t: Instance, entries: Entries, owner: Node | None = None) -> In
 
 def entries_in(t: Type | None) -> Entries | None:
     """Return the entries that are saved with a type; None if there are none."""
-    found = _saved.get(id(get_proper_type(t)))
+    found = _saved_with(t)
     return None if found is None else found.entries
+
+
+def _saved_with(t: Type | None) -> _Saved | None:
+    return _saved.get(id(get_proper_type(t)))
 
 
 def without_entries(t: Type) -> Type:
     """Return a type with which no entries are saved."""
     p = get_proper_type(t)
-    return p.copy_modified() if isinstance(p, Instance) and id(p) in _saved else t
+    return p.copy_modified() if isinstance(p, Instance) and _saved_with(p) is not None else t
 
 
 def with_inner_entries(t: Type) -> list[Type]:
@@ -198,7 +202,7 @@ def _tensor(value: Expression, api: Checker, *, is_now: bool) -> Type:
 
 
 def _of_owner(t: Type | None, owner: Node) -> Entries | None:
-    found = _saved.get(id(get_proper_type(t)))
+    found = _saved_with(t)
     return found.entries if found is not None and found.owner is owner else None
 
 
