@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from types import SimpleNamespace
 from typing import Any, assert_type
 from typing import Literal as L
+
+import numpy as np
 
 import tapegrad as tg
 from tapegrad import NoneTape, Shape, Tensor, nn
@@ -82,6 +84,65 @@ def accept_namespaces() -> None:
         assert_type(rows[start : start + args.width], Tensor[Shape[L[4], L[4]], NoneTape])
 
 
+def parsed() -> Namespace:
+    """Parse the options of a script."""
+    parser = ArgumentParser(description="Train.")
+    parser.add_argument("--width", "-w", type=int, default=4)
+    parser.add_argument("--heads", type=int, required=True)
+    return parser.parse_args(["--heads", "2"])
+
+
+def default() -> Namespace:
+    """Return the defaults of the options of a script."""
+    parser = ArgumentParser()
+    sizes = parser.add_argument_group("sizes")
+    sizes.add_argument("--width", type=int, default=4)
+    sizes.add_argument("--attention-heads", dest="heads", type=int, default=2, help="how many")
+    parser.add_argument("--rows", type=int, default=3)
+    return parser.parse_args([])
+
+
+def accept_options_of_a_script() -> None:
+    def run() -> None:
+        args = parsed()
+        rng = np.random.default_rng(0)
+        users = tg.tensor(rng.integers(0, 9, args.width * args.heads))
+        nn.Embedding(9, args.heads)(users) @ tg.ones((args.heads, 2))
+        Configured(args)(tg.ones((3, args.width))) @ tg.ones((args.heads * args.width, 2))
+
+    run()
+
+
+def accept_the_defaults_of_options() -> None:
+    args = default()
+    assert_type(Configured(args)(tg.ones((3, args.width))), Tensor[Shape[L[3], L[8]], NoneTape])
+    assert_type(tg.ones((args.width, args.rows)), Tensor[Shape[L[4], L[3]], NoneTape])
+    parser = ArgumentParser()
+    parser.add_argument("--rows", type=int, default=6)
+    assert_type(tg.ones((parser.parse_args(()).rows, 2)), Tensor[Shape[L[6], L[2]], NoneTape])
+
+
+def accept_options_that_may_have_other_defaults() -> None:
+    parser = ArgumentParser()
+    parser.add_argument("--columns", type=int, default=4)
+    parser.set_defaults(columns=5)
+    args = parser.parse_args([])
+    tg.ones((2, args.columns)) @ tg.ones((5, 2))
+    other = ArgumentParser()
+    other.add_argument("--columns", type=int, default=4)
+    other.add_argument("--other", dest="columns", type=int, default=5)
+    chosen = other.parse_args(["--other", "5"])
+    tg.ones((2, chosen.columns)) @ tg.ones((5, 2))
+
+
+def accept_an_option_that_is_no_number() -> None:
+    parser = ArgumentParser()
+    parser.add_argument("--sizes", type=int, nargs=2, default=4)
+    args = parser.parse_args(["--sizes", "2", "3"])
+    array = np.random.default_rng(0).normal(size=args.sizes)
+    tg.tensor(array.astype(np.float32)) @ tg.ones((3, 2))
+
+
 def accept_dicts_of_options() -> None:
     one, both = Model(**PLANS["small"])(tg.ones((3, 4)))
     assert_type(one, Tensor[Shape[L[3], L[3]], NoneTape])
@@ -121,6 +182,24 @@ def accept_a_constructor_that_changes_a_dict() -> None:
 
 def reject_a_size_of_a_namespace() -> None:
     Configured(Namespace(width=4, heads=2))(tg.ones((2, 4))) @ tg.ones((9, 2))  # E: matmul: inner sizes differ: x (2, 8) has 8 columns but y (9, 2) has 9 rows [tapegrad-shape]
+
+
+def reject_a_size_of_an_option() -> None:
+    def run() -> None:
+        args = parsed()
+        ids = tg.tensor(np.random.default_rng(0).integers(0, 9, args.width))
+        nn.Embedding(9, 3)(ids) @ tg.ones((2, 2))  # E(mypy): matmul: inner sizes differ: x (args.width, 3) has 3 columns but y (2, 2) has 2 rows [tapegrad-shape]
+
+    run()
+
+
+def reject_a_layer_behind_one_of_an_option() -> None:
+    args = parsed()
+    nn.Linear(3, 2)(nn.Linear(args.width, 4)(tg.ones((2, args.width))))  # E(mypy): Linear(3, 2): x is (2, 4) but (..., 3) is expected: axis -1 is 4, not 3 [tapegrad-shape]
+
+
+def reject_the_default_of_an_option() -> None:
+    Configured(default())(tg.ones((2, 4))) @ tg.ones((9, 2))  # E: matmul: inner sizes differ: x (2, 8) has 8 columns but y (9, 2) has 9 rows [tapegrad-shape]
 
 
 def reject_a_size_of_a_dict() -> None:

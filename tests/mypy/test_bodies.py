@@ -135,6 +135,58 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "options of a script that may have other values": """
+from argparse import ArgumentParser, Namespace
+
+def linear(args: Namespace) -> Tensor:
+    return nn.Linear(args.columns, 3)(tg.ones((2, 5)))
+
+def with_defaults() -> Namespace:
+    parser = ArgumentParser()
+    parser.add_argument("--columns", type=int, default=4)
+    parser.set_defaults(columns=5)
+    return parser.parse_args([])
+
+def added(parser: ArgumentParser) -> None:
+    parser.set_defaults(columns=5)
+
+def with_a_function() -> Namespace:
+    parser = ArgumentParser()
+    parser.add_argument("--columns", type=int, default=4)
+    added(parser)
+    return parser.parse_args([])
+
+def with_two_options() -> Namespace:
+    parser = ArgumentParser(argument_default=5)
+    parser.add_argument("--columns", type=int, default=4)
+    parser.add_argument("--more", dest="columns", type=int, default=5)
+    return parser.parse_args(["--more", "5"])
+
+def with_a_computed_name(name: str) -> Namespace:
+    parser = ArgumentParser()
+    parser.add_argument("--columns", type=int, default=4)
+    parser.add_argument("--more", dest=name, type=int, default=6, action="store", nargs="?", const=5)
+    return parser.parse_args(["--more"])
+
+def with_arguments() -> Namespace:
+    parser = ArgumentParser()
+    parser.add_argument("--columns", type=int, default=4)
+    return parser.parse_args(["--columns", "5"])
+
+def changed() -> Namespace:
+    parser = ArgumentParser()
+    parser.add_argument("--rows", type=int, default=4)
+    args = parser.parse_args([])
+    args.rows = 5
+    return args
+
+linear(with_defaults())
+linear(with_a_function())
+linear(with_two_options())
+linear(with_a_computed_name("columns"))
+linear(with_arguments())
+nn.Linear(changed().rows, 3)(tg.ones((2, 5)))
+""",
     "parts of expressions that may not run": """
 def shaped(x: Tensor) -> Tensor:
     return x.reshape(3, 5)

@@ -41,11 +41,12 @@ from tapegrad.mypy.mypy_api import checked_file, declared_function, make, silenc
 from tapegrad.mypy.rules.calls import is_several, ruled
 from tapegrad.mypy.rules.library import op_named
 from tapegrad.mypy.scopes.collections import Use, use_of
+from tapegrad.mypy.scopes.command_line import is_whole_option
 from tapegrad.mypy.scopes.items import MOST_ITEMS
 from tapegrad.mypy.scopes.names import ScopeCache, bound_last, bound_once, inside, nodes_in, targets_in, unpacked_once
 from tapegrad.mypy.scopes.objects import assigned_in_constructor, called_function, length_of
 from tapegrad.mypy.scopes.opaque import loop_of
-from tapegrad.mypy.scopes.values import ValueUnknownError, stays, value_of
+from tapegrad.mypy.scopes.values import ValueUnknownError, count_of, stays, value_of
 from tapegrad.mypy.signatures import signature_of
 from tapegrad.mypy.unify.arguments import Argument, numbers_in, operand_shape
 from tapegrad.mypy.unify.bindings import CallError
@@ -540,6 +541,9 @@ class _Reader:
         return value_of(self._type_of(expression), expression, self._api)
 
     def _shape(self, expression: Expression) -> _Sizes | None:
+        if is_whole_option(expression, self._api):
+            self._check_steady(expression)
+            return [count_of(self._type_of(expression), expression, self._api)]
         value = self.value(expression)
         if isinstance(value, UnknownDims):
             return None

@@ -57,12 +57,14 @@ from tapegrad.mypy.mypy_api import (
     checked_file,
     in_scope_of,
     is_always,
+    make,
     pass_of,
     stored_type,
     types_in_body,
 )
 from tapegrad.mypy.mypy_files import in_file, program_file
 from tapegrad.mypy.scopes.collections import Use, set_up_methods, use_of
+from tapegrad.mypy.scopes.command_line import NAMESPACE, defaults_of
 from tapegrad.mypy.scopes.frames import (
     ClassOf,
     Creation,
@@ -154,7 +156,7 @@ T = TypeVar("T")
 _MOST_OBJECTS = 1000  # whose constructors were run; far more than a file makes
 _DEEPEST = 20  # objects in arguments of objects
 _WITHOUT_ARGUMENTS: Final = {MODULE, "builtins.object"}  # whose constructors take none
-_NAMESPACES: Final = {"argparse.Namespace", "types.SimpleNamespace"}  # objects with any attributes
+_NAMESPACES: Final = {NAMESPACE, "types.SimpleNamespace"}  # objects with any attributes
 _FLAGS: Final = {"builtins.True": True, "builtins.False": False}
 _COMPARISONS: Final = {
     "==": operator.eq,
@@ -549,6 +551,8 @@ def _of_call(call: CallExpr, api: Checker) -> Value:
             return _created(of.info, call, api)
         case MemberExpr(expr=holder, name="get" | "pop") if isinstance(of := object_of(holder, api), Keywords):
             return _of_key(of, call, api)
+        case MemberExpr(name="parse_args" | "parse_intermixed_args") if (parsed := _parsed(call, api)) is not None:
+            return parsed
     if (replaced := _replaced(call, api)) is not None:
         return replaced
     called = called_function(call.callee, api)
@@ -1123,6 +1127,21 @@ def _namespace(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
         return None
     files = {checked_file(api), program_file(api)}
     return Made(info, info.fullname, tuple(one for one in given.values if is_unwritten(info, one[0], files)))
+
+
+def _parsed(call: CallExpr, api: Checker) -> Made | None:
+    """Return the namespace that `parser.parse_args([])` makes, with the defaults that are known."""
+    defaults = defaults_of(call, api)
+    if not defaults:
+        return None
+    files = {checked_file(api), program_file(api)}
+    info = make(api)(NAMESPACE, []).type
+    values = ((name, value_of_expression(one, api)) for name, one in defaults.items())
+    return Made(
+        info,
+        NAMESPACE,
+        tuple((name, value) for name, value in values if is_unwritten(info, name, files) and value is not None),
+    )
 
 
 def arguments_of_call(function: FuncDef, call: CallExpr, api: Checker) -> tuple[tuple[str, Value], ...] | None:
