@@ -135,6 +135,18 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "a block of a context manager that takes errors": """
+from contextlib import suppress
+
+def run(x: Tensor) -> Tensor:
+    return x @ tg.ones((5, 2))
+
+with suppress(ValueError), tg.random(0):
+    run(tg.ones((3, 4)))
+with suppress(ValueError):
+    with tg.random(0):
+        run(tg.ones((3, 4)))
+""",
     "options of a script that may have other values": """
 from argparse import ArgumentParser, Namespace
 
@@ -1534,6 +1546,13 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "a block of a context manager that passes on errors": """
+def run(x: Tensor) -> Tensor:
+    return x @ tg.ones((5, 2))  # here
+
+with tg.random(0):
+    run(tg.ones((3, 4)))
+""",
     "a call beside a part that may not run": """
 def attend(x: Tensor, past: Tensor | None) -> Tensor:
     return x @ tg.ones((5, 2))  # here

@@ -148,6 +148,8 @@ if TYPE_CHECKING:
     from tapegrad.mypy.scopes.entries import Entries
 
 _DEEPEST: Final = 12  # calls inside of bodies that are read
+# Context managers that raise again the error that leaves their block.
+_PASSING_ERRORS: Final = frozenset({"builtins.open", "tapegrad.generator.random"})
 _MOST: Final = 1000  # results; far more than a file has calls of such functions
 _MOST_OF_ONE: Final = 20  # results of one function; a function that is called with more shapes is not read any more
 
@@ -868,9 +870,16 @@ def _may_expect_error(call: Context, api: Checker) -> bool:
     """Return whether a call is in a lambda, or in a `try` or a `with` statement."""
     scope = enclosing_function(api) or checked_file(api)
     return isinstance(scope, LambdaExpr) or any(
-        isinstance(node, TryStmt | WithStmt) and node.line <= call.line <= (node.end_line or node.line)
+        isinstance(node, TryStmt | WithStmt)
+        and node.line <= call.line <= (node.end_line or node.line)
+        and not (isinstance(node, WithStmt) and all(map(_lets_errors_pass, node.expr)))
         for node in inside(scope)
     )
+
+
+def _lets_errors_pass(manager: Expression) -> bool:
+    """Return whether a context manager, such as `tg.random(0)`, surely passes on the errors of its block."""
+    return isinstance(manager, CallExpr) and getattr(manager.callee, "fullname", "") in _PASSING_ERRORS
 
 
 def _variables_in(t: Type) -> set[TypeVarId]:
