@@ -147,6 +147,30 @@ with suppress(ValueError):
     with tg.random(0):
         run(tg.ones((3, 4)))
 """,
+    "a dict of attributes that has a name": """
+from argparse import Namespace
+
+def run() -> None:
+    args = Namespace(columns=4)
+    options = vars(args)
+    options["columns"] = 5
+    tg.ones((2, args.columns)) @ tg.ones((5, 2))
+
+run()
+""",
+    "a dict of attributes that a function changes": """
+from argparse import Namespace
+
+def change(options: dict[str, int]) -> None:
+    options["columns"] = 5
+
+def run() -> None:
+    args = Namespace(columns=4)
+    change(vars(args))
+    tg.ones((2, args.columns)) @ tg.ones((5, 2))
+
+run()
+""",
     "options of a script that may have other values": """
 from argparse import ArgumentParser, Namespace
 

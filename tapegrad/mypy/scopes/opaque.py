@@ -13,10 +13,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mypy.nodes import (
+    ARG_STAR,
+    ARG_STAR2,
     AssignmentStmt,
     CallExpr,
     ClassDef,
     Decorator,
+    DelStmt,
     DictionaryComprehension,
     Expression,
     ForStmt,
@@ -35,6 +38,7 @@ from mypy.nodes import (
     MypyFile,
     NameExpr,
     Node,
+    OperatorAssignmentStmt,
     OpExpr,
     RefExpr,
     SliceExpr,
@@ -86,6 +90,7 @@ _SEQUENCES: Final = {"builtins.list", "builtins.tuple", "typing.Sequence"}
 _LIBRARIES: Final = ("builtins", "tapegrad.", "typing")
 _ANY_NAME: Final = "*"  # of an attribute of `self` that is set by a name that is computed
 _CONSTRUCTORS: Final = ("__init__", "__post_init__")
+_CHANGING: Final = ("clear", "pop", "popitem", "setdefault", "update")  # methods of dicts
 _PARSING: Final = ("parse_args", "parse_intermixed_args", "parse_known_args", "parse_known_intermixed_args")
 
 
@@ -847,7 +852,7 @@ def _contents_of(api: Checker) -> Contents:
 
 def _read(file: Node | None) -> Contents:
     contents = Contents({}, {}, {}, {}, {}, {}, {}, {}, is_dynamic=False)
-    is_dynamic = False
+    is_dynamic = _changes_attributes_by_name(file)
     calls: list[CallExpr] = []
     for node in nodes_in.of(file):
         if isinstance(node, FuncDef):
@@ -858,8 +863,6 @@ def _read(file: Node | None) -> Contents:
             _read_constants(node, contents)
         elif isinstance(node, CallExpr):
             calls.append(node)
-        elif isinstance(node, AssignmentStmt):
-            is_dynamic |= any(isinstance(one, IndexExpr) and _is_of_attributes(one.base) for one in node.lvalues)
     for call in calls:  # with all receivers known
         is_dynamic |= _read_call(call, contents)
     _read_statements(file, contents)
@@ -878,8 +881,6 @@ def _read_call(call: CallExpr, contents: Contents) -> bool:
     name = getattr(call.callee, "name", "")
     if name in _PARSING and "namespace" in call.arg_names:
         return True
-    if name == "update" and isinstance(call.callee, MemberExpr) and _is_of_attributes(call.callee.expr):
-        return True
     if name == "exec":
         return True
     if name not in ("setattr", "__setattr__"):
@@ -890,6 +891,42 @@ def _read_call(call: CallExpr, contents: Contents) -> bool:
     if literal is None and method is None:
         return True
     contents.writes.setdefault(literal or _ANY_NAME, []).append(Write(method, None, is_steady=False))
+    return False
+
+
+def _changes_attributes_by_name(file: Any) -> bool:
+    """Return whether a file may change the dict of an object's attributes, also by a name that it gives the dict."""
+    nodes = nodes_in.of(file)
+    assignments = [one for one in nodes if isinstance(one, AssignmentStmt)]
+    names = {
+        target.node
+        for one in assignments
+        if _is_of_attributes(one.rvalue)
+        for target in one.lvalues
+        if isinstance(target, NameExpr)
+    }
+
+    def holds(expression: Expression) -> bool:
+        is_named = isinstance(expression, NameExpr) and expression.node in names
+        return is_named or _is_of_attributes(expression)
+
+    changed = [target for one in assignments for target in one.lvalues]
+    changed += [one.lvalue for one in nodes if isinstance(one, OperatorAssignmentStmt)]
+    changed += [target for one in nodes if isinstance(one, DelStmt) for target in targets_in(one.expr)]
+    if any(isinstance(one, IndexExpr) and holds(one.base) for one in changed):
+        return True
+    for call in nodes:
+        if not isinstance(call, CallExpr):
+            continue
+        callee = call.callee
+        if isinstance(callee, MemberExpr) and callee.name in _CHANGING and holds(callee.expr):
+            return True
+        is_own = isinstance(callee, RefExpr) and callee.fullname.startswith(f"{file.fullname}.")
+        if is_own and any(
+            kind not in (ARG_STAR, ARG_STAR2) and holds(one)
+            for one, kind in zip(call.args, call.arg_kinds, strict=True)
+        ):
+            return True
     return False
 
 
