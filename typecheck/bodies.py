@@ -553,9 +553,9 @@ class Recurrent(nn.Module):
 recurrent = Recurrent()
 
 
-def accept_a_tensor_that_is_kept() -> None:
+def accept_a_tensor_that_is_saved() -> None:
     assert_type(recurrent(rows), Tensor[Shape[L[3], L[4]], NoneTape])
 
 
-def reject_a_size_of_a_tensor_that_is_kept() -> None:
+def reject_a_size_of_a_tensor_that_is_saved() -> None:
     recurrent(rows) @ tg.ones((8, 2))  # E: matmul: inner sizes differ: x (3, 4) has 4 columns but y (8, 2) has 8 rows [tapegrad-shape]
