@@ -10,9 +10,11 @@ from tapegrad.engines import Int, engine
 from tapegrad.errors import ShapeError
 from tapegrad.ops.scatter import getitem
 from tapegrad.sizes import (
+    UNKNOWN,
     Dims,
     RankUnknownError,
     Size,
+    UnknownDims,
     is_unknown,
     misfit,
     normal_axis,
@@ -36,9 +38,9 @@ _MOST_PARTS: Final = 2**20  # tensors returned by one call: even empty ones take
 
 def concat_shape(tensors: tuple[Dims, ...], axis: Int = 0) -> Dims:
     """Return the shape with the sizes along the axis summed; all others must be the same."""
-    first = _first(tensors)
-    axis = normal_axis(axis, first, "tensors[0]")
-    sizes = _common(tensors, axis)
+    tensors, ranked = _of_one_rank(tensors)
+    axis = normal_axis(axis, tensors[ranked], f"tensors[{ranked}]")
+    sizes = _common(tensors, axis, ranked)
     total: Size = 0
     for dims in tensors:
         total = total + dims[axis]
@@ -47,11 +49,12 @@ def concat_shape(tensors: tuple[Dims, ...], axis: Int = 0) -> Dims:
 
 def stack_shape(tensors: tuple[Dims, ...], axis: Int = 0) -> Dims:
     """Return the common shape with the number of tensors inserted at the axis."""
-    first = _first(tensors)
+    tensors, ranked = _of_one_rank(tensors)
+    first = tensors[ranked]
     if not -len(first) - 1 <= one_int(axis) <= len(first):
         message = f"axis {axis} is out of range for a stack of {show(first)}"
         raise ShapeError(message)
-    sizes = _common(tensors, None)
+    sizes = _common(tensors, None, ranked)
     axis %= len(first) + 1
     return (*sizes[:axis], len(tensors), *sizes[axis:])
 
@@ -323,13 +326,27 @@ def _first(tensors: tuple[Dims, ...]) -> Dims:
     return tensors[0]
 
 
-def _common(tensors: tuple[Dims, ...], axis: int | None) -> list[Size]:
+def _of_one_rank(tensors: tuple[Dims, ...]) -> tuple[tuple[Dims, ...], int]:
+    """Return the sizes with those of unknown rank as many as those of the first tensor of known rank, and its position.
+
+    Where no rank is known, the sizes are what they are.
+    """
+    _first(tensors)
+    known = [position for position, dims in enumerate(tensors) if not isinstance(dims, UnknownDims)]
+    if not known or len(known) == len(tensors):
+        return tensors, 0
+    sizes = (UNKNOWN,) * len(tensors[known[0]])
+    return tuple(sizes if isinstance(dims, UnknownDims) else dims for dims in tensors), known[0]
+
+
+def _common(tensors: tuple[Dims, ...], axis: int | None, ranked: int) -> list[Size]:
     """Return the common sizes, except along the axis; a size unknown in one tensor is read from another."""
-    sizes, known_from = list(tensors[0]), [0] * len(tensors[0])
+    sizes, known_from = list(tensors[ranked]), [ranked] * len(tensors[ranked])
     for position, dims in enumerate(tensors):
         place = f"tensors[{position}] {show(dims)}"
         if len(dims) != len(sizes):
-            message = f"{place} has rank {len(dims)} but tensors[0] {show(tensors[0])} has rank {len(sizes)}"
+            first = f"tensors[{ranked}] {show(tensors[ranked])}"
+            message = f"{place} has rank {len(dims)} but {first} has rank {len(sizes)}"
             raise ShapeError(message)
         for along, (n, m) in enumerate(zip(sizes, dims, strict=True)):
             if along != axis and surely_differ(n, m):

@@ -135,6 +135,14 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "tensors that are joined with one of unknown rank": """
+def joined(x: Any, *others: Any) -> None:
+    tg.concat([x, tg.ones((2, 3))], axis=-1) @ tg.ones((7, 2))
+    tg.concat([tg.ones((2, 3)), *others]) + tg.ones((5, 3))
+    tg.concat([tg.ones((2, 3)), *others[:0]]) + tg.ones((2, 3))
+
+joined(tg.ones((2, 4)), tg.ones((3, 3)))
+""",
     "a block of a context manager that takes errors": """
 from contextlib import suppress
 

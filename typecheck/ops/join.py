@@ -54,6 +54,16 @@ def accept_named_sizes() -> None:
     doubled(x)
 
 
+def accept_tensors_of_unknown_rank() -> None:
+    def joined(a: Tensor[Any, NoneTape], b: Any) -> None:
+        assert_type(tg.concat((a, y), axis=-1), Tensor[Shape[L[2], Any], NoneTape])
+        assert_type(tg.concat([y, a]), Tensor[Shape[Any, L[5]], NoneTape])
+        assert_type(tg.stack([a, y], 1), Tensor[Shape[L[2], L[2], L[5]], NoneTape])
+        assert_type(tg.concat([y, b, a], axis=1), Tensor[Shape[L[2], Any], Any])
+
+    joined(y, y)
+
+
 def accept_split() -> None:
     first, second = tg.split(y, (1, 4), 1)
     assert_type(first, Tensor[Shape[L[2], L[1]], NoneTape])
@@ -84,6 +94,27 @@ def reject_concat_of_any_number_along_no_axis() -> None:
         tg.concat(parts, 2)  # E: concat: axis 2 is out of range for tensors[0] (2, 3) [tapegrad-shape]
 
     joined([x])
+
+
+def reject_a_size_beside_a_tensor_of_unknown_rank() -> None:
+    def joined(a: Tensor[Any, NoneTape]) -> None:
+        tg.concat([a, y]) @ x  # E(mypy): matmul: inner sizes differ: x (?, 5) has 5 columns but y (2, 3) has 2 rows [tapegrad-shape]
+
+    joined(y)
+
+
+def reject_ranks_beside_a_tensor_of_unknown_rank() -> None:
+    def stacked(a: Tensor[Any, NoneTape]) -> None:
+        tg.stack([a, y, y.sum(0)])  # E(mypy): stack: tensors[2] (5,) has rank 1 but tensors[1] (2, 5) has rank 2 [tapegrad-shape]
+
+    stacked(y)
+
+
+def reject_an_axis_beside_a_tensor_of_unknown_rank() -> None:
+    def joined(a: Tensor[Any, NoneTape]) -> None:
+        tg.concat([a, y], 2)  # E(mypy): concat: axis 2 is out of range for tensors[1] (2, 5) [tapegrad-shape]
+
+    joined(y)
 
 
 def reject_two_dtypes() -> None:
