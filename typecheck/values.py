@@ -285,6 +285,30 @@ class Table(nn.Module, Generic[B, N]):
         self.layers = [nn.Linear(b * n, n)]
 
 
+def accept_slices_and_lists_that_go_by_a_name() -> None:
+    part, first, order = slice(1, 3), slice(None, 1), [6, 24]
+    columns = slice(0, 5)
+    assert_type(x[0, part], Tensor[Shape[L[2], L[24]], NoneTape])
+    assert_type(x[first, :, columns], Tensor[Shape[L[1], L[3], L[5]], NoneTape])
+    assert_type(x.reshape(order), Tensor[Shape[L[6], L[24]], NoneTape])
+    sizes = [20, 4]
+    assert_type(x.split(sizes, axis=2)[1], Tensor[Shape[L[2], L[3], L[4]], NoneTape])
+
+
+def accept_slices_and_lists_that_change() -> None:
+    bound = 2
+    part = slice(0, bound)
+    bound = 3
+    assert x[0, part].shape == (2, 24)
+    for start in range(2):
+        turn = slice(start, 2 * start + 1)
+        assert x[0, turn].shape == (start + 1, 24)
+    shape = [6, 24]
+    shape[0] = 3
+    shape[1] = 48
+    x.reshape(shape) @ tg.ones((48, 2))
+
+
 def accept_attributes_of_computed_sizes() -> None:
     table = Table(4, 5)
     assert_type(table.rows, Tensor[Shape[L[20], L[6]], NoneTape])
@@ -314,6 +338,16 @@ def reject_an_unknown_size_beside_a_computed_one() -> None:
         return product, more  # E(mypy): either: the result[1] is ? but B + 1 is expected [return-value]
 
     either(3, 5, 6)
+
+
+def reject_a_slice_by_a_name() -> None:
+    part = slice(0, 2)
+    x[0, part] + tg.ones((3, 24))  # E: add: x (2, 24) and y (3, 24) do not broadcast: axis -2 is 2 in x but 3 in y [tapegrad-shape]
+
+
+def reject_a_list_of_sizes_by_a_name() -> None:
+    sizes = [6, 23]
+    x.reshape(sizes)  # E: reshape: x (2, 3, 24) has 144 elements but shape (6, 23) has 138 [tapegrad-shape]
 
 
 def reject_an_attribute_of_a_computed_size() -> None:

@@ -135,6 +135,28 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "slices and lists of sizes that change": """
+class Sizes:
+    def __init__(self) -> None:
+        self.first = 6
+
+    def reshape(self, sizes: list[int]) -> None:
+        sizes[0] = 3
+
+def shaped(x: Tensor) -> Tensor:
+    sizes = [4, 2]
+    Sizes().reshape(sizes)
+    return x.reshape(sizes)
+
+def first(x: Tensor, count: int) -> Tensor:
+    part = slice(0, count)
+    count = 3
+    return x[part]
+
+shaped(tg.ones((2, 3)))
+first(tg.ones((4, 2)), 2) + tg.ones((2, 2))
+first(tg.ones((4, 2)), 1) + tg.ones((1, 2))
+""",
     "tensors that are joined with one of unknown rank": """
 def joined(x: Any, *others: Any) -> None:
     tg.concat([x, tg.ones((2, 3))], axis=-1) @ tg.ones((7, 2))

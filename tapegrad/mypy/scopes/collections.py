@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import Checker
 
 _READERS: Final = frozenset({"copy", "count", "get", "index", "items", "keys", "values"})
+# Methods of tensors that read a list of numbers; a class of the program may have one of that name that changes it.
+_READING_METHODS: Final = frozenset({"broadcast_to", "reshape", "split"})
 _EXTENDERS: Final = frozenset({"add", "append", "appendleft", "extend", "insert", "setdefault", "update"})
 FUNCTIONS_THAT_READ: Final = frozenset(
     [
@@ -277,6 +279,7 @@ def _read(nodes: Iterable[Node], file: Node | None) -> Uses:
     nodes = list(nodes)
     receivers = _receivers.of(file)
     functions = {node for node in nodes if isinstance(node, FuncDef)}
+    readers = _READING_METHODS - _names_of_functions.of(file)
     indices: set[Expression] = set()  # the tuples of `x[:, rows]`
     given: set[Expression] = set()  # what assignments give other names
     in_tuples: list[tuple[Expression, Expression]] = []
@@ -307,11 +310,21 @@ def _read(nodes: Iterable[Node], file: Node | None) -> Uses:
                 alike = _alike(node, child, functions, receivers)
                 same += alike
                 is_followed = alike or (child in given and isinstance(node, AssignmentStmt))
-                _note(child, Use.READ if is_followed else _use(node, child), uses, receivers)
+                is_read = isinstance(node, CallExpr) and _is_method(node.callee, readers)
+                _note(child, Use.READ if is_followed or is_read else _use(node, child), uses, receivers)
     for holder, child in in_tuples:
         _note(child, Use.READ if holder in indices or child in given else Use.SHARED, uses, receivers)
     _share(same, items, uses)
     return uses
+
+
+def _is_method(callee: Expression, names: frozenset[str]) -> bool:
+    """Return whether a call calls a method with one of some names, not a function of a module."""
+    return isinstance(callee, MemberExpr) and callee.node is None and callee.name in names
+
+
+def _read_names_of_functions(file: Node | None) -> set[str]:
+    return {one.name for one in nodes_in.of(file) if isinstance(one, FuncDef)}
 
 
 def collection_of(item: Expression) -> Expression:
@@ -458,6 +471,7 @@ _READ_ONLY: Final = frozenset(
     ]
 )
 _receivers = ScopeCache(_read_receivers)
+_names_of_functions = ScopeCache(_read_names_of_functions)
 _uses = ScopeCache(_read_file)
 _same = ScopeCache(_read_same)
 _set_up_methods = ScopeCache(_read_set_up_methods)

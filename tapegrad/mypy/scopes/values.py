@@ -149,8 +149,9 @@ def index_of(t: Type, expression: Expression | None, api: Checker) -> Any:
     if isinstance(expression, SliceExpr):
         bounds = (expression.begin_index, expression.end_index, expression.stride)
         return slice(*(None if bound is None else _slice_bound(bound, api) for bound in bounds))
-    if isinstance(expression, CallExpr) and getattr(expression.callee, "fullname", "") == "builtins.slice":
-        return slice(*(_bound_of(bound, api) for bound in expression.args))
+    made = _made_slice(expression, api)
+    if made is not None:
+        return slice(*(_bound_of(bound, api) for bound in made.args))
     display = display_of(expression, api) if isinstance(expression, NameExpr) else expression
     if isinstance(display, ListExpr) and not any(isinstance(item, StarExpr) for item in display.items):
         is_steady = display is expression or _is_steady(display, api)
@@ -175,6 +176,18 @@ def index_of(t: Type, expression: Expression | None, api: Checker) -> Any:
     if isinstance(p, TypeVarType) or is_whole(p):
         return size_value(t, expression, api)
     raise ValueUnknownError
+
+
+def _made_slice(expression: Expression | None, api: Checker) -> CallExpr | None:
+    """Return the call of `slice`, also one that a variable is bound to once, with the same bounds as now."""
+    call, is_steady = expression, True
+    if isinstance(expression, NameExpr) and isinstance(expression.node, Var):
+        call, _ = bound_once(expression.node, api)
+        bounds = call.args if isinstance(call, CallExpr) else []
+        is_steady = all(getattr(one, "fullname", "") == "builtins.None" or _is_steady(one, api) for one in bounds)
+    if not is_steady or not isinstance(call, CallExpr) or getattr(call.callee, "fullname", "") != "builtins.slice":
+        return None
+    return call if {*call.arg_kinds} <= {ARG_POS} else None
 
 
 def _bound_of(expression: Expression, api: Checker) -> Any:
