@@ -170,3 +170,22 @@ def reject_an_entry_beside_one_that_is_assigned_again() -> None:
     outputs = encoder(row)
     outputs["mean"] = outputs["mean"][0]
     outputs["hidden"] @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (5, 8) has 8 columns but y (3, 2) has 3 rows [tapegrad-shape]
+
+
+def loaded(count: int) -> dict[str, Tensor[Any, Any]]:
+    """Returns a batch."""
+    return {"x": tg.ones((count, 8)), "y": tg.ones((count, 2))}
+
+
+def accept_a_variable_with_one_dictionary_after_another() -> None:
+    for _ in range(2):
+        batch = loaded(4)
+        assert_type(batch["x"], Tensor[Shape[L[4], L[8]], NoneTape])
+    batch = loaded(6)
+    assert_type(batch["y"], Tensor[Shape[L[6], L[2]], NoneTape])
+
+
+def reject_an_entry_of_the_second_dictionary() -> None:
+    batch = loaded(4)
+    batch = loaded(6)
+    batch["y"] @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (6, 2) has 2 columns but y (3, 2) has 3 rows [tapegrad-shape]

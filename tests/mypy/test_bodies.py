@@ -659,6 +659,45 @@ by_name = Holder(of_four)
 setattr(by_name, "state", of_nine)
 by_name.state + of_nine
 """,
+    "variables with one dictionary of tensors after another": """
+def loaded(count: int) -> dict[str, Tensor]:
+    return {"x": tg.ones((count, 3)), "y": tg.ones((count, 2))}
+
+def turned(batch: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {"x": batch["x"].T, "y": batch["y"]}
+
+def by_branches(flag: bool) -> None:
+    if flag:
+        batch = loaded(4)
+    else:
+        batch = turned(loaded(4))
+    batch["x"] @ tg.ones((4, 1))
+    for count in range(2):
+        batch["x"] @ tg.ones((4 if count == 0 else 9, 1))
+        batch = turned(loaded(9))
+    while batch["x"].shape[0] == 3:
+        batch = turned(batch)
+    batch["x"] @ tg.ones((3, 1))
+
+def by_changes() -> None:
+    batch = loaded(4)
+    batch["x"] = batch["x"].T
+    batch["x"] @ tg.ones((4, 1))
+    batch = loaded(5)
+    batch["x"] @ tg.ones((3, 1))
+    batch = {**batch, "y": tg.ones((9, 9))}
+    batch["y"] @ tg.ones((9, 1))
+
+    def change() -> None:
+        nonlocal batch
+        batch = loaded(7)
+
+    change()
+    batch["y"].T @ tg.ones((7, 1))
+
+by_branches(bool(int("0")))
+by_changes()
+""",
     "tensors that bodies keep in attributes": """
 class Cell(nn.Module):
     def __init__(self) -> None:

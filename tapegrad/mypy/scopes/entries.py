@@ -48,6 +48,7 @@ from tapegrad.mypy.scopes.functions import method_of, written_with_file
 from tapegrad.mypy.scopes.names import (
     BINDERS,
     ScopeCache,
+    bound_last,
     bound_once,
     inside,
     nodes_in,
@@ -155,7 +156,7 @@ def entries_of(dictionary: Expression, api: Checker) -> Entries | None:
         case CallExpr():
             return _of_owner(stored_type(api, dictionary), dictionary)
         case NameExpr(node=Var() as variable):
-            return _of_variable(variable, api)
+            return _of_variable(variable, dictionary, api)
     return None
 
 
@@ -206,16 +207,16 @@ def _of_owner(t: Type | None, owner: Node) -> Entries | None:
     return found.entries if found is not None and found.owner is owner else None
 
 
-def _of_variable(variable: Var, api: Checker) -> Entries | None:
+def _of_variable(variable: Var, use: NameExpr, api: Checker) -> Entries | None:
     value, is_only = bound_once(variable, api)
-    if not is_only:
-        return None
     if variable.is_argument:
-        return _of_owner(variable.type, variable)
+        return _of_owner(variable.type, variable) if is_only else None
+    values = [value] if is_only else bound_last(use, api)
     changes = _changes.of(checked_file(api)).get(variable, _Changes({}, []))
     if changes is None or not all(_only_reads(call, argument, api) for call, argument in changes.calls):
         return None
-    entries = _of_part(variable, api) if value is None else _of_value(value, api)
+    several = [_of_part(variable, api) if one is None else _of_value(one, api) for one in values]
+    entries = several[0] if len(several) == 1 else None  # of one of several dictionaries, nothing is known
     if entries is None:
         return None
     known = dict(entries)
