@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from dataclasses import asdict, dataclass
 from types import SimpleNamespace
 from typing import Any, assert_type
 from typing import Literal as L
@@ -208,3 +209,24 @@ def reject_a_size_of_a_dict() -> None:
 
 def reject_a_layer_of_a_dict() -> None:
     Model(**PLANS["small"])(tg.ones((3, 4)))[0] @ tg.ones((2, 2))  # E: matmul: inner sizes differ: x (3, 3) has 3 columns but y (2, 2) has 2 rows [tapegrad-shape]
+
+
+@dataclass
+class Widths:
+    """The sizes of a head."""
+
+    inputs: int = 4
+    hidden: int = 6
+    outputs: int = 3
+
+
+def accept_fields_as_options() -> None:
+    options = asdict(Widths(hidden=9))
+    assert_type(Head(**options)(tg.ones((2, 4))), Tensor[Shape[L[2], L[3]], NoneTape])
+    changed = asdict(Widths())
+    changed["inputs"] = 7
+    Head(**changed)(tg.ones((2, 7)))
+
+
+def reject_a_size_of_fields_as_options() -> None:
+    Head(**asdict(Widths()))(tg.ones((2, 4))) @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]

@@ -698,6 +698,37 @@ def by_changes() -> None:
 by_branches(bool(int("0")))
 by_changes()
 """,
+    "fields of data classes that are given as options": """
+from dataclasses import asdict, dataclass, field
+
+@dataclass
+class Widths:
+    inputs: int = 4
+    outputs: int = 3
+    groups: int = field(init=False, default=1)
+
+class Head(nn.Module):
+    def __init__(self, inputs: int, outputs: int = 2, groups: int = 5) -> None:
+        self.linear = nn.Linear(inputs, outputs * groups)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear(x)
+
+options = asdict(Widths())
+Head(**options)(tg.ones((2, 4))) @ tg.ones((3, 1))
+changed = asdict(Widths())
+changed["inputs"] = 9
+Head(**changed)(tg.ones((2, 9)))
+fewer = asdict(Widths())
+fewer.pop("groups")
+Head(**fewer)(tg.ones((2, 4))) @ tg.ones((15, 1))
+longer = asdict(Widths())
+longer.update(inputs=8)
+Head(**longer)(tg.ones((2, 8)))
+widths = Widths()
+widths.outputs = 8
+Head(**asdict(widths))(tg.ones((2, 4))) @ tg.ones((8, 1))
+""",
     "tensors that bodies keep in attributes": """
 class Cell(nn.Module):
     def __init__(self) -> None:

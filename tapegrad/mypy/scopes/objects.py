@@ -551,6 +551,8 @@ def _of_call(call: CallExpr, api: Checker) -> Value:
             return _created(of.info, call, api)
         case MemberExpr(expr=holder, name="get" | "pop") if isinstance(of := object_of(holder, api), Keywords):
             return _of_key(of, call, api)
+        case RefExpr(fullname="dataclasses.asdict") if call.arg_kinds == [ARG_POS]:
+            return _as_dictionary(object_of(call.args[0], api))
         case MemberExpr(name="parse_args" | "parse_intermixed_args") if (parsed := _parsed(call, api)) is not None:
             return parsed
     if (replaced := _replaced(call, api)) is not None:
@@ -580,6 +582,15 @@ def _of_key(keywords: Keywords, call: CallExpr, api: Checker) -> Value:
             values = dict(keywords.values)
             return values[name] if name in values else value_of_expression(default, api)
     return None
+
+
+def _as_dictionary(of: Value) -> Keywords | None:
+    """Return the dictionary that `asdict` makes of a data class, with None for a field that may have changed."""
+    if not isinstance(of, Made) or of.constructor != of.info.fullname or "dataclass" not in of.info.metadata:
+        return None
+    known = {name: _as_dictionary(value) if isinstance(value, Made) else value for name, value in of.arguments}
+    fields = [one["name"] for one in of.info.metadata["dataclass"]["attributes"] if not one["is_init_var"]]
+    return Keywords(tuple((name, known.get(name)) for name in fields))
 
 
 def _replaced(call: CallExpr, api: Checker) -> Made | None:
