@@ -729,6 +729,20 @@ widths = Widths()
 widths.outputs = 8
 Head(**asdict(widths))(tg.ones((2, 4))) @ tg.ones((8, 1))
 """,
+    "variables that the getter of a property exchanges": """
+class Pair:
+    @property
+    def swapped(self) -> Tensor:
+        a, b = tg.ones((2, 3)), tg.ones((3, 2))
+        a, b = b, a
+        return a @ tg.ones((2, 5)) + b.T @ tg.ones((2, 5))
+
+    @swapped.setter
+    def swapped(self, value: Tensor) -> None:
+        self.value = value
+
+Pair().swapped @ tg.ones((5, 1))
+""",
     "tensors that bodies keep in attributes": """
 class Cell(nn.Module):
     def __init__(self) -> None:

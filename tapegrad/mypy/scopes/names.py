@@ -80,8 +80,6 @@ _PARTS = (
     *("begin_index", "end_index", "stride", "if_expr", "cond", "else_expr", "left_expr", "sequences", "condlists"),
     *("generator", "pattern", "key", "keys", "positionals", "keyword_values", "from_expr", "msg"),
 )
-# Those with the statements of a statement; `items` are also the functions of an overloaded one.
-_BLOCKS = ("defs", "func", "impl", "body", "else_body", "finally_body", "handlers", "bodies")
 _VALUES = (BytesExpr, ComplexExpr, FloatExpr, IntExpr, StrExpr)
 
 V = TypeVar("V")
@@ -241,20 +239,6 @@ def inside(scope: Node | None) -> list[Any]:
 
 
 nodes_in: ScopeCache[list[Any]] = ScopeCache(inside)
-
-
-def statements_inside(scope: Any) -> list[Any]:
-    """Return every statement in a file, a function or a block, without the expressions, which are most of it."""
-    found: list[Any] = []
-    pending: list[Any] = [scope]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, list):
-            pending += node
-        elif node is not None:
-            found.append(node)
-            pending += [part for name in _BLOCKS if (part := getattr(node, name, None)) is not None]
-    return found
 
 
 def _classes_in(file: Node | None) -> set[TypeInfo]:

@@ -61,7 +61,6 @@ from tapegrad.mypy.scopes.names import (
     inside,
     nodes_in,
     receiver_of,
-    statements_inside,
     targets_bound_to,
 )
 from tapegrad.mypy.signatures import concerns
@@ -247,9 +246,7 @@ def _read_exchanges(scope: Node | None) -> _Exchanges:
 
 _exchanges = ScopeCache(_read_exchanges)
 _has_exchanges = ScopeCache(
-    lambda file: any(
-        isinstance(one, AssignmentStmt) and isinstance(one.rvalue, TupleExpr) for one in statements_inside(file)
-    )
+    lambda file: any(isinstance(one, AssignmentStmt) and isinstance(one.rvalue, TupleExpr) for one in nodes_in.of(file))
 )
 
 
