@@ -32,7 +32,7 @@ from tapegrad.mypy.mypy_api import checked_file, stored_type
 from tapegrad.mypy.mypy_files import in_file, program_file
 from tapegrad.mypy.scopes.functions import written_with_file
 from tapegrad.mypy.scopes.names import ScopeCache, inside, nodes_in
-from tapegrad.mypy.scopes.opaque import ARITHMETIC, is_defined_once, is_unwritten, steady_value
+from tapegrad.mypy.scopes.opaque import is_defined_once, is_unwritten, steady_value
 from tapegrad.mypy.sources import is_changed
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def is_whole_option(expression: Expression, api: Checker) -> bool:
     match expression:
         case IntExpr():
             return True
-        case OpExpr(op="+" | "-" | "*" | "//" as sign, left=left, right=right) if sign in ARITHMETIC:
+        case OpExpr(op="+" | "-" | "*" | "//", left=left, right=right):
             return is_whole_option(left, api) and is_whole_option(right, api)
         case NameExpr(node=Var() as variable):
             value, _ = steady_value(variable, api)
