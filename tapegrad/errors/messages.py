@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 RESULT: Final = "the result"
 ANY_NUMBER: Final = "..."  # how any `*Ts` is written
+SEVERAL_DTYPES: Final = "one of several dtypes"  # of an item of a list of tensors
 _ARRAYS: Final = ("an ndarray", "a list")
 UNNAMED: Final = ""  # the call inside an op: `@op` adds the name
 

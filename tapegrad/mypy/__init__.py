@@ -28,7 +28,7 @@ from mypy.plugin import (
     Plugin,
     ReportConfigContext,
 )
-from mypy.types import AnyType, Instance, TupleType, TypeOfAny, UnionType, get_proper_type
+from mypy.types import AnyType, Instance, TupleType, TypeOfAny, TypeVarType, UnionType, get_proper_type
 from mypy.version import __version__ as MYPY  # noqa: N812  # a constant
 from typing_extensions import override
 
@@ -405,6 +405,7 @@ class Tapegrad(Plugin):
                 theirs = self._hooks_after(ctx.api, lookup, fullname)
             if ctx.api is not self._current:
                 self._current = ctx.api
+                self._join_dtypes()
                 if UNKNOWN in ctx.api.options.enabled_error_codes:
                     _begin(ctx)
             for other in theirs:
@@ -414,6 +415,23 @@ class Tapegrad(Plugin):
             return ours(ctx)
 
         return hook
+
+    def _join_dtypes(self) -> None:
+        """Let mypy give the items of a list of tensors of two dtypes the type of a tensor.
+
+        The classes of two dtypes may have no base in common but `object`, or one of NumPy's private ones. mypy compares
+        it with the bound of the type parameter, and takes `object` for the items where it is outside. While mypy reads
+        the class itself, another bound would be too early: operators of the class would be unknown.
+        `features.type_annotations` reports a dtype that is none in an annotation.
+        """
+        symbol = self.lookup_fully_qualified(_TENSOR)
+        tensor = symbol.node if symbol is not None else None
+        if not isinstance(tensor, TypeInfo) or len(tensor.defn.type_vars) != 3:
+            return
+        *others, dtype = tensor.defn.type_vars
+        anything = Instance(tensor.mro[-1], [])
+        if isinstance(dtype, TypeVarType) and dtype.upper_bound != anything:
+            tensor.defn.type_vars = [*others, dtype.copy_modified(upper_bound=anything)]
 
     def _hooks_after(self, api: Any, lookup: str, fullname: str) -> list[Callable[[str], Any]]:
         try:

@@ -27,6 +27,7 @@ from mypy.types import (
     get_proper_type,
 )
 
+from tapegrad.errors.messages import SEVERAL_DTYPES
 from tapegrad.mypy.mypy_api import map_instance_to_supertype
 from tapegrad.sizes import (
     UNKNOWN,
@@ -78,6 +79,7 @@ ARITHMETIC: Final[dict[str, Callable[[Size, Size], Size]]] = {  # of the types o
 _CALLS: Final = {"pow": POWER, "max": LARGEST, "min": SMALLEST}
 OPAQUE = "tapegrad.sizes.arithmetic.Opaque"
 ARRAY = "numpy.ndarray"
+GENERIC = "numpy.generic"
 MODULE = "tapegrad.nn.module.Module"
 PARAM = "tapegrad.nn.param.Param"
 
@@ -122,13 +124,35 @@ def tensor_parts(declared: Type) -> TensorParts | None:
         if not isinstance(t, Instance):
             return None
     if t.type.fullname == TENSOR and len(t.args) == 3:
-        return TensorParts._make(t.args)
+        return TensorParts(t.args[0], t.args[1], _as_dtype(t.args[2]))
     if t.type.has_base(TENSOR):
         shape, tape, dtype = map_instance_to_supertype(t, _base(t, TENSOR)).args
-        return TensorParts(shape, tape, dtype)
+        return TensorParts(shape, tape, _as_dtype(dtype))
     if t.type.fullname in (VALUE, NODE):
         return TensorParts(t.args[0], unknown(), t.args[1])
     return None
+
+
+def is_common_class(t: Type) -> bool:
+    """Return whether a type argument is no dtype but what mypy takes as the common class of several dtypes."""
+    p = get_proper_type(t)
+    return isinstance(p, Instance) and not p.type.has_base(GENERIC)
+
+
+def without_common_class(result: Type, receiver: Type) -> Type:
+    """Return the type of an attribute of a tensor of several dtypes, such as `x.dtype`, with an unknown dtype."""
+    p, tensor = get_proper_type(result), get_proper_type(receiver)
+    if not isinstance(tensor, Instance) or tensor.type.fullname != TENSOR or not is_common_class(tensor.args[2]):
+        return result
+    if p == tensor.args[2]:
+        return _UNKNOWN
+    if not isinstance(p, Instance):
+        return result
+    return p.copy_modified(args=[without_common_class(argument, tensor) for argument in p.args])
+
+
+def _as_dtype(t: Type) -> Type:
+    return _UNKNOWN if is_common_class(t) else t
 
 
 def joined(t: Type) -> Type:
@@ -452,7 +476,7 @@ def kind_of(variable: TypeVarLikeType) -> str:
             return "flag"
         if bound.type.fullname == "tapegrad.autograd.tape.Tape":
             return "tape"
-        if bound.type.has_base("numpy.generic"):
+        if bound.type.has_base(GENERIC):
             return "dtype"
     return "other"
 
@@ -473,6 +497,8 @@ def dtype_name(t: Type) -> str:
         return p.name
     if not isinstance(p, Instance):
         return "?"
+    if is_common_class(p):
+        return SEVERAL_DTYPES
     name = p.type.name.removesuffix("_")
     bits = get_proper_type(p.args[0]) if p.args else None
     width = bits.type.name.strip("_").removesuffix("Bit").removesuffix("bit") if isinstance(bits, Instance) else ""

@@ -32,6 +32,7 @@ from tapegrad.mypy.conversion import (
     size_type,
     tensor_parts,
     unknown,
+    without_common_class,
     without_opaque,
 )
 from tapegrad.mypy.features import (
@@ -242,7 +243,7 @@ def method_result(ctx: MethodContext) -> Type:
         if _is_item(ctx):
             return numbers.expected(tape_methods.item(ctx), ctx.context, ctx.api)
         bodies.check_driver(ctx)
-        return layers.called_unknown(ctx)
+        return without_common_class(layers.called_unknown(ctx), ctx.type)
     older = ctx.type
     ctx = with_newest(ctx, reflected=calls.is_reflected(declared))
     if ctx.type is not older and calls.method_name(declared) == "forward":
@@ -255,7 +256,7 @@ def method_result(ctx: MethodContext) -> Type:
         result = _judged_method(ctx, declared)
     result = bodies.completed(ctx, declared, result)
     open_targets(ctx.context, result, ctx.api)
-    return result
+    return without_common_class(result, older)
 
 
 def _is_item(ctx: MethodContext) -> bool:
@@ -442,7 +443,7 @@ def settled_attribute(ctx: AttributeContext) -> Type:
             if name != "shape"
             else attributes.shape_read(ctx, _newest_receiver(ctx))
         )
-    return settled(attributes.without_foreign_sizes(ctx), make(ctx.api))
+    return settled(without_common_class(attributes.without_foreign_sizes(ctx), ctx.type), make(ctx.api))
 
 
 def _newest_receiver(ctx: AttributeContext) -> Type:
@@ -461,5 +462,5 @@ def attribute_type(ctx: AttributeContext) -> Type:
     """Return the type of the attribute `T` or `mT` of a tensor."""
     receiver = get_proper_type(_newest_receiver(ctx))
     if isinstance(receiver, Instance) and (receiver.type.has_base(TENSOR) or receiver.type.fullname == VALUE):
-        return calls.transposed(ctx, receiver)
+        return without_common_class(calls.transposed(ctx, receiver), receiver)
     return ctx.default_attr_type

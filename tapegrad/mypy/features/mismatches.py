@@ -468,6 +468,8 @@ def _size(written: Written) -> Size:
 def _dtype(written: Written) -> str:
     if written.name in ("|", "Any"):
         return "?"
+    if written.name == "object" or written.name.endswith("Mixin"):  # the common class of several dtypes
+        return messages.SEVERAL_DTYPES
     if not written.arguments:
         return written.name.removesuffix("_")
     bits = written.arguments[0].name.strip("_").removesuffix("Bit").removesuffix("bit")

@@ -5,10 +5,24 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any, Final
 
-from mypy.types import AnyType, Instance, LiteralType, RawExpressionType, Type, TypeOfAny, UnboundType
+from mypy.errorcodes import TYPE_VAR
+from mypy.types import (
+    AnyType,
+    Instance,
+    LiteralType,
+    RawExpressionType,
+    Type,
+    TypeOfAny,
+    TypeVarType,
+    UnboundType,
+    UninhabitedType,
+    UnionType,
+    get_proper_type,
+)
 
 from tapegrad.errors import ShapeError
 from tapegrad.mypy.conversion import (
+    GENERIC,
     NONE_TAPE,
     TENSOR,
     declared_size,
@@ -117,6 +131,9 @@ def _tensor(arguments: list[Type], ctx: AnalyzeTypeContext, make: Make) -> Type:
         ctx.api.fail(f"Tensor takes a shape, a tape and a dtype, not {len(arguments)} arguments", ctx.context)
         return AnyType(TypeOfAny.from_error)
     bare = make(TENSOR, [])
+    if len(arguments) == 3 and is_complete(arguments[2]) and not _is_dtype(arguments[2]):
+        ctx.api.fail("Tensor: its dtype must be one of NumPy's, such as np.float32", ctx.context, code=TYPE_VAR)
+        return AnyType(TypeOfAny.from_error)
     if not arguments:
         return bare.copy_modified(args=[unknown(), unknown(), unknown()])
     if len(arguments) == 1:
@@ -124,3 +141,13 @@ def _tensor(arguments: list[Type], ctx: AnalyzeTypeContext, make: Make) -> Type:
     if len(arguments) == 2:
         arguments.append(default_argument(bare, 2, ctx.api))
     return bare.copy_modified(args=arguments)
+
+
+def _is_dtype(t: Type) -> bool:
+    """Return whether a type argument is one of NumPy's dtypes, or may be one."""
+    p = get_proper_type(t)
+    if isinstance(p, UnionType):
+        return all(map(_is_dtype, p.items))
+    if isinstance(p, TypeVarType):
+        return all(map(_is_dtype, p.values or [p.upper_bound]))
+    return p.type.has_base(GENERIC) if isinstance(p, Instance) else isinstance(p, AnyType | UninhabitedType)

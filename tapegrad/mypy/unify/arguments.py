@@ -32,6 +32,7 @@ from mypy.types import (
 from tapegrad.mypy.conversion import (
     ARITHMETIC,
     ARRAY,
+    GENERIC,
     Many,
     TensorParts,
     dtype_name,
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
     from tapegrad.autograd.registry import Op
 
 _STARS = (ARG_STAR, ARG_STAR2)
-_NUMBERS = ("builtins.int", "builtins.float", "numpy.generic")  # a bool is an int
+_NUMBERS = ("builtins.int", "builtins.float", GENERIC)  # a bool is an int
 
 
 class Argument(NamedTuple):
@@ -339,6 +340,6 @@ def numbers_in(t: Type) -> list[Instance]:
 
 def class_name(number: Instance) -> str:
     """Return the name of a number's class at run time, where `NewType` makes no class."""
-    if number.type.has_base("numpy.generic"):
+    if number.type.has_base(GENERIC):
         return dtype_name(number)
     return next(base.name for base in number.type.mro if not base.is_newtype)

@@ -31,6 +31,7 @@ from tapegrad.errors import messages
 from tapegrad.mypy.conversion import (
     ARITHMETIC,
     ARRAY,
+    GENERIC,
     MODULE,
     NONE_TAPE,
     OWNED_TAPE,
@@ -540,7 +541,6 @@ def _unify_dtype(bindings: Bindings, formal: ProperType, actual: ProperType, whe
         raise CallError(messages.wrong_dtype(bindings.name, where, dtype_name(actual), dtype_name(formal)), "dtype")
 
 
-GENERIC = "numpy.generic"
 _BEGINNING_WITH_SHAPE = ("empty", "ones", "zeros")  # functions whose dtype follows the shape
 _KINDS = ("builtins.bool", "builtins.int", "builtins.float")
 UNKNOWN_TO_OPS = tuple(
