@@ -24,6 +24,7 @@ import typing_extensions
 from tapegrad.autograd.tape import NoneTape, OwnedTape
 from tapegrad.errors import TapegradError
 from tapegrad.sizes import Add, FloorDiv, Mul, Sub
+from tapegrad.sizes.arithmetic import Product, Sum
 from tapegrad.tapem import Node
 from tapegrad.tensors import Tensor
 from tests import unknown_places
@@ -203,12 +204,25 @@ def assert_real_type(value: object, annotation: Any) -> None:
     shape, tape, dtype = (*get_args(annotation), Any, Any, Any)[:3]
     if get_origin(shape) is tuple or shape == tuple[()]:
         sizes = () if get_args(shape) == ((),) else get_args(shape)
-        if not any(typing_extensions.get_origin(size) in (Unpack, typing_extensions.Unpack) for size in sizes):
+        stars = [axis for axis, size in enumerate(sizes) if is_star(size)]
+        if stars:
+            after = len(sizes) - stars[0] - 1
+            assert len(value.shape) >= len(sizes) - 1
+            assert_sizes(value.shape[: stars[0]], sizes[: stars[0]])
+            assert_sizes(value.shape[len(value.shape) - after :], sizes[stars[0] + 1 :])
+        else:
             assert_sizes(value.shape, sizes)
     if tape in (NoneTape, OwnedTape):
         assert value.owns_tape == (tape is OwnedTape)
     if dtype is not Any and isinstance(dtype, type):
         assert value.dtype == dtype
+
+
+def is_star(size: Any) -> bool:
+    """Return whether a part of a shape is `*Batch`, `Unpack[Batch]`, or `*tuple[Any, ...]`."""
+    return typing_extensions.get_origin(size) in (Unpack, typing_extensions.Unpack) or (
+        getattr(size, "__unpacked__", False) is True
+    )
 
 
 def tensor_of(node: Any) -> Any:
@@ -227,4 +241,5 @@ def assert_sizes(shape: tuple[int, ...], sizes: tuple[Any, ...]) -> None:
         elif isinstance(size, typing_extensions.TypeVar | type(typing_extensions.TypeVar("X"))):
             assert names.setdefault(size, n) == n
         else:
-            assert size is Any or typing_extensions.get_origin(size) in (Add, Sub, Mul, FloorDiv)
+            computed = typing_extensions.get_origin(size)
+            assert size is Any or computed in (Add, Sub, Mul, FloorDiv) or issubclass(computed, (Sum, Product))

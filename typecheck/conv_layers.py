@@ -351,7 +351,7 @@ def reject_more_padding_than_half_of_a_window() -> None:
 def accept_windows_in_an_image_of_unknown_sizes() -> None:
     unknown: Any = images
     model = nn.Sequential(nn.Conv2d(1, 4, 5), nn.MaxPool2d(2))
-    assert_type(model(unknown), Tensor[Any, Any])
+    assert_type(model(unknown), Tensor[Shape[*tuple[Any, ...], L[4], Any, Any], Any])
 
 
 def reject_a_kernel_longer_than_its_image_along_one_axis() -> None:

@@ -99,9 +99,9 @@ def accept_one_of_several_numbers() -> None:
 
 def accept_a_number_or_a_tensor() -> None:
     def beside(a: float | Tensor[Any, OwnedTape], b: float | Tensor[Any, NoneTape]) -> None:
-        assert_type(x * a, Tensor[Any, Any])  # a number has no tape
-        assert_type(taped * a, Tensor[Any, OwnedTape])
-        assert_type(x * b, Tensor[Any, NoneTape])
+        assert_type(x * a, Tensor[Shape[*tuple[Any, ...], L[32], L[64]], Any])  # a number has no tape
+        assert_type(taped * a, Tensor[Shape[*tuple[Any, ...], L[32], L[64]], OwnedTape])
+        assert_type(x * b, Tensor[Shape[*tuple[Any, ...], L[32], L[64]], NoneTape])
 
     beside(2.0, x)
     beside(taped, 2.0)
@@ -137,11 +137,11 @@ def accept_a_root_by_numpy() -> None:
 
 def accept_an_operand_of_which_nothing_is_known() -> None:
     def beside(a: Any) -> None:
-        assert_type(tg.add(taped, a), Tensor[Any, OwnedTape])  # of a higher rank, perhaps
-        assert_type(tg.mul(a, taped), Tensor[Any, OwnedTape])
-        assert_type(tg.add(x, a), Tensor[Any, Any])
-        assert_type(tg.where(taped > 0, taped, a), Tensor[Any, OwnedTape])
-        assert_type(tg.maximum(a, x), Tensor[Any, Any])
+        assert_type(tg.add(taped, a), Tensor[Shape[*tuple[Any, ...], L[32], L[64]], OwnedTape])  # of a higher rank, perhaps
+        assert_type(tg.mul(a, taped), Tensor[Shape[*tuple[Any, ...], L[32], L[64]], OwnedTape])
+        assert_type(tg.add(x, a), Tensor[Shape[*tuple[Any, ...], L[32], L[64]], Any])
+        assert_type(tg.where(taped > 0, taped, a), Tensor[Shape[*tuple[Any, ...], L[32], L[64]], OwnedTape])
+        assert_type(tg.maximum(a, x), Tensor[Shape[*tuple[Any, ...], L[32], L[64]], Any])
 
     beside(2.0)
     beside(tg.ones((3, 32, 64)).trace())

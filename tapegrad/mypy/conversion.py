@@ -94,10 +94,13 @@ _read: dict[TypeVarId, tuple[TypeVarType, Dim]] = {}
 class Many(NamedTuple):
     """Any number of sizes in a shape: `*Batch`, or a whole shape that is a type variable."""
 
-    variable: TypeVarTupleType | TypeVarType
+    variable: TypeVarTupleType | TypeVarType | None  # None if the number of sizes and all of them are unknown
 
     def __str__(self) -> str:
         return "..."
+
+
+UNKNOWN_REST: Final = Many(None)
 
 
 class TensorParts(NamedTuple):
@@ -345,9 +348,34 @@ def shape_items(shape: Type) -> list[Size | Many] | None:
     return items
 
 
+def ends_of(shape: Type) -> list[Size | Many] | None:
+    """Return the sizes of a shape type as `shape_items` does, also those at the ends of one of unknown rank.
+
+    Such a shape is `(..., 8)`, behind a layer of 8 columns whose argument is unknown.
+    """
+    p = get_proper_type(shape)
+    if not isinstance(p, TupleType) or not any(map(_is_unknown_rest, p.items)):
+        return shape_items(p)
+    if sum(isinstance(item, UnpackType) for item in p.items) > 1:
+        return None
+    return [UNKNOWN_REST if isinstance(item, UnpackType) else size_of(item) for item in p.items]
+
+
+def has_unknown_rest(items: Sequence[Size | Many] | None) -> bool:
+    """Return whether sizes are the known ones at the ends of a shape of unknown rank."""
+    return any(item is UNKNOWN_REST for item in items or ())
+
+
+def _is_unknown_rest(item: Type) -> bool:
+    inner = get_proper_type(item.type) if isinstance(item, UnpackType) else None
+    return isinstance(inner, Instance) and isinstance(get_proper_type(inner.args[0]), AnyType)
+
+
 def shape_type(items: list[Size | Many] | Dims | None, make: Make) -> Type:
     """Return the type of a shape."""
     if items is None or isinstance(items, UnknownDims):
+        return unknown()
+    if has_unknown_rest(items) and all(item is UNKNOWN_REST or _says_nothing(item) for item in items):
         return unknown()
     for item in items:
         if isinstance(item, Many) and isinstance(item.variable, TypeVarType):
@@ -358,7 +386,15 @@ def shape_type(items: list[Size | Many] | Dims | None, make: Make) -> Type:
 
 def item_types(items: Sequence[Size | Many], make: Make) -> list[Type]:
     """Return the types of the sizes of a shape, one for each."""
-    return [UnpackType(item.variable) if isinstance(item, Many) else size_type(item, make) for item in items]
+    return [_rest_type(item, make) if isinstance(item, Many) else size_type(item, make) for item in items]
+
+
+def _rest_type(many: Many, make: Make) -> UnpackType:
+    return UnpackType(make("builtins.tuple", [unknown()]) if many.variable is None else many.variable)
+
+
+def _says_nothing(item: Size | Many) -> bool:
+    return not isinstance(item, Many) and is_unknown(item)
 
 
 def size_type(size: Size, make: Make) -> Type:

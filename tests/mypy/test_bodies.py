@@ -1445,7 +1445,7 @@ def tried_first(x: Tensor, other: bool) -> Tensor:
     except ValueError as error:
         print(error)
     else:
-        y = y @ tg.ones((3, 3))
+        y = y @ tg.ones((2, 3))
     finally:
         print(x @ tg.ones((8, 2)))
     return y

@@ -280,7 +280,7 @@ def test_a_bound_of_a_slice_must_be_an_int() -> None:
     with pytest.raises(DTypeError, match=r"^getitem: a bound of a slice is a float but an int is expected$"):
         real(2, 3)[0, :1.5]
     with pytest.raises(DTypeError, match=r"^at_set: a bound of a slice is a str but an int is expected$"):
-        at_set(real(2, 3), slice("a"), 0.0)
+        at_set(real(2, 3), slice("a"), 0.0)  # type: ignore[tapegrad-dtype]  # the mistake under test
 
     assert real(2, 3)[np.int64(1) : np.int8(2), : True + 1].shape == (1, 2)
 

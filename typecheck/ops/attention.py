@@ -60,7 +60,7 @@ def accept_unknown_sizes() -> None:
         assert_type(tg.scaled_dot_product_attention(a, k, v, mask=hidden), Tensor[Shape[L[2], Any, L[8]], NoneTape])
         assert_type(tg.multi_head_attention(a, k, v, heads=heads), Tensor[Shape[L[2], Any, L[8]], NoneTape])
         tg.multi_head_attention(a, k, v, heads=4, kv_heads=heads)
-        assert_type(tg.scaled_dot_product_attention(a, b, v, mask=None), Tensor[Any, OwnedTape])
+        assert_type(tg.scaled_dot_product_attention(a, b, v, mask=None), Tensor[Shape[*tuple[Any, ...], L[2], Any, L[8]], OwnedTape])
         assert_type(tg.rotary_embedding(b), Tensor[Any, OwnedTape])
 
     attend(q, k.trace(), 4, mask)

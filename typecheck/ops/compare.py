@@ -174,7 +174,7 @@ def reject_a_word_for_a_tensor() -> None:
 
 def accept_what_may_be_a_tensor() -> None:
     def compared(a: object, b: float | None, c: Any) -> None:
-        assert_type(x == a, Tensor[Any, NoneTape, np.bool_])
+        assert_type(x == a, Tensor[Shape[*tuple[Any, ...], L[2], L[3]], NoneTape, np.bool_])
         x == b  # may be a number
         x == c  # may be anything
 

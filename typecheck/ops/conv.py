@@ -73,8 +73,8 @@ def accept_named_options() -> None:
 def accept_unknown_sizes() -> None:
     def conv_sizes(a: Tensor[Shape[N, L[3], Any, L[20]]], b: Tensor[Any, OwnedTape], c: Tensor, stride: int) -> None:
         assert_type(tg.conv2d(a, kernels), Tensor[Shape[N, L[6], Any, L[18]], NoneTape])
-        assert_type(tg.conv2d(b, kernels), Tensor[Any, OwnedTape])
-        assert_type(tg.conv2d(c, kernels), Tensor[Any, Any])
+        assert_type(tg.conv2d(b, kernels), Tensor[Shape[*tuple[Any, ...], L[6], Any, Any], OwnedTape])
+        assert_type(tg.conv2d(c, kernels), Tensor[Shape[*tuple[Any, ...], L[6], Any, Any], Any])
         tg.conv2d(images, kernels, stride=stride)
 
     conv_sizes(images, images.trace(), images, 2)

@@ -57,8 +57,8 @@ def accept_named_sizes() -> None:
 def accept_unknown_sizes() -> None:
     def laid(a: Tensor[Shape[N, L[6], Any, L[10]]], b: Tensor[Any, OwnedTape], c: Tensor) -> None:
         assert_type(tg.conv_transpose2d(a, kernels), Tensor[Shape[N, L[3], Any, L[12]], NoneTape])
-        assert_type(tg.conv_transpose2d(b, kernels), Tensor[Any, OwnedTape])
-        assert_type(tg.conv_transpose2d(c, kernels), Tensor[Any, Any])
+        assert_type(tg.conv_transpose2d(b, kernels), Tensor[Shape[*tuple[Any, ...], L[3], Any, Any], OwnedTape])
+        assert_type(tg.conv_transpose2d(c, kernels), Tensor[Shape[*tuple[Any, ...], L[3], Any, Any], Any])
 
     laid(images, images.trace(), images)
 

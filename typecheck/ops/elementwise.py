@@ -72,7 +72,7 @@ def accept_unknown_sizes() -> None:
         assert_type(a * column, Tensor[Shape[L[2], L[3]], NoneTape])
         assert_type(a - b, Tensor[Shape[L[2], L[3]], NoneTape])
         assert_type(b * column, Tensor[Shape[L[2], Any], NoneTape])
-        assert_type(c + x, Tensor[Any, NoneTape])
+        assert_type(c + x, Tensor[Shape[*tuple[Any, ...], L[2], L[3]], NoneTape])
         assert_type(tg.exp(d), Tensor[Any, Any, Any])
 
     added(x, x, x, x)

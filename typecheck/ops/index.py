@@ -57,7 +57,7 @@ def accept_named_sizes() -> None:
 def accept_unknown_sizes() -> None:
     def looked_up(a: Tensor[Any, OwnedTape], i: Tensor[Any, NoneTape, np.int64], axis: int) -> None:
         assert_type(a.take(row), Tensor[Any, OwnedTape])
-        assert_type(table.take(i), Tensor[Any, NoneTape])
+        assert_type(table.take(i), Tensor[Shape[*tuple[Any, ...], L[5]], NoneTape])
         assert_type(tg.take(table, row, axis), Tensor[Any, NoneTape])
 
     looked_up(table.trace(), row, 1)

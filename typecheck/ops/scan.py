@@ -29,7 +29,7 @@ def accept_named_sizes() -> None:
 
 def accept_unknown_sizes() -> None:
     def scanned(a: Tensor[Any, NoneTape], axis: int) -> None:
-        assert_type(tg.ssm_scan(a, a, x), Tensor[Any, NoneTape])
+        assert_type(tg.ssm_scan(a, a, x), Tensor[Shape[Any, Any], NoneTape])
         assert_type(tg.ssm_scan(x, x, x, axis), Tensor[Any, NoneTape])
 
     scanned(x, 0)

@@ -89,7 +89,7 @@ def accept_any_number_of_sizes() -> None:
 
 def accept_unknown_sizes() -> None:
     def multiplied(a: Node[Any], c: Node[Shape[Any, L[5]]]) -> None:
-        assert_type(tapem.matmul(a, c).eval(tape).unwrap(), Node[Any])
+        assert_type(tapem.matmul(a, c).eval(tape).unwrap(), Node[Shape[*tuple[Any, ...], L[5]]])
         assert_type(tapem.exp(c).eval(tape).unwrap(), Node[Shape[Any, L[5]]])
 
     multiplied(x, w)

@@ -29,11 +29,13 @@ from tapegrad.mypy.calls.assertions import learn, learned_for, message_of
 from tapegrad.mypy.calls.binding import CheckedCall, bind_arguments
 from tapegrad.mypy.calls.checks import Rule, check_numbers, check_operands
 from tapegrad.mypy.calls.learned import facts_of, for_all_values, with_facts
-from tapegrad.mypy.calls.results import raw_receiver, result_of, unknown_result, unread, with_shape
+from tapegrad.mypy.calls.results import raw_receiver, result_of, unknown_result, unread, with_shape, without_shapes
 from tapegrad.mypy.conversion import (
     TENSOR,
     Many,
     TensorParts,
+    ends_of,
+    has_unknown_rest,
     shape_items,
     shape_type,
     tensor_parts,
@@ -230,11 +232,19 @@ def _checked(
         result = result_of(call, items)
     except (CallError, ShapeError, DTypeError) as error:
         return _rejected(call, error)
+    if items is None and is_overload(signature.declared) and _has_unknown_rank(arguments):
+        return without_shapes(result)
     if call.bindings.equal:  # a cached answer teaches nothing
         return result if op is not None else _taught(call, result)
     if cacheable is None or (op is not None and (items is None or is_several(items))):
         return result
     return cacheable.store(result)
+
+
+def _has_unknown_rank(arguments: dict[str, list[Argument]]) -> bool:
+    """Return whether sizes at the ends of an argument are known: mypy chooses the first overload that they fit."""
+    tensors = (one.tensor for several in arguments.values() for one in several if one.tensor is not None)
+    return any(has_unknown_rest(ends_of(tensor.shape)) for tensor in tensors)
 
 
 def _checked_with(

@@ -82,6 +82,7 @@ def _by_tape(result: Type, expected: Type | None) -> Type:
 def unknown_result(ctx: FunctionContext | MethodContext, signature: Signature, make: Make) -> Type:
     """Return the result type of a rejected call, so that one mistake gives one message."""
     bindings = Bindings("", signature, make)
+    bindings.is_rejected = True
     bindings.given = list(signature.formals.values())  # so that every dtype counts as given
     return _raw(ctx, bindings.applied(signature.result, ctx.default_return_type))
 
@@ -120,6 +121,14 @@ def _has_any(t: Type) -> bool:
     p = get_proper_type(t)
     parts = p.args if isinstance(p, Instance) and p.type.fullname != ARRAY else getattr(p, "items", ())
     return isinstance(p, AnyType) or (not is_endless(t) and any(map(_has_any, parts)))
+
+
+def without_shapes(t: Type) -> Type:
+    """Return the type of a result with tensors of unknown shape."""
+    p = get_proper_type(t)
+    if isinstance(p, TupleType):
+        return p.copy_modified(items=list(map(without_shapes, p.items)))
+    return with_shape(p, unknown()) if isinstance(p, Instance) and p.type.has_base(TENSOR) else t
 
 
 def with_shape(t: Type, shape: Type) -> Type:

@@ -11,7 +11,9 @@ from tapegrad.mypy.calls.arrays import Bodies
 from tapegrad.mypy.conversion import (
     TENSOR,
     Many,
+    ends_of,
     has_opaque,
+    has_unknown_rest,
     joined,
     opaque_paths,
     shape_items,
@@ -37,7 +39,7 @@ from tapegrad.mypy.scopes.objects import from_constructor, object_of, value_of_e
 from tapegrad.mypy.scopes.opaque import keeps_sizes, named_axis, note_shape, unpacked_shape
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.signatures import without_sizes
-from tapegrad.sizes import is_unknown
+from tapegrad.sizes import UNKNOWN, is_unknown
 
 if TYPE_CHECKING:
     from mypy.plugin import AttributeContext
@@ -62,14 +64,17 @@ def shape_read(ctx: AttributeContext, receiver: Type) -> Type:
         both = tensor_parts(joined(newest(whole, expression.expr, ctx.api)))
         note_shape(expression, shape_items(both.shape) if both is not None else None)
         return _with_ints(shape, ctx.api)
-    items = _named_shape(expression, shape_items(parts.shape), ctx.api)
+    ends = ends_of(shape)
+    items = _with_names(expression, ends, ctx.api) if ends is not None and has_unknown_rest(ends) else None
+    items = items or _named_shape(expression, shape_items(parts.shape), ctx.api)
     note_shape(expression, items)
     p = get_proper_type(receiver)
     if items is not None and isinstance(p, Instance) and p.type.fullname == TENSOR:
         shape = shape_type(items, make(ctx.api))
         if isinstance(expression.expr, NameExpr) and shape != p.args[0]:
             narrow(ctx.api, expression.expr, p.copy_modified(args=[shape, *p.args[1:]]))
-    if isinstance(get_proper_type(shape), AnyType) and not isinstance(expected_type(ctx.api), TupleType):
+    is_of_any_rank = isinstance(get_proper_type(shape), AnyType) or (items is None and has_unknown_rest(ends))
+    if is_of_any_rank and not isinstance(expected_type(ctx.api), TupleType):
         # An Any would hide the tensor in `x / x.shape[0]`; where a tuple of some length is expected, it stays.
         return make(ctx.api)("builtins.tuple", [make(ctx.api)("builtins.int", [])])
     return _with_ints(shape, ctx.api)
@@ -95,6 +100,17 @@ def _named_shape(expression: MemberExpr, items: list[Size | Many] | None, api: C
     if items is not None and len(items) != len(names):
         return items
     return [name if isinstance(n, Many) or is_unknown(n) else n for n, name in zip(items or names, names, strict=True)]
+
+
+def _with_names(expression: MemberExpr, ends: list[Size | Many], api: Checker) -> list[Size | Many] | None:
+    """Return a shape of unknown rank by the variables that it is unpacked to: those at its ends have known sizes."""
+    names = unpacked_shape(expression, api) if targets_of(expression, api) is not None else None
+    rest = next(position for position, n in enumerate(ends) if isinstance(n, Many))
+    if names is None or len(names) < len(ends) - 1:
+        return None
+    between = [UNKNOWN] * (len(names) - len(ends) + 1)
+    known = [*ends[:rest], *between, *ends[rest + 1 :]]
+    return [name if not isinstance(n, Many) and is_unknown(n) else n for n, name in zip(known, names, strict=True)]
 
 
 def _named_axes(expression: MemberExpr, items: list[Size | Many], api: Checker) -> list[Size | Many]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from inspect import signature as parameters_of
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from mypy.types import NoneType, get_proper_type
 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.errors.kinds import described, kinds_of, wrong_kind
-from tapegrad.mypy.conversion import Many, dtype_name, tensor_parts
+from tapegrad.errors.messages import ANY_NUMBER
+from tapegrad.mypy.conversion import UNKNOWN_REST, Many, dtype_name, has_unknown_rest, tensor_parts
 from tapegrad.mypy.mypy_api import accepts_strictly
 from tapegrad.mypy.scopes.values import LOOP, StarredDims, ValueUnknownError, index_of, is_whole, value_of
 from tapegrad.mypy.unify.arguments import Argument, listed, operand_shape
@@ -25,6 +27,8 @@ from tapegrad.sizes import (
     UnknownDims,
     named,
     names_in,
+    opaque_name,
+    size_of_name,
     surely_differ,
     surely_less,
     surely_same,
@@ -66,7 +70,8 @@ def ruled(op: Op, signature: Signature, arguments: dict[str, list[Argument]], ap
             return None
         if name in op.sequences:
             (parts,) = listed(op, name, arguments[name], api)
-            shapes[name] = tuple(operand_shape(part, tensor_parts(part)) for part in parts.types)
+            several = (operand_shape(part, tensor_parts(part)) for part in parts.types)
+            shapes[name] = tuple(None if has_unknown_rest(one) else one for one in several)
             uncounted = uncounted if parts.counted else name
             continue
         if name in op.operands:
@@ -192,8 +197,12 @@ def shaped(op: Op, shapes: dict[str, Any], values: dict[str, Any]) -> list[Any] 
     for shape in (*shapes.values(), *starred):
         for one in shape if isinstance(shape, tuple) else (shape,):
             for item in one or ():
-                if isinstance(item, Many):
+                if isinstance(item, Many) and item is not UNKNOWN_REST:
                     many[item] = None
+    opened = [name for name, one in shapes.items() if one is None or (isinstance(one, list) and has_unknown_rest(one))]
+    if any(one is not None for one in shapes.values()) and 0 < len(opened) < 3 and not (many or starred):
+        return _for_unknown_rank(op, shapes, values, opened)
+    shapes |= dict.fromkeys(opened)
     if many:
         return _for_any_rank(op, shapes, values, many)
     dims = {name: tuple(shape) if isinstance(shape, list) else _as_dims(shape) for name, shape in shapes.items()}
@@ -239,7 +248,9 @@ def _for_any_rank(
     spelled: list[dict[Many, Dims]] = []
     for count in range(3):
         substitutes: dict[Many, Dims] = {
-            one: tuple(named("...", f"{one.variable.id}.{position}") for position in range(count)) for one in many
+            one: tuple(named("...", f"{one.variable.id}.{position}") for position in range(count))
+            for one in many
+            if one.variable is not None
         }
         spelled.append(substitutes)
         arguments = {name: _as_dims(shape, substitutes) for name, shape in shapes.items()}
@@ -264,6 +275,53 @@ def _for_any_rank(
         if folded is None:
             return None
     return folded
+
+
+def _for_unknown_rank(op: Op, shapes: dict[str, Any], values: dict[str, Any], opened: list[str]) -> list[Any] | None:
+    """Apply the rule to tensors of each rank that an operand may have, and keep what all answers have in common.
+
+    The ranks that the rule rejects do not count: a tensor that `conv2d` accepts has four axes.
+    """
+    counts = [*range(7), _HIGH] if len(opened) == 1 else range(5)
+    answers: list[list[Any]] = []
+    errors: dict[tuple[int, ...], ShapeError] = {}
+    for added in product(counts, repeat=len(opened)):
+        spelled = dict(zip(opened, added, strict=True))
+        dims = {name: _spelled(shape, name, spelled.get(name, 0)) for name, shape in shapes.items()}
+        try:
+            answer = _answer(op, dims | values)
+        except ShapeError as error:
+            errors[added] = error
+            continue
+        if answer is None or is_several(answer):
+            return None
+        answers.append(answer)
+    if not answers:
+        raise errors[(1,) * len(opened)]
+    ranks = set(map(len, answers))
+    common = [_common(several) for several in zip(*map(reversed, answers), strict=False)][::-1]
+    return common if len(ranks) == 1 else [UNKNOWN_REST, *common]
+
+
+_HIGH = 12  # a rank for axes that no other one has
+
+
+def _spelled(shape: Any, operand: str, count: int) -> Any:
+    """Return the sizes of an operand with a number of opaque ones, which never cause an error, for unknown ones."""
+    rest = [size_of_name(opaque_name(ANY_NUMBER, f"{operand}.{position}")) for position in range(count)]
+    if shape is None:
+        return tuple(rest)
+    if not isinstance(shape, list):
+        return _as_dims(shape)
+    return tuple(size for item in shape for size in (rest if item is UNKNOWN_REST else [item]))
+
+
+def _common(sizes: Sequence[Size]) -> Size:
+    """Return the size that answers have in common; unknown if they differ, or mention the size of an unknown axis."""
+    first = sizes[0]
+    if any(name.label == ANY_NUMBER for name in names_in(first)):
+        return UNKNOWN
+    return first if all(surely_same(first, size) for size in sizes) else UNKNOWN
 
 
 def _folded(dims: Dims, substitutes: dict[Many, Dims]) -> list[Size | Many]:

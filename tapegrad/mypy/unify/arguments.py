@@ -36,6 +36,7 @@ from tapegrad.mypy.conversion import (
     Many,
     TensorParts,
     dtype_name,
+    ends_of,
     is_size,
     joined,
     kind_of,
@@ -316,7 +317,7 @@ def _are_unknown(items: list[Type]) -> bool:
 def operand_shape(t: Type, parts: TensorParts | None) -> list[Size | Many] | None:
     """Return the sizes of an operand: a tensor, an array or a number, which has none; None if unknown."""
     if parts is not None:
-        return shape_items(parts.shape)
+        return ends_of(parts.shape)
     p = get_proper_type(t)
     if isinstance(p, Instance) and p.type.fullname == ARRAY:
         return shape_items(p.args[0]) if isinstance(get_proper_type(p.args[0]), TupleType) else None

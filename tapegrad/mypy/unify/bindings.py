@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from mypy.types import (
@@ -30,9 +31,12 @@ from tapegrad.mypy.conversion import (
     MERGED,
     OPAQUE,
     TENSOR,
+    UNKNOWN_REST,
     Make,
     Many,
     dtype_name,
+    ends_of,
+    has_unknown_rest,
     is_endless,
     item_types,
     last_of,
@@ -113,6 +117,7 @@ class Bindings:
         self.flags: dict[TypeVarId, Type] = {}
         self.called: dict[TypeVarId, set[tuple[Type, bool]]] = {}  # tapes of functions, and whether each call chooses
         self.given: list[Type] = []
+        self.is_rejected = False  # then a shape of unknown rank says nothing, so that one mistake gives one message
         self._bounded: dict[TypeVarId, None] = {}
         self.beside: list[Beside] = []
         self.computed: list[Computed] = []
@@ -162,11 +167,13 @@ class Bindings:
         Raises:
             CallError: It is already bound to other sizes.
         """
-        if not isinstance(many, Many) or many.variable.id not in self.own:
+        variable = many.variable if isinstance(many, Many) else None
+        if variable is None or variable.id not in self.own:
             return
-        variable = many.variable
         bound, place = self.many.setdefault(variable.id, (items, where))
-        if _differ(bound, items):
+        if has_unknown_rest(bound) and not _differ(bound, items):
+            self.many[variable.id] = items, where
+        elif _differ(bound, items):
             raise CallError(
                 messages.conflict(
                     self.name, f"*{variable.name}", messages.shown(bound), place, messages.shown(items), where
@@ -186,7 +193,7 @@ class Bindings:
             self._bind_last(variable, shape, where)
             return
         bound, place = self.shapes[variable.id]
-        ours, theirs = shape_items(bound), shape_items(shape)
+        ours, theirs = ends_of(bound), ends_of(shape)
         if ours is None or theirs is None:
             if get_proper_type(bound) != shape and (
                 isinstance(get_proper_type(bound), TypeVarType) or isinstance(shape, TypeVarType)
@@ -194,6 +201,8 @@ class Bindings:
                 raise CallError(
                     messages.conflict(self.name, variable.name, shape_name(bound), place, shape_name(shape), where)
                 )
+        elif has_unknown_rest(ours) and not _differ(ours, theirs):
+            self.shapes[variable.id] = shape, where
         elif _differ(ours, theirs):
             raise CallError(
                 messages.conflict(self.name, variable.name, messages.shown(ours), place, messages.shown(theirs), where)
@@ -201,7 +210,7 @@ class Bindings:
 
     def _bind_last(self, variable: TypeVarType, shape: ProperType, where: str) -> None:
         """Bind the size that a shape ends in: `N`, if the shape variable has the default `Shape[N]`."""
-        last, items = last_of(variable), shape_items(shape)
+        last, items = last_of(variable), ends_of(shape)
         if last is not None and items and not isinstance(items[-1], Many):
             self.bind_size(last, items[-1], where)
 
@@ -365,7 +374,7 @@ class Bindings:
             return self._default_size(p, answer) if is_left_out else _size_or_unknown(answer)
         if kind == "shape":
             if p.id in self.shapes:
-                return shape_type(shape_items(self.shapes[p.id][0]), self.make)
+                return shape_type(ends_of(self.shapes[p.id][0]), self.make)
             # If left out, a shape of one size is its default, which that size sets.
             last = last_of(p)
             return self.applied(p.default, None) if last is not None and last.id in self.sizes else unknown()
@@ -403,12 +412,15 @@ class Bindings:
                 inner = get_proper_type(item.type)
                 if not isinstance(inner, TypeVarTupleType) or inner.id not in self.own:
                     items.append(item)
-                elif inner.id in self.many:
-                    items += item_types(self.many[inner.id][0], self.make)
-                else:
+                elif inner.id not in self.many and self.is_rejected:
                     return unknown()
+                else:
+                    items += item_types(self.many.get(inner.id, ([UNKNOWN_REST], ""))[0], self.make)
             else:
                 items.append(self.applied(item, others[position] if others is not None else None))
+        ends = ends_of(TupleType(items, p.partial_fallback))
+        if has_unknown_rest(ends):
+            return shape_type(ends, self.make)
         return p.copy_modified(items=items, fallback=self._applied_fallback(p, answer))
 
     def _applied_fallback(self, p: TupleType, answer: ProperType | None) -> Instance:
@@ -518,6 +530,8 @@ def _is_computed(p: Type) -> TypeGuard[Instance]:
 
 
 def _differ(ours: list[Size | Many], theirs: list[Size | Many]) -> bool:
+    if has_unknown_rest(ours) or has_unknown_rest(theirs):
+        return any(_differ_up_to_many(ours[::step], theirs[::step]) for step in (1, -1))
     if any(isinstance(item, Many) for item in (*ours, *theirs)):
         return [str(item) for item in ours] != [str(item) for item in theirs]
     if len(ours) != len(theirs):
@@ -527,6 +541,16 @@ def _differ(ours: list[Size | Many], theirs: list[Size | Many]) -> bool:
         for n, m in zip(ours, theirs, strict=True)
         if not isinstance(n, Many) and not isinstance(m, Many)
     )
+
+
+def _differ_up_to_many(ours: list[Size | Many], theirs: list[Size | Many]) -> bool:
+    """Return whether sizes at the beginning of two shapes surely differ, or one shape is surely longer."""
+    for n, m in zip_longest(ours, theirs):
+        if isinstance(n, Many) or isinstance(m, Many):
+            return False
+        if n is None or m is None or surely_differ(n, m):
+            return True
+    return False
 
 
 def shape_name(shape: Type) -> str:

@@ -38,6 +38,8 @@ from tapegrad.mypy.conversion import (
     Many,
     TensorParts,
     dtype_name,
+    ends_of,
+    has_unknown_rest,
     is_distribution,
     is_endless,
     is_size,
@@ -464,12 +466,15 @@ def _unify_shape(bindings: Bindings, formal: ProperType, actual: ProperType, whe
     if isinstance(formal, TypeVarType) and formal.id in bindings.own:
         bindings.bind_shape(formal, actual, where)
         return
-    expected, shape = shape_items(formal), shape_items(actual)
+    expected, shape = shape_items(formal), ends_of(actual)
     if isinstance(formal, TypeVarType) or isinstance(actual, TypeVarType):
         if formal != actual and not isinstance(actual, AnyType):
             raise CallError(messages.other_shape(bindings.name, where, shape_name(actual), shape_name(formal)))
         return
     if expected is None or shape is None or not isinstance(formal, TupleType):
+        return
+    if has_unknown_rest(shape):
+        _unify_ends(bindings, formal, shape, expected, where)
         return
     many = next((position for position, item in enumerate(expected) if isinstance(item, Many)), None)
     after = 0 if many is None else len(expected) - many - 1
@@ -481,6 +486,22 @@ def _unify_shape(bindings: Bindings, formal: ProperType, actual: ProperType, whe
         _unify_size(bindings, formal.items[axis], axis, shape, expected, where)
     if many is not None:
         bindings.bind_many(expected[many], shape[many : len(shape) - after], where)
+
+
+def _unify_ends(
+    bindings: Bindings, formal: TupleType, shape: list[Size | Many], expected: list[Size | Many], where: str
+) -> None:
+    """Bind the sizes at both ends of a shape of unknown rank."""
+    many = next((position for position, item in enumerate(expected) if isinstance(item, Many)), len(expected))
+    rest = next(position for position, item in enumerate(shape) if isinstance(item, Many))
+    if many == len(expected) < len(shape) - 1:
+        raise CallError(_other_shape(bindings.name, where, shape, expected))
+    after = len(expected) - many - 1 if many < len(expected) else many
+    for axis in (*range(min(many, rest)), *range(-min(after, len(shape) - rest - 1), 0)):
+        _unify_size(bindings, formal.items[axis], axis, shape, expected, where)
+    between = shape[min(many, rest) : max(rest + 1, len(shape) - after)]
+    if many < len(expected) and len(between) > 1:
+        bindings.bind_many(expected[many], between, where)
 
 
 def _other_shape(call: str, where: str, shape: list[Size | Many], expected: list[Size | Many]) -> str:
@@ -560,7 +581,8 @@ def _fixed(sizes: list[Size | Many], own: set[TypeVarId], rank: int) -> list[Siz
     fixed: list[Size | Many] = []
     for size in sizes:
         if isinstance(size, Many):
-            fixed += [UNKNOWN] * (rank - len(sizes) + 1) if size.variable.id in own else [size]
+            is_own = size.variable is not None and size.variable.id in own
+            fixed += [UNKNOWN] * (rank - len(sizes) + 1) if is_own else [size]
         else:
             fixed.append(UNKNOWN if any(name.scope in open_names for name in names_in(size)) else size)
     return fixed
