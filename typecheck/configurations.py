@@ -154,8 +154,8 @@ def accept_dicts_of_options() -> None:
 
 def accept_a_dict_that_is_changed() -> None:
     sizes = {"inputs": 4, "hidden": 6, "outputs": 3}
-    sizes["inputs"] = 5  # mypy knows no order of statements outside of bodies
-    assert Head(**sizes)(tg.ones((2, 5))).shape == (2, 3)
+    sizes["inputs"] = 5
+    assert_type(Head(**sizes)(tg.ones((2, 5))), Tensor[Shape[L[2], L[3]], NoneTape])
 
 
 def accept_a_part_of_a_dict_that_is_changed() -> None:
@@ -226,6 +226,62 @@ def accept_fields_as_options() -> None:
     changed = asdict(Widths())
     changed["inputs"] = 7
     Head(**changed)(tg.ones((2, 7)))
+
+
+def accept_fields_without_some() -> None:
+    options = asdict(Widths(hidden=9))
+    outputs = options.pop("outputs")
+    assert_type(Head(**options, outputs=outputs)(tg.ones((2, 4))), Tensor[Shape[L[2], L[3]], NoneTape])
+    fewer: dict[str, Any] = {"in_features": 4, "out_features": 5, "rows": 2}
+    linear = nn.Linear(fewer.pop("in_features"), fewer["out_features"])
+    assert_type(linear(tg.ones((fewer["rows"], 4))), Tensor[Shape[L[2], L[5]], NoneTape])
+
+
+def accept_options_of_several_dicts() -> None:
+    defaults = {"inputs": 4, "hidden": 6, "outputs": 3}
+    wider = {**defaults, "outputs": 5}
+    assert_type(Head(**wider)(tg.ones((2, 4))), Tensor[Shape[L[2], L[5]], NoneTape])
+    assert_type(Head(**(defaults | {"outputs": 7}))(tg.ones((2, 4))), Tensor[Shape[L[2], L[7]], NoneTape])
+    assert_type(Head(**dict(defaults, outputs=8))(tg.ones((2, 4))), Tensor[Shape[L[2], L[8]], NoneTape])
+    doubled = {name: 2 * size for name, size in defaults.items()}
+    assert_type(Head(**doubled)(tg.ones((2, 8))), Tensor[Shape[L[2], L[6]], NoneTape])
+    extended = defaults.copy()
+    extended.update(outputs=9)
+    extended["inputs"] = 10
+    del extended["hidden"]
+    assert_type(Head(**extended, hidden=1)(tg.ones((2, 10))), Tensor[Shape[L[2], L[9]], NoneTape])
+
+
+class Popping(nn.Module):
+    """Takes options out of a dict."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        options = dict(config)
+        self.up = nn.Linear(options.pop("inputs"), options["in_features"])
+        self.down = nn.Linear(**options)
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return self.down(self.up(x))
+
+
+def accept_a_constructor_that_pops() -> None:
+    config = {"inputs": 4, "in_features": 6, "out_features": 3}
+    assert_type(Popping(config)(tg.ones((2, 4))), Tensor[Shape[L[2], L[3]], NoneTape])
+
+
+def reject_options_without_some() -> None:
+    options = asdict(Widths())
+    options.pop("outputs")
+    Head(**options, outputs=5)(tg.ones((2, 4))) @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (2, 5) has 5 columns but y (3, 2) has 3 rows [tapegrad-shape]
+
+
+def reject_options_of_two_dicts() -> None:
+    sizes = {"inputs": 4, "hidden": 6, "outputs": 3}
+    Head(**{**sizes, "inputs": 7})(tg.ones((2, 7))) @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]
+
+
+def reject_options_after_pop() -> None:
+    Popping({"inputs": 4, "in_features": 6, "out_features": 3})(tg.ones((2, 4))) @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]
 
 
 def reject_a_size_of_fields_as_options() -> None:

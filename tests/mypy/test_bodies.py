@@ -743,6 +743,93 @@ class Pair:
 
 Pair().swapped @ tg.ones((5, 1))
 """,
+    "options that a program may change in another way": """
+from collections.abc import Callable
+
+class Head(nn.Module):
+    def __init__(self, inputs: int, outputs: int = 2, groups: int = 1) -> None:
+        self.linear = nn.Linear(inputs, outputs * groups)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear(x)
+
+class Taking(nn.Module):
+    def __init__(self, is_wide: bool, names: list[str], **options: Any) -> None:
+        self.first = Head(options.pop("inputs"), **options)
+        if is_wide:
+            options["outputs"] = 9
+        self.second = Head(8, **options)
+        for name in names:
+            options.pop(name)
+        self.third = Head(outputs=options.setdefault("outputs", 5), inputs=8)
+        self.widths = [4, 8, 16]
+        del self.widths[0]
+        self.fourth = nn.Linear(8, self.widths[0])
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return self.first(x), self.second(x), self.third(x), self.fourth(x)
+
+def without(options: dict[str, Any]) -> dict[str, Any]:
+    options.pop("groups")
+    return options
+
+def changed(is_wide: bool, names: list[str]) -> None:
+    options = {"inputs": 4, "outputs": 3, "groups": 1}
+    if is_wide:
+        options.pop("groups")
+        options["outputs"] = 7
+    Head(**options)(tg.ones((2, 4))) @ tg.ones((7, 1))
+    others = {"inputs": 4, "outputs": 3, "groups": 5}
+    for name in names:
+        others.pop(name)
+    Head(**others)(tg.ones((2, 4))) @ tg.ones((2, 1))
+    named = {"inputs": 4, "groups": 5}
+    same = named
+    same["outputs"] = 9
+    named.pop("groups")
+    Head(**named)(tg.ones((2, 4))) @ tg.ones((9, 1))
+    given: dict[str, Any] = {"inputs": 4, "groups": 5}
+    given["outputs"] = 6
+    without(given)
+    Head(**given)(tg.ones((2, 4))) @ tg.ones((6, 1))
+
+def later(calls: list[Callable[[], Head]]) -> None:
+    options = {"inputs": 4, "outputs": 3}
+    calls.append(lambda: Head(**options))
+    Head(**options)(tg.ones((2, 4))) @ tg.ones((3, 1))
+    options["outputs"] = 8
+    Head(**options)(tg.ones((2, 4))) @ tg.ones((8, 1))
+    for _ in range(2):
+        Head(**options)(tg.ones((2, 4))) @ tg.ones((8, 1))
+        several = {"inputs": 4, "outputs": 3}
+        Head(**several)(tg.ones((2, 4))) @ tg.ones((3, 1))
+        several["outputs"] = 5
+    calls[0]()(tg.ones((2, 4))) @ tg.ones((8, 1))
+    nested: dict[str, Any] = {"head": {"inputs": 4, "outputs": 3}, "other": 1}
+    inner = nested["head"]
+    nested.pop("other")
+    inner["outputs"] = 6
+    Head(**nested["head"])(tg.ones((2, 4))) @ tg.ones((6, 1))
+
+def once(is_wide: bool) -> None:
+    options = {"inputs": 4, "groups": 2, "outputs": 3}
+    head = Head(options.pop("inputs"), **options)
+    head(tg.ones((2, 4))) @ tg.ones((6, 1))
+    width = options.pop("outputs") if is_wide else 8
+    Head(4, **options)(tg.ones((2, 4))) @ tg.ones((4, 1))
+    print(width)
+    several = {"outputs": 3}
+    total = several.pop("outputs", 1) + several.pop("outputs", 1)
+    Head(4, total)(tg.ones((2, 4))) @ tg.ones((4, 1))
+
+for part in Taking(True, ["outputs"], inputs=8, outputs=8)(tg.ones((2, 8))):
+    print(part)
+for part, size in zip(Taking(True, [], inputs=8, outputs=8)(tg.ones((2, 8))), (8, 9, 9, 8), strict=True):
+    part @ tg.ones((size, 1))
+changed(True, ["outputs", "groups"])
+later([])
+once(True)
+""",
     "tensors that bodies keep in attributes": """
 class Cell(nn.Module):
     def __init__(self) -> None:

@@ -260,12 +260,12 @@ def _read_appended(file: Node | None) -> dict[Node, list[Expression]]:
     if not found:
         return found
     for node in nodes_in.of(file):
-        written = [target.base for target in _targets(node) if isinstance(target, IndexExpr)]
+        written = [target.base for target in targets_bound(node) if isinstance(target, IndexExpr)]
         for child in (*written, *_flat(parts_of(node))):
             if not isinstance(child, NameExpr) or child.node not in found or node in methods:
                 continue
             is_bound = isinstance(node, AssignmentStmt) and child in node.lvalues
-            if child in written or (not is_bound and _use(node, child) is not Use.READ):
+            if child in written or (not is_bound and use_in(node, child) is not Use.READ):
                 found.pop(child.node)
     return found
 
@@ -288,7 +288,7 @@ def _read(nodes: Iterable[Node], file: Node | None) -> Uses:
     for node in nodes:
         if isinstance(node, IndexExpr):
             indices.add(node.index)
-        for target in _targets(node):
+        for target in targets_bound(node):
             if isinstance(target, IndexExpr):
                 _note(collection_of(target), Use.EXTENDED, uses, receivers)
         if isinstance(node, AssignmentStmt):
@@ -302,7 +302,7 @@ def _read(nodes: Iterable[Node], file: Node | None) -> Uses:
         for child in _flat(parts_of(node)):
             if isinstance(child, IndexExpr):
                 items += _alike(node, child, functions, receivers)
-                if _use(node, child) is Use.EXTENDED:  # an item is used in any way, and changed as a collection
+                if use_in(node, child) is Use.EXTENDED:  # an item is used in any way, and changed as a collection
                     _note(collection_of(child), Use.EXTENDED, uses, receivers)
             elif isinstance(child, NameExpr | MemberExpr) and isinstance(node, TupleExpr):
                 in_tuples.append((node, child))
@@ -311,7 +311,7 @@ def _read(nodes: Iterable[Node], file: Node | None) -> Uses:
                 same += alike
                 is_followed = alike or (child in given and isinstance(node, AssignmentStmt))
                 is_read = isinstance(node, CallExpr) and _is_method(node.callee, readers)
-                _note(child, Use.READ if is_followed or is_read else _use(node, child), uses, receivers)
+                _note(child, Use.READ if is_followed or is_read else use_in(node, child), uses, receivers)
     for holder, child in in_tuples:
         _note(child, Use.READ if holder in indices or child in given else Use.SHARED, uses, receivers)
     _share(same, items, uses)
@@ -405,7 +405,8 @@ def _note(expression: Any, use: Use, uses: Uses, receivers: dict[Node | None, Ty
         uses[owner] = max(use, uses.get(owner, Use.READ))
 
 
-def _targets(node: Any) -> Iterator[Expression]:
+def targets_bound(node: Any) -> Iterator[Expression]:
+    """Yield the names, attributes and items that a statement or an expression assigns to, or deletes."""
     if isinstance(node, AssignmentStmt):
         for target in node.lvalues:
             yield from targets_in(target)
@@ -421,7 +422,7 @@ def _flat(parts: Any) -> Iterator[Any]:
             yield part
 
 
-def _use(parent: Any, child: Any) -> Use:
+def use_in(parent: Any, child: Any) -> Use:
     """Return what an expression or a statement does with a collection that is part of it."""
     match parent:
         case ForStmt(expr=iterated):
@@ -440,7 +441,7 @@ def _use(parent: Any, child: Any) -> Use:
             return Use.READ  # `{**child}` is another dictionary
         case GeneratorExpr() | ComparisonExpr() | StarExpr() | IfStmt() | UnaryExpr() | IndexExpr():
             return Use.READ
-        case OpExpr(op="+" | "*"):  # makes another list
+        case OpExpr(op="+" | "*" | "|"):  # makes another list, or another dictionary
             return Use.READ
     return Use.SHARED
 

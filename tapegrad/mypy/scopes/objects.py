@@ -23,7 +23,9 @@ from mypy.nodes import (
     ComparisonExpr,
     ConditionalExpr,
     Decorator,
+    DelStmt,
     DictExpr,
+    DictionaryComprehension,
     Expression,
     ExpressionStmt,
     FloatExpr,
@@ -140,6 +142,7 @@ from tapegrad.mypy.scopes.opaque import (
     steady_value,
     unpacked_from,
 )
+from tapegrad.mypy.scopes.options import Change, changes_before
 from tapegrad.mypy.scopes.statements import Evaluator, Run
 from tapegrad.mypy.sources import file_of, is_changed, module_of, written_data_class, written_function
 from tapegrad.sizes import UNKNOWN, Dim, Size, is_unknown, names_in
@@ -222,8 +225,12 @@ def steady_size(expression: Expression, api: Checker) -> Size:
             return value
         case NameExpr() if Reading.frame is not None and isinstance(value := object_of(expression, api), int | Dim):
             return value
-        case CallExpr(analyzed=None) if Reading.frame is not None and isinstance(
+        case CallExpr(analyzed=None) if (Reading.frame is not None or _is_of_entry(expression)) and isinstance(
             value := _result_of(expression, api), int | Dim
+        ):
+            return value
+        case NameExpr(node=Var() as variable) if _is_of_entry(steady_value(variable, api)[0]) and isinstance(
+            value := object_of(expression, api), int | Dim
         ):
             return value
         case OpExpr(op=sign, left=left, right=right) if sign in ARITHMETIC:
@@ -236,6 +243,14 @@ def steady_size(expression: Expression, api: Checker) -> Size:
                 with within(None):
                     return steady_size(item, api)
     return opaque_size(expression, api)
+
+
+def _is_of_entry(expression: Expression | None) -> bool:
+    """Return whether an expression is a call such as `options.pop("width")`."""
+    match expression:
+        case CallExpr(callee=MemberExpr(name="get" | "pop"), args=[StrExpr(), *_]):
+            return True
+    return False
 
 
 def _result_of(call: CallExpr, api: Checker) -> Value:
@@ -328,7 +343,54 @@ def object_of(expression: Expression, api: Checker) -> Value:
     is_list = isinstance(found, Several | Items | Keywords) and isinstance(expression, NameExpr | MemberExpr)
     if not is_list or _is_of_run(expression, api) or is_fixed(expression, api):
         return found
-    return _of_constructor(expression, api) if isinstance(expression, MemberExpr) else None
+    if isinstance(expression, MemberExpr):
+        return _of_constructor(expression, api)
+    return _changed_before(expression, found, api) if isinstance(found, Keywords) else None
+
+
+def _changed_before(use: Expression, created: Keywords, api: Checker) -> Keywords | None:
+    """Return what a dictionary has at a use of it, after what its block has changed; None if that is not certain."""
+    changes = changes_before(use, api) if isinstance(use, NameExpr) else None
+    found: Keywords | None = None if changes is None else created
+    for change in changes or ():
+        found = None if found is None else _after_change(found, change, api)
+    return None if found is None else Keywords(tuple((name, _unless_shared(value)) for name, value in found.values))
+
+
+def _unless_shared(value: Value) -> Value:
+    """Return a value, but not a collection, which the program may change by another name."""
+    return None if isinstance(value, Several | Items | Keywords) else value
+
+
+def _after_change(before: Keywords, change: Change, api: Checker) -> Keywords | None:
+    """Return what a dictionary has after a statement or a call that changes it; None if that is not known."""
+    pairs = dict(before.values)
+    match change:
+        case DelStmt(expr=IndexExpr(index=StrExpr(value=name))) if name in pairs:
+            del pairs[name]
+        case AssignmentStmt(lvalues=[IndexExpr(index=StrExpr(value=name))], rvalue=value):
+            pairs[name] = value_of_expression(value, api)
+        case CallExpr(callee=MemberExpr(name="pop"), args=[StrExpr(value=name), *default]) if name in pairs or default:
+            pairs.pop(name, None)
+        case CallExpr(callee=MemberExpr(name="setdefault"), args=[StrExpr(value=name), default]):
+            if name not in pairs:
+                pairs[name] = value_of_expression(default, api)
+        case CallExpr(callee=MemberExpr(name="update")) if (others := _given_entries(change, api)) is not None:
+            pairs |= others.values
+        case _:
+            return None
+    return Keywords((*pairs.items(),))
+
+
+def _given_entries(call: CallExpr, api: Checker) -> Keywords | None:
+    """Return the entries that a call such as `options.update(others, width=8)` gives; None if some are not known."""
+    pairs: dict[str, Value] = {}
+    for expression, name in zip(call.args, call.arg_names, strict=True):
+        value = value_of_expression(expression, api)
+        if name is None and not isinstance(value, Keywords):
+            return None
+        pairs |= value.values if name is None and isinstance(value, Keywords) else {name or "": value}
+    return Keywords((*pairs.items(),))
 
 
 def _is_of_run(expression: Expression, api: Checker) -> bool:
@@ -364,10 +426,8 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
             return text
         case ListExpr(items=items) | TupleExpr(items=items):
             return _items(items, api)
-        case DictExpr(items=[_, *_] as pairs) if all(isinstance(key, StrExpr) for key, _ in pairs):
-            values = [(key.value, value_of_expression(one, api)) for key, one in pairs if isinstance(key, StrExpr)]
-            is_known = any(one is not None for _, one in values)
-            return Keywords((*dict(values).items(),)) if is_known else None
+        case DictExpr(items=[_, *_] as pairs) if all(key is None or isinstance(key, StrExpr) for key, _ in pairs):
+            return _displayed(pairs, api)
         case DictExpr(items=[_, *_] as pairs) if all(key is not None for key, _ in pairs):
             return _all_alike([value for _, value in pairs], api)
         case ListComprehension(generator=GeneratorExpr() as generator) | (GeneratorExpr() as generator):
@@ -379,7 +439,52 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
             count = steady_size(right, api)
             is_known = isinstance(count, int) and len(items.values) * count <= MOST_ITEMS
             return Items(items.values * count) if is_known else None
+        case OpExpr(op="|", left=left, right=right) if isinstance(entries := object_of(left, api), Keywords):
+            others = object_of(right, api)
+            return (
+                Keywords((*(dict(entries.values) | dict(others.values)).items(),))
+                if isinstance(others, Keywords)
+                else None
+            )
+        case DictionaryComprehension(key=key, value=value, indices=[target], sequences=[sequence], condlists=[tests]):
+            return _comprehended_entries(key, value, turns(target, sequence, api), tests, api)
     return None
+
+
+def _displayed(pairs: list[tuple[Expression | None, Expression]], api: Checker) -> Keywords | None:
+    """Return the entries of a written dictionary, such as `{**options, "width": 8}`; None if none is known."""
+    entries: dict[str, Value] = {}
+    for key, expression in pairs:
+        value = value_of_expression(expression, api)
+        if isinstance(key, StrExpr):
+            entries[key.value] = value
+        elif isinstance(value, Keywords):
+            entries |= value.values
+        else:
+            return None
+    return Keywords((*entries.items(),)) if any(one is not None for one in entries.values()) else None
+
+
+def _comprehended_entries(
+    key: Expression | None,
+    value: Expression,
+    several: list[dict[Node, Value]] | None,
+    tests: list[Expression],
+    api: Checker,
+) -> Keywords | None:
+    """Return the entries of a comprehension such as `{name: 2 * n for name, n in sizes.items()}`."""
+    entries: dict[str, Value] = {}
+    for turn in several or ():
+        with binding(turn):
+            are_met = [decided(one, api) for one in tests]
+            if None in are_met:
+                return None
+            name = object_of(key, api) if all(are_met) and key is not None else None
+            if isinstance(name, str):
+                entries[name] = value_of_expression(value, api)
+            elif all(are_met):
+                return None
+    return None if several is None else Keywords((*entries.items(),))
 
 
 def _named_entries(call: CallExpr, api: Checker) -> Keywords | None:
@@ -544,6 +649,8 @@ def _of_call(call: CallExpr, api: Checker) -> Value:
     results = Reading.frame.results if Reading.frame is not None else None
     if results and (call,) in results:
         return results[call,]
+    if (copied := _copied(call, api)) is not None:
+        return copied
     match call.callee:
         case NameExpr(node=TypeInfo() as info) | MemberExpr(node=TypeInfo() as info):
             return _created(info, call, api)
@@ -571,6 +678,16 @@ def _created(info: TypeInfo, call: CallExpr, api: Checker) -> Value:
     if Reading.frame is not None and Reading.frame.made is not None and isinstance(value, Made | LayerCall):
         Reading.frame.made.append(Creation(value, call, checked_file(api)))
     return value
+
+
+def _copied(call: CallExpr, api: Checker) -> Keywords | None:
+    """Return the dictionary that `dict(options, width=8)`, `options.copy()` or `copy.copy(options)` makes."""
+    match call.callee:
+        case RefExpr(fullname="builtins.dict" | "copy.copy"):
+            return _given_entries(call, api)
+        case MemberExpr(expr=holder) if not call.args and isinstance(of := object_of(holder, api), Keywords):
+            return Keywords(of.values)
+    return None
 
 
 def _of_key(keywords: Keywords, call: CallExpr, api: Checker) -> Value:

@@ -16,6 +16,7 @@ from mypy.nodes import (
     ComparisonExpr,
     ConditionalExpr,
     ContinueStmt,
+    DelStmt,
     ExpressionStmt,
     ForStmt,
     FuncDef,
@@ -177,6 +178,10 @@ class Run:
                 return self._branch(conditions, blocks, otherwise)
             case ForStmt(index=target, expr=sequence, body=body, else_body=None):
                 return self._loop(target, sequence, body)
+            case DelStmt(expr=IndexExpr(base=base, index=StrExpr(value=name))) if (
+                before := self._keywords(base)
+            ) is not None:
+                self._replace(before, Keywords(tuple(pair for pair in before.values if pair[0] != name)))
             case FuncDef():
                 self._functions.add(statement)
             case _:
@@ -193,12 +198,32 @@ class Run:
     def _value(self, expression: Expression) -> Value:
         """Return what an expression denotes; what its parts may change is unknown after it, or changed."""
         nodes = inside(expression)
-        last = self._last_of(nodes)
-        value = self._evaluator.value(expression, self._api)
+        last, pops = self._last_of(nodes), self._key_pops(nodes)
+        for pop in pops:
+            self._pop_key(pop)
+        value = None if _may_precede(nodes, pops) else self._evaluator.value(expression, self._api)
         if last is not None:
             self._replace(last, Items(last.values[:-1]))
-        self._forget_changed(nodes, is_last_known=last is not None)
+        self._forget_changed([node for node in nodes if node not in pops], is_last_known=last is not None)
         return value
+
+    def _key_pops(self, nodes: list[Any]) -> list[CallExpr]:
+        """Return the calls of `options.pop("width")`, in order, that an expression surely evaluates."""
+        if any(isinstance(node, ConditionalExpr | GeneratorExpr | LambdaExpr) or _is_short(node) for node in nodes):
+            return []
+        pops = [node for node in nodes if isinstance(node, CallExpr) and _is_key_pop(node)]
+        return sorted(pops, key=lambda pop: (pop.line, pop.column))
+
+    def _pop_key(self, pop: CallExpr) -> None:
+        """Run a call of `options.pop("width")`; save what it returns for the expression with it."""
+        key, holder = pop.args[0], pop.callee.expr if isinstance(pop.callee, MemberExpr) else None
+        keywords = self._keywords(holder) if holder is not None else None
+        pairs = dict(keywords.values) if keywords is not None else {}
+        value = self._evaluator.value(pop.args[1], self._api) if len(pop.args) > 1 else None
+        name = key.value if isinstance(key, StrExpr) else ""
+        if self._frame.results is not None and keywords is not None:
+            self._frame.results[pop,] = pairs.pop(name, value)
+        self._replace(keywords, Keywords((*pairs.items(),)))
 
     def _last_of(self, nodes: list[Any]) -> Items | None:
         """Return the list of which an expression surely takes the last item once, by `items.pop()`."""
@@ -275,6 +300,8 @@ class Run:
         if isinstance(before, Items):
             is_known = sign == "+" and isinstance(value, Items)
             self._replace(before, _joined(before, value) if is_known else None)
+        elif isinstance(before, Keywords):
+            self._replace(before, _updated(before, [value]) if sign == "|" else None)
         elif isinstance(before, int | Dim) and isinstance(value, int | Dim) and sign in ARITHMETIC:
             size = ARITHMETIC[sign](before, value)
             self._assign(target, None if is_unknown(size) else size)
@@ -293,6 +320,11 @@ class Run:
             ):
                 value = self._value(call.args[1]) if len(call.args) > 1 else Nothing()
                 self._replace(keywords, Keywords((*({call.args[0].value: value} | dict(keywords.values)).items(),)))
+            case MemberExpr(expr=holder, name="update") if (keywords := self._keywords(holder)) is not None:
+                values = [self._value(one) for one in call.args]
+                pairs = zip(call.arg_names, values, strict=True)
+                others = [one if name is None else Keywords(((name, one),)) for name, one in pairs]
+                self._replace(self._keywords(holder), _updated(keywords, others))
             case MemberExpr(expr=holder, name=name) if self._list(holder) is not None:
                 value = self._value(call.args[0]) if len(call.args) == 1 else None
                 before = self._list(holder)
@@ -384,7 +416,7 @@ class Run:
                 case AssignmentStmt(lvalues=targets):
                     for target in targets:
                         self._forget_target(target)
-                case OperatorAssignmentStmt(lvalue=target) | ForStmt(index=target):
+                case OperatorAssignmentStmt(lvalue=target) | ForStmt(index=target) | DelStmt(expr=target):
                     self._forget_target(target)
                 case CallExpr(callee=SuperExpr()):
                     self._forget_attributes()
@@ -415,6 +447,37 @@ class Run:
 
 def _is_pop(call: CallExpr) -> bool:
     return isinstance(call.callee, MemberExpr) and call.callee.name == "pop" and not call.args
+
+
+def _is_key_pop(call: CallExpr) -> bool:
+    match call:
+        case CallExpr(callee=MemberExpr(expr=NameExpr() | MemberExpr(), name="pop"), args=[StrExpr(), *_]):
+            return True
+    return False
+
+
+def _is_short(node: Any) -> bool:
+    """Return whether an operator may leave its right side as it is."""
+    return isinstance(node, OpExpr) and node.op in ("and", "or")
+
+
+def _may_precede(nodes: list[Any], pops: list[CallExpr]) -> bool:
+    """Return whether an expression may read a dictionary before the last of the calls that remove keys from it."""
+    holders = [pop.callee.expr for pop in pops if isinstance(pop.callee, MemberExpr)]
+    names = {one.name for one in holders if isinstance(one, NameExpr | MemberExpr)}
+    others = [one for one in nodes if isinstance(one, NameExpr | MemberExpr) and one not in holders]
+    last = max(((pop.line, pop.column) for pop in pops), default=(0, 0))
+    return any(one.name in names and (one.line, one.column) < last for one in others)
+
+
+def _updated(before: Keywords, others: list[Value]) -> Keywords | None:
+    """Return a dictionary with other entries too; None if some of them are not known."""
+    pairs = dict(before.values)
+    for one in others:
+        if not isinstance(one, Keywords):
+            return None
+        pairs |= one.values
+    return Keywords((*pairs.items(),))
 
 
 def _only_reads(call: CallExpr) -> bool:
