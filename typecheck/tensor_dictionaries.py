@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, assert_type
 from typing import Literal as L
 
+import numpy as np
+
 import tapegrad as tg
 from tapegrad import NoneTape, Shape, Tensor, nn
 
@@ -189,3 +191,59 @@ def reject_an_entry_of_the_second_dictionary() -> None:
     batch = loaded(4)
     batch = loaded(6)
     batch["y"] @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (6, 2) has 2 columns but y (3, 2) has 3 rows [tapegrad-shape]
+
+
+class Tower(nn.Module):
+    """Reads entries of a batch that another model passes on."""
+
+    def __init__(self, table: nn.Embedding[Any, Any], names: list[str]) -> None:
+        self.table = table
+        self.names = names
+        self.linear = nn.Linear(8, 3)
+
+    def forward(self, batch: dict[str, Tensor[Any, Any, Any]]) -> Tensor[Any, Any]:
+        return self.linear(self.table(batch["rows"]) + batch["x"])
+
+
+class Towers(nn.Module):
+    """Two models that share a table."""
+
+    def __init__(self, width: int) -> None:
+        table = nn.Embedding(5, width)
+        self.users = Tower(table, ["a"])
+        self.items = Tower(table, ["b"])
+        self.heads = {"mean": nn.Linear(3, 4), "scale": nn.Linear(3, 1, bias=False)}
+
+    def forward(self, batch, other):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201  # under test
+        users, items = self.users(batch), self.items(other)
+        return {"scores": users @ items.T, "mean": self.heads["mean"](users), "scale": self.heads["scale"](items)}
+
+
+def rows(count: int) -> dict[str, Tensor[Any, Any, Any]]:
+    """Returns a batch of rows of a table."""
+    return {"rows": tg.tensor(np.zeros(count, np.int64)), "x": tg.ones((count, 8))}
+
+
+def reported(model: Towers, batch: dict[str, Tensor[Any, Any, Any]]) -> Tensor[Any, Any]:
+    """Calls a part of a model."""
+    return model.users(batch)
+
+
+def accept_entries_that_layers_read() -> None:
+    model = Towers(8)
+    batch, other = rows(4), rows(6)
+    out = model(batch, other)
+    assert_type(out["scores"], Tensor[Shape[L[4], L[6]], NoneTape])
+    assert_type(out["mean"], Tensor[Shape[L[4], L[4]], NoneTape])
+    assert_type(out["scale"], Tensor[Shape[L[6], L[1]], NoneTape])
+    assert_type(reported(model, batch), Tensor[Shape[L[4], L[3]], NoneTape])
+    tests = model({**batch, "x": tg.zeros((4, 8))}, {"rows": tg.tensor(np.zeros(2, np.int64)), "x": tg.ones((2, 8))})
+    assert_type(tests["scores"], Tensor[Shape[L[4], L[2]], NoneTape])
+
+
+def reject_an_entry_that_layers_read() -> None:
+    Towers(8)(rows(4), rows(6))["scores"] @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (4, 6) has 6 columns but y (4, 2) has 4 rows [tapegrad-shape]
+
+
+def reject_a_layer_of_a_dictionary() -> None:
+    Towers(8)(rows(4), rows(6))["scale"] @ tg.ones((2, 2))  # E: matmul: inner sizes differ: x (6, 1) has 1 columns but y (2, 2) has 2 rows [tapegrad-shape]

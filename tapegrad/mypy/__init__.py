@@ -785,6 +785,13 @@ def _is_tensor(t: Type) -> bool:
     return isinstance(p, Instance) and p.type.fullname == _TENSOR
 
 
+def _is_of_any(dictionary: Type) -> bool:
+    """Return whether a type is the one that a dictionary has which a function without annotations returns."""
+    p = get_proper_type(dictionary)
+    is_any = isinstance(p, Instance) and bool(p.args) and isinstance(get_proper_type(p.args[0]), AnyType)
+    return is_any and "tapegrad.mypy.hooks" in sys.modules
+
+
 def _has_tensors(collection: Type) -> bool:
     p = get_proper_type(collection)
     return isinstance(p, Instance) and any(map(_is_tensor, p.args))
@@ -849,14 +856,16 @@ _numbers["builtins.list.pop"] = lambda ctx: _popped(ctx) if isinstance(ctx.type,
 _value_of_key = _guard(_lazy("value_of_key"), lambda ctx: ctx.default_return_type)
 _numbers |= dict.fromkeys(
     [f"{kind}.{name}" for kind in ("builtins.dict", "typing.Mapping") for name in ("__getitem__", "get", "pop")],
-    lambda ctx: _value_of_key(ctx) if _is_tensor(ctx.default_return_type) else ctx.default_return_type,
+    lambda ctx: (
+        _value_of_key(ctx) if _is_tensor(ctx.default_return_type) or _is_of_any(ctx.type) else ctx.default_return_type
+    ),
 )
 _all_values = _guard(_lazy("all_values"), lambda ctx: ctx.default_return_type)
 _numbers |= dict.fromkeys(
     [f"{kind}.{name}" for kind in ("builtins.dict", "typing.Mapping") for name in ("items", "values")],
     lambda ctx: (
         _all_values(ctx)
-        if any(map(_is_tensor, getattr(ctx.default_return_type, "args", ())))
+        if any(map(_is_tensor, getattr(ctx.default_return_type, "args", ()))) or _is_of_any(ctx.type)
         else ctx.default_return_type
     ),
 )

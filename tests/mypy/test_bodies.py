@@ -743,6 +743,75 @@ class Pair:
 
 Pair().swapped @ tg.ones((5, 1))
 """,
+    "dictionaries of tensors that functions without annotations return": """
+# mypy: allow-untyped-defs, allow-untyped-calls
+class Layers(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.heads = {"mean": nn.Linear(width, 3), "scale": nn.Linear(width, 1)}
+        self.other = {"mean": nn.Linear(width, 3), "scale": nn.Linear(width, 1)}
+        self.other["mean"] = nn.Linear(width, 5)
+
+    def forward(self, x):
+        return {name: head(x) for name, head in self.heads.items()}
+
+    def with_others(self, x: Tensor) -> Tensor:
+        return self.other["mean"](x)
+
+def both(x):
+    return {"x": x, "y": x + 1.0}
+
+def maybe(x, deep):
+    if deep:
+        return {"x": x, "y": x @ tg.ones((8, 3))}
+    return {"x": x.sum(axis=1), "z": x}
+
+def typed(batch: dict[str, Tensor]) -> Tensor:
+    batch["x"] = tg.ones((3, 5))
+    return batch["x"]
+
+class Changing(nn.Module):
+    def forward(self, batch):
+        batch["x"] = tg.ones((2, 5))
+        return batch["x"]
+
+class Calling(nn.Module):
+    def __init__(self) -> None:
+        self.inner = Changing()
+
+    def __call__(self, batch):
+        batch["y"] = tg.ones((4, 4))
+        return self.inner(batch)
+
+    def forward(self, batch):
+        return batch["y"]
+
+def main() -> None:
+    x = tg.ones((2, 8))
+    out = both(x)
+    out["count"] = 3
+    out[4] = None
+    out["x"] = tg.ones((2, 5))
+    out["x"] @ tg.ones((5, 1))
+    out = out["y"]
+    out + 1.0
+    given = both(x)
+    Changing()(given)
+    given["x"] @ tg.ones((5, 1))
+    also = both(x)
+    Calling()(also)
+    also["y"] @ tg.ones((4, 1))
+    also["x"] @ tg.ones((5, 1))
+    third = both(x)
+    typed(third)
+    third["x"] @ tg.ones((5, 1))
+    for deep in (True, False):
+        maybe(x, deep)["x"] + 1.0
+    for value in Layers(8)(x).values():
+        value + tg.ones((2, 1))
+    Layers(8).with_others(x) @ tg.ones((5, 1))
+
+main()
+""",
     "options that a program may change in another way": """
 from collections.abc import Callable
 

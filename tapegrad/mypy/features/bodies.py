@@ -114,7 +114,7 @@ from tapegrad.mypy.scopes.frames import (
     within,
 )
 from tapegrad.mypy.scopes.functions import is_method, parameter_default
-from tapegrad.mypy.scopes.names import ScopeCache, inside
+from tapegrad.mypy.scopes.names import ScopeCache, attributes_bound_to, inside, targets_bound_to, values_bound
 from tapegrad.mypy.scopes.objects import (
     arguments_of_call,
     called_function,
@@ -192,8 +192,8 @@ def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, fun
         raise UnreadError(IS_OF_UNKNOWN_OBJECT, ctx.context.line)
     if isinstance(receiver, Made) and has_rival_files(receiver.info, ctx.api):
         raise UnreadError("classes of its object in several files assign to an attribute")
-    given = _given(ctx, declared, written, receiver, file)
     frame = _frame(ctx, declared, written, receiver, file)
+    given = _given(ctx, declared, written, frame, file)
     made = frame.receiver
     outcome = _outcome(ctx.api, written, frame, given, file)
     if outcome.names:
@@ -216,20 +216,30 @@ def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, fun
         or any(is_passed_on(path, value) for value in values)
         or (same and _is_of_class(path, function))
     )
-    return _with_entries(filled(result, without_opaque(outcome.result, kept)), outcome.result, kept, ctx.context)
+    return _with_entries(
+        filled(result, without_opaque(outcome.result, kept)), outcome.result, kept, ctx.context, ctx.api
+    )
 
 
-def _with_entries(result: Type, read: Type, kept: frozenset[str], call: Context) -> Type:
+def _with_entries(result: Type, read: Type, kept: frozenset[str], call: Context, api: Checker) -> Type:
     """Return the type of a result with the entries of the dictionaries in it that were read."""
     p, q = get_proper_type(result), get_proper_type(read)
     if isinstance(p, TupleType) and isinstance(q, TupleType) and len(p.items) == len(q.items):
-        items = [_with_entries(one, other, kept, call) for one, other in zip(p.items, q.items, strict=True)]
+        items = [_with_entries(one, other, kept, call, api) for one, other in zip(p.items, q.items, strict=True)]
         return p if all(map(operator.is_, items, p.items)) else p.copy_modified(items=items)
     if isinstance(p, Instance) and isinstance(q, Instance) and is_iterator(p) and is_iterator(q):
-        item = _with_entries(p.args[0], q.args[0], kept, call)
+        item = _with_entries(p.args[0], q.args[0], kept, call, api)
         return p if item is p.args[0] else p.copy_modified(args=[item, *p.args[1:]])
     entries = entries_in(q)
-    if entries is None or not isinstance(p, Instance) or not is_dictionary(p) or not isinstance(call, CallExpr):
+    if entries is None or not isinstance(call, CallExpr):
+        return result
+    if isinstance(p, AnyType) and p.type_of_any == TypeOfAny.unannotated and _hold_tensors(entries):
+        if Reading.frame is None and not _may_be_dictionary(call, api):
+            return result
+        # mypy would report how a program uses other values, or that it adds some, if it knew what all have in common.
+        of_any = make(api)("builtins.dict", [unknown(), unknown()])
+        return with_entries(of_any, {key: filled(p, without_opaque(t, kept)) for key, t in entries.items()}, call)
+    if not isinstance(p, Instance) or not is_dictionary(p):
         return result
     of_each = {key: filled(p.args[-1], without_opaque(t, kept)) for key, t in entries.items()}
     return with_entries(p, of_each, call)
@@ -546,7 +556,7 @@ def _given(
     ctx: FunctionContext | MethodContext,
     declared: CallableType,
     function: FuncDef,
-    receiver: Made | ClassOf | None,
+    frame: Frame,
     file: MypyFile,
 ) -> dict[Var, Type]:
     """Return the types of the parameters in a call.
@@ -576,7 +586,7 @@ def _given(
             raise UnreadError("has a starred argument", ctx.context.line)
         tensor = actuals[0].tensor
         t = get_proper_type(actuals[0].type)
-        of_items = _collection_that_is_read(actuals[0], argument.variable, function, receiver, file, ctx.api)
+        of_items = _collection_that_is_read(actuals[0], argument.variable, function, frame, file, ctx.api)
         if of_items is not None:
             given[argument.variable] = of_items
             is_known = is_known or any(map(_is_of_known_rank, _items_of(of_items)))
@@ -622,17 +632,21 @@ def _rest_of_arguments(parameter: Argument, types: list[Type], api: Checker) -> 
 
 
 def _collection_that_is_read(
-    actual: Actual, parameter: Var, function: FuncDef, receiver: Made | ClassOf | None, file: MypyFile, api: Checker
+    actual: Actual, parameter: Var, function: FuncDef, frame: Frame, file: MypyFile, api: Checker
 ) -> TupleType | Instance | None:
     """Return the type of a list or a dictionary of tensors that a body only reads.
 
     The items of a list that is written in the call are known one by one, and of others what they have in common.
     """
     p = get_proper_type(actual.type)
-    if not isinstance(p, Instance) or p.type.fullname not in _COLLECTIONS or not holds_tensors(p):
+    if not isinstance(p, Instance) or p.type.fullname not in _COLLECTIONS:
         return None
     entries = entries_of(actual.expression, api) if is_dictionary(p) and actual.expression is not None else None
-    if entries is not None and only_reads_parameter(parameter, function, receiver, file, api):
+    if not holds_tensors(p):
+        if not isinstance(get_proper_type(p.args[-1]), AnyType) or not _hold_tensors(entries):
+            return None
+        p = p.copy_modified(args=[*p.args[:-1], unknown()])
+    if entries is not None and only_reads_parameter(parameter, function, frame, file, api):
         return with_entries(p.copy_modified(args=[p.args[0], _common(entries, p)]), entries, parameter)
     match actual.expression:
         case ListExpr(items=items):
@@ -650,6 +664,30 @@ def _collection_that_is_read(
     if isinstance(actual.expression, ListExpr):
         return list_of(types, any_list(api))
     return p.copy_modified(args=[*p.args[:-1], item])
+
+
+def _may_be_dictionary(call: CallExpr, api: Checker) -> bool:
+    """Return whether what gets the result of a call may have the type of a dictionary: it has no other values.
+
+    mypy would report that `out = run(x)` is followed by `out = out["loss"]`.
+    """
+    values = [value for name in targets_bound_to(call, api) for value in values_bound(name.node, api)]
+    is_same = all(isinstance(value, CallExpr) and _are_same(value.callee, call.callee) for value in values)
+    return is_same and not attributes_bound_to(call, api)
+
+
+def _are_same(one: Expression, other: Expression) -> bool:
+    """Return whether two expressions are the same name, or the same attribute of one."""
+    match one, other:
+        case NameExpr(node=first), NameExpr(node=second):
+            return first is second
+        case MemberExpr(expr=first_owner, name=first_name), MemberExpr(expr=second_owner, name=second_name):
+            return first_name == second_name and _are_same(first_owner, second_owner)
+    return one is other
+
+
+def _hold_tensors(entries: Entries | None) -> bool:
+    return any(tensor_parts(one) is not None for one in (entries or {}).values())
 
 
 def _common(entries: Entries, declared: Instance) -> Type:

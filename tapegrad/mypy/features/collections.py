@@ -105,7 +105,8 @@ def _with_tensor(declared: Type, known: Type) -> Type:
     p = get_proper_type(declared)
     if isinstance(p, UnionType):
         return UnionType.make_union([_with_tensor(item, known) for item in p.items])
-    return known if tensor_parts(p) is not None and tensor_parts(known) is not None else declared
+    is_any = isinstance(p, AnyType)  # as are the values of a dictionary that a function without annotations returns
+    return known if (is_any or tensor_parts(p) is not None) and tensor_parts(known) is not None else declared
 
 
 def joined_lists(ctx: MethodContext) -> Type:

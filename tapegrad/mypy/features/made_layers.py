@@ -44,7 +44,13 @@ def _is_open(argument: Type) -> bool:
     p = get_proper_type(argument.type if isinstance(argument, UnpackType) else argument)
     if isinstance(p, Instance) and p.type.fullname == "builtins.tuple":
         return _is_open(p.args[0])
-    return isinstance(p, AnyType) or leaves_sizes_open(p) or _mentions_receiver(p)
+    return isinstance(p, AnyType) or _is_common(p) or leaves_sizes_open(p) or _mentions_receiver(p)
+
+
+def _is_common(argument: Type) -> bool:
+    """Return whether a size is the `int`, or a flag the `bool`, that layers of several sizes have in common."""
+    p = get_proper_type(argument)
+    return isinstance(p, Instance) and p.type.fullname in ("builtins.bool", "builtins.int")
 
 
 def _mentions_receiver(argument: Type) -> bool:
@@ -97,7 +103,7 @@ def _completed(declared: Type, made: Type) -> Type:
     """Return the declared type of a layer with the parts that it leaves open from the type that it was made with."""
     p, q = get_proper_type(declared), get_proper_type(made)
     is_bound = isinstance(p, TypeVarType) and Reading.frame is not None  # a size of the class, which the call gives
-    if isinstance(p, AnyType | UnpackType) or is_bound or has_opaque(p):
+    if isinstance(p, AnyType | UnpackType) or _is_common(p) or is_bound or has_opaque(p):
         return made
     if not isinstance(p, Instance) or not isinstance(q, Instance):
         return declared

@@ -40,10 +40,11 @@ from mypy.nodes import (
 )
 from mypy.types import Instance, TupleType, Type, get_proper_type
 
-from tapegrad.mypy.conversion import tensor_parts, unknown, without_opaque
-from tapegrad.mypy.mypy_api import checked_file, depend_on_bodies, stored_type
+from tapegrad.mypy.conversion import MODULE, tensor_parts, unknown, without_opaque
+from tapegrad.mypy.mypy_api import checked_file, depend_on_bodies, in_scope_of, stored_type
+from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.collections import FUNCTIONS_THAT_READ
-from tapegrad.mypy.scopes.frames import Made, Reading
+from tapegrad.mypy.scopes.frames import Frame, Made, Reading, within
 from tapegrad.mypy.scopes.functions import method_of, written_with_file
 from tapegrad.mypy.scopes.names import (
     BINDERS,
@@ -57,7 +58,7 @@ from tapegrad.mypy.scopes.names import (
     targets_in,
     unpacked_once,
 )
-from tapegrad.mypy.scopes.objects import called_function
+from tapegrad.mypy.scopes.objects import arguments_of_call, called_function, object_of
 from tapegrad.mypy.scopes.opaque import loop_of
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.sources import is_changed
@@ -270,21 +271,28 @@ def _yielded(variable: Var, loop: Loop, api: Checker) -> Entries | None:
     return _of_owner(several.args[0], sequence)
 
 
-def _only_reads(call: CallExpr, argument: Expression, api: Checker) -> bool:
-    """Return whether a function of the program that is called with a dictionary leaves it as it is."""
+def _only_reads(call: CallExpr, argument: Expression, api: Checker, depth: int = 0) -> bool:
+    """Return whether a function of the program that is called with a dictionary leaves it as it is.
+
+    So does a layer that is called, if its `forward` does.
+    """
     called = called_function(call.callee, api)
-    return called is not None and _leaves_argument(called, call, argument, api)
+    layer = object_of(call.callee, api) if called is None else None
+    symbol = layer.info.get("__call__") if isinstance(layer, Made) else None
+    if isinstance(layer, Made) and symbol is not None and symbol.fullname == f"{MODULE}.__call__":
+        called = method_of(layer, "forward")
+    return called is not None and _leaves_argument(called, call, argument, api, depth)
 
 
 def only_reads_parameter(
-    parameter: Var, function: FuncDef, of: Made | ClassOf | None, file: MypyFile, api: Checker, depth: int = 0
+    parameter: Var, function: FuncDef, frame: Frame, file: MypyFile, api: Checker, depth: int = 0
 ) -> bool:
     """Return whether a function leaves a dictionary as it is that it gets, and so do those that it passes it on to.
 
     Args:
         parameter: The one that the dictionary is given for.
         function: The function, with its statements.
-        of: The object or the class that it is a method of.
+        frame: Its object and its other arguments, as far as they are known.
         file: Its file.
         api: mypy's checker.
         depth: The number of functions that have passed it on.
@@ -292,23 +300,12 @@ def only_reads_parameter(
     changes = _changes.of(file).get(parameter, _Changes({}, []))
     if changes is None or changes.keys or depth > _DEEPEST:
         return False
-    for call, argument in changes.calls:
-        match call.callee:
-            case RefExpr(node=FuncDef(info=info) as node) if not info:
-                called: tuple[FuncDef, Made | ClassOf | None] | None = node, None
-            case MemberExpr(expr=NameExpr(node=owner), name=name) if (
-                isinstance(of, Made) and not function.is_static and owner is function.arguments[0].variable
-            ):
-                called = method_of(of, name)
-            case _:
-                return False
-        if called is None or not _leaves_argument(called, call, argument, api, depth + 1):
-            return False
-    return True
+    with in_file(file, api), within(frame), in_scope_of(api, function):
+        return all(_only_reads(call, argument, api, depth + 1) for call, argument in changes.calls)
 
 
 def _leaves_argument(
-    called: tuple[FuncDef, Made | ClassOf | None], call: CallExpr, argument: Expression, api: Checker, depth: int = 0
+    called: tuple[FuncDef, Made | ClassOf | None], call: CallExpr, argument: Expression, api: Checker, depth: int
 ) -> bool:
     """Return whether a function that is called with a dictionary leaves it as it is, and gives it no other name."""
     function, of = called
@@ -326,8 +323,12 @@ def _leaves_argument(
     declared = get_proper_type(parameter.type)
     if isinstance(declared, Instance) and declared.type.fullname == "typing.Mapping":
         return True
-    is_returned = parameter in _returned.of(file)
-    return not is_returned and only_reads_parameter(parameter, written, of, file, api, depth)
+    if parameter in _returned.of(file):
+        return False
+    frame = Frame(
+        written.fullname, dict(arguments_of_call(written, call, api) or ()), of if isinstance(of, Made) else None, {}
+    )
+    return only_reads_parameter(parameter, written, frame, file, api, depth)
 
 
 class _Changes(NamedTuple):

@@ -132,6 +132,11 @@ def bound_once(variable: Var, api: Checker) -> tuple[Expression | None, bool]:
     return (values[0], True) if len(values) == 1 else (None, False)
 
 
+def values_bound(variable: Node | None, api: Checker) -> list[Expression | None]:
+    """Return the values that a name of the current function, or of the file, is bound to; None for a part of one."""
+    return _bound.of(enclosing_function(api) or outermost_scope(api)).get(variable, [])
+
+
 def unpacked_once(variable: Var, api: Checker) -> tuple[Expression, int] | None:
     """Return what a name is unpacked from, and its position, if only one statement binds it, such as `x, y = pair`."""
     scope = enclosing_function(api) if variable.fullname == variable.name else module_tree(api, variable)
