@@ -247,3 +247,45 @@ def reject_an_entry_that_layers_read() -> None:
 
 def reject_a_layer_of_a_dictionary() -> None:
     Towers(8)(rows(4), rows(6))["scale"] @ tg.ones((2, 2))  # E: matmul: inner sizes differ: x (6, 1) has 1 columns but y (2, 2) has 2 rows [tapegrad-shape]
+
+
+class Buffer:
+    """Keeps tensors of several shapes in a dictionary, and replaces elements of them."""
+
+    def __init__(self, steps: int, width: int) -> None:
+        self.width = width
+        self.data: dict[str, Tensor] = {
+            "x": tg.zeros((steps, width)),
+            "actions": tg.zeros((steps,), np.int64),
+            "values": tg.zeros((steps + 1,)),
+        }
+
+    def put(self, name: str, step: int, value: Tensor) -> None:
+        self.data[name] = self.data[name].at_set(step, value)
+
+    def returns(self) -> Tensor:
+        data, scale = self.data, 0.5
+        return data["values"][:-1] + scale * data["x"].sum(axis=1)
+
+    def batch(self) -> dict[str, Tensor]:
+        return {"x": self.data["x"], "returns": self.returns()}
+
+
+def accept_entries_of_an_attribute() -> None:
+    for _ in range(2):
+        buffer = Buffer(5, 3)
+        buffer.put("x", 0, tg.ones((3,)))
+        buffer.put("values", 5, tg.ones(()))
+        assert_type(buffer.batch()["x"], Tensor[Shape[L[5], L[3]], Any])
+        assert_type(buffer.returns(), Tensor[Shape[L[5]], Any])
+
+
+def reject_an_entry_of_an_attribute() -> None:
+    buffer = Buffer(5, 3)
+    buffer.returns() + tg.ones((6,))  # E: add: x (5,) and y (6,) do not broadcast: axis -1 is 5 in x but 6 in y [tapegrad-shape]
+
+
+def reject_an_entry_of_an_object_made_in_a_loop() -> None:
+    for _ in range(2):
+        buffer = Buffer(5, 3)
+        buffer.batch()["x"] @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (5, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]

@@ -812,6 +812,76 @@ def main() -> None:
 
 main()
 """,
+    "dictionaries of tensors in attributes that may change": """
+class Replaced:
+    def __init__(self, rows: int) -> None:
+        self.data: dict[str, Tensor] = {"x": tg.zeros((rows, 3)), "y": tg.zeros((rows,))}
+        self.other: dict[str, Tensor] = {"x": tg.zeros((rows, 3)), "y": tg.zeros((rows,))}
+        self.alias: dict[str, Tensor] = {"x": tg.zeros((rows, 3))}
+        self.given: dict[str, Tensor] = {"x": tg.zeros((rows, 3))}
+        self.back: dict[str, Tensor] = {"x": tg.zeros((rows, 3))}
+        self.outside: dict[str, Tensor] = {"x": tg.zeros((rows, 3))}
+        self.traced: dict[str, Tensor] = {"x": tg.zeros((rows, 3))}
+        same = self.alias
+        same["x"] = tg.zeros((rows, 7))
+        fill(self.given)
+
+    def replace(self) -> None:
+        self.data["x"] = self.data["y"].at_set(0, 1.0)
+        self.other.update(x=tg.ones((2, 8)))
+
+    def get(self) -> dict[str, Tensor]:
+        return self.back
+
+    def first(self) -> Tensor:
+        return self.data["x"] + tg.ones((2,))
+
+    def second(self) -> Tensor:
+        return self.other["x"] + tg.ones((8,))
+
+    def third(self) -> Tensor:
+        return self.alias["x"] + self.given["x"] + self.back["x"] + self.outside["x"] + tg.ones((7,))
+
+    def trace(self, x: Tensor) -> Tensor:
+        self.traced["x"] = self.traced["x"].at_set(0, x)
+        return self.traced["x"].sum()
+
+def fill(data: dict[str, Tensor]) -> None:
+    data["x"] = tg.zeros((2, 7))
+
+class More(Replaced):
+    def __init__(self, rows: int) -> None:
+        super().__init__(rows)
+        self.other["x"] = tg.ones((2, 8))
+
+for rows in range(2, 4):
+    x, made = tg.ones((3,)).trace(), Replaced(2)
+    made.replace()
+    made.first()
+    made.second()
+    made.get()["x"] = tg.zeros((2, 7))
+    made.outside["x"] = tg.zeros((2, 7))
+    made.third()
+    made.trace(x).backward(wrt=[x])
+    More(2).second()
+
+class Layer(nn.Module):
+    def __init__(self, inputs: int, outputs: int) -> None:
+        self.linear = nn.Linear(inputs, outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear(x)
+
+def turned(x: Tensor) -> Tensor:
+    layer: Layer
+    for size in range(3, 6):
+        if size > 3:
+            x = layer(x)
+        layer = Layer(size, size + 1)
+    return x
+
+turned(tg.ones((2, 3))) @ tg.ones((5, 1))
+""",
     "options that a program may change in another way": """
 from collections.abc import Callable
 

@@ -20,7 +20,6 @@ from mypy.nodes import (
     OpExpr,
     SliceExpr,
     StarExpr,
-    StrExpr,
     Var,
 )
 from mypy.types import AnyType, CallableType, Instance, TupleType, UnionType, get_proper_type
@@ -47,6 +46,7 @@ from tapegrad.mypy.scopes.collections import (
 )
 from tapegrad.mypy.scopes.entries import entries_of
 from tapegrad.mypy.scopes.functions import written_with_file
+from tapegrad.mypy.scopes.objects import object_of
 from tapegrad.mypy.scopes.rebinding import opened
 from tapegrad.mypy.signatures import without_sizes
 from tapegrad.mypy.sources import module_of
@@ -78,13 +78,12 @@ def growing(ctx: MethodSigContext) -> FunctionLike:
 def value_of_key(ctx: MethodContext) -> Type:
     """Return the type of `outputs["mean"]`, or of `outputs.get("mean")`, of a dictionary whose keys are known."""
     match ctx.context:
-        case IndexExpr(base=dictionary, index=StrExpr(value=key)):
-            pass
-        case CallExpr(callee=MemberExpr(expr=dictionary), args=[StrExpr(value=key), *_]):
+        case IndexExpr(base=dictionary, index=index) | CallExpr(callee=MemberExpr(expr=dictionary), args=[index, *_]):
             pass
         case _:
             return ctx.default_return_type
-    known = (entries_of(dictionary, ctx.api) or {}).get(key)
+    key = object_of(index, ctx.api)
+    known = (entries_of(dictionary, ctx.api) or {}).get(key) if isinstance(key, str) else None
     return ctx.default_return_type if known is None else _with_tensor(ctx.default_return_type, known)
 
 

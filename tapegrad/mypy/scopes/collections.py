@@ -193,6 +193,11 @@ def _may_be(owner: Owner, name: str, info: TypeInfo | None) -> bool:
     return owner[1] == name and (info is None or info in owner[0].mro or owner[0] in info.mro)
 
 
+def may_be_attribute(expression: MemberExpr, name: str, info: TypeInfo, file: MypyFile) -> bool:
+    """Return whether an expression in a file may be an attribute of an object of a class."""
+    return any(_may_be(owner, name, info) for owner in _owners(expression, _receivers.of(file)))
+
+
 def _read_receivers(file: Node | None) -> dict[Node | None, TypeInfo]:
     """Return the class of the first parameter of each method of a file."""
     return {

@@ -6,12 +6,13 @@ a dictionary, and beside that of a parameter, as long as nothing changes the dic
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from mypy.nodes import (
     ARG_STAR,
     ARG_STAR2,
     AssertStmt,
+    AssignmentExpr,
     AssignmentStmt,
     CallExpr,
     ComparisonExpr,
@@ -40,11 +41,21 @@ from mypy.nodes import (
 )
 from mypy.types import Instance, TupleType, Type, get_proper_type
 
-from tapegrad.mypy.conversion import MODULE, tensor_parts, unknown, without_opaque
-from tapegrad.mypy.mypy_api import checked_file, depend_on_bodies, in_scope_of, stored_type
+from tapegrad.mypy.conversion import MODULE, opaque_paths, tensor_parts, unknown, without_opaque
+from tapegrad.mypy.mypy_api import (
+    BodiesRead,
+    checked_file,
+    checked_type,
+    depend_on_bodies,
+    enclosing_function,
+    in_scope_of,
+    inside_body,
+    pass_of,
+    stored_type,
+)
 from tapegrad.mypy.mypy_files import in_file
-from tapegrad.mypy.scopes.collections import FUNCTIONS_THAT_READ
-from tapegrad.mypy.scopes.frames import Frame, Made, Reading, within
+from tapegrad.mypy.scopes.collections import FUNCTIONS_THAT_READ, collection_of, may_be_attribute, targets_bound
+from tapegrad.mypy.scopes.frames import Frame, Made, Reading, is_passed_on, key_of, within
 from tapegrad.mypy.scopes.functions import method_of, written_with_file
 from tapegrad.mypy.scopes.names import (
     BINDERS,
@@ -58,15 +69,15 @@ from tapegrad.mypy.scopes.names import (
     targets_in,
     unpacked_once,
 )
-from tapegrad.mypy.scopes.objects import arguments_of_call, called_function, object_of
-from tapegrad.mypy.scopes.opaque import loop_of
+from tapegrad.mypy.scopes.objects import arguments_of_call, assigned_in_constructor, called_function, object_of
+from tapegrad.mypy.scopes.opaque import files_with, loop_of, other_shapes
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.sources import is_changed
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping
 
-    from mypy.nodes import MypyFile, Node
+    from mypy.nodes import MypyFile, Node, TypeInfo
 
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.scopes.frames import ClassOf
@@ -158,6 +169,8 @@ def entries_of(dictionary: Expression, api: Checker) -> Entries | None:
             return _of_owner(stored_type(api, dictionary), dictionary)
         case NameExpr(node=Var() as variable):
             return _of_variable(variable, dictionary, api)
+        case MemberExpr():
+            return _of_attribute(dictionary, api)
     return None
 
 
@@ -236,6 +249,144 @@ def _of_value(value: Expression, api: Checker) -> Entries | None:
         case NameExpr():  # another name, by which the program may change it
             return None
     return entries_of(value, api)
+
+
+class _Attributes:
+    """The entries of dictionaries in attributes, by the object and the name."""
+
+    read_in: ClassVar[tuple[object, int]] = (None, -1)
+    found: ClassVar[dict[Hashable, Entries | None]] = {}
+
+
+def _of_attribute(attribute: MemberExpr, api: Checker) -> Entries | None:
+    """Return the entries of a dictionary that only a constructor makes, such as `self.data`, if they keep their types.
+
+    A program may replace them, as by `self.data[name] = self.data[name].at_set(0, x)`, and then they may have a tape.
+    """
+    made, name = object_of(attribute.expr, api), attribute.name
+    if not isinstance(made, Made):
+        return None
+    replacing = [_replaces(file, made.info, name) for file in files_with(made.info, api)]
+    if None in replacing:
+        return None
+    if _Attributes.read_in != (api, pass_of(api)) or len(_Attributes.found) >= _MOST:
+        _Attributes.found.clear()
+        _Attributes.read_in = api, pass_of(api)
+    key = key_of(made), name
+    if key not in _Attributes.found:
+        _Attributes.found[key] = None  # while it is read
+        _Attributes.found[key] = _made_by_constructor(attribute, made, api)
+    entries = _Attributes.found[key]
+    if entries is None or not any(replacing):
+        return entries
+    return {key: _with_any_tape(t) for key, t in entries.items()}
+
+
+def _with_any_tape(t: Type) -> Type:
+    p = get_proper_type(t)
+    return p.copy_modified(args=[p.args[0], unknown(), p.args[2]]) if isinstance(p, Instance) else t
+
+
+def _made_by_constructor(attribute: MemberExpr, made: Made, api: Checker) -> Entries | None:
+    """Return the entries of the dictionary that the constructor of an object assigns to an attribute."""
+    with assigned_in_constructor(attribute.expr, attribute.name, api) as value:
+        constructor = enclosing_function(api)
+        pairs = value.items if isinstance(value, DictExpr) else []
+        if not pairs or not isinstance(constructor, FuncDef) or BodiesRead.depth >= _DEEPEST:
+            return None
+        entries: dict[str, Type] = {}
+        with other_shapes(), inside_body(api, constructor) as errors:
+            for key, one in pairs:
+                if not isinstance(key, StrExpr):
+                    return None
+                t = checked_type(api, one, may_be_none=True)
+                is_tensor = tensor_parts(t) is not None
+                kept = frozenset(path for path in opaque_paths(t) if is_tensor and is_passed_on(path, made))
+                entries[key.value] = without_opaque(t, kept) if is_tensor else unknown()
+            return None if errors() else entries
+
+
+def _replaces(file: MypyFile | None, info: TypeInfo, name: str) -> bool | None:
+    """Return whether a file replaces entries of the dictionary in an attribute; None if it may change it otherwise."""
+    if file is None:
+        return None
+    found = False
+    aliases = _aliases.of(file)
+    for node in nodes_in.of(file):
+        parts = [one for one in _attributes_in(parts_of(node)) if one.name == name]
+        targets = [one for one in targets_bound(node) if isinstance(collection_of(one), MemberExpr)]
+        changed = [one for one in targets if isinstance(one, IndexExpr) and _is_named(collection_of(one), name)]
+        if any(_may_be_attribute(collection_of(one), name, info, file) for one in changed):
+            if not (isinstance(node, AssignmentStmt) and _keeps_type(node)):
+                return None
+            found = True
+        for one in parts:
+            if may_be_attribute(one, name, info, file) and not _leaves_attribute(node, one, aliases):
+                return None
+    return found
+
+
+def _is_named(expression: Expression, name: str) -> bool:
+    return isinstance(expression, MemberExpr) and expression.name == name
+
+
+def _may_be_attribute(expression: Expression, name: str, info: TypeInfo, file: MypyFile) -> bool:
+    return isinstance(expression, MemberExpr) and may_be_attribute(expression, name, info, file)
+
+
+def _attributes_in(parts: Any) -> Iterator[MemberExpr]:
+    for part in parts:
+        if isinstance(part, list | tuple):
+            yield from _attributes_in(part)
+        elif isinstance(part, MemberExpr):
+            yield part
+
+
+def _leaves_attribute(node: Any, child: MemberExpr, aliases: set[Expression]) -> bool:
+    """Return whether a part of a program that has a dictionary in it leaves it as it is; variables may only read it."""
+    if isinstance(node, AssignmentStmt | TupleExpr):
+        return child in aliases
+    if isinstance(node, CallExpr):
+        return node.callee is child or _reads(node, child)
+    return _leaves(node, child)
+
+
+def _keeps_type(statement: AssignmentStmt) -> bool:
+    """Return whether an assignment such as `x[name] = x[name].at_set(0, y)` keeps the shape and dtype of an item."""
+    match statement:
+        case AssignmentStmt(
+            lvalues=[IndexExpr() as target],
+            rvalue=CallExpr(callee=MemberExpr(expr=IndexExpr() as item, name="at_add" | "at_set")) as call,
+        ):
+            is_plain = not any(isinstance(one, AssignmentExpr) for one in inside(call))
+            return is_plain and _is_same(target.base, item.base) and _is_same(target.index, item.index)
+    return False
+
+
+def _is_same(one: Expression, other: Expression) -> bool:
+    """Return whether two expressions in one statement have the same value."""
+    match one, other:
+        case (NameExpr(), NameExpr()):
+            return one.node is other.node
+        case (StrExpr(), StrExpr()):
+            return one.value == other.value
+        case (MemberExpr(), MemberExpr()):
+            return one.name == other.name and _is_same(one.expr, other.expr)
+    return False
+
+
+def _read_aliases(file: Node | None) -> set[Expression]:
+    """Return the attributes that variables are bound to which only read the dictionary in them."""
+    changes, returned = _changes.of(file), _returned.of(file)
+    found: set[Expression] = set()
+    for node in nodes_in.of(file):
+        for target in node.lvalues if isinstance(node, AssignmentStmt) else ():
+            for one, value in paired(target, node.rvalue):
+                if isinstance(one, NameExpr) and isinstance(value, MemberExpr) and one.node not in returned:
+                    change = changes.get(one.node, _Changes({}, []))
+                    if change is not None and not change.keys and not change.calls:
+                        found.add(value)
+    return found
 
 
 def _of_part(variable: Var, api: Checker) -> Entries | None:
@@ -439,6 +590,7 @@ def _leaves(node: Any, child: Expression) -> bool:
 
 _ONLY_READING: Final = AssertStmt, CallExpr, ComparisonExpr, DelStmt, ExpressionStmt, IfStmt, UnaryExpr, WhileStmt
 _changes = ScopeCache(_read_changes)
+_aliases = ScopeCache(_read_aliases)
 _returned: ScopeCache[set[Node | None]] = ScopeCache(
     lambda file: {
         value.node for node in nodes_in.of(file) for value in _values_returned(node) if isinstance(value, NameExpr)

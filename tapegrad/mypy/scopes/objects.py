@@ -134,6 +134,7 @@ from tapegrad.mypy.scopes.opaque import (
     is_unwritten,
     is_written_elsewhere,
     loop_of,
+    made_in_loop,
     method_of_receiver,
     module_value,
     opaque_size,
@@ -917,6 +918,13 @@ def _of_variable(variable: Var, api: Checker) -> Value:
     if value is None and (unpacked := unpacked_from(variable, api)) is not None:
         items = object_of(unpacked[0], api) if frame is None or unpacked[2] == frame.scope else None
         return item_at(items, unpacked[1]) if isinstance(items, Items) else None
+    if value is None and (call := made_in_loop(variable, api)) is not None:
+        if frame is not None and variable.fullname != variable.name:
+            return None
+        # With the arguments that are the same at each turn: what is read may use the object of the one before.
+        with within(None if frame is None else frame._replace(variables={})):
+            made = object_of(call, api)
+        return made if isinstance(made, Made) else None
     if value is None:
         return _of_other_module(variable, api)
     if scope == checked_file(api).fullname:

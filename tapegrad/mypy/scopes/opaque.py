@@ -343,6 +343,13 @@ def steady_value(variable: Var, api: Checker) -> tuple[Expression | None, str]:
     return origin.value, origin.scope
 
 
+def made_in_loop(variable: Var, api: Checker) -> CallExpr | None:
+    """Return the only call that a variable is assigned, in a loop, where each turn makes another object of a class."""
+    origin = _origin(variable, api)
+    is_call = origin is not None and not origin.is_steady and not variable.is_argument
+    return origin.value if origin is not None and is_call and isinstance(origin.value, CallExpr) else None
+
+
 class ModuleValue(NamedTuple):
     """What a variable of another module is assigned, and the file."""
 
@@ -471,8 +478,13 @@ def is_set_up(info: TypeInfo, name: str, api: Checker, *, as_list: bool) -> bool
 
     Of a list, only these methods change it, or give it to others that may.
     """
-    files = {program_file(api), checked_file(api), *_files_of(info, api)}
+    files = files_with(info, api)
     return all(file is not None and _is_set_up_in(file, info, name, as_list=as_list) for file in files)
+
+
+def files_with(info: TypeInfo, api: Checker) -> set[MypyFile | None]:
+    """Return the files that may change an object of a class; None for one that cannot be read."""
+    return {program_file(api), checked_file(api), *_files_of(info, api)}
 
 
 def _is_set_up_in(file: MypyFile, info: TypeInfo, name: str, *, as_list: bool) -> bool:
