@@ -289,3 +289,40 @@ def reject_an_entry_of_an_object_made_in_a_loop() -> None:
     for _ in range(2):
         buffer = Buffer(5, 3)
         buffer.batch()["x"] @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (5, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]
+
+
+class Heads(nn.Module):
+    """Calls layers of several sizes by comprehensions."""
+
+    def __init__(self, sizes: dict[str, int]) -> None:
+        self.heads = {name: nn.Linear(3, size) for name, size in sizes.items()}
+        self.others = {}
+        for name, size in sizes.items():
+            self.others[name] = nn.Linear(3, size + 1)
+
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        return {name: head(x) for name, head in self.heads.items()}
+
+    def joined(self, x: Tensor) -> Tensor:
+        return tg.concat([head(x) for head in self.heads.values()], axis=1)
+
+    def other(self, x: Tensor) -> Tensor:
+        return self.others["scale"](x)
+
+
+def accept_a_comprehension_over_layers() -> None:
+    model = Heads({"mean": 4, "scale": 1})
+    out = model(tg.ones((2, 3)))
+    assert_type(out["mean"], Tensor[Shape[L[2], L[4]], NoneTape])
+    assert_type(out["scale"], Tensor[Shape[L[2], L[1]], NoneTape])
+    assert_type(model.joined(tg.ones((2, 3))), Tensor[Shape[L[2], L[5]], NoneTape])
+    assert_type(model.other(tg.ones((2, 3))), Tensor[Shape[L[2], L[2]], NoneTape])
+
+
+def reject_an_item_of_a_comprehension() -> None:
+    out = Heads({"mean": 4, "scale": 1})(tg.ones((2, 3)))
+    out["mean"] @ tg.ones((1, 2))  # E: matmul: inner sizes differ: x (2, 4) has 4 columns but y (1, 2) has 1 rows [tapegrad-shape]
+
+
+def reject_layers_that_are_joined() -> None:
+    Heads({"mean": 4, "scale": 1}).joined(tg.ones((2, 3))) @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (2, 5) has 5 columns but y (4, 2) has 4 rows [tapegrad-shape]

@@ -882,6 +882,39 @@ def turned(x: Tensor) -> Tensor:
 
 turned(tg.ones((2, 3))) @ tg.ones((5, 1))
 """,
+    "comprehensions over layers of several sizes": """
+class Heads(nn.Module):
+    def __init__(self, sizes: list[int]) -> None:
+        self.heads = [nn.Linear(3, size) for size in sizes]
+        self.named = {f"n{size}": nn.Linear(3, size) for size in sizes}
+        self.cache: dict[str, nn.Linear[Any, Any, Any]] = {}
+
+    def forward(self, x: Tensor, wide: bool) -> Tensor:
+        parts = [head(x) for head in self.heads if wide or head.weight.shape[1] < 5]
+        return tg.concat(parts, axis=1)
+
+    def chosen(self, x: Tensor, wide: bool) -> Tensor:
+        return tg.concat([head(x) for head in self.heads] if wide else [head(x) @ tg.ones((4, 2)) for head in
+                         self.heads[:1]], axis=1)
+
+    def by_turns(self, x: Tensor, count: int) -> Tensor:
+        for _ in range(count):
+            x = tg.concat([x, *[head(x[:, :3]) for head in self.heads]], axis=1)
+        return x
+
+    def cached(self, x: Tensor) -> Tensor:
+        if not self.cache:
+            self.cache["a"] = nn.Linear(3, 7)
+        return self.cache["a"](x) @ tg.ones((7, 1))
+
+heads = Heads([4, 6])
+heads(tg.ones((2, 3)), False) @ tg.ones((4, 1))
+heads.chosen(tg.ones((2, 3)), False) @ tg.ones((2, 1))
+heads.by_turns(tg.ones((2, 3)), 0) @ tg.ones((3, 1))
+heads.by_turns(tg.ones((2, 3)), 2) @ tg.ones((23, 1))
+heads.cached(tg.ones((2, 3)))
+heads.named["n6"](tg.ones((2, 3))) @ tg.ones((6, 1))
+""",
     "options that a program may change in another way": """
 from collections.abc import Callable
 

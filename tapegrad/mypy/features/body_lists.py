@@ -5,7 +5,7 @@ Such a list has the type of a tuple of its items, with the class of a list behin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import (
     AssignmentStmt,
@@ -34,7 +34,7 @@ from mypy.nodes import (
 )
 from mypy.types import Instance, TupleType, Type, get_proper_type
 
-from tapegrad.mypy.scopes.names import bound_by, inside
+from tapegrad.mypy.scopes.names import bound_by, inside, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -153,6 +153,21 @@ def changed_lists(statements: Iterable[Node]) -> set[Var]:
     calls = [node for node in nodes if isinstance(node, CallExpr)]
     appended = {variable for call in calls if (variable := appended_to(call)) is not None}
     return appended.union(*map(popped_from, calls), *map(_created, nodes))
+
+
+def comprehensions_in(value: Expression) -> list[ListComprehension | DictionaryComprehension]:
+    """Return the comprehensions of lists and dictionaries that an expression surely evaluates, once."""
+    found: list[ListComprehension | DictionaryComprehension] = []
+    pending: list[Any] = [value]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, list | tuple):
+            pending += node
+        elif isinstance(node, ListComprehension | DictionaryComprehension):
+            found.append(node)
+        elif not _may_run(node):
+            pending += parts_of(node)
+    return found
 
 
 def list_of(items: list[Type], fallback: Instance) -> TupleType:

@@ -60,6 +60,7 @@ from tapegrad.mypy.conversion import tensor_parts
 from tapegrad.mypy.features.body_lists import (
     appended_to,
     changed_lists,
+    comprehensions_in,
     list_of,
     listed_items,
     listed_variables,
@@ -90,9 +91,9 @@ from tapegrad.mypy.mypy_api import (
 from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.reports import CODES
 from tapegrad.mypy.scopes.entries import made_entries
-from tapegrad.mypy.scopes.frames import Reading, key_of
+from tapegrad.mypy.scopes.frames import Reading, forget_turns, key_of, note_turns, turns_noted
 from tapegrad.mypy.scopes.names import inside, targets_in
-from tapegrad.mypy.scopes.objects import decided, elements, has_items, turns
+from tapegrad.mypy.scopes.objects import decided, elements, has_items, object_of, turns
 from tapegrad.mypy.unify.arguments import items_of
 
 if TYPE_CHECKING:
@@ -407,6 +408,8 @@ class Reader:
                 chosen = self._type_of(value.if_expr if is_true else value.else_expr, may_be_none=may_be_none)
                 types_in_body(self._api)[value] = chosen
                 return chosen
+        for comprehension in comprehensions_in(value):
+            self._read_turns(comprehension)
         found = checked_type(self._api, value, may_be_none=may_be_none)
         errors = self._errors()
         if not self._failures and not errors:
@@ -428,6 +431,31 @@ class Reader:
             raise UnreadError(f"line {value.line} is an error of mypy at a call")
         end_line, end_column = first.end_line or first.line, first.end_column or first.column
         raise FailedError(Failure(first.message, first.code, first.line, first.column, end_line, end_column))
+
+    def _read_turns(self, comprehension: ListComprehension | DictionaryComprehension) -> None:
+        """Read a comprehension over layers, or numbers, that differ, turn by turn, and note what its items are."""
+        forget_turns(comprehension)
+        is_list = isinstance(comprehension, ListComprehension)
+        of = comprehension.generator if isinstance(comprehension, ListComprehension) else comprehension
+        written = None if isinstance(comprehension, ListComprehension) else comprehension.key
+        target, sequence = of.indices[0], of.sequences[0]
+        several = turns(target, sequence, self._api) if len(of.indices) == 1 and not any(of.condlists) else None
+        if several is None or len(several) > _MOST_TURNS_READ or not _differ(several):
+            return
+        item = (
+            comprehension.generator.left_expr if isinstance(comprehension, ListComprehension) else comprehension.value
+        )
+        items: list[tuple[str | None, Type]] = []
+        before = dict(self._frame.variables)
+        for values in several:
+            self._frame.variables.update(values)
+            self._bind_loop(target, iterated_type(self._api, sequence))
+            key = None if written is None else object_of(written, self._api)
+            items.append((key if isinstance(key, str) else None, self._type_of(item)))
+        self._frame.variables.clear()
+        self._frame.variables.update(before)
+        if is_list or all(key is not None for key, _ in items):
+            note_turns(comprehension, items)
 
     def _mapped(self, function: Expression, items: list[Type], call: CallExpr) -> list[Type]:
         """Return the types of the results of `map`, for items of some types."""
@@ -459,14 +487,18 @@ class Reader:
                 self._without_items(variable, items)
         else:
             t = self._type_of(value)
-            items = self._comprehended(value.generator, t) if isinstance(value, ListComprehension) else None
+            items = self._comprehended(value, t) if isinstance(value, ListComprehension) else None
             self._set(variable, t if items is None else list_of(items, any_list(self._api)))
 
-    def _comprehended(self, generator: GeneratorExpr, t: Type) -> list[Type] | None:
+    def _comprehended(self, comprehension: ListComprehension, t: Type) -> list[Type] | None:
         """Return the types of the tensors in a list that a comprehension makes, where each turn is known."""
         several = get_proper_type(t)
         if not isinstance(several, Instance) or tensor_parts(several.args[0]) is None:
             return None
+        noted = turns_noted(comprehension)
+        if noted is not None:
+            return [one for _, one in noted]
+        generator = comprehension.generator
         target, sequence = generator.indices[0], generator.sequences[0]
         known = turns(target, sequence, self._api)
         if known is None or len(known) > _MOST_TURNS_READ:
@@ -740,6 +772,11 @@ class Reader:
             end = self._way(partial(self._run, body))
         self._exits.remove(exits)
         return self._meet([end, *exits])
+
+
+def _differ(several: list[dict[Node, Value]]) -> bool:
+    """Return whether the variables of a comprehension have other values at other turns, such as other layers."""
+    return len({tuple(map(key_of, values.values())) for values in several}) > 1
 
 
 def _are_read_each(several: list[dict[Node, Value]], body: Block, most: int) -> bool:

@@ -55,7 +55,7 @@ from tapegrad.mypy.mypy_api import (
 )
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.collections import FUNCTIONS_THAT_READ, collection_of, may_be_attribute, targets_bound
-from tapegrad.mypy.scopes.frames import Frame, Made, Reading, is_passed_on, key_of, within
+from tapegrad.mypy.scopes.frames import Frame, Made, Reading, is_passed_on, key_of, turns_noted, within
 from tapegrad.mypy.scopes.functions import method_of, written_with_file
 from tapegrad.mypy.scopes.names import (
     BINDERS,
@@ -165,6 +165,9 @@ def entries_of(dictionary: Expression, api: Checker) -> Entries | None:
     match dictionary:
         case DictExpr(items=pairs) | CallExpr(analyzed=DictExpr(items=pairs)):
             return _of_display(pairs, api, is_now=True)
+        case DictionaryComprehension():
+            noted = turns_noted(dictionary)
+            return None if noted is None else {key: _known_tensor(t) for key, t in noted if key is not None}
         case CallExpr():
             return _of_owner(stored_type(api, dictionary), dictionary)
         case NameExpr(node=Var() as variable):
@@ -213,6 +216,10 @@ def _tensor(value: Expression, api: Checker, *, is_now: bool) -> Type:
     elif Reading.frame is None and isinstance(value, NameExpr | MemberExpr):
         is_steady = isinstance(value, NameExpr) and isinstance(value.node, Var) and bound_once(value.node, api)[1]
         t = t if is_steady else None
+    return _known_tensor(t)
+
+
+def _known_tensor(t: Type | None) -> Type:
     return t if t is not None and tensor_parts(t) is not None else unknown()
 
 

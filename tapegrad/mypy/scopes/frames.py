@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeAlias
 
 from tapegrad.mypy.conversion import has_opaque, opaque_paths, size_of, size_type, unknown, with_parts
 from tapegrad.sizes import (
@@ -223,6 +223,8 @@ class Reading:
         layer: This layer, if it is known.
         functions: Those that the bodies which are being read have defined, with the frame and the file of each body.
         bound: The values of variables of comprehensions, for one item.
+        turns: The types of the items of comprehensions whose turns were read one by one, with the keys of a dictionary,
+            and the frame of the body.
     """
 
     frame: Frame | None = None
@@ -230,6 +232,28 @@ class Reading:
     layer: Value = None
     functions: ClassVar[dict[FuncDef, tuple[Frame, MypyFile]]] = {}
     bound: ClassVar[dict[Node, Value]] = {}
+    turns: ClassVar[dict[Expression, tuple[object, list[tuple[str | None, Type]]]]] = {}
+
+
+def note_turns(comprehension: Expression, items: list[tuple[str | None, Type]]) -> None:
+    """Note the types of the items of a comprehension in a body that is read, with the keys of a dictionary."""
+    if len(Reading.turns) >= _MOST_COMPREHENSIONS:
+        Reading.turns.clear()
+    Reading.turns[comprehension] = Reading.frame, items
+
+
+def forget_turns(comprehension: Expression) -> None:
+    """Forget what was noted for a comprehension when its body was read before."""
+    Reading.turns.pop(comprehension, None)
+
+
+def turns_noted(comprehension: Expression) -> list[tuple[str | None, Type]] | None:
+    """Return the types that were noted for a comprehension; None if there are none in this body."""
+    frame, items = Reading.turns.get(comprehension, (None, None))
+    return items if frame is not None and frame is Reading.frame else None
+
+
+_MOST_COMPREHENSIONS: Final = 1000  # far more than the bodies that are read at one time have
 
 
 @contextmanager

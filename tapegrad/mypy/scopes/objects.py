@@ -427,7 +427,7 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
             return text
         case ListExpr(items=items) | TupleExpr(items=items):
             return _items(items, api)
-        case DictExpr(items=[_, *_] as pairs) if all(key is None or isinstance(key, StrExpr) for key, _ in pairs):
+        case DictExpr(items=pairs) if all(key is None or isinstance(key, StrExpr) for key, _ in pairs):
             return _displayed(pairs, api)
         case DictExpr(items=[_, *_] as pairs) if all(key is not None for key, _ in pairs):
             return _all_alike([value for _, value in pairs], api)
@@ -463,7 +463,8 @@ def _displayed(pairs: list[tuple[Expression | None, Expression]], api: Checker) 
             entries |= value.values
         else:
             return None
-    return Keywords((*entries.items(),)) if any(one is not None for one in entries.values()) else None
+    is_known = not entries or any(one is not None for one in entries.values())
+    return Keywords((*entries.items(),)) if is_known else None
 
 
 def _comprehended_entries(

@@ -285,8 +285,10 @@ class Run:
                 values = value.values if isinstance(value, Items) else ()
                 for position, one in enumerate(targets):
                     self._assign(one, values[position] if len(values) == len(targets) else None)
-            case IndexExpr(base=base, index=StrExpr(value=name)) if (before := self._keywords(base)) is not None:
-                self._replace(before, Keywords((*(dict(before.values) | {name: value}).items(),)))
+            case IndexExpr(base=base, index=index) if (before := self._keywords(base)) is not None and isinstance(
+                key := self._evaluator.value(index, self._api), str
+            ):
+                self._replace(before, Keywords((*(dict(before.values) | {key: value}).items(),)))
             case IndexExpr(base=base):
                 self._forget_value(base)
             case MemberExpr():  # of another object, which may change a list later

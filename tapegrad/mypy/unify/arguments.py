@@ -48,6 +48,7 @@ from tapegrad.mypy.conversion import (
 )
 from tapegrad.mypy.mypy_api import make, map_instance_to_supertype, stored_type
 from tapegrad.mypy.scopes.collections import appended_to, display_of
+from tapegrad.mypy.scopes.frames import turns_noted
 from tapegrad.mypy.scopes.items import MOST_ITEMS
 from tapegrad.mypy.scopes.objects import length_of
 from tapegrad.mypy.scopes.rebinding import newest
@@ -143,6 +144,8 @@ def items_of(t: Type, expression: Expression | None, api: Any) -> list[Type] | N
     if isinstance(expression, ListExpr):
         return _items_of_display(expression, api, api.get_expression_type)
     if isinstance(expression, ListComprehension):
+        if (noted := turns_noted(expression)) is not None:
+            return [joined(one) for _, one in noted]
         count, item = length_of(expression, api), stored_type(api, expression.generator.left_expr)
         return None if item is None or count is None or count > MOST_ITEMS else [joined(item)] * count
     display = display_of(expression, api) if isinstance(expression, NameExpr) else None
