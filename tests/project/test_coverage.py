@@ -147,6 +147,28 @@ def options(x: Rows, reduction: L["mean", "none"]) -> None:
     print(tg.mse(x, x, reduction=reduction))  # U: tg.mse(x, x, reduction=reduction): the shape is unknown, because mypy does not know the value of reduction
 
 
+class Heads(nn.Module):
+    def __init__(self) -> None:
+        self.heads = {"mean": nn.Linear(3, 4), "scale": nn.Linear(3, 1)}
+
+    def forward(self, x: Rows) -> None:
+        for head in self.heads.values():
+            print(head(x))  # U: head: the size Out is unknown, because it is one of several layers of other sizes
+
+
+def tables(sizes: dict[str, int]) -> None:
+    print({name: nn.Linear(3, size) for name, size in sizes.items()})  # U: nn.Linear(3, size): the size Out is unknown, because size is the variable of a loop, or unpacked
+
+
+class Untyped(nn.Module):
+    def forward(self, x):  # U: forward: the shape, the tape and the dtype are unknown, because mypy skips forward, which has no annotations: annotate it, or set check_untyped_defs
+        return x
+
+
+def calls_untyped(model: Untyped, x: Rows) -> None:
+    print(model(x) + 1.0)  # U: model(x): the shape, the tape and the dtype are unknown, because forward of Untyped has no annotations
+
+
 def known(x: Rows) -> Rows:
     hidden = nn.Linear(3, 5)(x.trace())
     first, second = hidden, tg.relu(hidden)

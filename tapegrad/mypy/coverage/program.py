@@ -15,6 +15,7 @@ from mypy.nodes import (
     ConditionalExpr,
     Decorator,
     DictExpr,
+    DictionaryComprehension,
     Expression,
     ExpressionStmt,
     ForStmt,
@@ -93,7 +94,8 @@ class Program:
             case ForStmt(index=target, expr=value):
                 for one in targets_in(target):
                     self._bind(one, value)
-            case GeneratorExpr(indices=indices, sequences=sequences):
+            case (GeneratorExpr() | DictionaryComprehension()) as comprehension:
+                indices, sequences = comprehension.indices, comprehension.sequences
                 for target, value in zip(indices, sequences, strict=True):
                     for one in targets_in(target):
                         self._bind(one, value)

@@ -49,6 +49,7 @@ from tapegrad.mypy.conversion import (
 )
 from tapegrad.mypy.coverage.levels import PARAM, contents, knowledge_of, without_none
 from tapegrad.mypy.coverage.program import DISPLAYS, is_cast, module_of, operands
+from tapegrad.mypy.signatures import lacks_annotations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -146,6 +147,8 @@ class Reasons:
         layer = without_none(t) if t is not None else None
         which = " and ".join(sizes[:3])
         name = layer.type.name if isinstance(layer, Instance) else "the layer"
+        if isinstance(layer, Instance) and any(map(_is_any_number, layer.args)):
+            return Reason("it is one of several layers of other sizes")
         is_declared = isinstance(expression, NameExpr | MemberExpr)
         return Reason(f"mypy does not know {which} of {name}", "name them where it is declared" if is_declared else "")
 
@@ -194,12 +197,23 @@ class Reasons:
         callee = self._spelled(expression.callee)
         if isinstance(function, FuncDef) and function.type is None:
             yield Reason(f"{callee} has no annotations", f"annotate {callee}")
+        elif (forward := self._own_forward(expression)) is not None:
+            why = self._why_unread(forward)
+            unread = f", and is not read for its calls: {why}" if why else ""
+            lacks = forward.type is None or lacks_annotations(forward.type)
+            name = f"forward of {forward.info.name}"
+            yield Reason(f"{name} {'has no annotations' if lacks else 'is declared to return Any'}{unread}")
         elif _is_module(self._program.type_of(expression.callee)):
             yield Reason(f"mypy does not know each of the layers of {callee}", "pass them one by one")
         elif isinstance(self._program.type_of(expression.callee), AnyType):
             yield Reason(f"{callee} is untyped: it is Any", ASSERT)
         else:
             yield Reason(f"{callee} is declared to return Any", f"annotate {callee}")
+
+    def _own_forward(self, call: CallExpr) -> FuncDef | None:
+        """Return the method `forward` that a call of a layer of the program calls."""
+        function = self._called(call) if _is_module(self._program.type_of(call.callee)) else None
+        return None if function is None or function.fullname.startswith(_LIBRARY) else function
 
     def _any_operands(self, expression: Expression) -> Iterator[Reason]:
         callee = expression.callee if isinstance(expression, CallExpr) else None
@@ -406,6 +420,12 @@ def _is_either_tape(declared: Type | None) -> bool:
 def _is_a_parameter(t: Type | None) -> bool:
     p = get_proper_type(t) if t is not None else None
     return isinstance(p, Instance) and p.type.fullname == PARAM
+
+
+def _is_any_number(t: Type) -> bool:
+    """Return whether a size is the `int` that layers of several sizes have in common."""
+    p = get_proper_type(t)
+    return isinstance(p, Instance) and p.type.fullname == "builtins.int"
 
 
 def _is_module(t: ProperType | None) -> bool:
