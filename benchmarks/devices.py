@@ -159,6 +159,7 @@ ROWS = {
     "a basic index": Row("out[rows] += large[rows]", "np.add.at(out, rows, large[rows])", 5),
     "a cube": Row("large * large * large", "large**three", 3),
     "a counter": Row(added_by_dict, added_by_counter, 5000),
+    "a large relu": Row(lambda: ENGINE.relu(large), lambda: np.maximum(large, rank_0, out=out), 5),
     "a mask": Row("ENGINE.where(condition, large, 0)", "np.where(condition, large, 0)", 5),
     "a new thread": Row(
         lambda: start_new_thread(len, ((),)), lambda: threading.Thread(target=len, args=((),)).start(), 200

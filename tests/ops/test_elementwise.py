@@ -108,6 +108,20 @@ def test_relu_keeps_int_dtypes_nan_and_infinity() -> None:
     assert math.isnan(relu(tensor(np.nan)).item())
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64])
+def test_relu_of_many_elements_equals_that_of_few(dtype: Any) -> None:
+    few = np.array([-3, 4, 0, -1, 2], dtype)
+    if few.dtype.kind == "f":
+        few[:3] = np.nan, np.inf, -np.inf
+    many = np.repeat(few[None], 700, axis=0)
+
+    for x in (many, many.T):
+        y = relu(tensor(x))
+        assert y.dtype == dtype
+        np.testing.assert_array_equal(y.numpy(), np.maximum(x, 0))
+    np.testing.assert_array_equal(relu(tensor(many)).numpy()[:1], relu(tensor(few[None])).numpy())
+
+
 def test_a_bool_has_no_sign_and_is_rejected() -> None:
     for name, f in (("neg", neg), ("positive", positive), ("relu", relu)):
         with pytest.raises(DTypeError, match=f"^{name}: x is bool but number is expected$"):
