@@ -48,6 +48,7 @@ tiny, halves = np.full(1 << 16, 1e-6, np.float32), np.dtype(np.float16)
 matrix = rng.normal(size=(256, 128)).astype(np.float32)
 images = rng.normal(size=(32, 32, 56, 56)).astype(np.float32)
 cells, pooled = rng.normal(size=(64, 26, 26, 16)).astype(np.float32), np.empty((64, 13, 13, 16), np.float32)
+gradients = np.empty_like(cells)
 windows = Windows(images.shape, (28, 28), (3, 3), (2, 2), (1, 1), (1, 1), (1, 1))
 three, two, rank_0 = np.array(3), np.array(2), np.array(0.5, np.float32)
 rows = slice(0, 512)
@@ -188,6 +189,11 @@ ROWS = {
     ),
     "pooling kernel": Row(
         lambda: pools.extreme_channels(cells, pooled, (2, 2), (2, 2), (0, 0), 1), "pool_in_place(cells, pooled)", 5
+    ),
+    "pooling gradient": Row(
+        lambda: pools.squares_back_channels(cells, pooled, pooled, gradients, (2, 2), (2, 2), (0, 0)),
+        lambda: pools.extreme_back_channels(cells, pooled, pooled, gradients, (2, 2), (2, 2), (0, 0)),
+        5,
     ),
     "rows by BLAS": Row("np.vecdot(large, ones)", "np.add.reduce(large, axis=1)", 20),
     "signal": Row("native_signal.signal(2, handler)", "signal.signal(signal.SIGINT, handler)", 2000),

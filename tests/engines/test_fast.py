@@ -77,6 +77,8 @@ POOLS: list[tuple[tuple[int, ...], dict[str, Any]]] = [
     ((2, 3, 7, 9), {"kernel": (4, 1), "stride": 1}),
     ((3, 8, 9), {"kernel": (2, 3), "stride": (3, 4), "padding": 1}),
     ((2, 1, 7, 9), {"kernel": (7, 9)}),
+    ((2, 19, 6, 9), {"kernel": 2}),
+    ((3, 16, 5, 8), {"kernel": 2}),
 ]
 
 
@@ -88,7 +90,7 @@ def test_pooling_kernels_equal_numpy(
     shape: tuple[int, ...], options: dict[str, Any], dtype: Any, count: int, *, channels_last: bool
 ) -> None:
     set_threads(count)
-    rank = 2 if shape[-3:] in {(3, 7, 9), (3, 8, 9), (1, 7, 9)} else 1
+    rank = 2 if shape[-3:] in {(3, 7, 9), (3, 8, 9), (1, 7, 9), (19, 6, 9), (16, 5, 8)} else 1
     x = np.random.default_rng(0).integers(-3, 4, shape).astype(dtype)  # of which many are equal
     x.ravel()[[5, 6, 30]] = np.inf, -np.inf, np.nan
     if channels_last:
@@ -110,6 +112,26 @@ def test_pooling_kernels_equal_numpy(
         ]
         assert back[1].shape == shape
         np.testing.assert_allclose(back[1], back[0], rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype], err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+@pytest.mark.parametrize("axes", [(0, 1, 2, 3), (0, 3, 1, 2), (3, 0, 2, 1)])
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_kernel_of_relu_equals_numpy(axes: tuple[int, ...], dtype: Any, count: int) -> None:
+    set_threads(count)
+    x, dy = (np.random.default_rng(seed).integers(-3, 4, (2, 7, 11, 9)).astype(dtype) for seed in (0, 1))
+    x.ravel()[[5, 6, 30]] = np.inf, -np.inf, np.nan
+    dy.ravel()[[5, 6, 7, 30]] = np.inf, np.nan, -np.inf, 1
+    x, dy = x.transpose(axes), dy.transpose(axes)
+    plain, compiled = NumPy(), Fast()
+
+    for given in (dy, np.ascontiguousarray(dy), dy[:, :1, ::-1].repeat(x.shape[1], 1)):
+        found = compiled.relu_back(x, given)
+
+        assert (found.dtype, found.shape) == (dtype, x.shape)
+        np.testing.assert_array_equal(found, plain.relu_back(x, given))
+        np.testing.assert_array_equal(found, np.where(x > 0, given, 0))
+    np.testing.assert_array_equal(compiled.relu_back(x[:, 1:], dy[:, 1:]), plain.relu_back(x[:, 1:], dy[:, 1:]))
 
 
 @pytest.mark.parametrize("primitives", [NumPy(), Fast()], ids=["NumPy", "kernels"])

@@ -88,6 +88,23 @@ class Fast(numpy.NumPy):
         return changes(function, rows, positions)
 
     @override
+    def relu_back(self, x: Array, dy: Array) -> Array:
+        order = _dense_order(x) if x.size >= _KERNEL_MIN_ELEMENTS and _are_alike(x, dy) else None
+        if order is None:
+            plain: Array = super().relu_back(x, dy)
+            return plain
+        from tapegrad.engines.numba import kernels  # imported on demand: it imports Numba
+
+        dx = BUFFERS.empty_like(x)
+        flat = [array.transpose(order).reshape(-1) for array in (x, dy, dx)]
+
+        def work(first: int, last: int) -> None:
+            kernels.relu_back(*(array[first:last] for array in flat))
+
+        run_in_threads(work, x.size, is_worth_it=x.size >= KERNEL_PARALLEL_MIN_ELEMENTS)
+        return dx
+
+    @override
     def pool(self, x: Array, windows: Windows, name: Pooling) -> Array:
         order = _memory_order(x, windows)
         if order is None:
@@ -120,7 +137,8 @@ class Fast(numpy.NumPy):
             plain: Array = super().pool_extreme_back(x, y, dy, windows)
             return plain
         dx = _image(x, x.shape[-len(windows.sizes) :], order)
-        _run_on_images(f"extreme_back_{order}", windows, x, y, dy, dx)
+        are_squares = order == "channels" and _are_separate_squares(windows)
+        _run_on_images("squares_back_channels" if are_squares else f"extreme_back_{order}", windows, x, y, dy, dx)
         return dx
 
 
@@ -167,6 +185,16 @@ def _can_run_in_one_pass(rows: Sequence[Sequence[Array]]) -> bool:
     return is_whole and sum(first.size for first, *_ in rows) >= _UPDATE_MIN_ELEMENTS
 
 
+def _dense_order(x: Array) -> list[int] | None:
+    """Return the axes in the order of memory, or None if there are gaps or other dtypes than float32 and float64."""
+    order = sorted(range(x.ndim), key=lambda axis: -x.strides[axis])
+    return order if x.dtype.char in "fd" and x.transpose(order).flags.c_contiguous else None
+
+
+def _are_alike(x: Array, y: Array) -> bool:
+    return (x.dtype, x.shape, x.strides) == (y.dtype, y.shape, y.strides)
+
+
 def _memory_order(x: Array, windows: Windows) -> str | None:
     """Return how a large array of floats is stored: with channels first or with channels last.
 
@@ -182,6 +210,12 @@ def _memory_order(x: Array, windows: Windows) -> str | None:
     if x.flags.c_contiguous:
         return "planes"
     return "channels" if _channels_last(x, len(windows.sizes)).flags.c_contiguous else None
+
+
+def _are_separate_squares(windows: Windows) -> bool:
+    """Return whether windows have 2×2 cells, do not overlap and have no padding."""
+    is_padded = any(windows.padding_before) or any(windows.padding_after)
+    return tuple(windows.kernel) == tuple(windows.stride) == (2, 2) and not is_padded
 
 
 def _channels_last(x: Array, rank: int) -> Array:

@@ -250,3 +250,11 @@ def _largest_of_bits(bits, row):  # type: ignore[no-untyped-def]  # noqa: ANN001
 def add_to_sum(x: Any, y: Any) -> Any:
     """Add to a sum, whose terms may be added in any order."""
     return x + y
+
+
+@compiled
+def relu_back(x: Any, dy: Any, dx: Any) -> None:
+    """Compute the gradient of `relu` for arrays of rank 1."""
+    zero = x.dtype.type(0)
+    for i in range(x.shape[0]):
+        dx[i] = dy[i] if x[i] > zero else zero

@@ -6,7 +6,7 @@ if the stride is known to be 1 or 2.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from tapegrad.engines.numba.kernels import compiled
 
 # Indices are unsigned: a signed index is checked for each element, which prevents vectorization.
 unsigned = np.uintp
+_LANES: Final = unsigned(16)  # channels of a loop of a fixed length
 
 
 @compiled
@@ -208,6 +209,77 @@ def extreme_back_channels(x: Any, y: Any, dy: Any, dx: Any, kernel: Any, stride:
                             is_equal = (one == extremes[result + c]) | (one != one)  # noqa: PLR0124  # NaN is not itself
                             gradients[start + c] += left if is_equal else zero
                             rest[c] = zero if is_equal else left
+
+
+@compiled
+def _given(cell: Any, extreme: Any, rest: Any, zero: Any) -> Any:
+    """Return the gradient of a cell of a window, and what remains for the cells after it."""
+    is_equal = (cell == extreme) | (cell != cell)  # noqa: PLR0124  # NaN is not itself
+    return (rest if is_equal else zero), (zero if is_equal else rest)
+
+
+@compiled
+def _square_back(
+    cells: Any, gradients: Any, row: Any, start: Any, channels: Any, extreme: Any, upstream: Any, zero: Any
+) -> None:
+    """Compute the gradients of a channel of a window of 2×2 cells, given the distances of rows and cells in memory."""
+    gradients[start], rest = _given(cells[start], extreme, upstream, zero)
+    gradients[start + channels], rest = _given(cells[start + channels], extreme, rest, zero)
+    gradients[start + row], rest = _given(cells[start + row], extreme, rest, zero)
+    gradients[start + row + channels] = rest  # the last cell equals the extreme if no other does
+
+
+@compiled
+def squares_back_channels(
+    x: Any,
+    y: Any,
+    dy: Any,
+    dx: Any,
+    kernel: Any,  # noqa: ARG001  # all pooling kernels have these parameters
+    stride: Any,  # noqa: ARG001
+    padding_before: Any,  # noqa: ARG001
+) -> None:
+    """Compute `extreme_back_channels` for windows of 2×2 cells that do not overlap and have no padding.
+
+    A loop of a fixed length over channels is vectorized with all cells of a window at once (benchmarks/devices.py,
+    "pooling gradient").
+    """
+    channels, width = unsigned(x.shape[3]), unsigned(x.shape[2])
+    row, whole = width * channels, channels // _LANES * _LANES
+    zero = x.dtype.type(0)
+    for n in range(x.shape[0]):
+        cells, gradients = x[n].reshape(-1), dx[n].reshape(-1)
+        if 2 * y.shape[1] < x.shape[1] or 2 * y.shape[2] < x.shape[2]:
+            gradients[:] = zero  # the last row or the last column belongs to no window
+        for i in range(y.shape[1]):
+            extremes, upstream = y[n, i].reshape(-1), dy[n, i].reshape(-1)
+            for j in range(y.shape[2]):
+                start, result = (unsigned(2 * i) * width + unsigned(2 * j)) * channels, unsigned(j) * channels
+                for c in range(0, whole, _LANES):
+                    for lane in range(_LANES):
+                        one = unsigned(c) + unsigned(lane)
+                        _square_back(
+                            cells,
+                            gradients,
+                            row,
+                            start + one,
+                            channels,
+                            extremes[result + one],
+                            upstream[result + one],
+                            zero,
+                        )
+                for c in range(whole, channels):
+                    one = unsigned(c)
+                    _square_back(
+                        cells,
+                        gradients,
+                        row,
+                        start + one,
+                        channels,
+                        extremes[result + one],
+                        upstream[result + one],
+                        zero,
+                    )
 
 
 @compiled
