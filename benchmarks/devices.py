@@ -48,7 +48,7 @@ tiny, halves = np.full(1 << 16, 1e-6, np.float32), np.dtype(np.float16)
 matrix = rng.normal(size=(256, 128)).astype(np.float32)
 images = rng.normal(size=(32, 32, 56, 56)).astype(np.float32)
 cells, pooled = rng.normal(size=(64, 26, 26, 16)).astype(np.float32), np.empty((64, 13, 13, 16), np.float32)
-gradients = np.empty_like(cells)
+gradients, bias = np.empty_like(cells), np.ones(16, np.float32)
 windows = Windows(images.shape, (28, 28), (3, 3), (2, 2), (1, 1), (1, 1), (1, 1))
 three, two, rank_0 = np.array(3), np.array(2), np.array(0.5, np.float32)
 rows = slice(0, 512)
@@ -159,6 +159,11 @@ class Row(NamedTuple):
 ROWS = {
     "a basic index": Row("out[rows] += large[rows]", "np.add.at(out, rows, large[rows])", 5),
     "a cube": Row("large * large * large", "large**three", 3),
+    "a bias": Row(
+        lambda: ENGINE.add_channels(np.moveaxis(cells, -1, 1), bias, 2),
+        lambda: np.add(np.moveaxis(cells, -1, 1), bias.reshape(16, 1, 1), out=np.moveaxis(gradients, -1, 1)),
+        20,
+    ),
     "a counter": Row(added_by_dict, added_by_counter, 5000),
     "a large relu": Row(lambda: ENGINE.relu(large), lambda: np.maximum(large, rank_0, out=out), 5),
     "a mask": Row("ENGINE.where(condition, large, 0)", "np.where(condition, large, 0)", 5),
@@ -191,7 +196,7 @@ ROWS = {
         lambda: pools.extreme_channels(cells, pooled, (2, 2), (2, 2), (0, 0), 1), "pool_in_place(cells, pooled)", 5
     ),
     "pooling gradient": Row(
-        lambda: pools.squares_back_channels(cells, pooled, pooled, gradients, (2, 2), (2, 2), (0, 0)),
+        lambda: pools.squares_back_channels(cells, pooled, pooled, gradients, (2, 2), (2, 2), (0, 0), is_of_relu=False),
         lambda: pools.extreme_back_channels(cells, pooled, pooled, gradients, (2, 2), (2, 2), (0, 0)),
         5,
     ),

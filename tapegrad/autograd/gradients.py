@@ -56,13 +56,14 @@ class Gradients:
         [1.5, -2.0]
     """
 
-    __slots__ = ("_retained", "constants", "values_by_node", "wanted")
+    __slots__ = ("_has_opaque", "_retained", "constants", "values_by_node", "wanted")
 
     def __init__(self) -> None:
         self.values_by_node: dict[Any, Any] = {}
         self.constants: frozenset[Any] = _NO_NODES  # parameters that a level of `Autodiff` above took as constants
         self.wanted: set[Any] = set()
         self._retained: set[Any] = set()
+        self._has_opaque = False  # whether there are steps of `add_backward_op`, which may read any gradient
 
     def __getitem__(self, x: Tensor[S, Any, D]) -> Tensor[S, NoneTape, D]:
         node = _identity(x)
@@ -97,6 +98,10 @@ class Gradients:
     def wants(self, x: Tensor[Any, Any, Any]) -> bool:
         """Return whether the gradient of `x` is needed; a backward closure may skip computing it if not."""
         return x in self.wanted or (x.tape.holds and x.node in self.wanted)
+
+    def needs_itself(self, x: Node) -> bool:
+        """Return whether the gradient of an intermediate result is read or has parts, besides that of its operand."""
+        return x in self._retained or x in self.values_by_node or self._has_opaque
 
     @public_api
     def ref(self, x: Tensor[S, Any, D]) -> Value[S, D]:
@@ -300,7 +305,7 @@ class Gradients:
     ) -> None:
         """Mark every tensor on a path from a target to the result as wanted."""
         wanted: set[Node | None] = set(targets)
-        self.wanted, self._retained = wanted, {*wanted, *retained}
+        self.wanted, self._retained, self._has_opaque = wanted, {*wanted, *retained}, has_opaque
         is_apart, add = wanted.isdisjoint, wanted.add
         if has_opaque:
             entries = _all_needed(entries, wanted)

@@ -402,6 +402,10 @@ class Backend(ABC, Generic[V, I, B, Q]):
         """
         return total + x
 
+    def add_channels(self, y: Any, bias: Any, rank: int) -> Any:
+        """Return `y + bias`, with a number for each channel, whose axis comes before the last `rank` axes."""
+        return y + bias.reshape((*bias.shape, *(1,) * rank))
+
     def is_free(self, values: dict[Any, Any], key: Any) -> bool:  # noqa: ARG002  # used by engines that count references
         """Return whether `values[key]` has no other reference, so that its memory may be overwritten."""
         return False
@@ -500,6 +504,14 @@ class Backend(ABC, Generic[V, I, B, Q]):
         if name == "add":
             return reduce(add, windows.of(x, 0))
         return reduce(partial(self.map, name), windows.of(x, -inf if name == "maximum" else inf))
+
+    def pool_relu(self, x: Any, windows: Windows) -> Any:
+        """Return the maximum of each window of `relu(x)`, if each window has a cell of `x`."""
+        return self.relu(self.pool(x, windows, "maximum"))
+
+    def pool_relu_back(self, x: Any, y: Any, dy: Any, windows: Windows) -> Any:
+        """Return the gradient of `x` from that of `y = pool_relu(x, windows)`."""
+        return self.pool_extreme_back(x, y, self.relu_back(y, dy), windows)
 
     def pool_sum_back(self, dy: Any, windows: Windows) -> Any:
         """Add each gradient to all cells of its window: the backward pass of sums."""

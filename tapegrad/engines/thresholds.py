@@ -3,6 +3,7 @@
 from typing import Final
 
 FUSE_MIN_ELEMENTS: Final = 1 << 16  # of an elementwise op that runs as one fused function
+DEFER_MIN_ELEMENTS: Final = 1 << 16  # of the relu of images, which a max pool computes together with its own result
 ACCUMULATE_MIN_ELEMENTS: Final = 1 << 16  # of a gradient that is added in place
 PARALLEL_MIN_ELEMENTS: Final = 1 << 20  # of a NumPy op that two threads share; for fewer, buffers raise peak memory
 KERNEL_PARALLEL_MIN_ELEMENTS: Final = 1 << 18  # of a compiled kernel that two threads share

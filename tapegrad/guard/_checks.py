@@ -249,4 +249,4 @@ def kind_of(value: object) -> str:
         return "None"
     if isinstance(value, tuple):
         return f"a tuple of {len(value)}"
-    return "a tensor" if type(value) is Tensor else with_article(type(value).__name__)
+    return "a tensor" if type(value).__name__ == "Tensor" else with_article(type(value).__name__)

@@ -8,13 +8,10 @@ from typing_extensions import TypeVarTuple, Unpack, override
 
 from tapegrad.errors import TapegradError
 from tapegrad.errors.tracebacks import public_api
-from tapegrad.nn.activation import ReLU
 from tapegrad.nn.container import Container, check_modules
-from tapegrad.nn.pool import MaxPool2d
-from tapegrad.tensors import Tensor
 
 if TYPE_CHECKING:
-    from tapegrad.tensors import T
+    from tapegrad.tensors import T, Tensor
 
 Layers = TypeVarTuple("Layers", default=Unpack[tuple[Any, ...]])
 
@@ -26,8 +23,6 @@ class Sequential(Container, Generic[*Layers]):
 
     An error in a layer contains the path of that layer: `model[1][0] Linear(128, 10): x is ...` is the first layer of a
     `Sequential` that is the second layer of `model`.
-
-    A `ReLU` before a `MaxPool2d` runs after it, on fewer elements: the values and gradients are the same.
 
     Args:
         layers: Modules, each of which accepts the result of the one before.
@@ -59,15 +54,9 @@ class Sequential(Container, Generic[*Layers]):
         """Compute the result of the last layer."""
         layers: tuple[Any, ...] = self.layers
         result: Any = x
-        relu: ReLU | None = None  # runs after the next layer
         try:  # around the loop, instead of `_through` for each layer (benchmarks/devices.py, "a sequence of layers")
-            for index, layer in enumerate(layers):
-                if type(layer) is ReLU and _is_before_max_pool(layers, index, result):
-                    relu = layer
-                    continue
+            for index, layer in enumerate(layers):  # noqa: B007  # the message names it
                 result = layer.forward(result)
-                if relu is not None:
-                    result, relu = relu.forward(result), None
         except TapegradError as error:
             self._point(error, index, layer)
             raise
@@ -79,14 +68,3 @@ class Sequential(Container, Generic[*Layers]):
 
     def __len__(self) -> int:
         return len(self.layers)
-
-
-def _is_before_max_pool(layers: tuple[Any, ...], index: int, x: Any) -> bool:
-    """Return whether a `ReLU` may run after the next layer: a max pool whose windows all have a cell of `x`.
-
-    A window of padding alone, as a dilation allows, is -inf if the `ReLU` runs first, and else 0. What is no float is
-    rejected by the first layer, as without an exchange.
-    """
-    after = layers[index + 1] if index + 1 < len(layers) else None
-    is_exchanged = type(after) is MaxPool2d and after.dilation in (1, (1, 1))
-    return is_exchanged and isinstance(x, Tensor) and x.dtype.kind == "f"

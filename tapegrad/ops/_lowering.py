@@ -93,7 +93,7 @@ def add_channel_bias(y: Tensor[Any, T1, D], bias: Tensor[Any, T2, D], rank: int)
     """
     y, bias, tape = unwrap(y, bias)
     channels = (*bias.shape, *(1,) * rank)
-    out = node(y.data + bias.data.reshape(channels))
+    out = node(engine(y.data, bias.data).add_channels(y.data, bias.data, rank))
 
     def backward(grads: Gradients) -> None:
         dz = grads.pop_output(out)

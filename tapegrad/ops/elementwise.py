@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tapegrad.autograd.op import op
+from tapegrad.autograd.tape import NONE
 from tapegrad.engines import engine
-from tapegrad.engines.thresholds import FUSE_MIN_ELEMENTS
+from tapegrad.engines.thresholds import DEFER_MIN_ELEMENTS, FUSE_MIN_ELEMENTS
 from tapegrad.errors import DTypeError, messages
 from tapegrad.errors.options import check_number
 from tapegrad.ops._broadcast import accumulate_like
 from tapegrad.ops._large import elementwise
 from tapegrad.sizes import Dims, broadcast
 from tapegrad.tensors import Float, G, Real, S, T, Tensor, node
+from tapegrad.tensors.nodes import defer_relu
 from tapegrad.tensors.operands import is_concrete, unwrap
 
 if TYPE_CHECKING:
@@ -272,13 +274,17 @@ def relu(x: Tensor[S, T, Real]) -> Tensor[S, T, Real]:
     """
     x, tape = unwrap(x)
     number_only(x)
-    out = node(engine(x.data).relu(x.data))
+    is_deferred = x.data.size >= DEFER_MIN_ELEMENTS and _is_of_images(x, tape)
+    out = node(x.data if is_deferred else engine(x.data).relu(x.data))
 
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
         accumulate_like(grads, x, engine(dy, x.data).relu_back(x.data, dy))
 
-    return tape.record(out, (x,), backward, saved=(x,))
+    y = tape.record(out, (x,), backward, saved=(x,))
+    if is_deferred:
+        defer_relu(y, out, x)
+    return y
 
 
 @op(elementwise_shape, memory_bound=True)
@@ -316,6 +322,18 @@ def astype(x: Tensor[S, T, Any], dtype: type[G] | np.dtype[G]) -> Tensor[S, T, G
             accumulate_like(grads, x, engine(dy).cast(dy, x.dtype))
 
     return tape.record(out, (x,), backward, saved=())
+
+
+def _is_of_images(x: Tensor[Any, Any, Any], tape: Any) -> bool:
+    """Return whether an operand holds images or volumes that are data, and the tape saves values."""
+    value: Any = x.data
+    return (
+        type(value) is np.ndarray
+        and value.ndim >= 4
+        and value.dtype.char in "fd"
+        and not x.is_of_module
+        and (tape is NONE or (tape.owns and tape.checkpoint is None))
+    )
 
 
 def is_fraction(number: object) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from tapegrad.autograd.op import op
 from tapegrad.engines import engine
 from tapegrad.errors.ranges import check_options
+from tapegrad.ops._broadcast import accumulate_like
 from tapegrad.ops._lowering import check_rank
 from tapegrad.ops._windows import pool_shape, windows_over
 from tapegrad.ops.elementwise import float_only
@@ -21,6 +22,7 @@ from tapegrad.ops.reduce import mean
 from tapegrad.ops.scatter import getitem
 from tapegrad.sizes.constraints import numbers
 from tapegrad.tensors import Float, T, Tensor, node, values_of
+from tapegrad.tensors.nodes import deferred_operand
 from tapegrad.tensors.operands import tensor_only, unwrap
 
 if TYPE_CHECKING:
@@ -553,15 +555,39 @@ def _extreme(
     name: Literal["maximum", "minimum"],
 ) -> Tensor[Any, T, Float]:
     tensor_only(x, "x")
+    operand = deferred_operand(x) if name == "maximum" else None
     x, tape = unwrap(x)
-    float_only(x)
-    windows = windows_over(x.data, rank, kernel, stride, padding, dilation, ceil_mode=ceil_mode)
+    value: Any = x.data if operand is None else operand.data  # the same shape and dtype
+    float_only(x if operand is None else operand)
+    windows = windows_over(value, rank, kernel, stride, padding, dilation, ceil_mode=ceil_mode)
+    if operand is not None and max(windows.dilation) == 1:  # otherwise a window may have no cell of `x`
+        y: Tensor[Any, T, Float] = _of_relu(x, operand, tape, windows)
+        return y
     out = node(engine(x.data).pool(x.data, windows, name))
 
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
         grads.add(x, engine(x.data, dy).pool_extreme_back(x.data, out.data, dy, windows))
 
+    return tape.record(out, (x,), backward)
+
+
+def _of_relu(x: Any, operand: Any, tape: Any, windows: Windows) -> Any:
+    """Return the max pool of `x`, the deferred `relu` of an operand, without computing `x`.
+
+    The largest cell is the same before and after `relu`, and `relu` has the gradient of zero where it is not positive.
+    """
+    out = node(engine(operand.data).pool_relu(operand.data, windows))
+
+    def backward(grads: Gradients) -> None:
+        dy = grads.pop_output(out)
+        if grads.needs_itself(x):
+            grads.add(x, engine(x.data, dy).pool_extreme_back(x.data, out.data, dy, windows))
+        else:
+            primitives = engine(operand.data, dy)
+            accumulate_like(grads, operand, primitives.pool_relu_back(operand.data, out.data, dy, windows))
+
+    backward.__qualname__ = _extreme.__qualname__ + ".<locals>.backward"
     return tape.record(out, (x,), backward)
 
 

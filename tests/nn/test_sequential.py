@@ -64,12 +64,12 @@ def test_relu_before_a_max_pool_changes_no_value_and_no_gradient(pool: Any) -> N
     np.testing.assert_array_equal(dx.numpy(), expected.numpy())
 
 
-def test_relu_runs_after_a_max_pool_of_floats_on_fewer_elements() -> None:
+def test_errors_before_a_max_pool_name_the_layer() -> None:
     model: Any = Sequential(ReLU(), MaxPool2d(2))  # mypy rejects the two calls that fail
 
     pooled = model(ones((1, 4, 6)).trace())
 
-    assert str(pooled.tape) == "OwnedTape(GradientTape(2 ops: extreme (1, 2, 3), relu (1, 2, 3)))"
+    assert str(pooled.tape) == "OwnedTape(GradientTape(2 ops: relu (1, 4, 6), extreme (1, 2, 3)))"
     with pytest.raises(DTypeError, match=re.escape("model[0] ReLU: x is bool but number is expected")):
         model(tensor(np.ones((1, 4, 6), np.bool_)))
     with pytest.raises(DTypeError, match=re.escape("model[0] ReLU")):

@@ -137,8 +137,29 @@ class Fast(numpy.NumPy):
             plain: Array = super().pool_extreme_back(x, y, dy, windows)
             return plain
         dx = _image(x, x.shape[-len(windows.sizes) :], order)
-        are_squares = order == "channels" and _are_separate_squares(windows)
-        _run_on_images("squares_back_channels" if are_squares else f"extreme_back_{order}", windows, x, y, dy, dx)
+        if order == "channels" and _are_separate_squares(windows):
+            _run_on_images("squares_back_channels", windows, x, y, dy, dx, options=(False,))
+        else:
+            _run_on_images(f"extreme_back_{order}", windows, x, y, dy, dx)
+        return dx
+
+    @override
+    def pool_relu(self, x: Array, windows: Windows) -> Array:
+        if not _are_separate_squares(windows) or _memory_order(x, windows) != "channels":
+            plain: Array = super().pool_relu(x, windows)
+            return plain
+        y = _image(x, windows.sizes, "channels")
+        _run_on_images("relu_squares_channels", windows, x, y)
+        return y
+
+    @override
+    def pool_relu_back(self, x: Array, y: Array, dy: Array, windows: Windows) -> Array:
+        are_alike = x.dtype == y.dtype == dy.dtype
+        if not are_alike or not _are_separate_squares(windows) or _memory_order(x, windows) != "channels":
+            plain: Array = super().pool_relu_back(x, y, dy, windows)
+            return plain
+        dx = _image(x, x.shape[-len(windows.sizes) :], "channels")
+        _run_on_images("squares_back_channels", windows, x, y, dy, dx, options=(True,))
         return dx
 
 

@@ -220,10 +220,12 @@ def _given(cell: Any, extreme: Any, rest: Any, zero: Any) -> Any:
 
 @compiled
 def _square_back(
-    cells: Any, gradients: Any, row: Any, start: Any, channels: Any, extreme: Any, upstream: Any, zero: Any
+    cells: Any, gradients: Any, row: Any, start: Any, channels: Any, extreme: Any, upstream: Any, is_of_relu: Any
 ) -> None:
     """Compute the gradients of a channel of a window of 2×2 cells, given the distances of rows and cells in memory."""
-    gradients[start], rest = _given(cells[start], extreme, upstream, zero)
+    zero = cells.dtype.type(0)
+    rest = upstream if not is_of_relu or extreme > zero else zero
+    gradients[start], rest = _given(cells[start], extreme, rest, zero)
     gradients[start + channels], rest = _given(cells[start + channels], extreme, rest, zero)
     gradients[start + row], rest = _given(cells[start + row], extreme, rest, zero)
     gradients[start + row + channels] = rest  # the last cell equals the extreme if no other does
@@ -238,19 +240,20 @@ def squares_back_channels(
     kernel: Any,  # noqa: ARG001  # all pooling kernels have these parameters
     stride: Any,  # noqa: ARG001
     padding_before: Any,  # noqa: ARG001
+    is_of_relu: Any,
 ) -> None:
     """Compute `extreme_back_channels` for windows of 2×2 cells that do not overlap and have no padding.
 
-    A loop of a fixed length over channels is vectorized with all cells of a window at once (benchmarks/devices.py,
-    "pooling gradient").
+    If `y` are the extremes of `relu(x)`, the gradient is that of `x`, and so 0 where `y` is not positive. A loop of a
+    fixed length over channels is vectorized with all cells of a window at once (benchmarks/devices.py, "pooling
+    gradient").
     """
     channels, width = unsigned(x.shape[3]), unsigned(x.shape[2])
     row, whole = width * channels, channels // _LANES * _LANES
-    zero = x.dtype.type(0)
     for n in range(x.shape[0]):
         cells, gradients = x[n].reshape(-1), dx[n].reshape(-1)
         if 2 * y.shape[1] < x.shape[1] or 2 * y.shape[2] < x.shape[2]:
-            gradients[:] = zero  # the last row or the last column belongs to no window
+            gradients[:] = 0  # the last row or the last column belongs to no window
         for i in range(y.shape[1]):
             extremes, upstream = y[n, i].reshape(-1), dy[n, i].reshape(-1)
             for j in range(y.shape[2]):
@@ -258,28 +261,48 @@ def squares_back_channels(
                 for c in range(0, whole, _LANES):
                     for lane in range(_LANES):
                         one = unsigned(c) + unsigned(lane)
-                        _square_back(
-                            cells,
-                            gradients,
-                            row,
-                            start + one,
-                            channels,
-                            extremes[result + one],
-                            upstream[result + one],
-                            zero,
-                        )
+                        to, extreme, dy_one = start + one, extremes[result + one], upstream[result + one]
+                        _square_back(cells, gradients, row, to, channels, extreme, dy_one, is_of_relu)
                 for c in range(whole, channels):
                     one = unsigned(c)
-                    _square_back(
-                        cells,
-                        gradients,
-                        row,
-                        start + one,
-                        channels,
-                        extremes[result + one],
-                        upstream[result + one],
-                        zero,
-                    )
+                    to, extreme, dy_one = start + one, extremes[result + one], upstream[result + one]
+                    _square_back(cells, gradients, row, to, channels, extreme, dy_one, is_of_relu)
+
+
+@compiled
+def _square_relu(cells: Any, row: Any, start: Any, channels: Any) -> Any:
+    """Return the largest of 2×2 cells and 0; NaN stays."""
+    zero = cells.dtype.type(0)
+    found = _combined(cells[start], cells[start + channels], 1)
+    found = _combined(found, cells[start + row], 1)
+    found = _combined(found, cells[start + row + channels], 1)
+    return zero if found < zero else found  # noqa: FURB136  # NaN stays one
+
+
+@compiled
+def relu_squares_channels(
+    x: Any,
+    y: Any,
+    kernel: Any,  # noqa: ARG001  # as above
+    stride: Any,  # noqa: ARG001
+    padding_before: Any,  # noqa: ARG001
+) -> None:
+    """Compute the maxima of `relu(x)` for windows as in `squares_back_channels`."""
+    channels, width = unsigned(x.shape[3]), unsigned(x.shape[2])
+    row, whole = width * channels, channels // _LANES * _LANES
+    for n in range(x.shape[0]):
+        cells = x[n].reshape(-1)
+        for i in range(y.shape[1]):
+            results = y[n, i].reshape(-1)
+            for j in range(y.shape[2]):
+                start, result = (unsigned(2 * i) * width + unsigned(2 * j)) * channels, unsigned(j) * channels
+                for c in range(0, whole, _LANES):
+                    for lane in range(_LANES):
+                        one = unsigned(c) + unsigned(lane)
+                        results[result + one] = _square_relu(cells, row, start + one, channels)
+                for c in range(whole, channels):
+                    one = unsigned(c)
+                    results[result + one] = _square_relu(cells, row, start + one, channels)
 
 
 @compiled
