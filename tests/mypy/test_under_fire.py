@@ -254,6 +254,32 @@ def test_none_as_any_argument_does_not_crash_a_rule(tmp_path: Path) -> None:
     assert "Tensor[tuple[()]" in said[-2]  # where None is taken, the rule still answers
 
 
+# fmt: off
+FUNCTIONS = (
+    "bisect.insort", "copy.copy", "dataclasses.replace", "enumerate", "filter", "functools.partial", "functools.reduce",
+    "getattr", "heapq.heappop", "heapq.heappush", "itertools.chain", "itertools.chain.from_iterable", "itertools.cycle",
+    "itertools.islice", "itertools.pairwise", "itertools.starmap", "itertools.tee", "itertools.zip_longest",
+    "losses.append", "losses.insert", "losses.pop", "map", "max", "next", "random.choice", "reversed", "setattr", "sum",
+    "threading.Thread", "tuple", "weakref.ref", "zip",
+)  # fmt: skip
+# fmt: on
+
+
+def test_missing_and_unpacked_arguments_do_not_crash_the_plugin(tmp_path: Path) -> None:
+    calls = [f"{function}({given})" for function in FUNCTIONS for given in ("", "losses", "*losses", "*pair")]
+    head = f"import {', '.join(sorted({one.partition('.')[0] for one in FUNCTIONS if '.' in one} - {'losses'}))}"
+    parameters = "losses: list[Tensor[tuple[()], OwnedTape]], pair: tuple[list[Any], Any]"
+    bodies = [
+        f"def f_{number}({parameters}) -> None:\n    {call}\n    losses[0].backward()"
+        for number, call in enumerate(calls)
+    ]
+    lines = [head, "from typing import Any", "from tapegrad import OwnedTape, Tensor", *bodies]
+    write_settings(tmp_path, set_for(LAXEST, "program"))
+    (tmp_path / "program.py").write_text("\n".join([*lines, ""]), "utf-8")
+
+    assert wrong_in(tmp_path, ["program.py"], []) == []
+
+
 def test_the_daemon_reports_what_a_fresh_mypy_reports(tmp_path: Path) -> None:
     assert [*stale_answers(8, 0, tmp_path)] == []
 

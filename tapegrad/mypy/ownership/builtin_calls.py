@@ -24,9 +24,12 @@ _OPERATORS: Final = ("operator.", "_operator.")
 
 
 def called(walk: Walk, node: CallExpr, name: str, given: list[Argument], state: State) -> Value | None:
-    """Return what a function of the standard library returns; None if it is not one that is known."""
+    """Return what a function of the standard library returns; None if it is not one that is known.
+
+    It is unknown where arguments are missing, as in `next()`, or are unpacked, as in `heapq.heappush(*pair)`.
+    """
     known = _KNOWN.get(name)
-    return known(walk, node, given, state) if known is not None else None
+    return known(walk, node, given, state) if known is not None and len(given) >= _NEEDED.get(known, 0) else None
 
 
 def _zip(walk: Walk, node: CallExpr, given: list[Argument], state: State) -> Value:
@@ -452,4 +455,14 @@ _KNOWN: Final[dict[str, Callable[..., Value | None]]] = {
     "tapegrad.guard.assertions.reveal_shape": _itself,
     "threading.Thread": _thread,
     **dict.fromkeys(("weakref.ref", "weakref.ReferenceType", "_weakref.ReferenceType"), _weak),
+}
+# How many arguments the functions read that a call cannot leave out.
+_NEEDED: Final[dict[Callable[..., Value | None], int]] = {
+    _cycle: 1,
+    _flattened: 1,
+    _heap_popped: 1,
+    _heap_pushed: 2,
+    _next: 1,
+    _pairwise: 1,
+    _starmap: 2,
 }
