@@ -76,6 +76,16 @@ def test_assert_type_in_typecheck_pyright_holds(path: Path) -> None:
     assert rejected(path) == set()
 
 
+def test_pyright_rejects_a_size_of_another_type(reports: dict[Path, list[Report]]) -> None:
+    sizes = {"mistakes.py": ["nn.Linear(1.5, 3)"], "conv_layers.py": ['nn.Conv2d(3, 4, "3")', "nn.LayerNorm([3, 4])"]}
+
+    for name, calls in sizes.items():
+        path = ROOT / "typecheck" / name
+        lines = path.read_text("utf-8").splitlines()
+        errors = {lines[report.line - 1] for report in reports[path] if report.severity == "error"}
+        assert [call for call in calls if not any(call in line for line in errors)] == []
+
+
 OPERATORS = ("+", "-", "/", "//", "@", "<", "&", "<<")  # one of each kind
 DTYPES = ("float32", "float64", "int64", "bool_")
 TENSORS = {f"{dtype}_tensor": f"tg.ones((2, 2), np.{dtype})" for dtype in DTYPES}

@@ -116,6 +116,8 @@ SPELLED = frozenset(
         "sizes.arithmetic.Mul",
         "sizes.arithmetic.FloorDiv",
         "sizes.arithmetic.Pow",
+        "sizes.arithmetic.Given",
+        "sizes.arithmetic.GivenShape",
         "autograd.tape.Merge",
         "tensors.Tensor",
         "tensors.Untaped",

@@ -29,6 +29,7 @@ from tapegrad.ops import (
 )
 
 if TYPE_CHECKING:
+    from tapegrad.sizes.arithmetic import Given
     from tapegrad.tensors import Float, Real, S, T, Tensor
 
 Axis = TypeVar("Axis", bound=int, default=Any, covariant=True)
@@ -272,7 +273,7 @@ class Softmax(Module, Generic[Axis]):
 
     axis: Axis
 
-    def __init__(self: Softmax[Any], axis: Axis = -1) -> None:
+    def __init__(self: Softmax[Any], axis: Given[Axis] = -1) -> None:
         with trim_on_exit:
             check_whole("Softmax", "axis", axis)
         self.axis = axis
@@ -301,7 +302,7 @@ class LogSoftmax(Module, Generic[Axis]):
 
     axis: Axis
 
-    def __init__(self: LogSoftmax[Any], axis: Axis = -1) -> None:
+    def __init__(self: LogSoftmax[Any], axis: Given[Axis] = -1) -> None:
         with trim_on_exit:
             check_whole("LogSoftmax", "axis", axis)
         self.axis = axis

@@ -18,6 +18,7 @@ from tapegrad.nn.param import DType, HasBias
 from tapegrad.ops import concat, multi_head_attention, reshape, rotary_embedding, swapaxes, tensor, zeros
 from tapegrad.ops._counting import lower_triangle
 from tapegrad.sizes import FloorDiv, Mul
+from tapegrad.sizes.arithmetic import Given
 from tapegrad.sizes.constraints import check_heads, check_kv_heads, check_rotary_heads
 from tapegrad.tensors import T1, T2, T, Tensor
 from tapegrad.tensors.aliases import Shape
@@ -81,7 +82,12 @@ class MultiHeadAttention(Module, Generic[Width, Heads, DType, HasBias]):
 
     @guarded
     def __init__(
-        self: MultiHeadAttention[Any, Any], width: Width, heads: Heads, *, bias: HasBias = True, rng: RNG = None
+        self: MultiHeadAttention[Any, Any],
+        width: Given[Width],
+        heads: Given[Heads],
+        *,
+        bias: Given[HasBias] = True,
+        rng: RNG = None,
     ) -> None:
         check_heads(width, heads)
         rng = generator(rng)
@@ -197,11 +203,11 @@ class GroupedQueryAttention(Module, Generic[Width, Heads, KVHeads, DType, HasBia
     @guarded
     def __init__(
         self: GroupedQueryAttention[Any, Any, Any],
-        width: Width,
-        heads: Heads,
-        kv_heads: KVHeads,
+        width: Given[Width],
+        heads: Given[Heads],
+        kv_heads: Given[KVHeads],
         *,
-        bias: HasBias = True,
+        bias: Given[HasBias] = True,
         rotary: bool = False,
         rng: RNG = None,
     ) -> None:

@@ -16,6 +16,7 @@ from tapegrad.nn.param import Buffer, DType, Param, replace_all
 from tapegrad.ops import add, batch_norm, mul, ones, rsqrt, sub, zeros
 from tapegrad.ops.norm import scaled_and_shifted
 from tapegrad.sizes import show
+from tapegrad.sizes.arithmetic import Given
 from tapegrad.tensors import T, Tensor, node, values_of
 from tapegrad.tensors.aliases import Shape
 
@@ -36,7 +37,7 @@ class BatchNorm(Module, Generic[Channels, DType]):
     running_mean: Buffer[Shape[Channels], DType]
     running_var: Buffer[Shape[Channels], DType]
 
-    def __init__(self: BatchNorm[Any], channels: Channels, *, eps: float, momentum: float) -> None:
+    def __init__(self: BatchNorm[Any], channels: Given[Channels], *, eps: float, momentum: float) -> None:
         check_options(type(self).__name__, RANGES["BatchNorm1d"], eps=eps, momentum=momentum)
         self.weight = Param(ones((channels,)))
         self.bias = Param(zeros((channels,)))
@@ -138,7 +139,9 @@ class BatchNorm1d(BatchNorm[Channels, DType], Generic[Channels, DType]):
     """
 
     @guarded
-    def __init__(self: BatchNorm1d[Any], channels: Channels, *, eps: float = 1e-5, momentum: float = 0.1) -> None:
+    def __init__(
+        self: BatchNorm1d[Any], channels: Given[Channels], *, eps: float = 1e-5, momentum: float = 0.1
+    ) -> None:
         super().__init__(channels, eps=eps, momentum=momentum)
 
     @override
@@ -197,7 +200,9 @@ class BatchNorm2d(BatchNorm[Channels, DType], Generic[Channels, DType]):
     """
 
     @guarded
-    def __init__(self: BatchNorm2d[Any], channels: Channels, *, eps: float = 1e-5, momentum: float = 0.1) -> None:
+    def __init__(
+        self: BatchNorm2d[Any], channels: Given[Channels], *, eps: float = 1e-5, momentum: float = 0.1
+    ) -> None:
         super().__init__(channels, eps=eps, momentum=momentum)
 
     @override

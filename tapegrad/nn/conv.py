@@ -33,6 +33,7 @@ from tapegrad.nn._windows import (
 from tapegrad.nn.param import DType, HasBias, Param
 from tapegrad.ops import conv1d, conv2d, conv3d
 from tapegrad.ops._lowering import add_channel_bias
+from tapegrad.sizes.arithmetic import Given
 from tapegrad.sizes.constraints import numbers
 from tapegrad.tensors import T, Tensor
 from tapegrad.tensors.aliases import Shape
@@ -88,15 +89,15 @@ class Conv1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Dilation, Ha
     @guarded
     def __init__(
         self: Conv1d[Any, Any, Any, Any, Any, Any, Any],
-        in_channels: In,
-        out_channels: Out,
-        kernel: Kernel,
+        in_channels: Given[In],
+        out_channels: Given[Out],
+        kernel: Given[Kernel],
         *,
-        stride: Stride = 1,
-        padding: Padding | Literal["same"] = 0,  # type: ignore[assignment]  # matches the default of the type variable
-        dilation: Dilation = 1,
+        stride: Given[Stride] = 1,
+        padding: Given[Padding] | Literal["same"] = 0,  # type: ignore[assignment]  # matches the default of the type variable
+        dilation: Given[Dilation] = 1,
         groups: int = 1,
-        bias: HasBias = True,
+        bias: Given[HasBias] = True,
         rng: RNG = None,
     ) -> None:
         self.stride, self.padding, self.dilation = stride, padding, dilation
@@ -183,15 +184,15 @@ class Conv2d(
     @guarded
     def __init__(
         self: Conv2d[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any],
-        in_channels: In,
-        out_channels: Out,
-        kernel: Kernel | tuple[Kernel, KernelW],
+        in_channels: Given[In],
+        out_channels: Given[Out],
+        kernel: Given[Kernel] | tuple[Given[Kernel], Given[KernelW]],
         *,
-        stride: Stride | tuple[Stride, StrideW] = 1,  # type: ignore[assignment]  # matches the default of the type variable
-        padding: Padding | tuple[Padding, PaddingW] | Literal["same"] = 0,  # type: ignore[assignment]  # matches the default of the type variable
-        dilation: Dilation | tuple[Dilation, DilationW] = 1,  # type: ignore[assignment]  # matches the default of the type variable
+        stride: Given[Stride] | tuple[Given[Stride], Given[StrideW]] = 1,  # type: ignore[assignment]  # matches the default of the type variable
+        padding: Given[Padding] | tuple[Given[Padding], Given[PaddingW]] | Literal["same"] = 0,  # type: ignore[assignment]  # matches the default of the type variable
+        dilation: Given[Dilation] | tuple[Given[Dilation], Given[DilationW]] = 1,  # type: ignore[assignment]  # matches the default of the type variable
         groups: int = 1,
-        bias: HasBias = True,
+        bias: Given[HasBias] = True,
         rng: RNG = None,
     ) -> None:
         self.stride, self.padding, self.dilation = stride, padding, dilation
@@ -294,15 +295,15 @@ class Conv3d(
     @guarded
     def __init__(
         self: Conv3d[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any],
-        in_channels: In,
-        out_channels: Out,
-        kernel: Kernel | tuple[Kernel, KernelH, KernelW],
+        in_channels: Given[In],
+        out_channels: Given[Out],
+        kernel: Given[Kernel] | tuple[Given[Kernel], Given[KernelH], Given[KernelW]],
         *,
-        stride: Stride | tuple[Stride, StrideH, StrideW] = 1,  # type: ignore[assignment]  # matches the default of the type variable
-        padding: Padding | tuple[Padding, PaddingH, PaddingW] | Literal["same"] = 0,  # type: ignore[assignment]  # matches the default of the type variable
-        dilation: Dilation | tuple[Dilation, DilationH, DilationW] = 1,  # type: ignore[assignment]  # matches the default of the type variable
+        stride: Given[Stride] | tuple[Given[Stride], Given[StrideH], Given[StrideW]] = 1,  # type: ignore[assignment]  # matches the default of the type variable
+        padding: Given[Padding] | tuple[Given[Padding], Given[PaddingH], Given[PaddingW]] | Literal["same"] = 0,  # type: ignore[assignment]  # matches the default of the type variable
+        dilation: Given[Dilation] | tuple[Given[Dilation], Given[DilationH], Given[DilationW]] = 1,  # type: ignore[assignment]  # matches the default of the type variable
         groups: int = 1,
-        bias: HasBias = True,
+        bias: Given[HasBias] = True,
         rng: RNG = None,
     ) -> None:
         self.stride, self.padding, self.dilation = stride, padding, dilation

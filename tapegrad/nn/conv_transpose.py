@@ -30,6 +30,7 @@ from tapegrad.nn._windows import (
 from tapegrad.nn.param import DType, HasBias, Param
 from tapegrad.ops import conv_transpose1d, conv_transpose2d
 from tapegrad.ops._lowering import add_channel_bias
+from tapegrad.sizes.arithmetic import Given
 from tapegrad.sizes.constraints import numbers
 from tapegrad.tensors import T, Tensor
 from tapegrad.tensors.aliases import Shape
@@ -82,16 +83,16 @@ class ConvTranspose1d(Convolution, Generic[In, Out, Kernel, Stride, Padding, Out
     @guarded
     def __init__(
         self: ConvTranspose1d[Any, Any, Any, Any, Any, Any, Any, Any],
-        in_channels: In,
-        out_channels: Out,
-        kernel: Kernel,
+        in_channels: Given[In],
+        out_channels: Given[Out],
+        kernel: Given[Kernel],
         *,
-        stride: Stride = 1,
-        padding: Padding = 0,
-        output_padding: OutputPadding = 0,
-        dilation: Dilation = 1,
+        stride: Given[Stride] = 1,
+        padding: Given[Padding] = 0,
+        output_padding: Given[OutputPadding] = 0,
+        dilation: Given[Dilation] = 1,
         groups: int = 1,
-        bias: HasBias = True,
+        bias: Given[HasBias] = True,
         rng: RNG = None,
     ) -> None:
         self.stride, self.padding, self.dilation = stride, padding, dilation
@@ -192,16 +193,16 @@ class ConvTranspose2d(
     @guarded
     def __init__(
         self: ConvTranspose2d[Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any, Any],
-        in_channels: In,
-        out_channels: Out,
-        kernel: Kernel | tuple[Kernel, KernelW],
+        in_channels: Given[In],
+        out_channels: Given[Out],
+        kernel: Given[Kernel] | tuple[Given[Kernel], Given[KernelW]],
         *,
-        stride: Stride | tuple[Stride, StrideW] = 1,  # type: ignore[assignment]  # matches the default of the type variable
-        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # matches the default of the type variable
-        output_padding: OutputPadding | tuple[OutputPadding, OutputPaddingW] = 0,  # type: ignore[assignment]  # matches the default of the type variable
-        dilation: Dilation | tuple[Dilation, DilationW] = 1,  # type: ignore[assignment]  # matches the default of the type variable
+        stride: Given[Stride] | tuple[Given[Stride], Given[StrideW]] = 1,  # type: ignore[assignment]  # matches the default of the type variable
+        padding: Given[Padding] | tuple[Given[Padding], Given[PaddingW]] = 0,  # type: ignore[assignment]  # matches the default of the type variable
+        output_padding: Given[OutputPadding] | tuple[Given[OutputPadding], Given[OutputPaddingW]] = 0,  # type: ignore[assignment]  # matches the default of the type variable
+        dilation: Given[Dilation] | tuple[Given[Dilation], Given[DilationW]] = 1,  # type: ignore[assignment]  # matches the default of the type variable
         groups: int = 1,
-        bias: HasBias = True,
+        bias: Given[HasBias] = True,
         rng: RNG = None,
     ) -> None:
         self.stride, self.padding, self.dilation = stride, padding, dilation

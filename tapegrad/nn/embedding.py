@@ -15,6 +15,7 @@ from tapegrad.nn.layer_names import layer_text
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import DType, Param
 from tapegrad.ops import expand_dims, normal, take, where
+from tapegrad.sizes.arithmetic import Given
 from tapegrad.tensors import T, Tensor
 from tapegrad.tensors.aliases import Shape
 from tapegrad.tensors.operands import known
@@ -54,7 +55,7 @@ class Embedding(Module, Generic[Count, Width, DType]):
     weight: Param[Shape[Count, Width], DType]
 
     @guarded
-    def __init__(self: Embedding[Any, Any], count: Count, width: Width, *, rng: RNG = None) -> None:
+    def __init__(self: Embedding[Any, Any], count: Given[Count], width: Given[Width], *, rng: RNG = None) -> None:
         self.weight = Param(normal((count, width), rng=generator(rng, "Embedding")))
 
     @override

@@ -12,6 +12,7 @@ from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import DType, HasBias, Param
 from tapegrad.ops import linear, matmul, uniform
+from tapegrad.sizes.arithmetic import Given
 from tapegrad.tensors import T, Tensor
 from tapegrad.tensors.aliases import Shape
 
@@ -59,7 +60,12 @@ class Linear(Module, Generic[In, Out, HasBias, DType]):
 
     @guarded
     def __init__(
-        self: Linear[Any, Any, Any], in_features: In, out_features: Out, *, bias: HasBias = True, rng: RNG = None
+        self: Linear[Any, Any, Any],
+        in_features: Given[In],
+        out_features: Given[Out],
+        *,
+        bias: Given[HasBias] = True,
+        rng: RNG = None,
     ) -> None:
         rng = generator(rng)
         bound = 1 / sqrt(in_features)

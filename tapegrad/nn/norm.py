@@ -14,6 +14,7 @@ from tapegrad.nn.module import Module
 from tapegrad.nn.param import DType, Param
 from tapegrad.ops import group_norm, instance_norm, layer_norm, ones, rms_norm, zeros
 from tapegrad.sizes import show, surely_less
+from tapegrad.sizes.arithmetic import Given, GivenShape
 from tapegrad.sizes.constraints import check_groups
 from tapegrad.tensors import T, Tensor
 from tapegrad.tensors.aliases import Shape
@@ -60,7 +61,7 @@ class LayerNorm(Module, Generic[Width, DType, Axes]):
     bias: Param[Axes, DType]
 
     @guarded
-    def __init__(self: LayerNorm[Any, Any, Any], width: Width | Axes, *, eps: float = 1e-5) -> None:
+    def __init__(self: LayerNorm[Any, Any, Any], width: Given[Width] | GivenShape[Axes], *, eps: float = 1e-5) -> None:
         shape = _axes("LayerNorm", width)
         check_options("LayerNorm", eps=eps)
         self.weight = Param(ones(shape))
@@ -113,7 +114,7 @@ class RMSNorm(Module, Generic[Width, DType, Axes]):
     weight: Param[Axes, DType]
 
     @guarded
-    def __init__(self: RMSNorm[Any, Any, Any], width: Width | Axes, *, eps: float = 1e-5) -> None:
+    def __init__(self: RMSNorm[Any, Any, Any], width: Given[Width] | GivenShape[Axes], *, eps: float = 1e-5) -> None:
         shape = _axes("RMSNorm", width)
         check_options("RMSNorm", eps=eps)
         self.weight = Param(ones(shape))
@@ -168,7 +169,9 @@ class GroupNorm(Module, Generic[Groups, Channels, DType]):
     bias: Param[Shape[Channels], DType]
 
     @guarded
-    def __init__(self: GroupNorm[Any, Any], groups: Groups, channels: Channels, *, eps: float = 1e-5) -> None:
+    def __init__(
+        self: GroupNorm[Any, Any], groups: Given[Groups], channels: Given[Channels], *, eps: float = 1e-5
+    ) -> None:
         check_groups("GroupNorm", groups, channels)
         check_options("GroupNorm", eps=eps)
         self.groups = groups
@@ -221,7 +224,7 @@ class InstanceNorm(Module, Generic[Channels, DType]):
     bias: Param[Shape[Channels], DType]
 
     @guarded
-    def __init__(self: InstanceNorm[Any], channels: Channels, *, eps: float = 1e-5) -> None:
+    def __init__(self: InstanceNorm[Any], channels: Given[Channels], *, eps: float = 1e-5) -> None:
         check_options("InstanceNorm", eps=eps)
         self.weight = Param(ones((channels,)))
         self.bias = Param(zeros((channels,)))

@@ -24,6 +24,7 @@ from tapegrad.ops import (
     smooth_max_pool1d,
     smooth_max_pool2d,
 )
+from tapegrad.sizes.arithmetic import Given
 from tapegrad.sizes.constraints import check_windows
 
 if TYPE_CHECKING:
@@ -85,12 +86,12 @@ class MaxPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, CeilMode])
 
     def __init__(
         self: MaxPool1d[Any, Any, Any, Any, Any],
-        kernel: Kernel,
+        kernel: Given[Kernel],
         *,
-        stride: Stride | None = None,
-        padding: Padding = 0,
-        dilation: Dilation = 1,
-        ceil_mode: CeilMode = False,
+        stride: Given[Stride] | None = None,
+        padding: Given[Padding] = 0,
+        dilation: Given[Dilation] = 1,
+        ceil_mode: Given[CeilMode] = False,
     ) -> None:
         with trim_on_exit:
             check_windows("MaxPool1d", 1, kernel, stride, padding, dilation, ceil_mode=ceil_mode)
@@ -129,12 +130,12 @@ class MaxPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
 
     def __init__(
         self: MaxPool2d[Any, Any, Any, Any, Any, Any, Any, Any, Any],
-        kernel: Kernel | tuple[Kernel, KernelW],
+        kernel: Given[Kernel] | tuple[Given[Kernel], Given[KernelW]],
         *,
-        stride: Stride | tuple[Stride, StrideW] | None = None,
-        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # matches the default of the type variable
-        dilation: Dilation | tuple[Dilation, DilationW] = 1,  # type: ignore[assignment]  # matches the default of the type variable
-        ceil_mode: CeilMode = False,
+        stride: Given[Stride] | tuple[Given[Stride], Given[StrideW]] | None = None,
+        padding: Given[Padding] | tuple[Given[Padding], Given[PaddingW]] = 0,  # type: ignore[assignment]  # matches the default of the type variable
+        dilation: Given[Dilation] | tuple[Given[Dilation], Given[DilationW]] = 1,  # type: ignore[assignment]  # matches the default of the type variable
+        ceil_mode: Given[CeilMode] = False,
     ) -> None:
         with trim_on_exit:
             check_windows("MaxPool2d", 2, kernel, stride, padding, dilation, ceil_mode=ceil_mode)
@@ -181,12 +182,12 @@ class MinPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, CeilMode])
 
     def __init__(
         self: MinPool1d[Any, Any, Any, Any, Any],
-        kernel: Kernel,
+        kernel: Given[Kernel],
         *,
-        stride: Stride | None = None,
-        padding: Padding = 0,
-        dilation: Dilation = 1,
-        ceil_mode: CeilMode = False,
+        stride: Given[Stride] | None = None,
+        padding: Given[Padding] = 0,
+        dilation: Given[Dilation] = 1,
+        ceil_mode: Given[CeilMode] = False,
     ) -> None:
         with trim_on_exit:
             check_windows("MinPool1d", 1, kernel, stride, padding, dilation, ceil_mode=ceil_mode)
@@ -225,12 +226,12 @@ class MinPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
 
     def __init__(
         self: MinPool2d[Any, Any, Any, Any, Any, Any, Any, Any, Any],
-        kernel: Kernel | tuple[Kernel, KernelW],
+        kernel: Given[Kernel] | tuple[Given[Kernel], Given[KernelW]],
         *,
-        stride: Stride | tuple[Stride, StrideW] | None = None,
-        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # matches the default of the type variable
-        dilation: Dilation | tuple[Dilation, DilationW] = 1,  # type: ignore[assignment]  # matches the default of the type variable
-        ceil_mode: CeilMode = False,
+        stride: Given[Stride] | tuple[Given[Stride], Given[StrideW]] | None = None,
+        padding: Given[Padding] | tuple[Given[Padding], Given[PaddingW]] = 0,  # type: ignore[assignment]  # matches the default of the type variable
+        dilation: Given[Dilation] | tuple[Given[Dilation], Given[DilationW]] = 1,  # type: ignore[assignment]  # matches the default of the type variable
+        ceil_mode: Given[CeilMode] = False,
     ) -> None:
         with trim_on_exit:
             check_windows("MinPool2d", 2, kernel, stride, padding, dilation, ceil_mode=ceil_mode)
@@ -278,12 +279,12 @@ class SmoothMaxPool1d(_Windowed, Generic[Kernel, Stride, Padding, Dilation, Ceil
 
     def __init__(
         self: SmoothMaxPool1d[Any, Any, Any, Any, Any],
-        kernel: Kernel,
+        kernel: Given[Kernel],
         *,
-        stride: Stride | None = None,
-        padding: Padding = 0,
-        dilation: Dilation = 1,
-        ceil_mode: CeilMode = False,
+        stride: Given[Stride] | None = None,
+        padding: Given[Padding] = 0,
+        dilation: Given[Dilation] = 1,
+        ceil_mode: Given[CeilMode] = False,
         beta: float = 1.0,
     ) -> None:
         with trim_on_exit:
@@ -336,12 +337,12 @@ class SmoothMaxPool2d(
 
     def __init__(
         self: SmoothMaxPool2d[Any, Any, Any, Any, Any, Any, Any, Any, Any],
-        kernel: Kernel | tuple[Kernel, KernelW],
+        kernel: Given[Kernel] | tuple[Given[Kernel], Given[KernelW]],
         *,
-        stride: Stride | tuple[Stride, StrideW] | None = None,
-        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # matches the default of the type variable
-        dilation: Dilation | tuple[Dilation, DilationW] = 1,  # type: ignore[assignment]  # matches the default of the type variable
-        ceil_mode: CeilMode = False,
+        stride: Given[Stride] | tuple[Given[Stride], Given[StrideW]] | None = None,
+        padding: Given[Padding] | tuple[Given[Padding], Given[PaddingW]] = 0,  # type: ignore[assignment]  # matches the default of the type variable
+        dilation: Given[Dilation] | tuple[Given[Dilation], Given[DilationW]] = 1,  # type: ignore[assignment]  # matches the default of the type variable
+        ceil_mode: Given[CeilMode] = False,
         beta: float = 1.0,
     ) -> None:
         with trim_on_exit:
@@ -399,11 +400,11 @@ class AvgPool1d(_Windowed, Generic[Kernel, Stride, Padding, CeilMode]):
 
     def __init__(
         self: AvgPool1d[Any, Any, Any, Any],
-        kernel: Kernel,
+        kernel: Given[Kernel],
         *,
-        stride: Stride | None = None,
-        padding: Padding = 0,
-        ceil_mode: CeilMode = False,
+        stride: Given[Stride] | None = None,
+        padding: Given[Padding] = 0,
+        ceil_mode: Given[CeilMode] = False,
         count_include_pad: bool = True,
         divisor_override: float | None = None,
     ) -> None:
@@ -457,11 +458,11 @@ class AvgPool2d(_Windowed, Generic[Kernel, Stride, Padding, KernelW, StrideW, Pa
 
     def __init__(
         self: AvgPool2d[Any, Any, Any, Any, Any, Any, Any],
-        kernel: Kernel | tuple[Kernel, KernelW],
+        kernel: Given[Kernel] | tuple[Given[Kernel], Given[KernelW]],
         *,
-        stride: Stride | tuple[Stride, StrideW] | None = None,
-        padding: Padding | tuple[Padding, PaddingW] = 0,  # type: ignore[assignment]  # matches the default of the type variable
-        ceil_mode: CeilMode = False,
+        stride: Given[Stride] | tuple[Given[Stride], Given[StrideW]] | None = None,
+        padding: Given[Padding] | tuple[Given[Padding], Given[PaddingW]] = 0,  # type: ignore[assignment]  # matches the default of the type variable
+        ceil_mode: Given[CeilMode] = False,
         count_include_pad: bool = True,
         divisor_override: float | None = None,
     ) -> None:
@@ -515,7 +516,7 @@ class AdaptiveAvgPool1d(Module, Generic[Size]):
     """
 
     @guarded
-    def __init__(self: AdaptiveAvgPool1d[Any], size: Size) -> None:
+    def __init__(self: AdaptiveAvgPool1d[Any], size: Given[Size]) -> None:
         self.size = size
 
     @override
@@ -543,7 +544,7 @@ class AdaptiveAvgPool2d(Module, Generic[Size, SizeW]):
     """
 
     @guarded
-    def __init__(self: AdaptiveAvgPool2d[Any, Any], size: Size | tuple[Size, SizeW]) -> None:
+    def __init__(self: AdaptiveAvgPool2d[Any, Any], size: Given[Size] | tuple[Given[Size], Given[SizeW]]) -> None:
         self.size = size
 
     @override

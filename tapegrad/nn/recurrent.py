@@ -13,6 +13,7 @@ from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import DType, HasBias, Param
 from tapegrad.ops import gru, lstm, rnn, uniform, zeros
+from tapegrad.sizes.arithmetic import Given
 from tapegrad.tensors import T, Tensor
 from tapegrad.tensors.aliases import Shape
 from tapegrad.tensors.operands import fixed
@@ -67,7 +68,12 @@ class RNN(Module, Generic[In, Hidden, HasBias, DType]):
 
     @guarded
     def __init__(
-        self: RNN[Any, Any, Any], in_features: In, hidden_features: Hidden, *, bias: HasBias = True, rng: RNG = None
+        self: RNN[Any, Any, Any],
+        in_features: Given[In],
+        hidden_features: Given[Hidden],
+        *,
+        bias: Given[HasBias] = True,
+        rng: RNG = None,
     ) -> None:
         self.weight_x, self.weight_h, self.bias_x, self.bias_h = _drawn(in_features, hidden_features, 1, rng, bias=bias)
 
@@ -133,7 +139,12 @@ class GRU(Module, Generic[In, Hidden, HasBias, DType]):
 
     @guarded
     def __init__(
-        self: GRU[Any, Any, Any], in_features: In, hidden_features: Hidden, *, bias: HasBias = True, rng: RNG = None
+        self: GRU[Any, Any, Any],
+        in_features: Given[In],
+        hidden_features: Given[Hidden],
+        *,
+        bias: Given[HasBias] = True,
+        rng: RNG = None,
     ) -> None:
         self.weight_x, self.weight_h, self.bias_x, self.bias_h = _drawn(in_features, hidden_features, 3, rng, bias=bias)
 
@@ -198,7 +209,12 @@ class LSTM(Module, Generic[In, Hidden, HasBias, DType]):
 
     @guarded
     def __init__(
-        self: LSTM[Any, Any, Any], in_features: In, hidden_features: Hidden, *, bias: HasBias = True, rng: RNG = None
+        self: LSTM[Any, Any, Any],
+        in_features: Given[In],
+        hidden_features: Given[Hidden],
+        *,
+        bias: Given[HasBias] = True,
+        rng: RNG = None,
     ) -> None:
         self.weight_x, self.weight_h, self.bias_x, self.bias_h = _drawn(in_features, hidden_features, 4, rng, bias=bias)
 

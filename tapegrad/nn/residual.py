@@ -17,6 +17,7 @@ from tapegrad.ops import add, mul
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tapegrad.sizes.arithmetic import Given
     from tapegrad.tensors import D, S, T, Tensor
 
 Layer = TypeVar("Layer", bound=Module, default=Any, covariant=True)
@@ -188,7 +189,7 @@ class Repeated(Container, Generic[Layer, Times]):
 
     layers: tuple[Layer, ...]
 
-    def __init__(self: Repeated[Layer, Any], make: Callable[[], Layer], times: Times) -> None:
+    def __init__(self: Repeated[Layer, Any], make: Callable[[], Layer], times: Given[Times]) -> None:
         check_count("Repeated", "times", times, least=0)
         if isinstance(make, Module):
             kind = messages.with_article(type(make).__name__)

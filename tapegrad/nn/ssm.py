@@ -14,6 +14,7 @@ from tapegrad.nn.half import in_float32, is_half
 from tapegrad.nn.module import Module
 from tapegrad.nn.param import DType, Param
 from tapegrad.ops import broadcast_to, exp, expand_dims, normal, ones, ssm_scan, sum, uniform
+from tapegrad.sizes.arithmetic import Given
 from tapegrad.tensors import T, Tensor, node
 from tapegrad.tensors.aliases import Shape
 
@@ -68,7 +69,7 @@ class SSM(Module, Generic[Width, States, DType]):
     skip: Param[Shape[Width], DType]
 
     @guarded
-    def __init__(self: SSM[Any, Any], width: Width, states: States, *, rng: RNG = None) -> None:
+    def __init__(self: SSM[Any, Any], width: Given[Width], states: Given[States], *, rng: RNG = None) -> None:
         rng = generator(rng)
         rates: Any = np.log(np.arange(1, states + 1, dtype=np.float32))
         self.log_rate = Param(node(np.tile(rates, (width, 1))))

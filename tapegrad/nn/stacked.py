@@ -15,6 +15,7 @@ from tapegrad.nn.param import DType
 from tapegrad.nn.recurrent import GRU, LSTM, RNN
 from tapegrad.ops import concat, flip, stack, zeros_like
 from tapegrad.sizes import Mul
+from tapegrad.sizes.arithmetic import Given
 from tapegrad.sizes.constraints import check_directions
 from tapegrad.tensors import T, Tensor
 from tapegrad.tensors.aliases import Shape
@@ -116,11 +117,11 @@ class StackedRNN(Stacked, Generic[In, Hidden, Layers, Directions, DType]):
     @guarded
     def __init__(
         self: StackedRNN[Any, Any, Any, Any],
-        in_features: In,
-        hidden_features: Hidden,
-        layers: Layers,
+        in_features: Given[In],
+        hidden_features: Given[Hidden],
+        layers: Given[Layers],
         *,
-        directions: Directions = 1,
+        directions: Given[Directions] = 1,
         bias: bool = True,
         dropout: float = 0.0,
         rng: RNG = None,
@@ -186,11 +187,11 @@ class StackedGRU(Stacked, Generic[In, Hidden, Layers, Directions, DType]):
     @guarded
     def __init__(
         self: StackedGRU[Any, Any, Any, Any],
-        in_features: In,
-        hidden_features: Hidden,
-        layers: Layers,
+        in_features: Given[In],
+        hidden_features: Given[Hidden],
+        layers: Given[Layers],
         *,
-        directions: Directions = 1,
+        directions: Given[Directions] = 1,
         bias: bool = True,
         dropout: float = 0.0,
         rng: RNG = None,
@@ -256,11 +257,11 @@ class StackedLSTM(Stacked, Generic[In, Hidden, Layers, Directions, DType]):
     @guarded
     def __init__(
         self: StackedLSTM[Any, Any, Any, Any],
-        in_features: In,
-        hidden_features: Hidden,
-        layers: Layers,
+        in_features: Given[In],
+        hidden_features: Given[Hidden],
+        layers: Given[Layers],
         *,
-        directions: Directions = 1,
+        directions: Given[Directions] = 1,
         bias: bool = True,
         dropout: float = 0.0,
         rng: RNG = None,

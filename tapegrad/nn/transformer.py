@@ -20,6 +20,7 @@ from tapegrad.nn.norm import LayerNorm
 from tapegrad.nn.param import DType
 from tapegrad.nn.residual import Repeated
 from tapegrad.ops import gelu, relu, silu
+from tapegrad.sizes.arithmetic import Given
 from tapegrad.tensors import T1, T2, T, Tensor
 from tapegrad.tensors.aliases import Shape
 from tapegrad.tensors.operands import both_on_one_tape
@@ -72,7 +73,12 @@ class FeedForward(Module, Generic[Width, Hidden, DType]):
 
     @guarded
     def __init__(
-        self: FeedForward[Any, Any], width: Width, hidden: Hidden, *, activation: Activation = "relu", rng: RNG = None
+        self: FeedForward[Any, Any],
+        width: Given[Width],
+        hidden: Given[Hidden],
+        *,
+        activation: Activation = "relu",
+        rng: RNG = None,
     ) -> None:
         rng = generator(rng)
         self.activation: Activation = activation
@@ -153,9 +159,9 @@ class TransformerEncoderBlock(Module, Generic[Width, Heads, Hidden, DType]):
     @guarded
     def __init__(
         self: TransformerEncoderBlock[Any, Any, Any],
-        width: Width,
-        heads: Heads,
-        hidden: Hidden,
+        width: Given[Width],
+        heads: Given[Heads],
+        hidden: Given[Hidden],
         *,
         causal: bool = False,
         dropout: float = 0.0,
@@ -249,9 +255,9 @@ class TransformerDecoderBlock(Module, Generic[Width, Heads, Hidden, DType]):
     @guarded
     def __init__(
         self: TransformerDecoderBlock[Any, Any, Any],
-        width: Width,
-        heads: Heads,
-        hidden: Hidden,
+        width: Given[Width],
+        heads: Given[Heads],
+        hidden: Given[Hidden],
         *,
         causal: bool = True,
         dropout: float = 0.0,
@@ -351,9 +357,9 @@ class Transformer(Module, Generic[Width, Heads, Hidden, Encoders, Decoders, DTyp
     @guarded
     def __init__(
         self: Transformer[Any, Any, Any, Any, Any],
-        width: Width,
-        heads: Heads,
-        hidden: Hidden,
+        width: Given[Width],
+        heads: Given[Heads],
+        hidden: Given[Hidden],
         encoders: Encoders,
         decoders: Decoders,
         *,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeAliasType, TypeVar
 
@@ -23,6 +23,23 @@ FloorDiv = TypeAliasType("FloorDiv", Any, type_params=(N0, N1))
 
 Pow = TypeAliasType("Pow", Any, type_params=(N0, N1))
 """`Pow[N, L[2]]` is the size N ** 2; the exponent too is a name, a literal, or another computed size."""
+
+
+class _Itself:
+    """At run time `Given[In]` is `In`, which the guard reads."""
+
+    def __getitem__(self, variable: Any) -> Any:
+        return variable
+
+
+if TYPE_CHECKING:
+    # pyrefly and ty would infer an int for the parameter of the class, which no literal size matches.
+    Given = TypeAliasType("Given", int, type_params=(N0,))
+    """`Given[In]` is an argument from which the plugin infers the parameter `In` of a layer; others see an int."""
+    GivenShape = TypeAliasType("GivenShape", tuple[int, ...], type_params=(Content,))
+    """`GivenShape[Axes]` is an argument that is a tuple of sizes, see `Given`."""
+else:
+    Given = GivenShape = _Itself()
 
 
 class Arithmetic(int, Generic[N0, N1]):

@@ -199,7 +199,7 @@ def arguments() -> set[str]:
         options = list(inspect.signature(kind.__init__).parameters.values())[1:]
         extra = list(inspect.signature(kind.forward).parameters.values())[2:]
         for one in [*options, *extra]:
-            annotation = str(one.annotation).strip("'*")
+            annotation = str(one.annotation).strip("'*").removeprefix("Given[")
             is_size = one.annotation is not one.empty and not annotation.startswith(NO_SIZES)
             if is_size and not NAMED.match(annotation):
                 found.add(f"{name}.{one.name}")

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mypy.plugin import ClassDefContext
 
 _KEY: Final = "tapegrad"
+_GIVEN: Final = "tapegrad.sizes.arithmetic.Given"
 _LIBRARIES: Final = ("builtins.", "tapegrad.", "typing.")
 _COMPUTED: Final = (CallExpr, IndexExpr, MemberExpr, NameExpr, OpExpr)  # what may have an integer as its value
 
@@ -89,7 +90,10 @@ def _inverted(value: Expression) -> UnaryExpr:
 
 
 def _is_of(kind: type[int], annotation: object, ctx: ClassDefContext) -> bool:
-    """Return whether a parameter is annotated with just a type variable, for a size or for a flag."""
+    """Return whether a parameter is annotated with just a type variable, or `Given` of it, for a size or for a flag."""
+    if isinstance(annotation, UnboundType) and len(annotation.args) == 1:
+        given = ctx.api.lookup_qualified(annotation.name, annotation, suppress_errors=True)
+        annotation = annotation.args[0] if given is not None and given.fullname == _GIVEN else annotation
     if not isinstance(annotation, UnboundType) or annotation.args:
         return False
     own = {variable.name: variable.upper_bound for variable in ctx.cls.type_args or ()}

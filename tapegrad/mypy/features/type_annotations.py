@@ -106,6 +106,8 @@ def _read(name: str, arguments: list[Type], ctx: AnalyzeTypeContext, make: Make)
     if name in ("Untaped", "Taped"):
         shape, dtype = arguments
         return make(TENSOR, [shape, unknown(), dtype])
+    if name in ("Given", "GivenShape"):
+        return arguments[0]
     if len(arguments) != 2:
         ctx.api.fail(f"{name} takes two arguments, not {len(arguments)}", ctx.context)
         return AnyType(TypeOfAny.from_error)
