@@ -72,14 +72,21 @@ def ops_that_change_the_shape(x: Matrix, t: Traced) -> None:
     assert_type(t.sum(0), Tensor[Any, OwnedTape])
     assert_type(t.reshape((3, 2)), Tensor[Any, OwnedTape])
     assert_type(x.T, Tensor[Any, NoneTape])
-    assert_type(2.0 * t, Tensor[Any, OwnedTape])
-    assert_type(x > 0, Tensor[Any, NoneTape, np.bool_])
+    assert_type(2.0 * t, Traced)
+    assert_type(x > 0, Tensor[Shape[L[2], L[3]], NoneTape, np.bool_])
+    assert_type(x > t, Tensor[Any, NoneTape, np.bool_])
+    assert_type(t.sum(), Scalar)
+    assert_type(tg.mean(t), Scalar)
+    assert_type(t.max() / 2.0, Scalar)
+    assert_type(t.min(axis=0), Tensor[Any, OwnedTape])
 
 
 def ops_of_two_tensors(x: Matrix, t: Traced, unknown: Tensor[Shape[L[2], L[3]], Any]) -> None:
     assert_type(x + x, Tensor[Any, NoneTape])
     assert_type(x * t, Tensor[Any, OwnedTape])
-    assert_type(t - 1.0, Tensor[Any, OwnedTape])
+    assert_type(t - 1.0, Traced)
+    assert_type(t * np.float32(2.0), Traced)
+    assert_type(t * np.ones(3, np.float32), Tensor[Any, OwnedTape])
     assert_type(x.T @ t / 2, Tensor[Any, OwnedTape])
     assert_type(t + unknown, Tensor[Any, OwnedTape])
     assert_type(x + unknown, Tensor[Any, Any])
@@ -90,7 +97,7 @@ def ops_of_two_tensors(x: Matrix, t: Traced, unknown: Tensor[Shape[L[2], L[3]], 
 def tapes_by_name(
     t: Traced, x: Tensor[S, T1], y: Tensor[S, T2], z: Tensor[S, T3], w: Tensor[S, Merge[T1, Merge[T2, T3]]]
 ) -> Tensor[S, Merge[Merge[T1, T2], T3]]:
-    assert_type(x + 1.0, Tensor[Any, T1])
+    assert_type(x + 1.0, Tensor[S, T1])
     assert_type(x * x, Tensor[Any, T1])
     assert_type(x + t, Tensor[Any, OwnedTape])
     assert_type(x + y, Tensor[Any, Any])
@@ -105,23 +112,23 @@ def losses(
     labels: Tensor[Shape[L[2]], NoneTape, np.int64],
     half: Tensor[Any, OwnedTape, np.float16],
 ) -> None:
-    assert_type(tg.mse(t, x), Tensor[Any, OwnedTape])
+    assert_type(tg.mse(t, x), Scalar)
     assert_type(tg.mse(x, t, reduction="sum"), Tensor[Any, OwnedTape])
     assert_type(tg.huber(x=t, target=t, delta=2.0), Tensor[Any, OwnedTape])
-    assert_type(tg.bce(x, x), Tensor[Any, NoneTape])
-    assert_type(tg.mae(t, unknown), Tensor[Any, OwnedTape])
-    assert_type(tg.mae(unknown, t), Tensor[Any, Any])
-    assert_type(tg.mae(x, unknown), Tensor[Any, Any])
-    assert_type(tg.mae(unknown, x), Tensor[Any, Any])
-    assert_type(tg.kl_div(half, half), Tensor[Any, OwnedTape, np.float16])
-    assert_type(tg.cross_entropy(t, labels), Tensor[Any, OwnedTape])
+    assert_type(tg.bce(x, x), Tensor[tuple[()], NoneTape])
+    assert_type(tg.mae(t, unknown), Scalar)
+    assert_type(tg.mae(unknown, t), Tensor[tuple[()], Any])
+    assert_type(tg.mae(x, unknown), Tensor[tuple[()], Any])
+    assert_type(tg.mae(unknown, x), Tensor[tuple[()], Any])
+    assert_type(tg.kl_div(half, half), Tensor[tuple[()], OwnedTape, np.float16])
+    assert_type(tg.cross_entropy(t, labels), Scalar)
     assert_type(tg.cross_entropy(x, labels, smoothing=0.1), Tensor[Any, NoneTape])
-    assert_type(tg.cross_entropy(t, x), Tensor[Any, OwnedTape])
+    assert_type(tg.cross_entropy(t, x), Scalar)
     tg.cross_entropy(t, labels).backward()
 
 
 def losses_by_tape(x: Tensor[Any, T1], target: Matrix, other: Tensor[Any, T2]) -> Tensor[Any, T1]:
-    assert_type(tg.mse(x, other), Tensor[Any, Any])
+    assert_type(tg.mse(x, other), Tensor[tuple[()], Any])
     return tg.mse(x, target)
 
 
@@ -171,6 +178,6 @@ def layers_of_bfloat16(
 
 def sums_of_tensors(losses: list[Scalar], start: Scalar, mask: Tensor[Any, NoneTape, np.bool_], x: Matrix) -> None:
     assert_type(sum(losses, start=start), Scalar)
-    assert_type(mask.sum(), Tensor[Any, NoneTape, np.int64])
-    assert_type(tg.mean(mask), Tensor[Any, NoneTape])
+    assert_type(mask.sum(), Tensor[tuple[()], NoneTape, np.int64])
+    assert_type(tg.mean(mask), Tensor[tuple[()], NoneTape])
     assert_type(x / mask.mean(), Tensor[Any, NoneTape])
