@@ -46,18 +46,25 @@ def release(root: Path, version: str) -> str:
     """Commit and tag a version in a clean checkout, and return its notes.
 
     Raises:
-        ValueError: The checkout has changes that are not committed, the version does not fit the changelog, or an old
-            name was to be removed by now.
+        ValueError: The checkout has changes that are not committed, the version has a tag already or does not fit the
+            changelog, an old name was to be removed by now, or git has failed; the checkout is then as before.
     """
     if git(root, "status", "--porcelain"):
         raise ValueError("the checkout has changes that are not committed")
+    if git(root, "tag", "--list", f"v{version}"):
+        raise ValueError(f"the tag v{version} exists already")
     file = root / "CHANGELOG.md"
     changelog = dated(file.read_text("utf-8"), version, datetime.now(UTC).date().isoformat())
     if found := overdue(root, version):
         raise ValueError("\n".join(["these names have to be removed first:", *found]))
+    before = git(root, "rev-parse", "HEAD").strip()
     file.write_text(changelog, "utf-8")
-    git(root, "commit", "--quiet", "--message", f"Release {version}", "CHANGELOG.md")
-    git(root, "tag", "--annotate", f"v{version}", "--message", f"tapegrad {version}")
+    try:
+        git(root, "commit", "--quiet", "--message", f"Release {version}", "CHANGELOG.md")
+        git(root, "tag", "--annotate", f"v{version}", "--message", f"tapegrad {version}")
+    except subprocess.CalledProcessError as error:  # such as a hook, or a key to sign with
+        git(root, "reset", "--quiet", "--hard", before)
+        raise ValueError(f"git {error.cmd[1]} has failed") from error
     return notes(changelog, version)
 
 

@@ -70,6 +70,27 @@ def test_a_release_commits_the_changelog_and_tags_it(tmp_path: Path) -> None:
     assert git(tmp_path, "status", "--porcelain") == ""
 
 
+def test_a_release_that_git_rejects_changes_nothing(tmp_path: Path) -> None:
+    for command in (["init"], ["config", "user.name", "Ada"], ["config", "user.email", "ada@example.org"]):
+        git(tmp_path, *command)
+    (tmp_path / "CHANGELOG.md").write_text(CHANGELOG, "utf-8")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "--quiet", "--message", "Begin")
+    before = git(tmp_path, "rev-parse", "HEAD")
+
+    git(tmp_path, "tag", "v0.2.0")
+    with pytest.raises(ValueError, match=r"^the tag v0\.2\.0 exists already$"):
+        release(tmp_path, "0.2.0")
+    git(tmp_path, "config", "tag.gpgSign", "true")
+    git(tmp_path, "config", "gpg.program", "false")
+    with pytest.raises(ValueError, match=r"^git tag has failed$"):
+        release(tmp_path, "0.2.1")
+
+    assert git(tmp_path, "rev-parse", "HEAD") == before
+    assert git(tmp_path, "status", "--porcelain") == ""
+    assert git(tmp_path, "tag") == "v0.2.0\n"
+
+
 @pytest.mark.parametrize(
     ("schema", "pattern"),
     [
