@@ -93,7 +93,7 @@ class Buffer:
 def accept_an_attribute_that_is_bound_again() -> None:
     buffer = Buffer()
     buffer.replace()
-    assert_type(tg.tensor(buffer.rows), Tensor[Shape[Any, Any], NoneTape, np.float64])
+    assert_type(tg.tensor(buffer.rows), Tensor[Shape[Any, L[4]], NoneTape, np.float64])
 
 
 def reject_an_array_of_another_size() -> None:
@@ -295,3 +295,150 @@ def reject_a_list_of_arrays() -> None:
     table = np.zeros((6, 3), np.float32)
     parts = [table[:, :1], table[:, 1:]]
     tg.tensor(np.concatenate(parts, axis=1)) @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (6, 3) has 3 columns but y (4, 2) has 4 rows
+
+
+def accept_grids() -> None:
+    ys, xs = np.mgrid[0:3, 0:4]
+    assert_type(tg.tensor(ys, np.float32), Tensor[Shape[L[3], L[4]], NoneTape])
+    assert_type(tg.tensor(np.c_[xs.ravel(), ys.ravel()], np.float32), Tensor[Shape[L[12], L[2]], NoneTape])
+    rows, columns = np.ogrid[:3, :4]
+    assert_type(tg.tensor(rows * columns, np.float32), Tensor[Shape[L[3], L[4]], NoneTape])
+    points = np.column_stack([np.linspace(0, 1, 5), np.zeros(5)])
+    assert_type(tg.tensor(points), Tensor[Shape[L[5], L[2]], NoneTape, Any])
+
+
+def accept_sizes_that_an_array_says() -> None:
+    table = np.random.default_rng(0).normal(size=(12, 4))
+    count, width = table.shape
+    half = len(table) // 2
+    assert_type(tg.ones((count, width)) @ tg.ones((table.shape[1], 3)), Tensor[Shape[L[12], L[3]], NoneTape])
+    assert_type(tg.tensor(table[:half], np.float32), Tensor[Shape[L[6], L[4]], NoneTape])
+    assert_type(tg.tensor(np.zeros((*table.shape, 2)), np.float32), Tensor[Shape[L[12], L[4], L[2]], NoneTape])
+    assert_type(tg.tensor(table.reshape(*table.shape[:1], -1, 2)), Tensor[Shape[L[12], L[2], L[2]], NoneTape, np.float64])
+
+
+def accept_arrays_as_indices() -> None:
+    rng = np.random.default_rng(0)
+    table, labels = rng.normal(size=(12, 4)), rng.integers(0, 3, 12)
+    order = rng.permutation(len(table))
+    train, test = table[order[:8]], table[order[8:]]
+    assert_type(tg.tensor(train), Tensor[Shape[L[8], L[4]], NoneTape, np.float64])
+    assert_type(tg.tensor(test), Tensor[Shape[L[4], L[4]], NoneTape, np.float64])
+    assert_type(tg.tensor(np.eye(3)[labels]), Tensor[Shape[L[12], L[3]], NoneTape, np.float64])
+    assert_type(tg.tensor(table[np.array([0, 2])]), Tensor[Shape[L[2], L[4]], NoneTape, np.float64])
+    assert_type(tg.tensor(table[table[:, 0] > 0]), Tensor[Shape[Any, L[4]], NoneTape, np.float64])
+    assert_type(tg.tensor(table[rng.choice(12, 5)]), Tensor[Shape[L[5], L[4]], NoneTape, np.float64])
+
+
+def accept_arrays_that_are_changed_in_place() -> None:
+    table = np.random.default_rng(0).normal(size=(12, 4))
+    table -= table.mean(axis=0)
+    table[table < 0] = 0
+    assert_type(tg.tensor(table), Tensor[Shape[L[12], L[4]], NoneTape, np.float64])
+
+
+def accept_arrays_of_numbers_and_rows() -> None:
+    table = np.zeros((12, 4))
+    assert_type(tg.tensor(np.array([row * 2 for row in table]), np.float32), Tensor[Shape[L[12], L[4]], NoneTape])
+    assert_type(tg.tensor(np.array([0] * 3 + [1] * 4), np.float32), Tensor[Shape[L[7]], NoneTape])
+    windows = np.stack([table[start : start + 5] for start in range(8)])
+    assert_type(tg.tensor(windows), Tensor[Shape[L[8], L[5], L[4]], NoneTape, np.float64])
+    assert_type(tg.tensor(np.float32(table), np.float32), Tensor[Shape[L[12], L[4]], NoneTape, Any])
+
+
+def reject_a_layer_for_another_table() -> None:
+    table = np.random.default_rng(0).normal(size=(12, 4))
+    layer = tg.nn.Linear(table.shape[1], 2, rng=0)
+    layer(tg.ones((3, 5)))  # E: layer Linear(4, 2): x is (3, 5) but (..., 4) is expected: axis -1 is 5, not 4
+
+
+def reject_a_grid() -> None:
+    ys, xs = np.mgrid[0:3, 0:4]
+    points = np.stack([xs.ravel(), ys.ravel()], axis=1)
+    tg.tensor(points, np.float32) @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (12, 2) has 2 columns but y (3, 2) has 3 rows
+
+
+class World:
+    """Arrays that methods assign and change."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.mask = self.allowed()
+        self.places, self.ages = self.drawn()
+        self.ages -= 1.0
+        self.memory: np.ndarray | None = None
+        self.start()
+
+    def allowed(self) -> np.ndarray:
+        """Return a mask."""
+        return np.tril(np.ones((self.count, self.count)))
+
+    def drawn(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return two arrays."""
+        return np.zeros((self.count, 2)), np.ones(self.count)
+
+    def start(self) -> None:
+        """Assign an attribute outside of the constructor."""
+        self.state = np.zeros((self.count, 3))
+
+    def grow(self, more: int) -> None:
+        """Replace an array by one of another size, and fill another one."""
+        self.ages = np.zeros(self.count)
+        self.seen = np.zeros((more, 3))
+        self.memory = np.ones((7, 2))
+
+    def observed(self) -> Tensor:
+        """Return what is known of the state."""
+        return tg.tensor(self.state, np.float32)
+
+
+@dataclass
+class Split:
+    """A part of a data set."""
+
+    images: np.ndarray
+    labels: np.ndarray
+
+    def first(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first rows."""
+        return self.images[:count], self.labels[:count]
+
+
+class Columns:
+    """A table that a call gives the constructor."""
+
+    def __init__(self, table: np.ndarray) -> None:
+        self.table = table.astype(np.float32)
+        self.half = table[: len(table) // 2]
+
+
+def accept_arrays_that_methods_assign() -> None:
+    world = World(4)
+    world.grow(5)
+    assert_type(tg.tensor(world.mask, np.float32), Tensor[Shape[L[4], L[4]], NoneTape])
+    assert_type(tg.tensor(world.places, np.float32), Tensor[Shape[L[4], L[2]], NoneTape])
+    assert_type(tg.tensor(world.ages, np.float32), Tensor[Shape[L[4]], NoneTape])
+    assert_type(world.observed(), Tensor[Shape[L[4], L[3]], NoneTape])
+    assert_type(tg.tensor(world.seen, np.float32), Tensor[Shape[Any, L[3]], NoneTape])
+    if world.memory is not None:
+        assert_type(tg.tensor(world.memory, np.float32), Tensor[Shape[L[7], L[2]], NoneTape])
+
+
+def accept_arrays_that_a_call_gives_an_object() -> None:
+    part = Split(np.zeros((6, 8)), np.zeros(6))
+    images, labels = part.first(2)
+    assert_type(tg.tensor(part.images, np.float32), Tensor[Shape[L[6], L[8]], NoneTape])
+    assert_type(tg.tensor(images, np.float32), Tensor[Shape[L[2], L[8]], NoneTape])
+    assert_type(tg.tensor(labels, np.float32), Tensor[Shape[L[2]], NoneTape])
+    columns = Columns(np.ones((6, 3)))
+    assert_type(tg.tensor(columns.table, np.float32), Tensor[Shape[L[6], L[3]], NoneTape])
+    assert_type(tg.tensor(columns.half, np.float32), Tensor[Shape[L[3], L[3]], NoneTape])
+
+
+def reject_an_array_that_a_method_assigns() -> None:
+    World(4).observed() @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (4, 3) has 3 columns but y (4, 2) has 4 rows
+
+
+def reject_an_array_that_a_call_gives_an_object() -> None:
+    part = Split(np.zeros((6, 8)), np.zeros(6))
+    tg.tensor(part.images, np.float32) @ tg.ones((6, 2))  # E: matmul: inner sizes differ: x (6, 8) has 8 columns but y (6, 2) has 6 rows

@@ -6,13 +6,12 @@ uses NumPy is checked as before; an array that becomes a tensor has the sizes th
 
 from __future__ import annotations
 
-from functools import reduce
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import (
-    ARG_NAMED,
     ARG_POS,
+    ARG_STAR,
     CallExpr,
     ComparisonExpr,
     ConditionalExpr,
@@ -23,34 +22,66 @@ from mypy.nodes import (
     ListComprehension,
     ListExpr,
     MemberExpr,
+    MypyFile,
     NameExpr,
     OpExpr,
     RefExpr,
+    SliceExpr,
     StarExpr,
+    StrExpr,
     TempNode,
     TupleExpr,
+    TypeAlias,
+    TypeInfo,
     UnaryExpr,
     Var,
 )
-from mypy.types import AnyType, Instance, ProperType, TupleType, Type, get_proper_type
+from mypy.types import AnyType, Instance, NoneType, ProperType, TupleType, Type, UnionType, get_proper_type
 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.errors.numpy_functions import UFUNCS, Call, below_numpy, call_of
+from tapegrad.mypy.calls.array_functions import (
+    FOURIER,
+    FUNCTIONS,
+    INDEXED,
+    SEVERAL,
+    Given,
+    Several,
+    Sizes,
+    UnreadError,
+    broadcasted,
+    common,
+    drawn,
+    joined,
+    open_grids,
+)
 from tapegrad.mypy.conversion import ARRAY, Many, shape_items, shape_type, tensor_parts, unknown
-from tapegrad.mypy.mypy_api import checked_file, declared_function, make, silenced, stored_type
+from tapegrad.mypy.mypy_api import checked_file, declared_function, depend_on_bodies, make, silenced, stored_type
+from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.rules.calls import is_several, ruled
 from tapegrad.mypy.rules.library import op_named
+from tapegrad.mypy.scopes.assigned import assigned_by_methods
 from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.command_line import is_whole_option
-from tapegrad.mypy.scopes.items import MOST_ITEMS
-from tapegrad.mypy.scopes.names import ScopeCache, bound_last, bound_once, inside, nodes_in, targets_in, unpacked_once
-from tapegrad.mypy.scopes.objects import assigned_in_constructor, called_function, length_of
-from tapegrad.mypy.scopes.opaque import loop_of
+from tapegrad.mypy.scopes.frames import Arrays, GivenTensor, within
+from tapegrad.mypy.scopes.items import MOST_ITEMS, bounds_of
+from tapegrad.mypy.scopes.names import (
+    ScopeCache,
+    bound_last,
+    bound_once,
+    changed_in_place,
+    inside,
+    nodes_in,
+    targets_in,
+    unpacked_once,
+)
+from tapegrad.mypy.scopes.objects import called_function, length_of, object_of
+from tapegrad.mypy.scopes.opaque import class_constant, loop_of
 from tapegrad.mypy.scopes.values import ValueUnknownError, count_of, stays, value_of
 from tapegrad.mypy.signatures import signature_of
 from tapegrad.mypy.unify.arguments import Argument, numbers_in, operand_shape
 from tapegrad.mypy.unify.bindings import CallError
-from tapegrad.sizes import UNKNOWN, Size, UnknownDims, broadcast, is_unknown, product, surely_same
+from tapegrad.sizes import UNKNOWN, Size, UnknownDims, is_unknown, names_in, product
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -60,8 +91,6 @@ if TYPE_CHECKING:
 
     from tapegrad.mypy.mypy_api import Checker
 
-_Sizes = list[Size]
-
 _DEEPEST: Final = 30  # expressions inside each other, each variable with the expression that it is bound to
 
 # Options of NumPy's functions that change no shape.
@@ -69,39 +98,31 @@ _HARMLESS: Final = frozenset(
     ["casting", "copy", "device", "dtype", "initial", "kind", "like", "order", "out", "stable", "subok", "where"]
 )
 _CREATED: Final = frozenset(["zeros", "ones", "empty", "full"])
-_COPIED: Final = frozenset(["array", "asanyarray", "asarray", "ascontiguousarray", "copy"])
+_COPIED: Final = frozenset(["array", "asanyarray", "asarray", "copy"])
+_OTHER_NAMES: Final = {"permute_dims": "transpose"}
+# NumPy's ufuncs that compute each element alone, by the names of their types, with the number of their operands.
+_UFUNCS: Final = {"_UFunc_Nin1_Nout1": 1, "_UFunc_Nin2_Nout1": 2}
+_LISTING: Final = frozenset(["builtins.list", "builtins.sorted", "builtins.tuple"])  # keep the number of items
+_ERRORS: Final = (UnreadError, ValueUnknownError, ShapeError, DTypeError, CallError)
+_KINDS: Final = {"builtins.int": "i", "builtins.bool": "b"}
+_SCALARS: Final = {"b": "numpy.bool", "i": "numpy.integer"}
 _SAME_METHODS: Final = frozenset(["astype", "clip", "conj", "conjugate", "copy", "round"])
 # Methods of arrays that are NumPy's functions of that name, with the array as the first argument.
 _METHODS: Final = frozenset(
     [
-        *("all", "any", "argmax", "argmin", "argsort", "cumprod", "cumsum", "diagonal", "max", "mean", "min"),
-        *("prod", "ravel", "repeat", "squeeze", "std", "sum", "swapaxes", "take", "var"),
+        *("all", "any", "argmax", "argmin", "argsort", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min"),
+        *("prod", "ravel", "repeat", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var"),
     ]
 )
 _JOINING: Final = frozenset(["concatenate", "hstack", "stack", "vstack"])
 _KEEPING_ELEMENTS: Final = frozenset(
     ["copy", "flatten", "ravel", "repeat", "reshape", "squeeze", "swapaxes", "take", "transpose"]
 )
-_OPERATORS: Final = {"@": "matmul", **dict.fromkeys(["+", "-", "*", "/", "//", "%", "**", "&", "|", "^"], "add")}
-_COMPARISONS: Final = frozenset(["==", "!=", "<", "<=", ">", ">="])
-# Where the size stands among the arguments of a method of a generator.
-_DRAWN: Final = {
-    "beta": 2,
-    "binomial": 2,
-    "exponential": 1,
-    "gamma": 2,
-    "integers": 2,
-    "laplace": 2,
-    "lognormal": 2,
-    "normal": 2,
-    "poisson": 1,
-    "randint": 2,
-    "random": 0,
-    "random_sample": 0,
-    "standard_exponential": 0,
-    "standard_normal": 0,
-    "uniform": 2,
+_OPERATORS: Final = {
+    "@": "matmul",
+    **dict.fromkeys(["+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "<<", ">>"], "add"),
 }
+_COMPARISONS: Final = frozenset(["==", "!=", "<", "<=", ">", ">="])
 _GENERATORS: Final = ("numpy.random._generator.Generator", "numpy.random.mtrand.RandomState")
 _DRAWS: Final = "numpy.random.mtrand."
 
@@ -116,10 +137,6 @@ class Bodies:
 
     result: Callable[[CallExpr, list[Type], Checker], Type | None]
     of_property: Callable[[Expression, str, Checker], Type | None]
-
-
-class _UnreadError(Exception):
-    """Nothing is known of the sizes of an expression."""
 
 
 def with_array_sizes(
@@ -156,6 +173,40 @@ def with_sizes(t: Type, expression: Expression, api: Checker) -> Type:
     return array if sizes is None else _with_sizes(array, sizes, api)
 
 
+def may_be_array(argument: Argument, api: Checker) -> bool:
+    """Return whether an argument is an array, or Any, by its type or by one of the types that it may have."""
+    written = None if argument.expression is None else stored_type(api, argument.expression)
+    if numbers_in(get_proper_type(argument.type)):
+        return isinstance(argument.expression, CallExpr | NameExpr)  # it may be `np.float32(x)` of an array
+    return any(_may_be_array(one) for one in (argument.type, written) if one is not None)
+
+
+def _may_be_array(t: Type) -> bool:
+    """Return whether a type is an array or Any, alone or beside others, as that of `x.all(axis=0)`."""
+    p = get_proper_type(t)
+    items = list(map(get_proper_type, p.items)) if isinstance(p, UnionType) else [p]
+    return any(isinstance(one, AnyType) or _array(one) is not None for one in items)
+
+
+def _may_be_mistyped(call: CallExpr) -> bool:
+    """Return whether a call is one of NumPy's functions or a method, which stubs may type as a number."""
+    return isinstance(call.callee, MemberExpr) or getattr(call.callee, "fullname", "").startswith("numpy.")
+
+
+def _receivers(call: CallExpr) -> list[Expression]:
+    """Return the receiver of a method; NumPy is none."""
+    of = call.callee.expr if isinstance(call.callee, MemberExpr) else None
+    return [] if of is None or isinstance(getattr(of, "node", None), MypyFile) else [of]
+
+
+def _is_converted(call: CallExpr) -> bool:
+    """Return whether a call is one such as `np.float32(x)`, whose result is an array if x is one."""
+    info = call.callee.node if isinstance(call.callee, RefExpr) else None
+    target = get_proper_type(info.target) if isinstance(info, TypeAlias) else None  # np.float32
+    info = target.type if isinstance(target, Instance) else info
+    return isinstance(info, TypeInfo) and info.has_base("numpy.generic") and len(call.args) == 1
+
+
 def is_array(t: Type) -> bool:
     """Return whether a type is an array of NumPy."""
     return _array(t) is not None
@@ -182,7 +233,7 @@ def sizes_of_array(argument: Argument, api: Checker) -> list[Size] | None:
     if argument.expression is None:
         return None
     with silenced(api):
-        return _Reader(api).sizes(argument.expression) or None  # a result of shape () is no array
+        return _Reader(api).sizes(argument.expression)
 
 
 def scalar_of_array(argument: Argument, api: Checker) -> Type | None:
@@ -207,12 +258,21 @@ def _array(t: Type | None) -> Instance | None:
 
 
 def _is_known(array: Instance) -> bool:
-    items = shape_items(array.args[0])
-    return items is not None and not any(is_unknown(one) for one in items if not isinstance(one, Many))
+    """Return whether a type says the sizes of an array; NumPy's stubs say `()` where they know nothing of a shape."""
+    items = shape_items(array.args[0]) or []
+    return len(items) > 0 and not any(is_unknown(one) for one in items if not isinstance(one, Many))
 
 
-def _with_sizes(array: Instance, sizes: _Sizes, api: Checker) -> Instance:
+def _with_sizes(array: Instance, sizes: Sizes, api: Checker) -> Instance:
     return array.copy_modified(args=[shape_type(tuple(sizes), make(api)), *array.args[1:]])
+
+
+def _sizes_of(expression: Expression, api: Checker) -> Sizes | None:
+    with silenced(api):
+        return _Reader(api).sizes(expression)
+
+
+Arrays.sizes = _sizes_of
 
 
 class _Reader:
@@ -222,33 +282,61 @@ class _Reader:
         self._api = api
         self._depth = 0
 
-    def sizes(self, expression: Expression) -> _Sizes | None:
+    def sizes(self, expression: Expression) -> Sizes | None:
         """Return the sizes of an array, by its type and by its expression; of a number, none."""
         t = stored_type(self._api, expression)
         if t is None or self._depth > _DEEPEST:
             return None
         p = get_proper_type(t)
         parts = tensor_parts(p)
-        if parts is not None or numbers_in(p):
+        if parts is not None:
             return _plain(operand_shape(p, parts))
+        if numbers_in(p):
+            return self._of_number(expression, p)
         array = _array(p)
-        if array is None and not isinstance(p, AnyType):
+        if array is None and not _may_be_array(p):
             return None
-        by_type = None if array is None else _plain(shape_items(array.args[0]))
+        by_type = None if array is None else _plain(shape_items(array.args[0])) or None
         if array is not None and _is_known(array):
             return by_type
         self._depth += 1
         try:
             found = self._read(expression)
-        except (_UnreadError, ValueUnknownError, ShapeError, DTypeError, CallError):
+        except _ERRORS:
             found = None  # what NumPy rejects has no sizes either
         finally:
             self._depth -= 1
         if found is None or by_type is None:
             return by_type if found is None else found
         if len(found) != len(by_type):
-            return by_type
+            return None  # mypy, or NumPy's stubs, are wrong about one of them
         return [one if is_unknown(typed) else typed for one, typed in zip(found, by_type, strict=True)]
+
+    def _of_number(self, expression: Expression, t: ProperType) -> Sizes | None:
+        """Return the sizes of what NumPy's stubs type as a number: those of an array after `y = np.float32(x)`.
+
+        An overloaded function whose argument is Any may also be typed as one, such as `rng.normal(x)`.
+        """
+        if any(one.type.fullname == "builtins.bool" for one in numbers_in(t)):
+            return []
+        if isinstance(expression, CallExpr):
+            return self._of_mistyped(expression) if _may_be_mistyped(expression) else []
+        if not isinstance(expression, NameExpr) or not isinstance(expression.node, Var):
+            return []
+        value, is_once = bound_once(expression.node, self._api)
+        values = [value] if is_once else bound_last(expression, self._api)
+        if any(isinstance(one, CallExpr) and _may_be_mistyped(one) for one in values):
+            return common([None if one is None else self.sizes(one) for one in values])
+        is_of_numpy = any(one.type.has_base("numpy.generic") for one in numbers_in(t))
+        return None if is_of_numpy and not values else []
+
+    def _of_mistyped(self, call: CallExpr) -> Sizes | None:
+        try:
+            found = self.alike(call.args[0]) if _is_converted(call) else self._of_call(call)
+        except _ERRORS:
+            found = None
+        types = [stored_type(self._api, one) for one in (*call.args, *_receivers(call))]
+        return [] if found is None and not any(one is None or _may_be_array(one) for one in types) else found
 
     def scalar(self, expression: Expression) -> Type | None:
         """Return the type of the elements of an array, also of one that keeps those of other arrays."""
@@ -258,7 +346,7 @@ class _Reader:
         self._depth += 1
         try:
             return self._scalar(expression)
-        except _UnreadError:
+        except UnreadError:
             return None
         finally:
             self._depth -= 1
@@ -272,7 +360,7 @@ class _Reader:
                 unpacked = unpacked_once(variable, self._api) if is_once else None
                 return None if unpacked is None else scalar_type_of(self._item(unpacked[0], unpacked[1]))
             case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _JOINING:
-                given = _Given(expression).only({"dtype"}).one("arrays", 0)
+                given = Given(expression).only({"dtype"}).one("arrays", 0)
                 items = given.items if isinstance(given, ListExpr | TupleExpr) else []
                 scalars = [self.scalar(one) for one in items]
                 return scalars[0] if scalars and all(one == scalars[0] for one in scalars) else None
@@ -286,59 +374,98 @@ class _Reader:
                 return self.scalar(of)
         return None
 
-    def _read(self, expression: Expression) -> _Sizes | None:
+    def _read(self, expression: Expression) -> Sizes | None:
         match expression:
             case NameExpr():
                 return self._of_variable(expression)
             case CallExpr():
                 return self._of_call(expression)
             case OpExpr(op=sign, left=left, right=right) if sign in _OPERATORS:
-                return self._by_op(_OPERATORS[sign], {"x": left, "y": right})
+                return self.by_op(_OPERATORS[sign], {"x": left, "y": right})
             case ComparisonExpr(operators=[sign], operands=[left, right]) if sign in _COMPARISONS:
-                return self._by_op("add", {"x": left, "y": right})
+                return self.by_op("add", {"x": left, "y": right})
             case UnaryExpr(op="-" | "+" | "~", expr=operand):
                 return self.sizes(operand)
-            case IndexExpr(base=base, index=IntExpr(value=index)) if (several := self._arrays(base)) is not None:
+            case IndexExpr(base=RefExpr(fullname=name), index=index) if name.startswith(
+                "numpy.lib._index_tricks_impl."
+            ):
+                made = INDEXED.get(name.rpartition(".")[2])
+                return None if made is None else made(self, index)
+            case IndexExpr(base=base, index=IntExpr(value=index)) if (several := self.arrays(base)) is not None:
                 return several[index] if index < len(several) else None
             case IndexExpr(base=base, index=index):
-                return self._by_op("getitem", {"x": base, "index": index})
+                return self.by_op("getitem", {"x": base, "index": index})
             case MemberExpr(name="T" | "mT" as name, expr=operand):
-                return self._by_op("transpose" if name == "T" else "matrix_transpose", {"x": operand})
-            case MemberExpr(expr=owner, name=name):
-                return self._of_attribute(owner, name)
+                return self.by_op("transpose" if name == "T" else "matrix_transpose", {"x": operand})
+            case MemberExpr(name="real" | "imag", expr=owner) if (sizes := self.sizes(owner)) is not None:
+                return sizes
+            case MemberExpr():
+                return self._of_attribute(expression)
             case ConditionalExpr(if_expr=one, else_expr=other):
-                return _common([self.sizes(one), self.sizes(other)])
+                return common([self.sizes(one), self.sizes(other)])
         return None
 
-    def _of_variable(self, name: NameExpr) -> _Sizes | None:
+    def _of_variable(self, name: NameExpr) -> Sizes | None:
         if not isinstance(name.node, Var) or _reshapes.of(checked_file(self._api)):
             return None
+        loop = loop_of(name.node, self._api)
+        if loop is not None:
+            return self._row(loop.sequence) if isinstance(loop.target, NameExpr) else None
         value, is_once = bound_once(name.node, self._api)
+        if not is_once and (made := changed_in_place(name.node, self._api)) is not None and (sizes := self.sizes(made)):
+            return sizes  # an array, which keeps its shape, and no number
         if is_once and value is None and (unpacked := unpacked_once(name.node, self._api)) is not None:
             whole, position = unpacked
-            several = self._arrays(whole) or []
-            return several[position] if position < len(several) else None
-        if is_once and value is None and (loop := loop_of(name.node, self._api)) is not None:
-            return self._row(loop.sequence) if isinstance(loop.target, NameExpr) else None
+            return self._assigned(whole, position)
+        if is_once and value is None and isinstance(given := object_of(name, self._api), GivenTensor):
+            array = _array(given.t)
+            return None if array is None else _plain(shape_items(array.args[0]))
         values = ([] if value is None else [value]) if is_once else bound_last(name, self._api)
-        return _common([self.sizes(one) for one in values])
+        return common([self.sizes(one) for one in values])
 
-    def _row(self, sequence: Expression) -> _Sizes | None:
+    def _row(self, sequence: Expression) -> Sizes | None:
         """Return the sizes of what a loop over an array, or over a list of arrays, gives its variable."""
-        several = self._arrays(sequence)
+        several = self.arrays(sequence)
         if several is not None:
-            return _common(several)
+            return common(several)
         return (self.sizes(sequence) or [])[1:] or None
 
-    def _of_attribute(self, owner: Expression, name: str) -> _Sizes | None:
-        """Return the sizes of an array that a property returns, or that only the constructor of an object assigns."""
+    def _of_attribute(self, attribute: MemberExpr) -> Sizes | None:
+        """Return the sizes of an array that a property returns, or that methods or a call gave to an attribute."""
+        owner, name = attribute.expr, attribute.name
         if _reshapes.of(checked_file(self._api)):
             return None
         returned = _array(Bodies.of_property(owner, name, self._api))
-        if returned is not None:
-            return _plain(shape_items(returned.args[0]))
-        with assigned_in_constructor(owner, name, self._api) as value:
-            return None if value is None else self.sizes(value)
+        given = object_of(attribute, self._api) if returned is None else None
+        known = returned or (_array(given.t) if isinstance(given, GivenTensor) else None)
+        if known is not None:
+            return _plain(shape_items(known.args[0]))
+        if isinstance(owner.node if isinstance(owner, RefExpr) else None, TypeInfo):
+            return None
+        found = assigned_by_methods(owner, name, self._assigned, self._api)
+        if not found:
+            return self._of_class(owner, name)
+        depend_on_bodies(self._api)
+        sizes = common([_without_names_of(one.scope, one.value) for one in found])
+        return None if any(one.is_changed for one in found) and not sizes else sizes
+
+    def _assigned(self, value: Expression, position: int | None) -> Sizes | None:
+        """Return the sizes of a value, or of that at a position in what is unpacked."""
+        if position is None:
+            return self.sizes(value)
+        several = self.arrays(value)
+        if several is None:
+            return self._row(value)
+        return several[position] if position < len(several) else None
+
+    def _of_class(self, owner: Expression, name: str) -> Sizes | None:
+        """Return the sizes of an array that is a constant of the class of an object."""
+        p = get_proper_type(stored_type(self._api, owner))
+        value, home = class_constant(p.type, name, self._api) if isinstance(p, Instance) else (None, None)
+        if value is None or home is None:
+            return None
+        with in_file(home, self._api), within(None):
+            return self.sizes(value)
 
     def _item(self, whole: Expression, position: int) -> Type | None:
         """Return the type of an item of a tuple that a function of the program returns."""
@@ -356,46 +483,77 @@ class _Reader:
         known.set_line(call)
         return get_proper_type(Bodies.result(known, types, self._api))
 
-    def _of_call(self, call: CallExpr) -> _Sizes | None:
+    def _of_call(self, call: CallExpr) -> Sizes | None:
         callee = call.callee
         if isinstance(callee, RefExpr) and callee.fullname.startswith("numpy."):
             name = below_numpy(callee.fullname)
             if name:
                 return self._of_function(call, name, is_ufunc=isinstance(callee.node, Var))
+            module, _, function = callee.fullname.rpartition(".")
+            if module.startswith("numpy.fft") and function in FOURIER:
+                return FOURIER[function](self, Given(call))
             if callee.fullname.startswith(_DRAWS):
-                return self._drawn(call, callee.fullname.removeprefix(_DRAWS))
+                return drawn(self, Given(call), callee.fullname.removeprefix(_DRAWS))
         returned = _array(self._returned(call))
         if returned is not None:
             return _plain(shape_items(returned.args[0]))
+        if isinstance(callee, RefExpr) and callee.fullname == "builtins.abs" and len(call.args) == 1:
+            return self.sizes(call.args[0])
         if not isinstance(callee, MemberExpr):
             return None
+        if isinstance(callee.expr, RefExpr) and isinstance(callee.expr.node, Var) and below_numpy(callee.expr.fullname):
+            return self._of_ufunc_method(callee.name, Given(call))
         owner = stored_type(self._api, callee.expr)
         p = None if owner is None else get_proper_type(owner)
         if isinstance(p, Instance) and p.type.fullname in _GENERATORS:
-            return self._drawn(call, callee.name)
+            return drawn(self, Given(call), callee.name)
         # Of an expression of type Any, only what is known to be an array has the methods of one.
         if _array(p) is None and self.sizes(callee.expr) is None:
             return None
         return self._of_method(call, callee.name, callee.expr)
 
-    def _of_function(self, call: CallExpr, name: str, *, is_ufunc: bool) -> _Sizes | None:
-        given = _Given(call)
+    def _of_function(self, call: CallExpr, name: str, *, is_ufunc: bool) -> Sizes | None:
+        given = Given(call)
         if name in _CREATED:
-            return self._shape(given.one("shape", 0))
+            return self.shape(given.one("shape", 0))
+        if name == "ascontiguousarray":
+            return self.alike(given.one("a", 0)) or [1]
         if name in _COPIED:
             return self._copied(given.only({"ndmin"}).one("object" if name == "array" else "a", 0))
-        if name in _FUNCTIONS:
-            return _FUNCTIONS[name](self, given)
-        known = call_of(name)
+        if name in FUNCTIONS:
+            return FUNCTIONS[name](self, given)
+        known = call_of(_OTHER_NAMES.get(name, name))
         if known is not None:
             return self._as_op(known, given)
         op = op_named(UFUNCS.get(name, name)) if is_ufunc else None
-        if op is None or given.names - _HARMLESS:
+        if given.names - _HARMLESS:
             return None
-        return self._by_op(op.name, dict(zip(op.parameters, given.positional, strict=False)))
+        if op is not None:
+            return self.by_op(op.name, dict(zip(op.parameters, given.positional, strict=False)))
+        t = get_proper_type(stored_type(self._api, call.callee))
+        operands = _UFUNCS.get(t.type.name) if isinstance(t, Instance) else None
+        return broadcasted(list(map(self.alike, given.positional[:operands]))) if operands else None
 
-    def _of_method(self, call: CallExpr, name: str, receiver: Expression) -> _Sizes | None:
-        given = _Given(call)
+    def _of_ufunc_method(self, name: str, given: Given) -> Sizes | None:
+        """Return the sizes of `np.add.outer(x, y)`, `np.add.accumulate(x, axis)` and `np.add.reduce(x, axis)`."""
+        if given.names - {"axis", "keepdims", "dtype"} or len(given.positional) > 2:
+            return None
+        sizes = self.alike(given.positional[0]) if given.positional else []
+        if name == "outer":
+            return [*sizes, *self.alike(given.one("B", 1))]
+        if name == "accumulate":
+            return sizes
+        if name != "reduce" or not sizes:
+            return None
+        if not given.has("axis", 1):
+            return None if "keepdims" in given.names else sizes[1:]
+        keepdims = {one: given.named[one] for one in given.names & {"keepdims"}}
+        return self.by_op("sum", {"x": given.positional[0], "axis": given.one("axis", 1), **keepdims})
+
+    def _of_method(self, call: CallExpr, name: str, receiver: Expression) -> Sizes | None:
+        if name == "reshape" and ARG_STAR in call.arg_kinds:
+            return self._reshaped(call, receiver)
+        given = Given(call)
         if name in _SAME_METHODS:
             return self.sizes(receiver)
         if name in ("reshape", "transpose"):
@@ -404,20 +562,33 @@ class _Reader:
                 return None
             several = given.positional
             value = several[0] if len(several) == 1 and self._is_tuple(several[0]) else TupleExpr(several)
-            return self._by_op(name, {"x": receiver, **({parameter: value} if several else {})})
-        if name == "dot":
-            return self.dot(given.after(receiver))
+            return self.by_op(name, {"x": receiver, **({parameter: value} if several else {})})
         if name == "flatten":
-            return self._by_op("flatten", {"x": receiver}) if not given.names - _HARMLESS else None
+            return self.by_op("flatten", {"x": receiver}) if not given.names - _HARMLESS else None
+        if name in _METHODS and name in FUNCTIONS:
+            return FUNCTIONS[name](self, given.after(receiver))
         known = call_of(name) if name in _METHODS else None
         return self._as_op(known, given.after(receiver)) if known is not None else None
+
+    def _reshaped(self, call: CallExpr, receiver: Expression) -> Sizes | None:
+        """Return the sizes of `x.reshape(*x.shape[:2], -1)`."""
+        pairs = zip(call.args, call.arg_kinds, strict=True)
+        shape = self.shape(TupleExpr([StarExpr(one) if kind is ARG_STAR else one for one, kind in pairs]))
+        if shape is None or not {*call.arg_kinds} <= {ARG_POS, ARG_STAR}:
+            return None
+        return self.by_op("reshape", {"x": receiver, "shape": TempNode(shape_type(tuple(shape), make(self._api)))})
 
     def _is_tuple(self, expression: Expression) -> bool:
         p = self._type_of(expression)
         return isinstance(p, TupleType) or (isinstance(p, Instance) and p.type.fullname == "builtins.tuple")
 
-    def _as_op(self, known: Call, given: _Given) -> _Sizes | None:
+    def _as_op(self, known: Call, given: Given) -> Sizes | None:
         """Return the sizes of a function that is an op with other names of parameters."""
+        arguments = self._arguments_of(known, given)
+        return None if arguments is None else self.by_op(known.op, arguments)
+
+    def _arguments_of(self, known: Call, given: Given) -> dict[str, Expression] | None:
+        """Return the arguments of an op that a function is; None if the op has not all of them."""
         arguments: dict[str, Expression] = {}
         positions = [one for one in known.parameters if not one.is_keyword]
         if len(given.positional) > len(positions) or any(one.name.startswith("*") for one in known.parameters):
@@ -428,14 +599,17 @@ class _Reader:
             if value is None:
                 if one.is_required:
                     return None
-            elif one.own:
+            elif one.own and one.name != "constant_values":  # a pair of them changes no size either
                 arguments[one.own] = value
-            elif one.name not in _HARMLESS:
+            elif not one.own and one.name not in _HARMLESS:
                 return None
-        return None if by_name else self._by_op(known.op, arguments)
+        return None if by_name else arguments
 
-    def _by_op(self, name: str, given: Mapping[str, Expression]) -> _Sizes | None:
+    def by_op(self, name: str, given: Mapping[str, Expression], *starred: Expression) -> Sizes | None:
         """Return the sizes that the rule of an op computes; None if an argument is not known well enough."""
+        return _plain(self._ruled(name, given, *starred))
+
+    def _ruled(self, name: str, given: Mapping[str, Expression], *starred: Expression) -> list[Any] | None:
         op = op_named(name)
         declared = declared_function(self._api, f"{op.function.__module__}.{op.name}") if op is not None else None
         if op is None or declared is None:
@@ -444,59 +618,137 @@ class _Reader:
         for parameter, expression in given.items():
             if parameter in op.sequences:
                 arguments[parameter] = [Argument(self._listed(expression), None, None)]
-            elif parameter in op.operands or (parameter == "index" and self._is_array(expression)):
-                arguments[parameter] = [Argument(self._operand(expression), expression, None)]
+            elif parameter in op.operands and isinstance(self._type_of(expression), NoneType):
+                continue
+            elif parameter in op.operands:
+                arguments[parameter] = [Argument(self._array_of(self.alike(expression)), expression, None)]
+            elif parameter == "index":
+                arguments[parameter] = [self._index(expression)]
             else:
                 known = expression if self._is_steady(expression) else None  # else only its type says something
                 arguments[parameter] = [Argument(self._type_of(expression), known, None)]
-        return _plain(ruled(op, signature_of(declared), arguments, self._api))
+        if starred:
+            arguments[op.star] = [Argument(self._array_of(self.alike(one)), None, None) for one in starred]
+        return ruled(op, signature_of(declared), arguments, self._api)
 
-    def _is_array(self, expression: Expression) -> bool:
-        return _array(stored_type(self._api, expression)) is not None
-
-    def _operand(self, expression: Expression) -> Type:
-        """Return the type of an operand, an array with its sizes.
+    def _index(self, expression: Expression) -> Argument:
+        """Return an index, with the sizes and the kinds of the arrays in it.
 
         Raises:
-            _UnreadError: Its rank is unknown.
+            UnreadError: The rank of an array, or whether it is a mask, is unknown.
         """
-        sizes = self.sizes(expression)
-        if sizes is None:
-            raise _UnreadError
-        kind = _array(stored_type(self._api, expression))
-        dtype = kind.args[1] if kind is not None else unknown()
-        if not sizes and kind is None:
-            return self._type_of(expression)
-        return make(self._api)(ARRAY, [shape_type(tuple(sizes), make(self._api)), dtype])
+        several = self.arrays(expression) if isinstance(expression, CallExpr) else None  # np.ix_ and np.nonzero
+        if several is not None:
+            parts: list[Expression] = [TempNode(self._array_of(one, "i")) for one in several]
+        elif isinstance(expression, TupleExpr):
+            parts = list(map(self._indexed_by, expression.items))
+        else:
+            one = self._indexed_by(expression)
+            return Argument(self._type_of(one), one, None)
+        types = TupleType(list(map(self._type_of, parts)), make(self._api)("builtins.tuple", [unknown()]))
+        return Argument(types, TupleExpr(parts), None)
+
+    def _indexed_by(self, part: Expression) -> Expression:
+        """Return a part of an index, or a node with its type if it is an array or means something else by now."""
+        p = self._type_of(part)
+        if isinstance(part, ListExpr) or not _may_be_array(p):
+            return part if self._is_steady(part, in_loop=True) else TempNode(p)
+        return TempNode(self._array_of(self.sizes(part), self._kind(part)))
+
+    def _kind(self, expression: Expression) -> str:
+        """Return the kind of the elements of an array, `b` or `i`; "" for any other, or if it is not known."""
+        scalar = get_proper_type(self.scalar(expression))
+        if isinstance(scalar, Instance):
+            return "b" if scalar.type.has_base("numpy.bool") else "i" if scalar.type.has_base("numpy.integer") else ""
+        match expression:
+            case ComparisonExpr() | CallExpr(callee=MemberExpr(name="all" | "any" | "isin" | "isnan" | "isfinite")):
+                return "b"
+            case UnaryExpr(op="~" | "-", expr=of) | IndexExpr(base=of):
+                return self._kind(of)
+            case OpExpr(op="&" | "|" | "^" | "+" | "-" | "*" | "//" | "%", left=left, right=right):
+                kinds = {self._kind(left), self._kind(right)}
+                return kinds.pop() if len(kinds) == 1 else ""
+            case NameExpr(node=Var() as variable):
+                value, _ = bound_once(variable, self._api)
+                return "" if value is None else self._kind(value)
+            case CallExpr(callee=RefExpr(fullname=name), args=[data]) if below_numpy(name) in _COPIED:
+                return self._kind(data)
+            case CallExpr(callee=RefExpr(fullname=name)) as call if below_numpy(name) in _COPIED | _CREATED:
+                dtype = Given(call).one("dtype", 2 if below_numpy(name) == "full" else 1)
+                return _KINDS.get(getattr(dtype, "fullname", ""), "")
+            case ListExpr(items=[_, *_] as items) | TupleExpr(items=[_, *_] as items):
+                kinds = set(map(self._kind, items))
+                return kinds.pop() if len(kinds) == 1 else ""
+        names = {one.type.fullname for one in numbers_in(self._type_of(expression))}
+        return _KINDS.get(names.pop(), "") if len(names) == 1 else ""
 
     def _listed(self, expression: Expression) -> Type:
         """Return the type of a list of arrays.
 
         Raises:
-            _UnreadError: The rank of an array is unknown, or nothing is known of the list.
+            UnreadError: The rank of an array is unknown, or nothing is known of the list.
         """
-        several, of = self._arrays(expression), make(self._api)
+        several, of = self.arrays(expression), make(self._api)
         if several is not None and several:
             return TupleType(list(map(self._array_of, several)), of("builtins.tuple", [unknown()]))
         match self._value_of_list(expression):
             case ListComprehension(generator=GeneratorExpr(left_expr=item)):
-                return of("builtins.list", [self._array_of(self.sizes(item))])
-        raise _UnreadError
+                return of("builtins.list", [self._array_of(self.alike(item))])
+        raise UnreadError
 
-    def _arrays(self, expression: Expression) -> list[_Sizes | None] | None:
+    def arrays(self, expression: Expression) -> list[Sizes | None] | None:
         """Return the sizes of each array in a list or a tuple; None if it is not known how many there are."""
         match self._value_of_list(expression):
             case ListExpr(items=items) | TupleExpr(items=items) if not any(isinstance(one, StarExpr) for one in items):
-                return list(map(self.sizes, items))
-            case ListComprehension(generator=GeneratorExpr(left_expr=item, sequences=[of], condlists=[[]])):
-                count = self._count(of)
-                return [self.sizes(item)] * count if isinstance(count, int) and count <= MOST_ITEMS else None
-            case CallExpr(callee=RefExpr(fullname=name)) as call if below_numpy(name) in _SEVERAL:
-                return _SEVERAL[below_numpy(name)](self, _Given(call))
+                return [self._known(one) for one in items]
+            case ListComprehension(generator=GeneratorExpr() as generator) | (GeneratorExpr() as generator):
+                return self._comprehended_arrays(generator)
+            case CallExpr(callee=RefExpr(fullname=name)) as call if below_numpy(name) in SEVERAL:
+                return SEVERAL[below_numpy(name)](self, Given(call))
+            case CallExpr(callee=RefExpr(fullname=name)) as call if (known := call_of(below_numpy(name))) is not None:
+                return self._results(known, Given(call))
+            case CallExpr(callee=MemberExpr(expr=of, name="nonzero"), args=[]):
+                return [[UNKNOWN]] * len(self.alike(of))
+            case CallExpr(callee=RefExpr(fullname="builtins.list" | "builtins.tuple"), args=[of]):
+                return self._listed_rows(of)
+            case OpExpr(op="*", left=ListExpr() as one, right=times):
+                several, count = self.arrays(one), self.value(times)
+                return several * count if several is not None and type(count) is int and count <= MOST_ITEMS else None
+            case IndexExpr(base=RefExpr(fullname=name), index=index) if name.endswith(".ogrid"):
+                return open_grids(self, index)
             case CallExpr() as call if isinstance(t := self._returned(call), TupleType):
                 arrays = list(map(_array, t.items))
                 return [None if one is None else _plain(shape_items(one.args[0])) for one in arrays]
         return None
+
+    def _known(self, expression: Expression) -> Sizes | None:
+        """Return the sizes of an array, or of what NumPy makes one of; None if its rank is unknown."""
+        try:
+            return self.alike(expression)
+        except _ERRORS:
+            return None
+
+    def _comprehended_arrays(self, generator: GeneratorExpr) -> Several | None:
+        if len(generator.sequences) > 1 or any(generator.condlists):
+            return None
+        count = self._count(generator.sequences[0])
+        item = self._known(generator.left_expr)
+        return [item] * count if isinstance(count, int) and count <= MOST_ITEMS else None
+
+    def _listed_rows(self, of: Expression) -> Several | None:
+        """Return the sizes of the arrays of `list(of)`, which may be an array."""
+        if (several := self.arrays(of)) is not None:
+            return several
+        count, *row = self.sizes(of) or [UNKNOWN]
+        return [row] * count if isinstance(count, int) and count <= MOST_ITEMS else None
+
+    def _results(self, known: Call, given: Given) -> Several | None:
+        """Return the sizes of the results of an op that returns several tensors, such as `np.linalg.svd`."""
+        arguments = self._arguments_of(known, given)
+        answer = None if arguments is None else self._ruled(known.op, arguments)
+        if answer is None or not is_several(answer):
+            return None
+        return [_plain(list(one)) if isinstance(one, tuple) else None for one in answer]
 
     def _value_of_list(self, expression: Expression) -> Expression:
         """Return the expression of a list or a tuple; of a variable whose list nothing changes, what it is bound to."""
@@ -505,31 +757,44 @@ class _Reader:
         value, _ = bound_once(expression.node, self._api)
         return value if value is not None and use_of(expression, self._api) is Use.READ else expression
 
-    def _array_of(self, sizes: _Sizes | None) -> Type:
+    def _array_of(self, sizes: Sizes | None, kind: str = "") -> Type:
+        """Return the type of an array.
+
+        Raises:
+            UnreadError: Its rank is unknown.
+        """
         if sizes is None:
-            raise _UnreadError
-        return make(self._api)(ARRAY, [shape_type(tuple(sizes), make(self._api)), unknown()])
+            raise UnreadError
+        of = make(self._api)
+        scalar = of(_SCALARS[kind], [unknown()]) if kind else unknown()
+        return of(ARRAY, [shape_type(tuple(sizes), of), of("numpy.dtype", [scalar])])
 
     def _type_of(self, expression: Expression) -> ProperType:
         if isinstance(expression, TupleExpr) and expression.line < 0:  # the separate arguments of `x.reshape(2, 3)`
             return TupleType(list(map(self._type_of, expression.items)), make(self._api)("builtins.tuple", [unknown()]))
-        t = stored_type(self._api, expression)
+        t = expression.type if isinstance(expression, TempNode) else stored_type(self._api, expression)
         if t is None:
-            raise _UnreadError
+            raise UnreadError
         return get_proper_type(t)
 
     def _check_steady(self, expression: Expression) -> None:
         """Check that an expression means the same here as where it was written.
 
         Raises:
-            _UnreadError: It may mean something else.
+            UnreadError: It may mean something else.
         """
         if not self._is_steady(expression):
-            raise _UnreadError
+            raise UnreadError
 
-    def _is_steady(self, expression: Expression) -> bool:
+    def _is_steady(self, expression: Expression, *, in_loop: bool = False) -> bool:
+        """Return whether an expression means the same here as where it was written, or in a loop around both."""
         names = [node for node in inside(expression) if isinstance(node, NameExpr)]
-        return all(name.fullname.startswith("builtins.") or stays(name, self._api) for name in names)
+        return all(
+            name.fullname.startswith("builtins.")
+            or stays(name, self._api)
+            or (in_loop and isinstance(name.node, Var) and loop_of(name.node, self._api) is not None)
+            for name in names
+        )
 
     def value(self, expression: Expression) -> Any:
         """Return the value of an argument that is no array.
@@ -540,7 +805,21 @@ class _Reader:
         self._check_steady(expression)
         return value_of(self._type_of(expression), expression, self._api)
 
-    def _shape(self, expression: Expression) -> _Sizes | None:
+    def shape(self, expression: Expression) -> Sizes | None:
+        """Return the sizes that an argument says, such as `(3, 4)`, `3` or `x.shape`; None for an unknown rank."""
+        match expression:
+            case MemberExpr(name="shape", expr=of):
+                return self.sizes(of)
+            case OpExpr(op="+", left=left, right=right) if self._is_tuple(left):
+                parts = [self.shape(left), self.shape(right)]
+                known = [one for one in parts if one is not None]
+                return [*chain.from_iterable(known)] if len(known) == len(parts) else None
+            case IndexExpr(base=of, index=SliceExpr() as part) if (bounds := bounds_of(part)) is not None:
+                sizes = self.shape(of) if self._is_tuple(of) else None
+                return None if sizes is None else sizes[bounds]
+            case TupleExpr(items=items) if any(isinstance(one, StarExpr) for one in items):
+                starred = [self.shape(one.expr) if isinstance(one, StarExpr) else self.shape(one) for one in items]
+                return None if any(one is None for one in starred) else [n for one in starred for n in one or ()]
         if is_whole_option(expression, self._api):
             self._check_steady(expression)
             return [count_of(self._type_of(expression), expression, self._api)]
@@ -549,236 +828,108 @@ class _Reader:
             return None
         return list(value) if isinstance(value, tuple | list) else [value]
 
-    def _copied(self, expression: Expression) -> _Sizes | None:
-        """Return the sizes of `np.array(data)` of an array, or of lists that are written out."""
-        if isinstance(expression, ListComprehension):
-            return self._comprehended(expression.generator)
-        if not isinstance(expression, ListExpr | TupleExpr):
-            return self.sizes(expression)
-        if any(isinstance(item, StarExpr) for item in expression.items):
-            return None
-        rows = _common([self._copied(item) for item in expression.items])
-        return None if rows is None else [len(expression.items), *rows]
+    def alike(self, expression: Expression) -> Sizes:
+        """Return the sizes of an array, or of the array that NumPy makes of lists.
 
-    def _comprehended(self, generator: GeneratorExpr) -> _Sizes | None:
-        """Return the sizes of `np.array([item for x in items])` of arrays or numbers."""
-        item = generator.left_expr
-        t = stored_type(self._api, item)
-        sizes = [] if t is not None and numbers_in(get_proper_type(t)) else self._copied(item)
-        if sizes is None or len(generator.sequences) > 1:
+        Raises:
+            UnreadError: The rank is unknown.
+        """
+        found = self._copied(expression)
+        if found is None:
+            raise UnreadError
+        return found
+
+    def _copied(self, expression: Expression) -> Sizes | None:
+        """Return the sizes of `np.array(data)` of an array, or of lists that are written out."""
+        match self._value_of_list(expression):
+            case ListComprehension(generator=generator):
+                return self._comprehended(generator)
+            case ListExpr(items=items) | TupleExpr(items=items):
+                return self._of_items(items)
+            case OpExpr(op="*", left=ListExpr() as one, right=times) if sizes := self._copied(one):
+                return [sizes[0] * self.value(times), *sizes[1:]]
+            case OpExpr(op="+", left=left, right=right) if self._is_list(left):
+                return joined([self._copied(left), self._copied(right)], 0)
+            case CallExpr(callee=RefExpr(fullname=name), args=[of]) if name in _LISTING:
+                return self._copied(of)
+            case CallExpr(callee=RefExpr(fullname="builtins.range")) as call:
+                return [self._count(call)]
+            case MemberExpr(name="shape", expr=of) if (sizes := self.sizes(of)) is not None:
+                return [len(sizes)]
+            case CallExpr() as call if (several := self.arrays(call)) is not None:
+                rows = common(several)
+                return None if rows is None else [len(several), *rows]
+        found = self.sizes(expression)
+        return self._of_numbers(expression) if found is None else found
+
+    def _of_items(self, items: list[Expression]) -> Sizes | None:
+        """Return the sizes of an array of the items that are written in a list."""
+        if not items:
+            return [0]
+        count: Size = 0
+        rows: Several = []
+        for one in items:
+            several, *row = (self._copied(one.expr) if isinstance(one, StarExpr) else [1, *self.alike(one)]) or [
+                UNKNOWN
+            ]
+            count += several
+            rows.append(row)
+        found = common(rows)
+        return None if found is None else [count, *found]
+
+    def _of_numbers(self, expression: Expression) -> Sizes | None:
+        """Return the sizes of an array of a list whose type says that its items are numbers."""
+        p = get_proper_type(stored_type(self._api, expression))
+        if not isinstance(p, Instance) or p.type.fullname not in ("builtins.list", "builtins.tuple", "builtins.range"):
             return None
-        count = self._count(generator.sequences[0]) if not any(generator.condlists) else UNKNOWN
-        return [count, *sizes]
+        return [self._count(expression)] if all(map(numbers_in, p.args)) else None
+
+    def _is_list(self, expression: Expression) -> bool:
+        p = get_proper_type(stored_type(self._api, expression))
+        return isinstance(p, Instance) and p.type.fullname == "builtins.list"
+
+    def _comprehended(self, generator: GeneratorExpr) -> Sizes | None:
+        """Return the sizes of `np.array([item for x in items])` of arrays or numbers."""
+        sizes = self._copied(generator.left_expr)
+        if sizes is None:
+            return None
+        counts = list(map(self._count, generator.sequences))
+        return [UNKNOWN if any(generator.condlists) else product(counts), *sizes]
 
     def _count(self, sequence: Expression) -> Size:
         """Return how many items a sequence has, which may be an array."""
+        match self._value_of_list(sequence):
+            case StrExpr(value=text):
+                return len(text)
+            case CallExpr(callee=RefExpr(fullname="builtins.enumerate" | "builtins.reversed"), args=[of, *_]):
+                return self._count(of)
         count = length_of(sequence, self._api)
         sizes = (self.sizes(sequence) or [UNKNOWN]) if count is None else [count]
         return sizes[0]
 
-    def _drawn(self, call: CallExpr, name: str) -> _Sizes | None:
-        given = _Given(call)
-        if name in ("rand", "randn"):
-            return [self.value(one) for one in given.positional] or None
-        if name == "permutation":
-            return self.sizes(given.one("x", 0)) or [self.value(given.one("x", 0))]
-        return self._shape(given.one("size", _DRAWN[name])) if name in _DRAWN else None
 
-    # Functions that are no ops of tensors
-
-    def eye(self, given: _Given) -> _Sizes:
-        """Return the sizes of `np.eye(n, m)`."""
-        n = self.value(given.one("N", 0))
-        return [n, self.value(given.one("M", 1)) if given.has("M", 1) else n]
-
-    def identity(self, given: _Given) -> _Sizes:
-        """Return the sizes of `np.identity(n)`."""
-        return [self.value(given.one("n", 0))] * 2
-
-    def arange(self, given: _Given) -> _Sizes | None:
-        """Return the sizes of `np.arange(n)`, and of whole numbers with a start and a step."""
-        numbers = [self.value(one) for one in given.only({"start", "stop", "step"}).positional]
-        if len(numbers) == 1 and not isinstance(numbers[0], float | str | bool | tuple):
-            return numbers
-        is_whole = all(type(one) is int for one in numbers)
-        return [len(range(*numbers))] if is_whole and 1 < len(numbers) <= 3 and numbers[2:] != [0] else None
-
-    def linspace(self, given: _Given) -> _Sizes | None:
-        """Return the sizes of `np.linspace(start, stop, n)` of two numbers."""
-        ends = [self.sizes(given.one("start", 0)), self.sizes(given.one("stop", 1))]
-        if ends != [[], []] or given.only({"axis", "retstep"}).has("retstep", 4):
-            return None
-        return [self.value(given.one("num", 2)) if given.has("num", 2) else 50]
-
-    def dot(self, given: _Given) -> _Sizes | None:
-        """Return the sizes of `np.dot` of vectors and matrices; of arrays of more axes it is no product of matrices."""
-        operands = {"x": given.only({"out"}).one("a", 0), "y": given.one("b", 1)}
-        ranks = [len(one) for one in map(self.sizes, operands.values()) if one]
-        return self._by_op("matmul", operands) if len(ranks) == 2 and max(ranks) <= 2 else None
-
-    def take_along_axis(self, given: _Given) -> _Sizes | None:
-        """Return the sizes of `np.take_along_axis(x, indices, axis)`, which broadcasts all other axes."""
-        x, indices = self.sizes(given.one("arr", 0)), self.sizes(given.one("indices", 1))
-        axis = self.value(given.one("axis", 2)) if given.has("axis", 2) else -1
-        if x is None or indices is None or len(x) != len(indices) or not isinstance(axis, int):
-            return None
-        axis %= len(x)
-        others = [(*sizes[:axis], 1, *sizes[axis + 1 :]) for sizes in (x, indices)]
-        joined = broadcast(x=others[0], y=others[1])
-        return [*joined[:axis], indices[axis], *joined[axis + 1 :]]
-
-    def meshgrid(self, given: _Given) -> list[_Sizes | None] | None:
-        """Return the sizes of the arrays of `np.meshgrid(x, y)`, of which each has one axis for each array."""
-        arrays = [self.sizes(one) for one in given.only({"sparse"}).positional]
-        whole = [product(one) for one in arrays if one is not None]
-        if not given.has("indexing", len(arrays)):
-            whole[:2] = whole[1::-1]
-        elif self.value(given.one("indexing", len(arrays))) != "ij":
-            return None
-        if len(whole) < len(arrays):
-            return None
-        return [whole] * len(whole)
-
-    def tril_indices(self, given: _Given) -> list[_Sizes | None]:
-        """Return the sizes of the rows and the columns of `np.tril_indices(n, k)`."""
-        n, k, m = self._triangle(given)
-        return [[_below(n, k + 1, m)]] * 2
-
-    def triu_indices(self, given: _Given) -> list[_Sizes | None]:
-        """Return the sizes of the rows and the columns of `np.triu_indices(n, k)`."""
-        n, k, m = self._triangle(given)
-        return [[n * m - _below(n, k, m)]] * 2
-
-    def _triangle(self, given: _Given) -> tuple[int, int, int]:
-        """Return the rows, the diagonal and the columns of a triangle.
-
-        Raises:
-            _UnreadError: One of them is no known number.
-        """
-        n = self.value(given.one("n", 0))
-        k = self.value(given.one("k", 1)) if given.has("k", 1) else 0
-        m = self.value(given.one("m", 2)) if given.has("m", 2) else n
-        if not isinstance(n, int) or not isinstance(k, int) or not isinstance(m, int):
-            raise _UnreadError
-        return n, k, m
-
-    def digitize(self, given: _Given) -> _Sizes | None:
-        """Return the sizes of `np.digitize(x, bins)`."""
-        return self.sizes(given.one("x", 0))
-
-    def vstack(self, given: _Given) -> _Sizes | None:
-        """Return the sizes of `np.vstack`, which joins along axis 0; vectors are rows."""
-        return self._joined(given, lambda sizes: [1, *sizes] if len(sizes) == 1 else sizes, axis=0)
-
-    def hstack(self, given: _Given) -> _Sizes | None:
-        """Return the sizes of `np.hstack`, which joins along axis 1, and vectors along their only axis."""
-        return self._joined(given, lambda sizes: sizes, axis=1)
-
-    def _joined(self, given: _Given, shaped: Callable[[_Sizes], _Sizes], axis: int) -> _Sizes | None:
-        found = self._arrays(given.one("tup", 0)) or []
-        known = [shaped(one) for one in found if one]
-        if not known or len(known) < len(found) or len({len(one) for one in known}) > 1:
-            return None
-        axis = min(axis, len(known[0]) - 1)
-        total = reduce(lambda n, m: n + m, (one[axis] for one in known))
-        others = _common([[*one[:axis], 0, *one[axis + 1 :]] for one in known])
-        return None if others is None else [total if place == axis else one for place, one in enumerate(others)]
-
-
-_SEVERAL: Final[dict[str, Callable[[_Reader, _Given], list[_Sizes | None] | None]]] = {
-    "meshgrid": _Reader.meshgrid,
-    "tril_indices": _Reader.tril_indices,
-    "triu_indices": _Reader.triu_indices,
-}
-_FUNCTIONS: Final[dict[str, Callable[[_Reader, _Given], _Sizes | None]]] = {
-    "arange": _Reader.arange,
-    "digitize": _Reader.digitize,
-    "dot": _Reader.dot,
-    "eye": _Reader.eye,
-    "hstack": _Reader.hstack,
-    "identity": _Reader.identity,
-    "linspace": _Reader.linspace,
-    "take_along_axis": _Reader.take_along_axis,
-    "vstack": _Reader.vstack,
-}
-
-
-class _Given:
-    """The arguments of a call of NumPy, by position and by name.
-
-    Raises:
-        _UnreadError: An argument has a star.
-    """
-
-    def __init__(self, call: CallExpr) -> None:
-        if not {*call.arg_kinds} <= {ARG_POS, ARG_NAMED}:
-            raise _UnreadError
-        pairs = list(zip(call.arg_names, call.args, strict=True))
-        self.positional = [value for name, value in pairs if name is None]
-        self.named = {name: value for name, value in pairs if name is not None}
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The names of the keyword arguments."""
-        return frozenset(self.named)
-
-    def has(self, name: str, position: int) -> bool:
-        """Return whether a parameter is given."""
-        return name in self.named or position < len(self.positional)
-
-    def one(self, name: str, position: int) -> Expression:
-        """Return the argument for a parameter.
-
-        Raises:
-            _UnreadError: It is left out.
-        """
-        if not self.has(name, position):
-            raise _UnreadError
-        return self.named[name] if name in self.named else self.positional[position]
-
-    def only(self, others: set[str]) -> _Given:
-        """Return the same arguments.
-
-        Raises:
-            _UnreadError: One of the other parameters is given by name.
-        """
-        if self.names & others:
-            raise _UnreadError
-        return self
-
-    def after(self, receiver: Expression) -> _Given:
-        """Return the arguments of the function that a method is: the receiver comes first."""
-        self.positional.insert(0, receiver)
-        return self
-
-
-def _plain(items: list[Any] | None) -> _Sizes | None:
+def _plain(items: list[Any] | None) -> Sizes | None:
     """Return sizes without a star among them; None for an unknown rank, or for several results."""
     if items is None or is_several(items) or any(isinstance(one, Many) for one in items):
         return None
     return items
 
 
-def _below(n: int, k: int, m: int) -> int:
-    """Return how many elements of a matrix (n, m) are less than k columns behind the diagonal."""
-    return sum(min(max(row + k, 0), m) for row in range(n))
-
-
-def _common(several: list[_Sizes | None]) -> _Sizes | None:
-    """Return the sizes that all of several arrays have, unknown where they differ."""
-    known = [one for one in several if one is not None]
-    if not known or len(known) < len(several) or len({len(one) for one in known}) > 1:
-        return None
-    return [
-        sizes[0] if all(surely_same(one, sizes[0]) for one in sizes) else UNKNOWN for sizes in zip(*known, strict=True)
-    ]
+def _without_names_of(scope: str, sizes: Sizes | None) -> Sizes | None:
+    """Return sizes without those that are named after variables of a function, which mean nothing outside of it."""
+    if sizes is None or not scope:
+        return sizes
+    return [UNKNOWN if any(one.scope == scope for one in names_in(n)) else n for n in sizes]
 
 
 def _reshapes_in_place(file: Node | None) -> bool:
     """Return whether a file may change the shape of an array in place, so that no variable keeps its own."""
     for node in nodes_in.of(file):
-        if isinstance(node, CallExpr) and isinstance(node.callee, MemberExpr) and node.callee.name == "resize":
-            return True
+        match node:
+            case CallExpr(callee=MemberExpr(expr=RefExpr(node=MypyFile()))):
+                continue  # np.resize returns another array
+            case CallExpr(callee=MemberExpr(name="resize")):
+                return True
         for target in targets_in(getattr(node, "lvalues", None) or getattr(node, "lvalue", None)):
             if isinstance(target, MemberExpr) and target.name in ("shape", "strides", "dtype"):
                 owner = target.expr

@@ -15,7 +15,7 @@ from mypy.types import (
     has_type_vars,
 )
 
-from tapegrad.mypy.calls.arrays import scalar_of_array, scalar_type_of, sizes_of_array
+from tapegrad.mypy.calls.arrays import may_be_array, scalar_of_array, scalar_type_of, sizes_of_array
 from tapegrad.mypy.conversion import (
     ARRAY,
     MODULE,
@@ -104,9 +104,12 @@ def unread(result: Type, arguments: Mapping[str, list[Argument]], api: Checker) 
         return result
     shape, tape, dtype = p.args
     array = get_proper_type(data[0].type)
-    if isinstance(array, AnyType) or is_array_of_any(array):
-        sizes = sizes_of_array(data[0], api)
-        shape = unknown() if sizes is None else shape_type(tuple(sizes), make(api))
+    is_read = may_be_array(data[0], api)
+    sizes = sizes_of_array(data[0], api) if is_read else None
+    if sizes is not None:
+        shape = shape_type(tuple(sizes), make(api))
+    elif is_read and (is_array_of_any(array) or not _is_array_of_axes(array)):
+        shape = unknown()
     elif not _has_any(array) and not isinstance(get_proper_type(dtype), AnyType):
         return result
     elif isinstance(get_proper_type(shape), AnyType) and isinstance(array, Instance) and array.type.fullname == ARRAY:
@@ -115,6 +118,12 @@ def unread(result: Type, arguments: Mapping[str, list[Argument]], api: Checker) 
     if not arguments.get("dtype"):
         dtype = scalar_type_of(array) or scalar_of_array(data[0], api) or unknown()
     return p.copy_modified(args=[shape, tape, dtype])
+
+
+def _is_array_of_axes(t: Type) -> bool:
+    """Return whether a type is an array that has axes; NumPy's stubs say `()` of `np.zeros(shape)` of any shape."""
+    p = get_proper_type(t)
+    return isinstance(p, Instance) and p.type.fullname == ARRAY and shape_items(p.args[0]) != []
 
 
 def _has_any(t: Type) -> bool:

@@ -159,7 +159,7 @@ def _returned_to_constructor(attribute: MemberExpr, declared: Type, api: Checker
 def _given_to_constructor(attribute: MemberExpr, declared: Type, api: Checker) -> Type:
     """Return the type of a tensor in an attribute, such as `self.table`, that a call has given the constructor."""
     given = object_of(attribute, api)
-    if not isinstance(given, GivenTensor):
+    if not isinstance(given, GivenTensor) or tensor_parts(given.t) is None:
         return declared
     depend_on_bodies(api)
     made = object_of(attribute.expr, api) if Reading.frame is not None else None

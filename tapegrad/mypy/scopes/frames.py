@@ -24,12 +24,13 @@ from tapegrad.sizes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterator, Mapping
 
     from mypy.nodes import ArgKind, Context, Expression, FuncDef, MypyFile, Node, TypeInfo
     from mypy.types import Type
 
     from tapegrad.mypy.conversion import Make
+    from tapegrad.mypy.mypy_api import Checker
 
 
 class Made(NamedTuple):
@@ -212,6 +213,16 @@ class Creation(NamedTuple):
     file: MypyFile
     condition: Expression | None = None
     values: tuple[Value, ...] = ()
+
+
+class Arrays:
+    """How the sizes of NumPy's arrays are read, see `tapegrad.mypy.calls.arrays`.
+
+    Attributes:
+        sizes: Returns the sizes of an array by its expression; None if its rank is unknown.
+    """
+
+    sizes: ClassVar[Callable[[Expression, Checker], list[Size] | None]]
 
 
 class Reading:

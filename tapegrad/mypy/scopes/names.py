@@ -137,6 +137,13 @@ def values_bound(variable: Node | None, api: Checker) -> list[Expression | None]
     return _bound.of(enclosing_function(api) or outermost_scope(api)).get(variable, [])
 
 
+def changed_in_place(variable: Var, api: Checker) -> Expression | None:
+    """Return the value of a name that is bound once, and that operators such as `x += y` change afterwards."""
+    scope = enclosing_function(api) if variable.fullname == variable.name else module_tree(api, variable)
+    values = _bound_besides_operators.of(scope).get(variable, [])
+    return values[0] if len(values) == 1 else None
+
+
 def unpacked_once(variable: Var, api: Checker) -> tuple[Expression, int] | None:
     """Return what a name is unpacked from, and its position, if only one statement binds it, such as `x, y = pair`."""
     scope = enclosing_function(api) if variable.fullname == variable.name else module_tree(api, variable)
@@ -406,7 +413,16 @@ def bindings_in(scope: Node | None) -> Bindings:
     return found
 
 
+def _read_besides_operators(scope: Node | None) -> Bindings:
+    found: Bindings = {}
+    for node in nodes_in.of(scope):
+        for name, value in () if isinstance(node, OperatorAssignmentStmt) else bound_by(node):
+            found.setdefault(name, []).append(value)
+    return found
+
+
 _bound = ScopeCache(bindings_in)
+_bound_besides_operators = ScopeCache(_read_besides_operators)
 _names_bound: ScopeCache[frozenset[Node | None]] = ScopeCache(
     lambda scope: frozenset(name for node in nodes_in.of(scope) for name, _ in bound_by(node))
 )

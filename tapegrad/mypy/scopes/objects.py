@@ -7,7 +7,6 @@ called, so a method that is called on it is the one of that class, and no overri
 from __future__ import annotations
 
 import operator
-from contextlib import contextmanager
 from itertools import takewhile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeVar
@@ -51,13 +50,12 @@ from mypy.nodes import (
     UnaryExpr,
     Var,
 )
-from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeVarType, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, ProperType, TupleType, Type, TypeVarType, get_proper_type
 
-from tapegrad.mypy.conversion import MODULE, kind_of, shape_items, size_of, tensor_parts, unknown
+from tapegrad.mypy.conversion import ARRAY, MODULE, kind_of, shape_items, shape_type, size_of, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
     checked_file,
-    in_scope_of,
     is_always,
     make,
     pass_of,
@@ -68,6 +66,7 @@ from tapegrad.mypy.mypy_files import in_file, program_file
 from tapegrad.mypy.scopes.collections import Use, set_up_methods, use_of
 from tapegrad.mypy.scopes.command_line import NAMESPACE, defaults_of
 from tapegrad.mypy.scopes.frames import (
+    Arrays,
     ClassOf,
     Creation,
     Frame,
@@ -126,7 +125,6 @@ from tapegrad.mypy.scopes.opaque import (
     Loop,
     class_constant,
     constructor_value,
-    function_named,
     in_module,
     is_defined_once,
     is_fixed,
@@ -149,7 +147,7 @@ from tapegrad.mypy.sources import file_of, is_changed, module_of, written_data_c
 from tapegrad.sizes import UNKNOWN, Dim, Size, is_unknown, names_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from mypy.nodes import ArgKind
 
@@ -588,6 +586,8 @@ def length_of(sequence: Expression, api: Checker) -> int | None:
                     return len(values)
                 case Layers(items=layers) if are_single(layers):
                     return len(layers)
+                case GivenTensor(t=given) if isinstance(length := length_of_type(given), int):
+                    return length
     t = get_proper_type(stored_type(api, sequence))
     count = length_of_type(t) if isinstance(t, TupleType) else UNKNOWN
     return count if isinstance(count, int) else None
@@ -999,29 +999,6 @@ def from_constructor(made: Made, name: str, read: Callable[[Expression, Checker]
     return None
 
 
-@contextmanager
-def assigned_in_constructor(owner: Expression, name: str, api: Checker) -> Iterator[Expression | None]:
-    """Give the expression that only the constructor of an object assigns to an attribute, read as it was there."""
-    method = method_of_receiver(owner.node, api) if isinstance(owner, NameExpr) else None
-    made = object_of(owner, api)
-    infos = [method.info] if method is not None and Reading.frame is None else []
-    constructors = {made.constructor, *dict(made.inherited)} if isinstance(made, Made) else set()
-    for info in [made.info] if isinstance(made, Made) else infos:
-        for home in filter(None, (file_of(base.module_name, api) for base in info.mro)):
-            if is_written_elsewhere(info, name, home, api):
-                continue
-            with in_file(home, api):
-                value, scope = constructor_value(info, name, api)
-                constructor = function_named(scope, api)
-                if value is None or constructor is None or (isinstance(made, Made) and scope not in constructors):
-                    continue
-                frame = constructor_frame(made, scope) if isinstance(made, Made) else None
-                with within(frame), in_scope_of(api, constructor):
-                    yield value
-                return
-    yield None
-
-
 def _of_class(info: TypeInfo, name: str, api: Checker) -> Value:
     """Return the value of a constant of exactly this class."""
     value, home = class_constant(info, name, api)
@@ -1382,7 +1359,19 @@ def _given_tensor(argument: Expression, api: Checker) -> GivenTensor | None:
     else:
         t = _steady_type(argument, api)
     parts = tensor_parts(t) if t is not None else None
-    return None if t is None or parts is None or shape_items(parts.shape) is None else GivenTensor(t)
+    if parts is None:
+        return _given_array(argument, get_proper_type(t), api)
+    return None if t is None or shape_items(parts.shape) is None else GivenTensor(t)
+
+
+def _given_array(argument: Expression, t: ProperType | None, api: Checker) -> GivenTensor | None:
+    """Return the array of NumPy that a call gives, with the sizes that its expression says."""
+    if not isinstance(t, Instance) or t.type.fullname != ARRAY:
+        return None
+    sizes = Arrays.sizes(argument, api)
+    return (
+        None if sizes is None else GivenTensor(t.copy_modified(args=[shape_type(tuple(sizes), make(api)), t.args[1]]))
+    )
 
 
 def _steady_type(expression: Expression, api: Checker) -> Type | None:

@@ -116,6 +116,8 @@ class Write(NamedTuple):
     method: FuncDef | None
     value: Expression | None
     is_steady: bool = True  # outside of loops
+    unpacked: tuple[Expression, int] | None = None  # the tuple that it is unpacked from, and the position
+    is_operator: bool = False  # `self.x += y`
 
 
 class Loop(NamedTuple):
@@ -451,6 +453,20 @@ def constructor_value(info: TypeInfo, name: str, api: Checker) -> tuple[Expressi
     if written is None or written.method is None:
         return None, ""
     return written.value, written.method.fullname
+
+
+def writes_by_methods(info: TypeInfo, name: str, api: Checker) -> list[Write] | None:
+    """Return the assignments to an attribute of an object, all by methods of its classes; None if there are others."""
+    contents = _contents_of(api)
+    writes = _related_writes(info, name, contents)
+    is_changed = Program.tree is not None and _is_written(name, _contents.of(Program.tree), info)
+    if contents.is_dynamic or is_changed or any(write.method is None for write in writes):
+        return None
+    return (
+        None
+        if any(name in base.names and isinstance(base.names[name].node, Decorator) for base in info.mro)
+        else writes
+    )
 
 
 def function_named(name: str, api: Checker) -> FuncDef | None:
@@ -976,8 +992,9 @@ def _read_statements(file: Any, contents: Contents) -> None:
         if isinstance(node, AssignmentStmt):
             _read_assignment(node, scope, contents, is_steady=is_steady)
         elif type(node).__name__ in BINDERS:
+            is_operator = isinstance(node, OperatorAssignmentStmt)
             for target, _ in _targets(node):
-                _read_target(target, Origin(scope, is_steady=False), contents)
+                _read_target(target, Origin(scope, is_steady=False), contents, is_operator=is_operator)
         pending += [(part, scope, is_steady) for part in parts_of(node)]
 
 
@@ -988,7 +1005,7 @@ def _note_loop(loop: Loop, contents: Contents) -> None:
 
 
 def _read_assignment(node: AssignmentStmt, scope: str, contents: Contents, *, is_steady: bool) -> None:
-    places: dict[Node | None, tuple[Expression, int]] = {}
+    places: dict[Expression, tuple[Expression, int]] = {}
     match node:
         case AssignmentStmt(
             lvalues=[NameExpr(node=name)], rvalue=IndexExpr(base=MemberExpr(name="shape") as shape, index=index)
@@ -998,21 +1015,20 @@ def _read_assignment(node: AssignmentStmt, scope: str, contents: Contents, *, is
                 contents.axes[shape] = name, position
     for target in node.lvalues:
         if isinstance(target, TupleExpr) and not any(isinstance(one, StarExpr) for one in target.items):
-            names = [one.node if isinstance(one, NameExpr) else None for one in target.items]
-            contents.unpackings[node.rvalue] = [*names]
-            places |= {name: (node.rvalue, position) for position, name in enumerate(names)}
+            contents.unpackings[node.rvalue] = [one.node if isinstance(one, NameExpr) else None for one in target.items]
+            places |= {one: (node.rvalue, position) for position, one in enumerate(target.items)}
     for target, value in _targets(node):
-        name = target.node if isinstance(target, NameExpr) else None
-        _read_target(target, Origin(scope, is_steady, value, places.get(name) if value is None else None), contents)
+        _read_target(target, Origin(scope, is_steady, value, places.get(target) if value is None else None), contents)
 
 
-def _read_target(target: Expression, origin: Origin, contents: Contents) -> None:
+def _read_target(target: Expression, origin: Origin, contents: Contents, *, is_operator: bool = False) -> None:
     if isinstance(target, NameExpr):
         _note(target.node, origin, contents)
     elif isinstance(target, MemberExpr):
         owner = target.expr.node if isinstance(target.expr, NameExpr) else None
         method = contents.receivers.get(owner) if owner is not None else None
-        contents.writes.setdefault(target.name, []).append(Write(method, origin.value, origin.is_steady))
+        write = Write(method, origin.value, origin.is_steady, origin.unpacked, is_operator)
+        contents.writes.setdefault(target.name, []).append(write)
 
 
 def _note(name: Node | None, origin: Origin, contents: Contents) -> None:

@@ -53,11 +53,12 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
 )
 from tapegrad.mypy.scopes.collections import display_of
+from tapegrad.mypy.scopes.frames import Arrays
 from tapegrad.mypy.scopes.items import count_in_type, length_of_type
-from tapegrad.mypy.scopes.names import bound_last, bound_once
+from tapegrad.mypy.scopes.names import bound_last, bound_once, unpacked_once
 from tapegrad.mypy.scopes.numbers import range_of
 from tapegrad.mypy.scopes.objects import steady_size
-from tapegrad.mypy.scopes.opaque import ARITHMETIC, loop_of
+from tapegrad.mypy.scopes.opaque import ARITHMETIC, loop_of, position_of
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.sizes import (
     UNKNOWN,
@@ -264,14 +265,25 @@ def _unpacked(expression: Expression, api: Checker) -> Size:
     """Return a size of type Any: `x.shape[1]`, or an opaque one."""
     match expression:
         case IndexExpr(base=MemberExpr(name="shape", expr=receiver), index=index):
-            items = _items_of(newest(_type_of(receiver, api), receiver, api))
+            items = _items_of(newest(_type_of(receiver, api), receiver, api)) or _sizes_of_array(receiver, api)
             position = literal(_type_of(index, api))
             if items is None or not isinstance(position, LiteralType) or not isinstance(position.value, int):
                 return UNKNOWN
             return items[position.value] if -len(items) <= position.value < len(items) else UNKNOWN
         case OpExpr(op=sign, left=left, right=right) if sign in ARITHMETIC:
             return ARITHMETIC[sign](*(count_of(_type_of(one, api), one, api) for one in (left, right)))
+        case NameExpr(node=Var() as variable) if not is_unknown(size := _size_in_shape(variable, api)):
+            return size
     return steady_size(expression, api)
+
+
+def _size_in_shape(variable: Var, api: Checker) -> Size:
+    """Return the size of a name that is bound once, to a part of the shape of an array."""
+    value = _settled(variable, api)
+    if isinstance(value, IndexExpr) and isinstance(value.base, MemberExpr) and value.base.name == "shape":
+        return _unpacked(value, api)
+    unpacked = unpacked_once(variable, api) if value is None else None
+    return UNKNOWN if unpacked is None else _unpacked_axis(*unpacked, api)
 
 
 def _items_of(t: Type) -> list[Size] | None:
@@ -301,20 +313,51 @@ def _computed_from_types(expression: Expression, api: Checker) -> Size:
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[ListExpr(items=items)]):
             return UNKNOWN if any(isinstance(item, StarExpr) for item in items) else len(items)
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[operand]):
-            return length_of_type(_type_of(operand, api))
+            length = length_of_type(_type_of(operand, api))
+            return _axis_of_array(operand, 0, api) if is_unknown(length) else length
+        case IndexExpr(base=MemberExpr(name="shape", expr=operand), index=index) if (
+            axis := position_of(index)
+        ) is not None:
+            return _axis_of_array(operand, axis, api)
+        case IndexExpr(base=NameExpr(node=Var() as variable), index=index) if (axis := position_of(index)) is not None:
+            match _settled(variable, api):
+                case MemberExpr(name="shape", expr=operand):
+                    return _axis_of_array(operand, axis, api)
         case CallExpr(callee=RefExpr(fullname=name)) if name in _FUNCTIONS:
             sizes = _sizes_given(expression, api)
             return _FUNCTIONS[name](sizes) if sizes else UNKNOWN
         case CallExpr(args=[operand]) if _converts(expression, api):
             return _size(operand, api)
         case MemberExpr(name="ndim" | "size" as name, expr=operand):
-            return count_in_type(_type_of(operand, api), name)
+            count = count_in_type(_type_of(operand, api), name)
+            sizes = _sizes_of_array(operand, api) if is_unknown(count) else None
+            return count if sizes is None else len(sizes) if name == "ndim" else product(sizes)
         case NameExpr(node=Var(final_value=int(value))):
             return value
         case NameExpr(node=Var() as variable):
             value = _settled(variable, api)
+            if value is None and (unpacked := unpacked_once(variable, api)) is not None:
+                return _unpacked_axis(*unpacked, api)
             return _followed(expression, api) if value is None else _size(value, api)
     return UNKNOWN
+
+
+def _unpacked_axis(shape: Expression, position: int, api: Checker) -> Size:
+    """Return the size of a name that is unpacked from the shape of an array, as in `n, m = x.shape`."""
+    if not isinstance(shape, MemberExpr) or shape.name != "shape" or not _is_steady(shape, api):
+        return UNKNOWN
+    return _axis_of_array(shape.expr, position, api)
+
+
+def _axis_of_array(operand: Expression, axis: int, api: Checker) -> Size:
+    sizes = _sizes_of_array(operand, api) or []
+    return sizes[axis] if -len(sizes) <= axis < len(sizes) else UNKNOWN
+
+
+def _sizes_of_array(operand: Expression, api: Checker) -> list[Size] | None:
+    p = get_proper_type(_type_of(operand, api))
+    is_array = isinstance(p, AnyType) or (isinstance(p, Instance) and p.type.fullname == ARRAY)
+    return Arrays.sizes(operand, api) if is_array else None
 
 
 def _sizes_given(call: CallExpr, api: Checker) -> list[Size] | None:
