@@ -282,10 +282,12 @@ def _for_unknown_rank(op: Op, shapes: dict[str, Any], values: dict[str, Any], op
 
     The ranks that the rule rejects do not count: a tensor that `conv2d` accepts has four axes.
     """
-    counts = [*range(7), _HIGH] if len(opened) == 1 else range(5)
+    known = {name: _known_sizes(shape) for name, shape in shapes.items()}
+    highest = max(known.values()) + (_MORE_ALONE if len(opened) == 1 else _MORE_OF_TWO)  # all reach the same ranks
+    counts = ([*range(highest - known[name] + 1), *([_HIGH] if len(opened) == 1 else [])] for name in opened)
     answers: list[list[Any]] = []
     errors: dict[tuple[int, ...], ShapeError] = {}
-    for added in product(counts, repeat=len(opened)):
+    for added in product(*counts):
         spelled = dict(zip(opened, added, strict=True))
         dims = {name: _spelled(shape, name, spelled.get(name, 0)) for name, shape in shapes.items()}
         try:
@@ -303,7 +305,16 @@ def _for_unknown_rank(op: Op, shapes: dict[str, Any], values: dict[str, Any], op
     return common if len(ranks) == 1 else [UNKNOWN_REST, *common]
 
 
-_HIGH = 12  # a rank for axes that no other one has
+_MORE_ALONE = 6  # axes that an operand of unknown rank may have more than are known of any operand
+_MORE_OF_TWO = 4
+_HIGH = 12  # and a rank for axes that no other one has
+
+
+def _known_sizes(shape: Any) -> int:
+    """Return how many sizes of an operand are known, of several operands the most of one."""
+    if isinstance(shape, tuple):
+        return max(map(_known_sizes, shape), default=0)
+    return sum(not isinstance(size, Many) for size in shape or ())
 
 
 def _spelled(shape: Any, operand: str, count: int) -> Any:

@@ -54,6 +54,7 @@ from tapegrad.mypy.mypy_api import (
     stored_type,
 )
 from tapegrad.mypy.mypy_files import in_file
+from tapegrad.mypy.scopes.assigned import assigned_by_methods
 from tapegrad.mypy.scopes.collections import FUNCTIONS_THAT_READ, collection_of, may_be_attribute, targets_bound
 from tapegrad.mypy.scopes.frames import Frame, Made, Reading, is_passed_on, key_of, turns_noted, within
 from tapegrad.mypy.scopes.functions import method_of, written_with_file
@@ -69,7 +70,7 @@ from tapegrad.mypy.scopes.names import (
     targets_in,
     unpacked_once,
 )
-from tapegrad.mypy.scopes.objects import arguments_of_call, assigned_in_constructor, called_function, object_of
+from tapegrad.mypy.scopes.objects import arguments_of_call, called_function, object_of
 from tapegrad.mypy.scopes.opaque import files_with, loop_of, other_shapes
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.sources import is_changed
@@ -296,21 +297,30 @@ def _with_any_tape(t: Type) -> Type:
 
 def _made_by_constructor(attribute: MemberExpr, made: Made, api: Checker) -> Entries | None:
     """Return the entries of the dictionary that the constructor of an object assigns to an attribute."""
-    with assigned_in_constructor(attribute.expr, attribute.name, api) as value:
-        constructor = enclosing_function(api)
-        pairs = value.items if isinstance(value, DictExpr) else []
-        if not pairs or not isinstance(constructor, FuncDef) or BodiesRead.depth >= _DEEPEST:
-            return None
-        entries: dict[str, Type] = {}
-        with other_shapes(), inside_body(api, constructor) as errors:
-            for key, one in pairs:
-                if not isinstance(key, StrExpr):
-                    return None
-                t = checked_type(api, one, may_be_none=True)
-                is_tensor = tensor_parts(t) is not None
-                kept = frozenset(path for path in opaque_paths(t) if is_tensor and is_passed_on(path, made))
-                entries[key.value] = without_opaque(t, kept) if is_tensor else unknown()
-            return None if errors() else entries
+
+    def entries_made(value: Expression, position: int | None) -> Entries | None:
+        return _displayed(value, made, api) if position is None else None
+
+    assigned = assigned_by_methods(attribute.expr, attribute.name, entries_made, api)
+    return assigned[0].value if len(assigned) == 1 and not assigned[0].scope and not assigned[0].is_changed else None
+
+
+def _displayed(value: Expression, made: Made, api: Checker) -> Entries | None:
+    """Return the entries of a dictionary that is written in the constructor of an object, whose frame is read."""
+    constructor = enclosing_function(api)
+    pairs = value.items if isinstance(value, DictExpr) else []
+    if not pairs or not isinstance(constructor, FuncDef) or BodiesRead.depth >= _DEEPEST:
+        return None
+    entries: dict[str, Type] = {}
+    with other_shapes(), inside_body(api, constructor) as errors:
+        for key, one in pairs:
+            if not isinstance(key, StrExpr):
+                return None
+            t = checked_type(api, one, may_be_none=True)
+            is_tensor = tensor_parts(t) is not None
+            kept = frozenset(path for path in opaque_paths(t) if is_tensor and is_passed_on(path, made))
+            entries[key.value] = without_opaque(t, kept) if is_tensor else unknown()
+        return None if errors() else entries
 
 
 def _replaces(file: MypyFile | None, info: TypeInfo, name: str) -> bool | None:

@@ -499,9 +499,20 @@ def _unify_ends(
     after = len(expected) - many - 1 if many < len(expected) else many
     for axis in (*range(min(many, rest)), *range(-min(after, len(shape) - rest - 1), 0)):
         _unify_size(bindings, formal.items[axis], axis, shape, expected, where)
-    between = shape[min(many, rest) : max(rest + 1, len(shape) - after)]
-    if many < len(expected) and len(between) > 1:
-        bindings.bind_many(expected[many], between, where)
+    if many < len(expected):
+        bindings.bind_many(expected[many], _between(shape, rest, many, after), where)
+
+
+def _between(shape: list[Size | Many], rest: int, before: int, after: int) -> list[Size | Many]:
+    """Return a shape of unknown rank without its first and its last sizes.
+
+    If fewer sizes are known at one end, the others may be among those at the other end.
+    """
+    first, last = shape[:rest], shape[rest + 1 :]
+    missing_first, missing_last = max(before - len(first), 0), max(after - len(last), 0)
+    first = first[before : max(len(first) - missing_last, 0)]
+    last = last[missing_first : max(len(last) - after, 0)]
+    return [*first, shape[rest], *last]
 
 
 def _other_shape(call: str, where: str, shape: list[Size | Many], expected: list[Size | Many]) -> str:
