@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, assert_type
 from typing import Literal as L
 
+import numpy as np
+
 import tapegrad as tg
 from tapegrad import NoneTape, OwnedTape, Shape, Tape, Tensor, nn
 
@@ -559,3 +561,30 @@ def accept_a_tensor_that_is_saved() -> None:
 
 def reject_a_size_of_a_tensor_that_is_saved() -> None:
     recurrent(rows) @ tg.ones((8, 2))  # E: matmul: inner sizes differ: x (3, 4) has 4 columns but y (8, 2) has 8 rows [tapegrad-shape]
+
+
+def noisy(n: int) -> Tensor[Any]:
+    """Make rows in arrays, element by element."""
+    images = np.zeros((n, 4), np.float32)
+    for image, (row, column) in zip(images, np.zeros((n, 2), np.int64), strict=True):
+        image[row] += 1.0
+        image[column] -= 1.0
+    return tg.tensor(images)
+
+
+def gram(x: Tensor[Any]) -> Tensor[Any]:
+    """Multiply two rows of two matrices."""
+    q, k = x
+    return q @ k.T
+
+
+def accept_elements_of_arrays_that_change() -> None:
+    assert_type(noisy(5), Tensor[Shape[L[5], L[4]], NoneTape])
+
+
+def accept_rows_that_are_unpacked() -> None:
+    assert_type(gram(tg.ones((2, 3, 4))), Tensor[Shape[L[3], L[3]], NoneTape])
+
+
+def reject_rows_of_an_array_whose_elements_change() -> None:
+    noisy(5) @ tg.ones((5, 4))  # E: matmul: inner sizes differ: x (5, 4) has 4 columns but y (5, 4) has 5 rows

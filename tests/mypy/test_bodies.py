@@ -135,6 +135,59 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "statements that change no tensor": """
+import numpy as np
+
+class Counting(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 8)
+        self.count = 0
+        self.width = 8
+        self.seen: dict[str, int] = {"a": 1}
+        self.last = tg.zeros((8,))
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.count += 1
+        self.width += 1
+        self.seen["b"] = 2
+        del self.seen["b"]
+        first, *rest = [1, 2, 3]
+        return self.linear(x).reshape((-1, self.width - self.count))
+
+    def kept(self, x: Tensor) -> Tensor:
+        self.last += x.sum(axis=0)
+        return self.last
+
+def noisy(n: int) -> Tensor:
+    images, sizes = np.zeros((n, 4), np.float32), [3, 5]
+    for image, (row, col) in zip(images, np.zeros((n, 2), np.int64)):
+        image[row % 4] += 1.0
+        sizes[0] += 1
+    del sizes[1]
+    images[0], images[1] = images[1], images[0]
+    return tg.tensor(images).reshape((sizes[0] - 3, -1))
+
+def product(x: Tensor) -> Tensor:
+    q, k = x
+    return q @ k
+
+def tensors_in_a_list(x: Tensor) -> Tensor:
+    parts = [x, x]
+    parts[0] += tg.ones((3, 4, 8))
+    return parts[0]
+
+def starred(values: Any) -> Tensor:
+    first, *others = values
+    return tg.ones((len(others), 4))
+
+counting = Counting()
+counting(noisy(5)) + tg.ones((5, 8))
+counting.kept(tg.ones((4, 8))) + tg.ones((8,))
+product(tg.ones((2, 3))) + tg.ones(())
+tensors_in_a_list(tg.ones((4, 8))) + tg.ones((3, 4, 8))
+starred([1, 2, 3]) @ tg.ones((4, 2)) + tg.ones((2, 2))
+""",
     "slices and lists of sizes that change": """
 class Sizes:
     def __init__(self) -> None:

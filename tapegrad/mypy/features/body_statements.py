@@ -56,7 +56,7 @@ from mypy.nodes import (
 from mypy.types import Instance, NoneType, TupleType, Type, UnpackType, get_proper_type
 
 from tapegrad.mypy.calls.arrays import with_sizes
-from tapegrad.mypy.conversion import tensor_parts
+from tapegrad.mypy.conversion import shape_items, shape_type, tensor_parts, unknown
 from tapegrad.mypy.features.body_lists import (
     appended_to,
     changed_lists,
@@ -80,6 +80,7 @@ from tapegrad.mypy.mypy_api import (
     frame,
     is_impossible,
     iterated_type,
+    make,
     matched_type,
     may_suppress,
     name_of,
@@ -329,6 +330,9 @@ class Reader:
                 computed = OpExpr(op, target, value)
                 computed.set_line(statement)
                 self._bind(target, self._type_of(computed))
+            case OperatorAssignmentStmt(lvalue=IndexExpr() | MemberExpr() as target, rvalue=value):
+                self._change(target, self._type_of(target))
+                self._type_of(value)
             case ForStmt(index=NameExpr() | TupleExpr() as target, expr=value, body=body, else_body=None):
                 items, stays = self._items_of(value), self._stays(value, body)
                 changes_list = not changed_lists(body.body).isdisjoint(self._listed)
@@ -362,6 +366,8 @@ class Reader:
                 self._assert(condition)
             case ExpressionStmt(expr=StrExpr()) | PassStmt() | DelStmt(expr=NameExpr()):
                 pass
+            case DelStmt(expr=IndexExpr(base=holder) as target):
+                self._change(target, self._type_of(holder))
             case ExpressionStmt(expr=YieldExpr(expr=value)):
                 yielded = NoneType() if value is None else made_entries(value, self._type_of(value), self._api)
                 self._yielded.append(yielded)
@@ -559,16 +565,42 @@ class Reader:
             case TupleExpr(items=targets):
                 p = get_proper_type(t)
                 is_starred = any(isinstance(one, StarExpr) for one in targets)
+                rows = None if is_starred else self._rows(p, len(targets))
+                if rows is not None:
+                    p = TupleType(rows, any_tuple(self._api))
                 if not isinstance(p, TupleType) or is_starred or any(isinstance(one, UnpackType) for one in p.items):
-                    raise UnreadError(f"line {target.line} unpacks a value of unknown length")
+                    if holds_tensors(p):
+                        raise UnreadError(f"line {target.line} unpacks a value of unknown length")
+                    for one in targets:
+                        self._bind(one, any_list(self._api) if isinstance(one, StarExpr) else unknown())
+                    return
                 if len(p.items) != len(targets):
                     raise FailedError(_unpacked(target, len(targets), len(p.items)))
                 for one, item in zip(targets, p.items, strict=True):
                     self._bind(one, item)
+            case StarExpr(expr=starred):
+                self._bind(starred, t)
             case MemberExpr(expr=NameExpr(name="self"), name=name) if name in self._stored and _is_tensor_or_none(t):
                 pass  # for other calls, which know only what the attribute is declared as
             case _:
-                raise UnreadError(f"line {target.line} binds no plain variable")
+                self._change(target, t)
+
+    def _rows(self, t: Type, count: int) -> list[Type] | None:
+        """Return the types of the rows of a tensor that is unpacked to some names; None if it may have others."""
+        p, parts = get_proper_type(t), tensor_parts(t)
+        items = shape_items(parts.shape) if parts is not None else None
+        if not isinstance(p, Instance) or not items or items[0] != count:
+            return None
+        return [p.copy_modified(args=[shape_type(items[1:], make(self._api)), *p.args[1:]])] * count
+
+    def _change(self, target: Expression, t: Type) -> None:
+        """Read that an attribute or an item changes: no type here does, unless it is that of a tensor.
+
+        Raises:
+            UnreadError: It may be a tensor, or what is changed has some.
+        """
+        if not isinstance(target, IndexExpr | MemberExpr) or holds_tensors(t):
+            raise UnreadError(f"line {target.line} binds no plain variable")
 
     def _now(self) -> dict[Var, Type]:
         """Return the types of the variables, as conditions narrow them."""
