@@ -123,7 +123,7 @@ def accept_layers_in_fields() -> None:
 
 def accept_lists_and_dicts_of_layers_of_several_sizes() -> None:
     layers = [nn.Linear(4, 3), nn.Linear(3, 5)]
-    assert_type(layers[0](batch), Tensor[Shape[L[2], Any], NoneTape])
+    assert_type(layers[0](batch), Tensor[Shape[L[2], L[3]], NoneTape])
     h = batch
     for one in layers:
         h = one(h)
@@ -131,7 +131,7 @@ def accept_lists_and_dicts_of_layers_of_several_sizes() -> None:
     for block in (nn.Residual(nn.Linear(5, 5)), nn.Repeated(lambda: nn.Linear(5, 5), 2)):
         assert_type(block(y), Tensor[Shape[L[2], L[5]], NoneTape])
     models = [nn.Sequential(nn.Linear(4, 3), nn.Tanh()), nn.Sequential(nn.Linear(4, 5), nn.Tanh())]
-    assert_type(models[1](batch), Tensor[Shape[L[2], Any], NoneTape])
+    assert_type(models[1](batch), Tensor[Shape[L[2], L[5]], NoneTape])
     named = {"rise": nn.Linear(4, 3), "bend": nn.ReLU(), "both": nn.Sequential(nn.Linear(4, 3), nn.ReLU())}
     named["both"](batch)
     tables = [nn.Embedding(10, 4), nn.Embedding(7, 4)]

@@ -442,3 +442,23 @@ def reject_an_array_that_a_method_assigns() -> None:
 def reject_an_array_that_a_call_gives_an_object() -> None:
     part = Split(np.zeros((6, 8)), np.zeros(6))
     tg.tensor(part.images, np.float32) @ tg.ones((6, 2))  # E: matmul: inner sizes differ: x (6, 8) has 8 columns but y (6, 2) has 6 rows
+
+
+OPTIONS: dict[str, Any] = {"batch": 3}
+
+
+def drawn_rows(x: Tensor[Any], options: dict[str, Any]) -> Tensor[Any]:
+    """Choose rows at random, as many as the options say."""
+    rng = np.random.default_rng(1)
+    return x[tg.tensor(rng.integers(0, x.shape[0], options["batch"]))]
+
+
+def accept_a_number_of_type_any() -> None:
+    rng = np.random.default_rng(0)
+    assert_type(tg.tensor(rng.integers(0, 9, OPTIONS["batch"])), Tensor[Shape[L[3]], NoneTape, np.int64])
+    assert_type(tg.tensor(rng.normal(0, 1, (OPTIONS["batch"], 2))), Tensor[Shape[L[3], L[2]], NoneTape, np.float64])
+    assert_type(drawn_rows(tg.ones((5, 4)), OPTIONS), Tensor[Shape[L[3], L[4]], NoneTape])
+
+
+def reject_rows_that_are_drawn() -> None:
+    drawn_rows(tg.ones((5, 4)), OPTIONS) @ tg.ones((5, 2))  # E: matmul: inner sizes differ: x (3, 4) has 4 columns but y (5, 2) has 5 rows

@@ -254,7 +254,7 @@ class Buffer:
 
     def __init__(self, steps: int, width: int) -> None:
         self.width = width
-        self.data: dict[str, Tensor] = {
+        self.data: dict[str, Tensor[Any, Any, Any]] = {
             "x": tg.zeros((steps, width)),
             "actions": tg.zeros((steps,), np.int64),
             "values": tg.zeros((steps + 1,)),

@@ -1,4 +1,4 @@
-"""Tensors of unknown rank whose last sizes are known: behind layers and ops with known sizes, whatever they are given."""
+"""Tensors of unknown rank whose last sizes are known: behind layers and ops with known sizes."""
 
 from __future__ import annotations
 

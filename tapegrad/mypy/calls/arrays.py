@@ -6,6 +6,7 @@ uses NumPy is checked as before; an array that becomes a tensor has the sizes th
 
 from __future__ import annotations
 
+import sys
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -56,7 +57,15 @@ from tapegrad.mypy.calls.array_functions import (
     open_grids,
 )
 from tapegrad.mypy.conversion import ARRAY, Many, shape_items, shape_type, tensor_parts, unknown
-from tapegrad.mypy.mypy_api import checked_file, declared_function, depend_on_bodies, make, silenced, stored_type
+from tapegrad.mypy.mypy_api import (
+    checked_file,
+    declared_function,
+    depend_on_bodies,
+    make,
+    scalar_type,
+    silenced,
+    stored_type,
+)
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.rules.calls import is_several, ruled
 from tapegrad.mypy.rules.library import op_named
@@ -123,6 +132,11 @@ _OPERATORS: Final = {
     **dict.fromkeys(["+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "<<", ">>"], "add"),
 }
 _COMPARISONS: Final = frozenset(["==", "!=", "<", "<=", ">", ">="])
+_DRAWN_DTYPES: Final = {
+    "integers": "int64",
+    **dict.fromkeys(("normal", "random", "standard_normal", "uniform"), "float64"),
+}
+_DTYPE_PLACES: Final = {"integers": 3, "random": 1, "standard_normal": 1}  # of methods that take a dtype
 _GENERATORS: Final = ("numpy.random._generator.Generator", "numpy.random.mtrand.RandomState")
 _DRAWS: Final = "numpy.random.mtrand."
 
@@ -368,11 +382,19 @@ class _Reader:
                 stored_type(self._api, of) or unknown()
             ):
                 return self.scalar(of)
+            case CallExpr(callee=MemberExpr(name=name, expr=of)) if name in _DRAWN_DTYPES and self._is_generator(of):
+                # With an argument of type Any, such as `options["batch"]`, mypy infers Any.
+                is_given = Given(expression).has("dtype", _DTYPE_PLACES.get(name, sys.maxsize))
+                return None if is_given else scalar_type(self._api, _DRAWN_DTYPES[name])
             case CallExpr():
                 return scalar_type_of(self._returned(expression))
             case IndexExpr(base=of):
                 return self.scalar(of)
         return None
+
+    def _is_generator(self, expression: Expression) -> bool:
+        of = get_proper_type(stored_type(self._api, expression))
+        return isinstance(of, Instance) and of.type.fullname == _GENERATORS[0]
 
     def _read(self, expression: Expression) -> Sizes | None:
         match expression:
@@ -823,6 +845,10 @@ class _Reader:
         if is_whole_option(expression, self._api):
             self._check_steady(expression)
             return [count_of(self._type_of(expression), expression, self._api)]
+        if isinstance(get_proper_type(self._type_of(expression)), AnyType):  # as is an item of a `dict[str, Any]`
+            known = object_of(expression, self._api)
+            if type(known) is int:
+                return [known]
         value = self.value(expression)
         if isinstance(value, UnknownDims):
             return None
