@@ -24,7 +24,7 @@ from tapegrad.nn.param import State, fetched
 from tapegrad.optim.optimizer import OnDevice
 from tapegrad.optim.packing import Layout
 from tapegrad.tensors import Tensor
-from tapegrad.tensors.nodes import Frozen
+from tapegrad.tensors.nodes import Deferred, Frozen
 from tapegrad.transactions import commit, commit_delaying_interrupts
 
 if TYPE_CHECKING:
@@ -470,6 +470,6 @@ _ONE: Final = repeat(1)
 _ARRAY: Final = attrgetter("array")
 _ON_DEVICE: Final = attrgetter("on_device")
 _VERSION: Final = attrgetter("version")
-_PLAIN: Final = frozenset({Tensor, DeviceTensor, Frozen})
+_PLAIN: Final = frozenset({Tensor, Deferred, DeviceTensor, Frozen})
 _REPLACEABLE: Final = (list, tuple, dict)
 _DATA: Any = vars(Tensor)["data"]  # the slot itself, because `__getattr__` would fetch a missing attribute

@@ -118,3 +118,18 @@ def test_a_step_that_is_gone_holds_no_tensors() -> None:
         assert gone() is None
     finally:
         gc.enable()
+
+
+def test_a_relu_that_is_not_computed_yet_runs_the_program_that_is_bound() -> None:
+    @tg.jit
+    def step(x: Any) -> Any:
+        return x.sum()
+
+    images = [tg.full((1, 4, 128, 128), number) for number in (2.0, -1.0, 3.0)]
+    step(images[0])
+    bindings = Binding.latest
+
+    sums = [step(tg.relu(x)).item() for x in images]
+
+    assert sums == [2.0 * 4 * 128**2, 0.0, 3.0 * 4 * 128**2]
+    assert Binding.latest == bindings
