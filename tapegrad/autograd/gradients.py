@@ -324,7 +324,7 @@ class Gradients:
                 raise DTypeError(
                     messages.mixed_dtypes("Gradients.add", str(node.dtype), "x", str(value.dtype), "gradient")
                 )
-        self.wanted, self._retained = set(), set()
+        self.wanted, self._retained, self._has_opaque = set(), set(), False
 
     @override
     def __repr__(self) -> str:

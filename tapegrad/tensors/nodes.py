@@ -20,7 +20,7 @@ from weakref import ref
 from typing_extensions import override
 
 from tapegrad.autograd.locks import open_in_children
-from tapegrad.autograd.tape import RELEASE_MIN_BYTES, NoneTape
+from tapegrad.autograd.tape import NoneTape
 from tapegrad.engines import engine
 from tapegrad.errors import TapeError
 from tapegrad.errors.other_names import attribute_error
@@ -74,27 +74,27 @@ class Lazy(Tensor[S_co, NoneTape, D_co]):
     @property
     @override
     def shape(self) -> Any:
-        return self.node.shape
+        return _source(self).shape
 
     @property
     @override
     def dtype(self) -> Any:
-        return self.node.dtype
+        return _source(self).dtype
 
     @property
     @override
     def ndim(self) -> int:
-        return len(self.node.shape)
+        return len(_source(self).shape)
 
     @property
     @override
     def size(self) -> int:
-        return math.prod(self.node.shape)
+        return math.prod(_source(self).shape)
 
     @property
     @override
     def is_float(self) -> bool:
-        is_float: bool = self.node.dtype.kind in "fV"
+        is_float: bool = _source(self).dtype.kind in "fV"
         return is_float
 
 
@@ -126,7 +126,11 @@ class Deferred(Lazy[Any, Any]):
     @override
     def save_value(self) -> None:
         """Keep the value, once it is computed, because a backward closure may read it."""
-        self.node.is_needed = True
+        with _COMPUTING:
+            if self.__class__ is Deferred:
+                self.node.is_needed = True
+            else:  # another thread has computed it meanwhile
+                self.save_value()
 
     @override
     def read(self) -> Any:
@@ -242,6 +246,12 @@ class _Relu:
         return engine(value).relu(value)
 
 
+def _source(x: Any) -> Any:
+    """Return the source of a lazy tensor, or its value if another thread has computed it meanwhile."""
+    source = getattr(x, "node", None)
+    return x.data if source is None else source
+
+
 def mark_frozen(node: Any) -> None:
     """Turn a plain node into one of a frozen result."""
     if node.__class__ is Tensor:
@@ -288,15 +298,15 @@ def _compute(node: Any) -> None:
 
 
 def _compute_result(result: Any) -> None:
-    """Turn a taped tensor with a deferred node into a plain one; the node keeps a value only if it is needed."""
-    node, is_needed = result.node, True
-    if node.__class__ is Deferred:
-        is_needed = node.node.is_needed
-        _compute(node)
-    result.data = node.data
+    """Turn a taped tensor with a deferred node into a plain one; the node keeps the value only if it is needed."""
+    node = result.node
+    is_needed = node.__class__ is not Deferred or node.node.is_needed
+    value = node.data if is_needed else node.node.value()
+    result.data = value
     result.__class__ = Tensor
-    if not is_needed and result.data.nbytes >= RELEASE_MIN_BYTES:
-        release_value(node)
+    if not is_needed:
+        node.node = _Held(value)
+        node.__class__ = Weak
 
 
 def set_plain(node: Any, value: Any) -> None:
