@@ -326,3 +326,43 @@ def reject_an_item_of_a_comprehension() -> None:
 
 def reject_layers_that_are_joined() -> None:
     Heads({"mean": 4, "scale": 1}).joined(tg.ones((2, 3))) @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (2, 5) has 5 columns but y (4, 2) has 4 rows [tapegrad-shape]
+
+
+class Part(nn.Module):
+    """Reads one part of a batch."""
+
+    def __init__(self, width: int) -> None:
+        self.linear = nn.Linear(width, 3)
+
+    def forward(self, part: dict[str, Tensor]) -> Tensor:
+        return self.linear(part["x"])
+
+
+class Parts(nn.Module):
+    """Passes on each part of a batch."""
+
+    def __init__(self) -> None:
+        self.users = Part(4)
+        self.items = Part(5)
+
+    def forward(self, batch: dict[str, dict[str, Tensor]]) -> Tensor:
+        return self.users(batch["user"]) @ self.items(batch["item"]).T
+
+
+def nested(count: int) -> dict[str, dict[str, Tensor]]:
+    """Returns a batch with two parts."""
+    return {"user": {"x": tg.ones((count, 4))}, "item": {"x": tg.ones((2 * count, 5))}}
+
+
+def accept_entries_of_entries() -> None:
+    batch = nested(3)
+    assert_type(batch["user"]["x"], Tensor[Shape[L[3], L[4]], NoneTape])
+    assert_type(Parts()(batch), Tensor[Shape[L[3], L[6]], NoneTape])
+
+
+def reject_an_entry_of_an_entry() -> None:
+    nested(3)["item"]["x"] @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (6, 5) has 5 columns but y (4, 2) has 4 rows [tapegrad-shape]
+
+
+def reject_an_entry_of_an_entry_that_is_passed_on() -> None:
+    Parts()(nested(3)) @ tg.ones((5, 2))  # E: matmul: inner sizes differ: x (3, 6) has 6 columns but y (5, 2) has 5 rows [tapegrad-shape]

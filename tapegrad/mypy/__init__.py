@@ -859,7 +859,9 @@ _value_of_key = _guard(_lazy("value_of_key"), lambda ctx: ctx.default_return_typ
 _numbers |= dict.fromkeys(
     [f"{kind}.{name}" for kind in ("builtins.dict", "typing.Mapping") for name in ("__getitem__", "get", "pop")],
     lambda ctx: (
-        _value_of_key(ctx) if _is_tensor(ctx.default_return_type) or _is_of_any(ctx.type) else ctx.default_return_type
+        _value_of_key(ctx)
+        if _is_tensor(ctx.default_return_type) or _has_tensors(ctx.default_return_type) or _is_of_any(ctx.type)
+        else ctx.default_return_type
     ),
 )
 _all_values = _guard(_lazy("all_values"), lambda ctx: ctx.default_return_type)

@@ -968,6 +968,69 @@ heads.by_turns(tg.ones((2, 3)), 2) @ tg.ones((23, 1))
 heads.cached(tg.ones((2, 3)))
 heads.named["n6"](tg.ones((2, 3))) @ tg.ones((6, 1))
 """,
+    "dictionaries of dictionaries that change": """
+def nested() -> dict[str, dict[str, Tensor]]:
+    return {"a": {"x": tg.ones((2, 3))}, "b": {"x": tg.ones((2, 4))}}
+
+def change(part: dict[str, Tensor]) -> None:
+    part["x"] = tg.ones((2, 7))
+
+def change_all(parts: dict[str, dict[str, Tensor]]) -> None:
+    for part in parts.values():
+        part["x"] = tg.ones((2, 7))
+
+def change_one(parts: dict[str, dict[str, Tensor]]) -> None:
+    change(parts["a"])
+
+def first(part: dict[str, Tensor]) -> Tensor:
+    return part["x"] @ tg.ones((7, 1))
+
+def main() -> None:
+    one = nested()
+    one["a"]["x"] = tg.ones((2, 7))
+    one["a"]["x"] @ tg.ones((7, 1))
+    two = nested()
+    part = two["a"]
+    part["x"] = tg.ones((2, 7))
+    two["a"]["x"] @ tg.ones((7, 1))
+    three = nested()
+    change(three["a"])
+    three["a"]["x"] @ tg.ones((7, 1))
+    first(three["a"])
+    four = nested()
+    change_all(four)
+    four["b"]["x"] @ tg.ones((7, 1))
+    five = nested()
+    change_one(five)
+    five["a"]["x"] @ tg.ones((7, 1))
+    six = nested()
+    for inner in six.values():
+        inner["x"] = tg.ones((2, 7))
+    six["a"]["x"] @ tg.ones((7, 1))
+    seven = nested()
+    copied = {**seven}
+    copied["a"]["x"] = tg.ones((2, 7))
+    seven["a"]["x"] @ tg.ones((7, 1))
+    eight = nested()
+    eight["a"].update(x=tg.ones((2, 7)))
+    eight["a"]["x"] @ tg.ones((7, 1))
+    nine = nested()
+    (nine.get("a") or {})["x"] = tg.ones((2, 7))
+    nine["a"]["x"] @ tg.ones((7, 1))
+    ten = nested()
+    several = [ten["a"], ten["b"]]
+    several[0]["x"] = tg.ones((2, 7))
+    ten["a"]["x"] @ tg.ones((7, 1))
+    eleven = nested()
+    list(eleven.values())[0]["x"] = tg.ones((2, 7))
+    eleven["a"]["x"] @ tg.ones((7, 1))
+    twelve = nested()
+    twelve["a"]["x"] += tg.ones((2, 1))
+    twelve["a"] = {"x": tg.ones((2, 7))}
+    twelve["a"]["x"] @ tg.ones((7, 1))
+
+main()
+""",
     "options that a program may change in another way": """
 from collections.abc import Callable
 

@@ -238,11 +238,17 @@ def _with_entries(result: Type, read: Type, kept: frozenset[str], call: Context,
             return result
         # mypy would report how a program uses other values, or that it adds some, if it knew what all have in common.
         of_any = make(api)("builtins.dict", [unknown(), unknown()])
-        return with_entries(of_any, {key: filled(p, without_opaque(t, kept)) for key, t in entries.items()}, call)
+        return with_entries(of_any, {key: _entry(p, t, kept, call, api) for key, t in entries.items()}, call)
     if not isinstance(p, Instance) or not is_dictionary(p):
         return result
-    of_each = {key: filled(p.args[-1], without_opaque(t, kept)) for key, t in entries.items()}
+    of_each = {key: _entry(p.args[-1], t, kept, call, api) for key, t in entries.items()}
     return with_entries(p, of_each, call)
+
+
+def _entry(declared: Type, read: Type, kept: frozenset[str], call: Context, api: Checker) -> Type:
+    """Return the type of an entry of a dictionary that was read, which may be a dictionary itself."""
+    found = filled(declared, without_opaque(read, kept))
+    return found if entries_in(read) is None else _with_entries(found, read, kept, call, api)
 
 
 def model_returned(returned: Returned, api: Checker) -> Outcome:
@@ -529,7 +535,7 @@ def _is_open(t: Type) -> bool:
     p = get_proper_type(t)
     if isinstance(p, Instance) and is_iterator(p):
         return _is_open(p.args[0])
-    return is_open(t) or (isinstance(p, Instance) and is_dictionary(p) and is_open(p.args[-1]))
+    return is_open(t) or (isinstance(p, Instance) and is_dictionary(p) and _is_open(p.args[-1]))
 
 
 _open: dict[FuncDef, tuple[object, bool]] = {}
@@ -606,7 +612,8 @@ def _given(
     if isinstance(ctx, MethodContext) and _takes_object(function):
         given[function.arguments[0].variable] = ctx.type
     others = (argument.variable.type for argument in function.arguments if argument.variable not in given)
-    is_of_tensors = not lacks_annotations(declared) or any(map(holds_tensors, given.values()))
+    types = [inner for t in given.values() for inner in with_inner_entries(t)]
+    is_of_tensors = not lacks_annotations(declared) or any(map(holds_tensors, types))
     if not is_known or not (is_of_tensors or _makes_tensors.of(function)):
         raise UnreadError(PASSES_NOTHING_KNOWN, ctx.context.line)
     if any(t is not None and get_all_type_vars(t) for t in others):
@@ -646,7 +653,7 @@ def _collection_that_is_read(
         if not isinstance(get_proper_type(p.args[-1]), AnyType) or not _hold_tensors(entries):
             return None
         p = p.copy_modified(args=[*p.args[:-1], unknown()])
-    if entries is not None and only_reads_parameter(parameter, function, frame, file, api):
+    if entries is not None and only_reads_parameter(parameter, entries, function, frame, file, api):
         return with_entries(p.copy_modified(args=[p.args[0], _common(entries, p)]), entries, parameter)
     match actual.expression:
         case ListExpr(items=items):
@@ -687,7 +694,7 @@ def _are_same(one: Expression, other: Expression) -> bool:
 
 
 def _hold_tensors(entries: Entries | None) -> bool:
-    return any(tensor_parts(one) is not None for one in (entries or {}).values())
+    return any(tensor_parts(one) is not None or _hold_tensors(entries_in(one)) for one in (entries or {}).values())
 
 
 def _common(entries: Entries, declared: Instance) -> Type:
@@ -699,7 +706,7 @@ def _common(entries: Entries, declared: Instance) -> Type:
 def _items_of(collection: TupleType | Instance) -> Sequence[Type]:
     if isinstance(collection, TupleType):
         return collection.items
-    return [*collection.args[-1:], *(entries_in(collection) or {}).values()]
+    return [*collection.args[-1:], *with_inner_entries(collection)[1:]]
 
 
 _COLLECTIONS: Final = frozenset(

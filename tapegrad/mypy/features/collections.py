@@ -44,7 +44,7 @@ from tapegrad.mypy.scopes.collections import (
     other_names,
     use_of_variable,
 )
-from tapegrad.mypy.scopes.entries import entries_of
+from tapegrad.mypy.scopes.entries import entries_in, entries_of, is_dictionary, with_entries
 from tapegrad.mypy.scopes.functions import written_with_file
 from tapegrad.mypy.scopes.objects import object_of
 from tapegrad.mypy.scopes.rebinding import opened
@@ -104,6 +104,11 @@ def _with_tensor(declared: Type, known: Type) -> Type:
     p = get_proper_type(declared)
     if isinstance(p, UnionType):
         return UnionType.make_union([_with_tensor(item, known) for item in p.items])
+    entries = entries_in(known)
+    if entries is not None and isinstance(p, Instance) and is_dictionary(p):
+        return with_entries(p, entries)
+    if entries is not None and isinstance(p, AnyType):
+        return known
     is_any = isinstance(p, AnyType)  # as are the values of a dictionary that a function without annotations returns
     return known if (is_any or tensor_parts(p) is not None) and tensor_parts(known) is not None else declared
 

@@ -76,7 +76,7 @@ from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.sources import is_changed
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
     from mypy.nodes import MypyFile, Node, TypeInfo
 
@@ -148,7 +148,7 @@ def with_inner_entries(t: Type) -> list[Type]:
     p = get_proper_type(t)
     if isinstance(p, TupleType):
         return [t, *(one for item in p.items for one in with_inner_entries(item)[1:])]
-    return [t, *(entries_in(p) or {}).values()]
+    return [t, *(inner for one in (entries_in(p) or {}).values() for inner in with_inner_entries(one))]
 
 
 def key_of_entries(t: Type) -> Hashable:
@@ -157,7 +157,7 @@ def key_of_entries(t: Type) -> Hashable:
     if isinstance(p, TupleType):
         return tuple(map(key_of_entries, p.items))
     entries = entries_in(p)
-    return None if entries is None else tuple(entries.items())
+    return None if entries is None else tuple((key, one, key_of_entries(one)) for key, one in entries.items())
 
 
 def entries_of(dictionary: Expression, api: Checker) -> Entries | None:
@@ -175,6 +175,8 @@ def entries_of(dictionary: Expression, api: Checker) -> Entries | None:
             return _of_variable(variable, dictionary, api)
         case MemberExpr():
             return _of_attribute(dictionary, api)
+        case IndexExpr(base=outer, index=StrExpr(value=key)):
+            return entries_in((entries_of(outer, api) or {}).get(key))
     return None
 
 
@@ -197,7 +199,12 @@ def _of_display(pairs: list[tuple[Expression | None, Expression]], api: Checker,
     entries: dict[str, Type] = {}
     for key, value in pairs:
         if isinstance(key, StrExpr):
-            entries[key.value] = _tensor(value, api, is_now=is_now)
+            inner = _of_display(value.items, api, is_now=is_now) if isinstance(value, DictExpr) else None
+            t = get_proper_type(stored_type(api, value)) if inner is not None else None
+            if inner is not None and isinstance(t, Instance):  # whose own dictionaries may have other names
+                entries[key.value] = with_entries(t, {name: _known_tensor(one) for name, one in inner.items()})
+            else:
+                entries[key.value] = _tensor(value, api, is_now=is_now)
             continue
         others = entries_of(value, api) if key is None else None  # {**others}
         if others is None:
@@ -235,12 +242,13 @@ def _of_variable(variable: Var, use: NameExpr, api: Checker) -> Entries | None:
         return _of_owner(variable.type, variable) if is_only else None
     values = [value] if is_only else bound_last(use, api)
     changes = _changes.of(checked_file(api)).get(variable, _Changes({}, []))
-    if changes is None or not all(_only_reads(call, argument, api) for call, argument in changes.calls):
+    if changes is None:
         return None
     several = [_of_part(variable, api) if one is None else _of_value(one, api) for one in values]
     entries = several[0] if len(several) == 1 else None  # of one of several dictionaries, nothing is known
-    if entries is None:
+    if entries is None or not all(_only_reads(call, one, entries, api) for call, one in changes.calls):
         return None
+    entries = {key: t if _stays(key, t, changes, api) else unknown() for key, t in entries.items()}
     known = dict(entries)
     for key, values in changes.keys.items():
         only = values[0] if len(values) == 1 and key not in entries else None
@@ -248,6 +256,16 @@ def _of_variable(variable: Var, use: NameExpr, api: Checker) -> Entries | None:
     if Reading.frame is not None and not _is_local(variable):  # of the module, whose sizes have other names
         return {key: without_opaque(t) for key, t in known.items()}
     return known
+
+
+def _stays(key: str, t: Type, changes: _Changes, api: Checker, depth: int = 0) -> bool:
+    """Return whether an item of a dictionary stays what it is: a tensor, or a dictionary that nothing changes."""
+    inner = entries_in(t)
+    return inner is None or all(
+        isinstance(node, CallExpr) and node.callee is not item and _only_reads(node, item, inner, api, depth)
+        for name, node, item in changes.items
+        if name in (key, None)
+    )
 
 
 def _of_value(value: Expression, api: Checker) -> Entries | None:
@@ -439,8 +457,8 @@ def _yielded(variable: Var, loop: Loop, api: Checker) -> Entries | None:
     return _of_owner(several.args[0], sequence)
 
 
-def _only_reads(call: CallExpr, argument: Expression, api: Checker, depth: int = 0) -> bool:
-    """Return whether a function of the program that is called with a dictionary leaves it as it is.
+def _only_reads(call: CallExpr, argument: Expression, entries: Entries, api: Checker, depth: int = 0) -> bool:
+    """Return whether a function of the program that is called with a dictionary leaves it as it is, with what is in it.
 
     So does a layer that is called, if its `forward` does.
     """
@@ -449,16 +467,17 @@ def _only_reads(call: CallExpr, argument: Expression, api: Checker, depth: int =
     symbol = layer.info.get("__call__") if isinstance(layer, Made) else None
     if isinstance(layer, Made) and symbol is not None and symbol.fullname == f"{MODULE}.__call__":
         called = method_of(layer, "forward")
-    return called is not None and _leaves_argument(called, call, argument, api, depth)
+    return called is not None and _leaves_argument(called, call, argument, entries, api, depth)
 
 
 def only_reads_parameter(
-    parameter: Var, function: FuncDef, frame: Frame, file: MypyFile, api: Checker, depth: int = 0
+    parameter: Var, entries: Entries, function: FuncDef, frame: Frame, file: MypyFile, api: Checker, depth: int = 0
 ) -> bool:
     """Return whether a function leaves a dictionary as it is that it gets, and so do those that it passes it on to.
 
     Args:
         parameter: The one that the dictionary is given for.
+        entries: What the dictionary has, which may be further ones.
         function: The function, with its statements.
         frame: Its object and its other arguments, as far as they are known.
         file: Its file.
@@ -469,11 +488,18 @@ def only_reads_parameter(
     if changes is None or changes.keys or depth > _DEEPEST:
         return False
     with in_file(file, api), within(frame), in_scope_of(api, function):
-        return all(_only_reads(call, argument, api, depth + 1) for call, argument in changes.calls)
+        return all(_only_reads(call, one, entries, api, depth + 1) for call, one in changes.calls) and all(
+            _stays(key, t, changes, api, depth + 1) for key, t in entries.items()
+        )
 
 
 def _leaves_argument(
-    called: tuple[FuncDef, Made | ClassOf | None], call: CallExpr, argument: Expression, api: Checker, depth: int
+    called: tuple[FuncDef, Made | ClassOf | None],
+    call: CallExpr,
+    argument: Expression,
+    entries: Entries,
+    api: Checker,
+    depth: int,
 ) -> bool:
     """Return whether a function that is called with a dictionary leaves it as it is, and gives it no other name."""
     function, of = called
@@ -489,14 +515,15 @@ def _leaves_argument(
         return False
     parameter = taking[0].variable
     declared = get_proper_type(parameter.type)
-    if isinstance(declared, Instance) and declared.type.fullname == "typing.Mapping":
+    is_flat = not any(entries_in(t) for t in entries.values())
+    if is_flat and isinstance(declared, Instance) and declared.type.fullname == "typing.Mapping":
         return True
     if parameter in _returned.of(file):
         return False
     frame = Frame(
         written.fullname, dict(arguments_of_call(written, call, api) or ()), of if isinstance(of, Made) else None, {}
     )
-    return only_reads_parameter(parameter, written, frame, file, api, depth)
+    return only_reads_parameter(parameter, entries, written, frame, file, api, depth)
 
 
 class _Changes(NamedTuple):
@@ -505,10 +532,13 @@ class _Changes(NamedTuple):
     Attributes:
         keys: The values that it assigns to single keys; None for one that is not written.
         calls: The calls of functions of the program with the dictionary, with the argument.
+        items: The uses of items by which one may change, if it is a dictionary: the key, or None if it is not written,
+            the part of the program with the item, or None where an item of the item is assigned, and the item.
     """
 
     keys: dict[str, list[Expression | None]]
     calls: list[tuple[CallExpr, Expression]]
+    items: Sequence[tuple[str | None, Any, Expression]] = ()
 
 
 def _read_changes(file: Node | None) -> dict[Node | None, _Changes | None]:
@@ -536,7 +566,8 @@ def _read_changes(file: Node | None) -> dict[Node | None, _Changes | None]:
             else:
                 found[target.base.node] = None
     inner = _used_in_inner_functions(nodes)
-    for node in (*nodes, *(one for target, _ in assigned for one in inside(target))):
+    nodes = [*nodes, *(one for target, _ in assigned for one in inside(target))]
+    for node in nodes:
         if node in unpacking:
             continue
         for child in _names_in(parts_of(node)):
@@ -547,7 +578,57 @@ def _read_changes(file: Node | None) -> dict[Node | None, _Changes | None]:
                 changes.calls.append((node, child))
             elif not _leaves(node, child):
                 found[child.node] = None
+    items = _items_used(nodes, [target for target, _ in assigned])
+    return {
+        one: None if changes is None else changes._replace(items=items.get(one, ())) for one, changes in found.items()
+    }
+
+
+def _items_used(
+    nodes: list[Any], targets: list[Expression]
+) -> dict[Node | None, list[tuple[str | None, Any, Expression]]]:
+    """Return the uses of items of the collections in variables by which the items may change."""
+    found: dict[Node | None, list[tuple[str | None, Any, Expression]]] = {}
+    for node in nodes:
+        for item in _items_in(parts_of(node)):
+            is_read = _is_read(node, item) if isinstance(node, CallExpr) else _leaves(node, item)
+            if isinstance(item.base, NameExpr) and not is_read:
+                found.setdefault(item.base.node, []).append((_written_key(item), node, item))
+        for name in _names_in(parts_of(node)) if _gives_items(node) else ():
+            found.setdefault(name.node, []).append((None, None, name))
+    for target in targets:
+        item = target.base if isinstance(target, IndexExpr) else None
+        while isinstance(item, IndexExpr) and isinstance(item.base, IndexExpr):
+            item = item.base
+        if isinstance(item, IndexExpr) and isinstance(item.base, NameExpr):
+            found.setdefault(item.base.node, []).append((_written_key(item), None, item))
     return found
+
+
+def _gives_items(node: Any) -> bool:
+    """Return whether a part of a program gives the items of a dictionary in it other names."""
+    match node:
+        case MemberExpr(name=name):
+            return name not in ("clear", "keys")
+        case CallExpr():
+            return any(_reads(node, one) for one in node.args)
+    return isinstance(node, DictExpr | OpExpr)
+
+
+def _written_key(item: IndexExpr) -> str | None:
+    return item.index.value if isinstance(item.index, StrExpr) else None
+
+
+def _is_read(node: Any, item: IndexExpr) -> bool:
+    return isinstance(node, CallExpr) and node.callee is not item and _reads(node, item)
+
+
+def _items_in(parts: Any) -> Iterator[IndexExpr]:
+    for part in parts:
+        if isinstance(part, list | tuple):
+            yield from _items_in(part)
+        elif isinstance(part, IndexExpr):
+            yield part
 
 
 def _values_returned(node: Node) -> list[Expression]:
