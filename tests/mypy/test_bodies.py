@@ -847,6 +847,9 @@ def main() -> None:
     out["x"] @ tg.ones((5, 1))
     out = out["y"]
     out + 1.0
+    got = both(x)
+    got.get("y").sum()
+    got.get("y") + 1.0
     given = both(x)
     Changing()(given)
     given["x"] @ tg.ones((5, 1))
@@ -1114,7 +1117,18 @@ for part in Taking(True, ["outputs"], inputs=8, outputs=8)(tg.ones((2, 8))):
     print(part)
 for part, size in zip(Taking(True, [], inputs=8, outputs=8)(tg.ones((2, 8))), (8, 9, 9, 8), strict=True):
     part @ tg.ones((size, 1))
+def given_away() -> None:
+    options = {"inputs": 4, "outputs": 2}
+    options["outputs"] = 3
+
+    def same() -> dict[str, int]:
+        return options
+
+    same()["outputs"] = 5
+    Head(**options)(tg.ones((2, 4))) @ tg.ones((5, 1))
+
 changed(True, ["outputs", "groups"])
+given_away()
 later([])
 once(True)
 """,

@@ -453,13 +453,18 @@ class Reader:
         )
         items: list[tuple[str | None, Type]] = []
         before = dict(self._frame.variables)
-        for values in several:
-            self._frame.variables.update(values)
-            self._bind_loop(target, iterated_type(self._api, sequence))
-            key = None if written is None else object_of(written, self._api)
-            items.append((key if isinstance(key, str) else None, self._type_of(item)))
-        self._frame.variables.clear()
-        self._frame.variables.update(before)
+        try:
+            for values in several:
+                self._frame.variables.update(values)
+                self._bind_loop(target, iterated_type(self._api, sequence))
+                key = None if written is None else object_of(written, self._api)
+                items.append((key if isinstance(key, str) else None, self._type_of(item)))
+        except UnreadError:  # the comprehension is then read as a whole
+            self._ignore_errors()
+            return
+        finally:
+            self._frame.variables.clear()
+            self._frame.variables.update(before)
         if is_list or all(key is not None for key, _ in items):
             note_turns(comprehension, items)
 

@@ -82,9 +82,22 @@ def value_of_key(ctx: MethodContext) -> Type:
             pass
         case _:
             return ctx.default_return_type
+    if isinstance(ctx.context, CallExpr) and (found := _any_in(ctx)) is not None:
+        return found
     key = object_of(index, ctx.api)
     known = (entries_of(dictionary, ctx.api) or {}).get(key) if isinstance(key, str) else None
     return ctx.default_return_type if known is None else _with_tensor(ctx.default_return_type, known)
+
+
+def _any_in(ctx: MethodContext) -> Type | None:
+    """Return Any for `outputs.get("mean")` of a dictionary that a function without annotations returns; else None.
+
+    mypy would report how a program uses what may be None.
+    """
+    receiver, default = get_proper_type(ctx.type), get_proper_type(ctx.default_return_type)
+    is_of_any = isinstance(receiver, Instance) and isinstance(get_proper_type(receiver.args[0]), AnyType)
+    items = default.items if is_of_any and isinstance(default, UnionType) else []
+    return next((one for one in items if isinstance(get_proper_type(one), AnyType)), None)
 
 
 def all_values(ctx: MethodContext) -> Type:

@@ -167,7 +167,7 @@ def _is_clear(node: Any, child: NameExpr, history: _History) -> bool:
         case MemberExpr(name=name) if name in _CHANGING:
             return any(isinstance(change, CallExpr) and change.callee is node for _, change in history.changes)
         case ReturnStmt():
-            return True
+            return child in history.uses  # not in an inner function, whose caller may then change it
     return use_in(node, child) is Use.READ
 
 
