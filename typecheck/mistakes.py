@@ -161,3 +161,41 @@ def reject_a_number_as_a_flag_of_a_layer() -> None:
 
 def reject_a_pair_as_a_scale() -> None:
     nn.Upsample((2, 2))  # E: Upsample: scale is a tuple of 2 but an int is expected [arg-type]
+
+
+@tg.guarded
+def row_of(n: N) -> Tensor[Shape[N], NoneTape]:
+    """Return ones."""
+    return tg.ones(n)
+
+
+def reject_a_bool_for_a_size_of_a_guarded_function() -> None:
+    row_of(n=True)  # E: row_of: n is a bool but an int is expected [tapegrad-dtype]
+
+
+def reject_a_bool_among_the_sizes_of_a_layer() -> None:
+    nn.LayerNorm((3, True))  # E: LayerNorm: width is a tuple of 2 but an int or a tuple of ints is expected [tapegrad-dtype]
+
+
+def reject_a_number_for_a_flag_of_a_layer() -> None:
+    nn.Linear(4, 3, bias=0)  # E: Linear: bias is an int but a bool is expected [type-var]
+
+
+def reject_a_text_for_the_sizes_of_a_pool() -> None:
+    nn.MaxPool2d("a")  # E: MaxPool2d: kernel is 'a' but an int or a tuple of ints is expected [tapegrad-dtype]
+
+
+def reject_a_bool_for_a_number_of_an_op() -> None:
+    tg.leaky_relu(tg.ones((3, 4)), negative_slope=True)  # E: leaky_relu: negative_slope is True but a number is expected [arg-type]
+
+
+def reject_a_bool_for_a_number_of_an_op_whose_default_is_equal() -> None:
+    tg.elu(tg.ones((3, 4)), alpha=True)  # E: elu: alpha is True but a number is expected [arg-type]
+
+
+def reject_a_bool_for_an_axis_with_another_name() -> None:
+    tg.swapaxes(tg.ones((3, 4)), axis1=True, axis2=0)  # E: swapaxes: axis1 is True but an int is expected [tapegrad-dtype]
+
+
+def reject_a_bool_for_a_count_that_no_rule_reads() -> None:
+    tg.group_norm(tg.ones((3, 4)), tg.ones((4,)), tg.ones((4,)), groups=True)  # E: group_norm: groups is True but an int is expected [tapegrad-dtype]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tapegrad.errors.options import check_range, check_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
 
 class Range(NamedTuple):
@@ -85,6 +85,23 @@ RANGES: Final[Mapping[str, Mapping[str, Range]]] = {
         **dict.fromkeys(("rise", "start", "end"), AT_LEAST_ZERO),
     },
 }
+
+NUMBERS: Final[Mapping[str, Collection[str]]] = {
+    "ELU": {"alpha"},
+    "Hardtanh": {"max", "min"},
+    "LeakyReLU": {"negative_slope"},
+    "PReLU": {"negative_slope"},
+    "elu": {"alpha"},
+    "hardtanh": {"max", "min"},
+    "leaky_relu": {"negative_slope"},
+    "normal": {"mean"},
+    "normal_like": {"mean"},
+    "scale": {"factor"},
+    "scaled_dot_product_attention": {"scale"},
+    "uniform": {"high", "low"},
+    "uniform_like": {"high", "low"},
+}
+"""Options that may be any number, but no bool, which mypy takes for one."""
 
 
 def check_options(call: str, ranges: Mapping[str, Range] | None = None, /, **options: Any) -> None:

@@ -164,6 +164,7 @@ _TENSORS_AND_SIZES = (
     *(f"{name}[" for name in COMPUTED),
     "[Literal[",
     ", Literal[",
+    *(f'type variable "{name}" of "' for name in ("CeilMode", "HasBias")),
 )
 _OF_METHODS = ('"TensorMethods"', '"Tensor"')  # the base class that has the methods
 _ABOUT_NAMES = (
@@ -649,10 +650,10 @@ def _of_einops(fullname: str) -> Callable[[Any], Any]:
 
 def _with_ranges(hook: Callable[[Any], Any], function: str) -> Callable[[Any], Any]:
     """Return the hook of a function of the library, which also checks options that have a range, and weights."""
-    from tapegrad.errors.ranges import RANGES
+    from tapegrad.errors.ranges import NUMBERS, RANGES
     from tapegrad.sizes.constraints import INITIALIZERS
 
-    if function not in RANGES and function not in INITIALIZERS:
+    if function not in RANGES and function not in NUMBERS and function not in INITIALIZERS:
         return hook
 
     def load() -> Callable[[Any], bool]:

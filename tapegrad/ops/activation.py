@@ -282,7 +282,7 @@ def elu(x: Tensor[S, T, Float], alpha: float = 1.0) -> Tensor[S, T, Float]:
         >>> np.round(tg.elu(x, alpha=0.5).numpy().astype(float), 3).tolist()
         [-0.5, -0.316, 0.0, 2.0]
     """
-    if alpha != 1.0:
+    if alpha != 1.0 or alpha is True:
         check_number("elu", "alpha", alpha)
     return _exponential_linear("elu", x, factor=1.0, width=1.0, depth=alpha)
 

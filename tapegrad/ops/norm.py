@@ -488,5 +488,5 @@ def _check_operands(x: Tensor[Any, Any, Any], **others: Tensor[Any, Any, Any]) -
 
 
 def _check_eps(call: str, eps: float) -> None:
-    if not eps > 0:
+    if eps is True or not eps > 0:
         check_options(call, eps=eps)  # which says so

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tapegrad.autograd.op import op
 from tapegrad.engines import engine
+from tapegrad.errors.options import check_number
 from tapegrad.ops._mapped import apply, mapped
 from tapegrad.ops.elementwise import elementwise_shape
 
@@ -79,6 +80,9 @@ def hardtanh(
         >>> tg.hardtanh(x, -2.0, 0.0).tolist()
         [-2.0, 0.0, 0.0]
     """
+    if type(min) is not float or type(max) is not float:
+        check_number("hardtanh", "min", min)
+        check_number("hardtanh", "max", max)
     if not min <= max:
         message = f"hardtanh: min is {min} but max is {max}, which is below"
         raise ValueError(message)

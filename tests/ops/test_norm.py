@@ -449,3 +449,8 @@ def test_weight_and_bias_are_as_long_as_there_are_channels(name: str, options: A
         sizes = {"weight": (4,), "bias": (4,)} | {short: (3,)}
         with pytest.raises(ShapeError, match=rf"^axis 1 of x \(2, 4, 5\) is 4 but {short} \(3,\) has 3$"):
             rule((2, 4, 5), **sizes, **options)
+
+
+def test_an_eps_that_is_a_bool_is_rejected() -> None:
+    with pytest.raises(DTypeError, match=r"^normalize: eps is True but a number is expected$"):
+        normalize(tensor([[3.0, 4.0]]), eps=True)

@@ -70,3 +70,8 @@ def test_a_piecewise_activation_matches_its_shape_rule_and_rejects_ints(name: st
     check_shape_rule(PIECEWISE[name], ((),), ((5,),), ((2, 3, 7),), ((2, 0),))
     with pytest.raises(DTypeError, match=f"^{name}: x is int64 but floating is expected$"):
         PIECEWISE[name](tensor([1, 2]))
+
+
+def test_bounds_of_hardtanh_are_no_bools() -> None:
+    with pytest.raises(DTypeError, match=r"^hardtanh: max is True but a number is expected$"):
+        hardtanh(tensor([1.0, 2.0]), max=True)

@@ -27,7 +27,7 @@ from tapegrad.mypy.cache import Answers, Call, answers_of, call_of
 from tapegrad.mypy.calls.arrays import with_array_sizes
 from tapegrad.mypy.calls.assertions import learn, learned_for, message_of
 from tapegrad.mypy.calls.binding import CheckedCall, bind_arguments
-from tapegrad.mypy.calls.checks import Rule, check_numbers, check_operands
+from tapegrad.mypy.calls.checks import Rule, check_kernels, check_numbers, check_operands
 from tapegrad.mypy.calls.learned import facts_of, for_all_values, with_facts
 from tapegrad.mypy.calls.results import raw_receiver, result_of, unknown_result, unread, with_shape, without_shapes
 from tapegrad.mypy.conversion import (
@@ -286,6 +286,7 @@ def _judged(call: CheckedCall, rule: Rule | None) -> list[Any] | None:
         ShapeError: The sizes do not fit.
         DTypeError: The dtypes do not.
     """
+    check_kernels(call)
     bind_arguments(call)
     check_operands(call)
     call.bindings.finish(raw=raw_receiver(call.ctx) is not None)

@@ -38,7 +38,7 @@ GUARDED: Final = frozenset(
     }
 )
 _CODES: Final = frozenset(
-    {"return-value", "assignment", "arg-type", "list-item", "dict-item", "misc", "operator", "index"}
+    {"return-value", "assignment", "arg-type", "list-item", "dict-item", "misc", "operator", "index", "type-var"}
 )
 
 _RETURN: Final = re.compile(r"Incompatible return value type \(got (?P<got>.+), expected (?P<expected>.+)\)")
@@ -62,6 +62,8 @@ _ARGUMENT: Final = re.compile(
 _OPERATION: Final = re.compile(
     r'Unsupported operand types for (?P<operator>\S+) \((?P<left>".+") and (?P<right>".+")\)'
 )
+_FLAG: Final = re.compile(r'Value of type variable "(?P<flag>\w+)" of "(?P<layer>\w+)" cannot be "(?P<got>.+)"')
+_FLAGS: Final = {"CeilMode": "ceil_mode", "HasBias": "bias"}  # options of layers, by their type variables
 _INDEX: Final = re.compile(r'Invalid index type "(?P<got>[^"]+)" for "(?P<owner>.+)"; expected type "(?P<expected>.+)"')
 
 
@@ -115,6 +117,8 @@ def _message(message: str, place: Place, parameters: ParametersOf, *, may_redefi
         return _difference(call, f"entry {match['index']} of the dict", match)
     if match := _ARGUMENT.fullmatch(message):
         return _argument(place, match, parameters)
+    if match := _FLAG.fullmatch(message):
+        return _flag_of_layer(match, parameters)
     if match := _INDEX.fullmatch(message):
         return _index(_read(match["got"])) if _read(match["owner"]).name in _TENSORS else None
     match = _OPERATION.fullmatch(message)
@@ -204,6 +208,14 @@ def _no_flag(op: str, name: str, given: Written) -> str | None:
         return None
     kind = messages.with_article("NoneType" if given.name == "None" else given.name)
     return f"{op}: {name} is {kind} but a bool is expected"
+
+
+def _flag_of_layer(match: re.Match[str], parameters: ParametersOf) -> str | None:
+    """Return that an option of a layer is no bool; None for another class, or for a type that may be one."""
+    layer, name, given = match["layer"], _FLAGS.get(match["flag"]), _read(match["got"])
+    if name is None or name not in parameters(layer, "__init__"):
+        return None
+    return _of_plain(layer, name, given, "bool") if layer in GUARDED else _no_flag(layer, name, given)
 
 
 def _of_kind(op: str, name: str, written: list[ast.expr], got: str, kinds: tuple[str, ...]) -> str | None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from mypy.errorcodes import ARG_TYPE
 from mypy.nodes import RefExpr, TupleExpr, Var
 
-from tapegrad.errors import ShapeError, TapegradError
-from tapegrad.errors.ranges import RANGES, check_options
+from tapegrad.errors import DTypeError, ShapeError, TapegradError
+from tapegrad.errors.options import check_number
+from tapegrad.errors.ranges import NUMBERS, RANGES, check_options
 from tapegrad.mypy.conversion import Many, shape_items, tensor_parts
 from tapegrad.mypy.mypy_api import constant_value
 from tapegrad.mypy.reports import report
@@ -34,6 +35,8 @@ def check_call(ctx: FunctionContext | MethodContext, function: str) -> bool:
         _check_weight(ctx, function, ctx.arg_types[0][0])
     ranges, is_wrong_count = RANGES.get(function, {}), False
     for option, expressions in zip(ctx.callee_arg_names, ctx.args, strict=True):
+        if option is not None and option in NUMBERS.get(function, ()) and len(expressions) == 1:
+            _reject_bool(ctx, function, option, expressions[0])
         if option is not None and option in ranges and len(expressions) == 1:
             is_rejected = _rejects(ctx, function, option, expressions[0])
             is_wrong_count = is_wrong_count or (is_rejected and ranges[option].is_whole)
@@ -51,6 +54,16 @@ def _rejects(ctx: FunctionContext | MethodContext, function: str, option: str, e
         ctx.api.fail(str(error), ctx.context, code=ARG_TYPE)
         return True
     return False
+
+
+def _reject_bool(ctx: FunctionContext | MethodContext, function: str, option: str, expression: Expression) -> None:
+    """Report a bool for an option that may be any number."""
+    number = _number(expression)
+    if isinstance(number, bool):
+        try:
+            check_number(function, option, number)
+        except DTypeError as error:
+            ctx.api.fail(str(error), ctx.context, code=ARG_TYPE)
 
 
 def _check_weight(ctx: FunctionContext | MethodContext, function: str, weight: Type) -> None:
