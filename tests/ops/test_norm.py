@@ -453,4 +453,4 @@ def test_weight_and_bias_are_as_long_as_there_are_channels(name: str, options: A
 
 def test_an_eps_that_is_a_bool_is_rejected() -> None:
     with pytest.raises(DTypeError, match=r"^normalize: eps is True but a number is expected$"):
-        normalize(tensor([[3.0, 4.0]]), eps=True)
+        normalize(tensor([[3.0, 4.0]]), eps=True)  # type: ignore[arg-type]  # under test
