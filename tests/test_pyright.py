@@ -95,9 +95,10 @@ NUMBERS = ("1", "1.5", "True")
 
 
 def expressions() -> list[str]:
-    """Return each operator between tensors, and between a tensor and a number or an array."""
+    """Return each operator of a tensor, between tensors, and between a tensor and a number or an array."""
+    unary = [f"{operator}{x}" for operator in ("-", "+", "~") for x in TENSORS]
     pairs = [*product(TENSORS, (*TENSORS, *ARRAYS, *SCALARS, *NUMBERS)), *product(NUMBERS, TENSORS)]
-    return [f"{x} {operator} {y}" for operator in OPERATORS for x, y in pairs]
+    return [*unary, *(f"{x} {operator} {y}" for operator in OPERATORS for x, y in pairs)]
 
 
 def is_rejected(expression: str, names: dict[str, object]) -> bool:

@@ -43,19 +43,21 @@ if TYPE_CHECKING:
             OpenDType,
             comparison,
             floor_division,
+            inverse,
             operator_of_all,
             operator_of_bits,
             operator_of_floats,
             operator_of_ints,
             operator_of_numbers,
             operator_of_tensors,
+            sign,
         )
 
 S = TypeVar("S", bound=tuple[Any, ...], default=Any)
 S1 = TypeVar("S1", bound=tuple[Any, ...], default=Any)
 S2 = TypeVar("S2", bound=tuple[Any, ...], default=Any)
 T = TypeVar("T", bound=Tape, default=Any)
-T1 = TypeVar("T1", bound=Tape, default=Any)
+T1 = TypeVar("T1", bound=Tape, default=Any)  # inside the class `Tensor`, T is the property of that name
 T2 = TypeVar("T2", bound=Tape, default=Any)
 D = TypeVar("D", bound=np.generic, default=np.float32)
 D1 = TypeVar("D1", bound=np.generic, default=np.float32)
@@ -248,7 +250,7 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
         plain.save_value()
         return plain, self.tape
 
-    def put_tape(self: Untaped[S, D], tape: T) -> Tensor[S, T, D]:
+    def put_tape(self: Untaped[S, D], tape: T1) -> Tensor[S, T1, D]:
         """Return the same tensor with `tape`, which may be the tape of another tensor; ops use `tape.record` instead.
 
         Raises:
@@ -274,7 +276,7 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
         kind: Any = OwnedTape if self.owns_tape else NoneTape
         return self.retaped(kind)
 
-    def retaped(self, kind: type[T]) -> Tensor[S_co, T, D_co]:
+    def retaped(self, kind: type[T1]) -> Tensor[S_co, T1, D_co]:
         """Return the same tensor with an empty tape of the given kind: `x.retaped(OwnedTape)`.
 
         Args:
@@ -296,7 +298,7 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
             retaped = self.split_tape()[0] if self.owns_tape else self
         return retaped
 
-    def carrying(self, tape: T) -> Tensor[S_co, T, D_co]:
+    def carrying(self, tape: T1) -> Tensor[S_co, T1, D_co]:
         """Return this node with a tape, unchecked."""
         taped = _new(Tensor)
         taped.data, taped.tape, taped.node = self.data, tape, self
@@ -691,15 +693,15 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
         if not MYPY:
 
             @overload
-            def sum(self: Tensor[Any, T, OpenDType]) -> Tensor[tuple[()], T, Any]: ...
+            def sum(self: Tensor[Any, T1, OpenDType]) -> Tensor[tuple[()], T1, Any]: ...
             @overload
             def sum(self: Tensor[Any, Any, np.bool_]) -> Tensor[tuple[()], NoneTape, np.int64]: ...
             @overload
             def sum(self) -> Tensor[tuple[()], T_co, D_co]: ...
             @overload
             def sum(
-                self: Tensor[Any, T, OpenDType], axis: Axis = None, *, keepdims: bool = False
-            ) -> Tensor[Any, T, Any]: ...
+                self: Tensor[Any, T1, OpenDType], axis: Axis = None, *, keepdims: bool = False
+            ) -> Tensor[Any, T1, Any]: ...
             @overload
             def sum(
                 self: Tensor[Any, Any, np.bool_], axis: Axis = None, *, keepdims: bool = False
@@ -707,21 +709,23 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
             @overload
             def sum(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]: ...
             @overload
-            def mean(self: Tensor[Any, T, OpenDType]) -> Tensor[tuple[()], T, Any]: ...
+            def mean(self: Tensor[Any, T1, OpenDType]) -> Tensor[tuple[()], T1, Any]: ...
             @overload
             def mean(self: Tensor[Any, Any, np.bool_]) -> Tensor[tuple[()], NoneTape, np.float32]: ...
             @overload
-            def mean(self) -> Tensor[tuple[()], T_co, D_co]: ...
+            def mean(self: Tensor[Any, T1, Float]) -> Tensor[tuple[()], T1, Float]: ...
             @overload
             def mean(
-                self: Tensor[Any, T, OpenDType], axis: Axis = None, *, keepdims: bool = False
-            ) -> Tensor[Any, T, Any]: ...
+                self: Tensor[Any, T1, OpenDType], axis: Axis = None, *, keepdims: bool = False
+            ) -> Tensor[Any, T1, Any]: ...
             @overload
             def mean(
                 self: Tensor[Any, Any, np.bool_], axis: Axis = None, *, keepdims: bool = False
             ) -> Tensor[Any, NoneTape, np.float32]: ...
             @overload
-            def mean(self, axis: Axis = None, *, keepdims: bool = False) -> Tensor[Any, T_co, D_co]: ...
+            def mean(
+                self: Tensor[Any, T1, Float], axis: Axis = None, *, keepdims: bool = False
+            ) -> Tensor[Any, T1, Float]: ...
 
             @overload
             def max(self) -> Tensor[tuple[()], T_co, D_co]: ...
@@ -809,6 +813,15 @@ class Tensor(TensorMethods[S_co, T_co, D_co]):
 
             @operator_of_ints
             def __rrshift__(self, y: Any) -> Any: ...
+
+            @sign
+            def __neg__(self) -> Any: ...
+
+            @sign
+            def __pos__(self) -> Any: ...
+
+            @inverse
+            def __invert__(self) -> Any: ...
 
             @comparison
             def __lt__(self, y: Any) -> Any: ...

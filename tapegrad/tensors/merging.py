@@ -250,6 +250,31 @@ if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with 
             @overload
             def __get__(self, x: Tensor[S, T, D], owner: Any) -> _Compared[S, D, _AnyNumber, _Array[Any]]: ...
 
+        class _Unary:
+            """What makes an operator match protocols, such as that of the argument of `operator.neg`."""
+
+            def __call__(self, /) -> Any: ...
+
+        class _Sign(_Unary):
+            """A sign of floats and ints."""
+
+            @overload
+            def __get__(self, x: Tensor[S, T, OpenDType], owner: Any) -> Callable[[], Tensor[S, T, Any]]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, Any, np.bool_], owner: Any) -> _NotOfThisDType: ...
+            @overload
+            def __get__(self, x: Tensor[S, T, D], owner: Any) -> Callable[[], Tensor[S, T, D]]: ...
+
+        class _Inverse(_Unary):
+            """The inverse of ints and bools."""
+
+            @overload
+            def __get__(self, x: Tensor[S, Any, OpenDType], owner: Any) -> Callable[[], Tensor[S, NoneTape, Any]]: ...
+            @overload
+            def __get__(self, x: Tensor[Any, Any, np.floating[Any]], owner: Any) -> _NotOfThisDType: ...
+            @overload
+            def __get__(self, x: Tensor[S, Any, D], owner: Any) -> Callable[[], Tensor[S, NoneTape, D]]: ...
+
         def operator_of_floats(operator: Any) -> _OfFloats:
             """Infer the dtypes that an operator takes, and the tape of its result from those of its operands."""
 
@@ -273,6 +298,12 @@ if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with 
 
         def comparison(operator: Any) -> _Comparison:
             """Infer the dtypes that a comparison takes."""
+
+        def sign(operator: Any) -> _Sign:
+            """Infer the dtypes that a sign takes."""
+
+        def inverse(operator: Any) -> _Inverse:
+            """Infer the dtypes that `~` takes."""
 
         class _Loss(Protocol[G, P]):
             @overload

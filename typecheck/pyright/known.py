@@ -62,6 +62,8 @@ def rows(x: Matrix, t: Traced) -> None:
 
 def ops_that_keep_the_shape(x: Matrix, t: Traced) -> None:
     assert_type(-t, Traced)
+    assert_type(+x, Matrix)
+    assert_type(~(x > 0), Tensor[Shape[L[2], L[3]], NoneTape, np.bool_])
     assert_type(tg.exp(x), Matrix)
     assert_type(tg.relu(t), Traced)
     assert_type(tg.softmax(t, axis=0), Traced)
