@@ -7,7 +7,7 @@ mypy does not use them: overloads would slow it down, and the plugin infers the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Never, Protocol, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, Never, Protocol, TypeAlias, TypeVar, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     _FloatNumber: TypeAlias = "float | Float"
     _IntNumber: TypeAlias = "int | Whole"
     _BoolNumber: TypeAlias = "bool | np.bool_"
+    _OneNumber: TypeAlias = 'Literal["mean", "sum"]'  # of the reductions
     _Array: TypeAlias = "np.ndarray[Any, np.dtype[D]]"
 
 F = TypeVar("F")
@@ -306,29 +307,33 @@ if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with 
             """Infer the dtypes that `~` takes."""
 
         class _Loss(Protocol[G, P]):
+            @overload  # options of type Any match Never, and may be those of a loss of each element
+            def __call__(
+                self, x: Tensor[Any, Any, Float], target: Tensor[Any, Any, G], *, reduction: Never, **options: Any
+            ) -> Tensor[Any, Any, Float]: ...
             @overload
             def __call__(
-                self, x: Tensor[Any, _Open, Float], target: Tensor[Any, Any, G]
+                self, x: Tensor[Any, _Open, Float], target: Tensor[Any, Any, G], *, reduction: _OneNumber = ...
             ) -> Tensor[tuple[()], Any, Float]: ...
             @overload
             def __call__(
-                self, x: Tensor[Any, OwnedTape, Float], target: Tensor[Any, Any, G]
+                self, x: Tensor[Any, OwnedTape, Float], target: Tensor[Any, Any, G], *, reduction: _OneNumber = ...
             ) -> Tensor[tuple[()], OwnedTape, Float]: ...
             @overload
             def __call__(
-                self, x: Tensor[Any, Any, Float], target: Tensor[Any, _Open, G]
+                self, x: Tensor[Any, Any, Float], target: Tensor[Any, _Open, G], *, reduction: _OneNumber = ...
             ) -> Tensor[tuple[()], Any, Float]: ...
             @overload
             def __call__(
-                self, x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, G]
+                self, x: Tensor[Any, T, Float], target: Tensor[Any, NoneTape, G], *, reduction: _OneNumber = ...
             ) -> Tensor[tuple[()], T, Float]: ...
             @overload
             def __call__(
-                self, x: Tensor[Any, Any, Float], target: Tensor[Any, OwnedTape, G]
+                self, x: Tensor[Any, Any, Float], target: Tensor[Any, OwnedTape, G], *, reduction: _OneNumber = ...
             ) -> Tensor[tuple[()], OwnedTape, Float]: ...
             @overload
             def __call__(
-                self, x: Tensor[Any, Any, Float], target: Tensor[Any, Any, G]
+                self, x: Tensor[Any, Any, Float], target: Tensor[Any, Any, G], *, reduction: _OneNumber = ...
             ) -> Tensor[tuple[()], Any, Float]: ...
             @overload
             def __call__(
@@ -363,13 +368,28 @@ if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with 
         ) -> _Loss[np.floating[Any] | np.integer[Any], P]:
             """Infer the tape of a loss whose target may be labels."""
 
+        # An axis of type Any matches Never, and must not match None.
         class _Sum(Protocol):
             @overload
-            def __call__(self, x: Tensor[Any, T, OpenDType]) -> Tensor[tuple[()], T, Any]: ...
+            def __call__(
+                self, x: Tensor[Any, T, OpenDType], axis: Never, *, keepdims: bool = False
+            ) -> Tensor[Any, T, Any]: ...
             @overload
-            def __call__(self, x: Tensor[Any, Any, np.bool_]) -> Tensor[tuple[()], NoneTape, np.int64]: ...
+            def __call__(
+                self, x: Tensor[Any, Any, np.bool_], axis: Never, *, keepdims: bool = False
+            ) -> Tensor[Any, NoneTape, np.int64]: ...
             @overload
-            def __call__(self, x: Tensor[Any, T, Real]) -> Tensor[tuple[()], T, Real]: ...
+            def __call__(
+                self, x: Tensor[Any, T, Real], axis: Never, *, keepdims: bool = False
+            ) -> Tensor[Any, T, Real]: ...
+            @overload
+            def __call__(self, x: Tensor[Any, T, OpenDType], axis: None = None) -> Tensor[tuple[()], T, Any]: ...
+            @overload
+            def __call__(
+                self, x: Tensor[Any, Any, np.bool_], axis: None = None
+            ) -> Tensor[tuple[()], NoneTape, np.int64]: ...
+            @overload
+            def __call__(self, x: Tensor[Any, T, Real], axis: None = None) -> Tensor[tuple[()], T, Real]: ...
             @overload
             def __call__(
                 self, x: Tensor[Any, T, OpenDType], axis: Axis = None, *, keepdims: bool = False
@@ -385,11 +405,25 @@ if TYPE_CHECKING:  # nested, because pyrefly does not evaluate a condition with 
 
         class _Mean(Protocol):
             @overload
-            def __call__(self, x: Tensor[Any, T, OpenDType]) -> Tensor[tuple[()], T, Any]: ...
+            def __call__(
+                self, x: Tensor[Any, T, OpenDType], axis: Never, *, keepdims: bool = False
+            ) -> Tensor[Any, T, Any]: ...
             @overload
-            def __call__(self, x: Tensor[Any, Any, np.bool_]) -> Tensor[tuple[()], NoneTape, np.float32]: ...
+            def __call__(
+                self, x: Tensor[Any, Any, np.bool_], axis: Never, *, keepdims: bool = False
+            ) -> Tensor[Any, NoneTape, np.float32]: ...
             @overload
-            def __call__(self, x: Tensor[Any, T, Float]) -> Tensor[tuple[()], T, Float]: ...
+            def __call__(
+                self, x: Tensor[Any, T, Float], axis: Never, *, keepdims: bool = False
+            ) -> Tensor[Any, T, Float]: ...
+            @overload
+            def __call__(self, x: Tensor[Any, T, OpenDType], axis: None = None) -> Tensor[tuple[()], T, Any]: ...
+            @overload
+            def __call__(
+                self, x: Tensor[Any, Any, np.bool_], axis: None = None
+            ) -> Tensor[tuple[()], NoneTape, np.float32]: ...
+            @overload
+            def __call__(self, x: Tensor[Any, T, Float], axis: None = None) -> Tensor[tuple[()], T, Float]: ...
             @overload
             def __call__(
                 self, x: Tensor[Any, T, OpenDType], axis: Axis = None, *, keepdims: bool = False

@@ -115,7 +115,8 @@ def losses(
     half: Tensor[Any, OwnedTape, np.float16],
 ) -> None:
     assert_type(tg.mse(t, x), Scalar)
-    assert_type(tg.mse(x, t, reduction="sum"), Tensor[Any, OwnedTape])
+    assert_type(tg.mse(x, t, reduction="sum"), Scalar)
+    assert_type(tg.mse(x, t, reduction="none"), Tensor[Any, OwnedTape])
     assert_type(tg.huber(x=t, target=t, delta=2.0), Tensor[Any, OwnedTape])
     assert_type(tg.bce(x, x), Tensor[tuple[()], NoneTape])
     assert_type(tg.mae(t, unknown), Scalar)
@@ -127,6 +128,13 @@ def losses(
     assert_type(tg.cross_entropy(x, labels, smoothing=0.1), Tensor[Any, NoneTape])
     assert_type(tg.cross_entropy(t, x), Scalar)
     tg.cross_entropy(t, labels).backward()
+
+
+def unknown_options(x: Matrix, axis: Any, options: dict[str, Any]) -> None:
+    assert_type(x.sum(axis), Tensor[Any, NoneTape])
+    assert_type(x.max(**options), Tensor[Any, NoneTape])
+    assert_type(tg.mean(x, **options), Tensor[Any, NoneTape])
+    assert_type(tg.mse(x, x, **options), Tensor[Any, Any])
 
 
 def losses_by_tape(x: Tensor[Any, T1], target: Matrix, other: Tensor[Any, T2]) -> Tensor[Any, T1]:
