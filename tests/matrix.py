@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 PYTHONS = ("3.11", "3.12", "3.13")
-TOOLS = ("pytest>=9", "hypothesis>=6.130", "einops>=0.8")  # programs of typecheck/ use einops
+TOOLS = ("pytest>=9", "hypothesis>=6.130", "einops>=0.8.2")  # programs of typecheck/ use einops, see pyproject.toml
 EXTRAS = "demo,half,mypy,notebook"
 CORE = (
     "tests/autograd/test_tape.py",
