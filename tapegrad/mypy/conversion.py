@@ -371,6 +371,21 @@ def _is_unknown_rest(item: Type) -> bool:
     return isinstance(inner, Instance) and isinstance(get_proper_type(inner.args[0]), AnyType)
 
 
+def without_last_values(array: Instance) -> Instance:
+    """Return an array type without the last known values that mypy keeps of ints, as in `tuple[Literal[3]?]`.
+
+    NumPy 2.5 types `np.zeros((3,))` so, and mypy keeps the number where it joins that array with one of another shape.
+    """
+    shape = get_proper_type(array.args[0]) if array.args else None
+    if not isinstance(shape, TupleType):
+        return array
+    sizes = map(get_proper_type, shape.items)
+    items: list[Type] = [
+        one.copy_modified(last_known_value=None) if isinstance(one, Instance) else one for one in sizes
+    ]
+    return array.copy_modified(args=[shape.copy_modified(items=items), *array.args[1:]])
+
+
 def shape_type(items: list[Size | Many] | Dims | None, make: Make) -> Type:
     """Return the type of a shape."""
     if items is None or isinstance(items, UnknownDims):

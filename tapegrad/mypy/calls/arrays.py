@@ -56,7 +56,7 @@ from tapegrad.mypy.calls.array_functions import (
     joined,
     open_grids,
 )
-from tapegrad.mypy.conversion import ARRAY, Many, shape_items, shape_type, tensor_parts, unknown
+from tapegrad.mypy.conversion import ARRAY, Many, shape_items, shape_type, tensor_parts, unknown, without_last_values
 from tapegrad.mypy.mypy_api import (
     checked_file,
     declared_function,
@@ -268,7 +268,7 @@ def scalar_type_of(t: Type | None) -> Type | None:
 
 def _array(t: Type | None) -> Instance | None:
     p = None if t is None else get_proper_type(t)
-    return p if isinstance(p, Instance) and p.type.fullname == ARRAY else None
+    return without_last_values(p) if isinstance(p, Instance) and p.type.fullname == ARRAY else None
 
 
 def _is_known(array: Instance) -> bool:

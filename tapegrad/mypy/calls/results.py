@@ -28,6 +28,7 @@ from tapegrad.mypy.conversion import (
     shape_type,
     tensor_parts,
     unknown,
+    without_last_values,
 )
 from tapegrad.mypy.mypy_api import make, scalar_type
 from tapegrad.mypy.rules.calls import is_several
@@ -113,7 +114,7 @@ def unread(result: Type, arguments: Mapping[str, list[Argument]], api: Checker) 
     elif not _has_any(array) and not isinstance(get_proper_type(dtype), AnyType):
         return result
     elif isinstance(get_proper_type(shape), AnyType) and isinstance(array, Instance) and array.type.fullname == ARRAY:
-        items = shape_items(array.args[0])
+        items = shape_items(without_last_values(array).args[0])
         shape = shape if items is None else shape_type(items, make(api))
     if not arguments.get("dtype"):
         dtype = scalar_type_of(array) or scalar_of_array(data[0], api) or unknown()

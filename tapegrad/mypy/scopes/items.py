@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mypy.nodes import Expression, NameExpr, Node, SliceExpr, TupleExpr, Var
 from mypy.types import AnyType, Instance, LiteralType, NoneType, TupleType, Type, UnpackType, get_proper_type
 
-from tapegrad.mypy.conversion import ARRAY, Many, shape_items, size_type, tensor_parts, unknown
+from tapegrad.mypy.conversion import ARRAY, Many, shape_items, size_type, tensor_parts, unknown, without_last_values
 from tapegrad.mypy.mypy_api import make
 from tapegrad.mypy.scopes.frames import (
     Items,
@@ -117,7 +117,7 @@ def length_of_type(t: Type) -> Size:
     p = get_proper_type(t)
     parts = tensor_parts(p)
     if parts is None and isinstance(p, Instance) and p.type.fullname == ARRAY:
-        first = next(iter(shape_items(p.args[0]) or ()), UNKNOWN)
+        first = next(iter(shape_items(without_last_values(p).args[0]) or ()), UNKNOWN)
         return UNKNOWN if isinstance(first, Many) else first
     if parts is None:
         return (

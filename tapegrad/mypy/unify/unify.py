@@ -49,6 +49,7 @@ from tapegrad.mypy.conversion import (
     size_of,
     tensor_parts,
     unknown,
+    without_last_values,
 )
 from tapegrad.mypy.mypy_api import accepts, called, map_instance_to_supertype, method_of
 from tapegrad.mypy.signatures import Signature, opened_call
@@ -315,6 +316,8 @@ def _unify_instance(bindings: Bindings, declared: Instance, given: ProperType, w
         unify_tensor(bindings, formal, actual, where)
     elif isinstance(given, Instance) and given.type.has_base(declared.type.fullname) and declared.args:
         mapped = map_instance_to_supertype(given, declared.type)
+        if declared.type.fullname == ARRAY:
+            mapped = without_last_values(mapped)
         if is_distribution(declared):
             unify_tensor(bindings, TensorParts(*declared.args), TensorParts(*mapped.args), where)
             return
