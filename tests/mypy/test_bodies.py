@@ -135,6 +135,13 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "slices of a tensor of unknown rank in a loop": """
+buffer, tables = (tg.tensor(json.loads(text)) for text in ("[[1.0], [2.0], [3.0]]", "[[[1.0]]]"))
+for i in range(2):
+    buffer = tg.at_set(buffer, slice(i, i + 2), tg.zeros((2, 1)))
+    print(buffer[i : i + 2] + tg.ones((2, 3)))
+tg.mse(tables * tg.ones((2, 1, 3)), tg.broadcast_to(tables, (2, 1, 3)))
+""",
     "statements that change no tensor": """
 import numpy as np
 

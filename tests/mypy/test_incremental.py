@@ -449,7 +449,7 @@ BODIES_ELSEWHERE: Final[dict[str, list[Files]]] = {
     ],
     "a class in another file that has its own layer no more": [
         {
-            "layers.py": NET.format(3),
+            "layers.py": NET.format(3).replace("3 * width", "24"),
             "models.py": "from layers import Net\nfrom tapegrad import nn\nclass Mine(Net):\n"
             f"    def change(self) -> None:\n        {change}\n",
             "top.py": "import tapegrad as tg\nfrom models import Mine\nMine(8)(tg.ones((3, 8)))\n",
@@ -515,7 +515,7 @@ BODIES_ELSEWHERE: Final[dict[str, list[Files]]] = {
     ],
     "an attribute of an object that the file of the call assigns": [
         {
-            "models.py": NET.format(3),
+            "models.py": NET.format(3).replace("3 * width", "24"),
             "top.py": "import tapegrad as tg\nfrom models import Net\nfrom tapegrad import nn\n"
             f"net = Net(8)\n{change}\nnet(tg.ones((3, 8)))\n",
         }

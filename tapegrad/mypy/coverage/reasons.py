@@ -41,10 +41,10 @@ from tapegrad.mypy.conversion import (
     ARRAY,
     MODULE,
     dtype_name,
+    ends_of,
     is_size,
     is_tape,
     literal,
-    shape_items,
     tensor_parts,
 )
 from tapegrad.mypy.coverage.levels import PARAM, contents, knowledge_of, without_none
@@ -456,5 +456,5 @@ def _type_shown(declared: Type | None) -> str:
     if parts is None:
         inside = f"[{', '.join(map(_type_shown, t.args))}]" if isinstance(t, Instance) and t.args else ""
         return f"{t.type.name}{inside}" if isinstance(t, Instance) else str(t)
-    items = shape_items(parts.shape)
+    items = ends_of(parts.shape)
     return "Tensor" if items is None else messages.shown(items)

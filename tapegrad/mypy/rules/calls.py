@@ -127,7 +127,7 @@ def _without_loops(shape: list[Any] | None, shapes: dict[str, Any]) -> list[Any]
     """Return a shape with only those sizes that are the same each time that a loop runs."""
     if shape is None:
         return None
-    given = {name for one in shapes.values() for n in one if isinstance(n, Dim) for name in names_in(n)}
+    given = {name for one in shapes.values() for n in one or () if isinstance(n, Dim) for name in names_in(n)}
     return [UNKNOWN if isinstance(n, Dim) and not names_in(n) <= given else n for n in shape]
 
 
@@ -299,7 +299,7 @@ def _for_unknown_rank(op: Op, shapes: dict[str, Any], values: dict[str, Any], op
             return None
         answers.append(answer)
     if not answers:
-        raise errors[(1,) * len(opened)]
+        raise ShapeError(str(errors[(1,) * len(opened)]).replace(f"({ANY_NUMBER},)", f"({ANY_NUMBER})"))
     ranks = set(map(len, answers))
     common = [_common(several) for several in zip(*map(reversed, answers), strict=False)][::-1]
     return common if len(ranks) == 1 else [UNKNOWN_REST, *common]
