@@ -44,10 +44,10 @@ from tapegrad.mypy.scopes.names import (
     ScopeCache,
     bound_by,
     bound_once,
+    children_of,
     inside,
     nodes_in,
     paired,
-    parts_of,
     targets_in,
 )
 
@@ -266,7 +266,7 @@ def _read_appended(file: Node | None) -> dict[Node, list[Expression]]:
         return found
     for node in nodes_in.of(file):
         written = [target.base for target in targets_bound(node) if isinstance(target, IndexExpr)]
-        for child in (*written, *_flat(parts_of(node))):
+        for child in (*written, *children_of(node, Node)):
             if not isinstance(child, NameExpr) or child.node not in found or node in methods:
                 continue
             is_bound = isinstance(node, AssignmentStmt) and child in node.lvalues
@@ -304,7 +304,7 @@ def _read(nodes: Iterable[Node], file: Node | None) -> Uses:
                 given.add(pair[1])
         if isinstance(node, OperatorAssignmentStmt):
             _note(node.lvalue, Use.EXTENDED, uses, receivers)
-        for child in _flat(parts_of(node)):
+        for child in children_of(node, Node):
             if isinstance(child, IndexExpr):
                 items += _alike(node, child, functions, receivers)
                 if use_in(node, child) is Use.EXTENDED:  # an item is used in any way, and changed as a collection
@@ -417,14 +417,6 @@ def targets_bound(node: Any) -> Iterator[Expression]:
             yield from targets_in(target)
     elif type(node).__name__ in BINDERS:
         yield from targets_in(getattr(node, BINDERS[type(node).__name__]))
-
-
-def _flat(parts: Any) -> Iterator[Any]:
-    for part in parts:
-        if isinstance(part, list | tuple):
-            yield from _flat(part)
-        elif part is not None:
-            yield part
 
 
 def use_in(parent: Any, child: Any) -> Use:

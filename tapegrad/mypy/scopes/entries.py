@@ -63,10 +63,10 @@ from tapegrad.mypy.scopes.names import (
     ScopeCache,
     bound_last,
     bound_once,
+    children_of,
     inside,
     nodes_in,
     paired,
-    parts_of,
     targets_in,
     unpacked_once,
 )
@@ -76,7 +76,7 @@ from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.sources import is_changed
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Mapping, Sequence
 
     from mypy.nodes import MypyFile, Node, TypeInfo
 
@@ -348,7 +348,7 @@ def _replaces(file: MypyFile | None, info: TypeInfo, name: str) -> bool | None:
     found = False
     aliases = _aliases.of(file)
     for node in nodes_in.of(file):
-        parts = [one for one in _attributes_in(parts_of(node)) if one.name == name]
+        parts = [one for one in children_of(node, MemberExpr) if one.name == name]
         targets = [one for one in targets_bound(node) if isinstance(collection_of(one), MemberExpr)]
         changed = [one for one in targets if isinstance(one, IndexExpr) and _is_named(collection_of(one), name)]
         if any(_may_be_attribute(collection_of(one), name, info, file) for one in changed):
@@ -367,14 +367,6 @@ def _is_named(expression: Expression, name: str) -> bool:
 
 def _may_be_attribute(expression: Expression, name: str, info: TypeInfo, file: MypyFile) -> bool:
     return isinstance(expression, MemberExpr) and may_be_attribute(expression, name, info, file)
-
-
-def _attributes_in(parts: Any) -> Iterator[MemberExpr]:
-    for part in parts:
-        if isinstance(part, list | tuple):
-            yield from _attributes_in(part)
-        elif isinstance(part, MemberExpr):
-            yield part
 
 
 def _leaves_attribute(node: Any, child: MemberExpr, aliases: set[Expression]) -> bool:
@@ -570,7 +562,7 @@ def _read_changes(file: Node | None) -> dict[Node | None, _Changes | None]:
     for node in nodes:
         if node in unpacking:
             continue
-        for child in _names_in(parts_of(node)):
+        for child in children_of(node, NameExpr):
             changes = found.setdefault(child.node, _Changes({}, []))
             if changes is None or (child in returned and child.node not in inner and _is_local(child.node)):
                 continue
@@ -590,11 +582,11 @@ def _items_used(
     """Return the uses of items of the collections in variables by which the items may change."""
     found: dict[Node | None, list[tuple[str | None, Any, Expression]]] = {}
     for node in nodes:
-        for item in _items_in(parts_of(node)):
+        for item in children_of(node, IndexExpr):
             is_read = _is_read(node, item) if isinstance(node, CallExpr) else _leaves(node, item)
             if isinstance(item.base, NameExpr) and not is_read:
                 found.setdefault(item.base.node, []).append((_written_key(item), node, item))
-        for name in _names_in(parts_of(node)) if _gives_items(node) else ():
+        for name in children_of(node, NameExpr) if _gives_items(node) else ():
             found.setdefault(name.node, []).append((None, None, name))
     for target in targets:
         item = target.base if isinstance(target, IndexExpr) else None
@@ -623,14 +615,6 @@ def _is_read(node: Any, item: IndexExpr) -> bool:
     return isinstance(node, CallExpr) and node.callee is not item and _reads(node, item)
 
 
-def _items_in(parts: Any) -> Iterator[IndexExpr]:
-    for part in parts:
-        if isinstance(part, list | tuple):
-            yield from _items_in(part)
-        elif isinstance(part, IndexExpr):
-            yield part
-
-
 def _values_returned(node: Node) -> list[Expression]:
     """Return what a `return` statement returns, and the items of a tuple that it returns."""
     value = node.expr if isinstance(node, ReturnStmt) else None
@@ -639,14 +623,6 @@ def _values_returned(node: Node) -> list[Expression]:
 
 def _is_local(variable: Node | None) -> bool:
     return isinstance(variable, Var) and variable.fullname == variable.name
-
-
-def _names_in(parts: Any) -> Iterator[NameExpr]:
-    for part in parts:
-        if isinstance(part, list | tuple):
-            yield from _names_in(part)
-        elif isinstance(part, NameExpr):
-            yield part
 
 
 def _used_in_inner_functions(nodes: list[Any]) -> set[Node | None]:

@@ -83,6 +83,7 @@ _PARTS = (
 _VALUES = (BytesExpr, ComplexExpr, FloatExpr, IntExpr, StrExpr)
 
 V = TypeVar("V")
+Child = TypeVar("Child", bound=Node)
 
 
 _FILES = 8  # bodies in other files are read while a file is checked
@@ -264,6 +265,19 @@ def parts_of(node: Any) -> list[Any]:
     """Return the child statements and expressions of a node, or lists of them, roughly in execution order."""
     kind = type(node)
     return [part for part in (_readers.get(kind) or _reader(kind))(node) if part is not None]
+
+
+def children_of(node: Any, kind: type[Child]) -> Iterator[Child]:
+    """Yield the child statements and expressions of a node that are of a kind, also those in lists of them."""
+    return _of_kind(parts_of(node), kind)
+
+
+def _of_kind(parts: Sequence[Any], kind: type[Child]) -> Iterator[Child]:
+    for part in parts:
+        if isinstance(part, list | tuple):
+            yield from _of_kind(part, kind)
+        elif isinstance(part, kind):
+            yield part
 
 
 def _reader(kind: type) -> Callable[[Any], Sequence[Any]]:

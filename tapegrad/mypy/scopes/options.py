@@ -31,11 +31,9 @@ from mypy.nodes import (
 
 from tapegrad.mypy.mypy_api import checked_file
 from tapegrad.mypy.scopes.collections import Use, collection_of, targets_bound, use_in
-from tapegrad.mypy.scopes.names import ScopeCache, inside, nodes_in, parts_of
+from tapegrad.mypy.scopes.names import ScopeCache, children_of, inside, nodes_in, parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tapegrad.mypy.mypy_api import Checker
 
 Change: TypeAlias = "CallExpr | AssignmentStmt | DelStmt"  # of one or more keys of a dictionary
@@ -92,7 +90,7 @@ def _read_histories(file: Node | None) -> dict[Node | None, _History | None]:
 def _unclear_in(node: Any, histories: dict[Node | None, _History | None]) -> list[Node | None]:
     """Return the variables with histories whose dictionaries a node may change in another way, or give another name."""
     unclear: list[Node | None] = []
-    for child in _names_in(parts_of(node)):
+    for child in children_of(node, NameExpr):
         history = histories.get(child.node)
         if history is not None and not _is_clear(node, child, history):
             unclear.append(child.node)
@@ -169,14 +167,6 @@ def _is_clear(node: Any, child: NameExpr, history: _History) -> bool:
         case ReturnStmt():
             return child in history.uses  # not in an inner function, whose caller may then change it
     return use_in(node, child) is Use.READ
-
-
-def _names_in(parts: Any) -> Iterator[NameExpr]:
-    for part in parts:
-        if isinstance(part, list | tuple):
-            yield from _names_in(part)
-        elif isinstance(part, NameExpr):
-            yield part
 
 
 _histories = ScopeCache(_read_histories)
