@@ -202,10 +202,10 @@ def shaped(op: Op, shapes: dict[str, Any], values: dict[str, Any]) -> list[Any] 
     opened = [name for name, one in shapes.items() if one is None or (isinstance(one, list) and has_unknown_rest(one))]
     if any(one is not None for one in shapes.values()) and 0 < len(opened) < 3 and not (many or starred):
         return _for_unknown_rank(op, shapes, values, opened)
-    shapes |= dict.fromkeys(opened)
+    unopened = {**shapes, **dict.fromkeys(opened)}
     if many:
-        return _for_any_rank(op, shapes, values, many)
-    dims = {name: tuple(shape) if isinstance(shape, list) else _as_dims(shape) for name, shape in shapes.items()}
+        return _for_any_rank(op, unopened, values, many)
+    dims = {name: tuple(shape) if isinstance(shape, list) else _as_dims(shape) for name, shape in unopened.items()}
     return _answer(op, dims | values if values else dims)
 
 
@@ -284,7 +284,7 @@ def _for_unknown_rank(op: Op, shapes: dict[str, Any], values: dict[str, Any], op
     """
     known = {name: _known_sizes(shape) for name, shape in shapes.items()}
     highest = max(known.values()) + (_MORE_ALONE if len(opened) == 1 else _MORE_OF_TWO)  # all reach the same ranks
-    counts = ([*range(highest - known[name] + 1), *([_HIGH] if len(opened) == 1 else [])] for name in opened)
+    counts = ([*range(highest - known[name] + 1), max(_HIGH - known[name], 0)] for name in opened)
     answers: list[list[Any]] = []
     errors: dict[tuple[int, ...], ShapeError] = {}
     for added in product(*counts):
