@@ -521,6 +521,16 @@ BODIES_ELSEWHERE: Final[dict[str, list[Files]]] = {
         }
         for change in ("net.down = nn.Linear(32, 3)", "")
     ],
+    "tensors of unknown rank, and of several dtypes, of another file": [
+        {
+            "models.py": "import json\nimport numpy as np\nimport tapegrad as tg\nfrom tapegrad import nn\n"
+            "both = [tg.ones((3,)), tg.zeros((3,), np.int64)]\n"
+            f"hidden = nn.Linear(4, {width})(tg.tensor(json.loads('[[1.0]]')))\n",
+            "top.py": "import tapegrad as tg\nfrom models import both, hidden\nfrom tapegrad import nn\n"
+            "both[0].trace()\nboth.append(tg.ones((3,)))\nnn.Linear(8, 2)(hidden)\n",
+        }
+        for width in (8, 6)
+    ],
 }
 CASES.update(BODIES_ELSEWHERE)
 
