@@ -361,6 +361,11 @@ def ends_of(shape: Type) -> list[Size | Many] | None:
     return [UNKNOWN_REST if isinstance(item, UnpackType) else size_of(item) for item in p.items]
 
 
+def star_in(items: Sequence[Size | Many]) -> int | None:
+    """Return the position of any number of sizes in a shape, such as `*Batch`; None if the rank is known."""
+    return next((position for position, item in enumerate(items) if isinstance(item, Many)), None)
+
+
 def has_unknown_rest(items: Sequence[Size | Many] | None) -> bool:
     """Return whether sizes are the known ones at the ends of a shape of unknown rank."""
     return any(item is UNKNOWN_REST for item in items or ())

@@ -18,6 +18,7 @@ from tapegrad.mypy.conversion import (
     opaque_paths,
     shape_items,
     shape_type,
+    star_in,
     tensor_parts,
     unknown,
     without_opaque,
@@ -105,8 +106,8 @@ def _named_shape(expression: MemberExpr, items: list[Size | Many] | None, api: C
 def _with_names(expression: MemberExpr, ends: list[Size | Many], api: Checker) -> list[Size | Many] | None:
     """Return a shape of unknown rank by the variables that it is unpacked to: those at its ends have known sizes."""
     names = unpacked_shape(expression, api) if targets_of(expression, api) is not None else None
-    rest = next(position for position, n in enumerate(ends) if isinstance(n, Many))
-    if names is None or len(names) < len(ends) - 1:
+    rest = star_in(ends)
+    if names is None or rest is None or len(names) < len(ends) - 1:
         return None
     between = [UNKNOWN] * (len(names) - len(ends) + 1)
     known = [*ends[:rest], *between, *ends[rest + 1 :]]

@@ -24,7 +24,6 @@ from mypy.nodes import (
     MemberExpr,
     NameExpr,
     OperatorAssignmentStmt,
-    OpExpr,
     RefExpr,
     ReturnStmt,
     SetComprehension,
@@ -34,7 +33,7 @@ from mypy.nodes import (
 )
 from mypy.types import Instance, TupleType, Type, get_proper_type
 
-from tapegrad.mypy.scopes.names import bound_by, inside, parts_of
+from tapegrad.mypy.scopes.names import bound_by, inside, is_short_circuit, parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,7 +76,7 @@ def listed_variables(statements: list[Statement]) -> frozenset[Var]:
 
 def _may_run(node: Node) -> bool:
     """Return whether parts of an expression may run, and may not, or again and again."""
-    return isinstance(node, _BRANCHING) or (isinstance(node, OpExpr) and node.op in ("and", "or"))
+    return isinstance(node, _BRANCHING) or is_short_circuit(node)
 
 
 def _created(node: Node) -> list[Var]:

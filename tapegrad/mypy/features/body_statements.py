@@ -93,7 +93,7 @@ from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.reports import CODES
 from tapegrad.mypy.scopes.entries import made_entries
 from tapegrad.mypy.scopes.frames import Reading, forget_turns, key_of, note_turns, turns_noted
-from tapegrad.mypy.scopes.names import inside, targets_in
+from tapegrad.mypy.scopes.names import inside, is_short_circuit, targets_in
 from tapegrad.mypy.scopes.objects import decided, elements, has_items, object_of, turns
 from tapegrad.mypy.unify.arguments import items_of
 
@@ -919,11 +919,7 @@ def _is_evaluated(value: Expression, place: tuple[int, int] | None, api: Checker
     }
     certain |= {node for node in nodes if isinstance(node, ConditionalExpr) and not _may_cause(node, place)}
     conditional = ConditionalExpr, LambdaExpr, GeneratorExpr, DictionaryComprehension
-    return not any(
-        (isinstance(node, conditional) and node not in certain)
-        or (isinstance(node, OpExpr) and node.op in ("and", "or"))
-        for node in nodes
-    )
+    return not any((isinstance(node, conditional) and node not in certain) or is_short_circuit(node) for node in nodes)
 
 
 def _may_cause(part: Expression, place: tuple[int, int] | None) -> bool:

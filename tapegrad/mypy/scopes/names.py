@@ -267,6 +267,11 @@ def parts_of(node: Any) -> list[Any]:
     return [part for part in (_readers.get(kind) or _reader(kind))(node) if part is not None]
 
 
+def is_short_circuit(node: Node) -> bool:
+    """Return whether a node is `x and y` or `x or y`, which may leave y as it is."""
+    return isinstance(node, OpExpr) and node.op in ("and", "or")
+
+
 def children_of(node: Any, kind: type[Child]) -> Iterator[Child]:
     """Yield the child statements and expressions of a node that are of a kind, also those in lists of them."""
     return _of_kind(parts_of(node), kind)

@@ -23,7 +23,6 @@ from mypy.nodes import (
     MypyFile,
     NameExpr,
     Node,
-    OpExpr,
     ReturnStmt,
     StrExpr,
     Var,
@@ -31,7 +30,7 @@ from mypy.nodes import (
 
 from tapegrad.mypy.mypy_api import checked_file
 from tapegrad.mypy.scopes.collections import Use, collection_of, targets_bound, use_in
-from tapegrad.mypy.scopes.names import ScopeCache, children_of, inside, nodes_in, parts_of
+from tapegrad.mypy.scopes.names import ScopeCache, children_of, inside, is_short_circuit, nodes_in, parts_of
 
 if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import Checker
@@ -142,14 +141,10 @@ def _evaluated(statement: Any) -> list[CallExpr]:
         node = pending.pop()
         if isinstance(node, list | tuple):
             pending += node
-        elif node is not None and not isinstance(node, _CONDITIONAL) and not _is_short(node):
+        elif node is not None and not isinstance(node, _CONDITIONAL) and not is_short_circuit(node):
             found += [node] if isinstance(node, CallExpr) else []
             pending += parts_of(node)
     return found
-
-
-def _is_short(node: Node) -> bool:
-    return isinstance(node, OpExpr) and node.op in ("and", "or")
 
 
 def _without_functions(statement: Any) -> list[Any]:

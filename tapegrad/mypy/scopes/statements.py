@@ -47,7 +47,7 @@ from mypy.nodes import (
 from tapegrad.mypy.mypy_api import checked_file
 from tapegrad.mypy.scopes.collections import collection_of
 from tapegrad.mypy.scopes.frames import Creation, Items, Keywords, Layers, Nothing, Several, key_of, within
-from tapegrad.mypy.scopes.names import inside
+from tapegrad.mypy.scopes.names import inside, is_short_circuit
 from tapegrad.mypy.scopes.opaque import ARITHMETIC, method_of_receiver
 from tapegrad.sizes import Dim, is_unknown
 
@@ -209,7 +209,9 @@ class Run:
 
     def _key_pops(self, nodes: list[Any]) -> list[CallExpr]:
         """Return the calls of `options.pop("width")`, in order, that an expression surely evaluates."""
-        if any(isinstance(node, ConditionalExpr | GeneratorExpr | LambdaExpr) or _is_short(node) for node in nodes):
+        if any(
+            isinstance(node, ConditionalExpr | GeneratorExpr | LambdaExpr) or is_short_circuit(node) for node in nodes
+        ):
             return []
         pops = [node for node in nodes if isinstance(node, CallExpr) and _is_key_pop(node)]
         return sorted(pops, key=lambda pop: (pop.line, pop.column))
@@ -456,11 +458,6 @@ def _is_key_pop(call: CallExpr) -> bool:
         case CallExpr(callee=MemberExpr(expr=NameExpr() | MemberExpr(), name="pop"), args=[StrExpr(), *_]):
             return True
     return False
-
-
-def _is_short(node: Any) -> bool:
-    """Return whether an operator may leave its right side as it is."""
-    return isinstance(node, OpExpr) and node.op in ("and", "or")
 
 
 def _may_precede(nodes: list[Any], pops: list[CallExpr]) -> bool:

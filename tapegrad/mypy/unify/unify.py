@@ -35,11 +35,11 @@ from tapegrad.mypy.conversion import (
     MODULE,
     NONE_TAPE,
     OWNED_TAPE,
+    UNKNOWN_REST,
     Many,
     TensorParts,
     dtype_name,
     ends_of,
-    has_unknown_rest,
     is_distribution,
     is_endless,
     is_size,
@@ -47,6 +47,7 @@ from tapegrad.mypy.conversion import (
     kind_of,
     shape_items,
     size_of,
+    star_in,
     tensor_parts,
     unknown,
     without_last_values,
@@ -476,10 +477,10 @@ def _unify_shape(bindings: Bindings, formal: ProperType, actual: ProperType, whe
         return
     if expected is None or shape is None or not isinstance(formal, TupleType):
         return
-    if has_unknown_rest(shape):
-        _unify_ends(bindings, formal, shape, expected, where)
+    many, rest = star_in(expected), star_in(shape)
+    if rest is not None and shape[rest] is UNKNOWN_REST:
+        _unify_ends(bindings, formal, shape, rest, expected, where)
         return
-    many = next((position for position, item in enumerate(expected) if isinstance(item, Many)), None)
     after = 0 if many is None else len(expected) - many - 1
     wrong_rank = len(shape) < len(expected) - 1 if many is not None else len(shape) != len(expected)
     if wrong_rank or (many is None and any(isinstance(item, Many) for item in shape)):
@@ -492,18 +493,17 @@ def _unify_shape(bindings: Bindings, formal: ProperType, actual: ProperType, whe
 
 
 def _unify_ends(
-    bindings: Bindings, formal: TupleType, shape: list[Size | Many], expected: list[Size | Many], where: str
+    bindings: Bindings, formal: TupleType, shape: list[Size | Many], rest: int, expected: list[Size | Many], where: str
 ) -> None:
     """Bind the sizes at both ends of a shape of unknown rank."""
-    many = next((position for position, item in enumerate(expected) if isinstance(item, Many)), len(expected))
-    rest = next(position for position, item in enumerate(shape) if isinstance(item, Many))
-    if many == len(expected) < len(shape) - 1:
+    many = star_in(expected)
+    if many is None and len(expected) < len(shape) - 1:
         raise CallError(_other_shape(bindings.name, where, shape, expected))
-    after = len(expected) - many - 1 if many < len(expected) else many
-    for axis in (*range(min(many, rest)), *range(-min(after, len(shape) - rest - 1), 0)):
+    before, after = (len(expected),) * 2 if many is None else (many, len(expected) - many - 1)
+    for axis in (*range(min(before, rest)), *range(-min(after, len(shape) - rest - 1), 0)):
         _unify_size(bindings, formal.items[axis], axis, shape, expected, where)
-    if many < len(expected):
-        bindings.bind_many(expected[many], _between(shape, rest, many, after), where)
+    if many is not None:
+        bindings.bind_many(expected[many], _between(shape, rest, before, after), where)
 
 
 def _between(shape: list[Size | Many], rest: int, before: int, after: int) -> list[Size | Many]:
