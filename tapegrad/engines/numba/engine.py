@@ -137,8 +137,8 @@ class Fast(numpy.NumPy):
             plain: Array = super().pool_extreme_back(x, y, dy, windows)
             return plain
         dx = _image(x, x.shape[-len(windows.sizes) :], order)
-        if order == "channels" and _are_separate_squares(windows):
-            _run_on_images("squares_back_channels", windows, x, y, dy, dx, options=(False,))
+        if _are_separate_squares(windows):
+            _run_on_images(f"squares_back_{order}", windows, x, y, dy, dx, options=(False,))
         else:
             _run_on_images(f"extreme_back_{order}", windows, x, y, dy, dx)
         return dx

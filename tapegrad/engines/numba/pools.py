@@ -270,6 +270,31 @@ def squares_back_channels(
 
 
 @compiled
+def squares_back_planes(
+    x: Any,
+    y: Any,
+    dy: Any,
+    dx: Any,
+    kernel: Any,  # noqa: ARG001  # as above
+    stride: Any,  # noqa: ARG001
+    padding_before: Any,  # noqa: ARG001
+    is_of_relu: Any,
+) -> None:
+    """Compute `extreme_back_planes` for windows as in `squares_back_channels`: the cells of a row are adjacent."""
+    width, adjacent = unsigned(x.shape[2]), unsigned(1)
+    for p in range(x.shape[0]):
+        cells, gradients = x[p].reshape(-1), dx[p].reshape(-1)
+        if 2 * y.shape[1] < x.shape[1] or 2 * y.shape[2] < x.shape[2]:
+            gradients[:] = 0  # the last row or the last column belongs to no window
+        for i in range(y.shape[1]):
+            extremes, upstream, start = y[p, i], dy[p, i], unsigned(2 * i) * width
+            for j in range(y.shape[2]):
+                one = unsigned(j)
+                to = start + one + one
+                _square_back(cells, gradients, width, to, adjacent, extremes[one], upstream[one], is_of_relu)
+
+
+@compiled
 def _square_relu(cells: Any, row: Any, start: Any, channels: Any) -> Any:
     """Return the largest of 2×2 cells and 0; NaN stays."""
     zero = cells.dtype.type(0)
