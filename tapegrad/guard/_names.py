@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, TypeVarTuple, get_args
 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.errors.messages import conflict, mixed_dtypes, too_small, wrong_dtype
-from tapegrad.sizes import Dim, Floor, Name, Size, call_of, is_unknown, size_of_name
+from tapegrad.sizes import Dim, Floor, Name, Size, call_of, is_unknown, names_in, size_of_name
+from tapegrad.sizes.terms import REPLACEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     import numpy as np
+
+    from tapegrad.sizes.terms import Monomial
 
 Waiting: TypeAlias = "tuple[Dim, int, str, Callable[[int | None], ShapeError]]"
 
@@ -37,8 +41,30 @@ def substituted(size: Size, values: Mapping[Name, Any]) -> Size:
     """Return a size with the values of its names substituted, an int if all have one."""
     if isinstance(size, int) or size.terms is None or not values:
         return size
+    names = _names_of(size.terms)
+    given = tuple(map(values.get, names))
+    # Facts and symbolic values, which a summary has, are of one call; of ints the result is always the same.
+    if REPLACEMENTS.get() or not all(value is None or type(value) is int for value in given):
+        return _computed(size.terms, values)
+    return _computed_from_ints(size.terms, names, given)
+
+
+@lru_cache(1024)
+def _names_of(terms: frozenset[tuple[Monomial, int]]) -> tuple[Name, ...]:
+    return tuple(names_in(Dim(terms)))
+
+
+@lru_cache(4096)
+def _computed_from_ints(
+    terms: frozenset[tuple[Monomial, int]], names: tuple[Name, ...], given: tuple[int | None, ...]
+) -> Size:
+    """Compute a size from the values of its names; None stands for no value."""
+    return _computed(terms, {name: value for name, value in zip(names, given, strict=True) if value is not None})
+
+
+def _computed(terms: frozenset[tuple[Monomial, int]], values: Mapping[Name, Any]) -> Size:
     total: Size = 0
-    for monomial, coefficient in size.terms:
+    for monomial, coefficient in terms:
         term: Size = coefficient
         for factor in monomial:
             if isinstance(factor, Floor):
