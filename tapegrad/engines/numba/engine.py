@@ -113,7 +113,8 @@ class Fast(numpy.NumPy):
         y = _image(x, windows.sizes, order)
         mode = {"add": 0, "maximum": 1, "minimum": -1}[name]
         if order == "planes":
-            _run_on_images("pool_planes", windows, x, y, options=(mode,))
+            kernel = "squares_planes" if _are_separate_squares(windows) else "pool_planes"
+            _run_on_images(kernel, windows, x, y, options=(mode,))
         elif name == "add":
             _run_on_images("sum_channels", windows, x, y)
         else:

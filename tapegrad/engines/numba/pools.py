@@ -112,6 +112,27 @@ def pool_planes(x: Any, y: Any, kernel: Any, stride: Any, padding_before: Any, m
 
 
 @compiled
+def squares_planes(
+    x: Any,
+    y: Any,
+    kernel: Any,  # noqa: ARG001  # all pooling kernels have these parameters
+    stride: Any,  # noqa: ARG001
+    padding_before: Any,  # noqa: ARG001
+    mode: Any,
+) -> None:
+    """Compute `pool_planes` for windows of 2×2 cells that do not overlap and have no padding."""
+    for p in range(x.shape[0]):
+        for i in range(y.shape[1]):
+            row, below, results = x[p, 2 * i], x[p, 2 * i + 1], y[p, i]
+            for j in range(y.shape[2]):
+                one = unsigned(j)
+                left = one + one
+                right = left + unsigned(1)
+                found = _combined(row[left], row[right], mode)
+                results[one] = _combined(_combined(found, below[left], mode), below[right], mode)
+
+
+@compiled
 def extreme_channels(x: Any, y: Any, kernel: Any, stride: Any, padding_before: Any, mode: Any) -> None:
     """Reduce windows of images `x`, `(N, H, W, C)`, to their extremes `y`, `(N, I, J, C)`: first the rows of a window.
 
@@ -237,7 +258,7 @@ def squares_back_channels(
     y: Any,
     dy: Any,
     dx: Any,
-    kernel: Any,  # noqa: ARG001  # all pooling kernels have these parameters
+    kernel: Any,  # noqa: ARG001  # as above
     stride: Any,  # noqa: ARG001
     padding_before: Any,  # noqa: ARG001
     is_of_relu: Any,
