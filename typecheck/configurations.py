@@ -252,6 +252,15 @@ def accept_options_of_several_dicts() -> None:
     assert_type(Head(**extended, hidden=1)(tg.ones((2, 10))), Tensor[Shape[L[2], L[9]], NoneTape])
 
 
+def accept_options_of_layers_and_ops() -> None:
+    options: dict[str, Any] = {"kernel": 3, "padding": 1, "bias": False}
+    conv = nn.Conv2d(3, 8, **options)
+    assert_type(conv(tg.ones((2, 3, 9, 7))), Tensor[Shape[L[2], L[8], L[9], L[7]], NoneTape])
+    assert_type(conv.bias, None)
+    along: dict[str, Any] = {"axis": 1, "keepdims": True}
+    assert_type(tg.sum(tg.ones((2, 3)), **along), Tensor[Shape[L[2], L[1]], NoneTape])
+
+
 class Popping(nn.Module):
     """Takes options out of a dict."""
 
@@ -278,6 +287,21 @@ def reject_options_without_some() -> None:
 def reject_options_of_two_dicts() -> None:
     sizes = {"inputs": 4, "hidden": 6, "outputs": 3}
     Head(**{**sizes, "inputs": 7})(tg.ones((2, 7))) @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]
+
+
+def reject_sizes_of_a_layer_with_options() -> None:
+    options: dict[str, Any] = {"kernel": 3, "stride": 2}
+    nn.Linear(4, 3)(nn.Conv2d(3, 8, **options)(tg.ones((2, 3, 9, 7))))  # E: Linear(4, 3): x is (2, 8, 4, 3) but (..., 4) is expected: axis -1 is 3, not 4 [tapegrad-shape]
+
+
+def reject_options_of_an_op() -> None:
+    along: dict[str, Any] = {"axis": 1, "keepdims": True}
+    tg.sum(tg.ones((2, 3)), **along) @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (2, 1) has 1 columns but y (3, 2) has 3 rows [tapegrad-shape]
+
+
+def reject_a_bool_among_options() -> None:
+    options: dict[str, Any] = {"kernel": True}
+    nn.Conv2d(3, 8, **options)  # E: Conv2d: kernel is a bool but an int or a tuple of ints is expected [tapegrad-dtype]
 
 
 def reject_options_after_pop() -> None:

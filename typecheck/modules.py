@@ -325,6 +325,14 @@ def reject_a_shape_of_another_number_of_elements() -> None:
     nn.Reshape((32, 63))(image)  # E: Reshape: x (32, 64) has 2048 elements but shape (32, 63) has 2016 [tapegrad-shape]
 
 
+def reject_a_bool_in_a_shape() -> None:
+    nn.Reshape((32, True))  # E: Reshape: shape is (32, True) but a tuple of ints is expected [tapegrad-dtype]
+
+
+def reject_a_bool_as_a_number_of_layers() -> None:
+    nn.Repeated(lambda: nn.Linear(64, 64), times=True)  # E: Repeated: times is True but an int is expected [tapegrad-dtype]
+
+
 def reject_to_unflatten_another_number() -> None:
     nn.Unflatten((8, 7))(image)  # E: Unflatten: x (32, 64) has 2048 elements but shape (32, 8, 7) has 1792 [tapegrad-shape]
 

@@ -79,6 +79,7 @@ from tapegrad.mypy.signatures import (
     with_numbers,
 )
 from tapegrad.mypy.unify.named_tuples import is_replace, replace_signature
+from tapegrad.mypy.unify.option_dictionaries import with_options
 from tapegrad.mypy.unify.starred_shapes import with_starred_shapes
 from tapegrad.sizes import assuming, is_unknown
 
@@ -98,7 +99,8 @@ def opened_signature(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike
     open_context(ctx.api)
     if isinstance(declared, CallableType) and (method := method_of_tensor(declared)) is not None:
         register(ctx.context, declared)
-        return with_starred_shapes(declared.copy_modified(arg_types=method.opened), ctx)
+        opened = with_options(declared.copy_modified(arg_types=method.opened), ctx)
+        return with_starred_shapes(opened, ctx)
     if not has_own_sizes(declared):
         collections.open_arguments(ctx, declared)
     signature = _loosened_signature(ctx, declared)
@@ -131,11 +133,12 @@ def _loosened_signature(ctx: FunctionSigContext | MethodSigContext, declared: Fu
             register(ctx.context, declared)  # the body says what the signature does not
         else:
             clear_signatures(ctx.context, declared)
-        return declared
+        return with_options(declared, ctx) if isinstance(declared, CallableType) else declared
     register(ctx.context, declared)
     depend_on(ctx.api, declared)
-    opened = with_lambdas(with_numbers(open_signature(declared, ctx), declared, ctx), declared, ctx)
-    return with_starred_shapes(opened, ctx) if isinstance(opened, CallableType) else opened
+    opened = with_numbers(open_signature(declared, ctx), declared, ctx)
+    opened = with_lambdas(opened, declared, ctx)
+    return with_starred_shapes(with_options(opened, ctx), ctx) if isinstance(opened, CallableType) else opened
 
 
 def open_context(api: Checker) -> None:

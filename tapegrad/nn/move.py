@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, overload
 
 from typing_extensions import TypeVar, override
 
-from tapegrad.errors import DTypeError
 from tapegrad.errors.tracebacks import public_api
 from tapegrad.guard import guarded
 from tapegrad.nn.module import Module
 from tapegrad.ops import flatten, reshape
-from tapegrad.sizes import is_int, show
+from tapegrad.sizes import show
 from tapegrad.sizes.constraints import check_shape
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ class Unflatten(Module, Generic[After]):
 
     @public_api
     def __init__(self, shape: After) -> None:
-        _check_sizes("Unflatten", shape)
+        check_shape("Unflatten", shape)
         self.shape = shape
 
     @overload
@@ -143,7 +142,7 @@ class Reshape(Module, Generic[Whole]):
 
     @public_api
     def __init__(self, shape: Whole) -> None:
-        _check_sizes("Reshape", shape)
+        check_shape("Reshape", shape)
         self.shape = shape
 
     @override
@@ -155,10 +154,3 @@ class Reshape(Module, Generic[Whole]):
     @override
     def __repr__(self) -> str:
         return f"Reshape({show(self.shape)})"
-
-
-def _check_sizes(name: str, shape: tuple[Any, ...]) -> None:
-    if not isinstance(shape, tuple | list) or not all(map(is_int, shape)):
-        message = f"{name}: shape is {shape!r} but a tuple of ints is expected"
-        raise DTypeError(message)
-    check_shape(name, shape)

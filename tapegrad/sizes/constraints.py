@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tapegrad.errors import DTypeError, ShapeError, messages
 from tapegrad.errors.kinds import INT, INTS
-from tapegrad.errors.options import check_flag
+from tapegrad.errors.options import check_flag, check_whole
 from tapegrad.sizes.bounds import surely_less
 from tapegrad.sizes.rules import is_int, one_int, show
 
@@ -61,7 +61,15 @@ def check_same(layer: str, padding: object, stride: int | tuple[int, ...]) -> No
 
 
 def check_shape(layer: str, shape: tuple[int, ...]) -> None:
-    """Raise a ShapeError if a size in the shape that a layer gives its results is negative."""
+    """Check the shape that a layer gives its results.
+
+    Raises:
+        DTypeError: It is not a tuple of ints.
+        ShapeError: A size is negative.
+    """
+    if not isinstance(shape, tuple | list) or not all(map(is_int, shape)):
+        message = f"{layer}: shape is {shape!r} but a tuple of ints is expected"
+        raise DTypeError(message)
     if any(size < 0 for size in shape):
         message = f"{layer}: shape {messages.shown(shape)} has a negative size"
         raise ShapeError(message)
@@ -165,6 +173,10 @@ def _shape_of(layer: str) -> Callable[..., None]:
     return check
 
 
+def _check_times(times: int) -> None:
+    check_whole("Repeated", "times", times)
+
+
 def _directions_of(layer: str) -> Callable[..., None]:
     def check(directions: int) -> None:
         check_directions(layer, directions)
@@ -185,6 +197,7 @@ CHECKS: dict[str, tuple[Callable[..., None], ...]] = {
     **{f"tapegrad.nn.move.{name}": (_shape_of(name),) for name in ("Reshape", "Unflatten")},
     **{f"tapegrad.nn.stacked.{name}": (_directions_of(name),) for name in ("StackedRNN", "StackedGRU", "StackedLSTM")},
     **{f"tapegrad.nn.pool.{name}{rank}d": (_windows_of(f"{name}{rank}d", rank),) for name in POOLS for rank in (1, 2)},
+    "tapegrad.nn.residual.Repeated": (_check_times,),
     "tapegrad.nn.norm.GroupNorm": (_of_group_norm,),
     "tapegrad.nn.attention.MultiHeadAttention": (check_heads,),
     "tapegrad.nn.attention.GroupedQueryAttention": (check_kv_heads, check_rotary_heads),

@@ -135,6 +135,29 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "options of several kinds in one dictionary": """
+class Gated(nn.Module):
+    def __init__(self, width: int, dropout: float = 0.0, bias: bool = True) -> None:
+        self.linear = nn.Linear(width, width, bias=bias)
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor[Any, Any, Any]) -> Tensor[Any, Any, Any]:
+        return self.linear(self.drop(x))
+
+common = dict(kernel=3, padding=1)
+images = nn.Conv2d(3, 8, **common)(tg.ones((2, 3, 5, 5))) + tg.ones((2, 8, 5, 5))
+nn.Conv2d(3, 8, **{"kernel": 3, "bias": False})
+nn.LayerNorm(4, **{"eps": 1e-3})
+Gated(**{"width": 4})(tg.ones((2, 4)))
+Gated(**{"width": 4, "dropout": 0.5})(tg.ones((2, 4)))
+tg.ones((2, 3)).mean(**{"axis": 0}) + tg.ones((3,))
+tg.sum(tg.ones((2, 3)), **{"axis": 1, "keepdims": True}) + tg.ones((2, 1))
+
+def of_any_keys(options: dict[str, int]) -> None:
+    nn.Conv2d(3, 8, **options)(tg.ones((2, 3, 9, 9)))
+
+of_any_keys(common)
+""",
     "slices of a tensor of unknown rank in a loop": """
 buffer, tables = (tg.tensor(json.loads(text)) for text in ("[[1.0], [2.0], [3.0]]", "[[[1.0]]]"))
 for i in range(2):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from mypy.nodes import (
     ARG_STAR,
     ARG_STAR2,
-    ArgKind,
     CallExpr,
     Expression,
     ListComprehension,
@@ -53,11 +52,12 @@ from tapegrad.mypy.scopes.items import MOST_ITEMS
 from tapegrad.mypy.scopes.objects import length_of
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.scopes.values import ValueUnknownError, count_of, is_whole, value_of
+from tapegrad.mypy.unify.option_dictionaries import is_known, options_given
 from tapegrad.mypy.unify.starred_shapes import is_star_of_sizes
 from tapegrad.sizes import Size, is_unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from mypy.plugin import FunctionContext, MethodContext
 
@@ -76,6 +76,8 @@ class Argument(NamedTuple):
     starred: bool = False  # from a star: any number of arguments, of unknown types
     keyword: str | None = None  # the name, for a keyword argument
 
+
+_UNKNOWN_ARGUMENT: Final = Argument(unknown(), None, None, starred=True)
 
 Given: TypeAlias = tuple[str, Type, Expression | None]  # the parameter, the type and the expression of an argument
 
@@ -98,11 +100,16 @@ def arguments_of(ctx: FunctionContext | MethodContext, names: list[str]) -> dict
             found[name] = [_argument(types[0], expressions[0], keywords[0], ctx.api)]
         elif types:
             spread = spread or _Spread(ctx.api)
-            given = zip(types, expressions, kinds, keywords, strict=True)
-            found[name] = [
-                _starred(t, expression, kind, spread) if kind in _STARS else _argument(t, expression, keyword, ctx.api)
-                for t, expression, kind, keyword in given
-            ]
+            several: list[Argument] = []
+            for t, expression, kind, keyword in zip(types, expressions, kinds, keywords, strict=True):
+                if kind is ARG_STAR2:
+                    several += _optional(name, options_given(expression, names, ctx.api))
+                elif kind is ARG_STAR:
+                    several.append(_starred(t, expression, spread))
+                else:
+                    several.append(_argument(t, expression, keyword, ctx.api))
+            if several:
+                found[name] = several
     return found
 
 
@@ -167,13 +174,19 @@ def _items_of_display(display: ListExpr, api: Any, type_of: Callable[[Expression
     return types
 
 
-def _starred(t: Type, expression: Expression, kind: ArgKind, spread: _Spread) -> Argument:
-    item = spread.next(t, expression) if kind is ARG_STAR else None
-    return (
-        Argument(unknown(), None, None, starred=True)
-        if item is None
-        else Argument(item, None, tensor_parts(joined(item)))
-    )
+def _starred(t: Type, expression: Expression, spread: _Spread) -> Argument:
+    item = spread.next(t, expression)
+    return _UNKNOWN_ARGUMENT if item is None else Argument(item, None, tensor_parts(joined(item)))
+
+
+def _optional(name: str, options: Mapping[str, Type] | None) -> list[Argument]:
+    """Return what `**options` gives a parameter: nothing if none of its keys is the name of the parameter."""
+    if options is None:
+        return [_UNKNOWN_ARGUMENT]
+    if name not in options:
+        return []
+    t = options[name]
+    return [Argument(t, None, tensor_parts(joined(t))) if is_known(t) else _UNKNOWN_ARGUMENT]
 
 
 def _argument(t: Type, expression: Expression, keyword: str | None, api: Any) -> Argument:
