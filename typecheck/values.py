@@ -425,6 +425,40 @@ def accept_the_kind_of_number_that_a_dtype_has() -> None:
     assert max(x.sum().item(), 0.0) == 10.0
 
 
+def accept_shapes_that_are_put_together() -> None:
+    sides = [3, 4]
+    assert_type(tg.ones((2, *sides)), Tensor[Shape[L[2], L[3], L[4]], NoneTape])
+    assert_type(tg.ones(tuple(sides)), Tensor[Shape[L[3], L[4]], NoneTape])
+    assert_type(tg.ones(tuple(2 * side for side in sides)), Tensor[Shape[L[6], L[8]], NoneTape])
+    assert_type(x.reshape(2, *sides, 6), Tensor[Shape[L[2], L[3], L[4], L[6]], NoneTape])
+    assert_type(x.reshape(2, *[1] * (x.ndim - 1), -1), Tensor[Shape[L[2], L[1], L[1], L[72]], NoneTape])
+    assert_type(tg.ones(x.shape[:1] + (1,) * (x.ndim - 1)), Tensor[Shape[L[2], L[1], L[1]], NoneTape])
+    assert_type(tg.ones(tuple(reversed(x.shape))), Tensor[Shape[L[24], L[3], L[2]], NoneTape])
+    pair = (24, 5)
+    assert_type(nn.Linear(*pair)(x), Tensor[Shape[L[2], L[3], L[5]], NoneTape])
+
+    def grow(sides: list[int]) -> None:
+        sizes = [2, 3]
+        sizes += sides
+        assert_type(tg.ones((2, *sizes)), Tensor[Any, NoneTape])
+
+    grow([3, 4])
+
+
+def reject_a_shape_that_is_put_together() -> None:
+    sides = [3, 4]
+    x.reshape(2, *sides)  # E: reshape: x (2, 3, 24) has 144 elements but shape (2, 3, 4) has 24 [tapegrad-shape]
+
+
+def reject_axes_that_a_rank_adds() -> None:
+    x * tg.ones((3,) + (1,) * (x.ndim - 1))  # E: mul: x (2, 3, 24) and y (3, 1, 1) do not broadcast: axis -3 is 2 in x but 3 in y [tapegrad-shape]
+
+
+def reject_sizes_of_a_starred_pair() -> None:
+    pair = (23, 5)
+    nn.Linear(*pair)(x)  # E: Linear(23, 5): x is (2, 3, 24) but (..., 23) is expected: axis -1 is 24, not 23 [tapegrad-shape]
+
+
 def reject_the_number_of_ten_elements() -> None:
     tg.ones((2, 5)).item()  # E: item: a tensor of shape (2, 5) has 10 elements, not one [tapegrad-shape]
 

@@ -79,7 +79,7 @@ from tapegrad.mypy.signatures import (
     with_numbers,
 )
 from tapegrad.mypy.unify.named_tuples import is_replace, replace_signature
-from tapegrad.mypy.unify.option_dictionaries import with_options
+from tapegrad.mypy.unify.starred_arguments import with_options
 from tapegrad.mypy.unify.starred_shapes import with_starred_shapes
 from tapegrad.sizes import assuming, is_unknown
 

@@ -18,6 +18,7 @@ from mypy.nodes import (
     CallExpr,
     ClassDef,
     Decorator,
+    DictExpr,
     FuncDef,
     Import,
     ImportAll,
@@ -120,7 +121,7 @@ def _constants(statements: list[Statement]) -> list[AssignmentStmt]:
 
 def _may_be_constant(statement: AssignmentStmt) -> bool:
     value = statement.rvalue
-    is_value = isinstance(value, IntExpr | OpExpr | ListExpr | TupleExpr | CallExpr | NameExpr | MemberExpr)
+    is_value = isinstance(value, IntExpr | OpExpr | DictExpr | ListExpr | TupleExpr | CallExpr | NameExpr | MemberExpr)
     is_item = isinstance(value, IndexExpr) and isinstance(value.index, IntExpr | StrExpr | UnaryExpr)
     is_other = isinstance(value, CallExpr) and getattr(value.callee, "name", "") in _WITHOUT_SIZES
     return (is_value or is_item) and not is_other and any(isinstance(target, NameExpr) for target in statement.lvalues)

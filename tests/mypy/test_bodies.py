@@ -135,6 +135,27 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "shapes that a program changes before it uses them": """
+x = tg.ones((2, 3, 4))
+sizes = list(x.shape)
+sizes[-1] = 5
+print(tg.ones((*sizes,)) + tg.ones((2, 3, 5)), x.reshape(*sizes[:2], -1) + tg.ones((2, 3, 4)))
+axes = list(range(x.ndim))
+axes[0], axes[1] = axes[1], axes[0]
+print(tg.permute(x, tuple(axes)) + tg.ones((3, 2, 4)))
+for _ in range(2):
+    shape = x.shape
+    x = tg.concat((x, x), axis=0)
+    print(x + tg.ones((2 * shape[0], *shape[1:])), x.reshape(*x.shape[:1], *[1] * (x.ndim - 1), 12))
+
+def widened(x: Tensor[Any], *more: int) -> Tensor[Any]:
+    widths = [1, *more]
+    widths.append(4)
+    return x + tg.ones(tuple(widths))
+
+widened(tg.ones((3, 4)), 3)
+widened(tg.ones((4,)))
+""",
     "options of several kinds in one dictionary": """
 class Gated(nn.Module):
     def __init__(self, width: int, dropout: float = 0.0, bias: bool = True) -> None:

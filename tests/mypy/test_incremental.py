@@ -542,6 +542,13 @@ CONSTANTS_ELSEWHERE: Final[dict[str, list[Files]]] = {
         {"settings.py": f"{above}WIDTH = {width}\n", "top.py": TAKES_8.format("from settings import WIDTH", "WIDTH")}
         for above, width in (("", 8), ("", 7), ("# a line more\n", 7), ("", 8), ("", 6))
     ],
+    "options of another file": [
+        {
+            "settings.py": f'OPTIONS = {{"in_features": {width}, "out_features": 3}}\n',
+            "top.py": TAKES_8.replace("{}, 3", "**OPTIONS").format("from settings import OPTIONS"),
+        }
+        for width in (8, 7, 8, 6)
+    ],
     "a constant that is computed from another one": [
         {
             "settings.py": f"HEADS = {heads}\nWIDTH = 2 * HEADS\n",

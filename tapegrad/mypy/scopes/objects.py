@@ -52,7 +52,17 @@ from mypy.nodes import (
 )
 from mypy.types import AnyType, CallableType, Instance, ProperType, TupleType, Type, TypeVarType, get_proper_type
 
-from tapegrad.mypy.conversion import ARRAY, MODULE, kind_of, shape_items, shape_type, size_of, tensor_parts, unknown
+from tapegrad.mypy.conversion import (
+    ARRAY,
+    MODULE,
+    Many,
+    kind_of,
+    shape_items,
+    shape_type,
+    size_of,
+    tensor_parts,
+    unknown,
+)
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
     checked_file,
@@ -411,6 +421,8 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
             return Reading.bound[variable] if variable in Reading.bound else _of_variable(variable, api)
         case MemberExpr(expr=RefExpr(node=MypyFile()), node=Var() as variable):
             return _of_variable(variable, api)
+        case MemberExpr(expr=owner, name="shape") if (sizes := _sizes_of(owner, api)) is not None:
+            return sizes
         case MemberExpr(expr=owner, name=name):
             value = _of_attribute(owner, name, api)
             after = _of_constructor(expression, api) if has_unknown_part(value) else None
@@ -435,9 +447,9 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
             second = object_of(right, api)
             return known_items([*first.values, *second.values]) if isinstance(second, Items) else None
         case OpExpr(op="*", left=left, right=right) if isinstance(items := object_of(left, api), Items):
-            count = steady_size(right, api)
-            is_known = isinstance(count, int) and len(items.values) * count <= MOST_ITEMS
-            return Items(items.values * count) if is_known else None
+            return _repeated(items, right, api)
+        case OpExpr(op="*", left=left, right=right) if isinstance(items := object_of(right, api), Items):
+            return _repeated(items, left, api)
         case OpExpr(op="|", left=left, right=right) if isinstance(entries := object_of(left, api), Keywords):
             others = object_of(right, api)
             return (
@@ -448,6 +460,32 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
         case DictionaryComprehension(key=key, value=value, indices=[target], sequences=[sequence], condlists=[tests]):
             return _comprehended_entries(key, value, turns(target, sequence, api), tests, api)
     return None
+
+
+def _repeated(items: Items, times: Expression, api: Checker) -> Items | None:
+    count = _count(times, api)
+    is_known = isinstance(count, int) and len(items.values) * count <= MOST_ITEMS
+    return Items(items.values * count) if is_known else None
+
+
+def _sizes_of(tensor: Expression, api: Checker) -> Items | None:
+    """Return the sizes of a tensor, each None if it is not known; None if their number is not known."""
+    types = None if Reading.frame is None else types_in_body(api) if BodiesRead.depth else {}
+    t = stored_type(api, tensor) if types is None else types.get(tensor)
+    parts = tensor_parts(t) if t is not None else None
+    items = shape_items(parts.shape) if parts is not None else None
+    sizes = [one for one in items or () if not isinstance(one, Many)]
+    if items is None or len(sizes) < len(items):
+        return None
+    return Items((*(None if is_unknown(one) else one for one in sizes),))
+
+
+def _items_of(sequence: Expression, api: Checker) -> Items | None:
+    """Return the items of a sequence that is copied, as by `list(range(3))`; None if their number is not known."""
+    count = length_of(sequence, api)
+    if count is None or count > MOST_ITEMS:
+        return None
+    return known_items([_item_of(sequence, index, api) for index in range(count)])
 
 
 def _displayed(pairs: list[tuple[Expression | None, Expression]], api: Checker) -> Keywords | None:
@@ -562,7 +600,10 @@ def length_of(sequence: Expression, api: Checker) -> int | None:
     match sequence:
         case ListExpr(items=items) | TupleExpr(items=items):
             return None if any(isinstance(one, StarExpr) for one in items) else len(items)
-        case ListComprehension(generator=GeneratorExpr(sequences=[of], condlists=[[]])):
+        case (
+            ListComprehension(generator=GeneratorExpr(sequences=[of], condlists=[[]]))
+            | GeneratorExpr(sequences=[of], condlists=[[]])
+        ):
             return length_of(of, api)
         case CallExpr(callee=RefExpr(fullname="builtins.range")):
             numbers = _range(sequence, api)
@@ -654,6 +695,10 @@ def _of_call(call: CallExpr, api: Checker) -> Value:
     if (copied := _copied(call, api)) is not None:
         return copied
     match call.callee:
+        case RefExpr(fullname="builtins.list" | "builtins.tuple") if len(call.args) == 1:
+            return _items_of(call.args[0], api)
+        case RefExpr(fullname="builtins.reversed") if len(call.args) == 1:
+            return _items_of(call, api)
         case NameExpr(node=TypeInfo() as info) | MemberExpr(node=TypeInfo() as info):
             return _created(info, call, api)
         case NameExpr(node=Var()) as name if isinstance(of := object_of(name, api), ClassOf):
@@ -887,6 +932,8 @@ def has_items(sequence: Expression, api: Checker) -> bool:
 
 def _count(expression: Expression, api: Checker) -> Size:
     """Return a size that an expression has where it stands, also the length of a tensor and an axis of its shape."""
+    if isinstance(expression, OpExpr) and expression.op in ARITHMETIC:
+        return ARITHMETIC[expression.op](_count(expression.left, api), _count(expression.right, api))
     size = _of_types(expression, api)
     return steady_size(expression, api) if is_unknown(size) else size
 

@@ -53,15 +53,16 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
 )
 from tapegrad.mypy.scopes.collections import display_of
-from tapegrad.mypy.scopes.frames import Arrays
+from tapegrad.mypy.scopes.frames import Arrays, Items
 from tapegrad.mypy.scopes.items import count_in_type, length_of_type
 from tapegrad.mypy.scopes.names import bound_last, bound_once, unpacked_once
 from tapegrad.mypy.scopes.numbers import range_of
-from tapegrad.mypy.scopes.objects import steady_size
+from tapegrad.mypy.scopes.objects import object_of, steady_size
 from tapegrad.mypy.scopes.opaque import ARITHMETIC, loop_of, position_of
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.sizes import (
     UNKNOWN,
+    Dim,
     Name,
     Size,
     UnknownDims,
@@ -132,7 +133,8 @@ def value_of(t: Type, expression: Expression | None, api: Checker) -> Any:
     if isinstance(p, Instance) and any(map(p.type.has_base, ("builtins.float", "numpy.floating"))):
         return 0.0  # rules check whether a value is a number, never which float it is
     if isinstance(p, Instance) and p.type.fullname == "builtins.tuple":
-        return UnknownDims()
+        sizes = None if expression is None else _sizes_in(expression, api)
+        return UnknownDims() if sizes is None else tuple(sizes)
     size = size_value(t, expression, api)
     if size is UNKNOWN:
         raise ValueUnknownError
@@ -470,7 +472,41 @@ def _tuple(p: TupleType, expression: Expression | None, api: Checker) -> Any:
     ]
     if any(value is None for value in values):
         return UnknownDims()
+    if expression is not None and any(value is UNKNOWN for value in values):
+        values = _completed(values, _sizes_in(expression, api))
     return _starred_dims(values) if any(isinstance(value, Many) for value in values) else tuple(values)
+
+
+def _completed(values: list[Any], sizes: list[Size] | None) -> list[Any]:
+    """Return the values of a tuple, with the sizes that its expression says where its type does not."""
+    if sizes is None or len(sizes) != len(values):
+        return values
+    return [size if value is UNKNOWN else value for value, size in zip(values, sizes, strict=True)]
+
+
+def _sizes_in(sequence: Expression, api: Checker) -> list[Size] | None:
+    """Return the sizes in a tuple or a list, such as `(n, *[1] * 3)`; None if their number is not known."""
+    match sequence:
+        case TupleExpr(items=items) | ListExpr(items=items):
+            sizes: list[Size] = []
+            for item in items:
+                several = _sizes_in(item.expr, api) if isinstance(item, StarExpr) else [_size_in(item, api)]
+                if several is None:
+                    return None
+                sizes += several
+            return sizes
+        case OpExpr(op="+", left=left, right=right):
+            first, second = _sizes_in(left, api), _sizes_in(right, api)
+            return None if first is None or second is None else first + second
+    match object_of(sequence, api):
+        case Items(values=values):
+            sizes = [UNKNOWN if one is None else one for one in values if one is None or isinstance(one, int | Dim)]
+            return sizes if len(sizes) == len(values) and not any(isinstance(one, bool) for one in sizes) else None
+    return None
+
+
+def _size_in(item: Expression, api: Checker) -> Size:
+    return count_of(_type_of(item, api), item, api)
 
 
 def _starred_dims(items: list[Size | Many]) -> StarredDims:

@@ -52,7 +52,7 @@ from tapegrad.mypy.scopes.items import MOST_ITEMS
 from tapegrad.mypy.scopes.objects import length_of
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.scopes.values import ValueUnknownError, count_of, is_whole, value_of
-from tapegrad.mypy.unify.option_dictionaries import is_known, options_given
+from tapegrad.mypy.unify.starred_arguments import is_known, options_given, with_values
 from tapegrad.mypy.unify.starred_shapes import is_star_of_sizes
 from tapegrad.sizes import Size, is_unknown
 
@@ -134,7 +134,7 @@ class _Spread:
     def next(self, t: Type, expression: Expression) -> Type | None:
         """Return the next item of a starred argument; None if it is unknown."""
         if expression not in self._left:
-            items = items_of(t, expression, self.api)
+            items = with_values(items_of(t, expression, self.api), expression, self.api)
             self._left[expression] = None if items is None else items[::-1]
         left = self._left[expression]
         return left.pop() if left else None
@@ -231,7 +231,8 @@ def sizes_as_tuple(ctx: MethodContext) -> Argument | None:
     types: dict[tuple[Expression, int], Type] = {}  # mypy repeats a star for each item of the starred tuple
     for t, expression, kind in zip(ctx.arg_types[0], ctx.args[0], ctx.arg_kinds[0], strict=True):
         p = get_proper_type(t)
-        items = p.items if kind is ARG_STAR and isinstance(p, TupleType) else [unknown() if kind is ARG_STAR else t]
+        several = p.items if isinstance(p, TupleType) else with_values(None, expression, ctx.api) or [unknown()]
+        items = several if kind is ARG_STAR else [t]
         types |= {(expression, place): item for place, item in enumerate(items)}
     kinds = dict(zip(ctx.args[0], ctx.arg_kinds[0], strict=True))
     # One argument of type Any may be a tuple, but not one of several.

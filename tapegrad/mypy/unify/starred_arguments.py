@@ -1,4 +1,4 @@
-"""Dictionaries of options, `**options`, whose keys are known: a call with one is as if each option were written."""
+"""Arguments with stars, `*sizes` and `**options`, of which the items are known: as if each were written."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from mypy.types import AnyType, TypeVarType, get_proper_type
 
 from tapegrad.mypy.conversion import kind_of, unknown
 from tapegrad.mypy.mypy_api import accepts, make
-from tapegrad.mypy.scopes.frames import GivenTensor, Keywords
+from tapegrad.mypy.scopes.frames import GivenTensor, Items, Keywords
 from tapegrad.mypy.scopes.items import type_of_value
 from tapegrad.mypy.scopes.objects import object_of
+from tapegrad.mypy.scopes.values import is_whole
 from tapegrad.mypy.signatures import parameter_names
 
 if TYPE_CHECKING:
@@ -34,6 +35,23 @@ def options_given(options: Expression, names: list[str], api: Checker) -> Mappin
         case Keywords(values=pairs) if all(name in names for name, _ in pairs):
             return {name: _type_of_option(value, api) for name, value in pairs}
     return None
+
+
+def with_values(items: list[Type] | None, sequence: Expression, api: Checker) -> list[Type] | None:
+    """Return the types of the items that `*sequence` gives, with the sizes of those that are only ints to mypy."""
+    if items is not None and not any(map(is_whole, map(get_proper_type, items))):
+        return items
+    match object_of(sequence, api):
+        case Items(values=values) if items is None or len(values) == len(items):
+            types = [_type_of_option(value, api) for value in values]
+            known = [t for t in types if is_known(t)]
+            if items is None:
+                return types if len(known) == len(types) else None
+            return [
+                t if is_known(t) and is_whole(get_proper_type(item)) else item
+                for t, item in zip(types, items, strict=True)
+            ]
+    return items
 
 
 def with_options(opened: CallableType, ctx: FunctionSigContext | MethodSigContext) -> CallableType:
