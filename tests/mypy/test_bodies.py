@@ -135,6 +135,18 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "a loop in a loop that ends early": """
+def train(x: Tensor[Any], limit: float) -> Tensor[Any]:
+    for _ in range(3):
+        for _ in range(2):
+            x = x * 2.0
+        if x.sum().item() > limit:
+            x = tg.concat((x, x))
+            break
+    return x
+
+train(tg.ones((2, 3)), 7.0) + tg.ones((4, 3))
+""",
     "shapes that a program changes before it uses them": """
 x = tg.ones((2, 3, 4))
 sizes = list(x.shape)

@@ -682,10 +682,11 @@ class Reader:
             with frame(api, fall_through=2, try_frame=last is not None):
                 with frame(api, conditional_frame=True, fall_through=2):
                     ended: dict[Var, list[Type]] = {}
+                    tries = len(self._types.traces)
                     self._types.traces.append(ended)
                     with frame(api, fall_through=2, try_frame=True):
                         end = self._way(partial(self._run, statement.body.body))
-                    self._types.traces.remove(ended)
+                    del self._types.traces[tries:]
                     ends = []
                     for kind, name, handler in zip(statement.types, statement.vars, statement.handlers, strict=True):
                         with frame(api, can_skip=True, fall_through=4):
@@ -804,10 +805,11 @@ class Reader:
     def _turn(self, body: list[Statement]) -> bool:
         """Read one turn of a loop, to its end or to a `break` or `continue` statement."""
         exits: list[_End] = []
+        loops = len(self._exits)
         self._exits.append(exits)
         with frame(self._api, can_skip=True):
             end = self._way(partial(self._run, body))
-        self._exits.remove(exits)
+        del self._exits[loops:]
         return self._meet([end, *exits])
 
 
