@@ -72,7 +72,39 @@ def outputs_of(x: Tensor[Any, Any]) -> Outputs:
     return Outputs(x, x)
 
 
+def paired(x: Tensor[Any, Any]) -> Pair:
+    """Returns a named tuple of what it computes."""
+    return Pair(x, second=x @ tg.ones((7, 2)))
+
+
+def computed(x: Tensor[Any, Any]) -> Outputs:
+    """Returns an object with what it computes."""
+    return Outputs(x[:, 0], last=x @ tg.ones((7, 2)))
+
+
+class Split(nn.Module):
+    """Returns a named tuple, or an object."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(width, 4)
+        self.second = nn.Linear(width, 5)
+
+    def forward(self, x: Tensor[Any, Any]) -> Pair:
+        return Pair(self.first(x), self.second(x))
+
+    def outputs(self, x: Tensor[Any, Any]) -> Outputs:
+        pair = self(x)
+        return Outputs(hidden=pair.first, last=pair.second)
+
+
+def loss_of(outputs: Outputs, pair: Pair) -> Tensor[Any, Any]:
+    """Takes both."""
+    return tg.mse(outputs.last, pair.second)
+
+
 table = Table(tg.ones((4, 3)), tg.ones((7, 2)))
+split = Split(7)
 
 
 def accept_tensors_in_attributes() -> None:
@@ -89,6 +121,19 @@ def accept_tensors_in_fields() -> None:
     pair = Pair(row, second=row.T)
     assert_type(pair.second, Tensor[Shape[L[7], L[3]], NoneTape])
     assert_type(outputs_of(row).hidden, Tensor[Shape[L[3], L[7]], NoneTape])
+
+
+def accept_tensors_in_what_a_function_returns() -> None:
+    first, second = paired(row)
+    assert_type(first, Tensor[Shape[L[3], L[7]], NoneTape])
+    assert_type(second, Tensor[Shape[L[3], L[2]], NoneTape])
+    assert_type(paired(row).second, Tensor[Shape[L[3], L[2]], NoneTape])
+    assert_type(paired(row)._replace(first=row[0]).first, Tensor[Shape[L[7]], NoneTape])
+    outputs = computed(row)
+    assert_type(outputs.hidden, Tensor[Shape[L[3]], NoneTape])
+    assert_type(split(row).second, Tensor[Shape[L[3], L[5]], NoneTape])
+    assert_type(split.outputs(row).last, Tensor[Shape[L[3], L[5]], NoneTape])
+    assert_type(loss_of(outputs, paired(row)), Tensor[Shape[()], NoneTape])
 
 
 def reject_an_argument_beside_a_tensor_in_an_attribute() -> None:
@@ -113,6 +158,27 @@ def reject_a_tensor_in_a_field() -> None:
 
 def reject_a_tensor_in_a_named_tuple() -> None:
     Pair(row, row.T).second @ tg.ones((7, 2))  # E: matmul: inner sizes differ: x (7, 3) has 3 columns but y (7, 2) has 7 rows [tapegrad-shape]
+
+
+def reject_an_item_that_a_function_returns() -> None:
+    _, second = paired(row)
+    second @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (3, 2) has 2 columns but y (3, 2) has 3 rows [tapegrad-shape]
+
+
+def reject_a_field_that_a_function_returns() -> None:
+    paired(row).second @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (3, 2) has 2 columns but y (3, 2) has 3 rows [tapegrad-shape]
+
+
+def reject_a_field_of_an_object_that_a_function_returns() -> None:
+    computed(row).last @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (3, 2) has 2 columns but y (3, 2) has 3 rows [tapegrad-shape]
+
+
+def reject_a_field_that_a_layer_returns() -> None:
+    split.outputs(row).last @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (3, 5) has 5 columns but y (3, 2) has 3 rows [tapegrad-shape]
+
+
+def reject_a_field_that_is_replaced() -> None:
+    paired(row)._replace(first=row[0]).first @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (7,) has 7 elements but y (3, 2) has 3 rows [tapegrad-shape]
 
 
 def accept_an_attribute_that_is_assigned_again() -> None:

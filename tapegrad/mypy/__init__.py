@@ -746,11 +746,11 @@ def _mark_constants(file: MypyFile, run: Rewording) -> None:
 def _computed_attribute(ctx: AttributeContext) -> Type:
     """Return the type of an attribute; it may be computed from the sizes of its class, or mention opaque ones."""
     holder = getattr(ctx.type, "partial_fallback", ctx.type)  # the class of a named tuple
-    attribute = ctx.default_attr_type
+    attribute = get_proper_type(ctx.default_attr_type)
     may_have_sizes = getattr(attribute, "args", ()) or isinstance(attribute, UnionType | TupleType)
     # In a body that is read, one of type Any may be a number.
     may_have_sizes = may_have_sizes or (isinstance(attribute, AnyType) and "tapegrad.mypy.hooks" in sys.modules)
-    return _settled_attribute(ctx) if may_have_sizes or getattr(holder, "args", ()) else attribute
+    return _settled_attribute(ctx) if may_have_sizes or getattr(holder, "args", ()) else ctx.default_attr_type
 
 
 def _tensor_sum(ctx: FunctionContext) -> Type:

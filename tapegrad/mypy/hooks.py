@@ -49,6 +49,7 @@ from tapegrad.mypy.features import (
     numpy_calls,
     pure_tape,
 )
+from tapegrad.mypy.features.fields import made_with_fields, replaced_with_fields
 from tapegrad.mypy.features.idle import report_idle
 from tapegrad.mypy.features.lambdas import with_lambdas
 from tapegrad.mypy.mypy_api import (
@@ -168,6 +169,7 @@ def function_result(ctx: FunctionContext) -> Type:
             result = _judged_function(ctx, declared)
     else:
         result = _judged_function(ctx, declared)
+    result = made_with_fields(ctx, declared, result)
     called = declared or _method_of_super(ctx)
     if called is not None:
         result = bodies.completed(ctx, called, result)
@@ -285,7 +287,7 @@ def _judged_method(ctx: MethodContext, declared: CallableType) -> Type:
     if name == "bind" and (result := pure_tape.bound(ctx)) is not None:
         return result
     if is_replace(declared):
-        return calls.replaced(ctx, declared)
+        return replaced_with_fields(ctx, declared, calls.replaced(ctx, declared))
     if name == "forward":
         return layers.called(ctx, declared)
     if name in ("encode", "decode"):

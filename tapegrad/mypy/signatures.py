@@ -456,6 +456,10 @@ def without_sizes(t: Type) -> Type:
             return p.copy_modified(args=any_layers(p.type))
         args = [unknown() if is_layer and is_size(one) else without_sizes(one) for one in p.args]
         return t if all(map(operator.is_, args, p.args)) else p.copy_modified(args=args)
+    declared = p.partial_fallback.type.tuple_type if isinstance(p, TupleType) else None
+    if isinstance(p, TupleType) and declared is not None and not p.partial_fallback.args:
+        # A named tuple, whose fields are declared with the sizes that they may have.
+        return t if declared.items == p.items else p.copy_modified(items=declared.items)
     if isinstance(p, UnionType | TupleType):
         items = list(map(without_sizes, p.items))
         if all(map(operator.is_, items, p.items)):

@@ -135,6 +135,127 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "named tuples and dataclasses of other sizes": """
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Generic, NamedTuple, TypeVar
+
+class Step(NamedTuple):
+    state: Tensor[Any]
+    reward: Tensor[Any] | None = None
+
+@dataclass
+class Out:
+    logits: Tensor[Any]
+    hidden: Tensor[Any] | None = None
+
+def outputs(x: Tensor[Any]) -> Out:
+    return Out(x, hidden=x @ tg.ones((4, 6)))
+
+def changed(x: Tensor[Any]) -> Out:
+    out = Out(x, hidden=x @ tg.ones((4, 6)))
+    out.logits = out.logits[:1]
+    return out
+
+def changed_later(x: Tensor[Any]) -> Out:
+    out = outputs(x)
+    out.logits = out.logits[:1]
+    return out
+
+def cut(out: Out) -> None:
+    out.logits = out.logits[:1]
+
+x = tg.ones((2, 4))
+changed(x).logits + tg.ones((1, 4))
+changed_later(x).logits + tg.ones((1, 4))
+out = outputs(x)
+cut(out)
+out.logits + tg.ones((1, 4))
+other = outputs(x)
+other.logits = tg.ones((3, 4))
+other.logits + tg.ones((3, 4))
+replace(outputs(x), logits=tg.ones((5, 4))).logits + tg.ones((5, 4))
+
+def either(x: Tensor[Any], flag: bool) -> Out:
+    if flag:
+        return Out(x)
+    return Out(x[:1], x)
+
+either(x, False).logits + tg.ones((1, 4))
+
+def collected() -> list[Step]:
+    steps = []
+    for k in range(3):
+        steps.append(Step(tg.ones((2, k + 1)), tg.ones((k + 1,))))
+    return steps
+
+steps = [Step(x)]
+steps += collected()
+steps[0] = Step(tg.ones((7, 7)))
+steps.insert(0, Step(tg.ones((3,))))
+by_name = {"a": Step(x)}
+by_name["b"] = Step(tg.ones((3,)))
+by_name.setdefault("c", Step(tg.ones((5,))))
+by_name.update({"d": Step(tg.ones((5,)))})
+queue = deque([Step(x)])
+queue.append(Step(tg.ones((3,))))
+lists: defaultdict[str, list[Step]] = defaultdict(list)
+lists["a"].append(Step(x))
+lists["a"].append(Step(tg.ones((3,))))
+rows = [[Step(x)], [Step(tg.ones((3,)))]]
+rows[0].append(Step(tg.ones((3,))))
+first = Step(tg.ones((2, 3)))
+first = first._replace(state=tg.ones((9,)))
+first.state + tg.ones((9,))
+T = TypeVar("T")
+
+class Box(Generic[T]):
+    def __init__(self, one: T) -> None:
+        self.one = one
+
+    def set(self, one: T) -> None:
+        self.one = one
+
+box = Box(Step(x))
+box.set(Step(tg.ones((3,))))
+
+def walk(step: Step) -> Step:
+    for _ in range(3):
+        step = Step(tg.concat((step.state, step.state)), step.reward)
+    return step
+
+walk(Step(x)).state + tg.ones((16, 4))
+now = Step(x)
+for _ in range(3):
+    now = Step(tg.concat((now.state, now.state)))
+now.state + tg.ones((16, 4))
+
+class Walk:
+    def __init__(self, step: Step) -> None:
+        self.step = step
+        self.steps = [step]
+
+    def move(self) -> None:
+        self.step = Step(self.step.state[:1])
+        self.steps.append(self.step)
+
+one_walk = Walk(Step(x))
+one_walk.move()
+one_walk.step.state + tg.ones((1, 4))
+
+def each(change: Callable[[Step], Step], some: list[Step]) -> list[Step]:
+    return [change(one) for one in some]
+
+each(lambda one: Step(one.state[:1]), [Step(x), Step(tg.ones((3,)))])
+
+def stream() -> Iterator[Step]:
+    for k in range(3):
+        yield Step(tg.ones((k + 1,)))
+
+for one in stream():
+    one.state + tg.ones((1,))
+""",
     "a loop in a loop that ends early": """
 def train(x: Tensor[Any], limit: float) -> Tensor[Any]:
     for _ in range(3):

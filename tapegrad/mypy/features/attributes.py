@@ -23,6 +23,7 @@ from tapegrad.mypy.conversion import (
     unknown,
     without_opaque,
 )
+from tapegrad.mypy.features.fields import field_of
 from tapegrad.mypy.features.partial_types import filled, is_open
 from tapegrad.mypy.mypy_api import (
     attribute_variable,
@@ -124,6 +125,8 @@ def _named_axes(expression: MemberExpr, items: list[Size | Many], api: Checker) 
 def without_foreign_sizes(ctx: AttributeContext) -> Type:
     """Return the type of an attribute, unknown where it mentions sizes of another function or another object."""
     t, expression = ctx.default_attr_type, ctx.context
+    if not ctx.is_lvalue and isinstance(expression, MemberExpr):
+        t = field_of(ctx.type, expression.name, t)
     if Reading.frame is not None and isinstance(get_proper_type(t), AnyType) and isinstance(expression, MemberExpr):
         # An Any would hide the tensor in `x * self.width**-0.5`, where `self.width = args.width`.
         is_number = type(value_of_expression(expression, ctx.api)) is int

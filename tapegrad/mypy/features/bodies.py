@@ -93,6 +93,7 @@ from tapegrad.mypy.scopes.entries import (
     entries_in,
     entries_of,
     is_dictionary,
+    is_record,
     key_of_entries,
     only_reads_parameter,
     with_entries,
@@ -239,6 +240,8 @@ def _with_entries(result: Type, read: Type, kept: frozenset[str], call: Context,
         # mypy would report how a program uses other values, or that it adds some, if it knew what all have in common.
         of_any = make(api)("builtins.dict", [unknown(), unknown()])
         return with_entries(of_any, {key: _entry(p, t, kept, call, api) for key, t in entries.items()}, call)
+    if isinstance(p, Instance) and is_record(p):
+        return with_entries(p, {name: without_opaque(t, kept) for name, t in entries.items()}, call)
     if not isinstance(p, Instance) or not is_dictionary(p):
         return result
     of_each = {key: _entry(p.args[-1], t, kept, call, api) for key, t in entries.items()}

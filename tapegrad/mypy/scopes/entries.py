@@ -56,7 +56,17 @@ from tapegrad.mypy.mypy_api import (
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.assigned import assigned_by_methods
 from tapegrad.mypy.scopes.collections import FUNCTIONS_THAT_READ, collection_of, may_be_attribute, targets_bound
-from tapegrad.mypy.scopes.frames import Frame, Made, Reading, is_passed_on, key_of, turns_noted, within
+from tapegrad.mypy.scopes.frames import (
+    Frame,
+    GivenTensor,
+    Made,
+    Reading,
+    Records,
+    is_passed_on,
+    key_of,
+    turns_noted,
+    within,
+)
 from tapegrad.mypy.scopes.functions import method_of, written_with_file
 from tapegrad.mypy.scopes.names import (
     BINDERS,
@@ -70,7 +80,7 @@ from tapegrad.mypy.scopes.names import (
     targets_in,
     unpacked_once,
 )
-from tapegrad.mypy.scopes.objects import arguments_of_call, called_function, object_of
+from tapegrad.mypy.scopes.objects import arguments_of_call, called_function, object_of, type_read
 from tapegrad.mypy.scopes.opaque import files_with, loop_of, other_shapes
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.sources import is_changed
@@ -81,7 +91,7 @@ if TYPE_CHECKING:
     from mypy.nodes import MypyFile, Node, TypeInfo
 
     from tapegrad.mypy.mypy_api import Checker
-    from tapegrad.mypy.scopes.frames import ClassOf
+    from tapegrad.mypy.scopes.frames import ClassOf, Value
     from tapegrad.mypy.scopes.opaque import Loop
 
 Entries: TypeAlias = "Mapping[str, Type]"  # what each key has, if the dictionary has the key; Any where it is unknown
@@ -187,11 +197,37 @@ def made_entries(value: Expression, t: Type, api: Checker) -> Type:
         return p.copy_modified(
             items=[made_entries(item, one, api) for item, one in zip(value.items, p.items, strict=True)]
         )
+    if isinstance(p, Instance) and is_record(p):
+        return _with_fields(p, object_of(value, api))
     if not isinstance(p, Instance) or not is_dictionary(p):
         return t
     is_own = not isinstance(value, NameExpr) or not (isinstance(value.node, Var) and value.node.is_argument)
     entries = entries_of(value, api) if is_own else None
     return without_entries(t) if entries is None else with_entries(p, entries)
+
+
+def is_record(t: Instance) -> bool:
+    """Return whether a type is a dataclass without type variables, whose fields may be tensors."""
+    return "dataclass" in t.type.metadata and not t.args and not t.type.has_base(MODULE)
+
+
+def _with_fields(t: Instance, value: Value) -> Type:
+    """Return the type of a dataclass with the tensors in its fields, which only the body that is read has had."""
+    is_made = isinstance(value, Made) and value.info is t.type and value.constructor == t.type.fullname
+    arguments = value.arguments if is_made and isinstance(value, Made) else ()
+    fields = {name: field.t for name, field in arguments if isinstance(field, GivenTensor)}
+    return with_entries(t, fields) if fields else without_entries(t)
+
+
+def _returned_record(call: CallExpr, api: Checker) -> Made | None:
+    t = type_read(call, api)
+    p, fields = get_proper_type(t), _of_owner(t, call)
+    if fields is None or not isinstance(p, Instance) or not is_record(p):
+        return None
+    return Made(p.type, p.type.fullname, tuple((name, GivenTensor(field)) for name, field in fields.items()))
+
+
+Records.returned = _returned_record
 
 
 def _of_display(pairs: list[tuple[Expression | None, Expression]], api: Checker, *, is_now: bool) -> Entries | None:

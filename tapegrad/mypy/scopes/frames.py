@@ -26,7 +26,7 @@ from tapegrad.sizes import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Mapping
 
-    from mypy.nodes import ArgKind, Context, Expression, FuncDef, MypyFile, Node, TypeInfo
+    from mypy.nodes import ArgKind, CallExpr, Context, Expression, FuncDef, MypyFile, Node, TypeInfo
     from mypy.types import Type
 
     from tapegrad.mypy.conversion import Make
@@ -223,6 +223,16 @@ class Arrays:
     """
 
     sizes: ClassVar[Callable[[Expression, Checker], list[Size] | None]]
+
+
+class Records:
+    """How the dataclass that a call of a function returns is read, see `tapegrad.mypy.scopes.entries`.
+
+    Attributes:
+        returned: Returns it with the tensors in its fields; None if nothing is known of them.
+    """
+
+    returned: ClassVar[Callable[[CallExpr, Checker], Made | None]]
 
 
 class Reading:

@@ -89,6 +89,7 @@ from tapegrad.mypy.scopes.frames import (
     Made,
     Nothing,
     Reading,
+    Records,
     Returned,
     Several,
     Value,
@@ -468,10 +469,16 @@ def _repeated(items: Items, times: Expression, api: Checker) -> Items | None:
     return Items(items.values * count) if is_known else None
 
 
+def type_read(expression: Expression, api: Checker) -> Type | None:
+    """Return the type of an expression, in the body that is read if there is one; None if it is not known there."""
+    if Reading.frame is None:
+        return stored_type(api, expression)
+    return types_in_body(api).get(expression) if BodiesRead.depth else None
+
+
 def _sizes_of(tensor: Expression, api: Checker) -> Items | None:
     """Return the sizes of a tensor, each None if it is not known; None if their number is not known."""
-    types = None if Reading.frame is None else types_in_body(api) if BodiesRead.depth else {}
-    t = stored_type(api, tensor) if types is None else types.get(tensor)
+    t = type_read(tensor, api)
     parts = tensor_parts(t) if t is not None else None
     items = shape_items(parts.shape) if parts is not None else None
     sizes = [one for one in items or () if not isinstance(one, Many)]
@@ -712,7 +719,15 @@ def _of_call(call: CallExpr, api: Checker) -> Value:
     if (replaced := _replaced(call, api)) is not None:
         return replaced
     called = called_function(call.callee, api)
-    return None if called is None else _returned(*called, call, api)
+    value = None if called is None else _returned(*called, call, api)
+    record = Records.returned(call, api) if value is None or isinstance(value, Made) else None
+    return value if record is None else _with_fields(record, value if isinstance(value, Made) else None)
+
+
+def _with_fields(record: Made, value: Made | None) -> Made:
+    """Return a dataclass with the tensors in its fields, and with the rest of what its call says."""
+    others = {} if value is None or value.info is not record.info else dict(value.arguments)
+    return record._replace(arguments=(*(others | dict(record.arguments)).items(),))
 
 
 def _created(info: TypeInfo, call: CallExpr, api: Checker) -> Value:
@@ -1402,7 +1417,7 @@ def _given_tensor(argument: Expression, api: Checker) -> GivenTensor | None:
         value = object_of(argument, api) if isinstance(argument, NameExpr | MemberExpr) else None
         if isinstance(value, GivenTensor):
             return value
-        t = types_in_body(api).get(argument) if BodiesRead.depth else None
+        t = type_read(argument, api)
     else:
         t = _steady_type(argument, api)
     parts = tensor_parts(t) if t is not None else None
