@@ -106,6 +106,7 @@ NEWEST = "2.4"  # the newest mypy with which the plugin is tested; a failure in 
 _MODULE, _TENSOR = "tapegrad.nn.module.Module", "tapegrad.tensors.Tensor"
 _DATACLASS, _NAMED_TUPLE = "dataclasses.dataclass", "typing.NamedTuple"
 _SCAN = "tapegrad.scan.scan"
+_REDUCE = "functools.reduce"
 _CAST = "tapegrad.nn.precision.cast"
 
 SPELLED = frozenset(
@@ -384,6 +385,8 @@ class Tapegrad(Plugin):
             ours = _of_numpy(lookup, fullname)
         elif fullname in _TURNED and lookup == "get_attribute_hook":
             ours = _turned_attribute
+        elif fullname == _REDUCE and lookup == "get_function_signature_hook":
+            ours = _folding
         elif fullname.partition(".")[0] in FOREIGN:
             return None
         elif fullname in _EINOPS and lookup == "get_function_hook":
@@ -767,6 +770,21 @@ def _load_sum() -> Callable[[FunctionContext], Type]:
     return sums.sum_result
 
 
+def _load_fold(name: str) -> Callable[[], Callable[[Any], Any]]:
+    def load() -> Callable[[Any], Any]:
+        from tapegrad.mypy.features import folds
+
+        hook: Callable[[Any], Any] = getattr(folds, name)
+        return hook
+
+    return load
+
+
+def _folding(ctx: FunctionSigContext) -> FunctionLike:
+    """Return the signature of `functools.reduce`; in a program that uses no tensors it imports nothing."""
+    return _fold_signature(ctx) if "tapegrad.mypy.hooks" in sys.modules else ctx.default_signature
+
+
 def _of_attribute(fullname: str) -> Callable[[Any], Any]:
     if fullname.endswith(".owns_tape"):
         return _owns_tape
@@ -876,5 +894,8 @@ _numbers |= dict.fromkeys(
 )
 _sum_of_tensors = _guard(_load_sum, lambda ctx: ctx.default_return_type)
 _numbers["builtins.sum"] = _tensor_sum
+_fold_signature = _guard(_load_fold("signature"), lambda ctx: ctx.default_signature)
+_fold_result = _guard(_load_fold("result"), lambda ctx: ctx.default_return_type)
+_numbers[_REDUCE] = lambda ctx: _fold_result(ctx) if _is_tensor(ctx.default_return_type) else ctx.default_return_type
 _turned_attribute = _guard(_lazy("turned_attribute"), lambda ctx: ctx.default_attr_type)
 _numbers |= dict.fromkeys(_TURNING, _guard(_lazy("turned_result"), lambda ctx: ctx.default_return_type))

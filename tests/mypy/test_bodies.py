@@ -135,6 +135,16 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "a reduction to another shape": """
+from functools import reduce
+
+x = tg.ones((2, 3))
+reduce(lambda a, b: tg.concat((a, b)), [x, x, x]) + tg.ones((6, 3))
+reduce(tg.add, [x, x]) + x
+reduce(tg.matmul, [tg.ones((2, 4)), tg.ones((4, 4))]) + tg.ones((2, 4))
+reduce(lambda a, layer: layer(a), [nn.Linear(3, 5), nn.Linear(5, 6)], x) + tg.ones((2, 6))
+reduce(lambda n, m: n * m, x.shape, 1) + x
+""",
     "named tuples and dataclasses of other sizes": """
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator

@@ -1,5 +1,6 @@
-"""Python's `sum` of tensors: typeshed and pyright add the 0 of an empty list to its type."""
+"""Python's `sum` of tensors, and `reduce`: typeshed and pyright add the 0 of an empty list to the type of a sum."""
 
+from functools import reduce
 from typing import Any, assert_type
 from typing import Literal as L
 
@@ -68,6 +69,14 @@ def reject_a_sum_that_is_consumed() -> None:
     total = sum(losses)
     total.backward()
     total.backward()  # E(mypy): total.backward(): total was consumed by total.backward() on line {-1}; trace again [tapegrad-tape]
+
+
+def accept_a_reduction_that_keeps_the_shape() -> None:
+    assert_type(reduce(lambda a, b: a + b, [x, x, x]), Tensor[Shape[L[2], L[3]], NoneTape])
+
+
+def reject_a_sum_by_reduce() -> None:
+    reduce(lambda a, b: a + b, [x, x, x]) + tg.ones((4,))  # E: add: x (2, 3) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y [tapegrad-shape]
 
 
 def reject_terms_that_do_not_broadcast() -> None:
