@@ -423,3 +423,28 @@ def accept_what_own_methods_return_to_the_constructor() -> None:
 
 def reject_what_own_methods_return_to_the_constructor() -> None:
     Narrowed(5)(row) + tg.ones((3, 4))  # E: add: x (2, 4) and y (3, 4) do not broadcast: axis -2 is 2 in x but 3 in y [tapegrad-shape]
+
+
+ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU}
+
+
+class Activated(nn.Module):
+    """Chooses layers by name."""
+
+    def __init__(self, width: int, first: str = "gelu", second: str = "relu") -> None:
+        super().__init__()
+        self.up = nn.Linear(width, 6)
+        self.first = {"relu": nn.ReLU, "gelu": nn.GELU}[first]()
+        self.second = ACTIVATIONS[second]()
+        self.down = nn.Linear(6, 3)
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return self.down(self.second(self.first(self.up(x))))
+
+
+def accept_layers_that_are_chosen_by_name() -> None:
+    assert_type(Activated(4)(row), Tensor[Shape[L[5], L[3]], NoneTape])
+
+
+def reject_a_size_behind_layers_that_are_chosen_by_name() -> None:
+    Activated(4)(row) @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (5, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]

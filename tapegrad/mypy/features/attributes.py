@@ -24,6 +24,7 @@ from tapegrad.mypy.conversion import (
     without_opaque,
 )
 from tapegrad.mypy.features.fields import field_of
+from tapegrad.mypy.features.made_layers import type_made
 from tapegrad.mypy.features.partial_types import filled, is_open
 from tapegrad.mypy.mypy_api import (
     attribute_variable,
@@ -35,7 +36,7 @@ from tapegrad.mypy.mypy_api import (
     stored_type,
 )
 from tapegrad.mypy.scopes.collections import Use, use_of
-from tapegrad.mypy.scopes.frames import GivenTensor, Made, Reading, in_frame, is_passed_on
+from tapegrad.mypy.scopes.frames import GivenTensor, LayerCall, Made, Reading, in_frame, is_passed_on
 from tapegrad.mypy.scopes.names import targets_of
 from tapegrad.mypy.scopes.objects import from_constructor, object_of, value_of_expression
 from tapegrad.mypy.scopes.opaque import keeps_sizes, named_axis, note_shape, unpacked_shape
@@ -128,9 +129,13 @@ def without_foreign_sizes(ctx: AttributeContext) -> Type:
     if not ctx.is_lvalue and isinstance(expression, MemberExpr):
         t = field_of(ctx.type, expression.name, t)
     if Reading.frame is not None and isinstance(get_proper_type(t), AnyType) and isinstance(expression, MemberExpr):
+        value = None if ctx.is_lvalue else value_of_expression(expression, ctx.api)
+        if isinstance(
+            value, LayerCall
+        ):  # of one of several classes, as in `{"relu": nn.ReLU, "gelu": nn.GELU}[name]()`
+            return type_made(t, value, ctx.api) or t
         # An Any would hide the tensor in `x * self.width**-0.5`, where `self.width = args.width`.
-        is_number = type(value_of_expression(expression, ctx.api)) is int
-        return make(ctx.api)("builtins.int", []) if is_number and not ctx.is_lvalue else t
+        return make(ctx.api)("builtins.int", []) if type(value) is int else t
     if isinstance(t, CallableType) and is_of_library(t) and not has_opaque(ctx.type):
         return t  # most attributes are methods, and those of the library mention no other sizes
     if isinstance(expression, MemberExpr) and _is_collection(t) and use_of(expression, ctx.api) is Use.EXTENDED:

@@ -51,9 +51,11 @@ def _keeps(before: Type, after: Type) -> bool:
     return all(not isinstance(n, Many) and not isinstance(m, Many) and surely_same(n, m) for n, m in pairs)
 
 
-_KEEPING: Final = {f"{module}.{name}" for module in ("operator", "_operator") for name in ("add", "iadd", "mul", "sub")}
-_KEEPING |= {f"tapegrad.ops.arithmetic.{name}" for name in ("add", "div", "mul", "sub")}
-_KEEPING |= {f"tapegrad.ops.rounding.{name}" for name in ("maximum", "minimum")}
+_KEEPING: Final = (
+    {f"{module}.{name}" for module in ("operator", "_operator") for name in ("add", "iadd", "mul", "sub")}
+    | {f"tapegrad.ops.arithmetic.{name}" for name in ("add", "div", "mul", "sub")}
+    | {f"tapegrad.ops.rounding.{name}" for name in ("maximum", "minimum")}
+)
 
 
 def _holds(t: Type) -> bool:

@@ -708,7 +708,7 @@ def _of_call(call: CallExpr, api: Checker) -> Value:
             return _items_of(call, api)
         case NameExpr(node=TypeInfo() as info) | MemberExpr(node=TypeInfo() as info):
             return _created(info, call, api)
-        case NameExpr(node=Var()) as name if isinstance(of := object_of(name, api), ClassOf):
+        case (NameExpr(node=Var()) | IndexExpr()) as chosen if isinstance(of := object_of(chosen, api), ClassOf):
             return _created(of.info, call, api)
         case MemberExpr(expr=holder, name="get" | "pop") if isinstance(of := object_of(holder, api), Keywords):
             return _of_key(of, call, api)
