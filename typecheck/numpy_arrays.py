@@ -304,7 +304,7 @@ def accept_grids() -> None:
     rows, columns = np.ogrid[:3, :4]
     assert_type(tg.tensor(rows * columns, np.float32), Tensor[Shape[L[3], L[4]], NoneTape])
     points = np.column_stack([np.linspace(0, 1, 5), np.zeros(5)])
-    assert_type(tg.tensor(points), Tensor[Shape[L[5], L[2]], NoneTape, Any])
+    assert_type(tg.tensor(points, np.float32), Tensor[Shape[L[5], L[2]], NoneTape])
 
 
 def accept_sizes_that_an_array_says() -> None:
