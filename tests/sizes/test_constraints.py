@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tapegrad.errors import ShapeError
+from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.sizes.constraints import CHECKS, check_groups, check_heads, check_kv_heads, check_rotary_heads, check_same
 
 
@@ -43,6 +43,15 @@ def test_groups_must_divide_the_channels() -> None:
         message = rf"^Conv2d: {groups} groups do not divide {wrong} channels$"
         with pytest.raises(ShapeError, match=message):
             check_groups("Conv2d", groups, *channels)
+
+
+def test_heads_and_groups_are_ints() -> None:
+    with pytest.raises(DTypeError, match=r"^MultiHeadAttention: heads is True but an int is expected$"):
+        check_heads(12, heads=True)
+    with pytest.raises(DTypeError, match=r"^GroupedQueryAttention: heads is True but an int is expected$"):
+        check_kv_heads(12, heads=True, kv_heads=1)
+    with pytest.raises(DTypeError, match=r"^Conv2d: groups is True but an int is expected$"):
+        check_groups("Conv2d", True, 4)  # noqa: FBT003  # the mistake under test
 
 
 def test_padding_same_needs_stride_1() -> None:
