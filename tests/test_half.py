@@ -27,6 +27,7 @@ from tapegrad.engines.interface import Backend, Elementwise, Pairwise
 from tapegrad.engines.numpy.half import Half
 from tapegrad.engines.numpy.half_array import Halves
 from tapegrad.errors import DTypeError, ShapeError
+from tapegrad.ops._float32 import in_float32
 from tapegrad.quantized import Symmetric
 from tapegrad.slot_tape import SlotTape
 from tapegrad.tapem import Tape
@@ -242,6 +243,26 @@ def test_means_and_norms_do_not_overflow_where_sums_would() -> None:
     logits = tg.zeros((70_000, 10), np.float16)
     assert tg.cross_entropy(logits, tg.zeros((70_000,), np.int64)).item() == float(np.float16(np.log(10)))
     assert tg.logsumexp(logits.reshape((-1,))).item() == float(np.float16(np.log(700_000)))
+
+
+def test_losses_of_many_traced_elements_are_computed_in_float32() -> None:
+    """Their float32 values are large enough to be released, which Python 3.12 did before the loss had read them."""
+    x, target = tg.full((200, 200), 300, dtype=np.float16), tg.zeros((200, 200), np.float16)
+
+    assert tg.rmse(x.trace(), target).item() == 300  # 300² is no float16
+    assert tg.cosine(x.trace(), x).item() == 0
+
+
+def test_an_error_of_the_computation_in_float32_is_not_hidden() -> None:
+    @in_float32
+    def of_half_precision(x: Any) -> Any:
+        if x.dtype == np.float32:
+            message = "the value was released"
+            raise tg.TapeError(message)
+        return x
+
+    with pytest.raises(tg.TapeError, match=r"^the value was released$"):
+        of_half_precision(tg.zeros((2,), np.float16))
 
 
 def test_losses_and_reductions_of_half_precision_reject_invalid_arguments() -> None:

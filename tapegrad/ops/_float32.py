@@ -22,12 +22,16 @@ def in_float32(function: F) -> F:
     @functools.wraps(function)
     def call(x: Any, *args: Any, **options: Any) -> Any:
         if isinstance(x, Tensor) and x.data.dtype.char in HALF and _have_one_dtype(x, *args, *options.values()):
+            # Kept until the op returns: it reads nodes, whose values may be released with the tensors that have them.
+            wide, named = [_wide(x), *map(_wide, args)], {name: _wide(one) for name, one in options.items()}
             try:
-                result = function(_wide(x), *map(_wide, args), **{name: _wide(one) for name, one in options.items()})
-            except TapegradError:
-                pass  # the call below raises it again, with the original dtypes
+                result = function(*wide, **named)
+            except TapegradError as error:
+                failure = error
             else:
                 return astype(result, x.dtype)
+            function(x, *args, **options)  # raises the error again, with the original dtypes
+            raise failure
         return function(x, *args, **options)
 
     return call  # type: ignore[return-value]  # wraps() keeps the signature, which mypy cannot see
