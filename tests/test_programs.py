@@ -33,9 +33,10 @@ ERRORS = (ValueError, TypeError, IndexError, RuntimeError)
 DTYPES = {"": np.float64, ", np.float64": np.float64, ", np.int64": np.int64, ", np.bool_": np.bool_}
 # Families that make or draw numbers of their own, and what leaves float64.
 UNFIT = {"create", "draw"}
-# nextafter moves by less than a difference can see and has no gradient, nor has unique; the others take a matrix as
-# symmetric, so that a difference of one element is not their gradient.
-ROUGH = {"nextafter", "unique", "cholesky", "eigh", "eigvalsh"}
+# nextafter moves by less than a difference can see and has no gradient, nor has unique; what is divided by a spacing,
+# as in fmod(x, spacing(x)), jumps too often for differences. The others take a matrix as symmetric, so that a
+# difference of one element is not their gradient.
+ROUGH = {"nextafter", "spacing", "unique", "cholesky", "eigh", "eigvalsh"}
 TWO = ["matmul", "mul", "add", "sub"]  # drawn more often: they make programs of steps
 
 
