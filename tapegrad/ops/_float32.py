@@ -27,7 +27,7 @@ def in_float32(function: F) -> F:
             try:
                 result = function(*wide, **named)
             except TapegradError as error:
-                failure = error
+                failure = error.with_traceback(None)  # which refers to this frame
             else:
                 return astype(result, x.dtype)
             function(x, *args, **options)  # raises the error again, with the original dtypes

@@ -238,11 +238,13 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def argmax(self, x: Array, axis: Int | None, *, keepdims: bool) -> Whole:
-        return np.asarray(np.argmax(x, axis, keepdims=True) if keepdims else np.argmax(x, axis))  # NumPy types literals
+        # NumPy's types ask for a literal.
+        return np.asarray(np.argmax(x, axis, keepdims=True) if keepdims else np.argmax(x, axis))
 
     @override
     def argmin(self, x: Array, axis: Int | None, *, keepdims: bool) -> Whole:
-        return np.asarray(np.argmin(x, axis, keepdims=True) if keepdims else np.argmin(x, axis))  # NumPy types literals
+        # NumPy's types ask for a literal.
+        return np.asarray(np.argmin(x, axis, keepdims=True) if keepdims else np.argmin(x, axis))
 
     @override
     def all(self, x: Array, axis: Axis, *, keepdims: bool) -> Truths:
