@@ -142,13 +142,13 @@ def mul(x: Tensor[Any, T1, D] | Number, y: Tensor[Any, T2, D] | Number) -> Tenso
     def backward(grads: Gradients) -> None:
         dz, wanted = grads.pop_output(out), grads.wanted
         if dz.size >= FUSE_MIN_ELEMENTS:
-            _large_product_back(grads, x, y, dz)
+            _large_product_back(grads, ((x, y),) if is_scaled else ((x, y), (y, x)), dz)
             return
         # Does what `adder` does without the call, because this is the most frequent backward pass of two operands.
         add = accumulate_like if x.is_saved and y.is_saved and x.data.shape == y.data.shape else accumulate_broadcast
         if x in wanted:
             add(grads, x, dz * y.data)
-        if y in wanted:
+        if y in wanted and not is_scaled:  # behind a step of `add_backward_op` all operands are wanted
             add(grads, y, dz * x.data)
 
     factors = (x, y)
@@ -195,11 +195,13 @@ def div(x: Tensor[Any, T1, Float] | Number, y: Tensor[Any, T2, Float] | Number) 
     return tape.record(out, (x, y), backward, saved=(y, out))
 
 
-def _large_product_back(grads: Gradients, x: Any, y: Any, dz: Any) -> None:
+def _large_product_back(grads: Gradients, operands: tuple[tuple[Any, Any], ...], dz: Any) -> None:
+    """Add the gradient of each of the operands, which come with the factor beside them."""
+    x, y = operands[0]
     if x is y:  # a square: one product instead of the sum of two equal ones
         grads.add(x, elementwise(lambda dz, x: dz * x * 2, dz, x.data))
         return
-    for operand, other in ((x, y), (y, x)):
+    for operand, other in operands:
         if operand in grads.wanted:
             accumulate_broadcast(grads, operand, elementwise(operator.mul, dz, other.data))
 

@@ -187,6 +187,13 @@ ONE_LEVEL_UP: dict[str, Any] = {
 }
 
 
+def test_data_of_one_axis_keep_an_op_on_a_parameter_from_being_recorded() -> None:
+    weight = nn.Param(tg.tensor([3.0, 5.0]))
+
+    assert not (weight * tg.tensor([1.0, 2.0])).tape.holds
+    assert (weight * tg.tensor(2.0)).tape.holds
+
+
 @pytest.mark.parametrize("program", ONE_LEVEL_UP.values(), ids=ONE_LEVEL_UP)
 def test_the_gradient_of_a_parameter_that_a_level_above_took_as_a_constant_is_rejected(program: Any) -> None:
     x, w, other = real(2, 3), parameter(3, 5), parameter(2)

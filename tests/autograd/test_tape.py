@@ -913,6 +913,32 @@ def test_an_opaque_step_is_never_pruned() -> None:
     assert grads[x].tolist() == [14, 14]
 
 
+@pytest.mark.parametrize("steps", [0, 5], ids=["into its tape", "into the other tape"])
+def test_an_opaque_step_is_not_pruned_after_a_merge(steps: int) -> None:
+    x, other = tensor([1.0, 2.0]), tensor([3.0, 5.0]).trace()
+    taped: Any = x.trace()
+    out = node(x.data * 7)
+    taped.tape.tape.add_backward_op(lambda grads: grads.add(taped, grads.pop_output(out) * 7))
+    doubled = out.put_tape(taped.tape) * 2
+    for _ in range(steps):  # the tape with fewer ops is merged into the other
+        other = other * 1
+
+    grads = (doubled * other).sum().backward()
+
+    assert grads[x].tolist() == [42, 70]
+
+
+@pytest.mark.parametrize("size", [3, 300_000])
+def test_an_opaque_step_lets_values_be_released_that_no_gradient_reads(size: int) -> None:
+    x: Any = ones((size,), np.float64)
+    taped = x.trace()
+    taped.tape.tape.add_backward_op(lambda _: None)
+
+    grads = (taped * 2 * 3).sum().backward()  # only the gradient of the 3 would read the product
+
+    assert grads[x].tolist() == [6] * size
+
+
 def test_an_opaque_step_runs_even_where_no_target_was_reached() -> None:
     log: list[str] = []
     taped = real(3).trace()
