@@ -366,3 +366,83 @@ def reject_an_entry_of_an_entry() -> None:
 
 def reject_an_entry_of_an_entry_that_is_passed_on() -> None:
     Parts()(nested(3)) @ tg.ones((5, 2))  # E: matmul: inner sizes differ: x (3, 6) has 6 columns but y (5, 2) has 5 rows [tapegrad-shape]
+
+
+class Filled(nn.Module):
+    """Fills dictionaries in loops."""
+
+    def __init__(self, sizes: dict[str, int]) -> None:
+        self.heads = {name: nn.Linear(3, n) for name, n in sizes.items()}
+
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        out = {}
+        for name, head in self.heads.items():
+            out[name] = head(x)
+        return out
+
+    def scaled(self, x: Tensor) -> dict[str, Tensor]:
+        out: dict[str, Tensor] = {"input": x}
+        for name, head in self.heads.items():
+            out[name] = head(x)
+        out["scale"] *= 2.0
+        return out
+
+    def total(self, x: Tensor) -> Tensor:
+        losses = {}
+        for name, head in self.heads.items():
+            losses[name] = head(x).mean(axis=1)
+        return tg.stack(list(losses.values()))
+
+    def passed_on(self, x: Tensor, target: Tensor) -> dict[str, Tensor]:
+        out = {"mean": self.heads["mean"](x)}
+        out["scale"] = self.heads["scale"](x)
+        out["loss"] = loss(out, {"target": target})
+        return out
+
+    def perhaps(self, x: Tensor, count: int) -> dict[str, Tensor]:
+        out = {}
+        if count > 2:
+            out["mean"] = self.heads["mean"](x)
+        else:
+            out["scale"] = self.heads["scale"](x)
+        return out
+
+
+filled = Filled({"mean": 4, "scale": 1})
+
+
+def accept_a_dictionary_filled_in_a_loop() -> None:
+    out = filled(tg.ones((2, 3)))
+    assert_type(out["mean"], Tensor[Shape[L[2], L[4]], NoneTape])
+    assert_type(out["scale"], Tensor[Shape[L[2], L[1]], NoneTape])
+    for one in out.values():
+        assert_type(one, Tensor[Shape[L[2], Any], NoneTape])
+    more = filled.scaled(tg.ones((2, 3)))
+    assert_type(more["input"], Tensor[Shape[L[2], L[3]], NoneTape])
+    assert_type(more["scale"], Tensor[Shape[L[2], L[1]], NoneTape])
+    assert_type(filled.total(tg.ones((2, 3))), Tensor[Shape[Any, L[2]], NoneTape])
+
+
+def accept_a_filled_dictionary_that_is_passed_on() -> None:
+    out = filled.passed_on(tg.ones((2, 3)), tg.ones((2, 4)))
+    assert_type(out["scale"], Tensor[Shape[L[2], L[1]], NoneTape])
+
+
+def accept_a_dictionary_filled_in_a_branch() -> None:
+    assert_type(filled.perhaps(tg.ones((2, 3)), 3)["mean"], Tensor[Shape[L[2], L[4]], NoneTape])
+
+
+def reject_an_item_of_a_dictionary_filled_in_a_loop() -> None:
+    filled(tg.ones((2, 3)))["scale"] @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (2, 1) has 1 columns but y (4, 2) has 4 rows [tapegrad-shape]
+
+
+def reject_an_item_of_a_filled_dictionary() -> None:
+    filled.scaled(tg.ones((2, 3)))["input"] @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]
+
+
+def reject_a_filled_dictionary_that_is_passed_on() -> None:
+    filled.passed_on(tg.ones((2, 3)), tg.ones((2, 4)))["mean"] @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (2, 4) has 4 columns but y (3, 2) has 3 rows [tapegrad-shape]
+
+
+def reject_an_item_filled_in_a_branch() -> None:
+    filled.perhaps(tg.ones((2, 3)), 3)["mean"] @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (2, 4) has 4 columns but y (3, 2) has 3 rows [tapegrad-shape]

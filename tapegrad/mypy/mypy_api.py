@@ -21,6 +21,7 @@ from mypy.errorcodes import NO_ANY_RETURN
 from mypy.errors import Errors, ErrorWatcher
 from mypy.fscache import FileSystemCache
 from mypy.indirection import TypeIndirectionVisitor
+from mypy.literals import literal_hash
 from mypy.modulefinder import BuildSource
 from mypy.nodes import (
     ARG_POS,
@@ -557,6 +558,21 @@ def method_of(t: Type, name: str) -> CallableType | None:
 def narrow(api: Checker, expression: Expression, t: Type) -> None:
     """Narrow a name or an attribute from here on, as an `isinstance` check does."""
     api.binder.put(expression, t)
+
+
+def narrow_in_loops(api: Checker, expression: NameExpr | MemberExpr, change: Callable[[Type], Type]) -> None:
+    """Change the type that a name or an attribute was bound to from here on, and where the loops around it begin.
+
+    After a loop, mypy would take the union of the types before and after it for the type.
+    """
+    key, frames = literal_hash(expression), api.binder.frames
+    for frame_around in frames if api.binder.continue_frames else ():
+        current = frame_around.types.get(key)
+        if current is not None:
+            frame_around.types[key] = type(current)(change(current.type), current.from_assignment)
+    now = newest_binding(expression, api)
+    if now is not None and (changed := change(now)) is not now:
+        narrow(api, expression, changed)
 
 
 def narrowed(api: Checker, variable: Var) -> Type | None:

@@ -322,6 +322,132 @@ def of_any_keys(options: dict[str, int]) -> None:
 
 of_any_keys(common)
 """,
+    "items of lists and dictionaries that get another shape": """
+# mypy: allow-untyped-defs, allow-untyped-calls
+class Heads(nn.Module):
+    def __init__(self):
+        self.heads = {"mean": nn.Linear(8, 3), "scale": nn.Linear(8, 5)}
+        self.narrow, self.wide = nn.Linear(8, 3), nn.Linear(8, 5)
+
+    def filled(self, x):
+        out = {}
+        for name, head in self.heads.items():
+            out[name] = head(x)
+        return out["scale"]
+
+    def filled_by_other_keys(self, x):
+        out = {"mean": self.narrow(x)}
+        for name, head in self.heads.items():
+            out[name + "_of_x"] = head(x)
+        return out["scale_of_x"]
+
+    def filled_by_number(self, x):
+        out = {}
+        for number, head in enumerate(self.heads.values()):
+            out[number] = head(x)
+        return out[1]
+
+    def filled_in_a_branch(self, x, count):
+        out = {"mean": self.narrow(x)}
+        if count > 3:
+            out["mean"] = self.wide(x)
+        return out["mean"]
+
+    def filled_while(self, x, count):
+        out = {}
+        while count > 0:
+            out["mean"] = self.wide(x) if count == 1 else self.narrow(x)
+            count -= 1
+        return out["mean"]
+
+    def filled_under_another_name(self, x):
+        out = {"mean": self.narrow(x)}
+        other = out
+        other["mean"] = self.wide(x)
+        return out["mean"]
+
+    def filled_while_it_is_read(self, x):
+        out = {"mean": self.narrow(x), "scale": self.narrow(x)}
+        for item in out.values():
+            out["scale"] = self.wide(x)
+        return item
+
+    def filled_behind_a_view(self, x):
+        out = {"mean": self.narrow(x)}
+        items = out.values()
+        out["mean"] = self.wide(x)
+        (item,) = items
+        return item
+
+    def filled_with_numbers(self, x):
+        out: dict[str, Any] = {"mean": self.wide(x)}
+        out["scale"] = 2.0
+        return out["mean"] * out["scale"]
+
+    def unpacked(self, x):
+        out = {"mean": self.narrow(x)}
+        out["mean"], out["scale"] = self.wide(x), self.narrow(x)
+        return out["mean"]
+
+    def summed(self, x):
+        out = {"mean": self.narrow(x)}
+        out["mean"] += tg.ones((2, 4, 3))
+        return out["mean"]
+
+    def replaced(self, x):
+        items = [self.narrow(x), self.narrow(x)]
+        items[0] = self.wide(x)
+        return items[0]
+
+    def replaced_in_a_loop(self, x):
+        items = [self.narrow(x), self.narrow(x)]
+        for number in range(2):
+            items[number] = self.wide(x)
+        return items[1]
+
+    def replaced_while_it_is_read(self, x):
+        items = [self.narrow(x), self.narrow(x)]
+        for item in items:
+            items[1] = self.wide(x)
+        return item
+
+    def replaced_part(self, x):
+        items = [self.narrow(x), self.narrow(x)]
+        items[:1] = [self.wide(x)]
+        return items[0]
+
+heads, x = Heads(), tg.ones((4, 8))
+heads.filled(x) + tg.ones((4, 5))
+heads.filled_by_other_keys(x) + tg.ones((4, 5))
+heads.filled_by_number(x) + tg.ones((4, 5))
+heads.filled_in_a_branch(x, 4) + tg.ones((4, 5))
+heads.filled_while(x, 1) + tg.ones((4, 5))
+heads.filled_under_another_name(x) + tg.ones((4, 5))
+heads.filled_while_it_is_read(x) + tg.ones((4, 5))
+heads.filled_behind_a_view(x) + tg.ones((4, 5))
+heads.filled_with_numbers(x) + tg.ones((4, 5))
+heads.unpacked(x) + tg.ones((4, 5))
+heads.summed(x) + tg.ones((2, 4, 3))
+heads.replaced(x) + tg.ones((4, 5))
+heads.replaced_in_a_loop(x) + tg.ones((4, 5))
+heads.replaced_while_it_is_read(x) + tg.ones((4, 5))
+heads.replaced_part(x) + tg.ones((4, 5))
+""",
+    "items of another shape in loops": """
+narrow, wide = tg.ones((4, 3)), tg.ones((4, 5))
+items = [narrow, narrow]
+for number in range(2):
+    items[number] = wide
+    for row in range(2):
+        items.append(wide)
+named = {"mean": narrow, "scale": narrow}
+for name in ["scale"]:
+    named[name] = wide
+items[0] + wide
+named["scale"] + wide
+while len(items) < 3:
+    items[0] = wide
+""",
     "slices of a tensor of unknown rank in a loop": """
 buffer, tables = (tg.tensor(json.loads(text)) for text in ("[[1.0], [2.0], [3.0]]", "[[[1.0]]]"))
 for i in range(2):

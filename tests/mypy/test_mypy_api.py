@@ -18,6 +18,7 @@ import pytest
 from mypy import plugin as interface
 from mypy.build import build
 from mypy.errorcodes import ErrorCode
+from mypy.literals import literal_hash
 from mypy.modulefinder import BuildSource
 from mypy.nodes import FuncDef, MatchStmt, Var
 from mypy.options import Options
@@ -161,6 +162,12 @@ def statement(ctx: Any, kind: type) -> Any:
 def narrowed_to_str(ctx: Any) -> str:
     api.narrow(ctx.api, given(ctx), ctx.api.named_type("builtins.str"))
     return str(api.newest_binding(given(ctx), ctx.api))
+
+
+def narrowed_in_loop(ctx: Any) -> set[str]:
+    api.narrow_in_loops(ctx.api, given(ctx), lambda _: ctx.api.named_type("builtins.str"))
+    key = literal_hash(given(ctx))
+    return {str(one.types[key].type) for one in ctx.api.binder.frames if key in one.types}
 
 
 def narrowed_inside(ctx: Any, condition: Any, *, is_true: bool) -> object:
@@ -366,6 +373,9 @@ CASES: Final[dict[Any, Case]] = {
     ),
     api.method_of: Case("probe('')", lambda c: str(api.method_of(type_given(c), "upper")), "def () -> str"),
     api.narrow: Case("x: object = 1\nprobe(x)", narrowed_to_str, STR),
+    api.narrow_in_loops: Case(
+        "def f(x: object) -> None:\n    x = 1\n    while x:\n        x = 2\n        probe(x)", narrowed_in_loop, {STR}
+    ),
     api.narrowed: Case(
         "def f(x: object) -> None:\n    if isinstance(x, int):\n        probe(x)",
         lambda c: str(api.narrowed(c.api, variable(c))),

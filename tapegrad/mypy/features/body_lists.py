@@ -1,6 +1,7 @@
-"""Lists of tensors in a body that is read: their items are known one by one, while all statements run in order.
+"""Lists and dictionaries of tensors in a body that is read: their items are known, while all statements run in order.
 
-Such a list has the type of a tuple of its items, with the class of a list behind it for its methods.
+Such a list has the type of a tuple of its items, with the class of a list behind it for its methods. With the type of
+such a dictionary its entries are saved.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 from mypy.nodes import (
     AssignmentStmt,
     CallExpr,
+    ComparisonExpr,
     ConditionalExpr,
+    DictExpr,
     DictionaryComprehension,
     Expression,
     ExpressionStmt,
     ForStmt,
     FuncDef,
     GeneratorExpr,
+    IfStmt,
     IndexExpr,
     LambdaExpr,
     ListComprehension,
@@ -26,22 +30,26 @@ from mypy.nodes import (
     OperatorAssignmentStmt,
     RefExpr,
     ReturnStmt,
+    RevealExpr,
     SetComprehension,
     StarExpr,
     TupleExpr,
+    UnaryExpr,
     Var,
 )
 from mypy.types import Instance, TupleType, Type, get_proper_type
 
-from tapegrad.mypy.scopes.names import bound_by, inside, is_short_circuit, parts_of
+from tapegrad.mypy.scopes.collections import FUNCTIONS_THAT_READ
+from tapegrad.mypy.scopes.names import bound_by, inside, is_short_circuit, parts_of, targets_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from mypy.nodes import Node, Statement
     from mypy.plugin import MethodContext
 
 _READING: Final = {"builtins.enumerate", "builtins.len", "builtins.list", "builtins.reversed", "builtins.zip"}
+_METHODS_THAT_READ: Final = {"get", "items", "keys", "values"}
 _BRANCHING: Final = ConditionalExpr, DictionaryComprehension, GeneratorExpr, LambdaExpr, SetComprehension
 
 
@@ -52,12 +60,45 @@ def listed_variables(statements: list[Statement]) -> frozenset[Var]:
     op, a loop, an index or `len`. Nothing else can hold the list, so the statements say which items it has.
     """
     nodes = [node for statement in statements for node in inside(statement)]
-    created = [variable for node in nodes for variable in _created(node)]
+    return _followed(nodes, [variable for node in nodes for variable in _created(node)], _used)
+
+
+def filled_dictionaries(statements: list[Statement]) -> tuple[frozenset[Var], frozenset[Var]]:
+    """Return the variables of a body that hold dictionaries which only `out[key] = value` changes.
+
+    Each is created by `{}`, by a display or by a comprehension, and only its items and its keys are read, until it is
+    returned. The second set has also those that calls get, which may change them.
+    """
+    nodes = [node for statement in statements for node in inside(statement)]
+    filled = items_assigned(nodes)
+    created = [variable for node in nodes for variable in _created_dictionary(node) if variable in filled]
+    stored = {variable for node in nodes if isinstance(node, AssignmentStmt) for variable in _viewed(node.rvalue)}
+    followed, passed_on = (_followed(nodes, created, one) for one in (_used_dictionary, _used_or_passed_on))
+    return followed - stored, passed_on - stored
+
+
+def items_assigned(nodes: Iterable[Node]) -> set[Var]:
+    """Return the variables to whose items statements assign."""
+    targets = [target for node in nodes for target in _targets(node)]
+    return {*_named(target.base for target in targets if isinstance(target, IndexExpr))}
+
+
+def _targets(node: Node) -> list[Expression]:
+    match node:
+        case AssignmentStmt(lvalues=targets):
+            return targets_in(targets)
+        case OperatorAssignmentStmt(lvalue=target):
+            return [target]
+    return []
+
+
+def _followed(nodes: list[Any], created: list[Var], used_in: Callable[[Node], list[Var]]) -> frozenset[Var]:
+    """Return the variables that are bound only where they are created, and used only in ways that are understood."""
     if not created:
         return frozenset()
     bound = [name for node in nodes for name, _ in bound_by(node)]
     named = [node.node for node in nodes if isinstance(node, NameExpr)]  # without what statements bind
-    used = [variable for node in nodes for variable in _used(node)]
+    used = [variable for node in nodes for variable in used_in(node)]
     unclear = {variable for node in nodes if _may_run(node) for variable in popped_from(node)}
     functions = [node for node in nodes if isinstance(node, FuncDef | LambdaExpr)]
     unclear.update(_named(one for function in functions for one in inside(function)))
@@ -68,8 +109,7 @@ def listed_variables(statements: list[Statement]) -> frozenset[Var]:
     return frozenset(
         variable
         for variable in created
-        if variable.is_inferred
-        and variable not in unclear
+        if variable not in unclear
         and (bound.count(variable), named.count(variable)) == (created.count(variable), used.count(variable))
     )
 
@@ -81,12 +121,23 @@ def _may_run(node: Node) -> bool:
 
 def _created(node: Node) -> list[Var]:
     match node:
-        case AssignmentStmt(lvalues=[NameExpr(node=Var() as variable)], rvalue=value) if _is_display(value):
+        case AssignmentStmt(lvalues=[NameExpr(node=Var() as variable)], rvalue=value) if (
+            variable.is_inferred and _is_display(value)
+        ):
             return [variable]
         case AssignmentStmt(lvalues=[TupleExpr(items=targets)], rvalue=TupleExpr(items=values)) if len(targets) == len(
             values
         ) and all(map(_is_display, values)):
-            return _named(targets)
+            return [variable for variable in _named(targets) if variable.is_inferred]
+    return []
+
+
+def _created_dictionary(node: Node) -> list[Var]:
+    match node:
+        case AssignmentStmt(lvalues=[NameExpr(node=Var() as variable)], rvalue=DictExpr(items=pairs)):
+            return [] if any(isinstance(value, DictExpr) for _, value in pairs) else [variable]
+        case AssignmentStmt(lvalues=[NameExpr(node=Var() as variable)], rvalue=DictionaryComprehension()):
+            return [variable]
     return []
 
 
@@ -118,6 +169,42 @@ def _used(node: Node) -> list[Var]:
             return _named(sequences)
         case IndexExpr(base=base):
             return _named([base])
+    return []
+
+
+def _used_dictionary(node: Node) -> list[Var]:
+    """Return the dictionaries of which a part of a body reads items or keys, or that it returns."""
+    match node:
+        case CallExpr(callee=MemberExpr(expr=NameExpr(node=Var() as variable), name=name)) if (
+            name in _METHODS_THAT_READ
+        ):
+            return [variable]
+        case CallExpr(callee=RefExpr(fullname=name), args=arguments) if (
+            name.startswith("tapegrad.") or name in FUNCTIONS_THAT_READ
+        ):
+            return _named(arguments)
+        case ForStmt(expr=read) | StarExpr(expr=read) | IndexExpr(base=read) | RevealExpr(expr=Expression() as read):
+            return _named([read])
+        case GeneratorExpr(sequences=read) | DictionaryComprehension(sequences=read) | ComparisonExpr(operands=read):
+            return _named(read)
+        case ReturnStmt(expr=TupleExpr(items=returned)):
+            return _named(returned)
+        case ReturnStmt(expr=Expression() as read) | UnaryExpr(expr=read):
+            return _named([read])
+        case IfStmt(expr=conditions):
+            return _named(conditions)
+    return []
+
+
+def _used_or_passed_on(node: Node) -> list[Var]:
+    return _named(node.args) if isinstance(node, CallExpr) and _named(node.args) else _used_dictionary(node)
+
+
+def _viewed(value: Expression) -> list[Var]:
+    """Return the variable whose dictionary an expression is a view of, which changes with it."""
+    match value:
+        case CallExpr(callee=MemberExpr(expr=NameExpr(node=Var() as variable), name="items" | "keys" | "values")):
+            return [variable]
     return []
 
 

@@ -30,6 +30,7 @@ from mypy.nodes import (
     GlobalDecl,
     IfStmt,
     IndexExpr,
+    IntExpr,
     LambdaExpr,
     ListComprehension,
     ListExpr,
@@ -42,6 +43,7 @@ from mypy.nodes import (
     PassStmt,
     RaiseStmt,
     ReturnStmt,
+    SliceExpr,
     StarExpr,
     Statement,
     StrExpr,
@@ -61,12 +63,23 @@ from tapegrad.mypy.features.body_lists import (
     appended_to,
     changed_lists,
     comprehensions_in,
+    filled_dictionaries,
+    items_assigned,
     list_of,
     listed_items,
     listed_variables,
     popped_from,
 )
-from tapegrad.mypy.features.partial_types import are_same, filled, holds_open, holds_tensors, is_open, join
+from tapegrad.mypy.features.partial_types import (
+    are_same,
+    filled,
+    holds_open,
+    holds_tensors,
+    is_open,
+    join,
+    joined_dictionary,
+    without_value,
+)
 from tapegrad.mypy.mypy_api import (
     any_list,
     any_tuple,
@@ -91,7 +104,7 @@ from tapegrad.mypy.mypy_api import (
 )
 from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.reports import CODES
-from tapegrad.mypy.scopes.entries import made_entries
+from tapegrad.mypy.scopes.entries import entries_in, entries_of, is_dictionary, made_entries, with_entries
 from tapegrad.mypy.scopes.frames import Reading, forget_turns, key_of, note_turns, turns_noted
 from tapegrad.mypy.scopes.names import inside, is_short_circuit, targets_in
 from tapegrad.mypy.scopes.objects import decided, elements, has_items, object_of, turns
@@ -235,6 +248,8 @@ class Reader:
         self._exits: list[list[_End]] = []  # of each loop around the statement that is read
         self._empty: dict[Var, tuple[Expression, ListExpr]] = {}  # where lists were created, as an empty one
         self._listed: frozenset[Var] = frozenset()  # variables whose lists have items that are known one by one
+        self._filled: frozenset[Var] = frozenset()  # variables whose dictionaries have entries that are followed
+        self._passed_on: frozenset[Var] = frozenset()  # the same with those that calls may change
         self._stored: frozenset[str] = frozenset()  # attributes of `self` that the body assigns, and does not read then
 
     def result(self, statements: list[Statement]) -> Type:
@@ -244,7 +259,7 @@ class Reader:
             FailedError: It surely fails.
             UnreadError: It has statements that are not read.
         """
-        self._listed, self._stored = listed_variables(statements), _attributes_stored(statements)
+        self._begin(statements)
         try:
             is_ended = not self._run(statements)
         except FailedError:
@@ -262,7 +277,7 @@ class Reader:
         Raises:
             UnreadError: It has statements that are not read, or that fail: the call of a generator runs none of them.
         """
-        self._listed, self._stored = listed_variables(statements), _attributes_stored(statements)
+        self._begin(statements)
         try:
             self._run(statements)
         except FailedError as failed:
@@ -271,6 +286,10 @@ class Reader:
             message = "it yields nothing"
             raise UnreadError(message)
         return join(self._yielded)
+
+    def _begin(self, statements: list[Statement]) -> None:
+        self._listed, (self._filled, self._passed_on) = listed_variables(statements), filled_dictionaries(statements)
+        self._stored = _attributes_stored(statements)
 
     def _run(self, statements: list[Statement]) -> bool:
         """Read statements; return whether the program goes on after them."""
@@ -288,6 +307,8 @@ class Reader:
                 return self._end()
             case AssignmentStmt(lvalues=[NameExpr(node=Var() as variable)], rvalue=value) if variable in self._listed:
                 self._create_list(variable, statement.lvalues[0], value)
+            case AssignmentStmt(lvalues=[NameExpr(node=Var() as variable)], rvalue=value) if variable in self._filled:
+                self._create_dictionary(variable, value)
             case AssignmentStmt(lvalues=[TupleExpr(items=targets)], rvalue=TupleExpr(items=values)) if len(
                 targets
             ) == len(values) and all(isinstance(one, ListExpr) for one in values):
@@ -307,8 +328,7 @@ class Reader:
                     expect_elements(self._api, variable, target, value)
             case AssignmentStmt(lvalues=[IndexExpr() as target], rvalue=value, type=None):
                 fill_element(self._api, target, value)
-                self._type_of(target)
-                self._type_of(value)
+                self._set_item(target, self._type_of(value))
             case AssignmentStmt(
                 lvalues=[TupleExpr() as target],
                 rvalue=CallExpr(callee=NameExpr(fullname="builtins.map"), args=[function, sequence]) as value,
@@ -330,22 +350,23 @@ class Reader:
                 computed = OpExpr(op, target, value)
                 computed.set_line(statement)
                 self._bind(target, self._type_of(computed))
+            case OperatorAssignmentStmt(
+                lvalue=IndexExpr(base=NameExpr(node=Var() as variable)) as target, rvalue=value, op=op
+            ) if variable in self._listed | self._filled:
+                computed = OpExpr(op, target, value)
+                computed.set_line(statement)
+                self._set_item(target, self._type_of(computed))
             case OperatorAssignmentStmt(lvalue=IndexExpr() | MemberExpr() as target, rvalue=value):
                 self._change(target, self._type_of(target))
                 self._type_of(value)
-            case ForStmt(index=NameExpr() | TupleExpr() as target, expr=value, body=body, else_body=None):
-                items, stays = self._items_of(value), self._stays(value, body)
-                changes_list = not changed_lists(body.body).isdisjoint(self._listed)
-                most = _MOST_TURNS_OF_LIST if changes_list else _MOST_TURNS_READ
-                if items is not None and stays and len(items) <= most and not _may_break(body):
-                    self._type_of(value)
-                    return self._over_items(target, items, body.body)
-                several = turns(target, value, self._api) if items is None and stays else None
-                if several is not None and _are_read_each(several, body, most):
-                    return self._all_turns(target, iterated_type(self._api, value), several, body.body)
-                self._frame.variables.update(elements(target, value, self._api))
-                self._bind_loop(target, iterated_type(self._api, value))
-                return self._loop(body.body, is_certain=has_items(value, self._api))
+            case ForStmt(index=NameExpr() | TupleExpr(), expr=value, body=body, else_body=None):
+                changed = [one for one in self._variables_in(value) if one in items_assigned(inside(body))]
+                before = self._types.now()
+                goes_on = self._for(statement)
+                after = self._types.now()
+                if not all(are_same(before[one], after[one]) for one in changed if one in before and one in after):
+                    raise UnreadError(f"line {statement.line} is a loop that changes the types of the items it reads")
+                return goes_on
             case WhileStmt(expr=condition, body=body, else_body=None):
                 self._type_of(condition)
                 return self._loop(body.body, is_certain=False)
@@ -376,6 +397,22 @@ class Reader:
             case _:
                 raise UnreadError(f"line {statement.line} has {_named(statement)}")
         return True
+
+    def _for(self, loop: ForStmt) -> bool:
+        """Read a loop over a sequence; return whether the program goes on after it."""
+        target, value, body = loop.index, loop.expr, loop.body
+        items, stays = self._items_of(value), self._stays(value, body)
+        changes_list = not changed_lists(body.body).isdisjoint(self._listed)
+        most = _MOST_TURNS_OF_LIST if changes_list else _MOST_TURNS_READ
+        if items is not None and stays and len(items) <= most and not _may_break(body):
+            self._type_of(value)
+            return self._over_items(target, items, body.body)
+        several = turns(target, value, self._api) if items is None and stays else None
+        if several is not None and _are_read_each(several, body, most):
+            return self._all_turns(target, iterated_type(self._api, value), several, body.body)
+        self._frame.variables.update(elements(target, value, self._api))
+        self._bind_loop(target, iterated_type(self._api, value))
+        return self._loop(body.body, is_certain=has_items(value, self._api))
 
     def _result(self, value: Expression) -> Type:
         """Return the type of what the body returns."""
@@ -534,6 +571,57 @@ class Reader:
                 self._without_items(variable, items)
             self._type_of(call, may_be_none=True)
 
+    def _create_dictionary(self, variable: Var, value: Expression) -> None:
+        """Bind a variable to a dictionary that is written there, whose entries are followed."""
+        t = get_proper_type(self._type_of(value))
+        if isinstance(value, DictExpr) and not value.items:
+            t = make(self._api)("builtins.dict", [unknown(), unknown()])
+        entries = entries_of(value, self._api)
+        if entries is not None and isinstance(t, Instance):
+            t = with_entries(t, entries, variable)
+        self._set(variable, t)
+
+    def _set_item(self, target: IndexExpr, t: Type) -> None:
+        """Assign to an item of a list or a dictionary.
+
+        Raises:
+            UnreadError: The item gets another type, and other variables may have the list or the dictionary too.
+        """
+        variable = target.base.node if isinstance(target.base, NameExpr) else None
+        if isinstance(variable, Var) and variable in self._filled:
+            self._fill(variable, target.index, t)
+            return
+        items = listed_items(variable.type) if isinstance(variable, Var) and variable in self._listed else None
+        declared = self._type_of(target)
+        if isinstance(variable, Var) and items is not None and not isinstance(target.index, SliceExpr):
+            position = target.index.value if isinstance(target.index, IntExpr) else None
+            items = [
+                t if position == at else join([item, *([t] if position is None else [])])
+                for at, item in enumerate(items)
+            ]
+            self._set(variable, list_of(items, any_list(self._api)))
+        elif holds_tensors(declared) and not are_same(item := join([declared, t]), declared):
+            held = get_proper_type(variable.type) if isinstance(variable, Var) else None
+            if not isinstance(variable, Var) or variable not in self._passed_on or not isinstance(held, Instance):
+                raise UnreadError(f"line {target.line} changes the type of an item")
+            item = item if tensor_parts(item) is not None else unknown()
+            self._set(variable, held.copy_modified(args=[*held.args[:-1], item]))
+
+    def _fill(self, variable: Var, key: Expression, t: Type) -> None:
+        """Add an entry to a dictionary, or replace one."""
+        held, of_key = get_proper_type(variable.type), without_value(self._type_of(key))
+        if not isinstance(held, Instance) or not is_dictionary(held):
+            raise UnreadError(f"line {key.line} changes what is no dictionary")
+        entries, name = entries_in(held), object_of(key, self._api)
+        if entries is None or len(entries):
+            of_key = held.args[0] if are_same(held.args[0], of_key) else unknown()
+        item = t if entries is not None and not entries else join([held.args[1], t])
+        filled_now = held.copy_modified(args=[of_key, item if tensor_parts(item) is not None else unknown()])
+        if entries is not None and isinstance(name, str):
+            entry = t if tensor_parts(t) is not None else unknown()
+            filled_now = with_entries(filled_now, {**entries, name: entry}, variable)
+        self._set(variable, filled_now)
+
     def _without_items(self, variable: Var, items: list[Type]) -> None:
         """Give a variable the type of a list of any length."""
         if items:
@@ -549,9 +637,14 @@ class Reader:
         variable = expression.node if isinstance(expression, NameExpr) else None
         return listed_items(variable.type) if isinstance(variable, Var) and variable in self._listed else None
 
+    def _variables_in(self, expression: Expression) -> list[Var]:
+        """Return the variables in an expression whose lists or dictionaries are followed."""
+        names = [one.node for one in inside(expression) if isinstance(one, NameExpr)]
+        return [one for one in names if isinstance(one, Var) and one in self._listed | self._filled]
+
     def _stays(self, several: Expression, body: Block) -> bool:
         """Return whether the body of a loop leaves the lists as they are over which it runs."""
-        changed = changed_lists(body.body) & self._listed
+        changed = (changed_lists(body.body) | items_assigned(inside(body))) & (self._listed | self._filled)
         return not any(isinstance(one, NameExpr) and one.node in changed for one in inside(several))
 
     def _forget_lists(self, statements: list[Statement]) -> None:
@@ -587,6 +680,8 @@ class Reader:
                 self._bind(starred, t)
             case MemberExpr(expr=NameExpr(name="self"), name=name) if name in self._stored and _is_tensor_or_none(t):
                 pass  # for other calls, which know only what the attribute is declared as
+            case IndexExpr(base=NameExpr(node=Var() as variable)) if variable in self._listed | self._filled:
+                self._set_item(target, t)
             case _:
                 self._change(target, t)
 
@@ -640,6 +735,9 @@ class Reader:
 
     def _set_any(self, variable: Var, types: list[Type]) -> None:
         """Give a variable what several types have in common."""
+        if variable in self._filled:
+            self._set(variable, joined_dictionary(types, variable))
+            return
         lists = [listed_items(t) for t in types] if variable in self._listed else []
         known = [items for items in lists if items is not None]
         if len({*map(len, known)}) > 1 or (known and len(known) < len(lists)):

@@ -32,6 +32,7 @@ from tapegrad.mypy.mypy_api import (
     is_of_library,
     name_of,
     narrow,
+    narrow_in_loops,
     newest_binding,
     simplified_union,
     stored_type,
@@ -220,13 +221,15 @@ def _open_variable(holder: Expression, formal: Instance | None, api: Checker) ->
     if variable is None or variable.type is None or not variable.is_inferred:
         return False
     declares_no_items = formal is None or get_all_type_vars(formal)
-    now = newest_binding(holder, api) if isinstance(holder, NameExpr | MemberExpr) else None
-    variable.type, changed = (
-        without_sizes(t) if declares_no_items else _with_items_of(t, formal)
-        for t in (variable.type, now or variable.type)
-    )
-    if changed is not now:
-        narrow(api, holder, changed)
+
+    def change(t: Type) -> Type:
+        return without_sizes(t) if declares_no_items else _with_items_of(t, formal)
+
+    variable.type = change(variable.type)
+    if isinstance(holder, NameExpr | MemberExpr):
+        if newest_binding(holder, api) is None:
+            narrow(api, holder, variable.type)
+        narrow_in_loops(api, holder, change)
     return True
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mypy.types import (
     AnyType,
@@ -19,9 +19,12 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad.mypy.conversion import joined, tensor_parts
+from tapegrad.mypy.conversion import joined, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import simplified_union
 from tapegrad.mypy.scopes.entries import entries_in, is_dictionary, with_entries, without_entries
+
+if TYPE_CHECKING:
+    from mypy.nodes import Var
 
 
 def is_open(t: Type, around: tuple[object, ...] = ()) -> bool:
@@ -78,7 +81,7 @@ def join(types: list[Type]) -> Type:
     if len(lists) == len(items):
         return lists[0].copy_modified(args=[join([one.args[0] for one in lists])])
     tensors = [item for item in items if tensor_parts(item) is not None]
-    rest = [_without_value(item) for item in items if tensor_parts(item) is None]
+    rest = [without_value(item) for item in items if tensor_parts(item) is None]
     return simplified_union([*([joined(UnionType.make_union(tensors))] if tensors else []), *rest])
 
 
@@ -91,11 +94,29 @@ def _common_dictionary(several: list[Instance]) -> Instance:
     return with_entries(common, {key: join([entries[key] for entries in known]) for key in known[0]})
 
 
+def joined_dictionary(types: list[Type], variable: Var) -> Type:
+    """Return what a variable has whose dictionary is filled in one of several ways: for each key, what it may have."""
+    not_empty = [t for t in types if entries_in(t) is None or entries_in(t)] or types[:1]
+    several = [p for p in map(get_proper_type, not_empty) if isinstance(p, Instance) and is_dictionary(p)]
+    if len(several) < len(not_empty):
+        return join(types)
+    key, item = (join([one.args[at] for one in several]) for at in (0, 1))
+    is_one = all(are_same(key, one.args[0]) for one in several)
+    args = [key if is_one else unknown(), item if tensor_parts(item) is not None else unknown()]
+    common = several[0].copy_modified(args=args)
+    known = [entries for entries in map(entries_in, several) if entries is not None]
+    if len(known) < len(several):
+        return common
+    keys = dict.fromkeys(key for entries in known for key in entries)
+    each = {key: join([entries[key] for entries in known if key in entries]) for key in keys}
+    return with_entries(common, each, variable)
+
+
 def _is_starred(t: TupleType) -> bool:
     return any(isinstance(item, UnpackType) for item in t.items)
 
 
-def _without_value(t: Type) -> Type:
+def without_value(t: Type) -> Type:
     """Return the type of a number or a string without its value, and of a dictionary without its entries."""
     p = get_proper_type(t)
     if isinstance(p, Instance) and p.last_known_value is not None:

@@ -276,6 +276,8 @@ def _of_variable(variable: Var, use: NameExpr, api: Checker) -> Entries | None:
     value, is_only = bound_once(variable, api)
     if variable.is_argument:
         return _of_owner(variable.type, variable) if is_only else None
+    if Reading.frame is not None and (followed := _of_owner(variable.type, variable)) is not None:
+        return followed
     values = [value] if is_only else bound_last(use, api)
     changes = _changes.of(checked_file(api)).get(variable, _Changes({}, []))
     if changes is None:
