@@ -1,5 +1,7 @@
 """Datasets and batches: the batch size is the first axis before those of an example."""
 
+import random
+from collections import deque
 from typing import Any, assert_type
 from typing import Literal as L
 
@@ -85,3 +87,67 @@ def accept_a_loader_of_another_library() -> None:
 
 def reject_a_loader_that_is_not_iterable() -> None:
     data.from_loader(3)  # E(mypy): Argument 1 to "from_loader" has incompatible type "int"; expected "Iterable[Any]" [arg-type]
+
+
+class Replay:
+    """The last transitions, of which batches are drawn."""
+
+    def __init__(self, size: int) -> None:
+        self.rows: deque[tuple[Tensor[Shape[L[4]], NoneTape], Tensor[Shape[L[2]], NoneTape], float]] = deque(maxlen=size)
+
+    def add(self, state: Tensor[Shape[L[4]], NoneTape], action: Tensor[Shape[L[2]], NoneTape], reward: float) -> None:
+        self.rows.append((state, action, reward))
+
+    def sample(self, size: int) -> tuple[Tensor[Any], Tensor[Any], Tensor[Any]]:
+        states, actions, rewards = zip(*random.sample(self.rows, size), strict=True)
+        return tg.stack(states), tg.stack(actions), tg.tensor(rewards)
+
+
+def collate(rows: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    """Stack the columns of a batch."""
+    xs, ys = zip(*rows, strict=True)
+    return tg.stack(xs), tg.stack(ys)
+
+
+def accept_columns_of_rows() -> None:
+    rows = [(tg.ones((3,)), tg.zeros((), np.int64)) for _ in range(5)]
+    xs, ys = zip(*rows, strict=True)
+    assert_type(tg.stack(xs), Tensor[Shape[Any, L[3]], NoneTape])
+    assert_type(tg.stack(ys), Tensor[Shape[Any], NoneTape, np.int64])
+    pair = zip(*[(tg.ones((3,)), 1), (tg.ones((4,)), 2)], strict=True)
+    assert_type(list(pair), list[tuple[Any, ...]])
+    (one, two), numbers = zip(*[(tg.ones((3,)), 1), (tg.ones((4,)), 2)], strict=True)
+    assert_type(one, Tensor[Shape[L[3]], NoneTape])
+    assert_type(two, Tensor[Shape[L[4]], NoneTape])
+    assert_type(numbers, tuple[int, int])
+
+
+def accept_columns_of_a_parameter() -> None:
+    xs, ys = collate([(tg.ones((3,)), tg.zeros((2,))) for _ in range(5)])
+    assert_type(xs, Tensor[Shape[Any, L[3]], NoneTape])
+    assert_type(ys, Tensor[Shape[Any, L[2]], NoneTape])
+
+
+def accept_a_sample_of_a_buffer() -> None:
+    replay = Replay(10)
+    replay.add(tg.ones((4,)), tg.ones((2,)), 1.0)
+    states, actions, _ = replay.sample(1)
+    assert_type(states, Tensor[Shape[Any, L[4]], NoneTape])
+    assert_type(actions, Tensor[Shape[Any, L[2]], NoneTape])
+
+
+def reject_a_column() -> None:
+    xs, _ = zip(*[(tg.ones((3,)), 1) for _ in range(5)], strict=True)
+    tg.stack(xs) @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (5, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]
+
+
+def reject_a_column_of_a_parameter() -> None:
+    xs, _ = collate([(tg.ones((3,)), tg.zeros((2,))) for _ in range(5)])
+    xs @ tg.ones((4, 2))  # E(mypy): matmul: inner sizes differ: x (?, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]
+
+
+def reject_a_sample_of_a_buffer() -> None:
+    replay = Replay(10)
+    replay.add(tg.ones((4,)), tg.ones((2,)), 1.0)
+    states, _, _ = replay.sample(1)
+    states @ tg.ones((3, 2))  # E(mypy): matmul: inner sizes differ: x (?, 4) has 4 columns but y (3, 2) has 3 rows [tapegrad-shape]

@@ -785,6 +785,12 @@ def _folding(ctx: FunctionSigContext) -> FunctionLike:
     return _fold_signature(ctx) if "tapegrad.mypy.hooks" in sys.modules else ctx.default_signature
 
 
+def _load_zip() -> Callable[[FunctionContext], Type]:
+    from tapegrad.mypy.features import zipped
+
+    return zipped.columns
+
+
 def _of_attribute(fullname: str) -> Callable[[Any], Any]:
     if fullname.endswith(".owns_tape"):
         return _owns_tape
@@ -897,5 +903,10 @@ _numbers["builtins.sum"] = _tensor_sum
 _fold_signature = _guard(_load_fold("signature"), lambda ctx: ctx.default_signature)
 _fold_result = _guard(_load_fold("result"), lambda ctx: ctx.default_return_type)
 _numbers[_REDUCE] = lambda ctx: _fold_result(ctx) if _is_tensor(ctx.default_return_type) else ctx.default_return_type
+_columns = _guard(_load_zip, lambda ctx: ctx.default_return_type)
+# A call without a star imports nothing.
+_numbers["builtins.zip"] = lambda ctx: (
+    _columns(ctx) if any(one.is_star() for one in getattr(ctx.context, "arg_kinds", ())) else ctx.default_return_type
+)
 _turned_attribute = _guard(_lazy("turned_attribute"), lambda ctx: ctx.default_attr_type)
 _numbers |= dict.fromkeys(_TURNING, _guard(_lazy("turned_result"), lambda ctx: ctx.default_return_type))

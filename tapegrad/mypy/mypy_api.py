@@ -728,6 +728,11 @@ def stored_type(api: Checker, expression: Expression) -> Type | None:
     return stored
 
 
+def has_annotation(variable: Var) -> bool:
+    """Return whether a variable or an attribute has an annotation, also one in a method, as in `self.x: int = 1`."""
+    return not variable.is_inferred or variable.explicit_self_type
+
+
 def attribute_variable(expression: MemberExpr, api: Checker) -> SymbolNode | None:
     """Return the class member that an attribute refers to; None if there is none."""
     if expression.node is not None:
@@ -735,6 +740,14 @@ def attribute_variable(expression: MemberExpr, api: Checker) -> SymbolNode | Non
     owner = get_proper_type(api.get_expression_type(expression.expr))
     symbol = owner.type.get(expression.name) if isinstance(owner, Instance) else None
     return symbol.node if symbol is not None else None
+
+
+def items_of_iterable(t: Type) -> list[Type]:
+    """Return the type of the items of an object of an iterable class; none of any other type."""
+    p = get_proper_type(t)
+    bases = p.type.mro if isinstance(p, Instance) else []
+    base = next((one for one in bases if one.fullname == "typing.Iterable"), None)
+    return [] if base is None or not isinstance(p, Instance) else [*map_instance_to_supertype(p, base).args]
 
 
 def simplified_union(items: list[Type]) -> Type:

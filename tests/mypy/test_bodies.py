@@ -433,6 +433,92 @@ heads.replaced_in_a_loop(x) + tg.ones((4, 5))
 heads.replaced_while_it_is_read(x) + tg.ones((4, 5))
 heads.replaced_part(x) + tg.ones((4, 5))
 """,
+    "lists of dictionaries that change": """
+narrow, wide = tg.ones((4, 3)), tg.ones((4, 5))
+
+def replace_item(row: dict[str, Tensor]) -> None:
+    row["x"] = wide
+
+def first() -> dict[str, Tensor]:
+    for row in returned:
+        return row
+    return {}
+
+replaced: list[dict[str, Tensor]] = [{"x": narrow, "y": tg.ones((4,))} for _ in range(2)]
+for row in replaced:
+    replace_item(row)
+for row in replaced:
+    row["x"] + wide
+
+assigned: list[dict[str, Tensor]] = [{"x": narrow, "y": tg.ones((4,))} for _ in range(2)]
+assigned[0]["x"] = wide
+assigned[0]["x"] + wide
+
+in_loop: list[dict[str, Tensor]] = [{"x": narrow, "y": tg.ones((4,))} for _ in range(2)]
+for one in in_loop:
+    one["x"] = wide
+for other in in_loop:
+    other["x"] + wide
+
+returned: list[dict[str, Tensor]] = [{"x": narrow, "y": tg.ones((4,))} for _ in range(2)]
+first()["x"] = wide
+for another in returned:
+    another["x"] + wide
+    break
+
+shared: list[dict[str, Tensor]] = [{"x": narrow, "y": tg.ones((4,))} for _ in range(2)]
+also = shared
+also[0].update(x=wide)
+for same in shared:
+    same["x"] + wide
+    break
+
+several: list[dict[str, Tensor]] = [{"x": narrow, "y": tg.ones((4,))}, {"x": wide, "y": tg.ones((5,))}]
+for each in several[1:]:
+    each["x"] + wide
+
+extended: list[dict[str, Tensor]] = [{"x": narrow, "y": tg.ones((4,))}]
+extended.append({"x": wide, "y": tg.ones((5,))})
+for last in extended[1:]:
+    last["x"] + wide
+""",
+    "columns of rows": """
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+def stacked(rows):
+    xs, ys = zip(*rows)
+    return xs[1], ys[0]
+
+def turned(x):
+    for one, other in zip(*[[3, 4, 7], [5, 6, 7]]):
+        x = tg.concat([x, x[:1]])
+    return x
+
+def filled(rows):
+    rows[0] = (tg.ones((3,)), tg.ones((7,)))
+    xs, ys = zip(*rows)
+    return ys[0]
+
+rows = [(tg.ones((3,)), tg.ones((2,))), (tg.ones((4,)), tg.ones((2,)))]
+stacked(rows)[0] + tg.ones((4,))
+turned(tg.ones((2, 3))) + tg.ones((5, 3))
+stacked([(tg.ones((3,)), tg.ones((2,))), (tg.ones((4,)), tg.ones((2,)))])[0] + tg.ones((4,))
+filled(rows) + tg.ones((7,))
+for _ in range(2):
+    xs, ys = zip(*rows)
+    rows.append((tg.ones((5,)), tg.ones((6,))))
+ys[-1] + tg.ones((6,))
+columns = zip(*rows)
+first, second = columns
+second[-1] + tg.ones((6,))
+*_, last = zip(*rows)
+last[-1] + tg.ones((6,))
+zs, *_ = zip(*[(tg.ones((3,)), tg.ones((2,)))], *[(tg.ones((5,)), tg.ones((2,)))])
+zs[1] + tg.ones((5,))
+many: list[tuple[Tensor, ...]] = [(tg.ones((3,)), tg.ones((4,)))]
+_, fours = zip(*many)
+fours[0] + tg.ones((4,))
+""",
     "items of another shape in loops": """
 narrow, wide = tg.ones((4, 3)), tg.ones((4, 5))
 items = [narrow, narrow]

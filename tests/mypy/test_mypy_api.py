@@ -159,6 +159,12 @@ def statement(ctx: Any, kind: type) -> Any:
     return next(one for one in files.program_file(ctx.api).defs if isinstance(one, kind))
 
 
+def attribute(ctx: Any, number: int) -> Var:
+    found = api.attribute_variable(given(ctx, number), ctx.api)
+    assert isinstance(found, Var)
+    return found
+
+
 def narrowed_to_str(ctx: Any) -> str:
     api.narrow(ctx.api, given(ctx), ctx.api.named_type("builtins.str"))
     return str(api.newest_binding(given(ctx), ctx.api))
@@ -373,6 +379,16 @@ CASES: Final[dict[Any, Case]] = {
     ),
     api.method_of: Case("probe('')", lambda c: str(api.method_of(type_given(c), "upper")), "def () -> str"),
     api.narrow: Case("x: object = 1\nprobe(x)", narrowed_to_str, STR),
+    api.items_of_iterable: Case(
+        "from collections import deque\nx: deque[int] = deque()\nprobe(x, 1)",
+        lambda c: [list(map(str, api.items_of_iterable(type_given(c, number)))) for number in (0, 1)],
+        [[INT], []],
+    ),
+    api.has_annotation: Case(
+        "class A:\n    def __init__(self) -> None:\n        self.x: int = 1\n        self.y = 1\nprobe(A().x, A().y)",
+        lambda c: [api.has_annotation(attribute(c, number)) for number in (0, 1)],
+        [True, False],
+    ),
     api.narrow_in_loops: Case(
         "def f(x: object) -> None:\n    x = 1\n    while x:\n        x = 2\n        probe(x)", narrowed_in_loop, {STR}
     ),

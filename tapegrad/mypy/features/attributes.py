@@ -30,6 +30,7 @@ from tapegrad.mypy.mypy_api import (
     attribute_variable,
     depend_on_bodies,
     expected_type,
+    has_annotation,
     is_of_library,
     make,
     narrow,
@@ -224,4 +225,4 @@ def _is_collection(t: Type) -> bool:
 def _is_inferred(expression: MemberExpr, api: Checker) -> bool:
     """Return whether an attribute has no annotation."""
     variable = attribute_variable(expression, api)
-    return isinstance(variable, Var) and variable.is_inferred
+    return isinstance(variable, Var) and not has_annotation(variable)

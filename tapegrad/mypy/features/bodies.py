@@ -669,7 +669,9 @@ def _collection_that_is_read(
             written = [p.args[-1]]
     types = [one for one in written if one is not None]
     item = get_proper_type(joined(UnionType(types)))
-    if None in written or tensor_parts(item) is None or use_of_variable(parameter, {file}) is not Use.READ:
+    item = get_proper_type(join(types)) if types and tensor_parts(item) is None else item
+    is_of_tensors = tensor_parts(item) is not None or _holds_tensor(item)
+    if None in written or not is_of_tensors or use_of_variable(parameter, {file}) is not Use.READ:
         return None
     if isinstance(actual.expression, ListExpr):
         return list_of(types, any_list(api))

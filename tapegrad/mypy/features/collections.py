@@ -29,6 +29,7 @@ from tapegrad.mypy.mypy_api import (
     attribute_variable,
     checked_file,
     get_all_type_vars,
+    has_annotation,
     is_of_library,
     name_of,
     narrow,
@@ -218,7 +219,7 @@ def _is_of_known_object(attribute: MemberExpr, api: Checker) -> bool:
 
 def _open_variable(holder: Expression, formal: Instance | None, api: Checker) -> bool:
     variable = _variable(holder, api)
-    if variable is None or variable.type is None or not variable.is_inferred:
+    if variable is None or variable.type is None or has_annotation(variable):
         return False
     declares_no_items = formal is None or get_all_type_vars(formal)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mypy.nodes import ListExpr, StarExpr
-from mypy.types import Instance, TupleType, Type, UnpackType, get_proper_type
+from mypy.types import TupleType, Type, UnpackType, get_proper_type
 
 from tapegrad.mypy.conversion import tensor_parts
-from tapegrad.mypy.mypy_api import Argument, make, map_instance_to_supertype, past_trial, tried_method
+from tapegrad.mypy.mypy_api import Argument, items_of_iterable, make, past_trial, tried_method
 
 if TYPE_CHECKING:
     from typing import Any
@@ -46,8 +46,4 @@ def _terms(iterable: Type, expression: Expression, api: Any) -> list[Type]:
         return [api.get_expression_type(item) for item in expression.items]
     if isinstance(p, TupleType):
         return [] if any(isinstance(item, UnpackType) for item in p.items) else p.items
-    if isinstance(p, Instance):
-        for base in p.type.mro:
-            if base.fullname == "typing.Iterable":
-                return [*map_instance_to_supertype(p, base).args] * 2
-    return []
+    return items_of_iterable(p) * 2

@@ -355,6 +355,22 @@ def targets_bound_to(value: Any, api: Checker) -> list[NameExpr]:
     return targets.get(value) or (targets.get(value.left, []) if isinstance(value, OpExpr) else [])
 
 
+def is_unpacked(value: Any, api: Checker) -> bool:
+    """Return whether an expression is assigned to several names or other targets, none of them with a star."""
+    return value in _values_unpacked.of(enclosing_function(api) or outermost_scope(api))
+
+
+_values_unpacked: ScopeCache[set[Expression]] = ScopeCache(
+    lambda scope: {
+        node.rvalue
+        for node in nodes_in.of(scope)
+        if isinstance(node, AssignmentStmt)
+        and all(isinstance(one, TupleExpr | ListExpr) for one in node.lvalues)
+        and not any(isinstance(item, StarExpr) for one in node.lvalues for item in getattr(one, "items", ()))
+    }
+)
+
+
 def attributes_bound_to(value: Any, api: Checker) -> list[MemberExpr]:
     """Return the attributes that an expression is assigned to."""
     return _attributes.of(enclosing_function(api) or outermost_scope(api)).get(value, [])

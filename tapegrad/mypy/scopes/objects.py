@@ -615,7 +615,9 @@ def length_of(sequence: Expression, api: Checker) -> int | None:
         case CallExpr(callee=RefExpr(fullname="builtins.range")):
             numbers = _range(sequence, api)
             return None if numbers is None else len(numbers)
-        case CallExpr(callee=RefExpr(fullname="builtins.zip"), args=[_, *_] as several, arg_kinds=kinds):
+        case CallExpr(callee=RefExpr(fullname="builtins.zip"), args=[_, *_] as several, arg_kinds=kinds) if (
+            ARG_STAR not in kinds
+        ):
             lengths = [length_of(one, api) for one, kind in zip(several, kinds, strict=True) if kind is not ARG_NAMED]
             return None if None in lengths else min(n for n in lengths if n is not None)
         case CallExpr(callee=RefExpr(fullname="itertools.pairwise"), args=[of]):
