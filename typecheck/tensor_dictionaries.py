@@ -446,3 +446,33 @@ def reject_a_filled_dictionary_that_is_passed_on() -> None:
 
 def reject_an_item_filled_in_a_branch() -> None:
     filled.perhaps(tg.ones((2, 3)), 3)["mean"] @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (2, 4) has 4 columns but y (3, 2) has 3 rows [tapegrad-shape]
+
+
+
+def error(batch: dict[str, Tensor]) -> Tensor:
+    """Reads one batch."""
+    return batch["x"].mean(axis=1, keepdims=True) - batch["y"]
+
+
+def accept_a_list_of_dictionaries() -> None:
+    several = [{"x": tg.ones((4, 3)), "y": tg.ones((4, 1))} for _ in range(3)]
+    written = [{"x": tg.ones((4, 3)), "y": tg.ones((4, 1))}, {"x": tg.ones((4, 3)), "y": tg.ones((4, 1))}]
+    for batch in several:
+        assert_type(batch["x"], Tensor[Shape[L[4], L[3]], NoneTape])
+        assert_type(error(batch), Tensor[Shape[L[4], L[1]], NoneTape])
+    for _, batch in enumerate(several):
+        assert_type(batch["y"], Tensor[Shape[L[4], L[1]], NoneTape])
+    assert_type(written[0]["y"], Tensor[Shape[L[4], L[1]], NoneTape])
+    assert_type(tg.concat([one["x"] for one in written], axis=1), Tensor[Shape[L[4], Any], NoneTape])
+
+
+def reject_an_item_of_a_list_of_dictionaries() -> None:
+    several = [{"x": tg.ones((4, 3)), "y": tg.ones((4, 1))} for _ in range(3)]
+    for batch in several:
+        batch["x"] @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (4, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]
+
+
+def reject_a_call_with_an_item_of_a_list() -> None:
+    several = [{"x": tg.ones((4, 3)), "y": tg.ones((4, 1))} for _ in range(3)]
+    for _, batch in enumerate(several):
+        error(batch) @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (4, 1) has 1 columns but y (4, 2) has 4 rows [tapegrad-shape]

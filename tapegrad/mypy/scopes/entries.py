@@ -28,20 +28,23 @@ from mypy.nodes import (
     GeneratorExpr,
     IfStmt,
     IndexExpr,
+    ListComprehension,
+    ListExpr,
     MemberExpr,
     NameExpr,
     OpExpr,
     RefExpr,
     ReturnStmt,
+    SliceExpr,
     StrExpr,
     TupleExpr,
     UnaryExpr,
     Var,
     WhileStmt,
 )
-from mypy.types import Instance, TupleType, Type, get_proper_type
+from mypy.types import Instance, TupleType, Type, UnionType, get_proper_type
 
-from tapegrad.mypy.conversion import MODULE, opaque_paths, tensor_parts, unknown, without_opaque
+from tapegrad.mypy.conversion import MODULE, joined, opaque_paths, tensor_parts, unknown, without_opaque
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
     checked_file,
@@ -71,6 +74,7 @@ from tapegrad.mypy.scopes.functions import method_of, written_with_file
 from tapegrad.mypy.scopes.names import (
     BINDERS,
     ScopeCache,
+    bound_by,
     bound_last,
     bound_once,
     children_of,
@@ -187,6 +191,8 @@ def entries_of(dictionary: Expression, api: Checker) -> Entries | None:
             return _of_attribute(dictionary, api)
         case IndexExpr(base=outer, index=StrExpr(value=key)):
             return entries_in((entries_of(outer, api) or {}).get(key))
+        case IndexExpr(base=NameExpr(node=Var() as rows), index=index) if not isinstance(index, SliceExpr):
+            return _of_rows(rows, api)
     return None
 
 
@@ -279,10 +285,15 @@ def _of_variable(variable: Var, use: NameExpr, api: Checker) -> Entries | None:
     if Reading.frame is not None and (followed := _of_owner(variable.type, variable)) is not None:
         return followed
     values = [value] if is_only else bound_last(use, api)
+    rows = None if is_only else _rows_bound.of(checked_file(api)).get(variable)
     changes = _changes.of(checked_file(api)).get(variable, _Changes({}, []))
     if changes is None:
         return None
-    several = [_of_part(variable, api) if one is None else _of_value(one, api) for one in values]
+    several = (
+        [_of_part(variable, api) if one is None else _of_value(one, api) for one in values]
+        if rows is None
+        else [_of_rows(rows, api)]
+    )
     entries = several[0] if len(several) == 1 else None  # of one of several dictionaries, nothing is known
     if entries is None or not all(_only_reads(call, one, entries, api) for call, one in changes.calls):
         return None
@@ -469,22 +480,110 @@ def _of_part(variable: Var, api: Checker) -> Entries | None:
 
 
 def _yielded(variable: Var, loop: Loop, api: Checker) -> Entries | None:
-    """Return the entries of the dictionaries that a loop over a generator binds to a variable."""
-    match loop.target, loop.sequence:
-        case NameExpr(), sequence:
-            pass
-        case TupleExpr(items=[_, NameExpr(node=target)]), CallExpr(
-            callee=RefExpr(fullname="builtins.enumerate"), args=[sequence, *_]
-        ) if target is variable:
-            pass
-        case _:
-            return None
+    """Return the entries of the dictionaries that a loop over a generator, or a list, binds to a variable."""
+    sequence = next((of for one, of in _looped(loop.target, loop.sequence) if one is variable), None)
+    if isinstance(sequence, NameExpr) and isinstance(sequence.node, Var):
+        rows = _of_rows(sequence.node, api)
+        if rows is not None:
+            return rows
     if isinstance(sequence, NameExpr) and isinstance(sequence.node, Var):
         sequence, _ = bound_once(sequence.node, api)
     several = get_proper_type(stored_type(api, sequence)) if isinstance(sequence, CallExpr) else None
     if sequence is None or not isinstance(several, Instance) or several.type.fullname not in _GENERATORS:
         return None
     return _of_owner(several.args[0], sequence)
+
+
+def _looped(target: Expression, sequence: Expression) -> list[tuple[Node | None, Expression]]:
+    """Return the variable that a loop binds to each item of a sequence, with the sequence; none if it is another."""
+    match target, sequence:
+        case TupleExpr(items=[_, NameExpr(node=variable)]), CallExpr(
+            callee=RefExpr(fullname="builtins.enumerate"), args=[of, *_]
+        ):
+            return [(variable, of)]
+        case NameExpr(node=variable), _:
+            return [(variable, sequence)]
+    return []
+
+
+def _of_rows(rows: Var, api: Checker) -> Entries | None:
+    """Return what each key has in all dictionaries of a list that is written, such as `[{"x": x} for _ in range(3)]`.
+
+    None if the program does more with the list than run over it and read its items.
+    """
+    variables = _row_variables.of(checked_file(api)).get(rows, [])
+    value, _ = bound_once(rows, api)
+    match value:
+        case ListExpr(items=[_, *_] as displays):
+            pass
+        case ListComprehension(generator=GeneratorExpr(left_expr=display)):
+            displays = [display]
+        case _:
+            return None
+    known = [_of_display(one.items, api, is_now=False) if isinstance(one, DictExpr) else None for one in displays]
+    several = [entries for entries in known if entries is not None]
+    if variables is None or len(several) < len(known) or any(one.keys() != several[0].keys() for one in several):
+        return None
+    entries = {
+        key: _known_tensor(without_opaque(joined(UnionType([one[key] for one in several])))) for key in several[0]
+    }
+    changes, returned = _changes.of(checked_file(api)), _returned.of(checked_file(api))
+    for variable in variables:
+        of_row = changes.get(variable, _Changes({}, []))
+        if of_row is None or of_row.keys or variable in returned:
+            return None
+        if not all(_only_reads(*one, entries, api) for one in of_row.calls):
+            return None
+    return entries
+
+
+def _read_row_variables(file: Node | None) -> dict[Node | None, list[Node | None] | None]:
+    """Return the variables to which loops bind the items of lists; None for a list that is used for anything else."""
+    found: dict[Node | None, list[Node | None] | None] = {}
+    nodes = nodes_in.of(file)
+    understood: set[Expression] = set()
+    for node in nodes:
+        for variable, of in _loops_in(node):
+            several = found.setdefault(of.node, []) if isinstance(of, NameExpr) else None
+            if several is not None:
+                several.append(variable)
+                understood.add(of)
+        match node:
+            case IndexExpr(base=IndexExpr(base=read)) | CallExpr(callee=RefExpr(fullname="builtins.len"), args=[read]):
+                understood.add(read)
+    for node in nodes:
+        if isinstance(node, NameExpr) and node not in understood:
+            found[node.node] = None
+        for target in targets_bound(node):
+            holder = collection_of(target)
+            if isinstance(target, IndexExpr) and isinstance(holder, NameExpr):
+                found[holder.node] = None
+    return found
+
+
+def _read_rows_bound(file: Node | None) -> dict[Node | None, Var | None]:
+    """Return the list to whose items all loops bind a variable; None if it gets other values."""
+    found: dict[Node | None, Var | None] = {}
+    for node in nodes_in.of(file):
+        loops = dict(_loops_in(node))
+        for name, _ in bound_by(node):
+            of = loops.get(name)
+            rows = of.node if isinstance(of, NameExpr) and isinstance(of.node, Var) else None
+            found[name] = rows if found.setdefault(name, rows) is rows else None
+    return found
+
+
+def _loops_in(node: Node) -> list[tuple[Node | None, Expression]]:
+    """Return the variables that a loop or a comprehension binds to items, with what it runs over."""
+    match node:
+        case ForStmt(index=target, expr=sequence):
+            return _looped(target, sequence)
+        case (
+            GeneratorExpr(indices=targets, sequences=sequences)
+            | DictionaryComprehension(indices=targets, sequences=sequences)
+        ):
+            return [one for pair in zip(targets, sequences, strict=True) for one in _looped(*pair)]
+    return []
 
 
 def _only_reads(call: CallExpr, argument: Expression, entries: Entries, api: Checker, depth: int = 0) -> bool:
@@ -703,6 +802,8 @@ def _leaves(node: Any, child: Expression) -> bool:
 _ONLY_READING: Final = AssertStmt, CallExpr, ComparisonExpr, DelStmt, ExpressionStmt, IfStmt, UnaryExpr, WhileStmt
 _changes = ScopeCache(_read_changes)
 _aliases = ScopeCache(_read_aliases)
+_row_variables = ScopeCache(_read_row_variables)
+_rows_bound = ScopeCache(_read_rows_bound)
 _returned: ScopeCache[set[Node | None]] = ScopeCache(
     lambda file: {
         value.node for node in nodes_in.of(file) for value in _values_returned(node) if isinstance(value, NameExpr)
