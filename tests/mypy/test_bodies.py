@@ -322,6 +322,16 @@ def of_any_keys(options: dict[str, int]) -> None:
 
 of_any_keys(common)
 """,
+    "rows of an unknown number": """
+def whole(n: int) -> int:
+    return n
+
+def product(x: Tensor) -> Tensor:
+    q, k = x
+    return q @ k.T
+
+product(tg.ones((whole(2), 3, 4))) + tg.ones((3, 3))
+""",
     "items of lists and dictionaries that get another shape": """
 # mypy: allow-untyped-defs, allow-untyped-calls
 class Heads(nn.Module):

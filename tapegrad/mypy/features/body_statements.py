@@ -689,7 +689,7 @@ class Reader:
         """Return the types of the rows of a tensor that is unpacked to some names; None if it may have others."""
         p, parts = get_proper_type(t), tensor_parts(t)
         items = shape_items(parts.shape) if parts is not None else None
-        if not isinstance(p, Instance) or not items or items[0] != count:
+        if not isinstance(p, Instance) or not items or not isinstance(items[0], int) or items[0] != count:
             return None
         return [p.copy_modified(args=[shape_type(items[1:], make(self._api)), *p.args[1:]])] * count
 
