@@ -55,6 +55,12 @@ def accept_in_a_call() -> None:
     assert_type(nn.Linear(3, 4)(floats[0]), Tensor[Shape[L[2], L[4]], NoneTape])
 
 
+def accept_as_one_dtype() -> None:
+    mask: Tensor[Shape[L[2], L[3]], NoneTape] = parts[0]
+    ids: Tensor[Shape[L[2], L[3]], NoneTape, np.int64] = parts[1]
+    assert_type(mask * ids.astype(np.float32), Tensor[Shape[L[2], L[3]], NoneTape])
+
+
 def reject_a_wrong_shape() -> None:
     tg.matmul(parts[0], parts[1])  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (2, 3) has 2 rows
 

@@ -1024,6 +1024,9 @@ class ReportedError(NamedTuple):
     read_source: Callable[[], str | None]  # the text of the file; None if it cannot be read
 
 
+NO_ERROR: Final = "no error"  # in place of the words of an error that mypy is not to report
+
+
 class Rewording:
     """Lets a function reword mypy's errors before mypy stores, ignores or prints them.
 
@@ -1069,6 +1072,8 @@ def _reword(reword: Callable[[ReportedError], str | None], errors: Errors, file:
             return _follows_own(errors, file, info)
         error = ReportedError(info.code.code, info.message, info.line, owner, function, may_redefine, source)
         message = reword(error) or info.message
+        if message == NO_ERROR:
+            return True
         if message != info.message:
             _Overloads.reworded = (file, info.line, info.column)
             _own_words.add(message)

@@ -322,6 +322,30 @@ def of_any_keys(options: dict[str, int]) -> None:
 
 of_any_keys(common)
 """,
+    "items of several dtypes": """
+from typing import Literal
+
+import numpy as np
+from tapegrad import NoneTape, Shape
+
+Ints = Tensor[Shape[Literal[2]], NoneTape, np.int64]
+items = [tg.ones((2,)), tg.ones((2,), np.int64)]
+first: Tensor[Shape[Literal[2]]] = items[0]
+second: Ints = items[1]
+ints: list[Ints] = [items[1]]
+pair: tuple[Tensor[Shape[Literal[2]]], Ints] = (items[0], items[1])
+for item in items[1:]:
+    last: Ints = item
+
+def floats() -> Tensor[Shape[Literal[2]]]:
+    return items[0]
+
+def default(x: Ints = items[1]) -> Ints:
+    return x
+
+floats() + first
+default()
+""",
     "rows of an unknown number": """
 def whole(n: int) -> int:
     return n

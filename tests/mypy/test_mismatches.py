@@ -13,7 +13,7 @@ from mypy.options import Options
 from tapegrad import nn
 from tapegrad.guard._wrapper import is_guarded
 from tapegrad.mypy.features.mismatches import GUARDED, LONGEST, reworded
-from tapegrad.mypy.mypy_api import ReportedError, Rewording
+from tapegrad.mypy.mypy_api import NO_ERROR, ReportedError, Rewording
 from tests.mypy.programs import RUN_DAEMON, first_errors, python
 from tests.warm_mypy_cache import SETTINGS, write_settings
 
@@ -184,6 +184,20 @@ def no_parameters(layer: str, method: str, *, by_position: bool = False) -> list
 
 def returned(got: str, expected: str) -> str | None:
     return said(f'Incompatible return value type (got "{got}", expected "{expected}")')
+
+
+def test_one_of_several_dtypes_may_be_the_one_that_is_expected() -> None:
+    item, other = tensor("tuple[Literal[2]]", dtype="object"), tensor("tuple[Literal[3]]")
+    expected = tensor("tuple[Literal[2]]")
+
+    assert returned(item, expected) == NO_ERROR
+    assert returned(item, other) == "f: the result is (2,) but (3,) is expected: axis 0 is 2, not 3"
+    assert returned(f"tuple[{item}, {expected}]", f"tuple[{expected}, {other}]") == (
+        "f: the result[1] is (2,) but (3,) is expected: axis 0 is 2, not 3"
+    )
+    assert (
+        returned(f"{item} | {other}", expected) == "f: the result may be (3,) but (2,) is expected: axis 0 is 3, not 2"
+    )
 
 
 def tensor(shape: str, tape: str = "NoneTape", dtype: str = "floating[_32Bit]") -> str:

@@ -15,12 +15,12 @@ from tapegrad.errors.kinds import NUMBER, described, kinds_of, wrong_kind
 from tapegrad.errors.ranges import RANGES
 from tapegrad.mypy.conversion import ARITHMETIC
 from tapegrad.mypy.features.source_lines import place_of
-from tapegrad.mypy.mypy_api import method_of_operator
+from tapegrad.mypy.mypy_api import NO_ERROR, method_of_operator
 from tapegrad.mypy.rules.library import op_named, op_of_method
 from tapegrad.sizes import UNKNOWN, Size, is_unknown, named, opaque_name, size_of_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from tapegrad.autograd.registry import Op
     from tapegrad.mypy.features.source_lines import Place
@@ -150,7 +150,7 @@ def _assigned(call: str, place: Place, match: re.Match[str], *, may_redefine: bo
     text = _difference(call, place.target or "the value", match)
     if text is not None:
         text = text.replace(f"tg.tensor({place.target})", "tg.tensor(...)")
-    if text is None or may_redefine or not place.is_plain_name:
+    if text in (None, NO_ERROR) or may_redefine or not place.is_plain_name:
         return text
     hint = f"{text}; allow_redefinition = true in mypy's settings lets {place.target} be bound to it"
     return hint if len(hint) <= LONGEST else text
@@ -281,11 +281,16 @@ def _compared(call: str, place: str, got: Written, expected: Written) -> str | N
 
 
 def _of_union(call: str, place: str, got: Written, expected: Written) -> str | None:
-    for one in got.arguments:
-        text = _compared(call, place, one, expected)
-        if text is not None:
-            return text.replace(f"{place} is ", f"{place} may be ", 1).replace(f"{place} has ", f"{place} may have ", 1)
-    return None
+    text = _first(_compared(call, place, one, expected) for one in got.arguments)
+    if text is None:
+        return None
+    return text.replace(f"{place} is ", f"{place} may be ", 1).replace(f"{place} has ", f"{place} may have ", 1)
+
+
+def _first(texts: Iterable[str | None]) -> str | None:
+    """Return the first difference of several; that there may be none only if no other is known."""
+    known = [text for text in texts if text is not None]
+    return next((text for text in known if text != NO_ERROR), NO_ERROR if known else None)
 
 
 def _of_tuple(call: str, place: str, got: Sequence[Written], expected: Sequence[Written]) -> str | None:
@@ -294,7 +299,7 @@ def _of_tuple(call: str, place: str, got: Sequence[Written], expected: Sequence[
     if len(got) != len(expected):
         return f"{call}: {place} is a tuple of {len(got)} but a tuple of {len(expected)} is expected"
     each = [_compared(call, f"{place}[{index}]", n, m) for index, (n, m) in enumerate(zip(got, expected, strict=True))]
-    return next(filter(None, each), None)
+    return _first(each)
 
 
 def _of_tensor(call: str, place: str, got: Written, expected: Written) -> str | None:
@@ -307,6 +312,8 @@ def _of_tensor(call: str, place: str, got: Written, expected: Written) -> str | 
         return f"{call}: {place} is a tensor but a Param is expected"
     x, y = _parts(got), _parts(expected)
     text = _of_shape(call, place, x.shape, y.shape) or _of_tape(call, place, x.tape, y.tape)
+    if text is None and x.dtype == messages.SEVERAL_DTYPES:
+        return NO_ERROR  # it may be the one that is expected
     if text is None and x.dtype != y.dtype and "?" not in (x.dtype, y.dtype):
         return messages.wrong_dtype(call, place, x.dtype, y.dtype)
     return text
