@@ -239,3 +239,22 @@ def reject_a_list_of_different_sizes() -> None:
     rows = [tg.ones(3), tg.ones(4)]
     longest(rows)  # E(mypy): longest: N is 3 in rows[0] but 4 in rows[1] [tapegrad-shape]
     tg.stack(rows)  # E: stack: tensors[1] (4,) has 4 along axis 0 but tensors[0] (3,) has 3 [tapegrad-shape]
+
+
+def accept_the_length_of_a_list() -> None:
+    count = 3
+    rows = [tg.ones((2, 3)) for _ in range(count)]
+    pair = [x, tg.ones((2, 3))]
+    assert_type(tg.stack(rows), Tensor[Shape[L[3], L[2], L[3]], NoneTape])
+    assert_type(tg.concat(rows), Tensor[Shape[L[6], L[3]], NoneTape])
+    assert_type(tg.zeros((len(rows), len(pair))), Tensor[Shape[L[3], L[2]], NoneTape])
+
+
+def reject_a_list_of_another_length() -> None:
+    rows = [tg.ones((2, 3)) for _ in range(4)]
+    tg.stack(rows) + tg.ones((3, 2, 3))  # E: add: x (4, 2, 3) and y (3, 2, 3) do not broadcast: axis -3 is 4 in x but 3 in y [tapegrad-shape]
+
+
+def reject_a_size_from_the_length_of_a_list() -> None:
+    rows = [tg.ones((2, 3)) for _ in range(4)]
+    tg.ones((2, len(rows))) @ x  # E: matmul: inner sizes differ: x (2, 4) has 4 columns but y (2, 3) has 2 rows [tapegrad-shape]

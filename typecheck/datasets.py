@@ -112,8 +112,8 @@ def collate(rows: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
 def accept_columns_of_rows() -> None:
     rows = [(tg.ones((3,)), tg.zeros((), np.int64)) for _ in range(5)]
     xs, ys = zip(*rows, strict=True)
-    assert_type(tg.stack(xs), Tensor[Shape[Any, L[3]], NoneTape])
-    assert_type(tg.stack(ys), Tensor[Shape[Any], NoneTape, np.int64])
+    assert_type(tg.stack(xs), Tensor[Shape[L[5], L[3]], NoneTape])
+    assert_type(tg.stack(ys), Tensor[Shape[L[5]], NoneTape, np.int64])
     pair = zip(*[(tg.ones((3,)), 1), (tg.ones((4,)), 2)], strict=True)
     assert_type(list(pair), list[tuple[Any, ...]])
     (one, two), numbers = zip(*[(tg.ones((3,)), 1), (tg.ones((4,)), 2)], strict=True)

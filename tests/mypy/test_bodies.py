@@ -322,6 +322,54 @@ def of_any_keys(options: dict[str, int]) -> None:
 
 of_any_keys(common)
 """,
+    "lists of other lengths": """
+popped = [tg.ones((2,)) for _ in range(3)]
+popped.pop()
+tg.stack(popped) + tg.ones((2, 2))
+tg.zeros((len(popped),)) + tg.ones((2,))
+deleted = [tg.ones((2,)) for _ in range(3)]
+del deleted[0]
+tg.stack(deleted) + tg.ones((2, 2))
+chosen = [tg.ones((2,)) for n in range(3) if n > 1]
+tg.stack(chosen * 2) + tg.ones((2, 2))
+tg.zeros((len(chosen), 2)) + tg.ones((2, 2))
+count = 3
+counted = [tg.ones((2,)) for _ in range(count)]
+count += 1
+tg.stack(counted) + tg.ones((3, 2))
+for turn in range(1, 3):
+    of_turn = [tg.ones((2,)) for _ in range(turn)]
+    tg.stack(of_turn) + tg.ones((turn, 2))
+    tg.zeros((len(of_turn),)) + tg.ones((turn,))
+tg.stack(of_turn) + tg.ones((2, 2))
+sized = [tg.ones((size, 2)) for size in (3, 4)]
+tg.concat(sized) + tg.ones((7, 2))
+sized[1] + tg.ones((4, 2))
+one, two = sized
+two + tg.ones((4, 2))
+with_star = [*sized, tg.ones((1, 2))]
+tg.zeros((len(with_star),)) + tg.ones((3,))
+
+def halves(x: Tensor, n: int) -> Tensor:
+    parts = [x[k] for k in range(n)]
+    for m in (1, 2):
+        if m == 1:
+            taken = [x[k] for k in range(m)]
+    return tg.stack(parts) + tg.zeros((len(taken), 1))
+
+halves(tg.ones((4, 3)), 2) + tg.ones((2, 3))
+
+def add_row(items: list[Tensor]) -> None:
+    items.append(tg.ones((2,)))
+
+passed = [tg.ones((2,)) for _ in range(3)]
+add_row(passed)
+tg.stack(passed) + tg.ones((4, 2))
+other = [tg.ones((2,)) for _ in range(3)]
+alias = other
+alias.append(tg.ones((2,)))
+tg.stack(other) + tg.ones((4, 2))
+""",
     "items of several dtypes": """
 from typing import Literal
 

@@ -19,6 +19,7 @@ from mypy.nodes import (
     GeneratorExpr,
     IfStmt,
     IndexExpr,
+    ListComprehension,
     ListExpr,
     MemberExpr,
     MypyFile,
@@ -236,10 +237,23 @@ def _same_after(node: AssignmentStmt) -> Iterator[tuple[Expression, Expression]]
 
 def display_of(name: NameExpr, api: Checker) -> ListExpr | None:
     """Return the list display that a variable is bound to, if nothing else fills the list."""
+    value = _made_once(name, api)
+    return value if isinstance(value, ListExpr) else None
+
+
+def comprehension_of(name: NameExpr, api: Checker) -> ListComprehension | None:
+    """Return the comprehension that a variable is bound to, if nothing else fills the list.
+
+    None in a body that is read, where its numbers may be other ones by now.
+    """
+    value = _made_once(name, api) if Reading.frame is None else None
+    return value if isinstance(value, ListComprehension) else None
+
+
+def _made_once(name: NameExpr, api: Checker) -> Expression | None:
     if not isinstance(name.node, Var) or use_of(name, api) is not Use.READ:
         return None
-    value, _ = bound_once(name.node, api)
-    return value if isinstance(value, ListExpr) else None
+    return bound_once(name.node, api)[0]
 
 
 def appended_to(name: NameExpr, api: Checker) -> list[Expression] | None:

@@ -14,6 +14,7 @@ from mypy.nodes import (
     Expression,
     IndexExpr,
     IntExpr,
+    ListComprehension,
     ListExpr,
     MemberExpr,
     NameExpr,
@@ -52,12 +53,12 @@ from tapegrad.mypy.conversion import (
     size_of,
     tensor_parts,
 )
-from tapegrad.mypy.scopes.collections import display_of
+from tapegrad.mypy.scopes.collections import comprehension_of, display_of
 from tapegrad.mypy.scopes.frames import Arrays, Items
 from tapegrad.mypy.scopes.items import count_in_type, length_of_type
 from tapegrad.mypy.scopes.names import bound_last, bound_once, unpacked_once
 from tapegrad.mypy.scopes.numbers import range_of
-from tapegrad.mypy.scopes.objects import object_of, steady_size
+from tapegrad.mypy.scopes.objects import length_of, object_of, steady_size
 from tapegrad.mypy.scopes.opaque import ARITHMETIC, loop_of, position_of
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.sizes import (
@@ -139,6 +140,17 @@ def value_of(t: Type, expression: Expression | None, api: Checker) -> Any:
     if size is UNKNOWN:
         raise ValueUnknownError
     return size
+
+
+def _length(operand: Expression, api: Checker) -> Size:
+    """Return the length of a list that is written, or that a variable is bound to, and of a tensor or an array."""
+    made: Expression | None = operand
+    if isinstance(operand, NameExpr):
+        made = display_of(operand, api) or comprehension_of(operand, api)
+    if isinstance(made, ListExpr | ListComprehension) and (count := length_of(made, api)) is not None:
+        return count
+    length = length_of_type(_type_of(operand, api))
+    return _axis_of_array(operand, 0, api) if is_unknown(length) else length
 
 
 def index_of(t: Type, expression: Expression | None, api: Checker) -> Any:
@@ -312,11 +324,8 @@ def _computed_from_types(expression: Expression, api: Checker) -> Size:
         case ConditionalExpr(if_expr=one, else_expr=other):
             n, m = _size(one, api), _size(other, api)
             return n if surely_same(n, m) else UNKNOWN
-        case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[ListExpr(items=items)]):
-            return UNKNOWN if any(isinstance(item, StarExpr) for item in items) else len(items)
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[operand]):
-            length = length_of_type(_type_of(operand, api))
-            return _axis_of_array(operand, 0, api) if is_unknown(length) else length
+            return _length(operand, api)
         case IndexExpr(base=MemberExpr(name="shape", expr=operand), index=index) if (
             axis := position_of(index)
         ) is not None:

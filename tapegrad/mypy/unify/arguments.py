@@ -46,7 +46,7 @@ from tapegrad.mypy.conversion import (
     unknown,
 )
 from tapegrad.mypy.mypy_api import make, map_instance_to_supertype, stored_type
-from tapegrad.mypy.scopes.collections import appended_to, display_of
+from tapegrad.mypy.scopes.collections import appended_to, comprehension_of, display_of
 from tapegrad.mypy.scopes.frames import turns_noted
 from tapegrad.mypy.scopes.items import MOST_ITEMS
 from tapegrad.mypy.scopes.objects import length_of
@@ -150,10 +150,11 @@ def items_of(t: Type, expression: Expression | None, api: Any) -> list[Type] | N
         return None if any(isinstance(item, UnpackType) for item in p.items) else p.items
     if isinstance(expression, ListExpr):
         return _items_of_display(expression, api, api.get_expression_type)
-    if isinstance(expression, ListComprehension):
-        if (noted := turns_noted(expression)) is not None:
+    comprehension = comprehension_of(expression, api) if isinstance(expression, NameExpr) else expression
+    if isinstance(comprehension, ListComprehension):
+        if (noted := turns_noted(comprehension)) is not None:
             return [joined(one) for _, one in noted]
-        count, item = length_of(expression, api), stored_type(api, expression.generator.left_expr)
+        count, item = length_of(comprehension, api), stored_type(api, comprehension.generator.left_expr)
         return None if item is None or count is None or count > MOST_ITEMS else [joined(item)] * count
     display = display_of(expression, api) if isinstance(expression, NameExpr) else None
     if display is None:
