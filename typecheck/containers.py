@@ -258,3 +258,24 @@ def reject_a_list_of_another_length() -> None:
 def reject_a_size_from_the_length_of_a_list() -> None:
     rows = [tg.ones((2, 3)) for _ in range(4)]
     tg.ones((2, len(rows))) @ x  # E: matmul: inner sizes differ: x (2, 4) has 4 columns but y (2, 3) has 2 rows [tapegrad-shape]
+
+
+class Stages(nn.Module):
+    """Layers of several sizes in a list of lists."""
+
+    def __init__(self) -> None:
+        self.stages = [[nn.Linear(4, 8), nn.Linear(8, 8)], [nn.Linear(8, 16), nn.Linear(16, 5)]]
+
+    def forward(self, x: Tensor) -> Tensor:
+        for stage in self.stages:
+            for layer in stage:
+                x = layer(x)
+        return x
+
+
+def accept_a_list_of_lists_of_layers() -> None:
+    assert_type(Stages()(tg.ones((2, 4))), Tensor[Shape[L[2], L[5]], NoneTape])
+
+
+def reject_what_a_list_of_lists_of_layers_gives() -> None:
+    Stages()(tg.ones((2, 4))) @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (2, 5) has 5 columns but y (4, 2) has 4 rows [tapegrad-shape]

@@ -824,6 +824,13 @@ def _has_tensors(collection: Type) -> bool:
     return isinstance(p, Instance) and any(map(_is_tensor, p.args))
 
 
+def _is_of_objects(collection: Type) -> bool:
+    """Return whether a type is that of a list of objects, which mypy gives `[[x], [y]]` with tensors of two shapes."""
+    p = get_proper_type(collection)
+    item = get_proper_type(p.args[0]) if isinstance(p, Instance) and p.args else None
+    return isinstance(item, Instance) and item.type.fullname == "builtins.object"
+
+
 def _has_parts(collection: Type) -> bool:
     """Return whether the items of a collection may be tensors, or may contain some."""
     holder = get_proper_type(collection)
@@ -907,6 +914,11 @@ _columns = _guard(_load_zip, lambda ctx: ctx.default_return_type)
 # A call without a star imports nothing.
 _numbers["builtins.zip"] = lambda ctx: (
     _columns(ctx) if any(one.is_star() for one in getattr(ctx.context, "arg_kinds", ())) else ctx.default_return_type
+)
+_of_objects = _guard(_lazy("item_of_objects"), lambda ctx: ctx.default_return_type)
+_numbers |= dict.fromkeys(
+    ["builtins.list.__getitem__", "builtins.list.__iter__"],
+    lambda ctx: _of_objects(ctx) if _is_of_objects(ctx.type) else ctx.default_return_type,
 )
 _turned_attribute = _guard(_lazy("turned_attribute"), lambda ctx: ctx.default_attr_type)
 _numbers |= dict.fromkeys(_TURNING, _guard(_lazy("turned_result"), lambda ctx: ctx.default_return_type))

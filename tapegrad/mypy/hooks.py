@@ -469,3 +469,8 @@ def attribute_type(ctx: AttributeContext) -> Type:
     if isinstance(receiver, Instance) and (receiver.type.has_base(TENSOR) or receiver.type.fullname == VALUE):
         return without_common_class(calls.transposed(ctx, receiver), receiver)
     return ctx.default_attr_type
+
+
+def item_of_objects(ctx: MethodContext) -> Type:
+    """Return the type of an item of a list of lists, or of dictionaries, which mypy takes for objects."""
+    return collections.item_of_objects(ctx)

@@ -322,6 +322,47 @@ def of_any_keys(options: dict[str, int]) -> None:
 
 of_any_keys(common)
 """,
+    "lists of lists and of dictionaries": """
+class Stages(nn.Module):
+    def __init__(self) -> None:
+        self.stages = [[nn.Linear(4, 8), nn.Linear(8, 8)], [nn.Linear(8, 16), nn.Linear(16, 5)]]
+        self.named = [{"up": nn.Linear(5, 6)}, {"up": nn.Linear(6, 7), "down": nn.Linear(7, 2)}]
+
+    def forward(self, x: Tensor) -> Tensor:
+        for stage in self.stages:
+            for layer in stage:
+                x = layer(x).relu()
+        for named in self.named:
+            for name in named:
+                x = named[name](x)
+        return x
+
+    def last(self, x: Tensor) -> Tensor:
+        return self.stages[1][1](x)
+
+Stages()(tg.ones((3, 4))) + tg.ones((3, 2))
+Stages().last(tg.ones((3, 16))) + tg.ones((3, 5))
+layers = [[nn.Linear(4, 8), nn.Linear(8, 8)], [nn.Linear(8, 16), nn.Linear(16, 5)]]
+x = tg.ones((3, 4))
+for row in layers:
+    for layer in row:
+        x = layer(x)
+x + tg.ones((3, 5))
+layers[1][0](tg.ones((3, 8))) + tg.ones((3, 16))
+batches = [{"x": tg.ones((4, 3))}, {"x": tg.ones((2, 3))}]
+for batch in batches:
+    print(batch["x"].shape[0])
+batches[1]["x"] + tg.ones((2, 3))
+for size, batch in zip((4, 2), batches):
+    print(size)
+tensors = [[tg.ones((4, 3))], [tg.ones((5,)), tg.ones((6,))]]
+tensors[1][1] + tg.ones((6,))
+for several in tensors[1:]:
+    several[0] + tg.ones((5,))
+for several in tensors:
+    several[0] = tg.ones((7,))
+tensors[0][0] + tg.ones((7,))
+""",
     "lists of other lengths": """
 popped = [tg.ones((2,)) for _ in range(3)]
 popped.pop()

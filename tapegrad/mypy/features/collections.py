@@ -25,6 +25,7 @@ from mypy.nodes import (
 from mypy.types import AnyType, CallableType, Instance, TupleType, UnionType, get_proper_type
 
 from tapegrad.mypy.conversion import joined, tensor_parts, without_opaque
+from tapegrad.mypy.features.partial_types import join
 from tapegrad.mypy.mypy_api import (
     attribute_variable,
     checked_file,
@@ -42,13 +43,16 @@ from tapegrad.mypy.scopes.collections import (
     Use,
     changed_outside,
     collection_of,
+    display_of,
     may_change,
     other_names,
+    use_of,
     use_of_variable,
 )
 from tapegrad.mypy.scopes.entries import entries_in, entries_of, is_dictionary, with_entries
 from tapegrad.mypy.scopes.functions import written_with_file
 from tapegrad.mypy.scopes.objects import object_of
+from tapegrad.mypy.scopes.opaque import constructor_value
 from tapegrad.mypy.scopes.rebinding import opened
 from tapegrad.mypy.signatures import without_sizes
 from tapegrad.mypy.sources import module_of
@@ -126,6 +130,39 @@ def _with_tensor(declared: Type, known: Type) -> Type:
         return known
     is_any = isinstance(p, AnyType)  # as are the values of a dictionary that a function without annotations returns
     return known if (is_any or tensor_parts(p) is not None) and tensor_parts(known) is not None else declared
+
+
+def item_of_objects(ctx: MethodContext) -> Type:
+    """Return the type of an item of `[[x, y], [z]]`, or of an iterator of its items, with unknown sizes.
+
+    mypy takes two lists, or two dictionaries, whose items have different types for objects. A loop over the list may
+    change the inner ones.
+    """
+    result = get_proper_type(ctx.default_return_type)
+    holder = ctx.context.base if isinstance(ctx.context, IndexExpr) else ctx.context
+    display = _display(holder, ctx.api)
+    types = [stored_type(ctx.api, one) for one in display.items] if display is not None else []
+    known = [t for t in types if t is not None]
+    item = get_proper_type(join(known)) if known and len(known) == len(types) else None
+    if not isinstance(result, Instance) or not isinstance(item, Instance) or not _is_list_or_dictionary(item):
+        return result
+    item = get_proper_type(without_sizes(item))
+    return result.copy_modified(args=[item]) if result.args else item
+
+
+def _is_list_or_dictionary(t: Instance) -> bool:
+    return t.type.fullname in ("builtins.list", "builtins.dict")
+
+
+def _display(holder: Context, api: Checker) -> ListExpr | None:
+    """Return the display that fills a list in a variable, or in an attribute of an object, alone."""
+    if isinstance(holder, NameExpr):
+        return display_of(holder, api)
+    owner = get_proper_type(stored_type(api, holder.expr)) if isinstance(holder, MemberExpr) else None
+    if not isinstance(holder, MemberExpr) or not isinstance(owner, Instance) or use_of(holder, api) is not Use.READ:
+        return None
+    value, _ = constructor_value(owner.type, holder.name, api)
+    return value if isinstance(value, ListExpr) else None
 
 
 def joined_lists(ctx: MethodContext) -> Type:
