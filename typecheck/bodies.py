@@ -1,5 +1,6 @@
 """Functions and methods whose annotations say less than their bodies, which mypy reads if they are in the same file."""
 
+import copy
 from argparse import Namespace
 from collections.abc import Callable, Generator, Iterator
 from contextlib import nullcontext
@@ -588,3 +589,99 @@ def accept_rows_that_are_unpacked() -> None:
 
 def reject_rows_of_an_array_whose_elements_change() -> None:
     noisy(5) @ tg.ones((5, 4))  # E: matmul: inner sizes differ: x (5, 4) has 4 columns but y (5, 4) has 5 rows
+
+
+class Residual(nn.Module):
+    """Adds what it was given, through a convolution if the widths differ."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        self.conv = nn.Conv2d(inputs, outputs, 3, padding=1)
+        self.skip = nn.Conv2d(inputs, outputs, 1) if inputs != outputs else None
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return self.conv(x) + (x if self.skip is None else self.skip(x))
+
+
+images = tg.ones((2, 4, 6, 6))
+
+
+def accept_a_branch_inside_of_an_expression() -> None:
+    assert_type(Residual(4, 4)(images), Tensor[Shape[L[2], L[4], L[6], L[6]], NoneTape])
+    assert_type(Residual(4, 5)(images), Tensor[Shape[L[2], L[5], L[6], L[6]], NoneTape])
+
+
+def reject_a_size_that_the_branch_of_a_call_gives() -> None:
+    Residual(4, 5)(images) + tg.ones((4, 6, 6))  # E: add: x (2, 5, 6, 6) and y (4, 6, 6) do not broadcast: axis -3 is 5 in x but 4 in y [tapegrad-shape]
+
+
+class Table(nn.Module):
+    """Has a property that returns a tensor."""
+
+    def __init__(self, count: int, width: int) -> None:
+        self.embedding = nn.Embedding(count, width)
+
+    @property
+    def unit(self) -> Tensor[Any, Any]:
+        w = self.embedding.weight
+        return w / tg.norm(w, axis=1, keepdims=True)
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return x @ self.unit
+
+
+def accept_a_tensor_of_a_property() -> None:
+    assert_type(Table(6, 4).unit, Tensor[Shape[L[6], L[4]], NoneTape])
+    assert_type(Table(6, 4)(tg.ones((2, 6))), Tensor[Shape[L[2], L[4]], NoneTape])
+
+
+def reject_a_size_of_a_tensor_of_a_property() -> None:
+    Table(6, 4).unit @ tg.ones((6, 2))  # E: matmul: inner sizes differ: x (6, 4) has 4 columns but y (6, 2) has 6 rows [tapegrad-shape]
+
+
+def drawn(model: Table, shape: tuple[int, ...]) -> Tensor[Any, Any]:
+    return model(tg.normal(shape))
+
+
+def accept_a_shape_that_a_call_gives() -> None:
+    assert_type(drawn(Table(6, 4), (3, 2, 6)), Tensor[Shape[L[3], L[2], L[4]], NoneTape])
+
+
+def accept_copies_of_models() -> None:
+    average = nn.ModelEMA(Table(6, 4), decay=0.5)
+    assert_type(average.model(tg.ones((2, 6))), Tensor[Shape[L[2], L[4]], NoneTape])
+    assert_type(copy.deepcopy(average.model)(tg.ones((2, 6))), Tensor[Shape[L[2], L[4]], NoneTape])
+
+
+def reject_a_shape_that_a_call_gives() -> None:
+    drawn(Table(6, 4), (3, 2, 6)) + tg.ones((3, 4, 4))  # E: add: x (3, 2, 4) and y (3, 4, 4) do not broadcast: axis -2 is 2 in x but 4 in y [tapegrad-shape]
+
+
+def reject_a_size_of_a_copy_of_a_model() -> None:
+    copy.deepcopy(Table(6, 4))(tg.ones((2, 6))) @ tg.ones((6, 2))  # E: matmul: inner sizes differ: x (2, 4) has 4 columns but y (6, 2) has 6 rows [tapegrad-shape]
+
+
+@dataclass(frozen=True)
+class Patches:
+    image: int = 16
+    patch: int = 4
+    width: int = 8
+
+    @property
+    def count(self) -> int:
+        return (self.image // self.patch) ** 2
+
+
+class Positions(nn.Module):
+    def __init__(self, config: Patches) -> None:
+        self.table = nn.Param(tg.zeros((1, config.count + 1, config.width)))
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return x + self.table
+
+
+def accept_a_size_that_a_property_computes() -> None:
+    assert_type(Positions(Patches())(tg.ones((3, 1, 8))), Tensor[Shape[L[3], L[17], L[8]], NoneTape])
+
+
+def reject_a_size_that_a_property_computes() -> None:
+    Positions(Patches(patch=8))(tg.ones((3, 1, 8))) @ tg.ones((3, 7, 2))  # E: matmul: inner sizes differ: x (3, 5, 8) has 8 columns but y (3, 7, 2) has 7 rows [tapegrad-shape]

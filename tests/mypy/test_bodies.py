@@ -657,6 +657,141 @@ named["scale"] + wide
 while len(items) < 3:
     items[0] = wide
 """,
+    "a loop without a turn": """
+def run(x: Tensor, times: int) -> Tensor:
+    steps = [tg.ones((3, 2))]
+    for _ in range(times):
+        steps.append(x @ tg.ones((5, 2)))
+    return tg.stack(steps)
+
+def last(x: Tensor, times: int) -> Tensor:
+    for _ in range(times):
+        x = x @ tg.ones((5, 2))
+    return x @ tg.ones((4, 2))
+
+run(tg.ones((3, 4)), len([]))
+last(tg.ones((3, 4)), len([]))
+""",
+    "branches inside of expressions that a call does not take": """
+import os
+
+class Block(nn.Module):
+    def __init__(self, inputs: int, outputs: int) -> None:
+        self.first = nn.Linear(inputs, outputs)
+        self.skip = nn.Linear(outputs, inputs) if inputs == outputs else None
+        self.last = nn.Linear(7, outputs) if os.environ.get("LAST") == "1" else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.first(x)
+        return h + (tg.zeros((5,)) if self.skip is None else self.skip(x)) + (h if self.last is None else self.last(x))
+
+Block(4, 5)(tg.ones((2, 4)))
+""",
+    "properties of other classes and of objects that change": """
+class Table(nn.Module):
+    def __init__(self, count: int, width: int) -> None:
+        self.embedding = nn.Embedding(count, width)
+
+    @property
+    def unit(self) -> Tensor:
+        return self.embedding.weight
+
+class Turned(Table):
+    @property
+    def unit(self) -> Tensor:
+        return self.embedding.weight.T
+
+class Larger(Table):
+    def __init__(self, count: int, width: int) -> None:
+        super().__init__(count, width)
+        self.embedding = nn.Embedding(2 * count, width)
+
+def use(table: Table, x: Tensor) -> Tensor:
+    return x @ table.unit
+
+use(Turned(6, 4), tg.ones((2, 4)))
+use(Larger(6, 4), tg.ones((2, 12)))
+use(Table(6, 4), tg.ones((2, 6)))
+tables = [Table(6, 4), Turned(6, 4)]
+for table, x in zip(tables, [tg.ones((2, 6)), tg.ones((2, 4))]):
+    use(table, x)
+""",
+    "copies of models that change": """
+import copy
+from typing import Any
+
+class Net(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.first = nn.Linear(4, width)
+        self.last = nn.Linear(width, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.last(self.first(x))
+
+    def with_classes(self, count: int) -> "Net":
+        other = copy.deepcopy(self)
+        other.last = nn.Linear(8, count)
+        return other
+
+class Special(Net):
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Net":
+        return Net(8).with_classes(5)
+
+def changed(net: Net, count: int) -> Net:
+    net.last = nn.Linear(8, count)
+    return net
+
+net = Net(8)
+net.with_classes(5)(tg.ones((2, 4))) @ tg.ones((5, 2))
+changed(Net(8), 5)(tg.ones((2, 4))) @ tg.ones((5, 2))
+copy.deepcopy(Special(8))(tg.ones((2, 4))) @ tg.ones((5, 2))
+average = nn.ModelEMA(net)
+changed(average.model, 5)
+average.model(tg.ones((2, 4))) @ tg.ones((5, 2))
+""",
+    "shapes that a body changes": """
+def noise(shape: tuple[int, ...], times: int) -> Tensor:
+    for _ in range(times):
+        shape = (*shape, 3)
+    if len(shape) > 3:
+        shape = shape[:2]
+    return tg.normal(shape)
+
+def rest(*shape: int, first: tuple[int, ...] = ()) -> Tensor:
+    return tg.normal((*first, *shape))
+
+noise((3, 4), 1) @ tg.ones((3, 2))
+noise((3, 4), 2) @ tg.ones((4, 2))
+rest(3, 4) @ tg.ones((4, 2))
+rest(4, first=(3,)) @ tg.ones((4, 2))
+""",
+    "sizes of properties of objects that change": """
+@dataclass
+class Patches:
+    image: int = 16
+
+    @property
+    def count(self) -> int:
+        return self.image // 4
+
+@dataclass
+class Twice(Patches):
+    @property
+    def count(self) -> int:
+        return self.image // 2
+
+class Table(nn.Module):
+    def __init__(self, config: Patches) -> None:
+        self.table = nn.Param(tg.zeros((config.count, 3)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x @ self.table
+
+Table(Twice())(tg.ones((2, 8)))
+config = Patches()
+config.image = 20
+Table(config)(tg.ones((2, 5)))
+""",
     "slices of a tensor of unknown rank in a loop": """
 buffer, tables = (tg.tensor(json.loads(text)) for text in ("[[1.0], [2.0], [3.0]]", "[[[1.0]]]"))
 for i in range(2):
@@ -2602,6 +2737,78 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "the first turn of a loop": """
+def run(x: Tensor, times: int) -> Tensor:
+    steps = []
+    for _ in range(times):
+        steps.append(x @ tg.ones((5, 2)))  # here
+    return tg.stack(steps)
+
+run(tg.ones((3, 4)), len(sys.path))
+""",
+    "the branch of a call inside of an expression": """
+class Block(nn.Module):
+    def __init__(self, inputs: int, outputs: int) -> None:
+        self.conv = nn.Conv2d(inputs, outputs, 3, padding=1)
+        self.skip = nn.Conv2d(outputs, inputs, 1) if inputs != outputs else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.conv(x) + (x if self.skip is None else self.skip(x))  # here
+
+def run(x: Tensor) -> Tensor:
+    return Block(4, 5)(x)
+
+run(tg.ones((2, 4, 6, 6)))
+""",
+    "a size that the branch of a call gives": """
+class Block(nn.Module):
+    def __init__(self, inputs: int, outputs: int) -> None:
+        self.conv = nn.Conv2d(inputs, outputs, 3, padding=1)
+        self.skip = nn.Conv2d(inputs, outputs, 2) if inputs != outputs else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.conv(x) + (x if self.skip is None else self.skip(x))  # here
+
+def run(x: Tensor) -> Tensor:
+    return Block(4, 5)(x)
+
+run(tg.ones((2, 4, 6, 6)))
+""",
+    "the body of a property": """
+class Table(nn.Module):
+    def __init__(self, count: int, width: int) -> None:
+        self.embedding = nn.Embedding(count, width)
+
+    @property
+    def cut(self) -> Tensor:
+        return self.embedding.weight[:, :3] @ tg.ones((2, 5))  # here
+
+def run(count: int) -> float:
+    return Table(count, 4).cut.sum().item()
+
+run(6)
+""",
+    "a block of a context manager in a body": """
+class Table(nn.Module):
+    def __init__(self, count: int, width: int) -> None:
+        self.embedding = nn.Embedding(count, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x @ self.embedding.weight  # here
+
+def run(count: int) -> float:
+    with tg.random(0):
+        model = Table(count, 4)
+        return model(tg.ones((2, 7))).sum().item()
+
+run(6)
+""",
+    "a shape that a call gives": """
+def run(shape: tuple[int, ...]) -> Tensor:
+    return tg.normal(shape) @ tg.ones((7, 2))  # here
+
+run((3, 4))
+""",
     "a block of a context manager that passes on errors": """
 def run(x: Tensor) -> Tensor:
     return x @ tg.ones((5, 2))  # here

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mypy.nodes import CallExpr, Expression, MemberExpr, NameExpr, RefExpr, Var
+from mypy.nodes import CallExpr, Context, Decorator, Expression, MemberExpr, NameExpr, RefExpr, Var
 from mypy.types import AnyType, CallableType, Instance, TupleType, Type, UnionType, get_proper_type
 
 from tapegrad.mypy.calls.arrays import Bodies
 from tapegrad.mypy.conversion import (
+    MODULE,
     TENSOR,
     Many,
     ends_of,
@@ -23,6 +24,7 @@ from tapegrad.mypy.conversion import (
     unknown,
     without_opaque,
 )
+from tapegrad.mypy.features.bodies import of_property
 from tapegrad.mypy.features.fields import field_of
 from tapegrad.mypy.features.made_layers import type_made
 from tapegrad.mypy.features.partial_types import filled, is_open
@@ -40,7 +42,7 @@ from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.frames import GivenTensor, LayerCall, Made, Reading, in_frame, is_passed_on
 from tapegrad.mypy.scopes.names import targets_of
 from tapegrad.mypy.scopes.objects import from_constructor, object_of, value_of_expression
-from tapegrad.mypy.scopes.opaque import keeps_sizes, named_axis, note_shape, unpacked_shape
+from tapegrad.mypy.scopes.opaque import is_replaced, keeps_sizes, named_axis, note_shape, unpacked_shape
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.signatures import without_sizes
 from tapegrad.sizes import UNKNOWN, is_unknown
@@ -141,6 +143,10 @@ def without_foreign_sizes(ctx: AttributeContext) -> Type:
         return t  # most attributes are methods, and those of the library mention no other sizes
     if isinstance(expression, MemberExpr) and _is_collection(t) and use_of(expression, ctx.api) is Use.EXTENDED:
         return without_sizes(t) if _is_inferred(expression, ctx.api) else t
+    if not ctx.is_lvalue and Reading.frame is not None and _may_be_other_layer(expression, t, ctx):
+        t = without_sizes(t)
+    if not ctx.is_lvalue and isinstance(expression, MemberExpr) and is_open(t) and _is_property(expression, ctx.type):
+        return _returned_by_property(ctx, expression)
     if not ctx.is_lvalue and Reading.frame is not None and isinstance(expression, MemberExpr) and is_open(t):
         return _returned_to_constructor(expression, t, ctx.api)
     if not ctx.is_lvalue and isinstance(expression, MemberExpr) and is_open(t):
@@ -154,6 +160,31 @@ def without_foreign_sizes(ctx: AttributeContext) -> Type:
     if isinstance(expression, MemberExpr) and keeps_sizes(expression, ctx.api):
         return in_frame(t, make(ctx.api))
     return without_opaque(t, opaque_paths(ctx.type))
+
+
+def _may_be_other_layer(attribute: Context, declared: Type, ctx: AttributeContext) -> bool:
+    """Return whether an attribute of an object may hold another layer than that of its constructor."""
+    p, owner = get_proper_type(declared), get_proper_type(ctx.type)
+    if not isinstance(p, Instance) or not p.type.has_base(MODULE) or not p.args or not isinstance(owner, Instance):
+        return False
+    return isinstance(attribute, MemberExpr) and is_replaced(owner.type, attribute.name, ctx.api)
+
+
+def _is_property(attribute: MemberExpr, of: Type) -> bool:
+    """Return whether an attribute of an object of a type is a property of its class."""
+    p = get_proper_type(of)
+    symbol = p.type.get(attribute.name) if isinstance(p, Instance) else None
+    return symbol is not None and isinstance(symbol.node, Decorator) and symbol.node.func.is_property
+
+
+def _returned_by_property(ctx: AttributeContext, attribute: MemberExpr) -> Type:
+    """Return the type of a tensor that a property returns, by the body of the property."""
+    declared, returned = ctx.default_attr_type, of_property(ctx, attribute)
+    if returned is None:
+        return declared
+    made = object_of(attribute.expr, ctx.api)
+    kept = frozenset(path for path in opaque_paths(returned) if is_passed_on(path, made))
+    return filled(declared, without_opaque(returned, kept))
 
 
 def _returned_to_constructor(attribute: MemberExpr, declared: Type, api: Checker) -> Type:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from mypy.nodes import (
@@ -61,9 +62,25 @@ from mypy.types import (
 
 from tapegrad.mypy.calls.arrays import Bodies, is_array, with_array_sizes
 from tapegrad.mypy.calls.assertions import forgetting
-from tapegrad.mypy.conversion import MODULE, is_size, joined, opaque_paths, tensor_parts, unknown, without_opaque
+from tapegrad.mypy.conversion import (
+    MODULE,
+    is_size,
+    joined,
+    opaque_paths,
+    shape_type,
+    tensor_parts,
+    unknown,
+    without_opaque,
+)
 from tapegrad.mypy.features.body_lists import list_of
-from tapegrad.mypy.features.body_statements import FailedError, Failure, Reader, Types, UnreadError
+from tapegrad.mypy.features.body_statements import (
+    FailedError,
+    Failure,
+    Reader,
+    Types,
+    UnreadError,
+    lets_errors_pass,
+)
 from tapegrad.mypy.features.partial_types import filled, holds_tensors, is_iterator, is_open, join
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
@@ -122,6 +139,7 @@ from tapegrad.mypy.scopes.objects import (
     computed_by,
     object_of,
     object_with_method,
+    property_value,
     value_of_expression,
 )
 from tapegrad.mypy.scopes.opaque import has_rival_files, is_defined_once, other_shapes
@@ -138,19 +156,17 @@ from tapegrad.mypy.signatures import lacks_annotations, parameter_names
 from tapegrad.mypy.sources import is_changed, is_marked, module_of, source_of, why_unread
 from tapegrad.mypy.unify.arguments import Argument as Actual
 from tapegrad.mypy.unify.arguments import arguments_of
-from tapegrad.sizes import Dim
+from tapegrad.sizes import Dim, is_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
 
-    from mypy.plugin import FunctionContext
+    from mypy.plugin import AttributeContext, FunctionContext
 
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.scopes.entries import Entries
 
 _DEEPEST: Final = 12  # calls inside of bodies that are read
-# Context managers that raise again the error that leaves their block.
-_PASSING_ERRORS: Final = frozenset({"builtins.open", "tapegrad.generator.random"})
 _MOST: Final = 1000  # results; far more than a file has calls of such functions
 _MOST_OF_ONE: Final = 20  # results of one function; a function that is called with more shapes is not read any more
 
@@ -383,7 +399,8 @@ def _frame_of_call(
     made = of if isinstance(of, Made) else None
     computed = {} if made is None else computed_by(made, api)
     variables: dict[Node, Value] = {function.arguments[0].variable: of} if isinstance(of, ClassOf) else {}
-    return Frame(function.fullname, dict(arguments), made, variables, computed=computed)
+    read_property = partial(property_value, api=api)
+    return Frame(function.fullname, dict(arguments), made, variables, computed=computed, property_value=read_property)
 
 
 def _returned(call: CallExpr, types: list[Type], api: Checker) -> Type | None:
@@ -416,22 +433,38 @@ def _returned(call: CallExpr, types: list[Type], api: Checker) -> Type | None:
 
 def _array_of_property(owner: Expression, name: str, api: Checker) -> Type | None:
     """Return the type of the array that a property of an object of the program returns; None if it is not read."""
+    outcome, _ = _outcome_of_property(owner, name, api)
+    return outcome.result
+
+
+def of_property(ctx: AttributeContext, attribute: MemberExpr) -> Type | None:
+    """Return the type of the tensor that a property of an object of the program returns; None if it is not read."""
+    outcome, file = _outcome_of_property(attribute.expr, attribute.name, ctx.api)
+    if outcome.failure is not None and file is not None:
+        fail(ctx, seen_from(attribute, outcome.failure, file, checked_file(ctx.api), ctx.api), {})
+    if outcome.reading is not None:
+        record_read(ctx.api, outcome.reading, attribute.line)
+    return outcome.result
+
+
+def _outcome_of_property(owner: Expression, name: str, api: Checker) -> tuple[Outcome, MypyFile | None]:
+    """Return what the body of a property of an object does, and its file; None if the body is not read."""
     made = object_of(owner, api)
     symbol = made.info.get(name) if isinstance(made, Made) else None
     getter = symbol.node.func if symbol is not None and isinstance(symbol.node, Decorator) else None
     if getter is None or not getter.is_property or not isinstance(made, Made) or not can_read_bodies(api.options):
-        return None
+        return Outcome(), None
     depend_on_bodies(api)
     try:
         file, written = _written(getter, api)
     except UnreadError:
-        return None
+        return Outcome(), None
     if BodiesRead.depth >= _DEEPEST or written in _active or written is enclosing_function(api):
-        return None
+        return Outcome(), None
     outcome = _outcome(api, written, _frame_of_call(written, (), made, api), {}, file)
     if outcome.names:
         depend_on_names(outcome.names, api)
-    return outcome.result
+    return outcome, file
 
 
 def _arrays_given(function: FuncDef, call: CallExpr, types: list[Type]) -> dict[Var, Type]:
@@ -611,6 +644,8 @@ def _given(
             given[argument.variable] = t
         elif _has_no_annotation(argument) and isinstance(t, Instance) and t.type.fullname in _NUMBERS:
             given[argument.variable] = t.copy_modified(last_known_value=None)
+        elif (shape := _shape_given(argument, frame.values.get(argument.variable.name), ctx.api)) is not None:
+            given[argument.variable] = shape
         is_known = is_known or _is_of_known_rank(t)
     if isinstance(ctx, MethodContext) and _takes_object(function):
         given[function.arguments[0].variable] = ctx.type
@@ -622,6 +657,16 @@ def _given(
     if any(t is not None and get_all_type_vars(t) for t in others):
         raise UnreadError("a parameter that is no tensor is declared with a type variable")
     return given
+
+
+def _shape_given(parameter: Argument, value: Value, api: Checker) -> Type | None:
+    """Return the type of a parameter such as `shape: tuple[int, ...]`, with the sizes that a call gives it."""
+    declared = get_proper_type(parameter.variable.type)
+    is_shape = isinstance(declared, Instance) and declared.type.fullname == "builtins.tuple"
+    if not is_shape or not isinstance(value, Items) or not all(isinstance(one, int | Dim) for one in value.values):
+        return None
+    sizes = tuple(one for one in value.values if isinstance(one, int | Dim))
+    return shape_type(sizes, make(api)) if not any(map(is_unknown, sizes)) else None
 
 
 def _has_no_annotation(parameter: Argument) -> bool:
@@ -782,7 +827,8 @@ def _frame(
         return Frame(function.fullname, values, None, {function.arguments[0].variable: ClassOf(receiver.info)})
     made = receiver if isinstance(receiver, Made) else None
     computed = {} if made is None else computed_by(made, ctx.api)
-    return Frame(function.fullname, values, made, {}, computed=computed)
+    read_property = partial(property_value, api=ctx.api)
+    return Frame(function.fullname, values, made, {}, computed=computed, property_value=read_property)
 
 
 def _rest_of_values(parameter: Argument, actuals: list[Actual], api: Checker) -> Value:
@@ -885,7 +931,7 @@ def _own_variables(function: FuncDef) -> set[TypeVarId]:
     return {variable.id for variable in function.type.variables} if isinstance(function.type, CallableType) else set()
 
 
-def fail(ctx: FunctionContext | MethodContext, led: Failure, given: dict[Var, Type]) -> None:
+def fail(ctx: FunctionContext | MethodContext | AttributeContext, led: Failure, given: dict[Var, Type]) -> None:
     """Report an error in a body that was read: at its own line, with the lines of the calls."""
     if _failures:
         _failures[-1].append(led)
@@ -922,14 +968,9 @@ def _may_expect_error(call: Context, api: Checker) -> bool:
     return isinstance(scope, LambdaExpr) or any(
         isinstance(node, TryStmt | WithStmt)
         and node.line <= call.line <= (node.end_line or node.line)
-        and not (isinstance(node, WithStmt) and all(map(_lets_errors_pass, node.expr)))
+        and not (isinstance(node, WithStmt) and all(map(lets_errors_pass, node.expr)))
         for node in inside(scope)
     )
-
-
-def _lets_errors_pass(manager: Expression) -> bool:
-    """Return whether a context manager, such as `tg.random(0)`, surely passes on the errors of its block."""
-    return isinstance(manager, CallExpr) and getattr(manager.callee, "fullname", "") in _PASSING_ERRORS
 
 
 def _variables_in(t: Type) -> set[TypeVarId]:

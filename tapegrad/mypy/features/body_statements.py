@@ -13,6 +13,7 @@ from mypy.errorcodes import MISC
 from mypy.nodes import (
     ARG_POS,
     AssertStmt,
+    AssignmentExpr,
     AssignmentStmt,
     Block,
     BreakStmt,
@@ -122,6 +123,8 @@ if TYPE_CHECKING:
 
 _MOST_TURNS: Final = 4  # of a loop, until its variables keep their types
 _MOST_TURNS_READ: Final = 16  # of a loop whose variables have other values at each
+# Context managers that raise again the error that leaves their block.
+_PASSING_ERRORS: Final = frozenset({"builtins.open", "tapegrad.generator.random"})
 _MOST_TURNS_OF_LIST: Final = 64  # of one that also changes a list of tensors
 
 
@@ -245,6 +248,7 @@ class Reader:
         self._failures = failures
         self._returned: list[Type] = []
         self._yielded: list[Type] = []
+        self._in_loop: Failure | None = None  # of the first turn of the loop that was read last, which may have none
         self._exits: list[list[_End]] = []  # of each loop around the statement that is read
         self._empty: dict[Var, tuple[Expression, ListExpr]] = {}  # where lists were created, as an empty one
         self._listed: frozenset[Var] = frozenset()  # variables whose lists have items that are known one by one
@@ -292,8 +296,22 @@ class Reader:
         self._stored = _attributes_stored(statements)
 
     def _run(self, statements: list[Statement]) -> bool:
-        """Read statements; return whether the program goes on after them."""
-        return all(map(self._read, statements))
+        """Read statements; return whether the program goes on after them.
+
+        Raises:
+            FailedError: One surely fails. If a loop before it fails in its first turn, the error is that of the loop: a
+                loop that has no turn, and leaves a list empty, may be the only way to the statement that fails.
+        """
+        in_loop: Failure | None = None
+        for statement in statements:
+            try:
+                goes_on = self._read(statement)
+            except FailedError as failed:
+                raise FailedError(in_loop or failed.failure) from failed
+            if not goes_on:
+                return False
+            in_loop, self._in_loop = in_loop or self._in_loop, None
+        return True
 
     def _read(self, statement: Statement) -> bool:
         """Read a statement; return whether the program goes on after it."""
@@ -451,6 +469,11 @@ class Reader:
                 chosen = self._type_of(value.if_expr if is_true else value.else_expr, may_be_none=may_be_none)
                 types_in_body(self._api)[value] = chosen
                 return chosen
+        for conditional in _conditionals_in(value):
+            checked_type(self._api, conditional.cond, may_be_none=False)  # what it compares has a type then
+            is_true = decided(conditional.cond, self._api)
+            if is_true is not None:
+                narrow_by_condition(self._api, conditional.cond, is_true=is_true)
         for comprehension in comprehensions_in(value):
             self._read_turns(comprehension)
         found = checked_type(self._api, value, may_be_none=may_be_none)
@@ -858,6 +881,8 @@ class Reader:
         try:
             return self._run(body)
         except FailedError as failed:  # a generator may suppress some unseen
+            if all(map(lets_errors_pass, managers)):
+                raise
             raise _uncertain(failed.failure.line) from failed
 
     def _loop(self, body: list[Statement], *, is_certain: bool) -> bool:
@@ -874,6 +899,7 @@ class Reader:
             self._meet([_End(before), end])
             after = self._types.now()
             if all(are_same(after[one], t) for one, t in before.items()):
+                self._in_loop = end.failure
                 return True
         raise UnreadError(f"line {body[0].line} is in a loop that changes the type of a variable at each turn")
 
@@ -909,6 +935,11 @@ class Reader:
             end = self._way(partial(self._run, body))
         del self._exits[loops:]
         return self._meet([end, *exits])
+
+
+def lets_errors_pass(manager: Expression) -> bool:
+    """Return whether a context manager, such as `tg.random(0)`, surely passes on the errors of its block."""
+    return isinstance(manager, CallExpr) and getattr(manager.callee, "fullname", "") in _PASSING_ERRORS
 
 
 def _differ(several: list[dict[Node, Value]]) -> bool:
@@ -1017,9 +1048,31 @@ def _is_evaluated(value: Expression, place: tuple[int, int] | None, api: Checker
         and not any(node.generator.condlists)
         and all(has_items(one, api) for one in node.generator.sequences)
     }
-    certain |= {node for node in nodes if isinstance(node, ConditionalExpr) and not _may_cause(node, place)}
+    certain |= {
+        node
+        for node in nodes
+        if isinstance(node, ConditionalExpr) and (not _may_cause(node, place) or _is_in_chosen(node, place, api))
+    }
     conditional = ConditionalExpr, LambdaExpr, GeneratorExpr, DictionaryComprehension
     return not any((isinstance(node, conditional) and node not in certain) or is_short_circuit(node) for node in nodes)
+
+
+def _conditionals_in(value: Expression) -> list[ConditionalExpr]:
+    """Return the conditional expressions in a value, such as that in `h + (x if self.skip is None else self.skip(x))`.
+
+    None if it has others inside of each other, or parts that run several times, or not at all.
+    """
+    nodes = inside(value)
+    found = [node for node in nodes if isinstance(node, ConditionalExpr)]
+    others = AssignmentExpr, DictionaryComprehension, GeneratorExpr, LambdaExpr
+    is_plain = not any(isinstance(node, others) or is_short_circuit(node) for node in nodes if found)
+    return found if is_plain and len(found) == 1 else []
+
+
+def _is_in_chosen(chosen: ConditionalExpr, place: tuple[int, int] | None, api: Checker) -> bool:
+    """Return whether an error at a place is in the branch of a conditional expression that the call surely takes."""
+    is_true = decided(chosen.cond, api) if place is not None and place[1] >= 0 else None
+    return is_true is not None and _may_cause(chosen.if_expr if is_true else chosen.else_expr, place)
 
 
 def _may_cause(part: Expression, place: tuple[int, int] | None) -> bool:

@@ -185,6 +185,7 @@ class Frame(NamedTuple):
             it where the next ones may not be made.
         computed: The sizes that the constructor of the receiver has computed, by the names of variables, and of
             attributes such as `self.width`.
+        property_value: Returns the value of a property of an object, by its name.
     """
 
     scope: str
@@ -195,6 +196,7 @@ class Frame(NamedTuple):
     results: dict[Hashable, Value] | None = None
     made: list[Creation | None] | None = None
     computed: Mapping[str, Size] = MappingProxyType({})
+    property_value: Callable[[Made, str], Value] | None = None
 
 
 class Creation(NamedTuple):
@@ -360,10 +362,18 @@ def _value_in(values: dict[str, Value], label: str) -> Size | None:
         elif isinstance(value, Keywords):
             value = dict(value.values).get(name[2:-2])
         else:
-            value = dict(value.arguments).get(name) if isinstance(value, Made) else None
+            value = _attribute_of(value, name) if isinstance(value, Made) else None
     if isinstance(value, Held):
         return size_of_name(opaque_name(value.label, value.scope)) if rest else UNKNOWN
     return value if isinstance(value, int | Dim) else UNKNOWN
+
+
+def _attribute_of(made: Made, name: str) -> Value:
+    """Return the value of a field of an object, or of a property such as `config.head_width`."""
+    arguments, frame = dict(made.arguments), Reading.frame
+    if name in arguments or frame is None or frame.property_value is None:
+        return arguments.get(name)
+    return frame.property_value(made, name)
 
 
 def _variable_of(size: Dim) -> Held | None:

@@ -714,6 +714,9 @@ def _of_call(call: CallExpr, api: Checker) -> Value:
             return _created(of.info, call, api)
         case MemberExpr(expr=holder, name="get" | "pop") if isinstance(of := object_of(holder, api), Keywords):
             return _of_key(of, call, api)
+        case RefExpr(fullname="copy.deepcopy") if call.arg_kinds == [ARG_POS]:
+            of = object_of(call.args[0], api)
+            return of if isinstance(of, Made) and of.info.get("__deepcopy__") is None else None
         case RefExpr(fullname="dataclasses.asdict") if call.arg_kinds == [ARG_POS]:
             return _as_dictionary(object_of(call.args[0], api))
         case MemberExpr(name="parse_args" | "parse_intermixed_args") if (parsed := _parsed(call, api)) is not None:
@@ -911,6 +914,7 @@ def _is_dict(t: Instance) -> bool:
     return t.type.has_base("typing.Mapping")
 
 
+_AVERAGE: Final = "tapegrad.nn.average.ModelEMA"  # whose attribute `model` is a copy of the model it is created with
 # Functions whose result has the elements of their argument.
 _SAME_ITEMS: Final = {"builtins.list", "builtins.reversed", "builtins.sorted", "builtins.tuple"}
 # Functions whose result has as many elements as their first argument.
@@ -1028,6 +1032,8 @@ def _of_attribute(owner: Expression, name: str, api: Checker) -> Value:
     made = object_of(owner, api)
     if isinstance(made, ClassOf):
         return _of_class(made.info, name, api)
+    if isinstance(made, Layers) and made.info.fullname == _AVERAGE and name == "model":
+        return made.items[0]
     if not isinstance(made, Made):
         return None
     frame = Reading.frame
@@ -1199,6 +1205,13 @@ def _run_inherited(call: CallExpr, api: Checker) -> bool:
 _EVALUATOR: Final = Evaluator(value_of_expression, decided, turns, _run_inherited)
 
 
+def property_value(made: Made, name: str, api: Checker) -> Value:
+    """Return the value of a property of an object, by its name; None if it is not known."""
+    symbol = made.info.get(name)
+    getter = symbol.node.func if symbol is not None and isinstance(symbol.node, Decorator) else None
+    return _of_property(made, getter, api) if getter is not None and getter.is_property else None
+
+
 def _of_property(made: Made, getter: FuncDef, api: Checker) -> Value:
     """Return the value of a property whose body is a `return` statement, perhaps after a docstring."""
     body, home = body_of_getter(getter, api)
@@ -1213,6 +1226,9 @@ def _layer(info: TypeInfo, call: CallExpr, api: Checker) -> Layers | LayerCall |
     """Return a layer of tapegrad: a container with layers as arguments, one by one or as a list, or any other layer."""
     if not any(base.fullname == MODULE for base in info.mro):
         return None
+    if info.fullname == _AVERAGE and call.arg_kinds[:1] == [ARG_POS]:
+        model = object_of(call.args[0], api)
+        return Layers(info, (model,)) if isinstance(model, Made) else None
     if {*call.arg_kinds} <= {ARG_POS, ARG_STAR}:
         items: list[Value] = []
         for argument, kind in zip(call.args, call.arg_kinds, strict=True):

@@ -533,6 +533,13 @@ def is_written_elsewhere(info: TypeInfo, name: str, home: MypyFile, api: Checker
     return any(file is None or _is_written(name, _contents.of(file), info) for file in files)
 
 
+def is_replaced(info: TypeInfo, name: str, api: Checker) -> bool:
+    """Return whether a file that is read may assign to an attribute of an object again, after its constructor."""
+    files = {program_file(api), checked_file(api)}
+    writes = [one for file in files for one in _related_writes(info, name, _contents.of(file))]
+    return len(writes) > 1 and any(one.method is None or one.method.name not in _CONSTRUCTORS for one in writes)
+
+
 def has_rival_files(info: TypeInfo, api: Checker) -> bool:
     """Return whether the classes of an object are in several files that may assign to the same attribute."""
     files = _files_of(info, api)
