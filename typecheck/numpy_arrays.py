@@ -462,3 +462,32 @@ def accept_a_number_of_type_any() -> None:
 
 def reject_rows_that_are_drawn() -> None:
     drawn_rows(tg.ones((5, 4)), OPTIONS) @ tg.ones((5, 2))  # E: matmul: inner sizes differ: x (3, 4) has 4 columns but y (5, 2) has 5 rows
+
+
+def waves(count: int) -> Tensor[Any, Any, Any]:
+    """Collect images in a list."""
+    rng = np.random.default_rng(0)
+    images = []
+    for phase in rng.uniform(0.0, 1.0, count):
+        wave = np.sin(np.arange(6) + phase)
+        images.append(wave[:, None] + rng.normal(0.0, 1.0, (6, 5)))
+    return tg.tensor(np.stack(images)[:, None])
+
+
+def shuffled(table: np.ndarray[Any, np.dtype[np.float32]]) -> Tensor[Any]:
+    """Collect numbers, and use a size that is not known."""
+    sums = []
+    for place, row in enumerate(table):
+        if place > 0:
+            sums.append(row)
+    order = np.random.default_rng(0).permutation(len(sums))
+    return tg.tensor(np.array(sums, np.float32)[order])
+
+
+def accept_arrays_of_lists_that_append_fills() -> None:
+    assert_type(waves(3), Tensor[Shape[Any, L[1], L[6], L[5]], NoneTape, Any])
+    assert_type(shuffled(np.zeros((4, 3), np.float32)), Tensor[Shape[Any, L[3]], NoneTape])
+
+
+def reject_a_size_of_arrays_that_append_adds() -> None:
+    shuffled(np.zeros((4, 3), np.float32)).sum(axis=0) + tg.ones((4,))  # E: add: x (3,) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y

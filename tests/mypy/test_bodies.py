@@ -657,6 +657,99 @@ named["scale"] + wide
 while len(items) < 3:
     items[0] = wide
 """,
+    "an empty list that a turn which fails would fill": """
+def run(x: Tensor, times: int) -> int:
+    for _ in range(2):
+        losses = []
+        for _ in range(times):
+            losses.append((x @ tg.ones((5, 2))).sum().item())
+        print(sum(losses), len(losses))
+    return times
+
+run(tg.ones((3, 4)), len([]))
+""",
+    "lists of arrays that change in other ways": """
+import numpy as np
+from numpy.typing import NDArray
+
+def rows(n: int) -> NDArray[np.float32]:
+    found = []
+    for i in range(n):
+        found.append(np.zeros((i, 3), np.float32))
+    return np.concatenate(found)
+
+def mixed(n: int) -> NDArray[np.float32]:
+    found = []
+    for i in range(n):
+        found.append(np.zeros((3,), np.float32))
+    found.extend([np.zeros((4,), np.float32)] * n)
+    return np.stack(found[n:])
+
+def several(parts: NDArray[np.float32]) -> NDArray[np.float32]:
+    x = np.zeros((1, 2), np.float32)
+    found = []
+    for one in parts:
+        x = np.concatenate([x, one[None]], axis=1)
+        found.append(x[0, :2])
+    x = np.zeros((1, 7), np.float32)
+    found.append(x[0])
+    return np.stack(found[:-1])
+
+def scalars(ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    found = []
+    for i, (one, other) in enumerate(zip(ids, ids[::-1])):
+        found.append(one + other + i)
+    return np.array(found)
+
+def of_rows(table: NDArray[np.float32]) -> NDArray[np.float32]:
+    found = []
+    for i, row in enumerate(table):
+        found.append(row * i)
+    return np.array(found)
+
+tg.tensor(rows(3)) @ tg.ones((3, 2))
+tg.tensor(mixed(2)) @ tg.ones((4, 2))
+tg.tensor(several(np.zeros((3, 2), np.float32))) @ tg.ones((2, 2))
+tg.tensor(scalars(np.array([1, 2, 3]))) + tg.ones((3,), np.int64)
+tg.tensor(scalars(np.array([[1, 2], [3, 4]]))) + tg.ones((2, 2), np.int64)
+tg.tensor(of_rows(np.zeros((3, 4), np.float32))) @ tg.ones((4, 2))
+""",
+    "numbers of arrays that are not known": """
+import math
+import numpy as np
+from numpy.typing import NDArray
+
+def drawn(table: NDArray[np.int64], angle: Any) -> NDArray[np.float64]:
+    rng = np.random.default_rng(0)
+    count = len(table)
+    count += 1
+    x = rng.normal(0.0, 1.0, (count, len(table)))
+    return x[rng.permutation(count)] * math.cos(angle)
+
+def grid(angle: Any) -> NDArray[np.float64]:
+    found: NDArray[np.float64] = np.zeros((1, 3)) + np.cos(angle)
+    return found
+
+tg.tensor(drawn(np.zeros((3, 4), np.int64), 0.5)) @ tg.ones((3, 2), np.float64)
+tg.tensor(grid(np.zeros((4, 1)))) @ tg.ones((3, 2), np.float64)
+""",
+    "what generators unpack": """
+import numpy as np
+from numpy.typing import NDArray
+
+def load(n: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    return np.zeros((n, 4), np.float32), np.zeros((n,), np.int64)
+
+def main() -> None:
+    x, y = (tg.tensor(one) for one in load(6))
+    print(x @ tg.ones((4, 2)), y + tg.ones((6,), np.int64))
+    first, second = [tg.tensor(one).sum(axis=0) for one in load(6)]
+    print(first + tg.ones((4,)), second)
+    one, other = (tg.tensor(part) for part in load(6) if part.ndim > 0)
+    print(one @ tg.ones((4, 2)), other)
+
+main()
+""",
     "a loop without a turn": """
 def run(x: Tensor, times: int) -> Tensor:
     steps = [tg.ones((3, 2))]
@@ -2737,6 +2830,64 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "arrays that a generator unpacks": """
+import numpy as np
+from numpy.typing import NDArray
+from tapegrad import data
+
+def load(n: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    rows = []
+    for i in range(n):
+        rows.append(np.full((4,), i, np.float32))
+    return np.stack(rows), np.zeros((n,), np.int64)
+
+def main() -> None:
+    model = nn.Linear(5, 3)
+    x, y = (tg.tensor(one) for one in load(20))
+    loader = data.batches(x, y, size=4)
+    for rows, labels in loader:
+        print(tg.cross_entropy(model(rows), labels))  # here
+
+main()
+""",
+    "the sequence of a loop": """
+def run(x: Tensor, count: int) -> float:
+    total = 0.0
+    for one in x.sum(axis=1).flip(1).tolist():  # here
+        total += one
+    return total + count
+
+run(tg.ones((3, 4)), 2)
+""",
+    "rows of an array that are collected": """
+from collections.abc import Iterator
+import numpy as np
+from numpy.typing import NDArray
+
+def pairs(ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    left, right = [], []
+    for i, one in enumerate(ids):
+        if i > 0:
+            left.append(one)
+            right.append(ids[i - 1])
+    return np.array(left), np.array(right)
+
+def batches(ids: NDArray[np.int64], size: int, seed: int) -> Iterator[Tensor]:
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(ids))
+    for start in range(0, len(ids) - size + 1, size):
+        yield tg.tensor(ids[order[start : start + size]])
+
+def total(batch: Tensor) -> Tensor:
+    return batch.sum(axis=1)  # here
+
+def run(size: int) -> None:
+    left, right = pairs(np.array([1, 2, 3, 4, 5]))
+    for batch in batches(left, size, 0):
+        print(total(batch))
+
+run(2)
+""",
     "the first turn of a loop": """
 def run(x: Tensor, times: int) -> Tensor:
     steps = []

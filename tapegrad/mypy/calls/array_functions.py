@@ -897,8 +897,7 @@ def _size(read: Reader, given: Given, place: int) -> Sizes | None:
 
 def _permutation(read: Reader, given: Given) -> Sizes | None:
     """Return the sizes of `rng.permutation(x)`, or of `rng.permutation(n)`."""
-    sizes = read.alike(given.one("x", 0))
-    return sizes or [read.value(given.one("x", 0))]
+    return read.alike(given.one("x", 0)) or read.shape(given.one("x", 0))
 
 
 def _choice(read: Reader, given: Given) -> Sizes | None:

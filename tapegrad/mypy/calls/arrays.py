@@ -70,7 +70,7 @@ from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.rules.calls import is_several, ruled
 from tapegrad.mypy.rules.library import op_named
 from tapegrad.mypy.scopes.assigned import assigned_by_methods
-from tapegrad.mypy.scopes.collections import Use, use_of
+from tapegrad.mypy.scopes.collections import Use, appended_to, use_of
 from tapegrad.mypy.scopes.command_line import is_whole_option
 from tapegrad.mypy.scopes.frames import Arrays, GivenTensor, within
 from tapegrad.mypy.scopes.items import MOST_ITEMS, bounds_of
@@ -90,7 +90,7 @@ from tapegrad.mypy.scopes.values import ValueUnknownError, count_of, stays, valu
 from tapegrad.mypy.signatures import signature_of
 from tapegrad.mypy.unify.arguments import Argument, numbers_in, operand_shape
 from tapegrad.mypy.unify.bindings import CallError
-from tapegrad.sizes import UNKNOWN, Size, UnknownDims, is_unknown, names_in, product
+from tapegrad.sizes import UNKNOWN, Dim, Size, UnknownDims, is_unknown, names_in, product
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -177,6 +177,11 @@ def with_sizes(t: Type, expression: Expression, api: Checker) -> Type:
     if isinstance(p, TupleType) and isinstance(expression, TupleExpr) and len(p.items) == len(expression.items):
         pairs = zip(p.items, expression.items, strict=True)
         return p.copy_modified(items=[with_sizes(one, item, api) for one, item in pairs])
+    if isinstance(p, TupleType) and any(map(is_array, p.items)):
+        with silenced(api):
+            several = _Reader(api).arrays(expression) or []
+        if len(several) == len(p.items):
+            return p.copy_modified(items=[_with_more(one, of, api) for one, of in zip(p.items, several, strict=True)])
     array = _array(p)
     if array is None or _is_known(array):
         return t
@@ -185,6 +190,12 @@ def with_sizes(t: Type, expression: Expression, api: Checker) -> Type:
     if scalar is not None:
         array = array.copy_modified(args=[array.args[0], make(api)("numpy.dtype", [scalar])])
     return array if sizes is None else _with_sizes(array, sizes, api)
+
+
+def _with_more(t: Type, sizes: Sizes | None, api: Checker) -> Type:
+    """Return the type of an array with its sizes, if it does not say them."""
+    array = _array(t)
+    return t if array is None or sizes is None or _is_known(array) else _with_sizes(array, sizes, api)
 
 
 def may_be_array(argument: Argument, api: Checker) -> bool:
@@ -204,7 +215,9 @@ def _may_be_array(t: Type) -> bool:
 
 def _may_be_mistyped(call: CallExpr) -> bool:
     """Return whether a call is one of NumPy's functions or a method, which stubs may type as a number."""
-    return isinstance(call.callee, MemberExpr) or getattr(call.callee, "fullname", "").startswith("numpy.")
+    callee = call.callee
+    is_method = isinstance(callee, MemberExpr) and not isinstance(getattr(callee.expr, "node", None), MypyFile)
+    return is_method or getattr(callee, "fullname", "").startswith("numpy.")
 
 
 def _receivers(call: CallExpr) -> list[Expression]:
@@ -432,7 +445,7 @@ class _Reader:
             return None
         loop = loop_of(name.node, self._api)
         if loop is not None:
-            return self._row(loop.sequence) if isinstance(loop.target, NameExpr) else None
+            return self._of_loop(name.node, loop.target, loop.sequence)
         value, is_once = bound_once(name.node, self._api)
         if not is_once and (made := changed_in_place(name.node, self._api)) is not None and (sizes := self.sizes(made)):
             return sizes  # an array, which keeps its shape, and no number
@@ -445,12 +458,26 @@ class _Reader:
         values = ([] if value is None else [value]) if is_once else bound_last(name, self._api)
         return common([self.sizes(one) for one in values])
 
+    def _of_loop(self, variable: Var, target: Expression, sequence: Expression) -> Sizes | None:
+        """Return the sizes of what a loop gives a variable, also by `enumerate` or `zip`."""
+        match target, sequence:
+            case NameExpr(), _:
+                return self._row(sequence)
+            case TupleExpr(items=[_, inner]), CallExpr(callee=RefExpr(fullname="builtins.enumerate"), args=[of, *_]):
+                return self._of_loop(variable, inner, of)
+            case TupleExpr(items=targets), CallExpr(callee=RefExpr(fullname="builtins.zip"), args=several):
+                for inner, of in zip(targets, several, strict=False):
+                    if isinstance(inner, NameExpr) and inner.node is variable:
+                        return self._row(of)
+        return None
+
     def _row(self, sequence: Expression) -> Sizes | None:
         """Return the sizes of what a loop over an array, or over a list of arrays, gives its variable."""
         several = self.arrays(sequence)
         if several is not None:
             return common(several)
-        return (self.sizes(sequence) or [])[1:] or None
+        sizes = self.sizes(sequence)
+        return sizes[1:] if sizes else None
 
     def _of_attribute(self, attribute: MemberExpr) -> Sizes | None:
         """Return the sizes of an array that a property returns, or that methods or a call gave to an attribute."""
@@ -716,7 +743,14 @@ class _Reader:
         match self._value_of_list(expression):
             case ListComprehension(generator=GeneratorExpr(left_expr=item)):
                 return of("builtins.list", [self._array_of(self.alike(item))])
+        if (row := self._of_appended(expression)) is not None:
+            return of("builtins.list", [self._array_of(row)])
         raise UnreadError
+
+    def _of_appended(self, expression: Expression) -> Sizes | None:
+        """Return the sizes that all items have which `append` adds to a list."""
+        items = appended_to(expression, self._api) if isinstance(expression, NameExpr) else None
+        return None if items is None else common([self._known(one) for one in items])
 
     def arrays(self, expression: Expression) -> list[Sizes | None] | None:
         """Return the sizes of each array in a list or a tuple; None if it is not known how many there are."""
@@ -849,10 +883,27 @@ class _Reader:
             known = object_of(expression, self._api)
             if type(known) is int:
                 return [known]
-        value = self.value(expression)
+        try:
+            value = self.value(expression)
+        except (UnreadError, ValueUnknownError):
+            numbers = expression.items if isinstance(expression, TupleExpr) else [expression]
+            if not all(map(self._is_whole_number, numbers)):
+                raise
+            return list(map(self._size_or_unknown, numbers))
         if isinstance(value, UnknownDims):
             return None
         return list(value) if isinstance(value, tuple | list) else [value]
+
+    def _is_whole_number(self, expression: Expression) -> bool:
+        numbers = numbers_in(self._type_of(expression))
+        return len(numbers) > 0 and all(one.type.fullname == "builtins.int" for one in numbers)
+
+    def _size_or_unknown(self, number: Expression) -> Size:
+        try:
+            size = self.value(number)
+        except (UnreadError, ValueUnknownError):
+            return UNKNOWN
+        return size if isinstance(size, int | Dim) else UNKNOWN
 
     def alike(self, expression: Expression) -> Sizes:
         """Return the sizes of an array, or of the array that NumPy makes of lists.
@@ -885,6 +936,8 @@ class _Reader:
             case CallExpr() as call if (several := self.arrays(call)) is not None:
                 rows = common(several)
                 return None if rows is None else [len(several), *rows]
+        if (row := self._of_appended(expression)) is not None:
+            return [UNKNOWN, *row]
         found = self.sizes(expression)
         return self._of_numbers(expression) if found is None else found
 

@@ -17,6 +17,7 @@ from mypy.nodes import (
     ARG_STAR,
     ARG_STAR2,
     Argument,
+    AssignmentStmt,
     Block,
     CallExpr,
     Context,
@@ -37,6 +38,7 @@ from mypy.nodes import (
     Node,
     RefExpr,
     TryStmt,
+    TupleExpr,
     TypeInfo,
     Var,
     WithStmt,
@@ -132,7 +134,14 @@ from tapegrad.mypy.scopes.frames import (
     within,
 )
 from tapegrad.mypy.scopes.functions import is_method, parameter_default
-from tapegrad.mypy.scopes.names import ScopeCache, attributes_bound_to, inside, targets_bound_to, values_bound
+from tapegrad.mypy.scopes.names import (
+    ScopeCache,
+    attributes_bound_to,
+    inside,
+    nodes_in,
+    targets_bound_to,
+    values_bound,
+)
 from tapegrad.mypy.scopes.objects import (
     arguments_of_call,
     called_function,
@@ -353,7 +362,7 @@ def _driven(call: CallExpr, function: FuncDef, of: Made | ClassOf | None, api: C
     arguments = arguments_of_call(written, call, api) if _makes_tensors.of(written) else None
     if arguments is None or not is_defined_once(written, file):
         raise UnreadError(PASSES_NOTHING_KNOWN, call.line)
-    if not any(map(_says_more, (*dict(arguments).values(), of))):
+    if not any(map(_says_more, (*dict(arguments).values(), of))) and not _unpacks.of(written):
         raise UnreadError(PASSES_NOTHING_KNOWN, call.line)
     outcome = _outcome(api, written, _frame_of_call(written, arguments, of, api), {}, file)
     if outcome.names:
@@ -376,7 +385,7 @@ def _is_driver(function: FuncDef) -> bool:
     if not isinstance(declared, CallableType) or is_of_library(declared):
         return False
     types = [*declared.arg_types, declared.ret_type]
-    return len(types) > 1 and not any(map(holds_tensors, types))
+    return (len(types) > 1 or _unpacks.of(function)) and not any(map(holds_tensors, types))
 
 
 def _calls_tensors(function: Node | None) -> bool:
@@ -390,6 +399,22 @@ def _calls_tensors(function: Node | None) -> bool:
 
 
 _makes_tensors = ScopeCache(_calls_tensors)
+
+
+def _unpacks_items(function: Node | None) -> bool:
+    """Return whether a function unpacks what a generator makes, of which mypy knows only what all items have in common.
+
+    An example is `x, y = (tg.tensor(one) for one in load())`.
+    """
+    return any(
+        isinstance(node, AssignmentStmt)
+        and isinstance(node.lvalues[0], TupleExpr)
+        and isinstance(node.rvalue, GeneratorExpr | ListComprehension)
+        for node in nodes_in.of(function)
+    )
+
+
+_unpacks = ScopeCache(_unpacks_items)
 
 
 def _frame_of_call(

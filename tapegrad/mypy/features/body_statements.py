@@ -56,7 +56,7 @@ from mypy.nodes import (
     WithStmt,
     YieldExpr,
 )
-from mypy.types import Instance, NoneType, TupleType, Type, UnpackType, get_proper_type
+from mypy.types import Instance, NoneType, PartialType, TupleType, Type, UnpackType, get_proper_type
 
 from tapegrad.mypy.calls.arrays import with_sizes
 from tapegrad.mypy.conversion import shape_items, shape_type, tensor_parts, unknown
@@ -76,6 +76,7 @@ from tapegrad.mypy.features.partial_types import (
     filled,
     holds_open,
     holds_tensors,
+    is_iterator,
     is_open,
     join,
     joined_dictionary,
@@ -353,6 +354,10 @@ class Reader:
                 type=None,
             ) if (items := items_of(self._type_of(sequence), sequence, self._api)) is not None:
                 self._bind(target, TupleType(self._mapped(function, items, value), any_tuple(self._api)))
+            case AssignmentStmt(
+                lvalues=[TupleExpr() as target], rvalue=GeneratorExpr() | ListComprehension() as value, type=None
+            ) if (items := self._generated(value)) is not None:
+                self._bind(target, TupleType(items, any_tuple(self._api)))
             case AssignmentStmt(lvalues=[target], rvalue=value, type=declared):
                 t = self._type_of(value)
                 if declared is not None and not holds_open(declared):
@@ -422,8 +427,8 @@ class Reader:
         items, stays = self._items_of(value), self._stays(value, body)
         changes_list = not changed_lists(body.body).isdisjoint(self._listed)
         most = _MOST_TURNS_OF_LIST if changes_list else _MOST_TURNS_READ
+        self._type_of(value)
         if items is not None and stays and len(items) <= most and not _may_break(body):
-            self._type_of(value)
             return self._over_items(target, items, body.body)
         several = turns(target, value, self._api) if items is None and stays else None
         if several is not None and _are_read_each(several, body, most):
@@ -540,6 +545,21 @@ class Reader:
                 one.set_line(call)
                 results.append(self._type_of(one))
         return results
+
+    def _generated(self, value: GeneratorExpr | ListComprehension) -> list[Type] | None:
+        """Return the types of the items of a generator, or a list, over a tuple; None if it runs over anything else."""
+        of = value.generator if isinstance(value, ListComprehension) else value
+        if len(of.indices) > 1 or any(of.condlists):
+            return None
+        sequence = of.sequences[0]
+        p = get_proper_type(with_sizes(self._type_of(sequence), sequence, self._api))
+        if not isinstance(p, TupleType) or any(isinstance(one, UnpackType) for one in p.items):
+            return None
+        found: list[Type] = []
+        for item in p.items:
+            self._bind_loop(of.indices[0], item)
+            found.append(self._type_of(of.left_expr))
+        return found
 
     def _create_list(self, variable: Var, target: Expression, value: Expression) -> None:
         """Bind a variable to a list that is written there, of which each item keeps its type."""
@@ -692,8 +712,9 @@ class Reader:
                 if not isinstance(p, TupleType) or is_starred or any(isinstance(one, UnpackType) for one in p.items):
                     if holds_tensors(p):
                         raise UnreadError(f"line {target.line} unpacks a value of unknown length")
+                    item = _number_in(p)
                     for one in targets:
-                        self._bind(one, any_list(self._api) if isinstance(one, StarExpr) else unknown())
+                        self._bind(one, any_list(self._api) if isinstance(one, StarExpr) else item)
                     return
                 if len(p.items) != len(targets):
                     raise FailedError(_unpacked(target, len(targets), len(p.items)))
@@ -754,6 +775,10 @@ class Reader:
         self._types.reset(open_ends[0])
         for variable in dict.fromkeys(variable for types in open_ends for variable in types):
             self._set_any(variable, [types[variable] for types in open_ends if variable in types])
+        if len(open_ends) < len(ends):
+            for variable, t in self._types.now().items():  # what fills an empty list may be on a way that has failed
+                if isinstance(t, PartialType) and t.type is not None:
+                    self._set(variable, Instance(t.type, [unknown() for _ in t.type.type_vars]))
         return True
 
     def _set_any(self, variable: Var, types: list[Type]) -> None:
@@ -935,6 +960,17 @@ class Reader:
             end = self._way(partial(self._run, body))
         del self._exits[loops:]
         return self._meet([end, *exits])
+
+
+def _number_in(several: Type) -> Type:
+    """Return the type of the items of a list or a generator of whole numbers; Any for others."""
+    p = get_proper_type(several)
+    is_list = isinstance(p, Instance) and (p.type.fullname in _LISTS or is_iterator(p))
+    item = get_proper_type(p.args[0]) if is_list and isinstance(p, Instance) and p.args else None
+    return item if isinstance(item, Instance) and item.type.fullname == "builtins.int" else unknown()
+
+
+_LISTS: Final = frozenset({"builtins.list", "builtins.tuple"})
 
 
 def lets_errors_pass(manager: Expression) -> bool:

@@ -943,6 +943,9 @@ def has_items(sequence: Expression, api: Checker) -> bool:
             return all(has_items(one, api) for one, kind in zip(several, kinds, strict=True) if kind is not ARG_NAMED)
         case CallExpr(callee=RefExpr(fullname=name), args=[of, *_]) if name in _KEEPING_ITEMS:
             return has_items(of, api)
+        case NameExpr(node=Var() as variable) if isinstance(batches := steady_value(variable, api)[0], CallExpr):
+            if getattr(batches.callee, "fullname", "") == "tapegrad.data.batches.batches":
+                return True
     several = object_of(sequence, api)
     return (
         bool(several.values)
