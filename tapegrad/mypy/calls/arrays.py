@@ -463,6 +463,8 @@ class _Reader:
         match target, sequence:
             case NameExpr(), _:
                 return self._row(sequence)
+            case _, CallExpr(arg_kinds=kinds) if ARG_STAR in kinds:
+                return None
             case TupleExpr(items=[_, inner]), CallExpr(callee=RefExpr(fullname="builtins.enumerate"), args=[of, *_]):
                 return self._of_loop(variable, inner, of)
             case TupleExpr(items=targets), CallExpr(callee=RefExpr(fullname="builtins.zip"), args=several):

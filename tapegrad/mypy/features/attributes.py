@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from mypy.plugin import AttributeContext
 
     from tapegrad.mypy.mypy_api import Checker
+    from tapegrad.mypy.scopes.frames import Value
     from tapegrad.sizes import Size
 
 
@@ -146,7 +147,9 @@ def without_foreign_sizes(ctx: AttributeContext) -> Type:
     if not ctx.is_lvalue and Reading.frame is not None and _may_be_other_layer(expression, t, ctx):
         t = without_sizes(t)
     if not ctx.is_lvalue and isinstance(expression, MemberExpr) and is_open(t) and _is_property(expression, ctx.type):
-        return _returned_by_property(ctx, expression)
+        returned = of_property(ctx, expression)
+        if returned is not None:
+            return _with_own_sizes(t, returned, object_of(expression.expr, ctx.api))
     if not ctx.is_lvalue and Reading.frame is not None and isinstance(expression, MemberExpr) and is_open(t):
         return _returned_to_constructor(expression, t, ctx.api)
     if not ctx.is_lvalue and isinstance(expression, MemberExpr) and is_open(t):
@@ -177,12 +180,8 @@ def _is_property(attribute: MemberExpr, of: Type) -> bool:
     return symbol is not None and isinstance(symbol.node, Decorator) and symbol.node.func.is_property
 
 
-def _returned_by_property(ctx: AttributeContext, attribute: MemberExpr) -> Type:
-    """Return the type of a tensor that a property returns, by the body of the property."""
-    declared, returned = ctx.default_attr_type, of_property(ctx, attribute)
-    if returned is None:
-        return declared
-    made = object_of(attribute.expr, ctx.api)
+def _with_own_sizes(declared: Type, returned: Type, made: Value) -> Type:
+    """Return the type of a tensor that an object returns, with the opaque sizes that the object has."""
     kept = frozenset(path for path in opaque_paths(returned) if is_passed_on(path, made))
     return filled(declared, without_opaque(returned, kept))
 
@@ -193,8 +192,7 @@ def _returned_to_constructor(attribute: MemberExpr, declared: Type, api: Checker
     returned = from_constructor(made, attribute.name, _returned, api) if isinstance(made, Made) else None
     if returned is None:
         return _given_to_constructor(attribute, declared, api)
-    kept = frozenset(path for path in opaque_paths(returned) if is_passed_on(path, made))
-    return filled(declared, without_opaque(returned, kept))
+    return _with_own_sizes(declared, returned, made)
 
 
 def _given_to_constructor(attribute: MemberExpr, declared: Type, api: Checker) -> Type:

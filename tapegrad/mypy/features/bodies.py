@@ -688,10 +688,11 @@ def _shape_given(parameter: Argument, value: Value, api: Checker) -> Type | None
     """Return the type of a parameter such as `shape: tuple[int, ...]`, with the sizes that a call gives it."""
     declared = get_proper_type(parameter.variable.type)
     is_shape = isinstance(declared, Instance) and declared.type.fullname == "builtins.tuple"
-    if not is_shape or not isinstance(value, Items) or not all(isinstance(one, int | Dim) for one in value.values):
+    if not is_shape or not isinstance(value, Items):
         return None
-    sizes = tuple(one for one in value.values if isinstance(one, int | Dim))
-    return shape_type(sizes, make(api)) if not any(map(is_unknown, sizes)) else None
+    sizes = tuple(one for one in value.values if isinstance(one, int | Dim) and not isinstance(one, bool))
+    is_known = len(sizes) == len(value.values) and not any(map(is_unknown, sizes))
+    return shape_type(sizes, make(api)) if is_known else None
 
 
 def _has_no_annotation(parameter: Argument) -> bool:
