@@ -2837,6 +2837,17 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "layers of a model that do not fit with the numbers of a call": """
+class Net(nn.Module):
+    def __init__(self, inputs: int, outputs: int) -> None:
+        self.layers = nn.Sequential(nn.Linear(inputs, outputs), nn.ReLU(), nn.Linear(inputs, outputs))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layers(x)  # here
+
+Net(4, 4)(tg.ones((2, 4)))
+Net(4, 5)(tg.ones((2, 4)))
+""",
     "arrays that a generator unpacks": """
 import numpy as np
 from numpy.typing import NDArray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mypy.nodes import ARG_STAR, CallExpr, MemberExpr
+from mypy.nodes import ARG_STAR, CallExpr, MemberExpr, Var
 from mypy.types import (
     AnyType,
     CallableType,
@@ -27,6 +27,7 @@ from tapegrad.mypy.calls.check import cacheable_layer_call, method_call, method_
 from tapegrad.mypy.conversion import (
     MODULE,
     TENSOR,
+    has_opaque,
     joined,
     kind_of,
     shape_items,
@@ -41,6 +42,7 @@ from tapegrad.mypy.features.models import CONTAINERS, ModelPass, RejectedError, 
 from tapegrad.mypy.mypy_api import (
     Argument,
     accepts,
+    attribute_variable,
     expand_type,
     get_all_type_vars,
     is_of_library,
@@ -52,7 +54,7 @@ from tapegrad.mypy.mypy_api import (
 )
 from tapegrad.mypy.reports import CurrentLayer, report, with_path
 from tapegrad.mypy.rules.layers import rule_of
-from tapegrad.mypy.scopes.frames import Layers, Reading
+from tapegrad.mypy.scopes.frames import Layers, Reading, within
 from tapegrad.mypy.scopes.objects import object_of
 from tapegrad.mypy.signatures import any_layers
 
@@ -159,7 +161,7 @@ def _through_made(ctx: MethodContext, receiver: Instance) -> Type | None:
     except RejectedError as rejected:
         inner = inner_value(value)
         is_new = isinstance(inner, Layers) and inner.has_lists
-        if is_new or not _is_miswired(made, ctx.api, ctx.context):  # otherwise reported where the model was made
+        if is_new or not _is_reported(made, ctx):
             _report(rejected, ctx)
         return ctx.default_return_type
 
@@ -265,7 +267,7 @@ def _threaded(ctx: MethodContext, declared: CallableType, model: Instance) -> Ty
         model_pass = ModelPass(ctx.api, ctx.context, arguments[1:])
         return model_pass.through(model, arguments[0].given, path or model.type.name, value=_value(ctx, model))
     except RejectedError as rejected:
-        if not _is_miswired(model, ctx.api, ctx.context):  # otherwise reported where the model was made
+        if not _is_reported(model, ctx):
             _report(rejected, ctx)
         return ctx.default_return_type
 
@@ -296,6 +298,24 @@ def _report(rejected: RejectedError | None, ctx: FunctionContext | MethodContext
         return
     for message, code in errors:
         ctx.api.fail(message, ctx.context, code=code)
+
+
+def _is_reported(model: Type, ctx: MethodContext) -> bool:
+    """Return whether the error of a model is reported where it was made, because the model fails for every input.
+
+    In a body that is read the sizes of an attribute such as `self.mlp` are numbers, of which that place knows the names
+    alone: with them, some input may pass.
+    """
+    if not _is_miswired(model, ctx.api, ctx.context):
+        return False
+    callee = ctx.context.callee if isinstance(ctx.context, CallExpr) else None
+    if Reading.frame is None or not isinstance(callee, MemberExpr):
+        return True
+    variable = attribute_variable(callee, ctx.api)
+    if not isinstance(variable, Var) or variable.type is None or not has_opaque(variable.type):
+        return True
+    with within(None):
+        return _is_miswired(variable.type, ctx.api, ctx.context)
 
 
 def _is_miswired(layer: Type, api: Any, context: Context) -> bool:
