@@ -372,6 +372,15 @@ def test_a_body_that_is_read_for_its_calls_counts_as_they_say() -> None:
         assert all(one.is_known for one in seen), name
 
 
+def test_methods_that_mypy_adds_to_a_dataclass_are_not_counted() -> None:
+    program = "from dataclasses import dataclass\nfrom tapegrad import Tensor\n\n@dataclass\nclass Batch:\n    x: Tensor\n"
+
+    found = analyzed(program)
+
+    assert found.seen == []
+    assert found.losses == []
+
+
 def test_a_model_in_an_attribute_counts_with_the_type_of_the_attribute() -> None:
     made = "nn.Sequential(nn.Linear(rows, columns), nn.ReLU())"
     constructor = f"    def __init__(self, rows: int, columns: int) -> None:\n        self.layers = {made}\n"

@@ -162,7 +162,8 @@ class _Analyzer:
             for one in node:
                 self._walk(one, place, prefix)
         elif isinstance(node, FuncDef):
-            self._function(node, place, prefix)
+            if not _is_generated(node):
+                self._function(node, place, prefix)
         elif isinstance(node, ClassDef):
             self._headers.append((_header(node), _all_lines_of(node)))
             self._walk([*node.decorators, *node.base_type_exprs], place._replace(lines=_header(node)), prefix)
@@ -394,6 +395,12 @@ class _Analyzer:
 def _is_declaration(root: _Root) -> bool:
     """Return whether a root is a parameter or the result of a function."""
     return isinstance(root.node, FuncDef | Argument)
+
+
+def _is_generated(function: FuncDef) -> bool:
+    """Return whether mypy has added a method to a class, such as `__init__` to a dataclass."""
+    symbol = function.info.names.get(function.name) if function.info else None
+    return symbol is not None and symbol.plugin_generated
 
 
 def _takes_tensor(function: FuncDef) -> bool:
