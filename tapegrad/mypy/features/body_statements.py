@@ -1096,7 +1096,7 @@ def _is_evaluated(value: Expression, place: tuple[int, int] | None, api: Checker
 def _conditionals_in(value: Expression) -> list[ConditionalExpr]:
     """Return the conditional expressions in a value, such as that in `h + (x if self.skip is None else self.skip(x))`.
 
-    None if it has others inside of each other, or parts that run several times, or not at all.
+    Empty if there are several, or parts that run several times, or not at all.
     """
     nodes = inside(value)
     found = [node for node in nodes if isinstance(node, ConditionalExpr)]
