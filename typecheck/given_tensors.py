@@ -82,6 +82,16 @@ def computed(x: Tensor[Any, Any]) -> Outputs:
     return Outputs(x[:, 0], last=x @ tg.ones((7, 2)))
 
 
+def measured(x: Tensor[Any, Any]) -> tuple[Tensor[Any, Any], Outputs]:
+    """Returns an object beside a number."""
+    return x.sum(), computed(x)
+
+
+def of_known_width(x: Tensor[Shape[L[3], L[7]], NoneTape]) -> Outputs:
+    """Returns an object with tensors of known sizes, which only its body says."""
+    return Outputs(x, x[0])
+
+
 class Split(nn.Module):
     """Returns a named tuple, or an object."""
 
@@ -131,6 +141,9 @@ def accept_tensors_in_what_a_function_returns() -> None:
     assert_type(paired(row)._replace(first=row[0]).first, Tensor[Shape[L[7]], NoneTape])
     outputs = computed(row)
     assert_type(outputs.hidden, Tensor[Shape[L[3]], NoneTape])
+    _, beside = measured(row)
+    assert_type(beside.last, Tensor[Shape[L[3], L[2]], NoneTape])
+    assert_type(of_known_width(row).last, Tensor[Shape[L[7]], NoneTape])
     assert_type(split(row).second, Tensor[Shape[L[3], L[5]], NoneTape])
     assert_type(split.outputs(row).last, Tensor[Shape[L[3], L[5]], NoneTape])
     assert_type(loss_of(outputs, paired(row)), Tensor[Shape[()], NoneTape])
@@ -171,6 +184,11 @@ def reject_a_field_that_a_function_returns() -> None:
 
 def reject_a_field_of_an_object_that_a_function_returns() -> None:
     computed(row).last @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (3, 2) has 2 columns but y (3, 2) has 3 rows [tapegrad-shape]
+
+
+def reject_a_field_of_an_object_beside_a_number() -> None:
+    _, beside = measured(row)
+    beside.last @ tg.ones((3, 2))  # E: matmul: inner sizes differ: x (3, 2) has 2 columns but y (3, 2) has 3 rows [tapegrad-shape]
 
 
 def reject_a_field_that_a_layer_returns() -> None:

@@ -187,6 +187,21 @@ other.logits = tg.ones((3, 4))
 other.logits + tg.ones((3, 4))
 replace(outputs(x), logits=tg.ones((5, 4))).logits + tg.ones((5, 4))
 
+def both(x: Tensor[Any]) -> tuple[Tensor[Any], Out]:
+    out = outputs(x)
+    return x.sum(), out
+
+loss, third = both(x)
+third.logits = tg.ones((9,))
+third.logits + tg.ones((9,))
+loss, fourth = both(x)
+cut(fourth)
+fourth.logits + tg.ones((1, 4))
+for k in range(2):
+    loss, fifth = both(tg.ones((k + 1, 4)))
+    fifth.logits + tg.ones((k + 1, 4))
+fifth.logits + tg.ones((2, 4))
+
 def either(x: Tensor[Any], flag: bool) -> Out:
     if flag:
         return Out(x)

@@ -592,10 +592,13 @@ def says_little(function: FuncDef) -> bool:
 
 
 def _is_open(t: Type) -> bool:
-    """Return whether a type is a tensor with unknown parts, a dictionary of such tensors, or a generator of them."""
+    """Return whether a type is a tensor with unknown parts, or has some: a dictionary, a generator or a dataclass."""
     p = get_proper_type(t)
     if isinstance(p, Instance) and is_iterator(p):
         return _is_open(p.args[0])
+    if isinstance(p, Instance) and is_record(p):
+        fields = [one.node.type for one in p.type.names.values() if isinstance(one.node, Var)]
+        return any(field is not None and is_open(field) for field in fields)
     return is_open(t) or (isinstance(p, Instance) and is_dictionary(p) and _is_open(p.args[-1]))
 
 

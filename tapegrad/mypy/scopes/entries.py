@@ -225,8 +225,12 @@ def _with_fields(t: Instance, value: Value) -> Type:
     return with_entries(t, fields) if fields else without_entries(t)
 
 
-def _returned_record(call: CallExpr, api: Checker) -> Made | None:
+def _returned_record(call: CallExpr, position: int | None, api: Checker) -> Made | None:
     t = type_read(call, api)
+    several = get_proper_type(t)
+    if position is not None:
+        is_there = isinstance(several, TupleType) and -len(several.items) <= position < len(several.items)
+        t = several.items[position] if isinstance(several, TupleType) and is_there else None
     p, fields = get_proper_type(t), _of_owner(t, call)
     if fields is None or not isinstance(p, Instance) or not is_record(p):
         return None

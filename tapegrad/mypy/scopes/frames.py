@@ -231,10 +231,11 @@ class Records:
     """How the dataclass that a call of a function returns is read, see `tapegrad.mypy.scopes.entries`.
 
     Attributes:
-        returned: Returns it with the tensors in its fields; None if nothing is known of them.
+        returned: Returns it, or the one at a position of a tuple, with the tensors in its fields; None if nothing is
+            known of them.
     """
 
-    returned: ClassVar[Callable[[CallExpr, Checker], Made | None]]
+    returned: ClassVar[Callable[[CallExpr, int | None, Checker], Made | None]]
 
 
 class Reading:

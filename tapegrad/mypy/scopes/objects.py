@@ -725,7 +725,7 @@ def _of_call(call: CallExpr, api: Checker) -> Value:
         return replaced
     called = called_function(call.callee, api)
     value = None if called is None else _returned(*called, call, api)
-    record = Records.returned(call, api) if value is None or isinstance(value, Made) else None
+    record = Records.returned(call, None, api) if value is None or isinstance(value, Made) else None
     return value if record is None else _with_fields(record, value if isinstance(value, Made) else None)
 
 
@@ -988,8 +988,12 @@ def _of_variable(variable: Var, api: Checker) -> Value:
     if frame is not None and scope == frame.scope and variable.name in frame.values:
         return frame.values[variable.name]
     if value is None and (unpacked := unpacked_from(variable, api)) is not None:
-        items = object_of(unpacked[0], api) if frame is None or unpacked[2] == frame.scope else None
-        return item_at(items, unpacked[1]) if isinstance(items, Items) else None
+        if frame is not None and unpacked[2] != frame.scope:
+            return None
+        items = object_of(unpacked[0], api)
+        if isinstance(items, Items):
+            return item_at(items, unpacked[1])
+        return Records.returned(unpacked[0], unpacked[1], api) if isinstance(unpacked[0], CallExpr) else None
     if value is None and (call := made_in_loop(variable, api)) is not None:
         if frame is not None and variable.fullname != variable.name:
             return None
