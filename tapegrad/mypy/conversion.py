@@ -28,7 +28,7 @@ from mypy.types import (
 )
 
 from tapegrad.errors.messages import SEVERAL_DTYPES
-from tapegrad.mypy.mypy_api import map_instance_to_supertype
+from tapegrad.mypy.mypy_api import accepts, map_instance_to_supertype
 from tapegrad.sizes import (
     UNKNOWN,
     Dim,
@@ -89,6 +89,7 @@ _variables: dict[tuple[str, str], TypeVarType] = {}  # by label and scope
 _names: dict[Name, Dim] = {}
 _UNKNOWN = AnyType(TypeOfAny.special_form)
 _read: dict[TypeVarId, tuple[TypeVarType, Dim]] = {}
+_fits: list[bool] = []  # one item: whether mypy accepts `(..., 8)` for `(2, 8)`; none before the first use
 
 
 class Many(NamedTuple):
@@ -395,13 +396,27 @@ def shape_type(items: list[Size | Many] | Dims | None, make: Make) -> Type:
     """Return the type of a shape."""
     if items is None or isinstance(items, UnknownDims):
         return unknown()
-    if has_unknown_rest(items) and all(item is UNKNOWN_REST or _says_nothing(item) for item in items):
-        return unknown()
+    if has_unknown_rest(items):
+        says_nothing = all(item is UNKNOWN_REST or _says_nothing(item) for item in items)
+        if says_nothing or not _fits_known_rank(make):
+            return unknown()
     for item in items:
         if isinstance(item, Many) and isinstance(item.variable, TypeVarType):
             # A shape variable is a type by itself, but cannot be one of several items.
             return item.variable if len(items) == 1 else unknown()
     return TupleType(item_types(items, make), make("builtins.tuple", [unknown()]))
+
+
+def _fits_known_rank(make: Make) -> bool:
+    """Return whether mypy accepts a shape `(..., 8)` where `(2, 8)` is expected, as it does from 2.4 on.
+
+    An older one would reject programs that are right, so there the whole shape is unknown.
+    """
+    if not _fits:
+        tuples = make("builtins.tuple", [unknown()])
+        two, eight = (LiteralType(n, make("builtins.int", [])) for n in (2, 8))
+        _fits.append(accepts(TupleType([two, eight], tuples), TupleType([UnpackType(tuples), eight], tuples)))
+    return _fits[0]
 
 
 def item_types(items: Sequence[Size | Many], make: Make) -> list[Type]:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from subprocess import CompletedProcess
 
+IS_BEFORE_2_4: Final = not hasattr(Plugin, "get_additional_indirect_deps")
 needs_bodies_of_other_files: Final = pytest.mark.skipif(
-    not hasattr(Plugin, "get_additional_indirect_deps"), reason="before mypy 2.4 no body in another file is read"
+    IS_BEFORE_2_4, reason="before mypy 2.4 no body in another file is read"
 )
-
 
 # A daemon without a request for ten minutes ends: a test that was killed did not end its own.
 RUN_DAEMON: Final = ("run", "--timeout", "600", "--")
