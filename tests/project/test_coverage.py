@@ -373,7 +373,9 @@ def test_a_body_that_is_read_for_its_calls_counts_as_they_say() -> None:
 
 
 def test_methods_that_mypy_adds_to_a_dataclass_are_not_counted() -> None:
-    program = "from dataclasses import dataclass\nfrom tapegrad import Tensor\n\n@dataclass\nclass Batch:\n    x: Tensor\n"
+    program = (
+        "from dataclasses import dataclass\nfrom tapegrad import Tensor\n\n@dataclass\nclass Batch:\n    x: Tensor\n"
+    )
 
     found = analyzed(program)
 
