@@ -28,7 +28,7 @@ FUNCTIONS: Final = {
     "any": f"any {_TRUTH}",
     "argmax": "argmax a>x axis out> / keepdims",
     "argmin": "argmin a>x axis out> / keepdims",
-    "argsort": "argsort a>x axis kind> order> / stable>",
+    "argsort": "argsort a>x axis kind> order> / stable> descending",  # descending from NumPy 2.5 on
     "around": "round a>x decimals> out>",
     "astype": "astype x dtype / copy> device>",
     "broadcast_to": "broadcast_to array>x shape subok>",
@@ -85,7 +85,7 @@ FUNCTIONS: Final = {
     "roll": "roll a>x shift axis",
     "round": "round a>x decimals> out>",
     "searchsorted": "searchsorted a>x v>values side sorter>",
-    "sort": "sort a>x axis kind> order> / stable>",
+    "sort": "sort a>x axis kind> order> / stable> descending",  # as above
     "squeeze": "squeeze a>x axis",
     "stack": f"stack {_JOIN}",
     "std": f"std {_SPREAD}",
