@@ -135,6 +135,74 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "dataclasses that change their fields": """
+from dataclasses import dataclass
+
+@dataclass
+class Cut:
+    logits: Tensor[Any]
+    def __post_init__(self) -> None:
+        self.logits = self.logits[:1]
+
+@dataclass
+class Own:
+    logits: Tensor[Any]
+    def __init__(self, x: Tensor[Any]) -> None:
+        self.logits = x[:1]
+
+@dataclass
+class Set:
+    logits: Tensor[Any]
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value[:1])
+
+@dataclass
+class Computed:
+    raw: Tensor[Any]
+    @property
+    def logits(self) -> Tensor[Any]:
+        return self.raw[:1]
+
+def cut_of(x: Tensor[Any]) -> Cut:
+    return Cut(x * 2.0)
+
+def own_of(x: Tensor[Any]) -> Own:
+    return Own(x * 2.0)
+
+def set_of(x: Tensor[Any]) -> Set:
+    return Set(x * 2.0)
+
+def computed_of(x: Tensor[Any]) -> Computed:
+    return Computed(x * 2.0)
+
+x = tg.ones((3, 4))
+cut_of(x).logits + tg.ones((2, 4))
+own_of(x).logits + tg.ones((2, 4))
+set_of(x).logits + tg.ones((2, 4))
+computed_of(x).logits + tg.ones((2, 4))
+
+@dataclass
+class Later:
+    logits: Tensor[Any]
+    def cut(self) -> "Later":
+        self.logits = self.logits[:1]
+        return self
+
+def later_of(x: Tensor[Any]) -> Later:
+    return Later(x * 2.0)
+
+def cut_at_once(x: Tensor[Any]) -> Later:
+    return Later(x * 2.0).cut()
+
+def cut_later(x: Tensor[Any]) -> Later:
+    later = Later(x * 2.0)
+    later.cut()
+    return later
+
+later_of(x).cut().logits + tg.ones((2, 4))
+cut_at_once(x).logits + tg.ones((2, 4))
+cut_later(x).logits + tg.ones((2, 4))
+""",
     "a reduction to another shape": """
 from functools import reduce
 
@@ -186,6 +254,12 @@ other = outputs(x)
 other.logits = tg.ones((3, 4))
 other.logits + tg.ones((3, 4))
 replace(outputs(x), logits=tg.ones((5, 4))).logits + tg.ones((5, 4))
+
+class First(Step):
+    def __new__(cls, state: Tensor[Any], reward: Tensor[Any] | None = None) -> First:
+        return super().__new__(cls, state[:1], reward)
+
+First(x).state + tg.ones((1, 4))
 
 def both(x: Tensor[Any]) -> tuple[Tensor[Any], Out]:
     out = outputs(x)

@@ -41,6 +41,9 @@ def made_with_fields(ctx: FunctionContext, declared: CallableType | None, made: 
         return _with_declared_fields(p, ctx)
     if declared is None or not declared.is_type_obj() or not isinstance(p, TupleType) or not is_open(p):
         return made
+    creates = p.partial_fallback.type.get("__new__")
+    if creates is None or not creates.plugin_generated:
+        return made  # a subclass may have written its own, which changes what a call gives
     is_open_there = ctx.context in _in_lists_of_lists.of(checked_file(ctx.api))
     return made if is_open_there or not ctx.api.options.allow_redefinition else _with_fields(p, p.items, ctx, declared)
 
