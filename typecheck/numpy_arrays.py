@@ -36,6 +36,14 @@ def accept_sizes_of_random_arrays() -> None:
     assert_type(tg.tensor(np.random.randn(3, 4)), Tensor[Shape[L[3], L[4]], NoneTape, np.float64])  # noqa: NPY002  # under test
 
 
+def accept_an_array_that_may_be_a_scalar() -> None:
+    def read(drawn: np.ndarray[Any, np.dtype[np.int64]] | Any) -> None:  # as NumPy 2.5 declares rng.integers
+        assert_type(tg.tensor(drawn), Tensor[Any, NoneTape, np.int64])
+        assert_type(tg.tensor(drawn.copy()), Tensor[Any, NoneTape, np.int64])
+
+    read(np.arange(3))
+
+
 def accept_the_data_path_before_a_tensor() -> None:
     table = np.random.default_rng(0).normal(size=(12, 4))
     scaled = (table - table.mean(axis=0)) / table.std(axis=0)

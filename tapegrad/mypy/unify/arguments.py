@@ -191,12 +191,22 @@ def _optional(name: str, options: Mapping[str, Type] | None) -> list[Argument]:
 
 
 def _argument(t: Type, expression: Expression, keyword: str | None, api: Any) -> Argument:
+    t = _array_in(t)
     parts = tensor_parts(joined(t))
     if parts is None and isinstance(expression, CallExpr) and is_array_of_any(t):
-        t = api.get_expression_type(expression)  # without the expected type: an expected array of Any yields Any
+        # Without the expected type: an expected array of Any yields Any.
+        t = _array_in(api.get_expression_type(expression))
     if parts is None and isinstance(expression, NameExpr):
         t = _with_appended(t, expression, api)
     return Argument(t, expression, parts, keyword=keyword)
+
+
+def _array_in(t: Type) -> Type:
+    """Return the array in `ndarray | Any`, which NumPy's stubs say of what is a scalar for some other arguments."""
+    p = get_proper_type(t)
+    items = [*map(get_proper_type, p.items)] if isinstance(p, UnionType) else []
+    arrays = [one for one in items if isinstance(one, Instance) and one.type.fullname == ARRAY]
+    return arrays[0] if len(arrays) == 1 and len(items) == 2 and any(isinstance(one, AnyType) for one in items) else t
 
 
 def _with_appended(t: Type, expression: NameExpr, api: Any) -> Type:
