@@ -758,10 +758,15 @@ def _computed_attribute(ctx: AttributeContext) -> Type:
 
 def _tensor_sum(ctx: FunctionContext) -> Type:
     """Compute the type of `sum` over tensors; any other `sum` imports nothing."""
-    iterable = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None
-    parts = iterable.items if isinstance(iterable, TupleType) else getattr(iterable, "args", ())
-    has_tensor = any(isinstance(one, Instance) and one.type.has_base(_TENSOR) for one in map(get_proper_type, parts))
-    return _sum_of_tensors(ctx) if has_tensor else ctx.default_return_type
+    is_given = ctx.arg_types and ctx.arg_types[0]
+    return _sum_of_tensors(ctx) if is_given and _has_tensor_items(ctx.arg_types[0][0]) else ctx.default_return_type
+
+
+def _has_tensor_items(iterable: Type) -> bool:
+    """Return whether a type is a tuple with a tensor, or a collection of tensors."""
+    p = get_proper_type(iterable)
+    parts = p.items if isinstance(p, TupleType) else getattr(p, "args", ())
+    return any(isinstance(one, Instance) and one.type.has_base(_TENSOR) for one in map(get_proper_type, parts))
 
 
 def _load_sum() -> Callable[[FunctionContext], Type]:
@@ -781,8 +786,9 @@ def _load_fold(name: str) -> Callable[[], Callable[[Any], Any]]:
 
 
 def _folding(ctx: FunctionSigContext) -> FunctionLike:
-    """Return the signature of `functools.reduce`; in a program that uses no tensors it imports nothing."""
-    return _fold_signature(ctx) if "tapegrad.mypy.hooks" in sys.modules else ctx.default_signature
+    """Return the signature of `functools.reduce`; without tensors it imports nothing."""
+    given = [ctx.api.get_expression_type(one) for several in ctx.args[1:] for one in several]
+    return _fold_signature(ctx) if any(_is_tensor(t) or _has_tensor_items(t) for t in given) else ctx.default_signature
 
 
 def _load_zip() -> Callable[[FunctionContext], Type]:

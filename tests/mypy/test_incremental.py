@@ -549,6 +549,14 @@ CONSTANTS_ELSEWHERE: Final[dict[str, list[Files]]] = {
         }
         for width in (8, 7, 8, 6)
     ],
+    "tensors of another file that reduce adds": [
+        {
+            "settings.py": "import tapegrad as tg\nTERMS = [tg.ones((2, 3)), tg.ones((2, 3))]\n",
+            "top.py": "from functools import reduce\nimport tapegrad as tg\nfrom settings import TERMS\n"
+            f"TOTAL = reduce(tg.add, TERMS)\nTOTAL.sum(axis={axis})\n",
+        }
+        for axis in (0, 10, 1, 100)
+    ],
     "a constant that is computed from another one": [
         {
             "settings.py": f"HEADS = {heads}\nWIDTH = 2 * HEADS\n",
@@ -861,6 +869,16 @@ def test_constants_of_other_files_are_read_with_two_workers(tmp_path: Path) -> N
     said = mypy(tmp_path, "mypy", "-n", "2", *chain(*written))
 
     assert {name: len(lines) for name, lines in said.items()} == {"p0": 1, "p1": 1}
+
+
+def test_a_file_that_is_checked_alone_is_reported_as_with_the_files_that_it_imports(tmp_path: Path) -> None:
+    write_settings(tmp_path)
+    history = CASES["tensors of another file that reduce adds"]
+
+    # With a warm cache nothing before `reduce` calls the plugin.
+    said = [mypy(tmp_path, "mypy", *write(files, tmp_path, "p0", time)) for time, files in enumerate(history)]
+
+    assert [len(one["p0"]) for one in said] == [0, 1, 0, 1]
 
 
 def test_ownership_analysis_works_with_two_workers(tmp_path: Path) -> None:

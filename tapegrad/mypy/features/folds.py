@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from mypy.nodes import RefExpr
-from mypy.types import CallableType, Instance, TupleType, get_proper_type
+from mypy.types import CallableType, Instance, get_proper_type
 
 from tapegrad.mypy.conversion import Many, shape_items, tensor_parts, unknown
 from tapegrad.sizes import surely_same
@@ -19,8 +19,7 @@ def signature(ctx: FunctionSigContext) -> FunctionLike:
     """Accept a function whose result has another shape than its first argument."""
     declared = ctx.default_signature
     function = get_proper_type(declared.arg_types[0]) if isinstance(declared, CallableType) else None
-    others = [ctx.api.get_expression_type(one) for given in ctx.args[1:] for one in given]
-    if not isinstance(declared, CallableType) or not isinstance(function, CallableType) or not any(map(_holds, others)):
+    if not isinstance(declared, CallableType) or not isinstance(function, CallableType):
         return declared
     return declared.copy_modified(arg_types=[function.copy_modified(ret_type=unknown()), *declared.arg_types[1:]])
 
@@ -56,10 +55,3 @@ _KEEPING: Final = (
     | {f"tapegrad.ops.arithmetic.{name}" for name in ("add", "div", "mul", "sub")}
     | {f"tapegrad.ops.rounding.{name}" for name in ("maximum", "minimum")}
 )
-
-
-def _holds(t: Type) -> bool:
-    """Return whether a type is a tensor, or a collection of tensors."""
-    p = get_proper_type(t)
-    items = p.items if isinstance(p, TupleType) else p.args if isinstance(p, Instance) else []
-    return tensor_parts(p) is not None or any(tensor_parts(one) is not None for one in items)

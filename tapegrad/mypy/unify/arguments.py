@@ -241,9 +241,9 @@ def sizes_as_tuple(ctx: MethodContext) -> Argument | None:
     """Return separate size arguments as one tuple, as methods of NumPy take them; None if one is not a size."""
     types: dict[tuple[Expression, int], Type] = {}  # mypy repeats a star for each item of the starred tuple
     for t, expression, kind in zip(ctx.arg_types[0], ctx.args[0], ctx.arg_kinds[0], strict=True):
-        p = get_proper_type(t)
-        several = p.items if isinstance(p, TupleType) else with_values(None, expression, ctx.api) or [unknown()]
-        items = several if kind is ARG_STAR else [t]
+        p, items = get_proper_type(t), [t]
+        if kind is ARG_STAR:
+            items = p.items if isinstance(p, TupleType) else with_values(None, expression, ctx.api) or [unknown()]
         types |= {(expression, place): item for place, item in enumerate(items)}
     kinds = dict(zip(ctx.args[0], ctx.arg_kinds[0], strict=True))
     # One argument of type Any may be a tuple, but not one of several.

@@ -33,7 +33,7 @@ def options_given(options: Expression, names: list[str], api: Checker) -> Mappin
     """
     match object_of(options, api):
         case Keywords(values=pairs) if all(name in names for name, _ in pairs):
-            return {name: _type_of_option(value, api) for name, value in pairs}
+            return {name: _type_given(value, api) for name, value in pairs}
     return None
 
 
@@ -43,7 +43,7 @@ def with_values(items: list[Type] | None, sequence: Expression, api: Checker) ->
         return items
     match object_of(sequence, api):
         case Items(values=values) if items is None or len(values) == len(items):
-            types = [_type_of_option(value, api) for value in values]
+            types = [_type_given(value, api) for value in values]
             known = [t for t in types if is_known(t)]
             if items is None:
                 return types if len(known) == len(types) else None
@@ -83,7 +83,7 @@ def _fits(options: Mapping[str, Type] | None, name: str, formal: Type) -> bool:
     return name not in options or accepts(bound, options[name])
 
 
-def _type_of_option(value: Any, api: Checker) -> Type:
+def _type_given(value: Any, api: Checker) -> Type:
     if isinstance(value, GivenTensor):
         return value.t
     return make(api)("builtins.float", []) if isinstance(value, float) else type_of_value(value, api)
