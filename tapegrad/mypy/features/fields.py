@@ -44,8 +44,9 @@ def made_with_fields(ctx: FunctionContext, declared: CallableType | None, made: 
     creates = p.partial_fallback.type.get("__new__")
     if creates is None or not creates.plugin_generated:
         return made  # a subclass may have written its own, which changes what a call gives
-    is_open_there = ctx.context in _in_lists_of_lists.of(checked_file(ctx.api))
-    return made if is_open_there or not ctx.api.options.allow_redefinition else _with_fields(p, p.items, ctx, declared)
+    if not ctx.api.options.allow_redefinition or ctx.context in _in_lists_of_lists.of(checked_file(ctx.api)):
+        return made
+    return _with_fields(p, p.items, ctx, declared)
 
 
 def _read_lists_of_lists(file: Node | None) -> set[Node]:
