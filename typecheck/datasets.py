@@ -143,11 +143,11 @@ def reject_a_column() -> None:
 
 def reject_a_column_of_a_parameter() -> None:
     xs, _ = collate([(tg.ones((3,)), tg.zeros((2,))) for _ in range(5)])
-    xs @ tg.ones((4, 2))  # E(mypy): matmul: inner sizes differ: x (?, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]
+    xs @ tg.ones((4, 2))  # E(mypy): matmul: inner sizes differ: x (xs.shape[0], 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]
 
 
 def reject_a_sample_of_a_buffer() -> None:
     replay = Replay(10)
     replay.add(tg.ones((4,)), tg.ones((2,)), 1.0)
     states, _, _ = replay.sample(1)
-    states @ tg.ones((3, 2))  # E(mypy): matmul: inner sizes differ: x (?, 4) has 4 columns but y (3, 2) has 3 rows [tapegrad-shape]
+    states @ tg.ones((3, 2))  # E(mypy): matmul: inner sizes differ: x (states.shape[0], 4) has 4 columns but y (3, 2) has 3 rows [tapegrad-shape]

@@ -2,7 +2,7 @@
 
 from argparse import Namespace
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, NamedTuple, TypeVar, assert_type
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, assert_type
 from typing import Literal as L
 
 import numpy as np
@@ -628,3 +628,68 @@ def accept_sizes_that_a_layer_of_unknown_sizes_keeps(count: Any = 8) -> None:
 
 def reject_a_size_that_a_layer_of_unknown_sizes_keeps(count: Any = 8) -> None:
     nn.LayerNorm(count)(tg.ones((3, 8))) @ tg.ones((7, 2))  # E: matmul: inner sizes differ: x (3, 8) has 8 columns but y (7, 2) has 7 rows [tapegrad-shape]
+
+
+Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float32]]
+
+
+def counted(rows: int) -> Matrix:
+    return np.argwhere(np.eye(rows) > 0).astype(np.float32)
+
+
+def accept_unknown_sizes_of_variables() -> None:
+    rows, others = tg.tensor(counted(3)), tg.tensor(counted(3))
+    rows.T @ rows
+    rows.T @ others
+    rows + others
+
+
+def accept_unknown_sizes_of_a_loop() -> None:
+    last = tg.tensor(counted(2))
+    for matrix in [counted(3), counted(4)]:
+        rows = tg.tensor(matrix)
+        tg.pad(last, ((0, 1), (0, 0))).T @ rows
+        last = rows
+
+
+def accept_unknown_sizes_of_a_variable_that_is_assigned_again() -> None:
+    rows = tg.tensor(counted(3))
+    columns = tg.pad(rows, ((0, 1), (0, 0))).T
+    rows = tg.tensor(counted(4))
+    columns @ rows
+
+
+def accept_unknown_sizes_that_are_asserted() -> None:
+    rows = tg.tensor(counted(3))
+    assert_type(rows, Tensor[Shape[Any, L[2]], NoneTape])
+
+
+def accept_a_shape_asserted_of_opaque_sizes(width: int = 5) -> None:
+    rows = tg.tensor(counted(3))
+    tg.assert_shape(rows, (3, 2))
+    assert_type(rows + 1.0, Tensor[Shape[L[3], L[2]], NoneTape])
+    wide = tg.ones((width, 8))
+    tg.assert_shape(wide, (5, 8))
+    assert_type(wide.T, Tensor[Shape[L[8], L[5]], NoneTape])
+
+
+def reject_another_size_than_is_asserted(width: int = 5) -> None:
+    wide = tg.ones((2, width))
+    tg.assert_shape(wide, (2, 5))
+    wide @ tg.ones((6, 1))  # E: matmul: inner sizes differ: x (2, 5) has 5 columns but y (6, 1) has 6 rows [tapegrad-shape]
+
+
+def reject_one_row_more() -> None:
+    rows = tg.tensor(counted(3))
+    rows.T @ tg.pad(rows, ((0, 1), (0, 0)))  # E(mypy): matmul: inner sizes differ: x (2, rows.shape[0]) has rows.shape[0] columns but y (rows.shape[0] + 1, 2) has rows.shape[0] + 1 rows [tapegrad-shape]
+
+
+def with_one_row_more(rows: Tensor) -> Tensor:
+    return tg.pad(rows, ((0, 1), (0, 0)))
+
+
+def accept_unknown_sizes_of_results() -> None:
+    rows, others = tg.tensor(counted(4)), tg.tensor(counted(4))
+    more = with_one_row_more(rows)
+    more_others = with_one_row_more(others)
+    more.T @ more_others

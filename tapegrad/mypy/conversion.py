@@ -255,6 +255,13 @@ def has_opaque(t: Type) -> bool:
     return False
 
 
+def has_any(t: Type) -> bool:
+    """Return whether a type has an unknown part, as a tensor with an unknown size has; an array counts as known."""
+    p = get_proper_type(t)
+    parts = p.args if isinstance(p, Instance) and p.type.fullname != ARRAY else getattr(p, "items", ())
+    return isinstance(p, AnyType) or (not is_endless(t) and any(map(has_any, parts)))
+
+
 def opaque_paths(t: Type) -> frozenset[str]:
     """Return the opaque sizes that a type mentions."""
     if is_endless(t):

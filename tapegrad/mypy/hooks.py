@@ -65,7 +65,7 @@ from tapegrad.mypy.ownership import tape_methods
 from tapegrad.mypy.ownership.schedule import note_call, walk_over
 from tapegrad.mypy.scopes.functions import returned_class
 from tapegrad.mypy.scopes.names import is_given_back
-from tapegrad.mypy.scopes.rebinding import newest, open_targets, with_attribute, with_newest
+from tapegrad.mypy.scopes.rebinding import bound, newest, with_attribute, with_newest
 from tapegrad.mypy.scopes.values import size_value
 from tapegrad.mypy.signatures import (
     clear_signatures,
@@ -180,7 +180,7 @@ def function_result(ctx: FunctionContext) -> Type:
     if makes_model(ctx):
         constructors.check_constructor(ctx)
     report_idle(ctx, result)
-    open_targets(ctx.context, result, ctx.api)
+    result = bound(ctx.context, result, ctx.api)
     return with_attribute(ctx.context, result, ctx.api)
 
 
@@ -224,16 +224,14 @@ def scan_signature(ctx: FunctionSigContext) -> FunctionLike:
 def scan_result(ctx: FunctionContext) -> Type:
     """Compute the result type of a call of `scan`."""
     result = loops.scanned(with_newest(ctx))
-    open_targets(ctx.context, result, ctx.api)
-    return result
+    return bound(ctx.context, result, ctx.api)
 
 
 def cast_result(ctx: FunctionContext) -> Type:
     """Compute the result type of a call of `nn.cast`."""
     ctx = with_newest(ctx)
     result = dtypes.cast_result(ctx)
-    open_targets(ctx.context, result, ctx.api)
-    return result
+    return bound(ctx.context, result, ctx.api)
 
 
 def method_result(ctx: MethodContext) -> Type:
@@ -260,7 +258,7 @@ def method_result(ctx: MethodContext) -> Type:
     else:
         result = _judged_method(ctx, declared)
     result = bodies.completed(ctx, declared, result)
-    open_targets(ctx.context, result, ctx.api)
+    result = bound(ctx.context, result, ctx.api)
     return without_common_class(result, older)
 
 
@@ -308,15 +306,13 @@ def growing_signature(ctx: MethodSigContext) -> FunctionLike:
 def joined_lists(ctx: MethodContext) -> Type:
     """Compute the type of `xs + ys` of two lists."""
     result = collections.joined_lists(ctx)
-    open_targets(ctx.context, result, ctx.api)
-    return result
+    return bound(ctx.context, result, ctx.api)
 
 
 def value_of_key(ctx: MethodContext) -> Type:
     """Compute the type of an item of a dictionary of tensors."""
     result = collections.value_of_key(ctx)
-    open_targets(ctx.context, result, ctx.api)
-    return result
+    return bound(ctx.context, result, ctx.api)
 
 
 def all_values(ctx: MethodContext) -> Type:
@@ -380,8 +376,7 @@ def numpy_result(ctx: FunctionContext | MethodContext, fullname: str) -> Type:
             result = numpy_calls.function_result(newest_function, fullname)
     if result is None:
         return ctx.default_return_type
-    open_targets(ctx.context, result, ctx.api)
-    return result
+    return bound(ctx.context, result, ctx.api)
 
 
 def einops_result(ctx: FunctionContext, function: str) -> Type:
@@ -389,8 +384,7 @@ def einops_result(ctx: FunctionContext, function: str) -> Type:
     newer = with_newest(ctx)
     with assuming(facts_for(newer)):
         result = einops_calls.result(newer, function)
-    open_targets(ctx.context, result, ctx.api)
-    return result
+    return bound(ctx.context, result, ctx.api)
 
 
 def _number(ctx: FunctionContext | MethodContext | AttributeContext, default: Type) -> Type:

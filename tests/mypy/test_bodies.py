@@ -2926,6 +2926,14 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "a row more than an unknown number of rows": """
+import numpy as np
+
+def gram(rows: Tensor) -> Tensor:
+    return rows.T @ tg.pad(rows, ((0, 1), (0, 0)))  # here
+
+gram(tg.tensor(np.argwhere(np.eye(3) > 0)))
+""",
     "layers of a model that do not fit with the numbers of a call": """
 class Net(nn.Module):
     def __init__(self, inputs: int, outputs: int) -> None:

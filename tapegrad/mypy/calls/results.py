@@ -22,7 +22,7 @@ from tapegrad.mypy.conversion import (
     TENSOR,
     VALUE,
     Make,
-    is_endless,
+    has_any,
     kind_of,
     shape_items,
     shape_type,
@@ -111,7 +111,7 @@ def unread(result: Type, arguments: Mapping[str, list[Argument]], api: Checker) 
         shape = shape_type(tuple(sizes), make(api))
     elif is_read and (is_array_of_any(array) or not _is_array_of_axes(array)):
         shape = unknown()
-    elif not _has_any(array) and not isinstance(get_proper_type(dtype), AnyType):
+    elif not has_any(array) and not isinstance(get_proper_type(dtype), AnyType):
         return result
     elif isinstance(get_proper_type(shape), AnyType) and isinstance(array, Instance) and array.type.fullname == ARRAY:
         items = shape_items(without_last_values(array).args[0])
@@ -125,12 +125,6 @@ def _is_array_of_axes(t: Type) -> bool:
     """Return whether a type is an array that has axes; NumPy's stubs say `()` of `np.zeros(shape)` of any shape."""
     p = get_proper_type(t)
     return isinstance(p, Instance) and p.type.fullname == ARRAY and shape_items(p.args[0]) != []
-
-
-def _has_any(t: Type) -> bool:
-    p = get_proper_type(t)
-    parts = p.args if isinstance(p, Instance) and p.type.fullname != ARRAY else getattr(p, "items", ())
-    return isinstance(p, AnyType) or (not is_endless(t) and any(map(_has_any, parts)))
 
 
 def without_shapes(t: Type) -> Type:

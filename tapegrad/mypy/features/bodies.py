@@ -107,6 +107,7 @@ from tapegrad.mypy.mypy_api import (
 )
 from tapegrad.mypy.mypy_files import Program, depend_on_names, in_file, program_file
 from tapegrad.mypy.reports import CurrentLayer, with_path
+from tapegrad.mypy.scopes import axes
 from tapegrad.mypy.scopes.collections import Use, use_of_variable
 from tapegrad.mypy.scopes.entries import (
     entries_in,
@@ -906,7 +907,7 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
     functions = {*Reading.functions}
     try:
         with (
-            _types_of({**_declared(function), **given}) as types,
+            _types_of({**_declared(function), **axes.of_parameters(given, frame.scope, api)}) as types,
             forgetting(),
             other_shapes(),
             within(frame),

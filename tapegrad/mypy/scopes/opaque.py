@@ -293,7 +293,7 @@ def is_fixed(sequence: Expression, api: Checker) -> bool:
 
 def unpacked_shape(expression: Expression, api: Checker) -> list[Size] | None:
     """Return the name of each variable that `x.shape` is unpacked to, if assigned once; None if it is not unpacked."""
-    names = _contents_of(api).unpackings.get(expression)
+    names = unpacked_names(expression, api)
     return None if names is None else [_size_named(name, api) for name in names]
 
 
@@ -305,12 +305,22 @@ def named_axis(expression: MemberExpr, axis: int, rank: int, api: Checker) -> Si
     return size if path is None else _named(f"{path.label}.shape[{axis}]", path.scope)
 
 
+def unpacked_names(value: Any, api: Checker) -> list[Node | None] | None:
+    """Return the variable for each item of a tuple that is assigned to several names; None if it is not."""
+    return _contents_of(api).unpackings.get(value)
+
+
+def steady_name(name: Node | None, api: Checker) -> tuple[str, str] | None:
+    """Return the name of a variable that is assigned once, outside of loops, and the function that it is in."""
+    origin = _origin(name, api)
+    is_steady = isinstance(name, Var) and origin is not None and origin.is_steady
+    return (name.name, origin.scope) if isinstance(name, Var) and origin is not None and is_steady else None
+
+
 def _size_named(name: Node | None, api: Checker) -> Size:
     """Return the size that a variable denotes if it is assigned once, outside of loops."""
-    origin = _origin(name, api)
-    if not isinstance(name, Var) or origin is None or not origin.is_steady:
-        return UNKNOWN
-    return _named(name.name, origin.scope)
+    found = steady_name(name, api)
+    return UNKNOWN if found is None else _named(*found)
 
 
 def position_of(index: Expression) -> int | None:

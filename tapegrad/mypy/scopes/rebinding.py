@@ -37,6 +37,7 @@ from mypy.types import (
     TupleType,
     Type,
     TypeVarType,
+    UninhabitedType,
     UnionType,
     UnpackType,
     get_proper_type,
@@ -52,6 +53,7 @@ from tapegrad.mypy.mypy_api import (
     simplified_union,
     stored_type,
 )
+from tapegrad.mypy.scopes import axes
 from tapegrad.mypy.scopes.frames import Reading
 from tapegrad.mypy.scopes.names import (
     ScopeCache,
@@ -177,8 +179,18 @@ def _newest(t: Type, expression: Expression | None, api: Checker) -> Type:
         return opened(t, _without_parts(t))
     if bound is None or bound == t:
         return t
+    if _is_narrowed(t):
+        return bound
     result = bound if has_opaque(bound) and _is_read_from(expression, t, bound, api) else opened(t, bound)
     return result if result is t or _is_rebindable(expression, api) else t
+
+
+def _is_narrowed(t: Type) -> bool:
+    """Return whether mypy has narrowed a tensor of an opaque size to a number: the size has no value in both."""
+    parts = tensor_parts(t)
+    shape = get_proper_type(parts.shape) if parts is not None else None
+    sizes = shape.items if isinstance(shape, TupleType) else []
+    return any(isinstance(get_proper_type(size), UninhabitedType) for size in sizes)
 
 
 class _Exchange(NamedTuple):
@@ -297,16 +309,22 @@ def with_attribute(value: Context, result: Type, api: Checker) -> Type:
     return result
 
 
-def open_targets(value: Context, result: Type, api: Checker) -> None:
-    """Make the variables that a result is bound to unknown where the result is, although older bindings are known."""
+def bound(value: Context, result: Type, api: Checker) -> Type:
+    """Return the type with which variables are bound to a result.
+
+    Its unknown sizes get names after a variable that is bound once. Variables that are bound several times become
+    unknown where the result is, although older bindings are known.
+    """
     if _is_complete(result):
-        return
+        return result
+    result = axes.of_targets(value, result, api)
     for name in targets_bound_to(value, api):
         variable = name.node
         if isinstance(variable, Var) and variable.type is not None and _is_rebindable(name, api):
             older = opened(variable.type, result)
             if older is not variable.type and concerns(older):
                 variable.type = older
+    return result
 
 
 def _is_complete(t: Type) -> bool:

@@ -1,0 +1,76 @@
+"""Names for the unknown sizes of tensors: `x.shape[0]`, where x is a parameter or is assigned once, outside of loops.
+
+What is computed from them then has sizes that can be compared with each other, as if `x.shape` had been read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mypy.nodes import AssertTypeExpr, CallExpr
+from mypy.types import Instance, TupleType, get_proper_type
+
+from tapegrad.mypy.conversion import Many, has_any, opaque_paths, shape_items, shape_type, tensor_parts
+from tapegrad.mypy.mypy_api import enclosing_function, make, outermost_scope
+from tapegrad.mypy.scopes.frames import Reading
+from tapegrad.mypy.scopes.names import ScopeCache, nodes_in, targets_bound_to
+from tapegrad.mypy.scopes.opaque import steady_name, unpacked_names
+from tapegrad.sizes import is_unknown, opaque_name, size_of_name
+
+if TYPE_CHECKING:
+    from mypy.nodes import Context, Node, Var
+    from mypy.types import Type
+
+    from tapegrad.mypy.mypy_api import Checker
+
+
+def of_parameters(given: dict[Var, Type], scope: str, api: Checker) -> dict[Var, Type]:
+    """Return the types that a call gives to parameters, with names for the unknown sizes of tensors.
+
+    A name is that of the tensor that the call passes, also where the body binds the parameter again.
+    """
+    if any(path.endswith(f"@{scope}") for t in given.values() for path in opaque_paths(t)):
+        return given  # names of another call of the function, which are those of other tensors
+    return {variable: _named(t, variable.name, scope, api) for variable, t in given.items()}
+
+
+def of_targets(value: Context, result: Type, api: Checker) -> Type:
+    """Return the type of a value, with names for the unknown sizes of tensors after the variables it is assigned to.
+
+    A function that asserts unknown sizes, as in `assert_type(x, Tensor[Shape[Any, L[3]]])`, keeps them.
+    """
+    p = get_proper_type(result)
+    if Reading.is_tried or _asserts_unknown_sizes.of(enclosing_function(api) or outermost_scope(api)):
+        return result  # a layer that is tried makes a tensor that no variable is bound to
+    if isinstance(p, TupleType):
+        names = unpacked_names(value, api)
+        if names is None or len(names) != len(p.items):
+            return result
+        return p.copy_modified(items=[_of_variable(t, one, api) for t, one in zip(p.items, names, strict=True)])
+    targets = targets_bound_to(value, api) if tensor_parts(p) is not None else []
+    return _of_variable(result, targets[0].node, api) if len(targets) == 1 else result
+
+
+def _reads_assertion(scope: Node | None) -> bool:
+    analyzed = (node.analyzed for node in nodes_in.of(scope) if isinstance(node, CallExpr))
+    return any(isinstance(one, AssertTypeExpr) and has_any(one.type) for one in analyzed)
+
+
+_asserts_unknown_sizes = ScopeCache(_reads_assertion)
+
+
+def _of_variable(t: Type, variable: Node | None, api: Checker) -> Type:
+    found = steady_name(variable, api)
+    return t if found is None else _named(t, *found, api)
+
+
+def _named(t: Type, label: str, scope: str, api: Checker) -> Type:
+    p, parts = get_proper_type(t), tensor_parts(t)
+    items = shape_items(parts.shape) if parts is not None else None
+    if not isinstance(p, Instance) or items is None or any(isinstance(n, Many) for n in items):
+        return t
+    if not any(is_unknown(n) for n in items if not isinstance(n, Many)):
+        return t
+    names = [size_of_name(opaque_name(f"{label}.shape[{axis}]", scope)) for axis in range(len(items))]
+    sizes = [name if not isinstance(n, Many) and is_unknown(n) else n for n, name in zip(items, names, strict=True)]
+    return p.copy_modified(args=[shape_type(sizes, make(api)), *p.args[1:]])
