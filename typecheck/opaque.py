@@ -1,6 +1,7 @@
 """Sizes that are expressions: parameters, attributes of a configuration and of `self`, unpacked shapes."""
 
 from argparse import Namespace
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, assert_type
 from typing import Literal as L
@@ -650,6 +651,74 @@ def accept_unknown_sizes_of_a_loop() -> None:
         rows = tg.tensor(matrix)
         tg.pad(last, ((0, 1), (0, 0))).T @ rows
         last = rows
+
+
+def accept_unknown_sizes_that_a_list_passes_on() -> None:
+    kept: list[Tensor] = []
+    for matrix in [counted(3), counted(4)]:
+        rows = tg.tensor(matrix)
+        if kept:
+            tg.pad(kept[-1], ((0, 1), (0, 0))).T @ rows
+        kept.append(rows)
+
+
+def accept_unknown_sizes_that_a_dictionary_passes_on() -> None:
+    kept = {"rows": tg.tensor(counted(2))}
+    for matrix in [counted(3), counted(4)]:
+        rows = tg.tensor(matrix)
+        tg.pad(kept["rows"], ((0, 1), (0, 0))).T @ rows
+        kept["rows"] = rows
+
+
+def accept_unknown_sizes_that_the_outer_loop_passes_on() -> None:
+    last = tg.tensor(counted(1))
+    for start in (2, 4):
+        for count in (start, start + 1):
+            rows = tg.tensor(counted(count))
+            if count == start:
+                tg.pad(last, ((0, 1), (0, 0))).T @ rows
+        last = rows
+
+
+def accept_unknown_sizes_that_a_branch_passes_on() -> None:
+    last = tg.tensor(counted(2))
+    for turn, count in enumerate((3, 4)):
+        rows = tg.tensor(counted(count))
+        if turn == 1:
+            tg.pad(last, ((0, 1), (0, 0))).T @ rows
+        if turn == 0:
+            last = rows
+
+
+def counted_twice(counts: list[int]) -> Iterator[tuple[Tensor, Tensor]]:
+    for count in counts:
+        yield tg.tensor(counted(count)), tg.tensor(counted(count + 1))
+
+
+def accept_unknown_sizes_of_items() -> None:
+    for rows, more in counted_twice([3, 4]):
+        tg.pad(rows, ((0, 1), (0, 0))).T @ more
+
+
+def accept_unknown_sizes_of_items_that_are_passed_on() -> None:
+    last = tg.tensor(counted(3))
+    for rows, more in counted_twice([3, 4]):
+        last.T @ rows
+        last = more
+
+
+def reject_one_row_more_of_an_item() -> None:
+    for rows, _ in counted_twice([3, 4]):
+        rows.T @ tg.pad(rows, ((0, 1), (0, 0)))  # E(mypy): matmul: inner sizes differ: x (2, rows.shape[0]) has rows.shape[0] columns but y (rows.shape[0] + 1, 2) has rows.shape[0] + 1 rows [tapegrad-shape]
+
+
+def reject_one_row_more_in_a_turn() -> None:
+    total, seen = 0.0, 0
+    while seen < 2:
+        rows = tg.tensor(counted(3))
+        seen += 1
+        total += rows.sum().item()
+        rows.T @ tg.pad(rows, ((0, 1), (0, 0)))  # E(mypy): matmul: inner sizes differ: x (2, rows.shape[0]) has rows.shape[0] columns but y (rows.shape[0] + 1, 2) has rows.shape[0] + 1 rows [tapegrad-shape]
 
 
 def accept_unknown_sizes_of_a_variable_that_is_assigned_again() -> None:

@@ -311,6 +311,14 @@ def is_distribution(p: Instance) -> bool:
     return p.type.module_name == "tapegrad.distributions" and len(p.args) == len(TensorParts._fields)
 
 
+def is_iterator(t: ProperType) -> bool:
+    """Return whether a type is that of what a generator returns, such as `Iterator[Tensor]`."""
+    return isinstance(t, Instance) and t.type.fullname in _ITERATORS and bool(t.args)
+
+
+_ITERATORS: Final = {"typing.Generator", "typing.Iterable", "typing.Iterator"}
+
+
 def is_size(t: Type) -> bool:
     """Return whether a type is a known size: a number, a name or arithmetic on them."""
     return not is_unknown(size_of(t))

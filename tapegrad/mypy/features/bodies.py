@@ -66,6 +66,7 @@ from tapegrad.mypy.calls.arrays import Bodies, is_array, with_array_sizes
 from tapegrad.mypy.calls.assertions import forgetting
 from tapegrad.mypy.conversion import (
     MODULE,
+    is_iterator,
     is_size,
     joined,
     opaque_paths,
@@ -83,7 +84,7 @@ from tapegrad.mypy.features.body_statements import (
     UnreadError,
     lets_errors_pass,
 )
-from tapegrad.mypy.features.partial_types import filled, holds_tensors, is_iterator, is_open, join
+from tapegrad.mypy.features.partial_types import filled, holds_tensors, is_open, join
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
     any_list,

@@ -59,7 +59,7 @@ from mypy.nodes import (
 from mypy.types import Instance, NoneType, PartialType, TupleType, Type, UnpackType, get_proper_type
 
 from tapegrad.mypy.calls.arrays import with_sizes
-from tapegrad.mypy.conversion import shape_items, shape_type, tensor_parts, unknown
+from tapegrad.mypy.conversion import is_iterator, shape_items, shape_type, tensor_parts, unknown
 from tapegrad.mypy.features.body_lists import (
     appended_to,
     changed_lists,
@@ -76,7 +76,6 @@ from tapegrad.mypy.features.partial_types import (
     filled,
     holds_open,
     holds_tensors,
-    is_iterator,
     is_open,
     join,
     joined_dictionary,

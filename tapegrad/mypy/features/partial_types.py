@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from mypy.types import (
     AnyType,
@@ -19,7 +19,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad.mypy.conversion import joined, tensor_parts, unknown
+from tapegrad.mypy.conversion import is_iterator, joined, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import simplified_union
 from tapegrad.mypy.scopes.entries import entries_in, is_dictionary, with_entries, without_entries
 
@@ -179,14 +179,6 @@ def _tensors_of(read: ProperType) -> Type:
     if isinstance(read, UnionType) and all(tensor_parts(item) is not None for item in read.items):
         return joined(read)
     return read if tensor_parts(read) is not None else AnyType(TypeOfAny.unannotated)
-
-
-def is_iterator(t: ProperType) -> bool:
-    """Return whether a type is that of what a generator returns, such as `Iterator[Tensor]`."""
-    return isinstance(t, Instance) and t.type.fullname in _ITERATORS and bool(t.args)
-
-
-_ITERATORS: Final = {"typing.Generator", "typing.Iterable", "typing.Iterator"}
 
 
 def _filled_part(declared: Type, read: Type) -> Type:

@@ -1,4 +1,4 @@
-"""Names for the unknown sizes of tensors: `x.shape[0]`, where x is a parameter or is assigned once, outside of loops.
+"""Names for the unknown sizes of tensors: `x.shape[0]`, where x is a parameter or is assigned once.
 
 What is computed from them then has sizes that can be compared with each other, as if `x.shape` had been read.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mypy.nodes import AssertTypeExpr, CallExpr
+from mypy.nodes import AssertTypeExpr, CallExpr, Expression, ForStmt, NameExpr, TupleExpr
 from mypy.types import Instance, TupleType, get_proper_type
 
-from tapegrad.mypy.conversion import Many, has_any, opaque_paths, shape_items, shape_type, tensor_parts
+from tapegrad.mypy.conversion import Many, has_any, is_iterator, opaque_paths, shape_items, shape_type, tensor_parts
 from tapegrad.mypy.mypy_api import enclosing_function, make, outermost_scope
 from tapegrad.mypy.scopes.frames import Reading
 from tapegrad.mypy.scopes.names import ScopeCache, nodes_in, targets_bound_to
@@ -37,18 +37,37 @@ def of_parameters(given: dict[Var, Type], scope: str, api: Checker) -> dict[Var,
 def of_targets(value: Context, result: Type, api: Checker) -> Type:
     """Return the type of a value, with names for the unknown sizes of tensors after the variables it is assigned to.
 
-    A function that asserts unknown sizes, as in `assert_type(x, Tensor[Shape[Any, L[3]]])`, keeps them.
+    A loop assigns the items of a generator. A function that asserts unknown sizes, as in
+    `assert_type(x, Tensor[Shape[Any, L[3]]])`, keeps them.
     """
-    p = get_proper_type(result)
-    if Reading.is_tried or _asserts_unknown_sizes.of(enclosing_function(api) or outermost_scope(api)):
+    scope, p = enclosing_function(api) or outermost_scope(api), get_proper_type(result)
+    if Reading.is_tried or _asserts_unknown_sizes.of(scope):
         return result  # a layer that is tried makes a tensor that no variable is bound to
+    if isinstance(p, Instance) and is_iterator(p):
+        index = _indices_of_loops.of(scope).get(value)
+        items = index.items if isinstance(index, TupleExpr) else [index]
+        names = [one.node if isinstance(one, NameExpr) else None for one in items]
+        item = _of_variables(p.args[0], names, api)
+        return result if item is p.args[0] else p.copy_modified(args=[item, *p.args[1:]])
     if isinstance(p, TupleType):
-        names = unpacked_names(value, api)
-        if names is None or len(names) != len(p.items):
-            return result
-        return p.copy_modified(items=[_of_variable(t, one, api) for t, one in zip(p.items, names, strict=True)])
+        return _of_variables(result, unpacked_names(value, api) or [], api)
     targets = targets_bound_to(value, api) if tensor_parts(p) is not None else []
-    return _of_variable(result, targets[0].node, api) if len(targets) == 1 else result
+    return _of_variables(result, [one.node for one in targets], api)
+
+
+_indices_of_loops: ScopeCache[dict[object, Expression]] = ScopeCache(
+    lambda scope: {node.expr: node.index for node in nodes_in.of(scope) if isinstance(node, ForStmt)}
+)
+
+
+def _of_variables(t: Type, variables: list[Node | None], api: Checker) -> Type:
+    """Return the type of a tensor that is assigned to one variable, or of a tuple that is assigned to several."""
+    p = get_proper_type(t)
+    if not isinstance(p, TupleType):
+        return _of_variable(t, variables[0], api) if len(variables) == 1 else t
+    if len(variables) != len(p.items):
+        return t
+    return p.copy_modified(items=[_of_variable(one, name, api) for one, name in zip(p.items, variables, strict=True)])
 
 
 def _reads_assertion(scope: Node | None) -> bool:
@@ -60,7 +79,7 @@ _asserts_unknown_sizes = ScopeCache(_reads_assertion)
 
 
 def _of_variable(t: Type, variable: Node | None, api: Checker) -> Type:
-    found = steady_name(variable, api)
+    found = steady_name(variable, api, in_turns=True)
     return t if found is None else _named(t, *found, api)
 
 

@@ -66,6 +66,7 @@ from tapegrad.mypy.scopes.collections import (
 )
 from tapegrad.mypy.scopes.frames import Reading, value_of_name, within
 from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, inside, nodes_in, paired, parts_of, targets_in
+from tapegrad.mypy.scopes.turns import is_of_one_turn
 from tapegrad.mypy.sources import constants_of, file_of
 from tapegrad.sizes import UNKNOWN, Dim, Size, is_unknown, opaque_name, power, size_of_name, surely_same
 
@@ -310,11 +311,18 @@ def unpacked_names(value: Any, api: Checker) -> list[Node | None] | None:
     return _contents_of(api).unpackings.get(value)
 
 
-def steady_name(name: Node | None, api: Checker) -> tuple[str, str] | None:
-    """Return the name of a variable that is assigned once, outside of loops, and the function that it is in."""
+def steady_name(name: Node | None, api: Checker, *, in_turns: bool = False) -> tuple[str, str] | None:
+    """Return the name of a variable that is assigned once, outside of loops, and the function that it is in.
+
+    Args:
+        name: The variable.
+        api: The checker.
+        in_turns: Whether a variable counts too that a loop binds anew in each turn, and uses only there.
+    """
     origin = _origin(name, api)
-    is_steady = isinstance(name, Var) and origin is not None and origin.is_steady
-    return (name.name, origin.scope) if isinstance(name, Var) and origin is not None and is_steady else None
+    if not isinstance(name, Var) or origin is None or (name.is_argument and not origin.is_steady):
+        return None
+    return (name.name, origin.scope) if origin.is_steady or (in_turns and is_of_one_turn(name, api)) else None
 
 
 def _size_named(name: Node | None, api: Checker) -> Size:

@@ -43,7 +43,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad.mypy.conversion import MODULE, TENSOR, has_opaque, is_endless, joined, tensor_parts, unknown
+from tapegrad.mypy.conversion import MODULE, TENSOR, has_opaque, is_endless, is_iterator, joined, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import (
     attribute_variable,
     checked_file,
@@ -332,6 +332,8 @@ def _is_complete(t: Type) -> bool:
     p = get_proper_type(t)
     if not isinstance(p, Instance):
         return not isinstance(p, TupleType | UnionType)
+    if is_iterator(p):
+        return _is_complete(p.args[0])
     for part in map(get_proper_type, p.args):
         if isinstance(part, LiteralType | TypeVarType):
             continue
