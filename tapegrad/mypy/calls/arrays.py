@@ -83,6 +83,7 @@ from tapegrad.mypy.scopes.names import (
     nodes_in,
     targets_in,
     unpacked_once,
+    values_assigned,
 )
 from tapegrad.mypy.scopes.objects import called_function, length_of, object_of
 from tapegrad.mypy.scopes.opaque import class_constant, loop_of
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import Checker
 
 _DEEPEST: Final = 30  # expressions inside each other, each variable with the expression that it is bound to
+_MOST_AT_ONCE: Final = 3  # variables with several values, one of which mentions the next variable
 
 # Options of NumPy's functions that change no shape.
 _HARMLESS: Final = frozenset(
@@ -456,7 +458,19 @@ class _Reader:
             array = _array(given.t)
             return None if array is None else _plain(shape_items(array.args[0]))
         values = ([] if value is None else [value]) if is_once else bound_last(name, self._api)
-        return common([self.sizes(one) for one in values])
+        if values or is_once:
+            return common([self.sizes(one) for one in values])
+        return self._of_any_binding(name.node)
+
+    def _of_any_binding(self, variable: Var) -> Sizes | None:
+        """Return the sizes that all values of a variable have, as in a loop; None if their ranks differ."""
+        if variable in _read_now or len(_read_now) >= _MOST_AT_ONCE:
+            return None
+        _read_now.add(variable)
+        try:
+            return common([self._assigned(*one) for one in values_assigned(variable, self._api)])
+        finally:
+            _read_now.discard(variable)
 
     def _of_loop(self, variable: Var, target: Expression, sequence: Expression) -> Sizes | None:
         """Return the sizes of what a loop gives a variable, also by `enumerate` or `zip`."""
@@ -987,6 +1001,9 @@ class _Reader:
         count = length_of(sequence, self._api)
         sizes = (self.sizes(sequence) or [UNKNOWN]) if count is None else [count]
         return sizes[0]
+
+
+_read_now: Final[set[Var]] = set()  # variables of which all values are being read, which may mention them
 
 
 def _plain(items: list[Any] | None) -> Sizes | None:

@@ -168,6 +168,39 @@ def _read_unpacked(scope: Node | None) -> dict[Node | None, tuple[Expression, in
 _unpacked = ScopeCache(_read_unpacked)
 
 
+def values_assigned(variable: Var, api: Checker) -> list[tuple[Expression, int | None]]:
+    """Return all values of a name that is bound by assignments alone, in any order; an empty list for any other name.
+
+    A value is an expression, and the position in it if it is unpacked.
+    """
+    scope = enclosing_function(api) if variable.fullname == variable.name else module_tree(api, variable)
+    values = _assigned_in.of(scope).get(variable, [])
+    return values if len(values) == len(_bound.of(scope).get(variable, [])) else []
+
+
+def _read_assigned(scope: Node | None) -> dict[Node | None, list[tuple[Expression, int | None]]]:
+    found: dict[Node | None, list[tuple[Expression, int | None]]] = {}
+    for node in nodes_in.of(scope):
+        for target in node.lvalues if isinstance(node, AssignmentStmt) else ():
+            for one, value in paired(target, node.rvalue):
+                if isinstance(one, NameExpr) and value is not None:
+                    found.setdefault(one.node, []).append((value, None))
+            whole = [*paired(target, node.rvalue)]
+            if isinstance(target, TupleExpr | ListExpr) and all(value is None for _, value in whole):
+                for position, one in enumerate(target.items[: _starred(target)]):
+                    if isinstance(one, NameExpr):
+                        found.setdefault(one.node, []).append((node.rvalue, position))
+    return found
+
+
+def _starred(target: TupleExpr | ListExpr) -> int:
+    """Return the position of a starred name, from which on no position is known; else the number of names."""
+    return next((at for at, one in enumerate(target.items) if isinstance(one, StarExpr)), len(target.items))
+
+
+_assigned_in = ScopeCache(_read_assigned)
+
+
 def bound_last(use: NameExpr, api: Checker) -> list[Expression]:
     """Return the possible values, at one use, of a name bound more than once; an empty list if that is unclear.
 
