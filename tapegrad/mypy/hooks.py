@@ -171,10 +171,7 @@ def function_result(ctx: FunctionContext) -> Type:
         result = _judged_function(ctx, declared)
     result = made_with_fields(ctx, declared, result)
     called = declared or _method_of_super(ctx)
-    if called is not None:
-        result = bodies.completed(ctx, called, result)
-    else:
-        bodies.check_driver(ctx)
+    result = bodies.check_driver(ctx, result) if called is None else bodies.completed(ctx, called, result)
     if makes_layer(ctx):
         bodies.check_builder(ctx)
     if makes_model(ctx):
@@ -245,8 +242,8 @@ def method_result(ctx: MethodContext) -> Type:
             return layers.item(ctx)
         if _is_item(ctx):
             return numbers.expected(tape_methods.item(ctx), ctx.context, ctx.api)
-        bodies.check_driver(ctx)
-        return without_common_class(layers.called_unknown(ctx), ctx.type)
+        result = bodies.check_driver(ctx, layers.called_unknown(ctx))
+        return without_common_class(result, ctx.type)
     older = ctx.type
     ctx = with_newest(ctx, reflected=calls.is_reflected(declared))
     if ctx.type is not older and calls.method_name(declared) == "forward":

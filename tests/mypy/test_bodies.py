@@ -2898,6 +2898,109 @@ class Wider(MLP):
 wider = Wider(Config())
 wider(tg.ones((4, 9)))
 """,
+    "arrays of a loop that have other shapes at other turns": """
+import numpy as np
+from numpy.typing import NDArray
+
+def halved(x: NDArray[np.float32]) -> NDArray[np.float32]:
+    return x[: len(x) // 2]
+
+def main() -> None:
+    x, y = np.zeros((8, 3), np.float32), np.zeros((5, 3), np.float32)
+    for _ in range(2):
+        x, y = y, x
+        print(tg.tensor(x) + tg.ones((len(x), 3)))
+    while len(x) > 1:
+        x = halved(x)
+    print(tg.tensor(x) + tg.ones((1, 3)))
+
+main()
+""",
+    "an environment whose arrays get longer": """
+import numpy as np
+from numpy.typing import NDArray
+
+class Growing:
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def observe(self) -> NDArray[np.float32]:
+        return np.ones((self.size,), np.float32)
+
+    def step(self) -> tuple[NDArray[np.float32], bool]:
+        self.size += 1
+        return self.observe(), self.size > 6
+
+def main() -> None:
+    growing = Growing(3)
+    state, done = growing.observe(), False
+    while not done:
+        state, done = growing.step()
+    print(tg.tensor(state) + tg.ones((7,)))
+
+main()
+""",
+    "a length of a collection that a function extends": """
+NAMES = ["a", "b"]
+SIZES = {"a": 1}
+
+def register(name: str) -> None:
+    NAMES.append(name)
+    SIZES[name] = 3
+
+def main() -> None:
+    register("c")
+    model = nn.Linear(8, len(NAMES))
+    print(model(tg.ones((4, 8))) + tg.ones((4, 3)))
+    print(nn.Linear(8, len(SIZES))(tg.ones((4, 8))) + tg.ones((4, 2)))
+
+main()
+""",
+    "a model of an agent, of which a method replaces a layer": """
+class Agent:
+    def __init__(self, config: Config) -> None:
+        self.online = MLP(config)
+
+    def widen(self, width: int) -> None:
+        self.online.up = nn.Linear(width, 5)
+
+    def act(self, x: Tensor) -> Tensor:
+        return self.online(x)
+
+agent = Agent(Config())
+agent.widen(9)
+agent.act(tg.tensor(json.loads("[[0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]]")))
+""",
+    "a branch for each rank of a tensor of unknown shape": """
+class Net(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.up = nn.Linear(width, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.ndim > 2:
+            x = x.flatten(1)
+        y = self.up(x)
+        return y.expand_dims(0) if y.ndim == 1 else y
+
+net = Net(4)
+for text in ("[0.5, 0.5, 0.5, 0.5]", "[[0.5, 0.5, 0.5, 0.5]]", "[[[0.5, 0.5], [0.5, 0.5]]]"):
+    net(tg.tensor(json.loads(text))) @ tg.ones((3, 2))
+""",
+    "a record of a loop that has other sizes at each turn": """
+@dataclass
+class Rollout:
+    scores: Tensor
+
+def collected(count: int) -> tuple[Rollout, float]:
+    return Rollout(tg.ones((count, 3))), 1.0
+
+def main() -> None:
+    for count in (3, 4):
+        rollout, _reward = collected(count)
+        print(rollout.scores + tg.ones((count, 3)))
+
+main()
+""",
 }
 
 COMPUTED = """
@@ -3517,6 +3620,78 @@ def last(x: Tensor) -> Tensor:
     return y
 
 last(tg.ones((4, 8)))
+""",
+    "a layer that does not fit with the one before, whose input is unknown": """
+class Net(nn.Module):
+    def __init__(self, inputs: int, hidden: int, outputs: int) -> None:
+        self.first = nn.Linear(inputs, hidden)
+        self.second = nn.Linear(inputs, outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.second(self.first(x))  # here
+
+Net(4, 5, 3)(tg.tensor(json.loads("[[1.0, 2.0, 3.0, 4.0]]")))
+""",
+    "an array of an environment that an agent gets in a loop": """
+import numpy as np
+from numpy.typing import NDArray
+
+class Grid:
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.steps = 0
+
+    def reset(self) -> NDArray[np.float32]:
+        return self.observe()
+
+    def observe(self) -> NDArray[np.float32]:
+        return np.zeros((2, self.size), np.float32)
+
+    def step(self, action: int) -> tuple[NDArray[np.float32], bool]:
+        self.steps += action
+        return self.observe(), self.steps > 3
+
+class Agent:
+    def __init__(self, width: int) -> None:
+        self.online = nn.Linear(width, 3)
+
+    def act(self, state: NDArray[np.float32]) -> int:
+        return int(self.online(tg.tensor(state)).argmax(axis=1)[0].item()) + 1  # here
+
+def main() -> None:
+    grid, agent = Grid(5), Agent(4)
+    state, done, seen = grid.reset(), False, []
+    while not done:
+        action = agent.act(state)
+        seen.append(action)
+        following, done = grid.step(action)
+        state = following
+
+main()
+""",
+    "a method of what a function without tensors returns": """
+@dataclass
+class Rollout:
+    seen: Tensor
+    scores: Tensor
+
+    def rows(self, count: int) -> "Rollout":
+        return Rollout(self.seen[:count], self.scores[:count])
+
+def collected(count: int, model: MLP) -> tuple[Rollout, float]:
+    seen = tg.ones((count, 8))
+    return Rollout(seen, model(seen)), 1.0
+
+def loss(model: MLP, batch: Rollout) -> Tensor:
+    return (model(batch.seen) - batch.scores[:, :3]).mean()  # here
+
+def main() -> None:
+    model = MLP(Config())
+    for _ in range(2):
+        rollout, _reward = collected(5, model)
+        print(loss(model, rollout.rows(2)))
+
+main()
 """,
 }
 

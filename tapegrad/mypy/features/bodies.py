@@ -54,6 +54,7 @@ from mypy.types import (
     ProperType,
     TupleType,
     Type,
+    TypeAliasType,
     TypeOfAny,
     TypeVarId,
     TypeVarLikeType,
@@ -62,7 +63,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad.mypy.calls.arrays import Bodies, is_array, with_array_sizes
+from tapegrad.mypy.calls.arrays import Bodies, is_array, with_array_sizes, with_sizes
 from tapegrad.mypy.calls.assertions import forgetting
 from tapegrad.mypy.conversion import (
     MODULE,
@@ -204,9 +205,7 @@ def completed(ctx: FunctionContext | MethodContext, declared: CallableType, resu
     except UnreadError as unread:
         if is_recorded(ctx.api) and not _makes_object(ctx.context):  # whose layers are then tried, one after the other
             record_unread(ctx.api, function, str(unread), unread.call_line)
-        if lacks_annotations(declared):
-            check_driver(ctx)
-        return result
+        return check_driver(ctx, result) if lacks_annotations(declared) else result
 
 
 def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, function: FuncDef, result: Type) -> Type:
@@ -312,32 +311,38 @@ def check_builder(ctx: FunctionContext | MethodContext) -> None:
             fail(ctx, seen_from(ctx.context, outcome.failure, returned.file, checked_file(ctx.api), ctx.api), {})
 
 
-def check_driver(ctx: FunctionContext | MethodContext) -> None:
+def check_driver(ctx: FunctionContext | MethodContext, result: Type) -> Type:
     """Read the body of a function that takes no tensors, such as `main(width=8)`, for the numbers that a call gives.
 
     mypy has checked the body, in which each parameter may be any number.
+
+    Returns:
+        The result type of the call; a dataclass in it has the tensors that the body gives its fields.
     """
     call = ctx.context
     named = _named_function(ctx)
     if named is None or not isinstance(call, CallExpr) or not _is_driver(named):
-        return
+        return result
     if not can_read_bodies(ctx.api.options) or not _is_of_program(named, ctx.api):
-        return
+        return result
     called = called_function(call.callee, ctx.api)
     if called is None:
-        return
+        return result
     function, of = called
     depend_on_bodies(ctx.api)
     try:
-        outcome, file = _driven(call, function, of, ctx.api)
+        outcome, file = _driven(call, function, of, ctx)
     except UnreadError as unread:
         if is_recorded(ctx.api):
             record_unread(ctx.api, function, str(unread), unread.call_line)
-        return
+        return result
     if outcome.failure is not None:
         fail(ctx, seen_from(ctx.context, outcome.failure, file, checked_file(ctx.api), ctx.api), {})
     elif outcome.reading is not None:
         record_read(ctx.api, outcome.reading, ctx.context.line)
+    if outcome.result is None or not says_little(function):
+        return result
+    return _with_entries(result, outcome.result, frozenset(), call, ctx.api)
 
 
 def _named_function(ctx: FunctionContext | MethodContext) -> FuncDef | None:
@@ -353,20 +358,27 @@ def _named_function(ctx: FunctionContext | MethodContext) -> FuncDef | None:
     return node if isinstance(node, FuncDef) else None
 
 
-def _driven(call: CallExpr, function: FuncDef, of: Made | ClassOf | None, api: Checker) -> tuple[Outcome, MypyFile]:
+def _driven(
+    call: CallExpr, function: FuncDef, of: Made | ClassOf | None, ctx: FunctionContext | MethodContext
+) -> tuple[Outcome, MypyFile]:
     """Return what a call of a function that takes no tensors does, and the file of the function.
 
     Raises:
         UnreadError: The body is not read, or the call says no more than the declaration.
     """
+    api = ctx.api
     file, written = _written(function, api)
     _require_readable(written, api)
-    arguments = arguments_of_call(written, call, api) if _makes_tensors.of(written) else None
+    concerns_tensors = _makes_tensors.of(written) or says_little(written)
+    arguments = arguments_of_call(written, call, api) if concerns_tensors else None
     if arguments is None or not is_defined_once(written, file):
         raise UnreadError(PASSES_NOTHING_KNOWN, call.line)
-    if not any(map(_says_more, (*dict(arguments).values(), of))) and not _unpacks.of(written):
+    types = [with_sizes(stored_type(api, one) or unknown(), one, api) for one in call.args]
+    given = _arrays_given(written, call, types)
+    says_more = any(map(_says_more, (*dict(arguments).values(), of))) or any(map(_is_of_known_rank, given.values()))
+    if not says_more and not _unpacks.of(written):
         raise UnreadError(PASSES_NOTHING_KNOWN, call.line)
-    outcome = _outcome(api, written, _frame_of_call(written, arguments, of, api), {}, file)
+    outcome = _outcome(api, written, _frame_of_call(written, arguments, of, api), given, file)
     if outcome.names:
         depend_on_names(outcome.names, api)
     if outcome.unread:
@@ -598,6 +610,8 @@ def _is_open(t: Type) -> bool:
     p = get_proper_type(t)
     if isinstance(p, Instance) and is_iterator(p):
         return _is_open(p.args[0])
+    if isinstance(p, TupleType) and not isinstance(t, TypeAliasType):  # an alias may contain itself
+        return any(map(_is_open, p.items))
     if isinstance(p, Instance) and is_record(p):
         fields = [one.node.type for one in p.type.names.values() if isinstance(one.node, Var)]
         return any(field is not None and is_open(field) for field in fields)
@@ -634,8 +648,9 @@ def _given(
     """Return the types of the parameters in a call.
 
     Raises:
-        UnreadError: No tensor among them is known, or another parameter, such as a function, is declared with type
-            variables: in the body it would keep them, beside tensors that have the sizes of the call.
+        UnreadError: No tensor, object or number among them is known, or another parameter, such as a function, is
+            declared with type variables: in the body it would keep them, beside tensors that have the sizes of the
+            call.
     """
     arguments = with_array_sizes(arguments_of(ctx, parameter_names(declared)), ctx)
     given: dict[Var, Type] = {}
@@ -682,6 +697,8 @@ def _given(
     others = (argument.variable.type for argument in function.arguments if argument.variable not in given)
     types = [inner for t in given.values() for inner in with_inner_entries(t)]
     is_of_tensors = not lacks_annotations(declared) or any(map(holds_tensors, types))
+    # The layers of a model that is known, or a number, say something of tensors whose shapes are not.
+    is_known = is_known or any(map(_says_more, (*frame.values.values(), frame.receiver)))
     if not is_known or not (is_of_tensors or _makes_tensors.of(function)):
         raise UnreadError(PASSES_NOTHING_KNOWN, ctx.context.line)
     if any(t is not None and get_all_type_vars(t) for t in others):

@@ -327,9 +327,9 @@ class Reader:
                 self._create_list(variable, statement.lvalues[0], value)
             case AssignmentStmt(lvalues=[NameExpr(node=Var() as variable)], rvalue=value) if variable in self._filled:
                 self._create_dictionary(variable, value)
-            case AssignmentStmt(lvalues=[TupleExpr(items=targets)], rvalue=TupleExpr(items=values)) if len(
-                targets
-            ) == len(values) and all(isinstance(one, ListExpr) for one in values):
+            case AssignmentStmt(lvalues=[TupleExpr(items=targets)], rvalue=TupleExpr(items=values)) if _are_apart(
+                targets, values
+            ):
                 for target, value in zip(targets, values, strict=True):
                     one = AssignmentStmt([target], value)
                     one.set_line(statement)
@@ -959,6 +959,14 @@ class Reader:
             end = self._way(partial(self._run, body))
         del self._exits[loops:]
         return self._meet([end, *exits])
+
+
+def _are_apart(targets: list[Expression], values: list[Expression]) -> bool:
+    """Return whether `a, b = x, []` is the same as an assignment after the other, and creates a list."""
+    names = {one.node for one in targets if isinstance(one, NameExpr)}
+    read = {node.node for value in values for node in inside(value) if isinstance(node, NameExpr)}
+    is_plain = len(targets) == len(values) == len(names) and names.isdisjoint(read)
+    return is_plain and any(isinstance(one, ListExpr) for one in values)
 
 
 def _number_in(several: Type) -> Type:

@@ -151,6 +151,7 @@ from tapegrad.mypy.scopes.opaque import (
     size_of_item,
     steady_value,
     unpacked_from,
+    unpacked_in_loop,
 )
 from tapegrad.mypy.scopes.options import Change, changes_before
 from tapegrad.mypy.scopes.statements import Evaluator, Run
@@ -239,6 +240,10 @@ def steady_size(expression: Expression, api: Checker) -> Size:
             value := _result_of(expression, api), int | Dim
         ):
             return value
+        case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[NameExpr() | MemberExpr() as operand]) if (
+            count := length_of(operand, api)
+        ) is not None:
+            return count
         case NameExpr(node=Var() as variable) if _is_of_entry(steady_value(variable, api)[0]) and isinstance(
             value := object_of(expression, api), int | Dim
         ):
@@ -994,6 +999,9 @@ def _of_variable(variable: Var, api: Checker) -> Value:
         if isinstance(items, Items):
             return item_at(items, unpacked[1])
         return Records.returned(unpacked[0], unpacked[1], api) if isinstance(unpacked[0], CallExpr) else None
+    if value is None and (turn := unpacked_in_loop(variable, api)) is not None:
+        is_here = frame is None or turn[2] == frame.scope
+        return Records.returned(turn[0], turn[1], api) if isinstance(turn[0], CallExpr) and is_here else None
     if value is None and (call := made_in_loop(variable, api)) is not None:
         if frame is not None and variable.fullname != variable.name:
             return None

@@ -899,6 +899,14 @@ def unpacked_from(variable: Var, api: Checker) -> tuple[Expression, int, str] | 
     return (*origin.unpacked, origin.scope)
 
 
+def unpacked_in_loop(variable: Var, api: Checker) -> tuple[Expression, int, str] | None:
+    """Return what a name is unpacked from at each turn of a loop, as `unpacked_from` does outside of loops."""
+    origin = _origin(variable, api)
+    if origin is None or origin.unpacked is None or origin.is_steady:
+        return None
+    return (*origin.unpacked, origin.scope)
+
+
 def _contents_of(api: Checker) -> Contents:
     return _contents.of(checked_file(api))
 
