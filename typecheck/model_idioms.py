@@ -448,3 +448,58 @@ def accept_layers_that_are_chosen_by_name() -> None:
 
 def reject_a_size_behind_layers_that_are_chosen_by_name() -> None:
     Activated(4)(row) @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (5, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]
+
+
+def double_conv(inputs: int, outputs: int) -> nn.Sequential:
+    return nn.Sequential(nn.Conv2d(inputs, outputs, 3, padding=1), nn.ReLU())
+
+
+class Skipping(nn.Module):
+    def __init__(self, features: list[int]) -> None:
+        self.downs = []
+        self.ups = []
+        self.convs = []
+        channels = 1
+        for feature in features:
+            self.downs.append(nn.Conv2d(channels, feature, 3, padding=1))
+            channels = feature
+        self.bottleneck = double_conv(features[-1], features[-1] * 2)
+        for feature in reversed(features):
+            self.ups.append(nn.ConvTranspose2d(feature * 2, feature, 2, stride=2))
+            self.convs.append(nn.Conv2d(feature * 2, feature, 3, padding=1))
+        self.head = nn.Conv2d(features[0], 2, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        skips: list[Tensor] = []
+        for down in self.downs:
+            x = down(x)
+            skips.append(x)
+            x = tg.max_pool2d(x, 2)
+        x = self.bottleneck(x)
+        for up, conv, skip in zip(self.ups, self.convs, reversed(skips), strict=True):
+            x = conv(tg.concat([skip, up(x)], axis=1))
+        return self.head(x)
+
+    def in_order(self, x: Tensor) -> Tensor:
+        skips = []
+        for down in self.downs:
+            x = down(x)
+            skips.append(x)
+        for skip in skips[::-1]:
+            x = tg.concat([skip, x], axis=1)
+        for index, (skip, other) in enumerate(zip(skips, reversed(skips), strict=True)):
+            x = tg.concat([skip, other * float(index), x], axis=1)
+        return x
+
+
+images = tg.ones((2, 1, 16, 16))
+
+
+def accept_skip_connections_in_a_list() -> None:
+    model = Skipping([4, 8])
+    assert_type(model(images), Tensor[Shape[L[2], L[2], L[16], L[16]], NoneTape])
+    assert_type(model.in_order(images), Tensor[Shape[L[2], L[44], L[16], L[16]], NoneTape])
+
+
+def reject_channels_behind_skip_connections() -> None:
+    Skipping([4, 8])(images) @ tg.ones((15, 3))  # E: matmul: inner sizes differ: x (2, 2, 16, 16) has 16 columns but y (15, 3) has 15 rows [tapegrad-shape]

@@ -37,8 +37,9 @@ from mypy.nodes import (
     UnaryExpr,
     Var,
 )
-from mypy.types import Instance, TupleType, Type, get_proper_type
+from mypy.types import AnyType, Instance, TupleType, Type, get_proper_type
 
+from tapegrad.mypy.conversion import tensor_parts
 from tapegrad.mypy.scopes.collections import FUNCTIONS_THAT_READ
 from tapegrad.mypy.scopes.names import bound_by, inside, is_short_circuit, parts_of, targets_in
 
@@ -121,15 +122,22 @@ def _may_run(node: Node) -> bool:
 
 def _created(node: Node) -> list[Var]:
     match node:
-        case AssignmentStmt(lvalues=[NameExpr(node=Var() as variable)], rvalue=value) if (
-            variable.is_inferred and _is_display(value)
-        ):
+        case AssignmentStmt(lvalues=[NameExpr(node=Var() as variable)], rvalue=value, type=declared) if (
+            variable.is_inferred or _is_list_of_tensors(declared)
+        ) and _is_display(value):
             return [variable]
         case AssignmentStmt(lvalues=[TupleExpr(items=targets)], rvalue=TupleExpr(items=values)) if len(targets) == len(
             values
         ) and all(map(_is_display, values)):
             return [variable for variable in _named(targets) if variable.is_inferred]
     return []
+
+
+def _is_list_of_tensors(declared: Type | None) -> bool:
+    """Return whether a variable is declared as a list of tensors of any shape, `list[Tensor]`."""
+    p = get_proper_type(declared)
+    parts = tensor_parts(p.args[0]) if isinstance(p, Instance) and p.type.fullname == "builtins.list" else None
+    return parts is not None and isinstance(get_proper_type(parts.shape), AnyType)
 
 
 def _created_dictionary(node: Node) -> list[Var]:

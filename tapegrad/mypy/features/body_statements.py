@@ -43,6 +43,7 @@ from mypy.nodes import (
     OpExpr,
     PassStmt,
     RaiseStmt,
+    RefExpr,
     ReturnStmt,
     SliceExpr,
     StarExpr,
@@ -51,6 +52,7 @@ from mypy.nodes import (
     TempNode,
     TryStmt,
     TupleExpr,
+    UnaryExpr,
     Var,
     WhileStmt,
     WithStmt,
@@ -108,7 +110,7 @@ from tapegrad.mypy.reports import CODES
 from tapegrad.mypy.scopes.entries import entries_in, entries_of, is_dictionary, made_entries, with_entries
 from tapegrad.mypy.scopes.frames import Reading, forget_turns, key_of, note_turns, turns_noted
 from tapegrad.mypy.scopes.names import inside, is_short_circuit, targets_in
-from tapegrad.mypy.scopes.objects import decided, elements, has_items, object_of, turns
+from tapegrad.mypy.scopes.objects import assigned, decided, elements, has_items, object_of, turns
 from tapegrad.mypy.unify.arguments import items_of
 
 if TYPE_CHECKING:
@@ -165,6 +167,13 @@ class Failure(NamedTuple):
     end_column: int
     lines: tuple[int, ...] = ()
     origin: str = ""
+
+
+class _Turn(NamedTuple):
+    """What the variables of a loop are at one of its turns: their values where they are known, and their type."""
+
+    values: dict[Node, Value]
+    type: Type
 
 
 class _End(NamedTuple):
@@ -423,15 +432,16 @@ class Reader:
     def _for(self, loop: ForStmt) -> bool:
         """Read a loop over a sequence; return whether the program goes on after it."""
         target, value, body = loop.index, loop.expr, loop.body
-        items, stays = self._items_of(value), self._stays(value, body)
+        items, stays = self._turns_over_lists(target, value), self._stays(value, body)
         changes_list = not changed_lists(body.body).isdisjoint(self._listed)
         most = _MOST_TURNS_OF_LIST if changes_list else _MOST_TURNS_READ
         self._type_of(value)
         if items is not None and stays and len(items) <= most and not _may_break(body):
-            return self._over_items(target, items, body.body)
+            return self._each_turn(target, items, body.body)
         several = turns(target, value, self._api) if items is None and stays else None
         if several is not None and _are_read_each(several, body, most):
-            return self._all_turns(target, iterated_type(self._api, value), several, body.body)
+            t = iterated_type(self._api, value)
+            return self._each_turn(target, [_Turn(values, t) for values in several], body.body)
         self._frame.variables.update(elements(target, value, self._api))
         self._bind_loop(target, iterated_type(self._api, value))
         return self._loop(body.body, is_certain=has_items(value, self._api))
@@ -676,8 +686,53 @@ class Reader:
 
     def _items_of(self, expression: Expression) -> list[Type] | None:
         """Return the types of the items of a list in a variable, where they are known one by one."""
-        variable = expression.node if isinstance(expression, NameExpr) else None
-        return listed_items(variable.type) if isinstance(variable, Var) and variable in self._listed else None
+        match expression:
+            case NameExpr(node=Var() as variable) if variable in self._listed:
+                return listed_items(variable.type)
+            case (
+                CallExpr(callee=RefExpr(fullname="builtins.reversed"), args=[of])
+                | IndexExpr(
+                    base=of,
+                    index=SliceExpr(begin_index=None, end_index=None, stride=UnaryExpr(op="-", expr=IntExpr(value=1))),
+                )
+            ):
+                items = self._items_of(of)
+                return None if items is None else items[::-1]
+        return None
+
+    def _turns_over_lists(self, target: Expression, sequence: Expression) -> list[_Turn] | None:
+        """Return the turns of a loop over lists whose items are known one by one, perhaps beside other sequences."""
+        if not any(one in self._listed for one in self._variables_in(sequence)):
+            return None
+        items = self._items_of(sequence)
+        if items is not None:
+            return [_Turn({}, item) for item in items]
+        match target, sequence:
+            case TupleExpr(items=[number, one]), CallExpr(callee=RefExpr(fullname="builtins.enumerate"), args=[of]):
+                inner = self._turns_over_lists(one, of)
+                int_type = make(self._api)("builtins.int", [])
+                return inner and [
+                    self._beside([_Turn(assigned(number, index), int_type), turn]) for index, turn in enumerate(inner)
+                ]
+            case TupleExpr(items=targets), CallExpr(callee=RefExpr(fullname="builtins.zip"), args=several):
+                parts = [self._turns_of(one, of) for one, of in zip(targets, several, strict=False)]
+                known = [part for part in parts if part is not None]
+                if len(known) < len(targets):
+                    return None
+                return [self._beside([*row]) for row in zip(*known, strict=False)]
+        return None
+
+    def _turns_of(self, target: Expression, sequence: Expression) -> list[_Turn] | None:
+        over_lists = self._turns_over_lists(target, sequence)
+        if over_lists is not None:
+            return over_lists
+        several = turns(target, sequence, self._api)
+        t = iterated_type(self._api, sequence)
+        return None if several is None else [_Turn(values, t) for values in several]
+
+    def _beside(self, parts: list[_Turn]) -> _Turn:
+        values = {node: value for part in parts for node, value in part.values.items()}
+        return _Turn(values, TupleType([part.type for part in parts], any_tuple(self._api)))
 
     def _variables_in(self, expression: Expression) -> list[Var]:
         """Return the variables in an expression whose lists or dictionaries are followed."""
@@ -933,19 +988,11 @@ class Reader:
         else:
             self._bind(target, t)
 
-    def _all_turns(self, target: Expression, t: Type, several: list[dict[Node, Value]], body: list[Statement]) -> bool:
-        """Read all turns of a loop whose variables have other values at each."""
-        for values in several:
+    def _each_turn(self, target: Expression, several: list[_Turn], body: list[Statement]) -> bool:
+        """Read all turns of a loop whose variables have other values or types at each."""
+        for values, t in several:
             self._frame.variables.update(values)
             self._bind_loop(target, t)
-            if not self._turn(body):
-                return False
-        return True
-
-    def _over_items(self, target: Expression, items: list[Type], body: list[Statement]) -> bool:
-        """Read all turns of a loop over a list whose items are known one by one."""
-        for item in items:
-            self._bind_loop(target, item)
             if not self._turn(body):
                 return False
         return True

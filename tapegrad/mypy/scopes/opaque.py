@@ -65,8 +65,8 @@ from tapegrad.mypy.scopes.collections import (
     use_of_variable,
 )
 from tapegrad.mypy.scopes.frames import Reading, value_of_name, within
+from tapegrad.mypy.scopes.loop_variables import is_of_one_turn
 from tapegrad.mypy.scopes.names import BINDERS, ScopeCache, inside, nodes_in, paired, parts_of, targets_in
-from tapegrad.mypy.scopes.turns import is_of_one_turn
 from tapegrad.mypy.sources import constants_of, file_of
 from tapegrad.sizes import UNKNOWN, Dim, Size, is_unknown, opaque_name, power, size_of_name, surely_same
 

@@ -270,6 +270,10 @@ class Run:
 
     def _forget_value(self, expression: Expression) -> None:
         """Make unknown the list, or the dict, that a variable or an attribute holds, wherever it is held."""
+        if isinstance(expression, IndexExpr) and isinstance(
+            self._evaluator.value(expression, self._api), int | Dim | str
+        ):
+            return  # a number or a string of the list
         expression = collection_of(expression)
         if isinstance(expression, NameExpr | MemberExpr):
             value = self._evaluator.value(expression, self._api)
