@@ -2986,6 +2986,25 @@ net = Net(4)
 for text in ("[0.5, 0.5, 0.5, 0.5]", "[[0.5, 0.5, 0.5, 0.5]]", "[[[0.5, 0.5], [0.5, 0.5]]]"):
     net(tg.tensor(json.loads(text))) @ tg.ones((3, 2))
 """,
+    "arrays for a parameter that takes any number": """
+import numpy as np
+from numpy.typing import NDArray
+
+def each(model: nn.Conv2d[Any, Any, Any], *images: NDArray[np.float32]) -> None:
+    for image in images:
+        print(model(tg.tensor(image)).shape)
+
+def last(model: nn.Conv2d[Any, Any, Any], name: str, count: int, image: NDArray[np.float32]) -> None:
+    print(model(tg.tensor(image)).shape)
+
+def main() -> None:
+    model = nn.Conv2d(3, 2, 3)
+    image = np.ones((3, 5, 5), np.float32)
+    each(model, image, image)
+    last(*(model, "a", 2), image)
+
+main()
+""",
     "a record of a loop that has other sizes at each turn": """
 @dataclass
 class Rollout:

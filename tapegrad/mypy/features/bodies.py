@@ -331,13 +331,13 @@ def check_driver(ctx: FunctionContext | MethodContext, result: Type) -> Type:
     function, of = called
     depend_on_bodies(ctx.api)
     try:
-        outcome, file = _driven(call, function, of, ctx)
+        outcome, file, given = _driven(call, function, of, ctx.api)
     except UnreadError as unread:
         if is_recorded(ctx.api):
             record_unread(ctx.api, function, str(unread), unread.call_line)
         return result
     if outcome.failure is not None:
-        fail(ctx, seen_from(ctx.context, outcome.failure, file, checked_file(ctx.api), ctx.api), {})
+        fail(ctx, seen_from(ctx.context, outcome.failure, file, checked_file(ctx.api), ctx.api), given)
     elif outcome.reading is not None:
         record_read(ctx.api, outcome.reading, ctx.context.line)
     if outcome.result is None or not says_little(function):
@@ -359,14 +359,13 @@ def _named_function(ctx: FunctionContext | MethodContext) -> FuncDef | None:
 
 
 def _driven(
-    call: CallExpr, function: FuncDef, of: Made | ClassOf | None, ctx: FunctionContext | MethodContext
-) -> tuple[Outcome, MypyFile]:
-    """Return what a call of a function that takes no tensors does, and the file of the function.
+    call: CallExpr, function: FuncDef, of: Made | ClassOf | None, api: Checker
+) -> tuple[Outcome, MypyFile, dict[Var, Type]]:
+    """Return what a call of a function that takes no tensors does, the file of the function, and the arrays it gets.
 
     Raises:
         UnreadError: The body is not read, or the call says no more than the declaration.
     """
-    api = ctx.api
     file, written = _written(function, api)
     _require_readable(written, api)
     concerns_tensors = _makes_tensors.of(written) or says_little(written)
@@ -383,7 +382,7 @@ def _driven(
         depend_on_names(outcome.names, api)
     if outcome.unread:
         raise UnreadError(outcome.unread)
-    return outcome, file
+    return outcome, file, given
 
 
 def _says_more(value: Value) -> bool:
@@ -507,13 +506,16 @@ def _outcome_of_property(owner: Expression, name: str, api: Checker) -> tuple[Ou
 
 
 def _arrays_given(function: FuncDef, call: CallExpr, types: list[Type]) -> dict[Var, Type]:
-    """Return the types of the parameters that a call gives arrays and tensors."""
-    parameters = function.arguments[1 if _takes_object(function) else 0 :]
+    """Return the types of the parameters that a call gives arrays and tensors; of a starred argument, none is known."""
+    if ARG_STAR in call.arg_kinds:
+        return {}
+    parameters = function.arguments[1 if function.info and not function.is_static else 0 :]
     names = [one.variable.name for one in parameters]
     given: dict[Var, Type] = {}
     for position, (t, name) in enumerate(zip(types, call.arg_names, strict=True)):
         place = position if name is None else names.index(name) if name in names else len(names)
-        if place < len(parameters) and (is_array(t) or tensor_parts(t) is not None):
+        is_one = place < len(parameters) and parameters[place].kind not in (ARG_STAR, ARG_STAR2)
+        if is_one and (is_array(t) or tensor_parts(t) is not None):
             given[parameters[place].variable] = t
     return given
 

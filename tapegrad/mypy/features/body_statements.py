@@ -1009,11 +1009,13 @@ class Reader:
 
 
 def _are_apart(targets: list[Expression], values: list[Expression]) -> bool:
-    """Return whether `a, b = x, []` is the same as an assignment after the other, and creates a list."""
-    names = {one.node for one in targets if isinstance(one, NameExpr)}
+    """Return whether `a, b = x, []` creates a list, and no value uses what an earlier target gets."""
+    names = [one.node for one in targets if isinstance(one, NameExpr)]
     read = {node.node for value in values for node in inside(value) if isinstance(node, NameExpr)}
-    is_plain = len(targets) == len(values) == len(names) and names.isdisjoint(read)
-    return is_plain and any(isinstance(one, ListExpr) for one in values)
+    are_names = len(names) == len(targets) and read.isdisjoint(names)
+    are_empty = all(isinstance(one, ListExpr) and not one.items for one in values)
+    is_list = any(isinstance(one, ListExpr) for one in values)
+    return len(targets) == len(values) and is_list and (are_names or are_empty)
 
 
 def _number_in(several: Type) -> Type:
