@@ -156,6 +156,7 @@ class Source(NamedTuple):
         text: Its text.
         functions: Those that are no part of another function, by full name.
         classes: The definitions of classes, likewise.
+        decorators: Those of the functions that have any, by the full name of the function.
         rejected: The lines in which mypy finds no name.
         modules: Those that the file imports.
         names: What it uses of them; for a daemon only.
@@ -167,6 +168,7 @@ class Source(NamedTuple):
     text: str
     functions: dict[str, FuncDef]
     classes: dict[str, ClassDef]
+    decorators: dict[str, list[Expression]]
     rejected: frozenset[int]
     modules: frozenset[str]
     names: frozenset[str]
@@ -225,7 +227,7 @@ def _read(module: str, api: Any) -> Source | None:
         _unread[module] = f"mypy cannot analyze {module} alone"
         return None
     for name, decorators in parsed.decorators.items():
-        parsed.functions[name].is_decorated = _are_changing(decorators)
+        parsed.functions[name].is_decorated = are_changing(decorators)
     modules = frozenset(_imported(parsed.tree) & all_modules(api)) | parsed.tree.module_refs
     names = _names_used(parsed.tree) if is_fine_grained(api) else frozenset[str]()
     found = _constants(parsed.tree.defs)
@@ -236,6 +238,7 @@ def _read(module: str, api: Any) -> Source | None:
         text,
         parsed.functions,
         parsed.classes,
+        parsed.decorators,
         parsed.rejected,
         modules,
         names,
@@ -312,16 +315,25 @@ def written_function(function: FuncDef, api: Any) -> FuncDef | None:
     return None if source is None else source.functions.get(function.fullname)
 
 
-def is_changed(function: FuncDef) -> bool:
-    """Return whether decorators may make another function, or another kind of method, of a function of the program."""
-    symbol = function.info.names.get(function.name) if function.is_decorated and function.info else None
+def decorators_of(function: FuncDef, api: Any) -> list[Expression] | None:
+    """Return the decorators of a function of the program; None if they are not known.
+
+    Args:
+        function: The function, with its statements.
+        api: mypy's checker; without it, only those of methods of the file that mypy checks are known.
+    """
+    module = module_of(function)
+    if api is not None and module != program_file(api).fullname:
+        source = source_of(module, api) if is_marked(module, api) else None
+        return None if source is None else source.decorators.get(function.fullname)
+    table = function.info.names if function.info else {} if api is None else program_file(api).names
+    symbol = table.get(function.name)
     node = symbol.node if symbol is not None else None
-    if isinstance(node, Decorator) and node.func is function:
-        return _are_changing(node.original_decorators)
-    return function.is_decorated
+    return node.original_decorators if isinstance(node, Decorator) and node.func is function else None
 
 
-def _are_changing(decorators: list[Expression]) -> bool:
+def are_changing(decorators: list[Expression]) -> bool:
+    """Return whether one of some decorators is none of those that leave every function as it is."""
     return any(not isinstance(one, RefExpr) or one.fullname not in _KEEPING for one in decorators)
 
 

@@ -3020,6 +3020,122 @@ def main() -> None:
 
 main()
 """,
+    "decorators that change what a function gets or returns": """
+import functools
+from collections.abc import Callable
+from contextlib import suppress
+
+Function = Callable[[Tensor[Any]], Tensor[Any]]
+
+def another(x: Tensor[Any]) -> Tensor[Any]:
+    return x @ tg.ones((5, 3))
+
+def cut(function: Function) -> Function:
+    def inner(x: Tensor[Any]) -> Tensor[Any]:
+        x = x[:, :4]
+        return function(x)
+    return inner
+
+def halved(function: Function) -> Function:
+    def inner(x: Tensor[Any]) -> Tensor[Any]:
+        return function(x[:, :4])[:, :2]
+    return inner
+
+def tried(function: Function) -> Function:
+    @functools.wraps(function)
+    def inner(x: Tensor[Any]) -> Tensor[Any]:
+        try:
+            y = function(x)
+        except ValueError:
+            return x
+        return y
+    return inner
+
+def suppressed(function: Function) -> Function:
+    def inner(x: Tensor[Any]) -> Tensor[Any]:
+        with suppress(ValueError):
+            y = function(x)
+        return x
+    return inner
+
+def exchanged(function: Function) -> Function:
+    function = another
+    return function
+
+def lifted(function: Function) -> Function:
+    def inner(x: Tensor[Any]) -> Tensor[Any]:
+        if x.ndim == 1:
+            return function(x[:4][None])
+        return function(x)
+    return inner
+
+def maybe(function: Function) -> Function:
+    def inner(x: Tensor[Any]) -> Tensor[Any]:
+        y = x
+        if x.shape[1] == 4:
+            y = function(x)
+        return y
+    return inner
+
+def chosen(function: Function) -> Function:
+    if function.__name__ == "chosen_one":
+        return another
+    return function
+
+def optional(function: Callable[..., Tensor[Any]]) -> Callable[..., Tensor[Any]]:
+    @functools.wraps(function)
+    def inner(*args: Any, **kwargs: Any) -> Tensor[Any]:
+        kwargs["n"] = 5
+        return function(*args, **kwargs)
+    return inner
+
+@cut
+def cut_one(x: Tensor[Any]) -> Tensor[Any]:
+    return x @ tg.ones((4, 3))
+
+@halved
+def halved_one(x: Tensor[Any]) -> Tensor[Any]:
+    return x @ tg.ones((4, 3))
+
+@tried
+def tried_one(x: Tensor[Any]) -> Tensor[Any]:
+    return x @ tg.ones((4, 3))
+
+@suppressed
+def suppressed_one(x: Tensor[Any]) -> Tensor[Any]:
+    return x @ tg.ones((4, 3))
+
+@exchanged
+def exchanged_one(x: Tensor[Any]) -> Tensor[Any]:
+    return x @ tg.ones((4, 3))
+
+@lifted
+def lifted_one(x: Tensor[Any]) -> Tensor[Any]:
+    n, _ = x.shape
+    return x @ tg.ones((4, 3)) * n
+
+@maybe
+def maybe_one(x: Tensor[Any]) -> Tensor[Any]:
+    return x @ tg.ones((4, 3))
+
+@chosen
+def chosen_one(x: Tensor[Any]) -> Tensor[Any]:
+    return x @ tg.ones((4, 3))
+
+@optional
+def optional_one(x: Tensor[Any], n: int = 4) -> Tensor[Any]:
+    return x @ tg.ones((n, 3))
+
+cut_one(tg.ones((2, 5)))
+halved_one(tg.ones((2, 5))) @ tg.ones((2, 2))
+tried_one(tg.ones((2, 5)))
+suppressed_one(tg.ones((2, 5)))
+exchanged_one(tg.ones((2, 5)))
+lifted_one(tg.ones((5,)))
+maybe_one(tg.ones((2, 5)))
+chosen_one(tg.ones((2, 5)))
+optional_one(tg.ones((2, 5)), n=4)
+""",
 }
 
 COMPUTED = """

@@ -111,6 +111,7 @@ from tapegrad.mypy.mypy_files import Program, depend_on_names, in_file, program_
 from tapegrad.mypy.reports import CurrentLayer, with_path
 from tapegrad.mypy.scopes import axes
 from tapegrad.mypy.scopes.collections import Use, use_of_variable
+from tapegrad.mypy.scopes.decorators import is_changed
 from tapegrad.mypy.scopes.entries import (
     entries_in,
     entries_of,
@@ -165,7 +166,7 @@ from tapegrad.mypy.scopes.records import (
     recorded_calls,
 )
 from tapegrad.mypy.signatures import lacks_annotations, parameter_names
-from tapegrad.mypy.sources import is_changed, is_marked, module_of, source_of, why_unread
+from tapegrad.mypy.sources import is_marked, module_of, source_of, why_unread
 from tapegrad.mypy.unify.arguments import Argument as Actual
 from tapegrad.mypy.unify.arguments import arguments_of
 from tapegrad.sizes import Dim, is_unknown
@@ -573,14 +574,17 @@ def _require_readable(function: FuncDef, api: Checker) -> None:
         raise UnreadError(f"more than {_DEEPEST} calls lead to it")
     if function in _active or function is enclosing_function(api):
         raise UnreadError("it calls itself")
-    if reason := why_unreadable(function):
+    if reason := why_unreadable(function, api):
         raise UnreadError(reason)
 
 
-def why_unreadable(function: FuncDef) -> str:
-    """Return why the body of a function is read for no call, as a clause; empty if it may be read."""
+def why_unreadable(function: FuncDef, api: Checker | None = None) -> str:
+    """Return why the body of a function is read for no call, as a clause; empty if it may be read.
+
+    Without mypy's checker, each decorator that is a function of the program is a reason.
+    """
     for is_unreadable, reason in (
-        (is_changed(function), "it has a decorator"),
+        (is_changed(function, api), "it has a decorator"),
         (function.is_generator and not _only_yields(function), "it is a generator that uses what is sent to it"),
         (function.is_coroutine, "it is asynchronous"),
         (function.is_property, "it is a property"),

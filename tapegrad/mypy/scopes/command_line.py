@@ -30,10 +30,10 @@ from mypy.types import Instance, get_proper_type
 
 from tapegrad.mypy.mypy_api import checked_file, stored_type
 from tapegrad.mypy.mypy_files import in_file, program_file
+from tapegrad.mypy.scopes.decorators import is_changed
 from tapegrad.mypy.scopes.functions import written_with_file
 from tapegrad.mypy.scopes.names import ScopeCache, inside, nodes_in
 from tapegrad.mypy.scopes.opaque import is_defined_once, is_unwritten, steady_value
-from tapegrad.mypy.sources import is_changed
 
 if TYPE_CHECKING:
     from mypy.nodes import Expression, Node, TypeInfo
@@ -101,7 +101,7 @@ def _is_whole(call: CallExpr, name: str, namespace: TypeInfo, api: Checker) -> b
     callee = call.callee
     if isinstance(callee, RefExpr) and isinstance(callee.node, FuncDef) and not callee.node.info:
         function, file = written_with_file(callee.node, api)
-        if function is None or file is None or is_changed(function) or not is_defined_once(function, file):
+        if function is None or file is None or is_changed(function, api) or not is_defined_once(function, file):
             return False
         returned = [node.expr for node in inside(function.body) if isinstance(node, ReturnStmt)]
         with in_file(file, api):

@@ -59,6 +59,7 @@ from tapegrad.mypy.mypy_api import (
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.assigned import assigned_by_methods
 from tapegrad.mypy.scopes.collections import FUNCTIONS_THAT_READ, collection_of, may_be_attribute, targets_bound
+from tapegrad.mypy.scopes.decorators import is_changed
 from tapegrad.mypy.scopes.frames import (
     Frame,
     GivenTensor,
@@ -87,7 +88,6 @@ from tapegrad.mypy.scopes.names import (
 from tapegrad.mypy.scopes.objects import arguments_of_call, called_function, object_of, type_read
 from tapegrad.mypy.scopes.opaque import files_with, loop_of, other_shapes
 from tapegrad.mypy.scopes.rebinding import newest
-from tapegrad.mypy.sources import is_changed
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -638,7 +638,12 @@ def _leaves_argument(
     function, of = called
     is_bound = function.info and (function.is_class or (isinstance(of, Made) and not function.is_static))
     written, file = written_with_file(function, api)
-    if written is None or file is None or is_changed(written) or (function.info and not is_bound and of is not None):
+    if (
+        written is None
+        or file is None
+        or is_changed(written, api)
+        or (function.info and not is_bound and of is not None)
+    ):
         return False
     position = call.args.index(argument)
     name = call.arg_names[position]

@@ -75,6 +75,7 @@ from tapegrad.mypy.mypy_api import (
 from tapegrad.mypy.mypy_files import in_file, program_file
 from tapegrad.mypy.scopes.collections import Use, set_up_methods, use_of
 from tapegrad.mypy.scopes.command_line import NAMESPACE, defaults_of
+from tapegrad.mypy.scopes.decorators import is_changed
 from tapegrad.mypy.scopes.frames import (
     Arrays,
     ClassOf,
@@ -155,7 +156,7 @@ from tapegrad.mypy.scopes.opaque import (
 )
 from tapegrad.mypy.scopes.options import Change, changes_before
 from tapegrad.mypy.scopes.statements import Evaluator, Run
-from tapegrad.mypy.sources import file_of, is_changed, module_of, written_data_class, written_function
+from tapegrad.mypy.sources import file_of, module_of, written_data_class, written_function
 from tapegrad.sizes import UNKNOWN, Dim, Size, is_unknown, names_in
 
 if TYPE_CHECKING:
@@ -851,7 +852,9 @@ def _newly_returned(
     function: FuncDef, of: Made | ClassOf | None, call: CallExpr, api: Checker, attributes: dict[str, Value] | None
 ) -> Value:
     written, file = written_with_file(function, api)
-    is_read = written is not None and file is not None and is_defined_once(written, file) and not is_changed(written)
+    is_read = (
+        written is not None and file is not None and is_defined_once(written, file) and not is_changed(written, api)
+    )
     if written is None or file is None or not is_read or written.is_generator or written.is_coroutine:
         arguments = None
     else:
@@ -1189,7 +1192,7 @@ def _run_constructor(
 ) -> dict[Node, Value] | None:
     """Run a constructor, which adds to the attributes and to what is made; return its variables, None if not read."""
     written, file = written_with_file(function, api)
-    if written is None or file is None or is_changed(written):
+    if written is None or file is None or is_changed(written, api):
         return None
     variables = parameter_values(written, arguments)
     frame = Frame(written.fullname, dict(arguments), made, variables, attributes, made=created)
@@ -1319,7 +1322,7 @@ def _made(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
     with_statements = None if constructor is None else written_function(constructor, api)
     if not call.args and constructor is not None and constructor.info.fullname in _WITHOUT_ARGUMENTS:
         return Made(info, f"{info.fullname}.__init__", ())
-    if with_statements is None or is_changed(with_statements):
+    if with_statements is None or is_changed(with_statements, api):
         return None
     arguments = arguments_of_call(with_statements, call, api)
     if arguments is None:
@@ -1388,7 +1391,7 @@ def _inherited(made: Made, constructor: FuncDef, api: Checker) -> tuple[tuple[st
             within(constructor_frame(made._replace(inherited=(*found.items(),)), constructor.fullname)),
         ):
             arguments = arguments_of_call(called, calls[0], api)
-        if arguments is None or is_changed(called):
+        if arguments is None or is_changed(called, api):
             break
         found[called.fullname] = arguments
         constructor = called
