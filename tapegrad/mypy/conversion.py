@@ -184,6 +184,11 @@ def _common(one: Type, other: Type) -> Type:
     return p.copy_modified(items=list(map(_common, p.items, q.items)))
 
 
+def common_shape(shapes: Sequence[Type]) -> Type:
+    """Return a shape with the sizes that several have, unknown where they differ."""
+    return reduce(_common, shapes)
+
+
 def bounded(t: Type) -> ProperType:
     """Return the bound of a type variable that is bounded by a tensor; any other type unchanged."""
     proper = get_proper_type(t)

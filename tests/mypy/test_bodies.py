@@ -3020,6 +3020,104 @@ def main() -> None:
 
 main()
 """,
+    "records in lists that get others": """
+@dataclass
+class Step:
+    x: Tensor[Any]
+
+def add(steps: list[Step]) -> None:
+    steps.append(Step(tg.ones((4, 5))))
+
+def other_function() -> None:
+    steps: list[Step] = []
+    steps.append(Step(tg.ones((4, 3))))
+    add(steps)
+    steps[-1].x @ tg.ones((5, 2))
+
+def other_name() -> None:
+    steps: list[Step] = []
+    others = steps
+    steps.append(Step(tg.ones((4, 3))))
+    others.append(Step(tg.ones((4, 5))))
+    steps[-1].x @ tg.ones((5, 2))
+
+def inner_function() -> list[Step]:
+    steps: list[Step] = []
+    steps.append(Step(tg.ones((4, 3))))
+
+    def last() -> Tensor[Any]:
+        return steps[-1].x @ tg.ones((5, 2))
+
+    add(steps)
+    last()
+    return steps
+
+class Half(NamedTuple):
+    x: Tensor[Any]
+
+class Whole(Half):
+    def __new__(cls, x: Tensor[Any]) -> "Whole":
+        return super().__new__(cls, tg.ones((4, 5)))
+
+def subclass() -> None:
+    halves = [Half(tg.ones((4, 3)))]
+    halves.append(Whole(tg.ones((4, 3))))
+    halves[-1].x @ tg.ones((5, 2))
+
+@dataclass
+class Cleared:
+    x: Tensor[Any]
+
+def written() -> None:
+    steps: list[Cleared] = []
+    steps.append(Cleared(tg.ones((4, 3))))
+    for one in steps:
+        one.x = tg.ones((4, 5))
+    steps[-1].x @ tg.ones((5, 2))
+
+other_function()
+other_name()
+inner_function()
+subclass()
+written()
+""",
+    "records of tensors that grow in a loop": """
+@dataclass
+class Step:
+    x: Tensor[Any]
+
+def appended() -> None:
+    steps: list[Step] = []
+    h = tg.ones((4, 1))
+    for _ in range(3):
+        y = tg.relu(h)
+        steps.append(Step(y))
+        if len(steps) > 2:
+            steps[-1].x @ tg.ones((3, 2))
+        h = tg.concat([h, tg.ones((4, 1))], axis=1)
+    steps[-1].x @ tg.ones((3, 2))
+
+def made() -> None:
+    h = tg.ones((4, 1))
+    for k in range(3):
+        step = Step(tg.relu(h))
+        if k > 1:
+            step.x @ tg.ones((3, 2))
+        h = tg.concat([h, tg.ones((4, 1))], axis=1)
+
+def listed() -> None:
+    xs = [tg.ones((4, 1))]
+    steps: list[Step] = []
+    for _ in range(3):
+        steps.append(Step(tg.relu(xs[-1])))
+        if len(steps) > 2:
+            steps[-1].x @ tg.ones((3, 2))
+        xs.append(tg.concat([xs[-1], tg.ones((4, 1))], axis=1))
+
+appended()
+made()
+listed()
+""",
     "decorators that change what a function gets or returns": """
 import functools
 from collections.abc import Callable

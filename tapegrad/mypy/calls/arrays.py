@@ -85,12 +85,13 @@ from tapegrad.mypy.scopes.names import (
     unpacked_once,
     values_assigned,
 )
-from tapegrad.mypy.scopes.objects import called_function, length_of, object_of
+from tapegrad.mypy.scopes.objects import DRAWING, called_function, length_of, object_of, record_in
 from tapegrad.mypy.scopes.opaque import class_constant, loop_of
 from tapegrad.mypy.scopes.values import ValueUnknownError, count_of, stays, value_of
 from tapegrad.mypy.signatures import signature_of
 from tapegrad.mypy.unify.arguments import Argument, numbers_in, operand_shape
 from tapegrad.mypy.unify.bindings import CallError
+from tapegrad.mypy.unify.named_tuples import fields_of
 from tapegrad.sizes import UNKNOWN, Dim, Size, UnknownDims, is_unknown, names_in, product
 
 if TYPE_CHECKING:
@@ -477,6 +478,10 @@ class _Reader:
         match target, sequence:
             case NameExpr(), _:
                 return self._row(sequence)
+            case TupleExpr(items=targets), NameExpr():
+                places = [at for at, one in enumerate(targets) if isinstance(one, NameExpr) and one.node is variable]
+                is_plain = len(places) == 1 and not any(isinstance(one, StarExpr) for one in targets)
+                return self._column(sequence, places[0]) if is_plain else None
             case _, CallExpr(arg_kinds=kinds) if ARG_STAR in kinds:
                 return None
             case TupleExpr(items=[_, inner]), CallExpr(callee=RefExpr(fullname="builtins.enumerate"), args=[of, *_]):
@@ -764,9 +769,49 @@ class _Reader:
         raise UnreadError
 
     def _of_appended(self, expression: Expression) -> Sizes | None:
-        """Return the sizes that all items have which `append` adds to a list."""
-        items = appended_to(expression, self._api) if isinstance(expression, NameExpr) else None
-        return None if items is None else common([self._known(one) for one in items])
+        """Return the sizes that all items have which `append` adds to a list, or those of a column of `zip(*rows)`."""
+        if not isinstance(expression, NameExpr) or not isinstance(expression.node, Var):
+            return None
+        items = appended_to(expression, self._api)
+        if items is not None:
+            return common([self._known(one) for one in items])
+        match unpacked_once(expression.node, self._api):
+            case (
+                CallExpr(callee=RefExpr(fullname="builtins.zip"), args=[rows, *_], arg_kinds=[kind, *others]),
+                at,
+            ) if kind is ARG_STAR and all(one.is_named() for one in others):
+                return self._column(rows, at)
+        return None
+
+    def _column(self, rows: Expression, position: int) -> Sizes | None:
+        """Return the sizes of what all tuples in a list, such as named tuples, have at a position."""
+        row = record_in(rows, self._api)
+        if row is not None and row.info.is_named_tuple:
+            names = fields_of(row.info)
+            field = dict(row.arguments).get(names[position]) if position < len(names) else None
+            array = _array(field.t) if isinstance(field, GivenTensor) else None
+            return None if array is None else _plain(shape_items(array.args[0]))
+        items = self._rows_written(rows)
+        parts = [one.items[position] for one in items if isinstance(one, TupleExpr) and len(one.items) > position]
+        is_plain = len(parts) == len(items) and not any(
+            isinstance(part, StarExpr) for one in items for part in getattr(one, "items", ())
+        )
+        return common([self._known(one) for one in parts]) if parts and is_plain else None
+
+    def _rows_written(self, rows: Expression) -> list[Expression]:
+        """Return what a list has as items that a display and `append` fill, also in a copy or a sample; else none."""
+        match rows:
+            case CallExpr(callee=RefExpr(fullname=name), args=[of, *_], arg_kinds=[kind, *_]) if (
+                name in DRAWING and name != "random.choice" and kind is ARG_POS
+            ):
+                return self._rows_written(of)
+            case NameExpr(node=Var() as variable):
+                if (items := appended_to(rows, self._api)) is not None:
+                    return items
+                value, _ = bound_once(variable, self._api)
+                if value is not None and use_of(rows, self._api) is Use.READ:
+                    return value.items if isinstance(value, ListExpr) else self._rows_written(value)
+        return []
 
     def arrays(self, expression: Expression) -> list[Sizes | None] | None:
         """Return the sizes of each array in a list or a tuple; None if it is not known how many there are."""

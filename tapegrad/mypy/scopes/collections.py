@@ -19,6 +19,7 @@ from mypy.nodes import (
     GeneratorExpr,
     IfStmt,
     IndexExpr,
+    LambdaExpr,
     ListComprehension,
     ListExpr,
     MemberExpr,
@@ -28,6 +29,7 @@ from mypy.nodes import (
     OperatorAssignmentStmt,
     OpExpr,
     RefExpr,
+    ReturnStmt,
     StarExpr,
     SuperExpr,
     TupleExpr,
@@ -262,31 +264,80 @@ def appended_to(name: NameExpr, api: Checker) -> list[Expression] | None:
         return None
     added = _appended.of(checked_file(api)).get(name.node)
     value, _ = bound_once(name.node, api) if added else (None, None)
-    return [*value.items, *added] if added and isinstance(value, ListExpr) else None
+    first = None if value is None else _first_items(value)
+    return None if not added or first is None else [*first, *added]
+
+
+def _first_items(made: Expression) -> list[Expression] | None:
+    """Return the items that a list or a deque is made with; None if they are not written there."""
+    match made:
+        case ListExpr(items=items):
+            return items
+        case CallExpr(callee=RefExpr(fullname="builtins.list"), args=[]):
+            return []
+        case CallExpr(callee=RefExpr(fullname="collections.deque"), arg_names=names):
+            return [] if all(name == "maxlen" for name in names) else None
+    return None
 
 
 def _read_appended(file: Node | None) -> dict[Node, list[Expression]]:
-    """Return what is appended to the variables of which all other uses only read."""
+    """Return what is appended to the variables of which all other uses only read, or remove items."""
     found: dict[Node, list[Expression]] = {}
     methods: set[Expression] = set()
-    for node in nodes_in.of(file):
+    nodes = nodes_in.of(file)
+    for node in nodes:
         match node:
             case CallExpr(
-                callee=MemberExpr(expr=NameExpr(node=Var() as variable), name="append") as method, args=[item]
+                callee=MemberExpr(expr=NameExpr(node=Var() as variable), name="append" | "appendleft") as method,
+                args=[item],
             ):
                 found.setdefault(variable, []).append(item)
                 methods.add(method)
+            case MemberExpr(expr=NameExpr(node=Var()), name=name) if name in _REMOVERS:
+                methods.add(node)
     if not found:
         return found
-    for node in nodes_in.of(file):
+    returned = _returned_once(nodes)
+    receivers, functions = _receivers.of(file), {node for node in nodes if isinstance(node, FuncDef)}
+    for node in nodes:
         written = [target.base for target in targets_bound(node) if isinstance(target, IndexExpr)]
         for child in (*written, *children_of(node, Node)):
-            if not isinstance(child, NameExpr) or child.node not in found or node in methods:
+            if not isinstance(child, NameExpr) or child.node not in found or node in methods or child in returned:
                 continue
             is_bound = isinstance(node, AssignmentStmt) and child in node.lvalues
-            if child in written or (not is_bound and use_in(node, child) is not Use.READ):
+            is_read = use_in(node, child) is Use.READ or _only_draws(node)
+            alike = () if is_read else _alike(node, child, functions, receivers)
+            is_read = is_read or (
+                bool(alike) and all(_uses.of(file).get(one, Use.READ) is Use.READ for _, one in alike)
+            )
+            if child in written or not (is_bound or is_read):
                 found.pop(child.node)
     return found
+
+
+_REMOVERS: Final = frozenset({"clear", "pop", "popleft", "remove", "reverse", "sort"})
+
+
+def _only_draws(node: Any) -> bool:
+    """Return whether a call draws items of a list by chance."""
+    name = getattr(node.callee, "fullname", "") if isinstance(node, CallExpr) else ""
+    return name in ("random.choice", "random.choices", "random.sample")
+
+
+def _returned_once(nodes: list[Any]) -> set[Expression]:
+    """Return the local variables in `return` statements, alone or in a tuple, that no inner function uses."""
+    values = [node.expr for node in nodes if isinstance(node, ReturnStmt)]
+    several = [one for value in values for one in (value.items if isinstance(value, TupleExpr) else [value])]
+    names = [one for one in several if isinstance(one, NameExpr) and isinstance(one.node, Var)]
+    local = [one for one in names if isinstance(one.node, Var) and one.node.fullname == one.node.name]
+    if not local:
+        return set()
+    uses = [{one.node for one in inside(node) if isinstance(one, NameExpr)} for node in nodes if _is_function(node)]
+    return {one for one in local if sum(one.node in used for used in uses) == 1}
+
+
+def _is_function(node: Any) -> bool:
+    return isinstance(node, LambdaExpr) or (isinstance(node, FuncDef) and not node.is_generator)
 
 
 def _read_file(file: Node | None) -> Uses:

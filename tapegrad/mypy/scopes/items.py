@@ -5,11 +5,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mypy.nodes import Expression, NameExpr, Node, SliceExpr, TupleExpr, Var
-from mypy.types import AnyType, Instance, LiteralType, NoneType, TupleType, Type, UnpackType, get_proper_type
+from mypy.types import (
+    AnyType,
+    Instance,
+    LiteralType,
+    NoneType,
+    TupleType,
+    Type,
+    UnionType,
+    UnpackType,
+    get_proper_type,
+)
 
-from tapegrad.mypy.conversion import ARRAY, Many, shape_items, size_type, tensor_parts, unknown, without_last_values
+from tapegrad.mypy.conversion import (
+    ARRAY,
+    Many,
+    common_shape,
+    joined,
+    shape_items,
+    size_type,
+    tensor_parts,
+    unknown,
+    without_last_values,
+)
 from tapegrad.mypy.mypy_api import make
 from tapegrad.mypy.scopes.frames import (
+    GivenTensor,
     Items,
     Keywords,
     LayerCall,
@@ -25,6 +46,8 @@ from tapegrad.mypy.scopes.opaque import position_of
 from tapegrad.sizes import UNKNOWN, Dim, Size, product
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.scopes.frames import Value
 
@@ -78,9 +101,46 @@ def element(target: Expression, several: Value) -> dict[Node, Value]:
             return {target.node: item}
         case Items(values=[item, *others]) if all(key_of(one) == key_of(item) for one in others):
             return {target.node: item}
+        case Items(values=values):
+            return {target.node: common_record(values)}
         case Keywords(values=pairs):
             return element(target, Items(tuple(value for _, value in pairs)))
     return {target.node: None}
+
+
+def common_record(values: Sequence[Value]) -> Made | None:
+    """Return a dataclass or a named tuple with what the fields of several have in common; None if nothing is known."""
+    records = [one for one in values if isinstance(one, Made) and one.constructor == one.info.fullname]
+    if not records or len(records) < len(values) or len({one.info for one in records}) > 1:
+        return None
+    fields = [dict(one.arguments) for one in records]
+    names = [name for name in fields[0] if all(name in one for one in fields)]
+    common = [(name, _common([one[name] for one in fields])) for name in names]
+    is_known = any(value is not None for _, value in common)
+    return records[0]._replace(arguments=(*common,)) if is_known else None
+
+
+def _common(values: Sequence[Value]) -> Value:
+    """Return a value that several values are, or that has what their tensors, arrays or records have in common."""
+    first, *others = values
+    if all(key_of(one) == key_of(first) for one in others):
+        return first
+    given = [one.t for one in values if isinstance(one, GivenTensor)]
+    if len(given) < len(values):
+        return common_record(values)
+    arrays = [p for p in map(get_proper_type, given) if isinstance(p, Instance) and p.type.fullname == ARRAY]
+    if arrays:
+        return _common_array(arrays) if len(arrays) == len(given) else None
+    t = joined(UnionType(given))
+    return None if tensor_parts(t) is None else GivenTensor(t)
+
+
+def _common_array(arrays: list[Instance]) -> GivenTensor | None:
+    """Return an array with the sizes that several arrays have; None if their ranks or their dtypes differ."""
+    first, *others = arrays
+    if any(one.args[1] != first.args[1] for one in others):
+        return None
+    return GivenTensor(first.copy_modified(args=[common_shape([one.args[0] for one in arrays]), first.args[1]]))
 
 
 def unknown_elements(target: Expression) -> dict[Node, Value]:

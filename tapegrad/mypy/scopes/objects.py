@@ -73,7 +73,7 @@ from tapegrad.mypy.mypy_api import (
     types_in_body,
 )
 from tapegrad.mypy.mypy_files import in_file, program_file
-from tapegrad.mypy.scopes.collections import Use, set_up_methods, use_of
+from tapegrad.mypy.scopes.collections import Use, appended_to, set_up_methods, use_of
 from tapegrad.mypy.scopes.command_line import NAMESPACE, defaults_of
 from tapegrad.mypy.scopes.decorators import is_changed
 from tapegrad.mypy.scopes.frames import (
@@ -121,6 +121,7 @@ from tapegrad.mypy.scopes.items import (
     are_single,
     assigned,
     bounds_of,
+    common_record,
     count_in_type,
     element,
     has_unknown_part,
@@ -156,6 +157,7 @@ from tapegrad.mypy.scopes.opaque import (
 )
 from tapegrad.mypy.scopes.options import Change, changes_before
 from tapegrad.mypy.scopes.statements import Evaluator, Run
+from tapegrad.mypy.scopes.turns import is_same_at_each_turn
 from tapegrad.mypy.sources import file_of, module_of, written_data_class, written_function
 from tapegrad.sizes import UNKNOWN, Dim, Size, is_unknown, names_in
 
@@ -357,11 +359,25 @@ def object_of(expression: Expression, api: Checker) -> Value:
     finally:
         _Depth.now -= 1
     is_list = isinstance(found, Several | Items | Keywords) and isinstance(expression, NameExpr | MemberExpr)
+    if found is None and isinstance(expression, NameExpr):
+        return _of_records(expression, api)
     if not is_list or _is_of_run(expression, api) or is_fixed(expression, api):
         return found
     if isinstance(expression, MemberExpr):
         return _of_constructor(expression, api)
-    return _changed_before(expression, found, api) if isinstance(found, Keywords) else None
+    if isinstance(found, Keywords):
+        return _changed_before(expression, found, api)
+    return _of_records(expression, api) if isinstance(expression, NameExpr) else None
+
+
+def _of_records(name: NameExpr, api: Checker) -> Several | None:
+    """Return the dataclasses or named tuples in a list that `append` fills, with what they have in common.
+
+    None in a body that is read, where a loop may append others than those of the turn that was read last.
+    """
+    items = appended_to(name, api) if Reading.frame is None else None
+    record = None if items is None else common_record([object_of(one, api) for one in items])
+    return None if record is None else Several(record, is_filled=False)
 
 
 def _changed_before(use: Expression, created: Keywords, api: Checker) -> Keywords | None:
@@ -710,6 +726,8 @@ def _of_call(call: CallExpr, api: Checker) -> Value:
     if (copied := _copied(call, api)) is not None:
         return copied
     match call.callee:
+        case RefExpr(fullname=name) if name in DRAWING and (records := _drawn(name, call, api)) is not None:
+            return records
         case RefExpr(fullname="builtins.list" | "builtins.tuple") if len(call.args) == 1:
             return _items_of(call.args[0], api)
         case RefExpr(fullname="builtins.reversed") if len(call.args) == 1:
@@ -733,6 +751,23 @@ def _of_call(call: CallExpr, api: Checker) -> Value:
     value = None if called is None else _returned(*called, call, api)
     record = Records.returned(call, None, api) if value is None or isinstance(value, Made) else None
     return value if record is None else _with_fields(record, value if isinstance(value, Made) else None)
+
+
+def _drawn(function: str, call: CallExpr, api: Checker) -> Made | Several | None:
+    """Return what `random.choice(steps)` or `sorted(steps)` returns of a list of dataclasses or named tuples."""
+    record = record_in(call.args[0], api) if call.arg_kinds[:1] == [ARG_POS] else None
+    return record if record is None or function == "random.choice" else Several(record, is_filled=False)
+
+
+def record_in(sequence: Expression, api: Checker) -> Made | None:
+    """Return what the dataclasses or named tuples in a list have in common; None if it has others, or if none is known.
+
+    Args:
+        sequence: The list.
+        api: mypy's checker.
+    """
+    of = object_of(sequence, api)
+    return common_record(of.values if isinstance(of, Items) else [of.item if isinstance(of, Several) else None])
 
 
 def _with_fields(record: Made, value: Made | None) -> Made:
@@ -910,7 +945,7 @@ def elements(target: Expression, sequence: Expression, api: Checker) -> dict[Nod
             return unknown_elements(target) | element(inner, object_of(of, api))
         case NameExpr(), CallExpr(callee=MemberExpr(expr=of, name="values"), args=[]):
             return element(target, object_of(of, api))
-        case NameExpr(), CallExpr(callee=NameExpr(fullname=name), args=[of]) if name in _SAME_ITEMS:
+        case NameExpr(), CallExpr(callee=RefExpr(fullname=name), args=[of, *_]) if name in _SAME_ITEMS:
             return elements(target, of, api)
         case NameExpr(), NameExpr() | MemberExpr() | IndexExpr() | ListExpr() | TupleExpr() | ListComprehension():
             is_dict = isinstance(p := get_proper_type(stored_type(api, sequence)), Instance) and _is_dict(p)
@@ -925,6 +960,11 @@ def _is_dict(t: Instance) -> bool:
 _AVERAGE: Final = "tapegrad.nn.average.ModelEMA"  # whose attribute `model` is a copy of the model it is created with
 # Functions whose result has the elements of their argument.
 _SAME_ITEMS: Final = {"builtins.list", "builtins.reversed", "builtins.sorted", "builtins.tuple"}
+# Functions whose result is a list with elements of their argument, or one of its elements.
+DRAWING: Final = {
+    *("builtins.list", "builtins.sorted", "builtins.tuple"),
+    *("random.choice", "random.choices", "random.sample"),
+}
 # Functions whose result has as many elements as their first argument.
 _KEEPING_ITEMS: Final = {
     "builtins.enumerate",
@@ -1473,7 +1513,12 @@ def _given_array(argument: Expression, t: ProperType | None, api: Checker) -> Gi
 
 
 def _steady_type(expression: Expression, api: Checker) -> Type | None:
-    """Return the type of an expression; of a variable that is bound again, mypy may have read an older one."""
+    """Return the type of an expression; of a variable that is bound again, mypy may have read an older one.
+
+    At the first turns of a loop mypy does not know yet what the later ones bind.
+    """
+    if not is_same_at_each_turn(expression, api):
+        return None
     if isinstance(expression, MemberExpr) and expression.name not in ("T", "mT"):  # computed as the program reads it
         return None
     if isinstance(expression, NameExpr) and not (

@@ -13,6 +13,7 @@ from tapegrad.mypy.unify.arguments import Argument
 if TYPE_CHECKING:
     from typing import TypeGuard
 
+    from mypy.nodes import TypeInfo
     from mypy.plugin import MethodContext, MethodSigContext
     from mypy.types import FunctionLike
 
@@ -41,11 +42,16 @@ def is_replace(declared: FunctionLike) -> TypeGuard[CallableType]:
 
 def field_names(t: TupleType) -> list[str]:
     """Return the field names of a named tuple; an empty list for any other tuple."""
-    symbol = t.partial_fallback.type.get("__match_args__")
+    names = fields_of(t.partial_fallback.type)
+    return names if len(names) == len(t.items) else []
+
+
+def fields_of(info: TypeInfo) -> list[str]:
+    """Return the field names of the class of a named tuple."""
+    symbol = info.get("__match_args__")
     names = get_proper_type(symbol.type) if symbol is not None else None
-    if not isinstance(names, TupleType) or len(names.items) != len(t.items):
-        return []
-    return [str(one.value) for one in map(get_proper_type, names.items) if isinstance(one, LiteralType)]
+    items = names.items if isinstance(names, TupleType) else []
+    return [str(one.value) for one in map(get_proper_type, items) if isinstance(one, LiteralType)]
 
 
 def replaced_fields(
