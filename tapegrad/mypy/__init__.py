@@ -830,6 +830,25 @@ def _has_tensors(collection: Type) -> bool:
     return isinstance(p, Instance) and any(map(_is_tensor, p.args))
 
 
+def _has_open_items(collection: Type) -> bool:
+    """Return whether a type is that of a list of tensors with unknown parts, or of tuples with some."""
+    p = get_proper_type(collection)
+    return isinstance(p, Instance) and any(map(_is_open, p.args))
+
+
+def _is_open(t: Type) -> bool:
+    p = get_proper_type(t)
+    if isinstance(p, TupleType):
+        return any(map(_is_open, p.items))
+    return isinstance(p, Instance) and p.type.fullname == _TENSOR and any(map(_has_any, p.args))
+
+
+def _has_any(part: Type) -> bool:
+    p = get_proper_type(part)
+    parts = map(get_proper_type, p.items) if isinstance(p, TupleType) else [p]
+    return any(isinstance(one, AnyType) for one in parts)
+
+
 def _is_of_objects(collection: Type) -> bool:
     """Return whether a type is that of a list of objects, which mypy gives `[[x], [y]]` with tensors of two shapes."""
     p = get_proper_type(collection)
@@ -922,9 +941,16 @@ _numbers["builtins.zip"] = lambda ctx: (
     _columns(ctx) if any(one.is_star() for one in getattr(ctx.context, "arg_kinds", ())) else ctx.default_return_type
 )
 _of_objects = _guard(_lazy("item_of_objects"), lambda ctx: ctx.default_return_type)
+_of_appended = _guard(_lazy("item_of_appended"), lambda ctx: ctx.default_return_type)
 _numbers |= dict.fromkeys(
-    ["builtins.list.__getitem__", "builtins.list.__iter__"],
-    lambda ctx: _of_objects(ctx) if _is_of_objects(ctx.type) else ctx.default_return_type,
+    [f"{kind}.{name}" for kind in ("builtins.list", "collections.deque") for name in ("__getitem__", "__iter__")],
+    lambda ctx: (
+        _of_objects(ctx)
+        if _is_of_objects(ctx.type)
+        else _of_appended(ctx)
+        if _has_open_items(ctx.type)
+        else ctx.default_return_type
+    ),
 )
 _turned_attribute = _guard(_lazy("turned_attribute"), lambda ctx: ctx.default_attr_type)
 _numbers |= dict.fromkeys(_TURNING, _guard(_lazy("turned_result"), lambda ctx: ctx.default_return_type))

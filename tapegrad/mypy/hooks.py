@@ -462,6 +462,11 @@ def attribute_type(ctx: AttributeContext) -> Type:
     return ctx.default_attr_type
 
 
+def item_of_appended(ctx: MethodContext) -> Type:
+    """Return the type of an item of a list that `append` fills, or of an iterator of its items."""
+    return collections.item_of_appended(ctx)
+
+
 def item_of_objects(ctx: MethodContext) -> Type:
     """Return the type of an item of a list of lists, or of dictionaries, which mypy takes for objects."""
     return collections.item_of_objects(ctx)

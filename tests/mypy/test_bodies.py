@@ -3234,6 +3234,72 @@ maybe_one(tg.ones((2, 5)))
 chosen_one(tg.ones((2, 5)))
 optional_one(tg.ones((2, 5)), n=4)
 """,
+    "lists that a loop fills with tensors that grow": """
+def states() -> None:
+    found: list[Tensor[Any]] = []
+    others = []
+    h = tg.ones((4, 1))
+    for _ in range(3):
+        y = tg.relu(h)
+        found.append(y)
+        others.append(h)
+        if len(found) > 2:
+            found[-1] @ tg.ones((3, 2))
+            for one in others[2:]:
+                one @ tg.ones((3, 2))
+        h = tg.concat([h, tg.ones((4, 1))], axis=1)
+    found[-1] @ tg.ones((3, 2))
+    others[-1] @ tg.ones((3, 2))
+
+def chained() -> None:
+    xs = [tg.ones((4, 1))]
+    for _ in range(2):
+        xs.append(tg.concat([xs[-1], tg.ones((4, 1))], axis=1))
+    xs[-1] @ tg.ones((3, 2))
+    xs[0] @ tg.ones((1, 2))
+
+def epochs() -> None:
+    w = tg.ones((3, 1))
+    for epoch in range(3):
+        found = []
+        for _ in range(2):
+            found.append(w.T)
+        if epoch == 2:
+            found[0] @ tg.ones((5, 2))
+        w = tg.concat([w, tg.ones((1, 1))], axis=0)
+
+def rebound() -> None:
+    found = []
+    h = tg.ones((4, 3))
+    found.append(h)
+    h = tg.ones((4, 5))
+    found.append(h)
+    found[1] @ tg.ones((5, 2))
+    found[0] @ tg.ones((3, 2))
+
+def optional() -> None:
+    found: list[Tensor[Any] | None] = []
+    found.append(None)
+    found.append(tg.ones((4, 3)))
+    found.append(tg.ones((4, 5)))
+    for one in found[1:]:
+        if one is not None:
+            one @ tg.ones((one.shape[1], 2))
+
+outer = [tg.ones((2, 3))]
+
+def last() -> Tensor[Any]:
+    return outer[-1] @ tg.ones((5, 2))
+
+for k in (3, 4, 5):
+    outer.append(tg.ones((2, k)))
+last()
+states()
+chained()
+epochs()
+rebound()
+optional()
+""",
 }
 
 COMPUTED = """

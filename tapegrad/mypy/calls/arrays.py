@@ -497,6 +497,8 @@ class _Reader:
         several = self.arrays(sequence)
         if several is not None:
             return common(several)
+        if (row := self._of_appended(sequence)) is not None:
+            return row
         sizes = self.sizes(sequence)
         return sizes[1:] if sizes else None
 

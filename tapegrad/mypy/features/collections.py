@@ -24,8 +24,8 @@ from mypy.nodes import (
 )
 from mypy.types import AnyType, CallableType, Instance, TupleType, UnionType, get_proper_type
 
-from tapegrad.mypy.conversion import joined, tensor_parts, without_opaque
-from tapegrad.mypy.features.partial_types import join
+from tapegrad.mypy.conversion import joined, tensor_parts, unknown, without_opaque
+from tapegrad.mypy.features.partial_types import filled, join
 from tapegrad.mypy.mypy_api import (
     attribute_variable,
     checked_file,
@@ -41,6 +41,7 @@ from tapegrad.mypy.mypy_api import (
 )
 from tapegrad.mypy.scopes.collections import (
     Use,
+    appended_to,
     changed_outside,
     collection_of,
     display_of,
@@ -50,10 +51,12 @@ from tapegrad.mypy.scopes.collections import (
     use_of_variable,
 )
 from tapegrad.mypy.scopes.entries import entries_in, entries_of, is_dictionary, with_entries
+from tapegrad.mypy.scopes.frames import Reading
 from tapegrad.mypy.scopes.functions import written_with_file
-from tapegrad.mypy.scopes.objects import object_of
+from tapegrad.mypy.scopes.objects import object_of, steady_type
 from tapegrad.mypy.scopes.opaque import constructor_value
-from tapegrad.mypy.scopes.rebinding import opened
+from tapegrad.mypy.scopes.rebinding import newest, opened
+from tapegrad.mypy.scopes.turns import share_loop
 from tapegrad.mypy.signatures import without_sizes
 from tapegrad.mypy.sources import module_of
 
@@ -148,6 +151,48 @@ def item_of_objects(ctx: MethodContext) -> Type:
         return result
     item = get_proper_type(without_sizes(item))
     return result.copy_modified(args=[item]) if result.args else item
+
+
+def item_of_appended(ctx: MethodContext) -> Type:
+    """Return the type of an item of a list that `append` fills, or of an iterator of its items.
+
+    A tensor in it has what all that are appended have in common.
+    """
+    result, call = get_proper_type(ctx.default_return_type), ctx.context
+    holder = call.base if isinstance(call, IndexExpr) else call
+    if Reading.frame is not None or not isinstance(holder, NameExpr):
+        return result  # a body that is read follows its own lists
+    item = _appended_type(holder, ctx.api)
+    if item is None:
+        return result
+    if isinstance(call, IndexExpr) and not isinstance(call.index, SliceExpr):
+        return filled(result, item)
+    return result.copy_modified(args=[filled(result.args[0], item)]) if isinstance(result, Instance) else result
+
+
+def _appended_type(name: NameExpr, api: Checker) -> Type | None:
+    """Return what all items of a list that only `append` fills have in common; None if one of them is not known."""
+    types: list[Type] = []
+    for one in appended_to(name, api) or ():
+        is_final = not share_loop(one, name, api)  # else a later turn may append another one
+        t = stored_type(api, one) if is_final else steady_type(one, api)
+        if t is None:
+            return None
+        types.append(newest(t, one, api) if is_final else t)
+    return _common_type(types) if types else None
+
+
+def _common_type(types: Sequence[Type]) -> Type | None:
+    """Return what the tensors of several types have in common, also in tuples of one length; None if there are none."""
+    several = [p for p in map(get_proper_type, types) if isinstance(p, TupleType)]
+    if not several:
+        common = joined(UnionType([*types]))
+        return common if tensor_parts(common) is not None else None
+    first = several[0]
+    if len(several) < len(types) or len({len(p.items) for p in several}) > 1:
+        return None
+    columns = zip(*(p.items for p in several), strict=True)
+    return first.copy_modified(items=[_common_type(column) or unknown() for column in columns])
 
 
 def _is_list_or_dictionary(t: Instance) -> bool:

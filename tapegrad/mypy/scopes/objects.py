@@ -647,7 +647,7 @@ def length_of(sequence: Expression, api: Checker) -> int | None:
             return None if length is None else max(length - 1, 0)
         case CallExpr(callee=RefExpr(fullname=name), args=[of, *_]) if name in _KEEPING_ITEMS:
             return length_of(of, api)
-        case CallExpr(callee=MemberExpr(expr=of, name="items" | "values"), args=[]):
+        case CallExpr(callee=MemberExpr(expr=of, name="items" | "keys" | "values"), args=[]):
             return len(pairs.values) if isinstance(pairs := object_of(of, api), Keywords) else None
         case IndexExpr(base=of, index=SliceExpr() as part):
             length, bounds = length_of(of, api), bounds_of(part)
@@ -708,9 +708,13 @@ def _item_of(sequence: Expression, index: int, api: Checker) -> Value:
         case CallExpr(callee=MemberExpr(expr=of, name="values"), args=[]):
             pairs = object_of(of, api)
             return pairs.values[index][1] if isinstance(pairs, Keywords) else None
+        case CallExpr(callee=MemberExpr(expr=of, name="keys"), args=[]):
+            return _item_of(of, index, api)
     match object_of(sequence, api):
         case Items() as items:
             return item_at(items, index)
+        case Keywords(values=entries):
+            return entries[index][0]
         case Layers(items=layers):
             return layers[index]
         case Several(item=item):
@@ -1495,7 +1499,7 @@ def _given_tensor(argument: Expression, api: Checker) -> GivenTensor | None:
             return value
         t = type_read(argument, api)
     else:
-        t = _steady_type(argument, api)
+        t = steady_type(argument, api)
     parts = tensor_parts(t) if t is not None else None
     if parts is None:
         return _given_array(argument, get_proper_type(t), api)
@@ -1512,7 +1516,7 @@ def _given_array(argument: Expression, t: ProperType | None, api: Checker) -> Gi
     )
 
 
-def _steady_type(expression: Expression, api: Checker) -> Type | None:
+def steady_type(expression: Expression, api: Checker) -> Type | None:
     """Return the type of an expression; of a variable that is bound again, mypy may have read an older one.
 
     At the first turns of a loop mypy does not know yet what the later ones bind.

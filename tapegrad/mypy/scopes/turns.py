@@ -35,7 +35,7 @@ def is_same_at_each_turn(expression: Expression, api: Checker) -> bool:
 
     mypy reads a loop again until the types of its variables stay, and at its first turn they are those of the first.
     """
-    if expression not in _in_loops.of(checked_file(api)):
+    if expression not in _loops_around.of(checked_file(api)):
         return True
     pending: list[Expression] = [expression]
     seen: set[Node] = set()
@@ -76,8 +76,18 @@ def _is_steady_attribute(attribute: MemberExpr, api: Checker) -> bool:
     return isinstance(t, CallableType | Overloaded) or attribute.name not in _replaced.of(checked_file(api))
 
 
-def _read_in_loops(file: Node | None) -> set[Node]:
-    return {node for loop in nodes_in.of(file) if isinstance(loop, ForStmt | WhileStmt) for node in inside(loop)}
+def share_loop(one: Expression, other: Expression, api: Checker) -> bool:
+    """Return whether a loop, of which mypy may read further turns, is around two expressions."""
+    around = _loops_around.of(checked_file(api))
+    return not around.get(one, set()).isdisjoint(around.get(other, ()))
+
+
+def _read_loops_around(file: Node | None) -> dict[Node, set[Node]]:
+    found: dict[Node, set[Node]] = {}
+    for loop in nodes_in.of(file):
+        for node in inside(loop) if isinstance(loop, ForStmt | WhileStmt) else ():
+            found.setdefault(node, set()).add(loop)
+    return found
 
 
 def _read_replaced(file: Node | None) -> set[str]:
@@ -90,5 +100,5 @@ def _read_replaced(file: Node | None) -> set[str]:
     return {one.name for one in (*targets, *written) if isinstance(one, MemberExpr)}
 
 
-_in_loops = ScopeCache(_read_in_loops)
+_loops_around = ScopeCache(_read_loops_around)
 _replaced = ScopeCache(_read_replaced)
