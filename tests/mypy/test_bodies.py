@@ -3122,24 +3122,25 @@ listed()
 import functools
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TypeVar, cast
 
-Function = Callable[[Tensor[Any]], Tensor[Any]]
+F = TypeVar("F", bound=Callable[..., Tensor[Any]])
 
 def another(x: Tensor[Any]) -> Tensor[Any]:
     return x @ tg.ones((5, 3))
 
-def cut(function: Function) -> Function:
+def cut(function: F) -> F:
     def inner(x: Tensor[Any]) -> Tensor[Any]:
         x = x[:, :4]
         return function(x)
-    return inner
+    return cast(F, inner)
 
-def halved(function: Function) -> Function:
+def halved(function: F) -> F:
     def inner(x: Tensor[Any]) -> Tensor[Any]:
         return function(x[:, :4])[:, :2]
-    return inner
+    return cast(F, inner)
 
-def tried(function: Function) -> Function:
+def tried(function: F) -> F:
     @functools.wraps(function)
     def inner(x: Tensor[Any]) -> Tensor[Any]:
         try:
@@ -3147,45 +3148,66 @@ def tried(function: Function) -> Function:
         except ValueError:
             return x
         return y
-    return inner
+    return cast(F, inner)
 
-def suppressed(function: Function) -> Function:
+def suppressed(function: F) -> F:
     def inner(x: Tensor[Any]) -> Tensor[Any]:
         with suppress(ValueError):
             y = function(x)
         return x
-    return inner
+    return cast(F, inner)
 
-def exchanged(function: Function) -> Function:
-    function = another
+def exchanged(function: F) -> F:
+    function = cast(F, another)
     return function
 
-def lifted(function: Function) -> Function:
+def lifted(function: F) -> F:
     def inner(x: Tensor[Any]) -> Tensor[Any]:
         if x.ndim == 1:
             return function(x[:4][None])
         return function(x)
-    return inner
+    return cast(F, inner)
 
-def maybe(function: Function) -> Function:
+def maybe(function: F) -> F:
     def inner(x: Tensor[Any]) -> Tensor[Any]:
         y = x
         if x.shape[1] == 4:
             y = function(x)
         return y
-    return inner
+    return cast(F, inner)
 
-def chosen(function: Function) -> Function:
+def chosen(function: F) -> F:
     if function.__name__ == "chosen_one":
-        return another
+        return cast(F, another)
     return function
 
-def optional(function: Callable[..., Tensor[Any]]) -> Callable[..., Tensor[Any]]:
+def optional(function: F) -> F:
     @functools.wraps(function)
     def inner(*args: Any, **kwargs: Any) -> Tensor[Any]:
         kwargs["n"] = 5
         return function(*args, **kwargs)
-    return inner
+    return cast(F, inner)
+
+def turned(function: F) -> F:
+    def inner(y: Tensor[Any], x: Tensor[Any]) -> Tensor[Any]:
+        return function(y, x)
+    return cast(F, inner)
+
+def conditional(function: F) -> F:
+    def inner(x: Tensor[Any]) -> Tensor[Any]:
+        return function(x)
+    if function.__name__ == "conditional_one":
+        def inner(x: Tensor[Any]) -> Tensor[Any]:
+            return function(x[:, :4])
+    return cast(F, inner)
+
+@turned
+def turned_one(x: Tensor[Any], y: Tensor[Any]) -> Tensor[Any]:
+    return x @ y
+
+@conditional
+def conditional_one(x: Tensor[Any]) -> Tensor[Any]:
+    return x @ tg.ones((4, 3))
 
 @cut
 def cut_one(x: Tensor[Any]) -> Tensor[Any]:
@@ -3224,6 +3246,8 @@ def chosen_one(x: Tensor[Any]) -> Tensor[Any]:
 def optional_one(x: Tensor[Any], n: int = 4) -> Tensor[Any]:
     return x @ tg.ones((n, 3))
 
+turned_one(x=tg.ones((4, 3)), y=tg.ones((2, 4)))
+conditional_one(tg.ones((2, 5)))
 cut_one(tg.ones((2, 5)))
 halved_one(tg.ones((2, 5))) @ tg.ones((2, 2))
 tried_one(tg.ones((2, 5)))

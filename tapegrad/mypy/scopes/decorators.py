@@ -23,8 +23,10 @@ from mypy.nodes import (
     WithStmt,
 )
 
-from tapegrad.mypy.scopes.names import ScopeCache, bound_by, inside
-from tapegrad.mypy.sources import are_changing, decorators_of, written_function
+from tapegrad.mypy.scopes.collections import targets_bound
+from tapegrad.mypy.scopes.names import ScopeCache, bound_by, inside, nodes_in
+from tapegrad.mypy.scopes.opaque import is_defined_once
+from tapegrad.mypy.sources import are_changing, decorators_of, file_of, module_of, written_function
 
 if TYPE_CHECKING:
     from mypy.nodes import Node
@@ -48,13 +50,22 @@ def is_changed(function: FuncDef, api: Checker | None) -> bool:
 def _keeps(decorator: Expression, api: Checker) -> bool:
     """Return whether what a decorator returns calls the function with the arguments that it gets."""
     match decorator:
-        case CallExpr(callee=RefExpr(node=FuncDef() as makes)):  # `@timed("forward")`
-            written = written_function(makes, api)
-            return written is not None and _keeping.of(written) == _MAKES_DECORATOR
+        case CallExpr(callee=RefExpr(node=FuncDef() as function)):  # `@timed("forward")`
+            expected = _MAKES_DECORATOR
         case RefExpr(node=FuncDef() as function):
-            written = written_function(function, api)
-            return written is not None and _keeping.of(written) == _KEEPS
-    return False
+            expected = _KEEPS
+        case _:
+            return False
+    written, file = written_function(function, api), file_of(module_of(function), api)
+    if written is None or file is None or not is_defined_once(written, file):
+        return False
+    return written.fullname not in _assigned.of(file) and _keeping.of(written) == expected
+
+
+def _read_assigned(file: Node | None) -> set[str]:
+    """Return the full names of the functions of a file under whose names it assigns something else."""
+    targets = [one for node in nodes_in.of(file) for one in targets_bound(node) if isinstance(one, NameExpr)]
+    return {one.node.fullname for one in targets if isinstance(one.node, FuncDef)}
 
 
 _KEEPS: Final = "is a decorator that keeps a function"
@@ -72,6 +83,7 @@ def _read_keeping(node: Node | None) -> str:
 
 
 _keeping = ScopeCache(_read_keeping)
+_assigned = ScopeCache(_read_assigned)
 
 
 def _returns_same_function(decorator: FuncDef) -> bool:
@@ -91,16 +103,14 @@ def _returns_same_function(decorator: FuncDef) -> bool:
 def _returned_function(outer: FuncDef) -> FuncDef | None:
     """Return the function that is defined in another one, and that each `return` statement of that one returns."""
     inner = [_undecorated(one) for one in outer.body.body if isinstance(one, FuncDef | Decorator)]
+    defined = [one.name for one in inside(outer.body) if isinstance(one, FuncDef)]
     values = _returned(outer)
     names = {one.name for one in values if isinstance(one, NameExpr)}
     found = [one for one in inner if one is not None and one.name in names]
-    is_only = (
-        len(values) > 0 and len(found) == 1 and len(names) == 1 and all(isinstance(one, NameExpr) for one in values)
-    )
-    is_only = (
-        is_only
-        and sum(getattr(name, "name", "") in names for node in _statements(outer) for name, _ in bound_by(node)) == 0
-    )
+    if len(found) != 1 or len(names) != 1 or not all(isinstance(one, NameExpr) for one in values):
+        return None
+    bound = [getattr(name, "name", "") for node in _statements(outer) for name, _ in bound_by(node)]
+    is_only = defined.count(found[0].name) == 1 and found[0].name not in bound
     return found[0] if is_only and _always_returns(outer) else None
 
 
@@ -120,6 +130,7 @@ def _only_calls(wrapper: FuncDef, function: Any) -> bool:
     calls = [one for one in inside(wrapper) if isinstance(one, CallExpr) and _is(one.callee, function)]
     parameters = [one.variable for one in wrapper.arguments]
     is_plain = all(one.kind in (ARG_POS, ARG_STAR, ARG_STAR2) for one in wrapper.arguments)
+    is_plain = is_plain and [one.kind for one in wrapper.arguments].count(ARG_POS) <= 1  # others may change places
     if not calls or not is_plain or _is_suspended(wrapper) or not _always_returns(wrapper):
         return False
     kinds = [one.kind for one in wrapper.arguments]
@@ -128,7 +139,8 @@ def _only_calls(wrapper: FuncDef, function: Any) -> bool:
         if call.arg_kinds != kinds or not all(map(_is, call.args, parameters)):
             return False
         passed.update(call.args)
-    nodes = inside(wrapper)
+    targets = [part for node in inside(wrapper) for one in targets_bound(node) for part in inside(one)]
+    nodes = [*inside(wrapper), *targets]
     options = [one.variable for one in wrapper.arguments if one.kind is ARG_STAR2]
     if any(isinstance(one, NameExpr) and one.node in options and one not in passed for one in nodes):
         return False  # which may change them
@@ -138,12 +150,9 @@ def _only_calls(wrapper: FuncDef, function: Any) -> bool:
             results.setdefault(name, []).append(value)
     if any(one in results for one in (function, *parameters)):
         return False
+    unchanged = {name for name, several in results.items() if len(several) == 1 and several[0] in calls}
     values = _returned(wrapper)
-    return bool(values) and all(
-        one in calls
-        or (isinstance(one, NameExpr) and len(results.get(one.node, [])) == 1 and results[one.node][0] in calls)
-        for one in values
-    )
+    return bool(values) and all(one in calls or (isinstance(one, NameExpr) and one.node in unchanged) for one in values)
 
 
 def _is(expression: Expression, variable: Any) -> bool:
