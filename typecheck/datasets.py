@@ -151,3 +151,40 @@ def reject_a_sample_of_a_buffer() -> None:
     replay.add(tg.ones((4,)), tg.ones((2,)), 1.0)
     states, _, _ = replay.sample(1)
     states @ tg.ones((3, 2))  # E(mypy): matmul: inner sizes differ: x (states.shape[0], 4) has 4 columns but y (3, 2) has 3 rows [tapegrad-shape]
+
+
+class Unsized:
+    """A dataset whose declaration names no sizes; its body does."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+    def __len__(self) -> int:
+        return 9
+
+    def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
+        row = tg.full((self.width,), float(index))
+        return (tg.stack([row, row, row]) if index % 2 else tg.ones((3, self.width))), tg.zeros((), np.int64)
+
+
+def accept_examples_that_are_read() -> None:
+    rows = Unsized(6)
+    assert_type(rows[2][0], Tensor[Shape[L[3], L[6]], NoneTape])
+    for x, label in data.batches(rows, size=4):
+        assert_type(x, Tensor[Shape[L[4], L[3], L[6]], NoneTape])
+        assert_type(label, Tensor[Shape[L[4]], NoneTape, np.int64])
+
+
+def accept_a_last_batch_of_examples_that_are_read() -> None:
+    for x, _ in data.batches(Unsized(5), size=4, drop_last=False):
+        assert_type(x, Tensor[Shape[Any, L[3], L[5]], NoneTape])
+
+
+def reject_an_example_that_is_read() -> None:
+    rows = Unsized(6)
+    rows[0][0] @ tg.ones((5, 2))  # E: matmul: inner sizes differ: x (3, 6) has 6 columns but y (5, 2) has 5 rows [tapegrad-shape]
+
+
+def reject_a_batch_of_examples_that_are_read() -> None:
+    for x, _ in data.batches(Unsized(6), size=4):
+        nn.Linear(5, 2)(x)  # E: Linear(5, 2): x is (4, 3, 6) but (..., 5) is expected: axis -1 is 6, not 5 [tapegrad-shape]

@@ -41,6 +41,7 @@ from tapegrad.mypy.features import (
     body_lists,
     collections,
     constructors,
+    datasets,
     dtypes,
     einops_calls,
     layers,
@@ -172,6 +173,8 @@ def function_result(ctx: FunctionContext) -> Type:
     result = made_with_fields(ctx, declared, result)
     called = declared or _method_of_super(ctx)
     result = bodies.check_driver(ctx, result) if called is None else bodies.completed(ctx, called, result)
+    if isinstance(ctx.context, CallExpr) and getattr(ctx.context.callee, "fullname", "") == datasets.BATCHES:
+        result = datasets.with_examples(ctx, result)
     if makes_layer(ctx):
         bodies.check_builder(ctx)
     if makes_model(ctx):

@@ -3324,6 +3324,65 @@ epochs()
 rebound()
 optional()
 """,
+    "examples of a dataset that are not those of the class": """
+class Rows:
+    def __init__(self, width: int) -> None:
+        self.width = width
+    def __len__(self) -> int:
+        return 6
+    def __getitem__(self, index: int) -> Tensor:
+        return tg.ones((3, self.width))
+
+class Narrow(Rows):
+    def __getitem__(self, index: int) -> Tensor:
+        return tg.ones((2,))
+
+def named(is_narrow: bool) -> Rows:
+    return Narrow(4) if is_narrow else Rows(4)
+
+def run(rows: Rows) -> None:
+    for x in tg.data.batches(rows, size=2):
+        x @ tg.ones((2, 5))
+
+run(Narrow(4))
+for x in tg.data.batches(named(True), size=2):
+    x @ tg.ones((2, 5))
+named(True)[0] @ tg.ones((2, 5))
+changed = Rows(4)
+changed.width = 2
+for x in tg.data.batches(changed, size=2):
+    x @ tg.ones((2, 5))
+changed[0] @ tg.ones((2, 5))
+several = [Rows(4), Narrow(4)]
+several[1][0] @ tg.ones((2, 5))
+""",
+    "examples of a dataset that are of several sizes": """
+class Rows:
+    def __len__(self) -> int:
+        return 6
+    def __getitem__(self, index: int) -> Tensor:
+        if index == 7:
+            return tg.ones((2, 3)) @ tg.ones((3, 4))
+        return tg.ones((1 + index % 1, 2) if index < 6 else (3,))
+
+class Growing:
+    def __len__(self) -> int:
+        return 3
+    def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
+        return tg.ones((index + 1,)), tg.ones((index, 2))
+
+for x in tg.data.batches(Rows(), size=2):
+    x @ tg.ones((2, 5))
+Growing()[1][0] @ tg.ones((2, 5))
+Growing()[2][1] @ tg.ones((2, 5))
+Growing()[2][0] @ tg.ones((3, 5))
+for k in range(1, 3):
+    Growing()[k][1] @ tg.ones((2, 5))
+    Growing()[k][0] + tg.ones((1,))
+for first, second in tg.data.batches(Growing(), size=1):
+    first + tg.ones((1, 1))
+    second @ tg.ones((2, 5))
+""",
 }
 
 COMPUTED = """

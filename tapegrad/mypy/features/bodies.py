@@ -28,6 +28,7 @@ from mypy.nodes import (
     FloatExpr,
     FuncDef,
     GeneratorExpr,
+    IndexExpr,
     IntExpr,
     LambdaExpr,
     ListComprehension,
@@ -493,14 +494,44 @@ def _outcome_of_property(owner: Expression, name: str, api: Checker) -> tuple[Ou
     getter = symbol.node.func if symbol is not None and isinstance(symbol.node, Decorator) else None
     if getter is None or not getter.is_property or not isinstance(made, Made) or not can_read_bodies(api.options):
         return Outcome(), None
+    return _outcome_for_object(made, getter, (), api)
+
+
+def example_of(dataset: Expression, api: Checker) -> Type | None:
+    """Return the type of the examples that a dataset of the program gives by number; None if that is not read.
+
+    An error in an example is no error of the call that takes the dataset, which reads no example yet.
+    """
+    made = object_of(dataset, api)
+    symbol = made.info.get("__getitem__") if isinstance(made, Made) else None
+    function = symbol.node if symbol is not None else None
+    if not isinstance(function, FuncDef) or not isinstance(made, Made) or not _may_be_read(function, api):
+        return None
+    numbers = tuple((argument.variable.name, None) for argument in function.arguments[1:])
+    is_plain = len(numbers) == 1 and not why_unreadable(function) and not has_rival_files(made.info, api)
+    outcome, _ = _outcome_for_object(made, function, numbers, api) if is_plain else (Outcome(), None)
+    if outcome.reading is not None:
+        record_read(api, outcome.reading, dataset.line)
+    if outcome.result is None:
+        return None
+    kept = frozenset(path for path in opaque_paths(outcome.result) if is_passed_on(path, made))
+    return without_opaque(outcome.result, kept)
+
+
+def _outcome_for_object(
+    made: Made, function: FuncDef, arguments: tuple[tuple[str, Value], ...], api: Checker
+) -> tuple[Outcome, MypyFile | None]:
+    """Return what the body of a method of an object does, and its file; None if the body is not read."""
     depend_on_bodies(api)
     try:
-        file, written = _written(getter, api)
+        file, written = _written(function, api)
     except UnreadError:
         return Outcome(), None
     if BodiesRead.depth >= _DEEPEST or written in _active or written is enclosing_function(api):
         return Outcome(), None
-    outcome = _outcome(api, written, _frame_of_call(written, (), made, api), {}, file)
+    if not is_defined_once(written, file):
+        return Outcome(), None
+    outcome = _outcome(api, written, _frame_of_call(written, arguments, made, api), {}, file)
     if outcome.names:
         depend_on_names(outcome.names, api)
     return outcome, file
@@ -630,6 +661,9 @@ _open: dict[FuncDef, tuple[object, bool]] = {}
 def _receiver(ctx: FunctionContext | MethodContext, function: FuncDef) -> Made | ClassOf | None:
     """Return the object, or the class, of a method that is called, if its class is known and has this method."""
     call = ctx.context
+    if isinstance(call, IndexExpr) and function.name == "__getitem__":
+        made = object_of(call.base, ctx.api)
+        return made if isinstance(made, Made) and is_method(made, function) else None
     if not function.info or not isinstance(call, CallExpr):
         return None
     if Reading.is_tried:
