@@ -499,3 +499,36 @@ def accept_arrays_of_lists_that_append_fills() -> None:
 
 def reject_a_size_of_arrays_that_append_adds() -> None:
     shuffled(np.zeros((4, 3), np.float32)).sum(axis=0) + tg.ones((4,))  # E: add: x (3,) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y
+
+
+def drawn_ids() -> list[int]:
+    return [int(one) for one in np.random.default_rng(0).integers(0, 9, 6)]
+
+
+def accept_lists_of_numbers_by_their_type() -> None:
+    ids = drawn_ids()
+    steps = [0.5 * one for one in ids]
+    assert_type(tg.tensor(ids), Tensor[Shape[Any], NoneTape, np.int64])
+    assert_type(tg.tensor(steps), Tensor[Shape[Any], NoneTape])
+    assert_type(tg.tensor([ids]), Tensor[Shape[L[1], Any], NoneTape, np.int64])
+    assert_type(tg.tensor([ids, ids]), Tensor[Shape[L[2], Any], NoneTape, np.int64])
+    assert_type(tg.tensor([2.0 * step for step in steps]), Tensor[Shape[Any], NoneTape])
+    assert_type(tg.tensor(ids, np.float64), Tensor[Shape[Any], NoneTape, np.float64])
+    assert_type(tg.tensor([ids for _ in steps]), Tensor[Any, NoneTape, np.int64])
+    assert_type(tg.tensor([*ids]), Tensor[Any, NoneTape, np.int64])
+
+
+def accept_the_dtype_of_an_array_of_ints() -> None:
+    ids = drawn_ids()
+    rows = np.array(ids).reshape(2, 3)
+    assert_type(tg.tensor(rows), Tensor[Shape[L[2], L[3]], NoneTape, np.int64])
+    assert_type(tg.tensor(np.asarray(ids)[1:]), Tensor[Shape[Any], NoneTape, np.int64])
+    assert_type(tg.tensor(np.array(ids, np.float32)), Tensor[Shape[Any], NoneTape])
+
+
+def reject_an_axis_that_a_list_of_numbers_lacks() -> None:
+    tg.tensor(drawn_ids()).squeeze(1)  # E(mypy): squeeze: axis 1 is out of range for x (?,) [tapegrad-shape]
+
+
+def reject_a_dtype_of_an_array_of_ints() -> None:
+    tg.mse(tg.ones((6,)), tg.tensor(np.array(drawn_ids())))  # E: mse: x is float32 but target is int64 [tapegrad-dtype]

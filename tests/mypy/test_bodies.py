@@ -3383,6 +3383,28 @@ for first, second in tg.data.batches(Growing(), size=1):
     first + tg.ones((1, 1))
     second @ tg.ones((2, 5))
 """,
+    "lists of which no length is known": """
+def rows(count: int) -> list[list[float]]:
+    return [[1.0, 2.0] for _ in range(count)]
+
+empty: list[list[float]] = []
+first = tg.tensor(empty)
+first.sum(axis=0)
+first + tg.ones((2, 1))
+tg.tensor(rows(0)) + tg.ones((3, 1))
+tg.tensor(rows(3)) @ tg.ones((2, 1))
+tg.tensor([*rows(2)]) @ tg.ones((2, 1))
+tg.tensor([[*row] for row in rows(2)]) @ tg.ones((2, 1))
+nothing: list[float] = []
+tg.tensor([nothing, nothing]) @ tg.ones((0, 3))
+tg.tensor(nothing) + tg.ones((1,))
+for several in (nothing, [1.0], [1.0, 2.0]):
+    tg.tensor(several).sum(axis=0)
+held = tg.tensor(nothing)
+held = tg.ones((2, 3))
+held @ tg.ones((3, 1))
+tg.cross_entropy(tg.ones((2, 3)), tg.tensor([k % 3 for k in range(2)]))
+""",
 }
 
 COMPUTED = """

@@ -282,6 +282,34 @@ def scalar_type_of(t: Type | None) -> Type | None:
     return None if isinstance(get_proper_type(scalar), AnyType) else scalar
 
 
+def sizes_of_list(data: Argument, api: Checker) -> list[Size] | None:
+    """Return the sizes of what NumPy makes of a list of numbers by its type, such as `list[int]`; None if unclear.
+
+    A list of lists may be empty, and is then an array of one axis, unless its items are written.
+    """
+    if isinstance(data.expression, ListComprehension):
+        each = stored_type(api, data.expression.generator.left_expr)
+        return [UNKNOWN] if each is not None and numbers_in(each) else None
+    items = data.expression.items if isinstance(data.expression, ListExpr) else []
+    several = [stored_type(api, one) for one in items if not isinstance(one, StarExpr)]
+    if several and len(several) == len(items) and all(one is not None and _is_of_numbers(one) for one in several):
+        return [len(items), UNKNOWN]
+    return [UNKNOWN] if _is_of_numbers(data.type) else None
+
+
+def _is_of_numbers(t: Type) -> bool:
+    p = get_proper_type(t)
+    return isinstance(p, Instance) and p.type.fullname == "builtins.list" and bool(numbers_in(p.args[0]))
+
+
+def _are_whole(data: Expression, api: Checker) -> bool:
+    """Return whether data are a list, or lists in a list, of ints."""
+    p = get_proper_type(stored_type(api, data))
+    while isinstance(p, Instance) and p.type.fullname == "builtins.list":
+        p = get_proper_type(p.args[0])
+    return isinstance(p, Instance) and p.type.fullname == "builtins.int"
+
+
 def _array(t: Type | None) -> Instance | None:
     p = None if t is None else get_proper_type(t)
     return without_last_values(p) if isinstance(p, Instance) and p.type.fullname == ARRAY else None
@@ -394,6 +422,10 @@ class _Reader:
                 items = given.items if isinstance(given, ListExpr | TupleExpr) else []
                 scalars = [self.scalar(one) for one in items]
                 return scalars[0] if scalars and all(one == scalars[0] for one in scalars) else None
+            case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _COPIED - {"copy"}:
+                given = Given(expression).only({"dtype"}).one("object" if below_numpy(name) == "array" else "a", 0)
+                is_whole = given is not None and not Given(expression).has("dtype", 1) and _are_whole(given, self._api)
+                return scalar_type(self._api, "int64") if is_whole else None
             case CallExpr(callee=MemberExpr(name=name, expr=of)) if name in _KEEPING_ELEMENTS and is_array(
                 stored_type(self._api, of) or unknown()
             ):

@@ -15,7 +15,7 @@ from mypy.types import (
     has_type_vars,
 )
 
-from tapegrad.mypy.calls.arrays import may_be_array, scalar_of_array, scalar_type_of, sizes_of_array
+from tapegrad.mypy.calls.arrays import may_be_array, scalar_of_array, scalar_type_of, sizes_of_array, sizes_of_list
 from tapegrad.mypy.conversion import (
     ARRAY,
     MODULE,
@@ -111,6 +111,8 @@ def unread(result: Type, arguments: Mapping[str, list[Argument]], api: Checker) 
         shape = shape_type(tuple(sizes), make(api))
     elif is_read and (is_array_of_any(array) or not _is_array_of_axes(array)):
         shape = unknown()
+    elif isinstance(get_proper_type(shape), AnyType) and (of_list := sizes_of_list(data[0], api)) is not None:
+        return p.copy_modified(args=[shape_type(tuple(of_list), make(api)), tape, dtype])
     elif not has_any(array) and not isinstance(get_proper_type(dtype), AnyType):
         return result
     elif isinstance(get_proper_type(shape), AnyType) and isinstance(array, Instance) and array.type.fullname == ARRAY:
