@@ -97,3 +97,29 @@ def reject_a_layer_in_a_body() -> None:
             return self.other(h)  # E(mypy): Wrong.other Linear(15, 2): x is (..., 16) but (..., 15) is expected: axis -1 is 16, not 15
 
     Wrong()(rows)
+
+
+def accept_axes_of_some_rank() -> None:
+    x = images
+    kept = [x.transpose(0, 1, 3, -2)]
+    kept.append(x.flatten(1))
+    x.transpose(3, 0, -2, 1).sum(axis=(1, -1))
+    x.permute(0, 2, 1) if x.ndim == 3 else tg.pad(x, ((0, 0), (3, 0), (0, 0), (0, 1)))
+    if x.ndim == 14:
+        x.sum(axis=13).mean(axis=-13)
+
+
+def reject_an_axis_that_is_named_twice() -> None:
+    images.transpose(1, 2, 1)  # E(mypy): transpose: axis (1, 2, 1) names an axis of x (?, ?, ?) twice
+
+
+def reject_an_axis_of_no_rank() -> None:
+    images.permute(0, 3, 1)  # E(mypy): permute: axis 3 is out of range for x (?, ?, ?)
+
+
+def reject_reduced_axes_that_are_named_twice() -> None:
+    tg.sum(images, axis=(0, 0))  # E(mypy): sum: axis (0, 0) names an axis of x (...) twice
+
+
+def reject_a_negative_width_of_padding() -> None:
+    tg.pad(images, ((0, 0), (-1, 0), (3, 0)))  # E(mypy): pad: pad_width along axis 1 is -1, below 0; to crop x, slice it

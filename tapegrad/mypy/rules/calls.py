@@ -206,7 +206,12 @@ def shaped(op: Op, shapes: dict[str, Any], values: dict[str, Any]) -> list[Any] 
     if many:
         return _for_any_rank(op, unopened, values, many)
     dims = {name: tuple(shape) if isinstance(shape, list) else _as_dims(shape) for name, shape in unopened.items()}
-    return _answer(op, dims | values if values else dims)
+    answer = _answer(op, dims | values if values else dims)
+    if answer is None and values and len(opened) == len(shapes) == 1 and not starred:
+        # No tensor has the axes of `x.permute(1, 2, 1)`. A result of some rank would be the type of a variable, an
+        # attribute or a list, which the program may give a tensor of another rank.
+        _for_unknown_rank(op, shapes, values, opened)
+    return answer
 
 
 def _answer(op: Op, arguments: dict[str, Any]) -> list[Any] | None:
@@ -299,15 +304,28 @@ def _for_unknown_rank(op: Op, shapes: dict[str, Any], values: dict[str, Any], op
             return None
         answers.append(answer)
     if not answers:
-        raise ShapeError(str(errors[(1,) * len(opened)]).replace(f"({ANY_NUMBER},)", f"({ANY_NUMBER})"))
+        found = None if any(known.values()) else _said_of_all([one for added, one in errors.items() if any(added)])
+        raise found or ShapeError(str(errors[(1,) * len(opened)]).replace(f"({ANY_NUMBER},)", f"({ANY_NUMBER})"))
     ranks = set(map(len, answers))
     common = [_common(several) for several in zip(*map(reversed, answers), strict=False)][::-1]
     return common if len(ranks) == 1 else [UNKNOWN_REST, *common]
 
 
+def _said_of_all(errors: list[ShapeError]) -> ShapeError | None:
+    """Return what is wrong with each tensor, of any rank; None if each error only names the rank that is missing.
+
+    If all ranks but one are wrong, it is the error of that rank.
+    """
+    texts = [str(one) for one in errors if not re.search(r"rank \d", str(one))]
+    if len(texts) == 1:
+        return ShapeError(texts[0].replace(ANY_NUMBER, "?"))
+    several = re.escape(f"({ANY_NUMBER}, ") + rf"[{re.escape(ANY_NUMBER)}, ]*\)"
+    return ShapeError(re.sub(several, f"({ANY_NUMBER})", texts[-1])) if texts else None
+
+
 _MORE_ALONE = 6  # axes that an operand of unknown rank may have more than are known of any operand
 _MORE_OF_TWO = 4
-_HIGH = 12  # and a rank for axes that no other one has
+_HIGH = 64  # and the highest rank that NumPy has, for axes that no other one has
 
 
 def _known_sizes(shape: Any) -> int:
