@@ -72,7 +72,7 @@ FUNCTIONS: Final[Mapping[str, str]] = {
     "arctan": "tg.atan",
     "arctan2": "tg.atan2",
     "arctanh": "tg.atanh",
-    "argwhere": "tg.nonzero",
+    "argwhere": "tg.stack(tg.nonzero(x), 1)",
     "around": "tg.round",
     "array": "tg.tensor",
     "array_equal": "tg.all(x == y)",
@@ -320,7 +320,7 @@ _ALSO_METHODS: Final = (
 METHODS: Final[Mapping[str, str]] = {
     **{name: FUNCTIONS[name] for name in _ALSO_METHODS},
     **_CHANGING,
-    "argwhere": "x.nonzero()",
+    "argwhere": "tg.stack(x.nonzero(), 1)",
     "bfloat16": "x.astype(tg.bfloat16)",
     "bool": "x.astype(np.bool_)",
     "byte": "x.astype(np.uint8)",

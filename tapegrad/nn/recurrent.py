@@ -34,6 +34,9 @@ class RNN(Module, Generic[In, Hidden, HasBias, DType]):
         h[t] = tanh(x[t] W + b + h[t-1] U + c)
         W, U, b, c ~ U[-1/√n, 1/√n)
 
+    A call takes `x`, `(..., Steps, In)`, and optionally `h`, `(..., Hidden)`, the state before the first step, which is
+    zero by default. It returns the state after each step, `(..., Steps, Hidden)`, and the last one, `(..., Hidden)`.
+
     Args:
         in_features: The size of the last axis of the input.
         hidden_features: The size n of the hidden state.
@@ -103,6 +106,9 @@ class GRU(Module, Generic[In, Hidden, HasBias, DType]):
         n = tanh(x[t] W_n + b_n + r (h U_n + c_n))
         h[t] = (1 - z) n + z h
         W, U, b, c ~ U[-1/√n, 1/√n)
+
+    A call takes `x`, `(..., Steps, In)`, and optionally `h`, `(..., Hidden)`, the state before the first step, which is
+    zero by default. It returns the state after each step, `(..., Steps, Hidden)`, and the last one, `(..., Hidden)`.
 
     Args:
         in_features: The size of the last axis of the input.
@@ -174,6 +180,10 @@ class LSTM(Module, Generic[In, Hidden, HasBias, DType]):
         c[t] = f c[t-1] + i g
         h[t] = o tanh c[t]
         W, U, b, d ~ U[-1/√n, 1/√n)
+
+    A call takes `x`, `(..., Steps, In)`, and optionally `h` and `c`, `(..., Hidden)` each, the states before the first
+    step, which are zero by default. It returns three tensors: h after each step, `(..., Steps, Hidden)`, the last h and
+    the last c.
 
     Args:
         in_features: The size of the last axis of the input.

@@ -82,6 +82,10 @@ class StackedRNN(Stacked, Generic[In, Hidden, Layers, Directions, DType]):
 
     The second direction reads the sequence from the end. The results of both directions are concatenated.
 
+    A call takes `x`, `(..., Steps, In)`, and optionally `h`, `(Layers Directions, ..., Hidden)`, the states before the
+    first step, which are zero by default. It returns the states of the last layer after each step,
+    `(..., Steps, Directions Hidden)`, and the last state of each layer and direction, of the shape of `h`.
+
     Args:
         in_features: The size of the last axis of the input.
         hidden_features: The size of each state.
@@ -152,6 +156,10 @@ class StackedGRU(Stacked, Generic[In, Hidden, Layers, Directions, DType]):
 
     The second direction reads the sequence from the end. The results of both directions are concatenated.
 
+    A call takes `x`, `(..., Steps, In)`, and optionally `h`, `(Layers Directions, ..., Hidden)`, the states before the
+    first step, which are zero by default. It returns the states of the last layer after each step,
+    `(..., Steps, Directions Hidden)`, and the last state of each layer and direction, of the shape of `h`.
+
     Args:
         in_features: The size of the last axis of the input.
         hidden_features: The size of each state.
@@ -221,6 +229,10 @@ class StackedLSTM(Stacked, Generic[In, Hidden, Layers, Directions, DType]):
     """Stacked `LSTM` layers, optionally bidirectional.
 
     The second direction reads the sequence from the end. The results of both directions are concatenated.
+
+    A call takes `x`, `(..., Steps, In)`, and optionally `h` and `c`, `(Layers Directions, ..., Hidden)` each, the
+    states before the first step, which are zero by default. It returns three tensors: h of the last layer after each
+    step, `(..., Steps, Directions Hidden)`, and the last h and c of each layer and direction.
 
     Args:
         in_features: The size of the last axis of the input.
