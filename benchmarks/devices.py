@@ -33,6 +33,7 @@ from tapegrad.engines.numba.kernels import compiled
 from tapegrad.engines.numba.pools import _combined
 from tapegrad.engines.numpy import half_array
 from tapegrad.engines.numpy.engine import NumPy
+from tapegrad.engines.numpy.pooling import pooled
 from tapegrad.engines.thresholds import ACCUMULATE_MIN_ELEMENTS
 from tapegrad.engines.windows import Windows
 from tapegrad.tensors import operands
@@ -47,9 +48,10 @@ ones = np.ones(2048, np.float32)
 tiny, halves = np.full(1 << 16, 1e-6, np.float32), np.dtype(np.float16)
 matrix = rng.normal(size=(256, 128)).astype(np.float32)
 images = rng.normal(size=(32, 32, 56, 56)).astype(np.float32)
-cells, pooled = rng.normal(size=(64, 26, 26, 16)).astype(np.float32), np.empty((64, 13, 13, 16), np.float32)
+cells, pool = rng.normal(size=(64, 26, 26, 16)).astype(np.float32), np.empty((64, 13, 13, 16), np.float32)
 gradients, bias = np.empty_like(cells), np.ones(16, np.float32)
 windows = Windows(images.shape, (28, 28), (3, 3), (2, 2), (1, 1), (1, 1), (1, 1))
+extremes = ENGINE.pool(images, windows, "maximum")
 three, two, rank_0 = np.array(3), np.array(2), np.array(0.5, np.float32)
 rows = slice(0, 512)
 handler = native_signal.getsignal(signal.SIGINT)  # not as an enumeration, which native_signal.signal does not take
@@ -193,22 +195,32 @@ ROWS = {
         "x.tape is x.tape is x.tape is tape.NONE", lambda: operands.unwrap_all((x, x, x), "operands"), 20_000
     ),
     "pooling kernel": Row(
-        lambda: pools.extreme_channels(cells, pooled, (2, 2), (2, 2), (0, 0), 1), "pool_in_place(cells, pooled)", 5
+        lambda: pools.extreme_channels(cells, pool, (2, 2), (2, 2), (0, 0), 1), "pool_in_place(cells, pool)", 5
     ),
     "pooling gradient": Row(
-        lambda: pools.squares_back_channels(cells, pooled, pooled, gradients, (2, 2), (2, 2), (0, 0), is_of_relu=False),
-        lambda: pools.extreme_back_channels(cells, pooled, pooled, gradients, (2, 2), (2, 2), (0, 0)),
+        lambda: pools.squares_back_channels(cells, pool, pool, gradients, (2, 2), (2, 2), (0, 0), is_of_relu=False),
+        lambda: pools.extreme_back_channels(cells, pool, pool, gradients, (2, 2), (2, 2), (0, 0)),
         5,
     ),
     "rows by BLAS": Row("np.vecdot(large, ones)", "np.add.reduce(large, axis=1)", 20),
+    "runs": Row(
+        'np.copyto(gradients[:, ::2, ::2].view("V64"), pool.view("V64"))',
+        "np.copyto(gradients[:, ::2, ::2], pool)",
+        20,
+    ),
     "signal": Row("native_signal.signal(2, handler)", "signal.signal(signal.SIGINT, handler)", 2000),
     "signatures": Row(lambda: registry.signature_of(MUL.function), lambda: inspect.signature(MUL.function), 500),
     "subnormal halves": Row(lambda: half_array.rounded(tiny, halves), lambda: tiny.astype(halves), 5),
     "softplus": Row("ENGINE.map('softplus', large)", "np.logaddexp(large, 0)", 2),
     "tanh": Row("small - small * small * small", "(1 - small * small) * small", 20_000),
+    "tiles of images": Row(
+        lambda: ENGINE.pool_extreme_back(images, extremes, extremes, windows),
+        lambda: Backend.pool_extreme_back(ENGINE, images, extremes, extremes, windows),
+        1,
+    ),
     "two operands": Row("multiply_pair(small, small)", "multiply_general(small, small)", 20_000),
     "windows along axes": Row(
-        lambda: ENGINE.pool(images, windows, "maximum"), lambda: Backend.pool(ENGINE, images, windows, "maximum"), 2
+        lambda: pooled(images, windows, "add", by_axes=True), lambda: pooled(images, windows, "add", by_axes=False), 2
     ),
 }
 

@@ -28,6 +28,7 @@ from tapegrad.engines.numpy.buffers import BUFFERS, accumulate, is_free
 from tapegrad.engines.numpy.convolution import convolve
 from tapegrad.engines.numpy.half_array import halves, rounded
 from tapegrad.engines.numpy.large import added, applied, converted, scale_in_place
+from tapegrad.engines.numpy.pooling import are_disjoint, extremes_back, is_tiled, pooled, sums_back
 from tapegrad.engines.thresholds import PARALLEL_MIN_ELEMENTS
 from tapegrad.errors import SingularError
 
@@ -408,11 +409,11 @@ class NumPy(Backend[Floats, Whole, Truths]):
     @override
     def scatter_sum(self, shape: Sequence[int], indices: Sequence[Any], values: Sequence[Array]) -> Array:
         out = BUFFERS.empty_like(values[0], shape=shape)
-        are_disjoint = _are_disjoint(indices)
-        if not are_disjoint or sum(value.size for value in values) < out.size:
+        are_apart = are_disjoint(indices)
+        if not are_apart or sum(value.size for value in values) < out.size:
             out.fill(0)
         for index, value in zip(indices, values, strict=True):
-            if are_disjoint:
+            if are_apart:
                 out[index] = value
             else:
                 out[index] += value
@@ -439,17 +440,37 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def pool(self, x: Array, windows: Windows, name: Pooling) -> Array:
-        pooled = x
-        for along in windows.along_axes() if _has_fewer_passes(x, windows) else [windows]:
-            pooled = super().pool(pooled, along, name)
-        return pooled
+        if is_tiled(x, windows):
+            return pooled(x, windows, name, by_axes=_has_fewer_passes(x, windows))
+        steps = windows.along_axes() if _has_fewer_passes(x, windows) else [windows]
+        result = x
+        for along in steps:
+            result = super().pool(result, along, name)
+        return result
 
     @override
     def pool_sum_back(self, dy: Array, windows: Windows) -> Array:
+        if is_tiled(dy, windows):
+            return sums_back(dy, windows, by_axes=_has_fewer_passes(dy, windows))
+        steps = windows.along_axes() if _has_fewer_passes(dy, windows) else [windows]
         dx = dy
-        for along in reversed(windows.along_axes()) if _has_fewer_passes(dy, windows) else [windows]:
+        for along in reversed(steps):
             dx = super().pool_sum_back(dx, along)
         return dx
+
+    @override
+    def pool_extreme_back(self, x: Array, y: Array, dy: Array, windows: Windows) -> Array:
+        if is_tiled(x, windows) and x.dtype == y.dtype == dy.dtype:
+            return extremes_back(x, y, dy, windows)
+        plain: Array = super().pool_extreme_back(x, y, dy, windows)
+        return plain
+
+    @override
+    def pool_relu_back(self, x: Array, y: Array, dy: Array, windows: Windows) -> Array:
+        if is_tiled(x, windows) and x.dtype == y.dtype == dy.dtype:
+            return extremes_back(x, y, dy, windows, is_of_relu=True)
+        plain: Array = super().pool_relu_back(x, y, dy, windows)
+        return plain
 
     @override
     def one_hot(self, indices: Array, size: int, dtype: Any) -> Array:
@@ -597,11 +618,3 @@ def _has_fewer_passes(x: Array, windows: Windows) -> bool:
     """Return whether pooling axis after axis takes less time, see benchmarks/devices.py, "windows along axes"."""
     is_shorter = prod(windows.kernel) > sum(windows.kernel) or x.flags.c_contiguous
     return is_shorter and prod(windows.shape) >= PARALLEL_MIN_ELEMENTS and len(windows.kernel) > 1
-
-
-def _are_disjoint(indices: Sequence[Any]) -> bool:
-    """Return whether strided indices of the last axes surely have no element in common."""
-    slices = [[one for one in index if isinstance(one, slice)] for index in indices]
-    steps = {tuple(one.step for one in each) for each in slices}
-    starts = {tuple(one.start % one.step for one in each) for each in slices}
-    return len(steps) == 1 and len(starts) == len(indices)
