@@ -29,7 +29,7 @@ from tapegrad.engines.numpy.convolution import convolve
 from tapegrad.engines.numpy.half_array import halves, rounded
 from tapegrad.engines.numpy.large import added, applied, converted, scale_in_place
 from tapegrad.engines.numpy.pooling import are_disjoint, extremes_back, is_tiled, pooled, sums_back
-from tapegrad.engines.thresholds import PARALLEL_MIN_ELEMENTS
+from tapegrad.engines.thresholds import PARALLEL_MIN_ELEMENTS, TILED_POOL_MIN_ELEMENTS
 from tapegrad.errors import SingularError
 
 if TYPE_CHECKING:
@@ -440,9 +440,10 @@ class NumPy(Backend[Floats, Whole, Truths]):
 
     @override
     def pool(self, x: Array, windows: Windows, name: Pooling) -> Array:
+        by_axes = _has_fewer_passes(x, windows, is_exact=name != "add")
         if is_tiled(x, windows):
-            return pooled(x, windows, name, by_axes=_has_fewer_passes(x, windows))
-        steps = windows.along_axes() if _has_fewer_passes(x, windows) else [windows]
+            return pooled(x, windows, name, by_axes=by_axes)
+        steps = windows.along_axes() if by_axes else [windows]
         result = x
         for along in steps:
             result = super().pool(result, along, name)
@@ -614,7 +615,11 @@ def _is_basic(index: Any) -> bool:
     return not any(isinstance(item, np.ndarray) for item in (index if isinstance(index, tuple) else (index,)))
 
 
-def _has_fewer_passes(x: Array, windows: Windows) -> bool:
-    """Return whether pooling axis after axis takes less time, see benchmarks/devices.py, "windows along axes"."""
+def _has_fewer_passes(x: Array, windows: Windows, *, is_exact: bool = False) -> bool:
+    """Return whether pooling axis after axis takes less time, see benchmarks/devices.py, "windows along axes".
+
+    Sums of fewer numbers than before would be rounded in another order, so they are not added up by axes.
+    """
     is_shorter = prod(windows.kernel) > sum(windows.kernel) or x.flags.c_contiguous
-    return is_shorter and prod(windows.shape) >= PARALLEL_MIN_ELEMENTS and len(windows.kernel) > 1
+    is_large = prod(windows.shape) >= (TILED_POOL_MIN_ELEMENTS if is_exact else PARALLEL_MIN_ELEMENTS)
+    return is_shorter and is_large and len(windows.kernel) > 1

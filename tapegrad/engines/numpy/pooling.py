@@ -14,7 +14,7 @@ import numpy as np
 
 from tapegrad.engines.numpy.buffers import BUFFERS
 from tapegrad.engines.numpy.threads import run_in_threads, threads
-from tapegrad.engines.thresholds import KERNEL_PARALLEL_MIN_ELEMENTS, TILED_POOL_MIN_ELEMENTS
+from tapegrad.engines.thresholds import TILED_POOL_MIN_ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,13 +40,9 @@ def is_tiled(x: Array, windows: Windows) -> bool:
 
 
 def pooled(x: Array, windows: Windows, name: Pooling, *, by_axes: bool) -> Array:
-    """Reduce windows to their sums or extremes.
-
-    Extremes are reduced axis after axis, because the cells of a row of windows are contiguous; sums only if `by_axes`,
-    because their rounding depends on the order.
-    """
+    """Reduce windows to their sums or extremes, axis after axis if `by_axes`."""
     function, outside = _POOLINGS[name]
-    steps = _steps(windows) if by_axes or name != "add" else [windows]
+    steps = _steps(windows) if by_axes else [windows]
     rank, are_planes = len(steps[0].sizes), x.flags.c_contiguous
     y = _empty_like(x, steps[-1].sizes, are_planes=are_planes)
     images, results = (_images(one, rank, are_planes=are_planes) for one in (x, y))
@@ -220,11 +216,10 @@ def _copy_runs(x: Array, out: Array) -> None:
 
 def _run_on_tiles(work: Callable[[Sequence[slice], int], None], images: Array) -> None:
     """Call a function with some tiles of images, and with how many images a tile has at most, on several threads."""
-    is_worth_it = images.size >= KERNEL_PARALLEL_MIN_ELEMENTS
-    share = -(-len(images) // (2 * threads())) if is_worth_it else len(images)
+    share = -(-len(images) // (2 * threads()))  # so that no thread waits long for another
     count = max(1, min(share, _TILE_BYTES // images[0].nbytes))
     tiles = [slice(first, first + count) for first in range(0, len(images), count)]
-    run_in_threads(lambda first, last: work(tiles[first:last], count), len(tiles), is_worth_it=is_worth_it)
+    run_in_threads(lambda first, last: work(tiles[first:last], count), len(tiles), is_worth_it=True)
 
 
 def _has_dense_images(x: Array, rank: int) -> bool:
