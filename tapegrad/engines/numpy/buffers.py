@@ -88,6 +88,15 @@ class BufferPool:
         return self.nbytes + size <= _MAX_POOL_BYTES
 
 
+def copy_runs(x: Array, out: Array) -> None:
+    """Copy an array whose last axis is contiguous, as that of `out` is, each run along this axis as one element.
+
+    NumPy copies many short runs one by one (`benchmarks/devices.py`, "runs").
+    """
+    run = np.dtype((np.void, x.shape[-1] * x.itemsize))
+    np.copyto(out.view(run), x.view(run))
+
+
 def accumulate(values: dict[Any, Any], key: Any, x: Any) -> Any:
     """Return the sum of `values[key]` and `x`, in place if the first is large and has no other reference.
 

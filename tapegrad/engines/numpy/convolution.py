@@ -24,7 +24,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from tapegrad.engines.interface import ConvWindow
-from tapegrad.engines.numpy.buffers import BUFFERS
+from tapegrad.engines.numpy.buffers import BUFFERS, copy_runs
 from tapegrad.engines.thresholds import BY_CELLS_MIN_ELEMENTS
 
 if TYPE_CHECKING:
@@ -346,13 +346,19 @@ def _gathered(x: Array, plan: _Plan) -> Iterator[tuple[Index, list[Array]]]:
             if not plan.are_windows:
                 buffer = BUFFERS.empty((part.size,), x.dtype) if buffer is None else buffer
                 copied = buffer[: part.size].reshape(part.shape)
-                copied[...] = part
+                if part.strides[-1] == part.itemsize:
+                    copy_runs(part, copied)
+                else:
+                    copied[...] = part
                 part = copied
             yield (images, *block), _phases(part, plan)
 
 
 def _windows(cells: Array, plan: _Plan) -> Array:
-    """Return the windows as a view, `(G, *few, C, N, *many)` of `(G, C, N, *S)`, or `(G, N, *many, *few, C)`."""
+    """Return the windows as a view, `(G, *few, C, N, *many)` of `(G, C, N, *S)`, or `(G, N, *many, *few, C)`.
+
+    If the last axis of `few` and the channels are one run in memory, they are one axis.
+    """
     if plan.are_columns:
         g, c, n, *strides = cells.strides
         shape = (len(cells), *plan.few, *cells.shape[1:3], *plan.many)
@@ -361,6 +367,8 @@ def _windows(cells: Array, plan: _Plan) -> Array:
         shape = (*cells.shape[:2], *plan.many, *plan.few, cells.shape[-1])
     elements = tuple(stride * d for stride, d in zip(strides, plan.reach, strict=True))
     positions = tuple(stride * s for stride, s in zip(strides, plan.step, strict=True))
+    if not plan.are_columns and elements[-1] == cells.shape[-1] * c:
+        return as_strided(cells, (*shape[:-2], shape[-2] * shape[-1]), (g, n, *positions, *elements[:-1], c))
     return as_strided(
         cells, shape, (g, *elements, c, n, *positions) if plan.are_columns else (g, n, *positions, *elements, c)
     )

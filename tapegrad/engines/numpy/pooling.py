@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from tapegrad.engines.numpy.buffers import BUFFERS
+from tapegrad.engines.numpy.buffers import BUFFERS, copy_runs
 from tapegrad.engines.numpy.threads import run_in_threads, threads
 from tapegrad.engines.thresholds import TILED_POOL_MIN_ELEMENTS
 
@@ -169,7 +169,7 @@ def _shares(
     for one, inside in zip(cells[:-1], insides, strict=False):
         cell = one
         if not one.flags.c_contiguous and one.strides[-1] == one.itemsize:
-            _copy_runs(one, gathered)
+            copy_runs(one, gathered)
             cell = gathered
         np.equal(cell, found, out=is_first)
         if has_nan:
@@ -193,7 +193,7 @@ def _scatter(windows: Windows, values: Iterable[Array], out: Array) -> None:
         if not are_apart:
             np.add(cells, value, out=cells)
         elif has_channels:
-            _copy_runs(value, cells)
+            copy_runs(value, cells)
         else:
             np.copyto(cells, value)
 
@@ -206,12 +206,6 @@ def _masked(condition: Array, x: Array, out: Array) -> Array:
     np.negative(condition.view(np.int8), out=condition.view(np.int8))
     np.copyto(out, condition.view(np.int8))  # all bits are set where the condition is true
     return np.bitwise_and(out, x, out=out)
-
-
-def _copy_runs(x: Array, out: Array) -> None:
-    """Copy arrays whose last axes are contiguous, these as one element (`benchmarks/devices.py`, "runs")."""
-    run = np.dtype((np.void, x.shape[-1] * x.itemsize))
-    np.copyto(out.view(run), x.view(run))
 
 
 def _run_on_tiles(work: Callable[[Sequence[slice], int], None], images: Array) -> None:
