@@ -10,5 +10,5 @@ KERNEL_PARALLEL_MIN_ELEMENTS: Final = 1 << 18  # of a compiled kernel that two t
 PROGRAM_PARALLEL_MIN_ELEMENTS: Final = 1 << 19  # of a fused function that two threads share
 HALF_PARALLEL_MIN_ELEMENTS: Final = 1 << 18  # of a conversion to or from half precision that two threads share
 BY_CELLS_MIN_ELEMENTS: Final = 1 << 16  # of the windows of a convolution of which none are gathered
-TILED_POOL_MIN_ELEMENTS: Final = 1 << 18  # of images that are pooled some at a time, by two threads
+TILED_POOL_MIN_ELEMENTS: Final = 1 << 18  # of images that are pooled some at a time
 POOL_MIN_BYTES: Final = 1 << 18  # of an array that is taken from the buffer pool

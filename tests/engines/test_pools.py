@@ -35,6 +35,7 @@ def _way(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Ite
     monkeypatch.setattr(engine, "PARALLEL_MIN_ELEMENTS", 0)
     if request.param == "tile by tile":
         monkeypatch.setattr(pooling, "TILED_POOL_MIN_ELEMENTS", 1)
+        monkeypatch.setattr(pooling, "PARALLEL_MIN_ELEMENTS", 1)
         monkeypatch.setattr(pooling, "_TILE_BYTES", 1)
     set_threads(2)
     yield

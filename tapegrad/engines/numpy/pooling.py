@@ -14,7 +14,7 @@ import numpy as np
 
 from tapegrad.engines.numpy.buffers import BUFFERS, copy_runs
 from tapegrad.engines.numpy.threads import run_in_threads, threads
-from tapegrad.engines.thresholds import TILED_POOL_MIN_ELEMENTS
+from tapegrad.engines.thresholds import PARALLEL_MIN_ELEMENTS, TILED_POOL_MIN_ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -210,10 +210,11 @@ def _masked(condition: Array, x: Array, out: Array) -> Array:
 
 def _run_on_tiles(work: Callable[[Sequence[slice], int], None], images: Array) -> None:
     """Call a function with some tiles of images, and with how many images a tile has at most, on several threads."""
-    share = -(-len(images) // (2 * threads()))  # so that no thread waits long for another
+    is_worth_it = images.size >= PARALLEL_MIN_ELEMENTS
+    share = -(-len(images) // (2 * threads())) if is_worth_it else len(images)  # no thread waits long for another
     count = max(1, min(share, _TILE_BYTES // images[0].nbytes))
     tiles = [slice(first, first + count) for first in range(0, len(images), count)]
-    run_in_threads(lambda first, last: work(tiles[first:last], count), len(tiles), is_worth_it=True)
+    run_in_threads(lambda first, last: work(tiles[first:last], count), len(tiles), is_worth_it=is_worth_it)
 
 
 def _has_dense_images(x: Array, rank: int) -> bool:
