@@ -618,7 +618,7 @@ def _is_basic(index: Any) -> bool:
 def _has_fewer_passes(x: Array, windows: Windows, *, is_exact: bool = False) -> bool:
     """Return whether pooling axis after axis takes less time, see benchmarks/devices.py, "windows along axes".
 
-    Sums of fewer numbers than before would be rounded in another order, so they are not added up by axes.
+    Extremes are exact in any order; sums are rounded, so those of fewer numbers keep the order of the cells.
     """
     is_shorter = prod(windows.kernel) > sum(windows.kernel) or x.flags.c_contiguous
     is_large = prod(windows.shape) >= (TILED_POOL_MIN_ELEMENTS if is_exact else PARALLEL_MIN_ELEMENTS)

@@ -30,7 +30,6 @@ _POOLINGS: Final[dict[Pooling, tuple[np.ufunc, float]]] = {
     "minimum": (np.minimum, np.inf),
 }
 _TILE_BYTES: Final = 1 << 20  # of images before pooling, which stay in cache beside all intermediate results
-_CACHE_LINE_BYTES: Final = 64
 
 
 def is_tiled(x: Array, windows: Windows) -> bool:
