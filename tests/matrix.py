@@ -30,7 +30,8 @@ CORE = (
     "tests/optim/test_adam.py",
 )
 CORE += tuple(f"tests/ops/test_{family}.py" for family in ("conv", "create", "index", "loss", "matmul", "reduce"))
-WITH_EXTRAS = ("tests/io/test_checkpoint.py", "tests/progress/test_curves.py", "tests/progress/test_display.py")
+WITH_EXTRAS = ("tests/io/test_checkpoint.py", "tests/io/test_hostile.py")
+WITH_EXTRAS += ("tests/progress/test_curves.py", "tests/progress/test_display.py")
 WITH_EXTRAS += ("tests/test_half.py", "tests/test_sklearn.py")
 WITH_EXTRAS += ("tests/project/test_check.py", "tests/notebook/test_display.py", "tests/notebook/test_extension.py")
 WITH_EXTRAS += ("tests/test_typecheck.py", "-k", "not test_python and not jitted")  # what mypy says, where JAX is not

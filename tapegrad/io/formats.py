@@ -261,6 +261,10 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> _Memb
 
 
 def _write_safetensors(file: IO[bytes], arrays: dict[str, Array], metadata: dict[str, str]) -> None:
+    for name, array in arrays.items():
+        if array.dtype.name != "bfloat16" and array.dtype.newbyteorder("<") not in _NAMED_DTYPES:
+            message = f"{name} is {array.dtype}, which is not supported in .safetensors files"
+            raise ValueError(message)
     file.write(_safetensors().save(arrays, metadata))
 
 
@@ -318,6 +322,7 @@ _DTYPES: Final = {
     **{f"I{8 * n}": f"<i{n}" for n in (1, 2, 4, 8)},
     **{f"U{8 * n}": f"<u{n}" for n in (1, 2, 4, 8)},
 }
+_NAMED_DTYPES: Final = frozenset(map(np.dtype, _DTYPES.values()))
 _FORMATS = {
     ".npz": Format(_write_npz, _open_npz),
     ".safetensors": Format(_write_safetensors, _open_safetensors),
