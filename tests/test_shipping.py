@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email
+import email.message
 import json
 import os
 import re
@@ -126,9 +127,23 @@ def test_packages_have_the_addresses_of_the_repository_that_builds_them(place: P
 
 
 def addresses(wheel: Path) -> list[str]:
+    return metadata_of_wheel(wheel).get_all("Project-URL", [])
+
+
+def metadata_of_wheel(wheel: Path) -> email.message.Message:
     archive = zipfile.ZipFile(wheel)
     (metadata,) = (name for name in archive.namelist() if name.endswith("METADATA"))
-    return email.message_from_bytes(archive.read(metadata)).get_all("Project-URL", [])
+    return email.message_from_bytes(archive.read(metadata))
+
+
+def test_the_metadata_have_a_version_that_the_uploading_action_accepts(place: Place) -> None:
+    with tarfile.open(place.sdist) as archive:
+        (name,) = (name for name in archive.getnames() if name.count("/") == 1 and name.endswith("PKG-INFO"))
+        content = archive.extractfile(name)
+        assert content is not None
+        of_source_archive = email.message_from_bytes(content.read())
+
+    assert metadata_of_wheel(place.wheel)["Metadata-Version"] == of_source_archive["Metadata-Version"] == "2.4"
 
 
 def test_the_doctor_finds_the_plugin_of_the_wheel(place: Place, tmp_path: Path) -> None:
