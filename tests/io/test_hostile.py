@@ -345,13 +345,14 @@ def test_a_name_that_the_format_cannot_store_is_rejected_by_save(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="NumPy's widest float here is float64")
 def test_a_dtype_that_a_format_lacks_is_rejected(tmp_path: Path) -> None:
     module: Any = nn.Linear(3, 2, rng=0)
     module.wide = nn.Param(ones((2,), np.longdouble))
 
     message = (
         "save: m.safetensors cannot hold what is to be saved "
-        "(wide is float128, which is not supported in .safetensors files)"
+        f"(wide is {np.dtype(np.longdouble)}, which is not supported in .safetensors files)"
     )
     with pytest.raises(FileError, match=f"^{re.escape(message)}$"):
         save(module, tmp_path / "m.safetensors")
