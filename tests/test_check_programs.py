@@ -11,8 +11,9 @@ from textwrap import dedent
 import pytest
 
 from tapegrad.testing import check_programs
+from tests.warm_mypy_cache import copy_warm_cache
 
-ROOT = Path(__file__).parent.parent
+SETTINGS = "[mypy]\nplugins = tapegrad.mypy\nallow_redefinition = true\n"
 ADD = "add: x (3,) and y (4,) do not broadcast: axis -1 is 3 in x but 4 in y"
 HEAD = "import tapegrad as tg\n\n"
 PYPROJECT = """
@@ -68,14 +69,18 @@ def reject_another_size() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let mypy read what it knows of tapegrad from the cache of the last run."""
-    monkeypatch.setenv("MYPY_CACHE_DIR", str(ROOT / ".mypy_cache" / "programs"))
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let mypy read what it knows of tapegrad from a cache, of which each test has a copy.
+
+    In a shared cache mypy would find an unchanged program, and report its errors in the folder of an earlier run.
+    """
+    copy_warm_cache(tmp_path, name="cache", settings=SETTINGS)
+    monkeypatch.setenv("MYPY_CACHE_DIR", str(tmp_path / "cache"))
 
 
 def written(folder: Path, program: str) -> Path:
     (folder / "program.py").write_text(HEAD + dedent(program), "utf-8")
-    (folder / "mypy.ini").write_text("[mypy]\nplugins = tapegrad.mypy\nallow_redefinition = true\n", "utf-8")
+    (folder / "mypy.ini").write_text(SETTINGS, "utf-8")
     return folder
 
 
