@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 import tapegrad as tg
 from tapegrad.engines.numba import engine as fast
 from tapegrad.ops import conv2d, elementwise, max_pool1d, max_pool2d, min_pool2d, relu, square, tensor
-from tapegrad.tensors.nodes import deferred_operand
+from tapegrad.tensors.nodes import Deferred, Weak, deferred_operand, release_value
 from tapegrad.testing import check_gradients
 
 SHAPES = [(2, 3, 7, 9), (3, 19, 6, 9), (2, 16, 5, 8), (1, 2, 4, 1)]
@@ -179,6 +180,35 @@ def test_a_value_that_no_closure_reads_is_not_saved_on_the_tape() -> None:
 
     assert y.shape == h.shape
     assert not h.node.is_saved
+
+
+def test_a_value_that_is_read_and_that_no_closure_reads_is_freed_with_its_tensor() -> None:
+    h = relu(images((2, 3, 4, 6)).trace())
+    node, value = h.node, weakref.ref(h.data)
+    assert node.shape == (2, 3, 4, 6)
+
+    del h
+
+    assert value() is None
+
+
+def test_a_bfloat16_tensor_is_float_without_its_value() -> None:
+    pytest.importorskip("ml_dtypes")
+    value = tg.ones((3,), tg.bfloat16).data
+    node = tg.node(value)
+
+    release_value(node)
+
+    assert type(node) is Weak
+    assert node.is_float
+
+
+def test_a_value_that_another_thread_computes_meanwhile_is_found() -> None:
+    kind: Any = Deferred
+    x = images((2, 3, 4, 6))  # as a deferred tensor is after its value has been computed
+
+    assert (kind.shape.fget(x), kind.ndim.fget(x), kind.size.fget(x)) == ((2, 3, 4, 6), 4, 144)
+    assert deferred_operand(kind.__new__(kind)) is None  # its operand has just been released
 
 
 def test_threads_may_read_a_deferred_tensor_at_once() -> None:
