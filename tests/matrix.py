@@ -2,7 +2,8 @@
 
 Each Python is tested with the oldest versions that pyproject.toml allows and with the newest: once with the required
 packages only, where each use of a missing extra must raise the error that names it, once with JAX but without what
-another extra adds to it, and once with all extras of users, where mypy also accepts the package with the newest types.
+another extra adds to it, where exported steps are tested, and once with all extras of users, where mypy also accepts
+the package with the newest types.
 
     python tests/matrix.py [folder [python ...]]
 """
@@ -30,6 +31,7 @@ CORE = (
     "tests/optim/test_adam.py",
 )
 CORE += tuple(f"tests/ops/test_{family}.py" for family in ("conv", "create", "index", "loss", "matmul", "reduce"))
+WITH_JAX = ("tests/jax/test_export.py", "tests/jax/test_pytrees.py")
 WITH_EXTRAS = ("tests/io/test_checkpoint.py", "tests/io/test_hostile.py")
 WITH_EXTRAS += ("tests/progress/test_curves.py", "tests/progress/test_display.py")
 WITH_EXTRAS += ("tests/test_half.py", "tests/test_sklearn.py")
@@ -95,9 +97,7 @@ def failed(place: Place, folder: Path) -> str:
         done = ran(*command)
         if done.returncode:
             return done.stderr
-    if place.extras == "jax":
-        return unsaid(python, folder, MISSING_BESIDE_JAX)
-    tests = WITH_EXTRAS if place.extras else CORE
+    tests = {"": CORE, "jax": WITH_JAX}.get(place.extras, WITH_EXTRAS)
     pytest = str(scripts / "pytest")  # by its name: `python -m` would find tapegrad in the tree
     done = ran(
         pytest,
@@ -112,8 +112,8 @@ def failed(place: Place, folder: Path) -> str:
     )
     if done.returncode:
         return done.stdout[-2500:] + done.stderr[-1000:]
-    if not place.extras:
-        return unsaid(python, folder, MISSING)
+    if place.extras in ("", "jax"):
+        return unsaid(python, folder, MISSING_BESIDE_JAX if place.extras else MISSING)
     if place.resolution == "lowest-direct":
         return ""  # the oldest types of NumPy need other `type: ignore` comments than the newest
     done = ran(str(scripts / "mypy"), "--cache-dir", str(folder / "mypy"), "tapegrad")

@@ -85,8 +85,10 @@ def tests_of(family: str) -> list[str]:
     shared = {
         "_broadcast": ["arithmetic", "division"],
         "_conversion": ["create"],
+        "_counting": ["attention", "index", "ranges", "shift", "triangles"],
         "_float32": ["loss", "statistics"],
         "_index": ["index", "scatter"],
+        "_labels": ["likelihood"],
         "_large": ["arithmetic", "elementwise"],
         "_lowering": ["conv", "conv_transpose", "pool"],
         "_mapped": ["trigonometric", "activation"],
