@@ -148,6 +148,7 @@ PARTS = {
         lambda _: [
             *(f"tests/optim/test_{name}.py" for name in ("packing", "large", "optimizer")),
             "tests/engines/test_in_place.py",
+            "tests/jax/test_updates.py",
         ],
     ),
     "plugin": Part(PLUGIN, everywhere, lambda _: ["tests/mypy/in_process.py"]),

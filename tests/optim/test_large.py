@@ -76,6 +76,31 @@ def test_a_step_in_place_is_bit_identical_to_one_into_new_arrays(kind: Any, opti
         del seen
 
 
+def test_large_parameters_of_several_dtypes_are_all_updated_in_place() -> None:
+    of, others = (parameters(np.float32) + parameters(np.float64) for _ in range(2))
+    ours, theirs = optim.Adam(of), optim.Adam(others)
+
+    for seed in range(3):
+        seen = [x.numpy() for x in others]
+        ours.step(gradients(of, seed))
+        theirs.step(gradients(others, seed))
+        assert bits(of, ours) == bits(others, theirs)
+        del seen
+
+
+def test_an_array_of_one_of_several_dtypes_that_is_referenced_elsewhere_stays_unchanged() -> None:
+    of = parameters(np.float32) + parameters(np.float64)
+    optimizer = optim.Adam(of)
+    for seed in range(2):
+        optimizer.step(gradients(of, seed))
+    held = of[0].data
+    before = np.array(held)
+
+    optimizer.step(gradients(of, 2))
+
+    np.testing.assert_array_equal(held, before)
+
+
 def stepped() -> tuple[list[nn.Param[Any, Any]], optim.Optimizer[Any]]:
     """Return parameters, and what has changed them twice: from then on in place."""
     of = parameters()

@@ -162,6 +162,24 @@ def test_an_elementwise_update_gets_all_parameters_at_once() -> None:
     assert [x.tolist() for x in of] == [[[1.5] * 3] * 2, [1.5] * 5]
 
 
+def test_parameters_are_updated_one_by_one_if_the_update_of_their_row_changes_the_dtype() -> None:
+    class Widening(SGD):
+        @override
+        @elementwise
+        def update(self, x: Any, dx: Any, state: Any, lr: float) -> Any:
+            after = x - dx * np.float32(lr)
+            return (after.astype(np.float64) if x.ndim == 1 else after), state
+
+    of = {str(dtype): Param(tensor(np.ones((2, 3), dtype))) for dtype in (np.float32, np.float64)}
+    grads = Gradients()
+    for x in of.values():
+        dx: Any = np.ones((2, 3), x.dtype)
+        grads.add(x, dx)
+    Widening(of, lr=0.5).step(grads)
+
+    assert [x.tolist() for x in of.values()] == [[[0.5] * 3] * 2] * 2
+
+
 @any_optimizer
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.usefixtures("without_kernels")
