@@ -77,7 +77,7 @@ def test_a_step_in_place_is_bit_identical_to_one_into_new_arrays(kind: Any, opti
 
 
 def test_large_parameters_of_several_dtypes_are_all_updated_in_place() -> None:
-    of, others = (parameters(np.float32) + parameters(np.float64) for _ in range(2))
+    of, others = ([*parameters(np.float32), *parameters(np.float64)] for _ in range(2))
     ours, theirs = optim.Adam(of), optim.Adam(others)
 
     for seed in range(3):
@@ -89,7 +89,7 @@ def test_large_parameters_of_several_dtypes_are_all_updated_in_place() -> None:
 
 
 def test_an_array_of_one_of_several_dtypes_that_is_referenced_elsewhere_stays_unchanged() -> None:
-    of = parameters(np.float32) + parameters(np.float64)
+    of = [*parameters(np.float32), *parameters(np.float64)]
     optimizer = optim.Adam(of)
     for seed in range(2):
         optimizer.step(gradients(of, seed))
