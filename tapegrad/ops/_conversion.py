@@ -36,7 +36,9 @@ def array_from(data: Any, dtype: np.dtype[Any] | type[np.generic] | None) -> np.
 
 def _read(data: Any, dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
     try:
-        array = np.array(data)
+        # `np.array` warns of an object whose `__array__` has no option to copy, such as a tensor of PyTorch.
+        is_foreign = type(data) is not np.ndarray and hasattr(data, "__array__")
+        array = np.array(np.asarray(data) if is_foreign else data)
     except (RuntimeError, TypeError) as error:
         if not hasattr(data, "dtype"):  # raised by an item, such as a tensor with a tape
             raise

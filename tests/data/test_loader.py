@@ -80,5 +80,6 @@ def test_batches_of_pytorch_become_tensors() -> None:
         assert [x.tolist() for x, _ in pairs] == [[[0, 1], [2, 3]], [[4, 5], [6, 7]], [[8, 9], [10, 11]]]
         assert [y.tolist() for _, y in pairs] == [[0, 1], [2, 3], [4, 5]]
         assert pairs[0][1].dtype == np.int64
+    loader: Any = DataLoader(source)  # mypy rejects it too, where PyTorch is installed
     with pytest.raises(DTypeError, match=r"use tapegrad\.data\.from_loader"):
-        tg.data.batches(DataLoader(source), size=2)
+        tg.data.batches(loader, size=2)
