@@ -86,8 +86,8 @@ def test_a_window_as_long_as_a_named_axis_fits_once() -> None:
         (lambda x: repeat(x, BELOW), "repeat: repeats is -1, below 0"),
         (lambda x: tile(x, (2, BELOW)), "tile: reps has -1, below 0"),
         (lambda x: unfold(x, 2, size=1), "unfold: axis 2 is out of range for x (2, 3)"),
-        (lambda x: unfold(x, 1, size=0), "unfold: size is 0 but at least 1 is expected"),
-        (lambda x: unfold(x, 1, size=2, step=0), "unfold: step is 0 but at least 1 is expected"),
+        (lambda x: unfold(x, 1, size=0), "unfold: size is 0 but at least 1 is expected"),  # type: ignore[tapegrad-shape]  # the mistake under test
+        (lambda x: unfold(x, 1, size=2, step=0), "unfold: step is 0 but at least 1 is expected"),  # type: ignore[tapegrad-shape]  # the mistake under test
         (lambda x: unfold(x, 1, size=4), "unfold: a window of 4 does not fit into 3 cells along axis 1 of x (2, 3)"),
     ],
 )
