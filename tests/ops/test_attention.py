@@ -452,7 +452,7 @@ def test_results_match_the_shape_rules_with_a_bias_for_each_element_and_head() -
             "multi_head_attention: heads is 4, which does not divide into 3 groups",
         ),
         (
-            lambda: multi_head_attention(ones((2, 3, 8)), ones((2, 5, 8)), ones((2, 5, 6)), heads=4, kv_heads=2),
+            lambda: multi_head_attention(ones((2, 3, 8)), ones((2, 5, 8)), ones((2, 5, 6)), heads=4, kv_heads=2),  # type: ignore[tapegrad-shape]  # the mistake under test
             ShapeError,
             r"multi_head_attention: heads of q \(2, 3, 8\) are 2 wide but those of k \(2, 5, 8\) are 4",
         ),

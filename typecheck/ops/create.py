@@ -70,9 +70,9 @@ def accept_an_array_of_a_typed_shape() -> None:
 
 def accept_lists_that_only_the_run_time_can_count() -> None:
     def made(row: list[float], rows: list[list[int]]) -> None:
-        assert_type(tg.tensor(row), Tensor[Any, NoneTape])
+        assert_type(tg.tensor(row), Tensor[Shape[Any], NoneTape])
         assert_type(tg.tensor(rows), Tensor[Any, NoneTape, np.int64])
-        assert_type(tg.tensor([row, row]), Tensor[Any, NoneTape])
+        assert_type(tg.tensor([row, row]), Tensor[Shape[L[2], Any], NoneTape])
 
     made([1.0, 2.0], [[1], [2]])
 

@@ -18,6 +18,8 @@ from tapegrad.mypy.scopes.opaque import steady_name, unpacked_names
 from tapegrad.sizes import is_unknown, opaque_name, size_of_name
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mypy.nodes import Context, Node, Var
     from mypy.types import Type
 
@@ -60,7 +62,7 @@ _indices_of_loops: ScopeCache[dict[object, Expression]] = ScopeCache(
 )
 
 
-def _of_variables(t: Type, variables: list[Node | None], api: Checker) -> Type:
+def _of_variables(t: Type, variables: Sequence[Node | None], api: Checker) -> Type:
     """Return the type of a tensor that is assigned to one variable, or of a tuple that is assigned to several."""
     p = get_proper_type(t)
     if not isinstance(p, TupleType):
