@@ -207,6 +207,13 @@ def bound_last(use: NameExpr, api: Checker) -> list[Expression]:
     Follows statements backwards, and every branch of an `if`; a name that a loop binds again is unclear.
     """
     scope = enclosing_function(api) or outermost_scope(api)
+    known = _last_bindings.of(scope)
+    if use not in known:
+        known[use] = _bound_last(use, scope)
+    return known[use]
+
+
+def _bound_last(use: NameExpr, scope: Node | None) -> list[Expression]:
     if not isinstance(scope, MypyFile) and getattr(use.node, "fullname", "") != use.name:
         return []
     if any(_binds(node, use.node) for node in inside(scope) if isinstance(node, FuncItem) and node is not scope):
@@ -218,6 +225,9 @@ def bound_last(use: NameExpr, api: Checker) -> list[Expression]:
         if is_settled:
             return found
     return []
+
+
+_last_bindings: ScopeCache[dict[NameExpr, list[Expression]]] = ScopeCache(lambda _: {})  # filled where they are read
 
 
 def _binds_around(statement: Any, name: Node | None) -> bool:
