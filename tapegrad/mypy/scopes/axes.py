@@ -7,12 +7,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mypy.nodes import AssertTypeExpr, CallExpr, Expression, ForStmt, NameExpr, TupleExpr
+from mypy.nodes import (
+    AssertTypeExpr,
+    AssignmentStmt,
+    CallExpr,
+    DictExpr,
+    Expression,
+    ForStmt,
+    IndexExpr,
+    ListExpr,
+    MemberExpr,
+    NameExpr,
+    RefExpr,
+    SetExpr,
+    TupleExpr,
+)
 from mypy.types import Instance, TupleType, get_proper_type
 
 from tapegrad.mypy.conversion import Many, has_any, is_iterator, opaque_paths, shape_items, shape_type, tensor_parts
 from tapegrad.mypy.mypy_api import enclosing_function, make, outermost_scope
 from tapegrad.mypy.scopes.frames import Reading
+from tapegrad.mypy.scopes.loop_variables import ADDING
 from tapegrad.mypy.scopes.names import ScopeCache, nodes_in, targets_bound_to
 from tapegrad.mypy.scopes.opaque import steady_name, unpacked_names
 from tapegrad.sizes import is_unknown, opaque_name, size_of_name
@@ -40,7 +55,8 @@ def of_targets(value: Context, result: Type, api: Checker) -> Type:
     """Return the type of a value, with names for the unknown sizes of tensors after the variables it is assigned to.
 
     A loop assigns the items of a generator. A function that asserts unknown sizes, as in
-    `assert_type(x, Tensor[Shape[Any, L[3]]])`, keeps them.
+    `assert_type(x, Tensor[Shape[Any, L[3]]])`, keeps them. So do variables that are put into lists and dictionaries,
+    whose types would then exclude tensors of other sizes.
     """
     scope, p = enclosing_function(api) or outermost_scope(api), get_proper_type(result)
     if Reading.is_tried or _asserts_unknown_sizes.of(scope):
@@ -80,7 +96,39 @@ def _reads_assertion(scope: Node | None) -> bool:
 _asserts_unknown_sizes = ScopeCache(_reads_assertion)
 
 
+def _read_collected(scope: Node | None) -> set[Node | None]:
+    """Return the variables in displays and in calls such as `xs.append(x)`; an op only reads a list."""
+    collected: list[Expression | None] = []
+    read: set[Expression] = set()
+    for node in nodes_in.of(scope):
+        match node:
+            case CallExpr(callee=RefExpr(fullname=name), args=args) if name.startswith("tapegrad."):
+                read.update(args)
+            case CallExpr(callee=MemberExpr(name=name), args=args) if name in ADDING:
+                collected += args
+            case AssignmentStmt(lvalues=[IndexExpr()], rvalue=value):
+                collected.append(value)
+    for node in nodes_in.of(scope):
+        match node:
+            case ListExpr(items=items) | SetExpr(items=items) if node not in read:
+                collected += items
+            case DictExpr(items=pairs) if node not in read:
+                collected += [value for _, value in pairs]
+    return {one.node for item in collected for one in _parts(item) if isinstance(one, NameExpr)}
+
+
+def _parts(item: Expression | None) -> list[Expression]:
+    return (
+        [part for one in item.items for part in _parts(one)] if isinstance(item, TupleExpr) else [item] if item else []
+    )
+
+
+_collected = ScopeCache(_read_collected)
+
+
 def _of_variable(t: Type, variable: Node | None, api: Checker) -> Type:
+    if variable in _collected.of(enclosing_function(api) or outermost_scope(api)):
+        return t
     found = steady_name(variable, api, in_turns=True)
     return t if found is None else _named(t, *found, api)
 

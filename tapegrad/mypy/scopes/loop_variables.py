@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import Checker
 
 _NUMBERS: Final = {f"builtins.{name}" for name in ("bool", "float", "int", "str")}
-_ADDING: Final = {"add", "append", "appendleft", "extend", "insert", "push", "put", "setdefault", "update"}
+ADDING: Final = {"add", "append", "appendleft", "extend", "insert", "push", "put", "setdefault", "update"}
 _OF_NUMBERS: Final = {"bool", "float", "int", "len", "round", "str"}
 
 
@@ -144,7 +144,7 @@ def _stored(loop: ForStmt | WhileStmt) -> list[Expression]:
                 found += [value] if is_stored else []
             case OperatorAssignmentStmt(lvalue=IndexExpr() | MemberExpr(), rvalue=value):
                 found.append(value)
-            case CallExpr(callee=MemberExpr(name=name), args=args) if name in _ADDING:
+            case CallExpr(callee=MemberExpr(name=name), args=args) if name in ADDING:
                 found += args
     return found
 
