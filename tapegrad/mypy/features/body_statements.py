@@ -109,8 +109,9 @@ from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.reports import CODES
 from tapegrad.mypy.scopes.entries import entries_in, entries_of, is_dictionary, made_entries, with_entries
 from tapegrad.mypy.scopes.frames import Reading, forget_turns, key_of, note_turns, turns_noted
+from tapegrad.mypy.scopes.items import assigned
 from tapegrad.mypy.scopes.names import inside, is_short_circuit, targets_in
-from tapegrad.mypy.scopes.objects import assigned, decided, elements, has_items, object_of, turns
+from tapegrad.mypy.scopes.objects import decided, elements, has_items, object_of, turns
 from tapegrad.mypy.unify.arguments import items_of
 
 if TYPE_CHECKING:
