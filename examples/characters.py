@@ -83,7 +83,7 @@ def main() -> None:
     short, path = options("Trains a transformer to write as Python's manual does.")
     manual = "\n".join(topics.values()).encode("ascii", "ignore").decode()
     characters = "".join(sorted(set(manual)))
-    text = tg.tensor(np.array([characters.index(one) for one in manual]))  # tapegrad: unknown because it is a text
+    text = tg.tensor(np.array([characters.index(one) for one in manual]))
     print(f"{len(manual):,} characters, {len(characters)} different ones: log of that is {np.log(len(characters)):.3f}")
     with tg.random(0), TemporaryDirectory() as folder:
         model, log = Writer(len(characters)), Path(folder) / "run.jsonl"

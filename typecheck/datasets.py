@@ -162,7 +162,7 @@ class Unsized:
     def __len__(self) -> int:
         return 9
 
-    def __getitem__(self, index: int) -> tuple[Tensor, Tensor]:
+    def __getitem__(self, index: int) -> tuple[Tensor[Any, NoneTape], Tensor[Any, NoneTape, np.int64]]:
         row = tg.full((self.width,), float(index))
         return (tg.stack([row, row, row]) if index % 2 else tg.ones((3, self.width))), tg.zeros((), np.int64)
 

@@ -733,20 +733,6 @@ def accept_unknown_sizes_that_are_asserted() -> None:
     assert_type(rows, Tensor[Shape[Any, L[2]], NoneTape])
 
 
-def accept_unknown_sizes_in_collections() -> None:
-    def total(tensors: list[Tensor[Shape[L[3], L[2]], NoneTape]]) -> float:
-        return sum(one.sum().item() for one in tensors)
-
-    rows, others = tg.tensor(counted(3)), tg.tensor(counted(3))
-    both = [rows, others]
-    total(both)
-    more = [tg.ones((3, 2))]
-    more.append(rows)
-    total(more)
-    by_name = {"rows": tg.ones((3, 2))}
-    by_name["others"] = others
-
-
 def accept_a_shape_asserted_of_opaque_sizes(width: int = 5) -> None:
     rows = tg.tensor(counted(3))
     tg.assert_shape(rows, (3, 2))

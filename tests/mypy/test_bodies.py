@@ -135,6 +135,26 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "collections of tensors of unknown sizes": """
+import numpy as np
+from typing import Literal as L
+from tapegrad import NoneTape, Shape
+
+def total(tensors: list[Tensor[Shape[L[3], L[2]], NoneTape]]) -> float:
+    return sum(one.sum().item() for one in tensors)
+
+def counted(rows: int) -> Tensor:
+    return tg.tensor(np.argwhere(np.eye(rows) > 0).astype(np.float32))
+
+rows, others = counted(3), counted(3)
+both = [rows, others]
+total(both)
+more = [tg.ones((3, 2))]
+more.append(rows)
+total(more)
+by_name = {"rows": tg.ones((3, 2))}
+by_name["others"] = others
+""",
     "dataclasses that change their fields": """
 from dataclasses import dataclass
 

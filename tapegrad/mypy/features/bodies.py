@@ -105,6 +105,7 @@ from tapegrad.mypy.mypy_api import (
     past_trial,
     report_in_body,
     shown_path,
+    skips_untyped,
     stored_type,
     types_in_body,
 )
@@ -370,7 +371,8 @@ def _driven(
     """
     file, written = _written(function, api)
     _require_readable(written, api)
-    concerns_tensors = _makes_tensors.of(written) or says_little(written)
+    is_skipped = written.type is None and skips_untyped(api.options)
+    concerns_tensors = _makes_tensors.of(written) or (says_little(written) and not is_skipped)
     arguments = arguments_of_call(written, call, api) if concerns_tensors else None
     if arguments is None or not is_defined_once(written, file):
         raise UnreadError(PASSES_NOTHING_KNOWN, call.line)
@@ -963,9 +965,10 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
     _active.add(function)
     _failures.append([])
     functions = {*Reading.functions}
+    named = axes.of_parameters(given, frame.scope, api)
     try:
         with (
-            _types_of({**_declared(function), **axes.of_parameters(given, frame.scope, api)}) as types,
+            _types_of({**_declared(function), **named}) as types,
             forgetting(),
             other_shapes(),
             within(frame),
@@ -987,7 +990,7 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
                 return Outcome(unread="its result depends on a parameter that a call leaves out")
             if not is_recorded(api):
                 return Outcome(result)
-            return Outcome(result, reading=BodyReading(function, given, types_in_body(api), result, calls))
+            return Outcome(result, reading=BodyReading(function, named, types_in_body(api), result, calls))
     except UnreadError as unread:
         return Outcome(unread=str(unread))
     except FailedError as failed:

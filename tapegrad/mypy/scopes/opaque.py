@@ -317,7 +317,7 @@ def steady_name(name: Node | None, api: Checker, *, in_turns: bool = False) -> t
     Args:
         name: The variable.
         api: The checker.
-        in_turns: Whether a variable counts too that a loop binds anew in each turn, and uses only there.
+        in_turns: Whether a variable counts too that a loop binds again in each turn, and uses only there.
     """
     origin = _origin(name, api)
     if not isinstance(name, Var) or origin is None or (name.is_argument and not origin.is_steady):
