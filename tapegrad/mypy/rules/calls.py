@@ -207,11 +207,17 @@ def shaped(op: Op, shapes: dict[str, Any], values: dict[str, Any]) -> list[Any] 
         return _for_any_rank(op, unopened, values, many)
     dims = {name: tuple(shape) if isinstance(shape, list) else _as_dims(shape) for name, shape in unopened.items()}
     answer = _answer(op, dims | values if values else dims)
-    if answer is None and values and len(opened) == len(shapes) == 1 and not starred:
+    if answer is None and _are_axes(values) and len(opened) == len(shapes) == 1 and not starred:
         # No tensor has the axes of `x.permute(1, 2, 1)`. A result of some rank would be the type of a variable, an
         # attribute or a list, which the program may give a tensor of another rank.
         _for_unknown_rank(op, shapes, values, opened)
     return answer
+
+
+def _are_axes(values: dict[str, Any]) -> bool:
+    """Return whether the arguments of an op are plain numbers, as axes are: products of many named sizes are slow."""
+    several = [one for value in values.values() for one in (value if isinstance(value, tuple | list) else [value])]
+    return bool(several) and not any(isinstance(one, Dim) for one in several)
 
 
 def _answer(op: Op, arguments: dict[str, Any]) -> list[Any] | None:
@@ -289,7 +295,8 @@ def _for_unknown_rank(op: Op, shapes: dict[str, Any], values: dict[str, Any], op
     """
     known = {name: _known_sizes(shape) for name, shape in shapes.items()}
     highest = max(known.values()) + (_MORE_ALONE if len(opened) == 1 else _MORE_OF_TWO)  # all reach the same ranks
-    counts = ([*range(highest - known[name] + 1), max(_HIGH - known[name], 0)] for name in opened)
+    high = _HIGH if any(known.values()) else _HIGHEST
+    counts = ([*range(highest - known[name] + 1), max(high - known[name], 0)] for name in opened)
     answers: list[list[Any]] = []
     errors: dict[tuple[int, ...], ShapeError] = {}
     for added in product(*counts):
@@ -325,7 +332,8 @@ def _said_of_all(errors: list[ShapeError]) -> ShapeError | None:
 
 _MORE_ALONE = 6  # axes that an operand of unknown rank may have more than are known of any operand
 _MORE_OF_TWO = 4
-_HIGH = 64  # and the highest rank that NumPy has, for axes that no other one has
+_HIGH = 12  # and a rank for axes that no other one has
+_HIGHEST = 64  # that of a tensor of which nothing is known: NumPy's highest, so that an axis such as 13 is no error
 
 
 def _known_sizes(shape: Any) -> int:
