@@ -216,6 +216,8 @@ def shaped(op: Op, shapes: dict[str, Any], values: dict[str, Any]) -> list[Any] 
 
 def _are_axes(values: dict[str, Any]) -> bool:
     """Return whether the arguments of an op are plain numbers, as axes are: products of many named sizes are slow."""
+    if any(isinstance(value, UnknownDims) for value in values.values()):
+        return False
     several = [one for value in values.values() for one in (value if isinstance(value, tuple | list) else [value])]
     return bool(several) and not any(isinstance(one, Dim) for one in several)
 
