@@ -118,9 +118,10 @@ def _read_collected(scope: Node | None) -> set[Node | None]:
 
 
 def _parts(item: Expression | None) -> list[Expression]:
-    return (
-        [part for one in item.items for part in _parts(one)] if isinstance(item, TupleExpr) else [item] if item else []
-    )
+    """Return what is put into a collection: the items of a tuple, or else the item itself; `**options` has none."""
+    if isinstance(item, TupleExpr):
+        return [part for one in item.items for part in _parts(one)]
+    return [] if item is None else [item]
 
 
 _collected = ScopeCache(_read_collected)
