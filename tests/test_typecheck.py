@@ -54,6 +54,12 @@ NEED_2_4: Final = {
     "ops/index.py": {"accept_unknown_sizes"},
     "scalars.py": {"accept_a_number_or_a_tensor", "accept_an_operand_of_which_nothing_is_known"},
     "tapem/ops.py": {"accept_unknown_sizes"},
+    "unknown_inputs.py": {
+        "accept_a_method_of_an_object_with_a_model",
+        "accept_a_model",
+        "reject_the_result_of_a_method",
+        "reject_the_result_of_a_model",
+    },
     "unknown_rank.py": {
         "accept_an_unpacked_shape",
         "accept_images",
