@@ -3425,6 +3425,109 @@ held = tg.ones((2, 3))
 held @ tg.ones((3, 1))
 tg.cross_entropy(tg.ones((2, 3)), tg.tensor([k % 3 for k in range(2)]))
 """,
+    "lists that functions return, which change later": """
+def halves(x: Tensor) -> list[Tensor]:
+    return [x[:, :2], x[:, 2:4]]
+
+def prefixes(x: Tensor) -> list[Tensor]:
+    found = []
+    for size in (1, 2, 3):
+        found.append(x[:, :size])
+    return found
+
+class Cache:
+    def __init__(self) -> None:
+        self.kept: list[Tensor] = []
+
+    def keep(self, x: Tensor) -> list[Tensor]:
+        found = [x]
+        self.kept = found
+        return found
+
+    def all(self) -> list[Tensor]:
+        return self.kept
+
+def extend(parts: list[Tensor]) -> None:
+    parts.append(tg.ones((7,)))
+
+def same(parts: list[Tensor]) -> list[Tensor]:
+    return parts
+
+def either(x: Tensor, is_long: bool) -> list[Tensor]:
+    if is_long:
+        return [x, x]
+    return [x[:1]]
+
+def nothing(x: Tensor) -> list[Tensor]:
+    return []
+
+def both(x: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+    first, second = [x], [x[:, :1]]
+    return first, second
+
+def later(x: Tensor) -> list[Tensor]:
+    found = [x]
+    def add() -> None:
+        found.append(tg.ones((7,)))
+    add()
+    return found
+
+@dataclass
+class Parts:
+    first: list[Tensor]
+    more: list[Tensor]
+
+x = tg.ones((4, 6))
+longest = halves(x)
+longest.append(tg.ones((3,)))
+longest[2] @ tg.ones((3,))
+declared: list[Tensor] = halves(x)
+declared.append(tg.ones((3,)))
+for prefix in prefixes(x):
+    prefix @ tg.ones((prefix.shape[1], 2))
+cache = Cache()
+kept = cache.keep(x)
+cache.kept.append(tg.ones((9,)))
+kept[1] @ tg.ones((9,))
+cache.all()[1] @ tg.ones((9,))
+given = halves(x)
+extend(given)
+given[2] @ tg.ones((7,))
+one = halves(x)
+other = same(one)
+other.append(tg.ones((7,)))
+one[2] @ tg.ones((7,))
+for several in either(x, len(longest) > 2):
+    several @ tg.ones((6, 1))
+filled = nothing(x)
+filled.append(tg.ones((9,)))
+filled[0] @ tg.ones((9,))
+parts = Parts(halves(x), halves(x))
+parts.first.append(tg.ones((9,)))
+left, right = both(x)
+left.append(tg.ones((9,)))
+left[1] @ tg.ones((9,))
+later(x)[1] @ tg.ones((7,))
+longer = halves(x) + [tg.ones((9,))]
+longer[2] @ tg.ones((9,))
+longest = halves(tg.ones((5, 8)))
+longest.extend(halves(x))
+longest += halves(tg.ones((5, 8)))
+longest.insert(0, tg.ones((3,)))
+longest[0] @ tg.ones((3,))
+nested = [halves(x), halves(tg.ones((5, 8)))]
+nested[1][0] @ tg.ones((2, 2))
+named = {"a": halves(x)}
+named["b"] = halves(tg.ones((5, 8)))
+named["b"][0] @ tg.ones((2, 2))
+chosen = halves(x) if len(longest) > 90 else halves(tg.ones((5, 8)))
+chosen[0] @ tg.ones((2, 2))
+first, *rest = halves(x)
+rest.append(tg.ones((9,)))
+rest[-1] @ tg.ones((9,))
+traced = halves(x)
+traced.append(x.trace())
+""",
 }
 
 COMPUTED = """

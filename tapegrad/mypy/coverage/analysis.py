@@ -43,7 +43,7 @@ from tapegrad.mypy.coverage.levels import (
 from tapegrad.mypy.coverage.program import DISPLAYS, Program, inner, is_cast, nodes_in, operands
 from tapegrad.mypy.coverage.reasons import NAME_SIZES, Reason, Reasons
 from tapegrad.mypy.coverage.spelling import Spelling
-from tapegrad.mypy.features.bodies import says_little, why_unreadable
+from tapegrad.mypy.features.bodies import is_open_result, says_little, why_unreadable
 from tapegrad.mypy.features.partial_types import is_open
 from tapegrad.mypy.scopes.records import PASSES_NOTHING_KNOWN
 
@@ -211,7 +211,8 @@ class _Analyzer:
     def _of_declared(self, function: FuncDef, declared: Type | None, known: Knowledge, variable: Var | None) -> Reason:
         """Return why a parameter or a result is unknown: what its annotation and the calls of its function say."""
         reason = self._reasons.of_declared(declared, _first(known.missing), "it" if variable else "the result")
-        if self._readings is None or declared is None or not is_open(declared) or not says_little(function):
+        is_read = declared is not None and (is_open(declared) or (variable is None and is_open_result(declared)))
+        if self._readings is None or not is_read or not says_little(function):
             return reason
         if not (readings := self._readings.of(function)):
             return self._of_unread(function, reason, self._readings)

@@ -86,7 +86,7 @@ from tapegrad.mypy.features.body_statements import (
     UnreadError,
     lets_errors_pass,
 )
-from tapegrad.mypy.features.partial_types import filled, holds_tensors, is_open, join
+from tapegrad.mypy.features.partial_types import filled, filled_sequence, holds_tensors, is_open, is_sequence, join
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
     any_list,
@@ -112,7 +112,7 @@ from tapegrad.mypy.mypy_api import (
 from tapegrad.mypy.mypy_files import Program, depend_on_names, in_file, program_file
 from tapegrad.mypy.reports import CurrentLayer, with_path
 from tapegrad.mypy.scopes import axes
-from tapegrad.mypy.scopes.collections import Use, use_of_variable
+from tapegrad.mypy.scopes.collections import Use, use_of, use_of_variable
 from tapegrad.mypy.scopes.decorators import is_changed
 from tapegrad.mypy.scopes.entries import (
     entries_in,
@@ -145,6 +145,7 @@ from tapegrad.mypy.scopes.names import (
     attributes_bound_to,
     inside,
     nodes_in,
+    places_of,
     targets_bound_to,
     values_bound,
 )
@@ -246,9 +247,10 @@ def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, fun
         or any(is_passed_on(path, value) for value in values)
         or (same and _is_of_class(path, function))
     )
-    return _with_entries(
-        filled(result, without_opaque(outcome.result, kept)), outcome.result, kept, ctx.context, ctx.api
-    )
+    is_extended = any(use_of(one, ctx.api) is Use.EXTENDED for one in places_of(ctx.context, ctx.api))
+    fill = filled if is_extended else filled_sequence
+    whole = fill(result, without_opaque(outcome.result, kept))
+    return _with_entries(whole, outcome.result, kept, ctx.context, ctx.api)
 
 
 def _with_entries(result: Type, read: Type, kept: frozenset[str], call: Context, api: Checker) -> Type:
@@ -639,8 +641,10 @@ def says_little(function: FuncDef) -> bool:
     declared = function.type
     known = _open.get(function)
     if known is None or known[0] is not declared:
-        types = [*declared.arg_types, declared.ret_type] if isinstance(declared, CallableType) else []
-        known = _open[function] = declared, declared is None or lacks_annotations(declared) or any(map(_is_open, types))
+        is_open_signature = isinstance(declared, CallableType) and (
+            is_open_result(declared.ret_type) or any(map(_is_open, declared.arg_types))
+        )
+        known = _open[function] = declared, declared is None or lacks_annotations(declared) or is_open_signature
     return known[1]
 
 
@@ -655,6 +659,14 @@ def _is_open(t: Type) -> bool:
         fields = [one.node.type for one in p.type.names.values() if isinstance(one.node, Var)]
         return any(field is not None and is_open(field) for field in fields)
     return is_open(t) or (isinstance(p, Instance) and is_dictionary(p) and _is_open(p.args[-1]))
+
+
+def is_open_result(t: Type) -> bool:
+    """Return whether what a function returns has unknown parts, also the items of a list."""
+    p = get_proper_type(t)
+    if isinstance(p, TupleType) and not isinstance(t, TypeAliasType):
+        return any(map(is_open_result, p.items))
+    return _is_open(p.args[0] if is_sequence(p) else t)
 
 
 _open: dict[FuncDef, tuple[object, bool]] = {}

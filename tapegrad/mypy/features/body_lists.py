@@ -57,8 +57,8 @@ _BRANCHING: Final = ConditionalExpr, DictionaryComprehension, GeneratorExpr, Lam
 def listed_variables(statements: list[Statement]) -> frozenset[Var]:
     """Return the variables of a body that hold lists which nothing changes but `append` and `pop`.
 
-    Each is created by `[]`, `[x, y]` or a comprehension, perhaps by a choice of two, and is then read at once: by an
-    op, a loop, an index or `len`. Nothing else can hold the list, so the statements say which items it has.
+    Each is created by `[]`, `[x, y]` or a comprehension, perhaps by a choice of two, and is then read at once (by an
+    op, a loop, an index or `len`) or returned. Nothing else can hold the list, so the statements say what it has.
     """
     nodes = [node for statement in statements for node in inside(statement)]
     return _followed(nodes, [variable for node in nodes for variable in _created(node)], _used)
@@ -177,6 +177,10 @@ def _used(node: Node) -> list[Var]:
             return _named(sequences)
         case IndexExpr(base=base):
             return _named([base])
+        case ReturnStmt(expr=TupleExpr(items=returned)):
+            return _named(returned)
+        case ReturnStmt(expr=Expression() as returned):
+            return _named([returned])
     return []
 
 

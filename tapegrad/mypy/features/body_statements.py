@@ -79,6 +79,7 @@ from tapegrad.mypy.features.partial_types import (
     holds_open,
     holds_tensors,
     is_open,
+    is_sequence,
     join,
     joined_dictionary,
     without_value,
@@ -89,6 +90,7 @@ from tapegrad.mypy.mypy_api import (
     caught_type,
     checked_file,
     checked_type,
+    enclosing_function,
     end_here,
     entered_type,
     expect_elements,
@@ -107,6 +109,7 @@ from tapegrad.mypy.mypy_api import (
 )
 from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.reports import CODES
+from tapegrad.mypy.scopes.collections import is_new_list
 from tapegrad.mypy.scopes.entries import entries_in, entries_of, is_dictionary, made_entries, with_entries
 from tapegrad.mypy.scopes.frames import Reading, forget_turns, key_of, note_turns, turns_noted
 from tapegrad.mypy.scopes.items import assigned
@@ -449,7 +452,19 @@ class Reader:
 
     def _result(self, value: Expression) -> Type:
         """Return the type of what the body returns."""
-        return made_entries(value, with_sizes(self._type_of(value), value, self._api), self._api)
+        t = made_entries(value, with_sizes(self._type_of(value), value, self._api), self._api)
+        return self._new_lists(value, t)
+
+    def _new_lists(self, value: Expression, t: Type) -> Type:
+        """Return the type of what the body returns without the items of lists that something else may change."""
+        p, items = get_proper_type(t), listed_items(t)
+        if items is not None:
+            return any_list(self._api).copy_modified(args=[join(items) if items else unknown()])
+        if isinstance(p, TupleType) and isinstance(value, TupleExpr) and len(p.items) == len(value.items):
+            return p.copy_modified(items=[*map(self._new_lists, value.items, p.items)])
+        if not is_sequence(p) or is_new_list(value, enclosing_function(self._api), self._api):
+            return t
+        return p.copy_modified(args=[unknown()])
 
     def _end(self) -> bool:
         end_here(self._api)
@@ -584,7 +599,7 @@ class Reader:
             self._empty[variable] = target, ListExpr([])
             items = [self._type_of(one) for one in value.items]
             self._set(variable, list_of(items, any_list(self._api)))
-            if not all(map(tensor_parts, items)):
+            if not all(map(_is_item, items)):
                 self._without_items(variable, items)
         else:
             t = self._type_of(value)
@@ -615,9 +630,9 @@ class Reader:
         """Add an item to a list of tensors."""
         item, items = self._type_of(call.args[0]), listed_items(variable.type)
         several = get_proper_type(variable.type)
-        if items is not None and tensor_parts(item) is not None:
+        if items is not None and _is_item(item):
             self._set(variable, list_of([*items, item], any_list(self._api)))
-        elif items is None and isinstance(several, Instance) and tensor_parts(several.args[0]) is not None:
+        elif items is None and isinstance(several, Instance) and _is_item(several.args[0]):
             self._set(variable, several.copy_modified(args=[join([several.args[0], item])]))
         else:
             if items is not None:
@@ -1007,6 +1022,11 @@ class Reader:
             end = self._way(partial(self._run, body))
         del self._exits[loops:]
         return self._meet([end, *exits])
+
+
+def _is_item(t: Type) -> bool:
+    """Return whether an item of a list is followed: a tensor, or a tuple with tensors."""
+    return tensor_parts(t) is not None or (isinstance(get_proper_type(t), TupleType) and holds_tensors(t))
 
 
 def _are_apart(targets: list[Expression], values: list[Expression]) -> bool:

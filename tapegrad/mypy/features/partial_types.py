@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from mypy.types import (
     AnyType,
@@ -167,6 +167,29 @@ def filled(declared: Type, read: Type) -> Type:
     if not isinstance(p, Instance) or not isinstance(q, Instance) or p.type is not q.type or len(p.args) != len(q.args):
         return declared
     return p.copy_modified(args=[_filled_part(one, other) for one, other in zip(p.args, q.args, strict=True)])
+
+
+def is_sequence(t: Type) -> TypeGuard[Instance]:
+    """Return whether a type is that of a list, or of another sequence of any length."""
+    p = get_proper_type(t)
+    return isinstance(p, Instance) and p.type.fullname in _SEQUENCES and len(p.args) == 1
+
+
+_SEQUENCES: Final = {"builtins.list", "builtins.tuple", "typing.Collection", "typing.Sequence"}
+
+
+def filled_sequence(declared: Type, read: Type) -> Type:
+    """Return the type of what a function returns, also of a list, with what was read in place of unknown parts."""
+    p, q = get_proper_type(declared), get_proper_type(read)
+    if isinstance(p, TupleType) and isinstance(q, TupleType) and len(p.items) == len(q.items):
+        return p.copy_modified(items=[filled_sequence(one, other) for one, other in zip(p.items, q.items, strict=True)])
+    if not is_sequence(p):
+        return filled(declared, read)
+    if is_sequence(q):
+        return p.copy_modified(args=[filled(p.args[0], q.args[0])])
+    if isinstance(q, TupleType) and q.items and not _is_starred(q):
+        return p.copy_modified(args=[filled(p.args[0], join(q.items))])
+    return declared
 
 
 def _tensors_of(read: ProperType) -> Type:

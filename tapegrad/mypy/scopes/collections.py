@@ -12,6 +12,7 @@ from mypy.nodes import (
     AssignmentStmt,
     CallExpr,
     ComparisonExpr,
+    ConditionalExpr,
     DictExpr,
     Expression,
     ForStmt,
@@ -30,6 +31,7 @@ from mypy.nodes import (
     OpExpr,
     RefExpr,
     ReturnStmt,
+    SliceExpr,
     StarExpr,
     SuperExpr,
     TupleExpr,
@@ -336,6 +338,52 @@ def _returned_once(nodes: list[Any]) -> set[Expression]:
     return {one for one in local if sum(one.node in used for used in uses) == 1}
 
 
+def is_new_list(value: Expression, function: Node | None, api: Checker) -> bool:
+    """Return whether a list, or a list in a tuple, was made by the function that returns it, and nothing else holds it.
+
+    A call of a function of the program returns a new one as well if the items in the type of its result are known.
+    """
+    match value:
+        case ListExpr() | ListComprehension() | IndexExpr(index=SliceExpr()) | OpExpr(op="+" | "*"):
+            return True
+        case CallExpr(callee=RefExpr(fullname="builtins.list" | "builtins.sorted" | "builtins.tuple")):
+            return True
+        case CallExpr(callee=RefExpr(node=FuncDef())):
+            return True
+        case ConditionalExpr(if_expr=one, else_expr=other):
+            return is_new_list(one, function, api) and is_new_list(other, function, api)
+        case NameExpr(node=Var() as variable):
+            values = _local_lists.of(function).get(variable)
+            return values is not None and all(is_new_list(one, function, api) for one in values)
+    return False
+
+
+def _read_local_lists(function: Node | None) -> dict[Node | None, list[Expression]]:
+    """Return the values of the variables of a function that it only reads, extends, and returns."""
+    nodes = nodes_in.of(function)
+    values: dict[Node | None, list[Expression]] = {}
+    inner = [node for node in nodes if isinstance(node, FuncDef | LambdaExpr) and node is not function]
+    others: set[Node | None] = {one.node for node in inner for one in inside(node) if isinstance(one, NameExpr)}
+    returned = {node.expr for node in nodes if isinstance(node, ReturnStmt)}
+    for node in nodes:
+        for name, value in bound_by(node):
+            if value is None:
+                others.add(name)
+            else:
+                values.setdefault(name, []).append(value)
+        for child in children_of(node, Node):
+            is_bound = isinstance(node, AssignmentStmt) and child in node.lvalues
+            is_returned = isinstance(node, ReturnStmt) or (isinstance(node, TupleExpr) and node in returned)
+            if isinstance(child, NameExpr) and not (is_bound or is_returned or _only_extends(node, child)):
+                others.add(child.node)
+    return {name: found for name, found in values.items() if name not in others}
+
+
+def _only_extends(node: Node, child: NameExpr) -> bool:
+    """Return whether an expression or a statement reads the list in a variable, or calls a method that changes it."""
+    return use_in(node, child) is Use.READ or (isinstance(node, MemberExpr) and node.name in ("append", *_REMOVERS))
+
+
 def _is_function(node: Any) -> bool:
     return isinstance(node, LambdaExpr) or (isinstance(node, FuncDef) and not node.is_generator)
 
@@ -540,5 +588,6 @@ _same = ScopeCache(_read_same)
 _set_up_methods = ScopeCache(_read_set_up_methods)
 _uses_after_set_up = ScopeCache(_read_after_set_up)
 _appended = ScopeCache(_read_appended)
+_local_lists = ScopeCache(_read_local_lists)
 _changed_outside = ScopeCache(_read_changed_outside)
 _has_collections = ScopeCache(_read_has_collections)

@@ -430,6 +430,26 @@ def _attributes_by_value(scope: Node | None) -> dict[Any, list[MemberExpr]]:
 _attributes = ScopeCache(_attributes_by_value)
 
 
+def places_of(value: Any, api: Checker) -> list[Expression]:
+    """Return the names, attributes and items that an expression, a branch of it, or what it unpacks, is assigned to."""
+    return _places.of(enclosing_function(api) or outermost_scope(api)).get(value, [])
+
+
+def _places_by_value(scope: Node | None) -> dict[Expression, list[Expression]]:
+    found: dict[Expression, list[Expression]] = {}
+    for node in nodes_in.of(scope):
+        if isinstance(node, AssignmentExpr):
+            found.setdefault(node.value, []).append(node.target)
+        for target in node.lvalues if isinstance(node, AssignmentStmt) else ():
+            for one, value in paired(target, node.rvalue):
+                for branch in _alternatives(value or node.rvalue):
+                    found.setdefault(branch, []).append(one)
+    return found
+
+
+_places = ScopeCache(_places_by_value)
+
+
 def _targets_by_value(scope: Node | None) -> dict[Any, list[NameExpr]]:
     found: dict[Any, list[NameExpr]] = {}
     for node in nodes_in.of(scope):
