@@ -46,7 +46,7 @@ from tapegrad.mypy.scopes.opaque import position_of
 from tapegrad.sizes import UNKNOWN, Dim, Size, product
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.scopes.frames import Value
@@ -102,10 +102,25 @@ def element(target: Expression, several: Value) -> dict[Node, Value]:
         case Items(values=[item, *others]) if all(key_of(one) == key_of(item) for one in others):
             return {target.node: item}
         case Items(values=values):
-            return {target.node: common_record(values)}
+            return {target.node: common_object(values)}
         case Keywords(values=pairs):
             return element(target, Items(tuple(value for _, value in pairs)))
     return {target.node: None}
+
+
+def common_object(values: Sequence[Value]) -> Made | None:
+    """Return an object with the arguments that several of one class have in common; None if there are others."""
+    objects = [one for one in values if isinstance(one, Made)]
+    kinds = {(one.info, one.constructor, _key_of_inherited(one), (*dict(one.arguments),)) for one in objects}
+    if len(objects) < len(values) or len(kinds) != 1 or objects[0].constructor == objects[0].info.fullname:
+        return common_record(values)
+    columns = zip(*(one.arguments for one in objects), strict=True)
+    arguments = [(column[0][0], _common([value for _, value in column])) for column in columns]
+    return objects[0]._replace(arguments=(*arguments,))
+
+
+def _key_of_inherited(made: Made) -> Hashable:
+    return tuple((name, tuple((one, key_of(value)) for one, value in pairs)) for name, pairs in made.inherited)
 
 
 def common_record(values: Sequence[Value]) -> Made | None:

@@ -121,6 +121,7 @@ from tapegrad.mypy.scopes.items import (
     are_single,
     assigned,
     bounds_of,
+    common_object,
     common_record,
     count_in_type,
     element,
@@ -596,6 +597,8 @@ def _of_index(base: Expression, index: Expression, api: Checker) -> Value:
             return None if bounds is None else Items(values[bounds])
         case Items() as items if isinstance(position := steady_size(index, api), int):
             return item_at(items, position)
+        case Items(values=values):
+            return common_object(values)
         case Layers(items=layers) if isinstance(position := steady_size(index, api), int) and are_single(layers):
             return item_at(Items(layers), position)
     return None
@@ -1049,13 +1052,13 @@ def _of_variable(variable: Var, api: Checker) -> Value:
     if value is None and (turn := unpacked_in_loop(variable, api)) is not None:
         is_here = frame is None or turn[2] == frame.scope
         return Records.returned(turn[0], turn[1], api) if isinstance(turn[0], CallExpr) and is_here else None
-    if value is None and (call := made_in_loop(variable, api)) is not None:
+    if value is None and (written := made_in_loop(variable, api)) is not None:
         if frame is not None and variable.fullname != variable.name:
             return None
         # With the arguments that are the same at each turn: what is read may use the object of the one before.
         with within(None if frame is None else frame._replace(variables={})):
-            made = object_of(call, api)
-        return made if isinstance(made, Made) else None
+            made = object_of(written, api)
+        return made if isinstance(made, Made) or isinstance(written, ListComprehension) else None
     if value is None:
         return _of_other_module(variable, api)
     if scope == checked_file(api).fullname:

@@ -363,11 +363,12 @@ def steady_value(variable: Var, api: Checker) -> tuple[Expression | None, str]:
     return origin.value, origin.scope
 
 
-def made_in_loop(variable: Var, api: Checker) -> CallExpr | None:
-    """Return the only call that a variable is assigned, in a loop, where each turn makes another object of a class."""
+def made_in_loop(variable: Var, api: Checker) -> CallExpr | IndexExpr | ListComprehension | None:
+    """Return the only call, list or item that a variable is assigned, in a loop, where each turn has other objects."""
     origin = _origin(variable, api)
-    is_call = origin is not None and not origin.is_steady and not variable.is_argument
-    return origin.value if origin is not None and is_call and isinstance(origin.value, CallExpr) else None
+    if origin is None or origin.is_steady or variable.is_argument:
+        return None
+    return origin.value if isinstance(origin.value, CallExpr | IndexExpr | ListComprehension) else None
 
 
 class ModuleValue(NamedTuple):
