@@ -3528,6 +3528,214 @@ rest[-1] @ tg.ones((9,))
 traced = halves(x)
 traced.append(x.trace())
 """,
+    "attributes that a method assigns and reads again": """
+class Again:
+    def __init__(self) -> None:
+        self.mean = tg.zeros((6,))
+
+    def fit(self, x: Tensor, deep: bool = True) -> Tensor:
+        self.mean = x.mean(axis=0)
+        if deep:
+            self.fit(x[:, :3], False)
+        return x[:, :3] - self.mean
+
+class Other:
+    def __init__(self) -> None:
+        self.mean: Tensor = tg.zeros((6,))
+
+    def fit(self, x: Tensor) -> Tensor:
+        self.mean = x.mean(axis=0)
+        self.change()
+        return x[:, :1] - self.mean
+
+    def change(self) -> None:
+        self.mean = self.mean[:1]
+
+class Branch:
+    def __init__(self) -> None:
+        self.mean: Tensor = tg.zeros((6,))
+
+    def fit(self, x: Tensor, wide: bool) -> Tensor:
+        if wide:
+            self.mean = x.mean(axis=0)
+        else:
+            self.mean = x[:, :1].mean(axis=0)
+        return x[:, :3] - self.mean if not wide else x - self.mean
+
+class Property:
+    def __init__(self) -> None:
+        self._mean: Tensor = tg.zeros((6,))
+
+    @property
+    def mean(self) -> Tensor:
+        return self._mean[:1]
+
+    @mean.setter
+    def mean(self, value: Tensor) -> None:
+        self._mean = value
+
+    def fit(self, x: Tensor) -> Tensor:
+        self.mean = x.mean(axis=0)
+        return x[:, :2] - self.mean
+
+class Elsewhere:
+    def __init__(self) -> None:
+        self.mean: Tensor = tg.zeros((6,))
+
+    def fit(self, x: Tensor) -> Tensor:
+        self.mean = x.mean(axis=0)
+        shrink(self)
+        return x[:, :2] - self.mean
+
+def shrink(one: Elsewhere) -> None:
+    one.mean = one.mean[:1]
+
+class Loop:
+    def __init__(self) -> None:
+        self.state: Tensor = tg.zeros((6,))
+
+    def run(self, x: Tensor) -> Tensor:
+        self.state = x[0]
+        for k in range(2):
+            self.state = tg.concat([self.state, x[k]])
+        return self.state + tg.ones((18,))
+
+    def once(self, x: Tensor) -> Tensor:
+        self.last = x[0]
+        for _ in range(2):
+            x = x - self.last
+        return x
+
+class Set:
+    def __init__(self) -> None:
+        self.mean: Tensor = tg.zeros((6,))
+
+    def fit(self, x: Tensor) -> Tensor:
+        self.mean = x.mean(axis=0)
+        setattr(self, "mean", x.mean(axis=0)[:1])
+        return x[:, :2] - self.mean
+
+x = tg.ones((4, 6))
+Again().fit(x)
+Other().fit(x)
+Branch().fit(x, False)
+Branch().fit(x, True)
+Property().fit(x)
+Elsewhere().fit(x)
+Loop().run(x)
+Loop().once(x)
+Set().fit(x)
+""",
+    "objects of one class with other arguments": """
+class Wide(nn.Module):
+    def __init__(self, inputs: int, width: int, scale: float = 1.0) -> None:
+        self.width = width
+        self.inputs = inputs
+        self.up = nn.Linear(inputs, width)
+        self.down = nn.Linear(width, 2 * inputs)
+        self.weights = tg.ones((width,))
+        self.scale = scale
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down(tg.relu(self.up(x))) * self.scale
+
+    def hidden(self, x: Tensor) -> Tensor:
+        return self.up(x)
+
+class Base:
+    def __init__(self, width: int) -> None:
+        self.weights = tg.ones((width, 3))
+
+    def apply(self, x: Tensor) -> Tensor:
+        return x @ self.weights
+
+class Small(Base):
+    def __init__(self, width: int) -> None:
+        super().__init__(width)
+
+class Twice(Base):
+    def __init__(self, width: int) -> None:
+        super().__init__(2 * width)
+
+models = [Wide(4, 8), Wide(8, 3)]
+h = tg.ones((2, 4))
+for model in models:
+    h = model(h)
+    tg.ones((2, model.width)) * model.weights
+
+hidden = [model.hidden(x) for model, x in zip(models, [tg.ones((2, 4)), tg.ones((2, 8))])]
+hidden[0] @ tg.ones((8, 1))
+hidden[1] @ tg.ones((3, 1))
+which = len(models) - 1
+chosen = models[which]
+chosen(tg.ones((2, 8))) @ tg.ones((16, 1))
+chosen.up(tg.ones((2, 8))) @ tg.ones((3, 1))
+bases: list[Base] = [Small(4), Twice(2), Base(4)]
+for base in bases:
+    base.apply(tg.ones((1, 4)))
+same = [Small(4), Small(5)]
+for one, x in zip(same, [tg.ones((1, 4)), tg.ones((1, 5))]):
+    one.apply(x)
+k = which
+same[k].apply(tg.ones((1, 5)))
+mixed = [Base(4), Small(5)]
+mixed[k].apply(tg.ones((1, 5)))
+scales = [Wide(4, 8, scale) for scale in (0.5, 2.0)]
+for wide in scales:
+    wide(tg.ones((2, 4))) @ tg.ones((8, 1))
+grow = [Wide(4, 8)]
+grow.append(Wide(5, 8))
+grow[k](tg.ones((2, 5)))
+swap = [Wide(4, 8), Wide(4, 9)]
+swap[1] = Wide(5, 9)
+swap[k](tg.ones((2, 5)))
+previous: Wide | None = None
+for wide in [Wide(4, 8), Wide(8, 3), Wide(16, 2)]:
+    if previous is not None:
+        wide(previous(tg.ones((2, previous.inputs))))
+    previous = wide
+""",
+    "objects of one class in lists that loops make": """
+class Wide(nn.Module):
+    def __init__(self, inputs: int, width: int, scale: float = 1.0) -> None:
+        self.up = nn.Linear(inputs, width)
+        self.scale = scale
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x)
+
+for epoch in range(3):
+    models = [Wide(4, 8, s) for s in (0.1, 0.2)]
+    best = models[epoch % 2]
+    best(tg.ones((2, 4))) @ tg.ones((8, 1))
+    mixed = [Wide(4 + k, 8 + k) for k in range(2)]
+    one = mixed[epoch % 2]
+    one(tg.ones((2, 4 + epoch % 2)))
+    first = mixed[0]
+    first(tg.ones((2, 4))) @ tg.ones((8, 1))
+    second = mixed[1]
+    second(tg.ones((2, 5)))
+    models.append(Wide(5, 8))
+    last = models[-1]
+    last(tg.ones((2, 5)))
+    h = tg.ones((2, 4 + epoch))
+    w = Wide(4 + epoch, 5 + epoch)
+    h = w(h)
+    h = Wide(5 + epoch, 2)(h)
+
+def run(sizes: list[int]) -> None:
+    x = tg.ones((2, sizes[0]))
+    for a, b in zip(sizes, sizes[1:]):
+        several = [Wide(a, b, s) for s in (0.1, 0.2)]
+        chosen = several[a % 2]
+        x = chosen(x)
+    for size in sizes:
+        pair = [Wide(size, size + 1), Wide(size + 1, 3)]
+        pair[1](pair[0](tg.ones((2, size))))
+        held = pair[size % 2]
+        held(tg.ones((2, size + size % 2)))
+run([3, 5, 7])
+""",
 }
 
 COMPUTED = """
@@ -4219,6 +4427,48 @@ def main() -> None:
         print(loss(model, rollout.rows(2)))
 
 main()
+""",
+    "an item of a list of objects that a comprehension makes": """
+class Ridge:
+    def __init__(self, width: int, penalty: float) -> None:
+        self.penalty = penalty
+        self.weights = tg.zeros((width, 1))
+
+    def predict(self, x: Tensor) -> Tensor:
+        return x @ self.weights * self.penalty  # here
+
+for epoch in range(2):
+    ridges = [Ridge(4, penalty) for penalty in (0.1, 1.0)]
+    best = ridges[epoch % 2]
+    best.predict(tg.ones((2, 4)))
+    best.predict(tg.ones((2, 5)))
+""",
+    "objects of one class in a loop": """
+class Ridge:
+    def __init__(self, width: int, penalty: float) -> None:
+        self.penalty = penalty
+        self.weights = tg.zeros((width, 1))
+
+    def predict(self, x: Tensor) -> Tensor:
+        return x @ self.weights * self.penalty  # here
+
+ridges = [Ridge(4, penalty) for penalty in (0.1, 1.0)]
+for ridge in ridges:
+    ridge.predict(tg.ones((2, 5)))
+""",
+    "attributes that a method assigns before it reads them": """
+class Scaler:
+    def __init__(self) -> None:
+        self.mean = tg.zeros((6,))
+        self.scale: Tensor = tg.ones((6,))
+
+    def fit(self, x: Tensor) -> Tensor:
+        self.mean, self.scale = x.mean(axis=0), x.max(axis=0)
+        for _ in range(2):
+            x = (x - self.mean) / self.scale
+        return x @ tg.diag(self.scale)[:3]  # here
+
+Scaler().fit(tg.ones((4, 6)))
 """,
 }
 

@@ -49,6 +49,7 @@ from mypy.nodes import (
     StarExpr,
     Statement,
     StrExpr,
+    SuperExpr,
     TempNode,
     TryStmt,
     TupleExpr,
@@ -111,10 +112,11 @@ from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.reports import CODES
 from tapegrad.mypy.scopes.collections import is_new_list
 from tapegrad.mypy.scopes.entries import entries_in, entries_of, is_dictionary, made_entries, with_entries
-from tapegrad.mypy.scopes.frames import Reading, forget_turns, key_of, note_turns, turns_noted
+from tapegrad.mypy.scopes.frames import Made, Reading, forget_turns, key_of, note_turns, turns_noted
 from tapegrad.mypy.scopes.items import assigned
-from tapegrad.mypy.scopes.names import inside, is_short_circuit, targets_in
+from tapegrad.mypy.scopes.names import ScopeCache, inside, is_short_circuit, nodes_in, targets_in
 from tapegrad.mypy.scopes.objects import decided, elements, has_items, object_of, turns
+from tapegrad.mypy.scopes.opaque import writes_by_methods
 from tapegrad.mypy.unify.arguments import items_of
 
 if TYPE_CHECKING:
@@ -268,6 +270,7 @@ class Reader:
         self._filled: frozenset[Var] = frozenset()  # variables whose dictionaries have entries that are followed
         self._passed_on: frozenset[Var] = frozenset()  # the same with those that calls may change
         self._stored: frozenset[str] = frozenset()  # attributes of `self` that the body assigns, and does not read then
+        self._followed: frozenset[str] = frozenset()  # those that have what it assigns from there on
 
     def result(self, statements: list[Statement]) -> Type:
         """Read a body; return the type of what it returns.
@@ -307,6 +310,7 @@ class Reader:
     def _begin(self, statements: list[Statement]) -> None:
         self._listed, (self._filled, self._passed_on) = listed_variables(statements), filled_dictionaries(statements)
         self._stored = _attributes_stored(statements)
+        self._followed = frozenset(filter(self._follows, _attributes_assigned(statements)))
 
     def _run(self, statements: list[Statement]) -> bool:
         """Read statements; return whether the program goes on after them.
@@ -794,10 +798,26 @@ class Reader:
                 self._bind(starred, t)
             case MemberExpr(expr=NameExpr(name="self"), name=name) if name in self._stored and _is_tensor_or_none(t):
                 pass  # for other calls, which know only what the attribute is declared as
+            case MemberExpr(expr=NameExpr(name="self"), name=name) if name in self._followed and _is_tensor_or_none(t):
+                narrow(self._api, target, t)
             case IndexExpr(base=NameExpr(node=Var() as variable)) if variable in self._listed | self._filled:
                 self._set_item(target, t)
             case _:
                 self._change(target, t)
+
+    def _follows(self, name: str) -> bool:
+        """Return whether only the body that is read, and constructors, assign to an attribute of `self`.
+
+        A call in the body does not assign to it, because no method of the file calls the one that is read.
+        """
+        made, function = self._frame.receiver, enclosing_function(self._api)
+        if not isinstance(function, FuncDef) or function.name in _called_by_methods.of(checked_file(self._api)):
+            return False
+        writes = writes_by_methods(made.info, name, self._api) if isinstance(made, Made) else None
+        methods = [one.method for one in writes or ()]
+        return methods.count(function) == 1 and all(
+            one is function or (one is not None and one.name == "__init__") for one in methods
+        )
 
     def _rows(self, t: Type, count: int) -> list[Type] | None:
         """Return the types of the rows of a tensor that is unpacked to some names; None if it may have others."""
@@ -1131,6 +1151,26 @@ def _attributes_stored(statements: list[Statement]) -> frozenset[str]:
         for name, assigned in stored.items()
         if not any(_may_follow(one, assigned) for one in read if one.name == name)
     )
+
+
+def _read_called_by_methods(file: Node | None) -> set[str]:
+    """Return the names of methods that the methods of a file may call; `self(x)` calls `forward`."""
+    methods = [node for node in nodes_in.of(file) if isinstance(node, FuncDef) and node.info]
+    nodes = [node for method in methods for node in inside(method)]
+    names = {node.name for node in nodes if isinstance(node, MemberExpr | SuperExpr)}
+    receivers = {method.arguments[0].variable for method in methods if method.arguments}
+    calls = [node.callee for node in nodes if isinstance(node, CallExpr)]
+    is_called = any(isinstance(callee, NameExpr) and callee.node in receivers for callee in calls)
+    return names | {"forward"} if is_called else names
+
+
+_called_by_methods = ScopeCache(_read_called_by_methods)
+
+
+def _attributes_assigned(statements: list[Statement]) -> set[str]:
+    """Return the attributes of `self` to which statements assign that run once, and always."""
+    targets = [one for node in statements if isinstance(node, AssignmentStmt) for one in targets_in(node.lvalues)]
+    return {one.name for one in targets if isinstance(one, MemberExpr) and getattr(one.expr, "name", "") == "self"}
 
 
 def _may_follow(read: MemberExpr, assigned: list[AssignmentStmt]) -> bool:
