@@ -310,6 +310,22 @@ def test_the_mean_over_classes_that_weigh_nothing_is_nan() -> None:
     assert cross_entropy(zeros((2, 0)), tensor([0, 0]), weight=zeros((0,)), ignore_index=0, reduction="sum").item() == 0
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_a_row_that_is_left_out_has_no_gradient_beside_an_infinite_one() -> None:
+    x: Any = real(2, 3)
+    losses = cross_entropy(x.trace(), tensor([0, 1]), ignore_index=1, reduction="none")
+
+    gradient = (losses * tensor([1.0, math.inf], np.float64)).sum().backward()[x]
+
+    assert gradient[1].tolist() == [0, 0, 0]
+
+
+def test_labels_in_a_column_are_rejected() -> None:
+    for classes in (2, 3):
+        with pytest.raises(ShapeError, match=rf"target \(2, 1\) does not fit x \(2, {classes}\): expected \(2,\)$"):
+            cross_entropy(zeros((2, classes)), zeros((2, 1), np.int64))
+
+
 def test_a_class_of_weight_and_probability_zero_adds_no_loss() -> None:
     x: Any = tensor([[1.0, 2.0, -np.inf]], np.float64)
 

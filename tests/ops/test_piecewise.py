@@ -15,16 +15,16 @@ from tapegrad.testing import check_gradients, check_shape_rule
 
 PIECEWISE: dict[str, Callable[..., Any]] = {"hardswish": hardswish, "hardtanh": hardtanh, "relu6": relu6}
 # torch 2.13: F.hardswish(x), ... and their gradients of X
-X = [math.inf, math.nan, 100.0, 100.0, 6.0, 3.0, 1.0, 0.0, -1.0, -3.0, -5.0]
+X = [math.inf, math.nan, 100.0, 100.0, 6.0, 3.5, 3.0, 1.0, 0.0, -1.0, -3.0, -5.0]
 VALUES: dict[str, list[float]] = {
-    "hardswish": [math.inf, math.nan, 100, 100, 6, 3, 2 / 3, 0, -1 / 3, 0, 0],
-    "hardtanh": [1, math.nan, 1, 1, 1, 1, 1, 0, -1, -1, -1],
-    "relu6": [6, math.nan, 6, 6, 6, 3, 1, 0, 0, 0, 0],
+    "hardswish": [math.inf, math.nan, 100, 100, 6, 3.5, 3, 2 / 3, 0, -1 / 3, 0, 0],
+    "hardtanh": [1, math.nan, 1, 1, 1, 1, 1, 1, 0, -1, -1, -1],
+    "relu6": [6, math.nan, 6, 6, 6, 3.5, 3, 1, 0, 0, 0, 0],
 }
 DERIVATIVES: dict[str, list[float]] = {
-    "hardswish": [1, math.nan, 1, 1, 1, 1, 5 / 6, 0.5, 1 / 6, 0, 0],
-    "hardtanh": [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0],
-    "relu6": [0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0],
+    "hardswish": [1, math.nan, 1, 1, 1, 1, 1, 5 / 6, 0.5, 1 / 6, 0, 0],
+    "hardtanh": [0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0],
+    "relu6": [0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0],
 }
 
 
