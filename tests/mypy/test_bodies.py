@@ -3736,6 +3736,44 @@ def run(sizes: list[int]) -> None:
         held(tg.ones((2, size + size % 2)))
 run([3, 5, 7])
 """,
+    "attributes that a method replaces with a tensor of another shape": """
+class Ridge:
+    def __init__(self) -> None:
+        self.weights = tg.zeros((1, 6))
+        self.mean = tg.zeros((1,))
+
+    def fit(self, x: Tensor, y: Tensor) -> None:
+        self.mean = x.mean(axis=0)
+        self.weights = x.T @ y
+
+    def predict(self, x: Tensor) -> Tensor:
+        return (x - self.mean) @ self.weights
+
+    def shift(self, by: Tensor) -> None:
+        self.mean = by
+
+class Fixed:
+    def __init__(self) -> None:
+        self.weights = tg.zeros((1, 6))
+
+    def predict(self, x: Tensor) -> Tensor:
+        return x @ self.weights
+
+def prepare(fixed: Fixed, x: Tensor) -> None:
+    fixed.weights = x.T
+
+x, y = tg.ones((4, 6)), tg.ones((4, 1))
+ridge = Ridge()
+ridge.fit(x, y)
+ridge.predict(x) @ tg.ones((1, 2))
+ridge.fit(x[:, :3], y)
+ridge.predict(x[:, :3])
+ridge.shift(tg.ones((3,)))
+ridge.predict(tg.ones((2, 3)))
+fixed = Fixed()
+prepare(fixed, tg.ones((2, 6)))
+fixed.predict(x)
+""",
 }
 
 COMPUTED = """

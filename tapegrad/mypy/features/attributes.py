@@ -28,6 +28,7 @@ from tapegrad.mypy.features.bodies import of_property
 from tapegrad.mypy.features.fields import field_of
 from tapegrad.mypy.features.made_layers import type_made
 from tapegrad.mypy.features.partial_types import filled, is_open
+from tapegrad.mypy.features.replaced_tensors import with_replacements
 from tapegrad.mypy.mypy_api import (
     attribute_variable,
     depend_on_bodies,
@@ -146,6 +147,14 @@ def without_foreign_sizes(ctx: AttributeContext) -> Type:
         return without_sizes(t) if _is_inferred(expression, ctx.api) else t
     if not ctx.is_lvalue and Reading.frame is not None and _may_be_other_layer(expression, t, ctx):
         t = without_sizes(t)
+    owner = get_proper_type(ctx.type)
+    if (
+        not ctx.is_lvalue
+        and Reading.frame is not None
+        and isinstance(expression, MemberExpr)
+        and isinstance(owner, Instance)
+    ):
+        t = with_replacements(expression, t, owner.type, ctx.api)
     if not ctx.is_lvalue and isinstance(expression, MemberExpr) and is_open(t) and _is_property(expression, ctx.type):
         returned = of_property(ctx, expression)
         if returned is not None:

@@ -87,6 +87,7 @@ from tapegrad.mypy.features.body_statements import (
     lets_errors_pass,
 )
 from tapegrad.mypy.features.partial_types import filled, filled_sequence, holds_tensors, is_open, is_sequence, join
+from tapegrad.mypy.features.replaced_tensors import Assigned
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
     any_list,
@@ -943,7 +944,7 @@ def _rest_of_values(parameter: Argument, actuals: list[Actual], api: Checker) ->
 
 
 _active: set[FuncDef] = set()
-_Key: TypeAlias = "tuple[Block, tuple[tuple[Type, Hashable], ...], tuple[tuple[str, Hashable], ...], Hashable]"
+_Key: TypeAlias = "tuple[Block, tuple[tuple[Type, Hashable], ...], tuple[tuple[str, Hashable], ...], Hashable, int]"
 _read: dict[_Key, Outcome] = {}
 _counts: dict[FuncDef, int] = {}
 _read_in: list[object] = [None, -1]  # the checker and its pass in which the results were read
@@ -955,10 +956,11 @@ def _outcome(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, Typ
     if _read_in != [api, pass_of(api)] or len(_read) >= _MOST:
         _read.clear()
         _counts.clear()
+        Assigned.tensors.clear()
         _read_in[:] = [api, pass_of(api)]
     values = tuple((name, key_of(value)) for name, value in frame.values.items())
     types = tuple((t, key_of_entries(t)) for t in given.values())
-    key = function.body, types, values, key_of(frame.receiver)
+    key = function.body, types, values, key_of(frame.receiver), Assigned.changes
     if key not in _read or function in Reading.functions:  # what it returns depends on the variables around it
         _counts[function] = _counts.get(function, 0) + 1
         if _counts[function] > _MOST_OF_ONE:

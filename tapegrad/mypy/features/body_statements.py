@@ -85,6 +85,7 @@ from tapegrad.mypy.features.partial_types import (
     joined_dictionary,
     without_value,
 )
+from tapegrad.mypy.features.replaced_tensors import Assigned
 from tapegrad.mypy.mypy_api import (
     any_list,
     any_tuple,
@@ -796,14 +797,22 @@ class Reader:
                     self._bind(one, item)
             case StarExpr(expr=starred):
                 self._bind(starred, t)
-            case MemberExpr(expr=NameExpr(name="self"), name=name) if name in self._stored and _is_tensor_or_none(t):
-                pass  # for other calls, which know only what the attribute is declared as
-            case MemberExpr(expr=NameExpr(name="self"), name=name) if name in self._followed and _is_tensor_or_none(t):
-                narrow(self._api, target, t)
+            case MemberExpr(expr=NameExpr(name="self"), name=name) if (
+                name in self._stored | self._followed and _is_tensor_or_none(t)
+            ):
+                self._assign(target, name, t)
             case IndexExpr(base=NameExpr(node=Var() as variable)) if variable in self._listed | self._filled:
                 self._set_item(target, t)
             case _:
                 self._change(target, t)
+
+    def _assign(self, attribute: MemberExpr, name: str, t: Type) -> None:
+        """Bind an attribute of `self`, for the rest of the body if it reads the attribute, and for other methods."""
+        method = enclosing_function(self._api)
+        if name in self._followed:
+            narrow(self._api, attribute, t)
+        if isinstance(method, FuncDef) and tensor_parts(t) is not None:
+            Assigned.note(method, name, t)
 
     def _follows(self, name: str) -> bool:
         """Return whether only the body that is read, and constructors, assign to an attribute of `self`.
