@@ -172,8 +172,13 @@ def accept_the_only_element_of_a_tensor_of_which_nothing_is_known() -> None:
         loss.backward()
         return value
 
+    def share(a: Tensor, b: Tensor, count: int) -> float:
+        part = a.item() / count
+        return 1.0 - a.item() / b.item() + part
+
     number(tg.ones(()))
     consumed(tg.ones(()))
+    share(tg.ones(()), tg.ones(()), 2)
 
 
 def reject_a_mistake_behind_a_size() -> None:

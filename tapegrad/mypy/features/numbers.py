@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mypy.nodes import CallExpr, Import
+from mypy.nodes import CallExpr, Expression, Import, IndexExpr, NameExpr, Node, OpExpr, ReturnStmt, UnaryExpr
 from mypy.types import AnyType, Instance, LiteralType, Type, get_proper_type
 
 from tapegrad.mypy.conversion import size_of
-from tapegrad.mypy.mypy_api import checked_file, expected_type, make, returned_type, scalar_type
-from tapegrad.mypy.scopes.names import is_given_back
+from tapegrad.mypy.mypy_api import checked_file, enclosing_function, expected_type, make, returned_type, scalar_type
+from tapegrad.mypy.scopes.names import ScopeCache, bindings_in, is_given_back, nodes_in
 from tapegrad.mypy.unify.arguments import numbers_in
 from tapegrad.sizes import is_unknown, surely_less
 
@@ -63,14 +63,42 @@ def power(ctx: MethodContext, base: Type, exponent: Type) -> Type:
 def expected(number: Type, call: Context, api: Checker) -> Type:
     """Return the type of a number; if it is Any, the expected one: --strict forbids Any in `return loss.item()`.
 
-    The same is expected of the value of a variable that the function returns.
+    The same is expected of the value of a variable that the function returns, and of an operand of what it returns, as
+    in `return 1 - loss.item() / total.item()`.
     """
     t = expected_type(api)
-    if t is None and isinstance(call, CallExpr) and is_given_back(call, api):
-        t = returned_type(api)
+    if t is None and isinstance(call, CallExpr):
+        is_returned = is_given_back(call, api) or call in _operands_returned.of(enclosing_function(api))
+        t = returned_type(api) if is_returned else None
     if isinstance(get_proper_type(number), AnyType) and isinstance(t, Instance) and t.type.fullname in _NUMBERS:
         return t
     return number
+
+
+def _read_operands_returned(function: Node | None) -> set[Expression]:
+    """Return the operands of the arithmetic that a function returns, also in variables that are only operands."""
+    pending: list[Expression | None] = [one.expr for one in nodes_in.of(function) if isinstance(one, ReturnStmt)]
+    found: set[Expression] = set()
+    bindings = bindings_in(function)
+    for node in nodes_in.of(function):  # a position, or what a function takes, may have to be an int
+        others = node.args if isinstance(node, CallExpr) else [node.index] if isinstance(node, IndexExpr) else ()
+        for name in others:
+            bindings.pop(getattr(name, "node", None), None)
+    while pending:
+        match pending.pop():
+            case OpExpr(left=left, right=right):
+                pending += left, right
+                found |= {left, right}
+            case UnaryExpr(expr=operand):
+                pending.append(operand)
+                found.add(operand)
+            case NameExpr(node=variable) if len(values := bindings.get(variable, [])) == 1:
+                pending += values
+                found.update(one for one in values if one is not None)
+    return found
+
+
+_operands_returned = ScopeCache(_read_operands_returned)
 
 
 def extreme(ctx: FunctionContext) -> Type:
