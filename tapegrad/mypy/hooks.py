@@ -442,7 +442,7 @@ def settled_attribute(ctx: AttributeContext) -> Type:
             if name != "shape"
             else attributes.shape_read(ctx, _newest_receiver(ctx))
         )
-    return settled(without_common_class(attributes.without_foreign_sizes(ctx), ctx.type), make(ctx.api))
+    return settled(without_common_class(attributes.read(ctx), ctx.type), make(ctx.api))
 
 
 def _newest_receiver(ctx: AttributeContext) -> Type:

@@ -3736,6 +3736,37 @@ def run(sizes: list[int]) -> None:
         held(tg.ones((2, size + size % 2)))
 run([3, 5, 7])
 """,
+    "a tensor that each call of a method replaces with a longer one": """
+class History:
+    def __init__(self, width: int) -> None:
+        self.rows = tg.zeros((1, width))
+
+    def add(self, row: Tensor) -> Tensor:
+        self.rows = tg.concat([self.rows, row[None]])
+        return self.rows
+
+    def weights(self) -> Tensor:
+        return self.rows @ tg.ones((self.rows.shape[1], 2))
+
+    def clear(self, width: int) -> None:
+        self.rows = tg.zeros((1, width))
+
+def filled(width: int) -> tuple[History, int]:
+    history = History(width)
+    for _ in range(2):
+        history.add(tg.ones((width,)))
+    return history, width
+
+history, _ = filled(4)
+history.add(tg.ones((4,)))
+tg.ones((2, 4)) @ history.weights()
+for _ in range(2):
+    other, width = filled(3)
+    tg.ones((2, 3)) @ other.weights()
+    other.clear(5)
+    other.add(tg.ones((5,))) @ tg.ones((5, 1))
+    tg.ones((2, 2)) @ other.weights()
+""",
     "attributes that a method replaces with a tensor of another shape": """
 class Ridge:
     def __init__(self) -> None:
@@ -4493,6 +4524,31 @@ class Ridge:
 ridges = [Ridge(4, penalty) for penalty in (0.1, 1.0)]
 for ridge in ridges:
     ridge.predict(tg.ones((2, 5)))
+""",
+    "a buffer that a function returns in a tuple, whose method replaces a tensor": """
+class Rollout:
+    def __init__(self, config: Config, rows: int) -> None:
+        self.rewards = tg.zeros((rows, config.width))
+
+    def put(self, t: int, reward: Tensor) -> None:
+        self.rewards = self.rewards.at_set(t, reward)
+
+    def returns(self) -> Tensor:
+        return self.rewards @ tg.ones((5, 1))  # here
+
+def collect(config: Config) -> tuple[Rollout, Tensor]:
+    rollout = Rollout(config, 3)
+    for t in range(3):
+        rollout.put(t, tg.ones((config.width,)))
+    return rollout, tg.ones((3,))
+
+def main() -> None:
+    config = Config()
+    for _ in range(2):
+        rollout, _last = collect(config)
+        rollout.returns()
+
+main()
 """,
     "attributes that a method assigns before it reads them": """
 class Scaler:

@@ -128,8 +128,18 @@ def _named_axes(expression: MemberExpr, items: list[Size | Many], api: Checker) 
     ]
 
 
-def without_foreign_sizes(ctx: AttributeContext) -> Type:
-    """Return the type of an attribute, unknown where it mentions sizes of another function or another object."""
+def read(ctx: AttributeContext) -> Type:
+    """Return the type of an attribute, unknown where it mentions sizes of another function or another object.
+
+    In a body that is read, it is also unknown where another method may have replaced it.
+    """
+    t = _without_foreign_sizes(ctx)
+    if Reading.frame is None or ctx.is_lvalue or not isinstance(ctx.context, MemberExpr):
+        return t
+    return with_replacements(ctx.context, t, ctx.default_attr_type, ctx.api)
+
+
+def _without_foreign_sizes(ctx: AttributeContext) -> Type:
     t, expression = ctx.default_attr_type, ctx.context
     if not ctx.is_lvalue and isinstance(expression, MemberExpr):
         t = field_of(ctx.type, expression.name, t)
@@ -147,14 +157,6 @@ def without_foreign_sizes(ctx: AttributeContext) -> Type:
         return without_sizes(t) if _is_inferred(expression, ctx.api) else t
     if not ctx.is_lvalue and Reading.frame is not None and _may_be_other_layer(expression, t, ctx):
         t = without_sizes(t)
-    owner = get_proper_type(ctx.type)
-    if (
-        not ctx.is_lvalue
-        and Reading.frame is not None
-        and isinstance(expression, MemberExpr)
-        and isinstance(owner, Instance)
-    ):
-        t = with_replacements(expression, t, owner.type, ctx.api)
     if not ctx.is_lvalue and isinstance(expression, MemberExpr) and is_open(t) and _is_property(expression, ctx.type):
         returned = of_property(ctx, expression)
         if returned is not None:

@@ -808,11 +808,11 @@ class Reader:
 
     def _assign(self, attribute: MemberExpr, name: str, t: Type) -> None:
         """Bind an attribute of `self`, for the rest of the body if it reads the attribute, and for other methods."""
-        method = enclosing_function(self._api)
+        method, made = enclosing_function(self._api), self._frame.receiver
         if name in self._followed:
             narrow(self._api, attribute, t)
-        if isinstance(method, FuncDef) and tensor_parts(t) is not None:
-            Assigned.note(method, name, t)
+        if isinstance(method, FuncDef) and made is not None and tensor_parts(t) is not None:
+            Assigned.note(method, name, made, t)
 
     def _follows(self, name: str) -> bool:
         """Return whether only the body that is read, and constructors, assign to an attribute of `self`.

@@ -6,56 +6,71 @@ another one. A body that is read for a call must be certain of what it finds in 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from mypy.nodes import FuncDef, MemberExpr, Var
 from mypy.types import Instance, Type, UnionType, get_proper_type
 
 from tapegrad.mypy.conversion import joined, tensor_parts, unknown
-from tapegrad.mypy.mypy_api import attribute_variable, has_annotation
-from tapegrad.mypy.scopes.opaque import is_replaced, writes_by_methods
+from tapegrad.mypy.mypy_api import attribute_variable, enclosing_function, has_annotation, make
+from tapegrad.mypy.scopes.frames import Made, constructor_frame, in_frame, key_of, within
+from tapegrad.mypy.scopes.objects import object_of
+from tapegrad.mypy.scopes.opaque import Write, is_replaced, writes_by_methods
 
 if TYPE_CHECKING:
-    from mypy.nodes import TypeInfo
+    from collections.abc import Hashable
 
     from tapegrad.mypy.mypy_api import Checker
+
+_ELSEWHERE: Final = Write(None, None)  # an assignment by something else than a method
 
 
 class Assigned:
     """What the methods that were read have assigned to attributes.
 
     Attributes:
-        tensors: What all calls of a method have assigned to an attribute.
+        tensors: What all calls of a method have assigned to an attribute of an object, by method, name and object.
         changes: How often this became another type, after which bodies that were read may find something else.
     """
 
-    tensors: ClassVar[dict[tuple[FuncDef, str], Type]] = {}
+    tensors: ClassVar[dict[tuple[FuncDef, str, Hashable], Type]] = {}
     changes = 0
 
     @classmethod
-    def note(cls, method: FuncDef, name: str, t: Type) -> None:
-        """Store the type of a tensor that a method assigns to an attribute."""
-        before = cls.tensors.get((method, name))
-        now = cls.tensors[method, name] = t if before is None else joined(UnionType([before, t]))
+    def note(cls, method: FuncDef, name: str, made: Made, t: Type) -> None:
+        """Store the type of a tensor that a method assigns to an attribute of its object."""
+        key = method, name, key_of(made)
+        before = cls.tensors.get(key)
+        now = cls.tensors[key] = t if before is None else joined(UnionType([before, t]))
         cls.changes += now != before
 
 
-def with_replacements(attribute: MemberExpr, t: Type, info: TypeInfo, api: Checker) -> Type:
+def with_replacements(attribute: MemberExpr, t: Type, inferred: Type, api: Checker) -> Type:
     """Return the type of a tensor in an attribute, with the shape that it has after each method that replaces it.
 
-    The shape is unknown if one of these methods was not read.
+    The shape is unknown if one of these methods was not read. The first call of the one that is read finds the value of
+    the constructor.
+
+    Args:
+        attribute: The attribute.
+        t: Its type, in which the sizes of the object are unknown, because methods replace it.
+        inferred: The type of the value that the constructor assigns.
+        api: mypy's checker.
     """
     p, variable = get_proper_type(t), attribute_variable(attribute, api)
     is_inferred = isinstance(variable, Var) and not has_annotation(variable)
     if tensor_parts(p) is None or not isinstance(p, Instance) or not is_inferred:
         return t
-    if not is_replaced(info, attribute.name, api):
+    made = object_of(attribute.expr, api)
+    if not isinstance(made, Made) or not is_replaced(made.info, attribute.name, api):
         return t
-    methods = {write.method for write in writes_by_methods(info, attribute.name, api) or ()}
-    found = [
-        Assigned.tensors.get((one, attribute.name)) for one in methods if one is not None and one.name != "__init__"
-    ]
-    known = [one for one in found if one is not None]
-    common = joined(UnionType([p, *known])) if known and len(known) == len(found) else None
-    parts = None if common is None else tensor_parts(common)
+    methods = {write.method for write in writes_by_methods(made.info, attribute.name, api) or [_ELSEWHERE]}
+    replacing = {one for one in methods if one is None or one.name != "__init__"}
+    keys = {one: (one, attribute.name, key_of(made)) for one in replacing if one is not None}
+    known = {one: Assigned.tensors[key] for one, key in keys.items() if key in Assigned.tensors}
+    if replacing - known.keys() - {enclosing_function(api)}:
+        return p.copy_modified(args=[unknown(), *p.args[1:]])
+    with within(constructor_frame(made, made.constructor)):
+        first = in_frame(inferred, make(api))
+    parts = tensor_parts(joined(UnionType([first, *known.values()])))
     return p.copy_modified(args=[unknown() if parts is None else parts.shape, *p.args[1:]])

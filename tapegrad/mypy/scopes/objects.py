@@ -1045,13 +1045,15 @@ def _of_variable(variable: Var, api: Checker) -> Value:
     if value is None and (unpacked := unpacked_from(variable, api)) is not None:
         if frame is not None and unpacked[2] != frame.scope:
             return None
-        items = object_of(unpacked[0], api)
-        if isinstance(items, Items):
-            return item_at(items, unpacked[1])
-        return Records.returned(unpacked[0], unpacked[1], api) if isinstance(unpacked[0], CallExpr) else None
+        several, position, _ = unpacked
+        items = object_of(several, api)
+        item = item_at(items, position) if isinstance(items, Items) else None
+        may_be_record = item is None or isinstance(item, Made)
+        record = Records.returned(several, position, api) if may_be_record and isinstance(several, CallExpr) else None
+        return item if record is None else _with_fields(record, item if isinstance(item, Made) else None)
     if value is None and (turn := unpacked_in_loop(variable, api)) is not None:
         is_here = frame is None or turn[2] == frame.scope
-        return Records.returned(turn[0], turn[1], api) if isinstance(turn[0], CallExpr) and is_here else None
+        return _unpacked_at_each_turn(turn[0], turn[1], api) if isinstance(turn[0], CallExpr) and is_here else None
     if value is None and (written := made_in_loop(variable, api)) is not None:
         if frame is not None and variable.fullname != variable.name:
             return None
@@ -1065,6 +1067,18 @@ def _of_variable(variable: Var, api: Checker) -> Value:
         with within(None):
             return object_of(value, api)
     return object_of(value, api) if frame is None or scope == frame.scope else None
+
+
+def _unpacked_at_each_turn(call: CallExpr, position: int, api: Checker) -> Made | None:
+    """Return the object that a call in a loop returns in a tuple, with the arguments that are the same at each turn."""
+    record = Records.returned(call, position, api)
+    if record is not None:
+        return record
+    frame = Reading.frame
+    with within(None if frame is None else frame._replace(variables={})):
+        items = object_of(call, api)
+    made = item_at(items, position) if isinstance(items, Items) else None
+    return made if isinstance(made, Made) else None
 
 
 def _of_other_module(variable: Var, api: Checker) -> Value:
