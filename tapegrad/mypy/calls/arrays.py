@@ -92,7 +92,7 @@ from tapegrad.mypy.signatures import signature_of
 from tapegrad.mypy.unify.arguments import Argument, numbers_in, operand_shape
 from tapegrad.mypy.unify.bindings import CallError
 from tapegrad.mypy.unify.named_tuples import fields_of
-from tapegrad.sizes import UNKNOWN, Dim, Size, UnknownDims, is_unknown, names_in, product
+from tapegrad.sizes import UNKNOWN, Dim, Size, UnknownDims, is_unknown, names_in, product, surely_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import Checker
 
 _DEEPEST: Final = 30  # expressions inside each other, each variable with the expression that it is bound to
+_MOST_PASSES: Final = 3  # over all values of a variable, until its sizes stay the same
 _MOST_AT_ONCE: Final = 3  # variables with several values, one of which mentions the next variable
 
 # Options of NumPy's functions that change no shape.
@@ -496,14 +497,32 @@ class _Reader:
         return self._of_any_binding(name.node)
 
     def _of_any_binding(self, variable: Var) -> Sizes | None:
-        """Return the sizes that all values of a variable have, as in a loop; None if their ranks differ."""
-        if variable in _read_now or len(_read_now) >= _MOST_AT_ONCE:
+        """Return the sizes that all values of a variable have, as in a loop; None if their ranks differ.
+
+        Where a value mentions the variable, as in `x = x + step(x)`, it is taken to have the sizes of the other values,
+        which must then be those of this one too.
+        """
+        if variable in _assumed:
+            return _assumed[variable]
+        if len(_assumed) >= _MOST_AT_ONCE:
             return None
-        _read_now.add(variable)
+        values = values_assigned(variable, self._api)
+        _assumed[variable] = None
         try:
-            return common([self._assigned(*one) for one in values_assigned(variable, self._api)])
+            found = [self._assigned(*one) for one in values]
+            sizes = common([one for one in found if one is not None])
+            if None not in found:
+                return sizes
+            for _ in range(_MOST_PASSES):
+                _assumed[variable] = before = sizes
+                sizes = common([before, *(self._assigned(*value) for value in values)])
+                if before is None or sizes is None:
+                    return None
+                if _are_same(before, sizes):
+                    return sizes
+            return None
         finally:
-            _read_now.discard(variable)
+            del _assumed[variable]
 
     def _of_loop(self, variable: Var, target: Expression, sequence: Expression) -> Sizes | None:
         """Return the sizes of what a loop gives a variable, also by `enumerate` or `zip`."""
@@ -582,7 +601,7 @@ class _Reader:
         if called_function(call.callee, self._api) is None:
             return None
         arguments = [one if self._is_steady(one) else TempNode(unknown()) for one in call.args]
-        types = [with_sizes(stored_type(self._api, one) or unknown(), one, self._api) for one in arguments]
+        types = [with_sizes(stored_type(self._api, one) or unknown(), one, self._api) for one in call.args]
         known = CallExpr(call.callee, arguments, call.arg_kinds, call.arg_names)
         known.set_line(call)
         return get_proper_type(Bodies.result(known, types, self._api))
@@ -1082,7 +1101,11 @@ class _Reader:
         return sizes[0]
 
 
-_read_now: Final[set[Var]] = set()  # variables of which all values are being read, which may mention them
+_assumed: Final[dict[Var, Sizes | None]] = {}  # what variables are taken to have while all of their values are read
+
+
+def _are_same(one: Sizes, other: Sizes) -> bool:
+    return all((is_unknown(n) and is_unknown(m)) or surely_same(n, m) for n, m in zip(one, other, strict=True))
 
 
 def _plain(items: list[Any] | None) -> Sizes | None:
