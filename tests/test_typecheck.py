@@ -70,6 +70,7 @@ NEED_2_4: Final = {
         "reject_a_sum",
         "reject_another_layer",
         "reject_channels",
+        "reject_the_gradient_of_several_numbers",
     },
 }
 # Where mypy knows less only in newer versions: it reports nothing unknown on a line with another error, which the

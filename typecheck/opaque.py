@@ -762,3 +762,12 @@ def accept_unknown_sizes_of_results() -> None:
     more = with_one_row_more(rows)
     more_others = with_one_row_more(others)
     more.T @ more_others
+
+
+def accept_the_only_element_of_some_sizes(width: int = 1) -> None:
+    tg.ones((width, 1)).item()
+    tg.ones((width, width)).item()
+
+
+def reject_an_even_number_of_elements(width: int = 3) -> None:
+    tg.ones((width, 2)).item()  # E(mypy): item: a tensor of shape (width, 2) has 2*width elements, not one [tapegrad-shape]

@@ -123,3 +123,8 @@ def reject_reduced_axes_that_are_named_twice() -> None:
 
 def reject_a_negative_width_of_padding() -> None:
     tg.pad(images, ((0, 0), (-1, 0), (3, 0)))  # E(mypy): pad: pad_width along axis 1 is -1, below 0; to crop x, slice it
+
+
+def reject_the_gradient_of_several_numbers() -> None:
+    scores = nn.Linear(16, 3)(rows.trace())
+    (scores.mean() - tg.softmax(scores)).backward()  # E(mypy): backward: x (..., 3) is not a scalar; reduce it or pass seed=

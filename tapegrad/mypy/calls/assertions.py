@@ -35,6 +35,7 @@ from tapegrad.mypy.conversion import (
     Many,
     TensorParts,
     dtype_name,
+    ends_of,
     is_tape,
     joined,
     shape_items,
@@ -188,7 +189,7 @@ def reveal_shape(ctx: FunctionContext) -> Type:
     ctx = with_newest(ctx)
     parts = tensor_parts(joined(ctx.arg_types[0][0])) if all(ctx.arg_types) else None
     if parts is not None:
-        items = shape_items(parts.shape)
+        items = ends_of(parts.shape)
         tapes = {NONE_TAPE: False, OWNED_TAPE: True}
         owns = next((owns for tape, owns in tapes.items() if is_tape(parts.tape, tape)), None)
         words = messages.revealed(

@@ -26,6 +26,7 @@ from tapegrad.mypy.conversion import (
     OWNED_TAPE,
     Many,
     dtype_name,
+    ends_of,
     is_tape,
     shape_items,
     tensor_parts,
@@ -34,7 +35,7 @@ from tapegrad.mypy.mypy_api import make, outermost_scope, stored_type
 from tapegrad.mypy.reports import report
 from tapegrad.mypy.scopes.names import blocks_around, inside
 from tapegrad.mypy.scopes.values import ValueUnknownError, index_of
-from tapegrad.sizes import UNKNOWN, product
+from tapegrad.sizes import UNKNOWN, is_unknown, names_in, product, surely_differ
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +52,7 @@ def backward(ctx: MethodContext, result: Type) -> Type:
     if not _may_own_tape(parts.tape) and not _is_one_of_several(ctx) and not _is_tested_before(ctx, parts.tape):
         report(ctx.api, messages.not_differentiable(), ctx.context, "tape")
         return result
-    items, shape = shape_items(parts.shape), get_proper_type(parts.shape)
+    items, shape = ends_of(parts.shape), get_proper_type(parts.shape)
     seeded = any(ctx.args[position] for position, name in enumerate(ctx.callee_arg_names) if name == "seed")
     if items and isinstance(shape, TupleType) and not seeded and not all(isinstance(item, Many) for item in items):
         report(ctx.api, messages.not_scalar(items), ctx.context, "shape")
@@ -224,6 +225,7 @@ def item(ctx: MethodContext) -> Type:
     parts = tensor_parts(ctx.type)
     items = shape_items(parts.shape) if parts is not None else None
     count = UNKNOWN if items is None else product(UNKNOWN if isinstance(size, Many) else size for size in items)
-    if items is not None and isinstance(count, int) and count != 1:
+    are_opaque = not is_unknown(count) and all(name.is_opaque for name in names_in(count))
+    if items is not None and are_opaque and surely_differ(count, 1):
         report(ctx.api, messages.not_one_element("item", items, count), ctx.context, "shape")
     return ctx.default_return_type
