@@ -160,7 +160,10 @@ def _as_dtype(t: Type) -> Type:
 
 
 def joined(t: Type) -> Type:
-    """Return a union of tensors as one tensor with their common parts; any other type unchanged."""
+    """Return a union of tensors as one tensor with their common parts; any other type unchanged.
+
+    Tensors of one subclass, such as parameters, keep their class.
+    """
     p = get_proper_type(t)
     if not isinstance(p, UnionType):
         return t
@@ -169,6 +172,11 @@ def joined(t: Type) -> Type:
     known = next((item for item in items if isinstance(item, Instance) and item.type.has_base(TENSOR)), None)
     if known is None or None in parts:
         return t
+    same = [item for item in items if isinstance(item, Instance) and item.type is known.type]
+    if len(same) == len(items) and known.type.fullname != TENSOR:
+        return known.copy_modified(
+            args=[reduce(_common, part) for part in zip(*(one.args for one in same), strict=True)]
+        )
     return Instance(_base(known, TENSOR), [reduce(_common, part) for part in zip(*filter(None, parts), strict=True)])
 
 

@@ -135,6 +135,26 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "lists of parameters of several models": """
+from tapegrad import optim
+from tapegrad.nn import Buffer, Param
+
+def parameters(model: nn.Module) -> list[Param[Any, Any]]:
+    return list(model.parameters().values())
+
+def use(states: list[Param[Any, Any] | Buffer[Any, Any]]) -> int:
+    return len(states)
+
+def main(others: list[Any]) -> None:
+    first, second = nn.Linear(3, 4), nn.BatchNorm1d(4)
+    optim.Adam(parameters(first) + parameters(second))
+    optim.Adam(list(first.parameters().values()) + [second.weight])
+    optim.Adam([first.weight] + [second.weight, second.bias])
+    optim.Adam(parameters(second) + others)
+    use(parameters(second) + list(second.buffers().values()))
+
+main([])
+""",
     "collections of tensors of unknown sizes": """
 import numpy as np
 from typing import Literal as L

@@ -221,11 +221,17 @@ def joined_lists(ctx: MethodContext) -> Type:
     left, right = (_items_written(one, ctx.api) for one in (ctx.context.left, ctx.context.right))
     if left is None or right is None:
         return without_sizes(result)
-    items = [*result.args, *left, *right]
+    items = [*left, *right]
     common = get_proper_type(joined(UnionType(items)))
-    if isinstance(common, Instance):
+    if isinstance(common, Instance) and any(_is_of(common, item) for item in items):
         return result.copy_modified(args=[common])
     return opened(result, UnionType([result.copy_modified(args=[item]) for item in items]))
+
+
+def _is_of(common: Instance, item: Type) -> bool:
+    """Return whether an item has the class that all items have in common, as no item of a list of parameters has."""
+    p = get_proper_type(item)
+    return isinstance(p, Instance) and p.type is common.type
 
 
 def _items_written(written: Expression, api: Checker) -> list[Type] | None:
