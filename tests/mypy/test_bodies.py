@@ -135,6 +135,145 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "variables of the function around": """
+from contextlib import suppress
+
+def rebound(flag: bool) -> None:
+    h = tg.ones((3, 4))
+    def shifted(x: Tensor) -> Tensor:
+        return x @ h
+    shifted(tg.ones((2, 3)))
+    h = tg.ones((5, 4))
+    shifted(tg.ones((2, 5)))
+
+def by_another(flag: bool) -> None:
+    model = MLP(Config(6))
+    def change() -> None:
+        nonlocal model
+        model = MLP(Config(7))
+    def run(x: Tensor) -> Tensor:
+        return model(x)
+    run(tg.ones((2, 6)))
+    change()
+    run(tg.ones((2, 7)))
+
+def by_list(count: int) -> None:
+    layers = [nn.Linear(3, 3)]
+    parts = [tg.ones((3, 4))]
+    def run(x: Tensor) -> Tensor:
+        for layer in layers:
+            x = layer(x)
+        return x
+    def last(x: Tensor) -> Tensor:
+        return x @ parts[-1]
+    run(tg.ones((2, 3))) @ tg.ones((3, 1))
+    last(tg.ones((2, 3)))
+    layers.append(nn.Linear(3, 5))
+    parts.append(tg.ones((5, 4)))
+    run(tg.ones((2, 3))) @ tg.ones((5, 1))
+    last(tg.ones((2, 5)))
+
+def by_branch(flag: bool) -> Tensor:
+    if flag:
+        def run(x: Tensor) -> Tensor:
+            return x @ tg.ones((3, 1))
+    else:
+        def run(x: Tensor) -> Tensor:
+            return x @ tg.ones((4, 1))
+    return run(tg.ones((2, 3 if flag else 4)))
+
+def of_parameter(x: Tensor, width: int) -> Tensor:
+    def run(y: Tensor) -> Tensor:
+        return y @ x
+    def sized(y: Tensor, width: int) -> Tensor:
+        return y @ tg.ones((width, 2))
+    run(tg.ones((2, 3)))
+    sized(tg.ones((2, 3)), 3) + sized(tg.ones((2, width)), width)
+    x = tg.ones((5, 1))
+    return run(tg.ones((2, 5)))
+
+def of_loop() -> None:
+    for width in (3, 4):
+        model = nn.Linear(width, width)
+        mlp = MLP(Config(width))
+        weight = tg.ones((width, 2))
+        def run(x: Tensor) -> Tensor:
+            return mlp(model(x)) @ weight
+        run(tg.ones((2, width)))
+    for count in range(1, 3):
+        def counted(x: Tensor) -> Tensor:
+            return x @ tg.ones((count, 2))
+        counted(tg.ones((2, count)))
+
+def optional(mask: Tensor | None = None) -> None:
+    def run(x: Tensor) -> Tensor:
+        return x if mask is None else x @ mask
+    run(tg.ones((2, 3)))
+    with suppress(Exception):
+        run(tg.ones((2, 4)))
+    try:
+        run(tg.ones((2, 4)))
+    except ValueError:
+        pass
+
+def changed(settings: Settings) -> None:
+    def run(x: Tensor) -> Tensor:
+        return x @ tg.ones((settings.width, 2))
+    run(tg.ones((2, settings.width)))
+    settings.width = 5
+    run(tg.ones((2, 5)))
+    local = Settings(4)
+    def again(x: Tensor) -> Tensor:
+        return x @ tg.ones((local.width, 2))
+    again(tg.ones((2, 4)))
+    local.width = 6
+    again(tg.ones((2, 6)))
+
+def shadowed(x: Tensor) -> Tensor:
+    h = tg.ones((3, 4))
+    def run(x: Tensor, h: Tensor) -> Tensor:
+        return x @ h
+    def other(x: Tensor) -> Tensor:
+        h = tg.ones((7, 7))
+        return x @ h
+    def inner(x: Tensor) -> Tensor:
+        return tg.concat([h @ x for h in (tg.ones((1, 7)), tg.ones((2, 7)))])
+    run(tg.ones((2, 5)), tg.ones((5, 5)))
+    other(tg.ones((2, 7)))
+    return inner(tg.ones((7, 1)))
+
+def twice(width: int) -> Tensor:
+    def run(x: Tensor) -> Tensor:
+        return x @ tg.ones((width, 2))
+    if width < 5:
+        twice(width + 1)
+    return run(tg.ones((1, width)))
+
+class Trainer:
+    def __init__(self, width: int) -> None:
+        self.model = nn.Linear(width, 2)
+        self.width = width
+    def fit(self, rows: int) -> Tensor:
+        def loss(x: Tensor) -> Tensor:
+            return self.model(x).sum()
+        self.model = nn.Linear(self.width + 1, 2)
+        return loss(tg.ones((rows, self.width + 1)))
+
+rebound(True)
+by_another(True)
+by_list(2)
+by_branch(True)
+by_branch(False)
+of_parameter(tg.ones((3, 1)), 4)
+of_loop()
+optional()
+optional(tg.ones((3, 3)))
+changed(Settings(3))
+shadowed(tg.ones((2, 2)))
+twice(2)
+Trainer(3).fit(2)
+Trainer(5).fit(2)
+""",
     "lists of parameters of several models": """
 from tapegrad import optim
 from tapegrad.nn import Buffer, Param
@@ -3853,6 +3992,53 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "functions inside a function that call each other": """
+def main() -> None:
+    model = MLP(Config())
+    x = tg.ones((4, 8))
+
+    def outputs(rows: int) -> Tensor:
+        return model(x[:rows])
+
+    def check(rows: int) -> None:
+        outputs(rows) + tg.ones((2, 7))  # here
+
+    check(2)
+
+main()
+""",
+    "a tensor of the method around": """
+class Trainer:
+    def __init__(self, config: Config) -> None:
+        self.model = MLP(config)
+
+    def fit(self, rows: int) -> None:
+        weight = tg.ones((rows, 2))
+
+        def weighted(x: Tensor) -> Tensor:
+            return x @ weight  # here
+
+        weighted(tg.ones((3, rows + 1)))
+
+Trainer(Config()).fit(2)
+""",
+    "a model of the function around": """
+def train(epochs: int) -> None:
+    config = Config(width=6)
+    model = MLP(config)
+    head = nn.Linear(config.width, 3)
+
+    def outputs(x: Tensor) -> Tensor:
+        return head(model(x))
+
+    def loss(x: Tensor, y: Tensor) -> Tensor:
+        return tg.mse(outputs(x), y)  # here
+
+    for _ in range(epochs):
+        loss(tg.ones((4, config.width)), tg.ones((4, 2)))
+
+train(1)
+""",
     "a row more than an unknown number of rows": """
 import numpy as np
 

@@ -86,6 +86,7 @@ from tapegrad.mypy.features.body_statements import (
     UnreadError,
     lets_errors_pass,
 )
+from tapegrad.mypy.features.closures import changed_around, inner_functions
 from tapegrad.mypy.features.partial_types import filled, filled_sequence, holds_tensors, is_open, is_sequence, join
 from tapegrad.mypy.features.replaced_tensors import Assigned
 from tapegrad.mypy.mypy_api import (
@@ -217,7 +218,7 @@ def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, fun
     depend_on_bodies(ctx.api)
     file, written = _written(function, ctx.api)
     _require_readable(written, ctx.api)
-    if written not in Reading.functions and not is_defined_once(written, file):
+    if not _is_defined_once(written, file):
         raise UnreadError("there are several functions of its name")
     receiver = _receiver(ctx, function)
     if receiver is None and function.info:
@@ -377,14 +378,14 @@ def _driven(
     is_skipped = written.type is None and skips_untyped(api.options)
     concerns_tensors = _makes_tensors.of(written) or (says_little(written) and not is_skipped)
     arguments = arguments_of_call(written, call, api) if concerns_tensors else None
-    if arguments is None or not is_defined_once(written, file):
+    if arguments is None or not _is_defined_once(written, file):
         raise UnreadError(PASSES_NOTHING_KNOWN, call.line)
     types = [with_sizes(stored_type(api, one) or unknown(), one, api) for one in call.args]
     given = _arrays_given(written, call, types)
     says_more = any(map(_says_more, (*dict(arguments).values(), of))) or any(map(_is_of_known_rank, given.values()))
     if not says_more and not _unpacks.of(written):
         raise UnreadError(PASSES_NOTHING_KNOWN, call.line)
-    outcome = _outcome(api, written, _frame_of_call(written, arguments, of, api), given, file)
+    outcome = _outcome(api, written, _frame_with(written, dict(arguments), of, api), given, file)
     if outcome.names:
         depend_on_names(outcome.names, api)
     if outcome.unread:
@@ -437,15 +438,26 @@ def _unpacks_items(function: Node | None) -> bool:
 _unpacks = ScopeCache(_unpacks_items)
 
 
-def _frame_of_call(
-    function: FuncDef, arguments: tuple[tuple[str, Value], ...], of: Made | ClassOf | None, api: Checker
-) -> Frame:
+def _frame_with(function: FuncDef, values: dict[str, Value], receiver: Made | ClassOf | None, api: Checker) -> Frame:
     """Return the frame of a function, with the values that a call gives it."""
-    made = of if isinstance(of, Made) else None
+    scope, outer, around = _place(function, api)
+    if around is not None:
+        return Frame(scope, values, around.receiver, {**around.variables}, outer=outer, around=around)
+    if function.is_class and receiver is not None:
+        return Frame(scope, values, None, {function.arguments[0].variable: ClassOf(receiver.info)})
+    made = receiver if isinstance(receiver, Made) else None
     computed = {} if made is None else computed_by(made, api)
-    variables: dict[Node, Value] = {function.arguments[0].variable: of} if isinstance(of, ClassOf) else {}
     read_property = partial(property_value, api=api)
-    return Frame(function.fullname, dict(arguments), made, variables, computed=computed, property_value=read_property)
+    return Frame(scope, values, made, {}, computed=computed, property_value=read_property, outer=outer)
+
+
+def _place(function: FuncDef, api: Checker) -> tuple[str, str, Frame | None]:
+    """Return the full names of a function and of that around it, and the frame of the latter if its body is read."""
+    if function in Reading.functions:
+        around, _ = Reading.functions[function]
+        return f"{around.scope}.{function.name}", around.scope, around
+    outer = "" if module_of(function) else inner_functions.of(program_file(api)).get(function, "")
+    return f"{outer}.{function.name}" if outer else function.fullname, outer, None
 
 
 def _returned(call: CallExpr, types: list[Type], api: Checker) -> Type | None:
@@ -465,10 +477,10 @@ def _returned(call: CallExpr, types: list[Type], api: Checker) -> Type | None:
     except UnreadError:
         return None
     arguments = arguments_of_call(written, call, api)
-    if arguments is None or not is_defined_once(written, file):
+    if arguments is None or not _is_defined_once(written, file):
         return None
     given = _arrays_given(written, call, types)
-    outcome = _outcome(api, written, _frame_of_call(written, arguments, of, api), given, file)
+    outcome = _outcome(api, written, _frame_with(written, dict(arguments), of, api), given, file)
     if outcome.names:
         depend_on_names(outcome.names, api)
     if outcome.reading is not None:
@@ -534,9 +546,9 @@ def _outcome_for_object(
         return Outcome(), None
     if BodiesRead.depth >= _DEEPEST or written in _active or written is enclosing_function(api):
         return Outcome(), None
-    if not is_defined_once(written, file):
+    if not _is_defined_once(written, file):
         return Outcome(), None
-    outcome = _outcome(api, written, _frame_of_call(written, arguments, made, api), {}, file)
+    outcome = _outcome(api, written, _frame_with(written, dict(arguments), made, api), {}, file)
     if outcome.names:
         depend_on_names(outcome.names, api)
     return outcome, file
@@ -571,6 +583,8 @@ def _is_of_program(function: FuncDef, api: Checker) -> bool:
     if function in Reading.functions:
         return True
     tree, module = program_file(api), module_of(function)
+    if not module:
+        return not tree.is_stub and function in inner_functions.of(tree)
     if module != tree.fullname:
         return is_marked(module, api)
     return bool(function.body.body) and not tree.is_stub
@@ -585,7 +599,7 @@ def _written(function: FuncDef, api: Checker) -> tuple[MypyFile, FuncDef]:
     if function in Reading.functions:
         return Reading.functions[function][1], function
     module, program = module_of(function), program_file(api)
-    if module == program.fullname:
+    if module == program.fullname or not module:
         if checked_file(api) is not program:
             raise UnreadError(f"the files {module} and {checked_file(api).fullname} call each other")
         return program, function
@@ -610,8 +624,24 @@ def _require_readable(function: FuncDef, api: Checker) -> None:
         raise UnreadError(f"more than {_DEEPEST} calls lead to it")
     if function in _active or function is enclosing_function(api):
         raise UnreadError("it calls itself")
-    if reason := why_unreadable(function, api):
+    if reason := why_unreadable(function, api) or _why_unknown_around(function, api):
         raise UnreadError(reason)
+
+
+def _why_unknown_around(function: FuncDef, api: Checker) -> str:
+    """Return why the variables around a function inside of another one are not known, as a clause; empty if they are.
+
+    Those of a body that is read have the types that they have at the call.
+    """
+    if function in Reading.functions or module_of(function):
+        return ""
+    changed = changed_around(function, api)
+    return "" if changed is None else f"it reads {changed.name}, which may have other types at other calls"
+
+
+def _is_defined_once(function: FuncDef, file: MypyFile) -> bool:
+    """Return whether a function is the only one of its name."""
+    return function in Reading.functions or not module_of(function) or is_defined_once(function, file)
 
 
 def why_unreadable(function: FuncDef, api: Checker | None = None) -> str:
@@ -923,15 +953,7 @@ def _frame(
         if name not in arguments and (default := parameter_default(argument, file)) is not None:
             with in_file(file, ctx.api), within(None):
                 values[name] = value_of_expression(default, ctx.api)
-    if function in Reading.functions:
-        around, _ = Reading.functions[function]
-        return Frame(f"{around.scope}.{function.name}", values, around.receiver, {**around.variables})
-    if function.is_class and receiver is not None:
-        return Frame(function.fullname, values, None, {function.arguments[0].variable: ClassOf(receiver.info)})
-    made = receiver if isinstance(receiver, Made) else None
-    computed = {} if made is None else computed_by(made, ctx.api)
-    read_property = partial(property_value, api=ctx.api)
-    return Frame(function.fullname, values, made, {}, computed=computed, property_value=read_property)
+    return _frame_with(function, values, receiver, ctx.api)
 
 
 def _rest_of_values(parameter: Argument, actuals: list[Actual], api: Checker) -> Value:

@@ -186,6 +186,8 @@ class Frame(NamedTuple):
         computed: The sizes that the constructor of the receiver has computed, by the names of variables, and of
             attributes such as `self.width`.
         property_value: Returns the value of a property of an object, by its name.
+        outer: The full name of the function around it, of which it may read variables; empty if there is none.
+        around: The frame of that function; None while mypy checks it.
     """
 
     scope: str
@@ -197,6 +199,8 @@ class Frame(NamedTuple):
     made: list[Creation | None] | None = None
     computed: Mapping[str, Size] = MappingProxyType({})
     property_value: Callable[[Made, str], Value] | None = None
+    outer: str = ""
+    around: Frame | None = None
 
 
 class Creation(NamedTuple):
@@ -328,6 +332,9 @@ def value_of_name(label: str, scope: str) -> Size | None:
         return None
     if scope == frame.scope:
         return _value_in(frame.values, label)
+    if scope == frame.outer:
+        with within(frame.around):
+            return value_of_name(label, scope)
     made = frame.receiver
     if made is None:
         return None

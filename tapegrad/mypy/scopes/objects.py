@@ -1038,6 +1038,9 @@ def _of_variable(variable: Var, api: Checker) -> Value:
         if method is not None:
             return frame.receiver if method.info in _bases(frame.receiver) else None
     value, scope = steady_value(variable, api)
+    if frame is not None and scope and scope == frame.outer:
+        with within(frame.around):
+            return _of_variable(variable, api)
     if value is None and (loop := loop_of(variable, api)) is not None:
         return _of_loop(variable, loop, api)
     if frame is not None and scope == frame.scope and variable.name in frame.values:

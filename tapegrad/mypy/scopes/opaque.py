@@ -363,6 +363,11 @@ def steady_value(variable: Var, api: Checker) -> tuple[Expression | None, str]:
     return origin.value, origin.scope
 
 
+def is_bound_once(variable: Var, api: Checker) -> bool:
+    """Return whether only one statement, which may be in a loop, or a call binds a variable of the checked file."""
+    return _origin(variable, api) is not None
+
+
 def made_in_loop(variable: Var, api: Checker) -> CallExpr | IndexExpr | ListComprehension | None:
     """Return the only call, list or item that a variable is assigned, in a loop, where each turn has other objects."""
     origin = _origin(variable, api)
