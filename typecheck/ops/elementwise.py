@@ -210,7 +210,7 @@ def reject_an_unknown_size_beside_two_others() -> None:
     def added(a: Tensor[Shape[Any, L[4]]]) -> None:
         a + x  # E(mypy): add: x (?, 4) and y (2, 3) do not broadcast: axis -1 is 4 in x but 3 in y [tapegrad-shape]
 
-    added(tg.ones((2, 4)))
+    assert callable(added)  # a call would show its sizes
 
 
 def reject_a_traced_operand_of_another_size() -> None:
