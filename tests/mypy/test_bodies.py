@@ -135,6 +135,113 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "loops and branches that sizes may decide": """
+import random
+import numpy as np
+
+def alternating(x: Tensor, times: int) -> Tensor:
+    up, down = nn.Linear(8, 5), nn.Linear(5, 8)
+    for i in range(times):
+        if i % 2 == 0:
+            x = up(x)
+        else:
+            x = down(x)
+        if i % 2 == 1:
+            tg.relu(x @ tg.ones((8, 2)))
+    return x
+
+def first_turn(x: Tensor, times: int) -> None:
+    for i in range(times):
+        if i == 0:
+            h = x
+        else:
+            h = h @ tg.ones((5, 5))
+        if i % 2 == 1:
+            h @ tg.ones((5, 1))
+        h = x @ tg.ones((8, 5))
+
+def by_size(x: Tensor, times: int) -> None:
+    n = x.shape[0]
+    for i in range(times):
+        if x.shape[-1] == 3 or i < 0:
+            x @ tg.ones((3, 3))
+        if n > 8 and i % 2 == 0:
+            x @ tg.ones((3, 3))
+        if i % 2 == 0 and x.ndim == 3:
+            x @ tg.ones((3, 3))
+        if len(x) > i + 20:
+            x @ tg.ones((3, 3))
+        i = n
+        if i > 5:
+            x @ tg.ones((3, 3))
+
+def by_kind(x: Tensor | None, y: Tensor, flag: bool, mode: str, wide: int) -> None:
+    for i in range(wide):
+        if x is not None and i % 2 == 0:
+            y @ x
+        if isinstance(x, Tensor) and i == 0:
+            y @ x
+        if flag:
+            y @ tg.ones((3, 3))
+        if mode == "narrow":
+            y @ tg.ones((3, 3))
+        if wide > 2:
+            y @ tg.ones((3, 3))
+        if i < wide - 2:
+            y @ tg.ones((3, 3))
+
+def by_rows(x: Tensor, k: int) -> None:
+    for _ in range(x.shape[0] - k):
+        x @ tg.ones((3, 3))
+    rest = x.shape[0] - k
+    for _ in range(rest):
+        x @ tg.ones((3, 3))
+    for _ in range(len(x) - k):
+        x @ tg.ones((3, 3))
+    while x.shape[0] > k:
+        x @ tg.ones((3, 3))
+
+def ended(x: Tensor, times: int) -> None:
+    for i in range(times):
+        if i == 0:
+            break
+        x @ tg.ones((3, 3))
+    for i in range(times):
+        if x.shape[-1] != 3:
+            continue
+        x @ tg.ones((3, 3))
+    for i in range(times):
+        if i % 2 == 0:
+            try:
+                x @ tg.ones((3, 3))
+            except ValueError:
+                pass
+
+def kept(x: Tensor, times: int) -> None:
+    outs = [x]
+    state = {"h": x}
+    for i in range(times):
+        if i > 0:
+            outs[-1] @ tg.ones((5, 1))
+            state["h"] @ tg.ones((5, 1))
+        outs.append(x @ tg.ones((8, 5)))
+        state["h"] = x @ tg.ones((8, 5))
+
+def drawn(x: Tensor, wide: bool) -> Tensor:
+    if wide:
+        if random.random() < 2.0:
+            x = x @ tg.ones((3, 3))
+    return x
+
+alternating(tg.ones((4, 8)), int("4"))
+first_turn(tg.ones((4, 8)), int("3"))
+by_size(tg.ones((4, 8)), int("3"))
+by_kind(None, tg.ones((4, 8)), bool(int("0")), str(3), int("2"))
+by_rows(tg.tensor(np.ones((int("4"), 8), np.float32)), int("4"))
+ended(tg.ones((4, 8)), int("3"))
+kept(tg.ones((4, 8)), int("3"))
+drawn(tg.ones((4, 8)), bool(int("0")))
+""",
     "variables of the function around": """
 from contextlib import suppress
 
@@ -3992,6 +4099,39 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "a branch that a random number decides": """
+import random
+
+def augmented(x: Tensor) -> Tensor:
+    if random.random() < 2.0:
+        x = x @ tg.ones((7, 8))  # here
+    return x
+
+augmented(tg.ones((4, 8)))
+""",
+    "a branch that the number of the turn decides": """
+def train(model: MLP, x: Tensor, every: int) -> float:
+    best = 9.0
+    for step in range(100):
+        outputs = model(x)
+        loss = (outputs * outputs).mean()
+        if loss.item() < best:
+            best = loss.item()
+        if (step + 1) % every == 0 and not step == 3:
+            shifted = outputs + tg.ones((7,))  # here
+            print(step, shifted.sum().item())
+    return best
+
+train(MLP(Config()), tg.ones((4, 8)), int("2"))
+""",
+    "a loop of any number of turns": """
+def train(model: MLP, x: Tensor, y: Tensor, epochs: int) -> None:
+    for epoch in range(epochs):
+        loss = tg.mse(model(x), y)  # here
+        print(epoch, loss.item())
+
+train(MLP(Config()), tg.ones((4, 8)), tg.ones((4, 7)), int("2"))
+""",
     "functions inside a function that call each other": """
 def main() -> None:
     model = MLP(Config())

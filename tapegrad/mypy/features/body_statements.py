@@ -74,6 +74,7 @@ from tapegrad.mypy.features.body_lists import (
     listed_variables,
     popped_from,
 )
+from tapegrad.mypy.features.free_turns import are_alike, counters_in, is_counted, is_free
 from tapegrad.mypy.features.partial_types import (
     are_same,
     filled,
@@ -266,6 +267,8 @@ class Reader:
         self._yielded: list[Type] = []
         self._in_loop: Failure | None = None  # of the first turn of the loop that was read last, which may have none
         self._exits: list[list[_End]] = []  # of each loop around the statement that is read
+        self._loops: list[tuple[Expression | None, Block]] = []  # those of them whose turns are not read one by one
+        self._counters: set[Var] = set()  # variables that count turns of loops
         self._empty: dict[Var, tuple[Expression, ListExpr]] = {}  # where lists were created, as an empty one
         self._listed: frozenset[Var] = frozenset()  # variables whose lists have items that are known one by one
         self._filled: frozenset[Var] = frozenset()  # variables whose dictionaries have entries that are followed
@@ -409,7 +412,7 @@ class Reader:
                 return goes_on
             case WhileStmt(expr=condition, body=body, else_body=None):
                 self._type_of(condition)
-                return self._loop(body.body, is_certain=False)
+                return self._loop(None, body, is_certain=False, is_free=is_free(condition, self._counters))
             case BreakStmt() | ContinueStmt():
                 self._exits[-1].append(_End(self._now()))
                 return self._end()
@@ -453,7 +456,8 @@ class Reader:
             return self._each_turn(target, [_Turn(values, t) for values in several], body.body)
         self._frame.variables.update(elements(target, value, self._api))
         self._bind_loop(target, iterated_type(self._api, value))
-        return self._loop(body.body, is_certain=has_items(value, self._api))
+        self._counters.update(counters_in(target, value))
+        return self._loop(target, body, is_certain=has_items(value, self._api), is_free=is_counted(value))
 
     def _result(self, value: Expression) -> Type:
         """Return the type of what the body returns."""
@@ -777,6 +781,7 @@ class Reader:
             case NameExpr(node=Var() as variable) if not variable.is_property and not variable.is_final:
                 if not variable.is_inferred and not is_declared and not self._types.is_set(variable):
                     raise UnreadError(f"line {target.line} binds a global variable, or one with an annotation")
+                self._counters.discard(variable)
                 self._set(variable, t)
             case TupleExpr(items=targets):
                 p = get_proper_type(t)
@@ -913,6 +918,13 @@ class Reader:
             narrow_by_condition(self._api, condition, is_true=False)
             with frame(self._api, fall_through=2):
                 ends.append(self._way(partial(self._branch, conditions[1:], blocks[1:], otherwise)))
+        failure = next((end.failure for end in ends if end.failure is not None), None)
+        if (
+            failure is not None
+            and is_free(condition, self._counters)
+            and all(are_alike(target, block.body) for target, block in self._loops)
+        ):
+            raise FailedError(failure)
         return self._meet(ends)
 
     def _try(self, statement: TryStmt) -> bool:
@@ -1009,8 +1021,16 @@ class Reader:
                 raise
             raise _uncertain(failed.failure.line) from failed
 
-    def _loop(self, body: list[Statement], *, is_certain: bool) -> bool:
+    def _loop(self, target: Expression | None, block: Block, *, is_certain: bool, is_free: bool) -> bool:
         """Read a loop, again and again until its variables keep their types: what all turns have in common."""
+        loops = len(self._loops)
+        self._loops.append((target, block))
+        try:
+            return self._turns(target, block.body, is_certain=is_certain, is_free=is_free)
+        finally:
+            del self._loops[loops:]
+
+    def _turns(self, target: Expression | None, body: list[Statement], *, is_certain: bool, is_free: bool) -> bool:
         self._forget_lists(body)
         if is_certain and not self._turn(body):
             return False
@@ -1018,6 +1038,8 @@ class Reader:
             before = self._now()
             with frame(self._api, can_skip=True):
                 end = self._way(partial(self._turn, body))
+            if end.failure is not None and is_free and not (turn or is_certain) and are_alike(target, body):
+                raise FailedError(end.failure)
             if end.failure is not None and (turn or is_certain):
                 raise _uncertain(end.failure.line)  # there may be no such turn
             self._meet([_End(before), end])
