@@ -935,6 +935,8 @@ _numbers["builtins.sum"] = _tensor_sum
 _fold_signature = _guard(_load_fold("signature"), lambda ctx: ctx.default_signature)
 _fold_result = _guard(_load_fold("result"), lambda ctx: ctx.default_return_type)
 _numbers[_REDUCE] = lambda ctx: _fold_result(ctx) if _is_tensor(ctx.default_return_type) else ctx.default_return_type
+_plain = _guard(_lazy("result_of_plain_call"), lambda ctx: ctx.default_return_type)
+_numbers |= dict.fromkeys(["functools._lru_cache_wrapper.__call__", "functools.partial.__call__"], _plain)
 _columns = _guard(_load_zip, lambda ctx: ctx.default_return_type)
 # A call without a star imports nothing.
 _numbers["builtins.zip"] = lambda ctx: (

@@ -54,6 +54,7 @@ from tapegrad.mypy.features.fields import made_with_fields, replaced_with_fields
 from tapegrad.mypy.features.idle import report_idle
 from tapegrad.mypy.features.lambdas import with_lambdas
 from tapegrad.mypy.mypy_api import (
+    accepts,
     depend_on,
     drop_union_context,
     make,
@@ -61,11 +62,14 @@ from tapegrad.mypy.mypy_api import (
     returned_type,
     skips_untyped,
     stored_type,
+    type_of_other_call,
 )
 from tapegrad.mypy.ownership import tape_methods
 from tapegrad.mypy.ownership.schedule import note_call, walk_over
+from tapegrad.mypy.reports import CODES
 from tapegrad.mypy.scopes.functions import returned_class
 from tapegrad.mypy.scopes.names import is_given_back
+from tapegrad.mypy.scopes.plain_calls import plain_call
 from tapegrad.mypy.scopes.rebinding import bound, newest, with_attribute, with_newest
 from tapegrad.mypy.scopes.values import size_value
 from tapegrad.mypy.signatures import (
@@ -301,6 +305,14 @@ def growing_signature(ctx: MethodSigContext) -> FunctionLike:
     """Return the signature of a method that adds items to a collection."""
     open_context(ctx.api)
     return collections.growing(ctx)
+
+
+def result_of_plain_call(ctx: MethodContext) -> Type:
+    """Return the type of what `partial(f, x)`, or a function with a cache, returns: that of the function itself."""
+    default = ctx.default_return_type
+    plain = plain_call(ctx.context, ctx.api) if isinstance(ctx.context, CallExpr) else None
+    found = default if plain is None else type_of_other_call(ctx.api, plain, CODES.values())
+    return bound(ctx.context, found if accepts(default, found) else default, ctx.api)
 
 
 def joined_lists(ctx: MethodContext) -> Type:

@@ -800,6 +800,14 @@ def checked_type(api: Checker, expression: Expression, *, may_be_none: bool) -> 
     return found
 
 
+def type_of_other_call(api: Checker, call: CallExpr, codes: Iterable[ErrorCode]) -> Type:
+    """Return the type of a call that the program makes in other words; report only errors with some codes."""
+    shown = frozenset(codes)
+    with api.msg.filter_errors(filter_errors=lambda _, error: error.code not in shown), api.local_type_map:
+        found: Type = api.expr_checker.accept(call)
+    return found
+
+
 def iterated_type(api: Checker, several: Expression) -> Type:
     """Return the type of what a loop over an expression binds."""
     found: Type = api.analyze_iterable_item_type(several)[1]

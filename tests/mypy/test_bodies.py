@@ -135,6 +135,89 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "functions that functools makes": """
+from functools import cache, lru_cache, partial
+
+def product(x: Tensor, y: Tensor, scale: float = 1.0) -> Tensor:
+    return x @ y * scale
+
+def sized(x: Tensor, width: int = 3) -> Tensor:
+    return x @ tg.ones((width, 2))
+
+def rebound() -> None:
+    f = partial(product, tg.ones((2, 3)))
+    f(tg.ones((3, 1)))
+    f = partial(product, tg.ones((2, 5)))
+    f(tg.ones((5, 1)))
+
+def of_rebound() -> None:
+    w = tg.ones((2, 3))
+    f = partial(product, w)
+    w = tg.ones((2, 7))
+    f(tg.ones((3, 1)))
+
+def of_options(count: int) -> None:
+    f = partial(sized, width=4)
+    f(tg.ones((1, 4)))
+    f(tg.ones((1, 5)), width=5)
+    g = partial(product, y=tg.ones((3, 1)))
+    g(tg.ones((2, 3)), scale=2.0)
+    for width in (3, 4):
+        h = partial(sized, width=width)
+        h(tg.ones((1, width)))
+
+def of_settings() -> None:
+    settings = Settings(4)
+    linear = partial(nn.Linear, settings.width)
+    made = partial(sized, tg.ones((1, 4)))
+    linear(2)(tg.ones((1, 4)))
+    made(settings.width)
+    settings.width = 6
+    linear(2)(tg.ones((1, 4)))
+    partial(sized, tg.ones((1, 6)))(settings.width)
+
+def given(f: partial[Tensor]) -> Tensor:
+    return f(tg.ones((3, 1)))
+
+@lru_cache(maxsize=8)
+def table(width: int, *more: int) -> Tensor:
+    return tg.ones((3, width))
+
+@cache
+def either(wide: bool) -> Tensor:
+    if wide:
+        return tg.ones((3, 8))
+    return tg.ones((3, 4))
+
+class Tables:
+    @cache
+    def table(self, width: int) -> Tensor:
+        return tg.ones((width, width))
+
+    @staticmethod
+    @cache
+    def plain(width: int) -> Tensor:
+        return tg.ones((width, 3))
+
+@cache
+def model_of(width: int) -> MLP:
+    return MLP(Config(width))
+
+rebound()
+of_rebound()
+of_options(2)
+of_settings()
+given(partial(product, tg.ones((2, 3))))
+given(partial(product, tg.ones((4, 3))))
+table(int("4")) @ tg.ones((4, 1))
+table(4, 5) @ tg.ones((4, 1))
+either(bool(1)) @ tg.ones((8, 1))
+Tables().table(3) @ tg.ones((3, 1))
+Tables.plain(4) @ tg.ones((3, 1))
+first = model_of(8)
+first(tg.ones((2, 8)))
+model_of(int("6"))(tg.ones((2, 6)))
+""",
     "loops and branches that sizes may decide": """
 import random
 import numpy as np
@@ -4099,6 +4182,48 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "functions with a cache": """
+from functools import cache, lru_cache
+
+@lru_cache(maxsize=None)
+def mask(n: int) -> Tensor:
+    return tg.ones((n, n))
+
+@cache
+def model(width: int) -> MLP:
+    return MLP(Config(width))
+
+def attend(x: Tensor) -> Tensor:
+    return mask(x.shape[0] + 1) @ model(8)(x)  # here
+
+attend(tg.ones((4, 8)))
+""",
+    "a class of layers with some of its arguments": """
+from functools import partial
+
+class Block(nn.Module):
+    def __init__(self, width: int) -> None:
+        linear = partial(nn.Linear, width)
+        self.up = linear(16)
+        self.down = linear(width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down(self.up(x))  # here
+
+Block(8)(tg.ones((2, 8)))
+""",
+    "a function with some of its arguments": """
+from functools import partial
+
+def loss(model: MLP, x: Tensor, y: Tensor) -> Tensor:
+    return tg.mse(model(x), y)  # here
+
+def main() -> None:
+    step = partial(loss, MLP(Config()))
+    step(tg.ones((4, 8)), y=tg.ones((4, 7)))
+
+main()
+""",
     "a branch that a random number decides": """
 import random
 

@@ -367,6 +367,14 @@ NET: Final = (
     "    def forward(self, x: Tensor) -> Tensor:\n        return self.down(self.up(x))\n"
 )
 BODIES_ELSEWHERE: Final[dict[str, list[Files]]] = {
+    "a function with a cache": [
+        {
+            "models.py": f"import tapegrad as tg\nfrom functools import cache\n{decorator}\n"
+            f"def table(n: int) -> tg.Tensor: return tg.ones((n, {width}))\n",
+            "top.py": "import tapegrad as tg\nfrom models import table\ntable(2) @ tg.ones((8, 2))\n",
+        }
+        for decorator, width in (("@cache", 8), ("@cache", 7), ("", 8), ("", 7), ("@cache", 7))
+    ],
     "a body in another file": [
         {
             "models.py": FIRST.format(rows),

@@ -26,6 +26,7 @@ from mypy.nodes import (
 from tapegrad.mypy.scopes.collections import targets_bound
 from tapegrad.mypy.scopes.names import ScopeCache, bound_by, inside, nodes_in
 from tapegrad.mypy.scopes.opaque import is_defined_once
+from tapegrad.mypy.scopes.plain_calls import is_cache
 from tapegrad.mypy.sources import are_changing, decorators_of, file_of, module_of, written_function
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ def is_changed(function: FuncDef, api: Checker | None) -> bool:
 
 def _keeps(decorator: Expression, api: Checker) -> bool:
     """Return whether what a decorator returns calls the function with the arguments that it gets."""
+    if is_cache(decorator):
+        return True
     match decorator:
         case CallExpr(callee=RefExpr(node=FuncDef() as function)):  # `@timed("forward")`
             expected = _MAKES_DECORATOR

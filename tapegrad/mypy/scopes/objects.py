@@ -157,6 +157,7 @@ from tapegrad.mypy.scopes.opaque import (
     unpacked_in_loop,
 )
 from tapegrad.mypy.scopes.options import Change, changes_before
+from tapegrad.mypy.scopes.plain_calls import plain_call
 from tapegrad.mypy.scopes.statements import Evaluator, Run
 from tapegrad.mypy.scopes.turns import is_same_at_each_turn
 from tapegrad.mypy.sources import file_of, module_of, written_data_class, written_function
@@ -730,6 +731,8 @@ def _of_call(call: CallExpr, api: Checker) -> Value:
     results = Reading.frame.results if Reading.frame is not None else None
     if results and (call,) in results:
         return results[call,]
+    if (plain := plain_call(call, api)) is not None:
+        return _of_call(plain, api)
     if (copied := _copied(call, api)) is not None:
         return copied
     match call.callee:
