@@ -797,6 +797,12 @@ def _load_zip() -> Callable[[FunctionContext], Type]:
     return zipped.columns
 
 
+def _load_map() -> Callable[[FunctionContext], Type]:
+    from tapegrad.mypy.features import mapped
+
+    return mapped.result
+
+
 def _of_attribute(fullname: str) -> Callable[[Any], Any]:
     if fullname.endswith(".owns_tape"):
         return _owns_tape
@@ -937,6 +943,10 @@ _fold_result = _guard(_load_fold("result"), lambda ctx: ctx.default_return_type)
 _numbers[_REDUCE] = lambda ctx: _fold_result(ctx) if _is_tensor(ctx.default_return_type) else ctx.default_return_type
 _plain = _guard(_lazy("result_of_plain_call"), lambda ctx: ctx.default_return_type)
 _numbers |= dict.fromkeys(["functools._lru_cache_wrapper.__call__", "functools.partial.__call__"], _plain)
+_mapped = _guard(_load_map, lambda ctx: ctx.default_return_type)
+_numbers["builtins.map"] = lambda ctx: (
+    _mapped(ctx) if any(map(_is_tensor, getattr(ctx.default_return_type, "args", ()))) else ctx.default_return_type
+)
 _columns = _guard(_load_zip, lambda ctx: ctx.default_return_type)
 # A call without a star imports nothing.
 _numbers["builtins.zip"] = lambda ctx: (

@@ -311,8 +311,8 @@ def result_of_plain_call(ctx: MethodContext) -> Type:
     """Return the type of what `partial(f, x)`, or a function with a cache, returns: that of the function itself."""
     default = ctx.default_return_type
     plain = plain_call(ctx.context, ctx.api) if isinstance(ctx.context, CallExpr) else None
-    found = default if plain is None else type_of_other_call(ctx.api, plain, CODES.values())
-    return bound(ctx.context, found if accepts(default, found) else default, ctx.api)
+    found = None if plain is None else type_of_other_call(ctx.api, plain, CODES.values())
+    return bound(ctx.context, found if found is not None and accepts(default, found) else default, ctx.api)
 
 
 def joined_lists(ctx: MethodContext) -> Type:

@@ -800,12 +800,24 @@ def checked_type(api: Checker, expression: Expression, *, may_be_none: bool) -> 
     return found
 
 
-def type_of_other_call(api: Checker, call: CallExpr, codes: Iterable[ErrorCode]) -> Type:
-    """Return the type of a call that the program makes in other words; report only errors with some codes."""
+def type_of_other_call(api: Checker, call: CallExpr, codes: Iterable[ErrorCode]) -> Type | None:
+    """Return the type of a call that the program makes in other words; None if it has errors that are not shown.
+
+    Args:
+        api: The checker.
+        call: The call.
+        codes: Those of the errors that are shown.
+    """
     shown = frozenset(codes)
-    with api.msg.filter_errors(filter_errors=lambda _, error: error.code not in shown), api.local_type_map:
+    hides = partial(_hides, shown)
+    with api.msg.filter_errors(filter_errors=hides, save_filtered_errors=True) as watcher, api.local_type_map:
         found: Type = api.expr_checker.accept(call)
-    return found
+    hidden = any(error.severity == "error" for error in watcher.filtered_errors() if error.code not in shown)
+    return None if hidden else found
+
+
+def _hides(shown: frozenset[ErrorCode], _: str, error: ErrorInfo) -> bool:
+    return error.code not in shown
 
 
 def iterated_type(api: Checker, several: Expression) -> Type:

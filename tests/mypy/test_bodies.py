@@ -135,6 +135,62 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "functions that map calls": """
+def scaled(x: Tensor) -> Tensor:
+    return x * 2.0
+
+def joined(x: Tensor, y: Tensor) -> Tensor:
+    return tg.concat([x, y])
+
+def failing(x: Tensor) -> Tensor:
+    return x @ tg.ones((3, 3))
+
+def later() -> None:
+    xs = [tg.ones((2, 3))]
+    several = map(scaled, xs)
+    xs.append(tg.ones((2, 4)))
+    xs.reverse()
+    for x in several:
+        x @ tg.ones((4, 1))
+        break
+
+def of_several() -> None:
+    xs = [tg.ones((2, 3)), tg.ones((4, 3))]
+    for x in map(scaled, xs):
+        x @ tg.ones((3, 1))
+        x + tg.ones((2, 3)) if x.shape[0] == 2 else x + tg.ones((4, 3))
+    first, second = map(scaled, xs)
+    first + tg.ones((2, 3))
+    second + tg.ones((4, 3))
+    for y in map(joined, xs, reversed(xs)):
+        y + tg.ones((6, 3))
+
+def of_none(xs: list[Tensor]) -> None:
+    map(failing, [tg.ones((2, 5))])
+    for x in map(failing, xs):
+        x @ tg.ones((3, 1))
+    list(map(failing, [tg.ones((2, 5)) for _ in xs]))
+
+def turned(x: Tensor) -> Tensor:
+    return x.T if x.shape[0] > 2 else x
+
+def of_rows(rows: list[tuple[Tensor, Tensor]]) -> None:
+    x, y = map(tg.stack, zip(*rows))
+    x @ tg.ones((5, 1))
+    pairs = [(tg.ones((3,)), tg.ones((2,))), (tg.ones((3,)), tg.ones((2,)))]
+    z, w = map(tg.stack, zip(*pairs))
+    z @ tg.ones((3, 1)) + w @ tg.ones((2, 1))
+    one, other = map(turned, [tg.ones((2, 3)), tg.ones((3, 2))])
+    one + other
+
+later()
+of_several()
+of_none([])
+of_rows([(tg.ones((5,)), tg.ones((2,)))])
+MODELS = [nn.Linear(3, 4), nn.Linear(3, 5)]
+for model in MODELS:
+    tg.concat(list(map(model, [tg.ones((1, 3)), tg.ones((2, 3))]))) + tg.ones((3, 1))
+""",
     "functions that functools makes": """
 from functools import cache, lru_cache, partial
 
@@ -4182,6 +4238,24 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "what map gives and an assignment unpacks": """
+def run(x: Tensor) -> Tensor:
+    rows = [(x, x[0]), (x, x[0])]
+    inputs, targets = map(tg.stack, zip(*rows))
+    return inputs @ targets.reshape((7, -1))  # here
+
+run(tg.ones((4, 8)))
+""",
+    "a list of what map gives": """
+def normed(x: Tensor) -> Tensor:
+    return x @ tg.ones((8, 3))
+
+def run(x: Tensor) -> Tensor:
+    outputs = list(map(normed, [x, x]))
+    return tg.stack(outputs) @ tg.ones((4, 2))  # here
+
+run(tg.ones((4, 8)))
+""",
     "functions with a cache": """
 from functools import cache, lru_cache
 

@@ -1078,6 +1078,16 @@ def fail(ctx: FunctionContext | MethodContext | AttributeContext, led: Failure, 
         report_in_body(ctx.api, message, led.lines, at, led.code)
 
 
+@contextmanager
+def hiding_failures() -> Iterator[None]:
+    """Report no error in a body that is read for a call which may not run."""
+    _failures.append([])
+    try:
+        yield
+    finally:
+        _failures.pop()
+
+
 def seen_from(call: Context, failure: Failure, file: MypyFile, around: MypyFile, api: Checker) -> Failure:
     """Return an error in a body with the line of the call; one in another file as an error of the call itself."""
     if file is around:

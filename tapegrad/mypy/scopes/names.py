@@ -399,16 +399,27 @@ def targets_bound_to(value: Any, api: Checker) -> list[NameExpr]:
 
 
 def is_unpacked(value: Any, api: Checker) -> bool:
-    """Return whether an expression is assigned to several names or other targets, none of them with a star."""
+    """Return whether an expression is assigned to several names or other targets, none of them with a star.
+
+    So is `xs` in `a, b = map(function, xs)`.
+    """
     return value in _values_unpacked.of(enclosing_function(api) or outermost_scope(api))
+
+
+def _with_mapped(value: Expression) -> list[Expression]:
+    match value:
+        case CallExpr(callee=NameExpr(fullname="builtins.map"), args=[_, *sequences]):
+            return [value, *sequences]
+    return [value]
 
 
 _values_unpacked: ScopeCache[set[Expression]] = ScopeCache(
     lambda scope: {
-        node.rvalue
+        value
         for node in nodes_in.of(scope)
         if isinstance(node, AssignmentStmt)
-        and all(isinstance(one, TupleExpr | ListExpr) for one in node.lvalues)
+        for value in _with_mapped(node.rvalue)
+        if all(isinstance(one, TupleExpr | ListExpr) for one in node.lvalues)
         and not any(isinstance(item, StarExpr) for one in node.lvalues for item in getattr(one, "items", ()))
     }
 )
