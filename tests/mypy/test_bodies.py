@@ -135,6 +135,73 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "functions as arguments": """
+from collections.abc import Callable
+
+Act = Callable[[Tensor], Tensor]
+
+def narrow(x: Tensor) -> Tensor:
+    return x @ tg.ones((8, 2))
+
+def wide(x: Tensor) -> Tensor:
+    return x @ tg.ones((8, 9))
+
+def apply(act: Act, x: Tensor) -> Tensor:
+    return act(x)
+
+def optional(x: Tensor, act: Act | None = None) -> Tensor:
+    return x if act is None else act(x)
+
+def changed(act: Act, x: Tensor, count: int) -> Tensor:
+    if count > 2:
+        act = narrow
+    return act(x)
+
+def both(act: Act, second: Act, x: Tensor) -> Tensor:
+    return second(act(x))
+
+def chosen(act: Act, x: Tensor) -> Tensor:
+    if act is narrow:
+        return act(x) @ tg.ones((2, 1))
+    return act(x) @ tg.ones((9, 1))
+
+def tried(act: Act, x: Tensor) -> Tensor:
+    try:
+        return act(x)
+    except ValueError:
+        return x
+
+class Stack(nn.Module):
+    def __init__(self, act: Act) -> None:
+        self.act = act
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.act(x)
+
+def main(width: int) -> None:
+    weight = tg.ones((width, 2))
+
+    def inner(x: Tensor) -> Tensor:
+        return x @ weight
+
+    apply(inner, tg.ones((2, width)))
+    for act in (narrow, wide):
+        apply(act, tg.ones((4, 8)))
+    apply(lambda x: x @ weight, tg.ones((2, width)))
+
+apply(narrow, tg.ones((4, 8))) @ tg.ones((2, 1))
+apply(wide, tg.ones((4, 8))) @ tg.ones((9, 1))
+optional(tg.ones((4, 8))) @ tg.ones((8, 1))
+optional(tg.ones((4, 8)), narrow) @ tg.ones((2, 1))
+changed(wide, tg.ones((4, 8)), int("3")) @ tg.ones((2, 1))
+both(narrow, tg.relu, tg.ones((4, 8))) @ tg.ones((2, 1))
+both(tg.transpose, wide, tg.ones((8, 4))) @ tg.ones((9, 1))
+chosen(narrow, tg.ones((4, 8)))
+chosen(wide, tg.ones((4, 8)))
+tried(narrow, tg.ones((4, 9)))
+Stack(narrow)(tg.ones((4, 8)))
+main(3)
+""",
     "functions that map calls": """
 def scaled(x: Tensor) -> Tensor:
     return x * 2.0
@@ -4238,6 +4305,17 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "a function as an argument": """
+from collections.abc import Callable
+
+def projected(x: Tensor) -> Tensor:
+    return x @ tg.ones((8, 3))
+
+def applied(function: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Tensor:
+    return tg.mse(function(x), y)  # here
+
+applied(projected, tg.ones((4, 8)), tg.ones((4, 8)))
+""",
     "what map gives and an assignment unpacks": """
 def run(x: Tensor) -> Tensor:
     rows = [(x, x[0]), (x, x[0])]

@@ -769,6 +769,7 @@ def _given(
             or is_array(t)
             or _holds_tensor(t)
             or _is_layer(t)
+            or _is_function(t)
             or is_size(argument.variable.type or t)
         ):
             given[argument.variable] = t
@@ -916,6 +917,11 @@ def _is_layer(t: ProperType) -> bool:
     return isinstance(t, Instance) and t.type.has_base(MODULE)
 
 
+def _is_function(t: ProperType) -> bool:
+    """Return whether a type is that of a function, of which a parameter such as `act: Callable` says less."""
+    return isinstance(t, CallableType) and t.definition is not None
+
+
 def _is_of_known_rank(t: Type) -> bool:
     """Return whether a type is a tensor or an array of known rank, or a tuple with one."""
     p = get_proper_type(t)
@@ -966,7 +972,9 @@ def _rest_of_values(parameter: Argument, actuals: list[Actual], api: Checker) ->
 
 
 _active: set[FuncDef] = set()
-_Key: TypeAlias = "tuple[Block, tuple[tuple[Type, Hashable], ...], tuple[tuple[str, Hashable], ...], Hashable, int]"
+_Key: TypeAlias = (
+    "tuple[Block, tuple[tuple[Type, Hashable, object], ...], tuple[tuple[str, Hashable], ...], Hashable, int]"
+)
 _read: dict[_Key, Outcome] = {}
 _counts: dict[FuncDef, int] = {}
 _read_in: list[object] = [None, -1]  # the checker and its pass in which the results were read
@@ -981,7 +989,7 @@ def _outcome(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, Typ
         Assigned.tensors.clear()
         _read_in[:] = [api, pass_of(api)]
     values = tuple((name, key_of(value)) for name, value in frame.values.items())
-    types = tuple((t, key_of_entries(t)) for t in given.values())
+    types = tuple((t, key_of_entries(t), getattr(get_proper_type(t), "definition", None)) for t in given.values())
     key = function.body, types, values, key_of(frame.receiver), Assigned.changes
     if key not in _read or function in Reading.functions:  # what it returns depends on the variables around it
         _counts[function] = _counts.get(function, 0) + 1
