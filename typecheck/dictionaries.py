@@ -222,3 +222,29 @@ def accept_entries_of_a_file_that_change() -> None:
     assert_type(Wider(config, 4)(row), Tensor[Shape[L[5], L[2]], NoneTape])
     second = nn.Linear(config["width"] // 2, 2)
     second(first(row))
+
+
+def accept_tensors_under_computed_keys() -> None:
+    features: dict[str, Tensor] = {}
+    for name, count in (("a", 3), ("b", 6)):
+        features[name] = tg.ones((count, 4))
+    for key in ("a", "b"):
+        assert_type(features[key], Tensor[Shape[Any, L[4]], NoneTape])
+    for one in features.values():
+        assert_type(one, Tensor[Shape[Any, L[4]], NoneTape])
+
+
+def reject_tensors_under_computed_keys() -> None:
+    features: dict[str, Tensor] = {}
+    for name in ("a", "b"):
+        features[name] = nn.Linear(4, 5)(row)
+    for key in ("a", "b"):
+        features[key] @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (5, 5) has 5 columns but y (4, 2) has 4 rows [tapegrad-shape]
+
+
+def reject_tensors_in_all_values() -> None:
+    features: dict[str, Tensor] = {}
+    for name in ("a", "b"):
+        features[name] = row
+    for one in features.values():
+        one @ tg.ones((5, 2))  # E: matmul: inner sizes differ: x (5, 4) has 4 columns but y (5, 2) has 5 rows [tapegrad-shape]

@@ -135,6 +135,99 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "dictionaries of tensors under computed keys": """
+from collections import OrderedDict, defaultdict
+
+def by_layer(names: list[str]) -> None:
+    features: dict[str, Tensor] = {}
+    sizes = {"a": 5, "b": 6}
+    for name in names:
+        features[name] = nn.Linear(8, sizes[name])(tg.ones((4, 8)))
+    features["a"] @ tg.ones((5, 1)) + features["b"] @ tg.ones((6, 1))
+    for key in features:
+        features[key] @ tg.ones((sizes[key], 1))
+    for key, value in features.items():
+        value @ tg.ones((sizes[key], 1))
+
+def of_two(names: list[str]) -> None:
+    features: dict[str, Tensor] = {"x": tg.ones((4, 3))}
+    for name in names:
+        features[name] = tg.ones((4, 5))
+    features["x"] @ tg.ones((3, 1))
+    features[names[0]] @ tg.ones((5, 1))
+    for key in sorted(features):
+        features[key] @ (tg.ones((3, 1)) if key == "x" else tg.ones((5, 1)))
+
+def longer(names: list[str]) -> None:
+    sums: dict[str, Tensor] = {}
+    for name in names:
+        sums[name] = tg.concat([sums[name], tg.ones((1, 3))]) if name in sums else tg.ones((1, 3))
+    for key in sums:
+        sums[key] + tg.ones((2, 3))
+
+def turned(names: list[str]) -> None:
+    x = tg.ones((4, 8))
+    kept: dict[str, Tensor] = {}
+    for name in names:
+        kept[name] = x
+        x = x @ tg.ones((8, 8))
+    x = tg.ones((4, 3))
+    kept[names[0]] @ tg.ones((8, 1))
+    kept["other"] = x
+    kept["other"] @ tg.ones((3, 1))
+
+def fill(data: dict[str, Tensor]) -> None:
+    data["b"] = tg.ones((2, 9))
+
+def passed_on() -> None:
+    data: dict[str, Tensor] = {}
+    data["a"] = tg.ones((2, 3))
+    fill(data)
+    data["b"] @ tg.ones((9, 1))
+
+def aliased(key: str) -> None:
+    data: dict[str, Tensor] = {}
+    data[key] = tg.ones((2, 3))
+    other = data
+    other[key] = tg.ones((2, 9))
+    data[key] @ tg.ones((9, 1))
+    more: dict[str, Tensor] = {}
+    more[key] = tg.ones((2, 3))
+    more.update({"b": tg.ones((2, 9))})
+    more["b"] @ tg.ones((9, 1))
+    more |= {"c": tg.ones((2, 7))}
+    more["c"] @ tg.ones((7, 1))
+    last: dict[str, Tensor] = {}
+    last[key] = tg.ones((2, 3))
+    last.setdefault("b", tg.ones((2, 9))) @ tg.ones((9, 1))
+
+def rows(count: int) -> None:
+    items = [tg.ones((2, 3))]
+    for k in range(count):
+        items.append(tg.ones((2, 3)))
+        items[k] = tg.ones((2, 5))
+    items[0] @ tg.ones((5, 1))
+    items[-1] @ tg.ones((3, 1))
+    items[:1] = [tg.ones((2, 9))]
+    items[0] @ tg.ones((9, 1))
+
+def inner() -> None:
+    data: dict[str, Tensor] = {}
+    def change() -> None:
+        data["b"] = tg.ones((2, 9))
+    data["a"] = tg.ones((2, 3))
+    change()
+    data["b"] @ tg.ones((9, 1))
+
+by_layer(["a", "b"])
+of_two(["a", "b"])
+longer(["a", "a"])
+turned(["a", "b"])
+passed_on()
+aliased("a")
+rows(2)
+inner()
+""",
     "functions as arguments": """
 from collections.abc import Callable
 

@@ -95,6 +95,7 @@ def value_of_key(ctx: MethodContext) -> Type:
         return found
     key = object_of(index, ctx.api)
     known = (entries_of(dictionary, ctx.api) or {}).get(key) if isinstance(key, str) else None
+    known = _added_type(dictionary, ctx.api) if known is None else known
     return ctx.default_return_type if known is None else _with_tensor(ctx.default_return_type, known)
 
 
@@ -115,7 +116,7 @@ def all_values(ctx: MethodContext) -> Type:
     if not isinstance(p, Instance) or not isinstance(call, CallExpr) or not isinstance(call.callee, MemberExpr):
         return p
     entries = entries_of(call.callee.expr, ctx.api)
-    common = joined(UnionType([*entries.values()])) if entries else None
+    common = joined(UnionType([*entries.values()])) if entries else _added_type(call.callee.expr, ctx.api)
     if common is None or tensor_parts(common) is None:
         return p
     return p.copy_modified(args=[*p.args[:-1], _with_tensor(p.args[-1], common)])
@@ -160,9 +161,7 @@ def item_of_appended(ctx: MethodContext) -> Type:
     """
     result, call = get_proper_type(ctx.default_return_type), ctx.context
     holder = call.base if isinstance(call, IndexExpr) else call
-    if Reading.frame is not None or not isinstance(holder, NameExpr):
-        return result  # a body that is read follows its own lists
-    item = _appended_type(holder, ctx.api)
+    item = _added_type(holder, ctx.api)
     if item is None:
         return result
     if isinstance(call, IndexExpr) and not isinstance(call.index, SliceExpr):
@@ -170,11 +169,16 @@ def item_of_appended(ctx: MethodContext) -> Type:
     return result.copy_modified(args=[filled(result.args[0], item)]) if isinstance(result, Instance) else result
 
 
-def _appended_type(name: NameExpr, api: Checker) -> Type | None:
-    """Return what all items of a list that only `append` fills have in common; None if one of them is not known."""
+def _added_type(holder: Context, api: Checker) -> Type | None:
+    """Return what all that the program adds to a list or a dictionary has in common; None if some is not known.
+
+    A body that is read follows its own lists and dictionaries.
+    """
+    if Reading.frame is not None or not isinstance(holder, NameExpr):
+        return None
     types: list[Type] = []
-    for one in appended_to(name, api) or ():
-        is_final = not share_loop(one, name, api)  # else a later turn may append another one
+    for one in appended_to(holder, api) or ():
+        is_final = not share_loop(one, holder, api)  # else a later turn may append another one
         t = stored_type(api, one) if is_final else steady_type(one, api)
         if t is None:
             return None

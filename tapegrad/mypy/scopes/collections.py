@@ -261,7 +261,10 @@ def _made_once(name: NameExpr, api: Checker) -> Expression | None:
 
 
 def appended_to(name: NameExpr, api: Checker) -> list[Expression] | None:
-    """Return what a list may have as items: those of its display, and what `append` adds; None if anything else may."""
+    """Return what a list or a dictionary may have as items; None if it may have others.
+
+    They are those of its display, and what `append`, or `features[name] = x`, adds.
+    """
     if not isinstance(name.node, Var):
         return None
     added = _appended.of(checked_file(api)).get(name.node)
@@ -275,7 +278,9 @@ def _first_items(made: Expression) -> list[Expression] | None:
     match made:
         case ListExpr(items=items):
             return items
-        case CallExpr(callee=RefExpr(fullname="builtins.list"), args=[]):
+        case DictExpr(items=pairs):
+            return [value for key, value in pairs] if all(key is not None for key, _ in pairs) else None
+        case CallExpr(callee=RefExpr(fullname="builtins.list" | "builtins.dict"), args=[]):
             return []
         case CallExpr(callee=RefExpr(fullname="collections.deque"), arg_names=names):
             return [] if all(name == "maxlen" for name in names) else None
@@ -283,9 +288,10 @@ def _first_items(made: Expression) -> list[Expression] | None:
 
 
 def _read_appended(file: Node | None) -> dict[Node, list[Expression]]:
-    """Return what is appended to the variables of which all other uses only read, or remove items."""
+    """Return what is added to the variables of which all other uses only read, or remove items."""
     found: dict[Node, list[Expression]] = {}
     methods: set[Expression] = set()
+    filled: set[Expression] = set()
     nodes = nodes_in.of(file)
     for node in nodes:
         match node:
@@ -295,6 +301,11 @@ def _read_appended(file: Node | None) -> dict[Node, list[Expression]]:
             ):
                 found.setdefault(variable, []).append(item)
                 methods.add(method)
+            case AssignmentStmt(
+                lvalues=[IndexExpr(base=NameExpr(node=Var() as variable) as base, index=index)], rvalue=item
+            ) if not isinstance(index, SliceExpr):
+                found.setdefault(variable, []).append(item)
+                filled.add(base)
             case MemberExpr(expr=NameExpr(node=Var()), name=name) if name in _REMOVERS:
                 methods.add(node)
     if not found:
@@ -312,7 +323,7 @@ def _read_appended(file: Node | None) -> dict[Node, list[Expression]]:
             is_read = is_read or (
                 bool(alike) and all(_uses.of(file).get(one, Use.READ) is Use.READ for _, one in alike)
             )
-            if child in written or not (is_bound or is_read):
+            if (child in written and child not in filled) or not (is_bound or is_read or child in filled):
                 found.pop(child.node)
     return found
 

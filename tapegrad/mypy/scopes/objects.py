@@ -377,7 +377,8 @@ def _of_records(name: NameExpr, api: Checker) -> Several | None:
 
     None in a body that is read, where a loop may append others than those of the turn that was read last.
     """
-    items = appended_to(name, api) if Reading.frame is None else None
+    is_list = isinstance(p := get_proper_type(stored_type(api, name)), Instance) and not _is_dict(p)
+    items = appended_to(name, api) if Reading.frame is None and is_list else None
     record = None if items is None else common_record([object_of(one, api) for one in items])
     return None if record is None else Several(record, is_filled=False)
 
