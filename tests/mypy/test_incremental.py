@@ -367,6 +367,17 @@ NET: Final = (
     "    def forward(self, x: Tensor) -> Tensor:\n        return self.down(self.up(x))\n"
 )
 BODIES_ELSEWHERE: Final[dict[str, list[Files]]] = {
+    "a function of another file as an argument, and for map": [
+        {
+            "layers.py": f"import tapegrad as tg\ndef cut(x: tg.Tensor) -> tg.Tensor: return x[:, :{width}]\n",
+            "models.py": "import tapegrad as tg\nfrom collections.abc import Callable\n"
+            "def applied(f: Callable[[tg.Tensor], tg.Tensor], x: tg.Tensor) -> tg.Tensor: return f(x)\n",
+            "top.py": "import tapegrad as tg\nfrom layers import cut\nfrom models import applied\n"
+            "applied(cut, tg.ones((2, 9))) @ tg.ones((8, 2))\n"
+            "for one in map(cut, [tg.ones((2, 9))]):\n    one @ tg.ones((8, 2))\n",
+        }
+        for width in (8, 7, 8, 6)
+    ],
     "a function with a cache": [
         {
             "models.py": f"import tapegrad as tg\nfrom functools import cache\n{decorator}\n"
