@@ -526,10 +526,16 @@ def kept(x: Tensor, times: int) -> None:
         outs.append(x @ tg.ones((8, 5)))
         state["h"] = x @ tg.ones((8, 5))
 
-def drawn(x: Tensor, wide: bool) -> Tensor:
+class Width:
+    def item(self) -> float:
+        return 8.0
+
+def drawn(x: Tensor, wide: bool, width: Width) -> Tensor:
     if wide:
         if random.random() < 2.0:
             x = x @ tg.ones((3, 3))
+    if width.item() < 8.0:
+        x = x @ tg.ones((3, 3))
     return x
 
 alternating(tg.ones((4, 8)), int("4"))
@@ -539,7 +545,7 @@ by_kind(None, tg.ones((4, 8)), bool(int("0")), str(3), int("2"))
 by_rows(tg.tensor(np.ones((int("4"), 8), np.float32)), int("4"))
 ended(tg.ones((4, 8)), int("3"))
 kept(tg.ones((4, 8)), int("3"))
-drawn(tg.ones((4, 8)), bool(int("0")))
+drawn(tg.ones((4, 8)), bool(int("0")), Width())
 """,
     "variables of the function around": """
 from contextlib import suppress

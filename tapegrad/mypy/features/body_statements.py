@@ -412,7 +412,7 @@ class Reader:
                 return goes_on
             case WhileStmt(expr=condition, body=body, else_body=None):
                 self._type_of(condition)
-                return self._loop(None, body, is_certain=False, is_free=is_free(condition, self._counters))
+                return self._loop(None, body, is_certain=False, is_free=is_free(condition, self._counters, self._api))
             case BreakStmt() | ContinueStmt():
                 self._exits[-1].append(_End(self._now()))
                 return self._end()
@@ -921,7 +921,7 @@ class Reader:
         failure = next((end.failure for end in ends if end.failure is not None), None)
         if (
             failure is not None
-            and is_free(condition, self._counters)
+            and is_free(condition, self._counters, self._api)
             and all(are_alike(target, block.body) for target, block in self._loops)
         ):
             raise FailedError(failure)

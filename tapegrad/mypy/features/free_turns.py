@@ -31,7 +31,9 @@ from mypy.nodes import (
 )
 from mypy.types import Instance, NoneType, get_proper_type
 
+from tapegrad.mypy.conversion import ARRAY, tensor_parts
 from tapegrad.mypy.features.body_lists import changed_lists, items_assigned
+from tapegrad.mypy.mypy_api import types_in_body
 from tapegrad.mypy.scopes.names import bound_by, inside, targets_in
 
 if TYPE_CHECKING:
@@ -40,9 +42,10 @@ if TYPE_CHECKING:
     from mypy.nodes import Node
     from mypy.types import Type
 
+    from tapegrad.mypy.mypy_api import Checker
+
 _ARITHMETIC: Final = {"+", "-", "*", "/", "//", "%"}
 _COMPARISONS: Final = {"<", "<=", ">", ">=", "==", "!="}
-_DRAWN: Final = {"item", "random"}  # methods without arguments whose results are values of tensors, or random numbers
 _PLAIN: Final = {f"builtins.{name}" for name in ("bool", "float", "int", "str")}
 _SIZES: Final = {"ndim", "shape", "size"}
 
@@ -80,25 +83,26 @@ def _may_be_size(part: Node) -> bool:
     return False
 
 
-def is_free(condition: Expression, counters: set[Var]) -> bool:
+def is_free(condition: Expression, counters: set[Var], api: Checker) -> bool:
     """Return whether a condition is one on the number of a turn, the value of a tensor or a random number.
 
     Args:
         condition: The condition.
         counters: The variables that count the turns of the loops around it.
+        api: mypy's checker, which has checked the condition in the body that is read.
     """
     match condition:
         case UnaryExpr(op="not", expr=inner):
-            return is_free(inner, counters)
+            return is_free(inner, counters, api)
         case OpExpr(op="and" | "or", left=left, right=right):
-            return is_free(left, counters) and is_free(right, counters)
+            return is_free(left, counters, api) and is_free(right, counters, api)
         case ComparisonExpr(operators=operators, operands=operands) if {*operators} <= _COMPARISONS:
-            found = [_is_free_number(one, counters) for one in operands]
+            found = [_is_free_number(one, counters, api) for one in operands]
             return None not in found and True in found
-    return _is_free_number(condition, counters) is True
+    return _is_free_number(condition, counters, api) is True
 
 
-def _is_free_number(number: Expression, counters: set[Var]) -> bool | None:
+def _is_free_number(number: Expression, counters: set[Var], api: Checker) -> bool | None:
     """Return whether a number is computed from what `is_free` is about, False for others; None if it may be a size."""
     match number:
         case IntExpr() | FloatExpr():
@@ -106,14 +110,24 @@ def _is_free_number(number: Expression, counters: set[Var]) -> bool | None:
         case NameExpr(node=Var() as variable):
             is_float = not variable.is_argument and _name_of_class(variable.type) == "builtins.float"
             return True if variable in counters else False if is_float else None
-        case CallExpr(callee=MemberExpr(name=name), args=[]) if name in _DRAWN:
-            return True
+        case CallExpr(callee=MemberExpr(expr=owner, name=name), args=[]):
+            return _is_value(owner, name, api) or None
         case OpExpr(op="%", left=left, right=NameExpr() | MemberExpr()):
-            return _is_free_number(left, counters) or None
+            return _is_free_number(left, counters, api) or None
         case OpExpr(op=sign, left=left, right=right) if sign in _ARITHMETIC:
-            found = _is_free_number(left, counters), _is_free_number(right, counters)
+            found = _is_free_number(left, counters, api), _is_free_number(right, counters, api)
             return None if None in found else True in found
     return None
+
+
+def _is_value(owner: Expression, method: str, api: Checker) -> bool:
+    """Return whether a method returns the value of a tensor or an array, or a random number."""
+    if method == "random":
+        of = types_in_body(api).get(owner)
+        is_module = isinstance(owner, RefExpr) and owner.fullname in ("numpy.random", "random")
+        return is_module or _name_of_class(of) in ("numpy.random._generator.Generator", "random.Random")
+    t = types_in_body(api).get(owner) if method == "item" else None
+    return t is not None and (tensor_parts(t) is not None or _name_of_class(t) == ARRAY)
 
 
 def are_alike(target: Expression | None, body: list[Statement]) -> bool:
