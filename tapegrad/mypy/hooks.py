@@ -53,6 +53,7 @@ from tapegrad.mypy.features import (
 from tapegrad.mypy.features.fields import made_with_fields, replaced_with_fields
 from tapegrad.mypy.features.idle import report_idle
 from tapegrad.mypy.features.lambdas import with_lambdas
+from tapegrad.mypy.features.partial_types import is_sequence
 from tapegrad.mypy.mypy_api import (
     accepts,
     depend_on,
@@ -308,8 +309,13 @@ def growing_signature(ctx: MethodSigContext) -> FunctionLike:
 
 
 def result_of_plain_call(ctx: MethodContext) -> Type:
-    """Return the type of what `partial(f, x)`, or a function with a cache, returns: that of the function itself."""
+    """Return the type of what `partial(f, x)`, or a function with a cache, returns: that of the function itself.
+
+    A list of a function with a cache is the same at each call, and the program may have added to it.
+    """
     default = ctx.default_return_type
+    if is_sequence(default):
+        return default
     plain = plain_call(ctx.context, ctx.api) if isinstance(ctx.context, CallExpr) else None
     found = None if plain is None else type_of_other_call(ctx.api, plain, CODES.values())
     return bound(ctx.context, found if found is not None and accepts(default, found) else default, ctx.api)
