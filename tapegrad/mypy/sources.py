@@ -115,13 +115,14 @@ def mark_constants(tree: MypyFile, run: Any) -> None:
 
 
 def _constants(statements: list[Statement]) -> list[AssignmentStmt]:
-    """Return the assignments of a module that may be to sizes or to objects with sizes."""
+    """Return the assignments of a module that may be to sizes, to objects with sizes, or to texts with some."""
     return [one for one in statements if isinstance(one, AssignmentStmt) and _may_be_constant(one)]
 
 
 def _may_be_constant(statement: AssignmentStmt) -> bool:
     value = statement.rvalue
-    is_value = isinstance(value, IntExpr | OpExpr | DictExpr | ListExpr | TupleExpr | CallExpr | NameExpr | MemberExpr)
+    kinds = IntExpr, StrExpr, OpExpr, DictExpr, ListExpr, TupleExpr, CallExpr, NameExpr, MemberExpr
+    is_value = isinstance(value, kinds)
     is_item = isinstance(value, IndexExpr) and isinstance(value.index, IntExpr | StrExpr | UnaryExpr)
     is_other = isinstance(value, CallExpr) and getattr(value.callee, "name", "") in _WITHOUT_SIZES
     return (is_value or is_item) and not is_other and any(isinstance(target, NameExpr) for target in statement.lvalues)

@@ -4376,6 +4376,42 @@ fixed = Fixed()
 prepare(fixed, tg.ones((2, 6)))
 fixed.predict(x)
 """,
+    "configurations in a text that a program changes, or whose numbers a parser changes": """
+TEXT = '{"width": 4, "sizes": [4, 8], "inner": {"width": 3}}'
+OTHER = '{"width": 4}'
+if len(sys.argv) < 50:
+    OTHER = '{"width": 5}'
+AGAIN = TEXT
+AGAIN = AGAIN.replace("4", "5")
+
+def change(options: Any) -> None:
+    options["width"] = 9
+
+def main() -> None:
+    first, second, third, fourth = json.loads(TEXT), json.loads(TEXT), json.loads(TEXT), json.loads(TEXT)
+    first["width"] = 8
+    nn.Linear(first["width"], 2)(tg.ones((3, 8)))
+    second["sizes"].append(3)
+    second["sizes"][0] = 5
+    nn.Linear(second["sizes"][0], 2)(tg.ones((3, 5)))
+    inner = third["inner"]
+    inner["width"] = 7
+    nn.Linear(third["inner"]["width"], 2)(tg.ones((3, 7)))
+    change(fourth)
+    nn.Linear(fourth["width"], 2)(tg.ones((3, 9)))
+
+options = json.loads(TEXT)
+sizes = options["sizes"]
+sizes.reverse()
+nn.Linear(options["sizes"][0], 2)(tg.ones((3, 8)))
+alias = options
+alias["width"] = 11
+nn.Linear(options["width"], 2)(tg.ones((3, 11)))
+nn.Linear(json.loads(OTHER)["width"], 2)(tg.ones((3, 5)))
+nn.Linear(json.loads(AGAIN)["width"], 2)(tg.ones((3, 5)))
+nn.Linear(json.loads(TEXT, parse_int=lambda digits: 2 * int(digits))["width"], 2)(tg.ones((3, 8)))
+main()
+""",
 }
 
 COMPUTED = """
@@ -5285,6 +5321,36 @@ class Scaler:
         return x @ tg.diag(self.scale)[:3]  # here
 
 Scaler().fit(tg.ones((4, 6)))
+""",
+    "a configuration in a text": """
+TEXT = '{"width": 8, "hidden": [5, 6], "out": null}'
+
+class Net(nn.Module):
+    def __init__(self, config: Config, hidden: int) -> None:
+        self.up = nn.Linear(config.width, hidden)
+        self.down = nn.Linear(config.hidden, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down(self.up(x))  # here
+
+options = json.loads(TEXT)
+width = options["width"]
+config = Config(**json.loads('{"width": 8, "hidden": 5}'))
+
+def main() -> None:
+    Net(config, options["hidden"][1])(tg.ones((4, width)))
+
+main()
+""",
+    "a configuration of TOML": """
+import tomllib
+
+config = tomllib.loads("[model]\\nwidth = 5\\n")["model"]
+
+def run(x: Tensor) -> Tensor:
+    return x @ nn.Linear(config["width"], 3)(tg.ones((8, 6)))  # here
+
+run(tg.ones((4, 8)))
 """,
 }
 

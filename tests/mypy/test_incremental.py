@@ -576,6 +576,13 @@ CONSTANTS_ELSEWHERE: Final[dict[str, list[Files]]] = {
         }
         for axis in (0, 10, 1, 100)
     ],
+    "a configuration in a text of another file": [
+        {
+            "settings.py": f"import json\nTEXT = '{{\"width\": {width}}}'\nCONFIG = json.loads(TEXT)\n",
+            "top.py": TAKES_8.format("from settings import CONFIG", 'CONFIG["width"]'),
+        }
+        for width in (8, 7, 8, 6)
+    ],
     "a constant that is computed from another one": [
         {
             "settings.py": f"HEADS = {heads}\nWIDTH = 2 * HEADS\n",

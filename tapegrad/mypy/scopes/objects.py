@@ -159,6 +159,7 @@ from tapegrad.mypy.scopes.opaque import (
 from tapegrad.mypy.scopes.options import Change, changes_before
 from tapegrad.mypy.scopes.plain_calls import plain_call
 from tapegrad.mypy.scopes.statements import Evaluator, Run
+from tapegrad.mypy.scopes.texts import PARSERS, value_of_text
 from tapegrad.mypy.scopes.turns import is_same_at_each_turn
 from tapegrad.mypy.sources import file_of, module_of, written_data_class, written_function
 from tapegrad.sizes import UNKNOWN, Dim, Size, is_unknown, names_in
@@ -266,9 +267,9 @@ def steady_size(expression: Expression, api: Checker) -> Size:
 
 
 def _is_of_entry(expression: Expression | None) -> bool:
-    """Return whether an expression is a call such as `options.pop("width")`."""
+    """Return whether an expression reads an entry of a dictionary: `options["width"]`, or `options.pop("width")`."""
     match expression:
-        case CallExpr(callee=MemberExpr(name="get" | "pop"), args=[StrExpr(), *_]):
+        case CallExpr(callee=MemberExpr(name="get" | "pop"), args=[StrExpr(), *_]) | IndexExpr(index=StrExpr()):
             return True
     return False
 
@@ -749,6 +750,9 @@ def _of_call(call: CallExpr, api: Checker) -> Value:
             return _created(of.info, call, api)
         case MemberExpr(expr=holder, name="get" | "pop") if isinstance(of := object_of(holder, api), Keywords):
             return _of_key(of, call, api)
+        case RefExpr(fullname=name) if name in PARSERS and call.arg_kinds == [ARG_POS]:
+            text = object_of(call.args[0], api)
+            return value_of_text(name, text) if isinstance(text, str) else None
         case RefExpr(fullname="copy.deepcopy") if call.arg_kinds == [ARG_POS]:
             of = object_of(call.args[0], api)
             return of if isinstance(of, Made) and of.info.get("__deepcopy__") is None else None
