@@ -4412,6 +4412,14 @@ nn.Linear(json.loads(AGAIN)["width"], 2)(tg.ones((3, 5)))
 nn.Linear(json.loads(TEXT, parse_int=lambda digits: 2 * int(digits))["width"], 2)(tg.ones((3, 8)))
 main()
 """,
+    "a list for any number of parameters": """
+def joined(x: Tensor, *parts: Tensor) -> Tensor:
+    return tg.concat((x, *parts), axis=1)
+
+parts = [tg.ones((2, 3)), tg.ones((2, 4))]
+joined(*parts) @ tg.ones((7, 2))
+joined(tg.ones((2, 1)), *parts, tg.ones((2, 9)), *parts) @ tg.ones((24, 2))
+""",
 }
 
 COMPUTED = """
@@ -5351,6 +5359,13 @@ def run(x: Tensor) -> Tensor:
     return x @ nn.Linear(config["width"], 3)(tg.ones((8, 6)))  # here
 
 run(tg.ones((4, 8)))
+""",
+    "a list for any number of parameters, one too few": """
+def joined(x: Tensor, *parts: Tensor) -> Tensor:
+    return tg.concat((x, *parts), axis=1) @ tg.ones((8, 2))  # here
+
+parts = [tg.ones((2, 3)), tg.ones((2, 4))]
+joined(*parts)
 """,
 }
 

@@ -106,10 +106,13 @@ def arguments_of(ctx: FunctionContext | MethodContext, names: list[str]) -> dict
                     several += _optional(name, options_given(expression, names, ctx.api))
                 elif kind is ARG_STAR:
                     several.append(_starred(t, expression, spread))
+                    spread.last[expression] = several, len(several)
                 else:
                     several.append(_argument(t, expression, keyword, ctx.api))
             if several:
                 found[name] = several
+    if spread is not None:
+        spread.give_rest()
     return found
 
 
@@ -125,10 +128,15 @@ def given_alone(ctx: FunctionContext | MethodContext, names: list[str]) -> list[
 
 
 class _Spread:
-    """The items of the starred arguments of a call; mypy repeats a star for each parameter that it may give."""
+    """The items of the starred arguments of a call; mypy repeats a star for each parameter that it may give.
+
+    Attributes:
+        last: The arguments of the last of these parameters, which takes all items that are left, and their place.
+    """
 
     def __init__(self, api: Any) -> None:
         self.api = api
+        self.last: dict[Expression, tuple[list[Argument], int]] = {}
         self._left: dict[Expression, list[Type] | None] = {}
 
     def next(self, t: Type, expression: Expression) -> Type | None:
@@ -138,6 +146,12 @@ class _Spread:
             self._left[expression] = None if items is None else items[::-1]
         left = self._left[expression]
         return left.pop() if left else None
+
+    def give_rest(self) -> None:
+        """Give the items of a list that are left to the last parameter: mypy repeats the star of a tuple only."""
+        for expression, (several, place) in reversed(self.last.items()):
+            left = reversed(self._left[expression] or ())
+            several[place:place] = [Argument(t, None, tensor_parts(joined(t))) for t in left]
 
 
 def items_of(t: Type, expression: Expression | None, api: Any) -> list[Type] | None:
