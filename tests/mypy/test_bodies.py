@@ -4412,6 +4412,31 @@ nn.Linear(json.loads(AGAIN)["width"], 2)(tg.ones((3, 5)))
 nn.Linear(json.loads(TEXT, parse_int=lambda digits: 2 * int(digits))["width"], 2)(tg.ones((3, 8)))
 main()
 """,
+    "numbers of a configuration that may be others": """
+import numpy as np
+
+config = json.loads('{"count": 7, "rows": 3}')
+if len(sys.argv) < 50:
+    config["count"] = 5
+other = json.loads('{"count": 7}')
+
+def changed(count: Any) -> None:
+    count = 2 * count
+    tg.tensor(np.ones(count)) @ tg.ones((14,), np.float64)
+    for _ in range(2):
+        count = count + 1
+    tg.tensor(np.ones(count)) @ tg.ones((16,), np.float64)
+
+def main() -> None:
+    rng = np.random.default_rng(0)
+    tg.tensor(np.ones(config["count"])) @ tg.ones((5,), np.float64)
+    tg.one_hot(tg.tensor(rng.permutation(config["count"])), config["count"]) @ tg.ones((5, 2))
+    other["count"] = 4
+    tg.one_hot(tg.tensor(rng.choice(other["count"], size=other["count"])), 4) @ tg.ones((4, 2))
+
+main()
+changed(other["count"] + 3)  # which is 4 now
+""",
     "a list for any number of parameters": """
 def joined(x: Tensor, *parts: Tensor) -> Tensor:
     return tg.concat((x, *parts), axis=1)
@@ -5359,6 +5384,23 @@ def run(x: Tensor) -> Tensor:
     return x @ nn.Linear(config["width"], 3)(tg.ones((8, 6)))  # here
 
 run(tg.ones((4, 8)))
+""",
+    "numbers of a configuration in calls of NumPy": """
+import numpy as np
+
+config = json.loads('{"count": 7, "rows": 3}')
+
+def applied(x: Tensor) -> Tensor:
+    return x @ tg.ones((7, 2), np.float64)  # here
+
+def main() -> None:
+    rng = np.random.default_rng(0)
+    count = 2 * config["count"]
+    order = rng.permutation(count)
+    table = np.linspace(0, 1, count * config["rows"]).reshape(count, config["rows"])[order]
+    applied(tg.tensor(table))
+
+main()
 """,
     "a list for any number of parameters, one too few": """
 def joined(x: Tensor, *parts: Tensor) -> Tensor:

@@ -87,7 +87,7 @@ from tapegrad.mypy.scopes.names import (
 )
 from tapegrad.mypy.scopes.objects import DRAWING, called_function, length_of, object_of, record_in
 from tapegrad.mypy.scopes.opaque import class_constant, loop_of
-from tapegrad.mypy.scopes.values import ValueUnknownError, count_of, stays, value_of
+from tapegrad.mypy.scopes.values import ValueUnknownError, count_of, size_value, stays, value_of
 from tapegrad.mypy.signatures import signature_of
 from tapegrad.mypy.unify.arguments import Argument, numbers_in, operand_shape
 from tapegrad.mypy.unify.bindings import CallError
@@ -352,6 +352,8 @@ class _Reader:
             return _plain(operand_shape(p, parts))
         if numbers_in(p):
             return self._of_number(expression, p)
+        if isinstance(p, AnyType) and not is_unknown(size_value(p, expression, self._api)):
+            return []  # a number, as `config["width"]` may be
         array = _array(p)
         if array is None and not _may_be_array(p):
             return None
@@ -435,6 +437,10 @@ class _Reader:
                 # With an argument of type Any, such as `options["batch"]`, mypy infers Any.
                 is_given = Given(expression).has("dtype", _DTYPE_PLACES.get(name, sys.maxsize))
                 return None if is_given else scalar_type(self._api, _DRAWN_DTYPES[name])
+            case CallExpr(callee=MemberExpr(name="choice" | "permutation", expr=of), args=[x, *_]) if (
+                self._is_generator(of)
+            ):
+                return scalar_type(self._api, "int64") if self.sizes(x) == [] else self.scalar(x)
             case CallExpr():
                 return scalar_type_of(self._returned(expression))
             case IndexExpr(base=of):
@@ -993,10 +999,6 @@ class _Reader:
         if is_whole_option(expression, self._api):
             self._check_steady(expression)
             return [count_of(self._type_of(expression), expression, self._api)]
-        if isinstance(get_proper_type(self._type_of(expression)), AnyType):  # as is an item of a `dict[str, Any]`
-            known = object_of(expression, self._api)
-            if type(known) is int:
-                return [known]
         try:
             value = self.value(expression)
         except (UnreadError, ValueUnknownError):

@@ -254,6 +254,8 @@ def steady_size(expression: Expression, api: Checker) -> Size:
             value := object_of(expression, api), int | Dim
         ):
             return value
+        case NameExpr(node=Var() as variable) if (number := _computed_once(variable, api)) is not None:
+            return number
         case OpExpr(op=sign, left=left, right=right) if sign in ARITHMETIC:
             return ARITHMETIC[sign](steady_size(left, api), steady_size(right, api))
         case IndexExpr(base=NameExpr(node=Var() as variable) as base, index=IntExpr() | StrExpr() as key):
@@ -264,6 +266,25 @@ def steady_size(expression: Expression, api: Checker) -> Size:
                 with within(None):
                     return steady_size(item, api)
     return opaque_size(expression, api)
+
+
+def _computed_once(variable: Var, api: Checker) -> int | None:
+    """Return the number that a variable is once bound to, as by `count = 2 * config["count"]`; None if unknown."""
+    value, scope = steady_value(variable, api)
+    is_of_file = scope == checked_file(api).fullname
+    is_here = is_of_file or Reading.frame is None or scope == Reading.frame.scope
+    if not isinstance(value, OpExpr) or not is_here or variable in _computed_now:
+        return None
+    _computed_now.add(variable)
+    try:
+        with within(None if is_of_file else Reading.frame):
+            size = steady_size(value, api)
+    finally:
+        _computed_now.discard(variable)
+    return size if type(size) is int else None
+
+
+_computed_now: Final[set[Var]] = set()  # variables whose numbers are being computed, which may mention themselves
 
 
 def _is_of_entry(expression: Expression | None) -> bool:

@@ -260,11 +260,14 @@ def _indices(p: Type) -> Indices:
 
 
 def size_value(t: Type, expression: Expression | None, api: Checker) -> Size:
-    """Return a size, from its type or, if arithmetic has made that `int`, from the expression."""
+    """Return a size, from its type or, if that is `int` or Any, from the expression; one of type Any is a number."""
     size = size_of(t)
-    if size is not UNKNOWN or expression is None or isinstance(get_proper_type(t), AnyType):
+    if size is not UNKNOWN or expression is None:
         return size
-    return _computed(expression, api)
+    if not isinstance(get_proper_type(t), AnyType):
+        return _computed(expression, api)
+    number = _unpacked(expression, api)
+    return number if type(number) is int else UNKNOWN
 
 
 def count_of(t: Type, expression: Expression | None, api: Checker) -> Size:
