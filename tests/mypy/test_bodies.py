@@ -4445,6 +4445,25 @@ parts = [tg.ones((2, 3)), tg.ones((2, 4))]
 joined(*parts) @ tg.ones((7, 2))
 joined(tg.ones((2, 1)), *parts, tg.ones((2, 9)), *parts) @ tg.ones((24, 2))
 """,
+    "functions without tensors that call others for several models": """
+def scored(model: MLP, x: Tensor) -> Tensor:
+    return model(x)
+
+def report(model: MLP, rows: int) -> float:
+    return float(scored(model, tg.ones((rows, 8))).mean())
+
+report(MLP(Config()), 4)
+wide = MLP(Config())
+wide.up = nn.Linear(8, 5)
+report(wide, 3)
+
+def chosen(is_wide: bool) -> None:
+    model = MLP(Config(width=9)) if is_wide else MLP(Config())
+    if not is_wide:
+        report(model, 2)
+
+chosen(False)
+""",
 }
 
 COMPUTED = """
@@ -5408,6 +5427,16 @@ def joined(x: Tensor, *parts: Tensor) -> Tensor:
 
 parts = [tg.ones((2, 3)), tg.ones((2, 4))]
 joined(*parts)
+""",
+    "a function without tensors that calls another one": """
+def scored(model: MLP, x: Tensor) -> Tensor:
+    return model(x) @ tg.ones((7, 2))  # here
+
+def report(model: MLP, rows: int) -> None:
+    result = scored(model, tg.ones((rows, 8)))
+    print(result.shape)
+
+report(MLP(Config()), 4)
 """,
 }
 

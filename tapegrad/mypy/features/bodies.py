@@ -410,13 +410,22 @@ def _is_driver(function: FuncDef) -> bool:
 
 
 def _calls_tensors(function: Node | None) -> bool:
-    """Return whether a function calls an op, a layer or a model."""
+    """Return whether a function calls an op, a layer or a model, or a function that takes or returns a tensor."""
     callees = [node.callee for node in inside(function) if isinstance(node, CallExpr)]
     return any(
-        callee.fullname.startswith("tapegrad.") or (isinstance(callee.node, TypeInfo) and callee.node.has_base(MODULE))
+        callee.fullname.startswith("tapegrad.")
+        or (isinstance(callee.node, TypeInfo) and callee.node.has_base(MODULE))
+        or (isinstance(callee.node, FuncDef) and _takes_tensors(callee.node))
         for callee in callees
         if isinstance(callee, RefExpr)
     )
+
+
+def _takes_tensors(function: FuncDef) -> bool:
+    """Return whether a function is declared to take or return a tensor, or to take a model."""
+    declared = function.type
+    types = [*declared.arg_types, declared.ret_type] if isinstance(declared, CallableType) else []
+    return any(holds_tensors(one) or _is_layer(get_proper_type(one)) for one in types)
 
 
 _makes_tensors = ScopeCache(_calls_tensors)
