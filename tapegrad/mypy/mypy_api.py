@@ -534,6 +534,16 @@ def method_signature(api: Checker, receiver: Instance, name: str) -> FunctionLik
     return found if isinstance(found, FunctionLike) else None
 
 
+def declared_attribute(owner: Type, name: str) -> Type | None:
+    """Return the type that the class of an object declares for an attribute, with the type arguments of the object."""
+    p = get_proper_type(owner)
+    symbol = p.type.get(name) if isinstance(p, Instance) else None
+    variable = symbol.node if symbol is not None else None
+    if not isinstance(p, Instance) or not isinstance(variable, Var) or variable.type is None:
+        return None
+    return expandtype.expand_type_by_instance(variable.type, map_instance_to_supertype(p, variable.info))
+
+
 def needs_others(api: Checker, layer: Type) -> bool:
     """Return whether a layer requires more than one argument."""
     p = get_proper_type(layer)

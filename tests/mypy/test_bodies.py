@@ -4464,6 +4464,48 @@ def chosen(is_wide: bool) -> None:
 
 chosen(False)
 """,
+    "weights of layers that are replaced": """
+class Net(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.table = nn.Embedding(7, width)
+        self.other = nn.Linear(width, 3)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return self.other(self.table(ids))
+
+def similar(net: Net, size: int) -> Tensor:
+    return net.table.weight @ tg.ones((size, 2))
+
+def widened(net: Net, width: int) -> None:
+    net.table = nn.Embedding(7, width)
+
+def chosen(is_wide: bool) -> None:
+    net = Net(5) if is_wide else Net(4)
+    (net.other.weight.T @ tg.ones((5, 2))).sum()
+
+net = Net(4)
+widened(net, 6)
+similar(net, 6)
+chosen(True)
+""",
+    "weights that are replaced": """
+class Net(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.table = nn.Embedding(7, width)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return self.table(ids)
+
+def similar(net: Net, size: int) -> Tensor:
+    return net.table.weight @ tg.ones((size, 2))
+
+def widened(layer: nn.Embedding[Any, Any], width: int) -> None:
+    layer.weight = nn.Param(tg.ones((7, width)))
+
+net = Net(4)
+widened(net.table, 6)
+similar(net, 6)
+""",
 }
 
 COMPUTED = """
@@ -5437,6 +5479,20 @@ def report(model: MLP, rows: int) -> None:
     print(result.shape)
 
 report(MLP(Config()), 4)
+""",
+    "the weight of a layer of a model that a call gives": """
+class Net(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.table = nn.Embedding(7, width)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return self.table(ids)
+
+def similar(net: Net, row: int) -> Tensor:
+    table = net.table.weight
+    return table[row] @ table  # here
+
+similar(Net(4), 2)
 """,
 }
 

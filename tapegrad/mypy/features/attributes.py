@@ -26,11 +26,13 @@ from tapegrad.mypy.conversion import (
 )
 from tapegrad.mypy.features.bodies import of_property
 from tapegrad.mypy.features.fields import field_of
-from tapegrad.mypy.features.made_layers import type_made
+from tapegrad.mypy.features.made_layers import leaves_sizes_open, type_made
 from tapegrad.mypy.features.partial_types import filled, is_open
 from tapegrad.mypy.features.replaced_tensors import with_replacements
 from tapegrad.mypy.mypy_api import (
     attribute_variable,
+    checked_file,
+    declared_attribute,
     depend_on_bodies,
     expected_type,
     has_annotation,
@@ -39,11 +41,12 @@ from tapegrad.mypy.mypy_api import (
     narrow,
     stored_type,
 )
+from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.frames import GivenTensor, LayerCall, Made, Reading, in_frame, is_passed_on
 from tapegrad.mypy.scopes.names import targets_of
 from tapegrad.mypy.scopes.objects import from_constructor, object_of, value_of_expression
-from tapegrad.mypy.scopes.opaque import is_replaced, keeps_sizes, named_axis, note_shape, unpacked_shape
+from tapegrad.mypy.scopes.opaque import is_replaced, is_unwritten, keeps_sizes, named_axis, note_shape, unpacked_shape
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.signatures import without_sizes
 from tapegrad.sizes import UNKNOWN, is_unknown
@@ -151,6 +154,8 @@ def _without_foreign_sizes(ctx: AttributeContext) -> Type:
             return type_made(t, value, ctx.api) or t
         # An Any would hide the tensor in `x * self.width**-0.5`, where `self.width = args.width`.
         return make(ctx.api)("builtins.int", []) if type(value) is int else t
+    if not ctx.is_lvalue and isinstance(expression, MemberExpr) and leaves_sizes_open(ctx.type):
+        t = _of_made_layer(expression, t, ctx)
     if isinstance(t, CallableType) and is_of_library(t) and not has_opaque(ctx.type):
         return t  # most attributes are methods, and those of the library mention no other sizes
     if isinstance(expression, MemberExpr) and _is_collection(t) and use_of(expression, ctx.api) is Use.EXTENDED:
@@ -174,6 +179,20 @@ def _without_foreign_sizes(ctx: AttributeContext) -> Type:
     if isinstance(expression, MemberExpr) and keeps_sizes(expression, ctx.api):
         return in_frame(t, make(ctx.api))
     return without_opaque(t, opaque_paths(ctx.type))
+
+
+def _of_made_layer(attribute: MemberExpr, declared: Type, ctx: AttributeContext) -> Type:
+    """Return the type of `model.table.weight` by the call that makes the layer, whose type leaves sizes open."""
+    p = get_proper_type(declared)
+    if not isinstance(p, Instance) or p.type.fullname not in _STATES:
+        return declared
+    value, files = object_of(attribute.expr, ctx.api), {checked_file(ctx.api), program_file(ctx.api)}
+    made = type_made(ctx.type, value, ctx.api) if isinstance(value, LayerCall) else None
+    if not isinstance(value, LayerCall) or made is None or not is_unwritten(value.info, attribute.name, files):
+        return declared
+    depend_on_bodies(ctx.api)
+    found = declared_attribute(made, attribute.name)
+    return declared if found is None else found
 
 
 def _may_be_other_layer(attribute: Context, declared: Type, ctx: AttributeContext) -> bool:
