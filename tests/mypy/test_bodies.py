@@ -4506,6 +4506,38 @@ net = Net(4)
 widened(net.table, 6)
 similar(net, 6)
 """,
+    "lengths that are no longer those of what they were read from": """
+import numpy as np
+from numpy.typing import NDArray
+
+def batches(x: NDArray[np.float64], size: int) -> None:
+    n = len(x)
+    x = x[:6]
+    for i in range(0, n, size):
+        part = tg.tensor(x[i : i + size])
+        if len(part) == size:
+            part.T @ tg.ones((size, 1), np.float64)
+
+def halves(x: NDArray[np.float64]) -> None:
+    for rows in (x, x[:4]):
+        n = len(rows)
+        for i in range(0, n, 4):
+            tg.tensor(rows[i : i + 4]).T @ tg.ones((4, 1), np.float64)
+
+def longer(sizes: list[int]) -> Tensor:
+    n = len(sizes)
+    sizes.append(4)
+    return tg.ones((n,)) @ tg.ones((len(sizes) - 1,))
+
+x = np.ones((12, 3))
+batches(x, 4)
+halves(x)
+longer([3, 4])
+widths = [3, 4]
+count = len(widths)
+widths.append(5)
+tg.ones((count,)) @ tg.ones((2,))
+""",
 }
 
 COMPUTED = """
@@ -5493,6 +5525,19 @@ def similar(net: Net, row: int) -> Tensor:
     return table[row] @ table  # here
 
 similar(Net(4), 2)
+""",
+    "batches of as many rows as an array has": """
+import numpy as np
+from numpy.typing import NDArray
+
+def train(x: NDArray[np.float64], size: int) -> None:
+    n = len(x)
+    order = np.random.default_rng(0).permutation(n)
+    for i in range(0, n, size):
+        rows = order[i : i + size]
+        tg.tensor(x[rows]).T @ tg.ones((5, 1), np.float64)  # here
+
+train(np.ones((12, 3)), 4)
 """,
 }
 

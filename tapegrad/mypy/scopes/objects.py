@@ -269,16 +269,17 @@ def steady_size(expression: Expression, api: Checker) -> Size:
 
 
 def _computed_once(variable: Var, api: Checker) -> int | None:
-    """Return the number that a variable is once bound to, as by `count = 2 * config["count"]`; None if unknown."""
+    """Return the number that a variable is once bound to, as by `n = len(x)` or `n = 2 * config["count"]`."""
     value, scope = steady_value(variable, api)
     is_of_file = scope == checked_file(api).fullname
     is_here = is_of_file or Reading.frame is None or scope == Reading.frame.scope
-    if not isinstance(value, OpExpr) or not is_here or variable in _computed_now:
+    is_length = isinstance(value, CallExpr) and getattr(value.callee, "fullname", "") == "builtins.len"
+    if value is None or not (is_length or isinstance(value, OpExpr)) or not is_here or variable in _computed_now:
         return None
     _computed_now.add(variable)
     try:
         with within(None if is_of_file else Reading.frame):
-            size = steady_size(value, api)
+            size = _count(value, api)
     finally:
         _computed_now.discard(variable)
     return size if type(size) is int else None
