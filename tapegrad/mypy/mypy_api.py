@@ -661,7 +661,10 @@ def is_impossible(t: Type) -> bool:
 
 def is_always(api: Checker, condition: Expression) -> bool | None:
     """Return whether the types of variables make a condition true or false; None if they do not decide it."""
-    if_true, if_false = api.find_isinstance_check(condition)
+    try:
+        if_true, if_false = api.find_isinstance_check(condition)
+    except KeyError:  # mypy has not checked the condition yet, or has forgotten its types
+        return None
     can_be_true, can_be_false = not _is_unreachable(if_true), not _is_unreachable(if_false)
     return can_be_true if can_be_true != can_be_false else None
 

@@ -4538,6 +4538,21 @@ count = len(widths)
 widths.append(5)
 tg.ones((count,)) @ tg.ones((2,))
 """,
+    "a model that a function chooses by a flag": """
+class Head(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.up = nn.Linear(width, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x)
+
+def either(x: Tensor, flag: bool) -> Head:
+    if flag:
+        return Head(4)
+    return Head(x.shape[0])
+
+either(tg.ones(3), len(sys.argv) > 0)(tg.ones((2, 4)))
+""",
 }
 
 COMPUTED = """
