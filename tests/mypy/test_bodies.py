@@ -4538,6 +4538,45 @@ count = len(widths)
 widths.append(5)
 tg.ones((count,)) @ tg.ones((2,))
 """,
+    "methods of named tuples that may be of another class": """
+class Rollout(NamedTuple):
+    seen: Tensor
+    scores: Tensor
+
+    def rows(self, count: int) -> "Rollout":
+        return Rollout(*(field[:count] for field in self))
+
+    def known(self) -> "Rollout":
+        return Rollout(*(field if field.ndim > 1 else field[:2] for field in self if field is not None))
+
+class Whole(Rollout):
+    def rows(self, count: int) -> Rollout:
+        return self
+
+def collected(count: int, is_whole: bool) -> Rollout:
+    seen = tg.ones((count, 8))
+    if is_whole:
+        return Whole(seen, seen)
+    return Rollout(seen, seen[:, 0])
+
+def joined(x: Tensor, *others: Tensor) -> Tensor:
+    return tg.concat((x, *others), axis=0)
+
+def main() -> None:
+    whole = collected(5, True)
+    whole.rows(2).seen.T @ tg.ones((5, 1))
+    part = collected(5, False)
+    for count in (4, 3):
+        part = part.rows(count)
+    part.seen.T @ tg.ones((3, 1))
+    part.scores @ tg.ones((3, 1))
+    part.known().scores @ tg.ones((2, 1))
+    pair = tg.ones((2, 3)), tg.ones((4, 3))
+    joined(*(one + 1 for one in pair)).T @ tg.ones((6, 1))
+    joined(tg.ones((1, 3)), *(one[:1] for one in pair)).T @ tg.ones((3, 1))
+
+main()
+""",
     "a model that a function chooses by a flag": """
 class Head(nn.Module):
     def __init__(self, width: int) -> None:
@@ -5553,6 +5592,27 @@ def train(x: NDArray[np.float64], size: int) -> None:
         tg.tensor(x[rows]).T @ tg.ones((5, 1), np.float64)  # here
 
 train(np.ones((12, 3)), 4)
+""",
+    "the rows of a named tuple that a function returns": """
+class Rollout(NamedTuple):
+    seen: Tensor
+    scores: Tensor
+
+    def rows(self, count: int) -> "Rollout":
+        return Rollout(*(field[:count] for field in self))
+
+def collected(count: int) -> Rollout:
+    return Rollout(tg.ones((count, 8)), tg.ones((count,)))
+
+def loss(model: MLP, batch: Rollout) -> Tensor:
+    return (model(batch.seen).T - batch.scores).mean() + batch.scores @ batch.seen.T  # here
+
+def main() -> None:
+    rollout = collected(5)
+    for count in range(2, 4):
+        print(count, loss(MLP(Config()), rollout.rows(2)))
+
+main()
 """,
 }
 

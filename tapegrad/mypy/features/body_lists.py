@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import (
+    ARG_STAR,
     AssignmentStmt,
     CallExpr,
     ComparisonExpr,
@@ -44,7 +45,7 @@ from tapegrad.mypy.scopes.collections import FUNCTIONS_THAT_READ
 from tapegrad.mypy.scopes.names import bound_by, inside, is_short_circuit, parts_of, targets_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from mypy.nodes import Node, Statement
     from mypy.plugin import MethodContext
@@ -255,17 +256,27 @@ def changed_lists(statements: Iterable[Node]) -> set[Var]:
 
 def comprehensions_in(value: Expression) -> list[ListComprehension | DictionaryComprehension]:
     """Return the comprehensions of lists and dictionaries that an expression surely evaluates, once."""
-    found: list[ListComprehension | DictionaryComprehension] = []
+    return [node for node in _evaluated_in(value) if isinstance(node, ListComprehension | DictionaryComprehension)]
+
+
+def starred_in(value: Expression) -> list[GeneratorExpr]:
+    """Return the generators in `f(*(x[rows] for x in pair))` that an expression surely runs to their end, once."""
+    calls = [node for node in _evaluated_in(value) if isinstance(node, CallExpr)]
+    arguments = [pair for call in calls for pair in zip(call.args, call.arg_kinds, strict=True)]
+    return [one for one, kind in arguments if isinstance(one, GeneratorExpr) and kind is ARG_STAR]
+
+
+def _evaluated_in(value: Expression) -> Iterator[Node]:
+    """Yield the parts of an expression that it surely evaluates, once."""
     pending: list[Any] = [value]
     while pending:
         node = pending.pop()
         if isinstance(node, list | tuple):
             pending += node
-        elif isinstance(node, ListComprehension | DictionaryComprehension):
-            found.append(node)
-        elif not _may_run(node):
+            continue
+        yield node
+        if not isinstance(node, ListComprehension | DictionaryComprehension) and not _may_run(node):
             pending += parts_of(node)
-    return found
 
 
 def list_of(items: list[Type], fallback: Instance) -> TupleType:

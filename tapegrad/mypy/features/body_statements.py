@@ -73,6 +73,7 @@ from tapegrad.mypy.features.body_lists import (
     listed_items,
     listed_variables,
     popped_from,
+    starred_in,
 )
 from tapegrad.mypy.features.free_turns import are_alike, counters_in, is_counted, is_free
 from tapegrad.mypy.features.partial_types import (
@@ -515,6 +516,8 @@ class Reader:
                 narrow_by_condition(self._api, conditional.cond, is_true=is_true)
         for comprehension in comprehensions_in(value):
             self._read_turns(comprehension)
+        for generator in starred_in(value):
+            self._read_starred(generator)
         found = checked_type(self._api, value, may_be_none=may_be_none)
         errors = self._errors()
         if not self._failures and not errors:
@@ -566,6 +569,17 @@ class Reader:
             self._frame.variables.update(before)
         if is_list or all(key is not None for key, _ in items):
             note_turns(comprehension, items)
+
+    def _read_starred(self, generator: GeneratorExpr) -> None:
+        """Read a generator over a tuple whose items are arguments of a call, and note what they are."""
+        forget_turns(generator)
+        try:
+            items = self._generated(generator)
+        except UnreadError:  # the generator is then read as a whole
+            self._ignore_errors()
+            return
+        if items is not None:
+            note_turns(generator, [(None, one) for one in items])
 
     def _mapped(self, function: Expression, items: list[Type], call: CallExpr) -> list[Type]:
         """Return the types of the results of `map`, for items of some types."""

@@ -80,8 +80,9 @@ def may_return_object(function: FuncDef) -> bool:
     if function.fullname.startswith("tapegrad."):
         return False
     if isinstance(result, TupleType):
-        items = [p for p in map(get_proper_type, result.items) if isinstance(p, Instance)]
-        return Reading.frame is not None or any(not one.type.fullname.startswith(_LIBRARIES) for one in items)
+        classes = [p.type for p in map(get_proper_type, result.items) if isinstance(p, Instance)]
+        has_object = any(not one.fullname.startswith(_LIBRARIES) for one in classes)
+        return Reading.frame is not None or has_object or result.partial_fallback.type.is_named_tuple
     if not isinstance(result, Instance):
         return False
     name = result.type.fullname

@@ -9,6 +9,7 @@ from mypy.nodes import (
     ARG_STAR2,
     CallExpr,
     Expression,
+    GeneratorExpr,
     ListComprehension,
     ListExpr,
     NameExpr,
@@ -164,6 +165,9 @@ def items_of(t: Type, expression: Expression | None, api: Any) -> list[Type] | N
         return None if any(isinstance(item, UnpackType) for item in p.items) else p.items
     if isinstance(expression, ListExpr):
         return _items_of_display(expression, api, api.get_expression_type)
+    if isinstance(expression, GeneratorExpr):
+        noted = turns_noted(expression)
+        return None if noted is None else [joined(one) for _, one in noted]
     comprehension = comprehension_of(expression, api) if isinstance(expression, NameExpr) else expression
     if isinstance(comprehension, ListComprehension):
         if (noted := turns_noted(comprehension)) is not None:
