@@ -284,6 +284,12 @@ CASES: Final[dict[Any, Case]] = {
     api.rejected_lines: Case(
         "x: int = ''  # type: ignore\nprobe()", lambda c: api.rejected_lines(c.api.errors, c.api.path), frozenset({3})
     ),
+    api.declared_attribute: Case(
+        "from typing import Generic, TypeVar\nT = TypeVar('T')\nclass Box(Generic[T]):\n"
+        "    x: list[T]\nb: Box[int]\nprobe(b)",
+        lambda c: [str(api.declared_attribute(type_given(c), name)) for name in ("x", "y")],
+        ["list[int]", "None"],
+    ),
     api.declared_function: Case(
         "probe()", lambda c: str(api.declared_function(c.api, "probes.probe")), "def (*given: Any) -> Any"
     ),
