@@ -1106,13 +1106,14 @@ def _reword(reword: Callable[[ReportedError], str | None], errors: Errors, file:
         error = ReportedError(info.code.code, info.message, info.line, owner, function, may_redefine, source)
         message = reword(error) or info.message
         if message == NO_ERROR:
+            _Invariance.dropped = (file, info.line)
             return True
         if message != info.message:
             _Overloads.reworded = (file, info.line, info.column)
             _own_words.add(message)
             info.message = message
             return False
-    return _Overloads.repeats(file, info)  # if not, mypy goes on with the error
+    return _Overloads.repeats(file, info) or _Invariance.explains(file, info)  # if not, mypy goes on with the error
 
 
 class _Overloads:
@@ -1125,6 +1126,19 @@ class _Overloads:
         """Return whether mypy reports that no overload matches, or which ones there are, after a reworded error."""
         is_about = info.message.startswith(("No overload variant of ", "Possible overload variant", "    def "))
         return is_about and (file, info.line, info.column) == cls.reworded
+
+
+class _Invariance:
+    """The place of the last error that mypy is not to report, after which it may explain that lists are invariant."""
+
+    dropped: ClassVar[tuple[str, int]] = ("", 0)
+
+    @classmethod
+    def explains(cls, file: str, info: ErrorInfo) -> bool:
+        """Return whether a note of mypy explains an error that was not reported."""
+        text = info.message
+        is_about = text.endswith("common_issues.html#variance") or text.startswith(("Consider using", "Perhaps you"))
+        return is_about and info.severity == "note" and (file, info.line) == cls.dropped
 
 
 def _place(errors: Errors, file: str, info: ErrorInfo) -> None:

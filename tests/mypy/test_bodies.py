@@ -4592,6 +4592,34 @@ def either(x: Tensor, flag: bool) -> Head:
 
 either(tg.ones(3), len(sys.argv) > 0)(tg.ones((2, 4)))
 """,
+    "lists of tensors of declared sizes that are given lists of sizes that may be equal": """
+from typing import Literal as L
+from tapegrad import NoneTape, Shape
+
+Row = Tensor[Shape[L[8]], NoneTape]
+
+def given(rows: list[Row], by_name: dict[str, list[Row]]) -> int:
+    return len(rows) + len(by_name)
+
+def made(n: int) -> list[Row]:
+    out = [tg.ones(n) for _ in range(3)]
+    return out
+
+def run(n: int, m: int) -> None:
+    rows = [tg.ones(n)]
+    named = {"rows": rows}
+    steps: list[Row] = []
+    steps = rows
+    steps.append(tg.ones(m))
+    pairs: list[tuple[Row, int]] = [(tg.ones(n), 1)]
+    pairs.append((tg.ones(m), 2))
+    others = [tg.ones(2 * m)]
+    same: list[Row] = others
+    given(rows, named)
+    print(steps, pairs, same)
+
+run(8, 4) if len(sys.argv) > 50 else made(8)
+""",
 }
 
 COMPUTED = """

@@ -200,6 +200,19 @@ def test_one_of_several_dtypes_may_be_the_one_that_is_expected() -> None:
     )
 
 
+def test_a_list_of_tensors_of_opaque_sizes_may_be_the_one_that_is_expected() -> None:
+    of_n, of_odd = (tensor(f"tuple[Opaque[{size}]]") for size in ("Literal['n@use.f']", ODD))
+    expected = tensor("tuple[Literal[8]]")
+
+    assert returned(f"list[{of_n}]", f"list[{expected}]") == NO_ERROR
+    assert returned(f"dict[str, list[{of_n}]]", f"dict[str, list[{expected}]]") == NO_ERROR
+    assert returned(f"list[{of_odd}]", f"list[{expected}]") is None
+    assert returned(f"list[{of_n}]", f"list[{tensor('tuple[Literal[8]]', tape='OwnedTape')}]") is None
+
+
+ODD = "Sum[Product[Literal[2], Opaque[Literal['n@use.f']]], Literal[1]]"
+
+
 def tensor(shape: str, tape: str = "NoneTape", dtype: str = "floating[_32Bit]") -> str:
     return f"Tensor[{shape}, {tape}, {dtype}]"
 

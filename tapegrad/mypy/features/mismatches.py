@@ -17,7 +17,7 @@ from tapegrad.mypy.conversion import ARITHMETIC
 from tapegrad.mypy.features.source_lines import place_of
 from tapegrad.mypy.mypy_api import NO_ERROR, method_of_operator
 from tapegrad.mypy.rules.library import op_named, op_of_method
-from tapegrad.sizes import UNKNOWN, Size, is_unknown, named, opaque_name, size_of_name
+from tapegrad.sizes import UNKNOWN, Size, is_unknown, named, opaque_name, size_of_name, surely_differ
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -262,6 +262,8 @@ def _difference(call: str, place: str, match: re.Match[str]) -> str | None:
 
 def _compared(call: str, place: str, got: Written, expected: Written) -> str | None:
     """Return what differs between two types; None if nothing that this module knows."""
+    if got != expected and _may_be_same(got, expected):
+        return NO_ERROR  # lists are invariant, so mypy rejects one of tensors of other sizes that may be the same
     if got.name == "|":
         return _of_union(call, place, got, expected)
     if expected.name == "|":
@@ -278,6 +280,22 @@ def _compared(call: str, place: str, got: Written, expected: Written) -> str | N
     if got.name == expected.name and got.name not in _BUILTINS and len(got.arguments) == len(expected.arguments):
         return _of_sizes(call, place, got, expected)
     return None
+
+
+def _may_be_same(got: Written, expected: Written) -> bool:
+    """Return whether two types differ at most by opaque sizes that may be equal."""
+    if _is_opaque(got) or _is_opaque(expected):
+        n, m = _size(got), _size(expected)
+        return is_unknown(n) or is_unknown(m) or not surely_differ(n, m)
+    if got.name == "|" and expected.name != "|":
+        return all(_may_be_same(one, expected) for one in got.arguments)
+    several = zip(got.arguments, expected.arguments, strict=False)
+    is_alike = got.name == expected.name and len(got.arguments) == len(expected.arguments)
+    return is_alike and all(_may_be_same(one, other) for one, other in several)
+
+
+def _is_opaque(written: Written) -> bool:
+    return written.name == "Opaque" or (written.name in _ARITHMETIC and any(map(_is_opaque, written.arguments)))
 
 
 def _of_union(call: str, place: str, got: Written, expected: Written) -> str | None:
@@ -481,7 +499,7 @@ def _size(written: Written) -> Size:
         return size_of_name(opaque_name(label, scope))
     if re.fullmatch(r"-?\d+", name):
         return int(name)
-    return UNKNOWN if name in ("Any", "int") else named(name, name)
+    return UNKNOWN if name in ("Any", "Never", "int") else named(name, name)
 
 
 def _dtype(written: Written) -> str:
