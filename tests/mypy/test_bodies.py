@@ -4620,6 +4620,40 @@ def run(n: int, m: int) -> None:
 
 run(8, 4) if len(sys.argv) > 50 else made(8)
 """,
+    "arrays in attributes that are computed from themselves": """
+import numpy as np
+from numpy.typing import NDArray
+
+class Walk:
+    def __init__(self, width: int) -> None:
+        self.pair = np.ones(2)
+        self.width = width
+        self.other = np.ones(2)
+        self.seen = np.ones(3)
+
+    def step(self) -> NDArray[np.float64]:
+        x, y = self.pair[:2]
+        self.pair = np.concatenate([self.pair, np.array([x + y])])
+        return self.pair
+
+    def swap(self, other: "Walk") -> NDArray[np.float64]:
+        self.other = np.concatenate([other.other, other.seen])
+        return self.other
+
+    def look(self) -> NDArray[np.float64]:
+        self.seen = self.seen[:-1]
+        return self.seen
+
+def main() -> None:
+    walk = Walk(3)
+    tg.tensor(walk.step()) @ tg.ones((3,), np.float64)
+    tg.tensor(walk.step()) @ tg.ones((4,), np.float64)
+    tg.tensor(walk.swap(Walk(4))) @ tg.ones((5,), np.float64)
+    tg.tensor(walk.look()) @ tg.ones((2,), np.float64)
+    tg.tensor(walk.seen) @ tg.ones((2,), np.float64)
+
+main()
+""",
 }
 
 COMPUTED = """
@@ -5639,6 +5673,31 @@ def main() -> None:
     rollout = collected(5)
     for count in range(2, 4):
         print(count, loss(MLP(Config()), rollout.rows(2)))
+
+main()
+""",
+    "the state of an environment that is computed from the one before": """
+import numpy as np
+from numpy.typing import NDArray
+
+class Pole:
+    def __init__(self) -> None:
+        self.state = np.zeros(4, np.float32)
+
+    def reset(self) -> NDArray[np.float32]:
+        self.state = np.random.default_rng(0).normal(size=4).astype(np.float32)
+        return self.state
+
+    def step(self, force: float) -> NDArray[np.float32]:
+        x, v, angle, w = self.state
+        self.state = np.array([x + 0.1 * v, v + force, angle + 0.1 * w, w], np.float32)
+        return self.state
+
+def act(x: Tensor) -> Tensor:
+    return nn.Linear(3, 2)(x)  # here
+
+def main() -> None:
+    act(tg.tensor(Pole().reset()))
 
 main()
 """,

@@ -7,6 +7,7 @@ uses NumPy is checked as before; an array that becomes a tensor has the sizes th
 from __future__ import annotations
 
 import sys
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -58,6 +59,7 @@ from tapegrad.mypy.calls.array_functions import (
 )
 from tapegrad.mypy.conversion import ARRAY, Many, shape_items, shape_type, tensor_parts, unknown, without_last_values
 from tapegrad.mypy.mypy_api import (
+    attribute_variable,
     checked_file,
     declared_function,
     depend_on_bodies,
@@ -72,7 +74,7 @@ from tapegrad.mypy.rules.library import op_named
 from tapegrad.mypy.scopes.assigned import assigned_by_methods
 from tapegrad.mypy.scopes.collections import Use, appended_to, use_of
 from tapegrad.mypy.scopes.command_line import is_whole_option
-from tapegrad.mypy.scopes.frames import Arrays, GivenTensor, within
+from tapegrad.mypy.scopes.frames import Arrays, GivenTensor, key_of, within
 from tapegrad.mypy.scopes.items import MOST_ITEMS, bounds_of
 from tapegrad.mypy.scopes.names import (
     ScopeCache,
@@ -86,7 +88,7 @@ from tapegrad.mypy.scopes.names import (
     values_assigned,
 )
 from tapegrad.mypy.scopes.objects import DRAWING, called_function, length_of, object_of, record_in
-from tapegrad.mypy.scopes.opaque import class_constant, loop_of
+from tapegrad.mypy.scopes.opaque import class_constant, loop_of, method_of_receiver
 from tapegrad.mypy.scopes.values import ValueUnknownError, count_of, size_value, stays, value_of
 from tapegrad.mypy.signatures import signature_of
 from tapegrad.mypy.unify.arguments import Argument, numbers_in, operand_shape
@@ -95,9 +97,9 @@ from tapegrad.mypy.unify.named_tuples import fields_of
 from tapegrad.sizes import UNKNOWN, Dim, Size, UnknownDims, is_unknown, names_in, product, surely_same
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
-    from mypy.nodes import Node
+    from mypy.nodes import Node, SymbolNode
     from mypy.plugin import FunctionContext, MethodContext
 
     from tapegrad.mypy.mypy_api import Checker
@@ -512,21 +514,13 @@ class _Reader:
             return _assumed[variable]
         if len(_assumed) >= _MOST_AT_ONCE:
             return None
-        values = values_assigned(variable, self._api)
-        _assumed[variable] = None
+        return _unchanging(self._values_of(variable, None), partial(self._values_of, variable))
+
+    def _values_of(self, variable: Var, assumed: Sizes | None) -> Several:
+        """Return the sizes of each value of a variable, if it has some sizes before."""
+        _assumed[variable] = assumed
         try:
-            found = [self._assigned(*one) for one in values]
-            sizes = common([one for one in found if one is not None])
-            if None not in found:
-                return sizes
-            for _ in range(_MOST_PASSES):
-                _assumed[variable] = before = sizes
-                sizes = common([before, *(self._assigned(*value) for value in values)])
-                if before is None or sizes is None:
-                    return None
-                if _are_same(before, sizes):
-                    return sizes
-            return None
+            return [self._assigned(*one) for one in values_assigned(variable, self._api)]
         finally:
             del _assumed[variable]
 
@@ -571,12 +565,30 @@ class _Reader:
             return _plain(shape_items(known.args[0]))
         if isinstance(owner.node if isinstance(owner, RefExpr) else None, TypeInfo):
             return None
-        found = assigned_by_methods(owner, name, self._assigned, self._api)
+        key = attribute_variable(attribute, self._api), key_of(object_of(owner, self._api))
+        is_own = isinstance(owner, NameExpr) and method_of_receiver(owner.node, self._api) is not None
+        if key in _assumed_attributes:
+            return _assumed_attributes[key] if is_own else None
+        found = self._assigned_values(owner, name, key, None)
         if not found:
             return self._of_class(owner, name)
         depend_on_bodies(self._api)
-        sizes = common([_without_names_of(one.scope, one.value) for one in found])
-        return None if any(one.is_changed for one in found) and not sizes else sizes
+        return _unchanging(found, partial(self._assigned_values, owner, name, key))
+
+    def _assigned_values(
+        self, owner: Expression, name: str, key: tuple[SymbolNode | None, Hashable], assumed: Sizes | None
+    ) -> Several:
+        """Return the sizes of each value that methods assign to an attribute, if it has some sizes before.
+
+        Operators such as `self.x += y` keep those of an array, but not those of a number.
+        """
+        _assumed_attributes[key] = assumed
+        try:
+            found = assigned_by_methods(owner, name, self._assigned, self._api)
+        finally:
+            del _assumed_attributes[key]
+        several = [_without_names_of(one.scope, one.value) for one in found]
+        return [None if one.is_changed and not sizes else sizes for one, sizes in zip(found, several, strict=True)]
 
     def _assigned(self, value: Expression, position: int | None) -> Sizes | None:
         """Return the sizes of a value, or of that at a position in what is unpacked."""
@@ -1103,7 +1115,30 @@ class _Reader:
         return sizes[0]
 
 
-_assumed: Final[dict[Var, Sizes | None]] = {}  # what variables are taken to have while all of their values are read
+# What variables and attributes are taken to have while all of their values are read, which may mention them.
+_assumed: Final[dict[Var, Sizes | None]] = {}
+_assumed_attributes: Final[dict[tuple[SymbolNode | None, Hashable], Sizes | None]] = {}  # by the object as well
+
+
+def _unchanging(found: Several, read: Callable[[Sizes | None], Several]) -> Sizes | None:
+    """Return the sizes that all values have, some of which may be computed from others, as by `x = x + step(x)`.
+
+    Those are taken to have the sizes of the others, which must then come out again.
+
+    Args:
+        found: The sizes of each value, as far as they are known without the others.
+        read: Returns the sizes of each value, if what it is computed from has some sizes before.
+    """
+    sizes = common([one for one in found if one is not None])
+    if None not in found:
+        return sizes
+    for _ in range(_MOST_PASSES):
+        if sizes is None:
+            return None
+        before, sizes = sizes, common([sizes, *read(sizes)])
+        if sizes is None or _are_same(before, sizes):
+            return sizes
+    return None
 
 
 def _are_same(one: Sizes, other: Sizes) -> bool:
