@@ -4654,6 +4654,28 @@ def main() -> None:
 
 main()
 """,
+    "arrays that change their shape in a loop": """
+import numpy as np
+
+def main(is_short: bool) -> None:
+    longer, shorter, one, other, reset = np.ones(4), np.ones(4), np.ones(4), np.ones(3), np.ones(4)
+    total = 0.0
+    for _ in range(3):
+        longer = np.concatenate([longer, np.ones(2)])
+        shorter = shorter[1:]
+        one, other = other, one
+        total = total + np.ones(5)
+        reset = reset + 1
+        if is_short:
+            reset = np.ones(3)
+    tg.tensor(longer) @ tg.ones((10,), np.float64)
+    tg.tensor(shorter) @ tg.ones((1,), np.float64)
+    tg.tensor(one) @ tg.ones((3,), np.float64)
+    tg.tensor(reset) @ tg.ones((3,), np.float64)
+    tg.tensor(total) @ tg.ones((5,), np.float64)
+
+main(True)
+""",
 }
 
 COMPUTED = """
@@ -5698,6 +5720,20 @@ def act(x: Tensor) -> Tensor:
 
 def main() -> None:
     act(tg.tensor(Pole().reset()))
+
+main()
+""",
+    "an array that keeps its shape in a loop": """
+import numpy as np
+
+def applied(x: Tensor) -> Tensor:
+    return x @ tg.ones((3, 2), np.float64)  # here
+
+def main() -> None:
+    state = np.zeros(4)
+    for _ in range(3):
+        state = np.tanh(state @ np.eye(4))
+    applied(tg.tensor(state))
 
 main()
 """,
