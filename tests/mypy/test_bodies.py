@@ -4338,6 +4338,27 @@ for _ in range(2):
     other.add(tg.ones((5,))) @ tg.ones((5, 1))
     tg.ones((2, 2)) @ other.weights()
 """,
+    "a configuration that one of several functions behind a star changes": """
+class Net(nn.Module):
+    def __init__(self, config: dict[str, Any]) -> None:
+        self.up = nn.Linear(config["width"], 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x)
+
+def double(x: Tensor, other: Any, config: Any) -> None:
+    config["width"] = 2 * config["width"]
+
+def double_any(*several: Any) -> None:
+    several[-1]["width"] = 2 * several[-1]["width"]
+
+first = {"width": 4}
+double(*(tg.ones((2, 4)), 1), first)
+Net(first)(tg.ones((2, 8)))
+second = {"width": 4}
+double_any(*[tg.ones((2, 4)), 1], second)
+Net(second)(tg.ones((2, 8)))
+""",
     "attributes that a method replaces with a tensor of another shape": """
 class Ridge:
     def __init__(self) -> None:
@@ -5546,6 +5567,30 @@ class Ridge:
 ridges = [Ridge(4, penalty) for penalty in (0.1, 1.0)]
 for ridge in ridges:
     ridge.predict(tg.ones((2, 5)))
+""",
+    "a configuration that a call gets behind starred tensors": """
+TEXT = '{"width": 4, "steps": 2}'
+
+class Net(nn.Module):
+    def __init__(self, config: dict[str, Any]) -> None:
+        self.up = nn.Linear(config["width"], 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x)  # here
+
+def pair(count: int) -> tuple[Tensor, Tensor]:
+    return tg.ones((count, 5)), tg.zeros((count, 3))
+
+def train(model: Net, x: Tensor, y: Tensor, config: dict[str, Any]) -> None:
+    for _ in range(config["steps"]):
+        tg.mse(model(x), y)
+
+def main() -> None:
+    config = json.loads(TEXT)
+    model = Net(config)
+    train(model, *pair(2), config)
+
+main()
 """,
     "a buffer that a function returns in a tuple, whose method replaces a tensor": """
 class Rollout:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from mypy.nodes import (
     ARG_STAR,
     ARG_STAR2,
+    Argument,
     AssignmentStmt,
     CallExpr,
     ComparisonExpr,
@@ -489,11 +490,14 @@ def _alike(
     """
     owners = _owners(collection_of(child), receivers)
     match parent:
-        case CallExpr(args=arguments) if arguments.count(child) == 1 and ARG_STAR not in parent.arg_kinds:
+        case CallExpr(args=arguments) if arguments.count(child) == 1:
             called, skipped = _called(parent.callee)
             position = arguments.index(child)
-            if called in functions:
-                parameters = _parameters(called, position + skipped, parent.arg_names[position])
+            if called in functions and parent.arg_kinds[position] is not ARG_STAR:
+                stars = parent.arg_kinds[:position].count(ARG_STAR)
+                parameters = _parameters(
+                    called, position - stars + skipped, parent.arg_names[position], or_later=stars > 0
+                )
                 return [(owner, other) for owner in owners for other in parameters]
     return []
 
@@ -510,12 +514,23 @@ def _called(callee: Expression) -> tuple[Any, int]:
     return None, 0
 
 
-def _parameters(function: FuncDef, position: int, name: str | None) -> list[Owner]:
-    """Return the parameter that an argument is for; empty if it is one of several."""
+def _parameters(function: FuncDef, position: int, name: str | None, *, or_later: bool) -> list[Owner]:
+    """Return the parameter that an argument is for; behind a star, all that it may be for, but those for tensors.
+
+    The list is empty if a parameter takes several arguments.
+    """
     plain = [one for one in function.arguments if one.kind not in (ARG_STAR, ARG_STAR2)]
-    if name is None:
+    if name is not None:
+        return [one.variable for one in plain if one.variable.name == name]
+    if not or_later:
         return [one.variable for one in plain[position : position + 1]]
-    return [one.variable for one in plain if one.variable.name == name]
+    are_all = len(plain) == len(function.arguments)
+    return [one.variable for one in plain[position:] if not _takes_tensor(one)] if are_all else []
+
+
+def _takes_tensor(parameter: Argument) -> bool:
+    declared = get_proper_type(parameter.variable.type)
+    return isinstance(declared, Instance) and declared.type.fullname == "tapegrad.tensors.Tensor"
 
 
 def _owners(expression: Any, receivers: dict[Node | None, TypeInfo]) -> list[Owner]:
