@@ -116,7 +116,9 @@ def plot(history: Iterable[Mapping[str, Any]], path: Path) -> None:
         title = WORKLOADS[workload].replace("`", "").removesuffix(", training step")
         axes.set_title(fill(title, 45), fontsize=9)
         axes.set_xticks(
-            range(len(shown)), [f"{run['date']}\n{run['commit']}\n{run['processor']}" for run in shown], fontsize=7
+            range(len(shown)),
+            [f"{run['date']}\n{run['commit']}\n{fill(run['processor'], 10)}" for run in shown],
+            fontsize=7,
         )
         axes.margins(x=0.3)
         axes.spines[["top", "right"]].set_visible(False)
