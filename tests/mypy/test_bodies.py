@@ -4359,6 +4359,25 @@ second = {"width": 4}
 double_any(*[tg.ones((2, 4)), 1], second)
 Net(second)(tg.ones((2, 8)))
 """,
+    "attributes that a method replaces whose body is not read to its end": """
+class Scaler:
+    def __init__(self) -> None:
+        self.mean = tg.zeros((6,))
+
+    def fit(self, x: Tensor) -> None:
+        global calls
+        self.mean = x.mean(axis=0)
+        calls = 1
+        self.mean = x[0, :1]
+
+    def apply(self, x: Tensor) -> Tensor:
+        return x - self.mean
+
+calls = 0
+scaler = Scaler()
+scaler.fit(tg.ones((4, 6)))
+scaler.apply(tg.ones((2, 3)))
+""",
     "attributes that a method replaces with a tensor of another shape": """
 class Ridge:
     def __init__(self) -> None:

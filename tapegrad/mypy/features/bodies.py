@@ -995,7 +995,7 @@ def _outcome(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, Typ
     if _read_in != [api, pass_of(api)] or len(_read) >= _MOST:
         _read.clear()
         _counts.clear()
-        Assigned.tensors.clear()
+        Assigned.clear()
         _read_in[:] = [api, pass_of(api)]
     values = tuple((name, key_of(value)) for name, value in frame.values.items())
     types = tuple((t, key_of_entries(t), getattr(get_proper_type(t), "definition", None)) for t in given.values())
@@ -1045,6 +1045,8 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
                 return Outcome(result)
             return Outcome(result, reading=BodyReading(function, named, types_in_body(api), result, calls))
     except UnreadError as unread:
+        if frame.receiver is not None:
+            Assigned.note_unread(function, frame.receiver)
         return Outcome(unread=str(unread))
     except FailedError as failed:
         return Outcome(failure=failed.failure)

@@ -30,11 +30,19 @@ class Assigned:
 
     Attributes:
         tensors: What all calls of a method have assigned to an attribute of an object, by method, name and object.
+        unread: The methods and objects of calls whose bodies were not read to their ends.
         changes: How often this became another type, after which bodies that were read may find something else.
     """
 
     tensors: ClassVar[dict[tuple[FuncDef, str, Hashable], Type]] = {}
+    unread: ClassVar[set[tuple[FuncDef, Hashable]]] = set()
     changes = 0
+
+    @classmethod
+    def clear(cls) -> None:
+        """Forget all, before a file is checked again."""
+        cls.tensors.clear()
+        cls.unread.clear()
 
     @classmethod
     def note(cls, method: FuncDef, name: str, made: Made, t: Type) -> None:
@@ -43,6 +51,13 @@ class Assigned:
         before = cls.tensors.get(key)
         now = cls.tensors[key] = t if before is None else joined(UnionType([before, t]))
         cls.changes += now != before
+
+    @classmethod
+    def note_unread(cls, method: FuncDef, made: Made) -> None:
+        """Store that a method may have assigned anything to the attributes of its object."""
+        key = method, key_of(made)
+        cls.changes += key not in cls.unread
+        cls.unread.add(key)
 
 
 def with_replacements(attribute: MemberExpr, t: Type, inferred: Type, api: Checker) -> Type:
@@ -66,9 +81,11 @@ def with_replacements(attribute: MemberExpr, t: Type, inferred: Type, api: Check
         return t
     methods = {write.method for write in writes_by_methods(made.info, attribute.name, api) or [_ELSEWHERE]}
     replacing = {one for one in methods if one is None or one.name != "__init__"}
-    keys = {one: (one, attribute.name, key_of(made)) for one in replacing if one is not None}
-    known = {one: Assigned.tensors[key] for one, key in keys.items() if key in Assigned.tensors}
-    if replacing - known.keys() - {enclosing_function(api)}:
+    key = key_of(made)
+    keys = {one: (one, attribute.name, key) for one in replacing if one is not None}
+    known = {one: Assigned.tensors[place] for one, place in keys.items() if place in Assigned.tensors}
+    are_read = not any((one, key) in Assigned.unread for one in keys)
+    if not are_read or replacing - known.keys() - {enclosing_function(api)}:
         return p.copy_modified(args=[unknown(), *p.args[1:]])
     with within(constructor_frame(made, made.constructor)):
         first = in_frame(inferred, make(api))
