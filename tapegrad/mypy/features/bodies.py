@@ -88,7 +88,7 @@ from tapegrad.mypy.features.body_statements import (
 )
 from tapegrad.mypy.features.closures import changed_around, inner_functions
 from tapegrad.mypy.features.partial_types import filled, filled_sequence, holds_tensors, is_open, is_sequence, join
-from tapegrad.mypy.features.replaced_tensors import Assigned
+from tapegrad.mypy.features.replaced_tensors import Replacements
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
     any_list,
@@ -995,11 +995,11 @@ def _outcome(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, Typ
     if _read_in != [api, pass_of(api)] or len(_read) >= _MOST:
         _read.clear()
         _counts.clear()
-        Assigned.clear()
+        Replacements.clear()
         _read_in[:] = [api, pass_of(api)]
     values = tuple((name, key_of(value)) for name, value in frame.values.items())
     types = tuple((t, key_of_entries(t), getattr(get_proper_type(t), "definition", None)) for t in given.values())
-    key = function.body, types, values, key_of(frame.receiver), Assigned.changes
+    key = function.body, types, values, key_of(frame.receiver), Replacements.changes
     if key not in _read or function in Reading.functions:  # what it returns depends on the variables around it
         _counts[function] = _counts.get(function, 0) + 1
         if _counts[function] > _MOST_OF_ONE:
@@ -1046,7 +1046,7 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
             return Outcome(result, reading=BodyReading(function, named, types_in_body(api), result, calls))
     except UnreadError as unread:
         if frame.receiver is not None:
-            Assigned.note_unread(function, frame.receiver)
+            Replacements.note_unread(function, frame.receiver)
         return Outcome(unread=str(unread))
     except FailedError as failed:
         return Outcome(failure=failed.failure)

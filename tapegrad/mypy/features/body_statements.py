@@ -75,7 +75,6 @@ from tapegrad.mypy.features.body_lists import (
     popped_from,
     starred_in,
 )
-from tapegrad.mypy.features.free_turns import are_alike, counters_in, is_counted, is_free
 from tapegrad.mypy.features.partial_types import (
     are_same,
     filled,
@@ -87,7 +86,8 @@ from tapegrad.mypy.features.partial_types import (
     joined_dictionary,
     without_value,
 )
-from tapegrad.mypy.features.replaced_tensors import Assigned
+from tapegrad.mypy.features.replaced_tensors import Replacements
+from tapegrad.mypy.features.shape_independence import are_alike, counters_in, depends_on_no_shape, is_counted
 from tapegrad.mypy.mypy_api import (
     any_list,
     any_tuple,
@@ -413,7 +413,12 @@ class Reader:
                 return goes_on
             case WhileStmt(expr=condition, body=body, else_body=None):
                 self._type_of(condition)
-                return self._loop(None, body, is_certain=False, is_free=is_free(condition, self._counters, self._api))
+                return self._loop(
+                    None,
+                    body,
+                    is_certain=False,
+                    is_independent=depends_on_no_shape(condition, self._counters, self._api),
+                )
             case BreakStmt() | ContinueStmt():
                 self._exits[-1].append(_End(self._now()))
                 return self._end()
@@ -458,7 +463,7 @@ class Reader:
         self._frame.variables.update(elements(target, value, self._api))
         self._bind_loop(target, iterated_type(self._api, value))
         self._counters.update(counters_in(target, value))
-        return self._loop(target, body, is_certain=has_items(value, self._api), is_free=is_counted(value))
+        return self._loop(target, body, is_certain=has_items(value, self._api), is_independent=is_counted(value))
 
     def _result(self, value: Expression) -> Type:
         """Return the type of what the body returns."""
@@ -831,7 +836,7 @@ class Reader:
         if name in self._followed:
             narrow(self._api, attribute, t)
         if isinstance(method, FuncDef) and made is not None and tensor_parts(t) is not None:
-            Assigned.note(method, name, made, t)
+            Replacements.note(method, name, made, t)
 
     def _follows(self, name: str) -> bool:
         """Return whether only the body that is read, and constructors, assign to an attribute of `self`.
@@ -935,7 +940,7 @@ class Reader:
         failure = next((end.failure for end in ends if end.failure is not None), None)
         if (
             failure is not None
-            and is_free(condition, self._counters, self._api)
+            and depends_on_no_shape(condition, self._counters, self._api)
             and all(are_alike(target, block.body) for target, block in self._loops)
         ):
             raise FailedError(failure)
@@ -1035,16 +1040,18 @@ class Reader:
                 raise
             raise _uncertain(failed.failure.line) from failed
 
-    def _loop(self, target: Expression | None, block: Block, *, is_certain: bool, is_free: bool) -> bool:
+    def _loop(self, target: Expression | None, block: Block, *, is_certain: bool, is_independent: bool) -> bool:
         """Read a loop, again and again until its variables keep their types: what all turns have in common."""
         loops = len(self._loops)
         self._loops.append((target, block))
         try:
-            return self._turns(target, block.body, is_certain=is_certain, is_free=is_free)
+            return self._turns(target, block.body, is_certain=is_certain, is_independent=is_independent)
         finally:
             del self._loops[loops:]
 
-    def _turns(self, target: Expression | None, body: list[Statement], *, is_certain: bool, is_free: bool) -> bool:
+    def _turns(
+        self, target: Expression | None, body: list[Statement], *, is_certain: bool, is_independent: bool
+    ) -> bool:
         self._forget_lists(body)
         if is_certain and not self._turn(body):
             return False
@@ -1052,7 +1059,7 @@ class Reader:
             before = self._now()
             with frame(self._api, can_skip=True):
                 end = self._way(partial(self._turn, body))
-            if end.failure is not None and is_free and not (turn or is_certain) and are_alike(target, body):
+            if end.failure is not None and is_independent and not (turn or is_certain) and are_alike(target, body):
                 raise FailedError(end.failure)
             if end.failure is not None and (turn or is_certain):
                 raise _uncertain(end.failure.line)  # there may be no such turn

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _ELSEWHERE: Final = Write(None, None)  # an assignment by something else than a method
 
 
-class Assigned:
-    """What the methods that were read have assigned to attributes.
+class Replacements:
+    """What the methods that were read have assigned to attributes of their objects.
 
     Attributes:
         tensors: What all calls of a method have assigned to an attribute of an object, by method, name and object.
@@ -83,8 +83,8 @@ def with_replacements(attribute: MemberExpr, t: Type, inferred: Type, api: Check
     replacing = {one for one in methods if one is None or one.name != "__init__"}
     key = key_of(made)
     keys = {one: (one, attribute.name, key) for one in replacing if one is not None}
-    known = {one: Assigned.tensors[place] for one, place in keys.items() if place in Assigned.tensors}
-    are_read = not any((one, key) in Assigned.unread for one in keys)
+    known = {one: Replacements.tensors[place] for one, place in keys.items() if place in Replacements.tensors}
+    are_read = not any((one, key) in Replacements.unread for one in keys)
     if not are_read or replacing - known.keys() - {enclosing_function(api)}:
         return p.copy_modified(args=[unknown(), *p.args[1:]])
     with within(constructor_frame(made, made.constructor)):

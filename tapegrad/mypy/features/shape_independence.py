@@ -83,7 +83,7 @@ def _may_be_size(part: Node) -> bool:
     return False
 
 
-def is_free(condition: Expression, counters: set[Var], api: Checker) -> bool:
+def depends_on_no_shape(condition: Expression, counters: set[Var], api: Checker) -> bool:
     """Return whether a condition is one on the number of a turn, the value of a tensor or a random number.
 
     Args:
@@ -93,17 +93,17 @@ def is_free(condition: Expression, counters: set[Var], api: Checker) -> bool:
     """
     match condition:
         case UnaryExpr(op="not", expr=inner):
-            return is_free(inner, counters, api)
+            return depends_on_no_shape(inner, counters, api)
         case OpExpr(op="and" | "or", left=left, right=right):
-            return is_free(left, counters, api) and is_free(right, counters, api)
+            return depends_on_no_shape(left, counters, api) and depends_on_no_shape(right, counters, api)
         case ComparisonExpr(operators=operators, operands=operands) if {*operators} <= _COMPARISONS:
-            found = [_is_free_number(one, counters, api) for one in operands]
+            found = [_is_of_turn_or_value(one, counters, api) for one in operands]
             return None not in found and True in found
-    return _is_free_number(condition, counters, api) is True
+    return _is_of_turn_or_value(condition, counters, api) is True
 
 
-def _is_free_number(number: Expression, counters: set[Var], api: Checker) -> bool | None:
-    """Return whether a number is computed from what `is_free` is about, False for others; None if it may be a size."""
+def _is_of_turn_or_value(number: Expression, counters: set[Var], api: Checker) -> bool | None:
+    """Return whether the number of a turn, a value or a random number is part of a number; None if it may be a size."""
     match number:
         case IntExpr() | FloatExpr():
             return False
@@ -113,9 +113,9 @@ def _is_free_number(number: Expression, counters: set[Var], api: Checker) -> boo
         case CallExpr(callee=MemberExpr(expr=owner, name=name), args=[]):
             return _is_value(owner, name, api) or None
         case OpExpr(op="%", left=left, right=NameExpr() | MemberExpr()):
-            return _is_free_number(left, counters, api) or None
+            return _is_of_turn_or_value(left, counters, api) or None
         case OpExpr(op=sign, left=left, right=right) if sign in _ARITHMETIC:
-            found = _is_free_number(left, counters, api), _is_free_number(right, counters, api)
+            found = _is_of_turn_or_value(left, counters, api), _is_of_turn_or_value(right, counters, api)
             return None if None in found else True in found
     return None
 
