@@ -1750,6 +1750,76 @@ linear(with_a_computed_name("columns"))
 linear(with_arguments())
 nn.Linear(changed().rows, 3)(tg.ones((2, 5)))
 """,
+    "options on a command line that the file changes": """
+import sys
+from argparse import ArgumentParser
+
+parser = ArgumentParser()
+parser.add_argument("--columns", type=int, default=4)
+sys.argv += ["--columns", "5"]
+args = parser.parse_args()
+nn.Linear(args.columns, 3)(tg.ones((2, 5)))
+""",
+    "options on a command line of which the file assigns a part": """
+import sys
+from argparse import ArgumentParser
+
+parser = ArgumentParser()
+parser.add_argument("--columns", type=int, default=4)
+sys.argv[1:] = ["--columns", "5"]
+args = parser.parse_args()
+nn.Linear(args.columns, 3)(tg.ones((2, 5)))
+""",
+    "options that the user has to give": """
+from argparse import ArgumentParser
+
+parser = ArgumentParser()
+parser.add_argument("rows", type=int)
+parser.add_argument("--columns", type=int, default=4, required=True)
+parser.add_argument("--counts", type=int, default=4, nargs="+")
+parser.add_argument("--depth", type=int)
+if "--columns" in str(parser):
+    args = parser.parse_args()
+    nn.Linear(args.columns, 3)(tg.ones((2, 5)))
+    nn.Linear(args.rows, 3)(tg.ones((2, 5)))
+    nn.Linear(args.counts[0], 3)(tg.ones((2, 5)))
+    nn.Linear(args.depth, 3)(tg.ones((2, 5)))
+""",
+    "options that are given together": """
+from argparse import ArgumentParser, Namespace
+
+def parse() -> Namespace:
+    parser = ArgumentParser()
+    parser.add_argument("--data", default="small")
+    parser.add_argument("--is-deep", action="store_true")
+    parser.add_argument("--columns", type=int, default=4)
+    return parser.parse_args()
+
+def is_large(data: str) -> bool:
+    return data == "large"
+
+def run(args: Namespace) -> None:
+    if args.is_deep or is_large(args.data):
+        nn.Linear(args.columns, 3)(tg.ones((2, 5)))
+
+def main() -> None:
+    args = parse()
+    large = is_large(args.data)
+    x = nn.Linear(args.columns, 3)(tg.ones((2, 5))) if large else tg.ones((2, 3))
+    if args.is_deep:
+        x = nn.Linear(args.columns, 3)(tg.ones((2, 5)))
+    elif args.data == "large":
+        pass
+    else:
+        nn.Linear(args.columns, 3)(tg.ones((2, 4)))
+    match args.data:
+        case "large":
+            nn.Linear(args.columns, 3)(tg.ones((2, 5)))
+    assert args.is_deep or nn.Linear(args.columns, 3)(tg.ones((2, 4))).shape == (2, 3)
+    run(args)
+
+main()
+""",
     "parts of expressions that may not run": """
 def shaped(x: Tensor) -> Tensor:
     return x.reshape(3, 5)
@@ -4744,6 +4814,22 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "options of a script that is run without any": """
+from argparse import ArgumentParser, Namespace
+
+def parse() -> Namespace:
+    parser = ArgumentParser(description="Train.")
+    parser.add_argument("--rows", type=int, default=2)
+    parser.add_argument("--columns", type=int, default=4)
+    parser.add_argument("--is-flat", action="store_true")
+    return parser.parse_args()
+
+def run(args: Namespace) -> Tensor:
+    x = tg.ones((args.rows, args.columns))
+    return x if args.is_flat else x @ tg.ones((args.rows, 3))  # here
+
+run(parse())
+""",
     "a function as an argument": """
 from collections.abc import Callable
 
@@ -5839,7 +5925,9 @@ def run(path: Path) -> None:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module  # for the dataclass
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [str(path)])  # some parse options
+        spec.loader.exec_module(module)
 
 
 def test_a_model_that_runs_is_accepted(said: dict[str, list[Report]]) -> None:

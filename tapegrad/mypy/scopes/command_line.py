@@ -6,18 +6,22 @@ nothing that could change the option, such as `set_defaults`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mypy.nodes import (
     ARG_NAMED,
     ARG_POS,
     AssignmentStmt,
     CallExpr,
+    ConditionalExpr,
     FuncDef,
+    IfStmt,
     IntExpr,
     ListExpr,
+    MatchStmt,
     MemberExpr,
     NameExpr,
+    OperatorAssignmentStmt,
     OpExpr,
     RefExpr,
     ReturnStmt,
@@ -36,6 +40,8 @@ from tapegrad.mypy.scopes.names import ScopeCache, inside, nodes_in
 from tapegrad.mypy.scopes.opaque import is_defined_once, is_unwritten, steady_value
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mypy.nodes import Expression, Node, TypeInfo
 
     from tapegrad.mypy.mypy_api import Checker
@@ -48,6 +54,8 @@ _READING: Final = ("error", "exit", "format_help", "format_usage", "print_help",
 # Arguments of a parser, and of an option, that change neither the name of an option nor what it is.
 _OF_PARSER: Final = {"add_help", "allow_abbrev", "description", "epilog", "formatter_class", "prog", "usage"}
 _OF_OPTION: Final = {"choices", "default", "dest", "help", "metavar", "required", "type"}
+_OF_FLAG: Final = {"action", "dest", "help"}
+_FLAGS: Final = {"store_true": False, "store_false": True}  # what they are if the user does not give them
 
 
 class Option(NamedTuple):
@@ -62,19 +70,81 @@ class Option(NamedTuple):
     is_positional: bool
 
 
-def defaults_of(call: CallExpr, api: Checker) -> dict[str, Expression] | None:
-    """Return the defaults of the options that `parser.parse_args([])` returns; None for any other call."""
+class Condition(NamedTuple):
+    """A condition of a branch, and whether it holds there; None if that depends on patterns."""
+
+    expression: Expression
+    holds: bool | None
+
+
+def defaults_of(call: CallExpr, api: Checker) -> dict[str, Expression | bool] | None:
+    """Return the defaults of the options that `parser.parse_args()` returns without a command line; None for others.
+
+    A script is checked as it runs without options. One that the user has to give is left out, and so are all where
+    the file changes the command line.
+    """
     parser = _parser_of(call)
     match call:
         case CallExpr(args=[ListExpr(items=[]) | TupleExpr(items=[])], arg_names=[None | "args"]) if _is_plain(call):
-            options = (_options_of(parser, api) or {}) if parser is not None else {}
+            is_given = False
+        case CallExpr(args=[]):
+            is_given = _uses.of(checked_file(api)).has_command_line
         case _:
             return None
-    return {
-        name: option.given["default"]
-        for name, option in options.items()
-        if option is not None and "default" in option.given and {*option.given} <= _OF_OPTION
-    }
+    options = {} if parser is None or is_given else _options_of(parser, api) or {}
+    found = ((name, _default_of(option)) for name, option in options.items())
+    return {name: value for name, value in found if value is not None}
+
+
+def _default_of(option: Option | None) -> Expression | bool | None:
+    """Return the value of an option that the user does not give; None if it has to be given or is not known."""
+    given = {} if option is None else option.given
+    if "default" in given and {*given} <= _OF_OPTION and "required" not in given:
+        return given["default"]
+    action = given.get("action") if {*given} <= _OF_FLAG else None
+    return _FLAGS.get(action.value) if isinstance(action, StrExpr) else None
+
+
+def conditions_around(namespace: Expression, api: Checker) -> Sequence[Condition]:
+    """Return the conditions on options below which `args` of `args.width` is, where others may be given too.
+
+    Below `if args.data == "large":`, `args.width` need not be the default.
+    """
+    return _conditions.of(checked_file(api)).get(namespace, ())
+
+
+def _read_conditions(file: Node | None) -> dict[Expression, list[Condition]]:
+    """Return the conditions on a name, or on something that is computed from it, around each place with the name."""
+    computed: dict[Node, set[Node]] = {}
+    branches: list[tuple[Condition, Any]] = []
+    for node in nodes_in.of(file):
+        match node:
+            case AssignmentStmt(lvalues=[NameExpr(node=Var() as variable)], rvalue=value):
+                computed.setdefault(variable, set()).update(_variables(value))
+            case IfStmt(expr=[condition], body=[body], else_body=other):
+                branches += [(Condition(condition, holds=True), body), (Condition(condition, holds=False), other)]
+            case ConditionalExpr(cond=condition, if_expr=body, else_expr=other):
+                branches += [(Condition(condition, holds=True), body), (Condition(condition, holds=False), other)]
+            case OpExpr(op="and" | "or" as sign, left=left, right=right):
+                branches.append((Condition(left, holds=sign == "and"), right))
+            case MatchStmt(subject=subject, bodies=bodies):
+                branches.append((Condition(subject, holds=None), bodies))
+    found: dict[Expression, list[Condition]] = {}
+    for condition, branch in branches:
+        choosing = _variables(condition.expression)
+        pending = [*choosing]
+        while pending:
+            new = computed.get(pending.pop(), set()) - choosing
+            choosing |= new
+            pending += new
+        for one in inside(branch):
+            if isinstance(one, NameExpr) and one.node in choosing:
+                found.setdefault(one, []).append(condition)
+    return found
+
+
+def _variables(scope: Any) -> set[Node]:
+    return {one.node for one in inside(scope) if isinstance(one, NameExpr) and isinstance(one.node, Var)}
 
 
 def is_whole_option(expression: Expression, api: Checker) -> bool:
@@ -198,15 +268,20 @@ class _Uses(NamedTuple):
     Attributes:
         calls: The calls of the methods of each variable; None for any other use.
         groups: The variables that results of such calls are assigned to.
+        has_command_line: Whether it mentions `sys.argv`, and so may change it.
     """
 
     calls: dict[Node, list[CallExpr | None]]
     groups: dict[Expression, Var]
+    has_command_line: bool
 
 
 def _read(file: Node | None) -> _Uses:
     nodes = nodes_in.of(file)
-    uses = _Uses({}, {})
+    targets: Any = [node.lvalues for node in nodes if isinstance(node, AssignmentStmt)]
+    targets += [[node.lvalue] for node in nodes if isinstance(node, OperatorAssignmentStmt)]
+    mentioned = (one.fullname for one in (*nodes, *inside(targets)) if isinstance(one, RefExpr))
+    uses = _Uses({}, {}, has_command_line="sys.argv" in mentioned)
     methods = {
         call.callee.expr: call for call in nodes if isinstance(call, CallExpr) and isinstance(call.callee, MemberExpr)
     }
@@ -220,3 +295,4 @@ def _read(file: Node | None) -> _Uses:
 
 
 _uses = ScopeCache(_read)
+_conditions = ScopeCache(_read_conditions)

@@ -74,7 +74,7 @@ from tapegrad.mypy.mypy_api import (
 )
 from tapegrad.mypy.mypy_files import in_file, program_file
 from tapegrad.mypy.scopes.collections import Use, appended_to, set_up_methods, use_of
-from tapegrad.mypy.scopes.command_line import NAMESPACE, defaults_of
+from tapegrad.mypy.scopes.command_line import NAMESPACE, conditions_around, defaults_of
 from tapegrad.mypy.scopes.decorators import is_changed
 from tapegrad.mypy.scopes.frames import (
     Arrays,
@@ -1159,7 +1159,9 @@ def _of_attribute(owner: Expression, name: str, api: Checker) -> Value:
     if method is not None and frame is not None and frame.attributes is not None:
         return _of_class(made.info, name, api)
     if made.constructor == made.info.fullname:
-        return dict(made.arguments).get(name)
+        conditions = conditions_around(owner, api) if made.constructor == NAMESPACE else ()
+        is_run = all(decided(condition, api) is holds for condition, holds in conditions)
+        return dict(made.arguments).get(name) if is_run else None
     value = from_constructor(made, name, value_of_expression, api)
     if value is not None:
         return value
@@ -1436,13 +1438,13 @@ def _namespace(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
 
 
 def _parsed(call: CallExpr, api: Checker) -> Made | None:
-    """Return the namespace that `parser.parse_args([])` makes, with the defaults that are known."""
+    """Return the namespace that `parser.parse_args()` makes without options, with the defaults that are known."""
     defaults = defaults_of(call, api)
     if not defaults:
         return None
     files = {checked_file(api), program_file(api)}
     info = make(api)(NAMESPACE, []).type
-    values = ((name, value_of_expression(one, api)) for name, one in defaults.items())
+    values = ((name, one if isinstance(one, bool) else value_of_expression(one, api)) for name, one in defaults.items())
     return Made(
         info,
         NAMESPACE,
