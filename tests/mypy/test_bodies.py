@@ -1820,6 +1820,21 @@ def main() -> None:
 
 main()
 """,
+    "a layer that one of two others replaces": """
+class Growing(nn.Module):
+    def __init__(self) -> None:
+        self.layer = nn.Linear(3, 8)
+
+    @override
+    def forward(self, x: Tensor) -> Tensor:
+        for step in range(2):
+            if step == 1:
+                x = self.layer(x)
+            self.layer = nn.Linear(3, 5) if step == 0 else nn.Linear(3, 8)
+        return x
+
+Growing()(tg.ones((2, 3))) @ tg.ones((5, 2))
+""",
     "parts of expressions that may not run": """
 def shaped(x: Tensor) -> Tensor:
     return x.reshape(3, 5)

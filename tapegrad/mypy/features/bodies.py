@@ -144,7 +144,6 @@ from tapegrad.mypy.scopes.frames import (
 from tapegrad.mypy.scopes.functions import is_method, parameter_default
 from tapegrad.mypy.scopes.names import (
     ScopeCache,
-    attributes_bound_to,
     inside,
     nodes_in,
     places_of,
@@ -873,7 +872,7 @@ def _may_be_dictionary(call: CallExpr, api: Checker) -> bool:
     """
     values = [value for name in targets_bound_to(call, api) for value in values_bound(name.node, api)]
     is_same = all(isinstance(value, CallExpr) and _are_same(value.callee, call.callee) for value in values)
-    return is_same and not attributes_bound_to(call, api)
+    return is_same and not any(isinstance(place, MemberExpr) for place in places_of(call, api))
 
 
 def _are_same(one: Expression, other: Expression) -> bool:

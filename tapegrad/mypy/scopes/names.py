@@ -425,22 +425,6 @@ _values_unpacked: ScopeCache[set[Expression]] = ScopeCache(
 )
 
 
-def attributes_bound_to(value: Any, api: Checker) -> list[MemberExpr]:
-    """Return the attributes that an expression is assigned to."""
-    return _attributes.of(enclosing_function(api) or outermost_scope(api)).get(value, [])
-
-
-def _attributes_by_value(scope: Node | None) -> dict[Any, list[MemberExpr]]:
-    found: dict[Any, list[MemberExpr]] = {}
-    for node in nodes_in.of(scope):
-        if isinstance(node, AssignmentStmt):
-            found.setdefault(node.rvalue, []).extend(one for one in node.lvalues if isinstance(one, MemberExpr))
-    return found
-
-
-_attributes = ScopeCache(_attributes_by_value)
-
-
 def places_of(value: Any, api: Checker) -> list[Expression]:
     """Return the names, attributes and items that an expression, a branch of it, or what it unpacks, is assigned to."""
     return _places.of(enclosing_function(api) or outermost_scope(api)).get(value, [])

@@ -57,11 +57,11 @@ from tapegrad.mypy.scopes import axes
 from tapegrad.mypy.scopes.frames import Reading
 from tapegrad.mypy.scopes.names import (
     ScopeCache,
-    attributes_bound_to,
     bound_by,
     bound_once,
     inside,
     nodes_in,
+    places_of,
     receiver_of,
     targets_bound_to,
 )
@@ -302,8 +302,8 @@ def with_attribute(value: Context, result: Type, api: Checker) -> Type:
     common = common_layer([expected, p]) if p != expected else None
     if common is None:
         return result
-    for target in attributes_bound_to(value, api):
-        variable = attribute_variable(target, api)
+    for target in places_of(value, api):
+        variable = attribute_variable(target, api) if isinstance(target, MemberExpr) else None
         if isinstance(variable, Var) and variable.is_inferred and variable.type == expected:
             variable.type = result = common
     return result
