@@ -372,6 +372,27 @@ def test_a_body_that_is_read_for_its_calls_counts_as_they_say() -> None:
         assert all(one.is_known for one in seen), name
 
 
+def test_a_parameter_that_only_gets_any_says_so() -> None:
+    found = analyzed("""
+from typing import Any
+
+import tapegrad as tg
+from tapegrad import Tensor, nn
+
+
+def run(model: nn.Linear[Any, Any], x: Tensor) -> Tensor:
+    return model(x)
+
+
+def main(x: Any) -> None:
+    run(nn.Linear(3, 4), x)
+""")
+
+    (loss,) = [one for one in found.losses if one.expression == "x"]
+
+    assert loss.reason == "it is declared as Tensor, and what calls run passes Any"
+
+
 def test_methods_that_mypy_adds_to_a_dataclass_are_not_counted() -> None:
     program = (
         "from dataclasses import dataclass\nfrom tapegrad import Tensor\n\n@dataclass\nclass Batch:\n    x: Tensor\n"

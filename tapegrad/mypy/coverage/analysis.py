@@ -219,6 +219,8 @@ class _Analyzer:
         if variable is None:
             return reason.continued("the body gives it at some calls only", reason.fix)
         given = [(reading.given[variable], call) for call, reading in readings if variable in reading.given]
+        if not given:  # Any, which no body is read with
+            return reason.continued(f"what calls {function.name} passes Any", _at_call(_KNOWN_CALL, reason))
         worst = least_known([t for t, _ in given])
         place = next(call.place(self._tree) for t, call in given if t is worst)
         return reason.continued(f"{place} passes {self._reasons.shown(worst)}", _at_call(_KNOWN_CALL, reason))
