@@ -722,6 +722,8 @@ WITHOUT: Final[Mapping[str, str]] = {
     "where": "not an option: tg.where(condition, x, y) comes first",
 }
 
+_NEXT: Final = {"round": "decimals"}  # what PyTorch and NumPy take by position after our parameters
+
 OF_STANDARD: Final[Mapping[str, str]] = {
     "complex64": COMPLEX,
     "complex128": COMPLEX,
@@ -818,6 +820,8 @@ def unnamed(function: str, by_position: Collection[str], by_name: Collection[str
     """
     if not by_position and not by_name:
         return f"{function}() takes no arguments"
+    if function in _NEXT:
+        return f"{function} takes only {', '.join(by_position)}: {_NEXT[function]} is {WITHOUT[_NEXT[function]]}"
     names = [f"{name}=..." for name in by_name]
     others = f"; write names, such as {' and '.join(names[:2])}" if names else ""
     return f"{function} takes {', '.join(by_position) or 'no argument'} by position{others}"

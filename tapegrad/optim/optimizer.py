@@ -284,8 +284,12 @@ class Optimizer(ABC, Generic[State]):
             raise TapeError(message)
         if not allow_unused:
             # The message lists all reasons, because a use of `w.T` off-tape is not recorded and cannot be detected.
-            reasons = "not used, used where it met no tape (as w.T by itself), or left out of wrt="
-            message = f"{name}: no gradient for {', '.join(missing)}: {reasons}"
+            reasons = (
+                "not used, used where it met no tape (as w.T by itself, or a layer of a tensor that is not traced), "
+                "or left out of wrt="
+            )
+            fix = "allow_unused=True leaves what is not used unchanged"
+            message = f"{name}: no gradient for {', '.join(missing)}: {reasons}; {fix}"
             raise TapeError(message)
         return used
 

@@ -85,7 +85,8 @@ def test_a_missing_gradient_is_named_and_nothing_changes(make: Any) -> None:
     name = type(optimizer).__name__
     assert str(rejected.value) == (
         f"{name}.step: no gradient for layers.2.weight, layers.2.bias: "
-        "not used, used where it met no tape (as w.T by itself), or left out of wrt="
+        "not used, used where it met no tape (as w.T by itself, or a layer of a tensor that is not traced), "
+        "or left out of wrt=; allow_unused=True leaves what is not used unchanged"
     )
     assert all_of(optimizer) == before
 
