@@ -34,6 +34,7 @@ from tapegrad.engines.numba.pools import _combined
 from tapegrad.engines.numpy import half_array
 from tapegrad.engines.numpy.engine import NumPy
 from tapegrad.engines.numpy.pooling import pooled
+from tapegrad.engines.numpy.rows import buffers_of_rows
 from tapegrad.engines.thresholds import ACCUMULATE_MIN_ELEMENTS
 from tapegrad.engines.windows import Windows
 from tapegrad.tensors import operands
@@ -45,6 +46,7 @@ small = np.linspace(0.5, 1.5, 8, dtype=np.float32)
 large = rng.normal(size=(512, 2048)).astype(np.float32)
 out, condition = np.empty_like(large), large > 0
 ones = np.ones(2048, np.float32)
+part, column, part_out = large[:64], large[:64, :1].copy(), np.empty_like(large[:64])
 tiny, halves = np.full(1 << 16, 1e-6, np.float32), np.dtype(np.float16)
 matrix = rng.normal(size=(256, 128)).astype(np.float32)
 images = rng.normal(size=(32, 32, 56, 56)).astype(np.float32)
@@ -90,6 +92,12 @@ def errstate_product() -> Any:
     """Multiply while underflow is ignored."""
     with np.errstate(under="ignore"):
         return small * small
+
+
+def buffered_by_row() -> None:
+    """Multiply each row by a number, with buffers that hold one row."""
+    with buffers_of_rows(part.shape[1]):
+        np.multiply(part, column, out=part_out)
 
 
 def added_by_dict() -> dict[Any, int]:
@@ -188,6 +196,7 @@ ROWS = {
         "operands.constant(small, x, 'x', 'y')", "operands.from_array(operands.copy_native(small))", 20_000
     ),
     "batches of entries": Row(lambda: run_back(16), lambda: run_back(1), 20),
+    "buffers of a row": Row(buffered_by_row, "np.multiply(part, column, out=part_out)", 50),
     "columns by BLAS": Row("ones[:256].dot(matrix)", "np.add.reduce(matrix, axis=0)", 2000),
     "errors": Row(lambda: Context().run(underflow._is_ignored), lambda: Context().run(np.geterr), 20_000),
     "no errstate": Row("small * small", errstate_product, 5000),

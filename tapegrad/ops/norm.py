@@ -161,23 +161,15 @@ def layer_norm(
         found: tuple[Any, ...] = primitives.rowwise(layer_norm_of, x, weight.data, bias.data, eps, axis=-1)
         return found
 
-    y, _ = _in_range(x.data, -1, eps, scaled, (0, -1))
+    y, mean, factor = _in_range(x.data, -1, eps, scaled, (0, 1, -1))
     out = node(y)
 
     def backward(grads: Gradients) -> None:
         dy = grads.pop_output(out)
         wanted = tuple(grads.wants(operand) for operand in operands)
-        primitives = engine(dy, x.data, weight.data)
-
-        def derivatives(x: Any, eps: Any) -> tuple[Any, ...]:
-            found: tuple[Any, ...] = primitives.rowwise(
-                layer_norm_gradients, x, weight.data, dy, eps, axis=-1, wanted=wanted
-            )
-            return found
-
-        units = tuple(unit for unit, is_wanted in zip((-1, 0, 0), wanted, strict=True) if is_wanted)
-        found = _in_range(x.data, -1, eps, derivatives, (*units, -1))
-        for operand, gradient in zip(compress(operands, wanted), found, strict=False):
+        values = x.data, weight.data, dy, mean, factor
+        found = engine(*values).rowwise(layer_norm_gradients, *values, axis=-1, wanted=wanted)
+        for operand, gradient in zip(compress(operands, wanted), found, strict=True):
             grads.add(operand, gradient)
 
     normed: Tensor[S, Merge[T, Merge[T1, T2]], Float] = tape.record(out, (x, weight, bias), backward, saved=(x, weight))
@@ -386,17 +378,18 @@ def standardized_gradient(rows: Rows, y: Any, factor: Any, dy: Any, *, centred: 
     return (dx - rows.mean(dy) if centred else dx) * factor
 
 
-def layer_norm_of(rows: Rows, x: Any, weight: Any, bias: Any, eps: Any) -> tuple[Any, Any]:
-    """Return the result of `layer_norm`, and one over the standard deviation of each row."""
-    z, factor = standardized(rows, x, eps, centred=True)
-    return z * weight + bias, factor
+def layer_norm_of(rows: Rows, x: Any, weight: Any, bias: Any, eps: Any) -> tuple[Any, Any, Any]:
+    """Return the result of `layer_norm`, and the mean and one over the standard deviation of each row."""
+    mean = rows.mean(x)
+    z, factor = standardized(rows, x - mean, eps, centred=False)
+    return z * weight + bias, mean, factor
 
 
 def layer_norm_gradients(
-    rows: Rows, x: Any, weight: Any, dy: Any, eps: Any, *, wanted: tuple[bool, bool, bool]
+    rows: Rows, x: Any, weight: Any, dy: Any, mean: Any, factor: Any, *, wanted: tuple[bool, bool, bool]
 ) -> tuple[Any, ...]:
-    """Return the wanted gradients of `x`, `weight` and `bias`, and one over the standard deviation of each row."""
-    z, factor = standardized(rows, x, eps, centred=True)
+    """Return the wanted gradients of `x`, `weight` and `bias`, from what `layer_norm_of` returns of each row."""
+    z = (x * 0.5 - mean * 0.5) * (factor * 2.0)  # halves, because the difference may exceed what the dtype holds
     gradients: list[Any] = []
     if wanted[0]:
         gradients.append(standardized_gradient(rows, z, factor, dy * weight, centred=True))
@@ -404,7 +397,7 @@ def layer_norm_gradients(
         gradients.append(rows.total(z * dy))
     if wanted[2]:
         gradients.append(rows.total(dy))
-    return (*gradients, factor)
+    return tuple(gradients)
 
 
 @rematerializable()
@@ -434,7 +427,8 @@ def _in_range(
 ) -> tuple[Any, ...]:
     """Return `normed(x, eps)`; if a square overflows, compute it from rescaled rows.
 
-    The last value is one over the root. Values with -1 in `units` have the unit of `1 / x`, those with 0 have none.
+    The last value is one over the root. Values with 1 in `units` have the unit of `x`, those with -1 that of `1 / x`,
+    and those with 0 have none.
     """
     if not x.size:
         return normed(x, eps)
@@ -442,7 +436,8 @@ def _in_range(
     def in_units(unit: Any) -> tuple[Any, ...]:
         # The result does not depend on the unit, and the gradient of the divisor cancels, so it needs no tape.
         others = normed(x / unit, eps / unit / unit)
-        return tuple(one / unit if power else one for one, power in zip(others, units, strict=True))
+        powers = {1: lambda one: one * unit, -1: lambda one: one / unit, 0: lambda one: one}
+        return tuple(powers[power](one) for one, power in zip(others, units, strict=True))
 
     if is_traced(x):
         return normed(x, eps) if isinstance(x, Tensor) else in_units(traced_unit_of(x, axis, _largest(x, axis)))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # By a name: the formula, its values (s: probabilities, l: their logarithms, z: standardized numbers, f: their factor,
-# w: one row), and its options.
+# m: means of rows, w: one row), and its options.
 FORMULAS: Final[dict[str, tuple[Callable[..., Any], str, dict[str, Any]]]] = {
     "softmax": (softmax_of, "x", {}),
     "softmax gradient": (softmax_gradient, "sx", {}),
@@ -26,9 +26,9 @@ FORMULAS: Final[dict[str, tuple[Callable[..., Any], str, dict[str, Any]]]] = {
     "standardized gradient": (standardized_gradient, "zfx", {"centred": True}),
     "standardized gradient, not centred": (standardized_gradient, "zfx", {"centred": False}),
     "layer_norm": (layer_norm_of, "xwwe", {}),
-    "layer_norm gradients": (layer_norm_gradients, "xwxe", {"wanted": (True, True, True)}),
-    "layer_norm gradient of x": (layer_norm_gradients, "xwxe", {"wanted": (True, False, False)}),
-    "layer_norm gradients of weight and bias": (layer_norm_gradients, "xwxe", {"wanted": (False, True, True)}),
+    "layer_norm gradients": (layer_norm_gradients, "xwxmf", {"wanted": (True, True, True)}),
+    "layer_norm gradient of x": (layer_norm_gradients, "xwxmf", {"wanted": (True, False, False)}),
+    "layer_norm gradients of weight and bias": (layer_norm_gradients, "xwxmf", {"wanted": (False, True, True)}),
 }
 
 
@@ -43,7 +43,7 @@ def call(name: str, shape: tuple[int, ...], axis: Any, dtype: Any) -> tuple[Any,
     rows: Any = Rows(NumPy(), axis)
 
     def value(letter: str, seed: int) -> Any:
-        x = numbers(shape, np.float64, seed)
+        x = numbers(shape, np.float64, 0 if letter in "mf" else seed)  # those of the first value
         if letter == "e":
             return 1e-5
         if letter == "w":
@@ -52,6 +52,8 @@ def call(name: str, shape: tuple[int, ...], axis: Any, dtype: Any) -> tuple[Any,
             return softmax_of(rows, x).astype(dtype)
         if letter == "l":
             return log_softmax_of(rows, x).astype(dtype)
+        if letter == "m":
+            return rows.mean(x).astype(dtype)
         if letter in "zf":
             return standardized(rows, x, 1e-5, centred=True)[letter == "f"].astype(dtype)
         return x.astype(dtype)

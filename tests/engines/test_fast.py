@@ -21,7 +21,7 @@ from tapegrad.engines.numpy import rows as row_programs
 from tapegrad.engines.numpy.engine import NumPy
 from tapegrad.engines.numpy.threads import set_threads, threads
 from tapegrad.ops._windows import windows_over
-from tapegrad.ops.norm import layer_norm_gradients
+from tapegrad.ops.norm import layer_norm_gradients, layer_norm_of
 from tapegrad.ops.softmax import log_softmax_of, softmax_of
 from tests.engines.row_formulas import FORMULAS, call, expected, listed
 from tests.slow import slow
@@ -40,7 +40,7 @@ def for_arrays_of_any_size(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(Fast, "rows_from", 1)
     for module in (fast, row_programs):
         monkeypatch.setattr(module, "KERNEL_PARALLEL_MIN_ELEMENTS", 1)
-    monkeypatch.setattr(row_programs, "_TILE_BYTES", 1 << 14)
+    monkeypatch.setattr(row_programs, "_TILE_BYTES", (1 << 14, 1 << 14))
     row_programs.Layout.of.cache_clear()
     yield
     row_programs.Layout.of.cache_clear()
@@ -217,7 +217,8 @@ def test_sums_of_many_rows_are_bit_identical_for_any_number_of_threads() -> None
 
     for count in (1, 2, 3):
         set_threads(count)
-        found.append(Fast().rowwise(layer_norm_gradients, x, w, dy, 1e-5, axis=-1, wanted=(True, True, True)))
+        _, *of_rows = Fast().rowwise(layer_norm_of, x, w, w, 1e-5, axis=-1)
+        found.append(Fast().rowwise(layer_norm_gradients, x, w, dy, *of_rows, axis=-1, wanted=(True, True, True)))
 
     for other in found[1:]:
         for first, result in zip(found[0], other, strict=True):

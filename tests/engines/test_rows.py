@@ -7,6 +7,7 @@ import pytest
 
 from tapegrad.engines.numpy import rows as row_programs
 from tapegrad.engines.numpy.engine import NumPy
+from tapegrad.engines.numpy.rows import buffers_of_rows
 from tapegrad.engines.numpy.threads import set_threads
 from tapegrad.ops.norm import layer_norm_gradients, layer_norm_of, standardized
 from tapegrad.ops.softmax import softmax_gradient, softmax_of
@@ -73,10 +74,12 @@ def test_masked_scores_have_probability_zero() -> None:
 @pytest.mark.parametrize("shape", [(3, 5), (300, 50)])
 def test_layer_norm_gives_only_the_gradients_that_are_wanted(shape: tuple[int, ...]) -> None:
     x, w = numbers(shape, np.float32), numbers(shape[-1:], np.float32)
-    *every, _ = ENGINE.rowwise(layer_norm_gradients, x, w, x, 1e-5, axis=-1, wanted=(True, True, True))
+    _, mean, factor = ENGINE.rowwise(layer_norm_of, x, w, w, 1e-5, axis=-1)
+    values = x, w, x, mean, factor
+    every = ENGINE.rowwise(layer_norm_gradients, *values, axis=-1, wanted=(True, True, True))
 
     for wanted in ((True, False, False), (False, True, False), (False, False, True)):
-        found, _ = ENGINE.rowwise(layer_norm_gradients, x, w, x, 1e-5, axis=-1, wanted=wanted)
+        (found,) = ENGINE.rowwise(layer_norm_gradients, *values, axis=-1, wanted=wanted)
 
         np.testing.assert_array_equal(found, every[wanted.index(True)])
 
@@ -87,13 +90,27 @@ def test_tiles_on_several_threads_are_bit_identical() -> None:
 
     for count in (1, 3):
         set_threads(count)
-        y, _ = ENGINE.rowwise(layer_norm_of, x, w, w, 1e-5, axis=-1)
-        back = ENGINE.rowwise(layer_norm_gradients, x, w, y, 1e-5, axis=-1, wanted=(True, True, True))
+        y, *of_rows = ENGINE.rowwise(layer_norm_of, x, w, w, 1e-5, axis=-1)
+        back = ENGINE.rowwise(layer_norm_gradients, x, w, y, *of_rows, axis=-1, wanted=(True, True, True))
         found.append([ENGINE.rowwise(softmax_of, x, axis=-1), y, *back])
     set_threads(None)
 
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_settings_of_numpy_stay_as_they_are() -> None:
+    before = np.getbufsize()
+
+    ENGINE.rowwise(softmax_of, numbers((1000, 1024), np.float32), axis=-1)
+    with pytest.raises(ZeroDivisionError), buffers_of_rows(1024):
+        raise ZeroDivisionError
+
+    assert np.getbufsize() == before
+    with buffers_of_rows(1000):
+        assert np.getbufsize() == 992
+    with buffers_of_rows(100):
+        assert np.getbufsize() == before
 
 
 def test_an_array_in_another_memory_order_is_read_without_a_copy() -> None:
@@ -127,7 +144,7 @@ def test_long_rows_are_summed_pairwise() -> None:
 
 
 def test_nan_and_infinity_stay_in_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_programs, "_TILE_BYTES", 64)
+    monkeypatch.setattr(row_programs, "_TILE_BYTES", (64, 64))
     monkeypatch.setattr(ENGINE, "rows_from", 1)
     x = numbers((6, 7), np.float32)
     x[1, 2], x[4, 0] = np.nan, np.inf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import lru_cache
 from math import nan, prod
 from operator import index
@@ -18,7 +19,7 @@ from tapegrad.engines.rows import Rows
 from tapegrad.engines.thresholds import KERNEL_PARALLEL_MIN_ELEMENTS, PARALLEL_MIN_ELEMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tapegrad.engines.interface import Axis
     from tapegrad.engines.numba.row_kernels import RowKernel
@@ -28,7 +29,28 @@ if TYPE_CHECKING:
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Compiler: TypeAlias = "Callable[..., RowKernel | None]"
 
-_TILE_BYTES: Final = 1 << 19  # of some rows of an array, which stay in cache with the buffers of a formula
+# Of some rows of an array, at least and at most, which stay in cache with the buffers of a formula. In large arrays
+# they are more, so that threads wait for each other more rarely.
+_TILE_BYTES: Final = 1 << 19, 1 << 20
+_TILE_COUNT: Final = 16  # tiles of an array, if they are between these sizes
+_LONG_ROW: Final = 512  # numbers, from which on NumPy need not copy what it broadcasts
+
+
+@contextmanager
+def buffers_of_rows(columns: int) -> Iterator[None]:
+    """Let NumPy broadcast a column or a row to a matrix of long rows without copying it.
+
+    It copies what it broadcasts to a buffer, if that holds several rows (benchmarks/devices.py, "buffers of a row").
+    """
+    before = np.getbufsize()
+    if not _LONG_ROW <= columns < before:
+        yield
+        return
+    np.setbufsize(columns // 16 * 16)  # a multiple of 16
+    try:
+        yield
+    finally:
+        np.setbufsize(before)
 
 
 def computed(
@@ -111,7 +133,9 @@ class Layout:
         self.columns = prod(self.row_shape)
         self.share = dtype.type(1 / self.columns)
         self.lead = (prod(self.reduced_shape),) if self.is_matrix else tuple(shape[one] for one in other_axes)
-        self.rows = min(max(1, _TILE_BYTES // (self.columns * dtype.itemsize)), prod(self.lead))
+        each, (least, most) = self.columns * dtype.itemsize, _TILE_BYTES
+        tile = min(max(least, prod(shape) * dtype.itemsize // _TILE_COUNT), most)
+        self.rows = min(max(1, tile // each), prod(self.lead))
         self.tiles = tiles_of(self.lead, self.rows)
 
     @staticmethod
@@ -169,7 +193,8 @@ class Layout:
             memory.append(buffers)
 
         least = KERNEL_PARALLEL_MIN_ELEMENTS if kernel else PARALLEL_MIN_ELEMENTS
-        run_in_threads(work, len(self.tiles), is_worth_it=values[0].size >= least)
+        with buffers_of_rows(self.columns):
+            run_in_threads(work, len(self.tiles), is_worth_it=values[0].size >= least)
         totals = (np.add.reduce(each) for each in zip(*sums, strict=True))
         found = tuple(next(totals) if out is None else out for out in results)
         return found if program.is_tuple else found[0]
