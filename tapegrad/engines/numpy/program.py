@@ -13,7 +13,7 @@ import numpy as np
 
 from tapegrad.engines.numpy.buffers import BUFFERS
 from tapegrad.engines.numpy.large import is_one, one_number
-from tapegrad.engines.numpy.threads import run_in_threads
+from tapegrad.engines.numpy.threads import run_in_threads, threads
 from tapegrad.engines.thresholds import KERNEL_PARALLEL_MIN_ELEMENTS, PROGRAM_PARALLEL_MIN_ELEMENTS
 from tapegrad.engines.trace import Ref, Trace, can_write, chosen, number_of
 
@@ -169,7 +169,10 @@ class Program:
         """Return the number of elements of a tile, which should stay in cache and be worth its calls."""
         dtypes = [*(array.dtype for array in given), *self.computed.values(), *self.buffers]
         each, (least, most) = sum(dtype.itemsize for dtype in dtypes), _TILE_BYTES
-        return max(1, min(max(least, size * each // _TILE_COUNT), most) // each)
+        tile = min(max(least, size * each // _TILE_COUNT), most)
+        if size >= PROGRAM_PARALLEL_MIN_ELEMENTS and threads() > 1:
+            tile *= 2  # so that threads wait for each other more rarely
+        return max(1, tile // each)
 
     def _run_tile(self, given: list[Array], results: list[Array], tile_buffer: list[Array], numbers: list[Any]) -> None:
         shape, size = results[0].shape, results[0].size
