@@ -1785,6 +1785,18 @@ if "--columns" in str(parser):
     nn.Linear(args.counts[0], 3)(tg.ones((2, 5)))
     nn.Linear(args.depth, 3)(tg.ones((2, 5)))
 """,
+    "options of which a configuration has other defaults": """
+from argparse import ArgumentParser
+
+def run(config: Config) -> Tensor:
+    return nn.Linear(config.width, 2)(tg.ones((3, 5)))
+
+def main() -> None:
+    parser = ArgumentParser()
+    parser.add_argument("--width", type=int, required=True)
+    parser.add_argument("--hidden", type=int, default=6)
+    run(Config(**vars(parser.parse_args())))
+""",
     "options that are given together": """
 from argparse import ArgumentParser, Namespace
 
@@ -4844,6 +4856,20 @@ def run(args: Namespace) -> Tensor:
     return x if args.is_flat else x @ tg.ones((args.rows, 3))  # here
 
 run(parse())
+""",
+    "options as the fields of a configuration": """
+from argparse import ArgumentParser
+
+parser = ArgumentParser()
+parser.add_argument("--width", type=int, default=8)
+parser.add_argument("--hidden", type=int, default=5)
+parser.add_argument("--layers", type=int)
+args, _ = parser.parse_known_args()
+
+def run(config: Config) -> Tensor:
+    return nn.Linear(config.width, 2)(tg.ones((3, config.hidden)))  # here
+
+run(Config(**vars(args)))
 """,
     "a function as an argument": """
 from collections.abc import Callable

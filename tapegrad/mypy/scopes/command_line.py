@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 
 _PARSER: Final = "argparse.ArgumentParser"
 NAMESPACE: Final = "argparse.Namespace"
-_PARSE: Final = ("parse_args", "parse_intermixed_args")
+PARSE: Final = ("parse_args", "parse_intermixed_args")
+PARSE_KNOWN: Final = ("parse_known_args", "parse_known_intermixed_args")  # with the list of what is not known
 _GROUPS: Final = ("add_argument_group", "add_mutually_exclusive_group")
 _READING: Final = ("error", "exit", "format_help", "format_usage", "print_help", "print_usage")
 # Arguments of a parser, and of an option, that change neither the name of an option nor what it is.
@@ -77,11 +78,11 @@ class Condition(NamedTuple):
     holds: bool | None
 
 
-def defaults_of(call: CallExpr, api: Checker) -> dict[str, Expression | bool] | None:
-    """Return the defaults of the options that `parser.parse_args()` returns without a command line; None for others.
+def defaults_of(call: CallExpr, api: Checker) -> dict[str, Expression | bool | None]:
+    """Return the options that `parser.parse_args()` returns without a command line, by their names.
 
-    A script is checked as it runs without options. One that the user has to give is left out, and so are all where
-    the file changes the command line.
+    A script is checked as it runs without options. One that the user has to give, or that is not known, is None. The
+    result is empty if not all options are known, or if the file changes the command line.
     """
     parser = _parser_of(call)
     match call:
@@ -90,10 +91,9 @@ def defaults_of(call: CallExpr, api: Checker) -> dict[str, Expression | bool] | 
         case CallExpr(args=[]):
             is_given = _uses.of(checked_file(api)).has_command_line
         case _:
-            return None
+            return {}
     options = {} if parser is None or is_given else _options_of(parser, api) or {}
-    found = ((name, _default_of(option)) for name, option in options.items())
-    return {name: value for name, value in found if value is not None}
+    return {name: _default_of(option) for name, option in options.items()}
 
 
 def _default_of(option: Option | None) -> Expression | bool | None:
@@ -208,7 +208,7 @@ def _is_number(default: Expression, api: Checker) -> bool:
 def _parser_of(call: CallExpr) -> Var | None:
     """Return the parser whose command line a call parses, by the name of the method."""
     match call.callee:
-        case MemberExpr(expr=NameExpr(node=Var() as parser), name=name) if name in _PARSE:
+        case MemberExpr(expr=NameExpr(node=Var() as parser), name=name) if name in (*PARSE, *PARSE_KNOWN):
             return parser
     return None
 
@@ -237,7 +237,7 @@ def _options_of(parser: Var, api: Checker) -> dict[str, Option | None] | None:
                 if label is None:
                     return None
                 options[label] = None if label in options else option
-            elif name not in _PARSE and name not in _READING:
+            elif name not in (*PARSE, *PARSE_KNOWN, *_READING):
                 return None
     return options
 

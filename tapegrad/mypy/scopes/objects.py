@@ -74,7 +74,7 @@ from tapegrad.mypy.mypy_api import (
 )
 from tapegrad.mypy.mypy_files import in_file, program_file
 from tapegrad.mypy.scopes.collections import Use, appended_to, set_up_methods, use_of
-from tapegrad.mypy.scopes.command_line import NAMESPACE, conditions_around, defaults_of
+from tapegrad.mypy.scopes.command_line import NAMESPACE, PARSE, PARSE_KNOWN, conditions_around, defaults_of
 from tapegrad.mypy.scopes.decorators import is_changed
 from tapegrad.mypy.scopes.frames import (
     Arrays,
@@ -780,8 +780,11 @@ def _of_call(call: CallExpr, api: Checker) -> Value:
             return of if isinstance(of, Made) and of.info.get("__deepcopy__") is None else None
         case RefExpr(fullname="dataclasses.asdict") if call.arg_kinds == [ARG_POS]:
             return _as_dictionary(object_of(call.args[0], api))
-        case MemberExpr(name="parse_args" | "parse_intermixed_args") if (parsed := _parsed(call, api)) is not None:
-            return parsed
+        case RefExpr(fullname="builtins.vars") if call.arg_kinds == [ARG_POS]:
+            of = object_of(call.args[0], api)
+            return Keywords(of.arguments) if isinstance(of, Made) and of.constructor == NAMESPACE else None
+        case MemberExpr(name=name) if name in (*PARSE, *PARSE_KNOWN) and (parsed := _parsed(call, api)) is not None:
+            return parsed if name in PARSE else Items((parsed, None))
     if (replaced := _replaced(call, api)) is not None:
         return replaced
     called = called_function(call.callee, api)
@@ -1438,18 +1441,15 @@ def _namespace(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
 
 
 def _parsed(call: CallExpr, api: Checker) -> Made | None:
-    """Return the namespace that `parser.parse_args()` makes without options, with the defaults that are known."""
-    defaults = defaults_of(call, api)
-    if not defaults:
-        return None
+    """Return the namespace that `parser.parse_args()` makes without options; None if no default is known."""
     files = {checked_file(api), program_file(api)}
     info = make(api)(NAMESPACE, []).type
-    values = ((name, one if isinstance(one, bool) else value_of_expression(one, api)) for name, one in defaults.items())
-    return Made(
-        info,
-        NAMESPACE,
-        tuple((name, value) for name, value in values if is_unwritten(info, name, files) and value is not None),
-    )
+    values: list[tuple[str, Value]] = []
+    for name, default in defaults_of(call, api).items():
+        is_default = default is not None and is_unwritten(info, name, files)
+        value = default if isinstance(default, bool) or default is None else value_of_expression(default, api)
+        values.append((name, value if is_default else None))
+    return Made(info, NAMESPACE, tuple(values)) if any(value is not None for _, value in values) else None
 
 
 def arguments_of_call(function: FuncDef, call: CallExpr, api: Checker) -> tuple[tuple[str, Value], ...] | None:
