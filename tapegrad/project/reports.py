@@ -22,6 +22,8 @@ OPTIONS: Final = ("--output=json", "--no-color-output", "--no-pretty", "--no-err
 # Variables that change mypy's output format or number of processes, but not its reports.
 DROPPED: Final = frozenset({"FORCE_COLOR", "MYPY_FORCE_COLOR", "MYPY_FORCE_TERMINAL_WIDTH", "MYPY_NUM_WORKERS"})
 SYNTAX: Final = "syntax"  # the code of an error without which mypy would have checked the program
+# What the daemon of mypy 2.0 writes instead of JSON.
+_TEXT: Final = re.compile(r"(.+?):(\d+):(\d+):(\d+):(\d+): (error|note): (.+?)(?:  \[([a-z-]+)\])?")
 # The words of the plugin for an error of mypy about tensors, which keeps mypy's code.
 _OF_TENSORS: Final = re.compile(
     r" but .+ is expected\b| has no tape but needs one$| has a tape but must have none$|\bTensor\["
@@ -134,6 +136,12 @@ def _located(report: Report) -> str:
     return f"{report.file}:{report.line}: {report.text}" if report.line > 0 else f"{report.file}: {report.text}"
 
 
+def _report_of(written: re.Match[str]) -> Report:
+    file, *places, kind, text, code = written.groups()
+    line, column, end_line, end_column = map(int, places)
+    return Report(file, line, column, end_line, end_column, kind, text, code or "")
+
+
 def _reports(line: str) -> list[Report]:
     """Return an error with the notes that mypy attaches to it, or nothing if the line is not a report."""
     try:
@@ -150,5 +158,6 @@ def _reports(line: str) -> list[Report]:
         )
         notes = (read["hint"] or "").splitlines()
     except (ValueError, TypeError, KeyError):
-        return []
+        written = _TEXT.fullmatch(line)
+        return [] if written is None else [_report_of(written)]
     return [report, *(report._replace(kind="note", text=note) for note in notes)]

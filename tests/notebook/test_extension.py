@@ -268,6 +268,7 @@ def test_each_cell_that_runs_unchecked_gives_a_warning(notebook: Notebook, monke
 
 def test_unreadable_output_of_mypy_rejects_the_cell(notebook: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tapegrad.checker.process.OPTIONS", ("--no-error-summary",))
+    monkeypatch.setattr("tapegrad.checker.process._PLACES", ("--hide-column-numbers", "--hide-error-end"))
     monkeypatch.setattr(notebook.extension.checker._process, "_version", "edited")
 
     output = notebook("ran = True")

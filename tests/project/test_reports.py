@@ -81,6 +81,18 @@ def test_notes_that_belong_to_an_error_follow_it() -> None:
     assert second == error._replace(kind="note", text="the second note")
 
 
+def test_the_text_of_a_daemon_of_mypy_2_0_is_read() -> None:
+    lines = (
+        "C:\\new\\program.py:1:2:3:4: error: mul: x (2,) and y (3,)  [tapegrad-shape]",
+        "a.py:5:6:5:6: note: in the call",
+    )
+
+    error, note = read_reports("\n".join(lines))
+
+    assert error == Report("C:\\new\\program.py", 1, 2, 3, 4, "error", "mul: x (2,) and y (3,)", "tapegrad-shape")
+    assert note == Report("a.py", 5, 6, 5, 6, "note", "in the call", "")
+
+
 @pytest.mark.parametrize(
     "line",
     [
