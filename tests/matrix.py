@@ -116,7 +116,7 @@ def failed(place: Place, folder: Path) -> str:
         return unsaid(python, folder, MISSING_BESIDE_JAX if place.extras else MISSING)
     if place.resolution == "lowest-direct":
         return ""  # the oldest types of NumPy need other `type: ignore` comments than the newest
-    done = ran(str(scripts / "mypy"), "--cache-dir", str(folder / "mypy"), "tapegrad")
+    done = ran(str(scripts / "mypy"), "--cache-dir", str(folder / "mypy_cache"), "tapegrad")
     return done.stdout[-2500:] + done.stderr[-1000:] if done.returncode else ""
 
 
