@@ -4813,6 +4813,64 @@ def main(is_short: bool) -> None:
 
 main(True)
 """,
+    "a model that a block with a seed may make": """
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+@contextmanager
+def wide(widths: list[int]) -> Iterator[None]:
+    yield
+    widths.append(7)
+
+def suppressed() -> tuple[MLP, Tensor]:
+    model = MLP(Config(7))
+    with suppress(ValueError), tg.random(0):
+        int("seven")
+        model = MLP(Config(4))
+    return model, tg.ones((3, 7))
+
+def changed() -> tuple[MLP, Tensor]:
+    widths = [4]
+    with wide(widths):
+        widths.append(5)
+    return MLP(Config(widths[-1])), tg.ones((3, 7))
+
+def chosen(is_wide: bool) -> tuple[MLP, Tensor]:
+    with tg.random(0):
+        model = MLP(Config(4))
+        if is_wide:
+            model = MLP(Config(7))
+    return model, tg.ones((3, 7))
+
+def left(is_wide: bool) -> tuple[MLP, Tensor]:
+    for width in [7, 4]:
+        with tg.random(0):
+            if is_wide:
+                break
+    return MLP(Config(width)), tg.ones((3, 7))
+
+def of_targets() -> tuple[MLP, Tensor]:
+    rng = 4
+    with tg.random(0) as rng:
+        pass
+    return MLP(Config(7 if isinstance(rng, object) else 4)), tg.ones((3, 7))
+
+def main() -> None:
+    for model, rows in (suppressed(), changed(), chosen(True), left(True), of_targets()):
+        model(rows)
+    one, rows = suppressed()
+    one(rows)
+    two, rows = changed()
+    two(rows)
+    three, rows = chosen(True)
+    three(rows)
+    four, rows = left(True)
+    four(rows)
+    five, rows = of_targets()
+    five(rows)
+
+main()
+""",
 }
 
 COMPUTED = """
@@ -5925,6 +5983,28 @@ def main() -> None:
     for _ in range(3):
         state = np.tanh(state @ np.eye(4))
     applied(tg.tensor(state))
+
+main()
+""",
+    "a model that a block with a seed makes": """
+class Seeded(nn.Module):
+    def __init__(self, width: int) -> None:
+        with tg.random(1), open("/dev/null") as file:
+            self.up = nn.Linear(width, 5)
+            print(file)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x)  # here
+
+def make(width: int) -> tuple[Seeded, Tensor]:
+    with tg.random(0):
+        model = Seeded(width)
+        rows = tg.ones((3, 4))
+    return model, rows
+
+def main() -> None:
+    model, rows = make(4)
+    model(tg.ones((3, 7)))
 
 main()
 """,

@@ -84,7 +84,6 @@ from tapegrad.mypy.features.body_statements import (
     Reader,
     Types,
     UnreadError,
-    lets_errors_pass,
 )
 from tapegrad.mypy.features.closures import changed_around, inner_functions
 from tapegrad.mypy.features.partial_types import filled, filled_sequence, holds_tensors, is_open, is_sequence, join
@@ -169,6 +168,7 @@ from tapegrad.mypy.scopes.records import (
     record_unread,
     recorded_calls,
 )
+from tapegrad.mypy.scopes.statements import lets_errors_pass
 from tapegrad.mypy.signatures import lacks_annotations, parameter_names
 from tapegrad.mypy.sources import is_marked, module_of, source_of, why_unread
 from tapegrad.mypy.unify.arguments import Argument as Actual

@@ -120,6 +120,7 @@ from tapegrad.mypy.scopes.items import assigned
 from tapegrad.mypy.scopes.names import ScopeCache, inside, is_short_circuit, nodes_in, targets_in
 from tapegrad.mypy.scopes.objects import decided, elements, has_items, object_of, turns
 from tapegrad.mypy.scopes.opaque import writes_by_methods
+from tapegrad.mypy.scopes.statements import lets_errors_pass
 from tapegrad.mypy.unify.arguments import items_of
 
 if TYPE_CHECKING:
@@ -134,8 +135,6 @@ if TYPE_CHECKING:
 
 _MOST_TURNS: Final = 4  # of a loop, until its variables keep their types
 _MOST_TURNS_READ: Final = 16  # of a loop whose variables have other values at each
-# Context managers that raise again the error that leaves their block.
-_PASSING_ERRORS: Final = frozenset({"builtins.open", "tapegrad.generator.random"})
 _MOST_TURNS_OF_LIST: Final = 64  # of one that also changes a list of tensors
 
 
@@ -1120,11 +1119,6 @@ def _number_in(several: Type) -> Type:
 
 
 _LISTS: Final = frozenset({"builtins.list", "builtins.tuple"})
-
-
-def lets_errors_pass(manager: Expression) -> bool:
-    """Return whether a context manager, such as `tg.random(0)`, surely passes on the errors of its block."""
-    return isinstance(manager, CallExpr) and getattr(manager.callee, "fullname", "") in _PASSING_ERRORS
 
 
 def _differ(several: list[dict[Node, Value]]) -> bool:

@@ -42,6 +42,7 @@ from mypy.nodes import (
     TupleExpr,
     TypeInfo,
     Var,
+    WithStmt,
 )
 
 from tapegrad.mypy.mypy_api import checked_file
@@ -63,6 +64,20 @@ K = TypeVar("K")
 
 _READING_METHODS: Final = {"copy", "count", "get", "index", "items", "keys", "values"}  # of lists and dicts
 _ONLY_READING: Final = ("builtins.", "dataclasses.", "itertools.", "math.", "numpy.", "tapegrad.", "typing.")
+
+# Context managers that raise again the error that leaves their block, and change no value of the program.
+_PASSING_ERRORS: Final = {
+    "builtins.open",
+    "numpy._core._ufunc_config.errstate",
+    "tapegrad.generator.random",
+    "tempfile.TemporaryDirectory",
+    "warnings.catch_warnings",
+}
+
+
+def lets_errors_pass(manager: Expression) -> bool:
+    """Return whether a context manager, such as `tg.random(0)`, surely passes on the errors of its block."""
+    return isinstance(manager, CallExpr) and getattr(manager.callee, "fullname", "") in _PASSING_ERRORS
 
 
 def compared(condition: Expression) -> list[Expression]:
@@ -178,6 +193,14 @@ class Run:
                 return self._branch(conditions, blocks, otherwise)
             case ForStmt(index=target, expr=sequence, body=body, else_body=None):
                 return self._loop(target, sequence, body)
+            case WithStmt(expr=managers, target=targets, body=body, is_async=False) if all(
+                map(lets_errors_pass, managers)
+            ):
+                for manager, bound in zip(managers, targets, strict=True):
+                    self._value(manager)
+                    if bound is not None:
+                        self._assign(bound, None)
+                return self._all(body.body)
             case DelStmt(expr=IndexExpr(base=base, index=StrExpr(value=name))) if (
                 before := self._keywords(base)
             ) is not None:
