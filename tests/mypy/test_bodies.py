@@ -4871,6 +4871,55 @@ def main() -> None:
 
 main()
 """,
+    "a function with known tensors that gets a model": """
+from typing import Literal as L
+from typing import TypeVar
+from tapegrad import NoneTape, Shape
+
+N = TypeVar("N", bound=int)
+
+class Named(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.up = nn.Linear(width, 3)
+
+    def scores(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return self.up(x), x
+
+    def total(self, x: Tensor[Shape[N, L[4]], NoneTape]) -> float:
+        return self.scores(x)[0].sum().item() if self.up.weight.shape[0] == 4 else 0.0
+
+class Wide(Named):
+    def scores(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return self.up(tg.concat([x, x], axis=1)), x
+
+def total(model: Named, x: Tensor[Shape[N, L[4]], NoneTape]) -> float:
+    return model.scores(x)[0].sum().item()
+
+def rebound(model: Named, x: Tensor[Shape[N, L[4]], NoneTape]) -> float:
+    model = Named(4)
+    return model.scores(x)[0].sum().item()
+
+def replaced(model: Named, x: Tensor[Shape[N, L[4]], NoneTape]) -> float:
+    model.up = nn.Linear(4, 3)
+    return model.scores(x)[0].sum().item()
+
+def chosen(model: Named, x: Tensor[Shape[N, L[4]], NoneTape]) -> float:
+    if x.shape[0] == 7:
+        return model.scores(x)[0].sum().item()
+    return 0.0
+
+def main(is_wide: bool) -> None:
+    x = tg.ones((5, 4))
+    total(Wide(8), x)
+    total(Wide(8) if is_wide else Named(4), x)
+    rebound(Named(3), x)
+    replaced(Named(3), x)
+    chosen(Named(3), x)
+    Wide(8).total(x)
+    Named(3).total(x)
+
+main(True)
+""",
 }
 
 COMPUTED = """
@@ -6005,6 +6054,29 @@ def make(width: int) -> tuple[Seeded, Tensor]:
 def main() -> None:
     model, rows = make(4)
     model(tg.ones((3, 7)))
+
+main()
+""",
+    "a method of a model that a function with known tensors calls": """
+from typing import Literal as L
+from typing import TypeVar
+from tapegrad import NoneTape, Shape
+
+N = TypeVar("N", bound=int)
+
+class Named(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.up = nn.Linear(width, 3)
+
+    def scores(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return self.up(x), x
+
+def accuracy(model: Named, x: Tensor[Shape[N, L[4]], NoneTape], count: int) -> float:
+    scores, _ = model.scores(x)
+    return scores.mean(axis=count).item()  # here
+
+def main() -> None:
+    accuracy(Named(4), tg.ones((5, 4)), 2)
 
 main()
 """,

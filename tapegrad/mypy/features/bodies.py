@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 from contextlib import contextmanager, nullcontext
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from mypy.nodes import (
@@ -676,15 +677,34 @@ def _only_yields(function: FuncDef) -> bool:
 
 
 def says_little(function: FuncDef) -> bool:
-    """Return whether a tensor in the declaration of a function has unknown parts."""
+    """Return whether a tensor in the declaration of a function has unknown parts, or in a method of its model."""
     declared = function.type
     known = _open.get(function)
     if known is None or known[0] is not declared:
         is_open_signature = isinstance(declared, CallableType) and (
-            is_open_result(declared.ret_type) or any(map(_is_open, declared.arg_types))
+            _is_open_signature(declared) or any(map(_is_open_model, declared.arg_types))
         )
         known = _open[function] = declared, declared is None or lacks_annotations(declared) or is_open_signature
     return known[1]
+
+
+def _is_open_signature(declared: CallableType) -> bool:
+    return is_open_result(declared.ret_type) or any(map(_is_open, declared.arg_types))
+
+
+def _is_open_model(t: Type) -> bool:
+    """Return whether a type is a model of the program with a method that says less than its body."""
+    p = get_proper_type(t)
+    classes = p.type.mro if isinstance(p, Instance) and p.type.has_base(MODULE) else []
+    methods = (symbol.node for one in takewhile(_is_no_library, classes) for symbol in one.names.values())
+    return any(
+        isinstance(method, FuncDef) and isinstance(method.type, CallableType) and _is_open_signature(method.type)
+        for method in methods
+    )
+
+
+def _is_no_library(info: TypeInfo) -> bool:
+    return not info.fullname.startswith("tapegrad.")
 
 
 def _is_open(t: Type) -> bool:
