@@ -4920,6 +4920,62 @@ def main(is_wide: bool) -> None:
 
 main(True)
 """,
+    "collections that functions make and a program changes": """
+SHARED = {"width": 4}
+COUNT = [3]
+
+def shared() -> dict[str, int]:
+    return SHARED
+
+def counted() -> list[int]:
+    COUNT[0] += 1
+    return [COUNT[0] + 1]
+
+def plain() -> dict[str, int]:
+    return {"width": 4}
+
+@dataclass
+class Made:
+    shared: dict[str, int] = field(default_factory=shared)
+    counted: list[int] = field(default_factory=counted)
+    plain: dict[str, int] = field(default_factory=plain)
+
+SHARED["width"] = 5
+
+class Head(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.up = nn.Linear(width, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x)
+
+def change(options: dict[str, int]) -> None:
+    options["width"] = 5
+
+def main(x: Tensor, is_wide: bool) -> None:
+    made = Made()
+    Head(made.shared["width"])(x)
+    Head(made.counted[0])(x)
+    made.plain["width"] = 5
+    Head(made.plain["width"])(x)
+    other = Made()
+    change(other.plain)
+    Head(other.plain["width"])(x)
+    third = Made()
+    options = third.plain
+    options["width"] = 5
+    Head(third.plain["width"])(x)
+    returned = plain()
+    if is_wide:
+        returned["width"] = 5
+    Head(returned["width"])(x)
+    first = plain()
+    second = first
+    change(second)
+    Head(first["width"])(x)
+
+main(tg.ones((2, 5)), True)
+""",
 }
 
 COMPUTED = """
@@ -6077,6 +6133,44 @@ def accuracy(model: Named, x: Tensor[Shape[N, L[4]], NoneTape], count: int) -> f
 
 def main() -> None:
     accuracy(Named(4), tg.ones((5, 4)), 2)
+
+main()
+""",
+    "a field that a function makes": """
+def widths() -> list[int]:
+    return [4, 5]
+
+@dataclass
+class Made:
+    widths: list[int] = field(default_factory=widths)
+    seeds: list[int] = field(default_factory=lambda: [0, 1])
+    names: list[str] = field(default_factory=list)
+
+class Head(nn.Module):
+    def __init__(self, made: Made) -> None:
+        self.up = nn.Linear(made.widths[0], 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x)  # here
+
+Head(Made())(tg.ones((2, 5)))
+""",
+    "a dictionary of numbers that a function returns": """
+def sizes(width: int) -> dict[str, int]:
+    options = {"width": width}
+    options["hidden"] = 2 * width
+    return options
+
+class Head(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.up = nn.Linear(width, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x)  # here
+
+def main() -> None:
+    options = sizes(4)
+    Head(options["hidden"])(tg.ones((2, 5)))
 
 main()
 """,

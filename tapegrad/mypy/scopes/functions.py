@@ -13,10 +13,9 @@ from mypy.nodes import (
     LambdaExpr,
     ListComprehension,
     ListExpr,
-    MemberExpr,
     MypyFile,
-    NameExpr,
     Node,
+    RefExpr,
     SuperExpr,
     TypeInfo,
 )
@@ -88,7 +87,7 @@ def may_return_object(function: FuncDef) -> bool:
     name = result.type.fullname
     if name in ("builtins.bool", "builtins.int"):
         return Reading.frame is not None
-    return not name.startswith(_LIBRARIES) or name == "builtins.list"
+    return not name.startswith(_LIBRARIES) or name in ("builtins.dict", "builtins.list")
 
 
 def written_with_file(function: FuncDef, api: Checker) -> tuple[FuncDef | None, MypyFile | None]:
@@ -155,7 +154,7 @@ def field_default(value: Expression) -> Expression | None:
     match given.get("default_factory"):
         case LambdaExpr(arguments=[]) as factory:
             return factory.expr()
-        case NameExpr(node=TypeInfo()) | MemberExpr(node=TypeInfo()) as factory:
+        case RefExpr(node=TypeInfo() | FuncDef()) as factory:
             return CallExpr(factory, [], [], [])
     return given.get("default")
 
