@@ -4976,6 +4976,39 @@ def main(x: Tensor, is_wide: bool) -> None:
 
 main(tg.ones((2, 5)), True)
 """,
+    "perhaps fewer rows than a batch has": """
+from tapegrad import data
+
+class Rows:
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, index: int) -> Tensor:
+        return tg.ones((2,))
+
+def run(flag: bool, n: int) -> None:
+    x = tg.ones((2, 3))
+    data.batches(x, size=4, drop_last=flag)
+    data.batches(x, tg.ones((2,)), size=4, drop_last=False)
+    data.batches(tg.ones((n, 3)), size=n)
+    data.batches(tg.ones((6, 3))[n:], size=n)
+    data.batches(Rows(), size=4)
+    size = 4
+    if n < 4:
+        size = 2
+    data.batches(x, size=size)
+    for size in (1, 2):
+        data.batches(x, size=size)
+    rows = x
+    for _ in range(n):
+        rows = tg.concat([rows, rows])
+    data.batches(rows, size=8)
+    if n == 3:
+        rows = tg.ones((9, 3))
+    data.batches(rows, size=9)
+
+run(False, 3)
+""",
 }
 
 COMPUTED = """
@@ -6171,6 +6204,28 @@ class Head(nn.Module):
 def main() -> None:
     options = sizes(4)
     Head(options["hidden"])(tg.ones((2, 5)))
+
+main()
+""",
+    "fewer rows than a batch has": """
+from tapegrad import data
+
+@dataclass(frozen=True)
+class Plan:
+    rows: int = 6
+    batch: int = 4
+
+def rows_of(plan: Plan) -> tuple[Tensor, Tensor]:
+    x = tg.ones((plan.rows, 3))
+    return x[: plan.rows // 2], x[plan.rows // 2 :]
+
+def train(plan: Plan) -> None:
+    rows, _ = rows_of(plan)
+    for x in data.batches(rows, size=plan.batch):  # here
+        print(x)
+
+def main() -> None:
+    train(Plan())
 
 main()
 """,

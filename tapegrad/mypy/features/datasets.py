@@ -1,4 +1,7 @@
-"""Batches of a dataset of the program, whose `__getitem__` may say more of an example than its declaration."""
+"""Calls of `data.batches`: fewer rows than a batch has, and datasets of the program.
+
+The `__getitem__` of a dataset may say more of an example than its declaration.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,22 @@ from typing import TYPE_CHECKING, Final
 from mypy.types import Instance, LiteralType, TupleType, Type, get_proper_type
 
 from tapegrad.mypy.calls.results import with_shape
-from tapegrad.mypy.conversion import ends_of, joined, literal, shape_items, shape_type, size_of, tensor_parts, unknown
+from tapegrad.mypy.conversion import (
+    Many,
+    ends_of,
+    joined,
+    literal,
+    shape_items,
+    shape_type,
+    tensor_parts,
+    unknown,
+)
 from tapegrad.mypy.features.bodies import example_of
 from tapegrad.mypy.features.partial_types import filled, is_open
 from tapegrad.mypy.mypy_api import make
-from tapegrad.sizes import UNKNOWN
+from tapegrad.mypy.reports import report
+from tapegrad.mypy.scopes.values import size_value
+from tapegrad.sizes import UNKNOWN, is_unknown, surely_less
 
 if TYPE_CHECKING:
     from mypy.plugin import FunctionContext
@@ -34,12 +48,28 @@ def with_examples(ctx: FunctionContext, result: Type) -> Type:
     return batches.copy_modified(args=[_stacked(batches.args[0], example, _size_of_batches(ctx), ctx.api)])
 
 
+def check_rows(ctx: FunctionContext) -> None:
+    """Report tensors with fewer rows than a batch of `data.batches(x, y, size=8)` has."""
+    size, rows = _size_of_batches(ctx), _first_size(ctx.arg_types[0][0]) if ctx.arg_types[0] else UNKNOWN
+    if not is_unknown(size) and not is_unknown(rows) and surely_less(rows, size):
+        message = f"batches: size is {size} but the tensors have {rows} rows, which fill no batch"
+        report(ctx.api, message, ctx.context, "shape")
+
+
+def _first_size(t: Type) -> Size:
+    """Return the size of the first axis of a tensor; unknown if it is not known."""
+    parts = tensor_parts(t)
+    first = (ends_of(parts.shape) or [UNKNOWN])[0] if parts is not None else UNKNOWN
+    return UNKNOWN if isinstance(first, Many) else first
+
+
 def _size_of_batches(ctx: FunctionContext) -> Size:
     """Return the option `size`; unknown if the last batch may be smaller."""
-    given = {name: types[0] for name, types in zip(ctx.callee_arg_names, ctx.arg_types, strict=True) if name and types}
-    drop_last = literal(given["drop_last"]) if "drop_last" in given else None
+    pairs = zip(ctx.callee_arg_names, zip(ctx.arg_types, ctx.args, strict=True), strict=True)
+    given = {name: (types[0], values[0]) for name, (types, values) in pairs if name and types}
+    drop_last = literal(given["drop_last"][0]) if "drop_last" in given else None
     is_whole = drop_last is None or (isinstance(drop_last, LiteralType) and drop_last.value is True)
-    return size_of(given["size"]) if is_whole and "size" in given else UNKNOWN
+    return size_value(*given["size"], ctx.api) if is_whole and "size" in given else UNKNOWN
 
 
 def _stacked(batch: Type, example: Type, size: Size, api: Checker) -> Type:
