@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from sklearn import datasets
 
+from tapegrad.mypy.calls.data_sets import DATA_SETS
 from tests.mypy.programs import reports
 
 if TYPE_CHECKING:
@@ -152,3 +154,10 @@ def revealed(folder: Path, program: str) -> dict[int, str]:
     assert not [line for line in lines if "tapegrad-" in line]
     found = re.findall(r'^program\.py:(\d+): note: Revealed type is "(.*)"$', "\n".join(lines), re.MULTILINE)
     return {int(line): re.sub(r"Literal\[(\d+)\]", r"\1", text) for line, text in found}
+
+
+@pytest.mark.parametrize("name", DATA_SETS)
+def test_data_sets_have_the_sizes_that_are_known_without_stubs(name: str) -> None:
+    loaded = getattr(datasets, name)()
+
+    assert {field: (loaded[field].shape, str(loaded[field].dtype)) for field in DATA_SETS[name]} == DATA_SETS[name]

@@ -5009,6 +5009,47 @@ def run(flag: bool, n: int) -> None:
 
 run(False, 3)
 """,
+    "data sets that a program changes": """
+from sklearn import datasets  # type: ignore[import-untyped]
+from sklearn.datasets import load_iris  # type: ignore[import-untyped]
+
+class Own:
+    def __init__(self) -> None:
+        self.data = tg.ones((5, 2)).numpy()
+
+def load_wine() -> Own:
+    return Own()
+
+def halve(of: Any) -> None:
+    of.data = of.data[:75]
+
+def main(is_short: bool) -> None:
+    half = tg.ones((1, 75), tg.tensor(load_iris().data).dtype)
+    changed = load_iris()
+    changed.data = changed.data[:75]
+    half @ tg.tensor(changed.data)
+    passed = load_iris()
+    halve(passed)
+    half @ tg.tensor(passed.data)
+    first = load_iris()
+    second = first
+    second.data = second.data[:75]
+    half @ tg.tensor(first.data)
+    named = load_iris()
+    setattr(named, "data", named.data[:75])
+    half @ tg.tensor(named.data)
+    chosen = load_iris()
+    if is_short:
+        chosen = Own()
+    tg.tensor(chosen.data) @ tg.ones((2, 1), tg.tensor(chosen.data).dtype)
+    tg.tensor(load_wine().data) + tg.ones((5, 2))
+    few = datasets.load_digits(n_class=3)
+    tg.tensor(few.target) + tg.ones((len(few.data),), tg.tensor(few.target).dtype)
+    x, y = datasets.load_digits(n_class=2, return_X_y=True)
+    tg.tensor(x).sum(axis=1) + tg.ones((360,), tg.tensor(x).dtype)
+
+main(True)
+""",
 }
 
 COMPUTED = """
@@ -6226,6 +6267,24 @@ def train(plan: Plan) -> None:
 
 def main() -> None:
     train(Plan())
+
+main()
+""",
+    "a data set without types": """
+import numpy as np
+from sklearn.datasets import load_digits  # type: ignore[import-untyped]
+
+def load(rows: int) -> tuple[Tensor, Tensor]:
+    digits = load_digits()
+    order = np.random.default_rng(0).permutation(len(digits.target))[:rows]
+    return tg.tensor(digits.data[order].astype(np.float32) / 16.0), tg.tensor(digits.target[order])
+
+def loss(model: nn.Linear, x: Tensor, y: Tensor) -> Tensor:
+    return tg.cross_entropy(model(x), y)  # here
+
+def main() -> None:
+    x, y = load(60)
+    loss(nn.Linear(64, 10), x[:40], y[40:])
 
 main()
 """,

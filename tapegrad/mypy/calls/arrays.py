@@ -18,6 +18,7 @@ from mypy.nodes import (
     ComparisonExpr,
     ConditionalExpr,
     Expression,
+    FloatExpr,
     GeneratorExpr,
     IndexExpr,
     IntExpr,
@@ -57,6 +58,7 @@ from tapegrad.mypy.calls.array_functions import (
     joined,
     open_grids,
 )
+from tapegrad.mypy.calls.data_sets import loaded_field, loaded_pair
 from tapegrad.mypy.conversion import ARRAY, Many, shape_items, shape_type, tensor_parts, unknown, without_last_values
 from tapegrad.mypy.mypy_api import (
     attribute_variable,
@@ -240,6 +242,12 @@ def _is_converted(call: CallExpr) -> bool:
     return isinstance(info, TypeInfo) and info.has_base("numpy.generic") and len(call.args) == 1
 
 
+def _scalar_named(dtype: RefExpr) -> Type | None:
+    """Return the type of elements that `np.float32` names."""
+    target = get_proper_type(dtype.node.target) if isinstance(dtype.node, TypeAlias) else None
+    return target if isinstance(target, Instance) and target.type.has_base("numpy.generic") else None
+
+
 def is_array(t: Type) -> bool:
     """Return whether a type is an array of NumPy."""
     return _array(t) is not None
@@ -421,7 +429,18 @@ class _Reader:
                 if value is not None:
                     return self.scalar(value)
                 unpacked = unpacked_once(variable, self._api) if is_once else None
-                return None if unpacked is None else scalar_type_of(self._item(unpacked[0], unpacked[1]))
+                return None if unpacked is None else self._scalar_of_item(*unpacked)
+            case MemberExpr() if (loaded := loaded_field(expression, self._api)) is not None and not _reshapes.of(
+                checked_file(self._api)
+            ):
+                return scalar_type(self._api, loaded.dtype)
+            case CallExpr(callee=MemberExpr(expr=of, name="astype"), args=[RefExpr() as dtype], arg_kinds=[kind]) if (
+                kind is ARG_POS and self.sizes(of) is not None
+            ):
+                return _scalar_named(dtype)
+            case OpExpr(op="+" | "-" | "*" | "/", left=left, right=FloatExpr() | IntExpr()):
+                of = self.scalar(left)  # a number of Python keeps the precision of an array of floats
+                return of if isinstance(of, Instance) and of.type.has_base("numpy.inexact") else None
             case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _JOINING:
                 given = Given(expression).only({"dtype"}).one("arrays", 0)
                 items = given.items if isinstance(given, ListExpr | TupleExpr) else []
@@ -448,6 +467,12 @@ class _Reader:
             case IndexExpr(base=of):
                 return self.scalar(of)
         return None
+
+    def _scalar_of_item(self, whole: Expression, position: int) -> Type | None:
+        """Return the type of the elements of an array that is unpacked from what a call returns."""
+        if isinstance(whole, CallExpr) and (loaded := loaded_pair(whole, self._api)) and position < len(loaded):
+            return scalar_type(self._api, loaded[position].dtype)
+        return scalar_type_of(self._item(whole, position))
 
     def _is_generator(self, expression: Expression) -> bool:
         of = get_proper_type(stored_type(self._api, expression))
@@ -558,6 +583,8 @@ class _Reader:
         owner, name = attribute.expr, attribute.name
         if _reshapes.of(checked_file(self._api)):
             return None
+        if (loaded := loaded_field(attribute, self._api)) is not None:
+            return [*loaded.sizes]
         returned = _array(Bodies.of_property(owner, name, self._api))
         given = object_of(attribute, self._api) if returned is None else None
         known = returned or (_array(given.t) if isinstance(given, GivenTensor) else None)
@@ -904,6 +931,8 @@ class _Reader:
                 return several * count if several is not None and type(count) is int and count <= MOST_ITEMS else None
             case IndexExpr(base=RefExpr(fullname=name), index=index) if name.endswith(".ogrid"):
                 return open_grids(self, index)
+            case CallExpr() as call if loaded := loaded_pair(call, self._api):
+                return [[*one.sizes] for one in loaded]
             case CallExpr() as call if isinstance(t := self._returned(call), TupleType):
                 arrays = list(map(_array, t.items))
                 return [None if one is None else _plain(shape_items(one.args[0])) for one in arrays]
