@@ -89,6 +89,22 @@ CHANGES = [
     ("return self.down(h)", "return self.down(x)"),
 ]
 TWICE = MODEL.replace("x - y", "x - y + tg.ones((2, 5)) @ tg.ones((4, 2))") + "squared(tg.ones((3,)), tg.ones((3,)))\n"
+REJECTED = """
+from typing import Literal as L
+from typing import TypeVar
+from tapegrad import NoneTape, Shape
+
+N = TypeVar("N", bound=int)
+
+def mean(model: MLP, x: Tensor[Shape[N, L[4]], NoneTape]) -> float:
+    return model(x).mean().item()
+
+def mean_and_rows(model: MLP, x: Tensor[Shape[N, L[4]], NoneTape]) -> tuple[Tensor, int]:
+    return model(x).mean(), len(x)
+
+mean(MLP(Config(4)), tg.ones((2, 9)))  # here
+mean_and_rows(MLP(Config(4)), tg.ones((2, 9)))  # here
+"""
 ASSIGNED = """y = MLP(Config(6))(tg.ones((4, 9)))
 
 def main() -> None:
@@ -6302,6 +6318,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "accepted": ACCEPTED,
         "twice": TWICE,
         "assigned": MODEL + ASSIGNED,
+        "rejected": MODEL + REJECTED,
         "foreign": FOREIGN,
         "other": OTHER_LAYER,
         **changed,
@@ -6375,6 +6392,13 @@ def test_the_first_of_several_errors_on_a_line_is_shown_also_if_its_result_is_as
 
     assert error.text == "MLP.up Linear(6, 5): x is (4, 9) but (..., 6) is expected: axis -1 is 9, not 6"
     assert note.text == f"in the call on line {len(MODEL.splitlines()) + 1}"
+
+
+def test_a_body_is_not_read_for_a_tensor_of_another_shape_than_is_declared(said: dict[str, list[Report]]) -> None:
+    lines = (MODEL + REJECTED).splitlines()
+    places = [line for line, text in enumerate(lines, 1) if text.endswith("# here")]
+
+    assert [one.line for one in said["rejected"]] == places
 
 
 def test_an_error_of_the_body_itself_is_reported_once(said: dict[str, list[Report]]) -> None:

@@ -38,11 +38,14 @@ DATA_SETS: Final = {
     "load_wine": _classified(178, 13),
 }
 _OTHER_FIELDS: Final = {"DESCR", "feature_names", "filename", "frame", "target_names"}  # that are no arrays of numbers
-_FIELDS: Final = {*_OTHER_FIELDS, *(name for fields in DATA_SETS.values() for name in fields)}
+_ARRAYS: Final = {name for fields in DATA_SETS.values() for name in fields}
+_FIELDS: Final = _ARRAYS | _OTHER_FIELDS
 
 
 def loaded_field(attribute: MemberExpr, api: Checker) -> LoadedArray | None:
     """Return the array in a field of a data set, such as `digits.data` after `digits = load_digits()`."""
+    if attribute.name not in _ARRAYS:
+        return None
     value: Expression | None = attribute.expr
     if isinstance(value, NameExpr):
         value = _data_set(value, api)

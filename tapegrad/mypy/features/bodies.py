@@ -69,10 +69,12 @@ from tapegrad.mypy.calls.arrays import Bodies, is_array, with_array_sizes, with_
 from tapegrad.mypy.calls.assertions import forgetting
 from tapegrad.mypy.conversion import (
     MODULE,
+    Many,
     is_iterator,
     is_size,
     joined,
     opaque_paths,
+    shape_items,
     shape_type,
     tensor_parts,
     unknown,
@@ -183,6 +185,7 @@ if TYPE_CHECKING:
 
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.scopes.entries import Entries
+    from tapegrad.sizes import Size
 
 _DEEPEST: Final = 12  # calls inside of bodies that are read
 _MOST: Final = 1000  # results; far more than a file has calls of such functions
@@ -226,6 +229,8 @@ def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, fun
     if isinstance(receiver, Made) and has_rival_files(receiver.info, ctx.api):
         raise UnreadError("classes of its object in several files assign to an attribute")
     frame = _frame(ctx, declared, written, receiver, file)
+    if _is_rejected(ctx, declared):
+        raise UnreadError("is an error", ctx.context.line)
     given = _given(ctx, declared, written, frame, file)
     made = frame.receiver
     outcome = _outcome(ctx.api, written, frame, given, file)
@@ -818,6 +823,32 @@ def _given(
     if any(t is not None and get_all_type_vars(t) for t in others):
         raise UnreadError("a parameter that is no tensor is declared with a type variable")
     return given
+
+
+def _is_rejected(ctx: FunctionContext | MethodContext, declared: CallableType) -> bool:
+    """Return whether a call gives a tensor of another shape than is declared, so that the call itself is an error."""
+    formals = dict(zip(declared.arg_names, declared.arg_types, strict=True))
+    arguments = arguments_of(ctx, parameter_names(declared))
+    return any(
+        _misfits(formals[name], one.type) for name, several in arguments.items() if name in formals for one in several
+    )
+
+
+def _misfits(declared: Type, given: Type) -> bool:
+    """Return whether two tensors have different ranks or sizes."""
+    expected, sizes = _sizes_of(declared), _sizes_of(given)
+    if expected is None or sizes is None:
+        return False
+    numbers = (pair for pair in zip(expected, sizes, strict=False) if all(isinstance(one, int) for one in pair))
+    return len(expected) != len(sizes) or any(one != other for one, other in numbers)
+
+
+def _sizes_of(t: Type) -> list[Size] | None:
+    """Return the sizes of a tensor; None if their number is not known."""
+    parts = tensor_parts(t)
+    items = shape_items(parts.shape) if parts is not None else None
+    sizes = [one for one in items or () if not isinstance(one, Many)]
+    return sizes if items is not None and len(sizes) == len(items) else None
 
 
 def _shape_given(parameter: Argument, value: Value, api: Checker) -> Type | None:
