@@ -151,6 +151,58 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "declared methods of models that a program replaces": """
+from typing import Literal, TypeVar
+
+from tapegrad import Shape, Tape
+
+N = TypeVar("N", bound=int)
+M = TypeVar("M", bound=int)
+T = TypeVar("T", bound=Tape)
+
+class Flow(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.scale = nn.Linear(4, width)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return self.scale(x), x.sum(axis=1)
+
+    def log_prob(self, x: Tensor[Shape[N, Literal[4]], T]) -> Tensor[Shape[N], T]:
+        z, amount = self(x)
+        return z.sum(axis=0) + amount
+
+    def same(self, x: Tensor[Shape[N, M], T]) -> Tensor[Shape[N, M], T]:
+        z, amount = self(x)
+        out: Tensor[Shape[N, M], T] = x * amount.expand_dims(1)
+        return z.reshape((x.shape[0], x.shape[1])) if x.shape[0] > 3 else out
+
+class Wide(Flow):
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return x.T, x.sum(axis=1)
+
+def loss(flow: Flow, x: Tensor[Shape[N, Literal[4]], T]) -> Tensor[Shape[()], T]:
+    z, amount = flow(x)
+    return (z.sum(axis=0) + amount).mean()
+
+def pick(n: int) -> Flow:
+    return Wide(4) if n > 2 else Flow(4)
+
+def run(n: int, given: Flow) -> None:
+    x = tg.ones((5, 4))
+    chosen = Flow(4) if n < 2 else Wide(4)
+    chosen.log_prob(x)
+    loss(chosen, x)
+    loss(given, x)
+    loss(pick(n), x)
+    Flow(n + 2).log_prob(x)
+    Flow(4).same(x)
+    flow = Flow(4)
+    flow = Wide(4)
+    loss(flow, x)
+    flow.log_prob(x)
+
+run(3, Wide(4))
+""",
     "dictionaries of tensors under computed keys": """
 from collections import OrderedDict, defaultdict
 
@@ -5094,6 +5146,59 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "methods and functions that are declared, of a model that is not": """
+from typing import Literal, TypeVar
+
+from tapegrad import Shape, Tape
+
+N = TypeVar("N", bound=int)
+T = TypeVar("T", bound=Tape)
+
+class Flow(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.scale = nn.Linear(4, width)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return self.scale(x), x.sum(axis=1)
+
+    def log_prob(self, x: Tensor[Shape[N, Literal[4]], T]) -> Tensor[Shape[N], T]:
+        z, amount = self(x)
+        return (z**2.0).sum(axis=1) + amount
+
+def loss(flow: Flow, x: Tensor[Shape[N, Literal[4]], T]) -> Tensor[Shape[()], T]:
+    z, amount = flow(x)
+    return (z.sum(axis=0) + amount).mean()  # here
+
+flow = Flow(3)
+flow.log_prob(tg.ones((5, 4)))
+loss(flow, tg.ones((5, 4)))
+""",
+    "a declared function of a list of layers that are not": """
+from typing import Literal, TypeVar
+
+from tapegrad import NoneTape, Shape
+
+N = TypeVar("N", bound=int)
+
+class Layer(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.scale = nn.Linear(width, width + 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.scale(x)
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        self.layers = [Layer(4 + n) for n in range(3)]
+
+def start(net: Net, x: Tensor[Shape[N, Literal[4]], NoneTape]) -> None:
+    h: Tensor = x
+    for layer in net.layers:
+        h = layer(h)
+    print(h + x)  # here
+
+start(Net(), tg.ones((5, 4)))
+""",
     "options of a script that is run without any": """
 from argparse import ArgumentParser, Namespace
 

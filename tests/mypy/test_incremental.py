@@ -367,6 +367,23 @@ NET: Final = (
     "    def forward(self, x: Tensor) -> Tensor:\n        return self.down(self.up(x))\n"
 )
 BODIES_ELSEWHERE: Final[dict[str, list[Files]]] = {
+    "a layer of another file, of a model whose method is declared": [
+        {
+            "layers.py": f"{HEAD}class Inner(nn.Module):\n"
+            "    def __init__(self, width: int) -> None: self.width = width\n"
+            f"    def forward(self, x: Tensor[Shape[N, L[4]], T]) -> {declared}: return x{body}\n",
+            "models.py": f"{HEAD}from layers import Inner\nclass Net(nn.Module):\n"
+            "    def __init__(self, width: int) -> None: self.inner = Inner(width)\n"
+            "    def outer(self, x: Tensor[Shape[N, L[4]], T]) -> Tensor[Shape[N, L[4]], T]:\n"
+            "        return x + self.inner(x)\n"
+            "def any(x: Tensor) -> Tensor: return x\n",
+            "top.py": "import tapegrad as tg\nfrom models import Net\nNet(3).outer(tg.ones((2, 4)))\n",
+        }
+        for declared, body in (
+            ("Tensor[Shape[N, L[4]], T]", ""),
+            ("Tensor", " @ tg.ones((4, self.width))"),
+        )
+    ],
     "a function of another file as an argument, and for map": [
         {
             "layers.py": f"import tapegrad as tg\ndef cut(x: tg.Tensor) -> tg.Tensor: return x[:, :{width}]\n",

@@ -43,7 +43,8 @@ from tapegrad.mypy.coverage.levels import (
 from tapegrad.mypy.coverage.program import DISPLAYS, Program, inner, is_cast, nodes_in, operands
 from tapegrad.mypy.coverage.reasons import NAME_SIZES, Reason, Reasons
 from tapegrad.mypy.coverage.spelling import Spelling
-from tapegrad.mypy.features.bodies import is_open_result, says_little, why_unreadable
+from tapegrad.mypy.features.bodies import why_unreadable
+from tapegrad.mypy.features.declarations import is_open_result, may_say_more
 from tapegrad.mypy.features.partial_types import is_open
 from tapegrad.mypy.scopes.records import PASSES_NOTHING_KNOWN
 
@@ -212,7 +213,7 @@ class _Analyzer:
         """Return why a parameter or a result is unknown: what its annotation and the calls of its function say."""
         reason = self._reasons.of_declared(declared, _first(known.missing), "it" if variable else "the result")
         is_read = declared is not None and (is_open(declared) or (variable is None and is_open_result(declared)))
-        if self._readings is None or not is_read or not says_little(function):
+        if self._readings is None or not is_read or not may_say_more(function):
             return reason
         if not (readings := self._readings.of(function)):
             return self._of_unread(function, reason, self._readings)

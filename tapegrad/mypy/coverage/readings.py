@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from mypy.nodes import Expression, FuncDef
 
 from tapegrad.mypy.coverage.program import nodes_in
-from tapegrad.mypy.features.bodies import says_little, why_unreadable
+from tapegrad.mypy.features.bodies import why_unreadable
+from tapegrad.mypy.features.declarations import may_say_more
 from tapegrad.mypy.scopes.records import IS_OF_UNKNOWN_OBJECT, PASSES_NOTHING_KNOWN, calls_in
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class Readings:
             seen.add(function)
             calls, unread = self._unread[function][0]
             is_open = unread.reason in (PASSES_NOTHING_KNOWN, IS_OF_UNKNOWN_OBJECT)
-            if not is_open or calls.caller is None or not says_little(calls.caller):
+            if not is_open or calls.caller is None or not may_say_more(calls.caller):
                 return None
             function = calls.caller
         return None if function in self._read or function in seen or why_unreadable(function) else function

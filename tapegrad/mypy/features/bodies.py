@@ -11,7 +11,6 @@ from __future__ import annotations
 import operator
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from mypy.nodes import (
@@ -56,7 +55,6 @@ from mypy.types import (
     ProperType,
     TupleType,
     Type,
-    TypeAliasType,
     TypeOfAny,
     TypeVarId,
     TypeVarLikeType,
@@ -89,7 +87,8 @@ from tapegrad.mypy.features.body_statements import (
     UnreadError,
 )
 from tapegrad.mypy.features.closures import changed_around, inner_functions
-from tapegrad.mypy.features.partial_types import filled, filled_sequence, holds_tensors, is_open, is_sequence, join
+from tapegrad.mypy.features.declarations import may_say_more, says_little
+from tapegrad.mypy.features.partial_types import filled, filled_sequence, holds_tensors, join
 from tapegrad.mypy.features.replaced_tensors import Replacements
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
@@ -590,7 +589,7 @@ def _makes_object(call: Context) -> bool:
 
 def _may_be_read(function: FuncDef, api: Checker) -> bool:
     """Return whether a function is one of the program whose body may say more than its declaration."""
-    return says_little(function) and can_read_bodies(api.options) and _is_of_program(function, api)
+    return can_read_bodies(api.options) and _is_of_program(function, api) and may_say_more(function)
 
 
 def _is_of_program(function: FuncDef, api: Checker) -> bool:
@@ -679,61 +678,6 @@ def _only_yields(function: FuncDef) -> bool:
     nodes = [*inside(function)]
     statements = {node.expr for node in nodes if isinstance(node, ExpressionStmt) and isinstance(node.expr, YieldExpr)}
     return all(node in statements for node in nodes if isinstance(node, YieldExpr | YieldFromExpr))
-
-
-def says_little(function: FuncDef) -> bool:
-    """Return whether a tensor in the declaration of a function has unknown parts, or in a method of its model."""
-    declared = function.type
-    known = _open.get(function)
-    if known is None or known[0] is not declared:
-        is_open_signature = isinstance(declared, CallableType) and (
-            _is_open_signature(declared) or any(map(_is_open_model, declared.arg_types))
-        )
-        known = _open[function] = declared, declared is None or lacks_annotations(declared) or is_open_signature
-    return known[1]
-
-
-def _is_open_signature(declared: CallableType) -> bool:
-    return is_open_result(declared.ret_type) or any(map(_is_open, declared.arg_types))
-
-
-def _is_open_model(t: Type) -> bool:
-    """Return whether a type is a model of the program with a method that says less than its body."""
-    p = get_proper_type(t)
-    classes = p.type.mro if isinstance(p, Instance) and p.type.has_base(MODULE) else []
-    methods = (symbol.node for one in takewhile(_is_no_library, classes) for symbol in one.names.values())
-    return any(
-        isinstance(method, FuncDef) and isinstance(method.type, CallableType) and _is_open_signature(method.type)
-        for method in methods
-    )
-
-
-def _is_no_library(info: TypeInfo) -> bool:
-    return not info.fullname.startswith("tapegrad.")
-
-
-def _is_open(t: Type) -> bool:
-    """Return whether a type is a tensor with unknown parts, or has some: a dictionary, a generator or a dataclass."""
-    p = get_proper_type(t)
-    if isinstance(p, Instance) and is_iterator(p):
-        return _is_open(p.args[0])
-    if isinstance(p, TupleType) and not isinstance(t, TypeAliasType):  # an alias may contain itself
-        return any(map(_is_open, p.items))
-    if isinstance(p, Instance) and is_record(p):
-        fields = [one.node.type for one in p.type.names.values() if isinstance(one.node, Var)]
-        return any(field is not None and is_open(field) for field in fields)
-    return is_open(t) or (isinstance(p, Instance) and is_dictionary(p) and _is_open(p.args[-1]))
-
-
-def is_open_result(t: Type) -> bool:
-    """Return whether what a function returns has unknown parts, also the items of a list."""
-    p = get_proper_type(t)
-    if isinstance(p, TupleType) and not isinstance(t, TypeAliasType):
-        return any(map(is_open_result, p.items))
-    return _is_open(p.args[0] if is_sequence(p) else t)
-
-
-_open: dict[FuncDef, tuple[object, bool]] = {}
 
 
 def _receiver(ctx: FunctionContext | MethodContext, function: FuncDef) -> Made | ClassOf | None:

@@ -1,0 +1,96 @@
+"""How much the declarations of functions say about tensors, and which bodies may say more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from mypy.nodes import Decorator, FuncDef, Var
+from mypy.types import CallableType, Instance, TupleType, Type, TypeAliasType, UnionType, get_proper_type
+
+from tapegrad.mypy.conversion import MODULE, is_iterator, tensor_parts
+from tapegrad.mypy.features.partial_types import is_open, is_sequence
+from tapegrad.mypy.scopes.entries import is_dictionary, is_record
+from tapegrad.mypy.signatures import lacks_annotations
+
+if TYPE_CHECKING:
+    from mypy.nodes import TypeInfo
+
+
+def may_say_more(function: FuncDef) -> bool:
+    """Return whether the body of a function may say more than its declaration.
+
+    Of tensors with unknown parts it may, and of those that a model makes, whose methods are declared with some.
+    """
+    return says_little(function) or any(map(_has_open_method, _models_taken(function)))
+
+
+def _models_taken(function: FuncDef) -> list[TypeInfo]:
+    """Return the classes of the models that a function takes, also as the object of a method, and of their layers."""
+    declared = function.type
+    types = declared.arg_types if isinstance(declared, CallableType) else []
+    found = [model for t in types for model in _models_in(t)]
+    if function.info and not function.is_static and function.info.has_base(MODULE):
+        found.append(function.info)
+    for model in found:  # which grows
+        members = [member.node for base in _bases(model) for member in base.names.values()]
+        attributes = [one.type for one in members if isinstance(one, Var) and one.type is not None]
+        found += [layer for t in attributes for layer in _models_in(t) if layer not in found]
+    return found
+
+
+def _models_in(t: Type) -> list[TypeInfo]:
+    """Return the classes of the program whose layers are in a type, also those of the items of a list."""
+    p = get_proper_type(t)
+    inner = p.args if isinstance(p, Instance) else p.items if isinstance(p, TupleType | UnionType) else ()
+    own = [p.type] if isinstance(p, Instance) and p.type.has_base(MODULE) and _bases(p.type) else []
+    return [*own, *(model for one in inner for model in _models_in(one))] if tensor_parts(p) is None else []
+
+
+def _bases(model: TypeInfo) -> list[TypeInfo]:
+    """Return the classes of the program from which a model has its methods."""
+    return [base for base in model.mro if not base.fullname.startswith(_LIBRARIES)]
+
+
+def _has_open_method(model: TypeInfo) -> bool:
+    members = [member.node for base in _bases(model) for member in base.names.values()]
+    methods = [member.func if isinstance(member, Decorator) else member for member in members]
+    return any(isinstance(one, FuncDef) and one.name != "__init__" and says_little(one) for one in methods)
+
+
+_LIBRARIES: Final = ("builtins.", "tapegrad.", "typing.")
+
+
+def says_little(function: FuncDef) -> bool:
+    """Return whether a tensor in the declaration of a function has unknown parts."""
+    declared = function.type
+    known = _open.get(function)
+    if known is None or known[0] is not declared:
+        is_open_signature = isinstance(declared, CallableType) and (
+            is_open_result(declared.ret_type) or any(map(_is_open, declared.arg_types))
+        )
+        known = _open[function] = declared, declared is None or lacks_annotations(declared) or is_open_signature
+    return known[1]
+
+
+def _is_open(t: Type) -> bool:
+    """Return whether a type is a tensor with unknown parts, or has some: a dictionary, a generator or a dataclass."""
+    p = get_proper_type(t)
+    if isinstance(p, Instance) and is_iterator(p):
+        return _is_open(p.args[0])
+    if isinstance(p, TupleType) and not isinstance(t, TypeAliasType):  # an alias may contain itself
+        return any(map(_is_open, p.items))
+    if isinstance(p, Instance) and is_record(p):
+        fields = [one.node.type for one in p.type.names.values() if isinstance(one.node, Var)]
+        return any(field is not None and is_open(field) for field in fields)
+    return is_open(t) or (isinstance(p, Instance) and is_dictionary(p) and _is_open(p.args[-1]))
+
+
+def is_open_result(t: Type) -> bool:
+    """Return whether what a function returns has unknown parts, also the items of a list."""
+    p = get_proper_type(t)
+    if isinstance(p, TupleType) and not isinstance(t, TypeAliasType):
+        return any(map(is_open_result, p.items))
+    return _is_open(p.args[0] if is_sequence(p) else t)
+
+
+_open: dict[FuncDef, tuple[object, bool]] = {}
