@@ -203,6 +203,28 @@ def run(n: int, given: Flow) -> None:
 
 run(3, Wide(4))
 """,
+    "one of two lists that may be either": """
+def joined(x: Tensor, y: Tensor, swap: bool) -> Tensor:
+    return tg.concat([x, y] if swap else [x, x], axis=0)
+
+def maybe(x: Tensor, y: Tensor | None) -> Tensor:
+    return tg.concat([x, y] if y is not None else [x, x], axis=1)
+
+def run(flag: bool, x: Tensor, y: Tensor) -> None:
+    tg.concat([x, x] if flag else [y], axis=1) + tg.ones((5, 4))
+    tg.concat([y, x] if flag else [x, y], axis=1) + tg.ones((5, 6))
+    tg.concat([x, x] if flag else [x, y], axis=1) + tg.ones((5, 4))
+    tg.stack([x, x] if flag else [y, y]) + tg.ones((2, 5, 2))
+    joined(x, tg.ones((4, 2)), swap=flag) + tg.ones((9, 2))
+    swap = True
+    for n in range(2):
+        tg.concat([x] if swap else [x, x], axis=1) + tg.ones((5, 2 + 2 * n))
+        swap = not swap
+    maybe(x, None) + tg.ones((5, 4))
+    maybe(x, y) + tg.ones((5, 6))
+
+run(len(sys.argv) > 0, tg.ones((5, 2)), tg.ones((5, 4)))
+""",
     "dictionaries of tensors under computed keys": """
 from collections import OrderedDict, defaultdict
 
@@ -5198,6 +5220,33 @@ def start(net: Net, x: Tensor[Shape[N, Literal[4]], NoneTape]) -> None:
     print(h + x)  # here
 
 start(Net(), tg.ones((5, 4)))
+""",
+    "one of two lists in a call": """
+class Coupling(nn.Module):
+    def __init__(self, swap: bool) -> None:
+        self.swap = swap
+
+    def join(self, kept: Tensor, changed: Tensor) -> Tensor:
+        return tg.concat([changed, kept] if self.swap else [kept, changed], axis=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.join(x[:, :2], x[:, 2:4])
+
+def run(x: Tensor) -> Tensor:
+    for coupling in [Coupling(swap=n % 2 == 1) for n in range(4)]:
+        x = coupling(x)
+    return x @ tg.ones((3, 2))  # here
+
+run(tg.ones((5, 4)))
+""",
+    "one of two lists of different lengths, which a flag chooses": """
+def joined(x: Tensor, is_twice: bool) -> Tensor:
+    return tg.concat([x, x] if is_twice else [x], axis=1)
+
+def run(x: Tensor) -> Tensor:
+    return joined(x, is_twice=True) @ joined(x, is_twice=False)  # here
+
+run(tg.ones((4, 4)))
 """,
     "options of a script that is run without any": """
 from argparse import ArgumentParser, Namespace

@@ -8,6 +8,7 @@ from mypy.nodes import (
     ARG_STAR,
     ARG_STAR2,
     CallExpr,
+    ConditionalExpr,
     Expression,
     GeneratorExpr,
     ListComprehension,
@@ -50,7 +51,7 @@ from tapegrad.mypy.mypy_api import make, map_instance_to_supertype, stored_type
 from tapegrad.mypy.scopes.collections import appended_to, comprehension_of, display_of
 from tapegrad.mypy.scopes.frames import turns_noted
 from tapegrad.mypy.scopes.items import MOST_ITEMS
-from tapegrad.mypy.scopes.objects import length_of
+from tapegrad.mypy.scopes.objects import decided, length_of
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.scopes.values import ValueUnknownError, count_of, is_whole, value_of
 from tapegrad.mypy.unify.starred_arguments import is_known, options_given, with_values
@@ -165,6 +166,8 @@ def items_of(t: Type, expression: Expression | None, api: Any) -> list[Type] | N
         return None if any(isinstance(item, UnpackType) for item in p.items) else p.items
     if isinstance(expression, ListExpr):
         return _items_of_display(expression, api, api.get_expression_type)
+    if isinstance(expression, ConditionalExpr):
+        return _items_of_either(expression, api)
     if isinstance(expression, GeneratorExpr):
         noted = turns_noted(expression)
         return None if noted is None else [joined(one) for _, one in noted]
@@ -179,6 +182,24 @@ def items_of(t: Type, expression: Expression | None, api: Any) -> list[Type] | N
         return None
     # The types at the display: the names in it may stand for something else by now.
     return _items_of_display(display, api, lambda item: stored_type(api, item))
+
+
+def _items_of_either(choice: ConditionalExpr, api: Any) -> list[Type] | None:
+    """Return the types of the items of `[x, y] if flag else [y, x]`: those of the list that is chosen, if it is known.
+
+    Else what the items at each place have in common, if both lists have as many.
+    """
+    is_true = decided(choice.cond, api)
+    lists = [choice.if_expr, choice.else_expr] if is_true is None else [choice.if_expr if is_true else choice.else_expr]
+    several: list[list[Type]] = []
+    for one in lists:
+        items = _items_of_display(one, api, lambda item: stored_type(api, item)) if isinstance(one, ListExpr) else None
+        if items is None:
+            return None
+        several.append(items)
+    if len({len(items) for items in several}) > 1:
+        return None
+    return [joined(UnionType([*types])) for types in zip(*several, strict=True)]
 
 
 def _items_of_display(display: ListExpr, api: Any, type_of: Callable[[Expression], Type | None]) -> list[Type] | None:
