@@ -5248,6 +5248,20 @@ def run(x: Tensor) -> Tensor:
 
 run(tg.ones((4, 4)))
 """,
+    "a parameter that a method returns": """
+class Norm(nn.Module):
+    def __init__(self) -> None:
+        self.scale = nn.Param(tg.zeros((4,)))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return x * tg.exp(self.scale), self.scale
+
+def run(x: Tensor) -> Tensor:
+    z, amount = Norm()(x)
+    return z.sum(axis=1) + amount  # here
+
+run(tg.ones((5, 4)))
+""",
     "options of a script that is run without any": """
 from argparse import ArgumentParser, Namespace
 

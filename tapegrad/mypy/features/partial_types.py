@@ -20,7 +20,7 @@ from mypy.types import (
 )
 
 from tapegrad.mypy.conversion import is_iterator, joined, tensor_parts, unknown
-from tapegrad.mypy.mypy_api import simplified_union
+from tapegrad.mypy.mypy_api import map_instance_to_supertype, simplified_union
 from tapegrad.mypy.scopes.entries import entries_in, is_dictionary, with_entries, without_entries
 
 if TYPE_CHECKING:
@@ -164,6 +164,8 @@ def filled(declared: Type, read: Type) -> Type:
         return p.copy_modified(args=[filled(p.args[0], q.args[0]), *p.args[1:]])
     if tensor_parts(p) is None:
         return declared
+    if isinstance(p, Instance) and isinstance(q, Instance) and q.type.has_base(p.type.fullname):  # such as a parameter
+        q = map_instance_to_supertype(q, p.type)
     if not isinstance(p, Instance) or not isinstance(q, Instance) or p.type is not q.type or len(p.args) != len(q.args):
         return declared
     return p.copy_modified(args=[_filled_part(one, other) for one, other in zip(p.args, q.args, strict=True)])
