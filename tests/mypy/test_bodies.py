@@ -151,6 +151,55 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "numbers of a call that are not known": """
+import numpy as np
+
+def counted(start: int, stop: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    return np.arange(start, stop).astype(np.float32)
+
+def sliced(x: Tensor, start: int) -> Tensor:
+    return x[:, start : start + 4]
+
+def repeated(x: Tensor, times: int) -> Tensor:
+    y = tg.ones((3, 5))
+    for _ in range(times):
+        y = x
+    return y
+
+def chosen(x: Tensor, times: int) -> Tensor:
+    return x if times else x.T
+
+def filled(start: int) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+    rows = []
+    for _ in range(start):
+        rows.append(np.ones(2))
+    return (np.stack(rows) if rows else np.ones((7, 7))).astype(np.float32)
+
+def doubled(n: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    n = 2 * n
+    return np.ones(n).astype(np.float32)
+
+def run(x: Tensor) -> None:
+    lengths = []
+    for n in range(-2, 3):
+        tg.tensor(counted(n, 2)) + tg.ones((2 - n,))
+        tg.tensor(counted(3, n)) + tg.ones((0,))
+        lengths.append(tg.tensor(counted(n, 7)))
+        if n < 1:
+            repeated(x, n) + tg.ones((3, 5))
+            tg.tensor(filled(n)) @ tg.ones((7, 2))
+        else:
+            tg.tensor(filled(n)) @ tg.ones((2, 2))
+            tg.tensor(doubled(n)) + tg.ones((2 * n,))
+        if n == 0:
+            chosen(x, n) @ tg.ones((4, 2))
+    lengths[0] + tg.ones((9,))
+    lengths[1] + tg.ones((8,))
+    for n in (2, 3):
+        sliced(x, n) @ tg.ones((5 - n, 2))
+
+run(tg.ones((4, 5)))
+""",
     "declared methods of models that a program replaces": """
 from typing import Literal, TypeVar
 
@@ -5168,6 +5217,31 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "what a function gives for each number, in a list that loops fill": """
+import numpy as np
+
+HORIZON = 6
+
+def calendar(start: int, steps: int) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+    phase = np.arange(start, start + steps) / 12
+    return np.stack([np.sin(phase), np.cos(phase)], axis=1).astype(np.float32)
+
+class Windows:
+    def __init__(self, first: int, last: int) -> None:
+        dates, ahead = [], []
+        for _ in range(2):
+            for start in range(first, last):
+                middle = start + 24
+                dates.append(calendar(start, 24))
+                ahead.append(calendar(middle, HORIZON))
+        self.dates = tg.tensor(np.stack(dates))
+        self.ahead = tg.tensor(np.stack(ahead))
+
+def run(windows: Windows) -> Tensor:
+    return tg.concat([windows.dates, windows.ahead], axis=2)  # here
+
+run(Windows(3, 5))
+""",
     "methods and functions that are declared, of a model that is not": """
 from typing import Literal, TypeVar
 

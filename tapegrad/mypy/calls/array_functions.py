@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mypy.nodes import ARG_NAMED, ARG_POS, ComplexExpr, FloatExpr, IntExpr, SliceExpr, TupleExpr, UnaryExpr
 
-from tapegrad.sizes import UNKNOWN, Size, broadcast, is_unknown, product, surely_same
+from tapegrad.sizes import UNKNOWN, Dim, Size, broadcast, is_unknown, largest, product, surely_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -199,6 +199,8 @@ def _arange(read: Reader, given: Given) -> Sizes | None:
         return [max(numbers[0], 0)] if isinstance(numbers[0], int) else numbers
     if all(type(one) is int for one in numbers):
         return [len(range(*numbers))] if numbers[2:] != [0] else None
+    if len(numbers) == 2 and all(isinstance(one, int | Dim) for one in numbers):
+        return [largest([numbers[1] - numbers[0], 0])]  # such as np.arange(start, start + 3)
     if any(not isinstance(number_of(one), int | float) for one in written):
         return None  # which float it is, is not known
     start, stop, step = {1: [0, *numbers, 1], 2: [*numbers, 1], 3: numbers}[len(numbers)]

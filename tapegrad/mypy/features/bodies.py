@@ -452,8 +452,10 @@ _unpacks = ScopeCache(_unpacks_items)
 
 
 def _frame_with(function: FuncDef, values: dict[str, Value], receiver: Made | ClassOf | None, api: Checker) -> Frame:
-    """Return the frame of a function, with the values that a call gives it."""
+    """Return the frame of a function, with the values that a call gives it; a number that is not known is opaque."""
     scope, outer, around = _place(function, api)
+    numbers = {one.variable.name for one in function.arguments if _is_whole_number(one.variable.type)}
+    values = {name: value for name, value in values.items() if value is not None or name not in numbers}
     if around is not None:
         return Frame(scope, values, around.receiver, {**around.variables}, outer=outer, around=around)
     if function.is_class and receiver is not None:
@@ -462,6 +464,11 @@ def _frame_with(function: FuncDef, values: dict[str, Value], receiver: Made | Cl
     computed = {} if made is None else computed_by(made, api)
     read_property = partial(property_value, api=api)
     return Frame(scope, values, made, {}, computed=computed, property_value=read_property, outer=outer)
+
+
+def _is_whole_number(t: Type | None) -> bool:
+    p = get_proper_type(t)
+    return isinstance(p, Instance) and p.type.fullname == "builtins.int"
 
 
 def _place(function: FuncDef, api: Checker) -> tuple[str, str, Frame | None]:
@@ -493,12 +500,16 @@ def _returned(call: CallExpr, types: list[Type], api: Checker) -> Type | None:
     if arguments is None or not _is_defined_once(written, file):
         return None
     given = _arrays_given(written, call, types)
-    outcome = _outcome(api, written, _frame_with(written, dict(arguments), of, api), given, file)
+    frame = _frame_with(written, dict(arguments), of, api)
+    outcome = _outcome(api, written, frame, given, file)
     if outcome.names:
         depend_on_names(outcome.names, api)
     if outcome.reading is not None:
         record_read(api, outcome.reading, call.line)
-    return outcome.result
+    if outcome.result is None:
+        return None
+    kept = (path for path in opaque_paths(outcome.result) if path.partition("@")[2] != frame.scope)
+    return without_opaque(outcome.result, frozenset(kept))
 
 
 def _array_of_property(owner: Expression, name: str, api: Checker) -> Type | None:
