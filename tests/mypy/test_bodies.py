@@ -151,6 +151,29 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "indices of other kinds": """
+import numpy as np
+
+def picked(flag: bool) -> None:
+    rng = np.random.default_rng(0)
+    maps = rng.normal(size=(4, 5, 2)).astype(np.float32)
+    x = rng.normal(size=(4, 6))
+    mask = (x[:, 0] > -9) * (x[:, 1] > -9)
+    tg.tensor(maps[mask]) + tg.ones((4, 5, 2))
+    both = (x[:, 0] > -9) & (x[:, 1] > -9)
+    tg.tensor(maps[both]) + tg.ones((4, 5, 2))
+    of_bools = (x[:, 0] + 9).astype(bool)
+    tg.tensor(maps[of_bools]) + tg.ones((4, 5, 2))
+    halves = (x[:, 0] > -9) // (x[:, 1] > -9)
+    tg.tensor(maps[halves]) + tg.ones((4, 5, 2))
+    kind = int if flag else bool
+    either = (x[:, 0] > -9).astype(kind)
+    tg.tensor(maps[either]) + tg.ones((4, 5, 2))
+    dtype = np.int64 if flag else np.float32
+    tg.tensor(x.astype(dtype)) + tg.ones((4, 6), dtype=np.int64)
+
+picked(len(sys.argv) > 0)
+""",
     "numbers of a call that are not known": """
 import numpy as np
 
@@ -5217,6 +5240,36 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "what einsum and an index that is computed give": """
+import numpy as np
+
+def regions(rows: int, inputs: int, outputs: int) -> tuple[Tensor, Tensor]:
+    rng = np.random.default_rng(0)
+    maps = rng.normal(size=(4, inputs, outputs)) / 2.0
+    x = rng.normal(size=(rows, inputs))
+    region = 2 * (x[:, 0] > 0).astype(int) + (x[:, 1] > 0)
+    y = np.einsum("ni,nio->no", x, maps[region]) + 0.05 * rng.normal(size=(rows, outputs))
+    return tg.tensor(x.astype(np.float32)), tg.tensor(y.astype(np.float32))
+
+def difference(x: Tensor, y: Tensor) -> Tensor:
+    return x - y  # here
+
+x, y = regions(12, 6, 2)
+difference(x, y)
+""",
+    "an index whose dtype astype says": """
+import numpy as np
+
+def picked(rows: int) -> Tensor:
+    x = np.ones((rows, 4))
+    index = np.einsum("ni,mi->nm", x, x).astype(np.int64) - 4
+    return tg.tensor(np.ones((2, 5), dtype=np.float32)[index])
+
+def product(x: Tensor) -> Tensor:
+    return x @ tg.ones((3, 2))  # here
+
+product(picked(3))
+""",
     "what a function gives for each number, in a list that loops fill": """
 import numpy as np
 

@@ -454,6 +454,10 @@ class _Reader:
                 stored_type(self._api, of) or unknown()
             ):
                 return self.scalar(of)
+            case CallExpr(callee=MemberExpr(name="astype", expr=of), args=[RefExpr(fullname=name), *_]) if (
+                self.sizes(of)  # an array, and not of another library
+            ):
+                return scalar_type(self._api, below_numpy(name))
             case CallExpr(callee=MemberExpr(name=name, expr=of)) if name in _DRAWN_DTYPES and self._is_generator(of):
                 # With an argument of type Any, such as `options["batch"]`, mypy infers Any.
                 is_given = Given(expression).has("dtype", _DTYPE_PLACES.get(name, sys.maxsize))
@@ -833,9 +837,12 @@ class _Reader:
                 return "b"
             case UnaryExpr(op="~" | "-", expr=of) | IndexExpr(base=of):
                 return self._kind(of)
-            case OpExpr(op="&" | "|" | "^" | "+" | "-" | "*" | "//" | "%", left=left, right=right):
+            case OpExpr(op="&" | "|" | "^" | "+" | "-" | "*" | "//" | "%" as sign, left=left, right=right):
                 kinds = {self._kind(left), self._kind(right)}
-                return kinds.pop() if len(kinds) == 1 else ""
+                is_bool = kinds == {"b"} and sign not in ("//", "%")
+                return "" if "" in kinds else "b" if is_bool else "i"
+            case CallExpr(callee=MemberExpr(name="astype"), args=[dtype, *_]):
+                return _KINDS.get(getattr(dtype, "fullname", ""), "")
             case NameExpr(node=Var() as variable):
                 value, _ = bound_once(variable, self._api)
                 return "" if value is None else self._kind(value)
