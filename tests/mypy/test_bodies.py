@@ -151,6 +151,133 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "lists that some turns of loops leave as they are": """
+import numpy as np
+
+Row = np.ndarray[tuple[int], np.dtype[np.float32]]
+
+def row() -> Row:
+    return np.ones(2, dtype=np.float32)
+
+def run(flag: bool) -> None:
+    chosen = []
+    for n in range(3):
+        if n > 1:
+            chosen.append(row())
+    tg.tensor(np.stack(chosen)) + tg.ones((1, 2))
+    inner = []
+    for n in range(3):
+        for _ in range(n):
+            inner.append(row())
+    tg.tensor(np.stack(inner)) + tg.ones((3, 2))
+    ended = []
+    for n in range(3):
+        ended.append(row())
+        if n == 1:
+            break
+    tg.tensor(np.stack(ended)) + tg.ones((2, 2))
+    skipped = []
+    for n in range(3):
+        if n == 1:
+            continue
+        skipped.append(row())
+    tg.tensor(np.stack(skipped)) + tg.ones((2, 2))
+    first = []
+    for n in range(3):
+        first.append(row())
+        if n == 1:
+            tg.tensor(np.stack(first)) + tg.ones((2, 2))
+    popped = []
+    for _ in range(3):
+        popped.append(row())
+    popped.pop()
+    tg.tensor(np.stack(popped)) + tg.ones((2, 2))
+    deleted = []
+    for _ in range(3):
+        deleted.append(row())
+    del deleted[0]
+    tg.tensor(np.stack(deleted)) + tg.ones((2, 2))
+    extended = []
+    for _ in range(3):
+        extended.append(row())
+    extended += [row()]
+    tg.tensor(np.stack(extended)) + tg.ones((4, 2))
+    other = shared = []
+    for _ in range(3):
+        shared.append(row())
+    other.append(row())
+    tg.tensor(np.stack(shared)) + tg.ones((4, 2))
+    tried = []
+    try:
+        for n in range(3):
+            tried.append(row() if n < 2 else np.stack([]))
+    except ValueError:
+        pass
+    tg.tensor(np.stack(tried)) + tg.ones((2, 2))
+    count = 2
+    counted = []
+    for _ in range(count):
+        counted.append(row())
+    count = 5
+    tg.tensor(np.stack(counted)) + tg.ones((2, 2))
+    given = []
+    for _ in range(3):
+        given.append(row())
+    fill(given)
+    tg.tensor(np.stack(given)) + tg.ones((4, 2))
+    named: list[Row] = []
+    alias = named
+    for _ in range(3):
+        named.append(row())
+    alias.append(row())
+    tg.tensor(np.stack(named)) + tg.ones((4, 2))
+    held: list[Row] = []
+    holder = {"rows": held}
+    for _ in range(3):
+        held.append(row())
+    holder["rows"].append(row())
+    tg.tensor(np.stack(held)) + tg.ones((4, 2))
+    added: list[Row] = []
+
+    def grow() -> None:
+        added.append(row())
+
+    for _ in range(3):
+        added.append(row())
+    grow()
+    tg.tensor(np.stack(added)) + tg.ones((4, 2))
+    called: list[Row] = []
+
+    def call() -> None:
+        for _ in range(3):
+            called.append(row())
+
+    call()
+    call()
+    tg.tensor(np.stack(called)) + tg.ones((6, 2))
+    stepped = []
+    for _ in range(0, 9, 4):
+        stepped.append(row())
+    tg.tensor(np.stack(stepped)) + tg.ones((3, 2))
+    looped = []
+    for _ in range(3):
+        for one in [row()] if flag else [row(), row()]:
+            looped.append(one)
+    tg.tensor(np.stack(looped)) + tg.ones((3, 2))
+
+def fill(rows: list[Row]) -> None:
+    rows.append(row())
+
+def none(n: int) -> None:
+    rows = []
+    for _ in range(n, 2):
+        rows.append(1.0)
+    tg.tensor(np.array(rows, dtype=np.float32)) + tg.ones((0,))
+
+run(len(sys.argv) > 0)
+none(2)
+none(5)
+""",
     "indices of other kinds": """
 import numpy as np
 
@@ -5240,6 +5367,32 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "how many arrays loops append to a list": """
+import numpy as np
+
+class Windows:
+    def __init__(self, first: int, last: int) -> None:
+        names, rows = [], []
+        for series in range(4):
+            for _ in range(first, last - 3):
+                names.append(series)
+                rows.append(np.ones((2, 5), dtype=np.float32))
+        self.names = tg.tensor(np.array(names, dtype=np.float32))
+        self.rows = tg.tensor(np.stack(rows))
+
+    def product(self, y: Tensor) -> Tensor:
+        return self.rows.reshape((-1, 5)) @ y + self.names[:, None]  # here
+
+Windows(0, 5).product(tg.ones((5, 3)))
+""",
+    "the length of a list of a constant": """
+QUANTILES = (0.1, 0.5, 0.9)
+
+def pinball(x: Tensor) -> Tensor:
+    return x * tg.tensor(list(QUANTILES))  # here
+
+pinball(tg.ones((4, 2)))
+""",
     "what einsum and an index that is computed give": """
 import numpy as np
 

@@ -429,6 +429,16 @@ def _concatenate(read: Reader, given: Given) -> Sizes | None:
     return [reduce(lambda n, m: n + m, map(product, known))] if known and len(known) == len(found) else None
 
 
+def _stack(read: Reader, given: Given) -> Sizes | None:
+    """Return the sizes of `np.stack(arrays, axis)`; with the first axis, the length of a list that loops fill."""
+    arrays = given.only({"out"}).one("arrays", 0)
+    axes = {"axis": given.one("axis", 1)} if given.has("axis", 1) else {}
+    sizes = read.by_op("stack", {"tensors": arrays, **axes}) if len(given.positional) <= 2 else None
+    if sizes is None or axes or not is_unknown(sizes[0]):
+        return sizes
+    return [read.alike(arrays)[0], *sizes[1:]]
+
+
 def _einsum(read: Reader, given: Given) -> Sizes | None:
     return (
         read.by_op("einsum", {"subscripts": given.positional[0]}, *given.positional[1:]) if given.positional else None
@@ -615,6 +625,7 @@ FUNCTIONS: Final[dict[str, Callable[[Reader, Given], Sizes | None]]] = {
     "rollaxis": _rollaxis,
     "rot90": _rot90,
     "select": _select,
+    "stack": _stack,
     "sliding_window_view": _sliding,
     "take": _take,
     "take_along_axis": _take_along_axis,

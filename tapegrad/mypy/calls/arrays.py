@@ -74,7 +74,7 @@ from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.rules.calls import is_several, ruled
 from tapegrad.mypy.rules.library import op_named
 from tapegrad.mypy.scopes.assigned import assigned_by_methods
-from tapegrad.mypy.scopes.collections import Use, appended_to, use_of
+from tapegrad.mypy.scopes.collections import Use, appended_to, loops_that_fill, use_of
 from tapegrad.mypy.scopes.command_line import is_whole_option
 from tapegrad.mypy.scopes.frames import Arrays, GivenTensor, key_of, within
 from tapegrad.mypy.scopes.items import MOST_ITEMS, bounds_of
@@ -96,7 +96,7 @@ from tapegrad.mypy.signatures import signature_of
 from tapegrad.mypy.unify.arguments import Argument, numbers_in, operand_shape
 from tapegrad.mypy.unify.bindings import CallError
 from tapegrad.mypy.unify.named_tuples import fields_of
-from tapegrad.sizes import UNKNOWN, Dim, Size, UnknownDims, is_unknown, names_in, product, surely_same
+from tapegrad.sizes import UNKNOWN, Dim, Size, UnknownDims, is_unknown, largest, names_in, product, surely_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -301,11 +301,25 @@ def sizes_of_list(data: Argument, api: Checker) -> list[Size] | None:
     if isinstance(data.expression, ListComprehension):
         each = stored_type(api, data.expression.generator.left_expr)
         return [UNKNOWN] if each is not None and numbers_in(each) else None
+    match data.expression:
+        case CallExpr(callee=RefExpr(fullname=name), args=[of]) if name in _LISTING and _has_numbers(of, api):
+            count = length_of(of, api)  # such as 3 of list((0.1, 0.5, 0.9))
+            return [UNKNOWN if count is None else count]
     items = data.expression.items if isinstance(data.expression, ListExpr) else []
     several = [stored_type(api, one) for one in items if not isinstance(one, StarExpr)]
     if several and len(several) == len(items) and all(one is not None and _is_of_numbers(one) for one in several):
         return [len(items), UNKNOWN]
     return [UNKNOWN] if _is_of_numbers(data.type) else None
+
+
+def _has_numbers(sequence: Expression, api: Checker) -> bool:
+    """Return whether all items of a list, a tuple or a range are numbers, by its type."""
+    p = get_proper_type(stored_type(api, sequence))
+    if isinstance(p, TupleType):
+        return all(map(numbers_in, p.items))
+    is_range = isinstance(p, Instance) and p.type.fullname == "builtins.range"
+    is_several = isinstance(p, Instance) and p.type.fullname in ("builtins.list", "builtins.tuple")
+    return is_range or (is_several and isinstance(p, Instance) and bool(numbers_in(p.args[0])))
 
 
 def _is_of_numbers(t: Type) -> bool:
@@ -888,6 +902,21 @@ class _Reader:
                 return self._column(rows, at)
         return None
 
+    def _count_of_appended(self, expression: Expression) -> Size:
+        """Return how many items a list has that is empty at first, and that one statement in loops appends to."""
+        loops = loops_that_fill(expression, self._api) if isinstance(expression, NameExpr) else None
+        return UNKNOWN if loops is None else product([self._turns(loop.expr) for loop in loops])
+
+    def _turns(self, sequence: Expression) -> Size:
+        """Return how often a loop over a sequence runs."""
+        match sequence:
+            case CallExpr(callee=RefExpr(fullname="builtins.range"), args=[start, stop]):
+                return largest([self._size_or_unknown(stop) - self._size_or_unknown(start), 0])
+            case CallExpr(callee=RefExpr(fullname="builtins.range"), args=[stop]):
+                return largest([self._size_or_unknown(stop), 0])
+        count = length_of(sequence, self._api)
+        return UNKNOWN if count is None else count
+
     def _column(self, rows: Expression, position: int) -> Sizes | None:
         """Return the sizes of what all tuples in a list, such as named tuples, have at a position."""
         row = record_in(rows, self._api)
@@ -1101,7 +1130,7 @@ class _Reader:
                 rows = common(several)
                 return None if rows is None else [len(several), *rows]
         if (row := self._of_appended(expression)) is not None:
-            return [UNKNOWN, *row]
+            return [self._count_of_appended(expression), *row]
         found = self.sizes(expression)
         return self._of_numbers(expression) if found is None else found
 

@@ -11,11 +11,15 @@ from mypy.nodes import (
     ARG_STAR2,
     Argument,
     AssignmentStmt,
+    BreakStmt,
     CallExpr,
     ComparisonExpr,
     ConditionalExpr,
+    ContinueStmt,
+    DelStmt,
     DictExpr,
     Expression,
+    ExpressionStmt,
     ForStmt,
     FuncDef,
     GeneratorExpr,
@@ -48,6 +52,7 @@ from tapegrad.mypy.scopes.frames import Reading
 from tapegrad.mypy.scopes.names import (
     BINDERS,
     ScopeCache,
+    blocks_around,
     bound_by,
     bound_once,
     children_of,
@@ -272,6 +277,51 @@ def appended_to(name: NameExpr, api: Checker) -> list[Expression] | None:
     value, _ = bound_once(name.node, api) if added else (None, None)
     first = None if value is None else _first_items(value)
     return None if not added or first is None else [*first, *added]
+
+
+def loops_that_fill(name: NameExpr, api: Checker) -> list[ForStmt] | None:
+    """Return the loops around the one `append` that fills a list, outermost first; None if some turn may add no item.
+
+    They are those between the empty list and a use of the list behind them, such as two of
+    `xs = []; for i in range(3): for j in range(4): xs.append(f(i, j))`.
+    """
+    file, variable = checked_file(api), name.node
+    added = _appended.of(file).get(variable) if isinstance(variable, Var) else None
+    made, _ = bound_once(variable, api) if added and isinstance(variable, Var) else (None, None)
+    if added is None or len(added) != 1 or not isinstance(made, ListExpr) or made.items:
+        return None
+    created, filled, used = (blocks_around(one, file) for one in (made, added[0], name))
+    depth = len(created) - 1
+    if min(map(len, (created, filled, used))) <= depth or depth < 0:
+        return None
+    places = [chain[depth] for chain in (created, filled, used)]
+    if any(body is not places[0][0] for body, _ in places) or not places[0][1] < places[1][1] < places[2][1]:
+        return None
+    statement = places[0][0][places[0][1]]
+    if not isinstance(statement, AssignmentStmt) or len(statement.lvalues) > 1:  # it has another name
+        return None
+    loops = [body[at] for body, at in filled[depth:-1]]
+    bodies = [loop.body.body if isinstance(loop, ForStmt) else None for loop in loops]
+    is_direct = all(body is inner for body, (inner, _) in zip(bodies, filled[depth + 1 :], strict=True))
+    last = filled[-1][0][filled[-1][1]]
+    is_append = isinstance(last, ExpressionStmt) and _appends(last.expr, added[0])
+    leaves = any(isinstance(node, BreakStmt | ContinueStmt) for loop in loops for node in inside(loop))
+    return loops if is_direct and is_append and not leaves and not _loses_items(variable, file) else None
+
+
+def _appends(call: Expression, item: Expression) -> bool:
+    return isinstance(call, CallExpr) and getattr(call.callee, "name", "") == "append" and call.args == [item]
+
+
+def _loses_items(variable: Node | None, file: Node) -> bool:
+    """Return whether a method or a `del` statement may remove items of a list."""
+    for node in nodes_in.of(file):
+        match node:
+            case MemberExpr(expr=NameExpr(node=of), name=name) if of is variable and name in _REMOVERS:
+                return True
+            case DelStmt(expr=target) if any(getattr(one, "node", None) is variable for one in inside(target)):
+                return True
+    return False
 
 
 def _first_items(made: Expression) -> list[Expression] | None:

@@ -406,22 +406,31 @@ def in_frame(t: Type, make: Make) -> Type:
 
 
 def _part_in_frame(part: Type, make: Make) -> Type:
-    size = size_of(part)
+    before = size_of(part)
+    size = _size_in_frame(before)
+    return unknown() if is_unknown(size) else part if size is before else size_type(size, make)
+
+
+def _size_in_frame(size: Size) -> Size:
+    """Return a size with the values that its opaque sizes have in the current frame, unknown where one has none."""
     facts: list[Same] = []
     for name in names_in(size):
         if not name.is_opaque:
             continue
-        value = UNKNOWN if call_of(name) is not None else value_of_name(name.label, name.scope)
-        if value is None:
+        call = call_of(name)
+        if call is None:
+            value = value_of_name(name.label, name.scope)
+        else:  # such as the largest of two sizes
+            value = call.computed([_size_in_frame(one) for one in call.arguments])
+        if value is None or surely_same(value, size_of_name(name)):
             continue
         if is_unknown(value):
-            return unknown()
+            return UNKNOWN
         facts.append(Same(name, value))
     if not facts:
-        return part
+        return size
     with assuming(facts):
-        size = simplest(size + 0)
-    return size_type(size, make)
+        return simplest(size + 0)
 
 
 def is_passed_on(path: str, value: Value) -> bool:
