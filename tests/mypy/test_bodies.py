@@ -151,6 +151,71 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "lengths of objects that are others at other times": """
+class Rows:
+    def __init__(self, count: int) -> None:
+        self.rows = tg.ones((count, 3))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+class Growing(Rows):
+    def grow(self) -> None:
+        self.rows = tg.ones((7, 3))
+
+class Doubled(Rows):
+    def __len__(self) -> int:
+        return 2 * len(self.rows)
+
+class Fixed:
+    def __init__(self, count: int) -> None:
+        self.rows = tg.ones((count, 3))
+        if count > 2:
+            self.rows = tg.ones((9, 3))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+class Unsized:
+    def __init__(self, rows: list[float]) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+def made(count: int) -> Rows:
+    return Doubled(count) if count > 2 else Rows(count)
+
+def added(x: Tensor, count: int) -> Tensor:
+    return x + tg.ones((count,))
+
+def run(count: int, given: Rows) -> None:
+    growing = Growing(3)
+    growing.grow()
+    added(tg.ones((7,)), len(growing))
+    added(tg.ones((6,)), len(Doubled(3)))
+    doubled = Doubled(3)
+    added(tg.ones((6,)), len(doubled))
+    fixed = Fixed(3)
+    added(tg.ones((9,)), len(fixed))
+    rows = Rows(3)
+    rows = Rows(5)
+    added(tg.ones((5,)), len(rows))
+    added(tg.ones((8,)), len(made(4)))
+    of_made = made(4)
+    added(tg.ones((8,)), len(of_made))
+    added(tg.ones((8,)), len(given))
+    of_count = Rows(count)
+    added(tg.ones((4,)), len(of_count))
+    numbers = [1.0]
+    unsized = Unsized(numbers)
+    numbers.append(2.0)
+    added(tg.ones((2,)), len(unsized))
+    either = Rows(3) if count < 3 else Doubled(3)
+    added(tg.ones((6,)), len(either))
+
+run(4, Rows(8))
+""",
     "lists that some turns of loops leave as they are": """
 import numpy as np
 
@@ -5367,6 +5432,26 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "the length of an object that is the one of a tensor in it": """
+import numpy as np
+
+BATCH = 2
+
+class Rows:
+    def __init__(self, count: int) -> None:
+        self.rows = tg.ones((2 * count, 3))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+def sums(x: Tensor) -> Tensor:
+    return tg.ones((3,)) + x  # here
+
+train = Rows(3)
+order = np.random.default_rng(0).permutation(len(train)).astype(np.float32)
+for start in range(0, len(train) - BATCH + 1, BATCH):
+    sums(tg.tensor(order[start : start + BATCH]))
+""",
     "how many arrays loops append to a list": """
 import numpy as np
 

@@ -407,11 +407,11 @@ def in_frame(t: Type, make: Make) -> Type:
 
 def _part_in_frame(part: Type, make: Make) -> Type:
     before = size_of(part)
-    size = _size_in_frame(before)
+    size = size_in_frame(before)
     return unknown() if is_unknown(size) else part if size is before else size_type(size, make)
 
 
-def _size_in_frame(size: Size) -> Size:
+def size_in_frame(size: Size) -> Size:
     """Return a size with the values that its opaque sizes have in the current frame, unknown where one has none."""
     facts: list[Same] = []
     for name in names_in(size):
@@ -421,7 +421,7 @@ def _size_in_frame(size: Size) -> Size:
         if call is None:
             value = value_of_name(name.label, name.scope)
         else:  # such as the largest of two sizes
-            value = call.computed([_size_in_frame(one) for one in call.arguments])
+            value = call.computed([size_in_frame(one) for one in call.arguments])
         if value is None or surely_same(value, size_of_name(name)):
             continue
         if is_unknown(value):

@@ -98,6 +98,7 @@ from tapegrad.mypy.scopes.frames import (
     constructor_frame,
     item_at,
     key_of,
+    size_in_frame,
     within,
 )
 from tapegrad.mypy.scopes.functions import (
@@ -250,6 +251,10 @@ def steady_size(expression: Expression, api: Checker) -> Size:
             count := length_of(operand, api)
         ) is not None:
             return count
+        case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[NameExpr() | MemberExpr() as operand]) if (
+            not is_unknown(length := length_by_method(operand, api))
+        ):
+            return length
         case NameExpr(node=Var() as variable) if _is_of_entry(steady_value(variable, api)[0]) and isinstance(
             value := object_of(expression, api), int | Dim
         ):
@@ -266,6 +271,35 @@ def steady_size(expression: Expression, api: Checker) -> Size:
                 with within(None):
                     return steady_size(item, api)
     return opaque_size(expression, api)
+
+
+def length_by_method(operand: Expression, api: Checker) -> Size:
+    """Return the length of an object whose `__len__` returns that of a tensor in an attribute; unknown for any other.
+
+    The object is made by a call of a class of the program, and only its constructor assigns to the attribute.
+    """
+    made = object_of(operand, api)
+    method, _ = (method_of(made, "__len__") or (None, None)) if isinstance(made, Made) else (None, None)
+    if method is None or is_changed(method, api):
+        return UNKNOWN
+    body, _ = body_of_getter(method, api)
+    match body[1:] if isinstance(body[0] if body else None, ExpressionStmt) else body:
+        case [
+            ReturnStmt(
+                expr=CallExpr(
+                    callee=NameExpr(fullname="builtins.len"), args=[MemberExpr(expr=NameExpr(name=owner), name=name)]
+                )
+            )
+        ] if isinstance(made, Made) and owner == method.arguments[0].variable.name:
+            length = from_constructor(made, name, _length_made, api)
+            return UNKNOWN if length is None else length
+    return UNKNOWN
+
+
+def _length_made(tensor: Expression, api: Checker) -> Size:
+    """Return the length of a tensor by the type that mypy has given its expression in a constructor."""
+    t = stored_type(api, tensor)
+    return UNKNOWN if t is None or tensor_parts(t) is None else size_in_frame(length_of_type(t))
 
 
 def _computed_once(variable: Var, api: Checker) -> int | None:

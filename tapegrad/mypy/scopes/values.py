@@ -58,7 +58,7 @@ from tapegrad.mypy.scopes.frames import Arrays, Items
 from tapegrad.mypy.scopes.items import count_in_type, length_of_type
 from tapegrad.mypy.scopes.names import bound_last, bound_once, unpacked_once
 from tapegrad.mypy.scopes.numbers import range_of
-from tapegrad.mypy.scopes.objects import length_of, object_of, steady_size
+from tapegrad.mypy.scopes.objects import length_by_method, length_of, object_of, steady_size
 from tapegrad.mypy.scopes.opaque import ARITHMETIC, loop_of, position_of
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.sizes import (
@@ -150,7 +150,8 @@ def _length(operand: Expression, api: Checker) -> Size:
     if isinstance(made, ListExpr | ListComprehension) and (count := length_of(made, api)) is not None:
         return count
     length = length_of_type(_type_of(operand, api))
-    return _axis_of_array(operand, 0, api) if is_unknown(length) else length
+    length = _axis_of_array(operand, 0, api) if is_unknown(length) else length
+    return length_by_method(operand, api) if is_unknown(length) else length
 
 
 def index_of(t: Type, expression: Expression | None, api: Checker) -> Any:
