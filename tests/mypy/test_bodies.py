@@ -151,6 +151,39 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "attributes of type Any that are no floats": """
+from argparse import ArgumentParser, Namespace
+
+def parse() -> Namespace:
+    parser = ArgumentParser(description="Train.")
+    parser.add_argument("--balance", type=float, default=0.5)
+    parser.add_argument("--factor", type=float, default=0.5)
+    return parser.parse_args()
+
+class Scale(nn.Module):
+    def __init__(self, args: Namespace) -> None:
+        self.balance = args.balance
+        self.factor = args.factor
+
+    def set(self) -> None:
+        self.balance = tg.ones((4, 1, 1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.balance * x
+        return y + tg.ones((4, 1, 2))
+
+    def second(self, x: Tensor) -> Tensor:
+        if self.factor:
+            self.factor = tg.ones((4, 1, 1))
+        y: Tensor = self.factor * x
+        return y + tg.ones((4, 1, 2))
+
+args = parse()
+scale = Scale(args)
+scale.set()
+scale(tg.ones((4, 2)))[:, 0, 0] + tg.ones((4,))
+scale.second(tg.ones((4, 2)))[:, 0, 0] + tg.ones((4,))
+""",
     "lengths of objects that are others at other times": """
 class Rows:
     def __init__(self, count: int) -> None:
@@ -5432,6 +5465,24 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "an attribute that is an option of type float, beside a tensor": """
+from argparse import ArgumentParser, Namespace
+
+def parse() -> Namespace:
+    parser = ArgumentParser(description="Train.")
+    parser.add_argument("--balance", type=float, default=0.02)
+    return parser.parse_args()
+
+class Scale(nn.Module):
+    def __init__(self, args: Namespace) -> None:
+        self.balance = args.balance
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.balance * x
+        return y + tg.ones((3,))  # here
+
+Scale(parse())(tg.ones((4, 2)))
+""",
     "the length of an object that is the one of a tensor in it": """
 import numpy as np
 

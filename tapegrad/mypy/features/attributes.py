@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from mypy.nodes import CallExpr, Context, Decorator, Expression, MemberExpr, NameExpr, RefExpr, Var
 from mypy.types import AnyType, CallableType, Instance, TupleType, Type, UnionType, get_proper_type
@@ -153,7 +153,7 @@ def _without_foreign_sizes(ctx: AttributeContext) -> Type:
         ):  # of one of several classes, as in `{"relu": nn.ReLU, "gelu": nn.GELU}[name]()`
             return type_made(t, value, ctx.api) or t
         # An Any would hide the tensor in `x * self.width**-0.5`, where `self.width = args.width`.
-        return make(ctx.api)("builtins.int", []) if type(value) is int else t
+        return make(ctx.api)(_NUMBERS[type(value)], []) if type(value) in _NUMBERS else t
     if not ctx.is_lvalue and isinstance(expression, MemberExpr) and leaves_sizes_open(ctx.type):
         t = _of_made_layer(expression, t, ctx)
     if isinstance(t, CallableType) and is_of_library(t) and not has_opaque(ctx.type):
@@ -179,6 +179,9 @@ def _without_foreign_sizes(ctx: AttributeContext) -> Type:
     if isinstance(expression, MemberExpr) and keeps_sizes(expression, ctx.api):
         return in_frame(t, make(ctx.api))
     return without_opaque(t, opaque_paths(ctx.type))
+
+
+_NUMBERS: Final[dict[type, str]] = {int: "builtins.int", float: "builtins.float"}
 
 
 def _of_made_layer(attribute: MemberExpr, declared: Type, ctx: AttributeContext) -> Type:
