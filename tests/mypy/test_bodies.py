@@ -151,6 +151,68 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "a configuration that is a class, whose constants may change": """
+class Sizes:
+    width = 8
+    hidden = 5
+    words = 7
+
+    @classmethod
+    def widen(cls) -> None:
+        cls.hidden = 6
+
+class Meta(type):
+    def __init__(cls, *args: Any) -> None:
+        super().__init__(*args)
+        cls.words = 8
+
+class Words(Sizes, metaclass=Meta):
+    words = 7
+
+class Net(nn.Module):
+    def __init__(self, sizes: type[Sizes]) -> None:
+        self.up = nn.Linear(sizes.width, sizes.hidden)
+        sizes.widen()
+        self.down = nn.Linear(6, sizes.width)
+        self.bias = nn.Param(tg.zeros((sizes.words,)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down(tg.pad(self.up(x), ((0, 0), (0, 6 - self.up.bias.shape[0])))) + self.bias
+
+class Fixed(nn.Module):
+    def __init__(self, words: type[Words]) -> None:
+        self.up = nn.Linear(8, words.words)
+        self.down = nn.Linear(8, words.width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down(self.up(x))
+
+Fixed(Words)(tg.ones((2, 8)))
+Sizes.words = 8
+Net(Sizes)(tg.ones((2, 8)))
+""",
+    "a configuration that is one of two classes": """
+class Small:
+    width = 4
+
+class Large(Small):
+    width = 8
+
+class Net(nn.Module):
+    def __init__(self, sizes: type[Small]) -> None:
+        self.up = nn.Linear(sizes.width, 5)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x)
+
+def run(sizes: type[Small]) -> None:
+    x = tg.ones((2, 8))
+    Net(sizes)(x)
+    chosen = Small if len(sys.argv) > 5 else Large
+    Net(chosen)(x)
+
+run(Large)
+""",
     "attributes of type Any that are no floats": """
 from argparse import ArgumentParser, Namespace
 
@@ -5465,6 +5527,27 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "a configuration that is a class": """
+class Sizes:
+    width = 8
+    hidden = 2 * width
+    words = 7
+
+class Large(Sizes):
+    words = 8
+
+class Net(nn.Module):
+    def __init__(self, sizes: type[Sizes]) -> None:
+        self.up = nn.Linear(sizes.width, sizes.hidden)
+        self.down = nn.Linear(sizes.hidden, sizes.width)
+        self.bias = nn.Param(tg.zeros((sizes.words,)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down(self.up(x)) + self.bias  # here
+
+Net(Large)(tg.ones((2, 8)))
+Net(Sizes)(tg.ones((2, 8)))
+""",
     "an attribute that is an option of type float, beside a tensor": """
 from argparse import ArgumentParser, Namespace
 

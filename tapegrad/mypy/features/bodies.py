@@ -155,9 +155,9 @@ from tapegrad.mypy.scopes.objects import (
     arguments_of_call,
     called_function,
     computed_by,
+    computed_value,
     object_of,
     object_with_method,
-    property_value,
     value_of_expression,
 )
 from tapegrad.mypy.scopes.opaque import has_rival_files, is_defined_once, other_shapes
@@ -462,8 +462,8 @@ def _frame_with(function: FuncDef, values: dict[str, Value], receiver: Made | Cl
         return Frame(scope, values, None, {function.arguments[0].variable: ClassOf(receiver.info)})
     made = receiver if isinstance(receiver, Made) else None
     computed = {} if made is None else computed_by(made, api)
-    read_property = partial(property_value, api=api)
-    return Frame(scope, values, made, {}, computed=computed, property_value=read_property, outer=outer)
+    read = partial(computed_value, api=api)
+    return Frame(scope, values, made, {}, computed=computed, computed_value=read, outer=outer)
 
 
 def _is_whole_number(t: Type | None) -> bool:

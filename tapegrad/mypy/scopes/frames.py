@@ -185,7 +185,7 @@ class Frame(NamedTuple):
             it where the next ones may not be made.
         computed: The sizes that the constructor of the receiver has computed, by the names of variables, and of
             attributes such as `self.width`.
-        property_value: Returns the value of a property of an object, by its name.
+        computed_value: Returns the value of a property of an object, or of a constant of a class, by its name.
         outer: The full name of the function around it, of which it may read variables; empty if there is none.
         around: The frame of that function; None while mypy checks it.
     """
@@ -198,7 +198,7 @@ class Frame(NamedTuple):
     results: dict[Hashable, Value] | None = None
     made: list[Creation | None] | None = None
     computed: Mapping[str, Size] = MappingProxyType({})
-    property_value: Callable[[Made, str], Value] | None = None
+    computed_value: Callable[[Made | ClassOf, str], Value] | None = None
     outer: str = ""
     around: Frame | None = None
 
@@ -370,18 +370,18 @@ def _value_in(values: dict[str, Value], label: str) -> Size | None:
         elif isinstance(value, Keywords):
             value = dict(value.values).get(name[2:-2])
         else:
-            value = _attribute_of(value, name) if isinstance(value, Made) else None
+            value = _attribute_of(value, name) if isinstance(value, Made | ClassOf) else None
     if isinstance(value, Held):
         return size_of_name(opaque_name(value.label, value.scope)) if rest else UNKNOWN
     return value if isinstance(value, int | Dim) else UNKNOWN
 
 
-def _attribute_of(made: Made, name: str) -> Value:
-    """Return the value of a field of an object, or of a property such as `config.head_width`."""
-    arguments, frame = dict(made.arguments), Reading.frame
-    if name in arguments or frame is None or frame.property_value is None:
+def _attribute_of(of: Made | ClassOf, name: str) -> Value:
+    """Return the value of a field of an object, of a property such as `config.head_width`, or of a class constant."""
+    arguments, frame = dict(of.arguments) if isinstance(of, Made) else {}, Reading.frame
+    if name in arguments or frame is None or frame.computed_value is None:
         return arguments.get(name)
-    return frame.property_value(made, name)
+    return frame.computed_value(of, name)
 
 
 def _variable_of(size: Dim) -> Held | None:

@@ -1356,11 +1356,13 @@ def _run_inherited(call: CallExpr, api: Checker) -> bool:
 _EVALUATOR: Final = Evaluator(value_of_expression, decided, turns, _run_inherited)
 
 
-def property_value(made: Made, name: str, api: Checker) -> Value:
-    """Return the value of a property of an object, by its name; None if it is not known."""
-    symbol = made.info.get(name)
+def computed_value(of: Made | ClassOf, name: str, api: Checker) -> Value:
+    """Return the value of a property of an object, or of a constant of a class, by its name; None if not known."""
+    if isinstance(of, ClassOf):
+        return _of_class(of.info, name, api)
+    symbol = of.info.get(name)
     getter = symbol.node.func if symbol is not None and isinstance(symbol.node, Decorator) else None
-    return _of_property(made, getter, api) if getter is not None and getter.is_property else None
+    return _of_property(of, getter, api) if getter is not None and getter.is_property else None
 
 
 def _of_property(made: Made, getter: FuncDef, api: Checker) -> Value:

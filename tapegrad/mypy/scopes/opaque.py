@@ -51,7 +51,7 @@ from mypy.nodes import (
     Var,
     WhileStmt,
 )
-from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypedDictType, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypedDictType, TypeType, get_proper_type
 
 from tapegrad.mypy.conversion import Many, size_of
 from tapegrad.mypy.mypy_api import checked_file, stored_type
@@ -795,12 +795,21 @@ def _attribute(owner: Type | None, name: str, contents: Contents) -> Type | None
     fallback = getattr(p, "partial_fallback", p)  # the class of a named tuple
     if isinstance(p, AnyType):
         return None if _is_written(name, contents) else p
+    if isinstance(p, TypeType) and isinstance(p.item, Instance):
+        return _of_class(p.item.type, name, contents)
     if not isinstance(fallback, Instance):
         return None
     info = fallback.type
     if not _is_frozen(info, name) and _is_written(name, contents, info):
         return None
     return _declared(info, name)
+
+
+def _of_class(info: TypeInfo, name: str, contents: Contents) -> Type | None:
+    """Return the type of an attribute of a class itself that does not change; None if it may."""
+    symbol = info.get(name)
+    is_plain = symbol is not None and isinstance(symbol.node, Var) and info.metaclass_type is None
+    return _declared(info, name) if is_plain and not _is_written(name, contents, info) else None
 
 
 def _declared(info: TypeInfo, name: str) -> Type | None:
