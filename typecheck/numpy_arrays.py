@@ -266,7 +266,7 @@ def accept_arrays_of_objects() -> None:
     assert_type(tg.tensor(log.dense), Tensor[Shape[L[64], L[4]], NoneTape])
     assert_type(tg.tensor(log.sparse), Tensor[Shape[L[64], L[3]], NoneTape, np.int64])
     assert_type(log.batch(0, 16), Tensor[Shape[L[16], L[4]], NoneTape])
-    assert_type(tg.tensor(log.encoded, np.float32), Tensor[Shape[Any], NoneTape])
+    assert_type(tg.tensor(log.encoded, np.float32), Tensor[Shape[L[4]], NoneTape])
     assert_type(log.windows(np.array([0, 1, 2])), Tensor[Shape[L[3], Any], NoneTape, Any])
     log.step()
     assert_type(tg.tensor(log.state), Tensor[Shape[Any], NoneTape, np.float64])

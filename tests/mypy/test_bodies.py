@@ -5499,6 +5499,32 @@ def main(is_short: bool) -> None:
 
 main(True)
 """,
+    "the length of a text that may be another one": """
+LETTERS = "abc"
+LETTERS += "de"
+KNOWN = "ab" if len(sys.argv) > 5 else "abcde"
+WORD = sys.argv[0][:0] + "abcde"
+
+class Net(nn.Module):
+    def __init__(self, words: int) -> None:
+        self.table = nn.Linear(words, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.table(x)
+
+def run(text: str = "abc") -> None:
+    Net(len(text))(tg.ones((2, 5)))
+    for letter in "abcdefghij":
+        Net(len(letter))(tg.ones((2, 1)))
+        Net(ord(letter))(tg.ones((2, ord(letter))))
+
+for one in LETTERS, KNOWN, WORD:
+    Net(len(one))(tg.ones((2, 5)))
+Net(len(LETTERS))(tg.ones((2, 5)))
+Net(len(KNOWN))(tg.ones((2, 5)))
+Net(len(WORD))(tg.ones((2, 5)))
+run("abcde")
+""",
 }
 
 COMPUTED = """
@@ -6970,6 +6996,22 @@ def main() -> None:
     loss(nn.Linear(64, 10), x[:40], y[40:])
 
 main()
+""",
+    "the length of a text": """
+LETTERS = "abc"
+
+class Sizes:
+    words = len(LETTERS) + 2
+
+class Net(nn.Module):
+    def __init__(self, sizes: type[Sizes]) -> None:
+        self.table = nn.Linear(sizes.words, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.table(x)  # here
+
+Net(Sizes)(tg.ones((2, 5)))
+Net(Sizes)(tg.ones((2, 3)))
 """,
 }
 

@@ -593,6 +593,16 @@ CONSTANTS_ELSEWHERE: Final[dict[str, list[Files]]] = {
         }
         for axis in (0, 10, 1, 100)
     ],
+    "a class of another file that is the configuration of a model there": [
+        {
+            "models.py": f"{PLAIN}class Config:\n    width = {width}\n    outputs = 3\n"
+            "class Net(nn.Module):\n    def __init__(self, config: type[Config]) -> None:\n"
+            "        self.layer = nn.Linear(config.width, config.outputs)\n"
+            "    def forward(self, x: Tensor) -> Tensor: return self.layer(x)\n",
+            "top.py": f"{PLAIN}from models import Config, Net\nNet(Config)(tg.ones((2, 8)))\n",
+        }
+        for width in (8, 7, 8, 16)
+    ],
     "a configuration in a text of another file": [
         {
             "settings.py": f"import json\nTEXT = '{{\"width\": {width}}}'\nCONFIG = json.loads(TEXT)\n",

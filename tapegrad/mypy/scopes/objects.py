@@ -714,8 +714,10 @@ def length_of(sequence: Expression, api: Checker) -> int | None:
         case IndexExpr(base=of, index=SliceExpr() as part):
             length, bounds = length_of(of, api), bounds_of(part)
             return None if length is None or bounds is None else len(range(length)[bounds])
-        case NameExpr() | MemberExpr() | OpExpr() | IndexExpr():
+        case NameExpr() | MemberExpr() | OpExpr() | IndexExpr() | StrExpr():
             match object_of(sequence, api):
+                case str() as text:
+                    return len(text)
                 case Items(values=values) | Keywords(values=values):
                     return len(values)
                 case Layers(items=layers) if are_single(layers):
@@ -781,6 +783,8 @@ def _item_of(sequence: Expression, index: int, api: Checker) -> Value:
             return layers[index]
         case Several(item=item):
             return item
+        case str() as text:
+            return text[index]
     size = size_of_item(sequence, index, api, _STEADY)
     return None if is_unknown(size) else size
 
