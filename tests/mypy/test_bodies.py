@@ -5525,6 +5525,33 @@ Net(len(KNOWN))(tg.ones((2, 5)))
 Net(len(WORD))(tg.ones((2, 5)))
 run("abcde")
 """,
+    "parts of which only some are known": """
+from collections.abc import Iterator
+
+class Parts(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.up = nn.Linear(width, 3)
+
+    def forward(self, x: Tensor, y: Tensor, several: list[Tensor]) -> Tensor:
+        signal, gate = tg.split(y, 2, axis=1)
+        head, *tail = [*several, x]
+        tail += [signal]
+        tail[0] = x
+        first, second = several
+        second = second.sum(axis=0)
+        left, right = pairs(x)
+        for one, other in [tg.split(y, 2), tg.split(several[1], 2)]:
+            print(one + other)
+        print(second + tg.ones((3,)), left.sum(axis=1), right.sum(axis=0), tail[1].sum(axis=1))
+        return self.up(x) + head.sum() + first.sum() + gate.sum() + tail[0].sum(axis=1).sum()
+
+def pairs(x: Tensor) -> Iterator[Tensor]:
+    yield x
+    yield x.sum(axis=0)
+
+y = tg.tensor(json.loads("[[1.0, 2.0], [3.0, 4.0]]"))
+Parts(4)(tg.ones((2, 4)), y, [tg.ones(()), tg.ones((2, 3))])
+""",
 }
 
 COMPUTED = """
@@ -7012,6 +7039,19 @@ class Net(nn.Module):
 
 Net(Sizes)(tg.ones((2, 5)))
 Net(Sizes)(tg.ones((2, 3)))
+""",
+    "parts of a tensor of unknown shape": """
+class Gated(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.up = nn.Linear(width, 2 * width)
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        signal, gate = tg.split(y, 2, axis=1)
+        first, *others = tg.unstack(gate)
+        h = self.up(x) * tg.sigmoid(signal.sum() + first.sum() + len(others))
+        return h @ tg.ones((5, 3))  # here
+
+Gated(4)(tg.ones((2, 4)), tg.tensor(json.loads("[[1.0, 2.0], [3.0, 4.0]]")))
 """,
 }
 

@@ -59,7 +59,7 @@ from mypy.nodes import (
     WithStmt,
     YieldExpr,
 )
-from mypy.types import Instance, NoneType, PartialType, TupleType, Type, UnpackType, get_proper_type
+from mypy.types import Instance, NoneType, PartialType, ProperType, TupleType, Type, UnpackType, get_proper_type
 
 from tapegrad.mypy.calls.arrays import with_sizes
 from tapegrad.mypy.conversion import is_iterator, shape_items, shape_type, tensor_parts, unknown
@@ -808,11 +808,12 @@ class Reader:
                 if rows is not None:
                     p = TupleType(rows, any_tuple(self._api))
                 if not isinstance(p, TupleType) or is_starred or any(isinstance(one, UnpackType) for one in p.items):
-                    if holds_tensors(p):
+                    item = _item_in(p)
+                    if item is None:
                         raise UnreadError(f"line {target.line} unpacks a value of unknown length")
-                    item = _number_in(p)
-                    for one in targets:
-                        self._bind(one, any_list(self._api) if isinstance(one, StarExpr) else item)
+                    for one in targets:  # as many as there are: the program goes on with no other number
+                        is_rest = isinstance(one, StarExpr)
+                        self._bind(one, any_list(self._api).copy_modified(args=[item]) if is_rest else item)
                     return
                 if len(p.items) != len(targets):
                     raise FailedError(_unpacked(target, len(targets), len(p.items)))
@@ -1110,15 +1111,17 @@ def _are_apart(targets: list[Expression], values: list[Expression]) -> bool:
     return len(targets) == len(values) and is_list and (are_names or are_empty)
 
 
-def _number_in(several: Type) -> Type:
-    """Return the type of the items of a list or a generator of whole numbers; Any for others."""
-    p = get_proper_type(several)
-    is_list = isinstance(p, Instance) and (p.type.fullname in _LISTS or is_iterator(p))
-    item = get_proper_type(p.args[0]) if is_list and isinstance(p, Instance) and p.args else None
-    return item if isinstance(item, Instance) and item.type.fullname == "builtins.int" else unknown()
+def _item_in(several: ProperType) -> Type | None:
+    """Return the type of the items of a sequence or an iterator of any length; None for other types with tensors.
 
-
-_LISTS: Final = frozenset({"builtins.list", "builtins.tuple"})
+    It is Any for items without tensors, but whole numbers.
+    """
+    has_items = isinstance(several, Instance) and (is_sequence(several) or is_iterator(several))
+    item = several.args[0] if has_items and isinstance(several, Instance) else unknown()
+    if holds_tensors(several):
+        return item if holds_tensors(item) else None
+    p = get_proper_type(item)
+    return p if isinstance(p, Instance) and p.type.fullname == "builtins.int" else unknown()
 
 
 def _differ(several: list[dict[Node, Value]]) -> bool:
