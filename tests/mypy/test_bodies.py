@@ -5552,6 +5552,29 @@ def pairs(x: Tensor) -> Iterator[Tensor]:
 y = tg.tensor(json.loads("[[1.0, 2.0], [3.0, 4.0]]"))
 Parts(4)(tg.ones((2, 4)), y, [tg.ones(()), tg.ones((2, 3))])
 """,
+    "arrays of type Any that may be others": """
+import numpy as np
+from numpy.typing import NDArray
+
+def scaled(x: NDArray[np.float64], scale: float) -> NDArray[np.float32]:
+    scaled: NDArray[np.float32] = (np.sign(x) * scale).astype(np.float32)
+    return scaled
+
+def made(count: int, other: Any, flag: bool) -> Tensor:
+    wave = 0.6 * np.sin(np.arange(count)[:, None] * np.arange(4) + 1.0)
+    if flag:
+        wave = other
+    rows: Any = np.zeros((count, 3))
+    rows.resize((count, 4))
+    some = tg.tensor(scaled(other, 2.0)) @ tg.ones((4, 3))
+    for _ in range(2):
+        last = tg.tensor(scaled(rows[:, :4], 2.0))
+        rows = np.concatenate([rows, rows], axis=1)
+    return some + last @ tg.ones((4, 3)) + tg.tensor(scaled(wave, 0.5)) @ tg.ones((4, 3))
+
+made(3, np.zeros((3, 4)), len(sys.argv) > 5)
+made(3, np.zeros((1, 4)), True)
+""",
 }
 
 COMPUTED = """
@@ -7052,6 +7075,22 @@ class Gated(nn.Module):
         return h @ tg.ones((5, 3))  # here
 
 Gated(4)(tg.ones((2, 4)), tg.tensor(json.loads("[[1.0, 2.0], [3.0, 4.0]]")))
+""",
+    "an array of type Any that a function gets": """
+import numpy as np
+from numpy.typing import NDArray
+
+def law(x: NDArray[np.float64], levels: int) -> NDArray[np.float32]:
+    codes: NDArray[np.float32] = np.clip(np.sign(x) * levels, 0, levels).astype(np.float32)
+    return codes
+
+def waves(count: int, steps: int) -> Tensor:
+    rng = np.random.default_rng(0)
+    base = (0.15 + 0.1 * rng.integers(0, 3, count))[:, None]
+    wave = 0.6 * np.sin(base * np.arange(steps) + 1.0)
+    return tg.tensor(law(wave, 3)) @ tg.ones((3, 3))  # here
+
+waves(2, 4)
 """,
 }
 

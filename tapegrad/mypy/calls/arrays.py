@@ -664,10 +664,16 @@ class _Reader:
         if called_function(call.callee, self._api) is None:
             return None
         arguments = [one if self._is_steady(one) else TempNode(unknown()) for one in call.args]
-        types = [with_sizes(stored_type(self._api, one) or unknown(), one, self._api) for one in call.args]
+        types = [self._given(one) for one in call.args]
         known = CallExpr(call.callee, arguments, call.arg_kinds, call.arg_names)
         known.set_line(call)
         return get_proper_type(Bodies.result(known, types, self._api))
+
+    def _given(self, argument: Expression) -> Type:
+        """Return the type of an argument of a function of the program, also of an array that mypy takes for Any."""
+        t = stored_type(self._api, argument) or unknown()
+        sizes = self.sizes(argument) if isinstance(get_proper_type(t), AnyType) else None
+        return self._array_of(sizes) if sizes else with_sizes(t, argument, self._api)
 
     def _of_call(self, call: CallExpr) -> Sizes | None:
         callee = call.callee
