@@ -7092,6 +7092,37 @@ def waves(count: int, steps: int) -> Tensor:
 
 waves(2, 4)
 """,
+    "a method of several objects of one class, for many shapes each": """
+class Dilated(nn.Module):
+    def __init__(self, width: int, dilation: int) -> None:
+        self.conv = nn.Conv1d(width, width, 2, dilation=dilation)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.conv(x)  # here
+
+class Stack(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.layers = []
+        for _ in range(2):
+            for power in range(4):
+                layer = Dilated(width, 2**power)
+                self.layers.append(layer)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+stack = Stack(3)
+for x in tg.ones((1, 3, 40)), tg.ones((2, 3, 41)), tg.ones((3, 3, 42)), tg.ones((4, 3, 43)):
+    print(stack(x))
+stack(tg.ones((5, 3, 44)))
+stack(tg.ones((6, 3, 45)))
+stack(tg.ones((7, 3, 45)))
+stack(tg.ones((8, 3, 46)))
+stack(tg.ones((9, 3, 47)))
+stack(tg.ones((9, 4, 47)))
+""",
 }
 
 

@@ -188,7 +188,9 @@ if TYPE_CHECKING:
 
 _DEEPEST: Final = 12  # calls inside of bodies that are read
 _MOST: Final = 1000  # results; far more than a file has calls of such functions
-_MOST_OF_ONE: Final = 20  # results of one function; a function that is called with more shapes is not read any more
+# Results of one function, or of a method for one object; one that is called with more shapes is not read any more.
+_MOST_OF_ONE: Final = 20
+_MOST_OF_ALL: Final = 100  # results of a method for all objects
 
 
 class Outcome(NamedTuple):
@@ -990,7 +992,7 @@ _Key: TypeAlias = (
     "tuple[Block, tuple[tuple[Type, Hashable, object], ...], tuple[tuple[str, Hashable], ...], Hashable, int]"
 )
 _read: dict[_Key, Outcome] = {}
-_counts: dict[FuncDef, int] = {}
+_counts: dict[Hashable, int] = {}  # the results of each function, and of each method for an object
 _read_in: list[object] = [None, -1]  # the checker and its pass in which the results were read
 _failures: list[list[Failure]] = []  # of the calls in each body that is read
 
@@ -1004,11 +1006,12 @@ def _outcome(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, Typ
         _read_in[:] = [api, pass_of(api)]
     values = tuple((name, key_of(value)) for name, value in frame.values.items())
     types = tuple((t, key_of_entries(t), getattr(get_proper_type(t), "definition", None)) for t in given.values())
-    key = function.body, types, values, key_of(frame.receiver), Replacements.changes
+    receiver = key_of(frame.receiver)
+    key = function.body, types, values, receiver, Replacements.changes
     if key not in _read or function in Reading.functions:  # what it returns depends on the variables around it
-        _counts[function] = _counts.get(function, 0) + 1
-        if _counts[function] > _MOST_OF_ONE:
-            return Outcome(unread=f"it is called with more than {_MOST_OF_ONE} combinations of arguments")
+        most = _most_results(function, receiver)
+        if most:
+            return Outcome(unread=f"it is called with more than {most} combinations of arguments")
         Program.names.append(set())
         try:
             with in_file(file, api):
@@ -1017,6 +1020,15 @@ def _outcome(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, Typ
             names = Program.names.pop()
         _read[key] = outcome._replace(names=frozenset(names))
     return _read[key]
+
+
+def _most_results(function: FuncDef, receiver: Hashable) -> int:
+    """Count a result of a function, or of a method for an object; return how many are read, if that is exceeded."""
+    for key, most in ((function, _MOST_OF_ALL), ((function, receiver), _MOST_OF_ONE)):
+        _counts[key] = _counts.get(key, 0) + 1
+        if _counts[key] > most:
+            return most
+    return 0
 
 
 def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, Type]) -> Outcome:
