@@ -5575,6 +5575,41 @@ def made(count: int, other: Any, flag: bool) -> Tensor:
 made(3, np.zeros((3, 4)), len(sys.argv) > 5)
 made(3, np.zeros((1, 4)), True)
 """,
+    "options that a function gets, which may change": """
+SIZES = {"points": 4, "width": 6}
+LISTS: dict[str, Any] = {"widths": [4, 6], "names": []}
+
+def drawn(points: int, width: int, seed: int = 0) -> Tensor:
+    return tg.ones((points, width))
+
+def extended(widths: list[int], names: list[str]) -> Tensor:
+    widths.append(5)
+    return tg.ones((2, widths[-1]))
+
+def changed() -> None:
+    options = {"points": 4, "width": 6}
+    options["width"] = 5
+    print(drawn(**options) @ tg.ones((5, 3)))
+    others = {**SIZES, "width": 5} if len(sys.argv) < 5 else SIZES
+    print(drawn(**others) @ tg.ones((5, 3)))
+    for width in 4, 5:
+        others["width"] = width
+    print(drawn(**others, seed=1) @ tg.ones((5, 3)))
+    same = options
+    same["points"] = 3
+    print(drawn(**options).T @ tg.ones((3, 3)))
+
+def main(sizes: list[int]) -> None:
+    print(extended(**LISTS) @ tg.ones((5, 3)))
+    print(tg.ones((2, LISTS["widths"][-1])) @ tg.ones((5, 3)))
+    sizes[1] = 5
+    print(drawn(*sizes) @ tg.ones((5, 3)))
+
+SIZES.update(width=5)
+print(drawn(**SIZES) @ tg.ones((5, 3)))
+changed()
+main([4, 6])
+""",
 }
 
 COMPUTED = """
@@ -7122,6 +7157,18 @@ stack(tg.ones((7, 3, 45)))
 stack(tg.ones((8, 3, 46)))
 stack(tg.ones((9, 3, 47)))
 stack(tg.ones((9, 4, 47)))
+""",
+    "sizes in a section of a configuration that a function gets as options": """
+SETTINGS = '{"data": {"points": 4, "width": 6}}'
+
+def drawn(points: int, width: int, seed: int) -> Tensor:
+    return tg.ones((points, width)) @ tg.ones((5, 3))  # here
+
+def main() -> None:
+    config = json.loads(SETTINGS)
+    print(drawn(**config["data"], seed=0))
+
+main()
 """,
 }
 

@@ -970,12 +970,20 @@ def _frame(
             values[name] = _rest_of_values(argument, arguments.get(name, []), ctx.api)
             continue
         for actual in arguments.get(name, ()):
-            if actual.tensor is None:
-                values[name] = None if actual.expression is None else value_of_expression(actual.expression, ctx.api)
+            if actual.tensor is None and actual.expression is None:
+                values[name] = _values_given(function, ctx).get(name)
+            elif actual.tensor is None and actual.expression is not None:
+                values[name] = value_of_expression(actual.expression, ctx.api)
         if name not in arguments and (default := parameter_default(argument, file)) is not None:
             with in_file(file, ctx.api), within(None):
                 values[name] = value_of_expression(default, ctx.api)
     return _frame_with(function, values, receiver, ctx.api)
+
+
+def _values_given(function: FuncDef, ctx: FunctionContext | MethodContext) -> dict[str, Value]:
+    """Return the values that a call gives the parameters of a function, also by `*sizes` and `**options`."""
+    call = ctx.context
+    return dict((arguments_of_call(function, call, ctx.api) if isinstance(call, CallExpr) else None) or ())
 
 
 def _rest_of_values(parameter: Argument, actuals: list[Actual], api: Checker) -> Value:

@@ -44,7 +44,7 @@ from mypy.nodes import (
     UnaryExpr,
     Var,
 )
-from mypy.types import CallableType, Instance, UnionType, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, UnionType, get_proper_type
 
 from tapegrad.mypy.mypy_api import checked_file
 from tapegrad.mypy.mypy_files import program_file
@@ -479,6 +479,8 @@ def _read(nodes: Iterable[Node], file: Node | None) -> Uses:
                 given.add(pair[1])
         if isinstance(node, OperatorAssignmentStmt):
             _note(node.lvalue, Use.EXTENDED, uses, receivers)
+        if isinstance(node, CallExpr):
+            items += _given_by_stars(node, functions, receivers)
         for child in children_of(node, Node):
             if isinstance(child, IndexExpr):
                 items += _alike(node, child, functions, receivers)
@@ -543,13 +545,27 @@ def _alike(
         case CallExpr(args=arguments) if arguments.count(child) == 1:
             called, skipped = _called(parent.callee)
             position = arguments.index(child)
-            if called in functions and parent.arg_kinds[position] is not ARG_STAR:
+            if called in functions and parent.arg_kinds[position] not in (ARG_STAR, ARG_STAR2):
                 stars = parent.arg_kinds[:position].count(ARG_STAR)
                 parameters = _parameters(
                     called, position - stars + skipped, parent.arg_names[position], or_later=stars > 0
                 )
                 return [(owner, other) for owner in owners for other in parameters]
     return []
+
+
+def _given_by_stars(
+    call: CallExpr, functions: set[FuncDef], receivers: dict[Node | None, TypeInfo]
+) -> list[tuple[Owner, Owner]]:
+    """Return the owner of a starred argument with each parameter of a function that may get a collection in it."""
+    starred = [one for one, kind in zip(call.args, call.arg_kinds, strict=True) if kind in (ARG_STAR, ARG_STAR2)]
+    called, skipped = _called(call.callee) if starred else (None, 0)
+    if called not in functions:
+        return []
+    owners = [owner for one in starred for owner in _owners(collection_of(one), receivers)]
+    variables = [one.variable for one in called.arguments[skipped:] if one.kind not in (ARG_STAR, ARG_STAR2)]
+    taking = [one for one in variables if isinstance(get_proper_type(one.type), AnyType | None) or may_change(one.type)]
+    return list(product(owners, taking))
 
 
 def _called(callee: Expression) -> tuple[Any, int]:
