@@ -63,7 +63,7 @@ from tapegrad.mypy.mypy_api import (
     returned_type,
     skips_untyped,
     stored_type,
-    type_of_other_call,
+    type_of_other,
 )
 from tapegrad.mypy.ownership import tape_methods
 from tapegrad.mypy.ownership.schedule import note_call, walk_over
@@ -318,7 +318,7 @@ def result_of_plain_call(ctx: MethodContext) -> Type:
     if is_sequence(default):
         return default
     plain = plain_call(ctx.context, ctx.api) if isinstance(ctx.context, CallExpr) else None
-    found = None if plain is None else type_of_other_call(ctx.api, plain, CODES.values())
+    found = None if plain is None else type_of_other(ctx.api, plain, CODES.values())
     return bound(ctx.context, found if found is not None and accepts(default, found) else default, ctx.api)
 
 

@@ -813,18 +813,18 @@ def checked_type(api: Checker, expression: Expression, *, may_be_none: bool) -> 
     return found
 
 
-def type_of_other_call(api: Checker, call: CallExpr, codes: Iterable[ErrorCode]) -> Type | None:
-    """Return the type of a call that the program makes in other words; None if it has errors that are not shown.
+def type_of_other(api: Checker, expression: Expression, codes: Iterable[ErrorCode]) -> Type | None:
+    """Return the type of an expression that the program has in other words; None if it has errors that are not shown.
 
     Args:
         api: The checker.
-        call: The call.
+        expression: The expression.
         codes: Those of the errors that are shown.
     """
     shown = frozenset(codes)
     hides = partial(_hides, shown)
     with api.msg.filter_errors(filter_errors=hides, save_filtered_errors=True) as watcher, api.local_type_map:
-        found: Type = api.expr_checker.accept(call)
+        found: Type = api.expr_checker.accept(expression)
     hidden = any(error.severity == "error" for error in watcher.filtered_errors() if error.code not in shown)
     return None if hidden else found
 

@@ -5610,6 +5610,48 @@ print(drawn(**SIZES) @ tg.ones((5, 3)))
 changed()
 main([4, 6])
 """,
+    "an operation on a tensor and what may be no number": """
+NUMBERS = '{"classes": 2, "scale": 0.5, "rows": [[1.0], [2.0], [3.0]]}'
+
+def picked(labels: Tensor, scores: Tensor) -> Tensor:
+    return scores + labels
+
+def given(factor: Any, x: Tensor) -> Tensor:
+    y = x * factor
+    return picked(y, tg.ones((3, 4)))
+
+def main(flag: bool) -> None:
+    config = json.loads(NUMBERS)
+    config["scale"] = tg.ones((3, 1))
+    scaled = tg.ones((4,)) * config["scale"]
+    picked(scaled, tg.ones((3, 4)))
+    rows = tg.ones((1,)) * tg.tensor(config["rows"])
+    picked(rows, tg.ones((3, 4)))
+    classes = config["classes"]
+    wanted = tg.ones((5,)) * classes
+    if flag:
+        wanted = tg.ones((4,)) * classes
+        picked(wanted, tg.ones((3, 4)))
+    x = tg.ones((5,))
+    later = x * classes
+    for _ in range(2):
+        x = tg.ones((3, 4))
+        last = x * classes
+        x = tg.ones((5,))
+        picked(last, tg.ones((3, 4)))
+    picked(later, tg.ones((3, 5)))
+    factor = config["classes"]
+    if flag:
+        factor = tg.ones((3, 1))
+    either = tg.ones((4,)) * factor
+    picked(either, tg.ones((3, 4)))
+    several = json.loads("[2, 3]")
+    picked(tg.ones((4,)) * several[0], tg.ones((3, 4)))
+    given(config["scale"], tg.ones((4,)))
+    given(2, tg.ones((3, 1)))
+
+main(len(sys.argv) < 50)
+""",
 }
 
 COMPUTED = """
@@ -7167,6 +7209,21 @@ def drawn(points: int, width: int, seed: int) -> Tensor:
 def main() -> None:
     config = json.loads(SETTINGS)
     print(drawn(**config["data"], seed=0))
+
+main()
+""",
+    "an operation on a tensor and a number of type Any": """
+NUMBERS = '{"classes": 2, "scale": 0.5, "rows": 3}'
+
+def picked(labels: Tensor, scores: Tensor) -> Tensor:
+    return scores.astype(labels.dtype) + labels  # here
+
+def main() -> None:
+    config = json.loads(NUMBERS)
+    classes = config["classes"]
+    wanted = tg.arange(5) % classes
+    scores = tg.where(tg.zeros((3, 4)) > 0.5, classes, tg.ones((3, 4), tg.arange(3).dtype))
+    picked(wanted, scores)
 
 main()
 """,

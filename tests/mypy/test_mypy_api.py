@@ -562,7 +562,7 @@ IN_ANNOTATIONS: Final[dict[Any, Case]] = {
 ELSEWHERE: Final = {
     "scalar_type": "tests/mypy/test_scalars.py",
     "report_in_body": "tests/mypy/test_bodies.py",
-    "type_of_other_call": "tests/mypy/test_bodies.py",
+    "type_of_other": "tests/mypy/test_bodies.py",
     "expect_elements": "tests/mypy/test_bodies.py",
     "fill_element": "tests/mypy/test_bodies.py",
     "names_in_body": "tests/mypy/test_incremental.py",

@@ -89,7 +89,14 @@ from tapegrad.mypy.scopes.names import (
     unpacked_once,
     values_assigned,
 )
-from tapegrad.mypy.scopes.objects import DRAWING, called_function, length_of, object_of, record_in
+from tapegrad.mypy.scopes.objects import (
+    DRAWING,
+    called_function,
+    length_of,
+    object_of,
+    record_in,
+    value_of_expression,
+)
 from tapegrad.mypy.scopes.opaque import class_constant, loop_of, method_of_receiver
 from tapegrad.mypy.scopes.values import ValueUnknownError, count_of, size_value, stays, value_of
 from tapegrad.mypy.signatures import signature_of
@@ -376,8 +383,8 @@ class _Reader:
             return _plain(operand_shape(p, parts))
         if numbers_in(p):
             return self._of_number(expression, p)
-        if isinstance(p, AnyType) and not is_unknown(size_value(p, expression, self._api)):
-            return []  # a number, as `config["width"]` may be
+        if isinstance(p, AnyType) and self._is_number(p, expression):
+            return []
         array = _array(p)
         if array is None and not _may_be_array(p):
             return None
@@ -396,6 +403,11 @@ class _Reader:
         if len(found) != len(by_type):
             return None  # mypy, or NumPy's stubs, are wrong about one of them
         return [one if is_unknown(typed) else typed for one, typed in zip(found, by_type, strict=True)]
+
+    def _is_number(self, t: AnyType, expression: Expression) -> bool:
+        """Return whether what mypy takes for Any is a number, as `config["width"]` may be."""
+        is_size = not is_unknown(size_value(t, expression, self._api))
+        return is_size or isinstance(value_of_expression(expression, self._api), float)
 
     def _of_number(self, expression: Expression, t: ProperType) -> Sizes | None:
         """Return the sizes of what NumPy's stubs type as a number: those of an array after `y = np.float32(x)`.

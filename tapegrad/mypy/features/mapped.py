@@ -10,7 +10,7 @@ from mypy.types import Instance, TupleType, get_proper_type
 from tapegrad.mypy.conversion import unknown
 from tapegrad.mypy.features.bodies import hiding_failures
 from tapegrad.mypy.features.partial_types import holds_open
-from tapegrad.mypy.mypy_api import items_of_iterable, type_of_other_call
+from tapegrad.mypy.mypy_api import items_of_iterable, type_of_other
 from tapegrad.mypy.scopes.names import is_unpacked, targets_bound_to
 from tapegrad.mypy.unify.arguments import items_of
 
@@ -50,5 +50,5 @@ def _returned(function: Expression, given: list[Type], declared: Type, call: Cal
     one = CallExpr(function, [TempNode(t, context=call) for t in given], [ARG_POS] * len(given), [None] * len(given))
     one.set_line(call)
     with hiding_failures():
-        found = type_of_other_call(api, one, ())
+        found = type_of_other(api, one, ())
     return declared if found is None else found

@@ -52,6 +52,7 @@ from tapegrad.mypy.scopes.collections import appended_to, comprehension_of, disp
 from tapegrad.mypy.scopes.frames import turns_noted
 from tapegrad.mypy.scopes.items import MOST_ITEMS
 from tapegrad.mypy.scopes.objects import decided, length_of
+from tapegrad.mypy.scopes.operations import type_of_any
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.scopes.values import ValueUnknownError, count_of, is_whole, value_of
 from tapegrad.mypy.unify.starred_arguments import is_known, options_given, with_values
@@ -230,6 +231,8 @@ def _optional(name: str, options: Mapping[str, Type] | None) -> list[Argument]:
 
 
 def _argument(t: Type, expression: Expression, keyword: str | None, api: Any) -> Argument:
+    if isinstance(get_proper_type(t), AnyType) and (known := type_of_any(expression, api)) is not None:
+        return Argument(known, expression, tensor_parts(joined(known)), keyword=keyword)
     t = _array_in(t)
     parts = tensor_parts(joined(t))
     if parts is None and isinstance(expression, CallExpr) and is_array_of_any(t):
