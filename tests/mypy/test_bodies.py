@@ -5652,6 +5652,56 @@ def main(flag: bool) -> None:
 
 main(len(sys.argv) < 50)
 """,
+    "tensors of objects that may be others": """
+class Schedule:
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+        self.betas = tg.ones((steps,))
+        self.replaced = tg.ones((steps,))
+        if steps > 4:
+            steps = 4
+        self.limited = tg.ones((steps,))
+
+    def cut(self) -> None:
+        self.replaced = self.replaced[:1]
+
+class Longer(Schedule):
+    def __init__(self, steps: int) -> None:
+        super().__init__(2 * steps)
+        self.own = tg.ones((steps,))
+
+class Table:
+    def __init__(self, rows: int) -> None:
+        self.rows = tg.ones((rows, 1))
+
+def added(plan: Schedule, x: Tensor) -> Tensor:
+    return x + plan.betas
+
+def limited(plan: Schedule, x: Tensor) -> Tensor:
+    return x + plan.limited
+
+def main(flag: bool) -> None:
+    plan = Schedule(3) if flag else Schedule(4)
+    added(plan, tg.ones((2, 3)))
+    for one, x in [(Schedule(5), tg.ones((5,))), (Schedule(6), tg.ones((6,)))]:
+        added(one, x)
+    added(Longer(3), tg.ones((2, 6)))
+    limited(Schedule(6), tg.ones((2, 4)))
+    short = Schedule(6)
+    short.cut()
+    print(short.replaced + tg.ones((2, 4)))
+    tables = Table(3), Table(5)
+    for table in tables:
+        print(table.rows + tg.ones((table.rows.shape[0], 2)))
+    table = Table(3)
+    table.rows = tg.ones((4, 1))
+    print(table.rows + tg.ones((4, 4)))
+    last = Schedule(3)
+    last = Schedule(5) if flag else last
+    print(last.betas + tg.ones((5,)))
+
+main(len(sys.argv) < 50)
+""",
 }
 
 COMPUTED = """
@@ -7226,6 +7276,21 @@ def main() -> None:
     picked(wanted, scores)
 
 main()
+""",
+    "a tensor that the constructor of an object has made": """
+class Schedule:
+    def __init__(self, steps: int, last: float) -> None:
+        self.steps = steps
+        self.betas = tg.linspace(0.1, last, steps)
+        self.alphas = 1.0 - self.betas
+
+def denoised(plan: Schedule, x: Tensor) -> Tensor:
+    for step in range(plan.steps):
+        x = x * plan.alphas[step] + plan.betas  # here
+    return x
+
+denoised(Schedule(4, 0.2), tg.ones((3, 4)))
+denoised(Schedule(5, 0.2), tg.ones((3, 4)))
 """,
 }
 

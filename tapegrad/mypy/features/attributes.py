@@ -43,9 +43,9 @@ from tapegrad.mypy.mypy_api import (
 )
 from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.scopes.collections import Use, use_of
-from tapegrad.mypy.scopes.frames import GivenTensor, LayerCall, Made, Reading, in_frame, is_passed_on
+from tapegrad.mypy.scopes.frames import GivenTensor, LayerCall, Made, Reading, in_frame, is_passed_on, within
 from tapegrad.mypy.scopes.names import targets_of
-from tapegrad.mypy.scopes.objects import from_constructor, object_of, value_of_expression
+from tapegrad.mypy.scopes.objects import from_constructor, object_frame, object_of, value_of_expression
 from tapegrad.mypy.scopes.opaque import is_replaced, is_unwritten, keeps_sizes, named_axis, note_shape, unpacked_shape
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.signatures import without_sizes
@@ -178,7 +178,8 @@ def _without_foreign_sizes(ctx: AttributeContext) -> Type:
         return without_opaque(t)
     if isinstance(expression, MemberExpr) and keeps_sizes(expression, ctx.api):
         return in_frame(t, make(ctx.api))
-    return without_opaque(t, opaque_paths(ctx.type))
+    own = opaque_paths(ctx.type)
+    return without_opaque(t, own) if not isinstance(expression, MemberExpr) else _of_object(expression, t, own, ctx.api)
 
 
 _NUMBERS: Final[dict[type, str]] = {int: "builtins.int", float: "builtins.float"}
@@ -237,6 +238,31 @@ def _given_to_constructor(attribute: MemberExpr, declared: Type, api: Checker) -
     made = object_of(attribute.expr, api) if Reading.frame is not None else None
     kept = frozenset(path for path in opaque_paths(given.t) if is_passed_on(path, made))
     return filled(declared, without_opaque(given.t, kept))
+
+
+def _of_object(attribute: MemberExpr, declared: Type, own: frozenset[str], api: Checker) -> Type:
+    """Return the type of an attribute; a tensor has the sizes that the constructor of a known object has given it.
+
+    A layer has them no longer if something replaces its weights.
+
+    Args:
+        attribute: The attribute, such as `plan.betas`.
+        declared: Its type, which mentions opaque sizes of the constructor.
+        own: Those that the type of the object mentions too, which stay.
+        api: mypy's checker.
+    """
+    made = object_of(attribute.expr, api) if tensor_parts(declared) is not None else None
+    if not isinstance(made, Made) or from_constructor(made, attribute.name, _written, api) is None:
+        return without_opaque(declared, own)
+    depend_on_bodies(api)
+    with within(object_frame(made, api)):
+        known = in_frame(declared, make(api))
+    kept = frozenset(path for path in opaque_paths(known) if is_passed_on(path, made))
+    return without_opaque(known, own | kept)
+
+
+def _written(value: Expression, _: Checker) -> Expression:
+    return value
 
 
 def _is_open_state(t: Type) -> bool:

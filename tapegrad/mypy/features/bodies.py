@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import operator
 from contextlib import contextmanager, nullcontext
-from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from mypy.nodes import (
@@ -154,8 +153,7 @@ from tapegrad.mypy.scopes.names import (
 from tapegrad.mypy.scopes.objects import (
     arguments_of_call,
     called_function,
-    computed_by,
-    computed_value,
+    object_frame,
     object_of,
     object_with_method,
     value_of_expression,
@@ -462,10 +460,8 @@ def _frame_with(function: FuncDef, values: dict[str, Value], receiver: Made | Cl
         return Frame(scope, values, around.receiver, {**around.variables}, outer=outer, around=around)
     if function.is_class and receiver is not None:
         return Frame(scope, values, None, {function.arguments[0].variable: ClassOf(receiver.info)})
-    made = receiver if isinstance(receiver, Made) else None
-    computed = {} if made is None else computed_by(made, api)
-    read = partial(computed_value, api=api)
-    return Frame(scope, values, made, {}, computed=computed, computed_value=read, outer=outer)
+    of = object_frame(receiver if isinstance(receiver, Made) else None, api)
+    return of._replace(scope=scope, values=values, outer=outer)
 
 
 def _is_whole_number(t: Type | None) -> bool:

@@ -7,6 +7,7 @@ called, so a method that is called on it is the one of that class, and no overri
 from __future__ import annotations
 
 import operator
+from functools import partial
 from itertools import takewhile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeVar
@@ -1367,6 +1368,12 @@ def computed_value(of: Made | ClassOf, name: str, api: Checker) -> Value:
     symbol = of.info.get(name)
     getter = symbol.node.func if symbol is not None and isinstance(symbol.node, Decorator) else None
     return _of_property(of, getter, api) if getter is not None and getter.is_property else None
+
+
+def object_frame(made: Made | None, api: Checker) -> Frame:
+    """Return the frame in which the statements of an object are read after its constructor."""
+    computed = {} if made is None else computed_by(made, api)
+    return Frame("", {}, made, {}, computed=computed, computed_value=partial(computed_value, api=api))
 
 
 def _of_property(made: Made, getter: FuncDef, api: Checker) -> Value:
