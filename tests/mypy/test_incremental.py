@@ -603,6 +603,16 @@ CONSTANTS_ELSEWHERE: Final[dict[str, list[Files]]] = {
         }
         for width in (8, 7, 8, 16)
     ],
+    "a tensor that the constructor of an object of another file has made": [
+        {
+            "models.py": f"{PLAIN}class Schedule:\n    def __init__(self, steps: int) -> None:\n"
+            f"        self.betas = tg.ones((steps + {more},))\n"
+            "def scaled(x: Tensor) -> Tensor: return x * 2.0\n",
+            "top.py": f"{PLAIN}from models import Schedule, scaled\nplan = Schedule(2)\n"
+            "scaled(tg.ones((4,)) * plan.betas)\n",
+        }
+        for more in (2, 3, 2, 11)
+    ],
     "a configuration in a text of another file": [
         {
             "settings.py": f"import json\nTEXT = '{{\"width\": {width}}}'\nCONFIG = json.loads(TEXT)\n",
