@@ -452,7 +452,7 @@ def reject_an_array_that_a_call_gives_an_object() -> None:
     tg.tensor(part.images, np.float32) @ tg.ones((6, 2))  # E: matmul: inner sizes differ: x (6, 8) has 8 columns but y (6, 2) has 6 rows
 
 
-OPTIONS: dict[str, Any] = {"batch": 3}
+OPTIONS: dict[str, Any] = {"batch": 3, "share": 0.5}
 
 
 def drawn_rows(x: Tensor[Any], options: dict[str, Any]) -> Tensor[Any]:
@@ -465,6 +465,7 @@ def accept_a_number_of_type_any() -> None:
     rng = np.random.default_rng(0)
     assert_type(tg.tensor(rng.integers(0, 9, OPTIONS["batch"])), Tensor[Shape[L[3]], NoneTape, np.int64])
     assert_type(tg.tensor(rng.normal(0, 1, (OPTIONS["batch"], 2))), Tensor[Shape[L[3], L[2]], NoneTape, np.float64])
+    assert_type(tg.tensor(rng.random(OPTIONS["batch"]) < OPTIONS["share"]), Tensor[Shape[L[3]], NoneTape, np.bool])
     assert_type(drawn_rows(tg.ones((5, 4)), OPTIONS), Tensor[Shape[L[3], L[4]], NoneTape])
 
 

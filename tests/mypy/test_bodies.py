@@ -5702,6 +5702,27 @@ def main(flag: bool) -> None:
 
 main(len(sys.argv) < 50)
 """,
+    "what is computed from a comparison with a number of type Any": """
+import numpy as np
+
+def embedded(layer: nn.Embedding[Any, Any], ids: Tensor) -> Tensor:
+    return layer(ids)
+
+def main(flag: bool) -> None:
+    config = json.loads('{"share": 0.2, "rows": 3, "several": [0.5, 0.5]}')
+    table, rng = nn.Embedding(3, 4), np.random.default_rng(0)
+    mask = rng.random((config["rows"], 2)) < config["share"]
+    embedded(table, tg.tensor(mask * 1))
+    embedded(table, tg.tensor(mask.astype(np.int64)))
+    embedded(table, tg.tensor(rng.random(2) < config["several"]).astype(np.int64))
+    chosen = mask if not flag else rng.integers(0, 3, 5)
+    embedded(table, tg.tensor(chosen))
+    if flag:
+        mask = rng.integers(0, 3, 5)
+    embedded(table, tg.tensor(mask))
+
+main(len(sys.argv) < 50)
+""",
 }
 
 COMPUTED = """

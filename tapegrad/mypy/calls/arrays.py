@@ -494,6 +494,8 @@ class _Reader:
                 return scalar_type(self._api, "int64") if self.sizes(x) == [] else self.scalar(x)
             case CallExpr():
                 return scalar_type_of(self._returned(expression))
+            case ComparisonExpr(operators=["<" | "<=" | ">" | ">=" | "==" | "!="]) if self.sizes(expression):
+                return scalar_type(self._api, "bool")  # of an array and a number of type Any
             case IndexExpr(base=of):
                 return self.scalar(of)
         return None
