@@ -2296,6 +2296,26 @@ class Growing(nn.Module):
 
 Growing()(tg.ones((2, 3))) @ tg.ones((5, 2))
 """,
+    "a function and a model that get a tree of values": """
+from typing import Literal as L, Union
+from tapegrad import NoneTape, Shape
+
+Tree = Union[dict[str, "Tree"], list["Tree"], int]
+
+class Labelled(nn.Module):
+    def __init__(self, labels: Tree) -> None:
+        self.labels = labels
+        self.layer = nn.Linear(2, 2)
+
+    @override
+    def forward(self, x: Tensor[Shape[L[3], L[2]], NoneTape]) -> Tensor[Shape[L[3], L[2]], NoneTape]:
+        return self.layer(x)
+
+def run(model: Labelled, x: Tensor[Shape[L[3], L[2]], NoneTape], labels: Tree) -> None:
+    print(model(x), labels)
+
+run(Labelled({"a": [1]}), tg.ones((3, 2)), {"a": [1]})
+""",
     "parts of expressions that may not run": """
 def shaped(x: Tensor) -> Tensor:
     return x.reshape(3, 5)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from mypy.nodes import Decorator, FuncDef, Var
 from mypy.types import CallableType, Instance, TupleType, Type, TypeAliasType, UnionType, get_proper_type
 
-from tapegrad.mypy.conversion import MODULE, is_iterator, tensor_parts
+from tapegrad.mypy.conversion import MODULE, is_endless, is_iterator, tensor_parts
 from tapegrad.mypy.features.partial_types import is_open, is_sequence
 from tapegrad.mypy.scopes.entries import is_dictionary, is_record
 from tapegrad.mypy.signatures import lacks_annotations
@@ -40,6 +40,8 @@ def _models_taken(function: FuncDef) -> list[TypeInfo]:
 
 def _models_in(t: Type) -> list[TypeInfo]:
     """Return the classes of the program whose layers are in a type, also those of the items of a list."""
+    if is_endless(t):
+        return []
     p = get_proper_type(t)
     inner = p.args if isinstance(p, Instance) else p.items if isinstance(p, TupleType | UnionType) else ()
     own = [p.type] if isinstance(p, Instance) and p.type.has_base(MODULE) and _bases(p.type) else []

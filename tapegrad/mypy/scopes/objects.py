@@ -279,6 +279,9 @@ def length_by_method(operand: Expression, api: Checker) -> Size:
 
     The object is made by a call of a class of the program, and only its constructor assigns to the attribute.
     """
+    t = get_proper_type(stored_type(api, operand))
+    if not isinstance(t, Instance) or t.type.fullname.startswith(_BUILTINS):
+        return UNKNOWN
     made = object_of(operand, api)
     method, _ = (method_of(made, "__len__") or (None, None)) if isinstance(made, Made) else (None, None)
     if method is None or is_changed(method, api):
@@ -295,6 +298,9 @@ def length_by_method(operand: Expression, api: Checker) -> Size:
             length = from_constructor(made, name, _length_made, api)
             return UNKNOWN if length is None else length
     return UNKNOWN
+
+
+_BUILTINS: Final = ("builtins.", "typing.")  # a list may hold its own length, and reading it would not end
 
 
 def _length_made(tensor: Expression, api: Checker) -> Size:
