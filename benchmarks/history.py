@@ -117,10 +117,11 @@ def plot(history: Iterable[Mapping[str, Any]], path: Path) -> None:
         axes.set_title(fill(title, 45), fontsize=9)
         axes.set_xticks(
             range(len(shown)),
-            [f"{run['date']}\n{run['commit']}\n{fill(run['processor'], 10)}" for run in shown],
+            [f"{run['date']} {run['commit']}\n{run['processor']}" for run in shown],
             fontsize=7,
+            rotation=90,
         )
-        axes.margins(x=0.3)
+        axes.margins(x=0.1)
         axes.spines[["top", "right"]].set_visible(False)
     for axes in [*grid.flat][len(names) :]:
         axes.set_axis_off()
