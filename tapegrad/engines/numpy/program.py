@@ -169,10 +169,9 @@ class Program:
         """Return the number of elements of a tile, which should stay in cache and be worth its calls."""
         dtypes = [*(array.dtype for array in given), *self.computed.values(), *self.buffers]
         each, (least, most) = sum(dtype.itemsize for dtype in dtypes), _TILE_BYTES
-        tile = min(max(least, size * each // _TILE_COUNT), most)
-        if size >= PROGRAM_PARALLEL_MIN_ELEMENTS and threads() > 1:
-            tile *= 2  # so that threads wait for each other more rarely
-        return max(1, tile // each)
+        if threads() > 1:
+            most *= 2  # so that threads wait for each other more rarely
+        return max(1, min(max(least, size * each // _TILE_COUNT), most) // each)
 
     def _run_tile(self, given: list[Array], results: list[Array], tile_buffer: list[Array], numbers: list[Any]) -> None:
         shape, size = results[0].shape, results[0].size
