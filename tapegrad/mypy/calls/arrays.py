@@ -249,12 +249,6 @@ def _is_converted(call: CallExpr) -> bool:
     return isinstance(info, TypeInfo) and info.has_base("numpy.generic") and len(call.args) == 1
 
 
-def _scalar_named(dtype: RefExpr) -> Type | None:
-    """Return the type of elements that `np.float32` names."""
-    target = get_proper_type(dtype.node.target) if isinstance(dtype.node, TypeAlias) else None
-    return target if isinstance(target, Instance) and target.type.has_base("numpy.generic") else None
-
-
 def is_array(t: Type) -> bool:
     """Return whether a type is an array of NumPy."""
     return _array(t) is not None
@@ -460,10 +454,6 @@ class _Reader:
                 checked_file(self._api)
             ):
                 return scalar_type(self._api, loaded.dtype)
-            case CallExpr(callee=MemberExpr(expr=of, name="astype"), args=[RefExpr() as dtype], arg_kinds=[kind]) if (
-                kind is ARG_POS and self.sizes(of) is not None
-            ):
-                return _scalar_named(dtype)
             case OpExpr(op="+" | "-" | "*" | "/", left=left, right=FloatExpr() | IntExpr()):
                 of = self.scalar(left)  # a number of Python keeps the precision of an array of floats
                 return of if isinstance(of, Instance) and of.type.has_base("numpy.inexact") else None
@@ -481,7 +471,7 @@ class _Reader:
             ):
                 return self.scalar(of)
             case CallExpr(callee=MemberExpr(name="astype", expr=of), args=[RefExpr(fullname=name), *_]) if (
-                self.sizes(of)  # an array, and not of another library
+                self.sizes(of) is not None  # an array, and not of another library
             ):
                 return scalar_type(self._api, below_numpy(name))
             case CallExpr(callee=MemberExpr(name=name, expr=of)) if name in _DRAWN_DTYPES and self._is_generator(of):
