@@ -165,10 +165,10 @@ def layer_norm(
     out = node(y)
 
     def backward(grads: Gradients) -> None:
-        dy = grads.pop_output(out)
+        dy, is_free = grads.pop_reusable(out)
         wanted = tuple(grads.wants(operand) for operand in operands)
-        values = x.data, weight.data, dy, mean, factor
-        found = engine(*values).rowwise(layer_norm_gradients, *values, axis=-1, wanted=wanted)
+        values = x.data, weight.data, mean, factor, dy
+        found = engine(*values).rowwise(layer_norm_gradients, *values, axis=-1, is_free=is_free, wanted=wanted)
         for operand, gradient in zip(compress(operands, wanted), found, strict=True):
             grads.add(operand, gradient)
 
@@ -386,17 +386,17 @@ def layer_norm_of(rows: Rows, x: Any, weight: Any, bias: Any, eps: Any) -> tuple
 
 
 def layer_norm_gradients(
-    rows: Rows, x: Any, weight: Any, dy: Any, mean: Any, factor: Any, *, wanted: tuple[bool, bool, bool]
+    rows: Rows, x: Any, weight: Any, mean: Any, factor: Any, dy: Any, *, wanted: tuple[bool, bool, bool]
 ) -> tuple[Any, ...]:
     """Return the wanted gradients of `x`, `weight` and `bias`, from what `layer_norm_of` returns of each row."""
     z = (x * 0.5 - mean * 0.5) * (factor * 2.0)  # halves, because the difference may exceed what the dtype holds
     gradients: list[Any] = []
-    if wanted[0]:
-        gradients.append(standardized_gradient(rows, z, factor, dy * weight, centred=True))
     if wanted[1]:
         gradients.append(rows.total(z * dy))
     if wanted[2]:
         gradients.append(rows.total(dy))
+    if wanted[0]:  # last, because this gradient may overwrite `dy`
+        gradients.insert(0, standardized_gradient(rows, z, factor, dy * weight, centred=True))
     return tuple(gradients)
 
 
@@ -415,8 +415,9 @@ def _standardized(x: Tensor[S, T, Float], axis: Axis, eps: float, *, centred: bo
     out, factor = node(y), node(one_over_s)
 
     def backward(grads: Gradients) -> None:
-        dy, y = grads.pop_output(out), out.data
-        dx = engine(dy, y).rowwise(standardized_gradient, y, factor.data, dy, axis=axis, centred=centred)
+        dy, is_free = grads.pop_reusable(out)
+        values = out.data, factor.data, dy
+        dx = engine(*values).rowwise(standardized_gradient, *values, axis=axis, is_free=is_free, centred=centred)
         grads.add(x, dx)
 
     return tape.record(out, (x,), backward, saved=(out,))

@@ -26,9 +26,9 @@ FORMULAS: Final[dict[str, tuple[Callable[..., Any], str, dict[str, Any]]]] = {
     "standardized gradient": (standardized_gradient, "zfx", {"centred": True}),
     "standardized gradient, not centred": (standardized_gradient, "zfx", {"centred": False}),
     "layer_norm": (layer_norm_of, "xwwe", {}),
-    "layer_norm gradients": (layer_norm_gradients, "xwxmf", {"wanted": (True, True, True)}),
-    "layer_norm gradient of x": (layer_norm_gradients, "xwxmf", {"wanted": (True, False, False)}),
-    "layer_norm gradients of weight and bias": (layer_norm_gradients, "xwxmf", {"wanted": (False, True, True)}),
+    "layer_norm gradients": (layer_norm_gradients, "xwmfx", {"wanted": (True, True, True)}),
+    "layer_norm gradient of x": (layer_norm_gradients, "xwmfx", {"wanted": (True, False, False)}),
+    "layer_norm gradients of weight and bias": (layer_norm_gradients, "xwmfx", {"wanted": (False, True, True)}),
 }
 
 

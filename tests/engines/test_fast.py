@@ -218,7 +218,7 @@ def test_sums_of_many_rows_are_bit_identical_for_any_number_of_threads() -> None
     for count in (1, 2, 3):
         set_threads(count)
         _, *of_rows = Fast().rowwise(layer_norm_of, x, w, w, 1e-5, axis=-1)
-        found.append(Fast().rowwise(layer_norm_gradients, x, w, dy, *of_rows, axis=-1, wanted=(True, True, True)))
+        found.append(Fast().rowwise(layer_norm_gradients, x, w, *of_rows, dy, axis=-1, wanted=(True, True, True)))
 
     for other in found[1:]:
         for first, result in zip(found[0], other, strict=True):

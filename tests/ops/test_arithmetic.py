@@ -60,6 +60,25 @@ def test_gradients_of_large_operands_equal_those_of_their_parts(name: str) -> No
             np.testing.assert_allclose(found[place].numpy(), part.numpy(), rtol=1e-12)
 
 
+def test_gradients_of_a_sum_of_products_are_copies_of_the_factors() -> None:
+    x, y = positive(2**16 + 3), positive(2**16 + 3, seed=1)
+
+    grads = mul(exp(x.trace()), y).sum().backward()
+
+    np.testing.assert_allclose(grads[x].numpy(), np.exp(x.numpy()) * y.numpy(), rtol=1e-12)
+    assert not np.shares_memory(mul(x.trace(), y).sum().backward()[x].data, y.data)
+
+
+def test_a_wanted_intermediate_result_has_a_gradient_of_its_own() -> None:
+    x, y = positive(2**16 + 3), positive(2**16 + 3, seed=1)
+    middle = exp(x.trace())
+
+    grads = mul(middle, y).sum().backward(wrt=[x, middle])
+
+    assert not np.shares_memory(grads[middle].data, y.data)
+    np.testing.assert_array_equal(grads[middle].data, y.data)
+
+
 @pytest.mark.parametrize("name", BINARY)
 def test_gradients_pass_through_a_number_on_either_side(name: str) -> None:
     check_gradients(lambda x: BINARY[name](x, 3), positive(2, 3), order=2)
