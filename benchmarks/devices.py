@@ -33,6 +33,7 @@ from tapegrad.engines.numba.kernels import compiled
 from tapegrad.engines.numba.pools import _combined
 from tapegrad.engines.numpy import half_array
 from tapegrad.engines.numpy.engine import NumPy
+from tapegrad.engines.numpy.large import added
 from tapegrad.engines.numpy.pooling import pooled
 from tapegrad.engines.numpy.rows import buffers_of_rows
 from tapegrad.engines.thresholds import ACCUMULATE_MIN_ELEMENTS
@@ -176,6 +177,7 @@ ROWS = {
     ),
     "a counter": Row(added_by_dict, added_by_counter, 5000),
     "a large relu": Row(lambda: ENGINE.relu(large), lambda: np.maximum(large, rank_0, out=out), 5),
+    "a large sum": Row(lambda: added(large), lambda: np.add.reduce(large, axis=None), 20),
     "a mask": Row("ENGINE.where(condition, large, 0)", "np.where(condition, large, 0)", 5),
     "a new thread": Row(
         lambda: start_new_thread(len, ((),)), lambda: threading.Thread(target=len, args=((),)).start(), 200

@@ -27,7 +27,7 @@ from tapegrad.engines.numpy import rows
 from tapegrad.engines.numpy.buffers import BUFFERS, accumulate, is_free
 from tapegrad.engines.numpy.convolution import convolve
 from tapegrad.engines.numpy.half_array import halves, rounded
-from tapegrad.engines.numpy.large import added, applied, converted, scale_in_place
+from tapegrad.engines.numpy.large import added, applied, converted, ones, scale_in_place
 from tapegrad.engines.numpy.pooling import are_disjoint, extremes_back, is_tiled, pooled, sums_back
 from tapegrad.engines.thresholds import PARALLEL_MIN_ELEMENTS, TILED_POOL_MIN_ELEMENTS
 from tapegrad.errors import SingularError
@@ -186,7 +186,7 @@ class NumPy(Backend[Floats, Whole, Truths]):
             return added(x)
         if axis is not None and x.dtype.char in "fd":
             if axis == 0 and not keepdims and x.ndim == 2:
-                sums: Array = _ones(len(x), x.dtype).dot(x) if len(x) <= _SMALL_MAX_ELEMENTS else _added_rows(x)
+                sums: Array = ones(len(x), x.dtype).dot(x) if len(x) <= _SMALL_MAX_ELEMENTS else _added_rows(x)
                 return sums
             if x.size >= _SMALL_MAX_ELEMENTS and (rows := _rows_to_add(x, axis)) is not None:
                 return _added_rows(rows).reshape(_reduced(x.shape, axis, keepdims=keepdims))
@@ -490,12 +490,6 @@ def _infinity(dtype: Any) -> Array:
     return _read_only(np.full((), np.inf, dtype))
 
 
-@lru_cache(maxsize=64)
-def _ones(count: int, dtype: Any) -> Array:
-    """Return ones, whose product with a matrix is the sum of its rows, see benchmarks/devices.py, "columns by BLAS"."""
-    return _read_only(np.ones(count, dtype))
-
-
 def _rows_to_add(x: Array, axis: Int | tuple[Int, ...]) -> Array | None:
     """Return the matrix whose rows add up to a sum over axes; None if these axes do not come first in memory."""
     axes = _axes_of(axis, x.ndim)
@@ -513,9 +507,9 @@ def _added_rows(rows: Array) -> Array:
     """
     size, rest = _SMALL_MAX_ELEMENTS, len(rows) % _SMALL_MAX_ELEMENTS
     whole = len(rows) - rest
-    sums: Array = _ones(rest, rows.dtype).dot(rows[whole:])
+    sums: Array = ones(rest, rows.dtype).dot(rows[whole:])
     if whole:
-        sums += np.add.reduce(_ones(size, rows.dtype) @ rows[:whole].reshape(-1, size, rows.shape[1]), axis=0)
+        sums += np.add.reduce(ones(size, rows.dtype) @ rows[:whole].reshape(-1, size, rows.shape[1]), axis=0)
     return sums
 
 

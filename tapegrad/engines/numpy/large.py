@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
-_BLOCK: Final = 1 << 18  # elements that are added up at a time, independent of the number of threads
+_RUN: Final = 1 << 10  # elements that BLAS adds up at a time, independent of the number of threads
 
 
 def applied(function: np.ufunc, *operands: Array, out: Array | None = None) -> Array:
@@ -73,16 +73,26 @@ def _convert(x: Array, out: Array) -> None:
 
 
 def added(x: Array) -> Array:
-    """Add up all elements of an array, block by block: the sum does not depend on the number of threads."""
+    """Add up all elements of an array, run by run: the sum does not depend on the number of threads."""
     flat = x.reshape(-1)
-    sums = np.empty(-(-x.size // _BLOCK), x.dtype)
+    count = flat.size // _RUN
+    runs = flat[: count * _RUN].reshape(count, _RUN)
+    sums = np.empty(count + 1, x.dtype)
 
-    def work(first: int, last: int) -> None:
-        for block in range(first, last):
-            np.add.reduce(flat[block * _BLOCK : (block + 1) * _BLOCK], out=sums[block : block + 1].reshape(()))
+    def work(first: int, last: int) -> None:  # BLAS (benchmarks/devices.py, "a large sum")
+        np.vecdot(runs[first:last], ones(_RUN, x.dtype), out=sums[first:last])
 
-    run_in_threads(work, sums.size, is_worth_it=True)
+    run_in_threads(work, count, is_worth_it=True)
+    np.add.reduce(flat[count * _RUN :], out=sums[count:].reshape(()))
     return np.asarray(np.add.reduce(sums))
+
+
+@lru_cache(maxsize=256)
+def ones(count: int, dtype: np.dtype[Any]) -> Array:
+    """Return ones, by whose products BLAS adds up rows or columns."""
+    found = np.ones(count, dtype)
+    found.flags.writeable = False
+    return found
 
 
 def scale_in_place(values: dict[Any, Any], key: Any, x: Any) -> Any:

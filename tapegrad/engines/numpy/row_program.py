@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from typing_extensions import override
 
+from tapegrad.engines.numpy.large import ones
 from tapegrad.engines.numpy.program import needed_for
 from tapegrad.engines.rows import Rows
 from tapegrad.engines.trace import Ref, Trace, TracedValue, can_write, number_of
@@ -31,13 +31,8 @@ _tracing = Lock()
 def row_sum(x: Array) -> Any:
     """Add up rows of a matrix."""
     if x.shape[1] <= _BLAS_MAX_SIZE:  # BLAS (benchmarks/devices.py, "rows by BLAS")
-        return np.vecdot(x, _ones(x.shape[1], x.dtype))[:, None]
+        return np.vecdot(x, ones(x.shape[1], x.dtype))[:, None]
     return np.add.reduce(x, axis=1, keepdims=True)
-
-
-@lru_cache(256)
-def _ones(size: int, dtype: np.dtype[Any]) -> Array:
-    return np.ones(size, dtype)
 
 
 def row_dot(x: Array, y: Array) -> Any:
