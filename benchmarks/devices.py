@@ -13,14 +13,14 @@ import collections
 import inspect
 import signal
 import sys
-import threading
 from _thread import start_new_thread
 from contextvars import Context
 from importlib import import_module
 from statistics import median
+from threading import Lock
 from time import process_time
 from timeit import Timer
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,9 +36,13 @@ from tapegrad.engines.numpy.engine import NumPy
 from tapegrad.engines.numpy.large import added
 from tapegrad.engines.numpy.pooling import pooled
 from tapegrad.engines.numpy.rows import buffers_of_rows
+from tapegrad.engines.numpy.threads import HELPERS
 from tapegrad.engines.thresholds import ACCUMULATE_MIN_ELEMENTS
 from tapegrad.engines.windows import Windows
 from tapegrad.tensors import operands
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 native_signal: Any = import_module("_signal")
 ENGINE = NumPy()
@@ -125,6 +129,19 @@ def layer_by_layer() -> Any:
     return result
 
 
+def answered(call: Callable[[Callable[[], None]], None]) -> None:
+    """Wait until another thread has called a function."""
+    lock = Lock()
+    lock.acquire()
+    call(lock.release)
+    lock.acquire()
+
+
+def in_new_thread(function: Callable[[], None]) -> None:
+    """Call a function in a new thread."""
+    start_new_thread(function, ())
+
+
 @compiled
 def pool_in_place(x: Any, y: Any) -> None:
     """Reduce windows of 2×2 cells of images `x`, `(N, H, W, C)`, to their maxima: each cell is combined with `y`."""
@@ -179,9 +196,6 @@ ROWS = {
     "a large relu": Row(lambda: ENGINE.relu(large), lambda: np.maximum(large, rank_0, out=out), 5),
     "a large sum": Row(lambda: added(large), lambda: np.add.reduce(large, axis=None), 20),
     "a mask": Row("ENGINE.where(condition, large, 0)", "np.where(condition, large, 0)", 5),
-    "a new thread": Row(
-        lambda: start_new_thread(len, ((),)), lambda: threading.Thread(target=len, args=((),)).start(), 200
-    ),
     "a number of rank 0": Row("small + rank_0", "small + 0.5", 20_000),
     "a sequence of layers": Row(lambda: model.forward(x), layer_by_layer, 1000),
     "a small accumulation": Row(
@@ -230,6 +244,9 @@ ROWS = {
         1,
     ),
     "two operands": Row("multiply_pair(small, small)", "multiply_general(small, small)", 20_000),
+    "waiting threads": Row(
+        lambda: answered(lambda function: HELPERS.call(function, 1)), lambda: answered(in_new_thread), 200
+    ),
     "windows along axes": Row(
         lambda: pooled(images, windows, "add", by_axes=True), lambda: pooled(images, windows, "add", by_axes=False), 2
     ),

@@ -1,14 +1,18 @@
-"""The thread pool: each part of the work is done once, and nothing refers to it afterwards."""
+"""The threads that help: each part of the work is done once, and nothing refers to it afterwards."""
 
+import os
 import threading
+import time
 import weakref
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
+from typing_extensions import override
 
 from tapegrad.engines.numpy import threads
-from tapegrad.engines.numpy.threads import run_in_threads, set_threads
+from tapegrad.engines.numpy.threads import Helpers, run_in_threads, set_threads
 
 
 @pytest.fixture(autouse=True)
@@ -73,7 +77,8 @@ def test_one_thread_does_all_the_work_if_no_other_can_start(monkeypatch: pytest.
         message = "can't start new thread"
         raise RuntimeError(message)
 
-    monkeypatch.setattr(threads, "start_new_thread", reject)
+    monkeypatch.setattr(threads, "HELPERS", Helpers())
+    monkeypatch.setattr(threading.Thread, "start", reject)
     parts: list[tuple[int, int]] = []
     set_threads(3)
 
@@ -82,9 +87,20 @@ def test_one_thread_does_all_the_work_if_no_other_can_start(monkeypatch: pytest.
     assert parts == [(0, 1), (1, 2), (2, 3)]
 
 
+class Late(Helpers):
+    """Keeps what it should call, so that the test calls it."""
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+
+    @override
+    def call(self, function: Any, count: int) -> None:
+        self.calls += [function] * count
+
+
 def test_a_late_thread_does_nothing_and_holds_no_reference(monkeypatch: pytest.MonkeyPatch) -> None:
-    late: list[Any] = []
-    monkeypatch.setattr(threads, "start_new_thread", lambda run, args: late.append((run, args)))
+    late = Late()
+    monkeypatch.setattr(threads, "HELPERS", late)
     set_threads(2)
     held = threading.Event()
     reference = weakref.ref(held)
@@ -96,5 +112,69 @@ def test_a_late_thread_does_nothing_and_holds_no_reference(monkeypatch: pytest.M
     del held
 
     assert reference() is None
-    ((run, args),) = late
-    run(*args)
+    (call,) = late.calls
+    call()
+
+
+def test_helpers_hold_no_reference_while_they_wait() -> None:
+    helpers, done = Helpers(), threading.Event()
+    held = [done]
+    reference = weakref.ref(done)
+
+    helpers.call(held.pop().set, 1)
+    assert done.wait(timeout=60)
+    del done
+
+    limit = time.monotonic() + 60
+    while reference() is not None:
+        assert time.monotonic() < limit
+
+
+def test_helpers_wait_for_the_next_call() -> None:
+    helpers, found, done = Helpers(), set(), threading.Semaphore(0)
+
+    def work() -> None:
+        found.add(threading.get_ident())
+        done.release()
+
+    for _ in range(20):
+        helpers.call(work, 1)
+        assert done.acquire(timeout=60)
+
+    assert len(found) == 1
+    assert threading.get_ident() not in found
+
+
+def test_helpers_run_in_the_context_of_the_caller() -> None:
+    helpers, found, done = Helpers(), list[str](), threading.Semaphore(0)
+
+    def work() -> None:
+        found.append(np.geterr()["over"])
+        done.release()
+
+    for setting in ("raise", "ignore"):
+        with np.errstate(over=setting):
+            helpers.call(work, 1)
+            assert done.acquire(timeout=60)
+
+    assert found == ["raise", "ignore"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python warns of the threads of BLAS and pytest
+def test_helpers_end_before_a_fork_and_start_again_in_both_processes() -> None:
+    set_threads(2)
+
+    def shared() -> bool:
+        parts: list[tuple[int, int]] = []
+        run_in_threads(lambda first, last: parts.append((first, last)), 1_000, is_worth_it=True)
+        return len(parts) == 8 and any(one.name == "tapegrad" for one in threading.enumerate())
+
+    assert shared()
+    child = os.fork()
+    if not child:
+        os._exit(0 if shared() else 1)
+
+    assert not any(one.name == "tapegrad" for one in threading.enumerate())
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert shared()

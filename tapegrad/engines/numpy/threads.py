@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from _thread import start_new_thread
 from contextvars import copy_context
-from threading import Lock
+from functools import partial
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from tapegrad.errors.options import check_count
@@ -65,7 +67,6 @@ def run_in_threads(work: Callable[[int, int], None], count: int, *, is_worth_it:
     """Run `work` on the range below `count`, part by part on several threads, and raise its first error.
 
     Each thread takes the next part when it has finished one, so that a delayed thread does not hold up the others.
-    Threads are created for each call, because a pool would not survive a fork.
 
     Args:
         work: Takes the first index of a part, and the one after its last.
@@ -77,13 +78,7 @@ def run_in_threads(work: Callable[[int, int], None], count: int, *, is_worth_it:
         work(0, count)
         return
     parts = _Parts(work, count, min(count, thread_count * _PARTS))
-    for _ in range(thread_count - 1):
-        # In the caller's context, which holds NumPy's settings for overflow. `threading.Thread.start` would wait
-        # until the thread runs (benchmarks/devices.py, "a new thread").
-        try:
-            start_new_thread(copy_context().run, (parts.work_on,))
-        except RuntimeError:  # the system has no more threads, or the interpreter is shutting down
-            break
+    HELPERS.call(parts.work_on, thread_count - 1)
     parts.work_on()
     parts.wait()
 
@@ -103,6 +98,51 @@ def start_helpers(function: Callable[..., None], *arguments: Any) -> None:
 def _help(is_started: Any, function: Callable[..., None], arguments: Sequence[Any]) -> None:
     is_started.release()
     function(*arguments)
+
+
+class Helpers:
+    """Threads that wait for work between calls; a new thread for each call would take longer to start.
+
+    They end before a fork, and start again when they are needed: a child process has only the thread that forked.
+    """
+
+    def __init__(self) -> None:
+        self._threads: list[Thread] = []
+        self._work: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._lock = Lock()
+        if hasattr(os, "register_at_fork"):  # not on Windows
+            os.register_at_fork(before=self._end, after_in_parent=self._lock.release, after_in_child=self._lock.release)
+
+    def call(self, function: Callable[[], object], count: int) -> None:
+        """Call a function on several threads, or on fewer if no more can start; returns at once.
+
+        It runs in the caller's context, which holds NumPy's settings for overflow.
+        """
+        with self._lock:
+            while len(self._threads) < count:
+                try:
+                    thread = Thread(target=self._run, name="tapegrad", daemon=True)
+                    thread.start()
+                except RuntimeError:  # the system has no more threads, or the interpreter is shutting down
+                    break
+                self._threads.append(thread)
+            for _ in self._threads[:count]:
+                self._work.put(partial(copy_context().run, function))
+
+    def _run(self) -> None:
+        """Do work until there is None in its place."""
+        while (work := self._work.get()) is not None:
+            work()
+            del work  # it refers to arrays, whose references are counted
+
+    def _end(self) -> None:
+        """End all threads, and let none start until the process has forked."""
+        self._lock.acquire()
+        for _ in self._threads:
+            self._work.put(None)
+        for thread in self._threads:
+            thread.join()
+        self._threads.clear()
 
 
 class _Parts:
@@ -146,3 +186,6 @@ class _Parts:
                 self._remaining.clear()
             if not self._unfinished:
                 self._all_done.release()
+
+
+HELPERS: Final = Helpers()
