@@ -74,6 +74,7 @@ from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.rules.calls import is_several, ruled
 from tapegrad.mypy.rules.library import op_named
 from tapegrad.mypy.scopes.assigned import assigned_by_methods
+from tapegrad.mypy.scopes.called_functions import called_function
 from tapegrad.mypy.scopes.collections import Use, appended_to, loops_that_fill, use_of
 from tapegrad.mypy.scopes.command_line import is_whole_option
 from tapegrad.mypy.scopes.frames import Arrays, GivenTensor, key_of, within
@@ -89,15 +90,9 @@ from tapegrad.mypy.scopes.names import (
     unpacked_once,
     values_assigned,
 )
-from tapegrad.mypy.scopes.objects import (
-    DRAWING,
-    called_function,
-    length_of,
-    object_of,
-    record_in,
-    value_of_expression,
-)
+from tapegrad.mypy.scopes.objects import object_of, value_of_expression
 from tapegrad.mypy.scopes.opaque import class_constant, loop_of, method_of_receiver
+from tapegrad.mypy.scopes.sequences import DRAWING, length_of, record_in
 from tapegrad.mypy.scopes.values import ValueUnknownError, count_of, size_value, stays, value_of
 from tapegrad.mypy.signatures import signature_of
 from tapegrad.mypy.unify.arguments import Argument, numbers_in, operand_shape

@@ -44,8 +44,9 @@ from tapegrad.mypy.mypy_api import (
 from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.frames import GivenTensor, LayerCall, Made, Reading, in_frame, is_passed_on, within
+from tapegrad.mypy.scopes.named_values import from_constructor, object_frame
 from tapegrad.mypy.scopes.names import targets_of
-from tapegrad.mypy.scopes.objects import from_constructor, object_frame, object_of, value_of_expression
+from tapegrad.mypy.scopes.objects import object_of, value_of_expression
 from tapegrad.mypy.scopes.opaque import is_replaced, is_unwritten, keeps_sizes, named_axis, note_shape, unpacked_shape
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.signatures import without_sizes

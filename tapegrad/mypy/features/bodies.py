@@ -114,6 +114,7 @@ from tapegrad.mypy.mypy_api import (
 from tapegrad.mypy.mypy_files import Program, depend_on_names, in_file, program_file
 from tapegrad.mypy.reports import CurrentLayer, with_path
 from tapegrad.mypy.scopes import axes
+from tapegrad.mypy.scopes.called_functions import arguments_of_call, called_function, object_with_method
 from tapegrad.mypy.scopes.collections import Use, use_of, use_of_variable
 from tapegrad.mypy.scopes.decorators import is_changed
 from tapegrad.mypy.scopes.entries import (
@@ -142,6 +143,7 @@ from tapegrad.mypy.scopes.frames import (
     within,
 )
 from tapegrad.mypy.scopes.functions import is_method, parameter_default
+from tapegrad.mypy.scopes.named_values import object_frame
 from tapegrad.mypy.scopes.names import (
     ScopeCache,
     inside,
@@ -150,14 +152,7 @@ from tapegrad.mypy.scopes.names import (
     targets_bound_to,
     values_bound,
 )
-from tapegrad.mypy.scopes.objects import (
-    arguments_of_call,
-    called_function,
-    object_frame,
-    object_of,
-    object_with_method,
-    value_of_expression,
-)
+from tapegrad.mypy.scopes.objects import object_of, value_of_expression
 from tapegrad.mypy.scopes.opaque import has_rival_files, is_defined_once, other_shapes
 from tapegrad.mypy.scopes.records import (
     IS_OF_UNKNOWN_OBJECT,

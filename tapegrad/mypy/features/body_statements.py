@@ -118,8 +118,9 @@ from tapegrad.mypy.scopes.entries import entries_in, entries_of, is_dictionary, 
 from tapegrad.mypy.scopes.frames import Made, Reading, forget_turns, key_of, note_turns, turns_noted
 from tapegrad.mypy.scopes.items import assigned
 from tapegrad.mypy.scopes.names import ScopeCache, inside, is_short_circuit, nodes_in, targets_in
-from tapegrad.mypy.scopes.objects import decided, elements, has_items, object_of, turns
+from tapegrad.mypy.scopes.objects import decided, object_of
 from tapegrad.mypy.scopes.opaque import writes_by_methods
+from tapegrad.mypy.scopes.sequences import elements, has_items, turns
 from tapegrad.mypy.scopes.statements import lets_errors_pass
 from tapegrad.mypy.unify.arguments import items_of
 

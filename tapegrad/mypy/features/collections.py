@@ -39,6 +39,7 @@ from tapegrad.mypy.mypy_api import (
     simplified_union,
     stored_type,
 )
+from tapegrad.mypy.scopes.called_functions import steady_type
 from tapegrad.mypy.scopes.collections import (
     Use,
     appended_to,
@@ -53,7 +54,7 @@ from tapegrad.mypy.scopes.collections import (
 from tapegrad.mypy.scopes.entries import entries_in, entries_of, is_dictionary, with_entries
 from tapegrad.mypy.scopes.frames import Reading
 from tapegrad.mypy.scopes.functions import written_with_file
-from tapegrad.mypy.scopes.objects import object_of, steady_type
+from tapegrad.mypy.scopes.objects import object_of
 from tapegrad.mypy.scopes.opaque import constructor_value
 from tapegrad.mypy.scopes.rebinding import newest, opened
 from tapegrad.mypy.scopes.turns import share_loop

@@ -15,9 +15,10 @@ from tapegrad.mypy.mypy_api import can_read_bodies, checked_file, depend_on_bodi
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.ownership.spelling import written
 from tapegrad.mypy.reports import CODES
+from tapegrad.mypy.scopes.created_objects import created_by, mark_failed
 from tapegrad.mypy.scopes.frames import LayerCall, Made, Nothing, within
 from tapegrad.mypy.scopes.numbers import is_plain
-from tapegrad.mypy.scopes.objects import created_by, mark_failed, object_of
+from tapegrad.mypy.scopes.objects import object_of
 from tapegrad.mypy.scopes.statements import compared
 
 if TYPE_CHECKING:

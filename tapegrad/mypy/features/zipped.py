@@ -12,7 +12,7 @@ from tapegrad.mypy.features.partial_types import filled, holds_tensors
 from tapegrad.mypy.mypy_api import any_tuple, items_of_iterable, make, stored_type
 from tapegrad.mypy.scopes.frames import GivenTensor
 from tapegrad.mypy.scopes.names import is_unpacked
-from tapegrad.mypy.scopes.objects import record_in
+from tapegrad.mypy.scopes.sequences import record_in
 from tapegrad.mypy.unify.arguments import items_of
 from tapegrad.mypy.unify.named_tuples import field_names
 

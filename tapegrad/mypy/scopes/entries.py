@@ -58,6 +58,7 @@ from tapegrad.mypy.mypy_api import (
 )
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.assigned import assigned_by_methods
+from tapegrad.mypy.scopes.called_functions import arguments_of_call, called_function
 from tapegrad.mypy.scopes.collections import FUNCTIONS_THAT_READ, collection_of, may_be_attribute, targets_bound
 from tapegrad.mypy.scopes.decorators import is_changed
 from tapegrad.mypy.scopes.frames import (
@@ -85,9 +86,10 @@ from tapegrad.mypy.scopes.names import (
     targets_in,
     unpacked_once,
 )
-from tapegrad.mypy.scopes.objects import arguments_of_call, called_function, object_of, type_read
+from tapegrad.mypy.scopes.objects import object_of
 from tapegrad.mypy.scopes.opaque import files_with, loop_of, other_shapes
 from tapegrad.mypy.scopes.rebinding import newest
+from tapegrad.mypy.scopes.sequences import type_read
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence

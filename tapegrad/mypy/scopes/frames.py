@@ -242,6 +242,26 @@ class Records:
     returned: ClassVar[Callable[[CallExpr, int | None, Checker], Made | None]]
 
 
+class Expressions:
+    """How expressions are evaluated; `tapegrad.mypy.scopes.objects` sets these functions.
+
+    The parts of an expression may be of any kind, so each module that evaluates some kinds needs all others.
+
+    Attributes:
+        value_of: Returns the object or the number that an expression denotes; None if neither is known.
+        object_of: Returns the object that an expression denotes, or the size that a parameter was given.
+        size_of: Returns the size that an expression always has where it stands, or unknown.
+        decided: Returns whether a condition holds; None if that is not known.
+        constructed: Runs the constructor that a call of `super().__init__` calls; returns whether it could be read.
+    """
+
+    value_of: ClassVar[Callable[[Expression, Checker], Value]]
+    object_of: ClassVar[Callable[[Expression, Checker], Value]]
+    size_of: ClassVar[Callable[[Expression, Checker], Size]]
+    decided: ClassVar[Callable[[Expression, Checker], bool | None]]
+    constructed: ClassVar[Callable[[CallExpr, Checker], bool]]
+
+
 class Reading:
     """What is being read.
 

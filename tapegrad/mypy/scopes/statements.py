@@ -47,14 +47,13 @@ from mypy.nodes import (
 
 from tapegrad.mypy.mypy_api import checked_file
 from tapegrad.mypy.scopes.collections import collection_of
-from tapegrad.mypy.scopes.frames import Creation, Items, Keywords, Layers, Nothing, Several, key_of, within
+from tapegrad.mypy.scopes.frames import Creation, Expressions, Items, Keywords, Layers, Nothing, Several, key_of, within
 from tapegrad.mypy.scopes.names import inside, is_short_circuit
 from tapegrad.mypy.scopes.opaque import ARITHMETIC, method_of_receiver
+from tapegrad.mypy.scopes.sequences import turns
 from tapegrad.sizes import Dim, is_unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from mypy.nodes import Block, Expression, Node, Statement
 
     from tapegrad.mypy.mypy_api import Checker
@@ -85,22 +84,6 @@ def compared(condition: Expression) -> list[Expression]:
     return condition.operands if isinstance(condition, ComparisonExpr) else [condition]
 
 
-class Evaluator(NamedTuple):
-    """What finds the values of expressions.
-
-    Attributes:
-        value: Returns what an expression denotes.
-        decided: Returns whether a condition holds; None if that is not known.
-        turns: Returns what a loop assigns to its variables at each turn; None if the number of turns is not known.
-        constructed: Runs the constructor that a call of `super().__init__` calls; returns whether it could be read.
-    """
-
-    value: Callable[[Expression, Checker], Value]
-    decided: Callable[[Expression, Checker], bool | None]
-    turns: Callable[[Expression, Expression, Checker], list[dict[Node, Value]] | None]
-    constructed: Callable[[CallExpr, Checker], bool]
-
-
 class _UnclearError(Exception):
     """It is not known where the program goes on."""
 
@@ -118,19 +101,17 @@ class Run:
     Args:
         frame: What is known of its parameters and its object.
         api: mypy's checker.
-        evaluator: What finds the values of expressions.
 
     Attributes:
         returned: What the function may return.
     """
 
-    def __init__(self, frame: Frame, api: Checker, evaluator: Evaluator) -> None:
+    def __init__(self, frame: Frame, api: Checker) -> None:
         self.returned: list[Value] = []
         self._variables = frame.variables
         self._attributes = frame.attributes if frame.attributes is not None else {}
         self._frame = frame._replace(results={})
         self._api = api
-        self._evaluator = evaluator
         self._left: Statement | None = None  # the `break` or `continue` statement by which a turn has ended
         self._functions: set[FuncDef] = set()  # that were defined, and change what they change wherever they are named
         self._loops = 0  # around the statement that is run
@@ -185,9 +166,9 @@ class Run:
             case ExpressionStmt(expr=StrExpr()) | PassStmt() | Import() | ImportFrom():
                 pass
             case AssertStmt(expr=condition):
-                if self._frame.made is not None and self._evaluator.decided(condition, self._api) is False:
+                if self._frame.made is not None and Expressions.decided(condition, self._api) is False:
                     failing = self._failing_part(condition)
-                    values = tuple(self._evaluator.value(one, self._api) for one in compared(failing))
+                    values = tuple(Expressions.value_of(one, self._api) for one in compared(failing))
                     self._frame.made.append(Creation(None, statement, checked_file(self._api), failing, values))
             case IfStmt(expr=conditions, body=blocks, else_body=otherwise):
                 return self._branch(conditions, blocks, otherwise)
@@ -214,7 +195,7 @@ class Run:
     def _failing_part(self, condition: Expression) -> Expression:
         """Return the part of a condition because of which it does not hold."""
         while isinstance(condition, OpExpr) and condition.op == "and":
-            is_left = self._evaluator.decided(condition.left, self._api) is False
+            is_left = Expressions.decided(condition.left, self._api) is False
             condition = condition.left if is_left else condition.right
         return condition
 
@@ -224,7 +205,7 @@ class Run:
         last, pops = self._last_of(nodes), self._key_pops(nodes)
         for pop in pops:
             self._pop_key(pop)
-        value = None if _may_precede(nodes, pops) else self._evaluator.value(expression, self._api)
+        value = None if _may_precede(nodes, pops) else Expressions.value_of(expression, self._api)
         if last is not None:
             self._replace(last, Items(last.values[:-1]))
         self._forget_changed([node for node in nodes if node not in pops], is_last_known=last is not None)
@@ -244,7 +225,7 @@ class Run:
         key, holder = pop.args[0], pop.callee.expr if isinstance(pop.callee, MemberExpr) else None
         keywords = self._keywords(holder) if holder is not None else None
         pairs = dict(keywords.values) if keywords is not None else {}
-        value = self._evaluator.value(pop.args[1], self._api) if len(pop.args) > 1 else None
+        value = Expressions.value_of(pop.args[1], self._api) if len(pop.args) > 1 else None
         name = key.value if isinstance(key, StrExpr) else ""
         if self._frame.results is not None and keywords is not None:
             self._frame.results[pop,] = pairs.pop(name, value)
@@ -283,23 +264,23 @@ class Run:
         """Return the list that a variable or an attribute holds; None for anything else."""
         if not isinstance(expression, NameExpr | MemberExpr):
             return None
-        value = self._evaluator.value(expression, self._api)
+        value = Expressions.value_of(expression, self._api)
         return value if isinstance(value, Items) else None
 
     def _keywords(self, expression: Expression) -> Keywords | None:
         """Return the dict that a variable or an attribute holds; None for anything else."""
-        value = self._evaluator.value(expression, self._api) if isinstance(expression, NameExpr | MemberExpr) else None
+        value = Expressions.value_of(expression, self._api) if isinstance(expression, NameExpr | MemberExpr) else None
         return value if isinstance(value, Keywords) else None
 
     def _forget_value(self, expression: Expression) -> None:
         """Make unknown the list, or the dict, that a variable or an attribute holds, wherever it is held."""
         if isinstance(expression, IndexExpr) and isinstance(
-            self._evaluator.value(expression, self._api), int | Dim | str
+            Expressions.value_of(expression, self._api), int | Dim | str
         ):
             return  # a number or a string of the list
         expression = collection_of(expression)
         if isinstance(expression, NameExpr | MemberExpr):
-            value = self._evaluator.value(expression, self._api)
+            value = Expressions.value_of(expression, self._api)
             self._replace(value if isinstance(value, Items | Keywords | Several) else None, None)
 
     def _assign(self, target: Expression, value: Value) -> None:
@@ -315,7 +296,7 @@ class Run:
                 for position, one in enumerate(targets):
                     self._assign(one, values[position] if len(values) == len(targets) else None)
             case IndexExpr(base=base, index=index) if (before := self._keywords(base)) is not None and isinstance(
-                key := self._evaluator.value(index, self._api), str
+                key := Expressions.value_of(index, self._api), str
             ):
                 self._replace(before, Keywords((*(dict(before.values) | {key: value}).items(),)))
             case IndexExpr(base=base):
@@ -327,7 +308,7 @@ class Run:
 
     def _change(self, target: NameExpr | MemberExpr, sign: str, expression: Expression) -> None:
         """Run an assignment such as `n *= 2` or `layers += [layer]`, which changes the list itself."""
-        before, value = self._evaluator.value(target, self._api), self._value(expression)
+        before, value = Expressions.value_of(target, self._api), self._value(expression)
         if isinstance(before, Items):
             is_known = sign == "+" and isinstance(value, Items)
             self._replace(before, _joined(before, value) if is_known else None)
@@ -342,7 +323,7 @@ class Run:
     def _call(self, call: CallExpr) -> None:
         match call.callee:
             case SuperExpr(name="__init__"):
-                if not self._evaluator.constructed(call, self._api):
+                if not Expressions.constructed(call, self._api):
                     raise _UnclearError
             case MemberExpr(expr=RefExpr(fullname="builtins.object"), name="__setattr__"):
                 self._set_by_name(call)
@@ -393,7 +374,7 @@ class Run:
         """Run the branch of an `if` statement that the values choose; both, if they do not."""
         if not conditions:
             return otherwise is None or self._all(otherwise.body)
-        is_true = self._evaluator.decided(conditions[0], self._api)
+        is_true = Expressions.decided(conditions[0], self._api)
         if is_true is not None:
             return self._all(blocks[0].body) if is_true else self._branch(conditions[1:], blocks[1:], otherwise)
         before, count = self._state(), len(self._frame.made or ())
@@ -423,12 +404,12 @@ class Run:
         self._attributes.update(state.attributes)
 
     def _loop(self, target: Expression, sequence: Expression, body: Block) -> bool:
-        turns = self._evaluator.turns(target, sequence, self._api)
-        if turns is None:
+        several = turns(target, sequence, self._api)
+        if several is None:
             raise _UnclearError
         self._loops += 1
         try:
-            for turn in turns:
+            for turn in several:
                 self._variables.update(turn)
                 goes_on = self._all(body.body)
                 left, self._left = self._left, None

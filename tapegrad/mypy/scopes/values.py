@@ -58,9 +58,10 @@ from tapegrad.mypy.scopes.frames import Arrays, Items
 from tapegrad.mypy.scopes.items import count_in_type, length_of_type
 from tapegrad.mypy.scopes.names import bound_last, bound_once, unpacked_once
 from tapegrad.mypy.scopes.numbers import range_of
-from tapegrad.mypy.scopes.objects import length_by_method, length_of, object_of, steady_size
+from tapegrad.mypy.scopes.objects import length_by_method, object_of, steady_size
 from tapegrad.mypy.scopes.opaque import ARITHMETIC, loop_of, position_of
 from tapegrad.mypy.scopes.rebinding import newest
+from tapegrad.mypy.scopes.sequences import length_of
 from tapegrad.sizes import (
     UNKNOWN,
     Dim,

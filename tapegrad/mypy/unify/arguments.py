@@ -51,9 +51,10 @@ from tapegrad.mypy.mypy_api import make, map_instance_to_supertype, stored_type
 from tapegrad.mypy.scopes.collections import appended_to, comprehension_of, display_of
 from tapegrad.mypy.scopes.frames import turns_noted
 from tapegrad.mypy.scopes.items import MOST_ITEMS
-from tapegrad.mypy.scopes.objects import decided, length_of
+from tapegrad.mypy.scopes.objects import decided
 from tapegrad.mypy.scopes.operations import type_of_any
 from tapegrad.mypy.scopes.rebinding import newest
+from tapegrad.mypy.scopes.sequences import length_of
 from tapegrad.mypy.scopes.values import ValueUnknownError, count_of, is_whole, value_of
 from tapegrad.mypy.unify.starred_arguments import is_known, options_given, with_values
 from tapegrad.mypy.unify.starred_shapes import is_star_of_sizes

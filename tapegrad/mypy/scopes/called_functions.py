@@ -1,0 +1,255 @@
+"""Functions of the program that are called: their arguments, and what they return."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from mypy.nodes import (
+    ARG_NAMED,
+    ARG_NAMED_OPT,
+    ARG_STAR,
+    ARG_STAR2,
+    CallExpr,
+    FuncDef,
+    MemberExpr,
+    NameExpr,
+    RefExpr,
+    SuperExpr,
+    TypeInfo,
+    Var,
+)
+from mypy.types import Instance, get_proper_type
+
+from tapegrad.mypy.conversion import ARRAY, shape_items, shape_type, tensor_parts
+from tapegrad.mypy.mypy_api import checked_file, make, stored_type
+from tapegrad.mypy.mypy_files import in_file
+from tapegrad.mypy.scopes.decorators import is_changed
+from tapegrad.mypy.scopes.frames import (
+    Arrays,
+    ClassOf,
+    Expressions,
+    Frame,
+    GivenTensor,
+    Items,
+    Keywords,
+    Made,
+    Nothing,
+    Reading,
+    Returned,
+    key_of,
+    within,
+)
+from tapegrad.mypy.scopes.functions import (
+    Default,
+    is_method,
+    may_return_object,
+    method_of,
+    parameter_default,
+    parameter_values,
+    returned_class,
+    written_with_file,
+)
+from tapegrad.mypy.scopes.names import bound_once
+from tapegrad.mypy.scopes.opaque import is_defined_once
+from tapegrad.mypy.scopes.sequences import type_read
+from tapegrad.mypy.scopes.statements import Run
+from tapegrad.mypy.scopes.turns import is_same_at_each_turn
+from tapegrad.mypy.sources import file_of, module_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Final
+
+    from mypy.nodes import ArgKind, Expression
+    from mypy.types import ProperType, Type
+
+    from tapegrad.mypy.mypy_api import Checker
+    from tapegrad.mypy.scopes.frames import Value
+
+
+def object_with_method(callee: Expression, function: FuncDef, api: Checker) -> Made | ClassOf | None:
+    """Return the object or the class, of which a function that is called is a method; None if it is not known."""
+    match callee:
+        case SuperExpr(name=name, info=TypeInfo() as info):
+            made = Reading.frame.receiver if Reading.frame is not None else None
+            later = made.info.mro[made.info.mro.index(info) + 1 :] if made is not None and info in made.info.mro else []
+            symbol = next((base.names[name] for base in later if name in base.names), None)
+            return made if symbol is not None and symbol.node is function else None
+        case MemberExpr(expr=RefExpr(node=TypeInfo() as info)):
+            of: Value = ClassOf(info)
+        case MemberExpr(expr=owner, name=name) if name == function.name:
+            of = Expressions.object_of(owner, api)
+        case _:
+            of = Expressions.object_of(callee, api)
+    return of if isinstance(of, Made | ClassOf) and is_method(of, function) else None
+
+
+def called_function(callee: Expression, api: Checker) -> tuple[FuncDef, Made | ClassOf | None] | None:
+    """Return the function that a call calls, and the object or the class of which it is a method; None if unknown."""
+    match callee:
+        case RefExpr(node=FuncDef() as function) if not function.info:
+            return function, None
+        case MemberExpr(expr=RefExpr(node=TypeInfo() as info), name=name):
+            return method_of(ClassOf(info), name)
+        case MemberExpr(expr=NameExpr() | MemberExpr() | CallExpr() as owner, name=name):
+            of = Expressions.object_of(owner, api)
+            return method_of(of, name) if isinstance(of, Made | ClassOf) else None
+    return None
+
+
+def value_returned(function: FuncDef, of: Made | ClassOf | None, call: CallExpr, api: Checker) -> Value:
+    """Return what a call of a function of the program returns, if the call decides it."""
+    around = Reading.frame
+    # A method of an object that is being made may change it, so it runs once, in the order of the statements.
+    is_own = around is not None and around.attributes is not None and isinstance(of, Made) and of is around.receiver
+    if function in _called_now or not (is_own or may_return_object(function)):
+        return None
+    results = around.results if around is not None and around.results is not None else {}
+    key = call, *((variable, key_of(value)) for variable, value in Reading.bound.items())
+    if key in results:
+        return results[key]
+    results[key] = _newly_returned(
+        function, of, call, api, around.attributes if around is not None and is_own else None
+    )
+    return results[key]
+
+
+def _newly_returned(
+    function: FuncDef, of: Made | ClassOf | None, call: CallExpr, api: Checker, attributes: dict[str, Value] | None
+) -> Value:
+    written, file = written_with_file(function, api)
+    is_read = (
+        written is not None and file is not None and is_defined_once(written, file) and not is_changed(written, api)
+    )
+    if written is None or file is None or not is_read or written.is_generator or written.is_coroutine:
+        arguments = None
+    else:
+        arguments = arguments_of_call(written, call, api)
+    if written is None or file is None or arguments is None:
+        for name in attributes or ():  # which the method may have changed
+            attributes[name] = None  # type: ignore[index]  # there are some
+        return None
+    receiver = of if isinstance(of, Made) else None
+    before = None if attributes is None else dict(attributes)
+    variables, around = parameter_values(written, arguments), Reading.frame
+    made = around.made if around is not None else None
+    frame = Frame(written.fullname, dict(arguments), receiver, variables, attributes, made=made)
+    if isinstance(of, ClassOf):
+        frame.variables[written.arguments[0].variable] = of
+    run = Run(frame, api)
+    _called_now.add(function)
+    try:
+        with in_file(file, api):
+            goes_on = run.run(written.body.body)
+    finally:
+        _called_now.discard(function)
+    values = [*run.returned, *([Nothing()] if goes_on else [])]
+    value = values[0] if len({key_of(one) for one in values}) == 1 else None
+    is_layer = returned_class(function) is not None and not isinstance(value, Made)
+    fresh = Frame(written.fullname, dict(arguments), receiver, {}, before)
+    if isinstance(of, ClassOf):
+        fresh.variables[written.arguments[0].variable] = of
+    return Returned(written, fresh, file, value) if is_layer else value
+
+
+_called_now: Final[set[FuncDef]] = set()  # functions whose results are being read: they may call themselves
+
+
+def starred_arguments(expression: Expression, kind: ArgKind, api: Checker) -> list[tuple[str | None, Value]] | None:
+    """Return the arguments that `*items` or `**options` gives, with their names; None if they are not known."""
+    match Expressions.object_of(expression, api):
+        case Items(values=values) if kind is ARG_STAR:
+            return [(None, value) for value in values]
+        case Keywords(values=pairs) if kind is ARG_STAR2:
+            return [*pairs]
+    return None
+
+
+def arguments_of_call(function: FuncDef, call: CallExpr, api: Checker) -> tuple[tuple[str, Value], ...] | None:
+    """Return the value of each parameter of a function in a call; None if it is not known what the call gives."""
+    parameters = function.arguments[1 if function.info and not function.is_static else 0 :]
+    named = [one for one in parameters if one.kind not in (ARG_STAR, ARG_STAR2)]
+    names = [one.variable.name for one in named]
+    positional = [one.variable.name for one in named if one.kind not in (ARG_NAMED, ARG_NAMED_OPT)]
+    file = file_of(module_of(function), api)
+    defaults = {one.variable.name: Default(parameter_default(one, file), file) for one in named}
+    rest = {one.kind: one.variable.name for one in parameters if one not in named}
+    return values_of_parameters(names, positional, defaults, call, api, rest)
+
+
+def _given_tensor(argument: Expression, api: Checker) -> GivenTensor | None:
+    """Return the tensor that a call gives, if its type is known where the call is written."""
+    if Reading.frame is not None:
+        value = Expressions.object_of(argument, api) if isinstance(argument, NameExpr | MemberExpr) else None
+        if isinstance(value, GivenTensor):
+            return value
+        t = type_read(argument, api)
+    else:
+        t = steady_type(argument, api)
+    parts = tensor_parts(t) if t is not None else None
+    if parts is None:
+        return _given_array(argument, get_proper_type(t), api)
+    return None if t is None or shape_items(parts.shape) is None else GivenTensor(t)
+
+
+def _given_array(argument: Expression, t: ProperType | None, api: Checker) -> GivenTensor | None:
+    """Return the array of NumPy that a call gives, with the sizes that its expression says."""
+    if not isinstance(t, Instance) or t.type.fullname != ARRAY:
+        return None
+    sizes = Arrays.sizes(argument, api)
+    return (
+        None if sizes is None else GivenTensor(t.copy_modified(args=[shape_type(tuple(sizes), make(api)), t.args[1]]))
+    )
+
+
+def steady_type(expression: Expression, api: Checker) -> Type | None:
+    """Return the type of an expression; of a variable that is bound again, mypy may have read an older one.
+
+    At the first turns of a loop mypy does not know yet what the later ones bind.
+    """
+    if not is_same_at_each_turn(expression, api):
+        return None
+    if isinstance(expression, MemberExpr) and expression.name not in ("T", "mT"):  # computed as the program reads it
+        return None
+    if isinstance(expression, NameExpr) and not (
+        isinstance(expression.node, Var) and bound_once(expression.node, api)[1]
+    ):
+        return None
+    return stored_type(api, expression)
+
+
+def values_of_parameters(
+    names: list[str],
+    positional: list[str],
+    defaults: dict[str, Default],
+    call: CallExpr,
+    api: Checker,
+    rest: Mapping[ArgKind, str] = MappingProxyType({}),
+) -> tuple[tuple[str, Value], ...] | None:
+    """Return the values of parameters; those that take the rest, by position or by name, have a list or a dict."""
+    pairs: list[tuple[str | None, Value]] = []
+    for expression, kind, keyword in zip(call.args, call.arg_kinds, call.arg_names, strict=True):
+        if kind in (ARG_STAR, ARG_STAR2):
+            several = starred_arguments(expression, kind, api)
+            if several is None:
+                return None
+            pairs += several
+        else:
+            pairs.append((keyword, _given_tensor(expression, api) or Expressions.value_of(expression, api)))
+    by_position = [value for keyword, value in pairs if keyword is None]
+    by_name = {keyword: value for keyword, value in pairs if keyword is not None}
+    given: dict[str, Value] = dict(zip(positional, by_position, strict=False))
+    given |= {name: value for name, value in by_name.items() if name in names}
+    for name in names:
+        if name not in given:
+            default = defaults[name]
+            with in_file(default.file or checked_file(api), api), within(None):
+                given[name] = None if default.value is None else Expressions.value_of(default.value, api)
+    found = [(name, given.get(name)) for name in names]
+    if ARG_STAR in rest:
+        found.append((rest[ARG_STAR], Items((*by_position[len(positional) :],))))
+    if ARG_STAR2 in rest:
+        others = tuple((name, value) for name, value in by_name.items() if name not in names)
+        found.append((rest[ARG_STAR2], Keywords(others)))
+    return (*found,)
