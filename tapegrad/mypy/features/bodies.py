@@ -78,13 +78,8 @@ from tapegrad.mypy.conversion import (
     without_opaque,
 )
 from tapegrad.mypy.features.body_lists import list_of
-from tapegrad.mypy.features.body_statements import (
-    FailedError,
-    Failure,
-    Reader,
-    Types,
-    UnreadError,
-)
+from tapegrad.mypy.features.body_state import FailedError, Failure, Types, UnreadError
+from tapegrad.mypy.features.body_statements import Reader
 from tapegrad.mypy.features.closures import changed_around, inner_functions
 from tapegrad.mypy.features.declarations import may_say_more, says_little
 from tapegrad.mypy.features.partial_types import filled, filled_sequence, holds_tensors, join
