@@ -18,8 +18,8 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad.mypy.calls import arrays
 from tapegrad.mypy.calls import check as calls
+from tapegrad.mypy.calls.array_types import turned
 from tapegrad.mypy.calls.assertions import facts_for
 from tapegrad.mypy.conversion import (
     GRADIENTS,
@@ -346,12 +346,12 @@ def popped_result(ctx: MethodContext) -> Type:
 
 def turned_attribute(ctx: AttributeContext) -> Type:
     """Return the type of `array.T`, which in NumPy's stubs has the shape of `array`."""
-    return arrays.turned(ctx.default_attr_type, ctx.api)
+    return turned(ctx.default_attr_type, ctx.api)
 
 
 def turned_result(ctx: MethodContext) -> Type:
     """Return the type of `array.transpose(...)` or `array.swapaxes(0, 1)`, with no sizes of `array`."""
-    return arrays.turned(ctx.default_return_type, ctx.api)
+    return turned(ctx.default_return_type, ctx.api)
 
 
 def number_result(ctx: FunctionContext | MethodContext) -> Type:

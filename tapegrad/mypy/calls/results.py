@@ -15,7 +15,8 @@ from mypy.types import (
     has_type_vars,
 )
 
-from tapegrad.mypy.calls.arrays import may_be_array, scalar_of_array, scalar_type_of, sizes_of_array, sizes_of_list
+from tapegrad.mypy.calls.array_types import may_be_array, scalar_type_of, sizes_of_list
+from tapegrad.mypy.calls.arrays import scalar_of_array, sizes_of_array
 from tapegrad.mypy.conversion import (
     ARRAY,
     MODULE,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from mypy.nodes import CallExpr, Context, Decorator, Expression, MemberExpr, NameExpr, RefExpr, Var
 from mypy.types import AnyType, CallableType, Instance, TupleType, Type, UnionType, get_proper_type
 
-from tapegrad.mypy.calls.arrays import Bodies
+from tapegrad.mypy.calls.array_calls import Bodies
 from tapegrad.mypy.conversion import (
     MODULE,
     TENSOR,

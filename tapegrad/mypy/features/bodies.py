@@ -62,7 +62,9 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad.mypy.calls.arrays import Bodies, is_array, with_array_sizes, with_sizes
+from tapegrad.mypy.calls.array_calls import Bodies
+from tapegrad.mypy.calls.array_types import is_array
+from tapegrad.mypy.calls.arrays import with_array_sizes, with_sizes
 from tapegrad.mypy.calls.assertions import forgetting
 from tapegrad.mypy.conversion import (
     MODULE,
