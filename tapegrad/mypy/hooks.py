@@ -42,6 +42,7 @@ from tapegrad.mypy.features import (
     collections,
     constructors,
     datasets,
+    drivers,
     dtypes,
     einops_calls,
     layers,
@@ -177,7 +178,7 @@ def function_result(ctx: FunctionContext) -> Type:
         result = _judged_function(ctx, declared)
     result = made_with_fields(ctx, declared, result)
     called = declared or _method_of_super(ctx)
-    result = bodies.check_driver(ctx, result) if called is None else bodies.completed(ctx, called, result)
+    result = drivers.check_driver(ctx, result) if called is None else bodies.completed(ctx, called, result)
     if isinstance(ctx.context, CallExpr) and getattr(ctx.context.callee, "fullname", "") == datasets.BATCHES:
         result = datasets.with_examples(ctx, result)
         datasets.check_rows(ctx)
@@ -251,7 +252,7 @@ def method_result(ctx: MethodContext) -> Type:
             return layers.item(ctx)
         if _is_item(ctx):
             return numbers.expected(tape_methods.item(ctx), ctx.context, ctx.api)
-        result = bodies.check_driver(ctx, layers.called_unknown(ctx))
+        result = drivers.check_driver(ctx, layers.called_unknown(ctx))
         return without_common_class(result, ctx.type)
     older = ctx.type
     ctx = with_newest(ctx, reflected=calls.is_reflected(declared))

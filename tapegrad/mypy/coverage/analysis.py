@@ -43,9 +43,9 @@ from tapegrad.mypy.coverage.levels import (
 from tapegrad.mypy.coverage.program import DISPLAYS, Program, inner, is_cast, nodes_in, operands
 from tapegrad.mypy.coverage.reasons import NAME_SIZES, Reason, Reasons
 from tapegrad.mypy.coverage.spelling import Spelling
-from tapegrad.mypy.features.bodies import why_unreadable
 from tapegrad.mypy.features.declarations import is_open_result, may_say_more
 from tapegrad.mypy.features.partial_types import is_open
+from tapegrad.mypy.features.readable_bodies import why_unreadable
 from tapegrad.mypy.scopes.records import PASSES_NOTHING_KNOWN
 
 if TYPE_CHECKING:

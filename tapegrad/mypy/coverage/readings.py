@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from mypy.nodes import Expression, FuncDef
 
 from tapegrad.mypy.coverage.program import nodes_in
-from tapegrad.mypy.features.bodies import why_unreadable
 from tapegrad.mypy.features.declarations import may_say_more
+from tapegrad.mypy.features.readable_bodies import why_unreadable
 from tapegrad.mypy.scopes.records import IS_OF_UNKNOWN_OBJECT, PASSES_NOTHING_KNOWN, calls_in
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from mypy.nodes import CallExpr, ComparisonExpr
 
 from tapegrad.errors import messages
 from tapegrad.mypy.conversion import has_opaque
-from tapegrad.mypy.features.bodies import fail, seen_from
+from tapegrad.mypy.features.body_outcomes import fail, seen_from
 from tapegrad.mypy.features.body_state import Failure
 from tapegrad.mypy.features.made_layers import arguments_of
 from tapegrad.mypy.mypy_api import can_read_bodies, checked_file, depend_on_bodies, type_of_call

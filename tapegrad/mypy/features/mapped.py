@@ -8,7 +8,7 @@ from mypy.nodes import ARG_POS, CallExpr, RefExpr, TempNode
 from mypy.types import Instance, TupleType, get_proper_type
 
 from tapegrad.mypy.conversion import unknown
-from tapegrad.mypy.features.bodies import hiding_failures
+from tapegrad.mypy.features.body_outcomes import hiding_failures
 from tapegrad.mypy.features.partial_types import holds_open
 from tapegrad.mypy.mypy_api import items_of_iterable, type_of_other
 from tapegrad.mypy.scopes.names import is_unpacked, targets_bound_to

@@ -1,0 +1,318 @@
+"""What calls of functions return by their bodies, or why they fail; the results are cached."""
+
+from __future__ import annotations
+
+import operator
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from mypy.nodes import CallExpr, Context, LambdaExpr, MemberExpr, NameExpr, TryStmt, WithStmt
+from mypy.types import (
+    AnyType,
+    CallableType,
+    Instance,
+    TupleType,
+    TypeOfAny,
+    TypeVarLikeType,
+    UnionType,
+    UnpackType,
+    get_proper_type,
+)
+
+from tapegrad.mypy.calls.assertions import forgetting
+from tapegrad.mypy.conversion import is_iterator, tensor_parts, unknown, without_opaque
+from tapegrad.mypy.features.body_state import FailedError, Failure, Types, UnreadError
+from tapegrad.mypy.features.body_statements import Reader
+from tapegrad.mypy.features.partial_types import filled
+from tapegrad.mypy.features.readable_bodies import active
+from tapegrad.mypy.features.replaced_tensors import Replacements
+from tapegrad.mypy.mypy_api import (
+    checked_file,
+    depend_on_types_in_body,
+    enclosing_function,
+    inside_body,
+    make,
+    names_in_body,
+    pass_of,
+    past_trial,
+    report_in_body,
+    shown_path,
+    types_in_body,
+)
+from tapegrad.mypy.mypy_files import Program, in_file
+from tapegrad.mypy.reports import CurrentLayer, with_path
+from tapegrad.mypy.scopes import axes
+from tapegrad.mypy.scopes.entries import (
+    entries_in,
+    is_dictionary,
+    is_record,
+    key_of_entries,
+    with_entries,
+    with_inner_entries,
+)
+from tapegrad.mypy.scopes.frames import Reading, key_of, within
+from tapegrad.mypy.scopes.names import inside, places_of, targets_bound_to, values_bound
+from tapegrad.mypy.scopes.opaque import other_shapes
+from tapegrad.mypy.scopes.records import BodyReading, is_recorded, recorded_calls
+from tapegrad.mypy.scopes.statements import lets_errors_pass
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from mypy.nodes import Block, Expression, FuncDef, MypyFile, Var
+    from mypy.plugin import AttributeContext, FunctionContext, MethodContext
+    from mypy.types import Type, TypeVarId
+
+    from tapegrad.mypy.mypy_api import Checker
+    from tapegrad.mypy.scopes.entries import Entries
+    from tapegrad.mypy.scopes.frames import Frame
+
+_MOST: Final = 1000  # results; far more than a file has calls of such functions
+# Results of one function, or of a method for one object; one that is called with more shapes is not read any more.
+_MOST_OF_ONE: Final = 20
+_MOST_OF_ALL: Final = 100  # results of a method for all objects
+
+
+class Outcome(NamedTuple):
+    """What a call returns, or why it fails, or why its body is not read."""
+
+    result: Type | None = None
+    failure: Failure | None = None
+    unread: str = ""
+    reading: BodyReading | None = None  # if a report on the file is wanted
+    names: frozenset[str] = frozenset()  # what bodies in other files depend on
+
+
+def with_entries_read(result: Type, read: Type, kept: frozenset[str], call: Context, api: Checker) -> Type:
+    """Return the type of a result with the entries of the dictionaries in it that were read."""
+    p, q = get_proper_type(result), get_proper_type(read)
+    if isinstance(p, TupleType) and isinstance(q, TupleType) and len(p.items) == len(q.items):
+        items = [with_entries_read(one, other, kept, call, api) for one, other in zip(p.items, q.items, strict=True)]
+        return p if all(map(operator.is_, items, p.items)) else p.copy_modified(items=items)
+    if isinstance(p, Instance) and isinstance(q, Instance) and is_iterator(p) and is_iterator(q):
+        item = with_entries_read(p.args[0], q.args[0], kept, call, api)
+        return p if item is p.args[0] else p.copy_modified(args=[item, *p.args[1:]])
+    entries = entries_in(q)
+    if entries is None or not isinstance(call, CallExpr):
+        return result
+    if isinstance(p, AnyType) and p.type_of_any == TypeOfAny.unannotated and hold_tensors(entries):
+        if Reading.frame is None and not _may_be_dictionary(call, api):
+            return result
+        # mypy would report how a program uses other values, or that it adds some, if it knew what all have in common.
+        of_any = make(api)("builtins.dict", [unknown(), unknown()])
+        return with_entries(of_any, {key: _entry(p, t, kept, call, api) for key, t in entries.items()}, call)
+    if isinstance(p, Instance) and is_record(p):
+        return with_entries(p, {name: without_opaque(t, kept) for name, t in entries.items()}, call)
+    if not isinstance(p, Instance) or not is_dictionary(p):
+        return result
+    of_each = {key: _entry(p.args[-1], t, kept, call, api) for key, t in entries.items()}
+    return with_entries(p, of_each, call)
+
+
+def _entry(declared: Type, read: Type, kept: frozenset[str], call: Context, api: Checker) -> Type:
+    """Return the type of an entry of a dictionary that was read, which may be a dictionary itself."""
+    found = filled(declared, without_opaque(read, kept))
+    return found if entries_in(read) is None else with_entries_read(found, read, kept, call, api)
+
+
+def _may_be_dictionary(call: CallExpr, api: Checker) -> bool:
+    """Return whether what gets the result of a call may have the type of a dictionary: it has no other values.
+
+    mypy would report that `out = run(x)` is followed by `out = out["loss"]`.
+    """
+    values = [value for name in targets_bound_to(call, api) for value in values_bound(name.node, api)]
+    is_same = all(isinstance(value, CallExpr) and _are_same(value.callee, call.callee) for value in values)
+    return is_same and not any(isinstance(place, MemberExpr) for place in places_of(call, api))
+
+
+def _are_same(one: Expression, other: Expression) -> bool:
+    """Return whether two expressions are the same name, or the same attribute of one."""
+    match one, other:
+        case NameExpr(node=first), NameExpr(node=second):
+            return first is second
+        case MemberExpr(expr=first_owner, name=first_name), MemberExpr(expr=second_owner, name=second_name):
+            return first_name == second_name and _are_same(first_owner, second_owner)
+    return one is other
+
+
+def hold_tensors(entries: Entries | None) -> bool:
+    """Return whether a dictionary, or one in it, has a tensor as an entry."""
+    return any(tensor_parts(one) is not None or hold_tensors(entries_in(one)) for one in (entries or {}).values())
+
+
+_Key: TypeAlias = (
+    "tuple[Block, tuple[tuple[Type, Hashable, object], ...], tuple[tuple[str, Hashable], ...], Hashable, int]"
+)
+_read: dict[_Key, Outcome] = {}
+_counts: dict[Hashable, int] = {}  # the results of each function, and of each method for an object
+_read_in: list[object] = [None, -1]  # the checker and its pass in which the results were read
+_failures: list[list[Failure]] = []  # of the calls in each body that is read
+
+
+def outcome_of(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, Type], file: MypyFile) -> Outcome:
+    """Return what a function returns for arguments of some types."""
+    if _read_in != [api, pass_of(api)] or len(_read) >= _MOST:
+        _read.clear()
+        _counts.clear()
+        Replacements.clear()
+        _read_in[:] = [api, pass_of(api)]
+    values = tuple((name, key_of(value)) for name, value in frame.values.items())
+    types = tuple((t, key_of_entries(t), getattr(get_proper_type(t), "definition", None)) for t in given.values())
+    receiver = key_of(frame.receiver)
+    key = function.body, types, values, receiver, Replacements.changes
+    if key not in _read or function in Reading.functions:  # what it returns depends on the variables around it
+        most = _most_results(function, receiver)
+        if most:
+            return Outcome(unread=f"it is called with more than {most} combinations of arguments")
+        Program.names.append(set())
+        try:
+            with in_file(file, api):
+                outcome = _newly_read(api, function, frame, given)
+        finally:
+            names = Program.names.pop()
+        _read[key] = outcome._replace(names=frozenset(names))
+    return _read[key]
+
+
+def _most_results(function: FuncDef, receiver: Hashable) -> int:
+    """Count a result of a function, or of a method for an object; return how many are read, if that is exceeded."""
+    for key, most in ((function, _MOST_OF_ALL), ((function, receiver), _MOST_OF_ONE)):
+        _counts[key] = _counts.get(key, 0) + 1
+        if _counts[key] > most:
+            return most
+    return 0
+
+
+def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, Type]) -> Outcome:
+    active.add(function)
+    _failures.append([])
+    functions = {*Reading.functions}
+    named = axes.of_parameters(given, frame.scope, api)
+    try:
+        with (
+            _types_of({**_declared(function), **named}) as types,
+            forgetting(),
+            other_shapes(),
+            within(frame),
+            with_path(None),
+            inside_body(api, function) as errors,
+            recorded_calls(api) as calls,
+        ):
+            try:
+                reader, statements = Reader(api, frame, types, errors, _failures[-1]), function.body.body
+                result = (
+                    _iterator(function, reader.yielded(statements))
+                    if function.is_generator
+                    else reader.result(statements)
+                )
+            finally:
+                Program.names[-1] |= names_in_body(api, function)
+                depend_on_types_in_body(api)
+            if any(_own_variables(function) & _variables_in(t) for t in with_inner_entries(result)):
+                return Outcome(unread="its result depends on a parameter that a call leaves out")
+            if not is_recorded(api):
+                return Outcome(result)
+            return Outcome(result, reading=BodyReading(function, named, types_in_body(api), result, calls))
+    except UnreadError as unread:
+        if frame.receiver is not None:
+            Replacements.note_unread(function, frame.receiver)
+        return Outcome(unread=str(unread))
+    except FailedError as failed:
+        return Outcome(failure=failed.failure)
+    finally:
+        _failures.pop()
+        active.discard(function)
+        for one in Reading.functions.keys() - functions:
+            del Reading.functions[one]
+
+
+def _iterator(function: FuncDef, item: Type) -> Type:
+    """Return the type of a generator whose items have a type."""
+    declared = get_proper_type(function.type.ret_type) if isinstance(function.type, CallableType) else None
+    if not isinstance(declared, Instance) or not is_iterator(declared):
+        message = "it is a generator that is not declared as an Iterator"
+        raise UnreadError(message)
+    return declared.copy_modified(args=[item, *declared.args[1:]])
+
+
+def _declared(function: FuncDef) -> dict[Var, Type]:
+    variables = (argument.variable for argument in function.arguments)
+    if function.type is None:  # mypy gives a parameter its type when it checks the function, which may be later
+        return {variable: variable.type or unknown() for variable in variables}
+    return {variable: variable.type for variable in variables if variable.type is not None}
+
+
+def _own_variables(function: FuncDef) -> set[TypeVarId]:
+    return {variable.id for variable in function.type.variables} if isinstance(function.type, CallableType) else set()
+
+
+def fail(ctx: FunctionContext | MethodContext | AttributeContext, led: Failure, given: dict[Var, Type]) -> None:
+    """Report an error in a body that was read: at its own line, with the lines of the calls."""
+    if _failures:
+        _failures[-1].append(led)
+        return
+    are_certain = not any(_variables_in(t) or isinstance(get_proper_type(t), UnionType) for t in given.values())
+    if not are_certain or _may_expect_error(ctx.context, ctx.api):  # two names may be one size to the caller
+        return
+    message = f"{led.origin}: {led.message}" if led.origin else led.message
+    if not led.lines:
+        add_path = CurrentLayer.add_path
+        shown = message if add_path is None else add_path(f"forward: {message}")  # in whose place it writes the layer
+        ctx.api.fail(shown, ctx.context, code=led.code)
+        return
+    at = Context(led.line, led.column)
+    at.end_line, at.end_column = led.end_line, led.end_column
+    with past_trial(ctx.api) if Reading.is_tried else nullcontext():
+        report_in_body(ctx.api, message, led.lines, at, led.code)
+
+
+@contextmanager
+def hiding_failures() -> Iterator[None]:
+    """Report no error in a body that is read for a call which may not run."""
+    _failures.append([])
+    try:
+        yield
+    finally:
+        _failures.pop()
+
+
+def seen_from(call: Context, failure: Failure, file: MypyFile, around: MypyFile, api: Checker) -> Failure:
+    """Return an error in a body with the line of the call; one in another file as an error of the call itself."""
+    if file is around:
+        return failure._replace(lines=(*failure.lines, call.line))
+    place = f"line {failure.line} of {shown_path(file.path, api)}"
+    origin = ", called on ".join([*([failure.origin] if failure.origin else []), place])
+    origin += "".join(f", called on line {line}" for line in failure.lines)
+    end_line, end_column = call.end_line or call.line, call.end_column or call.column
+    return Failure(failure.message, failure.code, call.line, call.column, end_line, end_column, origin=origin)
+
+
+def _may_expect_error(call: Context, api: Checker) -> bool:
+    """Return whether a call is in a lambda, or in a `try` or a `with` statement."""
+    scope = enclosing_function(api) or checked_file(api)
+    return isinstance(scope, LambdaExpr) or any(
+        isinstance(node, TryStmt | WithStmt)
+        and node.line <= call.line <= (node.end_line or node.line)
+        and not (isinstance(node, WithStmt) and all(map(lets_errors_pass, node.expr)))
+        for node in inside(scope)
+    )
+
+
+def _variables_in(t: Type) -> set[TypeVarId]:
+    p = get_proper_type(t)
+    if isinstance(p, TypeVarLikeType):
+        return {p.id}
+    parts = p.args if isinstance(p, Instance) else p.items if isinstance(p, TupleType) else ()
+    inner = [p.type] if isinstance(p, UnpackType) else parts
+    return set().union(*map(_variables_in, inner))
+
+
+@contextmanager
+def _types_of(given: dict[Var, Type]) -> Iterator[Types]:
+    types = Types()
+    try:
+        for variable, t in given.items():
+            types.set(variable, t)
+        yield types
+    finally:
+        types.restore()

@@ -1,0 +1,157 @@
+"""Functions that take no tensors, such as `main(width=8)`: they are read for the numbers that a call gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mypy.nodes import (
+    AssignmentStmt,
+    CallExpr,
+    Decorator,
+    FuncDef,
+    GeneratorExpr,
+    ListComprehension,
+    MemberExpr,
+    RefExpr,
+    TupleExpr,
+)
+from mypy.plugin import MethodContext
+from mypy.types import CallableType, Instance, get_proper_type
+
+from tapegrad.mypy.calls.arrays import with_sizes
+from tapegrad.mypy.conversion import unknown
+from tapegrad.mypy.features.body_arguments import arrays_given, is_of_known_rank, makes_tensors, says_more
+from tapegrad.mypy.features.body_outcomes import fail, outcome_of, seen_from, with_entries_read
+from tapegrad.mypy.features.body_state import UnreadError
+from tapegrad.mypy.features.declarations import says_little
+from tapegrad.mypy.features.partial_types import holds_tensors
+from tapegrad.mypy.features.readable_bodies import (
+    frame_with,
+    is_of_program,
+    is_only_one,
+    require_readable,
+    written_in_file,
+)
+from tapegrad.mypy.mypy_api import (
+    can_read_bodies,
+    checked_file,
+    depend_on_bodies,
+    is_of_library,
+    skips_untyped,
+    stored_type,
+)
+from tapegrad.mypy.mypy_files import depend_on_names
+from tapegrad.mypy.scopes.called_functions import arguments_of_call, called_function
+from tapegrad.mypy.scopes.names import ScopeCache, nodes_in
+from tapegrad.mypy.scopes.records import PASSES_NOTHING_KNOWN, is_recorded, record_read, record_unread
+
+if TYPE_CHECKING:
+    from mypy.nodes import MypyFile, Node, Var
+    from mypy.plugin import FunctionContext
+    from mypy.types import Type
+
+    from tapegrad.mypy.features.body_outcomes import Outcome
+    from tapegrad.mypy.mypy_api import Checker
+    from tapegrad.mypy.scopes.frames import ClassOf, Made
+
+
+def check_driver(ctx: FunctionContext | MethodContext, result: Type) -> Type:
+    """Read the body of a function that takes no tensors, such as `main(width=8)`, for the numbers that a call gives.
+
+    mypy has checked the body, in which each parameter may be any number.
+
+    Returns:
+        The result type of the call; a dataclass in it has the tensors that the body gives its fields.
+    """
+    call = ctx.context
+    named = _named_function(ctx)
+    if named is None or not isinstance(call, CallExpr) or not _is_driver(named):
+        return result
+    if not can_read_bodies(ctx.api.options) or not is_of_program(named, ctx.api):
+        return result
+    called = called_function(call.callee, ctx.api)
+    if called is None:
+        return result
+    function, of = called
+    depend_on_bodies(ctx.api)
+    try:
+        outcome, file, given = _driven(call, function, of, ctx.api)
+    except UnreadError as unread:
+        if is_recorded(ctx.api):
+            record_unread(ctx.api, function, str(unread), unread.call_line)
+        return result
+    if outcome.failure is not None:
+        fail(ctx, seen_from(ctx.context, outcome.failure, file, checked_file(ctx.api), ctx.api), given)
+    elif outcome.reading is not None:
+        record_read(ctx.api, outcome.reading, ctx.context.line)
+    if outcome.result is None or not says_little(function):
+        return result
+    return with_entries_read(result, outcome.result, frozenset(), call, ctx.api)
+
+
+def _named_function(ctx: FunctionContext | MethodContext) -> FuncDef | None:
+    """Return the function that a call names, or the method of the declared class."""
+    callee = ctx.context.callee if isinstance(ctx.context, CallExpr) else None
+    if isinstance(ctx, MethodContext) and isinstance(callee, MemberExpr):
+        receiver = get_proper_type(ctx.type)
+        symbol = receiver.type.get(callee.name) if isinstance(receiver, Instance) else None
+        node = symbol.node if symbol is not None else None
+    else:
+        node = callee.node if isinstance(callee, RefExpr) else None
+    node = node.func if isinstance(node, Decorator) else node
+    return node if isinstance(node, FuncDef) else None
+
+
+def _driven(
+    call: CallExpr, function: FuncDef, of: Made | ClassOf | None, api: Checker
+) -> tuple[Outcome, MypyFile, dict[Var, Type]]:
+    """Return what a call of a function that takes no tensors does, the file of the function, and the arrays it gets.
+
+    Raises:
+        UnreadError: The body is not read, or the call says no more than the declaration.
+    """
+    file, written = written_in_file(function, api)
+    require_readable(written, api)
+    is_skipped = written.type is None and skips_untyped(api.options)
+    concerns_tensors = makes_tensors.of(written) or (says_little(written) and not is_skipped)
+    arguments = arguments_of_call(written, call, api) if concerns_tensors else None
+    if arguments is None or not is_only_one(written, file):
+        raise UnreadError(PASSES_NOTHING_KNOWN, call.line)
+    types = [with_sizes(stored_type(api, one) or unknown(), one, api) for one in call.args]
+    given = arrays_given(written, call, types)
+    is_known = any(map(says_more, (*dict(arguments).values(), of))) or any(map(is_of_known_rank, given.values()))
+    if not is_known and not _unpacks.of(written):
+        raise UnreadError(PASSES_NOTHING_KNOWN, call.line)
+    outcome = outcome_of(api, written, frame_with(written, dict(arguments), of, api), given, file)
+    if outcome.names:
+        depend_on_names(outcome.names, api)
+    if outcome.unread:
+        raise UnreadError(outcome.unread)
+    return outcome, file, given
+
+
+def _is_driver(function: FuncDef) -> bool:
+    """Return whether a function takes and returns no tensors, and takes something else."""
+    declared = function.type
+    if declared is None:
+        return len(function.arguments) > 0
+    if not isinstance(declared, CallableType) or is_of_library(declared):
+        return False
+    types = [*declared.arg_types, declared.ret_type]
+    return (len(types) > 1 or _unpacks.of(function)) and not any(map(holds_tensors, types))
+
+
+def _unpacks_items(function: Node | None) -> bool:
+    """Return whether a function unpacks what a generator makes, of which mypy knows only what all items have in common.
+
+    An example is `x, y = (tg.tensor(one) for one in load())`.
+    """
+    return any(
+        isinstance(node, AssignmentStmt)
+        and isinstance(node.lvalues[0], TupleExpr)
+        and isinstance(node.rvalue, GeneratorExpr | ListComprehension)
+        for node in nodes_in.of(function)
+    )
+
+
+_unpacks = ScopeCache(_unpacks_items)
