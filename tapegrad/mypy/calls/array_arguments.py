@@ -16,9 +16,9 @@ from tapegrad.mypy.conversion import ARRAY, shape_type, unknown
 from tapegrad.mypy.mypy_api import make, stored_type
 from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.command_line import is_whole_option
+from tapegrad.mypy.scopes.file_contents import loop_of
 from tapegrad.mypy.scopes.items import bounds_of
 from tapegrad.mypy.scopes.names import bound_once, inside
-from tapegrad.mypy.scopes.opaque import loop_of
 from tapegrad.mypy.scopes.values import ValueUnknownError, count_of, stays, value_of
 from tapegrad.mypy.unify.arguments import numbers_in
 from tapegrad.mypy.unify.bindings import CallError

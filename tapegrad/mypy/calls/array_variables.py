@@ -16,6 +16,7 @@ from tapegrad.mypy.conversion import shape_items
 from tapegrad.mypy.mypy_api import attribute_variable, checked_file, depend_on_bodies, stored_type
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.assigned import assigned_by_methods
+from tapegrad.mypy.scopes.file_contents import loop_of, method_of_receiver
 from tapegrad.mypy.scopes.frames import GivenTensor, key_of, within
 from tapegrad.mypy.scopes.names import (
     ScopeCache,
@@ -28,7 +29,7 @@ from tapegrad.mypy.scopes.names import (
     values_assigned,
 )
 from tapegrad.mypy.scopes.objects import object_of
-from tapegrad.mypy.scopes.opaque import class_constant, loop_of, method_of_receiver
+from tapegrad.mypy.scopes.written_attributes import class_constant
 from tapegrad.sizes import UNKNOWN, is_unknown, names_in, surely_same
 
 if TYPE_CHECKING:

@@ -47,8 +47,9 @@ from tapegrad.mypy.scopes.frames import GivenTensor, LayerCall, Made, Reading, i
 from tapegrad.mypy.scopes.named_values import from_constructor, object_frame
 from tapegrad.mypy.scopes.names import targets_of
 from tapegrad.mypy.scopes.objects import object_of, value_of_expression
-from tapegrad.mypy.scopes.opaque import is_replaced, is_unwritten, keeps_sizes, named_axis, note_shape, unpacked_shape
+from tapegrad.mypy.scopes.opaque import named_axis, note_shape, unpacked_shape
 from tapegrad.mypy.scopes.rebinding import newest
+from tapegrad.mypy.scopes.written_attributes import is_replaced, is_unwritten, keeps_sizes
 from tapegrad.mypy.signatures import without_sizes
 from tapegrad.sizes import UNKNOWN, is_unknown
 

@@ -52,8 +52,8 @@ from tapegrad.mypy.scopes.entries import with_inner_entries
 from tapegrad.mypy.scopes.frames import Made, Nothing, Reading, Returned, is_passed_on, key_of
 from tapegrad.mypy.scopes.names import places_of
 from tapegrad.mypy.scopes.objects import object_of
-from tapegrad.mypy.scopes.opaque import has_rival_files
 from tapegrad.mypy.scopes.records import IS_OF_UNKNOWN_OBJECT, is_recorded, record_read, record_unread
+from tapegrad.mypy.scopes.written_attributes import has_rival_files
 from tapegrad.mypy.signatures import lacks_annotations
 
 if TYPE_CHECKING:

@@ -71,8 +71,8 @@ from tapegrad.mypy.mypy_api import (
 from tapegrad.mypy.scopes.entries import made_entries
 from tapegrad.mypy.scopes.frames import Made, Reading, key_of
 from tapegrad.mypy.scopes.names import ScopeCache, inside, nodes_in, targets_in
-from tapegrad.mypy.scopes.opaque import writes_by_methods
 from tapegrad.mypy.scopes.sequences import elements, has_items, turns
+from tapegrad.mypy.scopes.written_attributes import writes_by_methods
 from tapegrad.mypy.unify.arguments import items_of
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from tapegrad.mypy.conversion import MODULE, tensor_parts
 from tapegrad.mypy.features.partial_types import holds_tensors
 from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.scopes.collections import Use, use_of_variable
+from tapegrad.mypy.scopes.file_contents import is_bound_once
 from tapegrad.mypy.scopes.names import ScopeCache, bound_in, nodes_in, parts_of
-from tapegrad.mypy.scopes.opaque import is_bound_once
 from tapegrad.mypy.signatures import without_sizes
 from tapegrad.mypy.sources import module_of
 

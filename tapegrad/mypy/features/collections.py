@@ -55,9 +55,9 @@ from tapegrad.mypy.scopes.entries import entries_in, entries_of, is_dictionary, 
 from tapegrad.mypy.scopes.frames import Reading
 from tapegrad.mypy.scopes.functions import written_with_file
 from tapegrad.mypy.scopes.objects import object_of
-from tapegrad.mypy.scopes.opaque import constructor_value
 from tapegrad.mypy.scopes.rebinding import newest, opened
 from tapegrad.mypy.scopes.turns import share_loop
+from tapegrad.mypy.scopes.written_attributes import constructor_value
 from tapegrad.mypy.signatures import without_sizes
 from tapegrad.mypy.sources import module_of
 

@@ -13,10 +13,10 @@ from tapegrad.mypy.features.declarations import may_say_more
 from tapegrad.mypy.mypy_api import BodiesRead, can_read_bodies, checked_file, enclosing_function
 from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.scopes.decorators import is_changed
+from tapegrad.mypy.scopes.file_contents import is_defined_once
 from tapegrad.mypy.scopes.frames import ClassOf, Frame, Made, Reading
 from tapegrad.mypy.scopes.named_values import object_frame
 from tapegrad.mypy.scopes.names import inside
-from tapegrad.mypy.scopes.opaque import is_defined_once
 from tapegrad.mypy.sources import is_marked, module_of, source_of, why_unread
 
 if TYPE_CHECKING:

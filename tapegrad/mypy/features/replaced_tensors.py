@@ -13,9 +13,10 @@ from mypy.types import Instance, Type, UnionType, get_proper_type
 
 from tapegrad.mypy.conversion import joined, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import attribute_variable, enclosing_function, has_annotation, make
+from tapegrad.mypy.scopes.file_contents import Write
 from tapegrad.mypy.scopes.frames import Made, constructor_frame, in_frame, key_of, within
 from tapegrad.mypy.scopes.objects import object_of
-from tapegrad.mypy.scopes.opaque import Write, is_replaced, writes_by_methods
+from tapegrad.mypy.scopes.written_attributes import is_replaced, writes_by_methods
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -8,9 +8,10 @@ from mypy.nodes import NameExpr
 
 from tapegrad.mypy.mypy_api import in_scope_of
 from tapegrad.mypy.mypy_files import in_file
+from tapegrad.mypy.scopes.file_contents import method_of_receiver
 from tapegrad.mypy.scopes.frames import Frame, Made, Reading, constructor_frame, within
 from tapegrad.mypy.scopes.objects import object_of
-from tapegrad.mypy.scopes.opaque import is_written_elsewhere, method_of_receiver, writes_by_methods
+from tapegrad.mypy.scopes.written_attributes import is_written_elsewhere, writes_by_methods
 from tapegrad.mypy.sources import file_of
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from mypy.nodes import Expression, MypyFile
 
     from tapegrad.mypy.mypy_api import Checker
+    from tapegrad.mypy.scopes.file_contents import Write
     from tapegrad.mypy.scopes.frames import Value
-    from tapegrad.mypy.scopes.opaque import Write
 
 T = TypeVar("T")
 

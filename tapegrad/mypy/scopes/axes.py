@@ -26,10 +26,10 @@ from mypy.types import Instance, TupleType, get_proper_type
 
 from tapegrad.mypy.conversion import Many, has_any, is_iterator, opaque_paths, shape_items, shape_type, tensor_parts
 from tapegrad.mypy.mypy_api import enclosing_function, make, outermost_scope
+from tapegrad.mypy.scopes.file_contents import steady_name, unpacked_names
 from tapegrad.mypy.scopes.frames import Reading
 from tapegrad.mypy.scopes.loop_variables import ADDING
 from tapegrad.mypy.scopes.names import ScopeCache, nodes_in, targets_bound_to
-from tapegrad.mypy.scopes.opaque import steady_name, unpacked_names
 from tapegrad.sizes import is_unknown, opaque_name, size_of_name
 
 if TYPE_CHECKING:

@@ -25,6 +25,7 @@ from tapegrad.mypy.conversion import ARRAY, shape_items, shape_type, tensor_part
 from tapegrad.mypy.mypy_api import checked_file, make, stored_type
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.decorators import is_changed
+from tapegrad.mypy.scopes.file_contents import is_defined_once
 from tapegrad.mypy.scopes.frames import (
     Arrays,
     ClassOf,
@@ -51,7 +52,6 @@ from tapegrad.mypy.scopes.functions import (
     written_with_file,
 )
 from tapegrad.mypy.scopes.names import bound_once
-from tapegrad.mypy.scopes.opaque import is_defined_once
 from tapegrad.mypy.scopes.sequences import type_read
 from tapegrad.mypy.scopes.statements import Run
 from tapegrad.mypy.scopes.turns import is_same_at_each_turn

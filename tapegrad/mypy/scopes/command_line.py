@@ -35,9 +35,10 @@ from mypy.types import Instance, get_proper_type
 from tapegrad.mypy.mypy_api import checked_file, stored_type
 from tapegrad.mypy.mypy_files import in_file, program_file
 from tapegrad.mypy.scopes.decorators import is_changed
+from tapegrad.mypy.scopes.file_contents import is_defined_once, steady_value
 from tapegrad.mypy.scopes.functions import written_with_file
 from tapegrad.mypy.scopes.names import ScopeCache, inside, nodes_in
-from tapegrad.mypy.scopes.opaque import is_defined_once, is_unwritten, steady_value
+from tapegrad.mypy.scopes.written_attributes import is_unwritten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -59,8 +59,8 @@ from tapegrad.mypy.scopes.functions import (
     written_with_file,
 )
 from tapegrad.mypy.scopes.items import type_of_value
-from tapegrad.mypy.scopes.opaque import is_unwritten
 from tapegrad.mypy.scopes.statements import Run
+from tapegrad.mypy.scopes.written_attributes import is_unwritten
 from tapegrad.mypy.sources import file_of, written_data_class, written_function
 from tapegrad.sizes import Dim, names_in
 

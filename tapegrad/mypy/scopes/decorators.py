@@ -24,8 +24,8 @@ from mypy.nodes import (
 )
 
 from tapegrad.mypy.scopes.collections import targets_bound
+from tapegrad.mypy.scopes.file_contents import is_defined_once
 from tapegrad.mypy.scopes.names import ScopeCache, bound_by, inside, nodes_in
-from tapegrad.mypy.scopes.opaque import is_defined_once
 from tapegrad.mypy.scopes.plain_calls import is_cache
 from tapegrad.mypy.sources import are_changing, decorators_of, file_of, module_of, written_function
 

@@ -61,6 +61,7 @@ from tapegrad.mypy.scopes.assigned import assigned_by_methods
 from tapegrad.mypy.scopes.called_functions import arguments_of_call, called_function
 from tapegrad.mypy.scopes.collections import FUNCTIONS_THAT_READ, collection_of, may_be_attribute, targets_bound
 from tapegrad.mypy.scopes.decorators import is_changed
+from tapegrad.mypy.scopes.file_contents import loop_of
 from tapegrad.mypy.scopes.frames import (
     Frame,
     GivenTensor,
@@ -87,9 +88,10 @@ from tapegrad.mypy.scopes.names import (
     unpacked_once,
 )
 from tapegrad.mypy.scopes.objects import object_of
-from tapegrad.mypy.scopes.opaque import files_with, loop_of, other_shapes
+from tapegrad.mypy.scopes.opaque import other_shapes
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.scopes.sequences import type_read
+from tapegrad.mypy.scopes.written_attributes import files_with
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -97,8 +99,8 @@ if TYPE_CHECKING:
     from mypy.nodes import MypyFile, Node, TypeInfo
 
     from tapegrad.mypy.mypy_api import Checker
+    from tapegrad.mypy.scopes.file_contents import Loop
     from tapegrad.mypy.scopes.frames import ClassOf, Value
-    from tapegrad.mypy.scopes.opaque import Loop
 
 Entries: TypeAlias = "Mapping[str, Type]"  # what each key has, if the dictionary has the key; Any where it is unknown
 

@@ -29,6 +29,7 @@ from tapegrad.mypy.conversion import (
     without_last_values,
 )
 from tapegrad.mypy.mypy_api import make
+from tapegrad.mypy.scopes.file_contents import position_of
 from tapegrad.mypy.scopes.frames import (
     GivenTensor,
     Items,
@@ -42,7 +43,6 @@ from tapegrad.mypy.scopes.frames import (
     key_of,
 )
 from tapegrad.mypy.scopes.names import inside
-from tapegrad.mypy.scopes.opaque import position_of
 from tapegrad.sizes import UNKNOWN, Dim, Size, product
 
 if TYPE_CHECKING:

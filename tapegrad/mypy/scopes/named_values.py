@@ -12,6 +12,14 @@ from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.collections import set_up_methods
 from tapegrad.mypy.scopes.command_line import NAMESPACE, conditions_around
 from tapegrad.mypy.scopes.created_objects import MODEL_AVERAGE, computed_by, construction_of, with_fields
+from tapegrad.mypy.scopes.file_contents import (
+    loop_of,
+    made_in_loop,
+    method_of_receiver,
+    steady_value,
+    unpacked_from,
+    unpacked_in_loop,
+)
 from tapegrad.mypy.scopes.frames import (
     ClassOf,
     Expressions,
@@ -28,21 +36,9 @@ from tapegrad.mypy.scopes.frames import (
     within,
 )
 from tapegrad.mypy.scopes.functions import body_of_getter, home_of_constructor
-from tapegrad.mypy.scopes.opaque import (
-    class_constant,
-    constructor_value,
-    in_module,
-    is_set_up,
-    is_written_elsewhere,
-    loop_of,
-    made_in_loop,
-    method_of_receiver,
-    module_value,
-    steady_value,
-    unpacked_from,
-    unpacked_in_loop,
-)
+from tapegrad.mypy.scopes.module_values import in_module, module_value
 from tapegrad.mypy.scopes.sequences import elements
+from tapegrad.mypy.scopes.written_attributes import class_constant, constructor_value, is_set_up, is_written_elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,8 +46,8 @@ if TYPE_CHECKING:
     from mypy.nodes import Expression, FuncDef, MemberExpr, TypeInfo
 
     from tapegrad.mypy.mypy_api import Checker
+    from tapegrad.mypy.scopes.file_contents import Loop
     from tapegrad.mypy.scopes.frames import Value
-    from tapegrad.mypy.scopes.opaque import Loop
 
 T = TypeVar("T")
 

@@ -57,6 +57,7 @@ from tapegrad.mypy.scopes.dictionaries import (
     value_at_key,
     written_entries,
 )
+from tapegrad.mypy.scopes.file_contents import method_of_receiver, steady_value
 from tapegrad.mypy.scopes.frames import (
     ClassOf,
     Expressions,
@@ -81,7 +82,8 @@ from tapegrad.mypy.scopes.named_values import (
     value_of_variable,
 )
 from tapegrad.mypy.scopes.numbers import FUNCTIONS, combined, is_of_class, is_plain, result_of, truth_of
-from tapegrad.mypy.scopes.opaque import ARITHMETIC, is_fixed, method_of_receiver, opaque_size, path_of, steady_value
+from tapegrad.mypy.scopes.object_paths import is_fixed, path_of
+from tapegrad.mypy.scopes.opaque import ARITHMETIC, opaque_size
 from tapegrad.mypy.scopes.plain_calls import plain_call
 from tapegrad.mypy.scopes.sequences import (
     DRAWING,

@@ -12,9 +12,9 @@ from mypy.types import AnyType, Type, get_proper_type
 
 from tapegrad.mypy.conversion import tensor_parts
 from tapegrad.mypy.mypy_api import make, stored_type, type_of_other
+from tapegrad.mypy.scopes.file_contents import steady_value
 from tapegrad.mypy.scopes.items import type_of_value
 from tapegrad.mypy.scopes.objects import value_of_expression
-from tapegrad.mypy.scopes.opaque import steady_value
 
 if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import Checker

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from mypy.nodes import ARG_STAR, ARG_STAR2, GDEF, CallExpr, Decorator, Expression, FuncDef, NameExpr, RefExpr, Var
 
 from tapegrad.mypy.mypy_api import checked_file
+from tapegrad.mypy.scopes.file_contents import is_bound_once, steady_value
 from tapegrad.mypy.scopes.names import ScopeCache, inside
-from tapegrad.mypy.scopes.opaque import is_bound_once, steady_value
 from tapegrad.mypy.sources import decorators_of
 
 if TYPE_CHECKING:

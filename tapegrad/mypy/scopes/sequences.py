@@ -28,6 +28,7 @@ from mypy.types import Instance, TupleType, get_proper_type
 from tapegrad.mypy.conversion import Many, shape_items, size_of, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import BodiesRead, stored_type, types_in_body
 from tapegrad.mypy.scopes.collections import appended_to
+from tapegrad.mypy.scopes.file_contents import steady_value
 from tapegrad.mypy.scopes.frames import (
     Expressions,
     GivenTensor,
@@ -55,7 +56,7 @@ from tapegrad.mypy.scopes.items import (
 )
 from tapegrad.mypy.scopes.names import inside
 from tapegrad.mypy.scopes.numbers import range_of
-from tapegrad.mypy.scopes.opaque import ARITHMETIC, Finder, size_of_item, steady_value
+from tapegrad.mypy.scopes.opaque import ARITHMETIC, Finder, size_of_item
 from tapegrad.sizes import UNKNOWN, Dim, is_unknown
 
 if TYPE_CHECKING:

@@ -47,9 +47,10 @@ from mypy.nodes import (
 
 from tapegrad.mypy.mypy_api import checked_file
 from tapegrad.mypy.scopes.collections import collection_of
+from tapegrad.mypy.scopes.file_contents import method_of_receiver
 from tapegrad.mypy.scopes.frames import Creation, Expressions, Items, Keywords, Layers, Nothing, Several, key_of, within
 from tapegrad.mypy.scopes.names import inside, is_short_circuit
-from tapegrad.mypy.scopes.opaque import ARITHMETIC, method_of_receiver
+from tapegrad.mypy.scopes.opaque import ARITHMETIC
 from tapegrad.mypy.scopes.sequences import turns
 from tapegrad.sizes import Dim, is_unknown
 

@@ -21,8 +21,8 @@ from mypy.types import CallableType, Overloaded, get_proper_type
 
 from tapegrad.mypy.mypy_api import checked_file, stored_type
 from tapegrad.mypy.scopes.collections import Use, targets_bound, use_of
+from tapegrad.mypy.scopes.file_contents import loop_of
 from tapegrad.mypy.scopes.names import ScopeCache, bound_once, inside, nodes_in, unpacked_once
-from tapegrad.mypy.scopes.opaque import loop_of
 
 if TYPE_CHECKING:
     from mypy.nodes import Node

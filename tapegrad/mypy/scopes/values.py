@@ -54,12 +54,13 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
 )
 from tapegrad.mypy.scopes.collections import comprehension_of, display_of
+from tapegrad.mypy.scopes.file_contents import loop_of, position_of
 from tapegrad.mypy.scopes.frames import Arrays, Items
 from tapegrad.mypy.scopes.items import count_in_type, length_of_type
 from tapegrad.mypy.scopes.names import bound_last, bound_once, unpacked_once
 from tapegrad.mypy.scopes.numbers import range_of
 from tapegrad.mypy.scopes.objects import length_by_method, object_of, steady_size
-from tapegrad.mypy.scopes.opaque import ARITHMETIC, loop_of, position_of
+from tapegrad.mypy.scopes.opaque import ARITHMETIC
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.scopes.sequences import length_of
 from tapegrad.sizes import (
