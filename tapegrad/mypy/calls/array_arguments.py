@@ -10,7 +10,7 @@ from mypy.nodes import IndexExpr, MemberExpr, NameExpr, OpExpr, SliceExpr, StarE
 from mypy.types import Instance, TupleType, get_proper_type
 
 from tapegrad.errors import DTypeError, ShapeError
-from tapegrad.mypy.calls.array_functions import UnreadError
+from tapegrad.mypy.calls.array_sizes import UnreadError
 from tapegrad.mypy.calls.array_types import SCALARS
 from tapegrad.mypy.conversion import ARRAY, shape_type, unknown
 from tapegrad.mypy.mypy_api import make, stored_type
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mypy.nodes import Expression
     from mypy.types import ProperType, Type
 
-    from tapegrad.mypy.calls.array_functions import Sizes
+    from tapegrad.mypy.calls.array_sizes import Sizes
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.sizes import Size
 

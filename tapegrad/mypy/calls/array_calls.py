@@ -27,9 +27,11 @@ from mypy.nodes import (
 from mypy.types import AnyType, Instance, NoneType, TupleType, get_proper_type
 
 from tapegrad.errors.numpy_functions import UFUNCS, below_numpy, call_of
-from tapegrad.mypy.calls.array_functions import FOURIER, FUNCTIONS, Given, broadcasted, drawn
+from tapegrad.mypy.calls.array_functions import FOURIER, FUNCTIONS
 from tapegrad.mypy.calls.array_lists import ListReader
+from tapegrad.mypy.calls.array_sizes import Given, broadcasted
 from tapegrad.mypy.calls.array_types import array_of_type, may_have_array_type, plain_sizes
+from tapegrad.mypy.calls.drawn_arrays import drawn
 from tapegrad.mypy.conversion import shape_items, shape_type, unknown
 from tapegrad.mypy.mypy_api import declared_function, make, stored_type
 from tapegrad.mypy.rules.calls import is_several, ruled
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from mypy.types import ProperType, Type
 
     from tapegrad.errors.numpy_functions import Call
-    from tapegrad.mypy.calls.array_functions import Several, Sizes
+    from tapegrad.mypy.calls.array_sizes import Several, Sizes
     from tapegrad.mypy.mypy_api import Checker
 
 # Options of NumPy's functions that change no shape.

@@ -24,7 +24,7 @@ from mypy.types import Instance, get_proper_type
 from tapegrad.errors.numpy_functions import below_numpy
 from tapegrad.mypy.calls.array_arguments import DEEPEST
 from tapegrad.mypy.calls.array_calls import COPIED, GENERATORS
-from tapegrad.mypy.calls.array_functions import Given, UnreadError
+from tapegrad.mypy.calls.array_sizes import Given, UnreadError
 from tapegrad.mypy.calls.array_types import are_whole, is_array, scalar_type_of
 from tapegrad.mypy.calls.array_variables import VariableReader, reshapes
 from tapegrad.mypy.calls.data_sets import loaded_field, loaded_pair

@@ -23,7 +23,7 @@ from mypy.nodes import (
 from mypy.types import Instance, TupleType, get_proper_type
 
 from tapegrad.mypy.calls.array_arguments import ERRORS, ArgumentReader
-from tapegrad.mypy.calls.array_functions import UnreadError, common, joined
+from tapegrad.mypy.calls.array_sizes import UnreadError, common, joined
 from tapegrad.mypy.calls.array_types import LISTING, array_of_type, plain_sizes
 from tapegrad.mypy.conversion import shape_items, unknown
 from tapegrad.mypy.mypy_api import make, stored_type
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from mypy.nodes import Expression
     from mypy.types import Type
 
-    from tapegrad.mypy.calls.array_functions import Several, Sizes
+    from tapegrad.mypy.calls.array_sizes import Several, Sizes
     from tapegrad.sizes import Size
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mypy.nodes import Expression
     from mypy.types import Type
 
-    from tapegrad.mypy.calls.array_functions import Sizes
+    from tapegrad.mypy.calls.array_sizes import Sizes
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.unify.arguments import Argument
     from tapegrad.sizes import Size

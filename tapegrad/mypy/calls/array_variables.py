@@ -9,7 +9,7 @@ from mypy.nodes import ARG_STAR, CallExpr, MemberExpr, MypyFile, NameExpr, RefEx
 from mypy.types import Instance, get_proper_type
 
 from tapegrad.mypy.calls.array_calls import Bodies, CallReader
-from tapegrad.mypy.calls.array_functions import common
+from tapegrad.mypy.calls.array_sizes import common
 from tapegrad.mypy.calls.array_types import array_of_type, plain_sizes
 from tapegrad.mypy.calls.data_sets import loaded_field
 from tapegrad.mypy.conversion import shape_items
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from mypy.nodes import Expression, Node, SymbolNode
 
-    from tapegrad.mypy.calls.array_functions import Several, Sizes
+    from tapegrad.mypy.calls.array_sizes import Several, Sizes
 
 _MOST_PASSES: Final = 3  # over all values of a variable, until its sizes stay the same
 _MOST_AT_ONCE: Final = 3  # variables with several values, one of which mentions the next variable

@@ -36,7 +36,7 @@ from mypy.types import AnyType, Instance, TupleType, get_proper_type
 from tapegrad.errors.numpy_functions import below_numpy, call_of
 from tapegrad.mypy.calls.array_arguments import DEEPEST, ERRORS
 from tapegrad.mypy.calls.array_elements import ElementReader
-from tapegrad.mypy.calls.array_functions import INDEXED, SEVERAL, Given, common, open_grids
+from tapegrad.mypy.calls.array_sizes import Given, common
 from tapegrad.mypy.calls.array_types import (
     array_of_type,
     is_array,
@@ -46,6 +46,7 @@ from tapegrad.mypy.calls.array_types import (
     with_given_sizes,
 )
 from tapegrad.mypy.calls.data_sets import loaded_pair
+from tapegrad.mypy.calls.several_arrays import INDEXED, SEVERAL, open_grids
 from tapegrad.mypy.conversion import shape_items, tensor_parts
 from tapegrad.mypy.mypy_api import make, silenced, stored_type
 from tapegrad.mypy.scopes.frames import Arrays
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
     from mypy.plugin import FunctionContext, MethodContext
     from mypy.types import ProperType, Type
 
-    from tapegrad.mypy.calls.array_functions import Sizes
+    from tapegrad.mypy.calls.array_sizes import Sizes
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.unify.arguments import Argument
     from tapegrad.sizes import Size
