@@ -140,6 +140,14 @@ def _text_of_constants(statements: list[AssignmentStmt], text: str) -> str:
     return "\n".join(line for number, line in lines if number in assigned or mentions.search(line))
 
 
+_LIBRARIES: Final = ("builtins.", "tapegrad.", "typing.", "typing_extensions.")
+
+
+def is_class_of_library(info: TypeInfo) -> bool:
+    """Return whether a class is one of Python or of tapegrad, whose methods no edit of the program changes."""
+    return info.fullname.startswith(_LIBRARIES)
+
+
 def _is_of_program(tree: MypyFile) -> bool:
     is_library = tree.fullname.startswith("tapegrad.") or "site-packages" in tree.path
     return _CAN_READ and not tree.is_stub and not is_library

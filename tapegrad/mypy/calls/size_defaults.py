@@ -26,7 +26,7 @@ from mypy.nodes import (
 )
 from mypy.types import AnyType, Instance, TypeOfAny, UnboundType, get_proper_type
 
-from tapegrad.mypy.sources import mark
+from tapegrad.mypy.sources import is_class_of_library, mark
 
 if TYPE_CHECKING:
     from mypy.nodes import TypeInfo
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 _KEY: Final = "tapegrad"
 _GIVEN: Final = "tapegrad.sizes.arithmetic.Given"
-_LIBRARIES: Final = ("builtins.", "tapegrad.", "typing.")
 _COMPUTED: Final = (CallExpr, IndexExpr, MemberExpr, NameExpr, OpExpr)  # what may have an integer as its value
 
 
@@ -43,7 +42,7 @@ def note_defaults(ctx: ClassDefContext) -> None:
     functions = [*map(_function, ctx.cls.defs.body)]
     if any(one is not None and one.name != "__init__" and one.type is None for one in functions):
         mark(ctx.api)  # only the body of a method without annotations says what it returns
-    elif not all(base.fullname.startswith(_LIBRARIES) for base in ctx.cls.info.mro[1:]):
+    elif not all(map(is_class_of_library, ctx.cls.info.mro[1:])):
         mark(ctx.api)  # a call may be followed through a method that it inherits
     found: dict[str, int | None] = {}
     for function in functions:

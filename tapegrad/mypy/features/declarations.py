@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from mypy.nodes import Decorator, FuncDef, Var
 from mypy.types import CallableType, Instance, TupleType, Type, TypeAliasType, UnionType, get_proper_type
@@ -11,6 +11,7 @@ from tapegrad.mypy.conversion import MODULE, is_endless, is_iterator, tensor_par
 from tapegrad.mypy.features.partial_types import is_open, is_sequence
 from tapegrad.mypy.scopes.entries import is_dictionary, is_record
 from tapegrad.mypy.signatures import lacks_annotations
+from tapegrad.mypy.sources import is_class_of_library
 
 if TYPE_CHECKING:
     from mypy.nodes import TypeInfo
@@ -50,16 +51,13 @@ def _models_in(t: Type) -> list[TypeInfo]:
 
 def _bases(model: TypeInfo) -> list[TypeInfo]:
     """Return the classes of the program from which a model has its methods."""
-    return [base for base in model.mro if not base.fullname.startswith(_LIBRARIES)]
+    return [base for base in model.mro if not is_class_of_library(base)]
 
 
 def _has_open_method(model: TypeInfo) -> bool:
     members = [member.node for base in _bases(model) for member in base.names.values()]
     methods = [member.func if isinstance(member, Decorator) else member for member in members]
     return any(isinstance(one, FuncDef) and one.name != "__init__" and says_little(one) for one in methods)
-
-
-_LIBRARIES: Final = ("builtins.", "tapegrad.", "typing.")
 
 
 def says_little(function: FuncDef) -> bool:

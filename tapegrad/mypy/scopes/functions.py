@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.scopes.frames import Value
 
 LAYERS: Final = "tapegrad.nn."
-_LIBRARIES: Final = ("builtins.", "numpy.", "tapegrad.tensors.")
+_WITHOUT_LAYERS: Final = ("builtins.", "numpy.", "tapegrad.tensors.")  # classes that hold no layers of the program
 
 
 class Default(NamedTuple):
@@ -80,14 +80,14 @@ def may_return_object(function: FuncDef) -> bool:
         return False
     if isinstance(result, TupleType):
         classes = [p.type for p in map(get_proper_type, result.items) if isinstance(p, Instance)]
-        has_object = any(not one.fullname.startswith(_LIBRARIES) for one in classes)
+        has_object = any(not one.fullname.startswith(_WITHOUT_LAYERS) for one in classes)
         return Reading.frame is not None or has_object or result.partial_fallback.type.is_named_tuple
     if not isinstance(result, Instance):
         return False
     name = result.type.fullname
     if name in ("builtins.bool", "builtins.int"):
         return Reading.frame is not None
-    return not name.startswith(_LIBRARIES) or name in ("builtins.dict", "builtins.list")
+    return not name.startswith(_WITHOUT_LAYERS) or name in ("builtins.dict", "builtins.list")
 
 
 def written_with_file(function: FuncDef, api: Checker) -> tuple[FuncDef | None, MypyFile | None]:

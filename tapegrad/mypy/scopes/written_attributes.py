@@ -10,7 +10,7 @@ from tapegrad.mypy.mypy_api import checked_file
 from tapegrad.mypy.mypy_files import Program, program_file
 from tapegrad.mypy.scopes.collections import Use, set_up_methods, use_after_set_up
 from tapegrad.mypy.scopes.file_contents import ANY_NAME, checked_contents, contents_in
-from tapegrad.mypy.sources import file_of
+from tapegrad.mypy.sources import file_of, is_class_of_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.scopes.file_contents import Contents, Write
 
-_LIBRARIES: Final = ("builtins", "tapegrad.", "typing")
 _CONSTRUCTORS: Final = ("__init__", "__post_init__")
 
 
@@ -136,8 +135,8 @@ def has_rival_files(info: TypeInfo, api: Checker) -> bool:
 
 def _files_of(info: TypeInfo, api: Checker) -> set[MypyFile | None]:
     """Return the files of the program with the classes of an object; None for one that cannot be read."""
-    modules = {base.module_name for base in info.mro}
-    return {file_of(module, api) for module in modules if not module.startswith(_LIBRARIES)}
+    modules = {base.module_name for base in info.mro if not is_class_of_library(base)}
+    return {file_of(module, api) for module in modules}
 
 
 def is_frozen(info: TypeInfo, name: str) -> bool:
