@@ -181,6 +181,23 @@ def test_an_op_file_that_cannot_be_imported_is_an_error_where_its_ops_are_called
     assert [line for line in run.stdout.splitlines() if line.startswith("program.py:")] == [said, *OUTPUT[1:]]
 
 
+@pytest.mark.parametrize("operand", ["x", "width", 'settings["width"]'])
+def test_a_chain_of_3000_additions_is_no_internal_error(project: Project, operand: str) -> None:
+    lines = [
+        "import tapegrad as tg",
+        'settings = {"width": 2}',
+        "x, width = tg.ones((2, 3)), 2",
+        f"y = {' + '.join([operand] * 3000)}",
+        "(x * y) @ tg.ones((4, 5))",
+    ]
+    (project.folder / "program.py").write_text("\n".join(lines) + "\n", "utf-8")
+
+    run = project.mypy()
+
+    assert MATMUL in run.stdout
+    assert "Found 1 error in 1 file" in run.stdout
+
+
 def test_no_rule_imports_numpy(tmp_path: Path) -> None:
     checked = (
         "import sys; from mypy import api;"
