@@ -6,6 +6,7 @@ signals arrive at random times. With TAPEGRAD_FAULTS=1 there are ten times as ma
 
 from __future__ import annotations
 
+import dis
 import os
 import signal
 import sys
@@ -31,21 +32,29 @@ EXTENDED = bool(os.environ.get("TAPEGRAD_FAULTS"))
 X, Y = normal((4, 3), rng=0), normal((4, 2), rng=1)
 
 
+# After these instructions Python handles signals. After others an interrupt never comes: between the end of a `with`
+# block and the call that releases a lock, it would leave the lock closed.
+HANDLING = {code for name, code in dis.opmap.items() if name.startswith(("CALL", "JUMP_BACKWARD", "RESUME"))}
+
+
 class Interrupter:
-    """Counts the instructions that run in tapegrad, and interrupts at one of them."""
+    """Counts the moments at which Python handles signals in tapegrad, and interrupts at one of them."""
 
     def __init__(self, moment: int | None = None) -> None:
         self.moment = moment
         self.passed = 0
+        self.last: tuple[FrameType, int] | None = None  # an instruction and its frame
 
     def trace(self, frame: FrameType, event: str, _: Any) -> Any:
         if not frame.f_code.co_filename.startswith(PACKAGE):
             return None
         frame.f_trace_opcodes = True
         if event == "opcode":
-            self.passed += 1
-            if self.passed == self.moment:
-                raise KeyboardInterrupt
+            last, self.last = self.last, (frame, frame.f_code.co_code[frame.f_lasti])
+            if last is not None and last[0] is frame and last[1] in HANDLING:
+                self.passed += 1
+                if self.passed == self.moment:
+                    raise KeyboardInterrupt
         return self.trace
 
     def run(self, action: Callable[[], object]) -> bool:
@@ -58,6 +67,7 @@ class Interrupter:
             return True
         finally:
             sys.settrace(before)
+            self.last = None
         return False
 
 
