@@ -12,7 +12,7 @@ import pytest
 from typing_extensions import override
 
 from tapegrad.engines.numpy import threads
-from tapegrad.engines.numpy.threads import Helpers, run_in_threads, set_threads
+from tapegrad.engines.numpy.threads import Helpers, run_in_threads, set_threads, start_helpers
 
 
 @pytest.fixture(autouse=True)
@@ -94,8 +94,9 @@ class Late(Helpers):
         self.calls: list[Any] = []
 
     @override
-    def call(self, function: Any, count: int) -> None:
+    def call(self, function: Any, count: int) -> int:
         self.calls += [function] * count
+        return count
 
 
 def test_a_late_thread_does_nothing_and_holds_no_reference(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,6 +144,26 @@ def test_helpers_wait_for_the_next_call() -> None:
 
     assert len(found) == 1
     assert threading.get_ident() not in found
+
+
+def test_two_callers_whose_helpers_wait_for_them_do_not_block_each_other() -> None:
+    found: list[int] = []
+    set_threads(3)
+
+    def twice(number: int) -> None:
+        for _ in range(20):
+            begins = threading.Event()
+            start_helpers(begins.wait, 0.001)  # as a kernel waits for its call
+            begins.set()
+        found.append(number)
+
+    callers = [threading.Thread(target=twice, args=(number,)) for number in range(2)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(timeout=60)
+
+    assert sorted(found) == [0, 1]
 
 
 def test_helpers_run_in_the_context_of_the_caller() -> None:

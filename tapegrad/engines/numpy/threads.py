@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from _thread import start_new_thread
 from contextvars import copy_context
 from functools import partial
 from queue import SimpleQueue
@@ -14,7 +13,7 @@ from tapegrad.errors.options import check_count
 from tapegrad.errors.tracebacks import public_api
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 _PARTS: Final = 4  # for each thread
 
@@ -83,21 +82,16 @@ def run_in_threads(work: Callable[[int, int], None], count: int, *, is_worth_it:
     parts.wait()
 
 
-def start_helpers(function: Callable[..., None], *arguments: Any) -> None:
-    """Start threads that call a function, all but one of `threads()`, and return when each is about to call it."""
-    for _ in range(threads() - 1):
-        is_started = Lock()
-        is_started.acquire()
-        try:
-            start_new_thread(_help, (is_started, function, arguments))
-        except RuntimeError:  # the system has no more threads, or the interpreter is shutting down
-            break
-        is_started.acquire()
+def start_helpers(function: Callable[..., object], *arguments: Any) -> None:
+    """Let other threads call a function, all but one of `threads()`, and return when each is about to call it."""
+    about_to_call: SimpleQueue[None] = SimpleQueue()
 
+    def help_out() -> None:
+        about_to_call.put(None)
+        function(*arguments)
 
-def _help(is_started: Any, function: Callable[..., None], arguments: Sequence[Any]) -> None:
-    is_started.release()
-    function(*arguments)
+    for _ in range(HELPERS.call(help_out, threads() - 1)):
+        about_to_call.get()
 
 
 class Helpers:
@@ -113,8 +107,8 @@ class Helpers:
         if hasattr(os, "register_at_fork"):  # not on Windows
             os.register_at_fork(before=self._end, after_in_parent=self._lock.release, after_in_child=self._lock.release)
 
-    def call(self, function: Callable[[], object], count: int) -> None:
-        """Call a function on several threads, or on fewer if no more can start; returns at once.
+    def call(self, function: Callable[[], object], count: int) -> int:
+        """Let several threads call a function, or fewer if no more can start; returns at once how many.
 
         It runs in the caller's context, which holds NumPy's settings for overflow.
         """
@@ -126,8 +120,10 @@ class Helpers:
                 except RuntimeError:  # the system has no more threads, or the interpreter is shutting down
                     break
                 self._threads.append(thread)
-            for _ in self._threads[:count]:
+            callers = min(count, len(self._threads))
+            for _ in range(callers):
                 self._work.put(partial(copy_context().run, function))
+        return callers
 
     def _run(self) -> None:
         """Do work until there is None in its place."""
