@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 from mypy.nodes import CallExpr, Expression, FuncDef, IndexExpr, MemberExpr, RefExpr, SuperExpr, TypeInfo
@@ -493,3 +494,8 @@ def item_of_appended(ctx: MethodContext) -> Type:
 def item_of_objects(ctx: MethodContext) -> Type:
     """Return the type of an item of a list of lists, or of dictionaries, which mypy takes for objects."""
     return collections.item_of_objects(ctx)
+
+
+# Let no garbage collection search what exists by now once more; mypy does the same when it has read its cache.
+gc.freeze()
+gc.unfreeze()
