@@ -160,8 +160,12 @@ def _without_foreign_sizes(ctx: AttributeContext) -> Type:
         t = _of_made_layer(expression, t, ctx)
     if isinstance(t, CallableType) and is_of_library(t) and not has_opaque(ctx.type):
         return t  # most attributes are methods, and those of the library mention no other sizes
-    if isinstance(expression, MemberExpr) and _is_collection(t) and use_of(expression, ctx.api) is Use.EXTENDED:
-        return without_sizes(t) if _is_inferred(expression, ctx.api) else t
+    if isinstance(expression, MemberExpr) and _is_collection(t):
+        sizes_open = without_sizes(t)
+        if sizes_open is t and not has_opaque(t):
+            return t  # of no tensors, as most are: to read what the file does with it takes longer
+        if use_of(expression, ctx.api) is Use.EXTENDED:
+            return sizes_open if _is_inferred(expression, ctx.api) else t
     if not ctx.is_lvalue and Reading.frame is not None and _may_be_other_layer(expression, t, ctx):
         t = without_sizes(t)
     if not ctx.is_lvalue and isinstance(expression, MemberExpr) and is_open(t) and _is_property(expression, ctx.type):
