@@ -31,7 +31,7 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
 )
 from tapegrad.mypy.mypy_api import accepts, checked_file, constant_value
-from tapegrad.mypy.scopes.names import ScopeCache, nodes_in
+from tapegrad.mypy.scopes.names import ScopeCache, statements_in
 from tapegrad.mypy.scopes.values import ValueUnknownError
 from tapegrad.mypy.unify.arguments import (
     Argument,
@@ -142,13 +142,15 @@ def _with_bool(t: Type) -> bool | tuple[int, ...] | None:
 def _is_guarded(call: CheckedCall) -> bool:
     """Return whether a function is guarded, if the file that is checked defines it: only there are its decorators."""
     definition = call.signature.declared.definition
-    return definition is not None and definition.fullname in _guarded.of(checked_file(call.ctx.api))
+    if definition is None or not getattr(definition, "is_decorated", True):
+        return False
+    return definition.fullname in _guarded.of(checked_file(call.ctx.api))
 
 
 def _functions_with_guard(file: Node | None) -> set[str]:
     return {
         node.fullname
-        for node in nodes_in.of(file)
+        for node in statements_in(file)
         if isinstance(node, Decorator)
         and any(isinstance(one, RefExpr) and one.fullname == _GUARD for one in node.original_decorators)
     }

@@ -31,6 +31,7 @@ from mypy.nodes import (
     ReturnStmt,
     SetExpr,
     StarExpr,
+    Statement,
     StrExpr,
     TupleExpr,
     UnaryExpr,
@@ -295,6 +296,18 @@ def inside(scope: Node | None) -> list[Any]:
 
 
 nodes_in: ScopeCache[list[Any]] = ScopeCache(inside)
+
+
+def statements_in(scope: Node | None) -> Iterator[Statement]:
+    """Yield the statements in a function or a file; a file has ten times as many expressions."""
+    pending: list[Any] = parts_of(scope)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, list | tuple):
+            pending += node
+        elif isinstance(node, Statement):
+            yield node
+            pending += parts_of(node)
 
 
 def _classes_in(file: Node | None) -> set[TypeInfo]:

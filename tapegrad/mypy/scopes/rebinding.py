@@ -63,6 +63,7 @@ from tapegrad.mypy.scopes.names import (
     nodes_in,
     places_of,
     receiver_of,
+    statements_in,
     targets_bound_to,
 )
 from tapegrad.mypy.signatures import concerns
@@ -258,7 +259,9 @@ def _read_exchanges(scope: Node | None) -> _Exchanges:
 
 _exchanges = ScopeCache(_read_exchanges)
 _has_exchanges = ScopeCache(
-    lambda file: any(isinstance(one, AssignmentStmt) and isinstance(one.rvalue, TupleExpr) for one in nodes_in.of(file))
+    lambda file: any(
+        isinstance(one, AssignmentStmt) and isinstance(one.rvalue, TupleExpr) for one in statements_in(file)
+    )
 )
 
 
