@@ -3,7 +3,7 @@
     python -m benchmarks.borrow_checker            # runs rustc, and writes the verdicts and the table of the page
     python -m benchmarks.borrow_checker --table    # writes the table only
 
-Every program of `typecheck/borrow_checker/` has a counterpart of the same name in `benchmarks/borrow_checker/`, written
+Every program of `typecheck/borrow_checker/` has a counterpart of the same name in `benchmarks/rust_programs/`, written
 over a model of tensors that move (`prelude.rs`). A `reject_` program is a mistake, an `accept_` program is valid. The
 tests check what mypy reports of each program, and that Python raises a TapeError for each mistake.
 """
@@ -25,7 +25,7 @@ from docs.marks import between_marks
 
 ROOT: Final = Path(__file__).parent.parent
 PROGRAMS: Final = ROOT / "typecheck" / "borrow_checker"
-RUST: Final = ROOT / "benchmarks" / "borrow_checker"
+RUST: Final = ROOT / "benchmarks" / "rust_programs"
 VERDICTS: Final = ROOT / "benchmarks" / "borrow_checker.json"
 PAGE: Final = ROOT / "docs" / "guide" / "borrow-checker.md"
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
