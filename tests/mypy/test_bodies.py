@@ -151,6 +151,32 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "a size variable of a class, for which a call gives an unknown size": """
+from typing import Generic
+
+from typing_extensions import TypeVar
+
+N = TypeVar("N", bound=int)
+
+class Shift(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.shift = nn.Param(tg.zeros((width,)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.shift
+
+class Heads(nn.Module, Generic[N]):
+    def __init__(self, heads: N) -> None:
+        self.shift = Shift(2 * heads)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.shift(x)
+
+def heads(count: int) -> int:
+    return count
+
+Heads(heads(3))(tg.ones((2, 6)))
+""",
     "a configuration that is a class, whose constants may change": """
 class Sizes:
     width = 8
@@ -5771,6 +5797,29 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "a size variable of a class, for which a call gives a number": """
+from typing import Generic
+
+from typing_extensions import TypeVar
+
+N = TypeVar("N", bound=int)
+
+class Shift(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.shift = nn.Param(tg.zeros((width,)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.shift  # here
+
+class Heads(nn.Module, Generic[N]):
+    def __init__(self, heads: N) -> None:
+        self.shift = Shift(2 * heads)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.shift(x)
+
+Heads(3)(tg.ones((2, 7)))
+""",
     "a configuration that is a class": """
 class Sizes:
     width = 8

@@ -46,7 +46,7 @@ from tapegrad.mypy.scopes.frames import Reading, value_of_name
 from tapegrad.mypy.scopes.module_values import in_module, module_value
 from tapegrad.mypy.scopes.object_paths import is_fixed, is_module, object_path, path_of_item, path_of_name
 from tapegrad.mypy.scopes.written_attributes import only_constant, write_by_constructor
-from tapegrad.sizes import UNKNOWN, Dim, is_unknown, opaque_name, power, size_of_name, surely_same
+from tapegrad.sizes import UNKNOWN, Dim, is_unknown, names_in, opaque_name, power, size_of_name, surely_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -232,6 +232,8 @@ def _size_named(name: Node | None, api: Checker) -> Size:
 
 def _size_of_name(variable: Var, api: Checker) -> Size:
     known = size_of(variable.type) if variable.type is not None else UNKNOWN
+    if Reading.frame is not None and any(not name.is_opaque for name in names_in(known)):
+        known = UNKNOWN  # in a body that is read, the call gives what a size variable stands for
     for values in (Reading.bound, Reading.frame.variables if Reading.frame is not None else {}):
         if variable in values:
             return value if isinstance(value := values[variable], int | Dim) else known
