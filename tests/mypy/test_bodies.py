@@ -151,6 +151,35 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "arrays of lists in other lists that may have others": """
+import numpy as np
+
+def extended() -> Tensor:
+    parts = [np.zeros((8, 2))]
+    parts.append(np.zeros((8, 3)))
+    return tg.tensor(np.concatenate([*parts, np.zeros((8, 1))], axis=1), np.float32)
+
+def shared() -> Tensor:
+    parts = [np.zeros((8, 2))]
+    other = parts
+    other.append(np.zeros((8, 3)))
+    return tg.tensor(np.concatenate([*parts, np.zeros((8, 1))], axis=1), np.float32)
+
+def longer() -> Tensor:
+    parts = [np.zeros((8, 2))]
+    for _ in range(3):
+        parts = [*parts, np.zeros((8, 1))]
+    return tg.tensor(np.concatenate([*parts, np.zeros((8, 1))], axis=1), np.float32)
+
+def rebound() -> Tensor:
+    x = np.zeros((8, 5))
+    parts = [x]
+    x = np.zeros((8, 2))
+    return tg.tensor(np.concatenate([*parts, x[:, :1]], axis=1), np.float32)
+
+for observation in (extended(), shared(), longer(), rebound()):
+    nn.Linear(6, 3)(observation)
+""",
     "a size variable of a class, for which a call gives an unknown size": """
 from typing import Generic
 
@@ -5797,6 +5826,23 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "arrays of a list in another list": """
+import numpy as np
+
+class World:
+    def __init__(self, agents: int) -> None:
+        self.places = np.zeros((agents, 2))
+        self.keys = np.zeros(agents)
+
+    def observe(self) -> Tensor:
+        parts = [self.places, self.places + 1]
+        return tg.tensor(np.concatenate([*parts, self.keys[:, None]], axis=1), np.float32)
+
+def run(world: World) -> Tensor:
+    return nn.Linear(4, 3)(world.observe())  # here
+
+run(World(7))
+""",
     "a size variable of a class, for which a call gives a number": """
 from typing import Generic
 

@@ -211,6 +211,21 @@ class ListReader(ArgumentReader):
                     return value.items if isinstance(value, ListExpr) else self._rows_written(value)
         return []
 
+    def _written_arrays(self, items: list[Expression]) -> Several | None:
+        """Return the sizes of the arrays in a written list, and of those in a list with a star that has none itself."""
+        several: Several = []
+        for one in items:
+            part = self._starred_arrays(one.expr) if isinstance(one, StarExpr) else [self._known(one)]
+            if part is None or len(several) + len(part) > max(MOST_ITEMS, len(items)):
+                return None
+            several += part
+        return several
+
+    def _starred_arrays(self, of: Expression) -> Several | None:
+        written = self._value_of_list(of)
+        has_star = any(isinstance(one, StarExpr) for one in getattr(written, "items", ()))
+        return None if has_star else self.arrays(of)
+
     def _comprehended_arrays(self, generator: GeneratorExpr) -> Several | None:
         if len(generator.sequences) > 1 or any(generator.condlists):
             return None

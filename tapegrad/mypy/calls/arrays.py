@@ -23,7 +23,6 @@ from mypy.nodes import (
     NameExpr,
     OpExpr,
     RefExpr,
-    StarExpr,
     TempNode,
     TupleExpr,
     TypeAlias,
@@ -275,8 +274,8 @@ class ArrayReader(ElementReader):
     def arrays(self, expression: Expression) -> list[Sizes | None] | None:
         """Return the sizes of each array in a list or a tuple; None if it is not known how many there are."""
         match self._value_of_list(expression):
-            case ListExpr(items=items) | TupleExpr(items=items) if not any(isinstance(one, StarExpr) for one in items):
-                return [self._known(one) for one in items]
+            case ListExpr(items=items) | TupleExpr(items=items):
+                return self._written_arrays(items)
             case ListComprehension(generator=GeneratorExpr() as generator) | (GeneratorExpr() as generator):
                 return self._comprehended_arrays(generator)
             case CallExpr(callee=RefExpr(fullname=name)) as call if below_numpy(name) in SEVERAL:
