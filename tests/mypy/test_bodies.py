@@ -151,6 +151,34 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "copies of lists that change": """
+def copied(x: Tensor) -> Tensor:
+    xs = [x]
+    ys = list(xs)
+    ys.append(x)
+    return tg.concat(ys)
+
+def turned(x: Tensor) -> Tensor:
+    xs = [x]
+    ys = xs[::-1]
+    ys.append(x)
+    return tg.concat(ys)
+
+def consumed(x: Tensor) -> Tensor:
+    back = reversed([x, x])
+    first = next(back)
+    return tg.concat([first, *back])
+
+def chosen(x: Tensor, flag: bool) -> Tensor:
+    xs = [x]
+    if flag:
+        xs.append(x)
+    return tg.concat(tuple(xs))
+
+for two in (copied, turned, consumed):
+    nn.Linear(6, 2)(two(tg.ones((3,))))
+nn.Linear(6, 2)(chosen(tg.ones((3,)), True))
+""",
     "arrays of lists in other lists that may have others": """
 import numpy as np
 
@@ -5826,6 +5854,20 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "a copy of a list that a loop fills": """
+def backwards(rewards: Tensor, last: Tensor) -> Tensor:
+    total = last
+    found = []
+    for step in reversed(range(rewards.shape[0])):
+        total = rewards[step] + 0.9 * total
+        found.append(total)
+    return tg.stack(list(reversed(found)))
+
+def loss(values: Tensor, rewards: Tensor) -> Tensor:
+    return values - backwards(rewards, tg.ones((8,)))  # here
+
+loss(tg.ones((8, 10)), tg.ones((10, 8)))
+""",
     "arrays of a list in another list": """
 import numpy as np
 

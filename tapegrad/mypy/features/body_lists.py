@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from mypy.nodes import Node, Statement
     from mypy.plugin import MethodContext
 
-_READING: Final = {"builtins.enumerate", "builtins.len", "builtins.list", "builtins.reversed", "builtins.zip"}
+_READING: Final = {f"builtins.{name}" for name in ("enumerate", "len", "list", "reversed", "tuple", "zip")}
 _METHODS_THAT_READ: Final = {"get", "items", "keys", "values"}
 _BRANCHING: Final = ConditionalExpr, DictionaryComprehension, GeneratorExpr, LambdaExpr, SetComprehension
 

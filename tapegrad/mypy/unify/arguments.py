@@ -14,6 +14,7 @@ from mypy.nodes import (
     ListComprehension,
     ListExpr,
     NameExpr,
+    RefExpr,
     StarExpr,
     TupleExpr,
 )
@@ -179,11 +180,25 @@ def items_of(t: Type, expression: Expression | None, api: Any) -> list[Type] | N
             return [joined(one) for _, one in noted]
         count, item = length_of(comprehension, api), stored_type(api, comprehension.generator.left_expr)
         return None if item is None or count is None or count > MOST_ITEMS else [joined(item)] * count
+    if isinstance(expression, CallExpr):
+        return _items_of_copy(expression, api)
     display = display_of(expression, api) if isinstance(expression, NameExpr) else None
     if display is None:
         return None
     # The types at the display: the names in it may stand for something else by now.
     return _items_of_display(display, api, lambda item: stored_type(api, item))
+
+
+def _items_of_copy(call: CallExpr, api: Any) -> list[Type] | None:
+    """Return the types of the items of `list(xs)`, `tuple(xs)` or `reversed(xs)`, where those of `xs` are known."""
+    match call:
+        case CallExpr(
+            callee=RefExpr(fullname="builtins.list" | "builtins.tuple" | "builtins.reversed" as name), args=[of]
+        ):
+            t = stored_type(api, of)
+            items = None if t is None else items_of(t, of, api)
+            return items[::-1] if items is not None and name == "builtins.reversed" else items
+    return None
 
 
 def _items_of_either(choice: ConditionalExpr, api: Any) -> list[Type] | None:
