@@ -917,7 +917,10 @@ _numbers[_CAST] = _guard(_lazy("cast_result"), lambda ctx: ctx.default_return_ty
 _joined = _guard(_lazy("joined_lists"), lambda ctx: ctx.default_return_type)
 _numbers["builtins.list.__add__"] = lambda ctx: _joined(ctx) if _has_parts(ctx.type) else ctx.default_return_type
 _popped = _guard(_lazy("popped_result"), lambda ctx: ctx.default_return_type)
-_numbers["builtins.list.pop"] = lambda ctx: _popped(ctx) if isinstance(ctx.type, TupleType) else ctx.default_return_type
+_numbers |= dict.fromkeys(
+    ["builtins.list.pop", "collections.deque.pop"],
+    lambda ctx: _popped(ctx) if isinstance(ctx.type, TupleType) else ctx.default_return_type,
+)
 _value_of_key = _guard(_lazy("value_of_key"), lambda ctx: ctx.default_return_type)
 _numbers |= dict.fromkeys(
     [f"{kind}.{name}" for kind in ("builtins.dict", "typing.Mapping") for name in ("__getitem__", "get", "pop")],

@@ -151,6 +151,69 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "lists and deques that change in other ways": """
+from collections import deque
+
+def latest(x: Tensor, n: int) -> Tensor:
+    found: deque[Tensor] = deque(maxlen=2)
+    for _ in range(n):
+        found.appendleft(x)
+    return tg.concat(list(found))
+
+def taken(x: Tensor) -> Tensor:
+    found: deque[Tensor] = deque([x, x])
+    found.appendleft(x)
+    found.popleft()
+    return tg.concat(list(found))
+
+def shared(x: Tensor) -> Tensor:
+    found: deque[Tensor] = deque()
+    other = found
+    found.append(x)
+    other.appendleft(x)
+    return tg.concat(list(found))
+
+def sometimes(x: Tensor, flag: bool) -> Tensor:
+    found: deque[Tensor] = deque([x])
+    if flag:
+        found.appendleft(x)
+    return tg.concat(tuple(found))
+
+def returned(x: Tensor) -> deque[Tensor]:
+    found: deque[Tensor] = deque()
+    found.appendleft(x)
+    return found
+
+def extended(x: Tensor) -> Tensor:
+    found = returned(x)
+    found.extendleft([x])
+    return tg.concat(list(found))
+
+def inserted(x: Tensor, at: int) -> Tensor:
+    found = [tg.ones((2, 2))]
+    found.insert(at, x)
+    return found[0]
+
+def turned(x: Tensor, y: Tensor, flag: bool) -> Tensor:
+    found = [x, y]
+    if flag:
+        found.reverse()
+    return found[0]
+
+def mixed(x: Tensor, y: Tensor) -> Tensor:
+    found: deque[Tensor] = deque([y])
+    for _ in range(2):
+        found.appendleft(x)
+        found.reverse()
+    return found[0]
+
+for two in (latest(tg.ones((3,)), 3), taken(tg.ones((3,))), shared(tg.ones((3,))), extended(tg.ones((3,)))):
+    nn.Linear(6, 2)(two)
+nn.Linear(6, 2)(sometimes(tg.ones((3,)), True))
+nn.Linear(6, 2)(inserted(tg.ones((6,)), 0))
+nn.Linear(6, 2)(turned(tg.ones((3,)), tg.ones((6,)), True))
+nn.Linear(6, 2)(mixed(tg.ones((6,)), tg.ones((3,))))
+""",
     "copies of lists that change": """
 def copied(x: Tensor) -> Tensor:
     xs = [x]
@@ -5854,6 +5917,38 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "lists and deques that are filled at the front": """
+from collections import deque
+
+def discounted(rewards: Tensor, last: Tensor) -> Tensor:
+    total = last
+    found: deque[Tensor] = deque()
+    for step in reversed(range(rewards.shape[0])):
+        total = rewards[step] + 0.9 * total
+        found.appendleft(total)
+    return tg.stack(list(found))
+
+def inserted(rewards: Tensor) -> Tensor:
+    found: list[Tensor] = []
+    for step in range(rewards.shape[0]):
+        found.insert(0, rewards[step])
+    return tg.stack(found)
+
+def turned(rewards: Tensor, last: Tensor) -> Tensor:
+    total, found = last, []
+    for step in reversed(range(rewards.shape[0])):
+        total = rewards[step] + 0.9 * total
+        found.append(total)
+    found.reverse()
+    return tg.stack(found)
+
+def loss(rewards: Tensor) -> Tensor:
+    last = tg.ones((rewards.shape[1],))
+    found = discounted(rewards, last) + inserted(rewards) + turned(rewards, last)
+    return found.T - rewards  # here
+
+loss(tg.ones((10, 8)))
+""",
     "a copy of a list that a loop fills": """
 def backwards(rewards: Tensor, last: Tensor) -> Tensor:
     total = last

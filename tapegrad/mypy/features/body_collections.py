@@ -26,7 +26,14 @@ from mypy.types import Instance, TupleType, get_proper_type
 
 from tapegrad.mypy.conversion import tensor_parts, unknown
 from tapegrad.mypy.features.body_expressions import MOST_TURNS_READ, ExpressionReader
-from tapegrad.mypy.features.body_lists import changed_lists, items_assigned, list_of, listed_items
+from tapegrad.mypy.features.body_lists import (
+    changed_lists,
+    display_of_deque,
+    is_at_front,
+    items_assigned,
+    list_of,
+    listed_items,
+)
 from tapegrad.mypy.features.body_state import Turn
 from tapegrad.mypy.features.partial_types import holds_tensors, is_sequence, join, joined_dictionary
 from tapegrad.mypy.mypy_api import (
@@ -63,7 +70,12 @@ class CollectionReader(ExpressionReader):
                 narrow_by_condition(self._api, value.cond, is_true=is_true)
                 self._create_list(variable, target, value.if_expr if is_true else value.else_expr)
                 return
-        if isinstance(value, ListExpr):
+        if (display := display_of_deque(value)) is not None:
+            items = [self._type_of(one) for one in display.items]
+            self._set(variable, list_of(items, make(self._api)("collections.deque", [unknown()])))
+            if not all(map(_is_item, items)):
+                self._without_items(variable, items)
+        elif isinstance(value, ListExpr):
             self._empty[variable] = target, ListExpr([])
             items = [self._type_of(one) for one in value.items]
             self._set(variable, list_of(items, any_list(self._api)))
@@ -96,16 +108,23 @@ class CollectionReader(ExpressionReader):
 
     def _append(self, variable: Var, call: CallExpr) -> None:
         """Add an item to a list of tensors."""
-        item, items = self._type_of(call.args[0]), listed_items(variable.type)
+        item, items = self._type_of(call.args[-1]), listed_items(variable.type)
         several = get_proper_type(variable.type)
         if items is not None and _is_item(item):
-            self._set(variable, list_of([*items, item], any_list(self._api)))
+            longer = [item, *items] if is_at_front(call) else [*items, item]
+            self._set_items(variable, longer)
         elif items is None and isinstance(several, Instance) and _is_item(several.args[0]):
             self._set(variable, several.copy_modified(args=[join([several.args[0], item])]))
         else:
             if items is not None:
                 self._without_items(variable, items)
             self._type_of(call, may_be_none=True)
+
+    def _reverse(self, variable: Var) -> None:
+        """Reverse a list, in place."""
+        items = listed_items(variable.type)
+        if items is not None:
+            self._set_items(variable, items[::-1])
 
     def _create_dictionary(self, variable: Var, value: Expression) -> None:
         """Bind a variable to a dictionary that is written there, whose entries are followed."""
@@ -120,8 +139,8 @@ class CollectionReader(ExpressionReader):
     def _new_lists(self, value: Expression, t: Type) -> Type:
         """Return the type of what the body returns without the items of lists that something else may change."""
         p, items = get_proper_type(t), listed_items(t)
-        if items is not None:
-            return any_list(self._api).copy_modified(args=[join(items) if items else unknown()])
+        if isinstance(p, TupleType) and items is not None:
+            return p.partial_fallback.copy_modified(args=[join(items) if items else unknown()])
         if isinstance(p, TupleType) and isinstance(value, TupleExpr) and len(p.items) == len(value.items):
             return p.copy_modified(items=[*map(self._new_lists, value.items, p.items)])
         if not is_sequence(p) or is_new_list(value, enclosing_function(self._api), self._api):
@@ -130,9 +149,9 @@ class CollectionReader(ExpressionReader):
 
     def _without_items(self, variable: Var, items: list[Type]) -> None:
         """Give a variable the type of a list of any length."""
-        if items:
-            self._set(variable, any_list(self._api).copy_modified(args=[join(items)]))
-        elif variable in self._empty:
+        if items or variable not in self._empty:
+            self._set(variable, self._any_like(variable).copy_modified(args=[join(items) if items else unknown()]))
+        else:
             target, value = self._empty[variable]
             self._types.set(variable, self._type_of(value))
             if isinstance(target, NameExpr):

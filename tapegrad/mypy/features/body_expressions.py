@@ -112,6 +112,15 @@ class ExpressionReader:
         self._types.set(variable, t)
         narrow(self._api, name_of(variable), t)
 
+    def _set_items(self, variable: Var, items: list[Type]) -> None:
+        """Give the list, or the deque, in a variable other items."""
+        self._set(variable, list_of(items, self._any_like(variable)))
+
+    def _any_like(self, variable: Var) -> Instance:
+        """Return the type of a list, or a deque, of anything, for one whose items are known one by one."""
+        p = get_proper_type(variable.type)
+        return p.partial_fallback if isinstance(p, TupleType) else any_list(self._api)
+
     def _errors(self) -> list[ErrorInfo]:
         return [one for one in self._all_errors()[self._ignored :] if one.code is None or one.code.code not in _STYLE]
 
@@ -143,7 +152,7 @@ class ExpressionReader:
             for variable in popped_from(value) if self._listed else ():
                 items = listed_items(self._types.now().get(variable)) if variable in self._listed else None
                 if items:
-                    self._set(variable, list_of(items[:-1], any_list(self._api)))
+                    self._set_items(variable, items[:-1])
             return found
         place = None if self._failures else (errors[0].line, errors[0].column)
         if not _is_evaluated(value, place, self._api):
@@ -288,7 +297,7 @@ class ExpressionReader:
                 t if position == at else join([item, *([t] if position is None else [])])
                 for at, item in enumerate(items)
             ]
-            self._set(variable, list_of(items, any_list(self._api)))
+            self._set_items(variable, items)
         elif holds_tensors(declared) and not are_same(item := join([declared, t]), declared):
             held = get_proper_type(variable.type) if isinstance(variable, Var) else None
             if not isinstance(variable, Var) or variable not in self._passed_on or not isinstance(held, Instance):

@@ -23,6 +23,7 @@ from mypy.nodes import (
     GeneratorExpr,
     IfStmt,
     IndexExpr,
+    IntExpr,
     LambdaExpr,
     ListComprehension,
     ListExpr,
@@ -51,15 +52,17 @@ if TYPE_CHECKING:
     from mypy.plugin import MethodContext
 
 _READING: Final = {f"builtins.{name}" for name in ("enumerate", "len", "list", "reversed", "tuple", "zip")}
+_LISTS: Final = "builtins.list", "collections.deque"
 _METHODS_THAT_READ: Final = {"get", "items", "keys", "values"}
 _BRANCHING: Final = ConditionalExpr, DictionaryComprehension, GeneratorExpr, LambdaExpr, SetComprehension
 
 
 def listed_variables(statements: list[Statement]) -> frozenset[Var]:
-    """Return the variables of a body that hold lists which nothing changes but `append` and `pop`.
+    """Return the variables of a body that hold lists which only `append`, `insert(0, x)`, `pop` and `reverse` change.
 
     Each is created by `[]`, `[x, y]` or a comprehension, perhaps by a choice of two, and is then read at once (by an
     op, a loop, an index or `len`) or returned. Nothing else can hold the list, so the statements say what it has.
+    A deque of any length is such a list too.
     """
     nodes = [node for statement in statements for node in inside(statement)]
     return _followed(nodes, [variable for node in nodes for variable in _created(node)], _used)
@@ -129,15 +132,17 @@ def _created(node: Node) -> list[Var]:
             return [variable]
         case AssignmentStmt(lvalues=[TupleExpr(items=targets)], rvalue=TupleExpr(items=values)) if len(targets) == len(
             values
-        ) and all(map(_is_display, values)):
-            return [variable for variable in _named(targets) if variable.is_inferred]
+        ):
+            created = [one for one, value in zip(targets, values, strict=True) if _is_display(value)]
+            return [variable for variable in _named(created) if variable.is_inferred]
     return []
 
 
 def _is_list_of_tensors(declared: Type | None) -> bool:
-    """Return whether a variable is declared as a list of tensors of any shape, `list[Tensor]`."""
+    """Return whether a variable is declared as a list, or a deque, of tensors of any shape, such as `list[Tensor]`."""
     p = get_proper_type(declared)
-    parts = tensor_parts(p.args[0]) if isinstance(p, Instance) and p.type.fullname == "builtins.list" else None
+    is_list = isinstance(p, Instance) and p.type.fullname in _LISTS
+    parts = tensor_parts(p.args[0]) if is_list and isinstance(p, Instance) else None
     return parts is not None and isinstance(get_proper_type(parts.shape), AnyType)
 
 
@@ -158,7 +163,17 @@ def _is_display(value: Expression) -> bool:
             return True
         case ConditionalExpr(if_expr=one, else_expr=other):
             return _is_display(one) and _is_display(other)
-    return False
+    return display_of_deque(value) is not None
+
+
+def display_of_deque(value: Expression) -> ListExpr | None:
+    """Return the list of the items that a deque of any length is created with, if they are written there."""
+    match value:
+        case CallExpr(callee=RefExpr(fullname="collections.deque"), args=[]):
+            return ListExpr([])
+        case CallExpr(callee=RefExpr(fullname="collections.deque"), args=[ListExpr() as items]) if _is_display(items):
+            return items
+    return None
 
 
 def _used(node: Node) -> list[Var]:
@@ -166,6 +181,8 @@ def _used(node: Node) -> list[Var]:
     match node:
         case ExpressionStmt(expr=CallExpr() as call) if (appended := appended_to(call)) is not None:
             return [appended]
+        case ExpressionStmt(expr=CallExpr() as call) if (turned := reversed_by(call)) is not None:
+            return [turned]
         case CallExpr(callee=MemberExpr(expr=NameExpr(node=Var() as variable), name="pop"), args=[]):
             return [variable]
         case CallExpr(callee=RefExpr(fullname=name), args=arguments) if (
@@ -226,9 +243,26 @@ def _named(expressions: Iterable[Node]) -> list[Var]:
 
 
 def appended_to(call: CallExpr) -> Var | None:
-    """Return the variable whose list gets an item by `items.append(item)`."""
+    """Return the variable whose list gets an item by `items.append(item)`, or at the front, see `is_at_front`."""
     match call:
-        case CallExpr(callee=MemberExpr(expr=NameExpr(node=Var() as variable), name="append"), args=[_]):
+        case CallExpr(callee=MemberExpr(expr=NameExpr(node=Var() as variable), name="append" | "appendleft"), args=[_]):
+            return variable
+        case CallExpr(
+            callee=MemberExpr(expr=NameExpr(node=Var() as variable), name="insert"), args=[IntExpr(value=0), _]
+        ):
+            return variable
+    return None
+
+
+def is_at_front(call: CallExpr) -> bool:
+    """Return whether a call adds an item before all others: `items.appendleft(item)` or `items.insert(0, item)`."""
+    return getattr(call.callee, "name", "") != "append"
+
+
+def reversed_by(call: CallExpr) -> Var | None:
+    """Return the variable whose list `items.reverse()` reverses."""
+    match call:
+        case CallExpr(callee=MemberExpr(expr=NameExpr(node=Var() as variable), name="reverse"), args=[]):
             return variable
     return None
 
@@ -250,7 +284,8 @@ def changed_lists(statements: Iterable[Node]) -> set[Var]:
     """Return the variables whose lists statements change or replace."""
     nodes = [node for statement in statements for node in inside(statement)]
     calls = [node for node in nodes if isinstance(node, CallExpr)]
-    appended = {variable for call in calls if (variable := appended_to(call)) is not None}
+    changed = [one for call in calls for one in (appended_to(call), reversed_by(call))]
+    appended = {variable for variable in changed if variable is not None}
     return appended.union(*map(popped_from, calls), *map(_created, nodes))
 
 
@@ -287,7 +322,7 @@ def list_of(items: list[Type], fallback: Instance) -> TupleType:
 def listed_items(t: Type | None) -> list[Type] | None:
     """Return the types of the items of a list, where they are known one by one."""
     p = get_proper_type(t)
-    return p.items if isinstance(p, TupleType) and p.partial_fallback.type.fullname == "builtins.list" else None
+    return p.items if isinstance(p, TupleType) and p.partial_fallback.type.fullname in _LISTS else None
 
 
 def popped(ctx: MethodContext) -> Type:

@@ -54,6 +54,7 @@ from tapegrad.mypy.features.body_lists import (
     filled_dictionaries,
     items_assigned,
     listed_variables,
+    reversed_by,
 )
 from tapegrad.mypy.features.body_paths import MOST_TURNS, PathReader
 from tapegrad.mypy.features.body_state import End, FailedError, Turn, UnreadError, uncertain
@@ -169,6 +170,8 @@ class Reader(PathReader):
                     self._read(one)
             case ExpressionStmt(expr=CallExpr() as call) if (variable := appended_to(call)) in self._listed:
                 self._append(variable, call)
+            case ExpressionStmt(expr=CallExpr() as call) if (variable := reversed_by(call)) in self._listed:
+                self._reverse(variable)
             case AssignmentStmt(
                 lvalues=[NameExpr(node=Var() as variable) as target],
                 rvalue=(ListExpr(items=[]) | DictExpr(items=[])) as value,
