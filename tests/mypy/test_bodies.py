@@ -151,6 +151,44 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "numbers of configurations that may be others": """
+from collections.abc import Mapping
+import numpy as np
+
+CHANGED: dict[str, Any] = {"scale": 0.5}
+CHANGED["scale"] = tg.ones((3, 1))
+CONFIG: dict[str, Any] = {"scale": 0.5}
+ARRAYS: dict[str, Any] = {"scale": np.ones((3, 1), np.float32)}
+
+def scaled(x: Tensor, config: Mapping[str, Any]) -> Any:
+    y = config["scale"] * x
+    return y + tg.ones((3, 4))
+
+def chosen(x: Tensor, config: dict[str, Any], flag: bool) -> Any:
+    if flag:
+        config = {"scale": tg.ones((3, 1))}
+    y = config["scale"] * x
+    return y + tg.ones((3, 5))
+
+def replaced(x: Tensor, config: dict[str, Any]) -> Any:
+    config["scale"] = tg.ones((3, 1))
+    y = x * config["scale"]
+    return y @ tg.ones((5, 3))
+
+def bound(x: Tensor, config: Mapping[str, Any]) -> Any:
+    scale = config["scale"]
+    if scale > 0:
+        scale = tg.ones((3, 1))
+    y = scale * x
+    return y @ tg.ones((5, 3))
+
+scaled(tg.ones((1, 4)), CHANGED)
+scaled(tg.ones((1, 4)), ARRAYS)
+scaled(tg.ones((1, 4)), CONFIG)
+chosen(tg.ones((1, 5)), {"scale": 0.5}, True)
+replaced(tg.ones((5,)), {"scale": 0.5})
+bound(tg.ones((5,)), CONFIG)
+""",
     "lists and deques that change in other ways": """
 from collections import deque
 
@@ -5917,6 +5955,21 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "a sum of losses with weights of a configuration": """
+from collections.abc import Mapping
+
+CONFIG: dict[str, Any] = {"width": 4, "value": 0.5}
+
+def losses(x: Tensor) -> dict[str, Tensor]:
+    return {"policy": -x, "value": tg.mse(x, 2 * x)}
+
+def train(x: Tensor, config: Mapping[str, Any]) -> None:
+    parts = losses(x)
+    loss = parts["policy"] + config["value"] * parts["value"]
+    loss.backward()  # here
+
+train(tg.ones((8, 10)).trace(), CONFIG)
+""",
     "lists and deques that are filled at the front": """
 from collections import deque
 

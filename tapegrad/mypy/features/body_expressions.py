@@ -19,13 +19,14 @@ from mypy.nodes import (
     ListComprehension,
     MemberExpr,
     NameExpr,
+    OpExpr,
     SliceExpr,
     StarExpr,
     TempNode,
     TupleExpr,
     Var,
 )
-from mypy.types import Instance, NoneType, TupleType, UnpackType, get_proper_type
+from mypy.types import AnyType, Instance, NoneType, TupleType, UnpackType, get_proper_type
 
 from tapegrad.mypy.calls.arrays import with_sizes
 from tapegrad.mypy.conversion import is_iterator, shape_items, shape_type, tensor_parts, unknown
@@ -52,6 +53,7 @@ from tapegrad.mypy.scopes.entries import entries_in, is_dictionary, with_entries
 from tapegrad.mypy.scopes.frames import forget_turns, key_of, note_turns
 from tapegrad.mypy.scopes.names import inside, is_short_circuit
 from tapegrad.mypy.scopes.objects import decided, object_of
+from tapegrad.mypy.scopes.operations import type_of_any
 from tapegrad.mypy.scopes.sequences import has_items, turns
 
 if TYPE_CHECKING:
@@ -153,7 +155,7 @@ class ExpressionReader:
                 items = listed_items(self._types.now().get(variable)) if variable in self._listed else None
                 if items:
                     self._set_items(variable, items[:-1])
-            return found
+            return self._known_of_any(value, found)
         place = None if self._failures else (errors[0].line, errors[0].column)
         if not _is_evaluated(value, place, self._api):
             raise uncertain(value.line)
@@ -167,6 +169,12 @@ class ExpressionReader:
             raise UnreadError(f"line {value.line} is an error of mypy at a call")
         end_line, end_column = first.end_line or first.line, first.end_column or first.column
         raise FailedError(Failure(first.message, first.code, first.line, first.column, end_line, end_column))
+
+    def _known_of_any(self, value: Expression, t: Type) -> Type:
+        """Return the type of `config["scale"] * x` with a known number, which mypy takes for Any."""
+        is_any = isinstance(value, OpExpr) and isinstance(get_proper_type(t), AnyType)
+        known = type_of_any(value, self._api) if is_any else None
+        return t if known is None or tensor_parts(known) is None else known
 
     def _read_turns(self, comprehension: ListComprehension | DictionaryComprehension) -> None:
         """Read a comprehension over layers, or numbers, that differ, turn by turn, and note what its items are."""
