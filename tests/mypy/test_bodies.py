@@ -5927,6 +5927,39 @@ def main(flag: bool) -> None:
 
 main(len(sys.argv) < 50)
 """,
+    "arrays of tuples that may be fewer": """
+import numpy as np
+
+def table(pairs: list[tuple[int, int]], named: dict[str, tuple[int, int]]) -> None:
+    tg.tensor(np.array(pairs), np.float32) @ tg.ones((len(pairs), 3))
+    found = np.array(list(named.values()), np.float32)
+    tg.tensor(found) @ tg.ones((found.shape[-1], 3))
+    named["more"] = (5, 6)
+    tg.ones((2, len(named))) @ tg.tensor(np.array(list(named.values())), np.float32)
+
+WORDS = {"up": (5, 25), "down": (25, 5)}
+ROWS = [(1, 2)]
+
+def grow() -> None:
+    WORDS["stop"] = (1, 1)
+    ROWS.append((3, 4))
+
+grow()
+table([(1, 2), (3, 4)], WORDS)
+tg.ones((4, 4)) @ tg.tensor(np.array(list(WORDS.values())), np.float32)
+tg.ones((3, 2)) @ tg.tensor(np.array([*ROWS]), np.float32)
+tg.ones((3, 2)) @ tg.tensor(np.array(list(ROWS)), np.float32)
+tg.ones(0) @ tg.tensor(np.array([pair for pair in {"a": (1, 2)}.values() if pair[0] > 1]), np.float32)
+""",
+    "tapers of no samples": """
+import numpy as np
+
+def taper(n: int) -> Tensor:
+    return tg.ones(max(n, 0)) + tg.tensor(np.hanning(n), np.float32)
+
+taper(5)
+taper(0)
+""",
 }
 
 COMPUTED = """
@@ -7617,6 +7650,33 @@ def denoised(plan: Schedule, x: Tensor) -> Tensor:
 
 denoised(Schedule(4, 0.2), tg.ones((3, 4)))
 denoised(Schedule(5, 0.2), tg.ones((3, 4)))
+""",
+    "an array of the tuples in a dictionary": """
+import numpy as np
+
+PITCHES = {"up": (5, 25), "down": (25, 5), "stop": (30, 12)}
+
+def spoken(x: Tensor) -> Tensor:
+    table = np.array(list(PITCHES.values()), np.float64)
+    return x @ tg.tensor(table, np.float32)  # here
+
+spoken(tg.ones((4, 2)))
+spoken(tg.ones((4, 5)))
+""",
+    "a taper as long as an option": """
+import numpy as np
+
+class Spectrum:
+    def __init__(self, window: int, bands: int) -> None:
+        self.window = window
+        waves = np.sin(np.arange(window)[:, None] * np.arange(bands))
+        self.sine = tg.tensor(np.hanning(window)[:, None] * waves, np.float32)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return tg.unfold(x, 1, self.window + 1, 2) @ self.sine  # here
+
+Spectrum(6, 3)(tg.ones((2, 20)))
+Spectrum(5, 3)(tg.ones((2, 20)))
 """,
 }
 

@@ -350,8 +350,8 @@ def _indices(read: Reader, given: Given) -> Sizes | None:
 
 def _window_of(read: Reader, given: Given) -> Sizes | None:
     """Return the sizes of `np.hanning(n)`."""
-    n = whole_number(read.value(given.one("M", 0)))
-    return [n] if n > 0 else None
+    n = read.value(given.one("M", 0))
+    return [n] if isinstance(n, Dim) else [max(whole_number(n), 0)]
 
 
 def _select(read: Reader, given: Given) -> Sizes | None:

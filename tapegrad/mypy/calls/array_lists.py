@@ -38,7 +38,7 @@ from tapegrad.sizes import UNKNOWN, largest, product
 
 if TYPE_CHECKING:
     from mypy.nodes import Expression
-    from mypy.types import Type
+    from mypy.types import ProperType, Type
 
     from tapegrad.mypy.calls.array_sizes import Several, Sizes
     from tapegrad.sizes import Size
@@ -76,8 +76,10 @@ class ListReader(ArgumentReader):
                 return [sizes[0] * self.value(times), *sizes[1:]]
             case OpExpr(op="+", left=left, right=right) if self._is_list(left):
                 return joined([self._copied(left), self._copied(right)], 0)
-            case CallExpr(callee=RefExpr(fullname=name), args=[of]) if name in LISTING:
-                return self._copied(of)
+            case CallExpr(callee=RefExpr(fullname=name), args=[of]) if (
+                name in LISTING and (sizes := self._copied(of)) is not None
+            ):
+                return sizes
             case CallExpr(callee=RefExpr(fullname="builtins.range")) as call:
                 return [self._count(call)]
             case MemberExpr(name="shape", expr=of) if (sizes := self.sizes(of)) is not None:
@@ -106,11 +108,17 @@ class ListReader(ArgumentReader):
         return None if found is None else [count, *found]
 
     def _of_numbers(self, expression: Expression) -> Sizes | None:
-        """Return the sizes of an array of a list whose type says that its items are numbers."""
+        """Return the sizes of an array of a list whose type says that its items are numbers, or tuples of numbers."""
         p = get_proper_type(stored_type(self._api, expression))
+        if isinstance(p, TupleType):
+            return _row_of(p)
         if not isinstance(p, Instance) or p.type.fullname not in ("builtins.list", "builtins.tuple", "builtins.range"):
             return None
-        return [self._count(expression)] if all(map(numbers_in, p.args)) else None
+        if all(map(numbers_in, p.args)):
+            return [self._count(expression)]
+        row, count = _row_of(get_proper_type(p.args[0])), self._count(expression)
+        is_filled = isinstance(count, int) and count > 0  # of an empty list it is a vector
+        return [count, *row] if row is not None and is_filled else None
 
     def _is_list(self, expression: Expression) -> bool:
         p = get_proper_type(stored_type(self._api, expression))
@@ -239,3 +247,8 @@ class ListReader(ArgumentReader):
             return several
         count, *row = self.sizes(of) or [UNKNOWN]
         return [row] * count if isinstance(count, int) and count <= MOST_ITEMS else None
+
+
+def _row_of(t: ProperType) -> Sizes | None:
+    """Return the size of a vector that NumPy makes of a tuple of numbers, by its type; None for any other type."""
+    return [len(t.items)] if isinstance(t, TupleType) and t.items and all(map(numbers_in, t.items)) else None
