@@ -5960,6 +5960,59 @@ def taper(n: int) -> Tensor:
 taper(5)
 taper(0)
 """,
+    "arrays given to constructors that may have another shape": """
+from typing import Any
+import numpy as np
+
+class Films:
+    def __init__(self, films: int) -> None:
+        self.genres = np.zeros((films, 5), np.float32)
+
+    def drop(self) -> None:
+        self.genres = self.genres[:, 1:]
+
+class Ranking(nn.Module):
+    def __init__(self, genres: np.ndarray[Any, np.dtype[np.float32]], width: int) -> None:
+        genres = genres[:, :width]
+        self.genres = nn.Buffer(tg.tensor(genres))
+        self.rows = tg.tensor(genres)
+
+    def replace(self, rows: Tensor) -> None:
+        self.rows = rows
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x @ self.genres.T
+
+class Table:
+    def __init__(self, rows: np.ndarray[Any, np.dtype[np.float32]]) -> None:
+        self.rows = tg.tensor(rows)
+        self.buffer = nn.Buffer(tg.tensor(rows))
+
+    def replace(self, rows: Tensor) -> None:
+        self.rows = rows
+        self.buffer = nn.Buffer(rows)
+
+def run(flag: bool) -> None:
+    films = Films(4)
+    films.drop()
+    Ranking(films.genres, 4)(tg.ones((2, 4)))
+    ranking = Ranking(np.ones((4, 5), np.float32), 3)
+    ranking(tg.ones((2, 3)))
+    ranking.replace(tg.ones((6, 7)))
+    ranking.rows @ tg.ones((7, 2))
+    table = Table(np.ones((4, 5), np.float32))
+    table.replace(tg.ones((6, 7)))
+    table.rows @ tg.ones((7, 2)) + table.buffer @ tg.ones((7, 2))
+    few = Films(4)
+    if flag:
+        few = Films(3)
+    other = Table(few.genres)
+    other.rows + tg.ones((len(few.genres), 5))
+    tg.ones(len(few.genres)) @ other.buffer
+
+run(flag=True)
+run(flag=False)
+""",
 }
 
 COMPUTED = """
@@ -7677,6 +7730,40 @@ class Spectrum:
 
 Spectrum(6, 3)(tg.ones((2, 20)))
 Spectrum(5, 3)(tg.ones((2, 20)))
+""",
+    "a buffer that a constructor makes of a given array": """
+from typing import Any
+import numpy as np
+
+class Films:
+    def __init__(self, films: int, topics: int) -> None:
+        self.genres = np.zeros((films, topics), np.float32)
+
+class Ranking(nn.Module):
+    def __init__(self, genres: np.ndarray[Any, np.dtype[np.float32]], width: int) -> None:
+        self.genres = nn.Buffer(tg.tensor(genres - genres.mean(axis=0)))
+        self.tower = nn.Linear(5, width)
+
+    def forward(self) -> Tensor:
+        return self.tower(self.genres)  # here
+
+films, others = Films(4, 5), Films(4, 6)
+Ranking(films.genres, 3)()
+Ranking(others.genres, 3)()
+""",
+    "a tensor in an attribute that is made of a given array": """
+from typing import Any
+import numpy as np
+
+class Table:
+    def __init__(self, rows: np.ndarray[Any, np.dtype[np.float32]]) -> None:
+        self.rows = tg.tensor(rows, np.float32)
+
+    def times(self, x: Tensor) -> Tensor:
+        return x @ self.rows  # here
+
+Table(np.zeros((4, 5), np.float32)).times(tg.ones((2, 4)))
+Table(np.zeros((3, 5), np.float32)).times(tg.ones((2, 4)))
 """,
 }
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from mypy.nodes import CallExpr, Context, Decorator, Expression, MemberExpr, NameExpr, RefExpr, Var
+from mypy.nodes import ARG_POS, CallExpr, Context, Decorator, Expression, MemberExpr, NameExpr, RefExpr, Var
 from mypy.types import AnyType, CallableType, Instance, TupleType, Type, UnionType, get_proper_type
 
 from tapegrad.mypy.calls.array_calls import Bodies
@@ -42,8 +43,9 @@ from tapegrad.mypy.mypy_api import (
     stored_type,
 )
 from tapegrad.mypy.mypy_files import program_file
+from tapegrad.mypy.scopes.assigned import Assigned, assigned_by_methods
 from tapegrad.mypy.scopes.collections import Use, use_of
-from tapegrad.mypy.scopes.frames import GivenTensor, LayerCall, Made, Reading, in_frame, is_passed_on, within
+from tapegrad.mypy.scopes.frames import Arrays, GivenTensor, LayerCall, Made, Reading, in_frame, is_passed_on, within
 from tapegrad.mypy.scopes.named_values import from_constructor, object_frame
 from tapegrad.mypy.scopes.names import targets_of
 from tapegrad.mypy.scopes.objects import object_of, value_of_expression
@@ -236,14 +238,47 @@ def _returned_to_constructor(attribute: MemberExpr, declared: Type, api: Checker
 
 
 def _given_to_constructor(attribute: MemberExpr, declared: Type, api: Checker) -> Type:
-    """Return the type of a tensor in an attribute, such as `self.table`, that a call has given the constructor."""
+    """Return the type of a tensor in an attribute that a call has given the constructor, also as an array."""
     given = object_of(attribute, api)
     if not isinstance(given, GivenTensor) or tensor_parts(given.t) is None:
-        return declared
+        return _made_of_array(attribute, declared, api)
     depend_on_bodies(api)
     made = object_of(attribute.expr, api) if Reading.frame is not None else None
     kept = frozenset(path for path in opaque_paths(given.t) if is_passed_on(path, made))
     return filled(declared, without_opaque(given.t, kept))
+
+
+def _made_of_array(attribute: MemberExpr, declared: Type, api: Checker) -> Type:
+    """Return the type of a tensor in an attribute, as after `self.table = tg.tensor(table)`, of a given array."""
+    shape, p = _shape_of_array(attribute, api), get_proper_type(declared)
+    if shape is None or not isinstance(p, Instance):
+        return declared
+    return filled(declared, p.copy_modified(args=[shape, *p.args[1:]]))
+
+
+def _shape_of_array(attribute: MemberExpr, api: Checker) -> Type | None:
+    """Return the shape of a tensor that the constructor makes of an array, in a buffer as well; None if not known."""
+    made = object_of(attribute.expr, api)
+    if not isinstance(made, Made):
+        return None
+    match assigned_by_methods(attribute.expr, attribute.name, partial(_sizes_of_array, api=api), api):
+        case [Assigned(value=list(sizes), scope="", is_changed=False)]:
+            depend_on_bodies(api)
+            shape = shape_type(tuple(sizes), make(api))
+            return without_opaque(shape, frozenset(path for path in opaque_paths(shape) if is_passed_on(path, made)))
+    return None
+
+
+def _sizes_of_array(value: Expression, _: int | None, api: Checker) -> list[Size] | None:
+    match value:
+        case CallExpr(callee=RefExpr(fullname=name), args=[of, *_], arg_kinds=[kind, *_]) if kind is ARG_POS:
+            if name in _STATES:
+                return _sizes_of_array(of, None, api)
+            return Arrays.sizes(of, api) if name == _TENSOR else None
+    return None
+
+
+_TENSOR: Final = "tapegrad.ops.create.tensor"
 
 
 def _of_object(attribute: MemberExpr, declared: Type, own: frozenset[str], api: Checker) -> Type:
@@ -282,8 +317,11 @@ def _state_of_given(attribute: MemberExpr, declared: Type, api: Checker) -> Type
     made, p = object_of(attribute.expr, api), get_proper_type(declared)
     given = from_constructor(made, attribute.name, _in_state, api) if isinstance(made, Made) else None
     parts = None if given is None else tensor_parts(given.t)
-    if given is None or parts is None or not isinstance(p, Instance):
+    if not isinstance(p, Instance):
         return declared
+    if parts is None:
+        shape = _shape_of_array(attribute, api)
+        return declared if shape is None else p.copy_modified(args=[shape, *p.args[1:]])
     depend_on_bodies(api)
     kept = frozenset(path for path in opaque_paths(parts.shape) if is_passed_on(path, made))
     return p.copy_modified(args=[without_opaque(parts.shape, kept), *p.args[1:]])

@@ -189,8 +189,16 @@ def _given_tensor(argument: Expression, api: Checker) -> GivenTensor | None:
         t = steady_type(argument, api)
     parts = tensor_parts(t) if t is not None else None
     if parts is None:
-        return _given_array(argument, get_proper_type(t), api)
+        array = stored_type(api, argument) if t is None and _is_of_object(argument, api) else t
+        return _given_array(argument, get_proper_type(array), api)
     return None if t is None or shape_items(parts.shape) is None else GivenTensor(t)
+
+
+def _is_of_object(argument: Expression, api: Checker) -> bool:
+    """Return whether an argument is an attribute of an object of the program, such as `ratings.genres`."""
+    if Reading.frame is not None or not isinstance(argument, MemberExpr):
+        return False
+    return isinstance(Expressions.object_of(argument.expr, api), Made) and is_same_at_each_turn(argument, api)
 
 
 def _given_array(argument: Expression, t: ProperType | None, api: Checker) -> GivenTensor | None:
