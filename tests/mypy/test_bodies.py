@@ -6013,6 +6013,72 @@ def run(flag: bool) -> None:
 run(flag=True)
 run(flag=False)
 """,
+    "a list of sizes that functions change or pass on": """
+from typing import Any
+import numpy as np
+
+ALL: list[list[int]] = []
+
+def tower(hidden: list[int]) -> nn.Linear[Any, Any]:
+    return nn.Linear(3, hidden[0])
+
+def assigned(hidden: list[int]) -> nn.Linear[Any, Any]:
+    hidden[0] = 5
+    return nn.Linear(3, hidden[0])
+
+def passed(hidden: list[int]) -> nn.Linear[Any, Any]:
+    return assigned(hidden)
+
+def longer(hidden: list[int]) -> nn.Linear[Any, Any]:
+    rest = hidden
+    rest.insert(0, 5)
+    return nn.Linear(3, hidden[0])
+
+def stored(hidden: list[int]) -> nn.Linear[Any, Any]:
+    ALL.append(hidden)
+    return nn.Linear(3, hidden[0])
+
+def same(hidden: list[int]) -> list[int]:
+    return hidden
+
+class Assigned(nn.Module):
+    def __init__(self, options: dict[str, Any]) -> None:
+        rng = np.random.default_rng(1)
+        self.first = assigned(options["hidden"])
+        self.second = tower(options["hidden"])
+
+class Passed(nn.Module):
+    def __init__(self, hidden: list[int]) -> None:
+        rng = np.random.default_rng(1)
+        self.first = passed(hidden)
+        self.second = tower(hidden)
+
+class Longer(nn.Module):
+    def __init__(self, hidden: list[int]) -> None:
+        rng = np.random.default_rng(1)
+        self.first = longer(hidden)
+        self.second = tower(hidden)
+
+class Stored(nn.Module):
+    def __init__(self, hidden: list[int]) -> None:
+        rng = np.random.default_rng(1)
+        self.first = stored(hidden)
+        ALL[-1][0] = 5
+        self.second = tower(hidden)
+
+class Returned(nn.Module):
+    def __init__(self, hidden: list[int]) -> None:
+        rng = np.random.default_rng(1)
+        other = same(hidden)
+        other[0] = 5
+        self.first = self.second = tower(hidden)
+
+Assigned({"hidden": [7, 8]}).second(tg.ones((2, 3))) @ tg.ones((5, 2))
+Passed([7, 8]).second(tg.ones((2, 3))) @ tg.ones((5, 2))
+Longer([7, 8]).second(tg.ones((2, 3))) @ tg.ones((5, 2))
+Stored([7, 8]).second(tg.ones((2, 3))) @ tg.ones((5, 2))
+Returned([7, 8]).second(tg.ones((2, 3))) @ tg.ones((5, 2))
+""",
 }
 
 COMPUTED = """
@@ -7764,6 +7830,29 @@ class Table:
 
 Table(np.zeros((4, 5), np.float32)).times(tg.ones((2, 4)))
 Table(np.zeros((3, 5), np.float32)).times(tg.ones((2, 4)))
+""",
+    "a list of sizes that a constructor passes to two functions": """
+from typing import Any
+import numpy as np
+
+def tower(width: int, hidden: list[int], rng: np.random.Generator) -> nn.Sequential[Any]:
+    layers: list[Any] = []
+    for out in hidden[:-1]:
+        layers += [nn.Linear(width, out, rng=rng), nn.ReLU()]
+        width = out
+    return nn.Sequential(*layers, nn.Linear(width, hidden[-1], rng=rng))
+
+class Towers(nn.Module):
+    def __init__(self, options: dict[str, Any]) -> None:
+        rng = np.random.default_rng(1)
+        self.left = tower(options["left"], options["hidden"], rng)
+        self.right = tower(options["right"], options["hidden"], rng)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.right(self.left(x))  # here
+
+Towers({"left": 3, "right": 8, "hidden": [16, 8]})(tg.ones((2, 3)))
+Towers({"left": 3, "right": 4, "hidden": [16, 8]})(tg.ones((2, 3)))
 """,
 }
 

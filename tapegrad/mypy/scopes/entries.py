@@ -73,7 +73,7 @@ from tapegrad.mypy.scopes.frames import (
     turns_noted,
     within,
 )
-from tapegrad.mypy.scopes.functions import method_of, written_with_file
+from tapegrad.mypy.scopes.functions import method_of, parameter_taking, written_with_file
 from tapegrad.mypy.scopes.names import (
     BINDERS,
     ScopeCache,
@@ -649,13 +649,9 @@ def _leaves_argument(
         or (function.info and not is_bound and of is not None)
     ):
         return False
-    position = call.args.index(argument)
-    name = call.arg_names[position]
-    parameters = written.arguments[1 if is_bound else 0 :]
-    taking = [one for one in parameters if one.variable.name == name] if name else parameters[position : position + 1]
-    if not taking or taking[0].kind.is_star() or any(kind.is_star() for kind in call.arg_kinds[:position]):
+    parameter = parameter_taking(argument, call, written.arguments[1 if is_bound else 0 :])
+    if parameter is None:
         return False
-    parameter = taking[0].variable
     declared = get_proper_type(parameter.type)
     is_flat = not any(entries_in(t) for t in entries.values())
     if is_flat and isinstance(declared, Instance) and declared.type.fullname == "typing.Mapping":

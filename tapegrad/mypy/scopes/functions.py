@@ -14,6 +14,7 @@ from mypy.nodes import (
     ListComprehension,
     ListExpr,
     MypyFile,
+    NameExpr,
     Node,
     RefExpr,
     SuperExpr,
@@ -23,11 +24,12 @@ from mypy.types import CallableType, Instance, TupleType, get_proper_type
 
 from tapegrad.mypy.conversion import MODULE
 from tapegrad.mypy.scopes.collections import Use, use_of_variable
+from tapegrad.mypy.scopes.file_contents import is_defined_once
 from tapegrad.mypy.scopes.frames import ClassOf, Made, Reading
 from tapegrad.mypy.sources import file_of, module_of, written_data_class, written_function
 
 if TYPE_CHECKING:
-    from mypy.nodes import Statement
+    from mypy.nodes import Statement, Var
 
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.scopes.frames import Value
@@ -101,6 +103,28 @@ def written_with_file(function: FuncDef, api: Checker) -> tuple[FuncDef | None, 
         if isinstance(method, FuncDef) and method.name == function.name and of is not None:
             return method, of.file
     return None, None
+
+
+def parameter_taking(argument: Expression, call: CallExpr, parameters: list[Argument]) -> Var | None:
+    """Return the parameter that takes an argument of a call; None if one with a star takes it, or may."""
+    position = call.args.index(argument)
+    name = call.arg_names[position]
+    taking = [one for one in parameters if one.variable.name == name] if name else parameters[position : position + 1]
+    if not taking or taking[0].kind.is_star() or any(kind.is_star() for kind in call.arg_kinds[: position + 1]):
+        return None
+    return taking[0].variable
+
+
+def only_reads_list(call: CallExpr, argument: Expression, api: Checker) -> bool:
+    """Return whether a call is one of a function of the program that only reads a list of numbers that it gets."""
+    function = call.callee.node if isinstance(call.callee, NameExpr) else None
+    if not isinstance(function, FuncDef) or function.info:
+        return False
+    written, file = written_with_file(function, api)
+    if written is None or file is None or not is_defined_once(written, file):
+        return False
+    parameter = parameter_taking(argument, call, written.arguments)
+    return parameter is not None and use_of_variable(parameter, {file}) is Use.READ
 
 
 def body_of_getter(getter: FuncDef, api: Checker) -> tuple[list[Statement], MypyFile | None]:

@@ -49,6 +49,7 @@ from tapegrad.mypy.mypy_api import checked_file
 from tapegrad.mypy.scopes.collections import collection_of
 from tapegrad.mypy.scopes.file_contents import method_of_receiver
 from tapegrad.mypy.scopes.frames import Creation, Expressions, Items, Keywords, Layers, Nothing, Several, key_of, within
+from tapegrad.mypy.scopes.functions import only_reads_list
 from tapegrad.mypy.scopes.names import inside, is_short_circuit
 from tapegrad.mypy.scopes.opaque import ARITHMETIC
 from tapegrad.mypy.scopes.sequences import turns
@@ -256,10 +257,17 @@ class Run:
                     self._functions.add(function)
                 case CallExpr(callee=callee, args=arguments) if not _only_reads(node):
                     for argument in arguments:
-                        self._forget_value(argument)
+                        if not self._is_only_read(argument, node):
+                            self._forget_value(argument)
                     is_reading = isinstance(callee, MemberExpr) and callee.name in _READING_METHODS
                     if isinstance(callee, MemberExpr) and not is_reading and not (is_last_known and _is_pop(node)):
                         self._forget_value(callee.expr)
+
+    def _is_only_read(self, argument: Expression, call: CallExpr) -> bool:
+        """Return whether an argument of a call is a list of numbers, and the function only reads it."""
+        value = Expressions.value_of(argument, self._api)
+        is_flat = isinstance(value, Items) and all(isinstance(one, int | float | Dim | str) for one in value.values)
+        return is_flat and only_reads_list(call, argument, self._api)
 
     def _list(self, expression: Expression) -> Items | None:
         """Return the list that a variable or an attribute holds; None for anything else."""
