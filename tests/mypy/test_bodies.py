@@ -6079,6 +6079,33 @@ Longer([7, 8]).second(tg.ones((2, 3))) @ tg.ones((5, 2))
 Stored([7, 8]).second(tg.ones((2, 3))) @ tg.ones((5, 2))
 Returned([7, 8]).second(tg.ones((2, 3))) @ tg.ones((5, 2))
 """,
+    "arrays in attributes whose elements may be masks": """
+from typing import Any
+import numpy as np
+
+class Rows:
+    def __init__(self, count: int, flag: bool) -> None:
+        self.index: Any = np.arange(count)
+        self.part: Any = np.arange(count)
+        if flag:
+            self.index = np.arange(count) > 1
+
+    def narrow(self) -> None:
+        self.part = self.part > 1
+
+def run(flag: bool) -> None:
+    table, rows = np.ones((4, 3), np.float32), Rows(4, flag)
+    rows.narrow()
+    n = 2 if flag else 4
+    tg.ones(n) @ tg.tensor(table[rows.index])
+    tg.ones(2) @ tg.tensor(table[rows.part])
+    rng = np.random.default_rng(0)
+    tg.ones((2, 3)) + tg.tensor(rng.choice(table, 2))
+    tg.ones((2, 3)) + tg.tensor(rng.choice(table), np.float32)
+
+run(flag=True)
+run(flag=False)
+""",
 }
 
 COMPUTED = """
@@ -7853,6 +7880,36 @@ class Towers(nn.Module):
 
 Towers({"left": 3, "right": 8, "hidden": [16, 8]})(tg.ones((2, 3)))
 Towers({"left": 3, "right": 4, "hidden": [16, 8]})(tg.ones((2, 3)))
+""",
+    "arrays in attributes that are drawn by the sizes of a configuration": """
+from typing import Any
+import numpy as np
+
+class Ratings:
+    def __init__(self, settings: dict[str, Any]) -> None:
+        rng = np.random.default_rng(0)
+        taste = rng.normal(size=(settings["users"], 3))
+        self.user = rng.integers(0, settings["users"], settings["ratings"])
+        self.value = (taste[self.user].sum(axis=1) + 3.0).clip(1.0, 5.0).astype(np.float32)
+
+    def times(self, x: Tensor) -> Tensor:
+        return x * tg.tensor(self.value)  # here
+
+Ratings({"users": 4, "ratings": 6}).times(tg.ones(6))
+Ratings({"users": 4, "ratings": 7}).times(tg.ones(6))
+""",
+    "rows of an array that a sorted set picks": """
+import numpy as np
+
+def drawn(liked: dict[int, set[int]], x: Tensor) -> Tensor:
+    rng, films = np.random.default_rng(0), np.ones((4, 6), np.float32)
+    rows = np.stack([films[sorted(liked[user])].mean(axis=0) for user in range(3)])
+    picked = np.array([rng.choice(sorted(liked[user])) for user in range(3)])
+    return x @ tg.tensor(rows, np.float32)[tg.tensor(picked)]  # here
+
+liked = {0: {0, 1}, 1: {1}, 2: {2}}
+drawn(liked, tg.ones((2, 3)))
+drawn(liked, tg.ones((2, 4)))
 """,
 }
 

@@ -6,8 +6,20 @@ from abc import ABC, abstractmethod
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from mypy.nodes import IndexExpr, MemberExpr, NameExpr, OpExpr, SliceExpr, StarExpr, TempNode, TupleExpr, Var
-from mypy.types import Instance, TupleType, get_proper_type
+from mypy.nodes import (
+    CallExpr,
+    IndexExpr,
+    MemberExpr,
+    NameExpr,
+    OpExpr,
+    RefExpr,
+    SliceExpr,
+    StarExpr,
+    TempNode,
+    TupleExpr,
+    Var,
+)
+from mypy.types import AnyType, Instance, TupleType, get_proper_type
 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.mypy.calls.array_sizes import UnreadError
@@ -33,6 +45,7 @@ if TYPE_CHECKING:
     from tapegrad.sizes import Size
 
 DEEPEST: Final = 30  # expressions inside each other, each variable with the expression that it is bound to
+_ITERATED: Final = frozenset(["builtins.dict", "builtins.frozenset", "builtins.list", "builtins.set"])
 ERRORS: Final = (UnreadError, ValueUnknownError, ShapeError, DTypeError, CallError)
 
 
@@ -87,10 +100,24 @@ class ArgumentReader(ABC):
     def _type_of(self, expression: Expression) -> ProperType:
         if isinstance(expression, TupleExpr) and expression.line < 0:  # the separate arguments of `x.reshape(2, 3)`
             return TupleType(list(map(self._type_of, expression.items)), make(self._api)("builtins.tuple", [unknown()]))
-        t = expression.type if isinstance(expression, TempNode) else stored_type(self._api, expression)
+        t = expression.type if isinstance(expression, TempNode) else self._stored_type(expression)
         if t is None:
             raise UnreadError
         return get_proper_type(t)
+
+    def _stored_type(self, expression: Expression) -> Type | None:
+        """Return the type that mypy has inferred for an expression.
+
+        It infers `list[Any]` for `sorted(x)` as an argument of an overloaded function: the items are those of x.
+        """
+        t = stored_type(self._api, expression)
+        match expression, get_proper_type(t):
+            case CallExpr(callee=RefExpr(fullname="builtins.sorted"), args=[of, *_]), Instance(args=[item]) as p:
+                several = get_proper_type(stored_type(self._api, of))
+                is_known = isinstance(several, Instance) and several.type.fullname in _ITERATED
+                if isinstance(get_proper_type(item), AnyType) and isinstance(several, Instance) and is_known:
+                    return p.copy_modified(args=several.args[:1])
+        return t
 
     def _array_of(self, sizes: Sizes | None, kind: str = "") -> Type:
         """Return the type of an array.

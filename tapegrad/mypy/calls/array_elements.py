@@ -11,6 +11,7 @@ from mypy.nodes import (
     FloatExpr,
     IndexExpr,
     IntExpr,
+    ListComprehension,
     ListExpr,
     MemberExpr,
     NameExpr,
@@ -29,14 +30,20 @@ from tapegrad.mypy.calls.array_types import are_whole, is_array, scalar_type_of
 from tapegrad.mypy.calls.array_variables import VariableReader, reshapes
 from tapegrad.mypy.calls.data_sets import loaded_field, loaded_pair
 from tapegrad.mypy.conversion import unknown
-from tapegrad.mypy.mypy_api import checked_file, scalar_type, stored_type
+from tapegrad.mypy.mypy_api import attribute_variable, checked_file, depend_on_bodies, scalar_type, stored_type
+from tapegrad.mypy.scopes.assigned import assigned_by_methods
+from tapegrad.mypy.scopes.frames import key_of
 from tapegrad.mypy.scopes.names import bound_once, unpacked_once
+from tapegrad.mypy.scopes.objects import object_of
 
 if TYPE_CHECKING:
-    from mypy.nodes import Expression
+    from collections.abc import Hashable
+
+    from mypy.nodes import Expression, SymbolNode
     from mypy.types import Type
 
 _JOINING: Final = frozenset(["concatenate", "hstack", "stack", "vstack"])
+_FILLED: Final = frozenset(["empty", "ones", "zeros"])  # with a dtype as the second parameter
 _KEEPING_ELEMENTS: Final = frozenset(
     ["copy", "flatten", "ravel", "repeat", "reshape", "squeeze", "swapaxes", "take", "transpose"]
 )
@@ -75,18 +82,24 @@ class ElementReader(VariableReader):
                 checked_file(self._api)
             ):
                 return scalar_type(self._api, loaded.dtype)
+            case MemberExpr():
+                return self._scalar_of_attribute(expression)
             case OpExpr(op="+" | "-" | "*" | "/", left=left, right=FloatExpr() | IntExpr()):
                 of = self.scalar(left)  # a number of Python keeps the precision of an array of floats
                 return of if isinstance(of, Instance) and of.type.has_base("numpy.inexact") else None
             case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _JOINING:
                 given = Given(expression).only({"dtype"}).one("arrays", 0)
                 items = given.items if isinstance(given, ListExpr | TupleExpr) else []
-                scalars = [self.scalar(one) for one in items]
+                scalars = [get_proper_type(self.scalar(one)) for one in items]
                 return scalars[0] if scalars and all(one == scalars[0] for one in scalars) else None
+            case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _FILLED and Given(expression).has(
+                "dtype", 1
+            ):
+                dtype = Given(expression).one("dtype", 1)
+                return scalar_type(self._api, below_numpy(getattr(dtype, "fullname", "")))
             case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in COPIED - {"copy"}:
                 given = Given(expression).only({"dtype"}).one("object" if below_numpy(name) == "array" else "a", 0)
-                is_whole = given is not None and not Given(expression).has("dtype", 1) and are_whole(given, self._api)
-                return scalar_type(self._api, "int64") if is_whole else None
+                return None if Given(expression).has("dtype", 1) else self._scalar_of_data(given)
             case CallExpr(callee=MemberExpr(name=name, expr=of)) if name in _KEEPING_ELEMENTS and is_array(
                 stored_type(self._api, of) or unknown()
             ):
@@ -102,7 +115,7 @@ class ElementReader(VariableReader):
             case CallExpr(callee=MemberExpr(name="choice" | "permutation", expr=of), args=[x, *_]) if (
                 self._is_generator(of)
             ):
-                return scalar_type(self._api, "int64") if self.sizes(x) == [] else self.scalar(x)
+                return scalar_type(self._api, "int64") if self.sizes(x) == [] else self._scalar_of_data(x)
             case CallExpr():
                 return scalar_type_of(self._returned(expression))
             case ComparisonExpr(operators=["<" | "<=" | ">" | ">=" | "==" | "!="]) if self.sizes(expression):
@@ -117,6 +130,37 @@ class ElementReader(VariableReader):
             return scalar_type(self._api, loaded[position].dtype)
         return scalar_type_of(self._item(whole, position))
 
+    def _scalar_of_data(self, data: Expression) -> Type | None:
+        """Return the type of the elements of the array that NumPy makes of an array or of a list."""
+        match data:
+            case ListComprehension(generator=generator) if (scalar := self.scalar(generator.left_expr)) is not None:
+                return scalar
+        return scalar_type(self._api, "int64") if are_whole(self._stored_type(data)) else self.scalar(data)
+
+    def _scalar_of_attribute(self, attribute: MemberExpr) -> Type | None:
+        """Return the type of the elements of the arrays that methods assign to an attribute, if it is the same."""
+        owner, name = attribute.expr, attribute.name
+        key = attribute_variable(attribute, self._api), key_of(object_of(owner, self._api))
+        if key in _being_read or len(_being_read) >= _MOST_AT_ONCE or reshapes.of(checked_file(self._api)):
+            return None
+        _being_read.add(key)
+        try:
+            found = assigned_by_methods(owner, name, self._scalar_assigned, self._api)
+        finally:
+            _being_read.remove(key)
+        scalars = [None if one.is_changed else get_proper_type(one.value) for one in found]
+        if not scalars or any(one != scalars[0] for one in scalars):
+            return None
+        depend_on_bodies(self._api)
+        return scalars[0]
+
+    def _scalar_assigned(self, value: Expression, position: int | None) -> Type | None:
+        return self.scalar(value) if position is None else self._scalar_of_item(value, position)
+
     def _is_generator(self, expression: Expression) -> bool:
         of = get_proper_type(stored_type(self._api, expression))
         return isinstance(of, Instance) and of.type.fullname == GENERATORS[0]
+
+
+_MOST_AT_ONCE: Final = 3  # attributes whose values mention the next attribute
+_being_read: Final[set[tuple[SymbolNode | None, Hashable]]] = set()  # attributes, by the object as well

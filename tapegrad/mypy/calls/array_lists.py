@@ -109,7 +109,7 @@ class ListReader(ArgumentReader):
 
     def _of_numbers(self, expression: Expression) -> Sizes | None:
         """Return the sizes of an array of a list whose type says that its items are numbers, or tuples of numbers."""
-        p = get_proper_type(stored_type(self._api, expression))
+        p = get_proper_type(self._stored_type(expression))
         if isinstance(p, TupleType):
             return _row_of(p)
         if not isinstance(p, Instance) or p.type.fullname not in ("builtins.list", "builtins.tuple", "builtins.range"):

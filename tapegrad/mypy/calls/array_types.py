@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tapegrad.sizes import Size
 
 LISTING: Final = frozenset(["builtins.list", "builtins.sorted", "builtins.tuple"])  # keep the number of items
+_MOST_AXES: Final = 8  # of lists in lists
 SCALARS: Final = {"b": "numpy.bool", "i": "numpy.integer"}
 
 
@@ -98,11 +99,12 @@ def _is_of_numbers(t: Type) -> bool:
     return isinstance(p, Instance) and p.type.fullname == "builtins.list" and bool(numbers_in(p.args[0]))
 
 
-def are_whole(data: Expression, api: Checker) -> bool:
-    """Return whether data are a list, or lists in a list, of ints."""
-    p = get_proper_type(stored_type(api, data))
-    while isinstance(p, Instance) and p.type.fullname == "builtins.list":
-        p = get_proper_type(p.args[0])
+def are_whole(t: Type | None) -> bool:
+    """Return whether a type is that of a list, or of lists in a list, of ints."""
+    p = get_proper_type(t)
+    for _ in range(_MOST_AXES):  # a type may contain itself
+        if isinstance(p, Instance) and p.type.fullname == "builtins.list":
+            p = get_proper_type(p.args[0])
     return isinstance(p, Instance) and p.type.fullname == "builtins.int"
 
 

@@ -87,10 +87,7 @@ def _permutation(read: Reader, given: Given) -> Sizes | None:
 def _choice(read: Reader, given: Given) -> Sizes | None:
     """Return the sizes of `rng.choice(x, size)`: rows of x, or numbers."""
     size, x = _size(read, given, 1), read.alike(given.one("a", 0))
-    if given.has("axis", 4):
-        return None
-    rest = x[1:]
-    return ([*(size or []), *rest] or None) if size is not None or rest else None
+    return None if given.has("axis", 4) else [*(size or []), *x[1:]]
 
 
 def _dirichlet(read: Reader, given: Given) -> Sizes | None:
