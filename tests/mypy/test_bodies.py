@@ -151,6 +151,39 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "values of a variable that an operator changes, and that may not be arrays of one rank": """
+import numpy as np
+
+def numbers(kind: str) -> np.ndarray:
+    if kind:
+        x = 1.0
+    else:
+        x = np.float64(2.0)
+    x += np.zeros(4)
+    return x
+
+def ranks(kind: str) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    if kind:
+        x = rng.normal(size=4)
+    else:
+        x = rng.normal(size=(5, 3))
+    x += 1.0
+    return x
+
+def rows(kind: str) -> np.ndarray:
+    x = np.random.default_rng(0).normal(size=(4, 3))
+    for one in kind:
+        x += len(one)
+        x = x[1:]
+    x *= 2.0
+    return x
+
+for kind in sys.argv:
+    tg.tensor(numbers(kind)).reshape((2, 2))
+    tg.tensor(ranks(kind)).reshape((2, 2))
+    tg.tensor(rows("abc")).reshape((1, 3))
+""",
     "numbers of configurations that may be others": """
 from collections.abc import Mapping
 import numpy as np
@@ -6134,6 +6167,27 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "an array of several values that an operator changes in place": """
+import numpy as np
+
+def points(kind: str, count: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    if kind == "sphere":
+        found = rng.normal(size=(count, 3))
+        found /= 2.0
+    elif kind == "cube":
+        found = rng.uniform(-1, 1, (count, 3))
+        found[0] = 0.0
+    else:
+        found = np.stack([rng.uniform(-1, 1, count) for _ in range(3)], axis=1)
+    return found + 1.0
+
+def cloud(count: int) -> Tensor:
+    return tg.tensor(points(sys.argv[-1], count)).reshape((3, 4))  # here
+
+cloud(4)
+cloud(5)
+""",
     "a sum of losses with weights of a configuration": """
 from collections.abc import Mapping
 

@@ -64,6 +64,8 @@ class VariableReader(CallReader):
         values = ([] if value is None else [value]) if is_once else bound_last(name, self._api)
         if values or is_once:
             return common([self.sizes(one) for one in values])
+        if sizes := common([self.sizes(one) for one in bound_last(name, self._api, by_operators=False)]):
+            return sizes  # of arrays, which `x += y` changes in place
         return self._of_any_binding(name.node)
 
     def _of_any_binding(self, variable: Var) -> Sizes | None:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import Checker
 
 Bindings: TypeAlias = dict[Node | None, list[Expression | None]]
+BoundBy: TypeAlias = "Callable[[Any], Iterator[tuple[Node | None, Expression | None]]]"  # what a statement binds
 
 # Nodes other than assignments and parameters that bind names, and the attribute with the names.
 BINDERS = {
@@ -202,43 +203,52 @@ def _starred(target: TupleExpr | ListExpr) -> int:
 _assigned_in = ScopeCache(_read_assigned)
 
 
-def bound_last(use: NameExpr, api: Checker) -> list[Expression]:
+def bound_last(use: NameExpr, api: Checker, *, by_operators: bool = True) -> list[Expression]:
     """Return the possible values, at one use, of a name bound more than once; an empty list if that is unclear.
 
     Follows statements backwards, and every branch of an `if`; a name that a loop binds again is unclear.
+
+    Args:
+        use: The name, where the program reads it.
+        api: mypy's checker.
+        by_operators: Whether `x += y` binds a name; it changes an array in place.
     """
     scope = enclosing_function(api) or outermost_scope(api)
     known = _last_bindings.of(scope)
-    if use not in known:
-        known[use] = _bound_last(use, scope)
-    return known[use]
+    if (use, by_operators) not in known:
+        known[use, by_operators] = _bound_last(use, scope, bound_by if by_operators else _bound_besides_operators_by)
+    return known[use, by_operators]
 
 
-def _bound_last(use: NameExpr, scope: Node | None) -> list[Expression]:
+def _bound_last(use: NameExpr, scope: Node | None, bound_by: BoundBy) -> list[Expression]:
     if not isinstance(scope, MypyFile) and getattr(use.node, "fullname", "") != use.name:
         return []
-    if any(_binds(node, use.node) for node in inside(scope) if isinstance(node, FuncItem) and node is not scope):
+    if any(
+        _binds(node, use.node, bound_by) for node in inside(scope) if isinstance(node, FuncItem) and node is not scope
+    ):
         return []  # the inner function may bind it at any call
     for block, position in reversed(blocks_around(use, scope)):
-        if _binds_around(block[position], use.node):
+        if _binds_around(block[position], use.node, bound_by):
             return []
-        found, is_settled = _last_in(block[:position], use.node)
+        found, is_settled = _last_in(block[:position], use.node, bound_by)
         if is_settled:
             return found
     return []
 
 
-_last_bindings: ScopeCache[dict[NameExpr, list[Expression]]] = ScopeCache(lambda _: {})  # filled where they are read
+_last_bindings: ScopeCache[dict[tuple[NameExpr, bool], list[Expression]]] = ScopeCache(
+    lambda _: {}
+)  # filled where they are read
 
 
-def _binds_around(statement: Any, name: Node | None) -> bool:
+def _binds_around(statement: Any, name: Node | None, bound_by: BoundBy) -> bool:
     """Return whether a statement may bind a name before the use inside it, or in another iteration."""
     match statement:
         case IfStmt(expr=conditions):
-            return _binds(conditions, name)
+            return _binds(conditions, name, bound_by)
         case AssignmentStmt(rvalue=value) | OperatorAssignmentStmt(rvalue=value):
-            return _binds(value, name)
-    return _binds(statement, name)
+            return _binds(value, name, bound_by)
+    return _binds(statement, name, bound_by)
 
 
 def blocks_around(use: Expression, scope: Node | None) -> list[tuple[list[Any], int]]:
@@ -258,23 +268,24 @@ def blocks_around(use: Expression, scope: Node | None) -> list[tuple[list[Any], 
     return []
 
 
-def _last_in(statements: list[Any], name: Node | None) -> tuple[list[Expression], bool]:
+def _last_in(statements: list[Any], name: Node | None, bound_by: BoundBy) -> tuple[list[Expression], bool]:
     """Return the values from the last statement that binds a name, and whether such a statement exists."""
     for statement in reversed(statements):
         if isinstance(statement, AssignmentStmt):
             for target, value in _assigned(statement):
                 if value is not None and target.node is name:
                     return [value], True
-        if isinstance(statement, IfStmt) and statement.else_body is not None and _binds(statement, name):
-            ends = [_last_in(block.body, name) for block in (*statement.body, statement.else_body)]
+        is_bound = _binds(statement, name, bound_by)
+        if is_bound and isinstance(statement, IfStmt) and statement.else_body is not None:
+            ends = [_last_in(block.body, name, bound_by) for block in (*statement.body, statement.else_body)]
             each = all(values for values, _ in ends)
             return [value for values, _ in ends for value in values] if each else [], True
-        if _binds(statement, name):
+        if is_bound:
             return [], True
     return [], False
 
 
-def _binds(statement: Any, name: Node | None) -> bool:
+def _binds(statement: Any, name: Node | None, bound_by: BoundBy) -> bool:
     return any(bound is name for node in inside(statement) for bound, _ in bound_by(node))
 
 
@@ -522,7 +533,7 @@ def bindings_in(scope: Node | None) -> Bindings:
 def _read_besides_operators(scope: Node | None) -> Bindings:
     found: Bindings = {}
     for node in nodes_in.of(scope):
-        for name, value in () if isinstance(node, OperatorAssignmentStmt) else bound_by(node):
+        for name, value in _bound_besides_operators_by(node):
             found.setdefault(name, []).append(value)
     return found
 
@@ -543,6 +554,11 @@ def bound_by(node: Any) -> Iterator[tuple[Node | None, Expression | None]]:
         yield from ((argument.variable, None) for argument in getattr(node, "arguments", ()))
     elif type(node).__name__ in BINDERS:
         yield from ((name.node, None) for name in _names(getattr(node, BINDERS[type(node).__name__])))
+
+
+def _bound_besides_operators_by(node: Any) -> Iterator[tuple[Node | None, Expression | None]]:
+    """Yield the names that a statement binds, other than by an operator such as `x += y`."""
+    return iter(()) if isinstance(node, OperatorAssignmentStmt) else bound_by(node)
 
 
 def _assigned(statement: AssignmentStmt) -> Iterator[tuple[NameExpr, Expression | None]]:
