@@ -6139,6 +6139,27 @@ def run(flag: bool) -> None:
 run(flag=True)
 run(flag=False)
 """,
+    "results declared as arrays that mypy takes for Any, of several sizes": """
+import numpy as np
+
+def directions(kind: str, axis: int | None) -> np.ndarray:
+    found = np.ones((2, 3)) if axis == 0 else np.ones((3, 2))
+    if kind:
+        found /= np.linalg.norm(found)
+    return found.ravel() if axis is None else found * 2.0
+
+def rows(kind: str, count: int) -> np.ndarray:
+    found = np.ones((4, 3))
+    if kind:
+        found /= np.linalg.norm(found)
+    for _ in range(count):
+        found = found[1:]
+    return found * 2.0
+
+tg.tensor(directions(sys.argv[-1], None if sys.argv else 0)).reshape((6,))
+tg.tensor(directions(sys.argv[-1], len(sys.argv))).reshape((3, 2))
+tg.tensor(rows(sys.argv[-1], 2)).reshape((2, 3))
+""",
 }
 
 COMPUTED = """
@@ -7964,6 +7985,21 @@ def drawn(liked: dict[int, set[int]], x: Tensor) -> Tensor:
 liked = {0: {0, 1}, 1: {1}, 2: {2}}
 drawn(liked, tg.ones((2, 3)))
 drawn(liked, tg.ones((2, 4)))
+""",
+    "an array that mypy takes for Any where a function returns it": """
+import numpy as np
+
+def directions(kind: str, count: int) -> np.ndarray:
+    found = np.ones((count, 3))
+    if kind:
+        found /= np.linalg.norm(found, axis=1, keepdims=True)
+    return found * 2.0
+
+def cloud(count: int) -> Tensor:
+    return tg.tensor(directions(sys.argv[-1], count)).reshape((3, 4))  # here
+
+cloud(4)
+cloud(5)
 """,
 }
 

@@ -44,8 +44,9 @@ from mypy.nodes import (
     WithStmt,
     YieldExpr,
 )
-from mypy.types import NoneType, TupleType, get_proper_type
+from mypy.types import CallableType, NoneType, TupleType, get_proper_type
 
+from tapegrad.mypy.calls.array_types import is_array, may_have_array_type
 from tapegrad.mypy.calls.arrays import with_sizes
 from tapegrad.mypy.features.body_expressions import MOST_TURNS_READ
 from tapegrad.mypy.features.body_lists import (
@@ -281,8 +282,14 @@ class Reader(PathReader):
 
     def _result(self, value: Expression) -> Type:
         """Return the type of what the body returns."""
-        t = made_entries(value, with_sizes(self._type_of(value), value, self._api), self._api)
+        t = made_entries(value, with_sizes(self._array_or(self._type_of(value)), value, self._api), self._api)
         return self._new_lists(value, t)
+
+    def _array_or(self, t: Type) -> Type:
+        """Return the declared type of a result that is declared as an array, but that mypy takes for Any."""
+        function = enclosing_function(self._api)
+        declared = function.type.ret_type if function is not None and isinstance(function.type, CallableType) else t
+        return declared if is_array(declared) and may_have_array_type(t) and not is_array(t) else t
 
     def _assert(self, condition: Expression) -> None:
         """Read what an `assert` statement says of variables; Python may leave the statement out."""
