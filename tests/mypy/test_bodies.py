@@ -6160,6 +6160,34 @@ tg.tensor(directions(sys.argv[-1], None if sys.argv else 0)).reshape((6,))
 tg.tensor(directions(sys.argv[-1], len(sys.argv))).reshape((3, 2))
 tg.tensor(rows(sys.argv[-1], 2)).reshape((2, 3))
 """,
+    "sizes that functions declare as int, and that may be several": """
+from typing import Literal as L
+from tapegrad import NoneTape, Shape
+
+def rows(count: int) -> Tensor[Shape[int, L[2]], NoneTape]:
+    if len(sys.argv) > 1:
+        count += 1
+    return tg.ones((count, 2))
+
+def halves(x: Tensor[Shape[int, int], NoneTape], times: int) -> Tensor[Shape[int, int], NoneTape]:
+    while len(x) > times:
+        x = x[: len(x) // 2]
+    return x
+
+def longest(several: list[Tensor[Shape[int], NoneTape]]) -> Tensor[Shape[int], NoneTape]:
+    best = several[0]
+    for one in several:
+        best = one if len(one) > len(best) else best
+    return best
+
+def fallen(x: Tensor[Shape[int], NoneTape]) -> Tensor[Shape[int], NoneTape]:
+    return x if len(x) < 2 else fallen(x[1:])
+
+rows(3 if len(sys.argv) == 1 else 2).reshape((2, 3))
+halves(tg.ones((12, 3)), 5).reshape((9,))
+longest([tg.ones((2,)), tg.ones((3,))]) + tg.ones((3,))
+fallen(tg.ones((4,))).reshape(())
+""",
 }
 
 COMPUTED = """
@@ -8000,6 +8028,21 @@ def cloud(count: int) -> Tensor:
 
 cloud(4)
 cloud(5)
+""",
+    "a size that a function declares as int": """
+from typing import Literal as L
+from tapegrad import NoneTape, Shape
+
+def grid(size: int) -> Tensor[Shape[int, L[2]], NoneTape]:
+    x, t = tg.meshgrid(tg.linspace(0, 1, size), tg.linspace(0, 1, size))
+    return tg.stack([x.flatten(), t.flatten()], axis=1)
+
+def twice(x: Tensor[Shape[int, L[2]], NoneTape]) -> tuple[Tensor[Shape[int, L[2]], NoneTape], int]:
+    both: Tensor[Shape[int, L[2]], NoneTape] = tg.concat([x, x])
+    return both.reshape((3, 6)), len(both)  # here
+
+twice(grid(9)[72:])
+twice(grid(3))
 """,
 }
 

@@ -384,6 +384,14 @@ BODIES_ELSEWHERE: Final[dict[str, list[Files]]] = {
             ("Tensor", " @ tg.ones((4, self.width))"),
         )
     ],
+    "a size of a function of another file that is declared as int": [
+        {
+            "layers.py": f"{HEAD}def rows(n: int) -> Tensor[Shape[int, L[2]], NoneTape]:\n"
+            f"    return tg.ones(({times}n, 2))\n",
+            "top.py": "import tapegrad as tg\nfrom layers import rows\nrows(4).reshape((8,))\n",
+        }
+        for times in ("", "1 * ", "3 * ")
+    ],
     "a function of another file as an argument, and for map": [
         {
             "layers.py": f"import tapegrad as tg\ndef cut(x: tg.Tensor) -> tg.Tensor: return x[:, :{width}]\n",

@@ -39,8 +39,15 @@ def is_open(t: Type, around: tuple[object, ...] = ()) -> bool:
     if not isinstance(p, Instance) or tensor_parts(p) is None or len(p.args) != 3:
         return False
     shape = get_proper_type(p.args[0])
-    parts = [*(shape.items if isinstance(shape, TupleType) else [shape]), *p.args[1:]]
-    return any(isinstance(get_proper_type(part), AnyType) for part in parts)
+    sizes = shape.items if isinstance(shape, TupleType) else [shape]
+    return any(map(_is_any_size, sizes)) or any(isinstance(get_proper_type(part), AnyType) for part in p.args[1:])
+
+
+def _is_any_size(t: Type) -> bool:
+    """Return whether a size says nothing: Any, or `int` as in `Shape[int, L[2]]`."""
+    p = get_proper_type(t)
+    is_int = isinstance(p, Instance) and p.type.fullname == "builtins.int"
+    return is_int or isinstance(p, AnyType)
 
 
 def holds_open(t: Type) -> bool:
@@ -208,7 +215,7 @@ def _tensors_of(read: ProperType) -> Type:
 
 def _filled_part(declared: Type, read: Type) -> Type:
     p, q = get_proper_type(declared), get_proper_type(read)
-    if isinstance(p, AnyType):
+    if _is_any_size(p):
         return q
     if isinstance(p, TupleType) and isinstance(q, TupleType) and len(p.items) == len(q.items):
         return p.copy_modified(items=[_filled_part(one, other) for one, other in zip(p.items, q.items, strict=True)])
