@@ -6188,6 +6188,29 @@ halves(tg.ones((12, 3)), 5).reshape((9,))
 longest([tg.ones((2,)), tg.ones((3,))]) + tg.ones((3,))
 fallen(tg.ones((4,))).reshape(())
 """,
+    "arrays of branches that a call may take": """
+import numpy as np
+
+def points(kind: str, count: int, *, is_flat: bool) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    if kind == "plane":
+        found = rng.normal(size=(count, 2))
+        if not is_flat:
+            found = rng.normal(size=(count, 3))
+    else:
+        found = rng.normal(size=(count, 4))
+    for one in sys.argv:
+        if kind == "cube":
+            found = rng.normal(size=(count, 5))
+            kind = one
+    return found + 1.0
+
+tg.tensor(points("plane", 6, is_flat=not sys.argv)).reshape((6, 3))
+tg.tensor(points("plane", 6, is_flat=True)).reshape((6, 2))
+tg.tensor(points("cube", 6, is_flat=True)).reshape((6, 5))
+for kind in ("plane", "cube"):
+    tg.tensor(points(kind, 6, is_flat=True)).reshape((6, 2 if kind == "plane" else 5))
+""",
 }
 
 COMPUTED = """
@@ -8043,6 +8066,26 @@ def twice(x: Tensor[Shape[int, L[2]], NoneTape]) -> tuple[Tensor[Shape[int, L[2]
 
 twice(grid(9)[72:])
 twice(grid(3))
+""",
+    "an array of the branch that a call takes": """
+import numpy as np
+
+def points(kind: str, count: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    if kind == "plane":
+        found = rng.normal(size=(count, 2))
+    elif kind == "cube":
+        found = rng.uniform(-1, 1, (count, 3))
+        found *= 2.0
+    else:
+        found = rng.normal(size=count)
+    return found + 1.0
+
+def cloud(kind: str) -> Tensor:
+    return tg.tensor(points(kind, 6)).reshape((6, 2))  # here
+
+cloud("plane")
+cloud("cube")
 """,
 }
 

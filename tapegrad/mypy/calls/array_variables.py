@@ -13,11 +13,18 @@ from tapegrad.mypy.calls.array_sizes import common
 from tapegrad.mypy.calls.array_types import array_of_type, plain_sizes
 from tapegrad.mypy.calls.data_sets import loaded_field
 from tapegrad.mypy.conversion import shape_items
-from tapegrad.mypy.mypy_api import attribute_variable, checked_file, depend_on_bodies, stored_type
+from tapegrad.mypy.mypy_api import (
+    BodiesRead,
+    attribute_variable,
+    checked_file,
+    depend_on_bodies,
+    stored_type,
+    types_in_body,
+)
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.assigned import assigned_by_methods
 from tapegrad.mypy.scopes.file_contents import loop_of, method_of_receiver
-from tapegrad.mypy.scopes.frames import GivenTensor, key_of, within
+from tapegrad.mypy.scopes.frames import GivenTensor, Reading, key_of, within
 from tapegrad.mypy.scopes.names import (
     ScopeCache,
     bound_last,
@@ -61,12 +68,21 @@ class VariableReader(CallReader):
         if is_once and value is None and isinstance(given := object_of(name, self._api), GivenTensor):
             array = array_of_type(given.t)
             return None if array is None else plain_sizes(shape_items(array.args[0]))
-        values = ([] if value is None else [value]) if is_once else bound_last(name, self._api)
+        values = ([] if value is None else [value]) if is_once else self._run_in_body(bound_last(name, self._api))
         if values or is_once:
             return common([self.sizes(one) for one in values])
-        if sizes := common([self.sizes(one) for one in bound_last(name, self._api, by_operators=False)]):
+        changed = self._run_in_body(bound_last(name, self._api, by_operators=False))
+        if sizes := common([self.sizes(one) for one in changed]):
             return sizes  # of arrays, which `x += y` changes in place
         return self._of_any_binding(name.node)
+
+    def _run_in_body(self, values: list[Expression]) -> list[Expression]:
+        """Return the values that the call computes whose body is read; all of them if that is not known.
+
+        A branch that the call does not take is not read, so its expressions have no types.
+        """
+        types = types_in_body(self._api) if Reading.frame is not None and BodiesRead.depth else {}
+        return [one for one in values if one in types] or values
 
     def _of_any_binding(self, variable: Var) -> Sizes | None:
         """Return the sizes that all values of a variable have, as in a loop; None if their ranks differ.
