@@ -8087,6 +8087,20 @@ def cloud(kind: str) -> Tensor:
 cloud("plane")
 cloud("cube")
 """,
+    "a result whose declaration is wrong for the numbers of a call": """
+from typing import Literal as L
+from tapegrad import NoneTape, Shape
+
+def grid(size: int) -> Tensor[Shape[int, L[2]], NoneTape]:
+    x, t = tg.meshgrid(tg.linspace(0, 1, size), tg.linspace(0, 1, size))
+    return tg.stack([x.flatten(), t.flatten()])
+
+def total(size: int) -> Tensor:
+    return grid(size) @ tg.ones((size * size, 3)) @ tg.ones((2, size))  # here
+
+grid(3) @ tg.ones((9, 3))
+total(3)
+""",
 }
 
 

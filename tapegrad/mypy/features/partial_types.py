@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard
 from mypy.types import (
     AnyType,
     Instance,
+    LiteralType,
     PartialType,
     ProperType,
     TupleType,
@@ -219,4 +220,5 @@ def _filled_part(declared: Type, read: Type) -> Type:
         return q
     if isinstance(p, TupleType) and isinstance(q, TupleType) and len(p.items) == len(q.items):
         return p.copy_modified(items=[_filled_part(one, other) for one, other in zip(p.items, q.items, strict=True)])
-    return declared
+    are_sizes = isinstance(p, LiteralType) and isinstance(q, LiteralType)
+    return read if are_sizes and p != q else declared  # what the program computes, if the declaration is wrong
