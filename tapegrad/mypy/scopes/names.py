@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 Bindings: TypeAlias = dict[Node | None, list[Expression | None]]
 BoundBy: TypeAlias = "Callable[[Any], Iterator[tuple[Node | None, Expression | None]]]"  # what a statement binds
+_Blocks: TypeAlias = tuple[tuple[list[Any], int], ...]
 
 # Nodes other than assignments and parameters that bind names, and the attribute with the names.
 BINDERS = {
@@ -214,20 +215,26 @@ def bound_last(use: NameExpr, api: Checker, *, by_operators: bool = True) -> lis
         by_operators: Whether `x += y` binds a name; it changes an array in place.
     """
     scope = enclosing_function(api) or outermost_scope(api)
-    known = _last_bindings.of(scope)
-    if (use, by_operators) not in known:
-        known[use, by_operators] = _bound_last(use, scope, bound_by if by_operators else _bound_besides_operators_by)
-    return known[use, by_operators]
+    blocks = blocks_around(use, scope)
+    if not blocks:
+        return []
+    block, position = blocks[-1]
+    known, key = _last_bindings.of(scope), (use.node, use.name, block[position], by_operators)
+    if key not in known:
+        known[key] = _bound_last(use, blocks, scope, bound_by if by_operators else _bound_besides_operators_by)
+    return known[key]
 
 
-def _bound_last(use: NameExpr, scope: Node | None, bound_by: BoundBy) -> list[Expression]:
+def _bound_last(use: NameExpr, blocks: _Blocks, scope: Node | None, bound_by: BoundBy) -> list[Expression]:
     if not isinstance(scope, MypyFile) and getattr(use.node, "fullname", "") != use.name:
         return []
     if any(
-        _binds(node, use.node, bound_by) for node in inside(scope) if isinstance(node, FuncItem) and node is not scope
+        _binds(node, use.node, bound_by)
+        for node in nodes_in.of(scope)
+        if isinstance(node, FuncItem) and node is not scope
     ):
         return []  # the inner function may bind it at any call
-    for block, position in reversed(blocks_around(use, scope)):
+    for block, position in reversed(blocks):
         if _binds_around(block[position], use.node, bound_by):
             return []
         found, is_settled = _last_in(block[:position], use.node, bound_by)
@@ -236,9 +243,8 @@ def _bound_last(use: NameExpr, scope: Node | None, bound_by: BoundBy) -> list[Ex
     return []
 
 
-_last_bindings: ScopeCache[dict[tuple[NameExpr, bool], list[Expression]]] = ScopeCache(
-    lambda _: {}
-)  # filled where they are read
+# Of each name, by the statement with the use, and whether operators bind names; filled where they are read.
+_last_bindings: ScopeCache[dict[tuple[Node | None, str, Node, bool], list[Expression]]] = ScopeCache(lambda _: {})
 
 
 def _binds_around(statement: Any, name: Node | None, bound_by: BoundBy) -> bool:
@@ -251,21 +257,30 @@ def _binds_around(statement: Any, name: Node | None, bound_by: BoundBy) -> bool:
     return _binds(statement, name, bound_by)
 
 
-def blocks_around(use: Expression, scope: Node | None) -> list[tuple[list[Any], int]]:
+def blocks_around(use: Expression, scope: Node | None) -> _Blocks:
     """Return the statement lists around an expression, outermost first, with the index in each."""
-    pending: list[tuple[Any, list[tuple[list[Any], int]]]] = [(scope, [])]
+    return _all_blocks.of(scope).get(use, ())
+
+
+def _read_blocks(scope: Node | None) -> dict[Node, _Blocks]:
+    """Return the statement lists around each node in a scope."""
+    found: dict[Node, _Blocks] = {}
+    pending: list[tuple[Any, _Blocks]] = [(scope, ())]
     while pending:
-        node, chain = pending.pop()
-        if node is use:
-            return chain
+        node, blocks = pending.pop()
+        if isinstance(node, list | tuple):
+            pending += [(one, blocks) for one in node]
+            continue
+        found.setdefault(node, blocks)
         if isinstance(node, Block | MypyFile):
             body = node.body if isinstance(node, Block) else node.defs
-            pending += [(one, [*chain, (body, position)]) for position, one in enumerate(body)]
-        elif isinstance(node, list | tuple):
-            pending += [(one, chain) for one in node]
+            pending += [(one, (*blocks, (body, position))) for position, one in enumerate(body)]
         elif node is not None:
-            pending += [(one, chain) for one in parts_of(node)]
-    return []
+            pending += [(one, blocks) for one in parts_of(node)]
+    return found
+
+
+_all_blocks = ScopeCache(_read_blocks)
 
 
 def _last_in(statements: list[Any], name: Node | None, bound_by: BoundBy) -> tuple[list[Expression], bool]:

@@ -262,13 +262,20 @@ def _indices(p: Type) -> Indices:
     return Indices(shape=tuple(items), dtype=SimpleNamespace(kind=letter))
 
 
-def size_value(t: Type, expression: Expression | None, api: Checker) -> Size:
-    """Return a size, from its type or, if that is `int` or Any, from the expression; one of type Any is a number."""
+def size_value(t: Type, expression: Expression | None, api: Checker, *, is_plain: bool = False) -> Size:
+    """Return a size, from its type or, if that is `int` or Any, from the expression; one of type Any is a number.
+
+    Args:
+        t: The type.
+        expression: The expression.
+        api: mypy's checker.
+        is_plain: Whether evaluating the expression again is known to have no effect.
+    """
     size = size_of(t)
     if size is not UNKNOWN or expression is None:
         return size
     if not isinstance(get_proper_type(t), AnyType):
-        return _computed(expression, api)
+        return _computed(expression, api, is_plain=is_plain)
     number = _unpacked(expression, api)
     return number if type(number) is int else UNKNOWN
 
@@ -314,21 +321,21 @@ def _items_of(t: Type) -> list[Size] | None:
     return [one for one in items if not isinstance(one, Many)]
 
 
-def _computed(expression: Expression, api: Checker) -> Size:
-    size = _computed_from_types(expression, api)
+def _computed(expression: Expression, api: Checker, *, is_plain: bool) -> Size:
+    size = _computed_from_types(expression, api, is_plain=is_plain)
     return steady_size(expression, api) if is_unknown(size) else size
 
 
-def _computed_from_types(expression: Expression, api: Checker) -> Size:
+def _computed_from_types(expression: Expression, api: Checker, *, is_plain: bool) -> Size:
     match expression:
         case IntExpr(value=value):
             return value
         case UnaryExpr(op="-", expr=operand):
-            return _size(operand, api) * -1
+            return _size(operand, api, is_plain=is_plain) * -1
         case OpExpr(op=sign, left=left, right=right) if sign in ARITHMETIC:
-            return ARITHMETIC[sign](_size(left, api), _size(right, api))
+            return ARITHMETIC[sign](_size(left, api, is_plain=is_plain), _size(right, api, is_plain=is_plain))
         case ConditionalExpr(if_expr=one, else_expr=other):
-            n, m = _size(one, api), _size(other, api)
+            n, m = _size(one, api, is_plain=is_plain), _size(other, api, is_plain=is_plain)
             return n if surely_same(n, m) else UNKNOWN
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[operand]):
             return _length(operand, api)
@@ -400,8 +407,11 @@ def _followed(name: NameExpr, api: Checker) -> Size:
     return sizes[0] if sizes and all(surely_same(n, sizes[0]) for n in sizes) else UNKNOWN
 
 
-def _size(expression: Expression, api: Checker) -> Size:
-    return size_value(_type_of(expression, api), expression, api) if _is_plain(expression) else UNKNOWN
+def _size(expression: Expression, api: Checker, *, is_plain: bool = False) -> Size:
+    """Return a size if evaluating its expression again has no effect, which holds for the parts of a plain one."""
+    if not is_plain and not _is_plain(expression):
+        return UNKNOWN
+    return size_value(_type_of(expression, api), expression, api, is_plain=True)
 
 
 def _is_plain(expression: Expression) -> bool:
