@@ -198,6 +198,31 @@ def test_a_chain_of_3000_additions_is_no_internal_error(project: Project, operan
     assert "Found 1 error in 1 file" in run.stdout
 
 
+# Expressions inside each other: a reader that reads each of their parts twice takes 2 to the power of 40 steps.
+NESTED = {
+    "calls with an array": f"y = {'same(' * 40}rows{')' * 40}",
+    "calls in a body": f"def several(x: np.ndarray) -> np.ndarray: return {'same(' * 40}x{')' * 40}\ny = several(rows)",
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_expressions_inside_each_other_are_read_once(project: Project, name: str) -> None:
+    lines = [
+        "import numpy as np",
+        "import tapegrad as tg",
+        "def same(x: np.ndarray) -> np.ndarray:",
+        "    return x * 2",
+        "rows = np.ones((2, 3))",
+        NESTED[name],
+        "tg.tensor(y, dtype=np.float32) @ tg.ones((4, 5))",
+    ]
+    (project.folder / "program.py").write_text("\n".join(lines) + "\n", "utf-8")
+
+    run = project.mypy()
+
+    assert "matmul: inner sizes differ: x (2, 3) has 3 columns but y (4, 5) has 4 rows" in run.stdout
+
+
 def test_no_rule_imports_numpy(tmp_path: Path) -> None:
     checked = (
         "import sys; from mypy import api;"

@@ -29,6 +29,7 @@ from mypy.types import AnyType, Instance, NoneType, TupleType, get_proper_type
 from tapegrad.errors.numpy_functions import UFUNCS, below_numpy, call_of
 from tapegrad.mypy.calls.array_functions import FOURIER, FUNCTIONS
 from tapegrad.mypy.calls.array_lists import ListReader
+from tapegrad.mypy.calls.array_readings import read_once
 from tapegrad.mypy.calls.array_sizes import Given, broadcasted
 from tapegrad.mypy.calls.array_types import array_of_type, may_have_array_type, plain_sizes
 from tapegrad.mypy.calls.drawn_arrays import drawn
@@ -207,7 +208,11 @@ class CallReader(ListReader):
 
     def _returned(self, call: CallExpr) -> ProperType | None:
         """Return the type of what a call of a function of the program returns; None if its body is not read."""
-        if called_function(call.callee, self._api) is None:
+        found: ProperType | None = read_once(self._newly_returned, "returned", call)
+        return found
+
+    def _newly_returned(self, call: Expression) -> ProperType | None:
+        if not isinstance(call, CallExpr) or called_function(call.callee, self._api) is None:
             return None
         arguments = [one if self._is_steady(one) else TempNode(unknown()) for one in call.args]
         types = [self._given(one) for one in call.args]

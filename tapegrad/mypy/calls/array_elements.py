@@ -25,6 +25,7 @@ from mypy.types import Instance, get_proper_type
 from tapegrad.errors.numpy_functions import below_numpy
 from tapegrad.mypy.calls.array_arguments import DEEPEST
 from tapegrad.mypy.calls.array_calls import COPIED, GENERATORS
+from tapegrad.mypy.calls.array_readings import read_once
 from tapegrad.mypy.calls.array_sizes import Given, UnreadError
 from tapegrad.mypy.calls.array_types import are_whole, is_array, scalar_type_of
 from tapegrad.mypy.calls.array_variables import VariableReader, reshapes
@@ -62,6 +63,9 @@ class ElementReader(VariableReader):
         known = scalar_type_of(stored_type(self._api, expression))
         if known is not None or self._depth > DEEPEST:
             return known
+        return read_once(self._scalar_deeper, "scalar", expression)
+
+    def _scalar_deeper(self, expression: Expression) -> Type | None:
         self._depth += 1
         try:
             return self._scalar(expression)

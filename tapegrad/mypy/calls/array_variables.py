@@ -9,6 +9,7 @@ from mypy.nodes import ARG_STAR, CallExpr, MemberExpr, MypyFile, NameExpr, RefEx
 from mypy.types import Instance, get_proper_type
 
 from tapegrad.mypy.calls.array_calls import Bodies, CallReader
+from tapegrad.mypy.calls.array_readings import reading_again
 from tapegrad.mypy.calls.array_sizes import common
 from tapegrad.mypy.calls.array_types import array_of_type, plain_sizes
 from tapegrad.mypy.calls.data_sets import loaded_field
@@ -100,7 +101,8 @@ class VariableReader(CallReader):
         """Return the sizes of each value of a variable, if it has some sizes before."""
         _assumed[variable] = assumed
         try:
-            return [self._assigned(*one) for one in values_assigned(variable, self._api)]
+            with reading_again():
+                return [self._assigned(*one) for one in values_assigned(variable, self._api)]
         finally:
             del _assumed[variable]
 
@@ -166,7 +168,8 @@ class VariableReader(CallReader):
         """
         _assumed_attributes[key] = assumed
         try:
-            found = assigned_by_methods(owner, name, self._assigned, self._api)
+            with reading_again():
+                found = assigned_by_methods(owner, name, self._assigned, self._api)
         finally:
             del _assumed_attributes[key]
         several = [_without_names_of(one.scope, one.value) for one in found]

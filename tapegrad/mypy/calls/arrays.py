@@ -35,6 +35,7 @@ from mypy.types import AnyType, Instance, TupleType, get_proper_type
 from tapegrad.errors.numpy_functions import below_numpy, call_of
 from tapegrad.mypy.calls.array_arguments import DEEPEST, ERRORS
 from tapegrad.mypy.calls.array_elements import ElementReader
+from tapegrad.mypy.calls.array_readings import read_once
 from tapegrad.mypy.calls.array_sizes import Given, common
 from tapegrad.mypy.calls.array_types import (
     array_of_type,
@@ -192,18 +193,21 @@ class ArrayReader(ElementReader):
         by_type = None if array is None else plain_sizes(shape_items(array.args[0])) or None
         if array is not None and is_known(array):
             return by_type
-        self._depth += 1
-        try:
-            found = self._read(expression)
-        except ERRORS:
-            found = None  # what NumPy rejects has no sizes either
-        finally:
-            self._depth -= 1
+        found = read_once(self._read_deeper, "sizes", expression)
         if found is None or by_type is None:
             return by_type if found is None else found
         if len(found) != len(by_type):
             return None  # mypy, or NumPy's stubs, are wrong about one of them
         return [one if is_unknown(typed) else typed for one, typed in zip(found, by_type, strict=True)]
+
+    def _read_deeper(self, expression: Expression) -> Sizes | None:
+        self._depth += 1
+        try:
+            return self._read(expression)
+        except ERRORS:
+            return None  # what NumPy rejects has no sizes either
+        finally:
+            self._depth -= 1
 
     def with_sizes(self, t: Type, expression: Expression) -> Type:
         """Return the type of an array, or of a tuple with arrays, with the sizes that its expression gives it."""
