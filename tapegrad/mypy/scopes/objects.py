@@ -133,10 +133,12 @@ def value_of_expression(expression: Expression, api: Checker) -> Value:
     if found is not None:
         return found
     if isinstance(expression, CallExpr) and Reading.frame is not None:
-        found = _result_of(expression, api)
+        found = _computed_result(expression, api)
         if found is not None:
             return found
-    size = steady_size(expression, api)
+        size = _steady_size(expression, api)  # `steady_size` would read the arguments again
+    else:
+        size = steady_size(expression, api)
     if not is_unknown(size):
         return None if isinstance(size, Dim) and _is_changed(expression, api) else size
     match expression:
@@ -173,13 +175,19 @@ def steady_size(expression: Expression, api: Checker) -> Size:
     a dict has, as `sizes["width"]` after `sizes = {"width": 8}`, or else opaque.
     """
     match expression:
+        case CallExpr(analyzed=None) if Reading.frame is not None or _is_of_entry(expression):
+            computed = _computed_result(expression, api)
+            value = object_of(expression, api) if computed is None else computed
+            return value if isinstance(value, int | Dim) else _steady_size(expression, api)
+    return _steady_size(expression, api)
+
+
+def _steady_size(expression: Expression, api: Checker) -> Size:
+    """Return the size that an expression always has; of a call, without that of the function."""
+    match expression:
         case MemberExpr() | IndexExpr() if isinstance(value := object_of(expression, api), int | Dim):
             return value
         case NameExpr() if Reading.frame is not None and isinstance(value := object_of(expression, api), int | Dim):
-            return value
-        case CallExpr(analyzed=None) if (Reading.frame is not None or _is_of_entry(expression)) and isinstance(
-            value := _result_of(expression, api), int | Dim
-        ):
             return value
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[NameExpr() | MemberExpr() as operand]) if (
             count := length_of(operand, api)
@@ -270,8 +278,8 @@ def _is_of_entry(expression: Expression | None) -> bool:
     return False
 
 
-def _result_of(call: CallExpr, api: Checker) -> Value:
-    """Return the number that a call returns: the length of a list, or the result of a function of the program."""
+def _computed_result(call: CallExpr, api: Checker) -> Value:
+    """Return the number that a call of a function of Python or NumPy returns, such as the length of a list."""
     match call:
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[operand]):
             return length_of(operand, api)
@@ -279,7 +287,7 @@ def _result_of(call: CallExpr, api: Checker) -> Value:
             ARG_POS
         ] * len(arguments):
             return result_of(name, [value_of_expression(one, api) for one in arguments])
-    return object_of(call, api)
+    return None
 
 
 def _item(display: DictExpr, key: int | str) -> Expression | None:
