@@ -184,3 +184,26 @@ def reject_a_layer_that_only_another_class_has_a_use_for() -> None:
             return self.norm(x)
 
     One()(Other()(x))
+
+
+def reject_a_layer_whose_name_is_that_of_a_function() -> None:
+    class Named(nn.Module):
+        def __init__(self) -> None:
+            self.clamp = nn.ReLU()  # E(mypy): Named.clamp ReLU: created in __init__ but used by no method [tapegrad-unused]
+
+        def forward(self, x: Any) -> Any:
+            return tg.clamp(x, min=0.0)
+
+    Named()(x)
+
+
+def accept_a_layer_that_other_code_uses_beside_a_function_of_its_name() -> None:
+    class Named(nn.Module):
+        def __init__(self) -> None:
+            self.softplus = nn.ReLU()
+
+        def forward(self, x: Any) -> Any:
+            return tg.softplus(x)
+
+    model = Named()
+    model.softplus(model(x))

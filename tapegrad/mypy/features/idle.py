@@ -26,6 +26,7 @@ from mypy.nodes import (
     NameExpr,
     Node,
     OperatorAssignmentStmt,
+    RefExpr,
     TupleExpr,
     TypeInfo,
 )
@@ -147,6 +148,8 @@ def _read_uses(file: Node | None) -> _Uses:
             case MemberExpr(expr=NameExpr(node=variable) as receiver, name=name) if variable in selves:
                 receivers.add(receiver)
                 _add_read(uses, selves[variable], name)
+            case MemberExpr(expr=RefExpr(node=MypyFile())):  # such as `tg.norm`, of a module and no object
+                pass
             case MemberExpr(name=name):
                 uses.elsewhere.add(name)
             case CallExpr(callee=NameExpr() as callee):
