@@ -205,6 +205,8 @@ _ARRAYS = ("numpy._core.", "numpy.lib.", "numpy.linalg.", "numpy._typing._ufunc.
 # Where NumPy's stubs give an array the shape of the one that it is the transpose of.
 _TURNED = frozenset(f"numpy.{owner}.{name}" for owner in ["_ArrayOrScalarCommon", "ndarray"] for name in ["T", "mT"])
 _TURNING = ("numpy.ndarray.swapaxes", "numpy.ndarray.transpose")
+# Where they take what may be an array for a number.
+_OF_NUMBER = frozenset(f"numpy.generic.{name}" for name in ["ndim", "shape", "size"])
 
 _EINOPS = frozenset(
     f"einops.{name}"
@@ -385,6 +387,8 @@ class Tapegrad(Plugin):
             ours = _of_numpy(lookup, fullname)
         elif fullname in _TURNED and lookup == "get_attribute_hook":
             ours = _turned_attribute
+        elif fullname in _OF_NUMBER and lookup == "get_attribute_hook":
+            ours = _attribute_of_number
         elif fullname == _REDUCE and lookup == "get_function_signature_hook":
             ours = _folding
         elif fullname.partition(".")[0] in FOREIGN:
@@ -967,5 +971,6 @@ _numbers |= dict.fromkeys(
         else ctx.default_return_type
     ),
 )
+_attribute_of_number = _guard(_lazy("attribute_of_number"), lambda ctx: ctx.default_attr_type)
 _turned_attribute = _guard(_lazy("turned_attribute"), lambda ctx: ctx.default_attr_type)
 _numbers |= dict.fromkeys(_TURNING, _guard(_lazy("turned_result"), lambda ctx: ctx.default_return_type))

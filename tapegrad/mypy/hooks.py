@@ -21,6 +21,7 @@ from mypy.types import (
 
 from tapegrad.mypy.calls import check as calls
 from tapegrad.mypy.calls.array_types import turned
+from tapegrad.mypy.calls.arrays import attribute_of_scalar
 from tapegrad.mypy.calls.assertions import facts_for
 from tapegrad.mypy.conversion import (
     GRADIENTS,
@@ -349,6 +350,11 @@ def popped_result(ctx: MethodContext) -> Type:
 def turned_attribute(ctx: AttributeContext) -> Type:
     """Return the type of `array.T`, which in NumPy's stubs has the shape of `array`."""
     return turned(ctx.default_attr_type, ctx.api)
+
+
+def attribute_of_number(ctx: AttributeContext) -> Type:
+    """Return the type of `x.shape` where NumPy's stubs take `x` for a number, which may be an array."""
+    return attribute_of_scalar(ctx)
 
 
 def turned_result(ctx: MethodContext) -> Type:

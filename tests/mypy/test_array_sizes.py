@@ -148,6 +148,24 @@ def test_sizes_that_mypy_knows_are_those_of_the_arrays(seed: int, tmp_path: Path
     assert known > 0.75 * len(made)
 
 
+def test_what_the_stubs_take_for_a_number_may_be_an_array(tmp_path: Path) -> None:
+    program = """\
+import numpy as np
+
+x = np.float32(np.ones((3, 4)))
+reveal_type(x.shape)
+reveal_type(x.ndim)
+reveal_type(x.size)
+y = np.float32(2.0)
+reveal_type(y.shape)
+reveal_type(y.ndim)
+"""
+
+    said = {line: text.replace("builtins.", "") for line, text in revealed(tmp_path, program).items()}
+
+    assert said == {4: "tuple[int, ...]", 5: "int", 6: "int", 8: "tuple[()]", 9: "0"}
+
+
 def revealed(folder: Path, program: str) -> dict[int, str]:
     """Return the type that mypy reveals in each line; it reports nothing else about tensors."""
     lines = reports(folder, program)

@@ -59,7 +59,7 @@ from tapegrad.sizes import UNKNOWN, is_unknown
 
 if TYPE_CHECKING:
     from mypy.nodes import Expression
-    from mypy.plugin import FunctionContext, MethodContext
+    from mypy.plugin import AttributeContext, FunctionContext, MethodContext
     from mypy.types import ProperType, Type
 
     from tapegrad.mypy.calls.array_sizes import Sizes
@@ -108,6 +108,17 @@ def _with_more(t: Type, sizes: Sizes | None, api: Checker) -> Type:
     """Return the type of an array with its sizes, if it does not say them."""
     array = array_of_type(t)
     return t if array is None or sizes is None or is_known(array) else with_given_sizes(array, sizes, api)
+
+
+def attribute_of_scalar(ctx: AttributeContext) -> Type:
+    """Return the type of `x.shape`, `x.ndim` or `x.size` after `x = np.float32(y)`, which is an array if `y` is one."""
+    attribute = ctx.context
+    with silenced(ctx.api):
+        is_number = isinstance(attribute, MemberExpr) and ArrayReader(ctx.api).sizes(attribute.expr) == []
+    if is_number or not isinstance(attribute, MemberExpr):
+        return ctx.default_attr_type
+    size = make(ctx.api)("builtins.int", [])
+    return make(ctx.api)("builtins.tuple", [size]) if attribute.name == "shape" else size
 
 
 def _may_be_mistyped(call: CallExpr) -> bool:
