@@ -102,6 +102,17 @@ def reject_a_width_that_is_declared_otherwise() -> None:
     tripled(3)
 
 
+def reject_a_size_that_the_class_does_not_list() -> None:
+    class Scaled(nn.Module, Generic[W]):
+        def __init__(self, width: W, channels: M) -> None:
+            self.norm = nn.LayerNorm(channels)
+
+        def forward(self, x: Tensor[Shape[B, W, M], T]) -> Tensor[Shape[B, W, M], T]:
+            return self.norm(x)  # E(mypy): Scaled.norm LayerNorm(M): x is (B, W, M) but (..., M) is expected: axis -1 is M, not the M of another class or function [tapegrad-shape]
+
+    Scaled(3, 4)(tg.ones((2, 3, 4)))
+
+
 def reject_what_is_no_width() -> None:
     text = "3"
     Position(text)  # E(mypy): Argument 1 to "Position" has incompatible type "str"; expected "int" [arg-type]

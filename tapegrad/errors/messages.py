@@ -94,10 +94,14 @@ def wrong_size(
 
     Returns:
         `f: x is (3, 4) but (3, 5) is expected: axis 1 is 4, not 5`, or
-        `f: x is (3, 5) but (N, N + 1) is expected: axis 1 is 5, not N + 1 = 4`.
+        `f: x is (3, 5) but (N, N + 1) is expected: axis 1 is 5, not N + 1 = 4`, or
+        `f: x is (3, N) but (3, N) is expected: axis 1 is N, not the N of another class or function`.
     """
     computed = "" if value is None or str(value) == str(expected[axis]) else f" = {value}"
-    return f"{_misfit(call, place, shape, expected)}: axis {axis} is {shape[axis]}, not {expected[axis]}{computed}"
+    size, other = str(shape[axis]), str(expected[axis])
+    if size == other and value is None:
+        other = f"the {other} of another class or function"
+    return f"{_misfit(call, place, shape, expected)}: axis {axis} is {size}, not {other}{computed}"
 
 
 def other_sizes(call: str, place: str, shape: Sequence[object], expected: Sequence[object]) -> str:
