@@ -6239,6 +6239,20 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "batches that a variable holds in a loop": """
+from tapegrad import data
+
+def fit(model: Model, x: Tensor, epochs: int) -> float:
+    total = 0.0
+    for epoch in range(epochs):
+        batches = data.batches(x, size=4, rng=epoch)
+        for part in batches:
+            total += model(part).item()  # here
+        total /= len(batches)
+    return total
+
+fit(Model(Config()), tg.ones((8, 8)), 2)
+""",
     "an array of several values that an operator changes in place": """
 import numpy as np
 

@@ -28,7 +28,6 @@ from mypy.types import Instance, TupleType, get_proper_type
 from tapegrad.mypy.conversion import Many, shape_items, size_of, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import BodiesRead, stored_type, types_in_body
 from tapegrad.mypy.scopes.collections import appended_to
-from tapegrad.mypy.scopes.file_contents import steady_value
 from tapegrad.mypy.scopes.frames import (
     Expressions,
     GivenTensor,
@@ -54,7 +53,7 @@ from tapegrad.mypy.scopes.items import (
     length_of_type,
     unknown_elements,
 )
-from tapegrad.mypy.scopes.names import inside
+from tapegrad.mypy.scopes.names import bound_once, inside
 from tapegrad.mypy.scopes.numbers import range_of
 from tapegrad.mypy.scopes.opaque import ARITHMETIC, Finder, size_of_item
 from tapegrad.sizes import UNKNOWN, Dim, is_unknown
@@ -371,7 +370,7 @@ def has_items(sequence: Expression, api: Checker) -> bool:
             return all(has_items(one, api) for one, kind in zip(several, kinds, strict=True) if kind is not ARG_NAMED)
         case CallExpr(callee=RefExpr(fullname=name), args=[of, *_]) if name in _KEEPING_ITEMS:
             return has_items(of, api)
-        case NameExpr(node=Var() as variable) if isinstance(batches := steady_value(variable, api)[0], CallExpr):
+        case NameExpr(node=Var() as variable) if isinstance(batches := bound_once(variable, api)[0], CallExpr):
             if getattr(batches.callee, "fullname", "") == "tapegrad.data.batches.batches":
                 return True
     several = Expressions.object_of(sequence, api)
