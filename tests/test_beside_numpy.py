@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from tapegrad.autograd.registry import OPS
@@ -178,7 +178,12 @@ def test_rules_agree_with_numpy(seed: int) -> None:
 def test_programs_equal_numpy(program: Program) -> None:
     with np.errstate(all="ignore"):
         results = plain(program, program.leaves)
-        expected = flat(program.run(THEIRS, np.asarray), program.steps)
+        try:
+            expected = flat(program.run(THEIRS, np.asarray), program.steps)
+        except ValueError:
+            if not any(f"tg.{name}(" in step for name in FREER for step in program.steps.values()):
+                raise
+            reject()  # NumPy does not take what the op takes
 
     for ours, theirs in zip(results, expected, strict=True):
         assert ours.shape == np.shape(theirs)
