@@ -129,7 +129,7 @@ def layer_by_layer() -> Any:
     return result
 
 
-def answered(call: Callable[[Callable[[], None]], None]) -> None:
+def answered(call: Callable[[Callable[[], None]], object]) -> None:
     """Wait until another thread has called a function."""
     lock = Lock()
     lock.acquire()
