@@ -204,7 +204,7 @@ def _large_product_back(grads: Gradients, operands: tuple[tuple[Any, Any], ...],
     for operand, other in operands:
         if operand not in grads.wanted:
             continue
-        if other.data.shape == dz.shape and not grads.needs_itself(operand):
+        if operand.shape == other.data.shape == dz.shape and not grads.needs_itself(operand):
             grads.add(operand, engine(dz).scale_in_place({0: other.data}, 0, dz))  # no copy where `dz` is 1
         else:
             accumulate_broadcast(grads, operand, elementwise(operator.mul, dz, other.data))

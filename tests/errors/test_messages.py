@@ -53,7 +53,7 @@ def test_a_computed_size_that_is_a_number_already_is_shown_once() -> None:
     assert wrong_size("f", "x", (3,), (4,), 0, 4) == "f: x is (3,) but (4,) is expected: axis 0 is 3, not 4"
 
 
-def test_two_sizes_of_one_name_are_told_apart() -> None:
+def test_two_sizes_of_one_name_are_distinguished() -> None:
     expected = "f: x is (3, N) but (3, N) is expected: axis 1 is N, not the N of another class or function"
 
     assert wrong_size("f", "x", (3, named("N", scope="g")), (3, N), 1) == expected

@@ -69,6 +69,15 @@ def test_gradients_of_a_sum_of_products_are_copies_of_the_factors() -> None:
     assert not np.shares_memory(mul(x.trace(), y).sum().backward()[x].data, y.data)
 
 
+def test_gradients_of_a_sum_of_products_have_the_shapes_of_broadcast_factors() -> None:
+    row, many = positive(7), positive(2**14, 7, seed=1)
+
+    grads = mul(exp(row.trace()), exp(many.trace())).sum().backward()
+
+    np.testing.assert_allclose(grads[row].numpy(), np.exp(row.numpy()) * np.exp(many.numpy()).sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(grads[many].numpy(), np.exp(many.numpy()) * np.exp(row.numpy()), rtol=1e-12)
+
+
 def test_a_wanted_intermediate_result_has_a_gradient_of_its_own() -> None:
     x, y = positive(2**16 + 3), positive(2**16 + 3, seed=1)
     middle = exp(x.trace())

@@ -95,7 +95,7 @@ def start_helpers(function: Callable[..., object], *arguments: Any) -> None:
 
 
 class Helpers:
-    """Threads that wait for work between calls; a new thread for each call would take longer to start.
+    """Threads that wait for work between calls, as new ones start later (benchmarks/devices.py, "waiting threads").
 
     They end before a fork, and start again when they are needed: a child process has only the thread that forked.
     """

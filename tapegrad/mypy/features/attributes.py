@@ -165,7 +165,7 @@ def _without_foreign_sizes(ctx: AttributeContext) -> Type:
     if isinstance(expression, MemberExpr) and _is_collection(t):
         sizes_open = without_sizes(t)
         if sizes_open is t and not has_opaque(t):
-            return t  # of no tensors, as most are: to read what the file does with it takes longer
+            return t  # of no tensors, as most are: it does not matter what the file does with it
         if use_of(expression, ctx.api) is Use.EXTENDED:
             return sizes_open if _is_inferred(expression, ctx.api) else t
     if not ctx.is_lvalue and Reading.frame is not None and _may_be_other_layer(expression, t, ctx):
