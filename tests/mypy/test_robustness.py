@@ -223,6 +223,37 @@ def test_expressions_inside_each_other_are_read_once(project: Project, name: str
     assert "matmul: inner sizes differ: x (2, 3) has 3 columns but y (4, 5) has 4 rows" in run.stdout
 
 
+# Objects that are too deep to be known. Each program has another error, which mypy reports if it ends.
+CHAINS = {
+    "methods": f"end = node{'.same()' * 40}",
+    "methods in a body": f"def width(node: Node) -> int: return node{'.same()' * 40}.width\nwidth(node)",
+    "transposed arrays": f"end = np.ones((2, 3)){'.T' * 40}",
+    "transposed arrays in a body": f"def several(x: np.ndarray): return x{'.T' * 40}\nend = several(np.ones((2, 3)))",
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_long_chains_are_read_in_time_of_their_length(project: Project, name: str) -> None:
+    lines = [
+        "import numpy as np",
+        "import tapegrad as tg",
+        "class Node:",
+        "    def __init__(self, width: int) -> None:",
+        "        self.width = width",
+        '    def same(self) -> "Node":',
+        "        return self",
+        "node = Node(3)",
+        "x = tg.ones((2, 3))",
+        CHAINS[name],
+        "x @ tg.ones((4, 5))",
+    ]
+    (project.folder / "program.py").write_text("\n".join(lines) + "\n", "utf-8")
+
+    run = project.mypy()
+
+    assert "matmul: inner sizes differ: x (2, 3) has 3 columns but y (4, 5) has 4 rows" in run.stdout
+
+
 def test_no_rule_imports_numpy(tmp_path: Path) -> None:
     checked = (
         "import sys; from mypy import api;"

@@ -29,7 +29,6 @@ from mypy.types import AnyType, Instance, NoneType, TupleType, get_proper_type
 from tapegrad.errors.numpy_functions import UFUNCS, below_numpy, call_of
 from tapegrad.mypy.calls.array_functions import FOURIER, FUNCTIONS
 from tapegrad.mypy.calls.array_lists import ListReader
-from tapegrad.mypy.calls.array_readings import read_once
 from tapegrad.mypy.calls.array_sizes import Given, broadcasted
 from tapegrad.mypy.calls.array_types import array_of_type, may_have_array_type, plain_sizes
 from tapegrad.mypy.calls.drawn_arrays import drawn
@@ -39,6 +38,7 @@ from tapegrad.mypy.rules.calls import is_several, ruled
 from tapegrad.mypy.rules.library import op_named
 from tapegrad.mypy.scopes.called_functions import called_function
 from tapegrad.mypy.scopes.names import bound_once
+from tapegrad.mypy.scopes.readings import read_once
 from tapegrad.mypy.signatures import signature_of
 from tapegrad.mypy.unify.arguments import Argument, numbers_in
 

@@ -25,7 +25,6 @@ from mypy.types import Instance, get_proper_type
 from tapegrad.errors.numpy_functions import below_numpy
 from tapegrad.mypy.calls.array_arguments import DEEPEST
 from tapegrad.mypy.calls.array_calls import COPIED, GENERATORS
-from tapegrad.mypy.calls.array_readings import read_once
 from tapegrad.mypy.calls.array_sizes import Given, UnreadError
 from tapegrad.mypy.calls.array_types import are_whole, is_array, scalar_type_of
 from tapegrad.mypy.calls.array_variables import VariableReader, reshapes
@@ -36,6 +35,7 @@ from tapegrad.mypy.scopes.assigned import assigned_by_methods
 from tapegrad.mypy.scopes.frames import key_of
 from tapegrad.mypy.scopes.names import bound_once, unpacked_once
 from tapegrad.mypy.scopes.objects import object_of
+from tapegrad.mypy.scopes.readings import read_once
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

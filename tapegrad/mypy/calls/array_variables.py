@@ -9,7 +9,6 @@ from mypy.nodes import ARG_STAR, CallExpr, MemberExpr, MypyFile, NameExpr, RefEx
 from mypy.types import Instance, get_proper_type
 
 from tapegrad.mypy.calls.array_calls import Bodies, CallReader
-from tapegrad.mypy.calls.array_readings import reading_again
 from tapegrad.mypy.calls.array_sizes import common
 from tapegrad.mypy.calls.array_types import array_of_type, plain_sizes
 from tapegrad.mypy.calls.data_sets import loaded_field
@@ -37,6 +36,7 @@ from tapegrad.mypy.scopes.names import (
     values_assigned,
 )
 from tapegrad.mypy.scopes.objects import object_of
+from tapegrad.mypy.scopes.readings import reading_again
 from tapegrad.mypy.scopes.written_attributes import class_constant
 from tapegrad.sizes import UNKNOWN, is_unknown, names_in, surely_same
 

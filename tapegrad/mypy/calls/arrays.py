@@ -35,7 +35,6 @@ from mypy.types import AnyType, Instance, TupleType, get_proper_type
 from tapegrad.errors.numpy_functions import below_numpy, call_of
 from tapegrad.mypy.calls.array_arguments import DEEPEST, ERRORS
 from tapegrad.mypy.calls.array_elements import ElementReader
-from tapegrad.mypy.calls.array_readings import read_once
 from tapegrad.mypy.calls.array_sizes import Given, common
 from tapegrad.mypy.calls.array_types import (
     array_of_type,
@@ -53,6 +52,7 @@ from tapegrad.mypy.scopes.frames import Arrays
 from tapegrad.mypy.scopes.items import MOST_ITEMS
 from tapegrad.mypy.scopes.names import bound_last, bound_once
 from tapegrad.mypy.scopes.objects import value_of_expression
+from tapegrad.mypy.scopes.readings import read_once
 from tapegrad.mypy.scopes.values import size_value
 from tapegrad.mypy.unify.arguments import numbers_in, operand_shape
 from tapegrad.sizes import UNKNOWN, is_unknown

@@ -85,6 +85,7 @@ from tapegrad.mypy.scopes.numbers import FUNCTIONS, combined, is_of_class, is_pl
 from tapegrad.mypy.scopes.object_paths import is_fixed, path_of
 from tapegrad.mypy.scopes.opaque import ARITHMETIC, opaque_size
 from tapegrad.mypy.scopes.plain_calls import plain_call
+from tapegrad.mypy.scopes.readings import read_once
 from tapegrad.mypy.scopes.sequences import (
     DRAWING,
     copied_items,
@@ -360,6 +361,13 @@ def object_of(expression: Expression, api: Checker) -> Value:
     """Return the object that an expression denotes, or the size that a parameter was given; None if unknown."""
     if _Depth.now >= _DEEPEST:
         return None
+    if not isinstance(expression, CallExpr | MemberExpr | IndexExpr | OpExpr | ListComprehension):
+        return _object_deeper(expression, api)
+    return read_once(lambda one: _object_deeper(one, api), ("object", _Depth.now), expression)
+
+
+def _object_deeper(expression: Expression, api: Checker) -> Value:
+    """Return the object that an expression denotes; its parts are one level deeper."""
     _Depth.now += 1
     try:
         found = _newly_found(expression, api)

@@ -1,7 +1,8 @@
-"""What is known of the parts of an expression, for as long as one expression with arrays is read.
+"""What is known of the parts of an expression, for as long as one expression is read.
 
-The sizes of `f(f(x))` need those of `f(x)`, for several reasons: the types of its arguments, the elements of the
-array that it returns, and the values of the parameters of f. Each part is read once.
+The value of `node.next().next()` needs that of `node.next()` for several reasons: which method is called, and whether
+it is one of a dictionary. The sizes of `f(f(x))` need those of `f(x)` for the types of the arguments, for the elements
+of the result, and for the values of the parameters of f. Each part is read once.
 """
 
 from __future__ import annotations
@@ -36,12 +37,12 @@ def reading_again() -> Iterator[None]:
         _readings.pop()
 
 
-def read_once(read: Callable[[Expression], _V], kind: str, expression: Expression) -> _V:
+def read_once(read: Callable[[Expression], _V], kind: Hashable, expression: Expression) -> _V:
     """Return what a function reads of an expression, which it reads once while an expression around it is read.
 
     Args:
         read: The function.
-        kind: What it reads, such as "sizes".
+        kind: What it reads, such as "sizes", with all else on which that depends.
         expression: The expression.
     """
     if not _readings or _readings[-1][0] is not Reading.frame:
