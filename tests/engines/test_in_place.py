@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -161,8 +160,7 @@ def test_a_call_without_helpers_overwrites_all_arrays(monkeypatch: pytest.Monkey
         message = "can't start new thread"
         raise RuntimeError(message)
 
-    monkeypatch.setattr(threads, "HELPERS", threads.Helpers())
-    monkeypatch.setattr(Thread, "start", fail)
+    monkeypatch.setattr(threads, "start_new_thread", fail)
     row = [np.ones((517, 523), np.float32)]
 
     made(*changes(lambda x: x + x, [row], [0]))

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
+from _thread import start_new_thread
 from contextvars import copy_context
 from functools import partial
-from queue import SimpleQueue
-from threading import Lock, Thread
+from queue import Empty, SimpleQueue
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from tapegrad.errors.options import check_count
 from tapegrad.errors.tracebacks import public_api
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _PARTS: Final = 4  # for each thread
+_PATIENCE: Final = 0.01  # seconds for which a thread waits for work
 
 _limit: int | None = None
 
@@ -82,63 +84,88 @@ def run_in_threads(work: Callable[[int, int], None], count: int, *, is_worth_it:
     parts.wait()
 
 
-def start_helpers(function: Callable[..., object], *arguments: Any) -> None:
-    """Let other threads call a function, all but one of `threads()`, and return when each is about to call it."""
-    about_to_call: SimpleQueue[None] = SimpleQueue()
+def start_helpers(function: Callable[..., None], *arguments: Any) -> None:
+    """Start threads that call a function, all but one of `threads()`, and return when each is about to call it."""
+    for _ in range(threads() - 1):
+        is_started = Lock()
+        is_started.acquire()
+        try:
+            start_new_thread(_help, (is_started, function, arguments))
+        except RuntimeError:  # the system has no more threads, or the interpreter is shutting down
+            break
+        is_started.acquire()
 
-    def help_out() -> None:
-        about_to_call.put(None)
-        function(*arguments)
 
-    for _ in range(HELPERS.call(help_out, threads() - 1)):
-        about_to_call.get()
+def _help(is_started: Any, function: Callable[..., None], arguments: Sequence[Any]) -> None:
+    is_started.release()
+    function(*arguments)
 
 
 class Helpers:
     """Threads that wait for work between calls, as new ones start later (benchmarks/devices.py, "waiting threads").
 
-    They end before a fork, and start again when they are needed: a child process has only the thread that forked.
+    A thread that gets nothing to do for some milliseconds ends. After a longer pause the system may wake up a thread on
+    the core of its caller, so that one waits for the other, but it starts a new one on another core. All threads end
+    before a fork, because a child process has only the one that forked.
     """
 
     def __init__(self) -> None:
-        self._threads: list[Thread] = []
+        self._count = 0
         self._work: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._ended: SimpleQueue[None] = SimpleQueue()
         self._lock = Lock()
         if hasattr(os, "register_at_fork"):  # not on Windows
             os.register_at_fork(before=self._end, after_in_parent=self._lock.release, after_in_child=self._lock.release)
 
-    def call(self, function: Callable[[], object], count: int) -> int:
-        """Let several threads call a function, or fewer if no more can start; returns at once how many.
+    def call(self, function: Callable[[], object], count: int) -> None:
+        """Call a function on several threads, or on fewer if no more can start; returns at once.
 
         It runs in the caller's context, which holds NumPy's settings for overflow.
         """
         with self._lock:
-            while len(self._threads) < count:
+            while self._count < count:
                 try:
-                    thread = Thread(target=self._run, name="tapegrad", daemon=True)
-                    thread.start()
+                    start_new_thread(self._run, ())
                 except RuntimeError:  # the system has no more threads, or the interpreter is shutting down
                     break
-                self._threads.append(thread)
-            callers = min(count, len(self._threads))
-            for _ in range(callers):
+                self._count += 1
+            for _ in range(min(count, self._count)):
                 self._work.put(partial(copy_context().run, function))
-        return callers
 
     def _run(self) -> None:
-        """Do work until there is None in its place."""
-        while (work := self._work.get()) is not None:
+        """Do work until there is none for some time, or None in its place."""
+        while True:
+            try:
+                work = self._work.get(timeout=_PATIENCE)
+            except Empty:
+                if self._has_ended():
+                    return
+                continue
+            if work is None:
+                self._ended.put(None)
+                return
             work()
             del work  # it refers to arrays, whose references are counted
+
+    def _has_ended(self) -> bool:
+        """Return whether this thread is no longer counted, because there is no work; who forks decides for itself."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            is_idle = self._work.empty()
+            self._count -= is_idle
+            return is_idle
+        finally:
+            self._lock.release()
 
     def _end(self) -> None:
         """End all threads, and let none start until the process has forked."""
         self._lock.acquire()
-        for _ in self._threads:
+        for _ in range(self._count):
             self._work.put(None)
-        for thread in self._threads:
-            thread.join()
-        self._threads.clear()
+        for _ in range(self._count):
+            self._ended.get()
+        self._count = 0
 
 
 class _Parts:
