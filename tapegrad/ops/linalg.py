@@ -299,7 +299,13 @@ def _pinv(op_name: str, x: Tensor[Any, T, Float], rtol: float | None) -> Tensor[
         transposed, across = engine(y).swap_last_axes(y), engine(dy).swap_last_axes(dy)
         columns = (across - matrix @ (y @ across)) @ y @ transposed
         rows = transposed @ y @ (across - (across @ y) @ matrix)
-        grads.add(x, columns + rows - transposed @ dy @ transposed)
+        # At full rank one of them is zero, but rounding would make it as large as the square of the condition number.
+        of = engine(y)
+        rank = of.sum(matrix * transposed, (-2, -1), keepdims=True)  # that of a projection is its trace
+        dx = -transposed @ dy @ transposed
+        for part, full_rank in (columns, x.shape[-2]), (rows, x.shape[-1]):
+            dx = dx + engine(part).where(of.greater(full_rank - rank, 0.5), part, 0)
+        grads.add(x, dx)
 
     return tape.record(out, (x,), backward)
 

@@ -150,6 +150,14 @@ def test_a_gradient_of_pinv_without_a_dropped_singular_value_is_rejected() -> No
     np.testing.assert_array_equal(unaffected, pinv(x.trace()).sum().backward()[x].numpy())
 
 
+def test_gradients_of_full_rank_are_as_exact_as_those_of_solve() -> None:
+    left, right = (np.linalg.qr(np.random.default_rng(seed).normal(size=(6, 6)))[0] for seed in (0, 1))
+    x = tensor(left * np.logspace(0, -6, 6) @ right)  # condition number 1e6
+
+    for of in solve, lstsq:  # of the identity, for each x
+        assert abs((of(x.trace(), x.trace()) * real(6, 6)).sum().backward()[x].numpy()).max() < 1e-3
+
+
 def test_gradients_of_pinv_where_rtol_drops_rounding() -> None:
     x: Any = real(5, 2) @ real(2, 4, seed=2)
 
