@@ -261,6 +261,20 @@ def test_mypy_reports_no_overloads_after_a_name_that_is_wrong(tmp_path: Path) ->
     ]
 
 
+def test_functions_of_the_program_keep_the_messages_of_mypy(tmp_path: Path) -> None:
+    program = "from tapegrad import mean, ones, optim\ndef cosine(x: int) -> int: return x\nclass Linear: ...\n"
+    program += "cosine(1, 2)\nLinear(1)\noptim.cosine(0.1, 10)\nmean(ones((2,)), 0, True, False)\n"
+
+    errors = [line.partition(" error: ")[2] for line in reports(tmp_path, program)[:-1] if " error: " in line]
+
+    assert errors == [
+        'Too many arguments for "cosine"  [call-arg]',
+        'Too many arguments for "Linear"  [call-arg]',
+        'Too many positional arguments for "cosine"  [call-arg]',
+        "mean takes x, axis by position; write names, such as keepdims=...  [call-arg]",
+    ]
+
+
 X = np.array([[1.5, -2.0, 0.25, 3.0], [0.5, 2.5, -1.75, 0.0], [4.0, 1.0, -0.5, 2.0]], np.float32)
 V = np.array([0.25, 1.0, 2.5, 3.0], np.float32)
 TRUTH = {  # the value of what replaces a function

@@ -30,7 +30,7 @@ _ARGUMENT: Final = re.compile(
     r'Unexpected keyword argument "(?P<argument>\w+)" for (?:overloaded function )?"(?P<function>\w+)"'
     r'(?: of "(?P<owner>\w+)")?.*'
 )
-_BY_POSITION: Final = re.compile(r'Too many (?:positional )?arguments for "(?P<function>\w+)"(?: of "Tensor")?')
+_BY_POSITION: Final = re.compile(r'Too many (?:positional )?arguments for "(?P<function>\w+)"(?P<method> of "Tensor")?')
 _NO_OVERLOAD: Final = re.compile(r'No overload variant of "(?P<function>\w+)" matches argument types? .*')
 _NO_FUNCTION: Final = '"int" not callable'
 
@@ -63,24 +63,26 @@ def with_own_name(error: ReportedError, parameters: ParametersOf) -> str | None:
             return None
         return other_names.unexpected(function, [match["argument"]], named) or None
     if match := _BY_POSITION.fullmatch(text):
-        return _unnamed(match["function"], parameters)
+        modules = ["tapegrad"] if match["method"] else _modules_of(error, match["function"])
+        return _unnamed(match["function"], modules, parameters)
     if match := _NO_OVERLOAD.fullmatch(text):
         counts = [len(call.args) for call in _calls_on_line(error, match["function"])]
-        return _unnamed(match["function"], parameters, max(counts, default=0))
+        return _unnamed(match["function"], _modules_of(error, match["function"]), parameters, max(counts, default=0))
     return _of_size(error) if text == _NO_FUNCTION else None
 
 
-def _unnamed(function: str, parameters: ParametersOf, given: int | None = None) -> str | None:
+def _unnamed(function: str, modules: list[str], parameters: ParametersOf, given: int | None = None) -> str | None:
     """Return the message about arguments without a name; None if there are not too many, as far as this is known.
 
     Args:
-        function: An op, a layer or an optimizer.
+        function: An op, a layer or an optimizer, or another function, of which no message is known.
+        modules: The modules of tapegrad that it may be of.
         parameters: Returns the parameters of a layer or an optimizer.
         given: The number of arguments without a name; None if mypy has counted them.
     """
-    if (op := op_named(function)) is not None:
+    if "tapegrad" in modules and (op := op_named(function)) is not None:
         kinds = other_names.parameters_by_kind(signature(op.function).parameters.values())
-    elif parameters(function, "__init__") or parameters(function, "forward"):
+    elif modules and (parameters(function, "__init__") or parameters(function, "forward")):
         known, by_position = parameters(function, "__init__"), parameters(function, "__init__", by_position=True)
         kinds = by_position, [name for name in known if name not in by_position]
     else:
