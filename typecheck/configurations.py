@@ -310,3 +310,65 @@ def reject_options_after_pop() -> None:
 
 def reject_a_size_of_fields_as_options() -> None:
     Head(**asdict(Widths()))(tg.ones((2, 4))) @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (2, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]
+
+
+SPLIT = 0.8
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Sizes that fractions make of another."""
+
+    width: int = 12
+    ratio: float = 2.5
+    keep: float = 0.5
+
+
+class Bottleneck(nn.Module):
+    """A layer whose width is a multiple of another."""
+
+    def __init__(self, width: int, args: Namespace) -> None:
+        self.up = nn.Linear(width, int(width * args.ratio))
+        self.down = nn.Linear(int(width * args.ratio), width // 2)
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return self.down(self.up(x))
+
+
+def ratio_options() -> Namespace:
+    parser = ArgumentParser()
+    parser.add_argument("--width", type=int, default=12)
+    parser.add_argument("--ratio", type=float, default=1.5)
+    return parser.parse_args()
+
+
+def of_any_size(scaled: Scaled) -> None:
+    assert_type(tg.ones((int(scaled.width * scaled.ratio), 3))[0], Tensor[Shape[L[3]], NoneTape])
+
+
+def accept_sizes_from_fractions() -> None:
+    scaled, share = Scaled(), 0.25
+    hidden = int(scaled.width * scaled.ratio)
+    assert_type(tg.ones((hidden, round(scaled.width * scaled.keep))), Tensor[Shape[L[30], L[6]], NoneTape])
+    assert_type(tg.ones((int(scaled.width / share),)), Tensor[Shape[L[48]], NoneTape])
+    x = np.zeros((50, 3))
+    count = int(len(x) * SPLIT)
+    assert_type(tg.tensor(x[:count]), Tensor[Shape[L[40], L[3]], NoneTape, np.float64])
+    assert_type(tg.tensor(x[count:]), Tensor[Shape[L[10], L[3]], NoneTape, np.float64])
+    of_any_size(scaled)
+
+
+def accept_ratios_of_options() -> None:
+    args = ratio_options()
+    assert_type(Bottleneck(args.width, args)(tg.ones((2, 12))), Tensor[Shape[L[2], L[6]], NoneTape])
+
+
+def reject_a_size_from_a_fraction() -> None:
+    scaled = Scaled()
+    nn.Linear(int(scaled.width * scaled.ratio), 4)(tg.ones((2, 24)))  # E: Linear(30, 4): x is (2, 24) but (..., 30) is expected: axis -1 is 24, not 30 [tapegrad-shape]
+
+
+def reject_rows_of_a_split() -> None:
+    x = np.zeros((50, 3))
+    count = int(len(x) * SPLIT)
+    tg.tensor(x[:count]) + tg.tensor(x[count:])  # E: add: x (40, 3) and y (10, 3) do not broadcast: axis -2 is 40 in x but 10 in y [tapegrad-shape]

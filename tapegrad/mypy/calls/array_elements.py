@@ -132,7 +132,8 @@ class ElementReader(VariableReader):
         """Return the type of the elements of an array that is unpacked from what a call returns."""
         if isinstance(whole, CallExpr) and (loaded := loaded_pair(whole, self._api)) and position < len(loaded):
             return scalar_type(self._api, loaded[position].dtype)
-        return scalar_type_of(self._item(whole, position))
+        item = scalar_type_of(self._item(whole, position))
+        return self.scalar(whole) if item is None and self.sizes(whole) else item  # of the rows of an array
 
     def _scalar_of_data(self, data: Expression) -> Type | None:
         """Return the type of the elements of the array that NumPy makes of an array or of a list."""

@@ -8,6 +8,7 @@ from mypy.nodes import (
     ARG_POS,
     ARG_STAR,
     CallExpr,
+    ConditionalExpr,
     GeneratorExpr,
     ListComprehension,
     ListExpr,
@@ -139,6 +140,8 @@ class ListReader(ArgumentReader):
                 return len(text)
             case CallExpr(callee=RefExpr(fullname="builtins.enumerate" | "builtins.reversed"), args=[of, *_]):
                 return self._count(of)
+            case ListComprehension(generator=GeneratorExpr(sequences=[of], condlists=[[]])):
+                return self._count(of)
         count = length_of(sequence, self._api)
         sizes = (self.sizes(sequence) or [UNKNOWN]) if count is None else [count]
         return sizes[0]
@@ -197,16 +200,36 @@ class ListReader(ArgumentReader):
             field = dict(row.arguments).get(names[position]) if position < len(names) else None
             array = array_of_type(field.t) if isinstance(field, GivenTensor) else None
             return None if array is None else plain_sizes(shape_items(array.args[0]))
-        items = self._rows_written(rows)
-        parts = [one.items[position] for one in items if isinstance(one, TupleExpr) and len(one.items) > position]
-        is_plain = len(parts) == len(items) and not any(
-            isinstance(part, StarExpr) for one in items for part in getattr(one, "items", ())
-        )
-        return common([self._known(one) for one in parts]) if parts and is_plain else None
+        parts = self._common_parts(rows)
+        return None if parts is None or position >= len(parts) else parts[position]
+
+    def _common_parts(self, rows: Expression) -> Several | None:
+        """Return what the parts of all tuples in a list have in common."""
+        parts = [self._parts(one) for one in self._rows_written(rows)]
+        known = [one for one in parts if one is not None]
+        if not known or len(known) < len(parts) or len({*map(len, known)}) > 1:
+            return None
+        return [common(list(several)) for several in zip(*known, strict=True)]
+
+    def _parts(self, row: Expression) -> Several | None:
+        """Return the sizes of the arrays in a tuple; of one of two, what both have in common."""
+        match row:
+            case TupleExpr(items=items):
+                return None if any(isinstance(one, StarExpr) for one in items) else list(map(self._known, items))
+            case ConditionalExpr(if_expr=one, else_expr=other):
+                first, second = self._parts(one), self._parts(other)
+                if first is None or second is None or len(first) != len(second):
+                    return None
+                return [common([*pair]) for pair in zip(first, second, strict=True)]
+            case CallExpr():
+                return self.arrays(row)
+        return None
 
     def _rows_written(self, rows: Expression) -> list[Expression]:
         """Return what a list has as items that a display and `append` fill, also in a copy or a sample; else none."""
         match rows:
+            case ListComprehension(generator=GeneratorExpr(left_expr=item)):
+                return [item]
             case CallExpr(callee=RefExpr(fullname=name), args=[of, *_], arg_kinds=[kind, *_]) if (
                 name in DRAWING and name != "random.choice" and kind is ARG_POS
             ):

@@ -23,6 +23,7 @@ from mypy.nodes import (
     NameExpr,
     OpExpr,
     RefExpr,
+    StrExpr,
     TempNode,
     TupleExpr,
     TypeAlias,
@@ -46,8 +47,10 @@ from tapegrad.mypy.calls.array_types import (
 )
 from tapegrad.mypy.calls.data_sets import loaded_pair
 from tapegrad.mypy.calls.several_arrays import INDEXED, SEVERAL, open_grids
-from tapegrad.mypy.conversion import shape_items, tensor_parts
+from tapegrad.mypy.conversion import ARRAY, shape_items, shape_type, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import make, silenced, stored_type
+from tapegrad.mypy.scopes.entries import entries_of
+from tapegrad.mypy.scopes.file_contents import loop_of
 from tapegrad.mypy.scopes.frames import Arrays
 from tapegrad.mypy.scopes.items import MOST_ITEMS
 from tapegrad.mypy.scopes.names import bound_last, bound_once
@@ -179,7 +182,17 @@ def _sizes_of(expression: Expression, api: Checker) -> Sizes | None:
         return ArrayReader(api).sizes(expression)
 
 
+def _type_computed(expression: Expression, api: Checker) -> Type | None:
+    """Return the type of an array that mypy takes for Any, such as `x.mean(axis=0)`; None if it may be a number."""
+    with silenced(api):
+        sizes, scalar = ArrayReader(api).sizes(expression), ArrayReader(api).scalar(expression)
+    of = make(api)
+    dtype = of("numpy.dtype", [scalar if scalar is not None else unknown()])
+    return of(ARRAY, [shape_type(tuple(sizes), of), dtype]) if sizes else None
+
+
 Arrays.sizes = _sizes_of
+Arrays.type_computed = _type_computed
 
 
 class ArrayReader(ElementReader):
@@ -274,6 +287,9 @@ class ArrayReader(ElementReader):
                 return None if made is None else made(self, index)
             case IndexExpr(base=base, index=IntExpr(value=index)) if (several := self.arrays(base)) is not None:
                 return several[index] if index < len(several) else None
+            case IndexExpr(base=base, index=StrExpr(value=key)):
+                entry = array_of_type((entries_of(base, self._api) or {}).get(key))
+                return None if entry is None else plain_sizes(shape_items(entry.args[0]))
             case IndexExpr(base=base, index=index):
                 return self.by_op("getitem", {"x": base, "index": index})
             case MemberExpr(name="T" | "mT" as name, expr=operand):
@@ -306,6 +322,8 @@ class ArrayReader(ElementReader):
                 return several * count if several is not None and type(count) is int and count <= MOST_ITEMS else None
             case IndexExpr(base=RefExpr(fullname=name), index=index) if name.endswith(".ogrid"):
                 return open_grids(self, index)
+            case NameExpr(node=Var() as variable) if (loop := loop_of(variable, self._api)) is not None:
+                return self._common_parts(loop.sequence) if isinstance(loop.target, NameExpr) else None
             case CallExpr() as call if loaded := loaded_pair(call, self._api):
                 return [[*one.sizes] for one in loaded]
             case CallExpr() as call if isinstance(t := self._returned(call), TupleType):

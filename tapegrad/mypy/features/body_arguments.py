@@ -94,17 +94,36 @@ makes_tensors = ScopeCache(_calls_tensors)
 
 def arrays_given(function: FuncDef, call: CallExpr, types: list[Type]) -> dict[Var, Type]:
     """Return the types of the parameters that a call gives arrays and tensors; of a starred argument, none is known."""
+    places = _places_of_parameters(function, call)
+    return {one: types[place] for one, place in places.items() if is_array(t := types[place]) or tensor_parts(t)}
+
+
+def dictionaries_given(
+    function: FuncDef, call: CallExpr, frame: Frame, file: MypyFile, api: Checker
+) -> dict[Var, Type]:
+    """Return the types of the parameters that a call gives dictionaries whose keys are known and stay."""
+    given: dict[Var, Type] = {}
+    for parameter, place in _places_of_parameters(function, call).items():
+        argument = call.args[place]
+        p = get_proper_type(stored_type(api, argument))
+        entries = entries_of(argument, api) if isinstance(p, Instance) and is_dictionary(p) else None
+        if isinstance(p, Instance) and entries and only_reads_parameter(parameter, entries, function, frame, file, api):
+            given[parameter] = with_entries(p, entries, parameter)
+    return given
+
+
+def _places_of_parameters(function: FuncDef, call: CallExpr) -> dict[Var, int]:
+    """Return which argument of a call is given for which parameter; none of a call with a starred argument."""
     if ARG_STAR in call.arg_kinds:
         return {}
     parameters = function.arguments[1 if function.info and not function.is_static else 0 :]
     names = [one.variable.name for one in parameters]
-    given: dict[Var, Type] = {}
-    for position, (t, name) in enumerate(zip(types, call.arg_names, strict=True)):
+    found: dict[Var, int] = {}
+    for position, name in enumerate(call.arg_names):
         place = position if name is None else names.index(name) if name in names else len(names)
-        is_one = place < len(parameters) and parameters[place].kind not in (ARG_STAR, ARG_STAR2)
-        if is_one and (is_array(t) or tensor_parts(t) is not None):
-            given[parameters[place].variable] = t
-    return given
+        if place < len(parameters) and parameters[place].kind not in (ARG_STAR, ARG_STAR2):
+            found[parameters[place].variable] = position
+    return found
 
 
 def receiver_of_call(ctx: FunctionContext | MethodContext, function: FuncDef) -> Made | ClassOf | None:
@@ -178,7 +197,8 @@ def given_types(
         is_known = is_known or is_of_known_rank(t)
     if isinstance(ctx, MethodContext) and _takes_object(function):
         given[function.arguments[0].variable] = ctx.type
-    others = (argument.variable.type for argument in function.arguments if argument.variable not in given)
+    written = function.arguments[1:] if function.is_class else function.arguments  # without the class: `type[Self]`
+    others = (argument.variable.type for argument in written if argument.variable not in given)
     types = [inner for t in given.values() for inner in with_inner_entries(t)]
     is_of_tensors = not lacks_annotations(declared) or any(map(holds_tensors, types))
     # The layers of a model that is known, or a number, say something of tensors whose shapes are not.

@@ -22,7 +22,7 @@ from mypy.nodes import (
     UnaryExpr,
     Var,
 )
-from mypy.types import Instance, TupleType, get_proper_type
+from mypy.types import Instance, PartialType, TupleType, get_proper_type
 
 from tapegrad.mypy.conversion import tensor_parts, unknown
 from tapegrad.mypy.features.body_expressions import MOST_TURNS_READ, ExpressionReader
@@ -118,7 +118,11 @@ class CollectionReader(ExpressionReader):
         else:
             if items is not None:
                 self._without_items(variable, items)
+            is_first = isinstance(variable.type, PartialType)
             self._type_of(call, may_be_none=True)
+            of = get_proper_type(variable.type)
+            if is_first and isinstance(of, Instance) and _is_item(item):
+                self._set(variable, of.copy_modified(args=[item]))  # mypy would give it any sizes
 
     def _reverse(self, variable: Var) -> None:
         """Reverse a list, in place."""

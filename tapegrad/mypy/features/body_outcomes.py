@@ -19,6 +19,7 @@ from mypy.types import (
     get_proper_type,
 )
 
+from tapegrad.mypy.calls.array_types import is_array
 from tapegrad.mypy.calls.assertions import forgetting
 from tapegrad.mypy.conversion import is_iterator, tensor_parts, unknown, without_opaque
 from tapegrad.mypy.features.body_state import FailedError, Failure, Types, UnreadError
@@ -111,7 +112,7 @@ def with_entries_read(result: Type, read: Type, kept: frozenset[str], call: Cont
 
 def _entry(declared: Type, read: Type, kept: frozenset[str], call: Context, api: Checker) -> Type:
     """Return the type of an entry of a dictionary that was read, which may be a dictionary itself."""
-    found = filled(declared, without_opaque(read, kept))
+    found = without_opaque(read, kept) if is_array(declared) else filled(declared, without_opaque(read, kept))
     return found if entries_in(read) is None else with_entries_read(found, read, kept, call, api)
 
 

@@ -286,10 +286,10 @@ class Reader(PathReader):
         return self._new_lists(value, t)
 
     def _array_or(self, t: Type) -> Type:
-        """Return the declared type of a result that is declared as an array, but that mypy takes for Any."""
+        """Return the declared type of a result, or of its parts, declared as arrays, which mypy takes for Any."""
         function = enclosing_function(self._api)
-        declared = function.type.ret_type if function is not None and isinstance(function.type, CallableType) else t
-        return declared if is_array(declared) and may_have_array_type(t) and not is_array(t) else t
+        declared = function.type if function is not None else None
+        return _array_or(t, declared.ret_type) if isinstance(declared, CallableType) else t
 
     def _assert(self, condition: Expression) -> None:
         """Read what an `assert` statement says of variables; Python may leave the statement out."""
@@ -313,6 +313,17 @@ class Reader(PathReader):
         return methods.count(function) == 1 and all(
             one is function or (one is not None and one.name == "__init__") for one in methods
         )
+
+
+def _array_or(t: Type, declared: Type) -> Type:
+    """Return a declared type if it is an array and the other type may be one; of a tuple, part by part."""
+    several, all_declared = get_proper_type(t), get_proper_type(declared)
+    if isinstance(several, TupleType) and isinstance(all_declared, TupleType):
+        if len(several.items) != len(all_declared.items):
+            return t
+        pairs = zip(several.items, all_declared.items, strict=True)
+        return several.copy_modified(items=[_array_or(one, other) for one, other in pairs])
+    return declared if is_array(declared) and may_have_array_type(t) and not is_array(t) else t
 
 
 def _are_apart(targets: list[Expression], values: list[Expression]) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mypy.nodes import Decorator, FuncDef, Var
-from mypy.types import CallableType, Instance, TupleType, Type, TypeAliasType, UnionType, get_proper_type
+from mypy.types import CallableType, Instance, TupleType, Type, TypeAliasType, TypeVarType, UnionType, get_proper_type
 
+from tapegrad.mypy.calls.array_types import is_array
 from tapegrad.mypy.conversion import MODULE, is_endless, is_iterator, tensor_parts
 from tapegrad.mypy.features.partial_types import is_open, is_sequence
 from tapegrad.mypy.scopes.entries import is_dictionary, is_record
@@ -73,16 +74,22 @@ def says_little(function: FuncDef) -> bool:
 
 
 def _is_open(t: Type) -> bool:
-    """Return whether a type is a tensor with unknown parts, or has some: a dictionary, a generator or a dataclass."""
+    """Return whether a type is a tensor with unknown parts, or has some: a dictionary, a generator or a dataclass.
+
+    mypy knows no sizes of the arrays in a dictionary or a dataclass either.
+    """
     p = get_proper_type(t)
     if isinstance(p, Instance) and is_iterator(p):
         return _is_open(p.args[0])
     if isinstance(p, TupleType) and not isinstance(t, TypeAliasType):  # an alias may contain itself
         return any(map(_is_open, p.items))
+    if isinstance(p, TypeVarType):  # `Self`
+        p = get_proper_type(p.upper_bound)
     if isinstance(p, Instance) and is_record(p):
         fields = [one.node.type for one in p.type.names.values() if isinstance(one.node, Var)]
-        return any(field is not None and is_open(field) for field in fields)
-    return is_open(t) or (isinstance(p, Instance) and is_dictionary(p) and _is_open(p.args[-1]))
+        return any(field is not None and (is_open(field) or is_array(field)) for field in fields)
+    is_of_open = isinstance(p, Instance) and is_dictionary(p) and (_is_open(p.args[-1]) or is_array(p.args[-1]))
+    return is_of_open or is_open(t)
 
 
 def is_open_result(t: Type) -> bool:

@@ -12,15 +12,23 @@ from mypy.nodes import (
     GeneratorExpr,
     ListComprehension,
     MemberExpr,
+    NameExpr,
     RefExpr,
     TupleExpr,
+    TypeInfo,
 )
 from mypy.plugin import MethodContext
 from mypy.types import CallableType, Instance, get_proper_type
 
 from tapegrad.mypy.calls.arrays import with_sizes
 from tapegrad.mypy.conversion import unknown
-from tapegrad.mypy.features.body_arguments import arrays_given, is_of_known_rank, makes_tensors, says_more
+from tapegrad.mypy.features.body_arguments import (
+    arrays_given,
+    dictionaries_given,
+    is_of_known_rank,
+    makes_tensors,
+    says_more,
+)
 from tapegrad.mypy.features.body_outcomes import fail, outcome_of, seen_from, with_entries_read
 from tapegrad.mypy.features.body_state import UnreadError
 from tapegrad.mypy.features.declarations import says_little
@@ -42,6 +50,7 @@ from tapegrad.mypy.mypy_api import (
 )
 from tapegrad.mypy.mypy_files import depend_on_names
 from tapegrad.mypy.scopes.called_functions import arguments_of_call, called_function
+from tapegrad.mypy.scopes.command_line import PARSE, PARSE_KNOWN
 from tapegrad.mypy.scopes.names import ScopeCache, nodes_in
 from tapegrad.mypy.scopes.records import PASSES_NOTHING_KNOWN, is_recorded, record_read, record_unread
 
@@ -92,9 +101,13 @@ def check_driver(ctx: FunctionContext | MethodContext, result: Type) -> Type:
 def _named_function(ctx: FunctionContext | MethodContext) -> FuncDef | None:
     """Return the function that a call names, or the method of the declared class."""
     callee = ctx.context.callee if isinstance(ctx.context, CallExpr) else None
-    if isinstance(ctx, MethodContext) and isinstance(callee, MemberExpr):
-        receiver = get_proper_type(ctx.type)
-        symbol = receiver.type.get(callee.name) if isinstance(receiver, Instance) else None
+    named = callee.expr.node if isinstance(callee, MemberExpr) and isinstance(callee.expr, RefExpr) else None
+    is_method = isinstance(ctx, MethodContext)
+    if is_method or isinstance(named, TypeInfo):
+        receiver = get_proper_type(ctx.type) if isinstance(ctx, MethodContext) else None
+        owner = receiver.type if isinstance(receiver, Instance) else named
+        name = callee.name if isinstance(callee, MemberExpr) else "__call__"
+        symbol = owner.get(name) if isinstance(owner, TypeInfo) else None
         node = symbol.node if symbol is not None else None
     else:
         node = callee.node if isinstance(callee, RefExpr) else None
@@ -120,9 +133,13 @@ def _driven(
     types = [with_sizes(stored_type(api, one) or unknown(), one, api) for one in call.args]
     given = arrays_given(written, call, types)
     is_known = any(map(says_more, (*dict(arguments).values(), of))) or any(map(is_of_known_rank, given.values()))
-    if not is_known and not _unpacks.of(written):
+    frame = frame_with(written, dict(arguments), of, api)
+    dictionaries = dictionaries_given(written, call, frame, file, api)
+    is_known = is_known or bool(dictionaries)
+    given |= dictionaries
+    if not is_known and not _unpacks.of(written) and not _parses.of(written):
         raise UnreadError(PASSES_NOTHING_KNOWN, call.line)
-    outcome = outcome_of(api, written, frame_with(written, dict(arguments), of, api), given, file)
+    outcome = outcome_of(api, written, frame, given, file)
     if outcome.names:
         depend_on_names(outcome.names, api)
     if outcome.unread:
@@ -154,4 +171,16 @@ def _unpacks_items(function: Node | None) -> bool:
     )
 
 
+def _parses_given_line(function: Node | None) -> bool:
+    """Return whether a function parses a command line that it is given, as by `parser.parse_args(argv)`."""
+    return any(
+        isinstance(node, CallExpr)
+        and isinstance(node.callee, MemberExpr)
+        and node.callee.name in (*PARSE, *PARSE_KNOWN)
+        and any(isinstance(one, NameExpr) for one in node.args)
+        for node in nodes_in.of(function)
+    )
+
+
+_parses = ScopeCache(_parses_given_line)
 _unpacks = ScopeCache(_unpacks_items)

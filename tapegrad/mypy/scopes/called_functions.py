@@ -12,17 +12,19 @@ from mypy.nodes import (
     ARG_STAR2,
     CallExpr,
     FuncDef,
+    IndexExpr,
     MemberExpr,
     NameExpr,
+    OpExpr,
     RefExpr,
     SuperExpr,
     TypeInfo,
     Var,
 )
-from mypy.types import Instance, get_proper_type
+from mypy.types import AnyType, Instance, get_proper_type
 
-from tapegrad.mypy.conversion import ARRAY, shape_items, shape_type, tensor_parts
-from tapegrad.mypy.mypy_api import checked_file, make, stored_type
+from tapegrad.mypy.conversion import ARRAY, MODULE, shape_items, shape_type, tensor_parts
+from tapegrad.mypy.mypy_api import checked_file, in_scope_of, make, stored_type
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.decorators import is_changed
 from tapegrad.mypy.scopes.file_contents import is_defined_once
@@ -95,6 +97,8 @@ def called_function(callee: Expression, api: Checker) -> tuple[FuncDef, Made | C
         case MemberExpr(expr=NameExpr() | MemberExpr() | CallExpr() as owner, name=name):
             of = Expressions.object_of(owner, api)
             return method_of(of, name) if isinstance(of, Made | ClassOf) else None
+        case NameExpr(node=Var()) if isinstance(of := Expressions.object_of(callee, api), Made):
+            return None if of.info.has_base(MODULE) else method_of(of, "__call__")  # a model's is that of the library
     return None
 
 
@@ -140,7 +144,7 @@ def _newly_returned(
     run = Run(frame, api)
     _called_now.add(function)
     try:
-        with in_file(file, api):
+        with in_file(file, api), in_scope_of(api, written):
             goes_on = run.run(written.body.body)
     finally:
         _called_now.discard(function)
@@ -189,8 +193,9 @@ def _given_tensor(argument: Expression, api: Checker) -> GivenTensor | None:
         t = steady_type(argument, api)
     parts = tensor_parts(t) if t is not None else None
     if parts is None:
-        array = stored_type(api, argument) if t is None and _is_of_object(argument, api) else t
-        return _given_array(argument, get_proper_type(array), api)
+        is_run = Reading.frame is not None and t is None  # without the types of a body that is read
+        array = stored_type(api, argument) if is_run or (t is None and _is_of_object(argument, api)) else t
+        return given_array(argument, get_proper_type(array), api)
     return None if t is None or shape_items(parts.shape) is None else GivenTensor(t)
 
 
@@ -201,8 +206,11 @@ def _is_of_object(argument: Expression, api: Checker) -> bool:
     return isinstance(Expressions.object_of(argument.expr, api), Made) and is_same_at_each_turn(argument, api)
 
 
-def _given_array(argument: Expression, t: ProperType | None, api: Checker) -> GivenTensor | None:
+def given_array(argument: Expression, t: ProperType | None, api: Checker) -> GivenTensor | None:
     """Return the array of NumPy that a call gives, with the sizes that its expression says."""
+    if isinstance(t, AnyType) and isinstance(argument, CallExpr | IndexExpr | OpExpr):
+        computed = Arrays.type_computed(argument, api)
+        return None if computed is None else GivenTensor(computed)
     if not isinstance(t, Instance) or t.type.fullname != ARRAY:
         return None
     sizes = Arrays.sizes(argument, api)

@@ -75,7 +75,10 @@ _READING_METHODS: Final = frozenset({"broadcast_to", "reshape", "split"})
 _EXTENDERS: Final = frozenset({"add", "append", "appendleft", "extend", "insert", "setdefault", "update"})
 FUNCTIONS_THAT_READ: Final = frozenset(
     [
-        *(f"builtins.{name}" for name in ("all", "any", "enumerate", "len", "list", "map", "max", "min", "range")),
+        *(
+            f"builtins.{name}"
+            for name in ("all", "any", "enumerate", "iter", "len", "list", "map", "max", "min", "range")
+        ),
         *(f"builtins.{name}" for name in ("dict", "print", "repr", "reversed", "sorted", "str", "sum", "tuple", "zip")),
         *("copy.copy", "itertools.chain", "itertools.pairwise", "json.dump", "json.dumps", "math.prod"),
     ]

@@ -36,6 +36,7 @@ from tapegrad.mypy.mypy_api import checked_file, stored_type
 from tapegrad.mypy.mypy_files import in_file, program_file
 from tapegrad.mypy.scopes.decorators import is_changed
 from tapegrad.mypy.scopes.file_contents import is_defined_once, steady_value
+from tapegrad.mypy.scopes.frames import Expressions, Items, Nothing
 from tapegrad.mypy.scopes.functions import written_with_file
 from tapegrad.mypy.scopes.names import ScopeCache, inside, nodes_in
 from tapegrad.mypy.scopes.written_attributes import is_unwritten
@@ -91,6 +92,11 @@ def defaults_of(call: CallExpr, api: Checker) -> dict[str, Expression | bool | N
             is_given = False
         case CallExpr(args=[]):
             is_given = _uses.of(checked_file(api)).has_command_line
+        case CallExpr(args=[NameExpr() as line], arg_names=[None | "args"]) if _is_plain(call):  # `parse_args(argv)`
+            given = Expressions.value_of(line, api)
+            is_given = (
+                _uses.of(checked_file(api)).has_command_line if isinstance(given, Nothing) else given != Items(())
+            )
         case _:
             return {}
     options = {} if parser is None or is_given else _options_of(parser, api) or {}

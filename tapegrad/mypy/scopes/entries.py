@@ -42,7 +42,7 @@ from mypy.nodes import (
     Var,
     WhileStmt,
 )
-from mypy.types import Instance, TupleType, Type, UnionType, get_proper_type
+from mypy.types import Instance, TupleType, Type, TypeVarType, UnionType, get_proper_type
 
 from tapegrad.mypy.conversion import MODULE, joined, opaque_paths, tensor_parts, unknown, without_opaque
 from tapegrad.mypy.mypy_api import (
@@ -58,7 +58,7 @@ from tapegrad.mypy.mypy_api import (
 )
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.assigned import assigned_by_methods
-from tapegrad.mypy.scopes.called_functions import arguments_of_call, called_function
+from tapegrad.mypy.scopes.called_functions import arguments_of_call, called_function, given_array
 from tapegrad.mypy.scopes.collections import FUNCTIONS_THAT_READ, collection_of, may_be_attribute, targets_bound
 from tapegrad.mypy.scopes.decorators import is_changed
 from tapegrad.mypy.scopes.file_contents import loop_of
@@ -207,6 +207,8 @@ def made_entries(value: Expression, t: Type, api: Checker) -> Type:
         return p.copy_modified(
             items=[made_entries(item, one, api) for item, one in zip(value.items, p.items, strict=True)]
         )
+    if isinstance(p, TypeVarType) and isinstance(made := object_of(value, api), Made) and not made.info.type_vars:
+        p = Instance(made.info, [])  # of `cls(...)`, whose class is that of the call
     if isinstance(p, Instance) and is_record(p):
         return _with_fields(p, object_of(value, api))
     if not isinstance(p, Instance) or not is_dictionary(p):
@@ -274,7 +276,10 @@ def _tensor(value: Expression, api: Checker, *, is_now: bool) -> Type:
     elif Reading.frame is None and isinstance(value, NameExpr | MemberExpr):
         is_steady = isinstance(value, NameExpr) and isinstance(value.node, Var) and bound_once(value.node, api)[1]
         t = t if is_steady else None
-    return _known_tensor(t)
+    if t is None or tensor_parts(t) is not None:
+        return _known_tensor(t)
+    array = given_array(value, get_proper_type(t), api)
+    return unknown() if array is None else array.t
 
 
 def _known_tensor(t: Type | None) -> Type:

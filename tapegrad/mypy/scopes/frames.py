@@ -226,9 +226,11 @@ class Arrays:
 
     Attributes:
         sizes: Returns the sizes of an array by its expression; None if its rank is unknown.
+        type_computed: Returns the type of an array that mypy takes for Any; None if it may be a number.
     """
 
     sizes: ClassVar[Callable[[Expression, Checker], list[Size] | None]]
+    type_computed: ClassVar[Callable[[Expression, Checker], Type | None]]
 
 
 class Records:

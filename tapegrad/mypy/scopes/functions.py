@@ -20,7 +20,7 @@ from mypy.nodes import (
     SuperExpr,
     TypeInfo,
 )
-from mypy.types import CallableType, Instance, TupleType, get_proper_type
+from mypy.types import CallableType, Instance, TupleType, TypeVarType, get_proper_type
 
 from tapegrad.mypy.conversion import MODULE
 from tapegrad.mypy.scopes.collections import Use, use_of_variable
@@ -84,6 +84,8 @@ def may_return_object(function: FuncDef) -> bool:
         classes = [p.type for p in map(get_proper_type, result.items) if isinstance(p, Instance)]
         has_object = any(not one.fullname.startswith(_WITHOUT_LAYERS) for one in classes)
         return Reading.frame is not None or has_object or result.partial_fallback.type.is_named_tuple
+    if isinstance(result, TypeVarType):  # `Self`
+        result = get_proper_type(result.upper_bound)
     if not isinstance(result, Instance):
         return False
     name = result.type.fullname

@@ -59,6 +59,7 @@ from tapegrad.mypy.scopes.dictionaries import (
 )
 from tapegrad.mypy.scopes.file_contents import method_of_receiver, steady_value
 from tapegrad.mypy.scopes.frames import (
+    Arrays,
     ClassOf,
     Expressions,
     Held,
@@ -155,8 +156,6 @@ def value_of_expression(expression: Expression, api: Checker) -> Value:
             return combined(sign, value_of_expression(left, api), value_of_expression(right, api))
         case UnaryExpr(op="-", expr=inner) if isinstance(value := value_of_expression(inner, api), int | float):
             return -value
-        case FloatExpr(value=number):
-            return number
         case ComparisonExpr() | UnaryExpr(op="not"):
             return decided(expression, api)
     path = path_of(expression, api) if Reading.frame is None else None
@@ -176,7 +175,7 @@ def steady_size(expression: Expression, api: Checker) -> Size:
     a dict has, as `sizes["width"]` after `sizes = {"width": 8}`, or else opaque.
     """
     match expression:
-        case CallExpr(analyzed=None) if Reading.frame is not None or _is_of_entry(expression):
+        case CallExpr(analyzed=None) if Reading.frame is not None or _is_of_entry(expression) or _is_number(expression):
             computed = _computed_result(expression, api)
             value = object_of(expression, api) if computed is None else computed
             return value if isinstance(value, int | Dim) else _steady_size(expression, api)
@@ -186,16 +185,12 @@ def steady_size(expression: Expression, api: Checker) -> Size:
 def _steady_size(expression: Expression, api: Checker) -> Size:
     """Return the size that an expression always has; of a call, without that of the function."""
     match expression:
-        case MemberExpr() | IndexExpr() if isinstance(value := object_of(expression, api), int | Dim):
-            return value
+        case MemberExpr() | IndexExpr() if isinstance(value := object_of(expression, api), int | float | Dim):
+            return UNKNOWN if isinstance(value, float) else value
         case NameExpr() if Reading.frame is not None and isinstance(value := object_of(expression, api), int | Dim):
             return value
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[NameExpr() | MemberExpr() as operand]) if (
-            count := length_of(operand, api)
-        ) is not None:
-            return count
-        case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[NameExpr() | MemberExpr() as operand]) if (
-            not is_unknown(length := length_by_method(operand, api))
+            not is_unknown(length := _length(operand, api))
         ):
             return length
         case NameExpr(node=Var() as variable) if _is_of_entry(steady_value(variable, api)[0]) and isinstance(
@@ -257,7 +252,8 @@ def _computed_once(variable: Var, api: Checker) -> int | None:
     is_of_file = scope == checked_file(api).fullname
     is_here = is_of_file or Reading.frame is None or scope == Reading.frame.scope
     is_length = isinstance(value, CallExpr) and getattr(value.callee, "fullname", "") == "builtins.len"
-    if value is None or not (is_length or isinstance(value, OpExpr)) or not is_here or variable in _computed_now:
+    is_number = is_length or isinstance(value, OpExpr) or _is_number(value)
+    if value is None or not is_number or not is_here or variable in _computed_now:
         return None
     _computed_now.add(variable)
     try:
@@ -279,11 +275,26 @@ def _is_of_entry(expression: Expression | None) -> bool:
     return False
 
 
+def _length(operand: Expression, api: Checker) -> Size:
+    """Return the length of a sequence, of an array, or of an object with a `__len__`."""
+    count = length_of(operand, api)
+    if count is not None:
+        return count
+    sizes = Arrays.sizes(operand, api)
+    return sizes[0] if sizes else length_by_method(operand, api)
+
+
+def _is_number(expression: Expression | None) -> bool:
+    """Return whether an expression is a call that makes a whole number of others, such as `int(0.8 * n)`."""
+    return isinstance(expression, CallExpr) and getattr(expression.callee, "fullname", "") in FUNCTIONS
+
+
 def _computed_result(call: CallExpr, api: Checker) -> Value:
     """Return the number that a call of a function of Python or NumPy returns, such as the length of a list."""
     match call:
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[operand]):
-            return length_of(operand, api)
+            length = _length(operand, api)
+            return None if is_unknown(length) else length
         case CallExpr(callee=RefExpr(fullname=name), args=arguments) if name in FUNCTIONS and call.arg_kinds == [
             ARG_POS
         ] * len(arguments):
@@ -416,8 +427,8 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
             return _newly_found(display, api)
         case IndexExpr(base=base, index=index):
             return value_at_index(base, index, api)
-        case StrExpr(value=text):
-            return text
+        case FloatExpr(value=value) | StrExpr(value=value):
+            return value
         case ListExpr(items=items) | TupleExpr(items=items):
             return written_items(items, api)
         case DictExpr(items=pairs) if all(key is None or isinstance(key, StrExpr) for key, _ in pairs):

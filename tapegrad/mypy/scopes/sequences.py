@@ -9,6 +9,7 @@ from mypy.nodes import (
     ARG_POS,
     ARG_STAR,
     CallExpr,
+    ExpressionStmt,
     GeneratorExpr,
     IndexExpr,
     ListComprehension,
@@ -17,29 +18,35 @@ from mypy.nodes import (
     NameExpr,
     OpExpr,
     RefExpr,
+    ReturnStmt,
     SliceExpr,
     StarExpr,
     StrExpr,
     TupleExpr,
     Var,
+    YieldFromExpr,
 )
 from mypy.types import Instance, TupleType, get_proper_type
 
-from tapegrad.mypy.conversion import Many, shape_items, size_of, tensor_parts, unknown
+from tapegrad.mypy.conversion import ARRAY, Many, shape_items, size_of, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import BodiesRead, stored_type, types_in_body
 from tapegrad.mypy.scopes.collections import appended_to
+from tapegrad.mypy.scopes.decorators import is_changed
 from tapegrad.mypy.scopes.frames import (
+    Arrays,
     Expressions,
     GivenTensor,
     Items,
     Keywords,
     Layers,
+    Made,
     Reading,
     Several,
     binding,
     item_at,
     key_of,
 )
+from tapegrad.mypy.scopes.functions import body_of_getter, method_of
 from tapegrad.mypy.scopes.items import (
     MOST_ITEMS,
     are_single,
@@ -59,11 +66,13 @@ from tapegrad.mypy.scopes.opaque import ARITHMETIC, Finder, size_of_item
 from tapegrad.sizes import UNKNOWN, Dim, is_unknown
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mypy.nodes import Expression, Node
     from mypy.types import Type
 
     from tapegrad.mypy.mypy_api import Checker
-    from tapegrad.mypy.scopes.frames import Made, Value
+    from tapegrad.mypy.scopes.frames import Value
     from tapegrad.sizes import Size
 
 
@@ -93,10 +102,12 @@ def type_read(expression: Expression, api: Checker) -> Type | None:
 
 
 def sizes_of_tensor(tensor: Expression, api: Checker) -> Items | None:
-    """Return the sizes of a tensor, each None if it is not known; None if their number is not known."""
+    """Return the sizes of a tensor or array, each None if it is not known; None if their number is not known."""
     t = type_read(tensor, api)
     parts = tensor_parts(t) if t is not None else None
-    items = shape_items(parts.shape) if parts is not None else None
+    items: Sequence[Size | Many] | None = shape_items(parts.shape) if parts is not None else None
+    if parts is None and isinstance(p := get_proper_type(t), Instance) and p.type.fullname == ARRAY:
+        items = Arrays.sizes(tensor, api)
     sizes = [one for one in items or () if not isinstance(one, Many)]
     if items is None or len(sizes) < len(items):
         return None
@@ -213,7 +224,7 @@ def length_of(sequence: Expression, api: Checker) -> int | None:
             length, bounds = length_of(of, api), bounds_of(part)
             return None if length is None or bounds is None else len(range(length)[bounds])
         case NameExpr() | MemberExpr() | OpExpr() | IndexExpr() | StrExpr():
-            match Expressions.object_of(sequence, api):
+            match _iterated(sequence, api):
                 case str() as text:
                     return len(text)
                 case Items(values=values) | Keywords(values=values):
@@ -272,7 +283,7 @@ def _item_of(sequence: Expression, index: int, api: Checker) -> Value:
             return pairs.values[index][1] if isinstance(pairs, Keywords) else None
         case CallExpr(callee=MemberExpr(expr=of, name="keys"), args=[]):
             return _item_of(of, index, api)
-    match Expressions.object_of(sequence, api):
+    match _iterated(sequence, api):
         case Items() as items:
             return item_at(items, index)
         case Keywords(values=entries):
@@ -304,6 +315,30 @@ def record_in(sequence: Expression, api: Checker) -> Made | None:
     return common_record(of.values if isinstance(of, Items) else [of.item if isinstance(of, Several) else None])
 
 
+def _iterated(sequence: Expression, api: Checker) -> Value:
+    """Return the object that an expression denotes, or the list over which its `__iter__` runs."""
+    found = Expressions.object_of(sequence, api)
+    attribute = _attribute_iterated(found, api) if isinstance(found, Made) else ""
+    return Expressions.object_of(MemberExpr(sequence, attribute), api) if attribute else found
+
+
+def _attribute_iterated(made: Made, api: Checker) -> str:
+    """Return the attribute over which the `__iter__` of an object runs, as does its `__len__`; "" if unknown."""
+    names: set[str] = set()
+    for name in "__iter__", "__len__":
+        method, _ = method_of(made, name) or (None, None)
+        body = [] if method is None or is_changed(method, api) else body_of_getter(method, api)[0]
+        match body[1:] if isinstance(body[0] if body else None, ExpressionStmt) and len(body) > 1 else body:
+            case [
+                ReturnStmt(expr=CallExpr(callee=NameExpr(fullname="builtins.iter" | "builtins.len"), args=[of]))
+                | ExpressionStmt(expr=YieldFromExpr(expr=of))
+            ]:
+                names.add(of.name if isinstance(of, MemberExpr) and getattr(of.expr, "name", "") == "self" else "")
+            case _ if method is not None or name == "__iter__":
+                return ""
+    return names.pop() if len(names) == 1 else ""
+
+
 def several_alike(items: list[Expression], api: Checker) -> Several | None:
     """Return several objects, if all items are the same."""
     item = Expressions.object_of(items[0], api)
@@ -329,7 +364,7 @@ def elements(target: Expression, sequence: Expression, api: Checker) -> dict[Nod
             return elements(target, of, api)
         case NameExpr(), NameExpr() | MemberExpr() | IndexExpr() | ListExpr() | TupleExpr() | ListComprehension():
             is_dict = isinstance(p := get_proper_type(stored_type(api, sequence)), Instance) and _is_dict(p)
-            return element(target, None if is_dict else Expressions.object_of(sequence, api))
+            return element(target, None if is_dict else _iterated(sequence, api))
     return unknown_elements(target)
 
 
@@ -373,7 +408,7 @@ def has_items(sequence: Expression, api: Checker) -> bool:
         case NameExpr(node=Var() as variable) if isinstance(batches := bound_once(variable, api)[0], CallExpr):
             if getattr(batches.callee, "fullname", "") == "tapegrad.data.batches.batches":
                 return True
-    several = Expressions.object_of(sequence, api)
+    several = _iterated(sequence, api)
     return (
         bool(several.values)
         if isinstance(several, Items | Keywords)
