@@ -22,7 +22,7 @@ from tapegrad.autograd.registry import OPS
 from tests.oracle.differences import OTHERWISE
 from tests.oracle.test_torch import COMPARED, function_of, torch
 from tests.test_programs import NAMES as DRAWN
-from tests.test_programs import Program, composed, direction, flat, gradients, is_fixed
+from tests.test_programs import Program, composed, direction, flat, gradients, is_fixed, rounded
 
 NAMES = [name for name in DRAWN if name in COMPARED and name not in OTHERWISE]
 # What torch has not, or not with the options of a random call.
@@ -77,12 +77,26 @@ def compare(program: Program) -> bool:
     except ERRORS:
         return False
     results, grads = gradients(program)
-    for ours, theirs in zip(results, expected, strict=True):
-        np.testing.assert_allclose(ours.numpy(), theirs, 1e-8, 1e-10)
-        assert ours.shape == theirs.shape
-    for name, gradient in grads.items():
-        np.testing.assert_allclose(gradient, derivatives[name], 1e-6, 1e-8, err_msg=name)
+    try:
+        for ours, theirs in zip(results, expected, strict=True):
+            np.testing.assert_allclose(ours.numpy(), theirs, 1e-8, 1e-10)
+            assert ours.shape == theirs.shape
+        for name, gradient in grads.items():
+            np.testing.assert_allclose(gradient, derivatives[name], 1e-6, 1e-8, err_msg=name)
+    except AssertionError:
+        if is_decided_by_rounding(program, results, grads):
+            return False
+        raise
     return True
+
+
+def is_decided_by_rounding(program: Program, results: list[Any], grads: dict[str, Any]) -> bool:
+    """Return whether leaves that differ in the last digits give other results, as the qr of a singular matrix does."""
+    others, other_grads = gradients(rounded(program))
+    pairs = [(one.numpy(), other.numpy()) for one, other in zip(results, others, strict=True)]
+    return not all(np.allclose(*pair, 1e-8, 1e-10, equal_nan=True) for pair in pairs) or not all(
+        np.allclose(grads[name], other_grads[name], 1e-6, 1e-8, equal_nan=True) for name in grads
+    )
 
 
 def compared(rounds: int, seed: int) -> tuple[int, int]:

@@ -138,12 +138,18 @@ def parts(x: Any, sections: Any, axis: int = 0) -> Any:
 
 def heads_apart(q: Any, k: Any, v: Any, heads: int, kv_heads: Any = None, **options: Any) -> Any:
     groups = kv_heads or heads
+    added, mask = options.get("bias"), options.get("mask")
+    if added is not None and mask is not None:
+        if mask.ndim > 2:
+            message = "torch takes one of them, and ours has no axis for the heads"
+            raise NotImplementedError(message)
+        added = torch.where(mask, added, -torch.inf)
     q, k, v = (x.unflatten(-1, (n, -1)).transpose(-3, -2) for x, n in ((q, heads), (k, groups), (v, groups)))
     together = F.scaled_dot_product_attention(
         q,
         k,
         v,
-        options.get("mask", options.get("bias")),
+        mask if added is None else added,
         is_causal=options.get("causal", False),
         enable_gqa=groups != heads,
     )
