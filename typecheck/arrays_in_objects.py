@@ -233,3 +233,56 @@ def reject_an_item_that_a_loop_adds() -> None:
     x = tg.ones((8, 3, 12)).trace()
     steps = [x[:, place] for place in range(int("2"))]
     nn.Linear(12, 3)(run(Cell(12, 18), steps)[0])  # E: Linear(12, 3): x is (8, 18) but (..., 12) is expected: axis -1 is 18, not 12 [tapegrad-shape]
+
+
+def batches(x: Floats, y: Floats, size: int) -> Iterator[tuple[Floats, Floats]]:
+    order = np.random.default_rng(0).permutation(len(x))
+    for start in range(0, len(order), size):
+        rows = order[start : start + size]
+        yield x[rows], y[rows]
+
+
+class Loader:
+    """Yields the rows of an array."""
+
+    def __init__(self, x: Floats, size: int) -> None:
+        self.x, self.size = x, size
+
+    def __iter__(self) -> Iterator[Floats]:
+        for start in range(0, len(self.x), self.size):
+            yield self.x[start : start + self.size]
+
+
+def folds(rows: int, count: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    parts = np.array_split(np.random.default_rng(0).permutation(rows), count)
+    for place, held_out in enumerate(parts):
+        yield np.concatenate([part for other, part in enumerate(parts) if other != place]), held_out
+
+
+def accept_arrays_that_generators_yield() -> None:
+    x, y = np.zeros((20, 3)), np.zeros((20, 2))
+    for one, other in batches(x, y, 5):
+        assert_type(tg.tensor(one), Tensor[Shape[L[5], L[3]], NoneTape, np.float64])
+        assert_type(tg.tensor(other), Tensor[Shape[L[5], L[2]], NoneTape, np.float64])
+    made = batches(x, y, 8)  # of which the last has fewer rows
+    for number, (_, last) in enumerate(made):
+        assert_type(tg.tensor(last)[0], Tensor[Shape[L[2]], NoneTape, np.float64])
+        assert number < 3
+    loader = Loader(x, 5)
+    for rows in loader:
+        assert_type(tg.tensor(rows), Tensor[Shape[L[5], L[3]], NoneTape, np.float64])
+    for seen, held_out in folds(20, 3):
+        assert_type(tg.tensor(x)[tg.tensor(seen)][0], Tensor[Shape[L[3]], NoneTape, np.float64])
+        assert_type(tg.tensor(y)[tg.tensor(held_out)][0], Tensor[Shape[L[2]], NoneTape, np.float64])
+
+
+def reject_an_array_that_a_generator_yields() -> None:
+    x, y = np.zeros((20, 3)), np.zeros((20, 2))
+    for one, other in batches(x, y, 5):
+        tg.tensor(one) @ tg.tensor(other)  # E: matmul: inner sizes differ: x (5, 3) has 3 columns but y (5, 2) has 5 rows [tapegrad-shape]
+
+
+def reject_rows_of_a_loader() -> None:
+    loader = Loader(np.zeros((20, 3)), 5)
+    for rows in loader:
+        tg.tensor(rows) @ tg.ones((4, 2)).astype(np.float64)  # E: matmul: inner sizes differ: x (5, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]

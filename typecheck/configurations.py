@@ -339,7 +339,7 @@ def ratio_options() -> Namespace:
     parser = ArgumentParser()
     parser.add_argument("--width", type=int, default=12)
     parser.add_argument("--ratio", type=float, default=1.5)
-    return parser.parse_args()
+    return parser.parse_args([])
 
 
 def of_any_size(scaled: Scaled) -> None:

@@ -6,13 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from mypy.nodes import ARG_STAR, CallExpr, MemberExpr, MypyFile, NameExpr, RefExpr, StarExpr, TupleExpr, TypeInfo, Var
-from mypy.types import Instance, get_proper_type
+from mypy.types import Instance, TupleType, get_proper_type
 
 from tapegrad.mypy.calls.array_calls import Bodies, CallReader
 from tapegrad.mypy.calls.array_sizes import common
 from tapegrad.mypy.calls.array_types import array_of_type, plain_sizes
 from tapegrad.mypy.calls.data_sets import loaded_field
-from tapegrad.mypy.conversion import shape_items
+from tapegrad.mypy.conversion import is_iterator, shape_items
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
     attribute_variable,
@@ -24,7 +24,7 @@ from tapegrad.mypy.mypy_api import (
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.assigned import assigned_by_methods
 from tapegrad.mypy.scopes.file_contents import loop_of, method_of_receiver
-from tapegrad.mypy.scopes.frames import GivenTensor, Reading, key_of, within
+from tapegrad.mypy.scopes.frames import GivenTensor, Made, Reading, key_of, within
 from tapegrad.mypy.scopes.names import (
     ScopeCache,
     bound_last,
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from mypy.nodes import Expression, Node, SymbolNode
+    from mypy.types import ProperType, Type
 
     from tapegrad.mypy.calls.array_sizes import Several, Sizes
 
@@ -111,6 +112,8 @@ class VariableReader(CallReader):
         match target, sequence:
             case NameExpr(), _:
                 return self._row(sequence)
+            case TupleExpr(items=targets), NameExpr() if (item := self._item_made(sequence)) is not None:
+                return _part_of(item, targets, variable)
             case TupleExpr(items=targets), NameExpr():
                 places = [at for at, one in enumerate(targets) if isinstance(one, NameExpr) and one.node is variable]
                 is_plain = len(places) == 1 and not any(isinstance(one, StarExpr) for one in targets)
@@ -123,7 +126,19 @@ class VariableReader(CallReader):
                 for inner, of in zip(targets, several, strict=False):
                     if isinstance(inner, NameExpr) and inner.node is variable:
                         return self._row(of)
+            case TupleExpr(items=targets), CallExpr() if (item := self._item_made(sequence)) is not None:
+                return _part_of(item, targets, variable)
         return None
+
+    def _item_made(self, sequence: Expression) -> ProperType | None:
+        """Return the type of what a generator of the program yields at each turn; None if it is not read."""
+        made: Expression | None = sequence
+        if isinstance(sequence, NameExpr) and isinstance(sequence.node, Var):
+            made, _ = bound_once(sequence.node, self._api)
+        if isinstance(made, CallExpr) and isinstance(object_of(made, self._api), Made):  # with an `__iter__`
+            made = CallExpr(MemberExpr(sequence if isinstance(sequence, NameExpr) else made, "__iter__"), [], [], [])
+        several = self._returned(made) if isinstance(made, CallExpr) else None
+        return get_proper_type(several.args[0]) if isinstance(several, Instance) and is_iterator(several) else None
 
     def _row(self, sequence: Expression) -> Sizes | None:
         """Return the sizes of what a loop over an array, or over a list of arrays, gives its variable."""
@@ -132,6 +147,8 @@ class VariableReader(CallReader):
             return common(several)
         if (row := self._of_appended(sequence)) is not None:
             return row
+        if (item := self._item_made(sequence)) is not None:
+            return _sizes_of_type(item)
         sizes = self.sizes(sequence)
         return sizes[1:] if sizes else None
 
@@ -197,6 +214,19 @@ class VariableReader(CallReader):
 # What variables and attributes are taken to have while all of their values are read, which may mention them.
 _assumed: Final[dict[Var, Sizes | None]] = {}
 _assumed_attributes: Final[dict[tuple[SymbolNode | None, Hashable], Sizes | None]] = {}  # by the object as well
+
+
+def _part_of(item: ProperType, targets: list[Expression], variable: Var) -> Sizes | None:
+    """Return the sizes of the array in a tuple that a loop unpacks into a variable."""
+    for target, t in zip(targets, item.items if isinstance(item, TupleType) else [], strict=False):
+        if isinstance(target, NameExpr) and target.node is variable:
+            return _sizes_of_type(t)
+    return None
+
+
+def _sizes_of_type(t: Type) -> Sizes | None:
+    array = array_of_type(t)
+    return None if array is None else plain_sizes(shape_items(array.args[0]))
 
 
 def _unchanging(found: Several, read: Callable[[Sizes | None], Several]) -> Sizes | None:

@@ -44,7 +44,7 @@ from mypy.nodes import (
     WithStmt,
     YieldExpr,
 )
-from mypy.types import CallableType, NoneType, TupleType, get_proper_type
+from mypy.types import CallableType, Instance, NoneType, TupleType, get_proper_type
 
 from tapegrad.mypy.calls.array_types import is_array, may_have_array_type
 from tapegrad.mypy.calls.arrays import with_sizes
@@ -254,8 +254,7 @@ class Reader(PathReader):
             case DelStmt(expr=IndexExpr(base=holder) as target):
                 self._change(target, self._type_of(holder))
             case ExpressionStmt(expr=YieldExpr(expr=value)):
-                yielded = NoneType() if value is None else made_entries(value, self._type_of(value), self._api)
-                self._yielded.append(yielded)
+                self._yielded.append(NoneType() if value is None else self._item(value))
             case ExpressionStmt(expr=value):
                 self._type_of(value, may_be_none=True)
             case _:
@@ -284,6 +283,15 @@ class Reader(PathReader):
         """Return the type of what the body returns."""
         t = made_entries(value, with_sizes(self._array_or(self._type_of(value)), value, self._api), self._api)
         return self._new_lists(value, t)
+
+    def _item(self, value: Expression) -> Type:
+        """Return the type of what the body yields."""
+        function = enclosing_function(self._api)
+        declared = function.type if function is not None else None
+        several = get_proper_type(declared.ret_type) if isinstance(declared, CallableType) else None
+        t = self._type_of(value)
+        t = _array_or(t, several.args[0]) if isinstance(several, Instance) and several.args else t
+        return made_entries(value, with_sizes(t, value, self._api), self._api)
 
     def _array_or(self, t: Type) -> Type:
         """Return the declared type of a result, or of its parts, declared as arrays, which mypy takes for Any."""

@@ -20,7 +20,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad.mypy.conversion import is_iterator, joined, tensor_parts, unknown
+from tapegrad.mypy.conversion import ARRAY, common_shape, is_iterator, joined, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import map_instance_to_supertype, simplified_union
 from tapegrad.mypy.scopes.entries import entries_in, is_dictionary, with_entries, without_entries
 
@@ -88,6 +88,9 @@ def join(types: list[Type]) -> Type:
     lists = [p for p in map(get_proper_type, items) if isinstance(p, Instance) and p.type.fullname == "builtins.list"]
     if len(lists) == len(items):
         return lists[0].copy_modified(args=[join([one.args[0] for one in lists])])
+    arrays = [p for p in map(get_proper_type, items) if isinstance(p, Instance) and p.type.fullname == ARRAY]
+    if len(arrays) == len(items) and all(are_same(arrays[0].args[1], one.args[1]) for one in arrays):
+        return arrays[0].copy_modified(args=[common_shape([one.args[0] for one in arrays]), arrays[0].args[1]])
     tensors = [item for item in items if tensor_parts(item) is not None]
     rest = [without_value(item) for item in items if tensor_parts(item) is None]
     return simplified_union([*([joined(UnionType.make_union(tensors))] if tensors else []), *rest])

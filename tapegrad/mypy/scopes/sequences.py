@@ -29,7 +29,7 @@ from mypy.nodes import (
 from mypy.types import Instance, TupleType, get_proper_type
 
 from tapegrad.mypy.conversion import ARRAY, Many, shape_items, size_of, tensor_parts, unknown
-from tapegrad.mypy.mypy_api import BodiesRead, stored_type, types_in_body
+from tapegrad.mypy.mypy_api import BodiesRead, depend_on_bodies, stored_type, types_in_body
 from tapegrad.mypy.scopes.collections import appended_to
 from tapegrad.mypy.scopes.decorators import is_changed
 from tapegrad.mypy.scopes.frames import (
@@ -324,6 +324,7 @@ def _iterated(sequence: Expression, api: Checker) -> Value:
 
 def _attribute_iterated(made: Made, api: Checker) -> str:
     """Return the attribute over which the `__iter__` of an object runs, as does its `__len__`; "" if unknown."""
+    depend_on_bodies(api)
     names: set[str] = set()
     for name in "__iter__", "__len__":
         method, _ = method_of(made, name) or (None, None)
