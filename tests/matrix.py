@@ -142,6 +142,8 @@ def main() -> None:
         for extras in ("", "jax", EXTRAS)
     ]
     wrong = 0
+    if len(sys.argv) > 1:
+        Path(sys.argv[1]).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=sys.argv[1] if len(sys.argv) > 1 else None) as name:
         for place in places:
             began = time.monotonic()

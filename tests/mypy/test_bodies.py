@@ -151,6 +151,39 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "a generator that may yield nothing": """
+import numpy as np
+from collections.abc import Iterator
+
+def batches(x: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    for start in range(0, len(x), size):
+        if start > 100:
+            yield x[start : start + size]
+
+def fit(model: Model, x: np.ndarray) -> float:
+    total = 0.0
+    for part in batches(x, 4):
+        total += model(tg.tensor(part, np.float32)).sum().item()
+    return total
+
+fit(Model(Config()), np.zeros((9, 7)))
+""",
+    "an object that iterates over other models than it was made with": """
+from collections.abc import Iterator
+
+class Ensemble:
+    def __init__(self, members: list[Model]) -> None:
+        self.members = members
+
+    def __iter__(self) -> Iterator[Model]:
+        return iter(self.members[2:])
+
+    def predict(self, x: Tensor) -> Tensor:
+        parts = [member(x) for member in self]
+        return x if not parts else tg.stack(parts)
+
+Ensemble([Model(Config())]).predict(tg.ones((8, 7)))
+""",
     "values of a variable that an operator changes, and that may not be arrays of one rank": """
 import numpy as np
 
@@ -6239,6 +6272,46 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "batches of arrays that a generator yields": """
+import numpy as np
+from collections.abc import Iterator
+
+def batches(x: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    order = np.random.default_rng(0).permutation(len(x))
+    for start in range(0, len(order), size):
+        rows = order[start : start + size]
+        yield x[rows]
+
+def fit(model: Model, x: np.ndarray) -> float:
+    total = 0.0
+    for part in batches(x, 4):
+        total += (model(tg.tensor(part, np.float32)) @ tg.ones((99, 2))).sum().item()  # here
+    return total
+
+def main() -> None:
+    fit(Model(Config()), np.zeros((9, 8)))
+
+main()
+""",
+    "what a loop over an object with an iterator calls": """
+from collections.abc import Iterator
+
+class Ensemble:
+    def __init__(self, members: list[Model]) -> None:
+        self.members = members
+
+    @classmethod
+    def create(cls, count: int) -> "Ensemble":
+        return cls([Model(Config()) for _ in range(count)])
+
+    def __iter__(self) -> Iterator[Model]:
+        return iter(self.members)
+
+    def predict(self, x: Tensor) -> Tensor:
+        return tg.stack([member(x) for member in self]) @ tg.ones((99, 2))  # here
+
+Ensemble.create(3).predict(tg.ones((8, 8)))
+""",
     "batches that a variable holds in a loop": """
 from tapegrad import data
 

@@ -70,6 +70,7 @@ from tapegrad.mypy.mypy_api import (
     iterated_type,
     narrow_by_condition,
 )
+from tapegrad.mypy.scopes.called_functions import surely_yields
 from tapegrad.mypy.scopes.entries import made_entries
 from tapegrad.mypy.scopes.frames import Made, Reading, key_of
 from tapegrad.mypy.scopes.names import ScopeCache, inside, nodes_in, targets_in
@@ -277,7 +278,8 @@ class Reader(PathReader):
         self._frame.variables.update(elements(target, value, self._api))
         self._bind_loop(target, iterated_type(self._api, value))
         self._counters.update(counters_in(target, value))
-        return self._loop(target, body, is_certain=has_items(value, self._api), is_independent=is_counted(value))
+        is_certain = has_items(value, self._api) or surely_yields(value, self._api)
+        return self._loop(target, body, is_certain=is_certain, is_independent=is_counted(value))
 
     def _result(self, value: Expression) -> Type:
         """Return the type of what the body returns."""

@@ -10,16 +10,21 @@ from mypy.nodes import (
     ARG_NAMED_OPT,
     ARG_STAR,
     ARG_STAR2,
+    AssignmentStmt,
     CallExpr,
+    ExpressionStmt,
+    ForStmt,
     FuncDef,
     IndexExpr,
     MemberExpr,
     NameExpr,
     OpExpr,
     RefExpr,
+    StrExpr,
     SuperExpr,
     TypeInfo,
     Var,
+    YieldExpr,
 )
 from mypy.types import AnyType, Instance, get_proper_type
 
@@ -54,7 +59,7 @@ from tapegrad.mypy.scopes.functions import (
     written_with_file,
 )
 from tapegrad.mypy.scopes.names import bound_once
-from tapegrad.mypy.scopes.sequences import type_read
+from tapegrad.mypy.scopes.sequences import has_items, type_read
 from tapegrad.mypy.scopes.statements import Run
 from tapegrad.mypy.scopes.turns import is_same_at_each_turn
 from tapegrad.mypy.sources import file_of, module_of
@@ -63,7 +68,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Final
 
-    from mypy.nodes import ArgKind, Expression
+    from mypy.nodes import ArgKind, Expression, Statement
     from mypy.types import ProperType, Type
 
     from tapegrad.mypy.mypy_api import Checker
@@ -155,6 +160,38 @@ def _newly_returned(
     if isinstance(of, ClassOf):
         fresh.variables[written.arguments[0].variable] = of
     return Returned(written, fresh, file, value) if is_layer else value
+
+
+def surely_yields(sequence: Expression, api: Checker) -> bool:
+    """Return whether a call of a generator of the program yields at least once: in its first loop, which is run."""
+    if isinstance(sequence, CallExpr) and getattr(sequence.callee, "fullname", "") == "builtins.enumerate":
+        return surely_yields(sequence.args[0], api)
+    called = called_function(sequence.callee, api) if isinstance(sequence, CallExpr) else None
+    if called is None or not isinstance(sequence, CallExpr):
+        return False
+    function, of = called
+    written, file = written_with_file(function, api)
+    arguments = None if written is None or is_changed(written, api) else arguments_of_call(written, sequence, api)
+    if written is None or file is None or arguments is None or not written.is_generator or function in _called_now:
+        return False
+    loop = next((one for one in written.body.body if not _is_plain(one)), None)
+    begin = next((one for one in loop.body.body if not _is_plain(one)), None) if isinstance(loop, ForStmt) else None
+    if not isinstance(loop, ForStmt) or not isinstance(getattr(begin, "expr", None), YieldExpr):
+        return False
+    receiver = of if isinstance(of, Made) else None
+    frame = Frame(written.fullname, dict(arguments), receiver, parameter_values(written, arguments))
+    _called_now.add(function)
+    try:
+        with in_file(file, api), in_scope_of(api, written), within(frame):
+            return has_items(loop.expr, api)
+    finally:
+        _called_now.discard(function)
+
+
+def _is_plain(statement: Statement) -> bool:
+    """Return whether a statement is an assignment or a docstring, after which the next one runs."""
+    is_text = isinstance(statement, ExpressionStmt) and isinstance(statement.expr, StrExpr)
+    return is_text or isinstance(statement, AssignmentStmt)
 
 
 _called_now: Final[set[FuncDef]] = set()  # functions whose results are being read: they may call themselves
