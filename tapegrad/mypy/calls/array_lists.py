@@ -25,8 +25,8 @@ from mypy.types import Instance, TupleType, get_proper_type
 
 from tapegrad.mypy.calls.array_arguments import ERRORS, ArgumentReader
 from tapegrad.mypy.calls.array_sizes import UnreadError, common, joined
-from tapegrad.mypy.calls.array_types import LISTING, array_of_type, plain_sizes
-from tapegrad.mypy.conversion import shape_items, unknown
+from tapegrad.mypy.calls.array_types import LISTING, sizes_of_type
+from tapegrad.mypy.conversion import unknown
 from tapegrad.mypy.mypy_api import make, stored_type
 from tapegrad.mypy.scopes.collections import Use, appended_to, loops_that_fill, use_of
 from tapegrad.mypy.scopes.frames import GivenTensor
@@ -198,8 +198,7 @@ class ListReader(ArgumentReader):
         if row is not None and row.info.is_named_tuple:
             names = fields_of(row.info)
             field = dict(row.arguments).get(names[position]) if position < len(names) else None
-            array = array_of_type(field.t) if isinstance(field, GivenTensor) else None
-            return None if array is None else plain_sizes(shape_items(array.args[0]))
+            return sizes_of_type(field.t) if isinstance(field, GivenTensor) else None
         parts = self._common_parts(rows)
         return None if parts is None or position >= len(parts) else parts[position]
 

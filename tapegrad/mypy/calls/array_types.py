@@ -30,8 +30,7 @@ SCALARS: Final = {"b": "numpy.bool", "i": "numpy.integer"}
 
 def turned(t: Type, api: Checker) -> Type:
     """Return the type of an array whose axes have other places, without its sizes."""
-    array = array_of_type(t)
-    items = None if array is None else plain_sizes(shape_items(array.args[0]))
+    array, items = array_of_type(t), sizes_of_type(t)
     if array is None or items is None or all(map(is_unknown, items)):
         return t
     return with_given_sizes(array, [UNKNOWN] * len(items), api)
@@ -112,6 +111,12 @@ def array_of_type(t: Type | None) -> Instance | None:
     """Return a type if it is that of an array of NumPy; None for any other."""
     p = None if t is None else get_proper_type(t)
     return without_last_values(p) if isinstance(p, Instance) and p.type.fullname == ARRAY else None
+
+
+def sizes_of_type(t: Type | None) -> Sizes | None:
+    """Return the sizes that the type of an array says; None for an unknown rank, or for any other type."""
+    array = array_of_type(t)
+    return None if array is None else plain_sizes(shape_items(array.args[0]))
 
 
 def is_known(array: Instance) -> bool:

@@ -10,7 +10,7 @@ from mypy.types import Instance, TupleType, get_proper_type
 
 from tapegrad.mypy.calls.array_calls import Bodies, CallReader
 from tapegrad.mypy.calls.array_sizes import common
-from tapegrad.mypy.calls.array_types import array_of_type, plain_sizes
+from tapegrad.mypy.calls.array_types import array_of_type, plain_sizes, sizes_of_type
 from tapegrad.mypy.calls.data_sets import loaded_field
 from tapegrad.mypy.conversion import is_iterator, shape_items
 from tapegrad.mypy.mypy_api import (
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from mypy.nodes import Expression, Node, SymbolNode
-    from mypy.types import ProperType, Type
+    from mypy.types import ProperType
 
     from tapegrad.mypy.calls.array_sizes import Several, Sizes
 
@@ -68,8 +68,7 @@ class VariableReader(CallReader):
             whole, position = unpacked
             return self._assigned(whole, position)
         if is_once and value is None and isinstance(given := object_of(name, self._api), GivenTensor):
-            array = array_of_type(given.t)
-            return None if array is None else plain_sizes(shape_items(array.args[0]))
+            return sizes_of_type(given.t)
         values = ([] if value is None else [value]) if is_once else self._run_in_body(bound_last(name, self._api))
         if values or is_once:
             return common([self.sizes(one) for one in values])
@@ -148,7 +147,7 @@ class VariableReader(CallReader):
         if (row := self._of_appended(sequence)) is not None:
             return row
         if (item := self._item_made(sequence)) is not None:
-            return _sizes_of_type(item)
+            return sizes_of_type(item)
         sizes = self.sizes(sequence)
         return sizes[1:] if sizes else None
 
@@ -220,13 +219,8 @@ def _part_of(item: ProperType, targets: list[Expression], variable: Var) -> Size
     """Return the sizes of the array in a tuple that a loop unpacks into a variable."""
     for target, t in zip(targets, item.items if isinstance(item, TupleType) else [], strict=False):
         if isinstance(target, NameExpr) and target.node is variable:
-            return _sizes_of_type(t)
+            return sizes_of_type(t)
     return None
-
-
-def _sizes_of_type(t: Type) -> Sizes | None:
-    array = array_of_type(t)
-    return None if array is None else plain_sizes(shape_items(array.args[0]))
 
 
 def _unchanging(found: Several, read: Callable[[Sizes | None], Several]) -> Sizes | None:

@@ -43,6 +43,7 @@ from tapegrad.mypy.calls.array_types import (
     is_known,
     may_have_array_type,
     plain_sizes,
+    sizes_of_type,
     with_given_sizes,
 )
 from tapegrad.mypy.calls.data_sets import loaded_pair
@@ -288,8 +289,7 @@ class ArrayReader(ElementReader):
             case IndexExpr(base=base, index=IntExpr(value=index)) if (several := self.arrays(base)) is not None:
                 return several[index] if index < len(several) else None
             case IndexExpr(base=base, index=StrExpr(value=key)):
-                entry = array_of_type((entries_of(base, self._api) or {}).get(key))
-                return None if entry is None else plain_sizes(shape_items(entry.args[0]))
+                return sizes_of_type((entries_of(base, self._api) or {}).get(key))
             case IndexExpr(base=base, index=index):
                 return self.by_op("getitem", {"x": base, "index": index})
             case MemberExpr(name="T" | "mT" as name, expr=operand):
@@ -327,6 +327,5 @@ class ArrayReader(ElementReader):
             case CallExpr() as call if loaded := loaded_pair(call, self._api):
                 return [[*one.sizes] for one in loaded]
             case CallExpr() as call if isinstance(t := self._returned(call), TupleType):
-                arrays = list(map(array_of_type, t.items))
-                return [None if one is None else plain_sizes(shape_items(one.args[0])) for one in arrays]
+                return list(map(sizes_of_type, t.items))
         return None
