@@ -166,6 +166,17 @@ reveal_type(y.ndim)
     assert said == {4: "tuple[int, ...]", 5: "int", 6: "int", 8: "tuple[()]", 9: "0"}
 
 
+@pytest.mark.parametrize("array", ["np.ones((1.0, 5))", "np.full((half, 2), 1.0)", "np.ones((4, 5)).reshape(2.0, 10)"])
+def test_what_is_no_size_is_reported_by_mypy_alone(array: str, tmp_path: Path) -> None:
+    program = f"import numpy as np\nimport tapegrad as tg\n\nhalf = 0.5\ntg.tensor({array})\n"
+
+    lines = [line for line in reports(tmp_path, program) if ": error: " in line]
+
+    assert len(lines) == 1
+    assert lines[0].startswith("program.py:5: error: ")
+    assert lines[0].endswith(("[type-var]", "[call-overload]"))
+
+
 def revealed(folder: Path, program: str) -> dict[int, str]:
     """Return the type that mypy reveals in each line; it reports nothing else about tensors."""
     lines = reports(folder, program)

@@ -69,7 +69,12 @@ class ArgumentReader(ABC):
         return value_of(self._type_of(expression), expression, self._api)
 
     def shape(self, expression: Expression) -> Sizes | None:
-        """Return the sizes that an argument says, such as `(3, 4)`, `3` or `x.shape`; None for an unknown rank."""
+        """Return the sizes that an argument says, such as `(3, 4)`, `3` or `x.shape`; None for an unknown rank.
+
+        Raises:
+            UnreadError: It holds something that is no size.
+            ValueUnknownError: It is unknown.
+        """
         match expression:
             case MemberExpr(name="shape", expr=of):
                 return self.sizes(of)
@@ -95,7 +100,10 @@ class ArgumentReader(ABC):
             return list(map(self._size_or_unknown, numbers))
         if isinstance(value, UnknownDims):
             return None
-        return list(value) if isinstance(value, tuple | list) else [value]
+        sizes = list(value) if isinstance(value, tuple | list) else [value]
+        if not all(isinstance(one, int | Dim) for one in sizes):
+            raise UnreadError  # such as `np.ones((1.0, 5))`, which NumPy rejects
+        return sizes
 
     def _type_of(self, expression: Expression) -> ProperType:
         if isinstance(expression, TupleExpr) and expression.line < 0:  # the separate arguments of `x.reshape(2, 3)`
