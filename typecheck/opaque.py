@@ -507,6 +507,39 @@ def accept_the_length_of_what_does_not_change() -> None:
     written("b")
 
 
+def accept_the_length_of_a_list_that_is_only_read() -> None:
+    def read(words: list[str], grown: list[str]) -> None:
+        letters = sorted({letter for word in words for letter in word})
+        index = {letter: number for number, letter in enumerate(letters)}
+        table = nn.Sequential(nn.Embedding(len(letters), 3), nn.Linear(3, 2 * len(index)))
+        assert_type(table(tg.arange(4)) @ tg.ones((2 * len(index), 5)), Tensor[Shape[L[4], L[5]], NoneTape])
+        grown.append("c")
+        assert_type(tg.ones((2, len(grown))), Tensor[Shape[L[2], Any], NoneTape])
+        assert ", ".join(words)
+        assert set(words).union(letters)
+        assert_type(tg.ones((2, len(words))) @ tg.ones((len(words), 5)), Tensor[Shape[L[2], L[5]], NoneTape])
+
+    read(["a", "b"], ["a"])
+
+
+TEXT = "hello world"
+
+
+def accept_the_number_of_letters_of_a_text() -> None:
+    letters = sorted(set(TEXT))
+    count = len(set(TEXT))
+    embed = nn.Embedding(len(letters), 3)
+    assert_type(tg.ones((2, len(letters))), Tensor[Shape[L[2], L[8]], NoneTape])
+    assert_type(tg.ones((2, count)), Tensor[Shape[L[2], L[8]], NoneTape])
+    padded = ["<pad>", *letters]
+    assert_type(tg.ones((2, len(padded))), Tensor[Shape[L[2], L[9]], NoneTape])
+    assert_type(embed(tg.arange(4)), Tensor[Shape[L[4], L[3]], NoneTape])
+
+
+def reject_one_word_more(words: list[str] = ["a", "b"]) -> None:  # noqa: B006  # it is only read
+    tg.ones((2, len(words))) @ tg.ones((len(words) + 1, 5))  # E(mypy): matmul: inner sizes differ: x (2, len(words)) has len(words) columns but y (len(words) + 1, 5) has len(words) + 1 rows [tapegrad-shape]
+
+
 def accept_names_for_an_unknown_shape() -> None:
     def read(x: Tensor[Any], y: Tensor[Shape[Any, L[5]]]) -> None:
         b, n, h, d = x.shape

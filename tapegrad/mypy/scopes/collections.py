@@ -69,18 +69,31 @@ if TYPE_CHECKING:
 
     from tapegrad.mypy.mypy_api import Checker
 
-_READERS: Final = frozenset({"copy", "count", "get", "index", "items", "keys", "values"})
-# Methods of tensors that read a list of numbers; a class of the program may have one of that name that changes it.
-_READING_METHODS: Final = frozenset({"broadcast_to", "reshape", "split"})
+_READERS: Final = frozenset(
+    [
+        *("copy", "count", "difference", "get", "index", "intersection", "items", "keys", "most_common", "union"),
+        "values",
+    ]
+)
+# Methods that read a list: of tensors, strings, sets and `dict`; a class of the program may have one that changes it.
+_READING_METHODS: Final = frozenset(
+    {"broadcast_to", "difference", "fromkeys", "intersection", "join", "reshape", "split", "union"}
+)
 _EXTENDERS: Final = frozenset({"add", "append", "appendleft", "extend", "insert", "setdefault", "update"})
 FUNCTIONS_THAT_READ: Final = frozenset(
     [
+        *(f"builtins.{name}" for name in ("all", "any", "enumerate", "filter", "iter", "len", "map", "max", "min")),
+        *(f"builtins.{name}" for name in ("print", "range", "repr", "reversed", "sorted", "sum", "zip")),
+        *(f"builtins.{name}" for name in ("dict", "frozenset", "list", "set", "str", "tuple")),
         *(
-            f"builtins.{name}"
-            for name in ("all", "any", "enumerate", "iter", "len", "list", "map", "max", "min", "range")
+            "collections.Counter",
+            "copy.copy",
+            "itertools.chain",
+            "itertools.pairwise",
+            "json.dump",
+            "json.dumps",
+            "math.prod",
         ),
-        *(f"builtins.{name}" for name in ("dict", "print", "repr", "reversed", "sorted", "str", "sum", "tuple", "zip")),
-        *("copy.copy", "itertools.chain", "itertools.pairwise", "json.dump", "json.dumps", "math.prod"),
     ]
 )
 

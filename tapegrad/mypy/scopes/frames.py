@@ -376,11 +376,12 @@ def value_of_name(label: str, scope: str) -> Size | None:
 
 
 def _value_in(values: dict[str, Value], label: str) -> Size | None:
-    root, *rest = re.split(r"\.|(?=\[)", label)
-    if root.startswith("len("):
-        return UNKNOWN
+    is_length = label.startswith("len(")
+    root, *rest = re.split(r"\.|(?=\[)", label[len("len(") : -1] if is_length else label)
     if root not in values:
         return None
+    if is_length:
+        return UNKNOWN
     value = values[root]
     for name in rest:
         if isinstance(value, Dim) and (held := _variable_of(value)) is not None:

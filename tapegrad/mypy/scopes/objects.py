@@ -100,6 +100,7 @@ from tapegrad.mypy.scopes.sequences import (
     size_or_length,
     sizes_of_tensor,
     turns,
+    unordered_items,
     value_at_index,
     written_items,
 )
@@ -189,9 +190,10 @@ def _steady_size(expression: Expression, api: Checker) -> Size:
             return UNKNOWN if isinstance(value, float) else value
         case NameExpr() if Reading.frame is not None and isinstance(value := object_of(expression, api), int | Dim):
             return value
-        case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[NameExpr() | MemberExpr() as operand]) if (
-            not is_unknown(length := _length(operand, api))
-        ):
+        case CallExpr(
+            callee=NameExpr(fullname="builtins.len"),
+            args=[NameExpr() | MemberExpr() | CallExpr(callee=RefExpr(fullname="builtins.set")) as operand],
+        ) if not is_unknown(length := _length(operand, api)):
             return length
         case NameExpr(node=Var() as variable) if _is_of_entry(steady_value(variable, api)[0]) and isinstance(
             value := object_of(expression, api), int | Dim
@@ -471,6 +473,8 @@ def _of_call(call: CallExpr, api: Checker) -> Value:
             return copied_items(call.args[0], api)
         case RefExpr(fullname="builtins.reversed") if len(call.args) == 1:
             return copied_items(call, api)
+        case RefExpr(fullname="builtins.frozenset" | "builtins.set" | "builtins.sorted") if len(call.args) == 1:
+            return unordered_items(call, api)
         case NameExpr(node=TypeInfo() as info) | MemberExpr(node=TypeInfo() as info):
             return created_object(info, call, api)
         case (NameExpr(node=Var()) | IndexExpr()) as chosen if isinstance(of := object_of(chosen, api), ClassOf):

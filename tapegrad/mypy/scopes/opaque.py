@@ -33,6 +33,7 @@ from mypy.nodes import (
 from mypy.types import AnyType, Instance, get_proper_type
 
 from tapegrad.mypy.conversion import Many, size_of
+from tapegrad.mypy.scopes.collections import Use, may_change, use_of
 from tapegrad.mypy.scopes.file_contents import (
     checked_contents,
     is_of_another_file,
@@ -125,7 +126,7 @@ def _size(expression: Expression, api: Checker) -> Size:
         case MemberExpr():
             return _size_of_attribute(expression, api)
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[NameExpr() | MemberExpr() as operand]):
-            return _length(object_path(operand, api))
+            return _length(operand, api)
         case IndexExpr(base=MemberExpr(name="shape") as shape, index=index):
             position = position_of(index)
             axis = _axis(shape, position) if position is not None else None
@@ -301,12 +302,15 @@ def _size_of_attribute(expression: MemberExpr, api: Checker) -> Size:
     return _of_path(object_path(expression, api))
 
 
-def _length(path: Path | None) -> Size:
-    """Return the length of an object that cannot be changed, such as a string."""
-    p = get_proper_type(path.type) if path is not None and path.type is not None else None
-    if path is None or not isinstance(p, Instance) or not any(map(p.type.has_base, _IMMUTABLE)):
+def _length(operand: Expression, api: Checker) -> Size:
+    """Return the length of an object that cannot be changed, such as a string, or of a list that is only read."""
+    path = object_path(operand, api)
+    if path is None or path.type is None:
         return UNKNOWN
-    return _named(f"len({path.label})", path.scope)
+    p = get_proper_type(path.type)
+    is_immutable = isinstance(p, Instance) and any(map(p.type.has_base, _IMMUTABLE))
+    is_kept = is_immutable or (may_change(p) and use_of(operand, api) is Use.READ)
+    return _named(f"len({path.label})", path.scope) if is_kept else UNKNOWN
 
 
 def _of_path(path: Path | None) -> Size:

@@ -122,6 +122,12 @@ def copied_items(sequence: Expression, api: Checker) -> Items | None:
     return known_items([_item_of(sequence, index, api) for index in range(count)])
 
 
+def unordered_items(sequence: Expression, api: Checker) -> Items | None:
+    """Return as many unknown items as a set or a sorted list has; None if their number is not known."""
+    count = length_of(sequence, api)
+    return None if count is None or count > MOST_ITEMS else Items((None,) * count)
+
+
 def items_of_comprehension(generator: GeneratorExpr, api: Checker) -> Value:
     """Return the items of a list comprehension with one loop and no condition; None for any other."""
     match generator:
@@ -218,6 +224,8 @@ def length_of(sequence: Expression, api: Checker) -> int | None:
             return None if length is None else max(length - 1, 0)
         case CallExpr(callee=RefExpr(fullname=name), args=[of, *_]) if name in _KEEPING_ITEMS:
             return length_of(of, api)
+        case CallExpr(callee=RefExpr(fullname="builtins.set" | "builtins.frozenset"), args=[of]):
+            return len({*text}) if isinstance(text := _iterated(of, api), str) else None
         case CallExpr(callee=MemberExpr(expr=of, name="items" | "keys" | "values"), args=[]):
             return len(pairs.values) if isinstance(pairs := Expressions.object_of(of, api), Keywords) else None
         case IndexExpr(base=of, index=SliceExpr() as part):
