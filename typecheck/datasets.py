@@ -58,8 +58,25 @@ def accept_any_number_of_tensors() -> None:
     for images, labels in data.batches(x, y, size=4):
         assert_type(images, Tensor[Shape[L[4], L[3]], NoneTape])
         assert_type(labels, Tensor[Shape[L[4]], NoneTape])
-    for four in data.batches(x, y, x, y, size=4):
-        assert_type(four, Any)
+    for w, a, b, c in data.batches(x, y, x, y, size=4):
+        assert_type(w.T @ a, Tensor[Shape[L[3]], NoneTape])
+        assert_type(b, Tensor[Shape[L[4], L[3]], NoneTape])
+        assert_type(c, Tensor[Shape[L[4]], NoneTape])
+
+
+def accept_tensors_that_a_star_gives() -> None:
+    pair = tg.ones((10, 3)), tg.arange(10)
+    for x, y in data.batches(*pair, size=4):
+        assert_type(x, Tensor[Shape[L[4], L[3]], NoneTape])
+        assert_type(y, Tensor[Shape[L[4]], NoneTape, np.int64])
+    for x, _, _, y in data.batches(*pair, *pair, size=4, drop_last=False):
+        assert_type(x.mT @ tg.ones((10, 2))[: len(x)], Tensor[Shape[L[3], L[2]], NoneTape])
+
+
+def reject_columns_of_one_of_four_tensors() -> None:
+    x, y = tg.ones((10, 3)), tg.zeros((10,))
+    for _, _, z, _ in data.batches(x, y, x, y, size=4):
+        z @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (4, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]
 
 
 def reject_tensors_of_different_lengths() -> None:

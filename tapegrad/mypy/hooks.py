@@ -182,7 +182,7 @@ def function_result(ctx: FunctionContext) -> Type:
     called = declared or _method_of_super(ctx)
     result = drivers.check_driver(ctx, result) if called is None else bodies.completed(ctx, called, result)
     if isinstance(ctx.context, CallExpr) and getattr(ctx.context.callee, "fullname", "") == datasets.BATCHES:
-        result = datasets.with_examples(ctx, result)
+        result = datasets.with_rows(ctx, datasets.with_examples(ctx, result))
         datasets.check_rows(ctx)
     if makes_layer(ctx):
         bodies.check_builder(ctx)

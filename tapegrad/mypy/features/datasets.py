@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from mypy.types import Instance, LiteralType, TupleType, Type, get_proper_type
+from mypy.nodes import ARG_STAR
+from mypy.types import AnyType, Instance, LiteralType, TupleType, Type, get_proper_type
 
 from tapegrad.mypy.calls.results import with_shape
 from tapegrad.mypy.conversion import (
@@ -22,9 +23,10 @@ from tapegrad.mypy.conversion import (
 )
 from tapegrad.mypy.features.bodies import example_of
 from tapegrad.mypy.features.partial_types import filled, is_open
-from tapegrad.mypy.mypy_api import make
+from tapegrad.mypy.mypy_api import any_tuple, make
 from tapegrad.mypy.reports import report
 from tapegrad.mypy.scopes.values import size_value
+from tapegrad.mypy.unify.arguments import arguments_of
 from tapegrad.sizes import UNKNOWN, is_unknown, surely_less
 
 if TYPE_CHECKING:
@@ -46,6 +48,34 @@ def with_examples(ctx: FunctionContext, result: Type) -> Type:
     if example is None:
         return result
     return batches.copy_modified(args=[_stacked(batches.args[0], example, _size_of_batches(ctx), ctx.api)])
+
+
+def with_rows(ctx: FunctionContext, result: Type) -> Type:
+    """Return the type of `data.batches(...)` of four or more tensors, or of a starred tuple of tensors.
+
+    The overloads say nothing of the first, and not the number of rows of the second.
+    """
+    batches = get_proper_type(result)
+    if not isinstance(batches, Instance) or len(batches.args) != 1:
+        return result
+    is_starred = any(kind is ARG_STAR for kinds in ctx.arg_kinds for kind in kinds)
+    if not is_starred and not isinstance(get_proper_type(batches.args[0]), AnyType):
+        return result
+    formals = [str(position) for position in range(len(ctx.arg_types))]
+    given = [one for several in arguments_of(ctx, formals).values() for one in several if one.keyword is None]
+    if len(given) < 2 or any(one.tensor is None for one in given):
+        return result
+    rows = [_with_first(one.type, _size_of_batches(ctx), ctx.api) for one in given]
+    return batches.copy_modified(args=[TupleType(rows, any_tuple(ctx.api))])
+
+
+def _with_first(t: Type, size: Size, api: Checker) -> Type:
+    """Return the type of a tensor with another first size."""
+    tensor = joined(t)
+    parts = tensor_parts(tensor)
+    items = shape_items(parts.shape) if parts is not None else None
+    is_known = items and not isinstance(items[0], Many)
+    return with_shape(tensor, shape_type([size, *items[1:]], make(api)) if items and is_known else unknown())
 
 
 def check_rows(ctx: FunctionContext) -> None:
