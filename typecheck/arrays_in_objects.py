@@ -286,3 +286,66 @@ def reject_rows_of_a_loader() -> None:
     loader = Loader(np.zeros((20, 3)), 5)
     for rows in loader:
         tg.tensor(rows) @ tg.ones((4, 2)).astype(np.float64)  # E: matmul: inner sizes differ: x (5, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]
+
+
+def drawn_pair(count: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    x = np.linspace(-1.0, 1.0, 3 * count).reshape(count, 3)
+    return x.astype(np.float32), np.sin(x[:, :1]).astype(np.float32)
+
+
+def as_tensors(x: NDArray[np.float32], y: NDArray[np.float32]) -> tuple[Tensor, Tensor]:
+    return tg.tensor(x), tg.tensor(y)
+
+
+def accept_arrays_of_a_tuple_that_a_star_gives() -> None:
+    x, y = as_tensors(*drawn_pair(5))
+    assert_type(x, Tensor[Shape[L[5], L[3]], NoneTape])
+    assert_type(y, Tensor[Shape[L[5], L[1]], NoneTape])
+
+
+def reject_columns_of_an_array_that_a_star_gives() -> None:
+    x, _ = as_tensors(*drawn_pair(5))
+    x @ tg.ones((4, 2))  # E: matmul: inner sizes differ: x (5, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]
+
+
+def cloud(kind: int, points: int) -> NDArray[np.float64]:
+    if kind == 0:
+        p = np.ones((points, 3))
+        p /= np.linalg.norm(p, axis=1, keepdims=True)
+        return p
+    height = np.sqrt(np.linspace(0.0, 1.0, points))
+    return np.stack([height, height, 1.0 - 2.0 * height], axis=1)
+
+
+def accept_arrays_that_two_ways_make(count: int = 4) -> None:
+    clouds = np.stack([cloud(int(kind), 7) for kind in np.arange(5) % 2])
+    assert_type(tg.tensor(clouds), Tensor[Shape[L[5], L[7], L[3]], NoneTape, np.float64])
+    assert_type(tg.tensor(cloud(count, 6)), Tensor[Shape[L[6], L[3]], NoneTape, np.float64])
+
+
+def turned(clouds: NDArray[np.float64], angle: NDArray[np.float64]) -> Tensor:
+    turn = np.zeros((len(angle), 3, 3))
+    turn[:, 0, 0] = turn[:, 1, 1] = np.cos(angle)
+    width = height = clouds.shape[2]
+    return tg.tensor((clouds @ turn).reshape(-1, width, height))
+
+
+def accept_one_value_for_several_targets() -> None:
+    assert_type(turned(np.ones((5, 6, 3)), np.ones(5)), Tensor[Shape[L[10], L[3], L[3]], NoneTape, np.float64])
+
+
+def with_zero_mean(rows: int) -> Tensor:
+    x, y = np.zeros((2, rows, 3), np.float32)
+    x = x + y
+    x = (x - x.mean()) / (x.std() + 1e-8)
+    return tg.tensor(x.reshape(-1))
+
+
+def accept_the_dtype_of_rows_and_of_arithmetic() -> None:
+    assert_type(with_zero_mean(4), Tensor[Shape[L[12]], NoneTape])
+    x = np.ones((4, 3), np.float64)
+    assert_type(tg.tensor((x - x.min()) / x.max()), Tensor[Shape[L[4], L[3]], NoneTape, np.float64])
+
+
+def reject_labels_of_floats() -> None:
+    tg.cross_entropy(tg.ones((12, 2)), with_zero_mean(4))  # E: cross_entropy: target is float32 but integer is expected [tapegrad-dtype]

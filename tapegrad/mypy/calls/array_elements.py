@@ -26,14 +26,14 @@ from tapegrad.errors.numpy_functions import below_numpy
 from tapegrad.mypy.calls.array_arguments import DEEPEST
 from tapegrad.mypy.calls.array_calls import COPIED, GENERATORS
 from tapegrad.mypy.calls.array_sizes import Given, UnreadError
-from tapegrad.mypy.calls.array_types import are_whole, is_array, scalar_type_of
+from tapegrad.mypy.calls.array_types import are_whole, is_array, is_vague, scalar_type_of
 from tapegrad.mypy.calls.array_variables import VariableReader, reshapes
 from tapegrad.mypy.calls.data_sets import loaded_field, loaded_pair
 from tapegrad.mypy.conversion import unknown
 from tapegrad.mypy.mypy_api import attribute_variable, checked_file, depend_on_bodies, scalar_type, stored_type
 from tapegrad.mypy.scopes.assigned import assigned_by_methods
 from tapegrad.mypy.scopes.frames import key_of
-from tapegrad.mypy.scopes.names import bound_once, unpacked_once
+from tapegrad.mypy.scopes.names import bound_last, bound_once, unpacked_once
 from tapegrad.mypy.scopes.objects import object_of
 from tapegrad.mypy.scopes.readings import read_once
 
@@ -48,6 +48,7 @@ _FILLED: Final = frozenset(["empty", "ones", "zeros"])  # with a dtype as the se
 _KEEPING_ELEMENTS: Final = frozenset(
     ["copy", "flatten", "ravel", "repeat", "reshape", "squeeze", "swapaxes", "take", "transpose"]
 )
+_REDUCING: Final = frozenset(["max", "mean", "min", "prod", "std", "sum", "var"])
 _DRAWN_DTYPES: Final = {
     "integers": "int64",
     **dict.fromkeys(("normal", "random", "standard_normal", "uniform"), "float64"),
@@ -61,9 +62,9 @@ class ElementReader(VariableReader):
     def scalar(self, expression: Expression) -> Type | None:
         """Return the type of the elements of an array, also of one that keeps those of other arrays."""
         known = scalar_type_of(stored_type(self._api, expression))
-        if known is not None or self._depth > DEEPEST:
+        if self._depth > DEEPEST or not is_vague(known):
             return known
-        return read_once(self._scalar_deeper, "scalar", expression)
+        return read_once(self._scalar_deeper, "scalar", expression) or known
 
     def _scalar_deeper(self, expression: Expression) -> Type | None:
         self._depth += 1
@@ -80,7 +81,9 @@ class ElementReader(VariableReader):
                 value, is_once = bound_once(variable, self._api)
                 if value is not None:
                     return self.scalar(value)
-                unpacked = unpacked_once(variable, self._api) if is_once else None
+                if not is_once:
+                    return self._common_scalar(bound_last(expression, self._api))
+                unpacked = unpacked_once(variable, self._api)
                 return None if unpacked is None else self._scalar_of_item(*unpacked)
             case MemberExpr() if (loaded := loaded_field(expression, self._api)) is not None and not reshapes.of(
                 checked_file(self._api)
@@ -90,12 +93,15 @@ class ElementReader(VariableReader):
                 return self._scalar_of_attribute(expression)
             case OpExpr(op="+" | "-" | "*" | "/", left=left, right=FloatExpr() | IntExpr()):
                 of = self.scalar(left)  # a number of Python keeps the precision of an array of floats
-                return of if isinstance(of, Instance) and of.type.has_base("numpy.inexact") else None
+                return _if_inexact(of)
+            case OpExpr(op="+" | "-" | "*" | "/", left=left, right=right):
+                of = _if_inexact(self.scalar(left))
+                return of if of is not None and of == get_proper_type(self.scalar(right)) else None
+            case CallExpr(callee=MemberExpr(name=name, expr=of)) if name in _REDUCING and self._is_array(of):
+                return None if Given(expression).has("dtype", sys.maxsize) else _if_inexact(self.scalar(of))
             case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _JOINING:
                 given = Given(expression).only({"dtype"}).one("arrays", 0)
-                items = given.items if isinstance(given, ListExpr | TupleExpr) else []
-                scalars = [get_proper_type(self.scalar(one)) for one in items]
-                return scalars[0] if scalars and all(one == scalars[0] for one in scalars) else None
+                return self._common_scalar(given.items if isinstance(given, ListExpr | TupleExpr) else [])
             case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _FILLED and Given(expression).has(
                 "dtype", 1
             ):
@@ -104,9 +110,7 @@ class ElementReader(VariableReader):
             case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in COPIED - {"copy"}:
                 given = Given(expression).only({"dtype"}).one("object" if below_numpy(name) == "array" else "a", 0)
                 return None if Given(expression).has("dtype", 1) else self._scalar_of_data(given)
-            case CallExpr(callee=MemberExpr(name=name, expr=of)) if name in _KEEPING_ELEMENTS and is_array(
-                stored_type(self._api, of) or unknown()
-            ):
+            case CallExpr(callee=MemberExpr(name=name, expr=of)) if name in _KEEPING_ELEMENTS and self._is_array(of):
                 return self.scalar(of)
             case CallExpr(callee=MemberExpr(name="astype", expr=of), args=[RefExpr(fullname=name), *_]) if (
                 self.sizes(of) is not None  # an array, and not of another library
@@ -127,6 +131,11 @@ class ElementReader(VariableReader):
             case IndexExpr(base=of):
                 return self.scalar(of)
         return None
+
+    def _common_scalar(self, arrays: list[Expression]) -> Type | None:
+        """Return the type of the elements that several arrays have; None if they differ."""
+        scalars = [get_proper_type(self.scalar(one)) for one in arrays]
+        return scalars[0] if scalars and all(one == scalars[0] for one in scalars) else None
 
     def _scalar_of_item(self, whole: Expression, position: int) -> Type | None:
         """Return the type of the elements of an array that is unpacked from what a call returns."""
@@ -162,9 +171,18 @@ class ElementReader(VariableReader):
     def _scalar_assigned(self, value: Expression, position: int | None) -> Type | None:
         return self.scalar(value) if position is None else self._scalar_of_item(value, position)
 
+    def _is_array(self, expression: Expression) -> bool:
+        return is_array(stored_type(self._api, expression) or unknown()) or bool(self.sizes(expression))
+
     def _is_generator(self, expression: Expression) -> bool:
         of = get_proper_type(stored_type(self._api, expression))
         return isinstance(of, Instance) and of.type.fullname == GENERATORS[0]
+
+
+def _if_inexact(scalar: Type | None) -> Type | None:
+    """Return the type of elements that are no whole numbers, whose results have the same type."""
+    p = get_proper_type(scalar)
+    return p if isinstance(p, Instance) and p.type.has_base("numpy.inexact") else None
 
 
 _MOST_AT_ONCE: Final = 3  # attributes whose values mention the next attribute

@@ -64,6 +64,12 @@ def scalar_type_of(t: Type | None) -> Type | None:
     return None if isinstance(get_proper_type(scalar), AnyType) else scalar
 
 
+def is_vague(scalar: Type | None) -> bool:
+    """Return whether a type of elements is unknown, or is one such as `np.floating[Any]`, as the stubs give `x + y`."""
+    p = get_proper_type(scalar)
+    return p is None or (isinstance(p, Instance) and any(isinstance(get_proper_type(n), AnyType) for n in p.args))
+
+
 def sizes_of_list(data: Argument, api: Checker) -> list[Size] | None:
     """Return the sizes of what NumPy makes of a list of numbers by its type, such as `list[int]`; None if unclear.
 

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from mypy.nodes import (
+    ARG_STAR,
     CallExpr,
     ComparisonExpr,
     ConditionalExpr,
@@ -87,6 +88,20 @@ def with_array_sizes(
     return {name: [_refined(one, ctx) for one in actuals] for name, actuals in arguments.items()}
 
 
+def with_starred_arrays(ctx: FunctionContext | MethodContext) -> FunctionContext | MethodContext:
+    """Return the context of a call, where `*pair` gives the arrays in a tuple the sizes that its expression says."""
+    if not any(kind is ARG_STAR for kind in chain.from_iterable(ctx.arg_kinds)):
+        return ctx
+    types = [
+        [
+            with_sizes(t, one, ctx.api) if kind is ARG_STAR else t
+            for t, one, kind in zip(types, several, kinds, strict=True)
+        ]
+        for types, several, kinds in zip(ctx.arg_types, ctx.args, ctx.arg_kinds, strict=True)
+    ]
+    return ctx._replace(arg_types=types)
+
+
 def with_sizes(t: Type, expression: Expression, api: Checker) -> Type:
     """Return the type of an array, or of a tuple with arrays, with the sizes that its expression gives it."""
     p = get_proper_type(t)
@@ -106,6 +121,15 @@ def with_sizes(t: Type, expression: Expression, api: Checker) -> Type:
     if scalar is not None:
         array = array.copy_modified(args=[array.args[0], make(api)("numpy.dtype", [scalar])])
     return array if sizes is None else with_given_sizes(array, sizes, api)
+
+
+def rows_of(t: Type, expression: Expression, api: Checker) -> list[Type] | None:
+    """Return the types of the rows of an array that is unpacked; None for other types and unknown numbers of rows."""
+    array = array_of_type(with_sizes(t, expression, api))
+    sizes = sizes_of_type(array) or []
+    if array is None or len(sizes) < 2 or not isinstance(sizes[0], int) or sizes[0] > MOST_ITEMS:
+        return None
+    return [with_given_sizes(array, sizes[1:], api)] * sizes[0]
 
 
 def _with_more(t: Type, sizes: Sizes | None, api: Checker) -> Type:

@@ -15,7 +15,7 @@ from mypy.types import (
     has_type_vars,
 )
 
-from tapegrad.mypy.calls.array_types import may_be_array, scalar_type_of, sizes_of_list
+from tapegrad.mypy.calls.array_types import is_vague, may_be_array, scalar_type_of, sizes_of_list
 from tapegrad.mypy.calls.arrays import scalar_of_array, sizes_of_array
 from tapegrad.mypy.conversion import (
     ARRAY,
@@ -120,7 +120,8 @@ def unread(result: Type, arguments: Mapping[str, list[Argument]], api: Checker) 
         items = shape_items(without_last_values(array).args[0])
         shape = shape if items is None else shape_type(items, make(api))
     if not arguments.get("dtype"):
-        dtype = scalar_type_of(array) or scalar_of_array(data[0], api) or unknown()
+        known = scalar_type_of(array)
+        dtype = (scalar_of_array(data[0], api) if is_vague(known) else None) or known or unknown()
     return p.copy_modified(args=[shape, tape, dtype])
 
 

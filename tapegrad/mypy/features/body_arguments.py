@@ -24,7 +24,7 @@ from mypy.plugin import MethodContext
 from mypy.types import AnyType, CallableType, Instance, NoneType, TupleType, TypeOfAny, UnionType, get_proper_type
 
 from tapegrad.mypy.calls.array_types import is_array
-from tapegrad.mypy.calls.arrays import with_array_sizes
+from tapegrad.mypy.calls.arrays import with_array_sizes, with_starred_arrays
 from tapegrad.mypy.conversion import MODULE, Many, is_size, joined, shape_items, shape_type, tensor_parts, unknown
 from tapegrad.mypy.features.body_lists import list_of
 from tapegrad.mypy.features.body_outcomes import hold_tensors
@@ -154,7 +154,7 @@ def given_types(
             declared with type variables: in the body it would keep them, beside tensors that have the sizes of the
             call.
     """
-    arguments = with_array_sizes(arguments_of(ctx, parameter_names(declared)), ctx)
+    arguments = with_array_sizes(arguments_of(with_starred_arrays(ctx), parameter_names(declared)), ctx)
     given: dict[Var, Type] = {}
     is_known = not any(t is not None and holds_tensors(t) for t in _types_given(function))
     for argument in function.arguments:

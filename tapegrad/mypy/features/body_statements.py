@@ -44,10 +44,11 @@ from mypy.nodes import (
     WithStmt,
     YieldExpr,
 )
-from mypy.types import CallableType, Instance, NoneType, TupleType, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, NoneType, TupleType, get_proper_type
 
-from tapegrad.mypy.calls.array_types import is_array, may_have_array_type
-from tapegrad.mypy.calls.arrays import with_sizes
+from tapegrad.mypy.calls.array_types import array_of_type, is_array, may_have_array_type, scalar_type_of
+from tapegrad.mypy.calls.arrays import rows_of, with_sizes
+from tapegrad.mypy.conversion import is_size, tensor_parts
 from tapegrad.mypy.features.body_expressions import MOST_TURNS_READ
 from tapegrad.mypy.features.body_lists import (
     appended_to,
@@ -70,7 +71,7 @@ from tapegrad.mypy.mypy_api import (
     iterated_type,
     narrow_by_condition,
 )
-from tapegrad.mypy.scopes.called_functions import surely_yields
+from tapegrad.mypy.scopes.called_functions import surely_yields, type_as_array
 from tapegrad.mypy.scopes.entries import made_entries
 from tapegrad.mypy.scopes.frames import Made, Reading, key_of
 from tapegrad.mypy.scopes.names import ScopeCache, inside, nodes_in, targets_in
@@ -197,15 +198,29 @@ class Reader(PathReader):
                 self._bind(target, TupleType(items, any_tuple(self._api)))
             case AssignmentStmt(lvalues=[target], rvalue=value, type=declared):
                 t = self._type_of(value)
+                t = type_as_array(value, t, self._api) or t
                 if declared is not None and not holds_open(declared):
                     if holds_tensors(declared):
                         raise UnreadError(f"line {statement.line} declares the sizes of a variable")
                     t = declared
                 elif declared is not None and is_open(declared) and not isinstance(get_proper_type(t), NoneType):
                     t = filled(declared, t)
-                items = items_of(t, value, self._api) if isinstance(target, TupleExpr) else None
+                is_unpacked = isinstance(target, TupleExpr)
+                items = items_of(t, value, self._api) or rows_of(t, value, self._api) if is_unpacked else None
                 t = t if items is None else TupleType(items, any_tuple(self._api))
                 self._bind(target, t, is_declared=declared is not None)
+            case AssignmentStmt(lvalues=[_, _, *_] as targets, rvalue=value, type=None) if not any(
+                isinstance(one, TupleExpr) or getattr(one, "node", None) in self._listed | self._filled
+                for one in targets
+            ):
+                t = self._type_of(value)
+                if not (tensor_parts(t) or is_array(t) or _is_plain(t)):
+                    raise UnreadError(f"line {statement.line} gives several names one object")
+                for target in targets:
+                    if isinstance(target, IndexExpr):
+                        self._set_item(target, t)
+                    else:
+                        self._bind(target, t)
             case OperatorAssignmentStmt(lvalue=NameExpr() as target, rvalue=value, op=op):
                 computed = OpExpr(op, target, value)
                 computed.set_line(statement)
@@ -326,14 +341,21 @@ class Reader(PathReader):
 
 
 def _array_or(t: Type, declared: Type) -> Type:
-    """Return a declared type if it is an array and the other type may be one; of a tuple, part by part."""
+    """Return a declared type if it is an array and the other type may be one; of a tuple, part by part.
+
+    An array of which only the sizes are known has the declared dtype.
+    """
     several, all_declared = get_proper_type(t), get_proper_type(declared)
     if isinstance(several, TupleType) and isinstance(all_declared, TupleType):
         if len(several.items) != len(all_declared.items):
             return t
         pairs = zip(several.items, all_declared.items, strict=True)
         return several.copy_modified(items=[_array_or(one, other) for one, other in pairs])
-    return declared if is_array(declared) and may_have_array_type(t) and not is_array(t) else t
+    array, declared_array = array_of_type(t), array_of_type(declared)
+    if array is not None and declared_array is not None:
+        is_known = scalar_type_of(array) is not None
+        return t if is_known else array.copy_modified(args=[array.args[0], declared_array.args[1]])
+    return declared if declared_array is not None and may_have_array_type(t) and array is None else t
 
 
 def _are_apart(targets: list[Expression], values: list[Expression]) -> bool:
@@ -371,6 +393,14 @@ _STATEMENTS: Final = {
     "WhileStmt": "a while loop with an else",
     "WithStmt": "an asynchronous with statement",
 }
+
+
+def _is_plain(t: Type) -> bool:
+    """Return whether nothing can change an object of a type, or nothing is known of it."""
+    p = get_proper_type(t)
+    names = ("bool", "float", "int", "str")
+    is_number = isinstance(p, Instance) and p.type.fullname in {f"builtins.{name}" for name in names}
+    return isinstance(p, AnyType | NoneType) or is_size(p) or is_number
 
 
 def _named(statement: Statement) -> str:

@@ -89,8 +89,12 @@ def join(types: list[Type]) -> Type:
     if len(lists) == len(items):
         return lists[0].copy_modified(args=[join([one.args[0] for one in lists])])
     arrays = [p for p in map(get_proper_type, items) if isinstance(p, Instance) and p.type.fullname == ARRAY]
-    if len(arrays) == len(items) and all(are_same(arrays[0].args[1], one.args[1]) for one in arrays):
-        return arrays[0].copy_modified(args=[common_shape([one.args[0] for one in arrays]), arrays[0].args[1]])
+    if len(arrays) == len(items):
+        dtypes = [get_proper_type(one.args[1]) for one in arrays]
+        dtype = dtypes[0]
+        if isinstance(dtype, Instance) and not all(are_same(dtype, one) for one in dtypes):
+            dtype = dtype.copy_modified(args=[unknown()])
+        return arrays[0].copy_modified(args=[common_shape([one.args[0] for one in arrays]), dtype])
     tensors = [item for item in items if tensor_parts(item) is not None]
     rest = [without_value(item) for item in items if tensor_parts(item) is None]
     return simplified_union([*([joined(UnionType.make_union(tensors))] if tensors else []), *rest])

@@ -245,15 +245,21 @@ def _is_of_object(argument: Expression, api: Checker) -> bool:
 
 def given_array(argument: Expression, t: ProperType | None, api: Checker) -> GivenTensor | None:
     """Return the array of NumPy that a call gives, with the sizes that its expression says."""
-    if isinstance(t, AnyType) and isinstance(argument, CallExpr | IndexExpr | OpExpr):
-        computed = Arrays.type_computed(argument, api)
-        return None if computed is None else GivenTensor(computed)
+    computed = type_as_array(argument, t, api)
+    if computed is not None:
+        return GivenTensor(computed)
     if not isinstance(t, Instance) or t.type.fullname != ARRAY:
         return None
     sizes = Arrays.sizes(argument, api)
     return (
         None if sizes is None else GivenTensor(t.copy_modified(args=[shape_type(tuple(sizes), make(api)), t.args[1]]))
     )
+
+
+def type_as_array(expression: Expression, t: Type | None, api: Checker) -> Type | None:
+    """Return the type of an array that mypy takes for Any, as it does `x - x.mean()`; None for any other."""
+    is_any = isinstance(get_proper_type(t), AnyType) and isinstance(expression, CallExpr | IndexExpr | OpExpr)
+    return Arrays.type_computed(expression, api) if is_any else None
 
 
 def steady_type(expression: Expression, api: Checker) -> Type | None:
