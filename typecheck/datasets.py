@@ -69,7 +69,7 @@ def accept_tensors_that_a_star_gives() -> None:
     for x, y in data.batches(*pair, size=4):
         assert_type(x, Tensor[Shape[L[4], L[3]], NoneTape])
         assert_type(y, Tensor[Shape[L[4]], NoneTape, np.int64])
-    for x, _, _, y in data.batches(*pair, *pair, size=4, drop_last=False):
+    for x, *_ in data.batches(*pair, *pair, size=4, drop_last=False):
         assert_type(x.mT @ tg.ones((10, 2))[: len(x)], Tensor[Shape[L[3], L[2]], NoneTape])
 
 

@@ -519,7 +519,7 @@ def accept_the_length_of_a_list_that_is_only_read() -> None:
         assert set(words).union(letters)
         assert_type(tg.ones((2, len(words))) @ tg.ones((len(words), 5)), Tensor[Shape[L[2], L[5]], NoneTape])
 
-    read(["a", "b"], ["a"])
+    read(["ab", "cd"], ["a"])
 
 
 TEXT = "hello world"

@@ -212,7 +212,7 @@ def accept_names_that_are_bound_in_pairs() -> None:
     n, m = 5, n
     assert_type(tg.zeros((n, m)), Tensor[Shape[L[5], Any], NoneTape])
     first, *others = 1, 2, 3
-    assert_type(tg.zeros((3, len(others))), Tensor[Shape[L[3], Any], NoneTape])
+    assert_type(tg.zeros((3, len(others))) @ tg.ones((len(others), 2)), Tensor[Shape[L[3], L[2]], NoneTape])
     tg.ones((5, 1)) @ tg.zeros((first, len(others)))
 
 
