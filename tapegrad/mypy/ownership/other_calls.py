@@ -112,12 +112,14 @@ def library(walk: Walk, node: Any, given: list[Argument], state: State) -> Value
     if not may_hold(t):
         return NOTHING
     reached = [state.reachable(one.value) for one in given]
-    if carries(t):
+    does_carry = carries(t)
+    # The result of a parameter that is declared as `Tensor` has a tape if the tensor that a call gives has one.
+    if does_carry or (does_carry is None and tensor_parts(t or AnyType(0)) is not None):
         held = union(
             tapes(walk.check(one, node, argument.expression)) for one, argument in zip(reached, given, strict=True)
         )
         held |= containers.merged([one.value for one in given], walk.site(node), state)
-        return held or fresh(walk.site(node), state)
+        return held or (fresh(walk.site(node), state) if does_carry else NOTHING)
     if carries_inside(t):
         for argument in given:
             walk.check(argument.value, node, argument.expression)
