@@ -6272,6 +6272,85 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "a model that a constructor gets from a function": """
+def two_layers(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(inputs, hidden), nn.Tanh(), nn.Linear(inputs, outputs))
+
+class Policy(nn.Module):
+    def __init__(self, width: int, hidden: int) -> None:
+        self.policy = two_layers(width, hidden, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.policy(x)  # here
+
+Policy(4, 32)(tg.ones((5, 4)))
+""",
+    "arrays that a star gives": """
+import numpy as np
+
+class Tasks:
+    def __init__(self, count: int) -> None:
+        self.phase = np.linspace(0.0, 1.0, count).reshape(count, 1, 1)
+
+    def sample(self, points: int) -> tuple[np.ndarray, np.ndarray]:
+        x = np.zeros((len(self.phase), points, 1))
+        return x.astype(np.float32), np.sin(x + self.phase).astype(np.float32)
+
+def as_tensors(x: np.ndarray, y: np.ndarray) -> tuple[Tensor, Tensor]:
+    return tg.tensor(x, np.float32), tg.tensor(y, np.float32)
+
+def main() -> None:
+    tasks = Tasks(8)
+    x, _ = as_tensors(*tasks.sample(10))
+    _, y = as_tensors(*tasks.sample(11))
+    x - y  # here
+
+main()
+""",
+    "batches of the fields of a named tuple": """
+import numpy as np
+
+class Rollout(NamedTuple):
+    states: Tensor
+    actions: Tensor
+    rewards: Tensor
+    values: Tensor
+
+def collect(steps: int) -> Rollout:
+    states = np.zeros((steps, 4), np.float32)
+    rewards, values = np.zeros((2, steps), np.float32)
+    actions = np.zeros(steps, np.int64)
+    return Rollout(tg.tensor(states), *(tg.tensor(x) for x in (actions, rewards, values)))
+
+def main() -> None:
+    for part in tg.data.batches(*collect(12), size=4):
+        batch = Rollout(*part)
+        tg.mse(batch.states @ tg.ones((4, 1)), batch.rewards[:, None])
+        batch.states @ tg.ones((3, 2))  # here
+
+main()
+""",
+    "a text that is shorter than a mask": """
+TEXT = "to be or not to be"
+LETTERS = sorted(set(TEXT))
+
+class Reader(nn.Module):
+    def __init__(self, letters: int, block: int) -> None:
+        self.embed = nn.Embedding(letters, 3)
+        self.mask = nn.Buffer(tg.zeros((block, block)))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        x = self.embed(ids)
+        return x @ x.mT + self.mask  # here
+
+def main() -> None:
+    index = {letter: number for number, letter in enumerate(LETTERS)}
+    reader = Reader(len(LETTERS), 6)
+    reader(tg.tensor([[index[letter] for letter in TEXT[:6]]]))
+    reader(tg.tensor([[index[letter] for letter in "to "]]))
+
+main()
+""",
     "batches of arrays that a generator yields": """
 import numpy as np
 from collections.abc import Iterator

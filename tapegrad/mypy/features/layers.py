@@ -54,8 +54,11 @@ from tapegrad.mypy.mypy_api import (
 )
 from tapegrad.mypy.reports import CurrentLayer, report, with_path
 from tapegrad.mypy.rules.layers import rule_of
+from tapegrad.mypy.scopes.called_functions import called_function
+from tapegrad.mypy.scopes.file_contents import checked_contents
 from tapegrad.mypy.scopes.frames import Layers, Reading, within
 from tapegrad.mypy.scopes.objects import object_of
+from tapegrad.mypy.scopes.written_attributes import write_by_constructor
 from tapegrad.mypy.signatures import any_layers
 
 if TYPE_CHECKING:
@@ -161,7 +164,7 @@ def _through_made(ctx: MethodContext, receiver: Instance) -> Type | None:
     except RejectedError as rejected:
         inner = inner_value(value)
         is_new = isinstance(inner, Layers) and inner.has_lists
-        if is_new or not _is_reported(made, ctx):
+        if is_new or _is_made_by_function(ctx) or not _is_reported(made, ctx):
             _report(rejected, ctx)
         return ctx.default_return_type
 
@@ -316,6 +319,20 @@ def _is_reported(model: Type, ctx: MethodContext) -> bool:
         return True
     with within(None):
         return _is_miswired(variable.type, ctx.api, ctx.context)
+
+
+def _is_made_by_function(ctx: MethodContext) -> bool:
+    """Return whether a constructor gets the model in an attribute from a function of the program.
+
+    Only the names of its sizes are known there, so that the error is not reported where the model is made.
+    """
+    callee = ctx.context.callee if isinstance(ctx.context, CallExpr) else None
+    owner = get_proper_type(stored_type(ctx.api, callee.expr)) if isinstance(callee, MemberExpr) else None
+    if not isinstance(callee, MemberExpr) or not isinstance(owner, Instance):
+        return False
+    written = write_by_constructor(owner.type, callee.name, checked_contents(ctx.api))
+    made = None if written is None else written.value
+    return isinstance(made, CallExpr) and called_function(made.callee, ctx.api) is not None
 
 
 def _is_miswired(layer: Type, api: Any, context: Context) -> bool:
