@@ -536,6 +536,21 @@ def accept_the_number_of_letters_of_a_text() -> None:
     assert_type(embed(tg.arange(4)), Tensor[Shape[L[4], L[3]], NoneTape])
 
 
+def accept_tensors_of_lists_that_are_only_read() -> None:
+    def read(numbers: list[float]) -> None:
+        assert_type(tg.tensor(numbers) @ tg.ones((len(numbers), 2)), Tensor[Shape[L[2]], NoneTape])
+        assert_type(tg.tensor([2.0 * n for n in numbers]) @ tg.ones((len(numbers), 2)), Tensor[Shape[L[2]], NoneTape])
+
+    index = {letter: number for number, letter in enumerate(sorted(set(TEXT)))}
+    assert_type(tg.tensor([[index[letter] for letter in "hello"]]), Tensor[Shape[L[1], L[5]], NoneTape, np.int64])
+    read([1.0, 2.0, 3.0])
+
+
+def reject_one_letter_more() -> None:
+    index = {letter: number for number, letter in enumerate(sorted(set(TEXT)))}
+    tg.tensor([index[letter] for letter in "hello"]) * tg.arange(6)  # E(mypy): mul: x (5,) and y (6,) do not broadcast: axis -1 is 5 in x but 6 in y [tapegrad-shape]
+
+
 def reject_one_word_more(words: list[str] = ["a", "b"]) -> None:  # noqa: B006  # it is only read
     tg.ones((2, len(words))) @ tg.ones((len(words) + 1, 5))  # E(mypy): matmul: inner sizes differ: x (2, len(words)) has len(words) columns but y (len(words) + 1, 5) has len(words) + 1 rows [tapegrad-shape]
 

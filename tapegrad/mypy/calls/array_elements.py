@@ -100,16 +100,16 @@ class ElementReader(VariableReader):
             case CallExpr(callee=MemberExpr(name=name, expr=of)) if name in _REDUCING and self._is_array(of):
                 return None if Given(expression).has("dtype", sys.maxsize) else _if_inexact(self.scalar(of))
             case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _JOINING:
-                given = Given(expression).only({"dtype"}).one("arrays", 0)
-                return self._common_scalar(given.items if isinstance(given, ListExpr | TupleExpr) else [])
-            case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _FILLED and Given(expression).has(
-                "dtype", 1
-            ):
-                dtype = Given(expression).one("dtype", 1)
-                return scalar_type(self._api, below_numpy(getattr(dtype, "fullname", "")))
+                arrays = Given(expression).only({"dtype"}).one("arrays", 0)
+                return self._common_scalar(arrays.items if isinstance(arrays, ListExpr | TupleExpr) else [])
+            case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _FILLED:
+                given = Given(expression)
+                if not given.has("dtype", 1):
+                    return scalar_type(self._api, "float64")
+                return scalar_type(self._api, below_numpy(getattr(given.one("dtype", 1), "fullname", "")))
             case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in COPIED - {"copy"}:
-                given = Given(expression).only({"dtype"}).one("object" if below_numpy(name) == "array" else "a", 0)
-                return None if Given(expression).has("dtype", 1) else self._scalar_of_data(given)
+                data = Given(expression).only({"dtype"}).one("object" if below_numpy(name) == "array" else "a", 0)
+                return None if Given(expression).has("dtype", 1) else self._scalar_of_data(data)
             case CallExpr(callee=MemberExpr(name=name, expr=of)) if name in _KEEPING_ELEMENTS and self._is_array(of):
                 return self.scalar(of)
             case CallExpr(callee=MemberExpr(name="astype", expr=of), args=[RefExpr(fullname=name), *_]) if (

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from mypy.nodes import CallExpr, ListComprehension, ListExpr, NameExpr, RefExpr, StarExpr
+from mypy.nodes import CallExpr, GeneratorExpr, ListComprehension, ListExpr, NameExpr, RefExpr, StarExpr
 from mypy.types import AnyType, Instance, TupleType, UnionType, get_proper_type
 
 from tapegrad.mypy.conversion import ARRAY, Many, shape_items, shape_type, without_last_values
 from tapegrad.mypy.mypy_api import make, stored_type
 from tapegrad.mypy.rules.calls import is_several
+from tapegrad.mypy.scopes.opaque import kept_length
 from tapegrad.mypy.scopes.sequences import length_of
 from tapegrad.mypy.unify.arguments import numbers_in
-from tapegrad.sizes import UNKNOWN, is_unknown
+from tapegrad.sizes import UNKNOWN, is_unknown, surely_same
 
 if TYPE_CHECKING:
     from mypy.nodes import Expression
@@ -75,18 +76,30 @@ def sizes_of_list(data: Argument, api: Checker) -> list[Size] | None:
 
     A list of lists may be empty, and is then an array of one axis, unless its items are written.
     """
-    if isinstance(data.expression, ListComprehension):
-        each = stored_type(api, data.expression.generator.left_expr)
-        return [UNKNOWN] if each is not None and numbers_in(each) else None
     match data.expression:
+        case ListComprehension(generator=generator):
+            each = stored_type(api, generator.left_expr)
+            return [_count(data.expression, api)] if each is not None and numbers_in(each) else None
         case CallExpr(callee=RefExpr(fullname=name), args=[of]) if name in LISTING and _has_numbers(of, api):
-            count = length_of(of, api)  # such as 3 of list((0.1, 0.5, 0.9))
-            return [UNKNOWN if count is None else count]
+            return [_count(of, api)]  # such as 3 of list((0.1, 0.5, 0.9))
     items = data.expression.items if isinstance(data.expression, ListExpr) else []
     several = [stored_type(api, one) for one in items if not isinstance(one, StarExpr)]
     if several and len(several) == len(items) and all(one is not None and _is_of_numbers(one) for one in several):
-        return [len(items), UNKNOWN]
-    return [UNKNOWN] if _is_of_numbers(data.type) else None
+        first, *others = (_count(one, api) for one in items)
+        return [len(items), first if all(surely_same(first, one) for one in others) else UNKNOWN]
+    return [_count(data.expression, api)] if _is_of_numbers(data.type) else None
+
+
+def _count(sequence: Expression | None, api: Checker) -> Size:
+    """Return how many items a list has, as a number or as the name `len(ids)` of a list that is only read."""
+    if sequence is None:
+        return UNKNOWN
+    if (count := length_of(sequence, api)) is not None:
+        return count
+    match sequence:
+        case ListComprehension(generator=GeneratorExpr(sequences=[of], condlists=[[]])):
+            return _count(of, api)
+    return kept_length(sequence, api)
 
 
 def _has_numbers(sequence: Expression, api: Checker) -> bool:

@@ -23,6 +23,7 @@ from tapegrad.mypy.conversion import (
     TENSOR,
     VALUE,
     Make,
+    Many,
     has_any,
     kind_of,
     shape_items,
@@ -36,6 +37,7 @@ from tapegrad.mypy.rules.calls import is_several
 from tapegrad.mypy.rules.windows import stepped
 from tapegrad.mypy.unify.arguments import is_array_of_any
 from tapegrad.mypy.unify.bindings import Bindings
+from tapegrad.sizes import is_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,7 +114,7 @@ def unread(result: Type, arguments: Mapping[str, list[Argument]], api: Checker) 
         shape = shape_type(tuple(sizes), make(api))
     elif is_read and (is_array_of_any(array) or not _is_array_of_axes(array)):
         shape = unknown()
-    elif isinstance(get_proper_type(shape), AnyType) and (of_list := sizes_of_list(data[0], api)) is not None:
+    elif _lacks_sizes(shape) and (of_list := sizes_of_list(data[0], api)) is not None:
         return p.copy_modified(args=[shape_type(tuple(of_list), make(api)), tape, dtype])
     elif not has_any(array) and not isinstance(get_proper_type(dtype), AnyType):
         return result
@@ -123,6 +125,11 @@ def unread(result: Type, arguments: Mapping[str, list[Argument]], api: Checker) 
         known = scalar_type_of(array)
         dtype = (scalar_of_array(data[0], api) if is_vague(known) else None) or known or unknown()
     return p.copy_modified(args=[shape, tape, dtype])
+
+
+def _lacks_sizes(shape: Type) -> bool:
+    """Return whether no size in a shape is known."""
+    return all(isinstance(item, Many) or is_unknown(item) for item in shape_items(shape) or [])
 
 
 def _is_array_of_axes(t: Type) -> bool:

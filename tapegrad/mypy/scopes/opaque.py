@@ -126,7 +126,7 @@ def _size(expression: Expression, api: Checker) -> Size:
         case MemberExpr():
             return _size_of_attribute(expression, api)
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[NameExpr() | MemberExpr() as operand]):
-            return _length(operand, api)
+            return kept_length(operand, api)
         case IndexExpr(base=MemberExpr(name="shape") as shape, index=index):
             position = position_of(index)
             axis = _axis(shape, position) if position is not None else None
@@ -302,7 +302,7 @@ def _size_of_attribute(expression: MemberExpr, api: Checker) -> Size:
     return _of_path(object_path(expression, api))
 
 
-def _length(operand: Expression, api: Checker) -> Size:
+def kept_length(operand: Expression, api: Checker) -> Size:
     """Return the length of an object that cannot be changed, such as a string, or of a list that is only read."""
     path = object_path(operand, api)
     if path is None or path.type is None:
