@@ -713,3 +713,15 @@ def reject_backward_where_a_tensor_may_own_no_tape() -> None:
         loss.backward()  # E: backward: the tensor has no tape; trace an input first [tapegrad-tape]
 
     gradients(row.sum())
+
+
+def reject_the_gradient_of_whole_numbers() -> None:
+    tg.ones((3,)).trace().sum().backward(wrt=tg.arange(3))  # E: wrt names a tensor of dtype int64, which has no gradient [tapegrad-dtype]
+
+
+def reject_an_array_as_the_target_of_gradients() -> None:
+    tg.ones((3,)).trace().sum().backward(wrt=np.ones(3))  # E: wrt names a float64, which is neither a tensor nor a module [tapegrad-dtype]
+
+
+def reject_a_name_as_the_target_of_gradients() -> None:
+    tg.ones((3,)).trace().sum().backward(wrt="weight")  # E: wrt names a str, which is neither a tensor nor a module [tapegrad-dtype]

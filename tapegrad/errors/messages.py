@@ -320,6 +320,16 @@ def without_gradient(dtype: str) -> str:
     return f"a tensor of dtype {dtype} has no gradient"
 
 
+def target_without_gradient(dtype: str) -> str:
+    """Return the message for `wrt=` a tensor that has no gradient."""
+    return f"wrt names a tensor of dtype {dtype}, which has no gradient"
+
+
+def wrong_target(kind: str) -> str:
+    """Return the message for `wrt=` something else than a tensor or a module, given its kind with an article."""
+    return f"wrt names {kind}, which is neither a tensor nor a module"
+
+
 def immutable(index: str) -> str:
     """Return the message for an assignment `x[0] = ...`, given the index as formatted by `written_index`."""
     return f"a tensor is immutable: x[{index}] = ... has no effect; at_set gives another tensor"

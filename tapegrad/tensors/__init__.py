@@ -954,8 +954,7 @@ def _targets(wrt: Any) -> list[Tensor[Any, NoneTape, Any]]:
     """Return the tensors in `wrt`, a tensor, a module, or a dict or iterable of these, without their tapes."""
     if isinstance(wrt, Tensor):
         if not wrt.is_float:
-            message = f"wrt names a tensor of dtype {wrt.dtype}, which has no gradient"
-            raise DTypeError(message)
+            raise DTypeError(messages.target_without_gradient(str(wrt.dtype)))
         return [wrt.split_tape()[0]]
     if hasattr(wrt, "_unfrozen"):  # a module
         unfrozen: list[Tensor[Any, NoneTape, Any]] = wrt._unfrozen()
@@ -963,8 +962,7 @@ def _targets(wrt: Any) -> list[Tensor[Any, NoneTape, Any]]:
     if hasattr(wrt, "parameters"):
         return [parameter for parameter in wrt.parameters().values() if not parameter.frozen]
     if isinstance(wrt, str) or not hasattr(wrt, "__iter__"):
-        message = f"wrt names {described(wrt)}, which is neither a tensor nor a module"
-        raise DTypeError(message)
+        raise DTypeError(messages.wrong_target(described(wrt)))
     return [target for one in (wrt.values() if isinstance(wrt, Mapping) else wrt) for target in _targets(one)]
 
 

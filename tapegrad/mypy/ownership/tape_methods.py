@@ -21,6 +21,7 @@ from mypy.nodes import (
 from mypy.types import AnyType, Instance, LiteralType, TupleType, Type, TypeVarType, UnionType, get_proper_type
 
 from tapegrad.errors import DTypeError, messages
+from tapegrad.mypy.calls.array_types import is_vague, scalar_type_of
 from tapegrad.mypy.conversion import (
     NONE_TAPE,
     OWNED_TAPE,
@@ -56,7 +57,31 @@ def backward(ctx: MethodContext, result: Type) -> Type:
     seeded = any(ctx.args[position] for position, name in enumerate(ctx.callee_arg_names) if name == "seed")
     if items and isinstance(shape, TupleType) and not seeded and not all(isinstance(item, Many) for item in items):
         report(ctx.api, messages.not_scalar(items), ctx.context, "shape")
+        return result
+    given = dict(zip(ctx.callee_arg_names, ctx.arg_types, strict=True)).get("wrt")
+    message = _wrong_target(given[0]) if given else None
+    if message is not None:
+        report(ctx.api, message, ctx.context, "dtype")
     return result
+
+
+def _wrong_target(wrt: Type) -> str | None:
+    """Return the message for `wrt=` a tensor without gradients, an array or a text, which mypy takes for an iterable.
+
+    Python names the first number of an array.
+    """
+    parts, p = tensor_parts(wrt), get_proper_type(wrt)
+    dtype = get_proper_type(parts.dtype) if parts is not None else None
+    if isinstance(dtype, Instance) and any(map(dtype.type.has_base, _WITHOUT_GRADIENT)):
+        return messages.target_without_gradient(dtype_name(dtype))
+    scalar = scalar_type_of(wrt)
+    if scalar is not None and not is_vague(scalar):
+        return messages.wrong_target(messages.with_article(dtype_name(scalar)))
+    is_text = isinstance(p, Instance) and p.type.fullname == "builtins.str"
+    return messages.wrong_target("a str") if is_text else None
+
+
+_WITHOUT_GRADIENT = "numpy.integer", "numpy.bool"
 
 
 def trace(ctx: MethodContext, result: Type) -> Type:
@@ -117,7 +142,7 @@ def gradient_taken(ctx: MethodContext, result: Type) -> Type:
     """Check `grads[x]`, for which `x` must not have an integer or bool dtype."""
     parts = tensor_parts(result)
     dtype = get_proper_type(parts.dtype) if parts is not None else None
-    if isinstance(dtype, Instance) and any(map(dtype.type.has_base, ("numpy.integer", "numpy.bool"))):
+    if isinstance(dtype, Instance) and any(map(dtype.type.has_base, _WITHOUT_GRADIENT)):
         report(ctx.api, messages.without_gradient(dtype_name(dtype)), ctx.context, "dtype")
     return result
 
