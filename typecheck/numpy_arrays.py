@@ -510,10 +510,10 @@ def accept_lists_of_numbers_by_their_type() -> None:
     ids = drawn_ids()
     steps = [0.5 * one for one in ids]
     assert_type(tg.tensor(ids), Tensor[Shape[Any], NoneTape, np.int64])
-    assert_type(tg.tensor(steps), Tensor[Shape[Any], NoneTape])
+    assert_type(tg.tensor(steps) @ tg.ones((len(steps), 2)), Tensor[Shape[L[2]], NoneTape])
     assert_type(tg.tensor([ids]), Tensor[Shape[L[1], Any], NoneTape, np.int64])
     assert_type(tg.tensor([ids, ids]), Tensor[Shape[L[2], Any], NoneTape, np.int64])
-    assert_type(tg.tensor([2.0 * step for step in steps]), Tensor[Shape[Any], NoneTape])
+    assert_type(tg.tensor([2.0 * step for step in steps]) @ tg.tensor(steps), Tensor[Shape[()], NoneTape])
     assert_type(tg.tensor(ids, np.float64), Tensor[Shape[Any], NoneTape, np.float64])
     assert_type(tg.tensor([ids for _ in steps]), Tensor[Any, NoneTape, np.int64])
     assert_type(tg.tensor([*ids]), Tensor[Any, NoneTape, np.int64])
