@@ -6299,11 +6299,14 @@ class Tasks:
 def as_tensors(x: np.ndarray, y: np.ndarray) -> tuple[Tensor, Tensor]:
     return tg.tensor(x, np.float32), tg.tensor(y, np.float32)
 
+def difference(x: Tensor, y: Tensor) -> Tensor:
+    return x - y  # here
+
 def main() -> None:
     tasks = Tasks(8)
     x, _ = as_tensors(*tasks.sample(10))
     _, y = as_tensors(*tasks.sample(11))
-    x - y  # here
+    difference(x, y)
 
 main()
 """,
@@ -6322,11 +6325,13 @@ def collect(steps: int) -> Rollout:
     actions = np.zeros(steps, np.int64)
     return Rollout(tg.tensor(states), *(tg.tensor(x) for x in (actions, rewards, values)))
 
+def loss(batch: Rollout) -> Tensor:
+    tg.mse(batch.states @ tg.ones((4, 1)), batch.rewards[:, None])
+    return batch.states @ tg.ones((3, 2))  # here
+
 def main() -> None:
     for part in tg.data.batches(*collect(12), size=4):
-        batch = Rollout(*part)
-        tg.mse(batch.states @ tg.ones((4, 1)), batch.rewards[:, None])
-        batch.states @ tg.ones((3, 2))  # here
+        loss(Rollout(*part))
 
 main()
 """,
