@@ -21,13 +21,14 @@ from mypy.nodes import (
 from mypy.types import AnyType, Instance, LiteralType, TupleType, Type, TypeVarType, UnionType, get_proper_type
 
 from tapegrad.errors import DTypeError, messages
-from tapegrad.mypy.calls.array_types import is_vague, scalar_type_of
 from tapegrad.mypy.conversion import (
+    ARRAY,
     NONE_TAPE,
     OWNED_TAPE,
     Many,
     dtype_name,
     ends_of,
+    has_any,
     is_tape,
     shape_items,
     tensor_parts,
@@ -74,11 +75,13 @@ def _wrong_target(wrt: Type) -> str | None:
     dtype = get_proper_type(parts.dtype) if parts is not None else None
     if isinstance(dtype, Instance) and any(map(dtype.type.has_base, _WITHOUT_GRADIENT)):
         return messages.target_without_gradient(dtype_name(dtype))
-    scalar = scalar_type_of(wrt)
-    if scalar is not None and not is_vague(scalar):
-        return messages.wrong_target(messages.with_article(dtype_name(scalar)))
-    is_text = isinstance(p, Instance) and p.type.fullname == "builtins.str"
-    return messages.wrong_target("a str") if is_text else None
+    if not isinstance(p, Instance):
+        return None
+    if p.type.fullname == ARRAY and not has_any(p.args[1]):
+        of_array = get_proper_type(p.args[1])
+        scalar = of_array.args[0] if isinstance(of_array, Instance) and of_array.args else None
+        return None if scalar is None else messages.wrong_target(messages.with_article(dtype_name(scalar)))
+    return messages.wrong_target("a str") if p.type.fullname == "builtins.str" else None
 
 
 _WITHOUT_GRADIENT = "numpy.integer", "numpy.bool"
