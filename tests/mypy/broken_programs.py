@@ -237,7 +237,7 @@ def measure(path: Path, wanted: int, seed: int, shown: list[str]) -> Counter[str
         raising = [first.get(line, line) for line in ended.lines]
         result["caught"] += bool(reported)
         result["raising line"] += raising[-1] in lines
-        result["traceback or changed line"] += bool(lines & {*raising, first.get(variant.line, variant.line)})
+        result["near"] += bool(lines & {*raising, first.get(variant.line, variant.line)})
         if not reported and "missed" in shown:
             print(
                 f"missed {path.stem}:{variant.line}: {variant.change}\n    {ended.lines} {ended.error}: {ended.message}"
@@ -245,8 +245,15 @@ def measure(path: Path, wanted: int, seed: int, shown: list[str]) -> Counter[str
     return result
 
 
+def sentence(counts: Counter[str]) -> str:
+    """Return what was counted, as a sentence."""
+    places = f"{counts['raising line']} at the line that raises, {counts['near']} there or where it was changed"
+    broken = f"{counts['caught']} of {counts['broken']} broken variants are reported, {places}"
+    return f"{broken}; {counts['alarms']} of {counts[SOUND]} sound variants are reported"
+
+
 def main() -> None:
-    """Print a row for each program, and the sum."""
+    """Print a sentence for each program, and one for all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="+", type=Path)
     parser.add_argument("--broken", type=int, default=40, help="broken variants of each program")
@@ -258,8 +265,8 @@ def main() -> None:
     for path in options.programs:
         counts = measure(path, options.broken, options.seed, options.show)
         total += counts
-        print(path.stem, dict(counts), flush=True)
-    print("all", dict(total))
+        print(f"{path.stem}: {sentence(counts)}", flush=True)
+    print(f"all: {sentence(total)}")
 
 
 if __name__ == "__main__":
