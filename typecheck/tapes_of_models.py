@@ -80,13 +80,13 @@ def accept_one_branch_that_consumes() -> None:
 def reject_one_trace_for_all_turns() -> None:
     model, t = Scaled(), tg.ones((2, 3)).trace()
     for _ in range(3):
-        model(t).mean().backward()  # E(mypy): model(t): x shares the tape that model(t).mean().backward() consumed on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
+        model(t).mean().backward()  # E(mypy): model(t): t was consumed by model(t).mean().backward() on line {-0}, in an earlier iteration; trace again [tapegrad-tape]
 
 
 def reject_the_second_call_of_a_model() -> None:
     model, t = Scaled(), tg.ones((2, 3)).trace()
     model(t).mean().backward()
-    model(t).mean().backward()  # E(mypy): model(t): x shares the tape that model(t).mean().backward() consumed on line {-1}; trace again [tapegrad-tape]
+    model(t).mean().backward()  # E(mypy): model(t): t was consumed by model(t).mean().backward() on line {-1}; trace again [tapegrad-tape]
 
 
 def reject_the_second_call_of_a_function() -> None:
@@ -104,4 +104,4 @@ def reject_the_second_field_after_backward() -> None:
 def reject_an_entry_of_the_second_call() -> None:
     model, t = Mapped(), tg.ones((2, 3)).trace()
     model(t)["h"].mean().backward()
-    model(t)["h"].mean().backward()  # E(mypy): model(t): x shares the tape that model(t)['h'].mean().backward() consumed on line {-1}; trace again [tapegrad-tape]
+    model(t)["h"].mean().backward()  # E(mypy): model(t): t was consumed by model(t)['h'].mean().backward() on line {-1}; trace again [tapegrad-tape]

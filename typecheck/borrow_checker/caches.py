@@ -124,7 +124,7 @@ def reject_features_by_name() -> None:
         for name in names:
             if name not in cache:
                 cache[name] = encoded()
-            use(cache[name])  # E(mypy): use(cache[name]): features was consumed by model(...).sum().backward(...) on line {-107}; trace again [tapegrad-tape]
+            use(cache[name])  # E(mypy): use(cache[name]): cache[name] shares the tape that model(...).sum().backward(...) consumed on line {-107}; trace again [tapegrad-tape]
 
 
 def accept_features_by_name() -> None:
@@ -142,7 +142,7 @@ def reject_a_list_of_the_first_epoch() -> None:
         for number in range(3):
             if epoch == 0:
                 features.append(encoded())
-            use(features[number])  # E(mypy): use(features[number]): features was consumed by model(...).sum().backward(...) on line {-125}; trace again [tapegrad-tape]
+            use(features[number])  # E(mypy): use(features[number]): features[number] shares the tape that model(...).sum().backward(...) consumed on line {-125}; trace again [tapegrad-tape]
 
 
 def accept_a_list_of_each_epoch() -> None:
@@ -161,7 +161,7 @@ def reject_a_cached_encoder_output() -> None:
     for _ in range(2):
         if cache.features is None:
             cache.features = encoded()
-        use(cache.features)  # E(mypy): use(cache.features): features was consumed by model(...).sum().backward(...) on line {-144}; trace again [tapegrad-tape]
+        use(cache.features)  # E(mypy): use(cache.features): cache.features shares the tape that model(...).sum().backward(...) consumed on line {-144}; trace again [tapegrad-tape]
 
 
 def accept_features_that_are_popped() -> None:

@@ -171,7 +171,7 @@ def reject_a_sibling_after_a_function() -> None:
     h = model(x.trace())
     first, second = h.sum(), h.mean()
     step(first)
-    step(second)  # E(mypy): step(second): loss was consumed by loss.backward() on line {-152}; trace again [tapegrad-tape]
+    step(second)  # E(mypy): step(second): second shares the tape that loss.backward() consumed on line {-152}; trace again [tapegrad-tape]
 
 
 def reject_an_expression_as_an_argument() -> None:

@@ -69,7 +69,7 @@ def each_level(loss: Scalar, n: int) -> None:
 def reject_the_third_level_of_a_recursion() -> None:
     a, b, c = new_loss(), new_loss(), new_loss()
     rotated(a, b, c, 2)
-    _step(c)  # E(mypy): _step(c): loss was consumed by loss.backward(wrt=model) on line {-49}; trace again [tapegrad-tape]
+    _step(c)  # E(mypy): _step(c): c shares the tape that loss.backward(wrt=model) consumed on line {-49}; trace again [tapegrad-tape]
 
 
 def reject_a_loss_after_the_base_case() -> None:
@@ -223,7 +223,7 @@ def reject_a_weak_reference_to_an_object() -> None:
     _step(held.loss)
     referent = reference()
     assert referent is not None
-    _step(referent.loss)  # E(mypy): _step(referent.loss): loss was consumed by loss.backward(wrt=model) on line {-203}; trace again [tapegrad-tape]
+    _step(referent.loss)  # E(mypy): _step(referent.loss): referent.loss shares the tape that loss.backward(wrt=model) consumed on line {-203}; trace again [tapegrad-tape]
 
 
 def accept_a_weak_reference() -> None:

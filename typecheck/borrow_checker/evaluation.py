@@ -29,7 +29,7 @@ class State(NamedTuple):
 def reject_a_state_made_of_a_loss_and_its_gradient() -> None:
     state = State(new_loss())
     for _ in range(2):
-        state = State(state.loss, norm(state.loss))  # E(mypy): norm(state.loss): loss was consumed by loss.backward(wrt=model) on line {-11}; trace again [tapegrad-tape]
+        state = State(state.loss, norm(state.loss))  # E(mypy): norm(state.loss): state.loss shares the tape that loss.backward(wrt=model) consumed on line {-11}; trace again [tapegrad-tape]
 
 
 def accept_a_state_made_of_a_new_loss() -> None:
@@ -41,7 +41,7 @@ def accept_a_state_made_of_a_new_loss() -> None:
 def reject_a_tuple_of_a_loss_and_its_gradient() -> None:
     loss = new_loss()
     kept, _ = loss, norm(loss)
-    norm(kept)  # E(mypy): norm(kept): loss was consumed by loss.backward(wrt=model) on line {-23}; trace again [tapegrad-tape]
+    norm(kept)  # E(mypy): norm(kept): kept shares the tape that loss.backward(wrt=model) consumed on line {-23}; trace again [tapegrad-tape]
 
 
 def accept_a_tuple_of_a_value_and_a_gradient() -> None:
@@ -112,7 +112,7 @@ def reject_pairs_of_unequal_lists() -> None:
     for a, b in itertools.zip_longest([loss, new_loss()], [loss]):
         norm(a)
         if b is not None:
-            norm(b)  # E(mypy): norm(b): loss was consumed by loss.backward(wrt=model) on line {-94}; trace again [tapegrad-tape]
+            norm(b)  # E(mypy): norm(b): b shares the tape that loss.backward(wrt=model) consumed on line {-94}; trace again [tapegrad-tape]
 
 
 def accept_pairs_of_unequal_lists() -> None:

@@ -167,4 +167,4 @@ def accept_ten_levels() -> None:
 def reject_a_loss_after_ten_levels() -> None:
     losses = [new_loss()]
     use_at_the_end(losses, 9)
-    use(losses[0])  # E(mypy): use(losses[0]): loss was consumed by loss.backward(wrt=model) on line {-153}; trace again [tapegrad-tape]
+    use(losses[0])  # E(mypy): use(losses[0]): losses[0] shares the tape that loss.backward(wrt=model) consumed on line {-153}; trace again [tapegrad-tape]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final
 
-from mypy.nodes import FloatExpr, FuncItem, IntExpr, LambdaExpr, MypyFile, NameExpr, StrExpr
+from mypy.nodes import CallExpr, FloatExpr, FuncItem, IntExpr, LambdaExpr, MypyFile, NameExpr, StrExpr, Var
 
 from tapegrad.mypy.mypy_api import checked_file, type_of
 from tapegrad.mypy.ownership import spelling
@@ -193,6 +193,10 @@ class Walk(ABC):
         if not ends:
             return value
         context = self.calls[0] if self.calls else use
+        if is_parameter(name) and len(self.calls) == 1 and not self.is_leaving:
+            match context:
+                case CallExpr(args=[given]):  # what the parameter stands for
+                    name = given
         if any(other.line == context.line and end == ends[0] for other, (_, end) in self.found.items()):
             return live(value)
         if self.calls and use in self.found_alone(self.entered[-1]):
@@ -201,6 +205,11 @@ class Walk(ABC):
         elif context not in self.found:
             self.found[context] = spelling.consumed(use, context, name, ends[0], at_exit=self.is_leaving), ends[0]
         return live(value)
+
+
+def is_parameter(expression: Expression | None) -> bool:
+    """Return whether an expression is the name of a parameter."""
+    return isinstance(expression, NameExpr) and isinstance(expression.node, Var) and expression.node.is_argument
 
 
 def _inner(unit: Node | None) -> dict[FuncItem, None]:
