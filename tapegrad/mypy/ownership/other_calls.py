@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from mypy.nodes import ArgKind, CallExpr, Expression
+from mypy.nodes import ArgKind, CallExpr, Expression, MemberExpr, RefExpr
 from mypy.types import AnyType, CallableType, Instance, get_proper_type
 
 from tapegrad.mypy.conversion import OWNED_TAPE, is_tape, tensor_parts
@@ -114,7 +114,7 @@ def library(walk: Walk, node: Any, given: list[Argument], state: State) -> Value
     reached = [state.reachable(one.value) for one in given]
     does_carry = carries(t)
     # The result of a parameter that is declared as `Tensor` has a tape if the tensor that a call gives has one.
-    if does_carry or (does_carry is None and tensor_parts(t or AnyType(0)) is not None):
+    if does_carry or (does_carry is None and tensor_parts(t or AnyType(0)) is not None and _records(walk, node)):
         held = union(
             tapes(walk.check(one, node, argument.expression)) for one, argument in zip(reached, given, strict=True)
         )
@@ -127,6 +127,22 @@ def library(walk: Walk, node: Any, given: list[Argument], state: State) -> Value
     return result_of(
         t, frozenset(one for one in held if isinstance(one, Held) and one.end is None), held, walk.site(node), state
     )
+
+
+def _records(walk: Walk, node: Any) -> bool:
+    """Return whether an expression is an op or a call of a layer, which need the tapes of their operands.
+
+    Others do not, such as `level.inner(x)`, which returns a tensor of the level below.
+    """
+    match node:
+        case CallExpr(callee=RefExpr(fullname=name)) if name.startswith("tapegrad.ops."):
+            return True
+        case CallExpr(callee=callee):
+            of = walk.type_of(callee.expr) if isinstance(callee, MemberExpr) else None
+            p = get_proper_type(walk.type_of(callee))
+            is_layer = isinstance(p, Instance) and p.type.has_base("tapegrad.nn.module.Module")
+            return is_layer or (of is not None and tensor_parts(of) is not None)
+    return True
 
 
 def functions_in(given: list[Argument]) -> Value:
