@@ -131,7 +131,10 @@ PARTS = {
     "sizes": Part(
         [f"tapegrad/sizes/{name}.py" for name in SIZES],
         everywhere,
-        lambda _: ["tests/sizes/test_algebra.py", "tests/test_axes.py"],
+        lambda _: [
+            *(f"tests/sizes/test_{name}.py" for name in ("algebra", "facts", "rules", "symbols")),
+            "tests/test_axes.py",
+        ],
     ),
     "constraints": Part(["tapegrad/sizes/constraints.py"], everywhere, lambda _: ["tests/sizes/test_constraints.py"]),
     "tape": Part(

@@ -421,6 +421,7 @@ def test_nested_floor_divisions_are_one_division() -> None:
     assert str((H // N - 1) // M) == "(H - N) // (M*N)"
     assert str(window(window(H, 3, stride=2, padding=1), 3, stride=2, padding=1)) == "(H + 3) // 4"
     assert str((3 * (H // 2) + 1) // 2) == "(H + 2) // 4 + H // 2"
+    assert str((H // 2 + W // 3) // 5) == "(H // 2 + W // 3) // 5"  # of two divisions, neither comes first
     assert not surely_differ((H // 2) // -3, (0 - H // 2) // 3)
 
 
@@ -429,6 +430,35 @@ def test_a_quotient_is_in_lowest_terms() -> None:
     assert str((2 * N + 1) // 4) == "N // 2"
     assert str(5 // (2 * N)) == "2 // N"
     assert str((N + M) // -2) == str((0 - N - M) // 2)
+    assert str(N * W // (N * H)) == "W // H"
+    assert str(2 * N // (2 * M - 2 * C)) == "N // (-C + M)"
+
+
+@pytest.mark.parametrize(
+    ("tree", "other"),
+    [
+        # Where the divisor is negative, the first two pairs differ; where a is 1, the third one does.
+        (("//", ("+", ("*", 2, "a"), 1), ("*", 2, ("-", "b", "c"))), ("//", "a", ("-", "b", "c"))),
+        (("//", ("//", "a", 2), ("-", "c", "b")), ("//", "a", ("*", 2, ("-", "c", "b")))),
+        (("//", ("-", 1, "a"), ("+", "a", "b")), -1),
+    ],
+)
+def test_a_division_is_simplified_only_if_it_is_right_for_each_sign(tree: Tree, other: Tree) -> None:
+    assert any(n != m for n, m in on_the_grid(tree, other))
+
+    assert not surely_same(symbolic(tree), symbolic(other))
+    for values in GRID:
+        with suppress(ZeroDivisionError):
+            assert substituted(symbolic(tree), values) == known(tree, values)
+
+
+def test_what_may_be_zero_is_not_divided_as_if_it_were_negative() -> None:
+    padding = Name("P", least=0)
+    size = (0 - size_of_name(padding)) // (size_of_name(padding) + N)
+
+    assert value_of(size, {padding: 0, Name("N"): 3}) == 0
+    assert value_of(size, {padding: 2, Name("N"): 3}) == -1
+    assert (0 - N) // (N + size_of_name(padding)) == -1
 
 
 def test_several_terms_divide_their_multiples() -> None:
@@ -499,6 +529,14 @@ def test_a_product_with_a_bounded_name_is_bounded_by_the_other_factors() -> None
     assert not surely_differ(N * k, 7 * N)
 
 
+def test_a_size_that_may_be_any_int_has_no_lower_bound() -> None:
+    least = smallest([N - M, 3])
+
+    assert surely_less(least, 4)
+    assert not any(surely_less(bound, times * least) for bound in (-9, -2, 0) for times in (1, 2))
+    assert value_of(least, {Name("N"): 1, Name("M"): 20}) == -19
+
+
 @pytest.mark.parametrize(("n", "m", "c"), list(itertools.permutations("abc")))
 def test_the_order_of_names_does_not_affect_proofs(n: str, m: str, c: str) -> None:
     n, m, c = map(named, (n, m, c))
@@ -555,6 +593,8 @@ def test_a_size_has_no_truth_value() -> None:
         (1 - N // 2, "-(N // 2) + 1"),
         (5 // (3 * N + 1), "5 // (3*N + 1)"),
         (N // M // 2, "N // (2*M)"),
+        (N // named("config.width"), "N // config.width"),
+        (N // named("..."), "N // (...)"),  # a size behind `...`, which has no name
         ((1 + N) * (-2 // N), "((-2) // N)*N + (-2) // N"),
     ],
 )
@@ -587,6 +627,15 @@ def test_a_value_is_known_when_all_of_its_names_are() -> None:
     assert value_of(N * C, names) is None
     assert value_of((N + 1) // C, names) is None
     assert value_of(UNKNOWN, names) is None
+    assert value_of(power(2, N), {Name("N"): 5}) == 32
+    assert value_of(power(2, N), {Name("N"): 64}) is None  # larger than any size
+
+
+def test_the_names_in_a_size_are_those_it_is_computed_from() -> None:
+    assert {name.label for name in names_in((N + 1) // M + 2 * H * C)} == {"N", "M", "H", "C"}
+    assert {name.label for name in names_in(largest([N - 2, W]))} == {"max(W, N - 2)", "N", "W"}
+    assert names_in(5) == set()
+    assert names_in(UNKNOWN) == set()
 
 
 def test_an_unknown_rank_aborts_a_rule() -> None:
