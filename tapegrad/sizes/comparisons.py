@@ -97,8 +97,10 @@ def surely_divides(a: Size, b: Size) -> bool:
         >>> tg.sizes.surely_divides(2, n)
         False
     """
+    if isinstance(a, int) and a == 0:
+        return False
     if isinstance(a, int) and isinstance(b, int):
-        return a != 0 and b % a == 0
+        return b % a == 0
     if is_symbol(a) or is_symbol(b):
         return proven(lambda a, b: b % a == 0, a, b)
     if is_unknown(a) or is_unknown(b) or not surely_differ(a, 0):

@@ -58,6 +58,8 @@ def without_rest(fact: Divides, label: str) -> tuple[Quotient | None, list[tuple
     if not surely_less(0, positive_divisor(fact.divisor)):
         return None, []
     above, below = in_lowest_terms(terms_in(fact.number) or {}, terms_in(fact.divisor) or {})
+    if not above:  # each size divides 0
+        return None, []
     divisor = from_terms(below) + 0
     part, above = _solvable(above, divisor)
     number = from_terms(above) + 0

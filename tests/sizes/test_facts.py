@@ -59,6 +59,12 @@ def test_a_fact_about_an_unknown_size_says_nothing() -> None:
         assert not surely_divides(2, UNKNOWN)
 
 
+def test_that_a_size_divides_0_says_nothing() -> None:
+    with assuming([Divides(size_of_name(Name("config.width", least=0)), 0)]):
+        assert not surely_divides(2, N)
+        assert surely_divides(N, 2 * N)
+
+
 # Which size a name is
 
 

@@ -94,3 +94,7 @@ def test_a_symbol_is_an_int_and_stays_a_symbol() -> None:
     assert is_int(N)
     assert one_int(N) is N
     assert several_ints((N, 2))[0] is N
+
+
+def test_0_divides_no_symbol() -> None:
+    assert not surely_divides(0, N)
