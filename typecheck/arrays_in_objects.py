@@ -323,7 +323,7 @@ def accept_arrays_that_two_ways_make(count: int = 4) -> None:
     assert_type(tg.tensor(cloud(count, 6)), Tensor[Shape[L[6], L[3]], NoneTape, np.float64])
 
 
-def turned(clouds: NDArray[np.float64], angle: NDArray[np.float64]) -> Tensor:
+def turned(clouds: NDArray[np.float64], angle: NDArray[np.float64]) -> Tensor[Any, Any, Any]:
     turn = np.zeros((len(angle), 3, 3))
     turn[:, 0, 0] = turn[:, 1, 1] = np.cos(angle)
     width = height = clouds.shape[2]

@@ -508,13 +508,13 @@ def accept_the_length_of_what_does_not_change() -> None:
 
 
 def accept_the_length_of_a_list_that_is_only_read() -> None:
-    def read(words: list[str], grown: list[str]) -> None:
+    def read(words: list[str], changed: list[str]) -> None:
         letters = sorted({letter for word in words for letter in word})
         index = {letter: number for number, letter in enumerate(letters)}
         table = nn.Sequential(nn.Embedding(len(letters), 3), nn.Linear(3, 2 * len(index)))
         assert_type(table(tg.arange(4)) @ tg.ones((2 * len(index), 5)), Tensor[Shape[L[4], L[5]], NoneTape])
-        grown.append("c")
-        assert_type(tg.ones((2, len(grown))), Tensor[Shape[L[2], Any], NoneTape])
+        changed.append("c")
+        assert_type(tg.ones((2, len(changed))), Tensor[Shape[L[2], Any], NoneTape])
         assert ", ".join(words)
         assert set(words).union(letters)
         assert_type(tg.ones((2, len(words))) @ tg.ones((len(words), 5)), Tensor[Shape[L[2], L[5]], NoneTape])

@@ -107,7 +107,7 @@ def is_own_attribute(node: ast.expr) -> bool:
 
 
 def replacements(node: ast.expr) -> Iterator[str]:
-    """Yield what may stand in the place of an expression, whatever is around it."""
+    """Yield what may stand in the place of an expression, in any context."""
     match node:
         case ast.Constant(value=int() as number) if not isinstance(number, bool):
             yield from map(str, (number + 1, max(number - 1, 0), 2 * number))
@@ -166,7 +166,7 @@ def run(source: str) -> Outcome:
     sys.argv = ["program.py"]
     try:
         exec(compile(source, "program.py", "exec"), {"__name__": "__main__"})  # noqa: S102  # what this file is for
-    except BaseException as error:  # noqa: BLE001  # whatever a program raises
+    except BaseException as error:  # noqa: BLE001  # any error of a program
         frames = traceback.extract_tb(error.__traceback__)
         lines = [one.lineno or 0 for one in frames if one.filename == "program.py"]
         of_tapegrad = type(error).__module__.startswith("tapegrad")
@@ -245,15 +245,15 @@ def measure(path: Path, wanted: int, seed: int, shown: list[str]) -> Counter[str
     return result
 
 
-def sentence(counts: Counter[str]) -> str:
-    """Return what was counted, as a sentence."""
+def summary(counts: Counter[str]) -> str:
+    """Return what was counted, in words."""
     places = f"{counts['raising line']} at the line that raises, {counts['near']} there or where it was changed"
     broken = f"{counts['caught']} of {counts['broken']} broken variants are reported, {places}"
     return f"{broken}; {counts['alarms']} of {counts[SOUND]} sound variants are reported"
 
 
 def main() -> None:
-    """Print a sentence for each program, and one for all."""
+    """Print a summary for each program, and one for all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="+", type=Path)
     parser.add_argument("--broken", type=int, default=40, help="broken variants of each program")
@@ -265,8 +265,8 @@ def main() -> None:
     for path in options.programs:
         counts = measure(path, options.broken, options.seed, options.show)
         total += counts
-        print(f"{path.stem}: {sentence(counts)}", flush=True)
-    print(f"all: {sentence(total)}")
+        print(f"{path.stem}: {summary(counts)}", flush=True)
+    print(f"all: {summary(total)}")
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ class Exported:
     def __rmod__(self, other: Any) -> Exported:
         return Exported(*(m % n for n, m in cases(self, other)))
 
-    __hash__ = None  # type: ignore[assignment]  # as of whatever is compared with an open result
+    __hash__ = None  # type: ignore[assignment]  # as of anything that is compared with an open result
 
 
 def cases(a: Any, b: Any) -> list[tuple[int, int]]:

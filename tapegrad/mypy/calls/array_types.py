@@ -10,7 +10,7 @@ from mypy.types import AnyType, Instance, TupleType, UnionType, get_proper_type
 from tapegrad.mypy.conversion import ARRAY, Many, shape_items, shape_type, without_last_values
 from tapegrad.mypy.mypy_api import make, stored_type
 from tapegrad.mypy.rules.calls import is_several
-from tapegrad.mypy.scopes.opaque import kept_length
+from tapegrad.mypy.scopes.opaque import length_of_unchanged
 from tapegrad.mypy.scopes.sequences import length_of
 from tapegrad.mypy.unify.arguments import numbers_in
 from tapegrad.sizes import UNKNOWN, is_unknown, surely_same
@@ -99,7 +99,7 @@ def _count(sequence: Expression | None, api: Checker) -> Size:
     match sequence:
         case ListComprehension(generator=GeneratorExpr(sequences=[of], condlists=[[]])):
             return _count(of, api)
-    return kept_length(sequence, api)
+    return length_of_unchanged(sequence, api)
 
 
 def _has_numbers(sequence: Expression, api: Checker) -> bool:

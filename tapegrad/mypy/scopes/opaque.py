@@ -126,7 +126,7 @@ def _size(expression: Expression, api: Checker) -> Size:
         case MemberExpr():
             return _size_of_attribute(expression, api)
         case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[NameExpr() | MemberExpr() as operand]):
-            return kept_length(operand, api)
+            return length_of_unchanged(operand, api)
         case IndexExpr(base=MemberExpr(name="shape") as shape, index=index):
             position = position_of(index)
             axis = _axis(shape, position) if position is not None else None
@@ -302,15 +302,15 @@ def _size_of_attribute(expression: MemberExpr, api: Checker) -> Size:
     return _of_path(object_path(expression, api))
 
 
-def kept_length(operand: Expression, api: Checker) -> Size:
+def length_of_unchanged(operand: Expression, api: Checker) -> Size:
     """Return the length of an object that cannot be changed, such as a string, or of a list that is only read."""
     path = object_path(operand, api)
     if path is None or path.type is None:
         return UNKNOWN
     p = get_proper_type(path.type)
     is_immutable = isinstance(p, Instance) and any(map(p.type.has_base, _IMMUTABLE))
-    is_kept = is_immutable or (may_change(p) and use_of(operand, api) is Use.READ)
-    return _named(f"len({path.label})", path.scope) if is_kept else UNKNOWN
+    is_unchanged = is_immutable or (may_change(p) and use_of(operand, api) is Use.READ)
+    return _named(f"len({path.label})", path.scope) if is_unchanged else UNKNOWN
 
 
 def _of_path(path: Path | None) -> Size:
