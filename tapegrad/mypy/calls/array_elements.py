@@ -98,7 +98,7 @@ class ElementReader(VariableReader):
                 of = _if_inexact(self.scalar(left))
                 return of if of is not None and of == get_proper_type(self.scalar(right)) else None
             case CallExpr(callee=MemberExpr(name=name, expr=of)) if name in _REDUCING and self._is_array(of):
-                return None if Given(expression).has("dtype", sys.maxsize) else _if_inexact(self.scalar(of))
+                return None if Given(expression).has("dtype", 1) else _if_inexact(self.scalar(of))
             case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _JOINING:
                 arrays = Given(expression).only({"dtype"}).one("arrays", 0)
                 return self._common_scalar(arrays.items if isinstance(arrays, ListExpr | TupleExpr) else [])
