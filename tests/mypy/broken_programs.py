@@ -145,15 +145,18 @@ def outcome(source: str) -> Outcome:
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        os.close(reader)
-        silence = os.open(os.devnull, os.O_RDWR)
-        for number in (0, 1, 2):
-            os.dup2(silence, number)
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-        with os.fdopen(writer, "wb") as stream:
-            pickle.dump(run(source), stream)
-        os._exit(0)
+        try:
+            os.close(reader)
+            silence = os.open(os.devnull, os.O_RDWR)
+            for number in (0, 1, 2):
+                os.dup2(silence, number)
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+            resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+            answer = pickle.dumps(run(source))
+            with os.fdopen(writer, "wb") as stream:
+                stream.write(answer)
+        finally:
+            os._exit(0)
     os.close(writer)
     with os.fdopen(reader, "rb") as stream:
         result = stream.read()  # empty if the limits ended it
@@ -209,20 +212,21 @@ def measure(path: Path, wanted: int, seed: int, shown: list[str]) -> Counter[str
     tried = list(variants(original))
     random.Random(seed).shuffle(tried)  # noqa: S311  # a sample
     kept: list[tuple[str, Variant, Outcome]] = []
-    counts = Counter[str]()
+    counts, left_out = Counter[str](), 0
     for variant in tried:
         ended = outcome(variant.source)
         kind = "broken" if ended.is_of_tapegrad else ended.error
         if kind == "broken" or (kind == SOUND and counts[SOUND] < wanted):
             kept.append((f"{path.stem}_{len(kept):03}", variant, ended))
         counts[kind] += 1
+        left_out += kind not in ("broken", SOUND)
         if counts["broken"] == wanted:
             break
     found = reports({path.stem: original} | {name: variant.source for name, variant, _ in kept})
     if known := found.get(path.stem):
         message = f"mypy does not accept {path}: {known}"
         raise SystemExit(message)
-    result = Counter[str]()
+    result = Counter({"left out": left_out})
     for name, variant, ended in kept:
         reported = found.get(name, [])
         kind = "sound" if ended.error == SOUND else "broken"
@@ -249,7 +253,8 @@ def summary(counts: Counter[str]) -> str:
     """Return what was counted, in words."""
     places = f"{counts['raising line']} at the line that raises, {counts['near']} there or where it was changed"
     broken = f"{counts['caught']} of {counts['broken']} broken variants are reported, {places}"
-    return f"{broken}; {counts['alarms']} of {counts[SOUND]} sound variants are reported"
+    sound = f"{counts['alarms']} of {counts[SOUND]} sound variants are reported"
+    return f"{broken}; {sound}; {counts['left out']} variants ended otherwise and are left out"
 
 
 def main() -> None:

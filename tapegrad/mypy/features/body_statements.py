@@ -61,7 +61,7 @@ from tapegrad.mypy.features.body_lists import (
 from tapegrad.mypy.features.body_paths import MOST_TURNS, PathReader
 from tapegrad.mypy.features.body_state import End, FailedError, Turn, UnreadError, uncertain
 from tapegrad.mypy.features.partial_types import are_same, filled, holds_open, holds_tensors, is_open, join
-from tapegrad.mypy.features.shape_independence import counters_in, depends_on_no_shape, is_counted
+from tapegrad.mypy.features.shape_independence import counters_in, depends_on_no_shape, is_counted, is_plain_type
 from tapegrad.mypy.mypy_api import (
     any_tuple,
     checked_file,
@@ -214,10 +214,12 @@ class Reader(PathReader):
                 for one in targets
             ):
                 t = self._type_of(value)
-                if not (tensor_parts(t) or is_array(t) or _is_plain(t)):
+                is_any = isinstance(get_proper_type(t), AnyType)
+                if not (is_any or tensor_parts(t) or is_array(t) or is_size(t) or is_plain_type(t)):
                     raise UnreadError(f"line {statement.line} gives several names one object")
                 for target in targets:
                     if isinstance(target, IndexExpr):
+                        fill_element(self._api, target, value)
                         self._set_item(target, t)
                     else:
                         self._bind(target, t)
@@ -393,14 +395,6 @@ _STATEMENTS: Final = {
     "WhileStmt": "a while loop with an else",
     "WithStmt": "an asynchronous with statement",
 }
-
-
-def _is_plain(t: Type) -> bool:
-    """Return whether nothing can change an object of a type, or nothing is known of it."""
-    p = get_proper_type(t)
-    names = ("bool", "float", "int", "str")
-    is_number = isinstance(p, Instance) and p.type.fullname in {f"builtins.{name}" for name in names}
-    return isinstance(p, AnyType | NoneType) or is_size(p) or is_number
 
 
 def _named(statement: Statement) -> str:

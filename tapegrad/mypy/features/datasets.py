@@ -65,7 +65,8 @@ def with_rows(ctx: FunctionContext, result: Type) -> Type:
     given = [one for several in arguments_of(ctx, formals).values() for one in several if one.keyword is None]
     if len(given) < 2 or any(one.tensor is None for one in given):
         return result
-    rows = [_with_first(one.type, _size_of_batches(ctx), ctx.api) for one in given]
+    size = _size_of_batches(ctx)
+    rows = [_with_first(one.type, size, ctx.api) for one in given]
     return batches.copy_modified(args=[TupleType(rows, any_tuple(ctx.api))])
 
 
@@ -74,8 +75,9 @@ def _with_first(t: Type, size: Size, api: Checker) -> Type:
     tensor = joined(t)
     parts = tensor_parts(tensor)
     items = shape_items(parts.shape) if parts is not None else None
-    is_known = items and not isinstance(items[0], Many)
-    return with_shape(tensor, shape_type([size, *items[1:]], make(api)) if items and is_known else unknown())
+    if not items or isinstance(items[0], Many):
+        return with_shape(tensor, unknown())
+    return with_shape(tensor, shape_type([size, *items[1:]], make(api)))
 
 
 def check_rows(ctx: FunctionContext) -> None:

@@ -168,7 +168,11 @@ def _uses(part: Any, name: Node | None) -> bool:
 
 
 def _is_plain(name: Node | None) -> bool:
-    t = name.type if isinstance(name, Var) else None
+    return is_plain_type(name.type if isinstance(name, Var) else None)
+
+
+def is_plain_type(t: Type | None) -> bool:
+    """Return whether a type is that of a number, a text or None, which nothing can change."""
     return isinstance(get_proper_type(t), NoneType) or _name_of_class(t) in _PLAIN
 
 
