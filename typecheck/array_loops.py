@@ -64,7 +64,7 @@ def accept_arrays_that_change_in_a_loop() -> None:
 
 def reject_a_state() -> None:
     states = simulated(12, np.random.default_rng(0))
-    nn.Linear(3, 2)(states.astype(np.float32))  # E(mypy): Linear(3, 2): x is (12, states.shape[1], 2) but (..., 3) is expected: axis -1 is 2, not 3 [tapegrad-shape]
+    nn.Linear(3, 2)(states.astype(np.float32))  # E(mypy): Linear(3, 2): x is (12, 5, 2) but (..., 3) is expected: axis -1 is 2, not 3 [tapegrad-shape]
 
 
 def reject_what_a_function_computes() -> None:

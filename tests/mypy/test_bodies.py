@@ -151,6 +151,41 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "lambdas that nothing calls, or that others may be called for": """
+from collections.abc import Callable
+
+def applied(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    return function(x)
+
+def kept(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    later = [function]
+    return x if len(later) > 1 else x * 2
+
+def scaled(x: Tensor) -> Tensor:
+    head = nn.Linear(3, 8)
+    return kept(lambda v: applied(head, tg.ones((2, 7))), x)
+
+def chosen(x: Tensor, function: Callable[[Tensor], Tensor] | None = None) -> Tensor:
+    act = function or (lambda v: v @ tg.ones((9, 9)))
+    return applied(act, x)
+
+def changed(x: Tensor) -> Tensor:
+    weight = tg.ones((7, 3))
+    act = lambda v: v @ weight
+    weight = tg.ones((8, 3))
+    return applied(act, x)
+
+def replaced(x: Tensor, wide: bool) -> Tensor:
+    act = lambda v: v @ tg.ones((7, 3))
+    if wide:
+        act = lambda v: v @ tg.ones((8, 3))
+    return applied(act, x)
+
+scaled(tg.ones((4, 8)))
+chosen(tg.ones((4, 8)), lambda v: v * 2)
+changed(tg.ones((4, 8)))
+replaced(tg.ones((4, 8)), True)
+""",
     "a generator that may yield nothing": """
 import numpy as np
 from collections.abc import Iterator
@@ -6806,6 +6841,45 @@ def applied(function: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Tenso
     return tg.mse(function(x), y)  # here
 
 applied(projected, tg.ones((4, 8)), tg.ones((4, 8)))
+""",
+    "a lambda as an argument": """
+from collections.abc import Callable
+
+def applied(function: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Tensor:
+    return tg.mse(function(x), y)  # here
+
+def run(x: Tensor) -> Tensor:
+    weight = tg.ones((8, 3))
+    return applied(lambda v: v @ weight, x, x)
+
+run(tg.ones((4, 8)))
+""",
+    "a lambda that calls a function that it reads": """
+from collections.abc import Callable
+
+def applied(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    return function(function(x))
+
+def scaled(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    return applied(lambda v: function(v) * 2, x)  # here
+
+scaled(nn.Linear(8, 8), tg.ones((4, 8)))
+scaled(nn.Linear(8, 3), tg.ones((4, 8)))
+""",
+    "a function in a body, with other variables around it at another call": """
+from collections.abc import Callable
+
+def applied(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    return function(function(x))
+
+def scaled(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    def inner(v: Tensor) -> Tensor:
+        return function(v) * 2  # here
+
+    return applied(inner, x)
+
+scaled(nn.Linear(8, 8), tg.ones((4, 8)))
+scaled(nn.Linear(8, 3), tg.ones((4, 8)))
 """,
     "what map gives and an assignment unpacks": """
 def run(x: Tensor) -> Tensor:

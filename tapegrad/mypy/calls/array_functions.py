@@ -276,13 +276,15 @@ def _concatenate(read: Reader, given: Given) -> Sizes | None:
 
 
 def _stack(read: Reader, given: Given) -> Sizes | None:
-    """Return the sizes of `np.stack(arrays, axis)`; with the first axis, the length of a list that loops fill."""
+    """Return the sizes of `np.stack(arrays, axis)`, of which one is the length of a list that loops fill."""
     arrays = given.only({"out"}).one("arrays", 0)
     axes = {"axis": given.one("axis", 1)} if given.has("axis", 1) else {}
     sizes = read.by_op("stack", {"tensors": arrays, **axes}) if len(given.positional) <= 2 else None
-    if sizes is None or axes or not is_unknown(sizes[0]):
+    axis = read.value(given.one("axis", 1)) if axes else 0
+    if sizes is None or not isinstance(axis, int) or not is_unknown(sizes[axis]):
         return sizes
-    return [read.alike(arrays)[0], *sizes[1:]]
+    count, axis = read.alike(arrays)[0], axis % len(sizes)
+    return [*sizes[:axis], count, *sizes[axis + 1 :]]
 
 
 def _einsum(read: Reader, given: Given) -> Sizes | None:

@@ -35,7 +35,7 @@ from tapegrad.mypy.scopes.names import bound_once, unpacked_once
 from tapegrad.mypy.scopes.sequences import DRAWING, length_of, record_in
 from tapegrad.mypy.unify.arguments import numbers_in
 from tapegrad.mypy.unify.named_tuples import fields_of
-from tapegrad.sizes import UNKNOWN, largest, product
+from tapegrad.sizes import UNKNOWN, is_unknown, largest, product, smallest
 
 if TYPE_CHECKING:
     from mypy.nodes import Expression
@@ -178,9 +178,12 @@ class ListReader(ArgumentReader):
         return None
 
     def _count_of_appended(self, expression: Expression) -> Size:
-        """Return how many items a list has that is empty at first, and that one statement in loops appends to."""
-        loops = loops_that_fill(expression, self._api) if isinstance(expression, NameExpr) else None
-        return UNKNOWN if loops is None else product([self._turns(loop.expr) for loop in loops])
+        """Return how many items a list has that one statement in loops appends to."""
+        filled = loops_that_fill(expression, self._api) if isinstance(expression, NameExpr) else None
+        if filled is None:
+            return UNKNOWN
+        count, loops = filled
+        return count + product([self._turns(loop.expr) for loop in loops])
 
     def _turns(self, sequence: Expression) -> Size:
         """Return how often a loop over a sequence runs."""
@@ -189,6 +192,13 @@ class ListReader(ArgumentReader):
                 return largest([self._size_or_unknown(stop) - self._size_or_unknown(start), 0])
             case CallExpr(callee=RefExpr(fullname="builtins.range"), args=[stop]):
                 return largest([self._size_or_unknown(stop), 0])
+            case CallExpr(callee=RefExpr(fullname="itertools.pairwise"), args=[of]):
+                return largest([self._count(of) - 1, 0])
+            case CallExpr(callee=RefExpr(fullname="builtins.zip"), args=[_, *_] as several, arg_names=names) if (
+                all(name in (None, "strict") for name in names) and ARG_STAR not in sequence.arg_kinds
+            ):
+                counts = [self._count(one) for one, name in zip(several, names, strict=True) if name is None]
+                return UNKNOWN if any(map(is_unknown, counts)) else smallest(counts)
         count = length_of(sequence, self._api)
         return UNKNOWN if count is None else count
 

@@ -5,7 +5,19 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from mypy.nodes import ARG_STAR, CallExpr, MemberExpr, MypyFile, NameExpr, RefExpr, StarExpr, TupleExpr, TypeInfo, Var
+from mypy.nodes import (
+    ARG_STAR,
+    CallExpr,
+    FuncDef,
+    MemberExpr,
+    MypyFile,
+    NameExpr,
+    RefExpr,
+    StarExpr,
+    TupleExpr,
+    TypeInfo,
+    Var,
+)
 from mypy.types import Instance, TupleType, get_proper_type
 
 from tapegrad.mypy.calls.array_calls import Bodies, CallReader
@@ -18,6 +30,7 @@ from tapegrad.mypy.mypy_api import (
     attribute_variable,
     checked_file,
     depend_on_bodies,
+    enclosing_function,
     stored_type,
     types_in_body,
 )
@@ -99,12 +112,24 @@ class VariableReader(CallReader):
 
     def _values_of(self, variable: Var, assumed: Sizes | None) -> Several:
         """Return the sizes of each value of a variable, if it has some sizes before."""
+        given = self._given_to(variable)
         _assumed[variable] = assumed
         try:
             with reading_again():
-                return [self._assigned(*one) for one in values_assigned(variable, self._api)]
+                several = values_assigned(variable, self._api, is_given=given is not None)
+                found = [self._assigned(*one) for one in several]
+                return [given, *found] if found and given is not None else found
         finally:
             del _assumed[variable]
+
+    def _given_to(self, parameter: Var) -> Sizes | None:
+        """Return the sizes of the array that a call gives a parameter of the body that is read; None for others."""
+        function, frame = enclosing_function(self._api), Reading.frame
+        if frame is None or not isinstance(function, FuncDef):
+            return None
+        is_own = any(one.variable is parameter for one in function.arguments)
+        given = frame.values.get(parameter.name) if is_own else None
+        return sizes_of_type(given.t) if isinstance(given, GivenTensor) else None
 
     def _of_loop(self, variable: Var, target: Expression, sequence: Expression) -> Sizes | None:
         """Return the sizes of what a loop gives a variable, also by `enumerate` or `zip`."""

@@ -13,6 +13,7 @@ from mypy.nodes import Expression, FuncDef
 from tapegrad.mypy.coverage.program import nodes_in
 from tapegrad.mypy.features.declarations import may_say_more
 from tapegrad.mypy.features.readable_bodies import why_unreadable
+from tapegrad.mypy.scopes.functions import is_lambda
 from tapegrad.mypy.scopes.records import IS_OF_UNKNOWN_OBJECT, PASSES_NOTHING_KNOWN, calls_in
 
 if TYPE_CHECKING:
@@ -146,13 +147,18 @@ class Readings:
         return self._read[function] if function in self._complete else []
 
     def types(self) -> dict[Expression, list[Type]]:
-        """Return the types of the expressions in bodies that were read for all of their calls."""
+        """Return the types of the expressions in bodies that were read for all of their calls.
+
+        Those in a lambda are what its own readings say, not those of the body around it, which only writes it down.
+        """
         found: dict[Expression, list[Type]] = {}
+        in_lambdas = {node for one in self._complete if is_lambda(one) for node in nodes_in(one.body)}
         for function in self._complete:
             readings = {reading.calls: reading for _, reading in self._read[function]}
             for reading in readings.values():
                 for expression, t in reading.types.items():
-                    found.setdefault(expression, []).append(t)
+                    if expression not in in_lambdas or is_lambda(function):
+                        found.setdefault(expression, []).append(t)
         return found
 
 

@@ -173,7 +173,7 @@ def _returned(call: CallExpr, types: list[Type], api: Checker) -> Type | None:
     arguments = arguments_of_call(written, call, api)
     if arguments is None or not is_only_one(written, file):
         return None
-    given = arrays_given(written, call, types)
+    given = arrays_given(written, call, types, api)
     frame = frame_with(written, dict(arguments), of, api)
     outcome = outcome_of(api, written, frame, given, file)
     if outcome.names:

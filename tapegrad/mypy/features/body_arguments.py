@@ -43,7 +43,7 @@ from tapegrad.mypy.scopes.entries import (
     with_inner_entries,
 )
 from tapegrad.mypy.scopes.frames import ClassOf, Held, Items, Keywords, Made, Nothing, Reading, within
-from tapegrad.mypy.scopes.functions import is_method, parameter_default
+from tapegrad.mypy.scopes.functions import is_method, parameter_default, with_body_of_lambda
 from tapegrad.mypy.scopes.names import ScopeCache, inside
 from tapegrad.mypy.scopes.objects import object_of, value_of_expression
 from tapegrad.mypy.scopes.records import PASSES_NOTHING_KNOWN
@@ -92,10 +92,17 @@ def _takes_tensors(function: FuncDef) -> bool:
 makes_tensors = ScopeCache(_calls_tensors)
 
 
-def arrays_given(function: FuncDef, call: CallExpr, types: list[Type]) -> dict[Var, Type]:
-    """Return the types of the parameters that a call gives arrays and tensors; of a starred argument, none is known."""
-    places = _places_of_parameters(function, call)
-    return {one: types[place] for one, place in places.items() if is_array(t := types[place]) or tensor_parts(t)}
+def arrays_given(function: FuncDef, call: CallExpr, types: list[Type], api: Checker) -> dict[Var, Type]:
+    """Return the types of the parameters that a call gives arrays, tensors and functions.
+
+    Of a starred argument, none is known.
+    """
+    given: dict[Var, Type] = {}
+    for parameter, place in _places_of_parameters(function, call).items():
+        t = get_proper_type(with_body_of_lambda(call.args[place], types[place], parameter.type, api))
+        if is_array(t) or tensor_parts(t) or _is_function(t):
+            given[parameter] = t
+    return given
 
 
 def dictionaries_given(
@@ -174,7 +181,8 @@ def given_types(
         if len(actuals) > 1 or actuals[0].starred:
             raise UnreadError("has a starred argument", ctx.context.line)
         tensor = actuals[0].tensor
-        t = get_proper_type(actuals[0].type)
+        declared_type = argument.variable.type
+        t = get_proper_type(with_body_of_lambda(actuals[0].expression, actuals[0].type, declared_type, ctx.api))
         of_items = _collection_that_is_read(actuals[0], argument.variable, function, frame, file, ctx.api)
         if of_items is not None:
             given[argument.variable] = of_items

@@ -417,6 +417,10 @@ def _is_evaluated(value: Expression, place: tuple[int, int] | None, api: Checker
         for node in nodes
         if isinstance(node, ConditionalExpr) and (not _may_cause(node, place) or _is_in_chosen(node, place, api))
     }
+    # A call in a lambda adds no failure: only the call of the lambda does.
+    certain |= {
+        node for node in nodes if isinstance(node, LambdaExpr) and (place is None or not _may_cause(node, place))
+    }
     conditional = ConditionalExpr, LambdaExpr, GeneratorExpr, DictionaryComprehension
     return not any((isinstance(node, conditional) and node not in certain) or is_short_circuit(node) for node in nodes)
 

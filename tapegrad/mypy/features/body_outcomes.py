@@ -158,10 +158,12 @@ def outcome_of(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, T
         Replacements.clear()
         _read_in[:] = [api, pass_of(api)]
     values = tuple((name, key_of(value)) for name, value in frame.values.items())
-    types = tuple((t, key_of_entries(t), getattr(get_proper_type(t), "definition", None)) for t in given.values())
+    functions = [getattr(get_proper_type(t), "definition", None) for t in given.values()]
+    types = tuple(zip(given.values(), map(key_of_entries, given.values()), functions, strict=True))
     receiver = key_of(frame.receiver)
     key = function.body, types, values, receiver, Replacements.changes
-    if key not in _read or function in Reading.functions:  # what it returns depends on the variables around it
+    # What a function returns that is defined in a body depends on the variables around it.
+    if key not in _read or any(one in Reading.functions for one in (function, *functions)):
         most = _most_results(function, receiver)
         if most:
             return Outcome(unread=f"it is called with more than {most} combinations of arguments")
@@ -250,7 +252,8 @@ def _own_variables(function: FuncDef) -> set[TypeVarId]:
 def fail(ctx: FunctionContext | MethodContext | AttributeContext, led: Failure, given: dict[Var, Type]) -> None:
     """Report an error in a body that was read: at its own line, with the lines of the calls."""
     if _failures:
-        _failures[-1].append(led)
+        if not isinstance(enclosing_function(ctx.api), LambdaExpr):
+            _failures[-1].append(led)
         return
     are_certain = not any(_variables_in(t) or isinstance(get_proper_type(t), UnionType) for t in given.values())
     if not are_certain or _may_expect_error(ctx.context, ctx.api):  # two names may be one size to the caller

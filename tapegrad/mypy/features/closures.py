@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from mypy.nodes import ClassDef, FuncDef, NameExpr, Var
+from mypy.nodes import ClassDef, FuncDef, LambdaExpr, NameExpr, Var
 from mypy.types import Instance, PartialType, get_proper_type
 
 from tapegrad.mypy.conversion import MODULE, tensor_parts
@@ -13,6 +13,7 @@ from tapegrad.mypy.features.partial_types import holds_tensors
 from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.scopes.collections import Use, use_of_variable
 from tapegrad.mypy.scopes.file_contents import is_bound_once
+from tapegrad.mypy.scopes.functions import lambda_functions
 from tapegrad.mypy.scopes.names import ScopeCache, bound_in, nodes_in, parts_of
 from tapegrad.mypy.signatures import without_sizes
 from tapegrad.mypy.sources import module_of
@@ -44,13 +45,15 @@ inner_functions = ScopeCache(_read_inner)
 
 
 def _functions_in(outer: FuncDef) -> list[FuncDef]:
-    """Return the functions that the statements of a function define, without those inside of them."""
+    """Return the functions and the lambdas in the statements of a function, without those inside of them."""
     found: list[FuncDef] = []
     pending: list[Any] = [outer.body]
     while pending:
         node = pending.pop()
         if isinstance(node, FuncDef):
             found.append(node)
+        elif isinstance(node, LambdaExpr):
+            found += [one] if (one := lambda_functions.of(node)) is not None else []
         elif isinstance(node, list | tuple):
             pending += node
         elif not isinstance(node, ClassDef):

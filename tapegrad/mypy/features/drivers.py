@@ -131,7 +131,7 @@ def _driven(
     if arguments is None or not is_only_one(written, file):
         raise UnreadError(PASSES_NOTHING_KNOWN, call.line)
     types = [with_sizes(stored_type(api, one) or unknown(), one, api) for one in call.args]
-    given = arrays_given(written, call, types)
+    given = arrays_given(written, call, types, api)
     is_known = any(map(says_more, (*dict(arguments).values(), of))) or any(map(is_of_known_rank, given.values()))
     frame = frame_with(written, dict(arguments), of, api)
     dictionaries = dictionaries_given(written, call, frame, file, api)

@@ -26,7 +26,7 @@ from mypy.nodes import (
     Var,
     YieldExpr,
 )
-from mypy.types import AnyType, Instance, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, get_proper_type
 
 from tapegrad.mypy.conversion import ARRAY, MODULE, shape_items, shape_type, tensor_parts
 from tapegrad.mypy.mypy_api import checked_file, in_scope_of, make, stored_type
@@ -104,6 +104,10 @@ def called_function(callee: Expression, api: Checker) -> tuple[FuncDef, Made | C
             return method_of(of, name) if isinstance(of, Made | ClassOf) else None
         case NameExpr(node=Var()) if isinstance(of := Expressions.object_of(callee, api), Made):
             return None if of.info.has_base(MODULE) else method_of(of, "__call__")  # a model's is that of the library
+        case NameExpr(node=Var()) if Reading.frame is not None:  # a parameter that is given a function
+            t = get_proper_type(stored_type(api, callee))
+            function = t.definition if isinstance(t, CallableType) else None
+            return (function, None) if isinstance(function, FuncDef) and not function.info else None
     return None
 
 

@@ -295,16 +295,18 @@ def appended_to(name: NameExpr, api: Checker) -> list[Expression] | None:
     return None if not added or first is None else [*first, *added]
 
 
-def loops_that_fill(name: NameExpr, api: Checker) -> list[ForStmt] | None:
-    """Return the loops around the one `append` that fills a list, outermost first; None if some turn may add no item.
+def loops_that_fill(name: NameExpr, api: Checker) -> tuple[int, list[ForStmt]] | None:
+    """Return how many items a list has at first, and the loops around the one `append` to it, outermost first.
 
-    They are those between the empty list and a use of the list behind them, such as two of
-    `xs = []; for i in range(3): for j in range(4): xs.append(f(i, j))`.
+    They are those between the list and its use behind them, such as two of
+    `xs = [y]; for i in range(3): for j in range(4): xs.append(f(i, j))`. None if some turn may add no item.
     """
     file, variable = checked_file(api), name.node
     added = _appended.of(file).get(variable) if isinstance(variable, Var) else None
     made, _ = bound_once(variable, api) if added and isinstance(variable, Var) else (None, None)
-    if added is None or len(added) != 1 or not isinstance(made, ListExpr) or made.items:
+    if added is None or len(added) != 1 or not isinstance(made, ListExpr):
+        return None
+    if any(isinstance(one, StarExpr) for one in made.items):
         return None
     created, filled, used = (blocks_around(one, file) for one in (made, added[0], name))
     depth = len(created) - 1
@@ -322,7 +324,8 @@ def loops_that_fill(name: NameExpr, api: Checker) -> list[ForStmt] | None:
     last = filled[-1][0][filled[-1][1]]
     is_append = isinstance(last, ExpressionStmt) and _appends(last.expr, added[0])
     leaves = any(isinstance(node, BreakStmt | ContinueStmt) for loop in loops for node in inside(loop))
-    return loops if is_direct and is_append and not leaves and not _loses_items(variable, file) else None
+    is_counted = is_direct and is_append and not leaves and not _loses_items(variable, file)
+    return (len(made.items), loops) if is_counted else None
 
 
 def _appends(call: Expression, item: Expression) -> bool:

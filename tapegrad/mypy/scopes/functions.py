@@ -19,17 +19,21 @@ from mypy.nodes import (
     RefExpr,
     SuperExpr,
     TypeInfo,
+    Var,
 )
 from mypy.types import CallableType, Instance, TupleType, TypeVarType, get_proper_type
 
 from tapegrad.mypy.conversion import MODULE
+from tapegrad.mypy.mypy_api import checked_file
 from tapegrad.mypy.scopes.collections import Use, use_of_variable
 from tapegrad.mypy.scopes.file_contents import is_defined_once
 from tapegrad.mypy.scopes.frames import ClassOf, Made, Reading
+from tapegrad.mypy.scopes.names import ScopeCache, bound_once
 from tapegrad.mypy.sources import file_of, module_of, written_data_class, written_function
 
 if TYPE_CHECKING:
-    from mypy.nodes import Statement, Var
+    from mypy.nodes import Statement
+    from mypy.types import Type
 
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.scopes.frames import Value
@@ -190,3 +194,38 @@ def parameter_values(function: FuncDef, arguments: tuple[tuple[str, Value], ...]
     values = dict(arguments)
     variables = (one.variable for one in function.arguments)
     return {variable: values[variable.name] for variable in variables if variable.name in values}
+
+
+def _written_as_function(scope: Node | None) -> FuncDef | None:
+    """Return a lambda as a function with one statement; its name says where it is."""
+    if not isinstance(scope, LambdaExpr):
+        return None
+    function = FuncDef(f"{_LAMBDA}{scope.line}-{scope.column}>", scope.arguments, scope.body)
+    function.set_line(scope)
+    return function
+
+
+_LAMBDA: Final = "<lambda "
+lambda_functions = ScopeCache(_written_as_function)
+
+
+def is_lambda(function: FuncDef) -> bool:
+    """Return whether a function is a lambda, see `lambda_functions`."""
+    return function.name.startswith(_LAMBDA)
+
+
+def with_body_of_lambda(argument: Expression | None, t: Type, declared: Type | None, api: Checker) -> Type:
+    """Return the type of an argument, with the body of the lambda that it is, or that its name is bound to.
+
+    The lambda returns what the parameter is declared to return, of which its body says more at each call.
+    """
+    if isinstance(argument, NameExpr) and isinstance(argument.node, Var) and argument.node.fullname == argument.name:
+        argument, _ = bound_once(argument.node, api)
+    p, expected = get_proper_type(t), get_proper_type(declared)
+    function = lambda_functions.of(argument) if isinstance(argument, LambdaExpr) else None
+    if function is None or not isinstance(p, CallableType) or not isinstance(expected, CallableType):
+        return t
+    function.type = p = p.copy_modified(ret_type=expected.ret_type, name=function.name, definition=function)
+    if Reading.frame is not None:
+        Reading.functions[function] = Reading.frame, checked_file(api)
+    return p

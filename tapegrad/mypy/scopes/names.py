@@ -171,14 +171,14 @@ def _read_unpacked(scope: Node | None) -> dict[Node | None, tuple[Expression, in
 _unpacked = ScopeCache(_read_unpacked)
 
 
-def values_assigned(variable: Var, api: Checker) -> list[tuple[Expression, int | None]]:
+def values_assigned(variable: Var, api: Checker, *, is_given: bool = False) -> list[tuple[Expression, int | None]]:
     """Return all values of a name that is bound by assignments alone, in any order; an empty list for any other name.
 
-    A value is an expression, and the position in it if it is unpacked.
+    A value is an expression, and the position in it if it is unpacked. A parameter is also given a value by the call.
     """
     scope = enclosing_function(api) if variable.fullname == variable.name else module_tree(api, variable)
     values = _assigned_in.of(scope).get(variable, [])
-    return values if len(values) == len(_bound.of(scope).get(variable, [])) else []
+    return values if len(values) + is_given == len(_bound.of(scope).get(variable, [])) else []
 
 
 def _read_assigned(scope: Node | None) -> dict[Node | None, list[tuple[Expression, int | None]]]:
