@@ -533,3 +533,21 @@ def reject_an_axis_that_a_list_of_numbers_lacks() -> None:
 
 def reject_a_dtype_of_an_array_of_ints() -> None:
     tg.mse(tg.ones((6,)), tg.tensor(np.array(drawn_ids())))  # E: mse: x is float32 but target is int64 [tapegrad-dtype]
+
+
+def accept_the_dtype_of_functions_of_each_element() -> None:
+    x = np.linspace(0.5, 4.0, 8, dtype=np.float32)
+    target = tg.ones((8,))
+    scaled = np.log(x) * 2.0
+    tg.mse(tg.tensor(scaled), target)
+    tg.mse(tg.tensor(scaled[::-1]), target)
+    tg.mse(tg.tensor(-np.sin(x) + 2.0 * np.maximum(x, 0.5) ** 2), target)
+    tg.mse(tg.tensor(np.where(x > 1, x, 0.0) / np.sqrt(x)), target)
+    tg.mse(tg.tensor(np.log(np.ones(8)) * x), tg.ones((8,), np.float64))
+    tg.mse(tg.tensor(1.0 - np.arctan2(x, 2.0)), target)
+    tg.mse(tg.tensor(np.sqrt(np.arange(8)) * 2.0), tg.ones((8,), np.float64))
+
+
+def reject_the_dtype_of_functions_of_each_element() -> None:
+    x = np.log(np.linspace(0.5, 4.0, 8))
+    tg.mse(tg.tensor(1.0 - 2.0 * x), tg.ones((8,)))  # E: mse: x is float64 but target is float32 [tapegrad-dtype]

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from mypy.nodes import (
+    ARG_POS,
     CallExpr,
     ComparisonExpr,
     FloatExpr,
@@ -18,6 +19,7 @@ from mypy.nodes import (
     OpExpr,
     RefExpr,
     TupleExpr,
+    UnaryExpr,
     Var,
 )
 from mypy.types import Instance, get_proper_type
@@ -49,6 +51,21 @@ _KEEPING_ELEMENTS: Final = frozenset(
     ["copy", "flatten", "ravel", "repeat", "reshape", "squeeze", "swapaxes", "take", "transpose"]
 )
 _REDUCING: Final = frozenset(["max", "mean", "min", "prod", "std", "sum", "var"])
+# NumPy's functions of each element that return floats of the dtype of their arguments.
+_FLOATING: Final = frozenset(
+    [
+        *("abs", "absolute", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil", "cos"),
+        *("cosh", "deg2rad", "degrees", "exp", "exp2", "expm1", "fabs", "floor", "log", "log10", "log1p", "log2"),
+        *("negative", "positive", "rad2deg", "radians", "reciprocal", "rint", "sign", "sin", "sinh", "sqrt"),
+        *("square", "tan", "tanh", "trunc"),
+    ]
+)
+_FLOATING_OF_TWO: Final = frozenset(
+    [
+        *("add", "arctan2", "copysign", "divide", "floor_divide", "fmax", "fmin", "fmod", "hypot", "logaddexp"),
+        *("maximum", "minimum", "mod", "multiply", "power", "remainder", "subtract", "true_divide"),
+    ]
+)
 _DRAWN_DTYPES: Final = {
     "integers": "int64",
     **dict.fromkeys(("normal", "random", "standard_normal", "uniform"), "float64"),
@@ -60,11 +77,46 @@ class ElementReader(VariableReader):
     """Reads the types of the elements of arrays."""
 
     def scalar(self, expression: Expression) -> Type | None:
-        """Return the type of the elements of an array, also of one that keeps those of other arrays."""
+        """Return the type of the elements of an array, also of one that keeps those of other arrays.
+
+        It is Any where NumPy's stubs say more than is known.
+        """
         known = scalar_type_of(stored_type(self._api, expression))
-        if self._depth > DEEPEST or not is_vague(known):
+        if self._depth > DEEPEST:
             return known
-        return read_once(self._scalar_deeper, "scalar", expression) or known
+        is_guessed = known is not None and read_once(self._is_guessed, "guessed", expression)
+        if not is_guessed and not is_vague(known):
+            return known
+        return read_once(self._scalar_deeper, "scalar", expression) or (unknown() if is_guessed else known)
+
+    def _is_guessed(self, expression: Expression) -> bool:
+        """Return whether NumPy's stubs choose a type of elements although that of an operand is not known.
+
+        They say float64 of `2.0 * np.exp(x)`, whose elements are float32 if those of x are.
+        """
+        match expression:
+            case OpExpr(op="+" | "-" | "*" | "/" | "**" | "//" | "%" | "@", left=left, right=right):
+                return any(self._has_unknown_elements(one) or self._is_guessed(one) for one in (left, right))
+            case UnaryExpr(expr=of) | IndexExpr(base=of) | MemberExpr(name="T", expr=of):
+                return self._is_guessed(of)
+            case CallExpr(callee=MemberExpr(name=name, expr=of)) if name in _KEEPING_ELEMENTS:
+                return self._is_guessed(of)
+            case CallExpr(callee=MemberExpr(name=name, expr=of), args=arguments, arg_names=names) if (
+                name in _REDUCING and len(arguments) < 2 and "dtype" not in names
+            ):
+                return self._is_guessed(of)
+            case NameExpr(node=Var(is_inferred=True) as variable) if self._depth < DEEPEST:
+                value, _ = bound_once(variable, self._api)
+                self._depth += 1
+                try:
+                    return value is not None and self._is_guessed(value)
+                finally:
+                    self._depth -= 1
+        return False
+
+    def _has_unknown_elements(self, expression: Expression) -> bool:
+        t = get_proper_type(stored_type(self._api, expression))
+        return isinstance(t, Instance) and is_array(t) and scalar_type_of(t) is None
 
     def _scalar_deeper(self, expression: Expression) -> Type | None:
         self._depth += 1
@@ -91,14 +143,22 @@ class ElementReader(VariableReader):
                 return scalar_type(self._api, loaded.dtype)
             case MemberExpr():
                 return self._scalar_of_attribute(expression)
-            case OpExpr(op="+" | "-" | "*" | "/", left=left, right=FloatExpr() | IntExpr()):
-                of = self.scalar(left)  # a number of Python keeps the precision of an array of floats
-                return _if_inexact(of)
-            case OpExpr(op="+" | "-" | "*" | "/", left=left, right=right):
-                of = _if_inexact(self.scalar(left))
-                return of if of is not None and of == get_proper_type(self.scalar(right)) else None
+            case OpExpr(op="+" | "-" | "*" | "/" | "**", left=left, right=right):
+                return self._scalar_of_two(left, right)
+            case UnaryExpr(op="+" | "-", expr=of):
+                return _if_inexact(self.scalar(of))
+            case CallExpr(callee=RefExpr(fullname=name), args=[of], arg_kinds=[kind]) if (
+                below_numpy(name) in _FLOATING and kind is ARG_POS
+            ):
+                return _if_floating(self.scalar(of))
+            case CallExpr(callee=RefExpr(fullname=name), args=[left, right], arg_kinds=[first, second]) if (
+                below_numpy(name) in _FLOATING_OF_TWO and first is second is ARG_POS
+            ):
+                return _if_floating(self._scalar_of_two(left, right))
             case CallExpr(callee=MemberExpr(name=name, expr=of)) if name in _REDUCING and self._is_array(of):
                 return None if Given(expression).has("dtype", 1) else _if_inexact(self.scalar(of))
+            case CallExpr(callee=RefExpr(fullname=name), args=[_, left, right]) if below_numpy(name) == "where":
+                return self._scalar_of_two(left, right)
             case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _JOINING:
                 arrays = Given(expression).only({"dtype"}).one("arrays", 0)
                 return self._common_scalar(arrays.items if isinstance(arrays, ListExpr | TupleExpr) else [])
@@ -131,6 +191,14 @@ class ElementReader(VariableReader):
             case IndexExpr(base=of):
                 return self.scalar(of)
         return None
+
+    def _scalar_of_two(self, left: Expression, right: Expression) -> Type | None:
+        """Return the type of the elements that NumPy computes of two arrays of one dtype, or of an array and a number.
+
+        A number of Python keeps the precision of an array of floats.
+        """
+        of_each = [_if_inexact(self.scalar(one)) for one in (left, right) if not _is_number(one)]
+        return of_each[0] if of_each and all(one == of_each[0] for one in of_each) else None
 
     def _common_scalar(self, arrays: list[Expression]) -> Type | None:
         """Return the type of the elements that several arrays have; None if they differ."""
@@ -183,6 +251,19 @@ def _if_inexact(scalar: Type | None) -> Type | None:
     """Return the type of elements that are no whole numbers, whose results have the same type."""
     p = get_proper_type(scalar)
     return p if isinstance(p, Instance) and p.type.has_base("numpy.inexact") else None
+
+
+def _if_floating(scalar: Type | None) -> Type | None:
+    """Return the type of elements that are floats, of which NumPy's functions return floats."""
+    p = get_proper_type(scalar)
+    return p if isinstance(p, Instance) and p.type.has_base("numpy.floating") else None
+
+
+def _is_number(expression: Expression) -> bool:
+    """Return whether an expression is a number that is written there."""
+    return isinstance(expression, FloatExpr | IntExpr) or (
+        isinstance(expression, UnaryExpr) and _is_number(expression.expr)
+    )
 
 
 _MOST_AT_ONCE: Final = 3  # attributes whose values mention the next attribute

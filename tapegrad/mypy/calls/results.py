@@ -123,7 +123,7 @@ def unread(result: Type, arguments: Mapping[str, list[Argument]], api: Checker) 
         shape = shape if items is None else shape_type(items, make(api))
     if not arguments.get("dtype"):
         known = scalar_type_of(array)
-        dtype = (scalar_of_array(data[0], api) if is_vague(known) else None) or known or unknown()
+        dtype = (scalar_of_array(data[0], api) if is_read or is_vague(known) else None) or known or unknown()
     return p.copy_modified(args=[shape, tape, dtype])
 
 
