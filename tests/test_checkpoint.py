@@ -403,10 +403,11 @@ def test_a_segment_that_raises_leaves_its_tape_unchanged() -> None:
 def test_a_tape_merged_with_a_checkpointing_tape_is_checkpointed() -> None:
     x, y = real(3), real(3, seed=1)
 
-    for a, b in ((x.trace(), y.trace(checkpoint=BALANCED)), (x.trace(checkpoint=BALANCED), y.trace())):
-        doubled(a * b).sum().backward()
+    for strategy in (None, NoCheckpointing()):
+        for first, second in ((strategy, BALANCED), (BALANCED, strategy)):
+            doubled(x.trace(checkpoint=first) * y.trace(checkpoint=second)).sum().backward()
 
-    assert runs == {"doubled": 4}  # its own derivative reads its result
+    assert runs == {"doubled": 8}  # its own derivative reads its result
 
 
 def test_gradients_of_gradients() -> None:
@@ -469,6 +470,20 @@ def test_nothing_is_left_over_after_backward() -> None:
     assert len(grads) == 2
     assert grads[node].shape == (2, 3)
     assert probability.node.shape == (2, 3)
+    with pytest.raises(TapeError, match=r"^the value of a tensor of shape \(2, 3\) was released after its step of "):
+        node.numpy()
+
+
+@pytest.mark.parametrize("steps", [0, 5], ids=["into its tape", "into the other tape"])
+def test_recomputed_values_are_released_after_a_merge(steps: int) -> None:
+    x, other = real(2, 3), real(3, 2, seed=1).trace()
+    node, tape = split_tape(doubled(x.trace(checkpoint=BALANCED)))
+    for _ in range(steps):  # the tape with fewer ops is merged into the other
+        other = tripled(other)
+
+    grads = (node.put_tape(tape) @ other).sum().backward()  # neither is memory-bound
+
+    np.testing.assert_allclose(grads[x].numpy(), 2 * np.ones((2, 2)) @ other.numpy().T)
     with pytest.raises(TapeError, match=r"^the value of a tensor of shape \(2, 3\) was released after its step of "):
         node.numpy()
 

@@ -10,7 +10,7 @@ import pytest
 from tapegrad.autograd.gradients import Gradients
 from tapegrad.errors import DTypeError, ShapeError, TapeError
 from tapegrad.ops import normal, ones, tensor
-from tapegrad.tensors import node
+from tapegrad.tensors import Tensor, node
 from tapegrad.tensors.operands import split_tape, unwrap
 
 
@@ -45,6 +45,20 @@ def test_gradients_created_by_the_user_want_and_save_nothing() -> None:
     assert grads.pop_output(x) is x.data
     assert x not in grads
     assert "x" not in grads
+    assert grads.needs_itself(x) is False
+
+
+def test_large_gradients_are_summed() -> None:
+    x: Any = ones((300, 400))
+    part: Any = np.full((300, 400), 2.0, np.float32)
+    grads = Gradients()
+
+    for _ in range(3):
+        grads.add(x, part)
+
+    assert grads[x].shape == (300, 400)
+    assert set(grads[x].numpy().flat) == {6.0}
+    assert set(part.flat) == {2.0}
 
 
 def test_a_gradient_is_never_broadcast() -> None:
@@ -222,3 +236,15 @@ def test_a_gradient_is_not_looked_up_by_a_string() -> None:
     grads: Any = ones((3,)).trace().sum().backward()
     with pytest.raises(DTypeError, match=r"^gradients are looked up by tensor, and a str is none$"):
         grads["weight"]
+
+
+def test_an_attribute_error_of_a_tensor_itself_is_kept() -> None:
+    class Measured(Tensor[Any, Any, Any]):
+        @property
+        def is_float(self) -> bool:
+            return bool(self.unit)  # type: ignore[attr-defined]  # the mistake under test
+
+    x: Any = Measured(real(3).data)
+
+    with pytest.raises(AttributeError, match="unit"):
+        Gradients()[x]

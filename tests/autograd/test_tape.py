@@ -234,6 +234,15 @@ def test_a_layer_of_two_rows_that_is_rejected_merges_no_tapes() -> None:
     assert share_a_tape(x, context)
 
 
+def test_operands_on_one_tape_have_it_together() -> None:
+    x = real(3).trace()
+
+    tape = split_tape(x, exp(x))[2]
+
+    assert tape is x.tape
+    assert repr(tape) == "OwnedTape(GradientTape(1 op: exp (3,)))"
+
+
 def test_the_tape_of_two_operands_merges_theirs_when_it_is_used() -> None:
     for use in (
         lambda out, operands, tape: tape.record(
@@ -722,6 +731,29 @@ def test_wants_is_false_for_an_operand_whose_gradient_is_not_needed() -> None:
     assert wanted == {"left": True, "right": False, "taped": True}
 
 
+def test_an_intermediate_gradient_is_needed_itself_if_it_has_parts_or_a_step_may_read_it() -> None:
+    needed: list[bool] = []
+
+    def noted(x: Any) -> Any:
+        x, tape = unwrap(x)
+        out = node(x.data + 0)
+
+        def backward(grads: Gradients) -> None:
+            needed.append(grads.needs_itself(x))
+            grads.add(x, grads.pop_output(out))
+
+        return tape.record(out, (x,), backward)
+
+    alone, parts, opaque = (tanh(real(3).trace()) for _ in range(3))
+    noted(alone).sum().backward()
+    (noted(parts) * parts).sum().backward()
+    opaque.tape.tape.add_backward_op(lambda _: None)
+    grads = noted(opaque).sum().backward()
+
+    assert needed == [False, True, True]
+    assert grads.needs_itself(opaque.node) is False
+
+
 def test_parameters_get_gradients_unless_they_are_frozen() -> None:
     x, w, frozen = real(3), parameter(1.0, 2.0, 3.0), parameter(4.0, 5.0, 6.0)
     type(frozen).frozen = True
@@ -937,6 +969,28 @@ def test_an_opaque_step_lets_values_be_released_that_no_gradient_reads(size: int
     grads = (taped * 2 * 3).sum().backward()  # only the gradient of the 3 would read the product
 
     assert grads[x].tolist() == [6] * size
+
+
+def test_what_was_recorded_before_an_opaque_step_is_still_pruned() -> None:
+    x, y = real(3), real(3, seed=1)
+    log: list[str] = []
+
+    product = recorded(x.trace(), log, "a") * recorded(y.trace(), log, "b")
+    product.tape.tape.add_backward_op(lambda _: log.append("opaque"))
+    product.sum().backward(wrt=[x])
+
+    assert log == ["opaque", "a"]
+
+
+def test_an_opaque_step_runs_between_steps_that_recompute_values() -> None:
+    x, log = real(3), list[str]()
+    y = exp(x.trace(checkpoint=BalancedCheckpointing()))
+
+    y.tape.tape.add_backward_op(lambda _: log.append("opaque"))
+    grads = tanh(y * 0.5).sum().backward()
+
+    assert log == ["opaque"]
+    np.testing.assert_allclose(grads[x].numpy(), (1 - np.tanh(y.numpy() / 2) ** 2) * y.numpy() / 2)
 
 
 def test_an_opaque_step_runs_even_where_no_target_was_reached() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import subprocess
 import sys
 import weakref
@@ -124,6 +125,20 @@ def test_a_checkpointing_tape_frees_each_step_before_the_next() -> None:
     assert alive == [4, 3, 2, 1]
 
 
+def test_a_consumed_tape_frees_the_gradients_given_to_trace() -> None:
+    x = real(3)
+    y = x.trace(grads=x.trace().sum().backward()) * 3.0
+
+    with no_collector():
+        grads = y.sum().backward()
+        total = weakref.ref(grads[x].data)
+        assert total() is not None
+        del grads
+
+        assert total() is None
+    assert "consumed" in repr(y.tape)
+
+
 def test_an_error_in_the_backward_pass_frees_the_tape() -> None:
     with no_collector():
         h = tanh(real(2, 3).trace())
@@ -240,6 +255,32 @@ def test_a_value_that_no_closure_reads_is_freed_with_its_tensor() -> None:
         assert held() is None
     assert y.node.data is y.data
     assert y.sum().backward()[x].shape == (20, 30)
+
+
+def test_a_value_on_two_tapes_that_no_closure_reads_is_freed_with_its_tensor() -> None:
+    def added(x: Any, y: Any) -> Any:
+        left, right, tape = split_tape(x, y)
+        out = node(left.data + right.data)
+
+        def backward(grads: Gradients) -> None:
+            dy = grads.pop_output(out)
+            grads.add(left, dy)
+            grads.add(right, dy)
+
+        with pytest.warns(DeprecationWarning, match=r"^record: reads is called saved since 0\.2\.0"):
+            return tape.record(out, (left, right), backward, reads=())
+
+    x, y = real(20, 30), real(20, 30, seed=1)
+    for add in (operator.add, added):
+        total = add(x.trace(), y.trace())
+        held = weakref.ref(total.data)
+        z = tanh(total + 1.0)
+
+        with no_collector():
+            del total
+
+            assert held() is None
+        assert set(z.sum().backward()) == {x, y}
 
 
 def test_a_value_that_a_later_closure_reads_is_saved() -> None:
