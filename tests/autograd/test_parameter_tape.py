@@ -9,6 +9,7 @@ import tracemalloc
 from collections.abc import Iterator
 from threading import Thread
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -218,6 +219,38 @@ def test_the_gradient_of_a_parameter_that_a_level_above_took_as_a_constant_is_re
     assert program(x.trace(), w).backward(wrt=[x])[x].shape == (2, 3)
 
 
+def test_a_float32_parameter_that_a_level_above_took_as_a_constant_is_rejected() -> None:
+    x, w = tg.normal((2, 3), rng=0), nn.Param(tg.normal((3, 5), rng=1))
+
+    grads = (ONE_LEVEL_UP["without a tape"](x.trace(), w).sum() + (w * w).sum()).backward()
+
+    with pytest.raises(TapeError, match="one level up"):
+        grads[w]
+
+
+def test_each_of_several_parameters_that_a_level_above_took_as_constants_is_rejected() -> None:
+    x, w, v = real(2, 3), parameter(3, 5), parameter(3, 5, seed=2)
+    taped = x.trace()
+
+    grads = (penalty(taped, w) + penalty(taped, v)).backward()
+
+    for one in (w, v):
+        with pytest.raises(TapeError, match="one level up"):
+            grads[one]
+
+
+def test_executing_a_tape_keeps_the_constants_of_a_level_above() -> None:
+    x, w = real(2, 3), parameter(3, 5)
+    product = x.trace() * 2.0
+    grads = penalty(x.trace(), w).backward()
+    grads.add(product, np.ones((2, 3)))
+
+    product.tape.tape.execute(grads)
+
+    with pytest.raises(TapeError, match="one level up"):
+        grads[w]
+
+
 def test_gradients_collected_over_several_backward_passes_lack_a_constant_of_a_level_above() -> None:
     x, w, grads = real(2, 3), parameter(3, 5), tg.Gradients()
 
@@ -331,6 +364,26 @@ def test_results_computed_from_data_or_by_a_comparison_are_not_recorded() -> Non
         assert plain.tape is tg.autograd.tape.NONE
 
 
+def test_an_op_on_integers_and_a_parameter_is_recorded() -> None:
+    y, w = real(3, 5), parameter(3, 5)
+
+    def rows(ids: Any, table: Any) -> Any:
+        ids, table, tape = tg.split_tape(ids, table)
+        indices: Any = ids.data
+        out = tg.node(table.numpy()[indices])
+
+        def backward(grads: Any) -> None:
+            dx = np.zeros(table.shape)
+            np.add.at(dx, indices, grads.pop_output(out))
+            grads.add(table, dx)
+
+        return tape.record(out, (ids, table), backward)
+
+    grads = (rows(tg.tensor([2, 0, 2]), w) * y.trace()).sum().backward()
+
+    assert grads[w].tolist() == [y.tolist()[1], [0.0] * 5, (y[0] + y[2]).tolist()]
+
+
 def test_frozen_parameters_record_nothing_and_do_not_count_as_data() -> None:
     frozen = parameter(3, 5, frozen=True)
 
@@ -362,6 +415,18 @@ def test_the_ops_of_a_chain_join_a_tape_once() -> None:
     )
 
 
+def test_no_op_of_a_chain_joins_a_tape_twice() -> None:
+    w, x = parameter(3, 3), real(2, 3)
+    v = tg.tanh(w * 2.0)
+
+    h = x.trace() @ v @ v
+    merged = h + x.trace()  # another tape, which has not met the chain
+    y = merged @ v
+
+    assert len(y.tape.tape) == 6  # mul, tanh, add and three times matmul
+    assert y.sum().backward(wrt=[w])[w].shape == (3, 3)
+
+
 def powers(w: Any) -> Any:
     v, x = tg.tanh(w), real(2, 3)
     return (x @ v @ v @ v @ v * (x @ v)).sum()
@@ -375,6 +440,17 @@ def test_a_comparison_and_a_rejected_op_move_no_ops_to_a_tape() -> None:
         x @ (w.T * 2.0)
 
     assert len(x.tape.tape) == 1
+
+
+def test_a_result_on_a_consumed_tape_is_rejected_by_its_next_op() -> None:
+    x, w = real(3, 5).trace(), parameter(3, 5)
+    x.sum().backward()
+
+    for one in (real(3, 5), w * 2.0):
+        taped = one.put_tape(x.tape)
+
+        with pytest.raises(TapeError, match=r"^exp: the tape was consumed by backward at test_parameter_tape\.py:"):
+            tg.exp(taped)
 
 
 def test_a_chain_can_join_one_tape_after_another() -> None:
@@ -405,6 +481,19 @@ def test_a_dropped_result_is_freed_at_once() -> None:
         assert gc.collect() == 0
 
     assert allocated < w.nbytes
+
+
+def test_a_result_that_no_closure_reads_is_freed_with_its_tensor() -> None:
+    x, w = real(2, 30), parameter(20, 30)
+    v = w + 1.0
+    held = ref(v.data)
+    u = (v + 2.0).T
+
+    with no_collector():
+        del v
+
+        assert held() is None
+    np.testing.assert_allclose((x.trace() @ u).sum().backward()[w].numpy(), np.ones((20, 2)) @ x.numpy())
 
 
 # Changes between the ops and the meeting
