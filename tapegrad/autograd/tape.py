@@ -134,7 +134,7 @@ class NoneTape(Tape):
                 first = inputs[0]
                 if first.has_plain_state:
                     data: Any = first.data
-                    if type(data) is ndarray and data.dtype.char == "f" and data.ndim:
+                    if type(data) is ndarray is type(out.data) and data.dtype.char == "f" and data.ndim:
                         return out  # data: the usual case, a layer that predicts
                 note_constants(out.data, inputs)
                 return _recorded_parameters(out, inputs, backward, saved)
@@ -344,7 +344,8 @@ class JointTape(OwnedTape):
         *,
         reads: tuple[Node, ...] | None = None,
     ) -> Tensor[S, Self, D]:
-        recorded: Any = self._merged().record(out, inputs, backward, saved, reads=reads)
+        saved = saved if reads is None else renamed(reads)
+        recorded: Any = self._merged().record(out, inputs, backward, saved)
         taped: Tensor[S, Self, D] = recorded  # with the merged tape
         return taped
 
@@ -640,6 +641,8 @@ class GradientTape:
         with ignore_underflow():
             self._run_back(grads, entries, retain=retain)
         grads._finish()
+        for node in grads.constants:
+            grads.values_by_node.pop(node, None)  # a part of it is missing
         return self._accumulated(grads, retain=retain)
 
     def _run_back(self, grads: Gradients, entries: list[Entry], *, retain: bool) -> None:

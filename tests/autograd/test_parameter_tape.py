@@ -228,6 +228,17 @@ def test_a_float32_parameter_that_a_level_above_took_as_a_constant_is_rejected()
         grads[w]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_parameter_beside_an_operand_of_a_level_above_is_rejected(dtype: Any) -> None:
+    x, w = tg.normal((2, 3), dtype=dtype, rng=0), nn.Param(tg.normal((3, 5), dtype=dtype, rng=1))
+    bias = LEVEL.from_inner(tg.normal((5,), dtype=dtype, rng=2).trace())
+
+    grads = (LEVEL.inner(tg.square(tg.linear(x, w, bias)).sum()) + (w * w).sum()).backward()
+
+    with pytest.raises(TapeError, match="one level up"):
+        grads[w]
+
+
 def test_each_of_several_parameters_that_a_level_above_took_as_constants_is_rejected() -> None:
     x, w, v = real(2, 3), parameter(3, 5), parameter(3, 5, seed=2)
     taped = x.trace()
@@ -241,14 +252,14 @@ def test_each_of_several_parameters_that_a_level_above_took_as_constants_is_reje
 
 def test_executing_a_tape_keeps_the_constants_of_a_level_above() -> None:
     x, w = real(2, 3), parameter(3, 5)
-    product = x.trace() * 2.0
-    grads = penalty(x.trace(), w).backward()
-    grads.add(product, np.ones((2, 3)))
+    for product in (x.trace() * 2.0, x.trace() @ w):
+        grads = penalty(x.trace(), w).backward()
+        grads.add(product, np.ones(product.shape))
 
-    product.tape.tape.execute(grads)
+        product.tape.tape.execute(grads)
 
-    with pytest.raises(TapeError, match="one level up"):
-        grads[w]
+        with pytest.raises(TapeError, match="one level up"):
+            grads[w]
 
 
 def test_gradients_collected_over_several_backward_passes_lack_a_constant_of_a_level_above() -> None:

@@ -267,8 +267,10 @@ def test_a_value_on_two_tapes_that_no_closure_reads_is_freed_with_its_tensor() -
             grads.add(left, dy)
             grads.add(right, dy)
 
-        with pytest.warns(DeprecationWarning, match=r"^record: reads is called saved since 0\.2\.0"):
-            return tape.record(out, (left, right), backward, reads=())
+        with pytest.warns(DeprecationWarning, match=r"^record: reads is called saved since 0\.2\.0") as warned:
+            result = tape.record(out, (left, right), backward, reads=())
+        assert [one.filename for one in warned] == [__file__]
+        return result
 
     x, y = real(20, 30), real(20, 30, seed=1)
     for add in (operator.add, added):
