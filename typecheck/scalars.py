@@ -254,3 +254,32 @@ def reject_attention_to_the_keys() -> None:
         return found + values.sum()  # E(mypy): attention: the result is (N, D) but (N, E) is expected: axis 1 is D, not E [return-value]
 
     attention(tg.ones((5, 4)), tg.ones((5, 4)), tg.ones((5, 4)))
+
+
+def accept_numbers_of_tensors() -> None:
+    one, several = tg.ones((1, 1)), tg.ones((3, 2))
+    float(one), int(one), format(one, ".3f"), f"{one:.3f} {several.sum():>9.2f}", f"{several} {several!r:>9}"
+    format(several), format(several, ""), float("3"), int(2.5), format(3.5, ".2f"), f"{3.5:.2f} {'x':>3}"
+
+
+def accept_a_number_of_a_named_size() -> None:
+    def mean(x: Tensor[Shape[N], NoneTape]) -> float:
+        return float(x)
+
+    mean(tg.ones((1,)))
+
+
+def reject_a_float_of_several_elements() -> None:
+    float(tg.ones((3, 2)))  # E: float: a tensor of shape (3, 2) has 6 elements, not one [tapegrad-shape]
+
+
+def reject_an_int_of_no_element() -> None:
+    int(tg.ones((0,)))  # E: int: a tensor of shape (0,) has 0 elements, not one [tapegrad-shape]
+
+
+def reject_a_format_of_several_elements() -> None:
+    str.strip(f"{tg.ones((3, 2)):.3f}")  # E: format: a tensor of shape (3, 2) has 6 elements, not one [tapegrad-shape]
+
+
+def reject_a_call_of_format() -> None:
+    format(tg.ones((3, 2)), ".3f")  # E: format: a tensor of shape (3, 2) has 6 elements, not one [tapegrad-shape]

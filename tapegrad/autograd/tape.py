@@ -134,7 +134,8 @@ class NoneTape(Tape):
                 first = inputs[0]
                 if first.has_plain_state:
                     data: Any = first.data
-                    if type(data) is ndarray is type(out.data) and data.dtype.char == "f" and data.ndim:
+                    result: Any = out.data
+                    if type(data) is type(result) is ndarray and data.dtype.char == "f" and data.ndim:
                         return out  # data: the usual case, a layer that predicts
                 note_constants(out.data, inputs)
                 return _recorded_parameters(out, inputs, backward, saved)

@@ -766,6 +766,11 @@ def _tensor_sum(ctx: FunctionContext) -> Type:
     return _sum_of_tensors(ctx) if is_given and _has_tensor_items(ctx.arg_types[0][0]) else ctx.default_return_type
 
 
+def _takes_tensor(ctx: FunctionContext | MethodContext) -> bool:
+    """Return whether the first argument of a call is a tensor."""
+    return bool(ctx.arg_types) and bool(ctx.arg_types[0]) and _is_tensor(ctx.arg_types[0][0])
+
+
 def _has_tensor_items(iterable: Type) -> bool:
     """Return whether a type is a tuple with a tensor, or a collection of tensors."""
     p = get_proper_type(iterable)
@@ -918,6 +923,13 @@ _numbers |= dict.fromkeys(
 _extended = _guard(_lazy("growing_signature"), lambda ctx: ctx.default_signature)
 _numbers[_SCAN] = _guard(_lazy("scan_result"), lambda ctx: ctx.default_return_type)
 _numbers[_CAST] = _guard(_lazy("cast_result"), lambda ctx: ctx.default_return_type)
+_number_of_tensor = _guard(_lazy("number_of_tensor"), lambda ctx: ctx.default_return_type)
+_numbers |= dict.fromkeys(
+    ["builtins.float", "builtins.format", "builtins.int"],
+    lambda ctx: _number_of_tensor(ctx) if _takes_tensor(ctx) else ctx.default_return_type,
+)
+_formatted = _guard(_lazy("formatted_tensor"), lambda ctx: ctx.default_return_type)
+_numbers["builtins.str.format"] = lambda ctx: _formatted(ctx) if _takes_tensor(ctx) else ctx.default_return_type
 _joined = _guard(_lazy("joined_lists"), lambda ctx: ctx.default_return_type)
 _numbers["builtins.list.__add__"] = lambda ctx: _joined(ctx) if _has_parts(ctx.type) else ctx.default_return_type
 _popped = _guard(_lazy("popped_result"), lambda ctx: ctx.default_return_type)

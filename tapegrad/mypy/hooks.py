@@ -325,6 +325,16 @@ def result_of_plain_call(ctx: MethodContext) -> Type:
     return bound(ctx.context, found if found is not None and accepts(default, found) else default, ctx.api)
 
 
+def number_of_tensor(ctx: FunctionContext) -> Type:
+    """Check a call of `float`, `int` or `format` with a tensor."""
+    return tape_methods.number(ctx)
+
+
+def formatted_tensor(ctx: MethodContext) -> Type:
+    """Check a tensor in a formatted string."""
+    return tape_methods.formatted(ctx)
+
+
 def joined_lists(ctx: MethodContext) -> Type:
     """Compute the type of `xs + ys` of two lists."""
     result = collections.joined_lists(ctx)

@@ -6842,6 +6842,12 @@ def applied(function: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Tenso
 
 applied(projected, tg.ones((4, 8)), tg.ones((4, 8)))
 """,
+    "a number of a tensor with several elements, in a text": """
+def told(x: Tensor) -> str:
+    return f"loss {x:.3f}"  # here
+
+told(tg.ones((4, 8)))
+""",
     "a lambda as an argument": """
 from collections.abc import Callable
 

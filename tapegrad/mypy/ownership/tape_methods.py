@@ -15,7 +15,9 @@ from mypy.nodes import (
     NameExpr,
     OpExpr,
     RaiseStmt,
+    RefExpr,
     ReturnStmt,
+    StrExpr,
     UnaryExpr,
 )
 from mypy.types import AnyType, Instance, LiteralType, TupleType, Type, TypeVarType, UnionType, get_proper_type
@@ -42,8 +44,10 @@ from tapegrad.sizes import UNKNOWN, is_unknown, names_in, product, surely_differ
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mypy.nodes import Block, Expression, Node
-    from mypy.plugin import AttributeContext, MethodContext
+    from mypy.nodes import Block, Context, Expression, Node
+    from mypy.plugin import AttributeContext, FunctionContext, MethodContext
+
+    from tapegrad.mypy.mypy_api import Checker
 
 
 def backward(ctx: MethodContext, result: Type) -> Type:
@@ -250,10 +254,37 @@ def _is_same_name(a: Expression, b: Expression) -> bool:
 
 def item(ctx: MethodContext) -> Type:
     """Check `x.item()`, for which `x` must have one element."""
-    parts = tensor_parts(ctx.type)
+    _check_one_element("item", ctx.type, ctx.context, ctx.api)
+    return ctx.default_return_type
+
+
+def number(ctx: FunctionContext) -> Type:
+    """Check `float(x)`, `int(x)` and `format(x, ".3f")`, for which `x` must have one element."""
+    call = ctx.context
+    if isinstance(call, CallExpr) and isinstance(call.callee, RefExpr):
+        name = call.callee.fullname.removeprefix("builtins.")
+        if name != "format" or (len(call.args) == 2 and _is_text(call.args[1])):
+            _check_one_element(name, ctx.arg_types[0][0], call, ctx.api)
+    return ctx.default_return_type
+
+
+def formatted(ctx: MethodContext) -> Type:
+    """Check `f"{x:.3f}"`, which mypy reads as a call of `format`, and for which `x` must have one element."""
+    match ctx.context:
+        case CallExpr(callee=MemberExpr(expr=StrExpr(value="{:{}}")), args=[x, spec]) if _is_text(spec):
+            _check_one_element("format", ctx.arg_types[0][0], x, ctx.api)
+    return ctx.default_return_type
+
+
+def _is_text(spec: Expression) -> bool:
+    """Return whether a format is written and not empty: `f"{x}"` shows all elements."""
+    return isinstance(spec, StrExpr) and spec.value != ""
+
+
+def _check_one_element(call: str, x: Type, at: Context, api: Checker) -> None:
+    parts = tensor_parts(x)
     items = shape_items(parts.shape) if parts is not None else None
     count = UNKNOWN if items is None else product(UNKNOWN if isinstance(size, Many) else size for size in items)
     are_opaque = not is_unknown(count) and all(name.is_opaque for name in names_in(count))
     if items is not None and are_opaque and surely_differ(count, 1):
-        report(ctx.api, messages.not_one_element("item", items, count), ctx.context, "shape")
-    return ctx.default_return_type
+        report(api, messages.not_one_element(call, items, count), at, "shape")
