@@ -26,6 +26,7 @@ from tapegrad.ops import (
     tensor,
     zeros,
 )
+from tapegrad.ops.pool import avg_pool1d_shape, avg_pool2d_shape, pool1d_shape, pool2d_shape
 from tapegrad.testing import check_gradients, check_shape_rule
 
 POOLS: dict[str, Any] = {
@@ -320,6 +321,12 @@ def test_a_flag_that_is_no_bool_is_rejected(name: str) -> None:
     if "avg" in name:
         with pytest.raises(DTypeError, match=f"^{name}: count_include_pad is an int but a bool is expected$"):
             POOLS[name](x, 3, count_include_pad=0)
+
+
+@pytest.mark.parametrize("rule", [pool1d_shape, pool2d_shape, avg_pool1d_shape, avg_pool2d_shape])
+def test_a_shape_rule_rejects_a_flag_that_is_no_bool(rule: Any) -> None:
+    with pytest.raises(DTypeError, match=r"^ceil_mode is a str but a bool is expected$"):
+        rule((3, 7, 7), 2, ceil_mode="no")
 
 
 @pytest.mark.parametrize("rank", [1, 2])

@@ -9,7 +9,7 @@ import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import arange, eye, linspace, one_hot, tensor, tri, zeros
-from tapegrad.ops.ranges import arange_shape, one_hot_shape
+from tapegrad.ops.ranges import arange_shape, eye_shape, linspace_shape, one_hot_shape
 from tapegrad.sizes import named, show
 from tapegrad.testing import check_shape_rule
 
@@ -105,6 +105,27 @@ def test_invalid_arguments_are_rejected() -> None:
 def test_non_numbers_are_rejected(f: Any, arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises(DTypeError) as rejected:
         f(*arguments)
+
+    assert str(rejected.value) == message
+
+
+@pytest.mark.parametrize(
+    ("rule", "arguments", "message"),
+    [
+        (eye_shape, (True,), "n is True but an int is expected"),
+        (eye_shape, (2, 2.5), "m is 2.5 but an int is expected"),
+        (linspace_shape, (0, 1, True), "num is True but an int is expected"),
+        (arange_shape, (True,), "start is True but an int is expected"),
+        (arange_shape, (2.5, 4), "start is 2.5 but an int is expected"),
+        (arange_shape, (0, True), "stop is True but an int is expected"),
+        (arange_shape, (0, 5, "a"), "step is 'a' but an int is expected"),
+        (one_hot_shape, ((3,), True), "size is True but an int is expected"),
+    ],
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)
+def test_shape_rules_reject_what_is_no_int(rule: Any, arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(DTypeError) as rejected:
+        rule(*arguments)
 
     assert str(rejected.value) == message
 
