@@ -19,6 +19,8 @@ from tapegrad.ops import (
     tensor,
     zeros,
 )
+from tapegrad.ops.attention import multi_head_attention_shape, rotary_embedding_shape
+from tapegrad.sizes import named, show
 from tapegrad.testing import check_gradients, check_shape_rule
 from tests.slow import slow
 
@@ -472,6 +474,16 @@ def test_results_match_the_shape_rules_with_a_bias_for_each_element_and_head() -
             r"multi_head_attention: mask \(5, 2\) does not broadcast to the scores, \(2, 5\)",
         ),
         (
+            lambda: multi_head_attention(real(2, 4), real(5, 2), real(5, 3), heads=2, kv_heads=1, mask=HOLES[:, :3]),
+            ShapeError,
+            r"multi_head_attention: mask \(2, 3\) does not broadcast to the scores, \(2, 5\)",
+        ),
+        (
+            lambda: multi_head_attention(real(2, 4), real(5, 2), real(5, 3), heads=2, kv_heads=1, bias=real(7, 2, 5)),
+            ShapeError,
+            r"multi_head_attention: bias \(7, 2, 5\) does not broadcast to the scores, \(2, 2, 5\)",
+        ),
+        (
             lambda: multi_head_attention(real(2, 4), ones((5, 4)), real(5, 6), heads=2),
             DTypeError,
             "multi_head_attention: q is float64 but k is float32",
@@ -494,3 +506,25 @@ def test_results_match_the_shape_rules_with_a_bias_for_each_element_and_head() -
 def test_invalid_arguments_are_rejected(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{message}$"):
         call()
+
+
+def test_a_named_width_must_be_known_to_divide() -> None:
+    n, groups = named("N"), named("G")
+
+    with pytest.raises(ShapeError) as widths:
+        multi_head_attention_shape((5, n), (3, n), (3, 4), heads=2)
+    with pytest.raises(ShapeError) as heads:
+        multi_head_attention_shape((5, 12), (3, groups), (3, groups), heads=6, kv_heads=groups)
+    with pytest.raises(ShapeError) as pairs:
+        rotary_embedding_shape((5, n))
+
+    assert str(widths.value) == (
+        "q (5, N) is N wide, and it is not known that this divides into 2 heads: add tg.assert_divides(2, N)"
+    )
+    assert str(heads.value) == (
+        "heads is 6, and it is not known that this divides into G groups: add tg.assert_divides(G, 6)"
+    )
+    assert str(pairs.value) == (
+        "x (5, N) is N wide, and it is not known that this divides into pairs: add tg.assert_divides(2, N)"
+    )
+    assert show(rotary_embedding_shape((5, 2 * n))) == "(5, 2*N)"
