@@ -13,10 +13,11 @@ from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import at_add, at_set, getitem, normal, ones, tensor, zeros
 from tapegrad.ops._index import sliced_size
 from tapegrad.ops.scatter import at_shape, getitem_shape
-from tapegrad.sizes import Name, Size, named, show, value_of
+from tapegrad.sizes import Name, Size, named, show, size_of_name, value_of
 from tapegrad.testing import check_gradients, check_shape_rule
 
 N, M = named("N"), named("M")
+S = size_of_name(Name("s", least=0, is_opaque=True))  # such as that of an int variable, which may be negative
 
 
 def real(*shape: int, seed: int = 0) -> Any:
@@ -143,6 +144,13 @@ def test_slices_of_named_sizes_are_known_where_they_are_certain() -> None:
         (M, slice(1 - M, None), "?"),  # from 1 on, but from 0 where M is 1
         (N + 5, slice(N + 1, N), "0"),
         (N + M + 5, slice(N + M, N + 2), "max(-M + 2, 0)"),
+        (N, slice(-1, 0), "0"),
+        (N, slice(-1, N + 1), "1"),
+        (N, slice(N * -1, 1), "1"),
+        (N, slice((N + 1) * -1, 1), "1"),
+        (N, slice(S, None), "N[slice(s, N)]"),
+        (N, slice(None, S), "N[slice(0, s)]"),
+        (S, slice(2, None), "max(s - 2, 0)"),  # the size of an axis is not negative
         (7, slice(N, None), "max(-N + 7, 0)"),
         (7, slice(None, N), "min(N, 7)"),
         (7, slice(5, 1, -2), "2"),
@@ -155,7 +163,7 @@ def test_slices_with_named_bounds_are_known_where_they_are_certain(size: Size, i
 
 @pytest.mark.parametrize("step", [1, 3])
 def test_a_slice_between_named_places_has_the_size_that_python_gives_it(step: int) -> None:
-    places: list[Any] = [None, 0, 2, -1, -3, N, M, N * -1, M + 2, (M + 1) * -1, N + M]
+    places: list[Any] = [None, 0, 2, -1, -3, N, M, N * -1, N - 2, M + 2, (M + 1) * -1, N + M]
     values = [{Name("N"): n, Name("M"): m} for n in (1, 2, 5) for m in (1, 3, 6)]
     known = 0
     for size, start, stop in itertools.product((N, N + 3, 4, 2 * N), places, places):
