@@ -36,7 +36,10 @@ def test_two_operands_equal_plain_arithmetic(name: str, expected: float) -> None
 @pytest.mark.parametrize("name", BINARY)
 @pytest.mark.parametrize(
     ("x", "y"),
-    [((2, 3), (2, 3)), ((2, 3), (3,)), ((3,), (2, 3)), ((2, 1, 5), (3, 1)), ((), (2, 3)), ((1, 1), ()), ((2, 0), (1,))],
+    [
+        *(((2, 3), (2, 3)), ((2, 3), (3,)), ((3,), (2, 3)), ((2, 1, 5), (3, 1)), ((3, 1, 1), (2, 1))),
+        *(((), (2, 3)), ((1, 1), ()), ((2, 0), (1,))),
+    ],
     ids=str,
 )
 def test_gradients_of_two_operands_have_the_shapes_of_the_operands(
