@@ -283,3 +283,42 @@ def reject_a_format_of_several_elements() -> None:
 
 def reject_a_call_of_format() -> None:
     format(tg.ones((3, 2)), ".3f")  # E: format: a tensor of shape (3, 2) has 6 elements, not one [tapegrad-shape]
+
+
+def accept_conditions_of_one_element() -> None:
+    x, best = tg.ones((3, 2)), tg.zeros(())
+    if x.sum() < 10 and (x == x.T.T).all() and not tg.isnan(x).any():
+        best = x.max()
+    assert best > 0
+    assert 0 < x.sum() < 10
+    assert x is not None
+    assert len(x) > 2
+    assert x.shape == (3, 2)
+    assert tg.ones((1, 1)) > 0
+    assert (x < 2).sum() == 6 if x.mean() > 0 else x.shape
+    assert [row.sum() for row in x if row.sum() > 0]
+
+
+def reject_a_condition_of_several_elements() -> None:
+    x = tg.ones((3, 2))
+    if x < x.mean():  # E: bool: a tensor of shape (3, 2) has 6 elements, not one [tapegrad-shape]
+        return
+
+
+def reject_several_elements_with_and() -> None:
+    x, n = tg.ones((3, 2)), 3
+    assert n > 2 and x > 0  # noqa: PT018  # E: bool: a tensor of shape (3, 2) has 6 elements, not one [tapegrad-shape]
+
+
+def reject_not_of_several_elements() -> None:
+    assert not tg.isnan(tg.ones((3, 2)))  # E: bool: a tensor of shape (3, 2) has 6 elements, not one [tapegrad-shape]
+
+
+def reject_a_comparison_of_three() -> None:
+    x, best = tg.ones((3,)), 3
+    assert x < 2 < best  # E: bool: a tensor of shape (3,) has 3 elements, not one [tapegrad-shape]
+
+
+def reject_a_choice_by_several_elements() -> None:
+    x = tg.ones((3,))
+    x = x if x[1:] > 0 else -x  # E: bool: a tensor of shape (2,) has 2 elements, not one [tapegrad-shape]

@@ -57,6 +57,7 @@ from tapegrad.mypy.features.fields import made_with_fields, replaced_with_fields
 from tapegrad.mypy.features.idle import report_idle
 from tapegrad.mypy.features.lambdas import with_lambdas
 from tapegrad.mypy.features.partial_types import is_sequence
+from tapegrad.mypy.features.truth import check_condition
 from tapegrad.mypy.mypy_api import (
     accepts,
     depend_on,
@@ -189,6 +190,7 @@ def function_result(ctx: FunctionContext) -> Type:
     if makes_model(ctx):
         constructors.check_constructor(ctx)
     report_idle(ctx, result)
+    check_condition(ctx.context, result, ctx.api)
     result = bound(ctx.context, result, ctx.api)
     return with_attribute(ctx.context, result, ctx.api)
 
@@ -267,6 +269,7 @@ def method_result(ctx: MethodContext) -> Type:
     else:
         result = _judged_method(ctx, declared)
     result = bodies.completed(ctx, declared, result)
+    check_condition(ctx.context, result, ctx.api)
     result = bound(ctx.context, result, ctx.api)
     return without_common_class(result, older)
 

@@ -6848,6 +6848,14 @@ def told(x: Tensor) -> str:
 
 told(tg.ones((4, 8)))
 """,
+    "a condition of several elements": """
+def larger(x: Tensor, y: Tensor) -> Tensor:
+    if x.mean(axis=0) > y.mean(axis=0):  # here
+        return x
+    return y
+
+larger(tg.ones((4, 8)), tg.ones((4, 8)))
+""",
     "a lambda as an argument": """
 from collections.abc import Callable
 

@@ -250,13 +250,13 @@ class ElementReader(VariableReader):
 def _if_inexact(scalar: Type | None) -> Type | None:
     """Return the type of elements that are no whole numbers, whose results have the same type."""
     p = get_proper_type(scalar)
-    return p if isinstance(p, Instance) and p.type.has_base("numpy.inexact") else None
+    return p if isinstance(p, Instance) and p.type.has_base("numpy.inexact") and not is_vague(p) else None
 
 
 def _if_floating(scalar: Type | None) -> Type | None:
     """Return the type of elements that are floats, of which NumPy's functions return floats."""
     p = get_proper_type(scalar)
-    return p if isinstance(p, Instance) and p.type.has_base("numpy.floating") else None
+    return p if isinstance(p, Instance) and p.type.has_base("numpy.floating") and not is_vague(p) else None
 
 
 def _is_number(expression: Expression) -> bool:

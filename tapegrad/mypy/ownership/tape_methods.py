@@ -254,7 +254,7 @@ def _is_same_name(a: Expression, b: Expression) -> bool:
 
 def item(ctx: MethodContext) -> Type:
     """Check `x.item()`, for which `x` must have one element."""
-    _check_one_element("item", ctx.type, ctx.context, ctx.api)
+    check_one_element("item", ctx.type, ctx.context, ctx.api)
     return ctx.default_return_type
 
 
@@ -264,7 +264,7 @@ def number(ctx: FunctionContext) -> Type:
     if isinstance(call, CallExpr) and isinstance(call.callee, RefExpr):
         name = call.callee.fullname.removeprefix("builtins.")
         if name != "format" or (len(call.args) == 2 and _is_text(call.args[1])):
-            _check_one_element(name, ctx.arg_types[0][0], call, ctx.api)
+            check_one_element(name, ctx.arg_types[0][0], call, ctx.api)
     return ctx.default_return_type
 
 
@@ -272,7 +272,7 @@ def formatted(ctx: MethodContext) -> Type:
     """Check `f"{x:.3f}"`, which mypy reads as a call of `format`, and for which `x` must have one element."""
     match ctx.context:
         case CallExpr(callee=MemberExpr(expr=StrExpr(value="{:{}}")), args=[x, spec]) if _is_text(spec):
-            _check_one_element("format", ctx.arg_types[0][0], x, ctx.api)
+            check_one_element("format", ctx.arg_types[0][0], x, ctx.api)
     return ctx.default_return_type
 
 
@@ -281,7 +281,8 @@ def _is_text(spec: Expression) -> bool:
     return isinstance(spec, StrExpr) and spec.value != ""
 
 
-def _check_one_element(call: str, x: Type, at: Context, api: Checker) -> None:
+def check_one_element(call: str, x: Type, at: Context, api: Checker) -> None:
+    """Check a tensor of which a call needs one element."""
     parts = tensor_parts(x)
     items = shape_items(parts.shape) if parts is not None else None
     count = UNKNOWN if items is None else product(UNKNOWN if isinstance(size, Many) else size for size in items)
