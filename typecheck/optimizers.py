@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal as L
 from typing import assert_type
 
 import tapegrad as tg
-from tapegrad import nn, optim
+from tapegrad import NoneTape, Shape, Tensor, nn, optim
 
 model = nn.Linear(3, 2, rng=0)
 
@@ -21,3 +22,29 @@ def accept_the_options_of_adadelta_and_rmsprop() -> None:
 
 def reject_a_name_instead_of_a_number() -> None:
     optim.Adadelta(model, rho="0.9")  # E: Adadelta: rho is '0.9' but a number is expected [arg-type]
+
+
+def accept_gradients_of_parameters_and_tensors() -> None:
+    layer = nn.Linear(3, 2)
+    opt, x = optim.Adam(layer), tg.ones((5, 3))
+    opt.step(layer(x.trace()).sum().backward(wrt=layer).clip_norm(1.0))
+    h = layer(x.trace())
+    opt.step(h.sum().backward(wrt=[layer.weight, h]), allow_unused=True)
+
+    def trained(weight: Tensor[Shape[L[3], L[2]], NoneTape]) -> None:
+        optim.SGD([layer.weight], lr=0.1).step(layer(x.trace()).sum().backward(wrt=weight))
+
+    trained(layer.weight)
+
+
+def reject_a_step_with_gradients_of_a_tensor() -> None:
+    layer = nn.Linear(3, 2)
+    h = layer(tg.ones((5, 3)).trace())
+    optim.Adam(layer).step(tg.square(h).sum().backward(wrt=h).clip_norm(1.0))  # E(mypy): Adam.step: the gradients are of other tensors, (5, 2), and none is of its parameters [tapegrad-tape]
+
+
+def reject_a_step_with_gradients_of_an_input() -> None:
+    layer = nn.Linear(3, 2)
+    x = tg.ones((5, 3)) * 2
+    grads = layer(x.trace()).sum().backward(wrt=[x])
+    optim.SGD(layer, lr=0.1).step(grads)  # E(mypy): SGD.step: the gradients are of other tensors, (5, 3), and none is of its parameters [tapegrad-tape]

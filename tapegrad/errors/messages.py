@@ -310,6 +310,11 @@ def not_one_element(call: str, shape: Sequence[object], size: object) -> str:
     return f"{call}: a tensor of shape {shown(shape)} has {size} elements, not one"
 
 
+def gradients_of_others(call: str, shapes: Sequence[str], missing: str) -> str:
+    """Return the message for a step with gradients of none of the parameters, given their shapes and its parameters."""
+    return f"{call}: the gradients are of other tensors, {', '.join(shapes)}, and none is of {missing}"
+
+
 def quantized_parameter(call: str, path: str) -> str:
     """Return the message for a quantized parameter that has to be float: `cast: layers.0.weight is quantized; ...`."""
     return f"{call}: {path} is quantized; convert the model first and quantize the result"

@@ -381,6 +381,8 @@ class Tapegrad(Plugin):
             return _alone.get(fullname)
         if fullname in _numbers and lookup in _RESULTS:
             ours = _numbers[fullname]
+        elif lookup == "get_method_hook" and fullname.startswith("tapegrad.optim.") and fullname.endswith(".step"):
+            ours = _step
         elif fullname in EXTENDING and lookup == "get_method_signature_hook":
             ours = _growing
         elif fullname.startswith(_ARRAYS) and lookup in _CALLS:
@@ -930,6 +932,7 @@ _numbers |= dict.fromkeys(
 )
 _formatted = _guard(_lazy("formatted_tensor"), lambda ctx: ctx.default_return_type)
 _numbers["builtins.str.format"] = lambda ctx: _formatted(ctx) if _takes_tensor(ctx) else ctx.default_return_type
+_step = _guard(_lazy("optimizer_step"), lambda ctx: ctx.default_return_type)
 _joined = _guard(_lazy("joined_lists"), lambda ctx: ctx.default_return_type)
 _numbers["builtins.list.__add__"] = lambda ctx: _joined(ctx) if _has_parts(ctx.type) else ctx.default_return_type
 _popped = _guard(_lazy("popped_result"), lambda ctx: ctx.default_return_type)

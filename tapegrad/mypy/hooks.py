@@ -56,6 +56,7 @@ from tapegrad.mypy.features import (
 from tapegrad.mypy.features.fields import made_with_fields, replaced_with_fields
 from tapegrad.mypy.features.idle import report_idle
 from tapegrad.mypy.features.lambdas import with_lambdas
+from tapegrad.mypy.features.optimizer_steps import check_step
 from tapegrad.mypy.features.partial_types import is_sequence
 from tapegrad.mypy.features.truth import check_condition
 from tapegrad.mypy.mypy_api import (
@@ -336,6 +337,11 @@ def number_of_tensor(ctx: FunctionContext) -> Type:
 def formatted_tensor(ctx: MethodContext) -> Type:
     """Check a tensor in a formatted string."""
     return tape_methods.formatted(ctx)
+
+
+def optimizer_step(ctx: MethodContext) -> Type:
+    """Check the gradients that an optimizer takes."""
+    return check_step(ctx)
 
 
 def joined_lists(ctx: MethodContext) -> Type:

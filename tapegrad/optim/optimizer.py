@@ -19,7 +19,7 @@ from tapegrad.autograd.locks import open_in_children
 from tapegrad.engines import Value
 from tapegrad.engines.underflow import ignore_underflow
 from tapegrad.errors import DTypeError, TapeError
-from tapegrad.errors.messages import constant_above, in_parts, with_article, wrong_dtype
+from tapegrad.errors.messages import constant_above, gradients_of_others, in_parts, with_article, wrong_dtype
 from tapegrad.errors.missing_names import attribute_of_instance, check_arguments
 from tapegrad.errors.options import check_flag
 from tapegrad.errors.ranges import RANGES, check_options
@@ -279,9 +279,8 @@ class Optimizer(ABC, Generic[State]):
                 raise TapeError(constant_above(f"{name}: {path}", x.shape))
         missing = [path for path, x in self.parameters.items() if not x.frozen and x not in values]
         if not used and len(grads):
-            shapes = ", ".join(show(gradient.shape) for gradient in grads)
-            message = f"{name}: the gradients are of other tensors, {shapes}, and none is of {', '.join(missing)}"
-            raise TapeError(message)
+            shapes = [show(gradient.shape) for gradient in grads]
+            raise TapeError(gradients_of_others(name, shapes, ", ".join(missing)))
         if not allow_unused:
             # The message lists all reasons, because a use of `w.T` off-tape is not recorded and cannot be detected.
             reasons = (

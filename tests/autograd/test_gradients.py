@@ -238,7 +238,7 @@ def test_a_gradient_is_not_looked_up_by_a_string() -> None:
         grads["weight"]
 
 
-def test_an_attribute_error_of_a_tensor_itself_is_kept() -> None:
+def test_an_attribute_error_of_a_tensor_itself_is_raised() -> None:
     class Measured(Tensor[Any, Any, Any]):
         @property
         def is_float(self) -> bool:

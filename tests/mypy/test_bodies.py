@@ -6843,10 +6843,10 @@ def applied(function: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Tenso
 applied(projected, tg.ones((4, 8)), tg.ones((4, 8)))
 """,
     "a number of a tensor with several elements, in a text": """
-def told(x: Tensor) -> str:
+def formatted(x: Tensor) -> str:
     return f"loss {x:.3f}"  # here
 
-told(tg.ones((4, 8)))
+formatted(tg.ones((4, 8)))
 """,
     "a condition of several elements": """
 def larger(x: Tensor, y: Tensor) -> Tensor:

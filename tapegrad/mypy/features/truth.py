@@ -48,7 +48,7 @@ def _is_tensor(operand: Expression, api: Checker) -> bool:
 def _read_conditions(file: Node | None) -> set[Expression]:
     """Return the expressions of a file of which Python takes the truth value."""
     found: set[Expression] = set()
-    pending = [one for node in nodes_in.of(file) for one in _asked(node)]
+    pending = [one for node in nodes_in.of(file) for one in _tested(node)]
     while pending:
         condition = pending.pop()
         found.add(condition)
@@ -57,7 +57,7 @@ def _read_conditions(file: Node | None) -> set[Expression]:
     return found
 
 
-def _asked(node: Node) -> list[Expression]:
+def _tested(node: Node) -> list[Expression]:
     """Return the parts of a node of which Python takes the truth value, also where the node is no condition itself."""
     match node:
         case IfStmt(expr=conditions):
