@@ -226,6 +226,8 @@ def test_invalid_shapes_are_rejected(name: str, shape: Any) -> None:
         FILLED[name](shape)
 
     assert str(rejected.value) == f"{name}: shape is {described(shape)} but an int or a tuple of ints is expected"
+    with pytest.raises(DTypeError, match=r"^shape is .* but an int or a tuple of ints is expected$"):
+        filled_shape(shape)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.float64, np.bool_])

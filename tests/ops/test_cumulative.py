@@ -230,3 +230,5 @@ def test_differences_and_logarithms_that_do_not_exist_are_rejected() -> None:
 def test_a_bool_is_no_number_of_differences() -> None:
     with pytest.raises(DTypeError, match=r"^diff: n is True but an int is expected$"):
         diff(zeros((3,)), True)  # type: ignore[tapegrad-dtype]  # noqa: FBT003  # the mistake under test
+    with pytest.raises(DTypeError, match=r"^n is True but an int is expected$"):
+        diff_shape((3,), n=True)

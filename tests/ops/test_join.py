@@ -11,7 +11,7 @@ import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import chunk, concat, concat_vectors, normal, ones, split, stack, tensor, unstack, zeros
-from tapegrad.ops.join import stack_shape
+from tapegrad.ops.join import split_shape, stack_shape
 from tapegrad.testing import check_gradients, check_shape_rule
 
 
@@ -236,3 +236,5 @@ def test_non_int_sections_are_rejected() -> None:
 
     with pytest.raises(DTypeError, match=r"^split: sections is 2\.5 but an int or a tuple of ints is expected$"):
         split(zeros((4,)), sections)
+    with pytest.raises(DTypeError, match=r"^sections is 2\.5 but an int or a tuple of ints is expected$"):
+        split_shape((4,), sections)

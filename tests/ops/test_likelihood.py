@@ -28,6 +28,8 @@ from tapegrad.ops import (
     tensor,
     zeros,
 )
+from tapegrad.ops.likelihood import bce_with_logits_shape, cross_entropy_shape
+from tapegrad.sizes import UnknownDims
 from tapegrad.testing import check_gradients, check_shape_rule
 
 OF_PROBABILITIES: dict[str, Callable[..., Any]] = {
@@ -576,6 +578,19 @@ def test_likelihood_losses_match_their_shape_rules(name: str) -> None:
     for reduction in REDUCTIONS:
         cases = of_labels if name == "nll" else [*shapes, *of_labels] if name == "cross_entropy" else shapes
         check_shape_rule(LOSSES[name], *({"x": x, "target": y, "reduction": reduction} for x, y in cases))
+
+
+def test_a_last_size_of_one_is_a_probability_if_there_is_one_class_and_otherwise_rejected() -> None:
+    assert cross_entropy(real(4, 1), ones((4, 1), np.float64)).item() == 0
+    assert cross_entropy_shape((4, 1), (4, 1), reduction="none") == (4,)
+    for classes in (3, 0):
+        message = rf"^cross_entropy: target \(4, 1\) does not fit x \(4, {classes}\): expected \(4,\)$"
+        with pytest.raises(ShapeError, match=message):
+            cross_entropy(real(4, classes), ones((4, 1), np.float64))
+
+
+def test_weights_of_a_loss_may_have_any_shape_if_the_rank_of_the_logits_is_unknown() -> None:
+    assert bce_with_logits_shape(UnknownDims(), (2, 3), pos_weight=(5,)) == ()
 
 
 @pytest.mark.parametrize("name", OF_PROBABILITIES)

@@ -10,7 +10,7 @@ import pytest
 
 from tapegrad.errors import DTypeError, ShapeError, SingularError
 from tapegrad.ops import det, exp, eye, full, inv, lstsq, normal, ones, pinv, slogdet, solve, tensor, zeros
-from tapegrad.ops.linalg import solve_shape
+from tapegrad.ops.linalg import lstsq_shape, solve_shape
 from tapegrad.sizes import UNKNOWN, show
 from tapegrad.testing import check_gradients, check_shape_rule
 
@@ -269,6 +269,10 @@ def test_one_vector_is_solved_for_each_matrix_of_a_stack() -> None:
 
 def test_a_square_matrix_with_one_known_size_has_both() -> None:
     assert show(solve_shape((UNKNOWN, 3), (UNKNOWN, 2))) == "(3, 2)"
+    for x, rows in (((3, UNKNOWN), 3), ((UNKNOWN, 3), 3), ((0, UNKNOWN), 0)):
+        with pytest.raises(ShapeError) as rejected:
+            solve_shape(x, (5, 2))
+        assert str(rejected.value) == f"x {show(x)} has {rows} rows but y (5, 2) has 5"
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (3, 5), (3, 3), (1, 1), (2, 5, 3)], ids=str)
@@ -301,12 +305,18 @@ def test_lstsq_of_one_vector_and_of_a_matrix_without_full_rank() -> None:
 
 
 def test_lstsq_matches_its_shape_rule() -> None:
+    for x, y in (((4, 1, 3, 5), (2, 3, 1)), ((3, 5), (2, 3, 1)), ((2, 3, 5), (3, 1))):
+        assert lstsq_shape(x, y) == lstsq(real(*x), real(*y)).shape
     check_shape_rule(lstsq, ((5, 3), (5, 2)), ((2, 5, 3), (5,)), ((4, 1, 3, 5), (2, 3, 1)), ((0, 3), (0, 2)))
 
 
 def test_lstsq_rejects_invalid_arguments() -> None:
     with pytest.raises(ShapeError, match=r"^lstsq: x \(5, 3\) has 5 rows but y \(3, 2\) has 3$"):
         lstsq(real(5, 3), real(3, 2))
+    with pytest.raises(
+        ShapeError, match=r"^lstsq: x \(2, 5, 3\) and y \(7, 5, 2\) do not broadcast: axis -3 is 2 in x"
+    ):
+        lstsq(real(2, 5, 3), real(7, 5, 2))
     with pytest.raises(ShapeError, match=r"^lstsq: x \(3,\) has rank 1 but needs at least 2$"):
         lstsq(real(3), real(3))
     with pytest.raises(DTypeError, match=r"^lstsq: x is float64 but y is float32"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import permutations
 from typing import Any
 
@@ -102,6 +103,21 @@ def test_reshape_keeps_named_sizes() -> None:
     assert show(reshape_shape((b, c, h), (b, c * h))) == "(B, C*H)"
     assert show(reshape_shape((b, c, h), (b, -1))) == "(B, C*H)"
     assert show(reshape_shape((b, c * h), (-1, c))) == "(B*H, C)"
+
+
+def test_reshape_asks_for_the_fact_that_a_named_size_is_divisible() -> None:
+    n = named("N")
+
+    message = (
+        "x (N,) has N elements, and it is not known that shape (N // 2, 2) has as many: add tg.assert_divides(2, N)"
+    )
+    with pytest.raises(ShapeError, match=f"^{re.escape(message)}$"):
+        reshape_shape((n,), (n // 2, 2))
+    message = (
+        "x (N,) has N elements, and it is not known that they divide into shape (-1, 2): add tg.assert_divides(2, N)"
+    )
+    with pytest.raises(ShapeError, match=f"^{re.escape(message)}$"):
+        reshape_shape((n,), (-1, 2))
 
 
 @pytest.mark.parametrize(

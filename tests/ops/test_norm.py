@@ -24,6 +24,8 @@ from tapegrad.ops import (
     tensor,
     zeros,
 )
+from tapegrad.ops.norm import group_norm_shape
+from tapegrad.sizes import named
 from tapegrad.testing import check_gradients, check_shape_rule
 
 ALL: dict[str, Callable[..., Any]] = {
@@ -297,6 +299,17 @@ def test_results_match_the_shape_rules() -> None:
         {"x": (2, 7), "weight": (7,), "bias": (7,), "groups": 1},
     )
     check_shape_rule(rms_norm, ((5,), (5,)), ((2, 3, 7), (7,)), ((0, 3), (3,)), ((2, 3), (1,)), ((2, 3, 7), (3, 7)))
+
+
+def test_group_norm_asks_for_the_fact_that_groups_divide_a_named_number_of_channels() -> None:
+    c = named("C")
+
+    with pytest.raises(ShapeError) as rejected:
+        group_norm_shape((3, c, 5), (c,), (c,), groups=2)
+
+    assert str(rejected.value) == (
+        "axis 1 of x (3, C, 5) is C, and it is not known that this divides into 2 groups: add tg.assert_divides(2, C)"
+    )
 
 
 @pytest.mark.parametrize(

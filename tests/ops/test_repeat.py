@@ -154,8 +154,13 @@ def test_grids_of_matrices_and_of_two_dtypes_are_rejected() -> None:
 def test_a_bool_is_no_size_of_windows() -> None:
     with pytest.raises(DTypeError, match=r"^unfold: size is True but an int is expected$"):
         unfold(zeros((3,)), 0, True)  # type: ignore[tapegrad-dtype]  # noqa: FBT003  # the mistake under test
+    for name, sizes in (("size", {"size": True}), ("step", {"size": 2, "step": True})):
+        with pytest.raises(DTypeError, match=rf"^{name} is True but an int is expected$"):
+            unfold_shape((3,), 0, **sizes)
 
 
 def test_a_bool_is_no_number_of_repetitions() -> None:
     with pytest.raises(DTypeError, match=r"^repeat: repeats is True but an int is expected$"):
         repeat(zeros((3,)), True)  # type: ignore[tapegrad-dtype]  # noqa: FBT003  # the mistake under test
+    with pytest.raises(DTypeError, match=r"^repeats is True but an int is expected$"):
+        repeat_shape((3,), repeats=True)

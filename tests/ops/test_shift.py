@@ -10,7 +10,7 @@ import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import flip, normal, pad, roll, tensor, zeros
-from tapegrad.ops.shift import flip_shape
+from tapegrad.ops.shift import flip_shape, roll_shape
 from tapegrad.testing import check_gradients, check_shape_rule
 
 
@@ -86,6 +86,8 @@ def test_a_scalar_is_unchanged() -> None:
 def test_roll_by_a_non_int_is_rejected(shift: Any) -> None:
     with pytest.raises(DTypeError, match=r"^roll: shift is .* but an int or a tuple of ints is expected$"):
         roll(normal((2, 3), rng=0), shift, (0, 1) if isinstance(shift, tuple) else 0)
+    with pytest.raises(DTypeError, match=r"^shift is .* but an int or a tuple of ints is expected$"):
+        roll_shape((2, 3), shift, (0, 1))
 
 
 def test_negative_padding_of_a_scalar_is_rejected() -> None:

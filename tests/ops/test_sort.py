@@ -10,6 +10,7 @@ import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import argsort, normal, sort, tensor, topk, zeros
+from tapegrad.ops.sort import topk_shape
 from tapegrad.testing import check_gradients, check_shape_rule
 
 
@@ -126,3 +127,5 @@ def test_topk_of_empty_tensors_and_single_elements() -> None:
 def test_a_bool_is_no_number_of_elements() -> None:
     with pytest.raises(DTypeError, match=r"^topk: k is True but an int is expected$"):
         topk(zeros((3,)), True)  # type: ignore[tapegrad-dtype]  # noqa: FBT003  # the mistake under test
+    with pytest.raises(DTypeError, match=r"^k is True but an int is expected$"):
+        topk_shape((3,), k=True)

@@ -10,7 +10,7 @@ import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import diag, diagonal, normal, tensor, tri, tril, triu, zeros
-from tapegrad.ops.triangles import diag_shape, diagonal_shape
+from tapegrad.ops.triangles import diag_shape, diagonal_shape, tri_shape, triangle_shape
 from tapegrad.sizes import named, show
 from tapegrad.testing import check_gradients, check_shape_rule
 
@@ -171,3 +171,12 @@ def test_a_bool_is_no_diagonal_of_a_triangle(k: bool) -> None:  # noqa: FBT001  
         tri(3, k=k)
     with pytest.raises(DTypeError, match=rf"^diagonal: offset is {k} but an int is expected$"):
         diagonal(zeros((3, 3)), k)
+
+
+def test_the_rules_of_triangles_and_diagonals_name_the_offset_that_is_a_bool() -> None:
+    rules: list[tuple[Callable[..., Any], Any]] = [(tri_shape, 3), (triangle_shape, (3, 3)), (diag_shape, (3,))]
+    for rule, size in rules:
+        with pytest.raises(DTypeError, match=r"^k is True but an int is expected$"):
+            rule(size, k=True)
+    with pytest.raises(DTypeError, match=r"^offset is True but an int is expected$"):
+        diagonal_shape((3, 3), offset=True)

@@ -10,6 +10,7 @@ import pytest
 
 from tapegrad.errors import DTypeError, ShapeError
 from tapegrad.ops import interpolate, normal, ones, tensor, upsample2d, zeros
+from tapegrad.ops.upsample import interpolate_shape
 from tapegrad.testing import check_gradients, check_shape_rule
 
 MODES: list[dict[str, Any]] = [
@@ -185,6 +186,8 @@ def test_wrong_options_of_interpolate_are_rejected() -> None:
         interpolate(tensor([1, 2]), 3)  # type: ignore[tapegrad-dtype]  # the mistake under test
     with pytest.raises(DTypeError, match=r"^interpolate: size is 2\.5 but an int or a tuple of ints is expected$"):
         interpolate(x, 2.5)  # type: ignore[arg-type]  # the mistake under test
+    with pytest.raises(DTypeError, match=r"^size is 2\.5 but an int or a tuple of ints is expected$"):
+        interpolate_shape((3, 4), 2.5)  # type: ignore[arg-type]  # the mistake under test
     with pytest.raises(
         ValueError, match=r"^interpolate: mode is 'area' but 'nearest', 'linear' or 'cubic' is expected$"
     ):
