@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from _thread import start_new_thread
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -165,4 +166,27 @@ def test_a_call_without_helpers_overwrites_all_arrays(monkeypatch: pytest.Monkey
 
     made(*changes(lambda x: x + x, [row], [0]))
 
+    assert {*row[0].ravel().tolist()} == {2.0}
+
+
+@pytest.mark.parametrize(
+    ("count", "shape", "expected"),
+    [(1, (517, 523), 0), (2, (517, 523), 1), (3, (517, 523), 2), (3, (17, 23), 0)],
+)
+def test_every_thread_but_the_caller_helps_with_large_arrays(
+    monkeypatch: pytest.MonkeyPatch, count: int, shape: tuple[int, ...], expected: int
+) -> None:
+    started: list[Any] = []
+
+    def start_noted(*arguments: Any) -> int:
+        started.append(arguments)
+        return start_new_thread(*arguments)
+
+    monkeypatch.setattr(threads, "start_new_thread", start_noted)
+    set_threads(count)
+    row = [np.ones(shape, np.float32)]
+
+    made(*changes(lambda x: x + x, [row], [0]))
+
+    assert len(started) == expected
     assert {*row[0].ravel().tolist()} == {2.0}

@@ -260,6 +260,71 @@ def test_packed_arrays_stay_small_for_many_parameters() -> None:
     assert sorted(rows.values()) == [20_000, 80_000, 80_000, 80_000]
 
 
+def test_parameters_of_48_kib_fill_a_packed_array_of_96_kib() -> None:
+    sizes = [12288, 12288, 12288, 12289]  # of 4 bytes
+    of = {str(place): Param(tensor(np.ones(size, np.float32))) for place, size in enumerate(sizes)}
+    SGD(of, lr=0.5).step(gradients(of, 0))
+
+    first, second, third, large = map(base, of.values())
+
+    assert first is second
+    assert (first.nbytes, third.nbytes, large) == (96 << 10, 48 << 10, None)
+
+
+@dataclass(frozen=True)
+class Up:
+    """The state of a parameter that grows."""
+
+    total: Any
+
+
+@dataclass(frozen=True)
+class Down:
+    """The state of a parameter that shrinks."""
+
+    total: Any
+
+
+class Totals(Optimizer[Any]):
+    """Vectors grow and matrices shrink."""
+
+    @override
+    def start(self, x: Any) -> Any:
+        return Up(np.zeros(x.shape)) if x.ndim == 1 else Down(np.zeros(x.shape))
+
+    @override
+    @elementwise
+    def update(self, x: Any, dx: Any, state: Any, lr: float) -> Any:
+        sign = 1 if isinstance(state, Up) else -1
+        return x + dx * np.float32(sign * lr), type(state)(state.total + dx)
+
+
+def test_parameters_with_states_of_different_classes_are_not_updated_together() -> None:
+    of = [Param(tensor(np.ones(shape, np.float32))) for shape in ((5,), (2, 3))]
+    optimizer = Totals(of, lr=0.25)
+    for _ in range(2):
+        optimizer.step(of_one_number(of, 1))
+
+    assert [x.tolist() for x in of] == [[1.5] * 5, [[0.5] * 3] * 2]
+    assert [type(optimizer.state[x]) for x in of] == [Up, Down]
+
+
+def test_states_of_different_dtypes_keep_them() -> None:
+    class Mixed(Totals):
+        @override
+        def start(self, x: Any) -> Any:
+            return Up(np.zeros(x.shape, np.float64 if x.ndim == 1 else np.float32))
+
+    of = [Param(tensor(np.ones(shape, np.float32))) for shape in ((5,), (2, 3))]
+    optimizer = Mixed(of, lr=0.25)
+    for _ in range(2):
+        optimizer.step(of_one_number(of, 0.5))
+
+    totals = [optimizer.state[x].total for x in of]
+    assert [total.dtype for total in totals] == [np.float64, np.float32]
+    assert [total.tolist() for total in totals] == [[1.0] * 5, [[1.0] * 3] * 2]
+
+
 @any_optimizer
 def test_the_next_step_starts_from_assigned_values(kind: Any, options: Any) -> None:
     nine: Any = tensor(np.full((1, 2, 3), 9, np.float32))
