@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -313,9 +314,8 @@ def test_lstsq_matches_its_shape_rule() -> None:
 def test_lstsq_rejects_invalid_arguments() -> None:
     with pytest.raises(ShapeError, match=r"^lstsq: x \(5, 3\) has 5 rows but y \(3, 2\) has 3$"):
         lstsq(real(5, 3), real(3, 2))
-    with pytest.raises(
-        ShapeError, match=r"^lstsq: x \(2, 5, 3\) and y \(7, 5, 2\) do not broadcast: axis -3 is 2 in x"
-    ):
+    message = "lstsq: x (2, 5, 3) and y (7, 5, 2) do not broadcast: axis -3 is 2 in x but 7 in y"
+    with pytest.raises(ShapeError, match=f"^{re.escape(message)}$"):
         lstsq(real(2, 5, 3), real(7, 5, 2))
     with pytest.raises(ShapeError, match=r"^lstsq: x \(3,\) has rank 1 but needs at least 2$"):
         lstsq(real(3), real(3))
