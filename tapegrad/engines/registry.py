@@ -59,5 +59,7 @@ def _enter(kind: type) -> None:
         if base in _by_type:
             register(_by_type[base], kind)
             return
-    message = f"no engine computes with a {kind.__name__}"
+    from tapegrad.errors.messages import with_article
+
+    message = f"no engine computes with {with_article(kind.__name__)}"
     raise TypeError(message)
