@@ -305,6 +305,16 @@ def reject_a_condition_of_several_elements() -> None:
         return
 
 
+def reject_equality_with_a_number() -> None:
+    x = tg.ones((3, 2))
+    while x % 10 == 0:  # E: bool: a tensor of shape (3, 2) has 6 elements, not one [tapegrad-shape]
+        break
+
+
+def reject_a_number_before_several_elements() -> None:
+    assert 0 < tg.ones((3, 2))  # noqa: SIM300  # E: bool: a tensor of shape (3, 2) has 6 elements, not one [tapegrad-shape]
+
+
 def reject_several_elements_with_and() -> None:
     x, n = tg.ones((3, 2)), 3
     assert n > 2 and x > 0  # noqa: PT018  # E: bool: a tensor of shape (3, 2) has 6 elements, not one [tapegrad-shape]

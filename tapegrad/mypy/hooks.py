@@ -258,6 +258,7 @@ def method_result(ctx: MethodContext) -> Type:
         if _is_item(ctx):
             return numbers.expected(tape_methods.item(ctx), ctx.context, ctx.api)
         result = drivers.check_driver(ctx, layers.called_unknown(ctx))
+        check_condition(ctx.context, result, ctx.api)
         return without_common_class(result, ctx.type)
     older = ctx.type
     ctx = with_newest(ctx, reflected=calls.is_reflected(declared))

@@ -6850,7 +6850,7 @@ formatted(tg.ones((4, 8)))
 """,
     "a condition of several elements": """
 def larger(x: Tensor, y: Tensor) -> Tensor:
-    if x.mean(axis=0) > y.mean(axis=0):  # here
+    if x == 0:  # here
         return x
     return y
 

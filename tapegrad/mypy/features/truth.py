@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from mypy.nodes import (
@@ -17,8 +18,7 @@ from mypy.nodes import (
     WhileStmt,
 )
 
-from tapegrad.mypy.conversion import tensor_parts, unknown
-from tapegrad.mypy.mypy_api import checked_file, stored_type
+from tapegrad.mypy.mypy_api import checked_file, past_trial
 from tapegrad.mypy.ownership.tape_methods import check_one_element
 from tapegrad.mypy.scopes.names import ScopeCache, nodes_in
 
@@ -32,17 +32,11 @@ if TYPE_CHECKING:
 def check_condition(call: Context, result: Type, api: Checker) -> None:
     """Check the result of an op that is a condition, for which it must have one element.
 
-    Of `0 < x`, mypy tries the comparison of `int` first, and would take the report for one that `x` rejects.
+    mypy tries operators by turns, and would take the report for one that rejects its operands.
     """
-    if not isinstance(call, Expression) or call not in _conditions.of(checked_file(api)):
-        return
-    is_tried = isinstance(call, ComparisonExpr) and not _is_tensor(call.operands[0], api)
-    if not is_tried:
-        check_one_element("bool", result, call, api)
-
-
-def _is_tensor(operand: Expression, api: Checker) -> bool:
-    return tensor_parts(stored_type(api, operand) or unknown()) is not None
+    if isinstance(call, Expression) and call in _conditions.of(checked_file(api)):
+        with past_trial(api) if isinstance(call, ComparisonExpr | OpExpr) else nullcontext():
+            check_one_element("bool", result, call, api)
 
 
 def _read_conditions(file: Node | None) -> set[Expression]:
