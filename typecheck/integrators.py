@@ -75,12 +75,11 @@ def ended(y: Floats) -> Floats:
 
 def accept_arrays() -> None:
     points = np.ones((16, 2), np.float32)
-    decay, matrix = 0.5, np.eye(2, dtype=np.float32)
+    decay = 0.5
     assert_type(tg.tensor(step(spiral, points, 0.1)), Tensor[Shape[L[16], L[2]], NoneTape, np.float32])
     assert_type(tg.tensor(solved(spiral, points, 20)), Tensor[Shape[L[20], L[16], L[2]], NoneTape, np.float32])
-    assert_type(
-        tg.tensor(solved(lambda y: y @ matrix, points, 20)), Tensor[Shape[L[20], L[16], L[2]], NoneTape, np.float32]
-    )
+    turned = solved(lambda y: y @ np.eye(2, dtype=np.float32), points, 20)
+    assert_type(tg.tensor(turned), Tensor[Shape[L[20], L[16], L[2]], NoneTape, np.float32])
     assert_type(tg.tensor(moved(spiral, points)), Tensor[Shape[L[16], L[2]], NoneTape, np.float32])
     times = np.linspace(0, 1, 7, dtype=np.float32)
     assert_type(
