@@ -346,7 +346,7 @@ def accept_the_dtype_of_rows_and_of_arithmetic() -> None:
     x = np.ones((4, 3), np.float64)
     assert_type(tg.tensor((x - x.min()) / x.max()), Tensor[Shape[L[4], L[3]], NoneTape, np.float64])
     assert_type(tg.tensor(x.mean(axis=0)), Tensor[Shape[L[3]], NoneTape, np.float64])
-    assert_type(tg.tensor(x.mean(0, np.float32)), Tensor[Shape[L[3]], NoneTape, Any])
+    assert_type(tg.tensor(x.mean(0, np.float32)), Tensor[Shape[L[3]], NoneTape])
 
 
 def reject_labels_of_floats() -> None:

@@ -66,6 +66,7 @@ _FLOATING_OF_TWO: Final = frozenset(
         *("maximum", "minimum", "mod", "multiply", "power", "remainder", "subtract", "true_divide"),
     ]
 )
+_COMPUTING: Final = frozenset(["mean", "prod", "std", "sum", "var"])  # those of them that take a dtype
 _DRAWN_DTYPES: Final = {
     "integers": "int64",
     **dict.fromkeys(("normal", "random", "standard_normal", "uniform"), "float64"),
@@ -156,7 +157,11 @@ class ElementReader(VariableReader):
             ):
                 return _if_floating(self._scalar_of_two(left, right))
             case CallExpr(callee=MemberExpr(name=name, expr=of)) if name in _REDUCING and self._is_array(of):
-                return None if Given(expression).has("dtype", 1) else _if_inexact(self.scalar(of))
+                given = Given(expression)
+                if not given.has("dtype", 1):
+                    return _if_inexact(self.scalar(of))
+                dtype = given.one("dtype", 1) if name in _COMPUTING else None
+                return scalar_type(self._api, below_numpy(getattr(dtype, "fullname", "")))
             case CallExpr(callee=RefExpr(fullname=name), args=[_, left, right]) if below_numpy(name) == "where":
                 return self._scalar_of_two(left, right)
             case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _JOINING:
