@@ -26,8 +26,8 @@ def spiral(y: Floats) -> Floats:
 
 def step(f: Field, y: Floats, dt: float) -> Floats:
     k1 = f(y)
-    k2 = f(y + 0.5 * dt * k1)
-    return y + dt * k2
+    k2 = f(y + 0.5 * dt * k1)  # pyright: ignore[reportArgumentType]  # float64 by NumPy's stubs
+    return y + dt * k2  # pyright: ignore[reportReturnType]  # likewise
 
 
 def solved(f: Field, y: Floats, turns: int) -> Floats:
@@ -39,7 +39,7 @@ def solved(f: Field, y: Floats, turns: int) -> Floats:
 
 def moved(f: Field, y: Floats) -> Floats:
     for _ in range(4):
-        y = y + 0.1 * f(y)
+        y = y + 0.1 * f(y)  # pyright: ignore[reportAssignmentType]  # likewise
     return y
 
 
@@ -95,7 +95,7 @@ def accept_tensors() -> None:
     assert_type(twice(lambda v: flat(v) * 2, x), Tensor[Shape[L[3], L[2]]])
     assert_type(twice(lambda v: v.T, x), Tensor[Shape[L[3], L[2]]])
     assert_type(scaled(lambda v: flat(v) * 2, x), Tensor[Shape[L[3], L[2]]])
-    assert_type(scaled(flat, x), Tensor[Shape[L[3], L[2]]])
+    assert_type(scaled(flat, x), Tensor[Shape[L[3], L[2]]])  # pyright: ignore[reportArgumentType]  # reads no layer as a function
     for columns in range(2, 3):
         weight = tg.ones((2, columns))
         twice(lambda v: v @ weight, x)  # noqa: B023  # what is tested
