@@ -48,8 +48,22 @@ def _newly_found(call: CallExpr, api: Checker) -> CallExpr | None:
             return _like(call, CallExpr(_named(function), call.args, call.arg_kinds, call.arg_names))
         case NameExpr(node=Var() as variable):
             made, _ = steady_value(variable, api)
-            return _of_partial(made, call, api) if isinstance(made, CallExpr) else None
+            is_read = isinstance(made, CallExpr) and not _is_circular(variable, api)
+            return _of_partial(made, call, api) if is_read and isinstance(made, CallExpr) else None
     return None
+
+
+def _is_circular(variable: Var, api: Checker) -> bool:
+    """Return whether a function is made of itself, as by `step = partial(step, 1)`, which Python rejects."""
+    seen: set[Var] = set()
+    function: object = variable
+    while isinstance(function, Var):
+        if function in seen:
+            return True
+        seen.add(function)
+        made, _ = steady_value(function, api)
+        function = getattr(made.args[0], "node", None) if isinstance(made, CallExpr) and made.args else None
+    return False
 
 
 def _of_partial(made: CallExpr, call: CallExpr, api: Checker) -> CallExpr | None:
