@@ -280,6 +280,14 @@ def test_missing_and_unpacked_arguments_do_not_crash_the_plugin(tmp_path: Path) 
     assert wrong_in(tmp_path, ["program.py"], []) == []
 
 
+def test_a_partial_that_is_made_of_itself_has_an_end(tmp_path: Path) -> None:
+    write_settings(tmp_path)
+    program = "from functools import partial\n\nstep = partial(step, 1)\nstep(2)\na = partial(b)\nb = partial(a)\nb()\n"
+    (tmp_path / "program.py").write_text(program, "utf-8")
+
+    assert wrong_in(tmp_path, ["program.py"], []) == []
+
+
 def test_the_daemon_reports_what_a_fresh_mypy_reports(tmp_path: Path) -> None:
     assert [*stale_answers(8, 0, tmp_path)] == []
 
