@@ -795,10 +795,12 @@ def accepts_strictly(formal: Type, actual: Type) -> bool:
         return accepts(formal, actual)
 
 
-def pass_of(api: Checker) -> int:
-    """Return which time it is that mypy goes through the functions of the file."""
-    number: int = api.pass_num
-    return number
+def pass_of(api: Checker) -> tuple[int, bool]:
+    """Return which time it is that mypy goes through the file, and whether it reads the bodies of functions now.
+
+    It may read all statements outside of functions first, and knows no types of expressions in functions before.
+    """
+    return api.pass_num, api.recurse_into_functions
 
 
 def checked_type(api: Checker, expression: Expression, *, may_be_none: bool) -> Type:

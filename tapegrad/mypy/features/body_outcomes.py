@@ -146,7 +146,7 @@ _Key: TypeAlias = (
 )
 _read: dict[_Key, Outcome] = {}
 _counts: dict[Hashable, int] = {}  # the results of each function, and of each method for an object
-_read_in: list[object] = [None, -1]  # the checker and its pass in which the results were read
+_read_in: list[object] = [None, None]  # the checker and its pass in which the results were read
 _failures: list[list[Failure]] = []  # of the calls in each body that is read
 
 

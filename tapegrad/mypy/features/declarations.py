@@ -21,9 +21,23 @@ if TYPE_CHECKING:
 def may_say_more(function: FuncDef) -> bool:
     """Return whether the body of a function may say more than its declaration.
 
-    Of tensors with unknown parts it may, and of those that a model makes, whose methods are declared with some.
+    Of tensors with unknown parts it may, and of those that a model makes, whose methods are declared with some, or a
+    function that it takes.
     """
-    return says_little(function) or any(map(_has_open_method, _models_taken(function)))
+    declared = function.type
+    types = declared.arg_types if isinstance(declared, CallableType) else []
+    if says_little(function) or any(map(_gives_unknown, types)):
+        return True
+    return any(map(_has_open_method, _models_taken(function)))
+
+
+def _gives_unknown(t: Type) -> bool:
+    """Return whether a parameter is any model or any function, whose tensors are known only from the call."""
+    p = get_proper_type(t)
+    if isinstance(p, UnionType):
+        return any(map(_gives_unknown, p.items))
+    is_any_model = isinstance(p, Instance) and p.type.fullname == MODULE
+    return is_any_model or (isinstance(p, CallableType) and is_open_result(p.ret_type))
 
 
 def _models_taken(function: FuncDef) -> list[TypeInfo]:

@@ -8,14 +8,19 @@ from mypy.nodes import (
     AssignmentStmt,
     CallExpr,
     Decorator,
+    DictExpr,
+    DictionaryComprehension,
+    ForStmt,
     FuncDef,
     GeneratorExpr,
     ListComprehension,
+    ListExpr,
     MemberExpr,
     NameExpr,
     RefExpr,
     TupleExpr,
     TypeInfo,
+    Var,
 )
 from mypy.plugin import MethodContext
 from mypy.types import CallableType, Instance, get_proper_type
@@ -44,6 +49,7 @@ from tapegrad.mypy.mypy_api import (
     can_read_bodies,
     checked_file,
     depend_on_bodies,
+    in_scope_of,
     is_of_library,
     skips_untyped,
     stored_type,
@@ -51,11 +57,11 @@ from tapegrad.mypy.mypy_api import (
 from tapegrad.mypy.mypy_files import depend_on_names
 from tapegrad.mypy.scopes.called_functions import arguments_of_call, called_function
 from tapegrad.mypy.scopes.command_line import PARSE, PARSE_KNOWN
-from tapegrad.mypy.scopes.names import ScopeCache, nodes_in
+from tapegrad.mypy.scopes.names import ScopeCache, bound_once, nodes_in
 from tapegrad.mypy.scopes.records import PASSES_NOTHING_KNOWN, is_recorded, record_read, record_unread
 
 if TYPE_CHECKING:
-    from mypy.nodes import MypyFile, Node, Var
+    from mypy.nodes import Expression, MypyFile, Node
     from mypy.plugin import FunctionContext
     from mypy.types import Type
 
@@ -74,7 +80,7 @@ def check_driver(ctx: FunctionContext | MethodContext, result: Type) -> Type:
     """
     call = ctx.context
     named = _named_function(ctx)
-    if named is None or not isinstance(call, CallExpr) or not _is_driver(named):
+    if named is None or not isinstance(call, CallExpr) or not _is_driver(named, ctx.api):
         return result
     if not can_read_bodies(ctx.api.options) or not is_of_program(named, ctx.api):
         return result
@@ -137,7 +143,7 @@ def _driven(
     dictionaries = dictionaries_given(written, call, frame, file, api)
     is_known = is_known or bool(dictionaries)
     given |= dictionaries
-    if not is_known and not _unpacks.of(written) and not _parses.of(written):
+    if not is_known and not _unpacks.of(written) and not _parses.of(written) and not _lists_items(written, api):
         raise UnreadError(PASSES_NOTHING_KNOWN, call.line)
     outcome = outcome_of(api, written, frame, given, file)
     if outcome.names:
@@ -147,15 +153,16 @@ def _driven(
     return outcome, file, given
 
 
-def _is_driver(function: FuncDef) -> bool:
-    """Return whether a function takes and returns no tensors, and takes something else."""
+def _is_driver(function: FuncDef, api: Checker) -> bool:
+    """Return whether a function takes and returns no tensors, and a call of it says more than its declaration."""
     declared = function.type
     if declared is None:
         return len(function.arguments) > 0
     if not isinstance(declared, CallableType) or is_of_library(declared):
         return False
-    types = [*declared.arg_types, declared.ret_type]
-    return (len(types) > 1 or _unpacks.of(function)) and not any(map(holds_tensors, types))
+    if any(map(holds_tensors, [*declared.arg_types, declared.ret_type])):
+        return False
+    return bool(declared.arg_types) or _unpacks.of(function) or _lists_items(function, api)
 
 
 def _unpacks_items(function: Node | None) -> bool:
@@ -171,6 +178,36 @@ def _unpacks_items(function: Node | None) -> bool:
     )
 
 
+def _lists_items(function: FuncDef, api: Checker) -> bool:
+    """Return whether a function loops over items that are written, such as models of several classes.
+
+    mypy knows only what all items have in common.
+    """
+    with in_scope_of(api, function):
+        return any(_is_written(sequence, api) for sequence in _sequences.of(function))
+
+
+def _is_written(sequence: Expression, api: Checker) -> bool:
+    match sequence:
+        case CallExpr(
+            callee=RefExpr(fullname="builtins.enumerate" | "builtins.zip" | "builtins.reversed"), args=several
+        ):
+            return any(_is_written(one, api) for one in several)
+        case CallExpr(callee=MemberExpr(expr=of, name="items" | "values"), args=[]):
+            return _is_written(of, api)
+        case NameExpr(node=Var() as variable):
+            value, is_once = bound_once(variable, api)
+            return is_once and value is not None and _is_written(value, api)
+        case DictExpr(items=items) | ListExpr(items=items) | TupleExpr(items=items):
+            return len(items) > 1
+    return isinstance(sequence, DictionaryComprehension | ListComprehension)
+
+
+def _read_sequences(function: Node | None) -> list[Expression]:
+    loops = [node for node in nodes_in.of(function) if isinstance(node, ForStmt | GeneratorExpr)]
+    return [one for loop in loops for one in (loop.sequences if isinstance(loop, GeneratorExpr) else [loop.expr])]
+
+
 def _parses_given_line(function: Node | None) -> bool:
     """Return whether a function parses a command line that it is given, as by `parser.parse_args(argv)`."""
     return any(
@@ -182,5 +219,6 @@ def _parses_given_line(function: Node | None) -> bool:
     )
 
 
+_sequences = ScopeCache(_read_sequences)
 _parses = ScopeCache(_parses_given_line)
 _unpacks = ScopeCache(_unpacks_items)

@@ -342,7 +342,7 @@ def _of_value(value: Expression, api: Checker) -> Entries | None:
 class _Attributes:
     """The entries of dictionaries in attributes, by the object and the name."""
 
-    read_in: ClassVar[tuple[object, int]] = (None, -1)
+    read_in: ClassVar[tuple[object, object]] = (None, None)
     found: ClassVar[dict[Hashable, Entries | None]] = {}
 
 

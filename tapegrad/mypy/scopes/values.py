@@ -52,6 +52,7 @@ from tapegrad.mypy.conversion import (
     shape_items,
     size_of,
     tensor_parts,
+    unknown,
 )
 from tapegrad.mypy.scopes.collections import comprehension_of, display_of
 from tapegrad.mypy.scopes.file_contents import loop_of, position_of
@@ -242,6 +243,14 @@ def _last_of(numbers: Expression, api: Checker) -> int | None:
     return None
 
 
+def _parts_of_array(array: Type) -> tuple[Type, Type]:
+    """Return the types of the shape and of the elements of an array."""
+    p = get_proper_type(array)
+    shape, dtype = p.args if isinstance(p, Instance) else (unknown(), unknown())
+    q = get_proper_type(dtype)
+    return shape, q.args[0] if isinstance(q, Instance) and q.args else unknown()
+
+
 def _indices(p: Type) -> Indices:
     """Return the shape and kind of a tensor or an array used as an index.
 
@@ -250,10 +259,14 @@ def _indices(p: Type) -> Indices:
         DTypeError: Its dtype is neither integer nor bool.
     """
     parts = tensor_parts(p)
-    shape, dtype = (parts.shape, parts.dtype) if parts is not None else (p.args[0], p.args[1].args[0])  # type: ignore[attr-defined]  # an array
+    shape, dtype = (parts.shape, parts.dtype) if parts is not None else _parts_of_array(p)
     items, kind = shape_items(shape), get_proper_type(dtype)
-    if items is None or any(isinstance(item, Many) for item in items) or not isinstance(kind, Instance):
+    if items is None or any(isinstance(item, Many) for item in items):
         raise ValueUnknownError
+    if not isinstance(kind, Instance):  # whole numbers or a mask, which both leave the other axes as they are
+        if len(items) != 1:
+            raise ValueUnknownError
+        return Indices(shape=(UNKNOWN,), dtype=SimpleNamespace(kind="i"))
     letter = "b" if kind.type.has_base("numpy.bool") else "i" if kind.type.has_base("numpy.integer") else "?"
     if letter == "?":
         if kind.type.has_base("numpy.inexact"):
