@@ -6,6 +6,7 @@ from typing import Any, assert_type
 from typing import Literal as L
 
 import numpy as np
+from numpy.typing import NDArray
 
 import tapegrad as tg
 from tapegrad import NoneTape, Shape, Tensor
@@ -551,3 +552,25 @@ def accept_the_dtype_of_functions_of_each_element() -> None:
 def reject_the_dtype_of_functions_of_each_element() -> None:
     x = np.log(np.linspace(0.5, 4.0, 8))
     tg.mse(tg.tensor(1.0 - 2.0 * x), tg.ones((8,)))  # E: mse: x is float64 but target is float32 [tapegrad-dtype]
+
+
+def scaled(scale: NDArray[np.float32], times: NDArray[np.int64], x: Tensor) -> Tensor:
+    """Multiply arrays of unknown dtype, which NumPy's stubs make of the roots of others, by a tensor."""
+    signal, noise = np.sqrt(scale[times])[:, None], np.sqrt(1 - scale[times])[:, None]
+    return signal * x + noise * x
+
+
+def rows_of_any(rows: np.ndarray[Any, Any]) -> None:
+    """Take rows by an array of which nothing is known."""
+    tg.ones((9, 4))[rows]
+
+
+def accept_arrays_of_unknown_dtype() -> None:
+    x = tg.ones((3, 4))
+    assert_type(np.sqrt(np.ones(4, np.float32)) * x, Tensor[Shape[L[3], L[4]], NoneTape])
+    scaled(np.ones(5, np.float32), np.zeros(3, np.int64), x)
+    rows_of_any(np.arange(3))
+
+
+def reject_an_array_of_unknown_dtype_that_does_not_fit() -> None:
+    np.sqrt(np.ones(5, np.float32)) * tg.ones((3, 4))  # E: mul: x (5,) and y (3, 4) do not broadcast: axis -1 is 5 in x but 4 in y

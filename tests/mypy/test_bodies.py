@@ -962,6 +962,26 @@ aliased("a")
 rows(2)
 inner()
 """,
+    "collections of tensors that functions inside of a function change": """
+def entries(count: int) -> None:
+    data: dict[str, Tensor] = {}
+    def change() -> None:
+        data["b"] = tg.ones((2, 9))
+    data["a"] = tg.ones((2, 3))
+    change()
+    data["b"] @ tg.ones((9, 1))
+
+def items(count: int) -> None:
+    rows: list[Tensor] = []
+    rows.append(tg.ones((2, 3)))
+    def change() -> None:
+        rows.append(tg.ones((2, 9)))
+    change()
+    rows[1] @ tg.ones((9, 1))
+
+entries(2)
+items(2)
+""",
     "functions as arguments": """
 from collections.abc import Callable
 
@@ -7901,6 +7921,131 @@ def main() -> None:
         print(count, loss(MLP(Config()), rollout.rows(2)))
 
 main()
+""",
+    "models of several classes in a dictionary": """
+class Wide(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.layer = nn.Linear(width, 9)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x)
+
+class Narrow(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.layer = nn.Linear(width, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x)
+
+def loss(model: nn.Module, x: Tensor) -> Tensor:
+    return model(x) @ tg.ones((9, 1))  # here
+
+def main() -> None:
+    models = {"wide": Wide(3), "narrow": Narrow(3)}
+    for name, model in models.items():
+        print(name, loss(model, tg.ones((4, 3))).shape)
+
+main()
+""",
+    "any model that a function gets beside tensors of known types": """
+from typing import Literal as L
+from tapegrad import NoneTape, Shape
+
+class Scorer(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.layer = nn.Linear(width, 9)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x)
+
+def score(model: nn.Module, x: Tensor[Shape[L[4], L[3]], NoneTape]) -> float:
+    y = model(x)
+    return float((y @ tg.ones((8, 1))).sum())  # here
+
+def main() -> None:
+    score(Scorer(3), tg.ones((4, 3)))
+
+main()
+""",
+    "any function that a function gets beside tensors of known types": """
+from collections.abc import Callable
+from typing import Literal as L
+from tapegrad import NoneTape, Shape
+
+def narrow(x: Tensor) -> Tensor:
+    return x[:, :2]
+
+def applied(f: Callable[[Tensor], Tensor], x: Tensor[Shape[L[4], L[3]], NoneTape]) -> float:
+    return float((f(x) @ tg.ones((3, 1))).sum())  # here
+
+applied(narrow, tg.ones((4, 3)))
+""",
+    "what a call outside of functions reads before mypy does": """
+import numpy as np
+from numpy.typing import NDArray
+
+class Pole:
+    def __init__(self) -> None:
+        self.state = np.zeros(4, np.float32)
+
+    def reset(self) -> NDArray[np.float32]:
+        self.state = np.random.default_rng(0).normal(size=4).astype(np.float32)
+        return self.state
+
+    def step(self, force: float) -> NDArray[np.float32]:
+        x, v, angle, w = self.state
+        self.state = np.array([x + 0.1 * v, v + force, angle + 0.1 * w, w], np.float32)
+        return self.state
+
+def act(x: Tensor) -> Tensor:
+    return nn.Linear(3, 2)(x)  # here
+
+def main(count: int) -> None:
+    state = Pole().reset()
+    act(tg.tensor(state))
+
+main(8)
+""",
+    "a generator over the rows of data of unknown length": """
+from collections.abc import Iterator
+import numpy as np
+from numpy.typing import NDArray
+
+def load() -> NDArray[np.float32]:
+    return np.asarray(json.loads("[[1.0, 2.0], [3.0, 4.0]]"), np.float32)
+
+def iterate(x: NDArray[np.float32], size: int, rng: np.random.Generator | None) -> Iterator[Tensor]:
+    order = np.arange(len(x))
+    if rng is not None:
+        rng.shuffle(order)
+    count = len(x)
+    for start in range(0, count, size):
+        yield tg.tensor(x[order[start : start + size]])
+
+def train(model: MLP, x: NDArray[np.float32]) -> None:
+    for batch in iterate(x, 2, None):
+        model(batch) @ tg.ones((3, 1))  # here
+
+def main() -> None:
+    train(MLP(Config(2)), load())
+
+main()
+""",
+    "layers that the constructor of a container passes on": """
+class Block(nn.Sequential):
+    def __init__(self, width: int, hidden: int) -> None:
+        super().__init__(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, width))
+
+class Net(nn.Module):
+    def __init__(self, width: int) -> None:
+        self.blocks = [Block(width, 4 * width) for _ in range(2)]
+
+    def forward(self, x: Tensor) -> Tensor:
+        for block in self.blocks:
+            x = block(x)  # here
+        return x
+
+Net(8)(tg.ones((2, 9)))
 """,
     "the state of an environment that is computed from the one before": """
 import numpy as np

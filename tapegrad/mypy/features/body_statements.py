@@ -21,7 +21,6 @@ from mypy.nodes import (
     ForStmt,
     FuncDef,
     GeneratorExpr,
-    GlobalDecl,
     IfStmt,
     IndexExpr,
     ListComprehension,
@@ -29,7 +28,6 @@ from mypy.nodes import (
     MatchStmt,
     MemberExpr,
     NameExpr,
-    NonlocalDecl,
     OperatorAssignmentStmt,
     OpExpr,
     PassStmt,
@@ -60,6 +58,7 @@ from tapegrad.mypy.features.body_lists import (
 )
 from tapegrad.mypy.features.body_paths import MOST_TURNS, PathReader
 from tapegrad.mypy.features.body_state import End, FailedError, Turn, UnreadError, uncertain
+from tapegrad.mypy.features.closures import changes_around
 from tapegrad.mypy.features.partial_types import are_same, filled, holds_open, holds_tensors, is_open, join
 from tapegrad.mypy.features.shape_independence import counters_in, depends_on_no_shape, is_counted, is_plain_type
 from tapegrad.mypy.mypy_api import (
@@ -263,7 +262,7 @@ class Reader(PathReader):
                 return self._with(statement.line, managers, targets, body.body)
             case MatchStmt():
                 return self._match(statement)
-            case FuncDef() if not any(isinstance(node, NonlocalDecl | GlobalDecl) for node in inside(statement)):
+            case FuncDef() if not changes_around(statement):
                 Reading.functions[statement] = self._frame, checked_file(self._api)
             case AssertStmt(expr=condition):
                 self._assert(condition)
@@ -390,7 +389,7 @@ def _may_break(body: Block) -> bool:
 _STATEMENTS: Final = {
     "DelStmt": "a del statement",
     "ForStmt": "a loop with an else, or whose variable is no plain one",
-    "FuncDef": "a function that binds names outside of it",
+    "FuncDef": "a function that changes variables outside of it",
     "TryStmt": "a handler of groups of exceptions",
     "WhileStmt": "a while loop with an else",
     "WithStmt": "an asynchronous with statement",

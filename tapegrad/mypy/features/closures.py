@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from mypy.nodes import ClassDef, FuncDef, LambdaExpr, NameExpr, Var
+from mypy.nodes import CallExpr, ClassDef, FuncDef, GlobalDecl, LambdaExpr, MemberExpr, NameExpr, NonlocalDecl, Var
 from mypy.types import Instance, PartialType, get_proper_type
 
-from tapegrad.mypy.conversion import MODULE, tensor_parts
+from tapegrad.mypy.conversion import MODULE, has_any, tensor_parts
+from tapegrad.mypy.features.body_lists import items_assigned
 from tapegrad.mypy.features.partial_types import holds_tensors
 from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.scopes.collections import Use, use_of_variable
 from tapegrad.mypy.scopes.file_contents import is_bound_once
 from tapegrad.mypy.scopes.functions import lambda_functions
-from tapegrad.mypy.scopes.names import ScopeCache, bound_in, nodes_in, parts_of
+from tapegrad.mypy.scopes.loop_variables import ADDING
+from tapegrad.mypy.scopes.names import ScopeCache, bound_in, inside, nodes_in, parts_of
 from tapegrad.mypy.signatures import without_sizes
 from tapegrad.mypy.sources import module_of
 
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from mypy.types import Type
 
     from tapegrad.mypy.mypy_api import Checker
+
+
+_CHANGING: Final = ADDING | {"clear", "pop", "popitem", "popleft", "remove", "reverse", "sort"}
 
 
 def _read_inner(file: Node | None) -> dict[FuncDef, str]:
@@ -59,6 +64,23 @@ def _functions_in(outer: FuncDef) -> list[FuncDef]:
         elif not isinstance(node, ClassDef):
             pending += parts_of(node)
     return found
+
+
+def changes_around(function: FuncDef) -> bool:
+    """Return whether a function binds names of an outer one, or changes a list or a dictionary of it with tensors."""
+    nodes = [*inside(function)]
+    if any(isinstance(node, NonlocalDecl | GlobalDecl) for node in nodes):
+        return True
+    methods = [node.callee for node in nodes if isinstance(node, CallExpr) and isinstance(node.callee, MemberExpr)]
+    named = [one.expr.node for one in methods if one.name in _CHANGING and isinstance(one.expr, NameExpr)]
+    changed = {*named, *items_assigned(nodes)}
+    outer = (one for one in changed - bound_in(function) if isinstance(one, Var) and one.fullname == one.name)
+    return any(_may_hold_tensors(one.type) for one in outer)
+
+
+def _may_hold_tensors(t: Type | None) -> bool:
+    p = get_proper_type(t)
+    return p is None or isinstance(p, PartialType) or holds_tensors(p) or has_any(p)
 
 
 def changed_around(function: FuncDef, api: Checker) -> Var | None:

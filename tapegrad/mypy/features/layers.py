@@ -160,10 +160,10 @@ def _through_made(ctx: MethodContext, receiver: Instance) -> Type | None:
     try:
         model_pass = ModelPass(ctx.api, ctx.context, arguments[1:])
         others = () if container(made) is not None else arguments[1:]
-        return model_pass.through(made, arguments[0].given, path, others, inner_value(value))
+        return model_pass.through(made, arguments[0].given, path, others, inner_value(value, ctx.api))
     except RejectedError as rejected:
-        inner = inner_value(value)
-        is_new = isinstance(inner, Layers) and inner.has_lists
+        inner = inner_value(value, ctx.api)
+        is_new = isinstance(inner, Layers) and (inner.has_lists or inner.info is not receiver.type)
         if is_new or _is_made_by_function(ctx) or not _is_reported(made, ctx):
             _report(rejected, ctx)
         return ctx.default_return_type

@@ -10,6 +10,7 @@ from mypy.types import AnyType, Instance, Type, TypeVarType, UnionType, UnpackTy
 from tapegrad.mypy.conversion import MODULE, has_opaque, opaque_paths, unknown
 from tapegrad.mypy.features.bodies import model_returned
 from tapegrad.mypy.mypy_api import Argument, type_of_call
+from tapegrad.mypy.scopes.created_objects import contained_by, is_own_container
 from tapegrad.mypy.scopes.frames import LayerCall, Layers, Made, Reading, Returned
 from tapegrad.mypy.scopes.items import are_single
 
@@ -25,14 +26,14 @@ def leaves_sizes_open(layer: Type) -> bool:
     p = get_proper_type(layer)
     if not isinstance(p, Instance) or not p.type.has_base(MODULE):
         return False
-    return _is_any_module(p) or any(map(_is_open, p.args))
+    return _is_any_module(p) or is_own_container(p.type) or any(map(_is_open, p.args))
 
 
-def has_listed_layers(layer: Type, value: Value) -> bool:
+def has_listed_layers(layer: Type, value: Value, api: Checker) -> bool:
     """Return whether the layers that a container was made with are known one by one, and are a list to its type."""
     p = get_proper_type(layer)
     is_list = isinstance(p, Instance) and any(isinstance(one, UnpackType) for one in p.args)
-    return is_list and isinstance(inner_value(value), Layers)
+    return is_list and isinstance(inner_value(value, api), Layers)
 
 
 def _is_any_module(layer: Type) -> bool:
@@ -75,6 +76,9 @@ def _mentions_receiver(argument: Type) -> bool:
 def type_made(declared: Type, value: Value, api: Checker) -> Type | None:
     """Return the type of the layer that a value is; None if the declared one says as much."""
     match value:
+        case Made(info=info) if is_own_container(info):
+            inner = contained_by(value, api)
+            return None if inner is None else type_made(Instance(inner.info, []), inner, api)
         case Made(info=info) if info.has_base(MODULE) and _is_any_module(declared):
             return Instance(info, [unknown() for _ in info.type_vars])
         case LayerCall(info=info):
@@ -116,6 +120,8 @@ def _module(info: TypeInfo) -> TypeInfo:
     return next(base for base in info.mro if base.fullname == MODULE)
 
 
-def inner_value(value: Value) -> Value:
-    """Return what is known of a layer beside its type."""
+def inner_value(value: Value, api: Checker) -> Value:
+    """Return what is known of a layer beside its type; of a subclass of a container, its layers."""
+    if isinstance(value, Made) and is_own_container(value.info):
+        return contained_by(value, api)
     return value.value if isinstance(value, Returned) else value

@@ -70,9 +70,9 @@ class ModelPass:
         Raises:
             RejectedError: The layer rejects them.
         """
-        if leaves_sizes_open(layer) or has_listed_layers(layer, value):
+        if leaves_sizes_open(layer) or has_listed_layers(layer, value, self.api):
             layer = type_made(layer, value, self.api) or layer
-        value = inner_value(value)
+        value = inner_value(value, self.api)
         p, holder = get_proper_type(layer), container(layer)
         if isinstance(p, UnionType):
             return self._through_one_of(p.items, x, path, others)

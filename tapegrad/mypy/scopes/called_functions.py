@@ -15,10 +15,13 @@ from mypy.nodes import (
     ExpressionStmt,
     ForStmt,
     FuncDef,
+    IfStmt,
     IndexExpr,
     MemberExpr,
     NameExpr,
+    OperatorAssignmentStmt,
     OpExpr,
+    PassStmt,
     RefExpr,
     StrExpr,
     SuperExpr,
@@ -193,9 +196,13 @@ def surely_yields(sequence: Expression, api: Checker) -> bool:
 
 
 def _is_plain(statement: Statement) -> bool:
-    """Return whether a statement is an assignment or a docstring, after which the next one runs."""
-    is_text = isinstance(statement, ExpressionStmt) and isinstance(statement.expr, StrExpr)
-    return is_text or isinstance(statement, AssignmentStmt)
+    """Return whether the next statement runs after this one: an assignment, a call, or a choice between such."""
+    if isinstance(statement, IfStmt):
+        blocks = [*statement.body, *([] if statement.else_body is None else [statement.else_body])]
+        return all(_is_plain(one) for block in blocks for one in block.body)
+    if isinstance(statement, ExpressionStmt):
+        return isinstance(statement.expr, CallExpr | StrExpr)
+    return isinstance(statement, AssignmentStmt | OperatorAssignmentStmt | PassStmt)
 
 
 _called_now: Final[set[FuncDef]] = set()  # functions whose results are being read: they may call themselves

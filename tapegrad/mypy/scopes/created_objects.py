@@ -22,6 +22,7 @@ from mypy.nodes import (
     NameExpr,
     RefExpr,
     SuperExpr,
+    TypeInfo,
     Var,
 )
 from mypy.types import AnyType, CallableType, TypeVarType, get_proper_type
@@ -68,7 +69,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
     from typing import ClassVar, Final
 
-    from mypy.nodes import ArgKind, Expression, Node, TypeInfo
+    from mypy.nodes import ArgKind, Expression, Node
     from mypy.types import Type
 
     from tapegrad.mypy.mypy_api import Checker
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
 
 _MOST_OBJECTS = 1000  # whose constructors were run; far more than a file makes
 _WITHOUT_ARGUMENTS: Final = {MODULE, "builtins.object"}  # whose constructors take none
+_CONTAINED: Final = "super()"  # the name of the layers of a container among the attributes of an object
 _NAMESPACES: Final = {NAMESPACE, "types.SimpleNamespace"}  # objects with any attributes
 
 
@@ -195,7 +197,7 @@ def mark_failed(made: Made) -> None:
 class _Constructed:
     """The objects whose constructors were run."""
 
-    read_in: ClassVar[tuple[object, int]] = (None, -1)
+    read_in: ClassVar[tuple[object, object]] = (None, None)
     objects: ClassVar[dict[Hashable, Construction]] = {}
     failed: ClassVar[set[Hashable]] = set()
     active: ClassVar[set[Hashable]] = set()
@@ -231,12 +233,33 @@ def run_inherited(call: CallExpr, api: Checker) -> bool:
     base = next((one for one in later if "__init__" in one.names), None)
     if base is None or base.fullname in _WITHOUT_ARGUMENTS:
         return base is not None
+    if base.fullname.startswith(LAYERS) and base.has_type_var_tuple_type:
+        frame.attributes[_CONTAINED] = _layer(base, call, api)
+        return True
     function = base.names["__init__"].node
     written = written_with_file(function, api)[0] if isinstance(function, FuncDef) else None
     arguments = None if written is None else arguments_of_call(written, call, api)
     if written is None or arguments is None or not isinstance(function, FuncDef):
         return False
     return _run_constructor(function, made, arguments, frame.attributes, frame.made, api) is not None
+
+
+def is_own_container(info: TypeInfo) -> bool:
+    """Return whether a class of the program is a container that calls its layers one after the other.
+
+    An example is `class MLP(nn.Sequential)`, whose constructor passes them on by `super().__init__(...)`.
+    """
+    forward = info.get("forward")
+    owner = getattr(forward.node, "info", None) if forward is not None else None
+    if not isinstance(owner, TypeInfo) or owner is info or info.fullname.startswith(LAYERS):
+        return False
+    return owner.fullname.startswith(LAYERS) and owner.has_type_var_tuple_type
+
+
+def contained_by(made: Made, api: Checker) -> Layers | None:
+    """Return the layers that the constructor of a subclass of a container passes on; None if they are not known."""
+    layers = construction_of(made, api).attributes.get(_CONTAINED)
+    return layers if isinstance(layers, Layers) else None
 
 
 def _layer(info: TypeInfo, call: CallExpr, api: Checker) -> Layers | LayerCall | None:

@@ -12,6 +12,7 @@ from mypy.nodes import (
     ExpressionStmt,
     GeneratorExpr,
     IndexExpr,
+    IntExpr,
     ListComprehension,
     ListExpr,
     MemberExpr,
@@ -403,7 +404,8 @@ def has_items(sequence: Expression, api: Checker) -> bool:
     """Return whether a loop over a sequence surely runs once."""
     match sequence:
         case CallExpr(callee=NameExpr(fullname="builtins.range"), args=bounds):
-            return bool(range_of([size_or_length(one, api) for one in bounds]))
+            several = range_of([size_or_length(one, api) for one in bounds])
+            return _counts_rows(bounds, api) if several is None else bool(several)
         case ListExpr(items=[_, *_]):
             return True
         case CallExpr(callee=MemberExpr(expr=of, name="items" | "values"), args=[]):
@@ -423,6 +425,33 @@ def has_items(sequence: Expression, api: Checker) -> bool:
         if isinstance(several, Items | Keywords)
         else isinstance(several, Several) and several.is_filled
     )
+
+
+def _counts_rows(bounds: list[Expression], api: Checker) -> bool:
+    """Return whether a range goes over the rows of an array, such as `range(0, len(x), 32)`: data has rows."""
+    match bounds:
+        case [stop] | [IntExpr(value=0), stop] | [IntExpr(value=0), stop, _]:
+            pass
+        case _:
+            return False
+    return _is_number_of_rows(stop, api)
+
+
+def _is_number_of_rows(count: Expression, api: Checker) -> bool:
+    match count:
+        case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[data]):
+            return _is_data(data, api)
+        case IndexExpr(base=MemberExpr(expr=data, name="shape"), index=IntExpr(value=0)):
+            return _is_data(data, api)
+        case NameExpr(node=Var() as variable):
+            value, _ = bound_once(variable, api)
+            return value is not None and not isinstance(value, NameExpr) and _is_number_of_rows(value, api)
+    return False
+
+
+def _is_data(data: Expression, api: Checker) -> bool:
+    p = get_proper_type(stored_type(api, data))
+    return isinstance(p, Instance) and (p.type.fullname == ARRAY or tensor_parts(p) is not None)
 
 
 def size_or_length(expression: Expression, api: Checker) -> Size:
