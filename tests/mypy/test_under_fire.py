@@ -288,6 +288,34 @@ def test_a_partial_that_is_made_of_itself_has_an_end(tmp_path: Path) -> None:
     assert wrong_in(tmp_path, ["program.py"], []) == []
 
 
+def test_a_list_of_arrays_that_is_made_of_its_own_items_has_an_end(tmp_path: Path) -> None:
+    write_settings(tmp_path)
+    program = """import numpy as np
+import numpy.typing as npt
+
+import tapegrad as tg
+
+Floats = npt.NDArray[np.float32]
+
+
+def step(y: Floats) -> Floats:
+    return np.stack([y, y])
+
+
+def solved(y: Floats) -> Floats:
+    ys = [y]
+    for _ in range(3):
+        ys.append(step(ys[-1]))
+    return np.stack(ys)
+
+
+tg.tensor(solved(unknown))
+"""
+    (tmp_path / "program.py").write_text(program, "utf-8")
+
+    assert wrong_in(tmp_path, ["program.py"], []) == []
+
+
 def test_the_daemon_reports_what_a_fresh_mypy_reports(tmp_path: Path) -> None:
     assert [*stale_answers(8, 0, tmp_path)] == []
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from mypy.nodes import (
     ARG_POS,
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
     from tapegrad.mypy.calls.array_sizes import Several, Sizes
     from tapegrad.sizes import Size
+
+
+_read_now: Final[set[Var]] = set()  # lists whose items are being read
 
 
 class ListReader(ArgumentReader):
@@ -168,7 +171,13 @@ class ListReader(ArgumentReader):
             return None
         items = appended_to(expression, self._api)
         if items is not None:
-            return common([self._known(one) for one in items])
+            if expression.node in _read_now:  # by an item, as by `ys.append(step(ys[-1]))`
+                return None
+            _read_now.add(expression.node)
+            try:
+                return common([self._known(one) for one in items])
+            finally:
+                _read_now.discard(expression.node)
         match unpacked_once(expression.node, self._api):
             case (
                 CallExpr(callee=RefExpr(fullname="builtins.zip"), args=[rows, *_], arg_kinds=[kind, *others]),
