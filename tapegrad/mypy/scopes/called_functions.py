@@ -15,16 +15,21 @@ from mypy.nodes import (
     ExpressionStmt,
     ForStmt,
     FuncDef,
+    GeneratorExpr,
     IfStmt,
     IndexExpr,
+    ListComprehension,
+    ListExpr,
     MemberExpr,
     NameExpr,
     OperatorAssignmentStmt,
     OpExpr,
     PassStmt,
     RefExpr,
+    StarExpr,
     StrExpr,
     SuperExpr,
+    TupleExpr,
     TypeInfo,
     Var,
     YieldExpr,
@@ -61,8 +66,9 @@ from tapegrad.mypy.scopes.functions import (
     returned_class,
     written_with_file,
 )
+from tapegrad.mypy.scopes.items import MOST_ITEMS
 from tapegrad.mypy.scopes.names import bound_once
-from tapegrad.mypy.scopes.sequences import has_items, type_read
+from tapegrad.mypy.scopes.sequences import has_items, length_of, type_read
 from tapegrad.mypy.scopes.statements import Run
 from tapegrad.mypy.scopes.turns import is_same_at_each_turn
 from tapegrad.mypy.sources import file_of, module_of
@@ -212,10 +218,24 @@ def starred_arguments(expression: Expression, kind: ArgKind, api: Checker) -> li
     """Return the arguments that `*items` or `**options` gives, with their names; None if they are not known."""
     match Expressions.object_of(expression, api):
         case Items(values=values) if kind is ARG_STAR:
-            return [(None, value) for value in values]
+            tensors = _tensors_in(expression, len(values), api)
+            return [(None, tensor or value) for tensor, value in zip(tensors, values, strict=True)]
+        case None if kind is ARG_STAR and (count := length_of(expression, api)) is not None and count <= MOST_ITEMS:
+            tensors = _tensors_in(expression, count, api)
+            return [(None, one) for one in tensors] if any(tensors) else None
         case Keywords(values=pairs) if kind is ARG_STAR2:
             return [*pairs]
     return None
+
+
+def _tensors_in(several: Expression, count: int, api: Checker) -> list[GivenTensor | None]:
+    """Return the tensors and the arrays in a display or a comprehension that a call stars; None for other items."""
+    match several:
+        case ListExpr(items=items) | TupleExpr(items=items) if len(items) == count:
+            return [None if isinstance(one, StarExpr) else _given_tensor(one, api) for one in items]
+        case ListComprehension(generator=GeneratorExpr(left_expr=item)) | GeneratorExpr(left_expr=item):
+            return [_given_tensor(item, api)] * count
+    return [None] * count
 
 
 def arguments_of_call(function: FuncDef, call: CallExpr, api: Checker) -> tuple[tuple[str, Value], ...] | None:

@@ -171,14 +171,12 @@ def items_of(t: Type, expression: Expression | None, api: Any) -> list[Type] | N
         return _items_of_display(expression, api, api.get_expression_type)
     if isinstance(expression, ConditionalExpr):
         return _items_of_either(expression, api)
-    if isinstance(expression, GeneratorExpr):
-        noted = turns_noted(expression)
-        return None if noted is None else [joined(one) for _, one in noted]
     comprehension = comprehension_of(expression, api) if isinstance(expression, NameExpr) else expression
-    if isinstance(comprehension, ListComprehension):
+    if isinstance(comprehension, ListComprehension | GeneratorExpr):
         if (noted := turns_noted(comprehension)) is not None:
             return [joined(one) for _, one in noted]
-        count, item = length_of(comprehension, api), stored_type(api, comprehension.generator.left_expr)
+        generator = comprehension if isinstance(comprehension, GeneratorExpr) else comprehension.generator
+        count, item = length_of(comprehension, api), stored_type(api, generator.left_expr)
         return None if item is None or count is None or count > MOST_ITEMS else [joined(item)] * count
     if isinstance(expression, CallExpr):
         return _items_of_copy(expression, api)
