@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, assert_type
 from typing import Literal as L
+
+import numpy as np
+from numpy.typing import NDArray
 
 import tapegrad as tg
 from tapegrad import NoneTape, Shape, Tensor, nn
@@ -203,3 +207,68 @@ def accept_an_attribute_that_is_assigned_again() -> None:
     changing = Changing(tg.ones((2, 3)))
     changing.step(tg.ones((5, 3)))
     changing.state + tg.ones((5, 1))
+
+
+class Centred:
+    """Sums of the rows of a tensor."""
+
+    def __init__(self, x: Tensor, scale: float = 1.0) -> None:
+        centred = x - x.mean(axis=0)
+        self.total = centred.sum(axis=0) * scale
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x - self.total
+
+
+class Masked(nn.Module):
+    """A mask of numbers that are given."""
+
+    def __init__(self, mask: Sequence[float]) -> None:
+        self.mask = nn.Buffer(tg.tensor(mask))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.mask
+
+
+def accept_what_a_constructor_computes_of_tensors() -> None:
+    of_rows = Centred(tg.ones((20, 6)))
+    assert_type(of_rows.total, Tensor[Shape[L[6]], NoneTape])
+    assert_type(of_rows(tg.ones((3, 6))), Tensor[Shape[L[3], L[6]], NoneTape])
+    assert_type(Masked([1.0, 0.0, 1.0])(tg.ones((5, 3))), Tensor[Shape[L[5], L[3]], NoneTape])
+
+
+def reject_columns_that_a_constructor_has_not_seen() -> None:
+    tg.ones((3, 7)) - Centred(tg.ones((20, 6))).total  # E: sub: x (3, 7) and y (6,) do not broadcast: axis -1 is 7 in x but 6 in y
+
+
+def reject_columns_beside_a_mask() -> None:
+    tg.ones((5, 4)) * Masked([1.0, 0.0, 1.0]).mask  # E: mul: x (5, 4) and y (3,) do not broadcast: axis -1 is 4 in x but 3 in y
+
+
+class Couple(NamedTuple):
+    """Two tensors."""
+
+    first: Tensor
+    second: Tensor
+
+
+@dataclass
+class Buffers:
+    """Two arrays."""
+
+    first: NDArray[np.float32]
+    second: NDArray[np.float32]
+
+    @classmethod
+    def empty(cls, count: int) -> Buffers:
+        return cls(*(np.zeros((count, 2), np.float32) for _ in range(2)))
+
+
+def accept_what_a_starred_comprehension_gives() -> None:
+    pair = Couple(*(tg.ones((3, 4)) for _ in range(2)))
+    assert_type(pair.second, Tensor[Shape[L[3], L[4]], NoneTape])
+    assert_type(tg.tensor(Buffers.empty(3).second), Tensor[Shape[L[3], L[2]], NoneTape])
+
+
+def reject_a_field_that_a_starred_comprehension_gives() -> None:
+    Couple(*(tg.ones((3, 4)) for _ in range(2))).first @ tg.ones((3, 4))  # E: matmul: inner sizes differ: x (3, 4) has 4 columns but y (3, 4) has 3 rows

@@ -962,6 +962,24 @@ aliased("a")
 rows(2)
 inner()
 """,
+    "attributes that a constructor computes in several ways": """
+class Chosen:
+    def __init__(self, x: Tensor, scale: float) -> None:
+        last = x.sum(axis=0)
+        if scale > 1.0:
+            last = x.sum(axis=1)
+        self.last = last
+        for _ in range(1):
+            x = x.T @ tg.ones((4, 7))
+        self.turned = x.sum(axis=0)
+
+def total(x: Tensor, scale: float) -> Tensor:
+    return Chosen(x, scale).last
+
+total(tg.ones((4, 7)), 2.0) @ tg.ones((4, 1))
+total(tg.ones((4, 7)), 0.5) @ tg.ones((7, 1))
+Chosen(tg.ones((4, 9)), 0.5).turned @ tg.ones((7, 1))
+""",
     "collections of tensors that functions inside of a function change": """
 def entries(count: int) -> None:
     data: dict[str, Tensor] = {}

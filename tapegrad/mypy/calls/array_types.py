@@ -114,7 +114,10 @@ def _has_numbers(sequence: Expression, api: Checker) -> bool:
 
 def _is_of_numbers(t: Type) -> bool:
     p = get_proper_type(t)
-    return isinstance(p, Instance) and p.type.fullname == "builtins.list" and bool(numbers_in(p.args[0]))
+    return isinstance(p, Instance) and p.type.fullname in _LISTS and bool(numbers_in(p.args[0]))
+
+
+_LISTS: Final = ("builtins.list", "builtins.tuple", "typing.Sequence")
 
 
 def are_whole(t: Type | None) -> bool:

@@ -14,6 +14,7 @@ from tapegrad.mypy.conversion import (
     TENSOR,
     Many,
     ends_of,
+    has_any,
     has_opaque,
     has_unknown_rest,
     joined,
@@ -26,6 +27,7 @@ from tapegrad.mypy.conversion import (
     without_opaque,
 )
 from tapegrad.mypy.features.bodies import of_property
+from tapegrad.mypy.features.constructor_values import type_assigned
 from tapegrad.mypy.features.fields import field_of
 from tapegrad.mypy.features.made_layers import leaves_sizes_open, type_made
 from tapegrad.mypy.features.partial_types import filled, is_open
@@ -222,9 +224,14 @@ def _is_property(attribute: MemberExpr, of: Type) -> bool:
     return symbol is not None and isinstance(symbol.node, Decorator) and symbol.node.func.is_property
 
 
+def _passed_on(t: Type, made: Value) -> frozenset[str]:
+    """Return the opaque sizes of a type that an object has."""
+    return frozenset(path for path in opaque_paths(t) if is_passed_on(path, made))
+
+
 def _with_own_sizes(declared: Type, returned: Type, made: Value) -> Type:
     """Return the type of a tensor that an object returns, with the opaque sizes that the object has."""
-    kept = frozenset(path for path in opaque_paths(returned) if is_passed_on(path, made))
+    kept = _passed_on(returned, made)
     return filled(declared, without_opaque(returned, kept))
 
 
@@ -244,7 +251,7 @@ def _given_to_constructor(attribute: MemberExpr, declared: Type, api: Checker) -
         return _made_of_array(attribute, declared, api)
     depend_on_bodies(api)
     made = object_of(attribute.expr, api) if Reading.frame is not None else None
-    kept = frozenset(path for path in opaque_paths(given.t) if is_passed_on(path, made))
+    kept = _passed_on(given.t, made)
     return filled(declared, without_opaque(given.t, kept))
 
 
@@ -252,7 +259,9 @@ def _made_of_array(attribute: MemberExpr, declared: Type, api: Checker) -> Type:
     """Return the type of a tensor in an attribute, as after `self.table = tg.tensor(table)`, of a given array."""
     shape, p = _shape_of_array(attribute, api), get_proper_type(declared)
     if shape is None or not isinstance(p, Instance):
-        return declared
+        made = object_of(attribute.expr, api)
+        computed = type_assigned(made, attribute, api) if isinstance(made, Made) else None
+        return declared if computed is None else _with_own_sizes(declared, computed, made)
     return filled(declared, p.copy_modified(args=[shape, *p.args[1:]]))
 
 
@@ -265,7 +274,7 @@ def _shape_of_array(attribute: MemberExpr, api: Checker) -> Type | None:
         case [Assigned(value=list(sizes), scope="", is_changed=False)]:
             depend_on_bodies(api)
             shape = shape_type(tuple(sizes), make(api))
-            return without_opaque(shape, frozenset(path for path in opaque_paths(shape) if is_passed_on(path, made)))
+            return without_opaque(shape, _passed_on(shape, made))
     return None
 
 
@@ -298,7 +307,7 @@ def _of_object(attribute: MemberExpr, declared: Type, own: frozenset[str], api: 
     depend_on_bodies(api)
     with within(object_frame(made, api)):
         known = in_frame(declared, make(api))
-    kept = frozenset(path for path in opaque_paths(known) if is_passed_on(path, made))
+    kept = _passed_on(known, made)
     return without_opaque(known, own | kept)
 
 
@@ -307,9 +316,9 @@ def _written(value: Expression, _: Checker) -> Expression:
 
 
 def _is_open_state(t: Type) -> bool:
-    """Return whether a type is a parameter or a buffer of unknown shape."""
+    """Return whether a type is a parameter or a buffer of which a size is not known."""
     p = get_proper_type(t)
-    return isinstance(p, Instance) and p.type.fullname in _STATES and isinstance(get_proper_type(p.args[0]), AnyType)
+    return isinstance(p, Instance) and p.type.fullname in _STATES and has_any(p.args[0])
 
 
 def _state_of_given(attribute: MemberExpr, declared: Type, api: Checker) -> Type:
@@ -321,9 +330,13 @@ def _state_of_given(attribute: MemberExpr, declared: Type, api: Checker) -> Type
         return declared
     if parts is None:
         shape = _shape_of_array(attribute, api)
+        if shape is None and isinstance(made, Made):
+            q = get_proper_type(type_assigned(made, attribute, api))
+            shape = q.args[0] if isinstance(q, Instance) and q.type is p.type else None
+            shape = None if shape is None else without_opaque(shape, _passed_on(shape, made))
         return declared if shape is None else p.copy_modified(args=[shape, *p.args[1:]])
     depend_on_bodies(api)
-    kept = frozenset(path for path in opaque_paths(parts.shape) if is_passed_on(path, made))
+    kept = _passed_on(parts.shape, made)
     return p.copy_modified(args=[without_opaque(parts.shape, kept), *p.args[1:]])
 
 

@@ -59,6 +59,7 @@ from tapegrad.mypy.scopes.statements import lets_errors_pass
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
+    from contextlib import AbstractContextManager
 
     from mypy.nodes import Block, Expression, FuncDef, MypyFile, Var
     from mypy.plugin import AttributeContext, FunctionContext, MethodContext
@@ -193,7 +194,7 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
     named = axes.of_parameters(given, frame.scope, api)
     try:
         with (
-            _types_of({**_declared(function), **named}) as types,
+            types_of_parameters(function, named) as types,
             forgetting(),
             other_shapes(),
             within(frame),
@@ -309,6 +310,11 @@ def _variables_in(t: Type) -> set[TypeVarId]:
     parts = p.args if isinstance(p, Instance) else p.items if isinstance(p, TupleType) else ()
     inner = [p.type] if isinstance(p, UnpackType) else parts
     return set().union(*map(_variables_in, inner))
+
+
+def types_of_parameters(function: FuncDef, given: dict[Var, Type]) -> AbstractContextManager[Types]:
+    """Give the parameters of a function the types that they have in a call, and the others their declared ones."""
+    return _types_of({**_declared(function), **given})
 
 
 @contextmanager

@@ -79,6 +79,8 @@ from tapegrad.mypy.scopes.written_attributes import writes_by_methods
 from tapegrad.mypy.unify.arguments import items_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mypy.nodes import Block, Expression, Node, Statement
     from mypy.types import Type
 
@@ -125,6 +127,21 @@ class Reader(PathReader):
             message = "it yields nothing"
             raise UnreadError(message)
         return join(self._yielded)
+
+    def value(self, statements: Sequence[Statement], value: Expression) -> Type:
+        """Return the type of an expression after some assignments, of which those that are not read bind nothing.
+
+        Raises:
+            FailedError: It surely fails.
+            UnreadError: It is not read.
+        """
+        self._begin([*statements])
+        for statement in statements:
+            try:
+                self._read(statement)
+            except (FailedError, UnreadError):
+                self._ignore_errors()
+        return self._type_of(value)
 
     def _begin(self, statements: list[Statement]) -> None:
         self._listed, (self._filled, self._passed_on) = listed_variables(statements), filled_dictionaries(statements)
