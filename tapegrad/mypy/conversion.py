@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from mypy.types import (
     AnyType,
@@ -48,6 +48,9 @@ from tapegrad.sizes import (
     size_of_name,
     smallest,
 )
+
+if TYPE_CHECKING:
+    from mypy.nodes import TypeInfo
 
 TENSOR = "tapegrad.tensors.Tensor"
 METHODS = "tapegrad.tensors.methods.TensorMethods"  # the base class of Tensor with the methods that call ops
@@ -266,6 +269,14 @@ def has_opaque(t: Type) -> bool:
         if has_opaque(part):
             return True
     return False
+
+
+def fields_of(info: TypeInfo) -> list[str]:
+    """Return the field names of the class of a named tuple."""
+    symbol = info.get("__match_args__")
+    names = get_proper_type(symbol.type) if symbol is not None else None
+    items = names.items if isinstance(names, TupleType) else []
+    return [str(one.value) for one in map(get_proper_type, items) if isinstance(one, LiteralType)]
 
 
 def has_any(t: Type) -> bool:

@@ -8065,6 +8065,40 @@ class Net(nn.Module):
 
 Net(8)(tg.ones((2, 9)))
 """,
+    "a named tuple that a function fills by a generator": """
+import numpy as np
+
+class Schedule(NamedTuple):
+    signal: Tensor
+    noise: Tensor
+
+    @property
+    def steps(self) -> int:
+        return len(self.signal)
+
+    def noised(self, x: Tensor, t: Tensor) -> Tensor:
+        return extract(self.signal, t, x.ndim) * x + extract(self.noise, t, x.ndim)
+
+def extract(values: Tensor, t: Tensor, ndim: int) -> Tensor:
+    return values[t].reshape(t.shape[0], *((1,) * (ndim - 1)))
+
+def schedule(steps: int) -> Schedule:
+    betas = np.linspace(0.1, 0.9, steps)
+    arrays = [np.sqrt(betas), np.sqrt(1.0 - betas)]
+    return Schedule(*(tg.tensor(one, np.float32) for one in arrays))
+
+class Trainer:
+    def __init__(self, schedule: Schedule, images: Tensor) -> None:
+        self.schedule = schedule
+        self.images = images
+
+    def loss(self) -> Tensor:
+        t = tg.zeros((self.images.shape[0],), np.int64)
+        x = self.schedule.noised(self.images, t)
+        return x @ tg.ones((self.schedule.steps, 1))  # here
+
+Trainer(schedule(50), tg.ones((8, 1, 4, 4))).loss()
+""",
     "the state of an environment that is computed from the one before": """
 import numpy as np
 from numpy.typing import NDArray

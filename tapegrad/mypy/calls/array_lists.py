@@ -26,7 +26,7 @@ from mypy.types import Instance, TupleType, get_proper_type
 from tapegrad.mypy.calls.array_arguments import ERRORS, ArgumentReader
 from tapegrad.mypy.calls.array_sizes import UnreadError, common, joined
 from tapegrad.mypy.calls.array_types import LISTING, sizes_of_type
-from tapegrad.mypy.conversion import unknown
+from tapegrad.mypy.conversion import fields_of, unknown
 from tapegrad.mypy.mypy_api import make, stored_type
 from tapegrad.mypy.scopes.collections import Use, appended_to, loops_that_fill, use_of
 from tapegrad.mypy.scopes.frames import GivenTensor
@@ -34,7 +34,6 @@ from tapegrad.mypy.scopes.items import MOST_ITEMS
 from tapegrad.mypy.scopes.names import bound_once, unpacked_once
 from tapegrad.mypy.scopes.sequences import DRAWING, length_of, record_in
 from tapegrad.mypy.unify.arguments import numbers_in
-from tapegrad.mypy.unify.named_tuples import fields_of
 from tapegrad.sizes import UNKNOWN, is_unknown, largest, product, smallest
 
 if TYPE_CHECKING:

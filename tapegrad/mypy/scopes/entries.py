@@ -44,7 +44,16 @@ from mypy.nodes import (
 )
 from mypy.types import Instance, TupleType, Type, TypeVarType, UnionType, get_proper_type
 
-from tapegrad.mypy.conversion import MODULE, joined, opaque_paths, tensor_parts, unknown, without_opaque
+from tapegrad.mypy.conversion import (
+    MODULE,
+    fields_of,
+    joined,
+    opaque_paths,
+    shape_items,
+    tensor_parts,
+    unknown,
+    without_opaque,
+)
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
     checked_file,
@@ -81,6 +90,7 @@ from tapegrad.mypy.scopes.names import (
     bound_last,
     bound_once,
     children_of,
+    classes_in,
     inside,
     nodes_in,
     paired,
@@ -237,10 +247,33 @@ def _returned_record(call: CallExpr, position: int | None, api: Checker) -> Made
     if position is not None:
         is_there = isinstance(several, TupleType) and -len(several.items) <= position < len(several.items)
         t = several.items[position] if isinstance(several, TupleType) and is_there else None
-    p, fields = get_proper_type(t), _of_owner(t, call)
+    p = get_proper_type(t)
+    if isinstance(p, TupleType):
+        return _named_tuple(p, api)
+    fields = _of_owner(t, call)
     if fields is None or not isinstance(p, Instance) or not is_record(p):
         return None
     return Made(p.type, p.type.fullname, tuple((name, GivenTensor(field)) for name, field in fields.items()))
+
+
+def _named_tuple(t: TupleType, api: Checker) -> Made | None:
+    """Return a named tuple with the tensors that its type says; None if it may be of a subclass with other methods."""
+    info = t.partial_fallback.type
+    if info.type_vars or _may_have_subclass(info, api):
+        return None
+    pairs = zip(fields_of(info), t.items, strict=False)
+    fields = tuple((name, GivenTensor(field)) for name, field in pairs if _has_known_rank(field))
+    return Made(info, info.fullname, fields) if fields else None
+
+
+def _may_have_subclass(info: TypeInfo, api: Checker) -> bool:
+    files = files_with(info, api)
+    return None in files or any(info in one.mro and one is not info for file in files for one in classes_in.of(file))
+
+
+def _has_known_rank(t: Type) -> bool:
+    parts = tensor_parts(t)
+    return parts is not None and shape_items(parts.shape) is not None
 
 
 Records.returned = _returned_record

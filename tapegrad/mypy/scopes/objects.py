@@ -105,7 +105,7 @@ from tapegrad.mypy.scopes.sequences import (
     written_items,
 )
 from tapegrad.mypy.scopes.texts import PARSERS, value_of_text
-from tapegrad.sizes import UNKNOWN, Dim, is_unknown
+from tapegrad.sizes import UNKNOWN, Dim, is_unknown, product
 
 if TYPE_CHECKING:
     from mypy.nodes import Expression
@@ -419,6 +419,11 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
             return value_of_variable(variable, api)
         case MemberExpr(expr=owner, name="shape") if (sizes := sizes_of_tensor(owner, api)) is not None:
             return sizes
+        case MemberExpr(expr=owner, name="ndim") if (sizes := sizes_of_tensor(owner, api)) is not None:
+            return len(sizes.values)
+        case MemberExpr(expr=owner, name="size") if (sizes := sizes_of_tensor(owner, api)) is not None:
+            count = product([one if isinstance(one, int | Dim) else UNKNOWN for one in sizes.values])
+            return None if is_unknown(count) else count
         case MemberExpr(expr=owner, name=name):
             value = value_of_attribute(owner, name, api)
             after = value_after_constructor(expression, api) if has_unknown_part(value) else None

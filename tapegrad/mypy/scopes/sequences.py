@@ -31,7 +31,7 @@ from mypy.types import Instance, TupleType, get_proper_type
 
 from tapegrad.mypy.conversion import ARRAY, Many, shape_items, size_of, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import BodiesRead, depend_on_bodies, stored_type, types_in_body
-from tapegrad.mypy.scopes.collections import appended_to
+from tapegrad.mypy.scopes.collections import appended_to, comprehension_of, display_of
 from tapegrad.mypy.scopes.decorators import is_changed
 from tapegrad.mypy.scopes.frames import (
     Arrays,
@@ -242,9 +242,17 @@ def length_of(sequence: Expression, api: Checker) -> int | None:
                     return len(layers)
                 case GivenTensor(t=given) if isinstance(length := length_of_type(given), int):
                     return length
+            written = _written_list(sequence, api) if isinstance(sequence, NameExpr) else None
+            if written is not None:
+                return length_of(written, api)
     t = get_proper_type(stored_type(api, sequence))
     count = length_of_type(t) if isinstance(t, TupleType) else UNKNOWN
     return count if isinstance(count, int) else None
+
+
+def _written_list(name: NameExpr, api: Checker) -> Expression | None:
+    """Return the display or the comprehension that a variable is bound to, if nothing else changes the list."""
+    return display_of(name, api) or comprehension_of(name, api)
 
 
 def _range(call: CallExpr, api: Checker) -> range | None:

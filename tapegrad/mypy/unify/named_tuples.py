@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mypy.types import CallableType, LiteralType, TupleType, get_proper_type
+from mypy.types import CallableType, TupleType, get_proper_type
 
-from tapegrad.mypy.conversion import kind_of, tensor_parts
+from tapegrad.mypy.conversion import fields_of, kind_of, tensor_parts
 from tapegrad.mypy.mypy_api import expand_type, fill_typevars
 from tapegrad.mypy.unify.arguments import Argument
 
 if TYPE_CHECKING:
     from typing import TypeGuard
 
-    from mypy.nodes import TypeInfo
     from mypy.plugin import MethodContext, MethodSigContext
     from mypy.types import FunctionLike
 
@@ -44,14 +43,6 @@ def field_names(t: TupleType) -> list[str]:
     """Return the field names of a named tuple; an empty list for any other tuple."""
     names = fields_of(t.partial_fallback.type)
     return names if len(names) == len(t.items) else []
-
-
-def fields_of(info: TypeInfo) -> list[str]:
-    """Return the field names of the class of a named tuple."""
-    symbol = info.get("__match_args__")
-    names = get_proper_type(symbol.type) if symbol is not None else None
-    items = names.items if isinstance(names, TupleType) else []
-    return [str(one.value) for one in map(get_proper_type, items) if isinstance(one, LiteralType)]
 
 
 def replaced_fields(
