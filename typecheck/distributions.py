@@ -1,13 +1,13 @@
 """Distributions: samples and log-probabilities have the shape of the parameters, or of their rows."""
 
+from typing import Any, assert_type
 from typing import Literal as L
-from typing import assert_type
 
 import numpy as np
 from typing_extensions import TypeVar
 
 import tapegrad as tg
-from tapegrad import NoneTape, OwnedTape, Shape, Tensor
+from tapegrad import NoneTape, OwnedTape, Shape, Tensor, nn
 from tapegrad.distributions import Bernoulli, Categorical, Normal
 
 N = TypeVar("N", bound=int)
@@ -99,3 +99,31 @@ def reject_the_divergence_from_distributions_of_other_names() -> None:
         p.kl(q)  # E(mypy): Bernoulli.kl: other is (M, N) but (N, M) is expected: axis 0 is M, not N [tapegrad-shape]
 
     divergence(Bernoulli(tg.ones((3, 3))), Bernoulli(tg.ones((3, 3))))
+
+
+class Actor(nn.Module):
+    """A model that returns a distribution, of which the annotation says nothing more."""
+
+    def __init__(self, width: int) -> None:
+        self.head = nn.Linear(width, 5)
+
+    def forward(self, x: Tensor) -> Categorical:
+        return Categorical(self.head(x))
+
+
+def loss(distribution: Categorical, actions: Tensor[Any, Any, np.int64]) -> Tensor:
+    return -distribution.log_prob(actions).mean()
+
+
+def accept_a_distribution_that_a_model_returns() -> None:
+    distribution = Actor(4)(tg.ones((3, 4)).trace())
+    assert_type(distribution.logits, Tensor[Shape[L[3], L[5]], OwnedTape])
+    assert_type(loss(distribution, tg.zeros((3,), np.int64)), Tensor[Shape[()], OwnedTape])
+
+
+def reject_actions_of_another_length() -> None:
+    Actor(4)(tg.ones((3, 4))).log_prob(tg.zeros((4,), np.int64))  # E: Categorical.log_prob: value is (4,) but (3,) is expected: axis 0 is 4, not 3
+
+
+def reject_a_distribution_without_a_tape() -> None:
+    loss(Actor(4)(tg.ones((3, 4))), tg.zeros((3,), np.int64)).backward()  # E: backward: the tensor has no tape; trace an input first

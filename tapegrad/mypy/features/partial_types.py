@@ -20,7 +20,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from tapegrad.mypy.conversion import ARRAY, common_shape, is_iterator, joined, tensor_parts, unknown
+from tapegrad.mypy.conversion import ARRAY, common_shape, is_distribution, is_iterator, joined, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import map_instance_to_supertype, simplified_union
 from tapegrad.mypy.scopes.entries import entries_in, is_dictionary, with_entries, without_entries
 
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 
 def is_open(t: Type, around: tuple[object, ...] = ()) -> bool:
-    """Return whether a type is a tensor with unknown parts, or has one in it; `around` are the aliases around it."""
+    """Return whether a type is a tensor with unknown parts, or has one in it; `around` are the aliases around it.
+
+    So is a distribution, which has the parts of its tensor.
+    """
     if isinstance(t, TypeAliasType):
         if t.alias in around:  # a named tuple may contain itself
             return False
@@ -37,11 +40,17 @@ def is_open(t: Type, around: tuple[object, ...] = ()) -> bool:
     p = get_proper_type(t)
     if isinstance(p, TupleType | UnionType):
         return any(is_open(one, around) for one in p.items)
-    if not isinstance(p, Instance) or tensor_parts(p) is None or len(p.args) != 3:
+    if not isinstance(p, Instance) or not _has_parts(p) or len(p.args) != 3:
         return False
     shape = get_proper_type(p.args[0])
     sizes = shape.items if isinstance(shape, TupleType) else [shape]
     return any(map(_is_any_size, sizes)) or any(isinstance(get_proper_type(part), AnyType) for part in p.args[1:])
+
+
+def _has_parts(t: Type) -> bool:
+    """Return whether a type is a tensor or a distribution, with a shape, a tape and a dtype."""
+    p = get_proper_type(t)
+    return tensor_parts(t) is not None or (isinstance(p, Instance) and is_distribution(p))
 
 
 def _is_any_size(t: Type) -> bool:
@@ -58,14 +67,14 @@ def holds_open(t: Type) -> bool:
 
 def holds_tensors(t: Type) -> bool:
     """Return whether a type is a tensor, or a collection of tensors."""
-    return any(tensor_parts(part) is not None for part in _parts(t))
+    return any(map(_has_parts, _parts(t)))
 
 
 def _parts(t: Type) -> list[Type]:
     """Return a type and, without those of tensors, the types of its elements, of their elements and so on."""
     p = get_proper_type(t)
     inner = p.items if isinstance(p, TupleType | UnionType) else p.args if isinstance(p, Instance) else ()
-    if isinstance(t, TypeAliasType) or tensor_parts(t) is not None:  # an alias may contain itself
+    if isinstance(t, TypeAliasType) or _has_parts(t):  # an alias may contain itself
         inner = ()
     return [t, *(part for one in inner for part in _parts(one))]
 
@@ -177,7 +186,7 @@ def filled(declared: Type, read: Type) -> Type:
         return UnionType.make_union([filled(item, _tensor_in(read)) for item in p.items])
     if isinstance(p, Instance) and isinstance(q, Instance) and p.type is q.type and is_iterator(p):
         return p.copy_modified(args=[filled(p.args[0], q.args[0]), *p.args[1:]])
-    if tensor_parts(p) is None:
+    if not _has_parts(p):
         return declared
     if isinstance(p, Instance) and isinstance(q, Instance) and q.type.has_base(p.type.fullname):  # such as a parameter
         q = map_instance_to_supertype(q, p.type)
