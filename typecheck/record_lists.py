@@ -75,7 +75,7 @@ def filled() -> deque[Transition]:
     states, following = zip(*batch, strict=True)
     assert_type(tg.stack(list(following)), Tensor[Shape[Any, L[4]], NoneTape])
     assert_type(tg.tensor(np.stack(states)), Tensor[Shape[Any, L[4]], NoneTape, Any])
-    assert_type(tg.tensor(np.stack([one.state for one in batch])), Tensor[Shape[Any, L[4]], NoneTape, Any])
+    assert_type(tg.tensor(np.stack([one.state for one in batch])), Tensor[Shape[Any, L[4]], NoneTape])
     memory.popleft()
     return memory
 

@@ -307,6 +307,7 @@ class BodiesRead:
 
     depth = 0
     watchers: ClassVar[list[ErrorWatcher]] = []  # that collect the errors, one of each function
+    maps: ClassVar[list[int]] = []  # which of mypy's maps of types is that of each function
     errors: Errors | None = None  # in which errors of bodies have been reported
     reports: ClassVar[dict[tuple[str, int], list[_Report]]] = {}  # these, by file and line
     held_back: ClassVar[list[_Report]] = []  # that mypy keeps aside, and stores later if it keeps the result
@@ -407,10 +408,11 @@ def inside_body(api: Checker, function: FuncDef) -> Iterator[Callable[[], list[E
             in_scope_of(api, function),
         ):
             BodiesRead.watchers.append(watcher)
+            BodiesRead.maps.append(len(api._type_maps) - 1)
             yield lambda: [error for error in watcher.filtered_errors() if _is_rejection(error.code, error.severity)]
     finally:
         BodiesRead.depth -= 1
-        del BodiesRead.watchers[BodiesRead.depth :]
+        del BodiesRead.watchers[BodiesRead.depth :], BodiesRead.maps[BodiesRead.depth :]
         api.partial_types.pop()
         api.binder, checker.expr_cache = binder, cache
         api.return_types.pop()
@@ -460,6 +462,15 @@ def types_in_body(api: Checker) -> dict[Expression, Type]:
     """Return the types of the expressions in the body that is being read."""
     types: dict[Expression, Type] = api._type_maps[-1]
     return types
+
+
+def type_in_body(api: Checker, expression: Expression) -> Type | None:
+    """Return the type of an expression in the body that is being read; None if it has not been read.
+
+    While mypy checks a call, it notes types in a map of its own, and those of earlier statements are in another.
+    """
+    maps = api._type_maps[BodiesRead.maps[-1] :] if BodiesRead.maps else []
+    return next((types[expression] for types in reversed(maps) if expression in types), None)
 
 
 def is_of_library(declared: Type) -> bool:

@@ -8099,6 +8099,47 @@ class Trainer:
 
 Trainer(schedule(50), tg.ones((8, 1, 4, 4))).loss()
 """,
+    "an object of tensors that an earlier statement of a body makes": """
+class Scaler:
+    def __init__(self, x: Tensor) -> None:
+        self.mean = x.mean(axis=0, keepdims=True)
+        self.deviation = x.std(axis=0, keepdims=True)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return (x - self.mean) / (self.deviation + 1.0)
+
+def scaled(x: Tensor, rows: Tensor) -> Tensor:
+    scale = Scaler(x[rows])
+    return scale(x[rows]) @ tg.ones((5, 1))  # here
+
+scaled(tg.ones((8, 6)), tg.tensor([1, 2, 3]))
+""",
+    "the folds of a cross-validation": """
+from collections.abc import Iterator
+import numpy as np
+
+def folds(n: int, count: int, rng: np.random.Generator) -> Iterator[tuple[Tensor, Tensor]]:
+    parts = np.array_split(rng.permutation(n), count)
+    for i, held_out in enumerate(parts):
+        rest = np.concatenate([part for j, part in enumerate(parts) if j != i])
+        yield tg.tensor(rest), tg.tensor(held_out)
+
+def validate(config: Config, x: Tensor) -> float:
+    model = nn.Linear(x.shape[1], config.hidden)
+    total = 0.0
+    for train, test in folds(len(x), 4, np.random.default_rng(0)):
+        total += model(x[train]).sum().item()
+        total += (model(x[test]) @ tg.ones((6, 1))).sum().item()  # here
+    return total
+
+CONFIGS = [Config(hidden=6), Config()]
+
+def main() -> None:
+    x = tg.ones((20, 3))
+    print([validate(config, x) for config in CONFIGS])
+
+main()
+""",
     "the state of an environment that is computed from the one before": """
 import numpy as np
 from numpy.typing import NDArray

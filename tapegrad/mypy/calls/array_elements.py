@@ -10,6 +10,7 @@ from mypy.nodes import (
     CallExpr,
     ComparisonExpr,
     FloatExpr,
+    GeneratorExpr,
     IndexExpr,
     IntExpr,
     ListComprehension,
@@ -31,9 +32,11 @@ from tapegrad.mypy.calls.array_sizes import Given, UnreadError
 from tapegrad.mypy.calls.array_types import are_whole, is_array, is_vague, scalar_type_of
 from tapegrad.mypy.calls.array_variables import VariableReader, reshapes
 from tapegrad.mypy.calls.data_sets import loaded_field, loaded_pair
+from tapegrad.mypy.calls.several_arrays import SPLITTING
 from tapegrad.mypy.conversion import unknown
 from tapegrad.mypy.mypy_api import attribute_variable, checked_file, depend_on_bodies, scalar_type, stored_type
 from tapegrad.mypy.scopes.assigned import assigned_by_methods
+from tapegrad.mypy.scopes.file_contents import loop_of
 from tapegrad.mypy.scopes.frames import key_of
 from tapegrad.mypy.scopes.names import bound_last, bound_once, unpacked_once
 from tapegrad.mypy.scopes.objects import object_of
@@ -131,6 +134,8 @@ class ElementReader(VariableReader):
     def _scalar(self, expression: Expression) -> Type | None:
         match expression:
             case NameExpr(node=Var() as variable):
+                if (loop := loop_of(variable, self._api)) is not None:
+                    return self._scalar_of_loop(variable, loop.target, loop.sequence)
                 value, is_once = bound_once(variable, self._api)
                 if value is not None:
                     return self.scalar(value)
@@ -166,7 +171,7 @@ class ElementReader(VariableReader):
                 return self._scalar_of_two(left, right)
             case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _JOINING:
                 arrays = Given(expression).only({"dtype"}).one("arrays", 0)
-                return self._common_scalar(arrays.items if isinstance(arrays, ListExpr | TupleExpr) else [])
+                return self._scalar_of_items(arrays)
             case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _FILLED:
                 given = Given(expression)
                 if not given.has("dtype", 1):
@@ -196,6 +201,30 @@ class ElementReader(VariableReader):
             case IndexExpr(base=of):
                 return self.scalar(of)
         return None
+
+    def _scalar_of_loop(self, variable: Var, target: Expression, sequence: Expression) -> Type | None:
+        """Return the type of the elements of the arrays that a loop gives a variable, also by `enumerate` or `zip`."""
+        match target, sequence:
+            case NameExpr(), _:
+                return self._scalar_of_items(sequence)
+            case TupleExpr(items=[_, inner]), CallExpr(callee=RefExpr(fullname="builtins.enumerate"), args=[of]):
+                return self._scalar_of_loop(variable, inner, of)
+            case TupleExpr(items=targets), CallExpr(callee=RefExpr(fullname="builtins.zip"), args=several):
+                for inner, of in zip(targets, several, strict=False):
+                    if isinstance(inner, NameExpr) and inner.node is variable:
+                        return self._scalar_of_items(of)
+        return None
+
+    def _scalar_of_items(self, arrays: Expression) -> Type | None:
+        """Return the type of the elements of the arrays in a list, or of the rows of an array."""
+        match self._value_of_list(arrays):
+            case ListExpr(items=items) | TupleExpr(items=items):
+                return self._common_scalar(items)
+            case ListComprehension(generator=GeneratorExpr(left_expr=item)):
+                return self.scalar(item)
+            case CallExpr(callee=RefExpr(fullname=name)) as call if below_numpy(name) in SPLITTING:
+                return self.scalar(Given(call).one("ary", 0))
+        return self.scalar(arrays) if self._is_array(arrays) else None
 
     def _scalar_of_two(self, left: Expression, right: Expression) -> Type | None:
         """Return the type of the elements that NumPy computes of two arrays of one dtype, or of an array and a number.

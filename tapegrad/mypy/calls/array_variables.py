@@ -20,10 +20,13 @@ from mypy.nodes import (
 )
 from mypy.types import Instance, TupleType, get_proper_type
 
+from tapegrad.errors.numpy_functions import below_numpy
+from tapegrad.mypy.calls.array_arguments import ERRORS
 from tapegrad.mypy.calls.array_calls import Bodies, CallReader
-from tapegrad.mypy.calls.array_sizes import common
+from tapegrad.mypy.calls.array_sizes import Given, common
 from tapegrad.mypy.calls.array_types import array_of_type, plain_sizes, sizes_of_type
 from tapegrad.mypy.calls.data_sets import loaded_field
+from tapegrad.mypy.calls.several_arrays import SPLITTING, part_of_split
 from tapegrad.mypy.conversion import is_iterator, shape_items
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
@@ -32,7 +35,7 @@ from tapegrad.mypy.mypy_api import (
     depend_on_bodies,
     enclosing_function,
     stored_type,
-    types_in_body,
+    type_in_body,
 )
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.assigned import assigned_by_methods
@@ -95,8 +98,9 @@ class VariableReader(CallReader):
 
         A branch that the call does not take is not read, so its expressions have no types.
         """
-        types = types_in_body(self._api) if Reading.frame is not None and BodiesRead.depth else {}
-        return [one for one in values if one in types] or values
+        if Reading.frame is None or not BodiesRead.depth:
+            return values
+        return [one for one in values if type_in_body(self._api, one) is not None] or values
 
     def _of_any_binding(self, variable: Var) -> Sizes | None:
         """Return the sizes that all values of a variable have, as in a loop; None if their ranks differ.
@@ -166,6 +170,8 @@ class VariableReader(CallReader):
 
     def _row(self, sequence: Expression) -> Sizes | None:
         """Return the sizes of what a loop over an array, or over a list of arrays, gives its variable."""
+        if (part := self._part_of_split(sequence)) is not None:
+            return part
         several = self.arrays(sequence)
         if several is not None:
             return common(several)
@@ -175,6 +181,20 @@ class VariableReader(CallReader):
             return sizes_of_type(item)
         sizes = self.sizes(sequence)
         return sizes[1:] if sizes else None
+
+    def _part_of_split(self, parts: Expression) -> Sizes | None:
+        """Return the sizes that all parts of an array have, as of `np.array_split(x, count)` for any count."""
+        call = self._value_of_list(parts)
+        name = (
+            below_numpy(call.callee.fullname) if isinstance(call, CallExpr) and isinstance(call.callee, RefExpr) else ""
+        )
+        if name not in SPLITTING or not isinstance(call, CallExpr):
+            return None
+        try:
+            several = self.arrays(call)
+            return part_of_split(self, Given(call), name) if several is None else common(several)
+        except ERRORS:
+            return part_of_split(self, Given(call), name)
 
     def _of_attribute(self, attribute: MemberExpr) -> Sizes | None:
         """Return the sizes of an array that a property returns, or that methods or a call gave to an attribute."""

@@ -82,6 +82,23 @@ def _split(axis: int | None) -> Callable[[Reader, Given], Several | None]:
     return rule
 
 
+def part_of_split(read: Reader, given: Given, name: str) -> Sizes:
+    """Return the sizes that all parts have in common into which a call of a function splits an array.
+
+    Raises:
+        UnreadError: The axis or the rank of the array is not known.
+    """
+    axis = SPLITTING[name]
+    sizes = read.alike(given.one("ary", 0))
+    if axis is None:
+        axis = read.value(given.one("axis", 2)) if given.has("axis", 2) else 0
+    place = axis_from_first(min(axis, len(sizes) - 1) if name == "hsplit" else axis, len(sizes))
+    return [*sizes[:place], UNKNOWN, *sizes[place + 1 :]]
+
+
+SPLITTING: Final[dict[str, int | None]] = {"array_split": None, "hsplit": 1, "split": None, "vsplit": 0}
+
+
 def _histogram(read: Reader, given: Given) -> Several | None:
     bins = whole_number(read.value(given.one("bins", 1))) if given.has("bins", 1) else 10
     return [[bins], [bins + 1]]

@@ -76,7 +76,7 @@ def completed(ctx: FunctionContext | MethodContext, declared: CallableType, resu
         return _completed(ctx, declared, function, result)
     except UnreadError as unread:
         if is_recorded(ctx.api) and not _makes_object(ctx.context):  # whose layers are then tried, one after the other
-            record_unread(ctx.api, function, str(unread), unread.call_line)
+            record_unread(ctx.api, function, (str(unread), unread.call_line), ctx.context)
         return check_driver(ctx, result) if lacks_annotations(declared) else result
 
 
@@ -104,7 +104,7 @@ def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, fun
     if outcome.result is None:
         raise UnreadError(outcome.unread) if outcome.unread else UnreadError("is an error", ctx.context.line)
     if outcome.reading is not None:
-        record_read(ctx.api, outcome.reading, ctx.context.line)
+        record_read(ctx.api, outcome.reading, ctx.context)
     around = Reading.frame.receiver if Reading.frame is not None else None
     same = made is not None and key_of(made) == key_of(around)
     passed = frozenset().union(*(opaque_paths(t) for one in given.values() for t in with_inner_entries(one)))
@@ -179,7 +179,7 @@ def _returned(call: CallExpr, types: list[Type], api: Checker) -> Type | None:
     if outcome.names:
         depend_on_names(outcome.names, api)
     if outcome.reading is not None:
-        record_read(api, outcome.reading, call.line)
+        record_read(api, outcome.reading, call)
     if outcome.result is None:
         return None
     kept = (path for path in opaque_paths(outcome.result) if path.partition("@")[2] != frame.scope)
@@ -198,7 +198,7 @@ def of_property(ctx: AttributeContext, attribute: MemberExpr) -> Type | None:
     if outcome.failure is not None and file is not None:
         fail(ctx, seen_from(attribute, outcome.failure, file, checked_file(ctx.api), ctx.api), {})
     if outcome.reading is not None:
-        record_read(ctx.api, outcome.reading, attribute.line)
+        record_read(ctx.api, outcome.reading, attribute)
     return outcome.result
 
 
@@ -226,7 +226,7 @@ def example_of(dataset: Expression, api: Checker) -> Type | None:
     is_plain = len(numbers) == 1 and not why_unreadable(function) and not has_rival_files(made.info, api)
     outcome, _ = _outcome_for_object(made, function, numbers, api) if is_plain else (Outcome(), None)
     if outcome.reading is not None:
-        record_read(api, outcome.reading, dataset.line)
+        record_read(api, outcome.reading, dataset)
     if outcome.result is None:
         return None
     kept = frozenset(path for path in opaque_paths(outcome.result) if is_passed_on(path, made))

@@ -50,10 +50,11 @@ from tapegrad.mypy.mypy_api import (
 from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.reports import CODES
 from tapegrad.mypy.scopes.entries import entries_in, is_dictionary, with_entries
-from tapegrad.mypy.scopes.frames import forget_turns, key_of, note_turns
+from tapegrad.mypy.scopes.frames import forget_turns, key_of, note_turns, turns_noted
 from tapegrad.mypy.scopes.names import inside, is_short_circuit
 from tapegrad.mypy.scopes.objects import decided, object_of
 from tapegrad.mypy.scopes.operations import type_of_any
+from tapegrad.mypy.scopes.records import unrecorded
 from tapegrad.mypy.scopes.sequences import has_items, turns
 
 if TYPE_CHECKING:
@@ -144,11 +145,13 @@ class ExpressionReader:
             is_true = decided(conditional.cond, self._api)
             if is_true is not None:
                 narrow_by_condition(self._api, conditional.cond, is_true=is_true)
-        for comprehension in comprehensions_in(value):
+        comprehensions = comprehensions_in(value)
+        for comprehension in comprehensions:
             self._read_turns(comprehension)
         for generator in starred_in(value):
             self._read_starred(generator)
-        found = checked_type(self._api, value, may_be_none=may_be_none)
+        with unrecorded(one for one in comprehensions if turns_noted(one) is not None):
+            found = checked_type(self._api, value, may_be_none=may_be_none)
         errors = self._errors()
         if not self._failures and not errors:
             for variable in popped_from(value) if self._listed else ():

@@ -51,7 +51,7 @@ class _Read:
 
 def type_assigned(made: Made, attribute: MemberExpr, api: Checker) -> Type | None:
     """Return the type of the tensor that the constructor of an object assigns to an attribute; None if not known."""
-    name, line = attribute.name, attribute.line
+    name = attribute.name
     has_given = any(isinstance(value, GivenTensor | Items) for _, value in made.arguments)
     if not has_given or not can_read_bodies(api.options) or BodiesRead.depth >= MOST_CALLS:
         return None
@@ -61,11 +61,11 @@ def type_assigned(made: Made, attribute: MemberExpr, api: Checker) -> Type | Non
     key = key_of(made), name
     if key not in _Read.types:
         _Read.types[key] = None  # while it is read
-        _Read.types[key] = from_constructor(made, name, partial(_type_in_constructor, made, line=line), api)
+        _Read.types[key] = from_constructor(made, name, partial(_type_in_constructor, made, attribute), api)
     return _Read.types[key]
 
 
-def _type_in_constructor(made: Made, value: Expression, api: Checker, line: int) -> Type | None:
+def _type_in_constructor(made: Made, attribute: MemberExpr, value: Expression, api: Checker) -> Type | None:
     """Return the type of an expression of a constructor, of which the statements before it are assignments to names."""
     constructor, frame = constructor_of(made.info), Reading.frame
     written = None if constructor is None else written_function(constructor, api)
@@ -104,7 +104,7 @@ def _type_in_constructor(made: Made, value: Expression, api: Checker, line: int)
     finally:
         active.discard(written)
     if is_recorded(api):
-        record_read(api, reading, line)
+        record_read(api, reading, attribute)
     return t
 
 

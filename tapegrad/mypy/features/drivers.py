@@ -93,12 +93,12 @@ def check_driver(ctx: FunctionContext | MethodContext, result: Type) -> Type:
         outcome, file, given = _driven(call, function, of, ctx.api)
     except UnreadError as unread:
         if is_recorded(ctx.api):
-            record_unread(ctx.api, function, str(unread), unread.call_line)
+            record_unread(ctx.api, function, (str(unread), unread.call_line), ctx.context)
         return result
     if outcome.failure is not None:
         fail(ctx, seen_from(ctx.context, outcome.failure, file, checked_file(ctx.api), ctx.api), given)
     elif outcome.reading is not None:
-        record_read(ctx.api, outcome.reading, ctx.context.line)
+        record_read(ctx.api, outcome.reading, ctx.context)
     if outcome.result is None or not says_little(function):
         return result
     return with_entries_read(result, outcome.result, frozenset(), call, ctx.api)

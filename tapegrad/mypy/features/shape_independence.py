@@ -33,7 +33,7 @@ from mypy.types import Instance, NoneType, get_proper_type
 
 from tapegrad.mypy.conversion import ARRAY, tensor_parts
 from tapegrad.mypy.features.body_lists import changed_lists, items_assigned
-from tapegrad.mypy.mypy_api import types_in_body
+from tapegrad.mypy.mypy_api import type_in_body
 from tapegrad.mypy.scopes.names import bound_by, inside, targets_in
 
 if TYPE_CHECKING:
@@ -123,10 +123,10 @@ def _is_of_turn_or_value(number: Expression, counters: set[Var], api: Checker) -
 def _is_value(owner: Expression, method: str, api: Checker) -> bool:
     """Return whether a method returns the value of a tensor or an array, or a random number."""
     if method == "random":
-        of = types_in_body(api).get(owner)
+        of = type_in_body(api, owner)
         is_module = isinstance(owner, RefExpr) and owner.fullname in ("numpy.random", "random")
         return is_module or _name_of_class(of) in ("numpy.random._generator.Generator", "random.Random")
-    t = types_in_body(api).get(owner) if method == "item" else None
+    t = type_in_body(api, owner) if method == "item" else None
     return t is not None and (tensor_parts(t) is not None or _name_of_class(t) == ARRAY)
 
 

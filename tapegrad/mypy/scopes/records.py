@@ -10,11 +10,12 @@ from mypy.nodes import FuncDef
 
 from tapegrad.mypy.mypy_api import checked_file, enclosing_function, file_has_code, is_daemon, shown_path
 from tapegrad.mypy.reports import UNKNOWN
+from tapegrad.mypy.scopes.names import inside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from mypy.nodes import Expression, MypyFile, Var
+    from mypy.nodes import Context, Expression, MypyFile, Node, Var
     from mypy.types import Type
 
     from tapegrad.mypy.mypy_api import Checker
@@ -74,6 +75,7 @@ class BodyReading(NamedTuple):
 
 
 _roots: dict[MypyFile, dict[FuncDef | None, Calls]] = {}
+_skipped: set[object] = set()  # the parts of comprehensions whose turns have been read
 _inside: list[Calls] = []  # those of each body that is being read
 
 
@@ -93,17 +95,31 @@ def recorded_calls(api: Checker) -> Iterator[Calls]:
         _inside.pop()
 
 
-def record_read(api: Checker, reading: BodyReading, line: int) -> None:
+@contextmanager
+def unrecorded(comprehensions: Iterable[Node]) -> Iterator[None]:
+    """Record no calls in comprehensions, of which each turn has been read: what follows knows less of their items."""
+    before = {*_skipped}
+    _skipped.update(node for one in comprehensions for node in inside(one))
+    try:
+        yield
+    finally:
+        _skipped.clear()
+        _skipped.update(before)
+
+
+def record_read(api: Checker, reading: BodyReading, call: Context) -> None:
     """Record that the body of the called function was read for a call."""
-    call = line, reading
     calls = _calls_here(api)
-    if not any(line == one and reading is other for one, other in calls.read):
-        calls.read.append(call)
+    is_new = not any(call.line == line and reading is other for line, other in calls.read)
+    if is_new and call not in _skipped:
+        calls.read.append((call.line, reading))
 
 
-def record_unread(api: Checker, function: FuncDef, reason: str, call_line: int | None) -> None:
-    """Record that the body of the called function was not read for a call, with the reason."""
-    call = Unread(function, reason, call_line)
+def record_unread(api: Checker, function: FuncDef, unread: tuple[str, int | None], at: Context) -> None:
+    """Record that the body of the called function was not read for a call, with the reason and the line of the call."""
+    if at in _skipped:
+        return
+    call = Unread(function, *unread)
     calls = _calls_here(api)
     if call not in calls.unread:
         calls.unread.append(call)

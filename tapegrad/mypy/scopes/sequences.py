@@ -29,8 +29,9 @@ from mypy.nodes import (
 )
 from mypy.types import Instance, TupleType, get_proper_type
 
+from tapegrad.errors.numpy_functions import below_numpy
 from tapegrad.mypy.conversion import ARRAY, Many, shape_items, size_of, tensor_parts, unknown
-from tapegrad.mypy.mypy_api import BodiesRead, depend_on_bodies, stored_type, types_in_body
+from tapegrad.mypy.mypy_api import BodiesRead, depend_on_bodies, stored_type, type_in_body
 from tapegrad.mypy.scopes.collections import appended_to, comprehension_of, display_of
 from tapegrad.mypy.scopes.decorators import is_changed
 from tapegrad.mypy.scopes.frames import (
@@ -99,7 +100,7 @@ def type_read(expression: Expression, api: Checker) -> Type | None:
     """Return the type of an expression, in the body that is read if there is one; None if it is not known there."""
     if Reading.frame is None:
         return stored_type(api, expression)
-    return types_in_body(api).get(expression) if BodiesRead.depth else None
+    return type_in_body(api, expression) if BodiesRead.depth else None
 
 
 def sizes_of_tensor(tensor: Expression, api: Checker) -> Items | None:
@@ -418,14 +419,14 @@ def has_items(sequence: Expression, api: Checker) -> bool:
             return True
         case CallExpr(callee=MemberExpr(expr=of, name="items" | "values"), args=[]):
             return has_items(of, api)
-        case CallExpr(callee=RefExpr(fullname="tapegrad.data.batches.batches")):
-            return True  # which rejects fewer rows than a batch has
+        case CallExpr(callee=RefExpr(fullname=name)) if _gives_items(name):
+            return True
         case CallExpr(callee=RefExpr(fullname="builtins.zip"), args=several, arg_kinds=kinds):
             return all(has_items(one, api) for one, kind in zip(several, kinds, strict=True) if kind is not ARG_NAMED)
         case CallExpr(callee=RefExpr(fullname=name), args=[of, *_]) if name in _KEEPING_ITEMS:
             return has_items(of, api)
-        case NameExpr(node=Var() as variable) if isinstance(batches := bound_once(variable, api)[0], CallExpr):
-            if getattr(batches.callee, "fullname", "") == "tapegrad.data.batches.batches":
+        case NameExpr(node=Var() as variable) if isinstance(made := bound_once(variable, api)[0], CallExpr):
+            if _gives_items(getattr(made.callee, "fullname", "")):
                 return True
     several = _iterated(sequence, api)
     return (
@@ -433,6 +434,14 @@ def has_items(sequence: Expression, api: Checker) -> bool:
         if isinstance(several, Items | Keywords)
         else isinstance(several, Several) and several.is_filled
     )
+
+
+def _gives_items(name: str) -> bool:
+    """Return whether a function rejects what would give no item: fewer rows than a batch has, or no parts."""
+    return name == "tapegrad.data.batches.batches" or below_numpy(name) in _SPLITTING
+
+
+_SPLITTING: Final = frozenset(["array_split", "dsplit", "hsplit", "split", "vsplit"])
 
 
 def _counts_rows(bounds: list[Expression], api: Checker) -> bool:
