@@ -826,6 +826,21 @@ def checked_type(api: Checker, expression: Expression, *, may_be_none: bool) -> 
     return found
 
 
+@contextmanager
+def with_types(api: Checker, types: dict[Expression, Type]) -> Iterator[None]:
+    """Let expressions have types that mypy has not stored."""
+    api._type_maps.append(types)
+    try:
+        yield
+    finally:
+        api._type_maps.pop()
+
+
+def is_early(api: Checker) -> bool:
+    """Return whether mypy checks the statements outside of functions now, and most functions later."""
+    return not api.recurse_into_functions
+
+
 def type_of_other(api: Checker, expression: Expression, codes: Iterable[ErrorCode]) -> Type | None:
     """Return the type of an expression that the program has in other words; None if it has errors that are not shown.
 

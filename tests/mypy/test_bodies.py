@@ -8140,6 +8140,26 @@ def main() -> None:
 
 main()
 """,
+    "arrays in attributes that a generator fills and methods keep": """
+import numpy as np
+from numpy.typing import NDArray
+
+class Points:
+    columns, actions = 2, 5
+
+    def __init__(self, count: int) -> None:
+        self.place, self.goal = (np.zeros((count, self.columns), np.float32) for _ in range(2))
+
+    def step(self, limit: float) -> NDArray[np.float32]:
+        self.place = np.clip(0.8 * self.place, -limit, limit)
+        return np.concatenate([self.place, self.goal - self.place], axis=1)
+
+def act(x: Tensor) -> Tensor:
+    return nn.Linear(Points.actions, 2)(x)  # here
+
+points = Points(3)
+act(tg.tensor(points.step(1.0)))
+""",
     "the state of an environment that is computed from the one before": """
 import numpy as np
 from numpy.typing import NDArray

@@ -277,8 +277,10 @@ def _unchanging(found: Several, read: Callable[[Sizes | None], Several]) -> Size
         found: The sizes of each value, as far as they are known without the others.
         read: Returns the sizes of each value, if what it is computed from has some sizes before.
     """
-    sizes = common([one for one in found if one is not None])
-    if None not in found:
+    known = [one for one in found if one is not None]
+    whole = [one for one in known if not any(map(is_unknown, one))]
+    sizes = common([*(whole or known)])
+    if len(whole) == len(found):
         return sizes
     for _ in range(_MOST_PASSES):
         if sizes is None:

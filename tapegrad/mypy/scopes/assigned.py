@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeVar
 
 from mypy.nodes import NameExpr
 
-from tapegrad.mypy.mypy_api import in_scope_of
+from tapegrad.mypy.mypy_api import (
+    checked_type,
+    in_scope_of,
+    inside_body,
+    is_early,
+    silenced,
+    stored_type,
+    types_in_body,
+    with_types,
+)
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.file_contents import method_of_receiver
 from tapegrad.mypy.scopes.frames import Frame, Made, Reading, constructor_frame, within
@@ -17,7 +26,8 @@ from tapegrad.mypy.sources import file_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mypy.nodes import Expression, MypyFile
+    from mypy.nodes import Expression, FuncDef, MypyFile
+    from mypy.types import Type
 
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.scopes.file_contents import Write
@@ -94,5 +104,27 @@ def _assigned(
         if is_constructor and method.fullname not in constructors:
             return Assigned(None, "", is_changed)
         frame = constructor_frame(made, method.fullname) if is_constructor else Frame(method.fullname, {}, made, {})
-    with within(frame), in_scope_of(api, method):
+    with within(frame), in_scope_of(api, method), with_types(api, _early_types(api, method, value)):
         return Assigned(read(value, position), "" if is_constructor else method.fullname, is_changed)
+
+
+class _Early:
+    """The types of the values of methods that mypy has not checked yet, as it will find them."""
+
+    api: Checker | None = None
+    types: ClassVar[dict[Expression, dict[Expression, Type]]] = {}
+
+
+def _early_types(api: Checker, method: FuncDef, value: Expression) -> dict[Expression, Type]:
+    """Return the types of a value of a method and of its parts, if mypy has not checked the method yet."""
+    if not is_early(api) or stored_type(api, value) is not None:
+        return {}
+    if _Early.api is not api:
+        _Early.api = api
+        _Early.types.clear()
+    if value not in _Early.types:
+        _Early.types[value] = {}  # while it is checked
+        with within(None), inside_body(api, method), silenced(api):
+            checked_type(api, value, may_be_none=True)
+            _Early.types[value] = types_in_body(api)
+    return _Early.types[value]
