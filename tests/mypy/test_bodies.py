@@ -8160,6 +8160,27 @@ def act(x: Tensor) -> Tensor:
 points = Points(3)
 act(tg.tensor(points.step(1.0)))
 """,
+    "entries of a dictionary that a comprehension computes": """
+import numpy as np
+from numpy.typing import NDArray
+
+Features = dict[str, Tensor]
+
+def rows(columns: dict[str, NDArray[np.float32]], count: int) -> Features:
+    found: Features = {}
+    for name, column in columns.items():
+        found[name] = tg.tensor(column[:count])
+    return found
+
+def traced(features: Features) -> Features:
+    return {name: x.trace() for name, x in features.items()}
+
+def total(features: Features) -> Tensor:
+    return features["a"] @ tg.ones((3, 1)) + features["b"] @ tg.ones((3, 1))  # here
+
+columns = {"a": np.ones((8, 3), np.float32), "b": np.ones((8, 4), np.float32)}
+total(traced(rows(columns, 5)))
+""",
     "the state of an environment that is computed from the one before": """
 import numpy as np
 from numpy.typing import NDArray

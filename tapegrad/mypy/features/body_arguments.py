@@ -295,6 +295,9 @@ def _collection_that_is_read(
         return None
     entries = entries_of(actual.expression, api) if is_dictionary(p) and actual.expression is not None else None
     if not holds_tensors(p):
+        if entries and any(map(is_array, entries.values())):
+            is_read = only_reads_parameter(parameter, entries, function, frame, file, api)
+            return with_entries(p, entries, parameter) if is_read else None
         if not isinstance(get_proper_type(p.args[-1]), AnyType) or not hold_tensors(entries):
             return None
         p = p.copy_modified(args=[*p.args[:-1], unknown()])

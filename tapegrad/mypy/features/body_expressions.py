@@ -28,10 +28,11 @@ from mypy.nodes import (
 )
 from mypy.types import AnyType, Instance, NoneType, TupleType, UnpackType, get_proper_type
 
+from tapegrad.mypy.calls.array_types import is_array
 from tapegrad.mypy.calls.arrays import with_sizes
 from tapegrad.mypy.conversion import is_iterator, shape_items, shape_type, tensor_parts, unknown
 from tapegrad.mypy.features.body_lists import comprehensions_in, list_of, listed_items, popped_from, starred_in
-from tapegrad.mypy.features.body_state import FailedError, Failure, UnreadError, uncertain
+from tapegrad.mypy.features.body_state import FailedError, Failure, Turn, UnreadError, uncertain
 from tapegrad.mypy.features.partial_types import are_same, holds_tensors, is_sequence, join, without_value
 from tapegrad.mypy.features.replaced_tensors import Replacements
 from tapegrad.mypy.mypy_api import (
@@ -49,8 +50,9 @@ from tapegrad.mypy.mypy_api import (
 )
 from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.reports import CODES
-from tapegrad.mypy.scopes.entries import entries_in, is_dictionary, with_entries
+from tapegrad.mypy.scopes.entries import entries_in, entries_of, is_dictionary, with_entries
 from tapegrad.mypy.scopes.frames import forget_turns, key_of, note_turns, turns_noted
+from tapegrad.mypy.scopes.items import assigned
 from tapegrad.mypy.scopes.names import inside, is_short_circuit
 from tapegrad.mypy.scopes.objects import decided, object_of
 from tapegrad.mypy.scopes.operations import type_of_any
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
 
     from tapegrad.mypy.features.body_state import End, Types
     from tapegrad.mypy.mypy_api import Checker
+    from tapegrad.mypy.scopes.entries import Entries
     from tapegrad.mypy.scopes.frames import Frame, Value
 
 MOST_TURNS_READ: Final = 16  # of a loop whose variables have other values at each
@@ -186,8 +189,8 @@ class ExpressionReader:
         of = comprehension.generator if isinstance(comprehension, ListComprehension) else comprehension
         written = None if isinstance(comprehension, ListComprehension) else comprehension.key
         target, sequence = of.indices[0], of.sequences[0]
-        several = turns(target, sequence, self._api) if len(of.indices) == 1 and not any(of.condlists) else None
-        if several is None or len(several) > MOST_TURNS_READ or not _differ(several):
+        several = self._turns_that_differ(target, sequence) if len(of.indices) == 1 and not any(of.condlists) else None
+        if several is None or len(several) > MOST_TURNS_READ:
             return
         item = (
             comprehension.generator.left_expr if isinstance(comprehension, ListComprehension) else comprehension.value
@@ -195,9 +198,9 @@ class ExpressionReader:
         items: list[tuple[str | None, Type]] = []
         before = dict(self._frame.variables)
         try:
-            for values in several:
+            for values, t in several:
                 self._frame.variables.update(values)
-                self._bind_loop(target, iterated_type(self._api, sequence))
+                self._bind_loop(target, t)
                 key = None if written is None else object_of(written, self._api)
                 items.append((key if isinstance(key, str) else None, self._type_of(item)))
         except UnreadError:  # the comprehension is then read as a whole
@@ -208,6 +211,35 @@ class ExpressionReader:
             self._frame.variables.update(before)
         if is_list or all(key is not None for key, _ in items):
             note_turns(comprehension, items)
+
+    def _turns_that_differ(self, target: Expression, sequence: Expression) -> list[Turn] | None:
+        """Return the turns of a comprehension, if they are known and have other values or tensors at each."""
+        if (of_entries := self._turns_over_entries(target, sequence)) is not None:
+            return of_entries
+        several = turns(target, sequence, self._api)
+        if several is None or not _differ(several):
+            return None
+        t = iterated_type(self._api, sequence)
+        return [Turn(values, t) for values in several]
+
+    def _turns_over_entries(self, target: Expression, sequence: Expression) -> list[Turn] | None:
+        """Return the turns of a loop over the entries of a dictionary of tensors or arrays, whose keys are known."""
+        match target, sequence:
+            case (
+                TupleExpr(items=[NameExpr() as name, NameExpr()]),
+                CallExpr(callee=MemberExpr(expr=of, name="items"), args=[]),
+            ):
+                text, entries = make(self._api)("builtins.str", []), self._entries_of(of)
+                pairs = [(key, TupleType([text, t], any_tuple(self._api))) for key, t in entries.items()]
+                return [Turn(assigned(name, key), pair) for key, pair in pairs] or None
+            case NameExpr(), CallExpr(callee=MemberExpr(expr=of, name="values"), args=[]):
+                return [Turn({}, t) for t in self._entries_of(of).values()] or None
+        return None
+
+    def _entries_of(self, dictionary: Expression) -> Entries:
+        """Return the entries of a dictionary of tensors or arrays; none of any other."""
+        entries = entries_of(dictionary, self._api) or {}
+        return entries if all(tensor_parts(t) is not None or is_array(t) for t in entries.values()) else {}
 
     def _read_starred(self, generator: GeneratorExpr) -> None:
         """Read a generator over a tuple whose items are arguments of a call, and note what they are."""

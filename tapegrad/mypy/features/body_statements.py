@@ -298,7 +298,8 @@ class Reader(PathReader):
     def _for(self, loop: ForStmt) -> bool:
         """Read a loop over a sequence; return whether the program goes on after it."""
         target, value, body = loop.index, loop.expr, loop.body
-        items, stays = self._turns_over_lists(target, value), self._stays(value, body)
+        items = self._turns_over_lists(target, value) or self._turns_over_entries(target, value)
+        stays = self._stays(value, body)
         changes_list = not changed_lists(body.body).isdisjoint(self._listed)
         most = _MOST_TURNS_OF_LIST if changes_list else MOST_TURNS_READ
         self._type_of(value)
