@@ -331,3 +331,18 @@ def accept_handlers_that_are_decorated_in_a_function() -> None:
     loss = new_loss()
     for handler in handlers:
         handler(loss)
+
+
+measures: list[Callable[[Tensor], Tensor]] = [lambda one: one.sum(), lambda one: one.mean()]
+
+
+def reject_a_multiple_of_a_loss_of_unknown_tape() -> None:
+    loss = measures[0](tg.ones((3, 5)).trace())
+    loss.backward()
+    2.0 * loss  # E(mypy): 2.0 * loss: loss was consumed by loss.backward() on line {-1}; trace again [tapegrad-tape]
+
+
+def reject_the_negative_of_a_loss_of_unknown_tape() -> None:
+    loss = measures[0](tg.ones((3, 5)).trace())
+    loss.backward()
+    -loss  # E(mypy): -loss: loss was consumed by loss.backward() on line {-1}; trace again [tapegrad-tape]

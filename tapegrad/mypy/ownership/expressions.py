@@ -43,6 +43,7 @@ from mypy.nodes import (
 )
 from mypy.types import UninhabitedType, get_proper_type
 
+from tapegrad.mypy.conversion import tensor_parts
 from tapegrad.mypy.ownership import calls, classes, containers, element_access, functions, loops, tables
 from tapegrad.mypy.ownership.attributes import attribute
 from tapegrad.mypy.ownership.carriers import carries, is_container
@@ -195,5 +196,9 @@ def operation(walk: Walk, node: Any, operands: list[Any], state: State) -> Value
     if is_container(t):
         return containers.combined(walk, node, parts, held, t, state)
     if not carries(t):
-        return union(held) if carries(t) is None else NOTHING
+        is_unknown = carries(t) is None
+        for one, operand in zip(held, parts, strict=True):
+            if is_unknown and not isinstance(node, ComparisonExpr) and tensor_parts(walk.type_of(operand)) is not None:
+                walk.check(one, node, operand)
+        return union(held) if is_unknown else NOTHING
     return union(tapes(walk.check(one, node, operand)) for one, operand in zip(held, parts, strict=True))
