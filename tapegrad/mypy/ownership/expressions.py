@@ -198,7 +198,8 @@ def operation(walk: Walk, node: Any, operands: list[Any], state: State) -> Value
     if not carries(t):
         is_unknown = carries(t) is None
         for one, operand in zip(held, parts, strict=True):
-            if is_unknown and not isinstance(node, ComparisonExpr) and tensor_parts(walk.type_of(operand)) is not None:
+            of = walk.type_of(operand)
+            if is_unknown and not isinstance(node, ComparisonExpr) and of is not None and tensor_parts(of) is not None:
                 walk.check(one, node, operand)
         return union(held) if is_unknown else NOTHING
     return union(tapes(walk.check(one, node, operand)) for one, operand in zip(held, parts, strict=True))
