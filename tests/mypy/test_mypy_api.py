@@ -23,7 +23,7 @@ from mypy.modulefinder import BuildSource
 from mypy.nodes import FuncDef, MatchStmt, Var
 from mypy.options import Options
 from mypy.plugin import Plugin
-from mypy.types import AnyType, CallableType, Instance, TypeOfAny, UninhabitedType, UnionType, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, NoneType, TypeOfAny, UninhabitedType, UnionType, get_proper_type
 
 from tapegrad.mypy import mypy_api as api
 from tapegrad.mypy import mypy_files as files
@@ -148,6 +148,12 @@ def in_body(ctx: Any, name: str, then: Callable[[Any, FuncDef], object]) -> obje
     with api.inside_body(ctx.api, function) as errors:
         api.checked_type(ctx.api, function.body.body[0].expr, may_be_none=True)  # type: ignore[attr-defined]  # a call
         return then(errors, function)
+
+
+def with_other_type(ctx: Any) -> object:
+    expression = given(ctx)
+    with api.with_types(ctx.api, {expression: NoneType()}):
+        return str(api.stored_type(ctx.api, expression))
 
 
 def in_scope(ctx: Any, name: str) -> object:
@@ -348,6 +354,15 @@ CASES: Final[dict[Any, Case]] = {
         ),
         STR,
     ),
+    api.type_in_body: Case(
+        "def f() -> None:\n    ''.upper()\nprobe()",
+        lambda c: in_body(
+            c,
+            "f",
+            lambda _, f: str(api.type_in_body(c.api, f.body.body[0].expr)),  # type: ignore[attr-defined]  # a call
+        ),
+        STR,
+    ),
     api.is_of_library: Case("probe(probe)", lambda c: api.is_of_library(type_given(c)), expected=False),
     api.depend_on: Case(
         "from fractions import Fraction\ndef f(x: Fraction) -> None: ...\nprobe(f)",
@@ -467,7 +482,9 @@ CASES: Final[dict[Any, Case]] = {
         lambda c: api.accepts_strictly(c.api.named_type("builtins.int"), type_given(c)),
         expected=False,
     ),
-    api.pass_of: Case("probe()", lambda c: api.pass_of(c.api), 0),
+    api.pass_of: Case("def f() -> None:\n    probe()", lambda c: api.pass_of(c.api)[1], expected=True),
+    api.is_early: Case("def f() -> None:\n    probe()", lambda c: api.is_early(c.api), expected=False),
+    api.with_types: Case("x = 1\nprobe(x)", with_other_type, "None"),
     api.checked_type: Case("x = 1\nprobe(x)", lambda c: str(api.checked_type(c.api, given(c), may_be_none=False)), INT),
     api.iterated_type: Case("x = ['']\nprobe(x)", lambda c: str(api.iterated_type(c.api, given(c))), STR),
     api.file_has_code: Case("probe()", lambda c: api.file_has_code(c.api, LATER), expected=False),
