@@ -560,6 +560,12 @@ def scaled(scale: NDArray[np.float32], times: NDArray[np.int64], x: Tensor) -> T
     return signal * x + noise * x
 
 
+def damped(rate: float, count: int) -> NDArray[np.float32]:
+    """Keep the types that NumPy's stubs give arrays of unknown dtype, and make an array of their exponential."""
+    k = np.concatenate([[0], np.repeat(np.arange(1, count + 1), 2)])
+    return np.exp(-rate * (2.0 * np.pi * k) ** 2).astype(np.float32)
+
+
 def rows_of_any(rows: np.ndarray[Any, Any]) -> None:
     """Take rows by an array of which nothing is known."""
     tg.ones((9, 4))[rows]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from mypy.errorcodes import ErrorCode
 from mypy.errors import CompileError
-from mypy.nodes import OpExpr, TypeInfo
+from mypy.nodes import TypeInfo
 from mypy.plugin import (
     AnalyzeTypeContext,
     AttributeContext,
@@ -991,34 +991,17 @@ _turned_attribute = _guard(_lazy("turned_attribute"), lambda ctx: ctx.default_at
 _numbers |= dict.fromkeys(_TURNING, _guard(_lazy("turned_result"), lambda ctx: ctx.default_return_type))
 
 
-_NUMBERS = ("builtins.bool", "builtins.float", "builtins.int")
-_ARRAY_OPERATORS = ("add", "floordiv", "matmul", "mod", "mul", "pow", "sub", "truediv")
-
-
 def _of_array(ctx: MethodContext) -> Type:
-    """Return the type of `array + y` for an array of unknown dtype, for which NumPy's stubs leave open what it is.
+    """Reject `array * x` with a tensor, which NumPy's stubs accept for an array of unknown dtype.
 
-    Those of `array / y` and `array @ y` say more, or leave open whether the result is a number.
-
-    `array + x` with a tensor is rejected here, so that mypy tries the operator of the tensor.
+    mypy then tries the operator of the tensor.
     """
     if _takes_tensor(ctx):
         ctx.api.fail("an array leaves the operator to the tensor", ctx.context)
-    array, other = get_proper_type(ctx.type), get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types[0] else None
-    is_plain = isinstance(other, Instance) and (other.type.fullname in _NUMBERS or _has_any_dtype(other))
-    is_left_open = isinstance(ctx.context, OpExpr) and ctx.context.op in ("+", "-", "*", "**", "//", "%")
-    if not isinstance(array, Instance) or not _has_any_dtype(array) or not is_plain or not is_left_open:
-        return ctx.default_return_type
-    shape = ctx.api.named_generic_type("builtins.tuple", [AnyType(TypeOfAny.special_form)])
-    return array.copy_modified(args=[shape, array.args[1]])
-
-
-def _has_any_dtype(array: Instance) -> bool:
-    dtype = get_proper_type(array.args[1]) if array.type.fullname == "numpy.ndarray" else None
-    scalar = get_proper_type(dtype.args[0]) if isinstance(dtype, Instance) and dtype.args else dtype
-    return isinstance(scalar, AnyType)
+    return ctx.default_return_type
 
 
 _numbers |= dict.fromkeys(
-    [f"numpy.ndarray.__{reflected}{name}__" for name in _ARRAY_OPERATORS for reflected in ("", "r")], _of_array
+    [f"numpy.ndarray.__{name}__" for name in ("add", "floordiv", "matmul", "mod", "mul", "pow", "sub", "truediv")],
+    _of_array,
 )

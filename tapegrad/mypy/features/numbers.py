@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mypy.nodes import CallExpr, Expression, Import, IndexExpr, NameExpr, Node, OpExpr, ReturnStmt, UnaryExpr
 from mypy.types import AnyType, Instance, LiteralType, Type, get_proper_type
 
-from tapegrad.mypy.conversion import size_of
+from tapegrad.mypy.conversion import ARRAY, size_of, unknown
 from tapegrad.mypy.mypy_api import checked_file, enclosing_function, expected_type, make, returned_type, scalar_type
 from tapegrad.mypy.scopes.names import ScopeCache, bindings_in, is_given_back, nodes_in
 from tapegrad.mypy.unify.arguments import numbers_in
@@ -109,12 +109,19 @@ def extreme(ctx: FunctionContext) -> Type:
 
 
 def ufunc(ctx: MethodContext) -> Type:
-    """Compute the type of a NumPy function that returns a float, called with a single number."""
+    """Compute the type of a NumPy function that returns a float, called with a single number or array.
+
+    Where the dtype of the array is unknown, mypy finds that NumPy's stubs may say an array or a number.
+    """
     function = get_proper_type(ctx.type)
     name = get_proper_type(function.args[0]) if isinstance(function, Instance) and function.args else None
     given = [t for types in ctx.arg_types for t in types]
     if not isinstance(name, LiteralType) or name.value not in _UFUNCS or len(given) != 1:
         return ctx.default_return_type
+    array = get_proper_type(given[0])
+    if isinstance(array, Instance) and array.type.fullname == ARRAY:
+        of_any = make(ctx.api)("builtins.tuple", [unknown()]), make(ctx.api)("numpy.dtype", [unknown()])
+        return array.copy_modified(args=[*of_any])
     classes = numbers_in(given[0])
     if len(classes) != 1 or not _imports_tapegrad(ctx.api):
         return ctx.default_return_type
