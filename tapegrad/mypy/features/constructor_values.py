@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from mypy.nodes import AssignmentStmt, NameExpr, Var
 
@@ -17,7 +17,6 @@ from tapegrad.mypy.mypy_api import (
     can_read_bodies,
     depend_on_bodies,
     inside_body,
-    pass_of,
     silenced,
     types_in_body,
 )
@@ -27,26 +26,18 @@ from tapegrad.mypy.scopes.functions import constructor_of
 from tapegrad.mypy.scopes.named_values import from_constructor
 from tapegrad.mypy.scopes.names import bindings_in, inside, targets_in
 from tapegrad.mypy.scopes.opaque import other_shapes
+from tapegrad.mypy.scopes.readings import PassCache
 from tapegrad.mypy.scopes.records import BodyReading, is_recorded, record_read, recorded_calls
 from tapegrad.mypy.sources import written_function
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from mypy.nodes import Expression, FuncDef, MemberExpr
     from mypy.types import Type
 
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.scopes.frames import Made
 
-_MOST = 1000  # attributes whose types were read; far more than a file has
-
-
-class _Read:
-    """The types that were read, by the object and the attribute, in one pass of mypy."""
-
-    during: ClassVar[tuple[object, object]] = (None, None)
-    types: ClassVar[dict[Hashable, Type | None]] = {}
+_types: PassCache[Type | None] = PassCache()  # of attributes, by the object and the name
 
 
 def type_assigned(made: Made, attribute: MemberExpr, api: Checker) -> Type | None:
@@ -55,14 +46,8 @@ def type_assigned(made: Made, attribute: MemberExpr, api: Checker) -> Type | Non
     has_given = any(isinstance(value, GivenTensor | Items) for _, value in made.arguments)
     if not has_given or not can_read_bodies(api.options) or BodiesRead.depth >= MOST_CALLS:
         return None
-    if _Read.during != (api, pass_of(api)) or len(_Read.types) >= _MOST:
-        _Read.types.clear()
-        _Read.during = api, pass_of(api)
-    key = key_of(made), name
-    if key not in _Read.types:
-        _Read.types[key] = None  # while it is read
-        _Read.types[key] = from_constructor(made, name, partial(_type_in_constructor, made, attribute), api)
-    return _Read.types[key]
+    read = partial(_type_in_constructor, made, attribute)
+    return _types.of((key_of(made), name), partial(from_constructor, made, name, read, api), api, meanwhile=None)
 
 
 def _type_in_constructor(made: Made, attribute: MemberExpr, value: Expression, api: Checker) -> Type | None:

@@ -6,7 +6,8 @@ a dictionary, and beside that of a parameter, as long as nothing changes the dic
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from mypy.nodes import (
     ARG_STAR,
@@ -62,7 +63,6 @@ from tapegrad.mypy.mypy_api import (
     enclosing_function,
     in_scope_of,
     inside_body,
-    pass_of,
     stored_type,
 )
 from tapegrad.mypy.mypy_files import in_file
@@ -99,6 +99,7 @@ from tapegrad.mypy.scopes.names import (
 )
 from tapegrad.mypy.scopes.objects import object_of
 from tapegrad.mypy.scopes.opaque import other_shapes
+from tapegrad.mypy.scopes.readings import PassCache
 from tapegrad.mypy.scopes.rebinding import newest
 from tapegrad.mypy.scopes.sequences import type_read
 from tapegrad.mypy.scopes.written_attributes import files_with
@@ -372,11 +373,7 @@ def _of_value(value: Expression, api: Checker) -> Entries | None:
     return entries_of(value, api)
 
 
-class _Attributes:
-    """The entries of dictionaries in attributes, by the object and the name."""
-
-    read_in: ClassVar[tuple[object, object]] = (None, None)
-    found: ClassVar[dict[Hashable, Entries | None]] = {}
+_of_attributes: PassCache[Entries | None] = PassCache()  # of dictionaries, by the object and the name
 
 
 def _of_attribute(attribute: MemberExpr, api: Checker) -> Entries | None:
@@ -390,14 +387,8 @@ def _of_attribute(attribute: MemberExpr, api: Checker) -> Entries | None:
     replacing = [_replaces(file, made.info, name) for file in files_with(made.info, api)]
     if None in replacing:
         return None
-    if _Attributes.read_in != (api, pass_of(api)) or len(_Attributes.found) >= _MOST:
-        _Attributes.found.clear()
-        _Attributes.read_in = api, pass_of(api)
     key = key_of(made), name
-    if key not in _Attributes.found:
-        _Attributes.found[key] = None  # while it is read
-        _Attributes.found[key] = _made_by_constructor(attribute, made, api)
-    entries = _Attributes.found[key]
+    entries = _of_attributes.of(key, partial(_made_by_constructor, attribute, made, api), api, meanwhile=None)
     if entries is None or not any(replacing):
         return entries
     return {key: _with_any_tape(t) for key, t in entries.items()}

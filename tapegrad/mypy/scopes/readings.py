@@ -8,10 +8,11 @@ of the result, and for the values of the parameters of f. Each part is read once
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic
 
 from typing_extensions import TypeVar
 
+from tapegrad.mypy.mypy_api import pass_of
 from tapegrad.mypy.scopes.frames import Reading, key_of
 
 if TYPE_CHECKING:
@@ -19,9 +20,31 @@ if TYPE_CHECKING:
 
     from mypy.nodes import Expression
 
+    from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.scopes.frames import Frame
 
 _V = TypeVar("_V")
+
+_MOST: Final = 1000  # objects of which something is kept in one pass; far more than a file makes
+
+
+class PassCache(Generic[_V]):
+    """What is read of objects in one pass of mypy, in the next of which expressions may have other types."""
+
+    def __init__(self) -> None:
+        self._during: tuple[object, object] = (None, None)
+        self._found: dict[Hashable, _V] = {}
+
+    def of(self, key: Hashable, read: Callable[[], _V], api: Checker, *, meanwhile: _V) -> _V:
+        """Return what is read for a key, once in each pass; `meanwhile` is the answer while that is being read."""
+        if self._during != (api, pass_of(api)) or len(self._found) >= _MOST:
+            self._found.clear()
+            self._during = api, pass_of(api)
+        if key not in self._found:
+            self._found[key] = meanwhile
+            self._found[key] = read()
+        return self._found[key]
+
 
 # What was read so far, with the frame in which that holds: one for each expression whose reading has begun.
 _readings: Final[list[tuple[Frame | None, dict[Hashable, object]]]] = []
