@@ -566,6 +566,11 @@ def damped(rate: float, count: int) -> NDArray[np.float32]:
     return np.exp(-rate * (2.0 * np.pi * k) ** 2).astype(np.float32)
 
 
+def doubled_logarithms(x: NDArray[np.float32]) -> Tensor[Any, NoneTape, np.float32]:
+    """Keep the dtype of an array of unknown sizes."""
+    return tg.tensor(np.log(x) * 2.0)  # pyright: ignore[reportReturnType]  # float64 by NumPy's stubs
+
+
 def rows_of_any(rows: np.ndarray[Any, Any]) -> None:
     """Take rows by an array of which nothing is known."""
     tg.ones((9, 4))[rows]
@@ -576,6 +581,7 @@ def accept_arrays_of_unknown_dtype() -> None:
     assert_type(np.sqrt(np.ones(4, np.float32)) * x, Tensor[Shape[L[3], L[4]], NoneTape])
     scaled(np.ones(5, np.float32), np.zeros(3, np.int64), x)
     rows_of_any(np.arange(3))
+    doubled_logarithms(np.ones(3, np.float32))
 
 
 def reject_an_array_of_unknown_dtype_that_does_not_fit() -> None:

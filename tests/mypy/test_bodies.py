@@ -980,6 +980,35 @@ total(tg.ones((4, 7)), 2.0) @ tg.ones((4, 1))
 total(tg.ones((4, 7)), 0.5) @ tg.ones((7, 1))
 Chosen(tg.ones((4, 9)), 0.5).turned @ tg.ones((7, 1))
 """,
+    "loops over configurations that are not all used": """
+CONFIGS = [Config(), Config(width=6), Config(width=7)]
+
+def run(config: Config, x: Tensor) -> Tensor:
+    return MLP(config)(x) @ tg.ones((8, 1))
+
+x = tg.ones((4, 8))
+for config in CONFIGS:
+    if config.width == 8:
+        run(config, x)
+for config in CONFIGS:
+    if config.width != 8:
+        continue
+    run(config, x)
+for config in CONFIGS:
+    print(run(config, x).shape if config.width == 8 else "")
+for config in CONFIGS:
+    config = Config()
+    run(config, x)
+for config in CONFIGS:
+    run(config, x)
+    break
+for config in CONFIGS:
+    try:
+        run(config, x)
+    except ValueError:
+        pass
+print([run(config, x).shape for config in CONFIGS if config.width == 8])
+""",
     "collections of tensors that functions inside of a function change": """
 def entries(count: int) -> None:
     data: dict[str, Tensor] = {}
@@ -8180,6 +8209,28 @@ def total(features: Features) -> Tensor:
 
 columns = {"a": np.ones((8, 3), np.float32), "b": np.ones((8, 4), np.float32)}
 total(traced(rows(columns, 5)))
+""",
+    "configurations of a loop outside of functions": """
+def run(config: Config, x: Tensor) -> Tensor:
+    return MLP(config)(tg.ones((4, config.width))) @ x  # here
+
+CONFIGS = [Config(), replace(Config(), hidden=3), Config(width=6)]
+
+x = tg.ones((8, 1))
+for config in CONFIGS[:2]:
+    run(config, x)
+for config in CONFIGS:
+    print(config.width)
+    print(run(config, x).shape)
+""",
+    "models of a comprehension in a function that nothing calls": """
+def score(model: nn.Module, x: Tensor) -> Tensor:
+    return model(x) @ tg.ones((8, 1))  # here
+
+def scores() -> list[Tensor]:
+    return [score(model, tg.ones((4, 3))) for model in (nn.Linear(3, 8), nn.Linear(3, 9))]
+
+scores()
 """,
     "the state of an environment that is computed from the one before": """
 import numpy as np

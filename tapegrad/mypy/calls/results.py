@@ -116,7 +116,7 @@ def unread(result: Type, arguments: Mapping[str, list[Argument]], api: Checker) 
         shape = unknown()
     elif _lacks_sizes(shape) and (of_list := sizes_of_list(data[0], api)) is not None:
         return p.copy_modified(args=[shape_type(tuple(of_list), make(api)), tape, dtype])
-    elif not has_any(array) and not isinstance(get_proper_type(dtype), AnyType):
+    elif not is_read and not has_any(array) and not isinstance(get_proper_type(dtype), AnyType):
         return result
     elif isinstance(get_proper_type(shape), AnyType) and isinstance(array, Instance) and array.type.fullname == ARRAY:
         items = shape_items(without_last_values(array).args[0])

@@ -25,7 +25,8 @@ from tapegrad.mypy.features.body_arguments import (
 from tapegrad.mypy.features.body_outcomes import Outcome, fail, outcome_of, seen_from, with_entries_read
 from tapegrad.mypy.features.body_state import UnreadError
 from tapegrad.mypy.features.drivers import check_driver
-from tapegrad.mypy.features.partial_types import filled, filled_sequence
+from tapegrad.mypy.features.loop_turns import turns_of_call
+from tapegrad.mypy.features.partial_types import are_same, filled, filled_sequence
 from tapegrad.mypy.features.readable_bodies import (
     MOST_CALLS,
     active,
@@ -49,7 +50,7 @@ from tapegrad.mypy.mypy_files import depend_on_names
 from tapegrad.mypy.scopes.called_functions import arguments_of_call, called_function
 from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.entries import with_inner_entries
-from tapegrad.mypy.scopes.frames import Made, Nothing, Reading, Returned, is_passed_on, key_of
+from tapegrad.mypy.scopes.frames import Made, Nothing, Reading, Returned, binding, is_passed_on, key_of
 from tapegrad.mypy.scopes.names import places_of
 from tapegrad.mypy.scopes.objects import object_of
 from tapegrad.mypy.scopes.records import IS_OF_UNKNOWN_OBJECT, is_recorded, record_read, record_unread
@@ -73,7 +74,11 @@ def completed(ctx: FunctionContext | MethodContext, declared: CallableType, resu
     if not isinstance(function, FuncDef) or is_of_library(declared) or not may_be_read(function, ctx.api):
         return result
     try:
-        return _completed(ctx, declared, function, result)
+        results: list[Type] = []
+        for values in turns_of_call(ctx.context, ctx.api):
+            with binding(values):
+                results.append(_completed(ctx, declared, function, result))
+        return results[0] if all(are_same(results[0], one) for one in results) else result
     except UnreadError as unread:
         if is_recorded(ctx.api) and not _makes_object(ctx.context):  # whose layers are then tried, one after the other
             record_unread(ctx.api, function, (str(unread), unread.call_line), ctx.context)

@@ -37,6 +37,7 @@ from tapegrad.mypy.features.body_arguments import (
 from tapegrad.mypy.features.body_outcomes import fail, outcome_of, seen_from, with_entries_read
 from tapegrad.mypy.features.body_state import UnreadError
 from tapegrad.mypy.features.declarations import says_little
+from tapegrad.mypy.features.loop_turns import turns_of_call
 from tapegrad.mypy.features.partial_types import holds_tensors
 from tapegrad.mypy.features.readable_bodies import (
     frame_with,
@@ -57,6 +58,7 @@ from tapegrad.mypy.mypy_api import (
 from tapegrad.mypy.mypy_files import depend_on_names
 from tapegrad.mypy.scopes.called_functions import arguments_of_call, called_function
 from tapegrad.mypy.scopes.command_line import PARSE, PARSE_KNOWN
+from tapegrad.mypy.scopes.frames import binding
 from tapegrad.mypy.scopes.names import ScopeCache, bound_once, nodes_in
 from tapegrad.mypy.scopes.records import PASSES_NOTHING_KNOWN, is_recorded, record_read, record_unread
 
@@ -84,6 +86,15 @@ def check_driver(ctx: FunctionContext | MethodContext, result: Type) -> Type:
         return result
     if not can_read_bodies(ctx.api.options) or not is_of_program(named, ctx.api):
         return result
+    results: list[Type] = []
+    for values in turns_of_call(call, ctx.api):
+        with binding(values):
+            results.append(_read_driver(ctx, call, result))
+    return results[0] if len(results) == 1 else result
+
+
+def _read_driver(ctx: FunctionContext | MethodContext, call: CallExpr, result: Type) -> Type:
+    """Read the body of a function for a call that stands once, or at one turn of a loop; return the result type."""
     called = called_function(call.callee, ctx.api)
     if called is None:
         return result
