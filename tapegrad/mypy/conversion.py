@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeGuard
 
 from mypy.types import (
     AnyType,
@@ -330,8 +330,11 @@ def with_parts(t: Type, replaced: Callable[[Type], Type]) -> Type:
     return UnpackType(with_parts(p.type, replaced)) if isinstance(p, UnpackType) else t
 
 
-def is_distribution(p: Instance) -> bool:
+def is_distribution(t: Type) -> TypeGuard[Instance]:
     """Return whether a type is a distribution, whose arguments are the shape, the tape and the dtype of a tensor."""
+    p = get_proper_type(t)
+    if not isinstance(p, Instance):
+        return False
     return p.type.module_name == "tapegrad.distributions" and len(p.args) == len(TensorParts._fields)
 
 

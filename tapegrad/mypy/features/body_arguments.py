@@ -203,7 +203,7 @@ def given_types(
             or _may_be_none(t)
             or is_array(t)
             or _holds_tensor(t)
-            or _is_distribution(t)
+            or is_distribution(t)
             or _is_layer(t)
             or _is_function(t)
             or is_size(argument.variable.type or t)
@@ -354,10 +354,6 @@ def _holds_tensor(t: ProperType) -> bool:
     return isinstance(t, TupleType) and any(tensor_parts(item) is not None for item in t.items)
 
 
-def _is_distribution(t: ProperType) -> bool:
-    return isinstance(t, Instance) and is_distribution(t)
-
-
 def _is_layer(t: ProperType) -> bool:
     """Return whether a type is a layer, of which a parameter such as `model: Student | Teacher` says less."""
     return isinstance(t, Instance) and t.type.has_base(MODULE)
@@ -375,7 +371,7 @@ def is_of_known_rank(t: Type) -> bool:
         return isinstance(get_proper_type(p.args[0]), TupleType)
     if isinstance(p, TupleType):
         return any(map(is_of_known_rank, p.items))
-    if isinstance(p, Instance) and is_distribution(p):
+    if is_distribution(p):
         return not isinstance(get_proper_type(p.args[0]), AnyType)
     parts = tensor_parts(p)
     return parts is not None and not isinstance(get_proper_type(parts.shape), AnyType)

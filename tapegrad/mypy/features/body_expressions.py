@@ -217,7 +217,7 @@ class ExpressionReader:
         if (of_entries := self._turns_over_entries(target, sequence)) is not None:
             return of_entries
         several = turns(target, sequence, self._api)
-        if several is None or not _differ(several):
+        if several is None or not differ(several):
             return None
         t = iterated_type(self._api, sequence)
         return [Turn(values, t) for values in several]
@@ -402,7 +402,7 @@ def _item_in(several: ProperType) -> Type | None:
     return p if isinstance(p, Instance) and p.type.fullname == "builtins.int" else unknown()
 
 
-def _differ(several: list[dict[Node, Value]]) -> bool:
+def differ(several: list[dict[Node, Value]]) -> bool:
     """Return whether the variables of a comprehension have other values at other turns, such as other layers."""
     return len({tuple(map(key_of, values.values())) for values in several}) > 1
 

@@ -27,9 +27,10 @@ from mypy.nodes import (
     TryStmt,
 )
 
+from tapegrad.mypy.features.body_expressions import MOST_TURNS_READ, differ
 from tapegrad.mypy.mypy_api import checked_file, enclosing_function
 from tapegrad.mypy.scopes.collections import collection_of, targets_bound
-from tapegrad.mypy.scopes.frames import Reading, key_of
+from tapegrad.mypy.scopes.frames import Reading
 from tapegrad.mypy.scopes.names import ScopeCache, bound_by, inside, is_short_circuit, nodes_in, targets_in
 from tapegrad.mypy.scopes.sequences import turns
 
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.scopes.frames import Value
 
-_MOST_TURNS: Final = 16  # of a loop whose variables have other values at each
 _ENDING: Final = AssertStmt, BreakStmt, ContinueStmt, RaiseStmt, ReturnStmt, TryStmt
 _CHOOSING: Final = ConditionalExpr, DictionaryComprehension, GeneratorExpr, LambdaExpr
 
@@ -58,9 +58,8 @@ def turns_of_call(call: Context, api: Checker) -> list[dict[Node, Value]]:
     variables = {one.node for one in targets_in(target) if isinstance(one, NameExpr)}
     if not any(isinstance(node, NameExpr) and node.node in variables for node in inside(call)):
         return [{}]
-    several = turns(target, sequence, api)
-    keys = {tuple(map(key_of, values.values())) for values in several or ()}
-    return several if several is not None and len(keys) > 1 and len(several) <= _MOST_TURNS else [{}]
+    several = turns(target, sequence, api) or []
+    return several if differ(several) and len(several) <= MOST_TURNS_READ else [{}]
 
 
 def _read_loops(scope: Node | None) -> dict[CallExpr, tuple[Expression, Expression]]:

@@ -118,12 +118,13 @@ def ufunc(ctx: MethodContext) -> Type:
     given = [t for types in ctx.arg_types for t in types]
     if not isinstance(name, LiteralType) or name.value not in _UFUNCS or len(given) != 1:
         return ctx.default_return_type
-    array = get_proper_type(given[0])
+    if not _imports_tapegrad(ctx.api):
+        return ctx.default_return_type
+    array, of = get_proper_type(given[0]), make(ctx.api)
     if isinstance(array, Instance) and array.type.fullname == ARRAY:
-        of_any = make(ctx.api)("builtins.tuple", [unknown()]), make(ctx.api)("numpy.dtype", [unknown()])
-        return array.copy_modified(args=[*of_any])
+        return array.copy_modified(args=[of("builtins.tuple", [unknown()]), of("numpy.dtype", [unknown()])])
     classes = numbers_in(given[0])
-    if len(classes) != 1 or not _imports_tapegrad(ctx.api):
+    if len(classes) != 1:
         return ctx.default_return_type
     (number,) = classes
     if number.type.has_base("numpy.floating"):

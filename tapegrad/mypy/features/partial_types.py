@@ -49,8 +49,7 @@ def is_open(t: Type, around: tuple[object, ...] = ()) -> bool:
 
 def _has_parts(t: Type) -> bool:
     """Return whether a type is a tensor or a distribution, with a shape, a tape and a dtype."""
-    p = get_proper_type(t)
-    return tensor_parts(t) is not None or (isinstance(p, Instance) and is_distribution(p))
+    return tensor_parts(t) is not None or is_distribution(t)
 
 
 def _is_any_size(t: Type) -> bool:

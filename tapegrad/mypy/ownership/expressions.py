@@ -195,11 +195,12 @@ def operation(walk: Walk, node: Any, operands: list[Any], state: State) -> Value
         walk.check_traced(one, node, operand)
     if is_container(t):
         return containers.combined(walk, node, parts, held, t, state)
-    if not carries(t):
-        is_unknown = carries(t) is None
-        for one, operand in zip(held, parts, strict=True):
+    if carries(t) is False:
+        return NOTHING
+    if carries(t) is None:
+        for one, operand in zip(held, parts, strict=True) if not isinstance(node, ComparisonExpr) else ():
             of = walk.type_of(operand)
-            if is_unknown and not isinstance(node, ComparisonExpr) and of is not None and tensor_parts(of) is not None:
+            if of is not None and tensor_parts(of) is not None:
                 walk.check(one, node, operand)
-        return union(held) if is_unknown else NOTHING
+        return union(held)
     return union(tapes(walk.check(one, node, operand)) for one, operand in zip(held, parts, strict=True))

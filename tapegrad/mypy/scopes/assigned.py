@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from mypy.nodes import NameExpr
 
@@ -20,6 +21,7 @@ from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.file_contents import method_of_receiver
 from tapegrad.mypy.scopes.frames import Frame, Made, Reading, constructor_frame, within
 from tapegrad.mypy.scopes.objects import object_of
+from tapegrad.mypy.scopes.readings import PassCache
 from tapegrad.mypy.scopes.written_attributes import is_written_elsewhere, writes_by_methods
 from tapegrad.mypy.sources import file_of
 
@@ -108,23 +110,17 @@ def _assigned(
         return Assigned(read(value, position), "" if is_constructor else method.fullname, is_changed)
 
 
-class _Early:
-    """The types of the values of methods that mypy has not checked yet, as it will find them."""
-
-    api: Checker | None = None
-    types: ClassVar[dict[Expression, dict[Expression, Type]]] = {}
+_early: PassCache[dict[Expression, Type]] = PassCache()  # the types of values of methods, as mypy will find them
 
 
 def _early_types(api: Checker, method: FuncDef, value: Expression) -> dict[Expression, Type]:
     """Return the types of a value of a method and of its parts, if mypy has not checked the method yet."""
     if not is_early(api) or stored_type(api, value) is not None:
         return {}
-    if _Early.api is not api:
-        _Early.api = api
-        _Early.types.clear()
-    if value not in _Early.types:
-        _Early.types[value] = {}  # while it is checked
-        with within(None), inside_body(api, method), silenced(api):
-            checked_type(api, value, may_be_none=True)
-            _Early.types[value] = types_in_body(api)
-    return _Early.types[value]
+    return _early.of(value, partial(_checked_early, api, method, value), api, meanwhile={})
+
+
+def _checked_early(api: Checker, method: FuncDef, value: Expression) -> dict[Expression, Type]:
+    with within(None), inside_body(api, method), silenced(api):
+        checked_type(api, value, may_be_none=True)
+        return types_in_body(api)
