@@ -214,24 +214,12 @@ def _read(file: Node | None) -> Contents:
 
 
 def _read_constants(node: ClassDef, contents: Contents) -> None:
-    for statement in node.defs.body:
-        for target, value in _pairs_bound(statement):
-            if isinstance(target, NameExpr):
-                contents.constants.setdefault((node.fullname, target.name), []).append(value)
-
-
-def _pairs_bound(statement: Node) -> Iterator[tuple[Expression, Expression | None]]:
-    """Yield what an assignment binds, each with its value; None for a part of one, but that of a written tuple."""
-    if not isinstance(statement, AssignmentStmt):
-        return
-    value = statement.rvalue
-    for target in statement.lvalues:
-        if not isinstance(target, TupleExpr):
-            yield target, value
-        elif isinstance(value, TupleExpr) and len(value.items) == len(target.items):
-            yield from zip(target.items, value.items, strict=True)
-        else:
-            yield from ((one, None) for one in target.items)
+    statements = (one for one in node.defs.body if isinstance(one, AssignmentStmt))
+    for statement in statements:
+        for whole in statement.lvalues:
+            for target, value in paired(whole, statement.rvalue):
+                if isinstance(target, NameExpr):
+                    contents.constants.setdefault((node.fullname, target.name), []).append(value)
 
 
 def _read_call(call: CallExpr, contents: Contents) -> bool:
