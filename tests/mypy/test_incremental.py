@@ -978,6 +978,47 @@ def test_the_daemon_misses_an_edited_stub_also_without_the_plugin(tmp_path: Path
     assert 'Revealed type is "str"' in str(fresh)
 
 
+def test_the_daemon_knows_arrays_of_methods_after_an_edit_of_another_file(tmp_path: Path) -> None:
+    write_settings(tmp_path)
+    program = """import numpy as np
+import tapegrad as tg
+from numpy.typing import NDArray
+from tapegrad import Tensor, nn
+
+
+class Pole:
+    def __init__(self) -> None:
+        self.state = np.zeros(4, np.float32)
+
+    def reset(self) -> NDArray[np.float32]:
+        return self.state
+
+    def step(self, force: float) -> None:
+        x, v, angle, w = self.state
+        self.state = np.array([x + 0.1 * v, v + force, angle + 0.1 * w, w], np.float32)
+
+
+def act(x: Tensor) -> Tensor:
+    return nn.Linear(3, 2)(x)
+
+
+def run() -> None:
+    act(tg.tensor(Pole().reset()))
+"""
+    (tmp_path / "poles.py").write_text(program, "utf-8")
+    (tmp_path / "other.py").write_text("x = 1\n", "utf-8")
+    check = ("mypy.dmypy", "--status-file", "daemon.json", *RUN_DAEMON, "poles.py", "other.py")
+    try:
+        first = mypy(tmp_path, *check)
+        (tmp_path / "other.py").write_text("x = 1\ny = 2\n", "utf-8")
+        second = mypy(tmp_path, *check)
+    finally:
+        mypy(tmp_path, *check[:3], "kill")
+
+    assert "x is (4,) but (..., 3) is expected" in str(first)
+    assert second == first
+
+
 def main() -> None:
     """Print each difference, and how many lines there are."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")

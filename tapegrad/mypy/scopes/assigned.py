@@ -11,6 +11,7 @@ from tapegrad.mypy.mypy_api import (
     checked_type,
     in_scope_of,
     inside_body,
+    is_daemon,
     is_early,
     silenced,
     stored_type,
@@ -115,7 +116,8 @@ _early: PassCache[dict[Expression, Type]] = PassCache()  # the types of values o
 
 def _early_types(api: Checker, method: FuncDef, value: Expression) -> dict[Expression, Type]:
     """Return the types of a value of a method and of its parts, if mypy has not checked the method yet."""
-    if not is_early(api) or stored_type(api, value) is not None:
+    may_be_unchecked = is_early(api) or is_daemon(api.options)  # the daemon checks a function without the others again
+    if not may_be_unchecked or stored_type(api, value) is not None:
         return {}
     return _early.of(value, partial(_checked_early, api, method, value), api, meanwhile={})
 
