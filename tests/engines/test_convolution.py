@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@pytest.fixture(params=["at once", "one by one", "as columns", "rows at once", "row by row"])
+@pytest.fixture(params=["at once", "one by one", "image by image", "as columns", "rows at once", "row by row"])
 def at_a_time(request: Any, monkeypatch: Any) -> Iterator[str]:
     """Gather all windows at once, as in small convolutions, or one at a time, as far as it goes in large ones.
 
@@ -26,6 +26,9 @@ def at_a_time(request: Any, monkeypatch: Any) -> Iterator[str]:
     """
     if request.param in ("one by one", "row by row"):
         monkeypatch.setattr(convolution, "_GATHERED_BYTES", 1)
+        monkeypatch.setattr(convolution, "_MULTIPLIED_BYTES", 1)
+    if request.param == "image by image":
+        monkeypatch.setattr(convolution, "_LARGE_IMAGE", 0)
     monkeypatch.setattr(convolution, "_SHORT", 1000 if request.param == "as columns" else 0)
     if "row" in request.param:
         monkeypatch.setattr(convolution, "_LONG", 2)

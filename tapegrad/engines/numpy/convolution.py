@@ -28,12 +28,14 @@ from tapegrad.engines.numpy.buffers import BUFFERS, copy_runs
 from tapegrad.engines.thresholds import BY_CELLS_MIN_ELEMENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 Index: TypeAlias = "tuple[Any, ...]"
 
-_GATHERED_BYTES: Final = 1 << 20  # of gathered cells at a time, or up to 16 times as many for large kernels
+_GATHERED_BYTES: Final = 1 << 22  # of gathered cells at a time, or up to 4 times as many for large kernels
+_MULTIPLIED_BYTES: Final = 1 << 21  # of cells whose products are added at a time
+_LARGE_IMAGE: Final = 1 << 11  # positions from which on images with their channels first are multiplied one by one
 _SHORT: Final = 16  # contiguous elements of a window, below which windows are gathered as columns
 _LONG: Final = 5  # cells of a window along the last axis, from which on they are not gathered along it
 _WIDE: Final = 64  # elements of these cells, below which they are gathered
@@ -101,8 +103,11 @@ def _by_cells(x: Array, w: Array, window: ConvWindow) -> Array:
     elements = np.ascontiguousarray(w[0].transpose(*range(2, 2 + rank), 1, 0))  # BLAS takes no others
     y = BUFFERS.empty((n, *window.sizes, o), x.dtype)
     y.fill(0)
+    count = max(1, _MULTIPLIED_BYTES // (c * x.itemsize))
+    if _is_each_alone(x.strides[2], x.itemsize, cells):
+        count = min(count, prod(cells))
     with np.errstate(invalid="ignore"):
-        for index in _blocks((n, *cells), max(1, _GATHERED_BYTES // (2 * c * x.itemsize)), are_rows=False):
+        for index in _blocks((n, *cells), count, are_rows=False):
             block = images[index]
             rows = block.reshape(-1, c)
             products = BUFFERS.empty((len(rows), o), x.dtype)
@@ -118,6 +123,19 @@ def _by_cells(x: Array, w: Array, window: ConvWindow) -> Array:
     return y.transpose(0, 1 + rank, *range(1, 1 + rank))[:, None]
 
 
+def _is_each_alone(stride: int, itemsize: int, sizes: Sequence[int]) -> bool:
+    """Return whether images are multiplied one by one.
+
+    With the channels first, one image is a matrix without a copy, and several are not.
+
+    Args:
+        stride: Bytes from a channel to the next.
+        itemsize: Bytes of an element.
+        sizes: The sizes of an image.
+    """
+    return stride != itemsize and prod(sizes) >= _LARGE_IMAGE
+
+
 def _shifted(start: int, length: int, m: int, shift: int) -> tuple[slice, slice]:
     """Return which of the cells from `start` on meet one of m positions, and these positions, for one axis."""
     first = max(0, -start - shift)
@@ -130,7 +148,8 @@ def _by_elements(x: Array, w: Array, window: ConvWindow, *, is_exact: bool = Fal
     (g, o, _, *kernel), sizes, rank = w.shape, window.sizes, len(window.sizes)
     x = x.swapaxes(0, 2)
     geometry = (tuple(kernel), window.dilation, window.stride)
-    plan = _plan_for(x.shape, x.itemsize, sizes, *geometry, *window[3:], o, is_exact=is_exact)
+    options = {"is_exact": is_exact, "is_each_alone": _is_each_alone(w.strides[1], w.itemsize, kernel)}
+    plan = _plan_for(x.shape, x.itemsize, sizes, *geometry, *window[3:], o, **options)
     kernels = w.transpose(2, *range(3, 3 + rank), 0, 1)
     total: Any = None
     with np.errstate(invalid="ignore"):
@@ -238,8 +257,12 @@ def _plan_for(
     columns: int,
     *,
     is_exact: bool = False,
+    is_each_alone: bool = False,
 ) -> _Plan:
-    """Plan for windows of `few` elements, `reach` apart, at `many` positions, `step` apart, and `columns` columns."""
+    """Plan for windows of `few` elements, `reach` apart, at `many` positions, `step` apart, and `columns` columns.
+
+    If `is_exact`, no window reaches into the next row; if `is_each_alone`, a block has positions of one image only.
+    """
     n, g, c, *cells = shape
     rank, run, hop, pitch = len(few), few[-1], step[-1], many[-1]
     overhang = -(-(run - 1) // hop)  # windows of a row that reach into the next
@@ -257,7 +280,7 @@ def _plan_for(
         run = hop = 1
     axes = zip(cells, few, many, step, reach, input_dilation, padding_before, strict=True)
     spans, targets, sources = zip(*(_met(*axis) for axis in axes), strict=True)
-    count, most = (nbytes // (g * prod(few) * c * itemsize) for nbytes in (_GATHERED_BYTES, 16 * _GATHERED_BYTES))
+    count, most = (nbytes // (g * prod(few) * c * itemsize) for nbytes in (_GATHERED_BYTES, 4 * _GATHERED_BYTES))
     count = max(1, count, min(2 * columns, most))  # all kernels are read each time
     are_windows = prod(few) == max(step) == 1
     if are_windows:
@@ -277,7 +300,7 @@ def _plan_for(
         source=sources,
         is_padded=any(target != slice(0, span, 1) for target, span in zip(targets, spans, strict=True)),
         are_columns=not is_run and length < min(_SHORT, many[-1]),
-        images=max(1, min(n, count // prod(many))),
+        images=1 if is_each_alone else max(1, min(n, count // prod(many))),
         blocks=tuple(_blocks(many, count, are_rows=is_run)),
         are_windows=are_windows,
         size=prod(few) * c,
