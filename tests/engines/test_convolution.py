@@ -28,7 +28,7 @@ def at_a_time(request: Any, monkeypatch: Any) -> Iterator[str]:
         monkeypatch.setattr(convolution, "_GATHERED_BYTES", 1)
         monkeypatch.setattr(convolution, "_MULTIPLIED_BYTES", 1)
     if request.param == "image by image":
-        monkeypatch.setattr(convolution, "_LARGE_IMAGE", 0)
+        monkeypatch.setattr(convolution, "_ALONE_MIN_POSITIONS", 0)
     monkeypatch.setattr(convolution, "_SHORT", 1000 if request.param == "as columns" else 0)
     if "row" in request.param:
         monkeypatch.setattr(convolution, "_LONG", 2)

@@ -3333,6 +3333,318 @@ heads.by_turns(tg.ones((2, 3)), 2) @ tg.ones((23, 1))
 heads.cached(tg.ones((2, 3)))
 heads.named["n6"](tg.ones((2, 3))) @ tg.ones((6, 1))
 """,
+    "dictionaries in dataclasses that may change": """
+import numpy as np
+
+def shown(*values: Tensor) -> None:
+    assert values
+
+def use_of_fields_1() -> None:
+    @dataclass
+    class Batch:
+        items: dict[str, Tensor]
+
+    d = Batch({"x": tg.zeros((3, 4))})
+    d.items["x"] = tg.zeros(7)
+    shown(d.items["x"] + tg.zeros(7))
+
+@dataclass
+class Fields2:
+    items: dict[str, Tensor]
+
+def use_of_fields_2() -> None:
+    items = {"x": tg.zeros((3, 4))}
+    d = Fields2(items)
+    items["x"] = tg.zeros(7)
+    shown(d.items["x"] + tg.zeros(7))
+
+@dataclass
+class Fields3:
+    items: dict[str, Tensor]
+
+def change3(d: Fields3) -> None:
+    d.items["x"] = tg.zeros(7)
+
+def use_of_fields_3() -> None:
+    d = Fields3({"x": tg.zeros((3, 4))})
+    change3(d)
+    shown(d.items["x"] + tg.zeros(7))
+
+@dataclass
+class Fields4:
+    items: dict[str, Tensor]
+
+def change4(items: dict[str, Tensor]) -> None:
+    items["x"] = tg.zeros(7)
+
+def use_of_fields_4() -> None:
+    d = Fields4({"x": tg.zeros((3, 4))})
+    change4(d.items)
+    shown(d.items["x"] + tg.zeros(7))
+
+@dataclass
+class Fields5:
+    items: dict[str, Tensor]
+
+def use_of_fields_5() -> None:
+    d = Fields5({"x": tg.zeros((3, 4))})
+    other = d.items
+    other["x"] = tg.zeros(7)
+    shown(d.items["x"] + tg.zeros(7))
+
+@dataclass
+class Fields6:
+    items: dict[str, Tensor]
+
+def use_of_fields_6() -> None:
+    d = Fields6({"x": tg.zeros((3, 4))})
+    d.items.update(x=tg.zeros(7))
+    shown(d.items["x"] + tg.zeros(7))
+
+@dataclass
+class Fields7:
+    items: dict[str, Tensor]
+
+def use_of_fields_7() -> None:
+    d = Fields7({"x": tg.zeros((3, 4))})
+    d.items = {"x": tg.zeros(7)}
+    shown(d.items["x"] + tg.zeros(7))
+
+@dataclass
+class Fields8:
+    items: dict[str, Tensor]
+
+def use_of_fields_8() -> None:
+    d = Fields8({"x": tg.zeros((3, 7))})
+    for name in d.items:
+        d.items[name] = d.items[name].sum(axis=1)
+    shown(d.items["x"] + tg.zeros(3))
+
+@dataclass
+class Fields9:
+    items: dict[str, Tensor]
+
+    def __post_init__(self) -> None:
+        self.items["x"] = self.items["x"].sum(axis=1)
+
+def use_of_fields_9() -> None:
+    items = {"x": tg.zeros((3, 7))}
+    d = Fields9(items)
+    shown(d.items["x"] + tg.zeros(3))
+    shown(items["x"] + tg.zeros(3))
+
+@dataclass
+class Fields10:
+    items: dict[str, Tensor]
+
+def use_of_fields_10() -> None:
+    d = replace(Fields10({"x": tg.zeros((3, 4))}), items={"x": tg.zeros(7)})
+    shown(d.items["x"] + tg.zeros(7))
+
+@dataclass
+class Fields11:
+    items: dict[str, Tensor]
+
+def make11(items: dict[str, Tensor]) -> Fields11:
+    return Fields11(items)
+
+def use_of_fields_11() -> None:
+    items = {"x": tg.zeros((3, 4))}
+    d = make11(items)
+    items["x"] = tg.zeros(7)
+    shown(d.items["x"] + tg.zeros(7))
+
+@dataclass
+class Fields12:
+    items: dict[str, Tensor]
+
+    def pooled(self) -> None:
+        for name, x in self.items.items():
+            self.items[name] = x.sum(axis=1)
+
+def use_of_fields_12() -> None:
+    d = Fields12({"x": tg.zeros((3, 4))})
+    d.pooled()
+    shown(d.items["x"] + tg.zeros(3))
+
+class Fields13(NamedTuple):
+    items: dict[str, Tensor]
+
+def use_of_fields_13() -> None:
+    d = Fields13({"x": tg.zeros((3, 4))})
+    d.items["x"] = tg.zeros(7)
+    shown(d.items["x"] + tg.zeros(7))
+
+@dataclass
+class Fields14:
+    items: dict[str, Tensor]
+
+def rest14(items: dict[str, Tensor]) -> dict[str, Tensor]:
+    return items
+
+def use_of_fields_14() -> None:
+    d = Fields14({"x": tg.zeros((3, 4))})
+    other = rest14(d.items)
+    other["x"] = tg.zeros(7)
+    shown(d.items["x"] + tg.zeros(7))
+
+@dataclass
+class Fields15:
+    items: dict[str, Tensor]
+
+def use_of_fields_15() -> None:
+    items = {"x": tg.zeros((3, 4))}
+    d = Fields15(items)
+    e = Fields15(d.items)
+    e.items["x"] = tg.zeros(7)
+    shown(d.items["x"] + tg.zeros(7))
+    shown(items["x"] + tg.zeros(7))
+
+@dataclass
+class Fields16:
+    items: dict[str, Tensor]
+
+def fill16(b: Fields16) -> Fields16:
+    b.items["x"] = tg.zeros(7)
+    return b
+
+def make16() -> Fields16:
+    return Fields16({"x": tg.zeros((3, 4))})
+
+def use_of_fields_16() -> None:
+    d = make16()
+    shown(fill16(d).items["x"] + tg.zeros(7))
+    shown(d.items["x"] + tg.zeros(7))
+
+@dataclass
+class Fields17:
+    items: dict[str, Tensor]
+
+class Holder17:
+    def __init__(self, items: dict[str, Tensor]) -> None:
+        self.things = items
+
+    def change(self) -> None:
+        self.things["x"] = tg.zeros(7)
+
+def use_of_fields_17() -> None:
+    d = Fields17({"x": tg.zeros((3, 4))})
+    h = Holder17(d.items)
+    h.change()
+    shown(d.items["x"] + tg.zeros(7))
+
+@dataclass
+class Fields18:
+    items: dict[str, Tensor]
+
+def use_of_fields_18() -> None:
+    d = Fields18({"x": tg.zeros((3, 4))})
+    several = [d.items, {"x": tg.zeros(2)}]
+    several[0]["x"] = tg.zeros(7)
+    shown(d.items["x"] + tg.zeros(7))
+
+@dataclass
+class Fields19:
+    items: dict[str, Tensor]
+
+def use_of_fields_19() -> None:
+    for n in (3, 7):
+        d = Fields19({"x": tg.zeros(n)})
+        shown(d.items["x"] + tg.zeros(n))
+    x = tg.zeros(3)
+    e = Fields19({"x": x})
+    x = tg.zeros((4, 7))
+    shown(e.items["x"] + tg.zeros(3))
+
+@dataclass
+class Fields20:
+    items: dict[str, Tensor]
+
+def use_of_fields_20() -> None:
+    d = Fields20({"x": tg.zeros((3, 4))})
+
+    def change() -> None:
+        d.items["x"] = tg.zeros(7)
+
+    change()
+    shown(d.items["x"] + tg.zeros(7))
+
+@dataclass
+class Fields21:
+    items: dict[str, dict[str, Tensor]]
+
+def use_of_fields_21() -> None:
+    d = Fields21({"a": {"x": tg.zeros((3, 4))}})
+    d.items["a"]["x"] = tg.zeros(7)
+    shown(d.items["a"]["x"] + tg.zeros(7))
+
+@dataclass
+class Fields22:
+    items: dict[str, Tensor]
+
+@dataclass
+class Sub22(Fields22):
+    def __post_init__(self) -> None:
+        self.items["x"] = tg.zeros(7)
+
+def use_of_fields_22() -> None:
+    items = {"x": tg.zeros((3, 4))}
+    d = Sub22(items)
+    shown(d.items["x"] + tg.zeros(7))
+    shown(items["x"] + tg.zeros(7))
+
+@dataclass
+class Fields23:
+    items: dict[str, Tensor] = field(default_factory=dict)
+
+def use_of_fields_23() -> None:
+    d = Fields23()
+    d.items["x"] = tg.zeros(7)
+    shown(d.items["x"] + tg.zeros(7))
+
+def use_of_fields_24() -> None:
+    out = {}
+    out["x"] = tg.zeros((3, 4))
+    out["y"] = tg.zeros(7)
+    out["x"] = out["x"].sum(axis=0)
+    shown(out["x"] + tg.zeros(4), out["y"] + tg.zeros(7))
+    for one in out.values():
+        shown(one.sum())
+    parts = []
+    for n in range(3):
+        parts.append(tg.zeros((n + 1, 2)))
+    parts.append(tg.zeros(2).trace())
+    shown(tg.concat([one.reshape(-1) for one in parts]) + tg.zeros(14))
+    labels = [tg.zeros(3)]
+    labels.append(tg.zeros(3, dtype=np.int64))
+    labels.insert(0, tg.zeros((2, 3)))
+    shown(labels[2] + tg.zeros(3, dtype=np.int64))
+
+use_of_fields_1()
+use_of_fields_2()
+use_of_fields_3()
+use_of_fields_4()
+use_of_fields_5()
+use_of_fields_6()
+use_of_fields_7()
+use_of_fields_8()
+use_of_fields_9()
+use_of_fields_10()
+use_of_fields_11()
+use_of_fields_12()
+use_of_fields_13()
+use_of_fields_14()
+use_of_fields_15()
+use_of_fields_16()
+use_of_fields_17()
+use_of_fields_18()
+use_of_fields_19()
+use_of_fields_20()
+use_of_fields_21()
+use_of_fields_22()
+use_of_fields_23()
+use_of_fields_24()
+""",
     "dictionaries of dictionaries that change": """
 def nested() -> dict[str, dict[str, Tensor]]:
     return {"a": {"x": tg.ones((2, 3))}, "b": {"x": tg.ones((2, 4))}}
@@ -8209,6 +8521,73 @@ def total(features: Features) -> Tensor:
 
 columns = {"a": np.ones((8, 3), np.float32), "b": np.ones((8, 4), np.float32)}
 total(traced(rows(columns, 5)))
+""",
+    "dictionaries of arrays in a dataclass that a function returns": """
+import numpy as np
+from numpy.typing import NDArray
+
+COUNTS = {"user": 40, "country": 12, "device": 4}
+
+@dataclass
+class Tables:
+    users: dict[str, NDArray[np.int64]]
+    numeric: NDArray[np.float32]
+
+def tables(seed: int) -> Tables:
+    rng = np.random.default_rng(seed)
+
+    def columns(counts: dict[str, int], key: str) -> dict[str, NDArray[np.int64]]:
+        found = {name: rng.integers(0, count, counts[key]) for name, count in counts.items()}
+        found[key] = np.arange(counts[key])
+        return found
+
+    users = columns(COUNTS, "user")
+    return Tables(users, rng.normal(size=(len(users["user"]), 3)).astype(np.float32))
+
+def rows_of(columns: dict[str, NDArray[np.int64]], rows: NDArray[np.int64]) -> dict[str, Tensor]:
+    return {name: tg.tensor(column[rows]) for name, column in columns.items()}
+
+def summed(found: Tables, batch: dict[str, Tensor]) -> Tensor:
+    first = batch["country"] + batch["user"]
+    return first + tg.tensor(found.users["user"])  # here
+
+def main() -> None:
+    found = tables(0)
+    summed(found, rows_of(found.users, np.arange(40)))
+    summed(found, rows_of(found.users, np.arange(7)))
+
+main()
+""",
+    "a dictionary of tensors in a dataclass": """
+@dataclass
+class Batch:
+    features: dict[str, Tensor]
+    target: Tensor
+
+def batch_of(count: int) -> Batch:
+    features = {}
+    features["image"] = tg.ones((count, 8))
+    features["length"] = tg.ones(count)
+    return Batch(features, tg.ones((count, 2)))
+
+def loss(batch: Batch, weight: Tensor) -> Tensor:
+    return ((batch.features["image"] @ weight) * batch.features["length"] - batch.target).sum()  # here
+
+loss(batch_of(2), tg.ones((8, 2)))
+loss(batch_of(5), tg.ones((8, 2)))
+""",
+    "a dictionary of arrays that a function without parameters returns": """
+import numpy as np
+from numpy.typing import NDArray
+
+def arrays() -> dict[str, NDArray[np.float32]]:
+    return {"x": np.ones((6, 3), np.float32), "y": np.ones(6, np.float32)}
+
+def product(data: dict[str, NDArray[np.float32]]) -> Tensor:
+    y = tg.ones((2, 6)) @ tg.tensor(data["x"])
+    return y @ tg.tensor(data["y"])  # here
+
+product(arrays())
 """,
     "configurations of a loop outside of functions": """
 def run(config: Config, x: Tensor) -> Tensor:

@@ -35,7 +35,7 @@ Index: TypeAlias = "tuple[Any, ...]"
 
 _GATHERED_BYTES: Final = 1 << 22  # of gathered cells at a time, or up to 4 times as many for large kernels
 _MULTIPLIED_BYTES: Final = 1 << 21  # of cells whose products are added at a time
-_LARGE_IMAGE: Final = 1 << 11  # positions from which on images with their channels first are multiplied one by one
+_ALONE_MIN_POSITIONS: Final = 1 << 11  # positions from which on images with their channels first are multiplied one by one
 _SHORT: Final = 16  # contiguous elements of a window, below which windows are gathered as columns
 _LONG: Final = 5  # cells of a window along the last axis, from which on they are not gathered along it
 _WIDE: Final = 64  # elements of these cells, below which they are gathered
@@ -133,7 +133,7 @@ def _is_each_alone(stride: int, itemsize: int, sizes: Sequence[int]) -> bool:
         itemsize: Bytes of an element.
         sizes: The sizes of an image.
     """
-    return stride != itemsize and prod(sizes) >= _LARGE_IMAGE
+    return stride != itemsize and prod(sizes) >= _ALONE_MIN_POSITIONS
 
 
 def _shifted(start: int, length: int, m: int, shift: int) -> tuple[slice, slice]:

@@ -202,7 +202,7 @@ class ExpressionReader:
                 self._frame.variables.update(values)
                 self._bind_loop(target, t)
                 key = None if written is None else object_of(written, self._api)
-                items.append((key if isinstance(key, str) else None, self._type_of(item)))
+                items.append((key if isinstance(key, str) else None, with_sizes(self._type_of(item), item, self._api)))
         except UnreadError:  # the comprehension is then read as a whole
             self._ignore_errors()
             return
@@ -359,7 +359,7 @@ class ExpressionReader:
         item = t if entries is not None and not entries else join([held.args[1], t])
         filled_now = held.copy_modified(args=[of_key, item if tensor_parts(item) is not None else unknown()])
         if entries is not None and isinstance(name, str):
-            entry = t if tensor_parts(t) is not None else unknown()
+            entry = t if tensor_parts(t) is not None or is_array(t) else unknown()
             filled_now = with_entries(filled_now, {**entries, name: entry}, variable)
         self._set(variable, filled_now)
 

@@ -104,11 +104,17 @@ def with_entries_read(result: Type, read: Type, kept: frozenset[str], call: Cont
         of_any = make(api)("builtins.dict", [unknown(), unknown()])
         return with_entries(of_any, {key: _entry(p, t, kept, call, api) for key, t in entries.items()}, call)
     if isinstance(p, Instance) and is_record(p):
-        return with_entries(p, {name: without_opaque(t, kept) for name, t in entries.items()}, call)
+        return with_entries(p, {name: _field(t, kept, call, api) for name, t in entries.items()}, call)
     if not isinstance(p, Instance) or not is_dictionary(p):
         return result
     of_each = {key: _entry(p.args[-1], t, kept, call, api) for key, t in entries.items()}
     return with_entries(p, of_each, call)
+
+
+def _field(read: Type, kept: frozenset[str], call: Context, api: Checker) -> Type:
+    """Return the type of a field of a dataclass that was read, which may be a dictionary."""
+    is_known = entries_in(read) is not None
+    return with_entries_read(read, read, kept, call, api) if is_known else without_opaque(read, kept)
 
 
 def _entry(declared: Type, read: Type, kept: frozenset[str], call: Context, api: Checker) -> Type:

@@ -201,7 +201,7 @@ class Reader(PathReader):
                     expect_elements(self._api, variable, target, value)
             case AssignmentStmt(lvalues=[IndexExpr() as target], rvalue=value, type=None):
                 fill_element(self._api, target, value)
-                self._set_item(target, self._type_of(value))
+                self._set_item(target, with_sizes(self._type_of(value), value, self._api))
             case AssignmentStmt(
                 lvalues=[TupleExpr() as target],
                 rvalue=CallExpr(callee=NameExpr(fullname="builtins.map"), args=[function, sequence]) as value,

@@ -9,6 +9,8 @@ import operator
 from typing import TYPE_CHECKING
 
 from mypy.nodes import (
+    ARG_STAR,
+    ARG_STAR2,
     CallExpr,
     Expression,
     FuncDef,
@@ -24,11 +26,12 @@ from mypy.nodes import (
 )
 from mypy.types import AnyType, CallableType, Instance, TupleType, UnionType, get_proper_type
 
-from tapegrad.mypy.conversion import joined, tensor_parts, unknown, without_opaque
+from tapegrad.mypy.conversion import joined, shape_items, tensor_parts, unknown, without_opaque
 from tapegrad.mypy.features.partial_types import filled, join
 from tapegrad.mypy.mypy_api import (
     attribute_variable,
     checked_file,
+    checked_type,
     get_all_type_vars,
     has_annotation,
     is_of_library,
@@ -36,6 +39,7 @@ from tapegrad.mypy.mypy_api import (
     narrow,
     narrow_in_loops,
     newest_binding,
+    silenced,
     simplified_union,
     stored_type,
 )
@@ -74,7 +78,8 @@ if TYPE_CHECKING:
 def growing(ctx: MethodSigContext) -> FunctionLike:
     """Return the signature of a method that adds items to a collection.
 
-    If no annotation declares the sizes of its items, they are unknown from here on.
+    If no annotation declares the sizes of its items, they are unknown from here on; so are rank, tape and dtype if
+    those of the new item differ.
     """
     declared = ctx.default_signature
     if not isinstance(declared, CallableType):
@@ -82,7 +87,55 @@ def growing(ctx: MethodSigContext) -> FunctionLike:
     holder = _holder(ctx.context)
     if not _open(holder, None, ctx.api):
         return declared.copy_modified(arg_types=list(map(without_opaque, declared.arg_types)))
-    return declared.copy_modified(arg_types=list(map(without_sizes, declared.arg_types)))
+    types = list(map(without_sizes, declared.arg_types))
+    if isinstance(holder, NameExpr) and _adds_one(ctx.context):
+        item = _item_beside(types[-1], ctx.args[-1][0], ctx.api)
+        if item is not types[-1] and isinstance(holder.node, Var):
+            _replace_items(holder, holder.node, item, ctx.api)
+            types[-1] = item
+    return declared.copy_modified(arg_types=types)
+
+
+def _adds_one(change: Context) -> bool:
+    """Return whether a change of a collection adds one item, or replaces one."""
+    match change:
+        case IndexExpr(index=index):
+            return not isinstance(index, SliceExpr)
+        case CallExpr(callee=MemberExpr(name="append" | "appendleft" | "insert" | "setdefault"), arg_kinds=kinds):
+            return ARG_STAR not in kinds and ARG_STAR2 not in kinds
+    return False
+
+
+def _item_beside(item: Type, value: Expression, api: Checker) -> Type:
+    """Return the type of the tensors in a collection, without what the type of one that is added contradicts."""
+    parts = tensor_parts(item)
+    if parts is None:
+        return item
+    with silenced(api):
+        added = tensor_parts(checked_type(api, value, may_be_none=True))
+    own, p = shape_items(parts.shape), get_proper_type(item)
+    if added is None or not isinstance(p, Instance):
+        return item
+    other = shape_items(added.shape)
+    is_of_rank = own is None or other is None or len(own) == len(other)
+    pairs = zip(p.args[1:], (added.tape, added.dtype), strict=True)
+    args = [one if one == another else unknown() for one, another in pairs]
+    if is_of_rank and all(map(operator.is_, args, p.args[1:])):
+        return item
+    return p.copy_modified(args=[p.args[0] if is_of_rank else unknown(), *args])
+
+
+def _replace_items(holder: NameExpr, collection: Var, item: Type, api: Checker) -> None:
+    """Let the tensors in a collection, which has no annotation, have another type from here on."""
+
+    def change(t: Type) -> Type:
+        p = get_proper_type(t)
+        return p.copy_modified(args=[*p.args[:-1], item]) if isinstance(p, Instance) and p.args else t
+
+    if collection.type is not None:
+        collection.type = change(collection.type)
+        narrow(api, holder, collection.type)
+        narrow_in_loops(api, holder, change)
 
 
 def value_of_key(ctx: MethodContext) -> Type:

@@ -101,9 +101,16 @@ def _is_open(t: Type) -> bool:
         p = get_proper_type(p.upper_bound)
     if isinstance(p, Instance) and is_record(p):
         fields = [one.node.type for one in p.type.names.values() if isinstance(one.node, Var)]
-        return any(field is not None and (is_open(field) or is_array(field)) for field in fields)
+        return any(field is not None and _is_open_field(field) for field in fields)
     is_of_open = isinstance(p, Instance) and is_dictionary(p) and (_is_open(p.args[-1]) or is_array(p.args[-1]))
     return is_of_open or is_open(t)
+
+
+def _is_open_field(t: Type) -> bool:
+    """Return whether a field is a tensor with unknown parts, or an array, or a dictionary of some."""
+    p = get_proper_type(t)
+    item = p.args[-1] if isinstance(p, Instance) and is_dictionary(p) else t
+    return is_open(item) or is_array(item)
 
 
 def is_open_result(t: Type) -> bool:

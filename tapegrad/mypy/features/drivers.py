@@ -36,7 +36,7 @@ from tapegrad.mypy.features.body_arguments import (
 )
 from tapegrad.mypy.features.body_outcomes import fail, outcome_of, seen_from, with_entries_read
 from tapegrad.mypy.features.body_state import UnreadError
-from tapegrad.mypy.features.declarations import says_little
+from tapegrad.mypy.features.declarations import is_open_result, says_little
 from tapegrad.mypy.features.loop_turns import turns_of_call
 from tapegrad.mypy.features.partial_types import holds_tensors
 from tapegrad.mypy.features.readable_bodies import (
@@ -154,7 +154,7 @@ def _driven(
     dictionaries = dictionaries_given(written, call, frame, file, api)
     is_known = is_known or bool(dictionaries)
     given |= dictionaries
-    if not is_known and not _unpacks.of(written) and not _parses.of(written) and not _lists_items(written, api):
+    if not is_known and not _parses.of(written) and not _says_more(written, api):
         raise UnreadError(PASSES_NOTHING_KNOWN, call.line)
     outcome = outcome_of(api, written, frame, given, file)
     if outcome.names:
@@ -173,7 +173,14 @@ def _is_driver(function: FuncDef, api: Checker) -> bool:
         return False
     if any(map(holds_tensors, [*declared.arg_types, declared.ret_type])):
         return False
-    return bool(declared.arg_types) or _unpacks.of(function) or _lists_items(function, api)
+    return bool(declared.arg_types) or _says_more(function, api)
+
+
+def _says_more(function: FuncDef, api: Checker) -> bool:
+    """Return whether the body of a function says more than its declaration for any call."""
+    declared = function.type
+    returns_arrays = isinstance(declared, CallableType) and is_open_result(declared.ret_type)
+    return returns_arrays or _unpacks.of(function) or _lists_items(function, api)
 
 
 def _unpacks_items(function: Node | None) -> bool:

@@ -47,11 +47,13 @@ from tapegrad.mypy.scopes.frames import (
     Expressions,
     Frame,
     GivenTensor,
+    Held,
     Items,
     Keywords,
     Made,
     Nothing,
     Reading,
+    Records,
     Returned,
     key_of,
     within,
@@ -316,8 +318,13 @@ def values_of_parameters(
     call: CallExpr,
     api: Checker,
     rest: Mapping[ArgKind, str] = MappingProxyType({}),
+    *,
+    are_fields: bool = False,
 ) -> tuple[tuple[str, Value], ...] | None:
-    """Return the values of parameters; those that take the rest, by position or by name, have a list or a dict."""
+    """Return the values of parameters; those that take the rest, by position or by name, have a list or a dict.
+
+    If `are_fields`, they are those of a dataclass, which may hold dictionaries of tensors.
+    """
     pairs: list[tuple[str | None, Value]] = []
     for expression, kind, keyword in zip(call.args, call.arg_kinds, call.arg_names, strict=True):
         if kind in (ARG_STAR, ARG_STAR2):
@@ -326,7 +333,9 @@ def values_of_parameters(
                 return None
             pairs += several
         else:
-            pairs.append((keyword, _given_tensor(expression, api) or Expressions.value_of(expression, api)))
+            value: Value = _given_tensor(expression, api) or Expressions.value_of(expression, api)
+            is_open = are_fields and isinstance(value, Held | None)
+            pairs.append((keyword, (Records.given(expression, api) if is_open else None) or value))
     by_position = [value for keyword, value in pairs if keyword is None]
     by_name = {keyword: value for keyword, value in pairs if keyword is not None}
     given: dict[str, Value] = dict(zip(positional, by_position, strict=False))

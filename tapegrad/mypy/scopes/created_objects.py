@@ -418,7 +418,8 @@ def _made_of_fields(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None
     parameters = [*fields] if constructor is None else constructor.arg_names[1:]
     if any(one is not None and one not in fields for one in parameters):
         return None
-    arguments = values_of_parameters([*fields], [one for one in parameters if one is not None], fields, call, api)
+    positional = [one for one in parameters if one is not None]
+    arguments = values_of_parameters([*fields], positional, fields, call, api, are_fields=True)
     if arguments is None:
         return None
     made = Made(info, info.fullname, tuple((name, value) for name, value in arguments if name in names))

@@ -39,6 +39,7 @@ from mypy.nodes import (
     SliceExpr,
     StrExpr,
     TupleExpr,
+    TypeInfo,
     UnaryExpr,
     Var,
     WhileStmt,
@@ -46,6 +47,7 @@ from mypy.nodes import (
 from mypy.types import Instance, TupleType, Type, TypeVarType, UnionType, get_proper_type
 
 from tapegrad.mypy.conversion import (
+    ARRAY,
     MODULE,
     fields_of,
     joined,
@@ -73,6 +75,7 @@ from tapegrad.mypy.scopes.decorators import is_changed
 from tapegrad.mypy.scopes.file_contents import loop_of
 from tapegrad.mypy.scopes.frames import (
     Frame,
+    GivenEntries,
     GivenTensor,
     Made,
     Reading,
@@ -107,7 +110,7 @@ from tapegrad.mypy.scopes.written_attributes import files_with
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from mypy.nodes import MypyFile, Node, TypeInfo
+    from mypy.nodes import MypyFile, Node
 
     from tapegrad.mypy.mypy_api import Checker
     from tapegrad.mypy.scopes.file_contents import Loop
@@ -197,7 +200,7 @@ def entries_of(dictionary: Expression, api: Checker) -> Entries | None:
             return _of_display(pairs, api, is_now=True)
         case DictionaryComprehension():
             noted = turns_noted(dictionary)
-            return None if noted is None else {key: _known_tensor(t) for key, t in noted if key is not None}
+            return None if noted is None else {key: _known_item(t) for key, t in noted if key is not None}
         case CallExpr():
             return _of_owner(stored_type(api, dictionary), dictionary)
         case NameExpr(node=Var() as variable):
@@ -238,8 +241,34 @@ def _with_fields(t: Instance, value: Value) -> Type:
     """Return the type of a dataclass with the tensors in its fields, which only the body that is read has had."""
     is_made = isinstance(value, Made) and value.info is t.type and value.constructor == t.type.fullname
     arguments = value.arguments if is_made and isinstance(value, Made) else ()
-    fields = {name: field.t for name, field in arguments if isinstance(field, GivenTensor)}
+    fields = {name: field for name, value in arguments if (field := _type_of_field(t, name, value)) is not None}
     return with_entries(t, fields) if fields else without_entries(t)
+
+
+def _type_of_field(record: Instance, name: str, value: Value) -> Type | None:
+    """Return the type of a field that holds a tensor, or a dictionary with its entries; None for any other."""
+    if isinstance(value, GivenTensor):
+        return value.t
+    symbol = record.type.get(name)
+    declared = get_proper_type(symbol.node.type) if symbol is not None and isinstance(symbol.node, Var) else None
+    if not isinstance(value, GivenEntries) or not isinstance(declared, Instance) or not is_dictionary(declared):
+        return None
+    return with_entries(declared, dict(value.entries))
+
+
+def _value_of_field(t: Type) -> Value:
+    entries = entries_in(t)
+    return GivenTensor(t) if entries is None else GivenEntries((*entries.items(),))
+
+
+def _given_entries(argument: Expression, api: Checker) -> GivenEntries | None:
+    """Return the dictionary that a call gives a field, without the entries of the dictionaries in it."""
+    if not is_dictionary(stored_type(api, argument)):
+        return None
+    entries = entries_of(argument, api) if isinstance(argument, NameExpr) else _of_value(argument, api)
+    if not any(_is_known_item(t) for t in (entries or {}).values()):
+        return None
+    return GivenEntries(tuple((key, _known_item(t)) for key, t in (entries or {}).items()))
 
 
 def _returned_record(call: CallExpr, position: int | None, api: Checker) -> Made | None:
@@ -254,7 +283,7 @@ def _returned_record(call: CallExpr, position: int | None, api: Checker) -> Made
     fields = _of_owner(t, call)
     if fields is None or not isinstance(p, Instance) or not is_record(p):
         return None
-    return Made(p.type, p.type.fullname, tuple((name, GivenTensor(field)) for name, field in fields.items()))
+    return Made(p.type, p.type.fullname, tuple((name, _value_of_field(field)) for name, field in fields.items()))
 
 
 def _named_tuple(t: TupleType, api: Checker) -> Made | None:
@@ -278,6 +307,7 @@ def _has_known_rank(t: Type) -> bool:
 
 
 Records.returned = _returned_record
+Records.given = _given_entries
 
 
 def _of_display(pairs: list[tuple[Expression | None, Expression]], api: Checker, *, is_now: bool) -> Entries | None:
@@ -288,7 +318,7 @@ def _of_display(pairs: list[tuple[Expression | None, Expression]], api: Checker,
             inner = _of_display(value.items, api, is_now=is_now) if isinstance(value, DictExpr) else None
             t = get_proper_type(stored_type(api, value)) if inner is not None else None
             if inner is not None and isinstance(t, Instance):  # whose own dictionaries may have other names
-                entries[key.value] = with_entries(t, {name: _known_tensor(one) for name, one in inner.items()})
+                entries[key.value] = with_entries(t, {name: _known_item(one) for name, one in inner.items()})
             else:
                 entries[key.value] = _tensor(value, api, is_now=is_now)
             continue
@@ -318,6 +348,16 @@ def _tensor(value: Expression, api: Checker, *, is_now: bool) -> Type:
 
 def _known_tensor(t: Type | None) -> Type:
     return t if t is not None and tensor_parts(t) is not None else unknown()
+
+
+def _known_item(t: Type) -> Type:
+    """Return the type of a tensor, or of an array of NumPy; Any for any other."""
+    return t if _is_known_item(t) else unknown()
+
+
+def _is_known_item(t: Type) -> bool:
+    p = get_proper_type(t)
+    return tensor_parts(t) is not None or (isinstance(p, Instance) and p.type.fullname == ARRAY)
 
 
 def _of_owner(t: Type | None, owner: Node) -> Entries | None:
@@ -384,12 +424,20 @@ def _of_attribute(attribute: MemberExpr, api: Checker) -> Entries | None:
     made, name = object_of(attribute.expr, api), attribute.name
     if not isinstance(made, Made):
         return None
-    replacing = [_replaces(file, made.info, name) for file in files_with(made.info, api)]
-    if None in replacing:
+    changes = [_changes_of_attribute(file, made.info, name) for file in files_with(made.info, api)]
+    if None in changes:
         return None
+    field = dict(made.arguments).get(name) if made.constructor == made.info.fullname else None
     key = key_of(made), name
-    entries = _of_attributes.of(key, partial(_made_by_constructor, attribute, made, api), api, meanwhile=None)
-    if entries is None or not any(replacing):
+    entries = (
+        dict(field.entries)
+        if isinstance(field, GivenEntries)
+        else _of_attributes.of(key, partial(_made_by_constructor, attribute, made, api), api, meanwhile=None)
+    )
+    followed = [one for one in changes if one is not None]
+    if entries is None or not all(_only_reads(*one, entries, api) for each in followed for one in each.calls):
+        return None
+    if not any(each.is_replaced for each in followed):
         return entries
     return {key: _with_any_tape(t) for key, t in entries.items()}
 
@@ -427,11 +475,24 @@ def _displayed(value: Expression, made: Made, api: Checker) -> Entries | None:
         return None if errors() else entries
 
 
-def _replaces(file: MypyFile | None, info: TypeInfo, name: str) -> bool | None:
-    """Return whether a file replaces entries of the dictionary in an attribute; None if it may change it otherwise."""
+class _AttributeChanges(NamedTuple):
+    """What a file does with the dictionary in an attribute.
+
+    Attributes:
+        is_replaced: Whether it replaces entries by others of the same shape and dtype.
+        calls: The calls of functions of the program with the dictionary, with the argument.
+    """
+
+    is_replaced: bool
+    calls: list[tuple[CallExpr, Expression]]
+
+
+def _changes_of_attribute(file: MypyFile | None, info: TypeInfo, name: str) -> _AttributeChanges | None:
+    """Return what a file does with the dictionary in an attribute; None if it may change it otherwise."""
     if file is None:
         return None
-    found = False
+    is_replaced = False
+    calls: list[tuple[CallExpr, Expression]] = []
     aliases = _aliases.of(file)
     for node in nodes_in.of(file):
         parts = [one for one in children_of(node, MemberExpr) if one.name == name]
@@ -440,11 +501,13 @@ def _replaces(file: MypyFile | None, info: TypeInfo, name: str) -> bool | None:
         if any(_may_be_attribute(collection_of(one), name, info, file) for one in changed):
             if not (isinstance(node, AssignmentStmt) and _keeps_type(node)):
                 return None
-            found = True
+            is_replaced = True
         for one in parts:
             if may_be_attribute(one, name, info, file) and not _leaves_attribute(node, one, aliases):
-                return None
-    return found
+                if not isinstance(node, CallExpr) or one not in node.args:
+                    return None
+                calls.append((node, one))
+    return _AttributeChanges(is_replaced, calls)
 
 
 def _is_named(expression: Expression, name: str) -> bool:
@@ -629,11 +692,34 @@ def _only_reads(call: CallExpr, argument: Expression, entries: Entries, api: Che
     So does a layer that is called, if its `forward` does.
     """
     called = called_function(call.callee, api)
+    if isinstance(call.callee, RefExpr) and isinstance(call.callee.node, TypeInfo):
+        return _only_holds(call.callee.node, call, argument, entries, api, depth)
     layer = object_of(call.callee, api) if called is None else None
     symbol = layer.info.get("__call__") if isinstance(layer, Made) else None
     if isinstance(layer, Made) and symbol is not None and symbol.fullname == f"{MODULE}.__call__":
         called = method_of(layer, "forward")
     return called is not None and _leaves_argument(called, call, argument, entries, api, depth)
+
+
+def _only_holds(
+    record: TypeInfo, call: CallExpr, argument: Expression, entries: Entries, api: Checker, depth: int
+) -> bool:
+    """Return whether a call gives a dictionary to a field of a dataclass, by which the program only reads it."""
+    symbol = record.names.get("__init__")
+    is_plain = symbol is not None and symbol.plugin_generated and record.get("__post_init__") is None
+    constructor = symbol.node if symbol is not None and is_plain and "dataclass" in record.metadata else None
+    if not isinstance(constructor, FuncDef) or depth > _DEEPEST:
+        return False
+    field = parameter_taking(argument, call, constructor.arguments[1:])
+    if field is None:
+        return False
+    changes = [_changes_of_attribute(file, record, field.name) for file in files_with(record, api)]
+    return all(
+        each is not None
+        and not each.is_replaced
+        and all(_only_reads(*one, entries, api, depth + 1) for one in each.calls)
+        for each in changes
+    )
 
 
 def only_reads_parameter(

@@ -131,6 +131,12 @@ class GivenTensor(NamedTuple):
     t: Type
 
 
+class GivenEntries(NamedTuple):
+    """A dictionary of tensors and arrays that a call gives a field, with the type of each entry there."""
+
+    entries: tuple[tuple[str, Type], ...]
+
+
 class Held(NamedTuple):
     """An object of which only the name is known, such as a parameter; its attributes are opaque sizes."""
 
@@ -139,8 +145,8 @@ class Held(NamedTuple):
 
 
 Value: TypeAlias = (
-    "Made | Several | Items | Keywords | Layers | LayerCall | Returned | ClassOf | GivenTensor | Nothing | Held"
-    " | Size | float | str | None"
+    "Made | Several | Items | Keywords | Layers | LayerCall | Returned | ClassOf | GivenTensor | GivenEntries"
+    " | Nothing | Held | Size | float | str | None"
 )
 
 
@@ -234,14 +240,16 @@ class Arrays:
 
 
 class Records:
-    """How the dataclass that a call of a function returns is read, see `tapegrad.mypy.scopes.entries`.
+    """How the fields of dataclasses are read, see `tapegrad.mypy.scopes.entries`.
 
     Attributes:
-        returned: Returns it, or the one at a position of a tuple, with the tensors in its fields; None if nothing is
-            known of them.
+        returned: Returns the dataclass that a call of a function returns, or the one at a position of a tuple, with the
+            tensors in its fields; None if nothing is known of them.
+        given: Returns the dictionary of tensors or arrays that a call gives a field; None if nothing is known of it.
     """
 
     returned: ClassVar[Callable[[CallExpr, int | None, Checker], Made | None]]
+    given: ClassVar[Callable[[Expression, Checker], GivenEntries | None]]
 
 
 class Expressions:
@@ -471,6 +479,8 @@ def is_passed_on(path: str, value: Value) -> bool:
         return any(is_passed_on(path, one) for one in value.items)
     if isinstance(value, GivenTensor):
         return path in opaque_paths(value.t)
+    if isinstance(value, GivenEntries):
+        return any(path in opaque_paths(t) for _, t in value.entries)
     if isinstance(value, LayerCall):
         return any(path in opaque_paths(t) for t in value.types)
     if isinstance(value, Returned):
