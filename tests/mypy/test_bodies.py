@@ -8589,6 +8589,47 @@ def product(data: dict[str, NDArray[np.float32]]) -> Tensor:
 
 product(arrays())
 """,
+    "sorted names of layers and dictionaries that a generator yields in pairs": """
+from collections.abc import Iterator
+
+class Fields(nn.Module):
+    def __init__(self, counts: dict[str, int]) -> None:
+        self.names = sorted(counts)
+        self.others = [*counts]
+        self.tables = {name: nn.Embedding(count, 2 * at + 3) for at, (name, count) in enumerate(counts.items())}
+
+    def forward(self, features: dict[str, Tensor]) -> Tensor:
+        first = [self.tables[name](features[name]) for name in self.names]
+        second = [self.tables[name](features[name]) for name in self.others]
+        return tg.concat(first, axis=-1) + tg.concat(second, axis=-1) @ tg.ones((8, 9))  # here
+
+def pairs(count: int) -> Iterator[tuple[dict[str, Tensor], dict[str, Tensor]]]:
+    for _ in range(2):
+        yield {"b": tg.arange(count), "a": tg.arange(count), "n": tg.ones((count, 2))}, {"n": tg.ones((count, 2))}
+
+def main() -> None:
+    model = Fields({"b": 7, "a": 8})
+    for features, _ in pairs(4):
+        model(features)
+
+main()
+""",
+    "a dictionary of arrays that a comprehension makes": """
+import numpy as np
+from numpy.typing import NDArray
+
+COUNTS = {"rows": 6, "columns": 4}
+
+def product(x: NDArray[np.float32], y: NDArray[np.float32]) -> Tensor:
+    return tg.tensor(x) @ tg.tensor(y)  # here
+
+def main() -> None:
+    tables = {name: np.full((6, 4), n, np.float32) for name, n in COUNTS.items()}
+    product(tables["rows"], tables["columns"].T)
+    product(tables["columns"], tables["rows"])
+
+main()
+""",
     "configurations of a loop outside of functions": """
 def run(config: Config, x: Tensor) -> Tensor:
     return MLP(config)(tg.ones((4, config.width))) @ x  # here

@@ -80,6 +80,7 @@ from tapegrad.mypy.scopes.frames import (
     Made,
     Reading,
     Records,
+    binding,
     is_passed_on,
     key_of,
     turns_noted,
@@ -104,7 +105,7 @@ from tapegrad.mypy.scopes.objects import object_of
 from tapegrad.mypy.scopes.opaque import other_shapes
 from tapegrad.mypy.scopes.readings import PassCache
 from tapegrad.mypy.scopes.rebinding import newest
-from tapegrad.mypy.scopes.sequences import type_read
+from tapegrad.mypy.scopes.sequences import turns, type_read
 from tapegrad.mypy.scopes.written_attributes import files_with
 
 if TYPE_CHECKING:
@@ -200,7 +201,9 @@ def entries_of(dictionary: Expression, api: Checker) -> Entries | None:
             return _of_display(pairs, api, is_now=True)
         case DictionaryComprehension():
             noted = turns_noted(dictionary)
-            return None if noted is None else {key: _known_item(t) for key, t in noted if key is not None}
+            if noted is None:
+                return _of_comprehension(dictionary, api)
+            return {key: _known_item(t) for key, t in noted if key is not None}
         case CallExpr():
             return _of_owner(stored_type(api, dictionary), dictionary)
         case NameExpr(node=Var() as variable):
@@ -327,6 +330,28 @@ def _of_display(pairs: list[tuple[Expression | None, Expression]], api: Checker,
             return None
         entries.update(others)
     return entries
+
+
+def _of_comprehension(dictionary: DictionaryComprehension, api: Checker) -> Entries | None:
+    """Return the arrays in a dictionary such as `{name: np.zeros(n) for name, n in counts.items()}`; None for others.
+
+    mypy knows the tensors in one by the type of the dictionary.
+    """
+    value = dictionary.value
+    t = get_proper_type(stored_type(api, value))
+    if Reading.frame is not None or len(dictionary.indices) != 1 or any(dictionary.condlists):
+        return None
+    if not isinstance(t, Instance) or t.type.fullname != ARRAY:
+        return None
+    entries: dict[str, Type] = {}
+    for turn in turns(dictionary.indices[0], dictionary.sequences[0], api) or ():
+        with binding(turn):
+            key = None if dictionary.key is None else object_of(dictionary.key, api)
+            array = given_array(value, t, api)
+        if not isinstance(key, str):
+            return None
+        entries[key] = unknown() if array is None else array.t
+    return entries or None
 
 
 def _tensor(value: Expression, api: Checker, *, is_now: bool) -> Type:
@@ -588,10 +613,22 @@ def _yielded(variable: Var, loop: Loop, api: Checker) -> Entries | None:
             return rows
     if isinstance(sequence, NameExpr) and isinstance(sequence.node, Var):
         sequence, _ = bound_once(sequence.node, api)
-    several = get_proper_type(stored_type(api, sequence)) if isinstance(sequence, CallExpr) else None
-    if sequence is None or not isinstance(several, Instance) or several.type.fullname not in _GENERATORS:
+    if sequence is not None:
+        return _of_owner(_type_yielded(sequence, api), sequence)
+    if not isinstance(loop.target, TupleExpr) or not isinstance(loop.sequence, CallExpr):
         return None
-    return _of_owner(several.args[0], sequence)
+    several = get_proper_type(_type_yielded(loop.sequence, api))  # a tuple of dictionaries at each turn
+    places = [at for at, one in enumerate(loop.target.items) if isinstance(one, NameExpr) and one.node is variable]
+    if len(places) != 1 or not isinstance(several, TupleType) or len(several.items) != len(loop.target.items):
+        return None
+    return _of_owner(several.items[places[0]], loop.sequence)
+
+
+def _type_yielded(sequence: Expression, api: Checker) -> Type | None:
+    """Return the type of what a call of a generator yields; None of any other expression."""
+    several = get_proper_type(stored_type(api, sequence)) if isinstance(sequence, CallExpr) else None
+    is_generator = isinstance(several, Instance) and several.type.fullname in _GENERATORS
+    return several.args[0] if isinstance(several, Instance) and is_generator else None
 
 
 def _looped(target: Expression, sequence: Expression) -> list[tuple[Node | None, Expression]]:

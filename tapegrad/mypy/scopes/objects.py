@@ -99,6 +99,7 @@ from tapegrad.mypy.scopes.sequences import (
     size_by_type,
     size_or_length,
     sizes_of_tensor,
+    sorted_items,
     turns,
     unordered_items,
     value_at_index,
@@ -478,7 +479,9 @@ def _of_call(call: CallExpr, api: Checker) -> Value:
             return copied_items(call.args[0], api)
         case RefExpr(fullname="builtins.reversed") if len(call.args) == 1:
             return copied_items(call, api)
-        case RefExpr(fullname="builtins.frozenset" | "builtins.set" | "builtins.sorted") if len(call.args) == 1:
+        case RefExpr(fullname="builtins.sorted") if call.arg_kinds == [ARG_POS]:
+            return sorted_items(call, api)
+        case RefExpr(fullname="builtins.frozenset" | "builtins.set") if len(call.args) == 1:
             return unordered_items(call, api)
         case NameExpr(node=TypeInfo() as info) | MemberExpr(node=TypeInfo() as info):
             return created_object(info, call, api)

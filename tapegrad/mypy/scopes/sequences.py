@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import (
     ARG_NAMED,
@@ -124,6 +124,15 @@ def copied_items(sequence: Expression, api: Checker) -> Items | None:
     return known_items([_item_of(sequence, index, api) for index in range(count)])
 
 
+def sorted_items(call: CallExpr, api: Checker) -> Items | None:
+    """Return the items of `sorted(names)`, if they are all words or whole numbers; else as many unknown ones."""
+    (sequence,) = call.args
+    copied = copied_items(sequence, api)
+    values: list[Any] = [] if copied is None else [*copied.values]
+    is_plain = any(all(type(one) is kind for one in values) for kind in (int, str))
+    return Items((*sorted(values),)) if copied is not None and is_plain else unordered_items(call, api)
+
+
 def unordered_items(sequence: Expression, api: Checker) -> Items | None:
     """Return as many unknown items as a set or a sorted list has; None if their number is not known."""
     count = length_of(sequence, api)
@@ -184,7 +193,8 @@ def written_items(items: list[Expression], api: Checker) -> Items | None:
             values.append(Expressions.value_of(item, api))
             continue
         several = Expressions.object_of(item.expr, api)
-        if not isinstance(several, Items):
+        several = several if isinstance(several, Items) else copied_items(item.expr, api)
+        if several is None:
             return None
         values += several.values
     return known_items(values) if len(values) >= len(items) - sum(isinstance(one, StarExpr) for one in items) else None
