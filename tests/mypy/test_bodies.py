@@ -3645,6 +3645,71 @@ use_of_fields_22()
 use_of_fields_23()
 use_of_fields_24()
 """,
+    "items that functions inside of others assign": """
+def plain() -> Tensor:
+    data = {"a": tg.ones((2, 3))}
+    rows = [tg.ones((2, 3))]
+
+    def change(key: str) -> None:
+        data[key] = tg.ones((2, 9))
+        rows[0], other = tg.ones((2, 9)), 3
+        assert other
+
+    change("a")
+    return data["a"] @ tg.ones((9, 1)) + rows[0] @ tg.ones((9, 1))
+
+def read() -> Tensor:
+    data = {"a": tg.ones((2, 3))}
+
+    def total() -> Tensor:
+        found = data["a"]
+        data["a"].sum()
+        return found
+
+    total()
+    return data["a"] @ tg.ones((3, 1))
+
+def deleted() -> Tensor:
+    rows = [tg.ones((2, 3)), tg.ones((2, 9))]
+
+    def change() -> None:
+        del rows[0]
+
+    change()
+    return rows[0] @ tg.ones((9, 1))
+
+CACHE = {"x": tg.ones((2, 3))}
+
+def fill() -> None:
+    CACHE["x"] = tg.ones((2, 9))
+
+fill()
+assert (CACHE["x"] @ tg.ones((9, 1))).shape == (2, 1)
+plain()
+read()
+deleted()
+
+
+def of_other_rank() -> Tensor:
+    data = {"a": tg.ones((2, 3))}
+    rows = [tg.ones((2, 3))]
+
+    def change(key: str) -> None:
+        data[key] = tg.ones(9)
+        rows.append(tg.ones(9).trace())
+
+    change("a")
+    return data["a"] @ tg.ones((9, 1)) + rows[1] @ tg.ones((9, 1))
+
+STORE = {"x": tg.ones((2, 3))}
+
+def fill_store() -> None:
+    STORE["x"] = tg.ones(9)
+
+fill_store()
+assert (STORE["x"] @ tg.ones((9, 1))).shape == (1,)
+of_other_rank()
+""",
     "dictionaries of dictionaries that change": """
 def nested() -> dict[str, dict[str, Tensor]]:
     return {"a": {"x": tg.ones((2, 3))}, "b": {"x": tg.ones((2, 4))}}

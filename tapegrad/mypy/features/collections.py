@@ -327,6 +327,16 @@ def open_arguments(ctx: FunctionSigContext | MethodSigContext, declared: Functio
     for variable in _changed_outside(function, ctx.api) if isinstance(function, FuncDef) else ():
         if variable.type is not None and may_change(variable.type):
             _open(name_of(variable), None, ctx.api)
+            _forget_shape(variable, ctx.api)
+
+
+def _forget_shape(collection: Var, api: Checker) -> None:
+    """Let the tensors in a collection have any shape, because mypy may not have checked the function that changes it."""
+    p = get_proper_type(collection.type)
+    item = get_proper_type(p.args[-1]) if isinstance(p, Instance) and p.args else None
+    if isinstance(item, Instance) and tensor_parts(item) is not None and not has_annotation(collection):
+        changed = item.copy_modified(args=[unknown(), *item.args[1:]])
+        _replace_items(name_of(collection), collection, changed, api)
 
 
 def _takes_collections(formal: ProperType) -> bool:

@@ -190,7 +190,8 @@ def _read_has_collections(file: Node | None) -> bool:
 
 def _read_changed_outside(function: Node | None) -> list[Var]:
     nodes = nodes_in.of(function)
-    names = {node.node for node in nodes if isinstance(node, NameExpr)}
+    holders = [collection_of(target) for node in nodes for target in targets_bound(node)]
+    names = {node.node for node in (*nodes, *holders) if isinstance(node, NameExpr)}
     outside = {one for one in names if isinstance(one, Var) and (one.type is None or may_change(one.type))}
     if outside:
         outside.difference_update(name for node in nodes for name, _ in bound_by(node))
