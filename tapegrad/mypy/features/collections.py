@@ -331,7 +331,7 @@ def open_arguments(ctx: FunctionSigContext | MethodSigContext, declared: Functio
 
 
 def _forget_shape(collection: Var, api: Checker) -> None:
-    """Let the tensors in a collection have any shape, because mypy may not have checked the function that changes it."""
+    """Let the tensors in a collection have any shape: mypy may not have checked the function that changes it."""
     p = get_proper_type(collection.type)
     item = get_proper_type(p.args[-1]) if isinstance(p, Instance) and p.args else None
     if isinstance(item, Instance) and tensor_parts(item) is not None and not has_annotation(collection):
