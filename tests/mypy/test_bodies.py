@@ -8695,6 +8695,62 @@ def main() -> None:
 
 main()
 """,
+    "columns of a table that functions split, stack and put into a named tuple": """
+from dataclasses import field
+import numpy as np
+from numpy.typing import NDArray
+
+Table = dict[str, NDArray[Any]]
+
+@dataclass(frozen=True)
+class Columns:
+    counts: dict[str, int] = field(default_factory=lambda: {"city": 12, "job": 7})
+    numeric: tuple[str, ...] = ("age", "income", "visits")
+
+class Rows(NamedTuple):
+    categorical: dict[str, Tensor]
+    numeric: Tensor
+    labels: Tensor
+
+def made_table(columns: Columns, rows: int, rng: np.random.Generator) -> Table:
+    table: Table = {name: rng.integers(0, count, rows) for name, count in columns.counts.items()}
+    for_age = rng.uniform(18, 80, rows)
+    table["age"] = for_age.astype(np.float32)
+    table["income"] = rng.lognormal(10.0, 0.5, rows).astype(np.float32)
+    table["visits"] = rng.poisson(4.0, rows).astype(np.float32)
+    effects = {name: rng.normal(0, 1, count) for name, count in columns.counts.items()}
+    score = sum(effects[name][table[name]] for name in columns.counts)
+    table["label"] = np.digitize(score, np.quantile(score, [0.5])).astype(np.int64)
+    return table
+
+def split(table: Table, fraction: float, rng: np.random.Generator) -> tuple[Table, Table]:
+    order = rng.permutation(len(table["label"]))
+    cut = int(len(order) * fraction)
+    return {k: v[order[cut:]] for k, v in table.items()}, {k: v[order[:cut]] for k, v in table.items()}
+
+def numeric_columns(table: Table, columns: Columns) -> NDArray[np.float32]:
+    return np.stack([table[name] for name in columns.numeric], axis=1).astype(np.float32)
+
+def to_rows(table: Table, columns: Columns) -> Rows:
+    return Rows(
+        categorical={name: tg.tensor(table[name]) for name in columns.counts},
+        numeric=tg.tensor(numeric_columns(table, columns)),
+        labels=tg.tensor(table["label"]),
+    )
+
+def scored(rows: Rows, weight: Tensor) -> Tensor:
+    found = rows.numeric @ weight + rows.categorical["city"].astype(np.float32)[:, None]
+    return found[:, 0] * rows.labels.astype(np.float32) - tg.ones(40)  # here
+
+def main() -> None:
+    columns = Columns()
+    rng = np.random.default_rng(0)
+    train, valid = split(made_table(columns, 50, rng), 0.2, rng)
+    scored(to_rows(train, columns), tg.ones((3, 1)))
+    scored(to_rows(valid, columns), tg.ones((3, 1)))
+
+main()
+""",
     "configurations of a loop outside of functions": """
 def run(config: Config, x: Tensor) -> Tensor:
     return MLP(config)(tg.ones((4, config.width))) @ x  # here

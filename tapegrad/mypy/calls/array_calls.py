@@ -242,6 +242,8 @@ class CallReader(ListReader):
             return plain_sizes(shape_items(returned.args[0]))
         if isinstance(callee, RefExpr) and callee.fullname == "builtins.abs" and len(call.args) == 1:
             return self.sizes(call.args[0])
+        if isinstance(callee, RefExpr) and callee.fullname == "builtins.sum" and len(call.args) == 1:
+            return self._of_sum(call.args[0])
         if not isinstance(callee, MemberExpr):
             return None
         if isinstance(callee.expr, RefExpr) and isinstance(callee.expr.node, Var) and below_numpy(callee.expr.fullname):
@@ -254,6 +256,12 @@ class CallReader(ListReader):
         if array_of_type(p) is None and self.sizes(callee.expr) is None:
             return None
         return self._of_method(call, callee.name, callee.expr)
+
+    def _of_sum(self, arrays: Expression) -> Sizes | None:
+        """Return the sizes of `sum(arrays)`, if all of them have these sizes."""
+        several = self.arrays(arrays)
+        first = several[0] if several else None
+        return first if several is not None and first is not None and all(one == first for one in several) else None
 
     def _of_function(self, call: CallExpr, name: str, *, is_ufunc: bool) -> Sizes | None:
         given = Given(call)

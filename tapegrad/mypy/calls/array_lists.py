@@ -29,18 +29,19 @@ from tapegrad.mypy.calls.array_types import LISTING, sizes_of_type
 from tapegrad.mypy.conversion import fields_of, unknown
 from tapegrad.mypy.mypy_api import make, stored_type
 from tapegrad.mypy.scopes.collections import Use, appended_to, loops_that_fill, use_of
-from tapegrad.mypy.scopes.frames import GivenTensor
+from tapegrad.mypy.scopes.frames import GivenTensor, binding
 from tapegrad.mypy.scopes.items import MOST_ITEMS
 from tapegrad.mypy.scopes.names import bound_once, unpacked_once
-from tapegrad.mypy.scopes.sequences import DRAWING, length_of, record_in
+from tapegrad.mypy.scopes.sequences import DRAWING, length_of, record_in, turns
 from tapegrad.mypy.unify.arguments import numbers_in
 from tapegrad.sizes import UNKNOWN, is_unknown, largest, product, smallest
 
 if TYPE_CHECKING:
-    from mypy.nodes import Expression
+    from mypy.nodes import Expression, Node
     from mypy.types import ProperType, Type
 
     from tapegrad.mypy.calls.array_sizes import Several, Sizes
+    from tapegrad.mypy.scopes.frames import Value
     from tapegrad.sizes import Size
 
 
@@ -277,9 +278,17 @@ class ListReader(ArgumentReader):
     def _comprehended_arrays(self, generator: GeneratorExpr) -> Several | None:
         if len(generator.sequences) > 1 or any(generator.condlists):
             return None
-        count = self._count(generator.sequences[0])
-        item = self._known(generator.left_expr)
+        sequence, item = generator.sequences[0], self._known(generator.left_expr)
+        several = turns(generator.indices[0], sequence, self._api) if item is None else None
+        if several:
+            return [self._known_at(generator.left_expr, turn) for turn in several]
+        count = self._count(sequence)
         return [item] * count if isinstance(count, int) and count <= MOST_ITEMS else None
+
+    def _known_at(self, item: Expression, turn: dict[Node, Value]) -> Sizes | None:
+        """Return the sizes of an item of a comprehension at one of its turns, as of `table[name]`."""
+        with binding(turn):
+            return self._known(item)
 
     def _listed_rows(self, of: Expression) -> Several | None:
         """Return the sizes of the arrays of `list(of)`, which may be an array."""

@@ -32,7 +32,7 @@ from mypy.nodes import (
     UnaryExpr,
     Var,
 )
-from mypy.types import AnyType, Instance, TupleType, get_proper_type
+from mypy.types import AnyType, Instance, TupleType, UnionType, get_proper_type
 
 from tapegrad.errors.numpy_functions import below_numpy, call_of
 from tapegrad.mypy.calls.array_arguments import DEEPEST, ERRORS
@@ -56,7 +56,7 @@ from tapegrad.mypy.scopes.file_contents import loop_of
 from tapegrad.mypy.scopes.frames import Arrays
 from tapegrad.mypy.scopes.items import MOST_ITEMS
 from tapegrad.mypy.scopes.names import bound_last, bound_once
-from tapegrad.mypy.scopes.objects import value_of_expression
+from tapegrad.mypy.scopes.objects import object_of, value_of_expression
 from tapegrad.mypy.scopes.readings import read_once
 from tapegrad.mypy.scopes.values import size_value
 from tapegrad.mypy.unify.arguments import numbers_in, operand_shape
@@ -114,6 +114,10 @@ def with_sizes(t: Type, expression: Expression, api: Checker) -> Type:
         if len(several) == len(p.items):
             return p.copy_modified(items=[_with_more(one, of, api) for one, of in zip(p.items, several, strict=True)])
     array = array_of_type(p)
+    if isinstance(p, UnionType) and any(map(is_array, p.items)):  # also a number or Any, as that of `sum(arrays)`
+        with silenced(api):
+            sizes = ArrayReader(api).sizes(expression)
+        return with_sizes(next(filter(is_array, p.items)), expression, api) if sizes else t
     if array is None or is_known(array):
         return t
     with silenced(api):
@@ -218,6 +222,7 @@ def _type_computed(expression: Expression, api: Checker) -> Type | None:
 
 Arrays.sizes = _sizes_of
 Arrays.type_computed = _type_computed
+Arrays.with_sizes = with_sizes
 
 
 class ArrayReader(ElementReader):
@@ -312,7 +317,9 @@ class ArrayReader(ElementReader):
                 return None if made is None else made(self, index)
             case IndexExpr(base=base, index=IntExpr(value=index)) if (several := self.arrays(base)) is not None:
                 return several[index] if index < len(several) else None
-            case IndexExpr(base=base, index=StrExpr(value=key)):
+            case IndexExpr(base=base, index=StrExpr() | NameExpr() as name) if isinstance(
+                key := object_of(name, self._api), str
+            ):
                 return sizes_of_type((entries_of(base, self._api) or {}).get(key))
             case IndexExpr(base=base, index=index):
                 return self.by_op("getitem", {"x": base, "index": index})

@@ -17,6 +17,7 @@ from tapegrad.mypy.calls.array_calls import Bodies
 from tapegrad.mypy.conversion import opaque_paths, without_opaque
 from tapegrad.mypy.features.body_arguments import (
     arrays_given,
+    dictionaries_given,
     frame_of_call,
     given_types,
     is_rejected,
@@ -178,8 +179,8 @@ def _returned(call: CallExpr, types: list[Type], api: Checker) -> Type | None:
     arguments = arguments_of_call(written, call, api)
     if arguments is None or not is_only_one(written, file):
         return None
-    given = arrays_given(written, call, types, api)
     frame = frame_with(written, dict(arguments), of, api)
+    given = arrays_given(written, call, types, api) | dictionaries_given(written, call, frame, file, api)
     outcome = outcome_of(api, written, frame, given, file)
     if outcome.names:
         depend_on_names(outcome.names, api)

@@ -36,8 +36,8 @@ from mypy.nodes import (
 )
 from mypy.types import AnyType, CallableType, Instance, get_proper_type
 
-from tapegrad.mypy.conversion import ARRAY, MODULE, shape_items, shape_type, tensor_parts
-from tapegrad.mypy.mypy_api import checked_file, in_scope_of, make, stored_type
+from tapegrad.mypy.conversion import ARRAY, MODULE, shape_items, tensor_parts
+from tapegrad.mypy.mypy_api import checked_file, in_scope_of, stored_type
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.decorators import is_changed
 from tapegrad.mypy.scopes.file_contents import is_defined_once
@@ -283,10 +283,7 @@ def given_array(argument: Expression, t: ProperType | None, api: Checker) -> Giv
         return GivenTensor(computed)
     if not isinstance(t, Instance) or t.type.fullname != ARRAY:
         return None
-    sizes = Arrays.sizes(argument, api)
-    return (
-        None if sizes is None else GivenTensor(t.copy_modified(args=[shape_type(tuple(sizes), make(api)), t.args[1]]))
-    )
+    return None if Arrays.sizes(argument, api) is None else GivenTensor(Arrays.with_sizes(t, argument, api))
 
 
 def type_as_array(expression: Expression, t: Type | None, api: Checker) -> Type | None:
@@ -309,6 +306,12 @@ def steady_type(expression: Expression, api: Checker) -> Type | None:
     ):
         return None
     return stored_type(api, expression)
+
+
+def _says_nothing(value: Value) -> bool:
+    """Return whether nothing is known of a value, or only the keys of a dictionary."""
+    is_of_unknown = isinstance(value, Keywords) and all(one is None for _, one in value.values)
+    return isinstance(value, Held | None) or is_of_unknown
 
 
 def values_of_parameters(
@@ -334,8 +337,8 @@ def values_of_parameters(
             pairs += several
         else:
             value: Value = _given_tensor(expression, api) or Expressions.value_of(expression, api)
-            is_open = are_fields and isinstance(value, Held | None)
-            pairs.append((keyword, (Records.given(expression, api) if is_open else None) or value))
+            entries = Records.given(expression, api) if are_fields and _says_nothing(value) else None
+            pairs.append((keyword, entries or value))
     by_position = [value for keyword, value in pairs if keyword is None]
     by_name = {keyword: value for keyword, value in pairs if keyword is not None}
     given: dict[str, Value] = dict(zip(positional, by_position, strict=False))

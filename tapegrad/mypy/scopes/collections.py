@@ -10,6 +10,7 @@ from mypy.nodes import (
     ARG_STAR,
     ARG_STAR2,
     Argument,
+    AssertStmt,
     AssignmentStmt,
     BreakStmt,
     CallExpr,
@@ -18,6 +19,7 @@ from mypy.nodes import (
     ContinueStmt,
     DelStmt,
     DictExpr,
+    DictionaryComprehension,
     Expression,
     ExpressionStmt,
     ForStmt,
@@ -43,6 +45,7 @@ from mypy.nodes import (
     TypeInfo,
     UnaryExpr,
     Var,
+    WhileStmt,
 )
 from mypy.types import AnyType, CallableType, Instance, UnionType, get_proper_type
 
@@ -661,7 +664,11 @@ def use_in(parent: Any, child: Any) -> Use:
             return Use.READ if is_starred or is_reader or callee is child else Use.SHARED
         case DictExpr(items=pairs) if all(key is None for key, value in pairs if value is child):
             return Use.READ  # `{**child}` is another dictionary
-        case GeneratorExpr() | ComparisonExpr() | StarExpr() | IfStmt() | UnaryExpr() | IndexExpr():
+        case DictionaryComprehension(sequences=sequences):
+            return Use.READ if any(one is child for one in sequences) else Use.SHARED
+        case GeneratorExpr() | ComparisonExpr() | StarExpr() | UnaryExpr() | IndexExpr():
+            return Use.READ
+        case IfStmt() | WhileStmt() | AssertStmt() | ExpressionStmt():
             return Use.READ
         case OpExpr(op="+" | "*" | "|"):  # makes another list, or another dictionary
             return Use.READ

@@ -224,6 +224,8 @@ def made_entries(value: Expression, t: Type, api: Checker) -> Type:
         return p.copy_modified(
             items=[made_entries(item, one, api) for item, one in zip(value.items, p.items, strict=True)]
         )
+    if isinstance(p, TupleType) and isinstance(made := object_of(value, api), Made):
+        return _with_fields_of_tuple(p, made)
     if isinstance(p, TypeVarType) and isinstance(made := object_of(value, api), Made) and not made.info.type_vars:
         p = Instance(made.info, [])  # of `cls(...)`, whose class is that of the call
     if isinstance(p, Instance) and is_record(p):
@@ -248,6 +250,24 @@ def _with_fields(t: Instance, value: Value) -> Type:
     return with_entries(t, fields) if fields else without_entries(t)
 
 
+def _with_fields_of_tuple(t: TupleType, made: Made) -> TupleType:
+    """Return the type of a named tuple with the entries of the dictionaries in its fields."""
+    if made.info is not t.partial_fallback.type:
+        return t
+    given = dict(made.arguments)
+    pairs = [(item, given.get(name)) for name, item in zip(fields_of(made.info), t.items, strict=False)]
+    if len(pairs) < len(t.items) or not any(isinstance(value, GivenEntries) for _, value in pairs):
+        return t
+    return t.copy_modified(items=[_with_given_entries(item, value) for item, value in pairs])
+
+
+def _with_given_entries(t: Type, value: Value) -> Type:
+    p = get_proper_type(t)
+    if not isinstance(value, GivenEntries) or not isinstance(p, Instance) or not is_dictionary(p):
+        return t
+    return with_entries(p, dict(value.entries))
+
+
 def _type_of_field(record: Instance, name: str, value: Value) -> Type | None:
     """Return the type of a field that holds a tensor, or a dictionary with its entries; None for any other."""
     if isinstance(value, GivenTensor):
@@ -266,7 +286,8 @@ def _value_of_field(t: Type) -> Value:
 
 def _given_entries(argument: Expression, api: Checker) -> GivenEntries | None:
     """Return the dictionary that a call gives a field, without the entries of the dictionaries in it."""
-    if not is_dictionary(stored_type(api, argument)):
+    is_written = isinstance(argument, DictExpr | DictionaryComprehension)
+    if not is_written and not is_dictionary(stored_type(api, argument)):
         return None
     entries = entries_of(argument, api) if isinstance(argument, NameExpr) else _of_value(argument, api)
     if not any(_is_known_item(t) for t in (entries or {}).values()):
@@ -295,7 +316,9 @@ def _named_tuple(t: TupleType, api: Checker) -> Made | None:
     if info.type_vars or _may_have_subclass(info, api):
         return None
     pairs = zip(fields_of(info), t.items, strict=False)
-    fields = tuple((name, GivenTensor(field)) for name, field in pairs if _has_known_rank(field))
+    fields = tuple(
+        (name, _value_of_field(field)) for name, field in pairs if _has_known_rank(field) or entries_in(field)
+    )
     return Made(info, info.fullname, fields) if fields else None
 
 
@@ -738,19 +761,30 @@ def _only_reads(call: CallExpr, argument: Expression, entries: Entries, api: Che
     return called is not None and _leaves_argument(called, call, argument, entries, api, depth)
 
 
-def _only_holds(
-    record: TypeInfo, call: CallExpr, argument: Expression, entries: Entries, api: Checker, depth: int
-) -> bool:
-    """Return whether a call gives a dictionary to a field of a dataclass, by which the program only reads it."""
+def _field_taking(argument: Expression, call: CallExpr, record: TypeInfo) -> str | None:
+    """Return the field of a dataclass or a named tuple that takes an argument; None if a call does more with it."""
+    if record.is_named_tuple:
+        names = [*fields_of(record)]
+        at = call.args.index(argument)
+        is_plain = "__new__" not in record.names or record.names["__new__"].plugin_generated
+        is_starred = any(kind.is_star() for kind in call.arg_kinds[: at + 1])
+        name = call.arg_names[at] or (names[at] if at < len(names) else None)
+        return name if is_plain and not is_starred else None
     symbol = record.names.get("__init__")
     is_plain = symbol is not None and symbol.plugin_generated and record.get("__post_init__") is None
     constructor = symbol.node if symbol is not None and is_plain and "dataclass" in record.metadata else None
-    if not isinstance(constructor, FuncDef) or depth > _DEEPEST:
+    field = parameter_taking(argument, call, constructor.arguments[1:]) if isinstance(constructor, FuncDef) else None
+    return None if field is None else field.name
+
+
+def _only_holds(
+    record: TypeInfo, call: CallExpr, argument: Expression, entries: Entries, api: Checker, depth: int
+) -> bool:
+    """Return whether a call gives a dictionary to a field of a record, by which the program only reads it."""
+    field = _field_taking(argument, call, record)
+    if field is None or depth > _DEEPEST:
         return False
-    field = parameter_taking(argument, call, constructor.arguments[1:])
-    if field is None:
-        return False
-    changes = [_changes_of_attribute(file, record, field.name) for file in files_with(record, api)]
+    changes = [_changes_of_attribute(file, record, field) for file in files_with(record, api)]
     return all(
         each is not None
         and not each.is_replaced

@@ -233,10 +233,12 @@ class Arrays:
     Attributes:
         sizes: Returns the sizes of an array by its expression; None if its rank is unknown.
         type_computed: Returns the type of an array that mypy takes for Any; None if it may be a number.
+        with_sizes: Returns the type of an array with the sizes, and the type of the elements, that its expression says.
     """
 
     sizes: ClassVar[Callable[[Expression, Checker], list[Size] | None]]
     type_computed: ClassVar[Callable[[Expression, Checker], Type | None]]
+    with_sizes: ClassVar[Callable[[Type, Expression, Checker], Type]]
 
 
 class Records:
