@@ -299,6 +299,10 @@ def reject_a_number_where_only_a_tensor_is_one() -> None:
     tg.exp(2.0)  # E: exp: x is a float, not a tensor [arg-type]
 
 
+def reject_a_tuple_of_tensors() -> None:
+    tg.exp((tg.ones(3), tg.ones(3)))  # E: exp: x is a tuple, not a tensor [arg-type]
+
+
 def reject_a_word() -> None:
     x + "a"  # E: add: a str is neither a tensor nor a number nor a NumPy array [operator]
 

@@ -447,9 +447,11 @@ def _type_shown(declared: Type | None) -> str:
     if t is None or isinstance(t, AnyType):
         return "Any"
     if isinstance(t, UnionType):
-        return " | ".join(_type_shown(item) for item in t.items[:3])
+        return " | ".join(dict.fromkeys(_type_shown(item) for item in t.items[:3]))
     if isinstance(t, NoneType):
         return "None"
+    if isinstance(t, TupleType) and t.partial_fallback.type.is_named_tuple:
+        return t.partial_fallback.type.name
     if isinstance(t, TupleType):
         return f"({', '.join(map(_type_shown, t.items[:3]))}{', ...' if len(t.items) > 3 else ''})"
     parts = tensor_parts(t)

@@ -399,7 +399,7 @@ def _argument_text(written: Written) -> str:
 # --- Types as text ---
 
 _TENSORS: Final = frozenset({"Tensor", "Param"})
-_NO_TENSORS: Final = frozenset({"None", "bool", "dict", "float", "int", "list", "ndarray", "str"})
+_NO_TENSORS: Final = frozenset({"None", "bool", "dict", "float", "int", "list", "ndarray", "str", "tuple"})
 _NO_OPERANDS: Final = frozenset({"None", "bytes", "dict", "list", "set", "str", "tuple"})
 _NO_FLAGS: Final = _NO_OPERANDS | {"float", "int"}
 _NO_KINDS: Final = (_NO_FLAGS | {"Tensor", "bool", "complex", "object"}) - {"tuple"}  # which may be one of ints
