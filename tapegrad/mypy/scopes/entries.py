@@ -472,22 +472,26 @@ def _of_attribute(attribute: MemberExpr, api: Checker) -> Entries | None:
     made, name = object_of(attribute.expr, api), attribute.name
     if not isinstance(made, Made):
         return None
-    changes = [_changes_of_attribute(file, made.info, name) for file in files_with(made.info, api)]
-    if None in changes:
-        return None
-    field = dict(made.arguments).get(name) if made.constructor == made.info.fullname else None
     key = key_of(made), name
-    entries = (
-        dict(field.entries)
-        if isinstance(field, GivenEntries)
-        else _of_attributes.of(key, partial(_made_by_constructor, attribute, made, api), api, meanwhile=None)
-    )
-    followed = [one for one in changes if one is not None]
-    if entries is None or not all(_only_reads(*one, entries, api) for each in followed for one in each.calls):
+    return _of_attributes.of(key, partial(_followed_in, attribute, made, api), api, meanwhile=None)
+
+
+def _followed_in(attribute: MemberExpr, made: Made, api: Checker) -> Entries | None:
+    """Return the entries of a dictionary in an attribute, if all that the program does with it is followed."""
+    changes: list[_AttributeChanges] = []
+    for file in files_with(made.info, api):
+        of_file = _changes_of_attribute(file, made.info, attribute.name)
+        if of_file is None:
+            return None
+        changes.append(of_file)
+    is_record = made.constructor == made.info.fullname
+    field = dict(made.arguments).get(attribute.name) if is_record else None
+    entries = dict(field.entries) if isinstance(field, GivenEntries) else _made_by_constructor(attribute, made, api)
+    if entries is None or not all(_only_reads(*call, entries, api) for one in changes for call in one.calls):
         return None
-    if not any(each.is_replaced for each in followed):
-        return entries
-    return {key: _with_any_tape(t) for key, t in entries.items()}
+    return (
+        {key: _with_any_tape(t) for key, t in entries.items()} if any(one.is_replaced for one in changes) else entries
+    )
 
 
 def _with_any_tape(t: Type) -> Type:
