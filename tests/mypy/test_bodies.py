@@ -3710,6 +3710,43 @@ fill_store()
 assert (STORE["x"] @ tg.ones((9, 1))).shape == (1,)
 of_other_rank()
 """,
+    "arrays in a named tuple that are replaced": """
+import numpy as np
+from numpy.typing import NDArray
+
+class Photo(NamedTuple):
+    image: NDArray[np.float32]
+    number: int = 0
+
+def photo(size: int) -> Photo:
+    return Photo(np.zeros((3, size), np.float32))
+
+def larger(one: Photo) -> Photo:
+    return one._replace(image=np.zeros((3, 9), np.float32))
+
+def chosen(size: int) -> Photo:
+    one = photo(size)
+    if size > 8:
+        one = Photo(np.zeros((3, 2), np.float32))
+    return one
+
+def main() -> None:
+    one = photo(8)
+    other = one._replace(image=np.zeros((3, 9), np.float32))
+    assert (tg.tensor(other.image) + tg.zeros((3, 9))).shape == (3, 9)
+    assert (tg.tensor(larger(one).image) + tg.zeros((3, 9))).shape == (3, 9)
+    assert (tg.tensor(one.image) + tg.zeros((3, 8))).shape == (3, 8)
+    assert (tg.tensor(chosen(9).image) + tg.zeros((3, 2))).shape == (3, 2)
+    assert (tg.tensor(chosen(7).image) + tg.zeros((3, 7))).shape == (3, 7)
+    for size in (4, 5):
+        assert (tg.tensor(photo(size).image) + tg.zeros((3, size))).shape == (3, size)
+    several = [photo(2), photo(3)]
+    assert (tg.tensor(several[1].image) + tg.zeros((3, 3))).shape == (3, 3)
+    image, _ = photo(6)
+    assert (tg.tensor(image) + tg.zeros((3, 6))).shape == (3, 6)
+
+main()
+""",
     "dictionaries of dictionaries that change": """
 def nested() -> dict[str, dict[str, Tensor]]:
     return {"a": {"x": tg.ones((2, 3))}, "b": {"x": tg.ones((2, 4))}}
@@ -8748,6 +8785,32 @@ def main() -> None:
     train, valid = split(made_table(columns, 50, rng), 0.2, rng)
     scored(to_rows(train, columns), tg.ones((3, 1)))
     scored(to_rows(valid, columns), tg.ones((3, 1)))
+
+main()
+""",
+    "arrays in a named tuple that a function returns": """
+import numpy as np
+from numpy.typing import NDArray
+
+class Picture(NamedTuple):
+    image: NDArray[np.float32]
+    boxes: NDArray[np.float32]
+    label: int
+
+def drawn(size: int, rng: np.random.Generator) -> Picture:
+    image = rng.normal(0, 0.1, (3, size, size)).astype(np.float32)
+    return Picture(image, np.zeros((5, 4), np.float32), size)
+
+def stacked(pictures: list[Picture], weight: Tensor) -> Tensor:
+    images = tg.tensor(np.stack([picture.image for picture in pictures]))
+    return tg.conv2d(images, weight).sum() + (images[:, 0] @ tg.ones((8, 1))).sum()  # here
+
+def main() -> None:
+    rng = np.random.default_rng(0)
+    small = [drawn(8, rng) for _ in range(2)]
+    large = [drawn(9, rng) for _ in range(2)]
+    stacked(small, tg.ones((4, 3, 3, 3)))
+    stacked(large, tg.ones((4, 3, 3, 3)))
 
 main()
 """,

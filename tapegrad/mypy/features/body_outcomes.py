@@ -90,7 +90,11 @@ def with_entries_read(result: Type, read: Type, kept: frozenset[str], call: Cont
     p, q = get_proper_type(result), get_proper_type(read)
     if isinstance(p, TupleType) and isinstance(q, TupleType) and len(p.items) == len(q.items):
         items = [with_entries_read(one, other, kept, call, api) for one, other in zip(p.items, q.items, strict=True)]
-        return p if all(map(operator.is_, items, p.items)) else p.copy_modified(items=items)
+        p = p if all(map(operator.is_, items, p.items)) else p.copy_modified(items=items)
+        arrays = entries_in(q)  # those of a named tuple
+        if arrays is None or not isinstance(call, CallExpr):
+            return p
+        return with_entries(p, {name: without_opaque(t, kept) for name, t in arrays.items()}, call)
     if isinstance(p, Instance) and isinstance(q, Instance) and is_iterator(p) and is_iterator(q):
         item = with_entries_read(p.args[0], q.args[0], kept, call, api)
         return p if item is p.args[0] else p.copy_modified(args=[item, *p.args[1:]])

@@ -95,6 +95,8 @@ def _is_open(t: Type) -> bool:
     p = get_proper_type(t)
     if isinstance(p, Instance) and is_iterator(p):
         return _is_open(p.args[0])
+    if isinstance(p, TupleType) and p.partial_fallback.type.is_named_tuple and any(map(_is_open_field, p.items)):
+        return True
     if isinstance(p, TupleType) and not isinstance(t, TypeAliasType):  # an alias may contain itself
         return any(map(_is_open, p.items))
     if isinstance(p, TypeVarType):  # `Self`
@@ -116,7 +118,7 @@ def _is_open_field(t: Type) -> bool:
 def is_open_result(t: Type) -> bool:
     """Return whether what a function returns has unknown parts, also the items of a list."""
     p = get_proper_type(t)
-    if isinstance(p, TupleType) and not isinstance(t, TypeAliasType):
+    if isinstance(p, TupleType) and not isinstance(t, TypeAliasType) and not p.partial_fallback.type.is_named_tuple:
         return any(map(is_open_result, p.items))
     return _is_open(p.args[0] if is_sequence(p) else t)
 

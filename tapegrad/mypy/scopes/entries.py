@@ -7,7 +7,7 @@ a dictionary, and beside that of a parameter, as long as nothing changes the dic
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from mypy.nodes import (
     ARG_STAR,
@@ -137,11 +137,12 @@ class _Saved(NamedTuple):
         owner: The call that has returned the dictionary, or the parameter that is one.
     """
 
-    t: Instance
+    t: Instance | TupleType
     entries: Entries
     owner: Node | None
 
 
+_Owner = TypeVar("_Owner", Instance, TupleType)
 _saved: dict[int, _Saved] = {}
 
 
@@ -151,11 +152,14 @@ def is_dictionary(t: Type | None) -> bool:
     return isinstance(p, Instance) and p.type.fullname in _DICTIONARIES
 
 
-def with_entries(t: Instance, entries: Entries, owner: Node | None = None) -> Instance:
-    """Return the type of a dictionary whose keys are known; equal to that of others, but another object."""
+def with_entries(t: _Owner, entries: Entries, owner: Node | None = None) -> _Owner:
+    """Return the type of a dictionary whose keys are known, or of a record with these fields.
+
+    It is equal to that of others, but another object.
+    """
     if len(_saved) >= _MOST:
         _saved.clear()
-    one = t.copy_modified()
+    one: _Owner = t.copy_modified()
     _saved[id(one)] = _Saved(one, entries, owner)
     return one
 
@@ -251,14 +255,17 @@ def _with_fields(t: Instance, value: Value) -> Type:
 
 
 def _with_fields_of_tuple(t: TupleType, made: Made) -> TupleType:
-    """Return the type of a named tuple with the entries of the dictionaries in its fields."""
+    """Return the type of a named tuple with its arrays, and with the entries of the dictionaries in its fields."""
     if made.info is not t.partial_fallback.type:
         return t
     given = dict(made.arguments)
     pairs = [(item, given.get(name)) for name, item in zip(fields_of(made.info), t.items, strict=False)]
-    if len(pairs) < len(t.items) or not any(isinstance(value, GivenEntries) for _, value in pairs):
-        return t
-    return t.copy_modified(items=[_with_given_entries(item, value) for item, value in pairs])
+    if len(pairs) == len(t.items) and any(isinstance(value, GivenEntries) for _, value in pairs):
+        t = t.copy_modified(items=[_with_given_entries(item, value) for item, value in pairs])
+    arrays = {
+        name: value.t for name, value in given.items() if isinstance(value, GivenTensor) and not tensor_parts(value.t)
+    }
+    return with_entries(t, arrays) if arrays else t
 
 
 def _with_given_entries(t: Type, value: Value) -> Type:
@@ -302,22 +309,25 @@ def _returned_record(call: CallExpr, position: int | None, api: Checker) -> Made
         is_there = isinstance(several, TupleType) and -len(several.items) <= position < len(several.items)
         t = several.items[position] if isinstance(several, TupleType) and is_there else None
     p = get_proper_type(t)
-    if isinstance(p, TupleType):
-        return _named_tuple(p, api)
     fields = _of_owner(t, call)
+    if isinstance(p, TupleType):
+        return _named_tuple(p, fields or {}, api)
     if fields is None or not isinstance(p, Instance) or not is_record(p):
         return None
     return Made(p.type, p.type.fullname, tuple((name, _value_of_field(field)) for name, field in fields.items()))
 
 
-def _named_tuple(t: TupleType, api: Checker) -> Made | None:
+def _named_tuple(t: TupleType, arrays: Entries, api: Checker) -> Made | None:
     """Return a named tuple with the tensors that its type says; None if it may be of a subclass with other methods."""
     info = t.partial_fallback.type
     if info.type_vars or _may_have_subclass(info, api):
         return None
     pairs = zip(fields_of(info), t.items, strict=False)
+    known = [(name, arrays.get(name, field)) for name, field in pairs]
     fields = tuple(
-        (name, _value_of_field(field)) for name, field in pairs if _has_known_rank(field) or entries_in(field)
+        (name, _value_of_field(field))
+        for name, field in known
+        if name in arrays or _has_known_rank(field) or entries_in(field)
     )
     return Made(info, info.fullname, fields) if fields else None
 
