@@ -3615,6 +3615,12 @@ def use_of_fields_24() -> None:
         parts.append(tg.zeros((n + 1, 2)))
     parts.append(tg.zeros(2).trace())
     shown(tg.concat([one.reshape(-1) for one in parts]) + tg.zeros(14))
+    layer = nn.Linear(3, 4)
+    parameters = [layer.weight]
+    parameters.append(layer.bias)
+    by_name = {"weight": layer.weight}
+    by_name["bias"] = layer.bias
+    shown(parameters[1] + by_name["bias"])
     labels = [tg.zeros(3)]
     labels.append(tg.zeros(3, dtype=np.int64))
     labels.insert(0, tg.zeros((2, 3)))

@@ -6,7 +6,7 @@ Such as `layers.append(layer)`, and `add(layers)` of a function of the program w
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from mypy.nodes import (
     ARG_STAR,
@@ -26,7 +26,7 @@ from mypy.nodes import (
 )
 from mypy.types import AnyType, CallableType, Instance, TupleType, UnionType, get_proper_type
 
-from tapegrad.mypy.conversion import joined, shape_items, tensor_parts, unknown, without_opaque
+from tapegrad.mypy.conversion import PARAM, TENSOR, joined, shape_items, tensor_parts, unknown, without_opaque
 from tapegrad.mypy.features.partial_types import filled, join
 from tapegrad.mypy.mypy_api import (
     attribute_variable,
@@ -66,12 +66,13 @@ from tapegrad.mypy.signatures import without_sizes
 from tapegrad.mypy.sources import module_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mypy.nodes import Context
     from mypy.plugin import FunctionSigContext, MethodContext, MethodSigContext
     from mypy.types import FunctionLike, ProperType, Type
 
+    from tapegrad.mypy.conversion import TensorParts
     from tapegrad.mypy.mypy_api import Checker
 
 
@@ -114,11 +115,11 @@ def _item_beside(item: Type, value: Expression, api: Checker) -> Type:
     with silenced(api):
         added = tensor_parts(checked_type(api, value, may_be_none=True))
     own, p = shape_items(parts.shape), get_proper_type(item)
-    if added is None or not isinstance(p, Instance):
+    if added is None or not isinstance(p, Instance) or p.type.fullname not in _PARTS:
         return item
     other = shape_items(added.shape)
     is_of_rank = own is None or other is None or len(own) == len(other)
-    pairs = zip(p.args[1:], (added.tape, added.dtype), strict=True)
+    pairs = zip(p.args[1:], _PARTS[p.type.fullname](added), strict=True)
     args = [one if one == another else unknown() for one, another in pairs]
     if is_of_rank and all(map(operator.is_, args, p.args[1:])):
         return item
@@ -334,7 +335,7 @@ def _forget_shape(collection: Var, api: Checker) -> None:
     """Let the tensors in a collection have any shape: mypy may not have checked the function that changes it."""
     p = get_proper_type(collection.type)
     item = get_proper_type(p.args[-1]) if isinstance(p, Instance) and p.args else None
-    if isinstance(item, Instance) and tensor_parts(item) is not None and not has_annotation(collection):
+    if isinstance(item, Instance) and item.type.fullname in _PARTS and not has_annotation(collection):
         changed = item.copy_modified(args=[unknown(), *item.args[1:]])
         _replace_items(name_of(collection), collection, changed, api)
 
@@ -453,3 +454,10 @@ def _variable(holder: Expression | None, api: Checker) -> Var | None:
         return holder.node if isinstance(holder.node, Var) else None
     found = attribute_variable(holder, api) if isinstance(holder, MemberExpr) else None
     return found if isinstance(found, Var) else None
+
+
+# What the classes of tensors have behind the shape.
+_PARTS: Final[dict[str, Callable[[TensorParts], tuple[Type, ...]]]] = {
+    TENSOR: lambda parts: (parts.tape, parts.dtype),
+    PARAM: lambda parts: (parts.dtype,),
+}
