@@ -127,3 +127,16 @@ def accept_arrays_of_other_libraries() -> None:
 
 def reject_a_list_for_an_array() -> None:
     tg.from_dlpack([1.0])  # E(Python): from_dlpack: x is a list without __dlpack__; tg.tensor takes lists and arrays
+
+
+def reject_methods_of_ufuncs() -> None:
+    np.add.reduce(x)  # E: np.add.reduce: a tensor has no method reduce; np.asarray(x) is its array, without a tape [tapegrad-dtype]
+
+
+def reject_a_ufunc_at_the_indices_of_a_tensor() -> None:
+    np.add.at(np.zeros(5), tg.arange(3), 1)  # E: np.add.at: a tensor has no method at; np.asarray(x) is its array, without a tape [tapegrad-dtype]
+
+
+def accept_tensors_in_what_numpy_converts() -> None:
+    np.add.at(np.zeros((5, 5)), (tg.arange(3), tg.arange(3)), 1)
+    np.add.reduce(np.zeros((5, 5)), axis=1, keepdims=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mypy.nodes import ARG_NAMED_OPT, ARG_OPT, ARG_POS, ARG_STAR, CallExpr, ListExpr, TupleExpr
+from mypy.nodes import ARG_NAMED_OPT, ARG_OPT, ARG_POS, ARG_STAR, ARG_STAR2, CallExpr, ListExpr, MemberExpr, TupleExpr
 from mypy.types import AnyType, CallableType, Instance, LiteralType, NoneType, Type, TypeOfAny, get_proper_type
 
 from tapegrad.errors.numpy_functions import (
@@ -17,6 +17,7 @@ from tapegrad.errors.numpy_functions import (
     below_numpy,
     call_of,
     not_an_op,
+    with_option,
 )
 from tapegrad.mypy.calls.check import check_call
 from tapegrad.mypy.conversion import TENSOR, joined
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from tapegrad.autograd.registry import Op
 
+_METHODS = frozenset({"accumulate", "at", "outer", "reduce", "reduceat"})  # of ufuncs
 _ABSENT = "-"  # begins the name of a parameter that the op does not have
 
 
@@ -67,12 +69,25 @@ def function_result(ctx: FunctionContext, fullname: str) -> Type | None:
 def ufunc_signature(ctx: MethodSigContext) -> FunctionLike:
     """Return the signature of the op that a ufunc is, if it is called with a tensor."""
     call = _ufunc_called(ctx)
-    return ctx.default_signature if call is None or not _is_of_tensors(ctx) else _signature(ctx, call)
+    declared = ctx.default_signature
+    if call is not None and _method_called(ctx):
+        if not isinstance(declared, CallableType) or not _is_of_tensors(ctx):
+            return declared
+        anything = AnyType(TypeOfAny.special_form)
+        several = zip(declared.arg_kinds, declared.arg_types, strict=True)
+        types = [t if kind is ARG_STAR2 else anything for kind, t in several]  # `**options` is a typed dictionary
+        return declared.copy_modified(arg_types=types)
+    return declared if call is None or not _is_of_tensors(ctx) else _signature(ctx, call)
 
 
 def ufunc_result(ctx: MethodContext) -> Type | None:
     """Return the type of a ufunc that is called with a tensor; None for any other call."""
     call = _ufunc_called(ctx)
+    if call is not None and (method := _method_called(ctx)):
+        if not _takes_tensor(ctx):
+            return None
+        report(ctx.api, with_option(f"{call.function}.{method}", f"method {method}"), ctx.context, "dtype")
+        return AnyType(TypeOfAny.from_error)
     return None if call is None or not _is_of_tensors(ctx) else _result(ctx, call)
 
 
@@ -88,6 +103,18 @@ def _ufunc_called(ctx: MethodContext | MethodSigContext) -> Call | None:
     operands = [Parameter(one, one, is_required=True, is_keyword=False, only="") for one in op.alone]
     options = [Parameter(one, "", is_required=False, is_keyword=True, only="") for one in ("out", "where", "dtype")]
     return Call(name.value, op.name, (*operands, *options))
+
+
+def _method_called(ctx: MethodContext | MethodSigContext) -> str:
+    """Return the method of a ufunc that is called, such as `reduce`; empty if the ufunc itself is."""
+    callee = ctx.context.callee if isinstance(ctx.context, CallExpr) else None
+    return callee.name if isinstance(callee, MemberExpr) and callee.name in _METHODS else ""
+
+
+def _takes_tensor(ctx: Any) -> bool:
+    """Return whether an argument of a call is a tensor itself: NumPy converts those in lists and tuples."""
+    with silenced(ctx.api):
+        return any(_is_tensor(ctx.api.get_expression_type(one)) for one in ctx.context.args)
 
 
 def _is_of_tensors(ctx: Any) -> bool:
