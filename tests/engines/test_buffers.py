@@ -69,6 +69,22 @@ def test_a_buffer_that_is_referenced_elsewhere_is_not_reused(look: Any) -> None:
     assert place_of(pool.empty(SHAPE, np.float32)) == place
 
 
+def test_no_memory_is_reused_without_the_interpreter_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(buffers, "_HAS_EXACT_COUNTS", False)  # as in a free-threaded build of Python
+    pool = BufferPool()
+    values: dict[Any, Any] = {"x": np.ones(SHAPE, np.float32)}
+    before = values["x"]
+
+    pool.empty(SHAPE, np.float32)
+    total = accumulate(values, "x", np.ones(SHAPE, np.float32))
+
+    assert pool.nbytes == 0
+    assert total is not before
+    assert not buffers.can_overwrite(before)
+    np.testing.assert_array_equal(before, 1.0)
+    np.testing.assert_array_equal(total, 2.0)
+
+
 def test_small_arrays_come_from_the_allocator() -> None:
     pool = BufferPool()
 
