@@ -115,6 +115,16 @@ def test_equal_elements_have_variance_and_gradient_zero() -> None:
         assert sqrt(std(x.trace())).backward()[x].tolist() == [0, 0]  # torch 2.13: the same
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equal_elements_have_no_gradient_by_rounding_of_their_mean(dtype: Any) -> None:
+    for value, count in product((0.1257302210933933, -0.1321048632913019, 0.6404226504432821, 1e6 / 7), (3, 5, 7, 100)):
+        x = tensor(np.full((2, count), value, dtype))
+
+        dx = std(x.trace(), axis=-1).sum().backward()[x]
+
+        np.testing.assert_array_equal(dx.numpy(), 0.0)
+
+
 def test_logsumexp_neither_overflows_nor_loses_infinities() -> None:
     x: Any = tensor([1000.0, 1000.0])
 
