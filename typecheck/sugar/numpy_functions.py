@@ -140,3 +140,13 @@ def reject_a_ufunc_at_the_indices_of_a_tensor() -> None:
 def accept_tensors_in_what_numpy_converts() -> None:
     np.add.at(np.zeros((5, 5)), (tg.arange(3), tg.arange(3)), 1)
     np.add.reduce(np.zeros((5, 5)), axis=1, keepdims=True)
+
+
+class Combination:
+    """A ufunc in an attribute that is called as a method of ufuncs is."""
+
+    outer = np.add
+
+
+def accept_a_ufunc_in_an_attribute() -> None:
+    assert_type(Combination().outer(x, tg.ones(5)), Tensor[Shape[L[3], L[5]], NoneTape])

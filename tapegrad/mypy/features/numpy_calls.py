@@ -21,7 +21,7 @@ from tapegrad.errors.numpy_functions import (
 )
 from tapegrad.mypy.calls.check import check_call
 from tapegrad.mypy.conversion import TENSOR, joined
-from tapegrad.mypy.mypy_api import declared_function, silenced
+from tapegrad.mypy.mypy_api import declared_function, silenced, stored_type
 from tapegrad.mypy.reports import report
 from tapegrad.mypy.rules.library import op_named
 from tapegrad.mypy.signatures import open_signature, signature_of
@@ -108,7 +108,10 @@ def _ufunc_called(ctx: MethodContext | MethodSigContext) -> Call | None:
 def _method_called(ctx: MethodContext | MethodSigContext) -> str:
     """Return the method of a ufunc that is called, such as `reduce`; empty if the ufunc itself is."""
     callee = ctx.context.callee if isinstance(ctx.context, CallExpr) else None
-    return callee.name if isinstance(callee, MemberExpr) and callee.name in _METHODS else ""
+    if not isinstance(callee, MemberExpr) or callee.name not in _METHODS:
+        return ""
+    is_ufunc = isinstance(get_proper_type(stored_type(ctx.api, callee)), Instance)  # in an attribute of such a name
+    return "" if is_ufunc else callee.name
 
 
 def _takes_tensor(ctx: Any) -> bool:
