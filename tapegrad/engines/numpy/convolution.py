@@ -35,9 +35,7 @@ Index: TypeAlias = "tuple[Any, ...]"
 
 _GATHERED_BYTES: Final = 1 << 22  # of gathered cells at a time, or up to 4 times as many for large kernels
 _MULTIPLIED_BYTES: Final = 1 << 21  # of cells whose products are added at a time
-_ALONE_MIN_POSITIONS: Final = (
-    1 << 11
-)  # positions from which on images with their channels first are multiplied one by one
+_ALONE_MIN_POSITIONS: Final = 1 << 11  # of an image with its channels first, from which on it is multiplied alone
 _SHORT: Final = 16  # contiguous elements of a window, below which windows are gathered as columns
 _LONG: Final = 5  # cells of a window along the last axis, from which on they are not gathered along it
 _WIDE: Final = 64  # elements of these cells, below which they are gathered

@@ -37,7 +37,7 @@ from tapegrad.mypy.calls.several_arrays import SPLITTING
 from tapegrad.mypy.conversion import unknown
 from tapegrad.mypy.mypy_api import attribute_variable, checked_file, depend_on_bodies, scalar_type, stored_type
 from tapegrad.mypy.scopes.assigned import assigned_by_methods
-from tapegrad.mypy.scopes.entries import entries_of
+from tapegrad.mypy.scopes.entries import entry_of
 from tapegrad.mypy.scopes.file_contents import loop_of
 from tapegrad.mypy.scopes.frames import key_of
 from tapegrad.mypy.scopes.names import bound_last, bound_once, unpacked_once
@@ -200,10 +200,8 @@ class ElementReader(VariableReader):
                 return scalar_type_of(self._returned(expression))
             case ComparisonExpr(operators=["<" | "<=" | ">" | ">=" | "==" | "!="]) if self.sizes(expression):
                 return scalar_type(self._api, "bool")  # of an array and a number of type Any
-            case IndexExpr(base=of, index=StrExpr() | NameExpr() as name) if isinstance(
-                key := object_of(name, self._api), str
-            ):
-                return scalar_type_of((entries_of(of, self._api) or {}).get(key))
+            case IndexExpr(base=of, index=StrExpr() | NameExpr() as key) if entry := entry_of(of, key, self._api):
+                return scalar_type_of(entry)
             case IndexExpr(base=of):
                 return self.scalar(of)
         return None

@@ -51,12 +51,12 @@ from tapegrad.mypy.calls.data_sets import loaded_pair
 from tapegrad.mypy.calls.several_arrays import INDEXED, SEVERAL, open_grids
 from tapegrad.mypy.conversion import ARRAY, shape_items, shape_type, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import make, silenced, stored_type
-from tapegrad.mypy.scopes.entries import entries_of
+from tapegrad.mypy.scopes.entries import entry_of
 from tapegrad.mypy.scopes.file_contents import loop_of
 from tapegrad.mypy.scopes.frames import Arrays
 from tapegrad.mypy.scopes.items import MOST_ITEMS
 from tapegrad.mypy.scopes.names import bound_last, bound_once
-from tapegrad.mypy.scopes.objects import object_of, value_of_expression
+from tapegrad.mypy.scopes.objects import value_of_expression
 from tapegrad.mypy.scopes.readings import read_once
 from tapegrad.mypy.scopes.values import size_value
 from tapegrad.mypy.unify.arguments import numbers_in, operand_shape
@@ -317,10 +317,8 @@ class ArrayReader(ElementReader):
                 return None if made is None else made(self, index)
             case IndexExpr(base=base, index=IntExpr(value=index)) if (several := self.arrays(base)) is not None:
                 return several[index] if index < len(several) else None
-            case IndexExpr(base=base, index=StrExpr() | NameExpr() as name) if isinstance(
-                key := object_of(name, self._api), str
-            ):
-                return sizes_of_type((entries_of(base, self._api) or {}).get(key))
+            case IndexExpr(base=base, index=StrExpr() | NameExpr() as key) if entry := entry_of(base, key, self._api):
+                return sizes_of_type(entry)
             case IndexExpr(base=base, index=index):
                 return self.by_op("getitem", {"x": base, "index": index})
             case MemberExpr(name="T" | "mT" as name, expr=operand):

@@ -55,10 +55,9 @@ from tapegrad.mypy.scopes.collections import (
     use_of,
     use_of_variable,
 )
-from tapegrad.mypy.scopes.entries import entries_in, entries_of, is_dictionary, with_entries
+from tapegrad.mypy.scopes.entries import entries_in, entries_of, entry_of, is_dictionary, with_entries
 from tapegrad.mypy.scopes.frames import Reading
 from tapegrad.mypy.scopes.functions import written_with_file
-from tapegrad.mypy.scopes.objects import object_of
 from tapegrad.mypy.scopes.rebinding import newest, opened
 from tapegrad.mypy.scopes.turns import share_loop
 from tapegrad.mypy.scopes.written_attributes import constructor_value
@@ -148,8 +147,7 @@ def value_of_key(ctx: MethodContext) -> Type:
             return ctx.default_return_type
     if isinstance(ctx.context, CallExpr) and (found := _any_in(ctx)) is not None:
         return found
-    key = object_of(index, ctx.api)
-    known = (entries_of(dictionary, ctx.api) or {}).get(key) if isinstance(key, str) else None
+    known = entry_of(dictionary, index, ctx.api)
     known = _added_type(dictionary, ctx.api) if known is None else known
     return ctx.default_return_type if known is None else _with_tensor(ctx.default_return_type, known)
 

@@ -221,6 +221,12 @@ def entries_of(dictionary: Expression, api: Checker) -> Entries | None:
     return None
 
 
+def entry_of(dictionary: Expression, key: Expression, api: Checker) -> Type | None:
+    """Return the type of an entry of a dictionary by a key that is written or known; None if it is not known."""
+    name = object_of(key, api)
+    return (entries_of(dictionary, api) or {}).get(name) if isinstance(name, str) else None
+
+
 def made_entries(value: Expression, t: Type, api: Checker) -> Type:
     """Return the type of what a body returns, with the entries of dictionaries that only the body has had so far."""
     p = get_proper_type(t)
@@ -261,17 +267,18 @@ def _with_fields_of_tuple(t: TupleType, made: Made) -> TupleType:
     given = dict(made.arguments)
     pairs = [(item, given.get(name)) for name, item in zip(fields_of(made.info), t.items, strict=False)]
     if len(pairs) == len(t.items) and any(isinstance(value, GivenEntries) for _, value in pairs):
-        t = t.copy_modified(items=[_with_given_entries(item, value) for item, value in pairs])
+        t = t.copy_modified(items=[_with_given_entries(item, value) or item for item, value in pairs])
     arrays = {
         name: value.t for name, value in given.items() if isinstance(value, GivenTensor) and not tensor_parts(value.t)
     }
     return with_entries(t, arrays) if arrays else t
 
 
-def _with_given_entries(t: Type, value: Value) -> Type:
+def _with_given_entries(t: Type, value: Value) -> Type | None:
+    """Return the declared type of a field with the entries that a call gives it; None if it gives none."""
     p = get_proper_type(t)
     if not isinstance(value, GivenEntries) or not isinstance(p, Instance) or not is_dictionary(p):
-        return t
+        return None
     return with_entries(p, dict(value.entries))
 
 
@@ -280,10 +287,8 @@ def _type_of_field(record: Instance, name: str, value: Value) -> Type | None:
     if isinstance(value, GivenTensor):
         return value.t
     symbol = record.type.get(name)
-    declared = get_proper_type(symbol.node.type) if symbol is not None and isinstance(symbol.node, Var) else None
-    if not isinstance(value, GivenEntries) or not isinstance(declared, Instance) or not is_dictionary(declared):
-        return None
-    return with_entries(declared, dict(value.entries))
+    declared = symbol.node.type if symbol is not None and isinstance(symbol.node, Var) else None
+    return None if declared is None else _with_given_entries(declared, value)
 
 
 def _value_of_field(t: Type) -> Value:
