@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, assert_type
 from typing import Literal as L
 
 import tapegrad as tg
-from tapegrad import NoneTape, Shape, Tensor
+from tapegrad import NoneTape, Shape, Tensor, nn
 
 
 class Fold(NamedTuple):
@@ -101,3 +101,67 @@ def reject_a_field() -> None:
 def reject_an_item_of_a_pair() -> None:
     for one, other in pairs(tg.ones((6, 3)), tg.ones((6, 2))):
         tg.mse(one, other)  # E: mse: target (2, 2) does not fit x (2, 3): expected (2, 3) [tapegrad-shape]
+
+
+class Pyramid(nn.Module):
+    """Reads single items of lists that its methods return."""
+
+    def __init__(self, sizes: tuple[int, ...] = (3, 4)) -> None:
+        self.lateral = [nn.Linear(size, 6) for size in (*sizes[:-1], sizes[-1])]
+
+    def parts(self, x: Tensor[Any, Any]) -> list[Tensor[Any, Any]]:
+        return [x, tg.concat([x, x[:, :1]], axis=1)]
+
+    def forward(self, x: Tensor[Any, Any]) -> list[Tensor[Any, Any]]:
+        maps = [layer(part) for layer, part in zip(self.lateral, self.parts(x), strict=True)]
+        found = [maps[-1]]
+        for one in reversed(maps[:-1]):
+            found.insert(0, tg.concat([one, found[0]], axis=1))
+        return found
+
+    def wide(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        first, *_ = self.forward(x)
+        return first
+
+    def unpacked(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        one, other = self.parts(x)
+        return other + one[:, :1]
+
+    def joined(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        parts = self.parts(x)
+        return joined(parts)
+
+
+def joined(parts: list[Tensor[Any, Any]]) -> Tensor[Any, Any]:
+    """Take the items of a list that a call gives."""
+    last = parts.pop()
+    for part in parts:
+        last = tg.concat([last, part], axis=1)
+    return last
+
+
+def replaced(x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+    """Read an item that another function has replaced."""
+    parts = [x, x]
+    replace_first(parts)
+    return parts[0]
+
+
+def replace_first(parts: list[Tensor[Any, Any]]) -> None:
+    """Replace an item."""
+    parts[0] = tg.ones((3, 3))
+
+
+def losses(model: nn.Linear[Any, Any], batches: list[tuple[Tensor[Any, Any], Tensor[Any, Any]]]) -> float:
+    """Loop over pairs that a call writes."""
+    return sum(tg.mse(model(x), y).item() for x, y in batches)
+
+
+def accept_single_items() -> None:
+    x, model = tg.ones((5, 3)), Pyramid()
+    assert_type(model.wide(x), Tensor[Shape[L[5], L[12]], NoneTape])
+    assert_type(model.unpacked(x), Tensor[Shape[L[5], L[4]], NoneTape])
+    assert_type(model.joined(x), Tensor[Shape[L[5], L[7]], NoneTape])
+    assert_type(joined([x, x, x[:, :1]]), Tensor[Shape[L[5], L[7]], NoneTape])
+    replaced(x) + tg.ones((3, 3))
+    losses(nn.Linear(3, 2), [(x, tg.ones((5, 2))), (x, tg.ones((5, 2)))])

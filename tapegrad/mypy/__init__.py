@@ -28,7 +28,7 @@ from mypy.plugin import (
     Plugin,
     ReportConfigContext,
 )
-from mypy.types import AnyType, Instance, TupleType, TypeOfAny, TypeVarType, UnionType, get_proper_type
+from mypy.types import AnyType, CallableType, Instance, TupleType, TypeOfAny, TypeVarType, UnionType, get_proper_type
 from mypy.version import __version__ as MYPY  # noqa: N812  # a constant
 from typing_extensions import override
 
@@ -757,9 +757,17 @@ def _computed_attribute(ctx: AttributeContext) -> Type:
     holder = getattr(ctx.type, "partial_fallback", ctx.type)  # the class of a named tuple
     attribute = get_proper_type(ctx.default_attr_type)
     may_have_sizes = getattr(attribute, "args", ()) or isinstance(attribute, UnionType | TupleType)
-    # In a body that is read, one of type Any may be a number.
-    may_have_sizes = may_have_sizes or (isinstance(attribute, AnyType) and "tapegrad.mypy.hooks" in sys.modules)
+    # In a body that is read, one of type Any may be a number, and a `Callable` is a function that is known.
+    is_given = isinstance(attribute, AnyType) or _may_be_any_function(attribute)
+    may_have_sizes = may_have_sizes or (is_given and "tapegrad.mypy.hooks" in sys.modules)
     return _settled_attribute(ctx) if may_have_sizes or getattr(holder, "args", ()) else ctx.default_attr_type
+
+
+def _may_be_any_function(attribute: Type) -> bool:
+    """Return whether an attribute is a `Callable`, or a protocol."""
+    if isinstance(attribute, Instance):
+        return attribute.type.is_protocol
+    return isinstance(attribute, CallableType) and attribute.definition is None
 
 
 def _tensor_sum(ctx: FunctionContext) -> Type:

@@ -338,6 +338,20 @@ def is_distribution(t: Type) -> TypeGuard[Instance]:
     return p.type.module_name == "tapegrad.distributions" and len(p.args) == len(TensorParts._fields)
 
 
+def is_function(t: Type | None) -> TypeGuard[CallableType]:
+    """Return whether a type is that of a function, of which a parameter such as `act: Callable` says less."""
+    p = get_proper_type(t)
+    return isinstance(p, CallableType) and p.definition is not None
+
+
+def may_be_any_function(t: Type) -> bool:
+    """Return whether a type is that of any function of some parameters: a `Callable`, or a protocol of functions."""
+    p = get_proper_type(t)
+    if isinstance(p, Instance):
+        return p.type.is_protocol and "__call__" in p.type.names
+    return isinstance(p, CallableType) and p.definition is None and not p.is_type_obj()
+
+
 def is_iterator(t: ProperType) -> bool:
     """Return whether a type is that of what a generator returns, such as `Iterator[Tensor]`."""
     return isinstance(t, Instance) and t.type.fullname in _ITERATORS and bool(t.args)

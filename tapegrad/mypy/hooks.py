@@ -308,6 +308,8 @@ def _judged_method(ctx: MethodContext, declared: CallableType) -> Type:
         return tape_methods.gradient_taken(ctx, calls.method_call(ctx, declared))
     if name == "from_inner":
         return tape_methods.from_inner(ctx, calls.method_call(ctx, declared))
+    if not getattr(declared.definition, "info", None):  # an op in an attribute, such as `self.loss`
+        return calls.signed_call(ctx, declared)
     return calls.method_call(ctx, declared)
 
 

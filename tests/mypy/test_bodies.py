@@ -151,6 +151,76 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "a subclass that is chosen while the program runs": """
+class Half(MLP):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x)[:, :4]
+
+def build(name: str) -> MLP:
+    if name == "half":
+        return Half(Config())
+    return MLP(Config())
+
+model = build(sys.argv[0])
+model(tg.ones((4, 8))) + tg.ones((4, 8))
+""",
+    "a function in a field that is replaced": """
+from collections.abc import Callable
+
+class Net(nn.Module):
+    def __init__(self, act: Callable[[Tensor], Tensor] = tg.relu) -> None:
+        self.act = act
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.act(x) + tg.ones((4, 2))
+
+def halved(x: Tensor) -> Tensor:
+    return x[:, :2]
+
+net = Net()
+net.act = halved
+net(tg.ones((4, 8)))
+""",
+    "a list whose items another function replaces": """
+def wide(parts: list[Tensor]) -> None:
+    parts[0] = tg.ones((4, 9))
+
+def first(x: Tensor) -> Tensor:
+    parts = [x, x]
+    wide(parts)
+    return parts[0] + tg.ones((4, 9))
+
+first(tg.ones((4, 8)))
+""",
+    "a list that an object keeps and changes": """
+class Queue:
+    def __init__(self, items: list[Tensor]) -> None:
+        self.items = items
+
+    def turn(self) -> None:
+        self.items.reverse()
+
+def last(x: Tensor) -> Tensor:
+    items = [x, x[:2]]
+    queue = Queue(items)
+    queue.turn()
+    return items[0] + tg.ones((2, 8))
+
+last(tg.ones((4, 8)))
+""",
+    "a method of a list that is passed on in a loop": """
+def extended(parts: list[Tensor]) -> Tensor:
+    parts.append(tg.concat([parts[-1], parts[-1]], axis=1))
+    return parts[-1]
+
+def total(x: Tensor) -> Tensor:
+    parts = [x]
+    for _ in range(2):
+        extended(parts)
+    return parts[-1] + tg.ones((4, 32))
+
+total(tg.ones((4, 8)))
+""",
     "lambdas that nothing calls, or that others may be called for": """
 from collections.abc import Callable
 
@@ -6794,6 +6864,135 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "an object of a subclass in a field of its base class": """
+class Encoder(nn.Module):
+    def __init__(self, config: Config) -> None:
+        self.up = nn.Linear(config.width, config.hidden)
+
+    def forward(self, x: Tensor) -> Tensor:
+        raise NotImplementedError
+
+class Tall(Encoder):
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x)  # here
+
+class Trainer:
+    def __init__(self, encoder: Encoder) -> None:
+        self.encoder = encoder
+
+    def fit(self, batches: list[tuple[Tensor, Tensor]]) -> float:
+        total = 0.0
+        for x, y in batches:
+            total += squared(self.encoder(x), y).item()
+        return total
+
+Trainer(Tall(Config())).fit([(tg.ones((4, 9)), tg.ones((4, 5)))])
+""",
+    "a method of a subclass that its base class calls": """
+class Base(nn.Module):
+    def __init__(self, config: Config) -> None:
+        self.head = nn.Linear(config.hidden, 3)
+
+    def features(self, x: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.features(x))  # here
+
+class Doubled(Base):
+    def features(self, x: Tensor) -> Tensor:
+        return tg.concat([x, x], axis=1)
+
+model: Base = Doubled(Config())
+model(tg.ones((4, 3)))
+""",
+    "an object that a registry of classes makes": """
+class Encoder(nn.Module):
+    def __init__(self, config: Config) -> None:
+        self.up = nn.Linear(config.width, config.hidden)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(x)
+
+class Double(Encoder):
+    def forward(self, x: Tensor) -> Tensor:
+        return self.up(self.up(x))  # here
+
+ENCODERS: dict[str, type[Encoder]] = {"single": Encoder, "double": Double}
+
+ENCODERS["double"](Config())(tg.ones((4, 8)))
+""",
+    "a loss in a field": """
+from collections.abc import Callable
+
+@dataclass
+class Trainer:
+    model: nn.Module
+    loss: Callable[[Tensor, Tensor], Tensor] = tg.mse
+
+    def step(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.loss(self.model(x), y)  # here
+
+Trainer(MLP(Config())).step(tg.ones((4, 8)), tg.ones((4, 8)))
+Trainer(MLP(Config()), tg.cross_entropy).step(tg.ones((4, 8)), tg.ones((5, 8)))
+""",
+    "an activation that a constructor gets": """
+from collections.abc import Callable
+
+def gated(x: Tensor) -> Tensor:
+    a, b = tg.chunk(x, 2, axis=-1)
+    return a * tg.sigmoid(b)
+
+class Net(nn.Module):
+    def __init__(self, act: Callable[[Tensor], Tensor]) -> None:
+        self.first, self.second = nn.Linear(8, 6), nn.Linear(6, 2)
+        self.act = act
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.second(self.act(self.first(x)))  # here
+
+Net(tg.relu)(tg.ones((4, 8)))
+Net(gated)(tg.ones((4, 8)))
+""",
+    "an item of a list that a method returns": """
+class Pyramid(nn.Module):
+    def maps(self, x: Tensor) -> list[Tensor]:
+        found = [x]
+        for _ in range(2):
+            x = tg.max_pool2d(x, 2)
+            found.append(x)
+        return found
+
+    def forward(self, x: Tensor) -> Tensor:
+        small, *others = reversed(self.maps(x))
+        for one in others:
+            small = tg.upsample2d(small, 2) + one  # here
+        return small
+
+Pyramid()(tg.ones((1, 2, 8, 8)))
+Pyramid()(tg.ones((1, 2, 8, 10)))
+""",
+    "lists that are passed on and lose items": """
+class Decoder(nn.Module):
+    def forward(self, skips: list[Tensor]) -> Tensor:
+        x = skips.pop()
+        for _ in range(2):
+            x = tg.concat([tg.upsample2d(x, 2), skips.pop()], axis=1)  # here
+        return x
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        self.decoder = Decoder()
+
+    def forward(self, x: Tensor) -> Tensor:
+        skips = [x]
+        for _ in range(2):
+            skips.append(tg.max_pool2d(skips[-1], 2))
+        return self.decoder(skips)
+
+Net()(tg.ones((1, 2, 8, 8)))
+Net()(tg.ones((1, 2, 10, 8)))
+""",
     "a model that a constructor gets from a function": """
 def two_layers(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
     return nn.Sequential(nn.Linear(inputs, hidden), nn.Tanh(), nn.Linear(inputs, outputs))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mypy.nodes import (
+    NOT_ABSTRACT,
     Argument,
     AssertTypeExpr,
     Block,
@@ -163,7 +164,7 @@ class _Analyzer:
             for one in node:
                 self._walk(one, place, prefix)
         elif isinstance(node, FuncDef):
-            if not _is_generated(node):
+            if not _is_generated(node) and not _never_runs(node):
                 self._function(node, place, prefix)
         elif isinstance(node, ClassDef):
             self._headers.append((_header(node), _all_lines_of(node)))
@@ -405,6 +406,11 @@ def _is_generated(function: FuncDef) -> bool:
     """Return whether mypy has added a method to a class, such as `__init__` to a dataclass."""
     symbol = function.info.names.get(function.name) if function.info else None
     return symbol is not None and symbol.plugin_generated
+
+
+def _never_runs(function: FuncDef) -> bool:
+    """Return whether a method is abstract, or one of a protocol, with no statements: those of other classes run."""
+    return function.is_trivial_body and function.abstract_status != NOT_ABSTRACT
 
 
 def _takes_tensor(function: FuncDef) -> bool:

@@ -18,6 +18,7 @@ from tapegrad.mypy.conversion import (
     has_opaque,
     has_unknown_rest,
     joined,
+    may_be_any_function,
     opaque_paths,
     shape_items,
     shape_type,
@@ -47,7 +48,17 @@ from tapegrad.mypy.mypy_api import (
 from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.scopes.assigned import Assigned, assigned_by_methods
 from tapegrad.mypy.scopes.collections import Use, use_of
-from tapegrad.mypy.scopes.frames import Arrays, GivenTensor, LayerCall, Made, Reading, in_frame, is_passed_on, within
+from tapegrad.mypy.scopes.frames import (
+    Arrays,
+    FunctionOf,
+    GivenTensor,
+    LayerCall,
+    Made,
+    Reading,
+    in_frame,
+    is_passed_on,
+    within,
+)
 from tapegrad.mypy.scopes.named_values import from_constructor, object_frame
 from tapegrad.mypy.scopes.names import targets_of
 from tapegrad.mypy.scopes.objects import object_of, value_of_expression
@@ -160,6 +171,9 @@ def _without_foreign_sizes(ctx: AttributeContext) -> Type:
             return type_made(t, value, ctx.api) or t
         # An Any would hide the tensor in `x * self.width**-0.5`, where `self.width = args.width`.
         return make(ctx.api)(_NUMBERS[type(value)], []) if type(value) in _NUMBERS else t
+    if Reading.frame is not None and isinstance(expression, MemberExpr) and may_be_any_function(t):
+        given = None if ctx.is_lvalue else object_of(expression, ctx.api)
+        return given.t if isinstance(given, FunctionOf) else t
     if not ctx.is_lvalue and isinstance(expression, MemberExpr) and leaves_sizes_open(ctx.type):
         t = _of_made_layer(expression, t, ctx)
     if isinstance(t, CallableType) and is_of_library(t) and not has_opaque(ctx.type):

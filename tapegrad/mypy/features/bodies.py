@@ -11,11 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mypy.nodes import CallExpr, Decorator, FuncDef, MemberExpr, NameExpr, TypeInfo
-from mypy.types import NoneType
+from mypy.types import Instance, NoneType, get_proper_type
 
 from tapegrad.mypy.calls.array_calls import Bodies
-from tapegrad.mypy.conversion import opaque_paths, without_opaque
+from tapegrad.mypy.conversion import opaque_paths, tensor_parts, unknown, without_opaque
 from tapegrad.mypy.features.body_arguments import (
+    arguments_given,
     arrays_given,
     dictionaries_given,
     frame_of_call,
@@ -23,11 +24,12 @@ from tapegrad.mypy.features.body_arguments import (
     is_rejected,
     receiver_of_call,
 )
+from tapegrad.mypy.features.body_lists import list_of, listed_items, plain_list
 from tapegrad.mypy.features.body_outcomes import Outcome, fail, outcome_of, seen_from, with_entries_read
 from tapegrad.mypy.features.body_state import UnreadError
 from tapegrad.mypy.features.drivers import check_driver
 from tapegrad.mypy.features.loop_turns import turns_of_call
-from tapegrad.mypy.features.partial_types import are_same, filled, filled_sequence
+from tapegrad.mypy.features.partial_types import are_same, filled, filled_sequence, is_sequence
 from tapegrad.mypy.features.readable_bodies import (
     MOST_CALLS,
     active,
@@ -41,17 +43,21 @@ from tapegrad.mypy.features.readable_bodies import (
 )
 from tapegrad.mypy.mypy_api import (
     BodiesRead,
+    any_list,
     can_read_bodies,
     checked_file,
     depend_on_bodies,
     enclosing_function,
     is_of_library,
+    tried_method,
 )
 from tapegrad.mypy.mypy_files import depend_on_names
+from tapegrad.mypy.reports import CODES
 from tapegrad.mypy.scopes.called_functions import arguments_of_call, called_function
 from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.entries import with_inner_entries
-from tapegrad.mypy.scopes.frames import Made, Nothing, Reading, Returned, binding, is_passed_on, key_of
+from tapegrad.mypy.scopes.frames import Made, Nothing, Reading, Returned, binding, is_passed_on, key_of, trying
+from tapegrad.mypy.scopes.functions import is_method
 from tapegrad.mypy.scopes.names import places_of
 from tapegrad.mypy.scopes.objects import object_of
 from tapegrad.mypy.scopes.records import IS_OF_UNKNOWN_OBJECT, is_recorded, record_read, record_unread
@@ -74,6 +80,9 @@ def completed(ctx: FunctionContext | MethodContext, declared: CallableType, resu
         function = function.func
     if not isinstance(function, FuncDef) or is_of_library(declared) or not may_be_read(function, ctx.api):
         return result
+    made = _object_with_override(ctx, function)
+    if made is not None:
+        return _of_override(ctx, made, function.name, result)
     try:
         results: list[Type] = []
         for values in turns_of_call(ctx.context, ctx.api):
@@ -84,6 +93,34 @@ def completed(ctx: FunctionContext | MethodContext, declared: CallableType, resu
         if is_recorded(ctx.api) and not _makes_object(ctx.context):  # whose layers are then tried, one after the other
             record_unread(ctx.api, function, (str(unread), unread.call_line), ctx.context)
         return check_driver(ctx, result) if lacks_annotations(declared) else result
+
+
+def _object_with_override(ctx: FunctionContext | MethodContext, function: FuncDef) -> Made | None:
+    """Return the object that is called, if its class overrides the method of the class that is declared."""
+    call = ctx.context
+    if Reading.is_tried or not function.info or not isinstance(call, CallExpr):
+        return None
+    callee = call.callee
+    owner = callee.expr if isinstance(callee, MemberExpr) and callee.name == function.name else callee
+    made = object_of(owner, ctx.api)
+    if not isinstance(made, Made) or function.info not in made.info.mro[1:] or is_method(made, function):
+        return None
+    return made
+
+
+def _of_override(ctx: FunctionContext | MethodContext, made: Made, name: str, result: Type) -> Type:
+    """Return the type of a call of an object of a subclass of the declared class, whose method is called."""
+    receiver = Instance(made.info, [unknown()] * len(made.info.type_vars))
+    with trying(made):
+        trial = tried_method(ctx.api, receiver, name, arguments_given(ctx), ctx.context)
+    for message, code in trial.errors:
+        if code in CODES.values():
+            ctx.api.fail(message, ctx.context, code=code)
+    if any(code in CODES.values() for _, code in trial.errors):
+        return result
+    p, q = get_proper_type(result), get_proper_type(trial.result)
+    is_same = isinstance(p, Instance) and isinstance(q, Instance) and p.type is q.type and tensor_parts(p) is None
+    return q if is_same else filled_sequence(result, q)
 
 
 def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, function: FuncDef, result: Type) -> Type:
@@ -125,7 +162,11 @@ def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, fun
     )
     is_extended = any(use_of(one, ctx.api) is Use.EXTENDED for one in places_of(ctx.context, ctx.api))
     fill = filled if is_extended else filled_sequence
-    whole = fill(result, without_opaque(outcome.result, kept))
+    items, declared_list = listed_items(outcome.result), get_proper_type(result)
+    if items is not None and Reading.frame is not None and is_sequence(declared_list):
+        known = [filled(declared_list.args[0], without_opaque(one, kept)) for one in items]
+        return list_of(known, any_list(ctx.api))
+    whole = fill(result, without_opaque(plain_list(outcome.result), kept))
     return with_entries_read(whole, outcome.result, kept, ctx.context, ctx.api)
 
 

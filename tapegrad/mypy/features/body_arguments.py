@@ -29,6 +29,7 @@ from tapegrad.mypy.conversion import (
     MODULE,
     Many,
     is_distribution,
+    is_function,
     is_size,
     joined,
     shape_items,
@@ -36,11 +37,12 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
     unknown,
 )
-from tapegrad.mypy.features.body_lists import list_of
+from tapegrad.mypy.features.body_lists import list_of, listed_items
 from tapegrad.mypy.features.body_outcomes import hold_tensors
 from tapegrad.mypy.features.body_state import UnreadError
 from tapegrad.mypy.features.partial_types import holds_tensors, join
 from tapegrad.mypy.features.readable_bodies import frame_with
+from tapegrad.mypy.mypy_api import Argument as TriedArgument
 from tapegrad.mypy.mypy_api import any_list, any_tuple, get_all_type_vars, make, stored_type
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.called_functions import arguments_of_call, object_with_method
@@ -110,7 +112,7 @@ def arrays_given(function: FuncDef, call: CallExpr, types: list[Type], api: Chec
     given: dict[Var, Type] = {}
     for parameter, place in _places_of_parameters(function, call).items():
         t = get_proper_type(with_body_of_lambda(call.args[place], types[place], parameter.type, api))
-        if is_array(t) or tensor_parts(t) or _is_function(t):
+        if is_array(t) or tensor_parts(t) or is_function(t):
             given[parameter] = t
     return given
 
@@ -141,6 +143,15 @@ def _places_of_parameters(function: FuncDef, call: CallExpr) -> dict[Var, int]:
         if place < len(parameters) and parameters[place].kind not in (ARG_STAR, ARG_STAR2):
             found[parameters[place].variable] = position
     return found
+
+
+def arguments_given(ctx: FunctionContext | MethodContext) -> list[TriedArgument]:
+    """Return the arguments of a call, to try the call of another function with them."""
+    return [
+        TriedArgument(joined(t), kind, name)
+        for types, kinds, names in zip(ctx.arg_types, ctx.arg_kinds, ctx.arg_names, strict=True)
+        for t, kind, name in zip(types, kinds, names, strict=True)
+    ]
 
 
 def receiver_of_call(ctx: FunctionContext | MethodContext, function: FuncDef) -> Made | ClassOf | None:
@@ -205,7 +216,7 @@ def given_types(
             or _holds_tensor(t)
             or is_distribution(t)
             or _is_layer(t)
-            or _is_function(t)
+            or is_function(t)
             or is_size(argument.variable.type or t)
         ):
             given[argument.variable] = t
@@ -291,6 +302,8 @@ def _collection_that_is_read(
     The items of a list that is written in the call are known one by one, and of others what they have in common.
     """
     p = get_proper_type(actual.type)
+    if isinstance(p, TupleType) and listed_items(p) is not None:
+        return p
     if not isinstance(p, Instance) or p.type.fullname not in _COLLECTIONS:
         return None
     entries = entries_of(actual.expression, api) if is_dictionary(p) and actual.expression is not None else None
@@ -316,10 +329,12 @@ def _collection_that_is_read(
     item = get_proper_type(joined(UnionType(types)))
     item = get_proper_type(join(types)) if types and tensor_parts(item) is None else item
     is_of_tensors = tensor_parts(item) is not None or _holds_tensor(item)
-    if None in written or not is_of_tensors or use_of_variable(parameter, {file}) is not Use.READ:
+    if None in written or not is_of_tensors:
         return None
     if isinstance(actual.expression, ListExpr):
         return list_of(types, any_list(api))
+    if use_of_variable(parameter, {file}) is not Use.READ:
+        return None
     return p.copy_modified(args=[*p.args[:-1], item])
 
 
@@ -357,11 +372,6 @@ def _holds_tensor(t: ProperType) -> bool:
 def _is_layer(t: ProperType) -> bool:
     """Return whether a type is a layer, of which a parameter such as `model: Student | Teacher` says less."""
     return isinstance(t, Instance) and t.type.has_base(MODULE)
-
-
-def _is_function(t: ProperType) -> bool:
-    """Return whether a type is that of a function, of which a parameter such as `act: Callable` says less."""
-    return isinstance(t, CallableType) and t.definition is not None
 
 
 def is_of_known_rank(t: Type) -> bool:

@@ -12,17 +12,17 @@ from mypy.nodes import (
     ConditionalExpr,
     DictExpr,
     IndexExpr,
-    IntExpr,
     ListComprehension,
     ListExpr,
     NameExpr,
     RefExpr,
     SliceExpr,
+    StarExpr,
     TupleExpr,
-    UnaryExpr,
     Var,
 )
 from mypy.types import Instance, PartialType, TupleType, get_proper_type
+from typing_extensions import override
 
 from tapegrad.mypy.conversion import tensor_parts, unknown
 from tapegrad.mypy.features.body_expressions import MOST_TURNS_READ, ExpressionReader
@@ -48,13 +48,13 @@ from tapegrad.mypy.mypy_api import (
 from tapegrad.mypy.scopes.collections import is_new_list
 from tapegrad.mypy.scopes.entries import entries_of, with_entries
 from tapegrad.mypy.scopes.frames import turns_noted
-from tapegrad.mypy.scopes.items import assigned
+from tapegrad.mypy.scopes.items import assigned, bounds_of
 from tapegrad.mypy.scopes.names import inside
 from tapegrad.mypy.scopes.objects import decided
 from tapegrad.mypy.scopes.sequences import turns
 
 if TYPE_CHECKING:
-    from mypy.nodes import Block, Expression, Statement
+    from mypy.nodes import Block, Expression, Node, Statement
     from mypy.types import Type
 
 
@@ -88,18 +88,19 @@ class CollectionReader(ExpressionReader):
 
     def _comprehended(self, comprehension: ListComprehension, t: Type) -> list[Type] | None:
         """Return the types of the tensors in a list that a comprehension makes, where each turn is known."""
+        noted = turns_noted(comprehension)
+        if noted is not None:
+            items = [one for _, one in noted]
+            return items if any(map(_is_item, items)) else None
         several = get_proper_type(t)
         if not isinstance(several, Instance) or tensor_parts(several.args[0]) is None:
             return None
-        noted = turns_noted(comprehension)
-        if noted is not None:
-            return [one for _, one in noted]
         generator = comprehension.generator
         target, sequence = generator.indices[0], generator.sequences[0]
         known = turns(target, sequence, self._api)
         if known is None or len(known) > MOST_TURNS_READ:
             return None
-        items: list[Type] = []
+        items = []
         for values in known:
             self._frame.variables.update(values)
             self._bind_loop(target, iterated_type(self._api, sequence))
@@ -142,11 +143,15 @@ class CollectionReader(ExpressionReader):
 
     def _new_lists(self, value: Expression, t: Type) -> Type:
         """Return the type of what the body returns without the items of lists that something else may change."""
-        p, items = get_proper_type(t), listed_items(t)
-        if isinstance(p, TupleType) and items is not None:
-            return p.partial_fallback.copy_modified(args=[join(items) if items else unknown()])
+        p = get_proper_type(t)
+        if listed_items(t) is not None:
+            return t
         if isinstance(p, TupleType) and isinstance(value, TupleExpr) and len(p.items) == len(value.items):
             return p.copy_modified(items=[*map(self._new_lists, value.items, p.items)])
+        if isinstance(value, ListExpr) and is_sequence(p) and not any(isinstance(one, StarExpr) for one in value.items):
+            return list_of([self._type_of(one) for one in value.items], p)
+        if isinstance(value, ListComprehension) and (items := self._comprehended(value, t)) is not None:
+            return list_of(items, any_list(self._api))
         if not is_sequence(p) or is_new_list(value, enclosing_function(self._api), self._api):
             return t
         return p.copy_modified(args=[unknown()])
@@ -166,20 +171,20 @@ class CollectionReader(ExpressionReader):
         match expression:
             case NameExpr(node=Var() as variable) if variable in self._listed:
                 return listed_items(variable.type)
-            case (
-                CallExpr(callee=RefExpr(fullname="builtins.reversed"), args=[of])
-                | IndexExpr(
-                    base=of,
-                    index=SliceExpr(begin_index=None, end_index=None, stride=UnaryExpr(op="-", expr=IntExpr(value=1))),
-                )
-            ):
+            case CallExpr(callee=RefExpr(fullname="builtins.reversed"), args=[of]):
                 items = self._items_of(of)
                 return None if items is None else items[::-1]
+            case CallExpr() if _may_return_list(expression):
+                return listed_items(self._type_of(expression))
+            case IndexExpr(base=of, index=SliceExpr() as part):
+                items, bounds = self._items_of(of), bounds_of(part)
+                return None if items is None or bounds is None else items[bounds]
         return None
 
     def _turns_over_lists(self, target: Expression, sequence: Expression) -> list[Turn] | None:
         """Return the turns of a loop over lists whose items are known one by one, perhaps beside other sequences."""
-        if not any(one in self._listed for one in self._variables_in(sequence)):
+        variables = self._variables_in(sequence)
+        if not any(one in self._listed for one in variables) and not any(map(_may_return_list, inside(sequence))):
             return None
         items = self._items_of(sequence)
         if items is not None:
@@ -198,6 +203,10 @@ class CollectionReader(ExpressionReader):
                     return None
                 return [self._beside([*row]) for row in zip(*known, strict=False)]
         return None
+
+    @override
+    def _turns_that_differ(self, target: Expression, sequence: Expression) -> list[Turn] | None:
+        return self._turns_over_lists(target, sequence) or super()._turns_that_differ(target, sequence)
 
     def _turns_of(self, target: Expression, sequence: Expression) -> list[Turn] | None:
         over_lists = self._turns_over_lists(target, sequence)
@@ -246,3 +255,9 @@ class CollectionReader(ExpressionReader):
 def _is_item(t: Type) -> bool:
     """Return whether an item of a list is followed: a tensor, or a tuple with tensors."""
     return tensor_parts(t) is not None or (isinstance(get_proper_type(t), TupleType) and holds_tensors(t))
+
+
+def _may_return_list(node: Node) -> bool:
+    """Return whether a part of an expression is a call of a function of the program, which may return a list."""
+    name = getattr(node.callee, "fullname", "") if isinstance(node, CallExpr) else "builtins."
+    return not name.startswith(("builtins.", "tapegrad."))

@@ -31,7 +31,15 @@ from mypy.types import AnyType, Instance, NoneType, TupleType, UnpackType, get_p
 from tapegrad.mypy.calls.array_types import is_array
 from tapegrad.mypy.calls.arrays import with_sizes
 from tapegrad.mypy.conversion import is_iterator, shape_items, shape_type, tensor_parts, unknown
-from tapegrad.mypy.features.body_lists import comprehensions_in, list_of, listed_items, popped_from, starred_in
+from tapegrad.mypy.features.body_lists import (
+    comprehensions_in,
+    list_of,
+    listed_items,
+    passed_on,
+    plain_list,
+    popped_from,
+    starred_in,
+)
 from tapegrad.mypy.features.body_state import FailedError, Failure, Turn, UnreadError, uncertain
 from tapegrad.mypy.features.partial_types import are_same, holds_tensors, is_sequence, join, without_value
 from tapegrad.mypy.features.replaced_tensors import Replacements
@@ -161,6 +169,10 @@ class ExpressionReader:
                 items = listed_items(self._types.now().get(variable)) if variable in self._listed else None
                 if items:
                     self._set_items(variable, items[:-1])
+            for variable in passed_on(value) if self._listed else ():
+                items = listed_items(self._types.now().get(variable)) if variable in self._listed else None
+                if items is not None:
+                    self._set(variable, self._any_like(variable).copy_modified(args=[unknown()]))
             return self._known_of_any(value, found)
         place = None if self._failures else (errors[0].line, errors[0].column)
         if not _is_evaluated(value, place, self._api):
@@ -286,13 +298,16 @@ class ExpressionReader:
                 if not variable.is_inferred and not is_declared and not self._types.is_set(variable):
                     raise UnreadError(f"line {target.line} binds a global variable, or one with an annotation")
                 self._counters.discard(variable)
-                self._set(variable, t)
+                self._set(variable, t if variable in self._listed else plain_list(t))
             case TupleExpr(items=targets):
                 p = get_proper_type(t)
                 is_starred = any(isinstance(one, StarExpr) for one in targets)
                 rows = None if is_starred else self._rows(p, len(targets))
                 if rows is not None:
                     p = TupleType(rows, any_tuple(self._api))
+                if is_starred and isinstance(p, TupleType):
+                    p = self._with_rest(p, targets)
+                    is_starred = len(p.items) != len(targets)
                 if not isinstance(p, TupleType) or is_starred or any(isinstance(one, UnpackType) for one in p.items):
                     item = _item_in(p)
                     if item is None:
@@ -378,6 +393,15 @@ class ExpressionReader:
         if not isinstance(p, Instance) or not items or not isinstance(items[0], int) or items[0] != count:
             return None
         return [p.copy_modified(args=[shape_type(items[1:], make(self._api)), *p.args[1:]])] * count
+
+    def _with_rest(self, several: TupleType, targets: list[Expression]) -> TupleType:
+        """Return the types that `first, *rest = several` binds; the tuple itself if it may have too few items."""
+        at = next(position for position, one in enumerate(targets) if isinstance(one, StarExpr))
+        end = len(several.items) - (len(targets) - at - 1)
+        if end < at or any(isinstance(one, UnpackType) for one in several.items):
+            return several
+        rest = list_of(several.items[at:end], any_list(self._api))
+        return several.copy_modified(items=[*several.items[:at], rest, *several.items[end:]])
 
     def _change(self, target: Expression, t: Type) -> None:
         """Read that an attribute or an item changes: no type here does, unless it is that of a tensor.

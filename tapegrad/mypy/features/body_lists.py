@@ -34,6 +34,7 @@ from mypy.nodes import (
     ReturnStmt,
     RevealExpr,
     SetComprehension,
+    SliceExpr,
     StarExpr,
     TupleExpr,
     UnaryExpr,
@@ -41,12 +42,13 @@ from mypy.nodes import (
 )
 from mypy.types import AnyType, Instance, TupleType, Type, get_proper_type
 
-from tapegrad.mypy.conversion import tensor_parts
+from tapegrad.mypy.conversion import tensor_parts, unknown
+from tapegrad.mypy.features.partial_types import join
 from tapegrad.mypy.scopes.collections import FUNCTIONS_THAT_READ
 from tapegrad.mypy.scopes.names import bound_by, inside, is_short_circuit, parts_of, targets_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from mypy.nodes import Node, Statement
     from mypy.plugin import MethodContext
@@ -54,18 +56,21 @@ if TYPE_CHECKING:
 _READING: Final = {f"builtins.{name}" for name in ("enumerate", "len", "list", "reversed", "tuple", "zip")}
 _LISTS: Final = "builtins.list", "collections.deque"
 _METHODS_THAT_READ: Final = {"get", "items", "keys", "values"}
+_METHODS_THAT_STORE: Final = {"add", "append", "appendleft", "extend", "insert", "setdefault", "update"}
 _BRANCHING: Final = ConditionalExpr, DictionaryComprehension, GeneratorExpr, LambdaExpr, SetComprehension
 
 
-def listed_variables(statements: list[Statement]) -> frozenset[Var]:
+def listed_variables(statements: list[Statement], given: Iterable[Var]) -> frozenset[Var]:
     """Return the variables of a body that hold lists which only `append`, `insert(0, x)`, `pop` and `reverse` change.
 
-    Each is created by `[]`, `[x, y]` or a comprehension, perhaps by a choice of two, and is then read at once (by an
-    op, a loop, an index or `len`) or returned. Nothing else can hold the list, so the statements say what it has.
-    A deque of any length is such a list too.
+    Each is created by `[]`, `[x, y]` or a comprehension, perhaps by a choice of two, or returned by a call, or is one
+    of the parameters that a call has given lists. It is then read at once (by an op, a loop, an index or `len`),
+    returned, or passed on to a call, after which its items are unknown. Nothing else can hold the list, so the
+    statements say what it has. A deque of any length is such a list too.
     """
     nodes = [node for statement in statements for node in inside(statement)]
-    return _followed(nodes, [variable for node in nodes for variable in _created(node)], _used)
+    created = [variable for node in nodes for variable in _created(node)]
+    return _followed(nodes, created, _used, [*given])
 
 
 def filled_dictionaries(statements: list[Statement]) -> tuple[frozenset[Var], frozenset[Var]]:
@@ -97,9 +102,11 @@ def _targets(node: Node) -> list[Expression]:
     return []
 
 
-def _followed(nodes: list[Any], created: list[Var], used_in: Callable[[Node], list[Var]]) -> frozenset[Var]:
+def _followed(
+    nodes: list[Any], created: list[Var], used_in: Callable[[Node], list[Var]], given: Sequence[Var] = ()
+) -> frozenset[Var]:
     """Return the variables that are bound only where they are created, and used only in ways that are understood."""
-    if not created:
+    if not created and not given:
         return frozenset()
     bound = [name for node in nodes for name, _ in bound_by(node)]
     named = [node.node for node in nodes if isinstance(node, NameExpr)]  # without what statements bind
@@ -113,7 +120,7 @@ def _followed(nodes: list[Any], created: list[Var], used_in: Callable[[Node], li
             unclear |= {variable for variable in popped if popped.count(variable) > 1}
     return frozenset(
         variable
-        for variable in created
+        for variable in (*created, *given)
         if variable not in unclear
         and (bound.count(variable), named.count(variable)) == (created.count(variable), used.count(variable))
     )
@@ -135,6 +142,15 @@ def _created(node: Node) -> list[Var]:
         ):
             created = [one for one, value in zip(targets, values, strict=True) if _is_display(value)]
             return [variable for variable in _named(created) if variable.is_inferred]
+        case AssignmentStmt(lvalues=[TupleExpr(items=targets)]):
+            rest = [one.expr for one in targets if isinstance(one, StarExpr)]
+            return [variable for variable in _named(rest) if variable.is_inferred]
+        case AssignmentStmt(
+            lvalues=[NameExpr(node=Var() as variable)], rvalue=CallExpr() | IndexExpr(index=SliceExpr()), type=None
+        ):
+            p = get_proper_type(variable.type)
+            is_list = isinstance(p, Instance) and p.type.fullname in _LISTS
+            return [variable] if variable.is_inferred and is_list else []
     return []
 
 
@@ -185,11 +201,9 @@ def _used(node: Node) -> list[Var]:
             return [turned]
         case CallExpr(callee=MemberExpr(expr=NameExpr(node=Var() as variable), name="pop"), args=[]):
             return [variable]
-        case CallExpr(callee=RefExpr(fullname=name), args=arguments) if (
-            name.startswith("tapegrad.") or name in _READING
-        ):
+        case CallExpr(callee=callee, args=arguments) if getattr(callee, "name", "") not in _METHODS_THAT_STORE:
             return _named(arguments)
-        case ForStmt(expr=read) | StarExpr(expr=read):
+        case ForStmt(expr=read) | StarExpr(expr=read) | AssignmentStmt(lvalues=[TupleExpr()], rvalue=read):
             return _named([read])
         case GeneratorExpr(sequences=sequences):
             return _named(sequences)
@@ -267,6 +281,17 @@ def reversed_by(call: CallExpr) -> Var | None:
     return None
 
 
+def passed_on(value: Expression) -> list[Var]:
+    """Return the variables that calls in an expression get as arguments, and may change, since they are not reads."""
+    calls = [one for one in inside(value) if isinstance(one, CallExpr)]
+    return [variable for call in calls if not _only_reads(call) for variable in _named(call.args)]
+
+
+def _only_reads(call: CallExpr) -> bool:
+    name = getattr(call.callee, "fullname", "")
+    return name.startswith("tapegrad.") or name in _READING
+
+
 def popped_from(node: Node) -> list[Var]:
     """Return the variables whose lists lose their last items in a part of a body."""
     calls = [one for one in inside(node) if isinstance(one, CallExpr)]
@@ -315,14 +340,22 @@ def _evaluated_in(value: Expression) -> Iterator[Node]:
 
 
 def list_of(items: list[Type], fallback: Instance) -> TupleType:
-    """Return the type of a list with some items; the fallback is that of any list."""
-    return TupleType(items, fallback)
+    """Return the type of a list, or a deque, with some items; the fallback says what they have in common."""
+    return TupleType(items, fallback.copy_modified(args=[join(items) if items else unknown()]))
 
 
 def listed_items(t: Type | None) -> list[Type] | None:
     """Return the types of the items of a list, where they are known one by one."""
     p = get_proper_type(t)
     return p.items if isinstance(p, TupleType) and p.partial_fallback.type.fullname in _LISTS else None
+
+
+def plain_list(t: Type) -> Type:
+    """Return the type of a list without what is known of its single items."""
+    p, items = get_proper_type(t), listed_items(t)
+    if not isinstance(p, TupleType) or items is None:
+        return t
+    return p.partial_fallback
 
 
 def popped(ctx: MethodContext) -> Type:

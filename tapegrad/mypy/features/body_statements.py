@@ -53,7 +53,9 @@ from tapegrad.mypy.features.body_lists import (
     changed_lists,
     filled_dictionaries,
     items_assigned,
+    listed_items,
     listed_variables,
+    plain_list,
     reversed_by,
 )
 from tapegrad.mypy.features.body_paths import MOST_TURNS, PathReader
@@ -110,7 +112,8 @@ class Reader(PathReader):
         if not self._returned and is_ended:
             message = "it raises an exception"
             raise UnreadError(message)
-        return join(self._returned if is_ended else [*self._returned, NoneType()])
+        several = self._returned if is_ended else [*self._returned, NoneType()]
+        return several[0] if len(several) == 1 else join([*map(plain_list, several)])
 
     def yielded(self, statements: list[Statement]) -> Type:
         """Read the body of a generator; return the type of what it yields.
@@ -144,7 +147,12 @@ class Reader(PathReader):
         return self._type_of(value)
 
     def _begin(self, statements: list[Statement]) -> None:
-        self._listed, (self._filled, self._passed_on) = listed_variables(statements), filled_dictionaries(statements)
+        given = [variable for variable, t in self._types.now().items() if listed_items(t) is not None]
+        self._listed = listed_variables(statements, given)
+        for variable in given:
+            if variable not in self._listed:
+                self._types.set(variable, plain_list(self._types.now()[variable]))
+        self._filled, self._passed_on = filled_dictionaries(statements)
         self._stored = _attributes_stored(statements)
         self._followed = frozenset(filter(self._follows, _attributes_assigned(statements)))
 
@@ -222,7 +230,7 @@ class Reader(PathReader):
                 elif declared is not None and is_open(declared) and not isinstance(get_proper_type(t), NoneType):
                     t = filled(declared, t)
                 is_unpacked = isinstance(target, TupleExpr)
-                items = items_of(t, value, self._api) or rows_of(t, value, self._api) if is_unpacked else None
+                items = self._items_unpacked(value, t) if is_unpacked else None
                 t = t if items is None else TupleType(items, any_tuple(self._api))
                 self._bind(target, t, is_declared=declared is not None)
             case AssignmentStmt(lvalues=[_, _, *_] as targets, rvalue=value, type=None) if not any(
@@ -328,6 +336,10 @@ class Reader(PathReader):
         t = self._type_of(value)
         t = _array_or(t, several.args[0]) if isinstance(several, Instance) and several.args else t
         return made_entries(value, with_sizes(t, value, self._api), self._api)
+
+    def _items_unpacked(self, value: Expression, t: Type) -> list[Type] | None:
+        """Return the types of the items of a list or an array that is unpacked; None if they are not known."""
+        return self._items_of(value) or items_of(t, value, self._api) or rows_of(t, value, self._api)
 
     def _array_or(self, t: Type) -> Type:
         """Return the declared type of a result, or of its parts, declared as arrays, which mypy takes for Any."""

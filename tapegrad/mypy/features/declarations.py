@@ -81,7 +81,7 @@ def says_little(function: FuncDef) -> bool:
     known = _open.get(function)
     if known is None or known[0] is not declared:
         is_open_signature = isinstance(declared, CallableType) and (
-            is_open_result(declared.ret_type) or any(map(_is_open, declared.arg_types))
+            any(map(is_open_result, (declared.ret_type, *declared.arg_types)))
         )
         known = _open[function] = declared, declared is None or lacks_annotations(declared) or is_open_signature
     return known[1]
@@ -116,7 +116,7 @@ def _is_open_field(t: Type) -> bool:
 
 
 def is_open_result(t: Type) -> bool:
-    """Return whether what a function returns has unknown parts, also the items of a list."""
+    """Return whether what a function takes or returns has unknown parts, also the items of a list."""
     p = get_proper_type(t)
     if isinstance(p, TupleType) and not isinstance(t, TypeAliasType) and not p.partial_fallback.type.is_named_tuple:
         return any(map(is_open_result, p.items))

@@ -28,7 +28,6 @@ from tapegrad.mypy.conversion import (
     MODULE,
     TENSOR,
     has_opaque,
-    joined,
     kind_of,
     shape_items,
     shape_type,
@@ -36,11 +35,11 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
     unknown,
 )
+from tapegrad.mypy.features.body_arguments import arguments_given
 from tapegrad.mypy.features.layer_names import call_path, is_forward, layer_text
 from tapegrad.mypy.features.made_layers import inner_value, leaves_sizes_open, type_made
 from tapegrad.mypy.features.models import CONTAINERS, ModelPass, RejectedError, container
 from tapegrad.mypy.mypy_api import (
-    Argument,
     accepts,
     attribute_variable,
     expand_type,
@@ -151,7 +150,7 @@ def _through_made(ctx: MethodContext, receiver: Instance) -> Type | None:
         return None
     value = _object_called(ctx)
     made = type_made(receiver, value, ctx.api)
-    arguments = _arguments(ctx)
+    arguments = arguments_given(ctx)
     if made is None or made == receiver or not arguments or arguments[0].kind.is_star():
         return None
     path = "" if is_forward(ctx.context) else call_path(ctx)
@@ -167,14 +166,6 @@ def _through_made(ctx: MethodContext, receiver: Instance) -> Type | None:
         if is_new or _is_made_by_function(ctx) or not _is_reported(made, ctx):
             _report(rejected, ctx)
         return ctx.default_return_type
-
-
-def _arguments(ctx: MethodContext) -> list[Argument]:
-    return [
-        Argument(joined(t), kind, name)
-        for types, kinds, names in zip(ctx.arg_types, ctx.arg_kinds, ctx.arg_names, strict=True)
-        for t, kind, name in zip(types, kinds, names, strict=True)
-    ]
 
 
 def with_masks(ctx: MethodContext, declared: CallableType) -> Type:
@@ -260,7 +251,7 @@ def _without_int(result: Type, api: Any) -> Type:
 
 def _threaded(ctx: MethodContext, declared: CallableType, model: Instance) -> Type:
     """Compute the type of a call of a model, by passing the arguments through its layers."""
-    arguments = _arguments(ctx)
+    arguments = arguments_given(ctx)
     # The signature of a container accepts any shape, but that of `MixedPrecision` is its model's.
     is_any_shape = model.type.name != "MixedPrecision"
     if not arguments or (is_any_shape and not accepts(declared.arg_types[0], arguments[0].given)):

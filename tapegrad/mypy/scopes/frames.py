@@ -121,6 +121,13 @@ class ClassOf(NamedTuple):
     info: TypeInfo
 
 
+class FunctionOf(NamedTuple):
+    """A function that is named, such as `tg.relu`, with its type."""
+
+    t: Type
+    definition: Node
+
+
 class Nothing(NamedTuple):
     """The value None, where what is not known is None."""
 
@@ -145,8 +152,8 @@ class Held(NamedTuple):
 
 
 Value: TypeAlias = (
-    "Made | Several | Items | Keywords | Layers | LayerCall | Returned | ClassOf | GivenTensor | GivenEntries"
-    " | Nothing | Held | Size | float | str | None"
+    "Made | Several | Items | Keywords | Layers | LayerCall | Returned | ClassOf | FunctionOf | GivenTensor"
+    " | GivenEntries | Nothing | Held | Size | float | str | None"
 )
 
 

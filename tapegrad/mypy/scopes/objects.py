@@ -13,10 +13,12 @@ from mypy.nodes import (
     CallExpr,
     ComparisonExpr,
     ConditionalExpr,
+    Decorator,
     DictExpr,
     DictionaryComprehension,
     ExpressionStmt,
     FloatExpr,
+    FuncDef,
     GeneratorExpr,
     IndexExpr,
     IntExpr,
@@ -36,7 +38,7 @@ from mypy.nodes import (
 )
 from mypy.types import AnyType, Instance, get_proper_type
 
-from tapegrad.mypy.conversion import tensor_parts
+from tapegrad.mypy.conversion import is_function, tensor_parts
 from tapegrad.mypy.mypy_api import checked_file, is_always, stored_type
 from tapegrad.mypy.scopes.called_functions import called_function, value_returned
 from tapegrad.mypy.scopes.collections import Use, use_of
@@ -62,6 +64,7 @@ from tapegrad.mypy.scopes.frames import (
     Arrays,
     ClassOf,
     Expressions,
+    FunctionOf,
     Held,
     Items,
     Keywords,
@@ -414,6 +417,9 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
     match expression:
         case NameExpr(node=TypeInfo() as info) | MemberExpr(node=TypeInfo() as info):
             return ClassOf(info)
+        case NameExpr(node=FuncDef() | Decorator() as node) | MemberExpr(node=FuncDef() | Decorator() as node):
+            t = get_proper_type(node.type)
+            return FunctionOf(t, node) if is_function(t) and not getattr(node, "info", None) else None
         case NameExpr(node=Var() as variable):
             return Reading.bound[variable] if variable in Reading.bound else value_of_variable(variable, api)
         case MemberExpr(expr=RefExpr(node=MypyFile()), node=Var() as variable):

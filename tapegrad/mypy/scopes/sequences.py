@@ -217,7 +217,8 @@ def length_of(sequence: Expression, api: Checker) -> int | None:
     """Return how many items a sequence has; None if that is not known."""
     match sequence:
         case ListExpr(items=items) | TupleExpr(items=items):
-            return None if any(isinstance(one, StarExpr) for one in items) else len(items)
+            lengths = [length_of(one.expr, api) if isinstance(one, StarExpr) else 1 for one in items]
+            return None if None in lengths else sum(n for n in lengths if n is not None)
         case (
             ListComprehension(generator=GeneratorExpr(sequences=[of], condlists=[[]]))
             | GeneratorExpr(sequences=[of], condlists=[[]])
