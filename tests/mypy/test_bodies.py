@@ -151,6 +151,44 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "a registry that other statements change": """
+from collections.abc import Callable
+
+MODELS: dict[str, type[MLP]] = {}
+
+class Half(MLP):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x)[:, :4]
+
+def register(name: str) -> Callable[[type], type]:
+    def wrap(cls: type) -> type:
+        MODELS[name] = cls
+        return cls
+    return wrap
+
+@register("whole")
+class Whole(MLP):
+    pass
+
+MODELS["whole"] = Half
+MODELS["whole"](Config())(tg.ones((4, 8))) + tg.ones((4, 4))
+""",
+    "an object that some turns of a loop create": """
+class Wide(MLP):
+    def forward(self, x: Tensor) -> Tensor:
+        return tg.concat([x, x], axis=1)
+
+def build(wide: int) -> MLP:
+    return Wide(Config()) if wide else MLP(Config())
+
+def main() -> None:
+    for n in (0, 1):
+        if n == 0:
+            model = build(n)
+        model(tg.ones((4, 8))) + tg.ones((4, 8))
+
+main()
+""",
     "a subclass that is chosen while the program runs": """
 class Half(MLP):
     def forward(self, x: Tensor) -> Tensor:
@@ -6864,6 +6902,103 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "a class that a decorator registers": """
+from collections.abc import Callable
+
+ENCODERS: dict[str, type[MLP]] = {}
+
+def register(name: str) -> Callable[[type], type]:
+    def wrap(cls: type) -> type:
+        ENCODERS[name] = cls
+        return cls
+    return wrap
+
+@register("plain")
+class Plain(MLP):
+    pass
+
+@register("double")
+class Double(MLP):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x) + self.up(x)  # here
+
+def build(name: str, **options: Any) -> MLP:
+    if name not in ENCODERS:
+        raise ValueError(f"choose from {sorted(ENCODERS)}")
+    return ENCODERS[name](**options)
+
+def main() -> None:
+    for name in ENCODERS:
+        model = build(name, config=Config())
+        model(tg.ones((4, 8)))
+
+main()
+""",
+    "a function that a decorator registers": """
+from collections.abc import Callable
+
+BUILDERS: dict[str, Callable[[Config], MLP]] = {}
+
+class Short(MLP):
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down(x)  # here
+
+def register(build: Callable[[Config], MLP]) -> Callable[[Config], MLP]:
+    BUILDERS[build.__name__] = build
+    return build
+
+@register
+def plain(config: Config) -> MLP:
+    return MLP(config)
+
+@register
+def short(config: Config) -> MLP:
+    return Short(config)
+
+def main(name: str) -> None:
+    model = BUILDERS[name](Config())
+    model(tg.ones((4, 8)))
+
+main("plain")
+main("short")
+""",
+    "a parameter that is bound again to an array": """
+import numpy as np
+
+def data(count: int) -> tuple[np.ndarray, np.ndarray]:
+    x = np.ones((count, 6))
+    return x.astype(np.float32), np.zeros(count)
+
+def augmented(x: np.ndarray, rng: np.random.Generator) -> Tensor:
+    shift = rng.integers(0, x.shape[-1])
+    x = np.roll(x, shift, axis=-1)
+    gain = rng.uniform(0.8, 1.2, (len(x), 1))
+    return tg.tensor((x * gain + 0.1 * rng.normal(size=x.shape)).astype(np.float32)) + tg.ones((4, 5))  # here
+
+def main() -> None:
+    x, _ = data(4)
+    augmented(x, np.random.default_rng(0))
+
+main()
+""",
+    "models that a loop over options creates": """
+import argparse
+
+class Half(MLP):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x)[:, :4]
+
+def build(name: str) -> MLP:
+    return Half(Config()) if name == "half" else MLP(Config())
+
+def main() -> None:
+    args = argparse.Namespace(models=["whole", "half"])
+    for name in args.models:
+        model = build(name)
+        model(tg.ones((4, 8))) + tg.ones((4, 8))  # here
+
+main()
+""",
     "an object of a subclass in a field of its base class": """
 class Encoder(nn.Module):
     def __init__(self, config: Config) -> None:

@@ -472,6 +472,7 @@ FUNCTIONS: Final[dict[str, Callable[[Reader, Given], Sizes | None]]] = {
     "pad": _pad,
     "polyfit": _polyfit,
     "resize": _resize,
+    "roll": same_sizes("a"),
     "rollaxis": _rollaxis,
     "rot90": _rot90,
     "select": _select,

@@ -54,7 +54,7 @@ from tapegrad.mypy.scopes.entries import (
     with_entries,
     with_inner_entries,
 )
-from tapegrad.mypy.scopes.frames import ClassOf, Held, Items, Keywords, Made, Nothing, Reading, within
+from tapegrad.mypy.scopes.frames import ClassOf, GivenTensor, Held, Items, Keywords, Made, Nothing, Reading, within
 from tapegrad.mypy.scopes.functions import is_method, parameter_default, with_body_of_lambda
 from tapegrad.mypy.scopes.names import ScopeCache, inside
 from tapegrad.mypy.scopes.objects import object_of, value_of_expression
@@ -220,6 +220,9 @@ def given_types(
             or is_size(argument.variable.type or t)
         ):
             given[argument.variable] = t
+            held = frame.values.get(argument.variable.name)
+            if isinstance(held, Held | None) and is_array(t) and is_of_known_rank(t):
+                frame.values[argument.variable.name] = GivenTensor(t)
         elif _has_no_annotation(argument) and isinstance(t, Instance) and t.type.fullname in _NUMBERS:
             given[argument.variable] = t.copy_modified(last_known_value=None)
         elif (shape := _shape_given(argument, frame.values.get(argument.variable.name), ctx.api)) is not None:

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mypy.errors import ErrorInfo
-    from mypy.nodes import Block, Expression, ListExpr, Node
+    from mypy.nodes import Block, Expression, ListExpr, Node, Statement
     from mypy.types import ProperType, Type
 
     from tapegrad.mypy.features.body_state import End, Types
@@ -119,6 +119,7 @@ class ExpressionReader:
         self._listed: frozenset[Var] = frozenset()  # variables whose lists have items that are known one by one
         self._filled: frozenset[Var] = frozenset()  # variables whose dictionaries have entries that are followed
         self._passed_on: frozenset[Var] = frozenset()  # the same with those that calls may change
+        self._created_at_turns: dict[Statement, Var] = {}  # statements of loops that create objects, with the variables
         self._stored: frozenset[str] = frozenset()  # attributes of `self` that the body assigns, and does not read then
         self._followed: frozenset[str] = frozenset()  # those that have what it assigns from there on
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from mypy.nodes import BreakStmt, ContinueStmt, MemberExpr, NameExpr, ReturnStmt
+from mypy.nodes import AssignmentStmt, BreakStmt, CallExpr, ContinueStmt, MemberExpr, NameExpr, ReturnStmt, Var
 from mypy.types import Instance, PartialType
 
 from tapegrad.mypy.conversion import unknown
@@ -26,18 +26,19 @@ from tapegrad.mypy.mypy_api import (
     narrow_by_condition,
     narrowed,
 )
+from tapegrad.mypy.scopes.file_contents import made_in_loop
 from tapegrad.mypy.scopes.names import inside
-from tapegrad.mypy.scopes.objects import decided
+from tapegrad.mypy.scopes.objects import decided, object_of
 from tapegrad.mypy.scopes.statements import lets_errors_pass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mypy.nodes import Block, Expression, MatchStmt, Statement, TryStmt, Var
+    from mypy.nodes import Block, Expression, MatchStmt, Statement, TryStmt
     from mypy.types import Type
 
     from tapegrad.mypy.features.body_state import Turn
-    from tapegrad.mypy.mypy_api import Matched
+    from tapegrad.mypy.mypy_api import Checker, Matched
 
 MOST_TURNS: Final = 4  # of a loop, until its variables keep their types
 
@@ -242,12 +243,28 @@ class PathReader(CollectionReader, ABC):
 
     def _each_turn(self, target: Expression, several: list[Turn], body: list[Statement]) -> bool:
         """Read all turns of a loop whose variables have other values or types at each."""
-        for values, t in several:
-            self._frame.variables.update(values)
-            self._bind_loop(target, t)
-            if not self._turn(body):
-                return False
+        created = {one: variable for one in body if (variable := _created_by(one, self._api)) is not None}
+        self._created_at_turns |= created
+        try:
+            for values, t in several:
+                self._frame.variables.update(values)
+                self._bind_loop(target, t)
+                goes_on = self._turn(body)
+                for variable in created.values():
+                    self._frame.variables.pop(variable, None)
+                if not goes_on:
+                    return False
+        finally:
+            for statement in created:
+                del self._created_at_turns[statement]
         return True
+
+    def _note_created(self, statement: AssignmentStmt) -> None:
+        """Note which object a statement of a loop has bound a variable to, until the end of the turn."""
+        variable = self._created_at_turns.get(statement)
+        value = None if variable is None else object_of(statement.rvalue, self._api)
+        if variable is not None and value is not None:
+            self._frame.variables[variable] = value
 
     def _turn(self, body: list[Statement]) -> bool:
         """Read one turn of a loop, to its end or to a `break` or `continue` statement."""
@@ -258,3 +275,11 @@ class PathReader(CollectionReader, ABC):
             end = self._way(partial(self._run, body))
         del self._exits[loops:]
         return self._meet([end, *exits])
+
+
+def _created_by(statement: Statement, api: Checker) -> Var | None:
+    """Return the variable that a statement of a loop, and nothing else, binds to the result of a call."""
+    match statement:
+        case AssignmentStmt(lvalues=[NameExpr(node=Var() as variable)], rvalue=CallExpr() as call):
+            return variable if made_in_loop(variable, api) is call else None
+    return None

@@ -223,6 +223,7 @@ class Reader(PathReader):
             case AssignmentStmt(lvalues=[target], rvalue=value, type=declared):
                 t = self._type_of(value)
                 t = type_as_array(value, t, self._api) or t
+                t = with_sizes(t, value, self._api) if is_array(t) else t
                 if declared is not None and not holds_open(declared):
                     if holds_tensors(declared):
                         raise UnreadError(f"line {statement.line} declares the sizes of a variable")
@@ -233,6 +234,7 @@ class Reader(PathReader):
                 items = self._items_unpacked(value, t) if is_unpacked else None
                 t = t if items is None else TupleType(items, any_tuple(self._api))
                 self._bind(target, t, is_declared=declared is not None)
+                self._note_created(statement)
             case AssignmentStmt(lvalues=[_, _, *_] as targets, rvalue=value, type=None) if not any(
                 isinstance(one, TupleExpr) or getattr(one, "node", None) in self._listed | self._filled
                 for one in targets

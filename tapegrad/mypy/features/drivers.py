@@ -58,8 +58,9 @@ from tapegrad.mypy.mypy_api import (
 from tapegrad.mypy.mypy_files import depend_on_names
 from tapegrad.mypy.scopes.called_functions import arguments_of_call, called_function
 from tapegrad.mypy.scopes.command_line import PARSE, PARSE_KNOWN
-from tapegrad.mypy.scopes.frames import binding
+from tapegrad.mypy.scopes.frames import Items, Keywords, binding
 from tapegrad.mypy.scopes.names import ScopeCache, bound_once, nodes_in
+from tapegrad.mypy.scopes.objects import object_of
 from tapegrad.mypy.scopes.records import PASSES_NOTHING_KNOWN, is_recorded, record_read, record_unread
 
 if TYPE_CHECKING:
@@ -149,7 +150,9 @@ def _driven(
         raise UnreadError(PASSES_NOTHING_KNOWN, call.line)
     types = [with_sizes(stored_type(api, one) or unknown(), one, api) for one in call.args]
     given = arrays_given(written, call, types, api)
-    is_known = any(map(says_more, (*dict(arguments).values(), of))) or any(map(is_of_known_rank, given.values()))
+    # The name of a model, such as "mlp", chooses one.
+    is_known = any(isinstance(one, str) or says_more(one) for one in (*dict(arguments).values(), of))
+    is_known = is_known or any(map(is_of_known_rank, given.values()))
     frame = frame_with(written, dict(arguments), of, api)
     dictionaries = dictionaries_given(written, call, frame, file, api)
     is_known = is_known or bool(dictionaries)
@@ -213,9 +216,13 @@ def _is_written(sequence: Expression, api: Checker) -> bool:
             return any(_is_written(one, api) for one in several)
         case CallExpr(callee=MemberExpr(expr=of, name="items" | "values"), args=[]):
             return _is_written(of, api)
-        case NameExpr(node=Var() as variable):
-            value, is_once = bound_once(variable, api)
-            return is_once and value is not None and _is_written(value, api)
+        case NameExpr(node=Var() as variable) if (value := bound_once(variable, api)[0]) is not None and _is_written(
+            value, api
+        ):
+            return True
+        case NameExpr() | MemberExpr():
+            items = object_of(sequence, api)
+            return isinstance(items, Items | Keywords) and len(items.values) > 1
         case DictExpr(items=items) | ListExpr(items=items) | TupleExpr(items=items):
             return len(items) > 1
     return isinstance(sequence, DictionaryComprehension | ListComprehension)

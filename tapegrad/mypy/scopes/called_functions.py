@@ -12,6 +12,7 @@ from mypy.nodes import (
     ARG_STAR2,
     AssignmentStmt,
     CallExpr,
+    Decorator,
     ExpressionStmt,
     ForStmt,
     FuncDef,
@@ -93,7 +94,8 @@ def object_with_method(callee: Expression, function: FuncDef, api: Checker) -> M
             made = Reading.frame.receiver if Reading.frame is not None else None
             later = made.info.mro[made.info.mro.index(info) + 1 :] if made is not None and info in made.info.mro else []
             symbol = next((base.names[name] for base in later if name in base.names), None)
-            return made if symbol is not None and symbol.node is function else None
+            method = symbol.node if symbol is not None else None
+            return made if (method.func if isinstance(method, Decorator) else method) is function else None
         case MemberExpr(expr=RefExpr(node=TypeInfo() as info)):
             of: Value = ClassOf(info)
         case MemberExpr(expr=owner, name=name) if name == function.name:

@@ -106,7 +106,7 @@ def defaults_of(call: CallExpr, api: Checker) -> dict[str, Expression | bool | N
 def _default_of(option: Option | None) -> Expression | bool | None:
     """Return the value of an option that the user does not give; None if it has to be given or is not known."""
     given = {} if option is None else option.given
-    if "default" in given and {*given} <= _OF_OPTION and "required" not in given:
+    if "default" in given and {*given} <= {*_OF_OPTION, "nargs"} and "required" not in given:
         return given["default"]
     action = given.get("action") if {*given} <= _OF_FLAG else None
     return _FLAGS.get(action.value) if isinstance(action, StrExpr) else None

@@ -79,17 +79,17 @@ def _read_keeping(node: Node | None) -> str:
     """Return what a function is to another that it decorates; empty if it may change it."""
     if not isinstance(node, FuncDef) or node.is_decorated or _is_suspended(node):
         return ""
-    if _returns_same_function(node):
+    if returns_same_function(node):
         return _KEEPS
-    inner = _returned_function(node)
-    return _MAKES_DECORATOR if inner is not None and _returns_same_function(inner) else ""
+    inner = returned_function(node)
+    return _MAKES_DECORATOR if inner is not None and returns_same_function(inner) else ""
 
 
 _keeping = ScopeCache(_read_keeping)
 _assigned = ScopeCache(_read_assigned)
 
 
-def _returns_same_function(decorator: FuncDef) -> bool:
+def returns_same_function(decorator: FuncDef) -> bool:
     """Return whether a decorator returns its argument, or a function that calls it with its own arguments."""
     if len(decorator.arguments) != 1 or decorator.arguments[0].kind is not ARG_POS or _is_suspended(decorator):
         return False
@@ -99,11 +99,11 @@ def _returns_same_function(decorator: FuncDef) -> bool:
     values = _returned(decorator)
     if values and all(isinstance(one, NameExpr) and one.node is function for one in values):
         return _always_returns(decorator)
-    wrapper = _returned_function(decorator)
+    wrapper = returned_function(decorator)
     return wrapper is not None and _only_calls(wrapper, function)
 
 
-def _returned_function(outer: FuncDef) -> FuncDef | None:
+def returned_function(outer: FuncDef) -> FuncDef | None:
     """Return the function that is defined in another one, and that each `return` statement of that one returns."""
     inner = [_undecorated(one) for one in outer.body.body if isinstance(one, FuncDef | Decorator)]
     defined = [one.name for one in inside(outer.body) if isinstance(one, FuncDef)]

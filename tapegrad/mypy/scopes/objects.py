@@ -90,6 +90,7 @@ from tapegrad.mypy.scopes.object_paths import is_fixed, path_of
 from tapegrad.mypy.scopes.opaque import ARITHMETIC, opaque_size
 from tapegrad.mypy.scopes.plain_calls import plain_call
 from tapegrad.mypy.scopes.readings import read_once
+from tapegrad.mypy.scopes.registries import registered
 from tapegrad.mypy.scopes.sequences import (
     DRAWING,
     copied_items,
@@ -398,7 +399,7 @@ def _object_deeper(expression: Expression, api: Checker) -> Value:
     if isinstance(expression, MemberExpr):
         return value_after_constructor(expression, api)
     if isinstance(found, Keywords):
-        return entries_at_use(expression, found, api)
+        return registered(expression, found, api) or entries_at_use(expression, found, api)
     return records_appended(expression, api) if isinstance(expression, NameExpr) else None
 
 
@@ -465,6 +466,10 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
                 if isinstance(others, Keywords)
                 else None
             )
+        case ConditionalExpr(cond=condition, if_expr=one, else_expr=other) if (
+            is_true := decided(condition, api)
+        ) is not None:
+            return object_of(one if is_true else other, api)
         case DictionaryComprehension(key=key, value=value, indices=[target], sequences=[sequence], condlists=[tests]):
             return entries_of_comprehension(key, value, turns(target, sequence, api), tests, api)
     return None
@@ -493,6 +498,8 @@ def _of_call(call: CallExpr, api: Checker) -> Value:
             return created_object(info, call, api)
         case (NameExpr(node=Var()) | IndexExpr()) as chosen if isinstance(of := object_of(chosen, api), ClassOf):
             return created_object(of.info, call, api)
+        case IndexExpr() as chosen if isinstance(of := object_of(chosen, api), FunctionOf):
+            return value_returned(of.definition, None, call, api) if isinstance(of.definition, FuncDef) else None
         case MemberExpr(expr=holder, name="get" | "pop") if isinstance(of := object_of(holder, api), Keywords):
             return value_at_key(of, call, api)
         case RefExpr(fullname=name) if name in PARSERS and call.arg_kinds == [ARG_POS]:
