@@ -353,11 +353,17 @@ def may_be_any_function(t: Type) -> bool:
 
 
 def is_iterator(t: ProperType) -> bool:
-    """Return whether a type is that of what a generator returns, such as `Iterator[Tensor]`."""
+    """Return whether a type is that of what a generator returns, such as `Iterator[Tensor]`, or one of batches."""
     return isinstance(t, Instance) and t.type.fullname in _ITERATORS and bool(t.args)
 
 
-_ITERATORS: Final = {"typing.Generator", "typing.Iterable", "typing.Iterator"}
+BATCHES: Final = "tapegrad.data.batches.Batches"  # which give at least one
+_ITERATORS: Final = {
+    BATCHES,
+    "typing.Generator",
+    "typing.Iterable",
+    "typing.Iterator",
+}
 
 
 def is_size(t: Type) -> bool:

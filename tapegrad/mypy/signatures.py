@@ -28,6 +28,7 @@ from mypy.types import (
 from tapegrad.mypy.cache import Answers
 from tapegrad.mypy.conversion import (
     ARITHMETIC,
+    BATCHES,
     MERGED,
     METHODS,
     MODULE,
@@ -360,7 +361,7 @@ def concerns(t: Type) -> bool:
         return (
             p.type.fullname in ARITHMETIC
             or p.type.has_base(TENSOR)
-            or p.type.fullname in (VALUE, NODE)
+            or p.type.fullname in (BATCHES, VALUE, NODE)
             or any(map(concerns, p.args))
             or (bool(p.args) and p.type.has_base(MODULE) and any(map(is_size, p.args)))
         )

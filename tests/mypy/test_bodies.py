@@ -151,6 +151,28 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "a registry that a call of the decorator changes": """
+from collections.abc import Callable
+
+MODELS: dict[str, type[MLP]] = {}
+
+class Half(MLP):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x)[:, :4]
+
+def register(name: str) -> Callable[[type], type]:
+    def wrap(cls: type) -> type:
+        MODELS[name] = cls
+        return cls
+    return wrap
+
+@register("whole")
+class Whole(MLP):
+    pass
+
+register("whole")(Half)
+MODELS["whole"](Config())(tg.ones((4, 8))) + tg.ones((4, 4))
+""",
     "a registry that other statements change": """
 from collections.abc import Callable
 

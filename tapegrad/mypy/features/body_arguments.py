@@ -30,6 +30,7 @@ from tapegrad.mypy.conversion import (
     Many,
     is_distribution,
     is_function,
+    is_iterator,
     is_size,
     joined,
     shape_items,
@@ -45,7 +46,7 @@ from tapegrad.mypy.features.readable_bodies import frame_with
 from tapegrad.mypy.mypy_api import Argument as TriedArgument
 from tapegrad.mypy.mypy_api import any_list, any_tuple, get_all_type_vars, make, stored_type
 from tapegrad.mypy.mypy_files import in_file
-from tapegrad.mypy.scopes.called_functions import arguments_of_call, object_with_method
+from tapegrad.mypy.scopes.called_functions import arguments_of_call, object_with_method, surely_yields
 from tapegrad.mypy.scopes.collections import Use, use_of_variable
 from tapegrad.mypy.scopes.entries import (
     entries_of,
@@ -54,11 +55,23 @@ from tapegrad.mypy.scopes.entries import (
     with_entries,
     with_inner_entries,
 )
-from tapegrad.mypy.scopes.frames import ClassOf, GivenTensor, Held, Items, Keywords, Made, Nothing, Reading, within
+from tapegrad.mypy.scopes.frames import (
+    ClassOf,
+    GivenTensor,
+    Held,
+    Items,
+    Keywords,
+    Made,
+    Nothing,
+    Reading,
+    Several,
+    within,
+)
 from tapegrad.mypy.scopes.functions import is_method, parameter_default, with_body_of_lambda
 from tapegrad.mypy.scopes.names import ScopeCache, inside
 from tapegrad.mypy.scopes.objects import object_of, value_of_expression
 from tapegrad.mypy.scopes.records import PASSES_NOTHING_KNOWN
+from tapegrad.mypy.scopes.sequences import has_items
 from tapegrad.mypy.signatures import lacks_annotations, parameter_names
 from tapegrad.mypy.unify.arguments import arguments_of
 from tapegrad.sizes import Dim, is_unknown
@@ -217,12 +230,16 @@ def given_types(
             or is_distribution(t)
             or _is_layer(t)
             or is_function(t)
+            or (isinstance(t, Instance) and is_iterator(t) and holds_tensors(t))
             or is_size(argument.variable.type or t)
         ):
             given[argument.variable] = t
             held = frame.values.get(argument.variable.name)
             if isinstance(held, Held | None) and is_array(t) and is_of_known_rank(t):
                 frame.values[argument.variable.name] = GivenTensor(t)
+            elif isinstance(held, Held | None) and is_iterator(t) and actuals[0].expression is not None:
+                is_filled = has_items(actuals[0].expression, ctx.api) or surely_yields(actuals[0].expression, ctx.api)
+                frame.values[argument.variable.name] = Several(None, is_filled=True) if is_filled else held
         elif _has_no_annotation(argument) and isinstance(t, Instance) and t.type.fullname in _NUMBERS:
             given[argument.variable] = t.copy_modified(last_known_value=None)
         elif (shape := _shape_given(argument, frame.values.get(argument.variable.name), ctx.api)) is not None:
@@ -384,6 +401,8 @@ def is_of_known_rank(t: Type) -> bool:
         return isinstance(get_proper_type(p.args[0]), TupleType)
     if isinstance(p, TupleType):
         return any(map(is_of_known_rank, p.items))
+    if isinstance(p, Instance) and is_iterator(p):
+        return is_of_known_rank(p.args[0])
     if is_distribution(p):
         return not isinstance(get_proper_type(p.args[0]), AnyType)
     parts = tensor_parts(p)

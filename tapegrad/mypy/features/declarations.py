@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mypy.nodes import Decorator, FuncDef, Var
-from mypy.types import CallableType, Instance, TupleType, Type, TypeAliasType, TypeVarType, UnionType, get_proper_type
+from mypy.types import (
+    AnyType,
+    CallableType,
+    Instance,
+    TupleType,
+    Type,
+    TypeAliasType,
+    TypeVarType,
+    UnionType,
+    get_proper_type,
+)
 
 from tapegrad.mypy.calls.array_types import is_array
 from tapegrad.mypy.conversion import MODULE, is_endless, is_iterator, tensor_parts
@@ -94,7 +104,7 @@ def _is_open(t: Type) -> bool:
     """
     p = get_proper_type(t)
     if isinstance(p, Instance) and is_iterator(p):
-        return _is_open(p.args[0])
+        return _is_open(p.args[0]) or (is_class_of_library(p.type) and isinstance(get_proper_type(p.args[0]), AnyType))
     if isinstance(p, TupleType) and p.partial_fallback.type.is_named_tuple and any(map(_is_open_field, p.items)):
         return True
     if isinstance(p, TupleType) and not isinstance(t, TypeAliasType):  # an alias may contain itself

@@ -153,7 +153,8 @@ def _newly_returned(
     else:
         arguments = arguments_of_call(written, call, api)
     if written is None or file is None or arguments is None:
-        for name in attributes or ():  # which the method may have changed
+        is_of_library = function.fullname.startswith("tapegrad.")  # whose methods assign no attributes of the program
+        for name in attributes if attributes and not is_of_library else ():  # which the method may have changed
             attributes[name] = None  # type: ignore[index]  # there are some
         return None
     receiver = of if isinstance(of, Made) else None

@@ -49,7 +49,7 @@ from mypy.nodes import (
 )
 from mypy.types import AnyType, CallableType, Instance, UnionType, get_proper_type
 
-from tapegrad.mypy.mypy_api import checked_file
+from tapegrad.mypy.mypy_api import checked_file, stored_type
 from tapegrad.mypy.mypy_files import program_file
 from tapegrad.mypy.scopes.frames import Reading
 from tapegrad.mypy.scopes.names import (
@@ -211,9 +211,13 @@ def may_change(t: Type) -> bool:
 
 
 def _class_of(owner: Expression, api: Checker) -> TypeInfo | None:
-    """Return the class of the object whose method it is, for `self`; None for another object, which may be of any."""
+    """Return the class of an object, or the one that it is declared to have; None if it may be of any."""
     made = Reading.frame.receiver if Reading.frame is not None else None
     info = _receivers.of(checked_file(api)).get(owner.node) if isinstance(owner, NameExpr) else None
+    if info is None:
+        variable = owner.node if isinstance(owner, NameExpr) else None
+        t = get_proper_type(stored_type(api, owner) or (variable.type if isinstance(variable, Var) else None))
+        return t.type if isinstance(t, Instance) and not t.type.is_protocol else None
     return made.info if made is not None and info in made.info.mro else info
 
 

@@ -65,6 +65,7 @@ def _read_registries(file: Node | None) -> dict[Var, dict[str, Value]]:
     for variable in {one.node for one, _ in filter(None, stored.values())}:
         if isinstance(variable, Var) and _is_only_filled(variable, file, stored):
             found[variable] = {}
+    named = [node for node in nodes_in.of(file) if isinstance(node, NameExpr)]
     for definition, decorators, value in _decorated(file):
         for decorator in reversed(decorators):  # the last one is called first
             callee = decorator.callee if isinstance(decorator, CallExpr) else decorator
@@ -77,7 +78,12 @@ def _read_registries(file: Node | None) -> dict[Var, dict[str, Value]]:
                 del found[variable]  # there is a key that is not known
             else:
                 found[variable][name] = value
-    return found
+                named = [one for one in named if one is not callee]
+    # Where a decorator is called in another way, such as `register("x")(MLP)`, it adds more.
+    elsewhere = {
+        filled[0].node for one in named if (filled := stored.get(one.name)) and one.node is functions[one.name]
+    }
+    return {variable: entries for variable, entries in found.items() if variable not in elsewhere}
 
 
 _registries: Final = ScopeCache(_read_registries)

@@ -30,7 +30,7 @@ from mypy.nodes import (
 from mypy.types import Instance, TupleType, get_proper_type
 
 from tapegrad.errors.numpy_functions import below_numpy
-from tapegrad.mypy.conversion import ARRAY, Many, shape_items, size_of, tensor_parts, unknown
+from tapegrad.mypy.conversion import ARRAY, BATCHES, Many, shape_items, size_of, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import BodiesRead, depend_on_bodies, stored_type, type_in_body
 from tapegrad.mypy.scopes.collections import appended_to, comprehension_of, display_of
 from tapegrad.mypy.scopes.decorators import is_changed
@@ -439,6 +439,9 @@ def has_items(sequence: Expression, api: Checker) -> bool:
         case NameExpr(node=Var() as variable) if isinstance(made := bound_once(variable, api)[0], CallExpr):
             if _gives_items(getattr(made.callee, "fullname", "")):
                 return True
+    t = get_proper_type(stored_type(api, sequence))
+    if isinstance(t, Instance) and t.type.fullname == BATCHES:
+        return True
     several = _iterated(sequence, api)
     return (
         bool(several.values)

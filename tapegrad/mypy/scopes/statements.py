@@ -49,7 +49,7 @@ from tapegrad.mypy.mypy_api import checked_file
 from tapegrad.mypy.scopes.collections import collection_of
 from tapegrad.mypy.scopes.file_contents import method_of_receiver
 from tapegrad.mypy.scopes.frames import Creation, Expressions, Items, Keywords, Layers, Nothing, Several, key_of, within
-from tapegrad.mypy.scopes.functions import only_reads_list
+from tapegrad.mypy.scopes.functions import method_of, only_reads_list, written_with_file
 from tapegrad.mypy.scopes.names import inside, is_short_circuit
 from tapegrad.mypy.scopes.opaque import ARITHMETIC
 from tapegrad.mypy.scopes.sequences import turns
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from mypy.nodes import Block, Expression, Node, Statement
 
     from tapegrad.mypy.mypy_api import Checker
-    from tapegrad.mypy.scopes.frames import Frame, Value
+    from tapegrad.mypy.scopes.frames import Frame, Made, Value
 
 K = TypeVar("K")
 
@@ -441,11 +441,11 @@ class Run:
                     self._forget_target(target)
                 case CallExpr(callee=SuperExpr()):
                     self._forget_attributes()
-                case CallExpr(callee=MemberExpr(expr=holder)):
+                case CallExpr(callee=MemberExpr(expr=holder, name=name)):
                     self._forget_value(holder)
                     is_own = isinstance(holder, NameExpr) and method_of_receiver(holder.node, self._api) is not None
                     if is_own:
-                        self._forget_attributes()
+                        self._forget_changed_by(name)
                 case ReturnStmt():
                     self.returned.append(None)
         self._forget_changed(inside(statement))
@@ -460,6 +460,17 @@ class Run:
                 case MemberExpr(name=name):
                     self._forget_value(node)
                     self._attributes[name] = None
+
+    def _forget_changed_by(self, method: str) -> None:
+        """Make unknown the attributes that a method of the object may change; of a collection, if it mentions it."""
+        made = self._frame.receiver
+        mentioned = None if made is None else _attributes_mentioned(made, method, set(), self._api)
+        if mentioned is None:
+            self._forget_attributes()
+            return
+        for name, is_assigned in mentioned.items():
+            if is_assigned or isinstance(self._attributes.get(name), Items | Keywords | Several):
+                self._attributes[name] = None
 
     def _forget_attributes(self) -> None:
         for name in self._attributes:
@@ -528,3 +539,35 @@ def _common(one: dict[K, Value], other: dict[K, Value]) -> dict[K, Value]:
     names = {**one, **other}
     same = {name for name in names if name in one and name in other and key_of(one[name]) == key_of(other[name])}
     return {name: one[name] if name in same else None for name in names}
+
+
+def _attributes_mentioned(made: Made, name: str, seen: set[str], api: Checker) -> dict[str, bool] | None:
+    """Return the attributes that a method of an object mentions, and whether it assigns to them; None if not known."""
+    found, receiver = method_of(made, name) or (None, None)
+    if found is None or receiver is not made:
+        return None
+    if name in seen or found.fullname.startswith("tapegrad."):
+        return {}
+    seen.add(name)
+    method, _ = written_with_file(found, api)
+    if method is None or not method.arguments:
+        return None
+    nodes, receiver = inside(method), method.arguments[0].variable
+    owned = [node for node in nodes if isinstance(node, MemberExpr) and _is(node.expr, receiver)]
+    if sum(_is(node, receiver) for node in nodes) > len(owned):
+        return None  # the object is passed on
+    mentioned = {one.name: False for one in owned}
+    assignments = [node for node in nodes if isinstance(node, AssignmentStmt)]
+    targets: list[Expression] = [target for one in assignments for target in one.lvalues]
+    targets += [node.lvalue for node in nodes if isinstance(node, OperatorAssignmentStmt)]
+    mentioned |= {one.name: True for target in targets for one in inside(target) if isinstance(one, MemberExpr)}
+    for called in [node.callee.name for node in nodes if isinstance(node, CallExpr) and node.callee in owned]:
+        inner = _attributes_mentioned(made, called, seen, api)
+        if inner is None:
+            return None
+        mentioned |= {one: is_assigned or mentioned.get(one, False) for one, is_assigned in inner.items()}
+    return mentioned
+
+
+def _is(node: Node, variable: Var) -> bool:
+    return isinstance(node, NameExpr) and node.node is variable
