@@ -37,6 +37,7 @@ from tapegrad.mypy.calls.several_arrays import SPLITTING
 from tapegrad.mypy.conversion import unknown
 from tapegrad.mypy.mypy_api import attribute_variable, checked_file, depend_on_bodies, scalar_type, stored_type
 from tapegrad.mypy.scopes.assigned import assigned_by_methods
+from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.entries import entry_of
 from tapegrad.mypy.scopes.file_contents import loop_of
 from tapegrad.mypy.scopes.frames import key_of
@@ -247,8 +248,30 @@ class ElementReader(VariableReader):
         """Return the type of the elements of an array that is unpacked from what a call returns."""
         if isinstance(whole, CallExpr) and (loaded := loaded_pair(whole, self._api)) and position < len(loaded):
             return scalar_type(self._api, loaded[position].dtype)
+        if isinstance(whole, IndexExpr) and (found := self._scalar_in_rows(whole.base, position)) is not None:
+            return found
         item = scalar_type_of(self._item(whole, position))
         return self.scalar(whole) if item is None and self.sizes(whole) else item  # of the rows of an array
+
+    def _scalar_in_rows(self, rows: Expression, position: int) -> Type | None:
+        """Return the type of the elements of the arrays at a position of all tuples in a list, also in an attribute."""
+        if not isinstance(rows, MemberExpr):
+            written = self._rows_written(rows)
+            found = [
+                self.scalar(one.items[position])
+                if isinstance(one, TupleExpr) and position < len(one.items)
+                else self._scalar_of_item(one, position)
+                for one in written
+            ]
+        elif use_of(rows, self._api) is Use.READ:
+            several = assigned_by_methods(
+                rows.expr, rows.name, lambda value, _: self._scalar_in_rows(value, position), self._api
+            )
+            found = [None if one.is_changed else one.value for one in several]
+        else:
+            return None
+        first = found[0] if found else None
+        return first if first is not None and all(one == first for one in found) else None
 
     def _scalar_of_data(self, data: Expression) -> Type | None:
         """Return the type of the elements of the array that NumPy makes of an array or of a list."""

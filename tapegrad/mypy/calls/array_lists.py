@@ -28,6 +28,7 @@ from tapegrad.mypy.calls.array_sizes import UnreadError, common, joined
 from tapegrad.mypy.calls.array_types import LISTING, sizes_of_type
 from tapegrad.mypy.conversion import fields_of, unknown
 from tapegrad.mypy.mypy_api import make, stored_type
+from tapegrad.mypy.scopes.assigned import Assigned, assigned_by_methods
 from tapegrad.mypy.scopes.collections import Use, appended_to, loops_that_fill, use_of
 from tapegrad.mypy.scopes.frames import GivenTensor, binding
 from tapegrad.mypy.scopes.items import MOST_ITEMS
@@ -228,6 +229,17 @@ class ListReader(ArgumentReader):
         if not known or len(known) < len(parts) or len({*map(len, known)}) > 1:
             return None
         return [common(list(several)) for several in zip(*known, strict=True)]
+
+    def _parts_of_item(self, rows: Expression) -> Several | None:
+        """Return what the parts of all tuples in a list have in common, also of one in an attribute."""
+        if not isinstance(rows, MemberExpr):
+            return self._common_parts(rows)
+        if use_of(rows, self._api) is not Use.READ:
+            return None
+        match assigned_by_methods(rows.expr, rows.name, lambda value, _: self._common_parts(value), self._api):
+            case [Assigned(value=list(parts), scope="", is_changed=False)]:
+                return parts
+        return None
 
     def _parts(self, row: Expression) -> Several | None:
         """Return the sizes of the arrays in a tuple; of one of two, what both have in common."""

@@ -24,6 +24,7 @@ from mypy.nodes import (
     NameExpr,
     OpExpr,
     RefExpr,
+    SliceExpr,
     StrExpr,
     TempNode,
     TupleExpr,
@@ -351,6 +352,8 @@ class ArrayReader(ElementReader):
                 return several * count if several is not None and type(count) is int and count <= MOST_ITEMS else None
             case IndexExpr(base=RefExpr(fullname=name), index=index) if name.endswith(".ogrid"):
                 return open_grids(self, index)
+            case IndexExpr(base=rows, index=index) if not isinstance(index, SliceExpr | StrExpr | TupleExpr):
+                return self._parts_of_item(rows)
             case NameExpr(node=Var() as variable) if (loop := loop_of(variable, self._api)) is not None:
                 return self._common_parts(loop.sequence) if isinstance(loop.target, NameExpr) else None
             case CallExpr() as call if loaded := loaded_pair(call, self._api):
