@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, assert_type
+from typing import Any, TypeAlias, assert_type
 from typing import Literal as L
 
 import numpy as np
@@ -72,3 +72,37 @@ def reject_what_a_function_computes() -> None:
     for _ in range(2):
         x = x + velocity(x)
     tg.tensor(x) @ tg.ones((3, 1), np.float64)  # E: matmul: inner sizes differ: x (5, 2) has 2 columns but y (3, 1) has 3 rows [tapegrad-shape]
+
+
+Pair: TypeAlias = "tuple[Tensor[Any, NoneTape, np.int64], Tensor[Any, NoneTape, np.int64]]"
+
+
+def windows(ids: npt.NDArray[np.int64], length: int, count: int, rng: np.random.Generator) -> Pair:
+    """Return windows at drawn positions, and those that begin one later."""
+    starts = rng.integers(0, len(ids) - length - 1, count)
+    x = np.stack([ids[i : i + length] for i in starts])
+    y = np.stack([ids[i + 1 : i + 1 + length] for i in starts])
+    return tg.tensor(x), tg.tensor(y)
+
+
+def accept_windows_at_drawn_positions() -> None:
+    rng, text = np.random.default_rng(0), "the owl sees the cat"
+    ids = np.array([ord(letter) for letter in text], np.int64)
+    x, y = windows(ids, 8, 4, rng)
+    assert_type(x, Tensor[Shape[L[4], L[8]], NoneTape, np.int64])
+    assert_type(y, Tensor[Shape[L[4], L[8]], NoneTape, np.int64])
+    first = int(rng.integers(len(ids) - 5))
+    assert_type(tg.tensor(ids[first : first + 5]), Tensor[Shape[L[5]], NoneTape, np.int64])
+    known = np.zeros(100, np.float32)
+    last = rng.integers(0, 91)
+    assert_type(tg.tensor(known[last : last + 10]), Tensor[Shape[L[10]], NoneTape])
+
+
+def accept_windows_that_are_cut() -> None:
+    rng, ids = np.random.default_rng(0), np.zeros(100, np.float32)
+    late = rng.integers(91, 92)
+    tg.tensor(ids[late : late + 10]) + tg.ones((9,))
+    negative = rng.integers(-5, -4)
+    tg.tensor(ids[negative : negative + 10]) + tg.ones((0,))
+    last = rng.integers(91, 91, endpoint=True)
+    tg.tensor(ids[last : last + 10]) + tg.ones((9,))

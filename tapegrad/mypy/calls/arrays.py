@@ -48,6 +48,7 @@ from tapegrad.mypy.calls.array_types import (
     sizes_of_type,
     with_given_sizes,
 )
+from tapegrad.mypy.calls.array_windows import window_length
 from tapegrad.mypy.calls.data_sets import loaded_pair
 from tapegrad.mypy.calls.several_arrays import INDEXED, SEVERAL, open_grids
 from tapegrad.mypy.conversion import ARRAY, shape_items, shape_type, tensor_parts, unknown
@@ -320,6 +321,10 @@ class ArrayReader(ElementReader):
                 return several[index] if index < len(several) else None
             case IndexExpr(base=base, index=StrExpr() | NameExpr() as key) if entry := entry_of(base, key, self._api):
                 return sizes_of_type(entry)
+            case IndexExpr(base=base, index=SliceExpr() as part) if (
+                (of := self.sizes(base)) and (length := window_length(base, part, of[0], self._api)) is not None
+            ):
+                return [length, *of[1:]]
             case IndexExpr(base=base, index=index):
                 return self.by_op("getitem", {"x": base, "index": index})
             case MemberExpr(name="T" | "mT" as name, expr=operand):
