@@ -321,9 +321,9 @@ class ArrayReader(ElementReader):
                 return several[index] if index < len(several) else None
             case IndexExpr(base=base, index=StrExpr() | NameExpr() as key) if entry := entry_of(base, key, self._api):
                 return sizes_of_type(entry)
-            case IndexExpr(base=base, index=SliceExpr() as part) if (
-                (of := self.sizes(base)) and (length := window_length(base, part, of[0], self._api)) is not None
-            ):
+            case IndexExpr(base=base, index=SliceExpr() as part) if (of := self.sizes(base)) and (
+                length := window_length(base, part, of[0], self._api)
+            ) is not None:
                 return [length, *of[1:]]
             case IndexExpr(base=base, index=index):
                 return self.by_op("getitem", {"x": base, "index": index})
