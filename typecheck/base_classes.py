@@ -174,3 +174,32 @@ def accept_functions_in_fields() -> None:
 
 def reject_an_activation_in_a_field() -> None:
     Block(12, 8, gated)(rows) + tg.ones((8, 8))  # E: add: x (8, 4) and y (8, 8) do not broadcast: axis -1 is 4 in x but 8 in y [tapegrad-shape]
+
+
+class Chosen(nn.Module):
+    """Has layers of several classes, of which an option chooses."""
+
+    def __init__(self, inputs: int, outputs: int, activation: str = "relu", *, is_deep: bool = False) -> None:
+        if activation == "relu":
+            self.activation = nn.ReLU()
+        elif activation == "gelu":
+            self.activation = nn.GELU()
+        else:
+            self.activation = nn.Linear(outputs, 4)
+        if is_deep:
+            self.layer = nn.Sequential(nn.Linear(inputs, 32), nn.ReLU(), nn.Linear(32, outputs))
+        else:
+            self.layer = nn.Linear(inputs, outputs)
+
+    def forward(self, x: Tensor[Any, Any]) -> Tensor[Any, Any]:
+        return self.activation(self.layer(x))
+
+
+def accept_a_layer_that_an_option_chooses() -> None:
+    assert_type(Chosen(12, 8)(rows), Tensor[Shape[L[8], L[8]], NoneTape])
+    assert_type(Chosen(12, 8, "gelu", is_deep=True)(rows), Tensor[Shape[L[8], L[8]], NoneTape])
+    assert_type(Chosen(12, 8, "linear")(rows), Tensor[Shape[L[8], L[4]], NoneTape])
+
+
+def reject_what_a_chosen_layer_returns() -> None:
+    Chosen(12, 8, "linear")(rows) + tg.ones((8, 8))  # E(mypy): add: x (8, 4) and y (8, 8) do not broadcast: axis -1 is 4 in x but 8 in y [tapegrad-shape]

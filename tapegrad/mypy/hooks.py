@@ -56,6 +56,7 @@ from tapegrad.mypy.features import (
 from tapegrad.mypy.features.fields import made_with_fields, replaced_with_fields
 from tapegrad.mypy.features.idle import report_idle
 from tapegrad.mypy.features.lambdas import with_lambdas
+from tapegrad.mypy.features.layer_choices import with_other_choices
 from tapegrad.mypy.features.optimizer_steps import check_step
 from tapegrad.mypy.features.partial_types import is_sequence
 from tapegrad.mypy.features.truth import check_condition
@@ -193,7 +194,7 @@ def function_result(ctx: FunctionContext) -> Type:
     report_idle(ctx, result)
     check_condition(ctx.context, result, ctx.api)
     result = bound(ctx.context, result, ctx.api)
-    return with_attribute(ctx.context, result, ctx.api)
+    return with_other_choices(ctx.context, with_attribute(ctx.context, result, ctx.api), ctx.api)
 
 
 def _method_of_super(ctx: FunctionContext) -> CallableType | None:

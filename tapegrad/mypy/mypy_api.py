@@ -826,6 +826,13 @@ def checked_type(api: Checker, expression: Expression, *, may_be_none: bool) -> 
     return found
 
 
+def quiet_type(api: Checker, expression: Expression) -> Type | None:
+    """Check an expression that mypy checks later, without its errors, and return its type; None if it has errors."""
+    with api.msg.filter_errors(save_filtered_errors=True) as watcher, api.local_type_map:
+        found: Type = api.expr_checker.accept(expression)
+    return None if any(error.severity == "error" for error in watcher.filtered_errors()) else found
+
+
 @contextmanager
 def with_types(api: Checker, types: dict[Expression, Type]) -> Iterator[None]:
     """Let expressions have types that mypy has not stored."""
