@@ -49,8 +49,10 @@ def with_other_choices(value: Context, result: Type, api: Checker) -> Type:
 
 def _type_of(call: Expression, api: Checker) -> Type:
     found = quiet_type(api, call)
-    info = getattr(getattr(call, "callee", None), "node", None)
-    return Instance(info, [unknown()] * len(info.type_vars)) if found is None and isinstance(info, TypeInfo) else found
+    info = _layer_made(call) if isinstance(call, CallExpr) else None
+    if found is not None or info is None:
+        return unknown() if found is None else found
+    return Instance(info, [unknown()] * len(info.type_vars))
 
 
 _judging: Final[list[Expression]] = []  # the attribute whose other layers are being judged
