@@ -13,7 +13,7 @@ from mypy.types import Instance, get_proper_type
 from tapegrad.mypy.calls.array_calls import GENERATORS
 from tapegrad.mypy.mypy_api import stored_type
 from tapegrad.mypy.scopes.file_contents import loop_of
-from tapegrad.mypy.scopes.names import bound_once
+from tapegrad.mypy.scopes.names import bound_once, name_same
 from tapegrad.mypy.scopes.sequences import size_or_length
 from tapegrad.sizes import is_unknown
 
@@ -107,9 +107,9 @@ def _sum_of(expression: Expression, position: Var, array: Expression, api: Check
     match expression:
         case NameExpr(node=node) if node is position:
             return _Sum(1, 0, 0)
-        case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[of]) if _are_same(of, array):
+        case CallExpr(callee=NameExpr(fullname="builtins.len"), args=[of]) if name_same(of, array):
             return _Sum(0, 1, 0)
-        case IndexExpr(base=MemberExpr(expr=of, name="shape"), index=IntExpr(value=0)) if _are_same(of, array):
+        case IndexExpr(base=MemberExpr(expr=of, name="shape"), index=IntExpr(value=0)) if name_same(of, array):
             return _Sum(0, 1, 0)
         case OpExpr(op="+" | "-" as sign, left=left, right=right):
             one, other = (_sum_of(side, position, array, api, names) for side in (left, right))
@@ -120,13 +120,3 @@ def _sum_of(expression: Expression, position: Var, array: Expression, api: Check
                 return _sum_of(value, position, array, api, names + 1)
     size = size_or_length(expression, api)
     return None if is_unknown(size) else _Sum(0, 0, size)
-
-
-def _are_same(one: Expression, other: Expression) -> bool:
-    """Return whether two expressions are the same variable, or the same attribute of one."""
-    match one, other:
-        case NameExpr(node=first), NameExpr(node=second):
-            return first is second
-        case MemberExpr(expr=owner, name=name), MemberExpr(expr=other_owner, name=other_name):
-            return name == other_name and _are_same(owner, other_owner)
-    return False

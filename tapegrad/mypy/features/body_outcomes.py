@@ -6,7 +6,7 @@ import operator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from mypy.nodes import CallExpr, Context, LambdaExpr, MemberExpr, NameExpr, TryStmt, WithStmt
+from mypy.nodes import CallExpr, Context, LambdaExpr, MemberExpr, TryStmt, WithStmt
 from mypy.types import (
     AnyType,
     CallableType,
@@ -52,7 +52,7 @@ from tapegrad.mypy.scopes.entries import (
     with_inner_entries,
 )
 from tapegrad.mypy.scopes.frames import Reading, key_of, within
-from tapegrad.mypy.scopes.names import inside, places_of, targets_bound_to, values_bound
+from tapegrad.mypy.scopes.names import inside, name_same, places_of, targets_bound_to, values_bound
 from tapegrad.mypy.scopes.opaque import other_shapes
 from tapegrad.mypy.scopes.records import BodyReading, is_recorded, recorded_calls
 from tapegrad.mypy.scopes.statements import lets_errors_pass
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
     from contextlib import AbstractContextManager
 
-    from mypy.nodes import Block, Expression, FuncDef, MypyFile, Var
+    from mypy.nodes import Block, FuncDef, MypyFile, Var
     from mypy.plugin import AttributeContext, FunctionContext, MethodContext
     from mypy.types import Type, TypeVarId
 
@@ -133,18 +133,8 @@ def _may_be_dictionary(call: CallExpr, api: Checker) -> bool:
     mypy would report that `out = run(x)` is followed by `out = out["loss"]`.
     """
     values = [value for name in targets_bound_to(call, api) for value in values_bound(name.node, api)]
-    is_same = all(isinstance(value, CallExpr) and _are_same(value.callee, call.callee) for value in values)
+    is_same = all(isinstance(value, CallExpr) and name_same(value.callee, call.callee) for value in values)
     return is_same and not any(isinstance(place, MemberExpr) for place in places_of(call, api))
-
-
-def _are_same(one: Expression, other: Expression) -> bool:
-    """Return whether two expressions are the same name, or the same attribute of one."""
-    match one, other:
-        case NameExpr(node=first), NameExpr(node=second):
-            return first is second
-        case MemberExpr(expr=first_owner, name=first_name), MemberExpr(expr=second_owner, name=second_name):
-            return first_name == second_name and _are_same(first_owner, second_owner)
-    return one is other
 
 
 def hold_tensors(entries: Entries | None) -> bool:

@@ -464,6 +464,16 @@ _values_unpacked: ScopeCache[set[Expression]] = ScopeCache(
 )
 
 
+def name_same(one: Expression, other: Expression) -> bool:
+    """Return whether two expressions are the same variable, or the same attribute of one."""
+    match one, other:
+        case NameExpr(node=first), NameExpr(node=second):
+            return first is second
+        case MemberExpr(expr=owner, name=name), MemberExpr(expr=other_owner, name=other_name):
+            return name == other_name and name_same(owner, other_owner)
+    return one is other
+
+
 def places_of(value: Any, api: Checker) -> list[Expression]:
     """Return the names, attributes and items that an expression, a branch of it, or what it unpacks, is assigned to."""
     return _places.of(enclosing_function(api) or outermost_scope(api)).get(value, [])
