@@ -151,6 +151,16 @@ mlp.up = nn.Linear(9, 5)
 mlp(tg.ones((4, 9)))
 """
 UNCERTAIN = {
+    "a dataclass that a function without annotations returns": """
+@dataclass
+class Graphs:
+    nodes: Tensor
+
+def collate(n: int):  # type: ignore[no-untyped-def]
+    return Graphs(tg.zeros((n, 4)))
+
+collate(3).nodes + tg.ones((3, 4))
+""",
     "a registry that a call of the decorator changes": """
 from collections.abc import Callable
 
@@ -6924,6 +6934,30 @@ class Net(nn.Module):
 
 """
 SURE = {
+    "dataclasses that a generator yields": """
+from collections.abc import Iterator
+
+@dataclass
+class Graphs:
+    nodes: Tensor
+    targets: dict[str, Tensor]
+
+def collate(sizes: list[int]) -> Graphs:
+    return Graphs(tg.zeros((len(sizes), max(sizes), 9)), {"size": tg.tensor(sizes)})
+
+def loader(sizes: list[int]) -> Iterator[Graphs]:
+    for start in range(0, len(sizes), 4):
+        yield collate(sizes[start : start + 4])
+
+def embedded(batch: Graphs) -> Tensor:
+    return nn.Linear(8, 3)(batch.nodes)  # here
+
+def main() -> None:
+    for batch in loader([5, 3, 6, 2, 7]):
+        embedded(batch)
+
+main()
+""",
     "a class that a decorator registers": """
 from collections.abc import Callable
 

@@ -101,6 +101,8 @@ def with_entries_read(result: Type, read: Type, kept: frozenset[str], call: Cont
     entries = entries_in(q)
     if entries is None or not isinstance(call, CallExpr):
         return result
+    if isinstance(p, AnyType) and isinstance(q, Instance) and is_record(q):
+        return result  # mypy would report how a program changes the dataclass
     if isinstance(p, AnyType) and p.type_of_any == TypeOfAny.unannotated and hold_tensors(entries):
         if Reading.frame is None and not _may_be_dictionary(call, api):
             return result

@@ -50,6 +50,7 @@ from tapegrad.mypy.conversion import (
     ARRAY,
     MODULE,
     fields_of,
+    is_iterator,
     joined,
     opaque_paths,
     shape_items,
@@ -313,6 +314,17 @@ def _returned_record(call: CallExpr, position: int | None, api: Checker) -> Made
     if position is not None:
         is_there = isinstance(several, TupleType) and -len(several.items) <= position < len(several.items)
         t = several.items[position] if isinstance(several, TupleType) and is_there else None
+    return _record_of(t, call, api)
+
+
+def _yielded_record(call: CallExpr, api: Checker) -> Made | None:
+    several = get_proper_type(type_read(call, api))
+    is_known = isinstance(several, Instance) and is_iterator(several)
+    return _record_of(several.args[0], call, api) if is_known and isinstance(several, Instance) else None
+
+
+def _record_of(t: Type | None, call: CallExpr, api: Checker) -> Made | None:
+    """Return a dataclass or a named tuple with the tensors that a call gives its fields."""
     p = get_proper_type(t)
     fields = _of_owner(t, call)
     if isinstance(p, TupleType):
@@ -348,6 +360,7 @@ def _has_known_rank(t: Type) -> bool:
 
 
 Records.returned = _returned_record
+Records.yielded = _yielded_record
 Records.given = _given_entries
 
 

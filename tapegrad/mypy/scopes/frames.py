@@ -254,10 +254,12 @@ class Records:
     Attributes:
         returned: Returns the dataclass that a call of a function returns, or the one at a position of a tuple, with the
             tensors in its fields; None if nothing is known of them.
+        yielded: Returns the dataclass that a generator yields, with the tensors in its fields; None if not known.
         given: Returns the dictionary of tensors or arrays that a call gives a field; None if nothing is known of it.
     """
 
     returned: ClassVar[Callable[[CallExpr, int | None, Checker], Made | None]]
+    yielded: ClassVar[Callable[[CallExpr, Checker], Made | None]]
     given: ClassVar[Callable[[Expression, Checker], GivenEntries | None]]
 
 

@@ -43,6 +43,7 @@ from tapegrad.mypy.scopes.frames import (
     Layers,
     Made,
     Reading,
+    Records,
     Several,
     binding,
     item_at,
@@ -395,6 +396,8 @@ def elements(target: Expression, sequence: Expression, api: Checker) -> dict[Nod
         case NameExpr(), NameExpr() | MemberExpr() | IndexExpr() | ListExpr() | TupleExpr() | ListComprehension():
             is_dict = isinstance(p := get_proper_type(stored_type(api, sequence)), Instance) and _is_dict(p)
             return element(target, None if is_dict else _iterated(sequence, api))
+        case NameExpr(node=Var() as variable), CallExpr() if (record := Records.yielded(sequence, api)) is not None:
+            return {variable: record}
     return unknown_elements(target)
 
 
