@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, assert_type
@@ -30,7 +30,7 @@ class Output(NamedTuple):
     hidden: Tensor[Any, Any]
 
 
-class Encoder(nn.Module):
+class Encoder(nn.Module, ABC):
     def __init__(self, config: Config) -> None:
         self.config = config
 

@@ -140,7 +140,10 @@ def _text_of_constants(statements: list[AssignmentStmt], text: str) -> str:
     return "\n".join(line for number, line in lines if number in assigned or mentions.search(line))
 
 
-_LIBRARIES: Final = ("builtins.", "tapegrad.", "typing.", "typing_extensions.")
+_LIBRARIES: Final = (
+    *("abc.", "builtins.", "collections.", "contextlib.", "enum.", "functools.", "types."),
+    *("tapegrad.", "typing.", "typing_extensions."),
+)
 
 
 def is_class_of_library(info: TypeInfo) -> bool:
