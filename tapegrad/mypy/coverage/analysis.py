@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 MODULE_LEVEL: Final = "(module)"
 _KNOWN_CALL: Final = "pass a tensor of known shape there"
 _ASSERT_SHAPE: Final = "tapegrad.guard.assertions.assert_shape"
+_GOING_THROUGH: Final = {"builtins.enumerate", "builtins.reversed", "builtins.zip"}
 _UNCOUNTED: Final = (AssertTypeExpr, NameExpr, RevealExpr)  # what they stand for is counted where it is made
 
 
@@ -256,7 +257,7 @@ class _Analyzer:
 
     def _judge(self, expression: Expression, place: _Place) -> None:
         """Count an expression if it makes a tensor, and find what it comes from if it is not known."""
-        if isinstance(expression, _UNCOUNTED):
+        if isinstance(expression, _UNCOUNTED) or _goes_through(expression):
             return
         known = self._program.knowledge(expression)
         if known is None or (expression in self._asserted and known.level > Level.NAMED):
@@ -400,6 +401,12 @@ class _Analyzer:
 def _is_declaration(root: _Root) -> bool:
     """Return whether a root is a parameter or the result of a function."""
     return isinstance(root.node, FuncDef | Argument)
+
+
+def _goes_through(expression: Expression) -> bool:
+    """Return whether an expression is a call such as `zip(xs, ys)`, whose items are counted where they are made."""
+    callee = expression.callee if isinstance(expression, CallExpr) else None
+    return isinstance(callee, NameExpr) and callee.fullname in _GOING_THROUGH
 
 
 def _is_generated(function: FuncDef) -> bool:
