@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from mypy.nodes import AssignmentStmt, CallExpr, MemberExpr, NameExpr, RefExpr, TypeInfo, Var
+from mypy.nodes import AssignmentStmt, CallExpr, FuncDef, MemberExpr, NameExpr, RefExpr, TypeInfo, Var
 from mypy.types import Instance, UnionType, get_proper_type
 
 from tapegrad.mypy.conversion import MODULE, unknown
@@ -31,7 +31,10 @@ def with_other_choices(value: Context, result: Type, api: Checker) -> Type:
     p = get_proper_type(result)
     if Reading.frame is not None or _judging or not isinstance(p, Instance) or not p.type.has_base(MODULE):
         return result
-    choices = _choices.of(enclosing_function(api)).get(value, [])
+    function = enclosing_function(api)
+    if not isinstance(function, FuncDef) or not function.info:
+        return result
+    choices = _choices.of(function).get(value, [])
     owner = choices[0].expr if choices and isinstance(choices[0], MemberExpr) else None
     if owner is None or not isinstance(owner, NameExpr) or method_of_receiver(owner.node, api) is None:
         return result
