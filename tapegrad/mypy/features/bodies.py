@@ -113,10 +113,10 @@ def _of_override(ctx: FunctionContext | MethodContext, made: Made, name: str, re
     receiver = Instance(made.info, [unknown()] * len(made.info.type_vars))
     with trying(made):
         trial = tried_method(ctx.api, receiver, name, arguments_given(ctx), ctx.context)
-    for message, code in trial.errors:
-        if code in CODES.values():
-            ctx.api.fail(message, ctx.context, code=code)
-    if any(code in CODES.values() for _, code in trial.errors):
+    rejections = [(message, code) for message, code in trial.errors if code in CODES.values()]
+    for message, code in rejections:
+        ctx.api.fail(message, ctx.context, code=code)
+    if rejections:
         return result
     p, q = get_proper_type(result), get_proper_type(trial.result)
     is_same = isinstance(p, Instance) and isinstance(q, Instance) and p.type is q.type and tensor_parts(p) is None

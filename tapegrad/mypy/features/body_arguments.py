@@ -238,6 +238,7 @@ def given_types(
             if isinstance(held, Held | None) and is_array(t) and is_of_known_rank(t):
                 frame.values[argument.variable.name] = GivenTensor(t)
             elif isinstance(held, Held | None) and is_iterator(t) and actuals[0].expression is not None:
+                # Of what a generator yields, only its type is known, and perhaps that there is something.
                 is_filled = has_items(actuals[0].expression, ctx.api) or surely_yields(actuals[0].expression, ctx.api)
                 frame.values[argument.variable.name] = Several(None, is_filled=True) if is_filled else held
         elif _has_no_annotation(argument) and isinstance(t, Instance) and t.type.fullname in _NUMBERS:

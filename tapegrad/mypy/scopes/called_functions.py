@@ -153,9 +153,9 @@ def _newly_returned(
     else:
         arguments = arguments_of_call(written, call, api)
     if written is None or file is None or arguments is None:
-        is_of_library = function.fullname.startswith("tapegrad.")  # whose methods assign no attributes of the program
-        for name in attributes if attributes and not is_of_library else ():  # which the method may have changed
-            attributes[name] = None  # type: ignore[index]  # there are some
+        # A method of the program may have changed them; those of the library assign no attributes of its classes.
+        if attributes is not None and not function.fullname.startswith("tapegrad."):
+            attributes.update(dict.fromkeys(attributes))
         return None
     receiver = of if isinstance(of, Made) else None
     before = None if attributes is None else dict(attributes)
