@@ -7,42 +7,26 @@ a dictionary, and beside that of a parameter, as long as nothing changes the dic
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 from mypy.nodes import (
-    ARG_STAR,
-    ARG_STAR2,
-    AssertStmt,
-    AssignmentExpr,
-    AssignmentStmt,
     CallExpr,
-    ComparisonExpr,
-    ConditionalExpr,
-    DelStmt,
     DictExpr,
     DictionaryComprehension,
     Expression,
-    ExpressionStmt,
-    ForStmt,
     FuncDef,
-    FuncItem,
     GeneratorExpr,
-    IfStmt,
     IndexExpr,
     ListComprehension,
     ListExpr,
     MemberExpr,
     NameExpr,
-    OpExpr,
     RefExpr,
-    ReturnStmt,
     SliceExpr,
     StrExpr,
     TupleExpr,
     TypeInfo,
-    UnaryExpr,
     Var,
-    WhileStmt,
 )
 from mypy.types import Instance, TupleType, Type, TypeVarType, UnionType, get_proper_type
 
@@ -71,8 +55,18 @@ from tapegrad.mypy.mypy_api import (
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.assigned import assigned_by_methods
 from tapegrad.mypy.scopes.called_functions import arguments_of_call, called_function, given_array
-from tapegrad.mypy.scopes.collections import FUNCTIONS_THAT_READ, collection_of, may_be_attribute, targets_bound
 from tapegrad.mypy.scopes.decorators import is_changed
+from tapegrad.mypy.scopes.dictionary_changes import (
+    AttributeChanges,
+    Changes,
+    changes_of_attribute,
+    changes_of_variable,
+    is_local,
+    is_returned,
+    list_of_items,
+    looped,
+    variables_for_items,
+)
 from tapegrad.mypy.scopes.file_contents import loop_of
 from tapegrad.mypy.scopes.frames import (
     Frame,
@@ -89,17 +83,9 @@ from tapegrad.mypy.scopes.frames import (
 )
 from tapegrad.mypy.scopes.functions import method_of, parameter_taking, written_with_file
 from tapegrad.mypy.scopes.names import (
-    BINDERS,
-    ScopeCache,
-    bound_by,
     bound_last,
     bound_once,
-    children_of,
     classes_in,
-    inside,
-    nodes_in,
-    paired,
-    targets_in,
     unpacked_once,
 )
 from tapegrad.mypy.scopes.objects import object_of
@@ -110,7 +96,7 @@ from tapegrad.mypy.scopes.sequences import turns, type_read
 from tapegrad.mypy.scopes.written_attributes import files_with
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Mapping
 
     from mypy.nodes import MypyFile, Node
 
@@ -124,9 +110,6 @@ _DEEPEST: Final = 8  # functions that pass a dictionary on
 _GENERATORS: Final = frozenset({"typing.Generator", "typing.Iterable", "typing.Iterator"})
 _MOST: Final = 10_000  # types with saved entries; far more than a program has calls that return dictionaries
 _DICTIONARIES: Final = frozenset({"builtins.dict", "typing.Mapping"})
-# Methods that read or remove items.
-_READERS: Final = frozenset({"clear", "copy", "get", "items", "keys", "pop", "popitem", "values"})
-_READERS_OF_ANY: Final = frozenset({"builtins.bool", "builtins.isinstance", "builtins.type"})
 
 
 class _Saved(NamedTuple):
@@ -448,8 +431,8 @@ def _of_variable(variable: Var, use: NameExpr, api: Checker) -> Entries | None:
     if Reading.frame is not None and (followed := _of_owner(variable.type, variable)) is not None:
         return followed
     values = [value] if is_only else bound_last(use, api)
-    rows = None if is_only else _rows_bound.of(checked_file(api)).get(variable)
-    changes = _changes.of(checked_file(api)).get(variable, _Changes({}, []))
+    rows = None if is_only else list_of_items(variable, checked_file(api))
+    changes = changes_of_variable(variable, checked_file(api))
     if changes is None:
         return None
     several = (
@@ -465,12 +448,12 @@ def _of_variable(variable: Var, use: NameExpr, api: Checker) -> Entries | None:
     for key, values in changes.keys.items():
         only = values[0] if len(values) == 1 and key not in entries else None
         known[key] = unknown() if only is None else _tensor(only, api, is_now=False)
-    if Reading.frame is not None and not _is_local(variable):  # of the module, whose sizes have other names
+    if Reading.frame is not None and not is_local(variable):  # of the module, whose sizes have other names
         return {key: without_opaque(t) for key, t in known.items()}
     return known
 
 
-def _stays(key: str, t: Type, changes: _Changes, api: Checker, depth: int = 0) -> bool:
+def _stays(key: str, t: Type, changes: Changes, api: Checker, depth: int = 0) -> bool:
     """Return whether an item of a dictionary stays what it is: a tensor, or a dictionary that nothing changes."""
     inner = entries_in(t)
     return inner is None or all(
@@ -506,9 +489,9 @@ def _of_attribute(attribute: MemberExpr, api: Checker) -> Entries | None:
 
 def _followed_in(attribute: MemberExpr, made: Made, api: Checker) -> Entries | None:
     """Return the entries of a dictionary in an attribute, if all that the program does with it is followed."""
-    changes: list[_AttributeChanges] = []
+    changes: list[AttributeChanges] = []
     for file in files_with(made.info, api):
-        of_file = _changes_of_attribute(file, made.info, attribute.name)
+        of_file = changes_of_attribute(file, made.info, attribute.name)
         if of_file is None:
             return None
         changes.append(of_file)
@@ -555,96 +538,6 @@ def _displayed(value: Expression, made: Made, api: Checker) -> Entries | None:
         return None if errors() else entries
 
 
-class _AttributeChanges(NamedTuple):
-    """What a file does with the dictionary in an attribute.
-
-    Attributes:
-        is_replaced: Whether it replaces entries by others of the same shape and dtype.
-        calls: The calls of functions of the program with the dictionary, with the argument.
-    """
-
-    is_replaced: bool
-    calls: list[tuple[CallExpr, Expression]]
-
-
-def _changes_of_attribute(file: MypyFile | None, info: TypeInfo, name: str) -> _AttributeChanges | None:
-    """Return what a file does with the dictionary in an attribute; None if it may change it otherwise."""
-    if file is None:
-        return None
-    is_replaced = False
-    calls: list[tuple[CallExpr, Expression]] = []
-    aliases = _aliases.of(file)
-    for node in nodes_in.of(file):
-        parts = [one for one in children_of(node, MemberExpr) if one.name == name]
-        targets = [one for one in targets_bound(node) if isinstance(collection_of(one), MemberExpr)]
-        changed = [one for one in targets if isinstance(one, IndexExpr) and _is_named(collection_of(one), name)]
-        if any(_may_be_attribute(collection_of(one), name, info, file) for one in changed):
-            if not (isinstance(node, AssignmentStmt) and _keeps_type(node)):
-                return None
-            is_replaced = True
-        for one in parts:
-            if may_be_attribute(one, name, info, file) and not _leaves_attribute(node, one, aliases):
-                if not isinstance(node, CallExpr) or one not in node.args:
-                    return None
-                calls.append((node, one))
-    return _AttributeChanges(is_replaced, calls)
-
-
-def _is_named(expression: Expression, name: str) -> bool:
-    return isinstance(expression, MemberExpr) and expression.name == name
-
-
-def _may_be_attribute(expression: Expression, name: str, info: TypeInfo, file: MypyFile) -> bool:
-    return isinstance(expression, MemberExpr) and may_be_attribute(expression, name, info, file)
-
-
-def _leaves_attribute(node: Any, child: MemberExpr, aliases: set[Expression]) -> bool:
-    """Return whether a part of a program that has a dictionary in it leaves it as it is; variables may only read it."""
-    if isinstance(node, AssignmentStmt | TupleExpr):
-        return child in aliases
-    if isinstance(node, CallExpr):
-        return node.callee is child or _reads(node, child)
-    return _leaves(node, child)
-
-
-def _keeps_type(statement: AssignmentStmt) -> bool:
-    """Return whether an assignment such as `x[name] = x[name].at_set(0, y)` keeps the shape and dtype of an item."""
-    match statement:
-        case AssignmentStmt(
-            lvalues=[IndexExpr() as target],
-            rvalue=CallExpr(callee=MemberExpr(expr=IndexExpr() as item, name="at_add" | "at_set")) as call,
-        ):
-            is_plain = not any(isinstance(one, AssignmentExpr) for one in inside(call))
-            return is_plain and _is_same(target.base, item.base) and _is_same(target.index, item.index)
-    return False
-
-
-def _is_same(one: Expression, other: Expression) -> bool:
-    """Return whether two expressions in one statement have the same value."""
-    match one, other:
-        case (NameExpr(), NameExpr()):
-            return one.node is other.node
-        case (StrExpr(), StrExpr()):
-            return one.value == other.value
-        case (MemberExpr(), MemberExpr()):
-            return one.name == other.name and _is_same(one.expr, other.expr)
-    return False
-
-
-def _read_aliases(file: Node | None) -> set[Expression]:
-    """Return the attributes that variables are bound to which only read the dictionary in them."""
-    changes, returned = _changes.of(file), _returned.of(file)
-    found: set[Expression] = set()
-    for node in nodes_in.of(file):
-        for target in node.lvalues if isinstance(node, AssignmentStmt) else ():
-            for one, value in paired(target, node.rvalue):
-                if isinstance(one, NameExpr) and isinstance(value, MemberExpr) and one.node not in returned:
-                    change = changes.get(one.node, _Changes({}, []))
-                    if change is not None and not change.keys and not change.calls:
-                        found.add(value)
-    return found
-
-
 def _of_part(variable: Var, api: Checker) -> Entries | None:
     """Return the entries of a dictionary that is unpacked from the result of a call, or that a generator yields."""
     source = unpacked_once(variable, api)
@@ -661,7 +554,7 @@ def _of_part(variable: Var, api: Checker) -> Entries | None:
 
 def _yielded(variable: Var, loop: Loop, api: Checker) -> Entries | None:
     """Return the entries of the dictionaries that a loop over a generator, or a list, binds to a variable."""
-    sequence = next((of for one, of in _looped(loop.target, loop.sequence) if one is variable), None)
+    sequence = next((of for one, of in looped(loop.target, loop.sequence) if one is variable), None)
     if isinstance(sequence, NameExpr) and isinstance(sequence.node, Var):
         rows = _of_rows(sequence.node, api)
         if rows is not None:
@@ -686,24 +579,12 @@ def _type_yielded(sequence: Expression, api: Checker) -> Type | None:
     return several.args[0] if isinstance(several, Instance) and is_generator else None
 
 
-def _looped(target: Expression, sequence: Expression) -> list[tuple[Node | None, Expression]]:
-    """Return the variable that a loop binds to each item of a sequence, with the sequence; none if it is another."""
-    match target, sequence:
-        case TupleExpr(items=[_, NameExpr(node=variable)]), CallExpr(
-            callee=RefExpr(fullname="builtins.enumerate"), args=[of, *_]
-        ):
-            return [(variable, of)]
-        case NameExpr(node=variable), _:
-            return [(variable, sequence)]
-    return []
-
-
 def _of_rows(rows: Var, api: Checker) -> Entries | None:
     """Return what each key has in all dictionaries of a list that is written, such as `[{"x": x} for _ in range(3)]`.
 
     None if the program does more with the list than run over it and read its items.
     """
-    variables = _row_variables.of(checked_file(api)).get(rows, [])
+    variables = variables_for_items(rows, checked_file(api))
     value, _ = bound_once(rows, api)
     match value:
         case ListExpr(items=[_, *_] as displays):
@@ -719,63 +600,13 @@ def _of_rows(rows: Var, api: Checker) -> Entries | None:
     entries = {
         key: _known_tensor(without_opaque(joined(UnionType([one[key] for one in several])))) for key in several[0]
     }
-    changes, returned = _changes.of(checked_file(api)), _returned.of(checked_file(api))
     for variable in variables:
-        of_row = changes.get(variable, _Changes({}, []))
-        if of_row is None or of_row.keys or variable in returned:
+        of_row = changes_of_variable(variable, checked_file(api))
+        if of_row is None or of_row.keys or is_returned(variable, checked_file(api)):
             return None
         if not all(_only_reads(*one, entries, api) for one in of_row.calls):
             return None
     return entries
-
-
-def _read_row_variables(file: Node | None) -> dict[Node | None, list[Node | None] | None]:
-    """Return the variables to which loops bind the items of lists; None for a list that is used for anything else."""
-    found: dict[Node | None, list[Node | None] | None] = {}
-    nodes = nodes_in.of(file)
-    understood: set[Expression] = set()
-    for node in nodes:
-        for variable, of in _loops_in(node):
-            several = found.setdefault(of.node, []) if isinstance(of, NameExpr) else None
-            if several is not None:
-                several.append(variable)
-                understood.add(of)
-        match node:
-            case IndexExpr(base=IndexExpr(base=read)) | CallExpr(callee=RefExpr(fullname="builtins.len"), args=[read]):
-                understood.add(read)
-    for node in nodes:
-        if isinstance(node, NameExpr) and node not in understood:
-            found[node.node] = None
-        for target in targets_bound(node):
-            holder = collection_of(target)
-            if isinstance(target, IndexExpr) and isinstance(holder, NameExpr):
-                found[holder.node] = None
-    return found
-
-
-def _read_rows_bound(file: Node | None) -> dict[Node | None, Var | None]:
-    """Return the list to whose items all loops bind a variable; None if it gets other values."""
-    found: dict[Node | None, Var | None] = {}
-    for node in nodes_in.of(file):
-        loops = dict(_loops_in(node))
-        for name, _ in bound_by(node):
-            of = loops.get(name)
-            rows = of.node if isinstance(of, NameExpr) and isinstance(of.node, Var) else None
-            found[name] = rows if found.setdefault(name, rows) is rows else None
-    return found
-
-
-def _loops_in(node: Node) -> list[tuple[Node | None, Expression]]:
-    """Return the variables that a loop or a comprehension binds to items, with what it runs over."""
-    match node:
-        case ForStmt(index=target, expr=sequence):
-            return _looped(target, sequence)
-        case (
-            GeneratorExpr(indices=targets, sequences=sequences)
-            | DictionaryComprehension(indices=targets, sequences=sequences)
-        ):
-            return [one for pair in zip(targets, sequences, strict=True) for one in _looped(*pair)]
-    return []
 
 
 def _only_reads(call: CallExpr, argument: Expression, entries: Entries, api: Checker, depth: int = 0) -> bool:
@@ -816,7 +647,7 @@ def _only_holds(
     field = _field_taking(argument, call, record)
     if field is None or depth > _DEEPEST:
         return False
-    changes = [_changes_of_attribute(file, record, field) for file in files_with(record, api)]
+    changes = [changes_of_attribute(file, record, field) for file in files_with(record, api)]
     return all(
         each is not None
         and not each.is_replaced
@@ -839,7 +670,7 @@ def only_reads_parameter(
         api: mypy's checker.
         depth: The number of functions that have passed it on.
     """
-    changes = _changes.of(file).get(parameter, _Changes({}, []))
+    changes = changes_of_variable(parameter, file)
     if changes is None or changes.keys or depth > _DEEPEST:
         return False
     with in_file(file, api), within(frame), in_scope_of(api, function):
@@ -874,165 +705,9 @@ def _leaves_argument(
     is_flat = not any(entries_in(t) for t in entries.values())
     if is_flat and isinstance(declared, Instance) and declared.type.fullname == "typing.Mapping":
         return True
-    if parameter in _returned.of(file):
+    if is_returned(parameter, file):
         return False
     frame = Frame(
         written.fullname, dict(arguments_of_call(written, call, api) or ()), of if isinstance(of, Made) else None, {}
     )
     return only_reads_parameter(parameter, entries, written, frame, file, api, depth)
-
-
-class _Changes(NamedTuple):
-    """What a file does with the dictionary in a variable.
-
-    Attributes:
-        keys: The values that it assigns to single keys; None for one that is not written.
-        calls: The calls of functions of the program with the dictionary, with the argument.
-        items: The uses of items by which one may change, if it is a dictionary: the key, or None if it is not written,
-            the part of the program with the item, or None where an item of the item is assigned, and the item.
-    """
-
-    keys: dict[str, list[Expression | None]]
-    calls: list[tuple[CallExpr, Expression]]
-    items: Sequence[tuple[str | None, Any, Expression]] = ()
-
-
-def _read_changes(file: Node | None) -> dict[Node | None, _Changes | None]:
-    """Return the changes of the dictionaries in variables; None for a variable whose changes cannot be followed."""
-    found: dict[Node | None, _Changes | None] = {}
-    nodes = nodes_in.of(file)
-    assigned: list[tuple[Expression, Expression | None]] = []
-    returned: set[Expression] = set()
-    unpacking: set[Node] = set()  # the tuples that loops bind
-    for node in nodes:
-        if isinstance(node, AssignmentStmt):
-            assigned += [pair for target in node.lvalues for pair in paired(target, node.rvalue)]
-        elif type(node).__name__ in BINDERS:
-            assigned += [(target, None) for target in targets_in(getattr(node, BINDERS[type(node).__name__]))]
-        values = _values_returned(node)
-        names = [one.node if isinstance(one, NameExpr) else one for one in values]
-        returned.update(one for one, name in zip(values, names, strict=True) if names.count(name) == 1)
-        if isinstance(node, ForStmt):
-            unpacking.update(one for one in inside(node.index) if isinstance(one, TupleExpr))
-    for target, value in assigned:
-        if isinstance(target, IndexExpr) and isinstance(target.base, NameExpr):
-            changes = found.setdefault(target.base.node, _Changes({}, []))
-            if changes is not None and isinstance(target.index, StrExpr):
-                changes.keys.setdefault(target.index.value, []).append(value)
-            else:
-                found[target.base.node] = None
-    inner = _used_in_inner_functions(nodes)
-    nodes = [*nodes, *(one for target, _ in assigned for one in inside(target))]
-    for node in nodes:
-        if node in unpacking:
-            continue
-        for child in children_of(node, NameExpr):
-            changes = found.setdefault(child.node, _Changes({}, []))
-            if changes is None or (child in returned and child.node not in inner and _is_local(child.node)):
-                continue
-            if isinstance(node, CallExpr) and node.callee is not child and not _reads(node, child):
-                changes.calls.append((node, child))
-            elif not _leaves(node, child):
-                found[child.node] = None
-    items = _items_used(nodes, [target for target, _ in assigned])
-    return {
-        one: None if changes is None else changes._replace(items=items.get(one, ())) for one, changes in found.items()
-    }
-
-
-def _items_used(
-    nodes: list[Any], targets: list[Expression]
-) -> dict[Node | None, list[tuple[str | None, Any, Expression]]]:
-    """Return the uses of items of the collections in variables by which the items may change."""
-    found: dict[Node | None, list[tuple[str | None, Any, Expression]]] = {}
-    for node in nodes:
-        for item in children_of(node, IndexExpr):
-            is_read = _is_read(node, item) if isinstance(node, CallExpr) else _leaves(node, item)
-            if isinstance(item.base, NameExpr) and not is_read:
-                found.setdefault(item.base.node, []).append((_written_key(item), node, item))
-        for name in children_of(node, NameExpr) if _gives_items(node) else ():
-            found.setdefault(name.node, []).append((None, None, name))
-    for target in targets:
-        item = target.base if isinstance(target, IndexExpr) else None
-        while isinstance(item, IndexExpr) and isinstance(item.base, IndexExpr):
-            item = item.base
-        if isinstance(item, IndexExpr) and isinstance(item.base, NameExpr):
-            found.setdefault(item.base.node, []).append((_written_key(item), None, item))
-    return found
-
-
-def _gives_items(node: Any) -> bool:
-    """Return whether a part of a program gives the items of a dictionary in it other names."""
-    match node:
-        case MemberExpr(name=name):
-            return name not in ("clear", "keys")
-        case CallExpr():
-            return any(_reads(node, one) for one in node.args)
-    return isinstance(node, DictExpr | OpExpr)
-
-
-def _written_key(item: IndexExpr) -> str | None:
-    return item.index.value if isinstance(item.index, StrExpr) else None
-
-
-def _is_read(node: Any, item: IndexExpr) -> bool:
-    return isinstance(node, CallExpr) and node.callee is not item and _reads(node, item)
-
-
-def _values_returned(node: Node) -> list[Expression]:
-    """Return what a `return` statement returns, and the items of a tuple that it returns."""
-    value = node.expr if isinstance(node, ReturnStmt) else None
-    return [] if value is None else [value, *(value.items if isinstance(value, TupleExpr) else ())]
-
-
-def _is_local(variable: Node | None) -> bool:
-    return isinstance(variable, Var) and variable.fullname == variable.name
-
-
-def _used_in_inner_functions(nodes: list[Any]) -> set[Node | None]:
-    """Return the variables that functions inside of others use, which may run when the outer one has returned."""
-    functions = [node for node in nodes if isinstance(node, FuncItem)]
-    inner = {one for function in functions for one in inside(function)[1:] if isinstance(one, FuncItem)}
-    return {one.node for function in inner for one in inside(function) if isinstance(one, NameExpr)}
-
-
-def _reads(call: CallExpr, argument: Expression) -> bool:
-    """Return whether a call leaves a dictionary as it is: that of a function of Python or tapegrad, or with a star."""
-    name = call.callee.fullname if isinstance(call.callee, RefExpr) else ""
-    given = zip(call.args, call.arg_kinds, strict=True)
-    is_starred = all(kind in (ARG_STAR, ARG_STAR2) for one, kind in given if one is argument)
-    return is_starred or name in _READERS_OF_ANY or name in FUNCTIONS_THAT_READ or name.startswith("tapegrad.")
-
-
-def _leaves(node: Any, child: Expression) -> bool:
-    """Return whether a part of a program that has a dictionary in it leaves its items, and gives it no other name."""
-    match node:
-        case IndexExpr(base=base):
-            return base is child
-        case MemberExpr(name=name):
-            return name in _READERS
-        case DictExpr(items=pairs):  # {**child}
-            return all(key is None for key, value in pairs if value is child) and all(
-                key is not child for key, _ in pairs
-            )
-        case ForStmt(expr=iterated, index=target):
-            return child is iterated or child in targets_in(target)
-        case GeneratorExpr(sequences=sequences) | DictionaryComprehension(sequences=sequences):
-            return child in sequences
-        case ConditionalExpr(cond=condition):
-            return condition is child
-        case OpExpr(op=sign):
-            return bool(sign == "|")
-    return isinstance(node, _ONLY_READING)
-
-
-_ONLY_READING: Final = AssertStmt, CallExpr, ComparisonExpr, DelStmt, ExpressionStmt, IfStmt, UnaryExpr, WhileStmt
-_changes = ScopeCache(_read_changes)
-_aliases = ScopeCache(_read_aliases)
-_row_variables = ScopeCache(_read_row_variables)
-_rows_bound = ScopeCache(_read_rows_bound)
-_returned: ScopeCache[set[Node | None]] = ScopeCache(
-    lambda file: {
-        value.node for node in nodes_in.of(file) for value in _values_returned(node) if isinstance(value, NameExpr)
-    }
-)
