@@ -9827,6 +9827,37 @@ def test_a_body_of_another_file_gives_the_shape_of_a_result(said: dict[str, list
 
 
 @needs_bodies_of_other_files
+def test_a_shape_that_a_body_reveals_is_that_of_each_call(tmp_path: Path) -> None:
+    write_settings(tmp_path)
+    (tmp_path / "net.py").write_text(
+        "import tapegrad as tg\nfrom tapegrad import Tensor, nn\n\n\nclass Net(nn.Module):\n"
+        "    def __init__(self, width: int) -> None:\n        self.up = nn.Linear(width, 5)\n\n"
+        "    def forward(self, x: Tensor) -> Tensor:\n"
+        "        x = self.up(x)\n        tg.reveal_shape(x)\n        return self.up(x)\n"
+    )
+    (tmp_path / "train.py").write_text(
+        "import tapegrad as tg\nfrom net import Net\nfrom tapegrad import Tensor\n\n\n"
+        "def run(x: Tensor) -> Tensor:\n    y = tg.relu(tg.reveal_shape(x))\n    return Net(5)(y)\n\n\n"
+        "def twice(x: Tensor) -> Tensor:\n    return run(run(x))\n\n\n"
+        "run(tg.ones((2, 5)))\ntwice(tg.ones((3, 4, 5)))\nNet(4)(tg.ones((2, 4)))\n"
+    )
+
+    reports = run_mypy(["--config-file", "mypy.ini", "train.py"], folder=tmp_path)
+
+    said = "Revealed shape is ({}) float32, no tape".format
+    assert sorted((one.line, one.text) for one in reports if one.kind == "note") == [
+        (7, "Revealed shape is (...) ?, any tape"),
+        (7, f"{said('2, 5')}, in the call on line 15"),
+        (7, f"{said('3, 4, 5')}, in the call on line 12, 16"),
+        (8, "line 11 of net.py: Revealed shape is (..., 5) float32, any tape"),
+        (8, f"line 11 of net.py: {said('2, 5')}, in the call on line 15"),
+        (8, f"line 11 of net.py: {said('3, 4, 5')}, in the call on line 12, 16"),
+        (11, "Revealed shape is (..., 5) float32, any tape"),  # of net.py
+        (17, f"line 11 of net.py: {said('2, 5')}"),
+    ]
+
+
+@needs_bodies_of_other_files
 def test_an_attribute_that_the_file_of_the_call_assigns_is_unknown(
     folder: Path, said: dict[str, list[Report]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from mypy.nodes import (
     AssignmentStmt,
@@ -44,7 +44,7 @@ from tapegrad.mypy.conversion import (
     tensor_parts,
     unknown,
 )
-from tapegrad.mypy.mypy_api import enclosing_function, make, narrow, note, outermost_scope
+from tapegrad.mypy.mypy_api import BodiesRead, enclosing_function, make, narrow, note, outermost_scope
 from tapegrad.mypy.reports import report
 from tapegrad.mypy.scopes.names import bound_in, bound_once, inside
 from tapegrad.mypy.scopes.rebinding import with_newest
@@ -184,8 +184,40 @@ def assert_shape(ctx: FunctionContext) -> Type:
     return result
 
 
+class Note(NamedTuple):
+    """What `reveal_shape` says in a body that is read.
+
+    Attributes:
+        lines: Those of the calls that lead to it, innermost first.
+        origin: Where in another file it comes from, if it is that of a call of a function there.
+    """
+
+    text: str
+    line: int
+    column: int
+    lines: tuple[int, ...] = ()
+    origin: str = ""
+
+
+class Notes:
+    """The notes in the bodies that are being read, innermost last, each with the depth of its body."""
+
+    of_bodies: ClassVar[list[tuple[int, list[Note]]]] = []
+
+
+@contextmanager
+def noting() -> Iterator[list[Note]]:
+    """Collect the notes in a body that is read."""
+    notes: list[Note] = []
+    Notes.of_bodies.append((BodiesRead.depth + 1, notes))
+    try:
+        yield notes
+    finally:
+        Notes.of_bodies.pop()
+
+
 def reveal_shape(ctx: FunctionContext) -> Type:
-    """Report the shape, the dtype and the tape of a tensor as a note."""
+    """Report the shape, the dtype and the tape of a tensor as a note; in a body that is read, for its call."""
     ctx = with_newest(ctx)
     parts = tensor_parts(joined(ctx.arg_types[0][0])) if all(ctx.arg_types) else None
     if parts is not None:
@@ -195,7 +227,11 @@ def reveal_shape(ctx: FunctionContext) -> Type:
         words = messages.revealed(
             show(UnknownDims()) if items is None else messages.shown(items), dtype_name(parts.dtype), owns_tape=owns
         )
-        note(ctx.api, f"Revealed shape is {words}", ctx.context)
+        text = f"Revealed shape is {words}"
+        if Notes.of_bodies and Notes.of_bodies[-1][0] == BodiesRead.depth:
+            Notes.of_bodies[-1][1].append(Note(text, ctx.context.line, ctx.context.column))
+        else:
+            note(ctx.api, text, ctx.context)
     return ctx.default_return_type if parts is None else ctx.arg_types[0][0]
 
 

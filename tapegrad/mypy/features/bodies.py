@@ -25,7 +25,14 @@ from tapegrad.mypy.features.body_arguments import (
     receiver_of_call,
 )
 from tapegrad.mypy.features.body_lists import list_of, listed_items, plain_list
-from tapegrad.mypy.features.body_outcomes import Outcome, fail, outcome_of, seen_from, with_entries_read
+from tapegrad.mypy.features.body_outcomes import (
+    Outcome,
+    fail,
+    outcome_of,
+    pass_on_notes,
+    seen_from,
+    with_entries_read,
+)
 from tapegrad.mypy.features.body_state import UnreadError
 from tapegrad.mypy.features.drivers import check_driver
 from tapegrad.mypy.features.loop_turns import turns_of_call
@@ -140,6 +147,7 @@ def _completed(ctx: FunctionContext | MethodContext, declared: CallableType, fun
     given = given_types(ctx, declared, written, frame, file)
     made = frame.receiver
     outcome = outcome_of(ctx.api, written, frame, given, file)
+    pass_on_notes(ctx.context, outcome, file, ctx.api)
     if outcome.names:
         depend_on_names(outcome.names, ctx.api)
     if outcome.failure is not None:
@@ -197,6 +205,7 @@ def check_builder(ctx: FunctionContext | MethodContext) -> None:
     returned = object_of(ctx.context, ctx.api) if isinstance(ctx.context, CallExpr) else None
     if isinstance(returned, Returned):
         outcome = model_returned(returned, ctx.api)
+        pass_on_notes(ctx.context, outcome, returned.file, ctx.api)
         if outcome.failure is not None:
             fail(ctx, seen_from(ctx.context, outcome.failure, returned.file, checked_file(ctx.api), ctx.api), {})
 
@@ -242,6 +251,8 @@ def _array_of_property(owner: Expression, name: str, api: Checker) -> Type | Non
 def of_property(ctx: AttributeContext, attribute: MemberExpr) -> Type | None:
     """Return the type of the tensor that a property of an object of the program returns; None if it is not read."""
     outcome, file = _outcome_of_property(attribute.expr, attribute.name, ctx.api)
+    if file is not None:
+        pass_on_notes(attribute, outcome, file, ctx.api)
     if outcome.failure is not None and file is not None:
         fail(ctx, seen_from(attribute, outcome.failure, file, checked_file(ctx.api), ctx.api), {})
     if outcome.reading is not None:

@@ -20,7 +20,7 @@ from mypy.types import (
 )
 
 from tapegrad.mypy.calls.array_types import is_array
-from tapegrad.mypy.calls.assertions import forgetting
+from tapegrad.mypy.calls.assertions import Note, Notes, forgetting, noting
 from tapegrad.mypy.conversion import is_iterator, tensor_parts, unknown, without_opaque
 from tapegrad.mypy.features.body_state import FailedError, Failure, Types, UnreadError
 from tapegrad.mypy.features.body_statements import Reader
@@ -34,6 +34,7 @@ from tapegrad.mypy.mypy_api import (
     inside_body,
     make,
     names_in_body,
+    note,
     pass_of,
     past_trial,
     report_in_body,
@@ -83,6 +84,7 @@ class Outcome(NamedTuple):
     unread: str = ""
     reading: BodyReading | None = None  # if a report on the file is wanted
     names: frozenset[str] = frozenset()  # what bodies in other files depend on
+    notes: tuple[Note, ...] = ()  # of calls of `reveal_shape` in it
 
 
 def with_entries_read(result: Type, read: Type, kept: frozenset[str], call: Context, api: Checker) -> Type:
@@ -172,11 +174,11 @@ def outcome_of(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, T
             return Outcome(unread=f"it is called with more than {most} combinations of arguments")
         Program.names.append(set())
         try:
-            with in_file(file, api):
+            with in_file(file, api), noting() as notes:
                 outcome = _newly_read(api, function, frame, given)
         finally:
             names = Program.names.pop()
-        _read[key] = outcome._replace(names=frozenset(names))
+        _read[key] = outcome._replace(names=frozenset(names), notes=tuple(dict.fromkeys(notes)))
     return _read[key]
 
 
@@ -273,6 +275,24 @@ def fail(ctx: FunctionContext | MethodContext | AttributeContext, led: Failure, 
         report_in_body(ctx.api, message, led.lines, at, led.code)
 
 
+def pass_on_notes(call: Context, outcome: Outcome, file: MypyFile, api: Checker) -> None:
+    """Report what `reveal_shape` says in a body that was read for a call, with the lines of the calls."""
+    around = checked_file(api)
+    for one in outcome.notes:
+        if file is around:
+            seen = one._replace(lines=(*one.lines, call.line))
+        else:
+            origin = _origin(one, file, api)
+            seen = Note(one.text, call.line, call.column, origin=origin)
+        if Notes.of_bodies:
+            Notes.of_bodies[-1][1].append(seen)
+            continue
+        place = f", in the call on line {', '.join(map(str, seen.lines))}" if seen.lines else ""
+        text = f"{seen.origin}: {seen.text}" if seen.origin else seen.text
+        with past_trial(api) if Reading.is_tried else nullcontext():
+            note(api, f"{text}{place}", Context(seen.line, seen.column))
+
+
 @contextmanager
 def hiding_failures() -> Iterator[None]:
     """Report no error in a body that is read for a call which may not run."""
@@ -287,11 +307,16 @@ def seen_from(call: Context, failure: Failure, file: MypyFile, around: MypyFile,
     """Return an error in a body with the line of the call; one in another file as an error of the call itself."""
     if file is around:
         return failure._replace(lines=(*failure.lines, call.line))
-    place = f"line {failure.line} of {shown_path(file.path, api)}"
-    origin = ", called on ".join([*([failure.origin] if failure.origin else []), place])
-    origin += "".join(f", called on line {line}" for line in failure.lines)
+    origin = _origin(failure, file, api)
     end_line, end_column = call.end_line or call.line, call.end_column or call.column
     return Failure(failure.message, failure.code, call.line, call.column, end_line, end_column, origin=origin)
+
+
+def _origin(of: Failure | Note, file: MypyFile, api: Checker) -> str:
+    """Return where in another file an error or a note comes from."""
+    place = f"line {of.line} of {shown_path(file.path, api)}"
+    origin = ", called on ".join([*([of.origin] if of.origin else []), place])
+    return origin + "".join(f", called on line {line}" for line in of.lines)
 
 
 def _may_expect_error(call: Context, api: Checker) -> bool:

@@ -34,7 +34,7 @@ from tapegrad.mypy.features.body_arguments import (
     makes_tensors,
     says_more,
 )
-from tapegrad.mypy.features.body_outcomes import fail, outcome_of, seen_from, with_entries_read
+from tapegrad.mypy.features.body_outcomes import fail, outcome_of, pass_on_notes, seen_from, with_entries_read
 from tapegrad.mypy.features.body_state import UnreadError
 from tapegrad.mypy.features.declarations import is_open_result, says_little
 from tapegrad.mypy.features.loop_turns import turns_of_call
@@ -160,6 +160,7 @@ def _driven(
     if not is_known and not _parses.of(written) and not _says_more(written, api):
         raise UnreadError(PASSES_NOTHING_KNOWN, call.line)
     outcome = outcome_of(api, written, frame, given, file)
+    pass_on_notes(call, outcome, file, api)
     if outcome.names:
         depend_on_names(outcome.names, api)
     if outcome.unread:
