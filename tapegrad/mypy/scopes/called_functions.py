@@ -114,14 +114,23 @@ def called_function(callee: Expression, api: Checker) -> tuple[FuncDef, Made | C
             return method_of(ClassOf(info), name)
         case MemberExpr(expr=NameExpr() | MemberExpr() | CallExpr() as owner, name=name):
             of = Expressions.object_of(owner, api)
-            return method_of(of, name) if isinstance(of, Made | ClassOf) else None
-        case NameExpr(node=Var()) if isinstance(of := Expressions.object_of(callee, api), Made):
-            return None if of.info.has_base(MODULE) else method_of(of, "__call__")  # a model's is that of the library
+            method = method_of(of, name) if isinstance(of, Made | ClassOf) else None
+            return _method_called(callee, api) if method is None and isinstance(callee, MemberExpr) else method
+        case CallExpr():
+            return _method_called(callee, api)
+        case NameExpr(node=Var()) if (method := _method_called(callee, api)) is not None:
+            return method
         case NameExpr(node=Var()) if Reading.frame is not None:  # a parameter that is given a function
             t = get_proper_type(stored_type(api, callee))
             function = t.definition if isinstance(t, CallableType) else None
             return (function, None) if isinstance(function, FuncDef) and not function.info else None
     return None
+
+
+def _method_called(callee: Expression, api: Checker) -> tuple[FuncDef, Made | ClassOf | None] | None:
+    """Return the `__call__` of an object of the program that is called, and the object; a model's is the library's."""
+    of = Expressions.object_of(callee, api)
+    return method_of(of, "__call__") if isinstance(of, Made) and not of.info.has_base(MODULE) else None
 
 
 def value_returned(function: FuncDef, of: Made | ClassOf | None, call: CallExpr, api: Checker) -> Value:
