@@ -6958,6 +6958,123 @@ def main() -> None:
 
 main()
 """,
+    "an object with a call method in an attribute": """
+import numpy as np
+
+class Noise:
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+
+    def __call__(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        noisy: np.ndarray[Any, Any] = rows + self.rng.normal(size=rows.shape).astype(np.float32)
+        return noisy
+
+class Trainer:
+    def __init__(self, width: int, noise: Noise) -> None:
+        self.model, self.noise = nn.Linear(width, 2), noise
+
+    def run(self, rows: np.ndarray[Any, Any]) -> None:
+        self.model(tg.tensor(self.noise(rows)))
+        self.model(tg.tensor(Noise(self.noise.rng)(rows).T))  # here
+
+def main() -> None:
+    Trainer(8, Noise(np.random.default_rng(0))).run(np.zeros((5, 8), np.float32))
+
+main()
+""",
+    "a driver that gets objects": """
+import numpy as np
+
+class Worker:
+    def __init__(self, width: int) -> None:
+        self.net = nn.Linear(width, 3)
+
+    def act(self, rows: np.ndarray[Any, Any]) -> int:
+        return int(self.net(tg.tensor(rows)).argmax().item())  # here
+
+class Source:
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+    def draw(self) -> np.ndarray[Any, Any]:
+        return np.zeros((2, self.width), np.float32)
+
+def train(source: Source, worker: Worker) -> None:
+    for _ in range(3):
+        worker.act(source.draw())
+
+def main() -> None:
+    for width in (4, 5):
+        train(Source(width), Worker(5))
+
+main()
+""",
+    "arrays in a dictionary in an attribute": """
+import numpy as np
+
+class Buffer:
+    def __init__(self, capacity: int, width: int) -> None:
+        self.storage = {
+            "x": np.zeros((capacity, width), np.float32),
+            "y": np.zeros(capacity, np.float32),
+        }
+
+    def push(self, at: int, **values: Any) -> None:
+        for name, value in values.items():
+            self.storage[name][at] = value
+
+    def sample(self, rows: np.ndarray[Any, Any]) -> dict[str, Tensor]:
+        return {name: tg.tensor(column[rows]) for name, column in self.storage.items()}
+
+def learn(buffer: Buffer, model: nn.Linear[Any, Any]) -> None:
+    batch = buffer.sample(np.arange(6))
+    model(batch["x"])
+    model(batch["y"])  # here
+
+def main() -> None:
+    learn(Buffer(20, 8), nn.Linear(8, 2))
+
+main()
+""",
+    "elements of arrays that a loop gives a variable": """
+import numpy as np
+
+class Steps:
+    def reset(self) -> np.ndarray[Any, Any]:
+        return np.zeros(8, np.float32)
+
+    def step(self) -> tuple[np.ndarray[Any, Any], bool]:
+        return np.ones(8, np.float32), True
+
+def run(steps: Steps, model: nn.Linear[Any, Any]) -> None:
+    rows, done = steps.reset(), False
+    for _ in range(2):
+        rows, done = steps.step()
+        model(tg.tensor(rows[None]))
+        model(tg.tensor(rows[None, :5]))  # here
+
+def main() -> None:
+    run(Steps(), nn.Linear(8, 2))
+
+main()
+""",
+    "a list that two loops make": """
+import numpy as np
+
+def row(i: int, j: int) -> np.ndarray[Any, Any]:
+    return np.array([i, j] * 4, np.float32)
+
+def run(model: nn.Linear[Any, Any], rows: int, columns: int) -> None:
+    cells = [(i, j) for i in range(rows) for j in range(columns)]
+    table = tg.tensor(np.stack([row(i, j) for i, j in cells]))
+    model(table)
+    model(table.T)  # here
+
+def main() -> None:
+    run(nn.Linear(8, 2), 3, 4)
+
+main()
+""",
     "a class that a decorator registers": """
 from collections.abc import Callable
 

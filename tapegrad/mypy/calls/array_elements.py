@@ -9,6 +9,7 @@ from mypy.nodes import (
     ARG_POS,
     CallExpr,
     ComparisonExpr,
+    ConditionalExpr,
     FloatExpr,
     GeneratorExpr,
     IndexExpr,
@@ -41,9 +42,9 @@ from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.entries import entry_of
 from tapegrad.mypy.scopes.file_contents import loop_of
 from tapegrad.mypy.scopes.frames import key_of
-from tapegrad.mypy.scopes.names import bound_last, bound_once, unpacked_once
+from tapegrad.mypy.scopes.names import bound_last, bound_once, unpacked_once, values_assigned
 from tapegrad.mypy.scopes.objects import object_of
-from tapegrad.mypy.scopes.readings import read_once
+from tapegrad.mypy.scopes.readings import read_once, reading_again
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -142,8 +143,10 @@ class ElementReader(VariableReader):
                 value, is_once = bound_once(variable, self._api)
                 if value is not None:
                     return self.scalar(value)
+                if not is_once and (values := bound_last(expression, self._api)):
+                    return self._common_scalar(values)
                 if not is_once:
-                    return self._common_scalar(bound_last(expression, self._api))
+                    return self._scalar_of_any_binding(variable)
                 unpacked = unpacked_once(variable, self._api)
                 return None if unpacked is None else self._scalar_of_item(*unpacked)
             case MemberExpr() if (loaded := loaded_field(expression, self._api)) is not None and not reshapes.of(
@@ -201,11 +204,37 @@ class ElementReader(VariableReader):
                 return scalar_type_of(self._returned(expression))
             case ComparisonExpr(operators=["<" | "<=" | ">" | ">=" | "==" | "!="]) if self.sizes(expression):
                 return scalar_type(self._api, "bool")  # of an array and a number of type Any
+            case ConditionalExpr(if_expr=one, else_expr=other):
+                return self._common_scalar([one, other])
             case IndexExpr(base=of, index=StrExpr() | NameExpr() as key) if entry := entry_of(of, key, self._api):
                 return scalar_type_of(entry)
             case IndexExpr(base=of):
                 return self.scalar(of)
         return None
+
+    def _scalar_of_any_binding(self, variable: Var) -> Type | None:
+        """Return the type of the elements that all values of a variable have, as in a loop; None if they differ.
+
+        Where a value mentions the variable, it is taken to have those of the other values, which must come out again.
+        """
+        if variable in _assumed or len(_assumed) >= _MOST_AT_ONCE:
+            return _assumed.get(variable)
+        known = [one for one in self._scalars_assigned(variable, None) if one is not None]
+        if not known or any(one != known[0] for one in known):
+            return None
+        return known[0] if all(one == known[0] for one in self._scalars_assigned(variable, known[0])) else None
+
+    def _scalars_assigned(self, variable: Var, assumed: Type | None) -> list[Type | None]:
+        """Return the type of the elements of each value of a variable, if it has one before."""
+        given = self._given_to(variable)
+        _assumed[variable] = assumed
+        try:
+            with reading_again():
+                several = values_assigned(variable, self._api, is_given=given is not None)
+                found = [get_proper_type(self._scalar_assigned(*one)) for one in several]
+        finally:
+            del _assumed[variable]
+        return [*found, *([] if given is None or not found else [scalar_type_of(given)])]
 
     def _scalar_of_loop(self, variable: Var, target: Expression, sequence: Expression) -> Type | None:
         """Return the type of the elements of the arrays that a loop gives a variable, also by `enumerate` or `zip`."""
@@ -327,5 +356,6 @@ def _is_number(expression: Expression) -> bool:
     )
 
 
-_MOST_AT_ONCE: Final = 3  # attributes whose values mention the next attribute
+_MOST_AT_ONCE: Final = 3  # attributes, or variables, whose values mention the next one
+_assumed: Final[dict[Var, Type | None]] = {}  # what variables are taken to have while all of their values are read
 _being_read: Final[set[tuple[SymbolNode | None, Hashable]]] = set()  # attributes, by the object as well

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from mypy.nodes import Expression, Node, SymbolNode
-    from mypy.types import ProperType
+    from mypy.types import ProperType, Type
 
     from tapegrad.mypy.calls.array_sizes import Several, Sizes
 
@@ -122,18 +122,18 @@ class VariableReader(CallReader):
             with reading_again():
                 several = values_assigned(variable, self._api, is_given=given is not None)
                 found = [self._assigned(*one) for one in several]
-                return [given, *found] if found and given is not None else found
+                return [sizes_of_type(given), *found] if found and given is not None else found
         finally:
             del _assumed[variable]
 
-    def _given_to(self, parameter: Var) -> Sizes | None:
-        """Return the sizes of the array that a call gives a parameter of the body that is read; None for others."""
+    def _given_to(self, parameter: Var) -> Type | None:
+        """Return the array that a call gives a parameter of the body that is read; None for others."""
         function, frame = enclosing_function(self._api), Reading.frame
         if frame is None or not isinstance(function, FuncDef):
             return None
         is_own = any(one.variable is parameter for one in function.arguments)
         given = frame.values.get(parameter.name) if is_own else None
-        return sizes_of_type(given.t) if isinstance(given, GivenTensor) else None
+        return given.t if isinstance(given, GivenTensor) and sizes_of_type(given.t) is not None else None
 
     def _of_loop(self, variable: Var, target: Expression, sequence: Expression) -> Sizes | None:
         """Return the sizes of what a loop gives a variable, also by `enumerate` or `zip`."""

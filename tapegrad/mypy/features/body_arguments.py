@@ -17,8 +17,6 @@ from mypy.nodes import (
     ListComprehension,
     ListExpr,
     NameExpr,
-    RefExpr,
-    TypeInfo,
 )
 from mypy.plugin import MethodContext
 from mypy.types import AnyType, CallableType, Instance, NoneType, TupleType, TypeOfAny, UnionType, get_proper_type
@@ -26,7 +24,6 @@ from mypy.types import AnyType, CallableType, Instance, NoneType, TupleType, Typ
 from tapegrad.mypy.calls.array_types import is_array
 from tapegrad.mypy.calls.arrays import with_array_sizes, with_starred_arrays
 from tapegrad.mypy.conversion import (
-    MODULE,
     Many,
     is_distribution,
     is_function,
@@ -43,6 +40,7 @@ from tapegrad.mypy.features.body_outcomes import hold_tensors
 from tapegrad.mypy.features.body_state import UnreadError
 from tapegrad.mypy.features.partial_types import holds_tensors, join
 from tapegrad.mypy.features.readable_bodies import frame_with
+from tapegrad.mypy.features.tensor_functions import is_layer, makes_tensors
 from tapegrad.mypy.mypy_api import Argument as TriedArgument
 from tapegrad.mypy.mypy_api import any_list, any_tuple, get_all_type_vars, make, stored_type
 from tapegrad.mypy.mypy_files import in_file
@@ -68,7 +66,6 @@ from tapegrad.mypy.scopes.frames import (
     within,
 )
 from tapegrad.mypy.scopes.functions import is_method, parameter_default, with_body_of_lambda
-from tapegrad.mypy.scopes.names import ScopeCache, inside
 from tapegrad.mypy.scopes.objects import object_of, value_of_expression
 from tapegrad.mypy.scopes.records import PASSES_NOTHING_KNOWN
 from tapegrad.mypy.scopes.sequences import has_items
@@ -79,7 +76,7 @@ from tapegrad.sizes import Dim, is_unknown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mypy.nodes import Argument, MypyFile, Node, Var
+    from mypy.nodes import Argument, MypyFile, Var
     from mypy.plugin import FunctionContext
     from mypy.types import ProperType, Type
 
@@ -93,28 +90,6 @@ if TYPE_CHECKING:
 def says_more(value: Value) -> bool:
     """Return whether a value that a call gives says more than the name of the parameter, or its class."""
     return value is not None and not isinstance(value, bool | str | float | Dim | Held | Nothing | ClassOf)
-
-
-def _calls_tensors(function: Node | None) -> bool:
-    """Return whether a function calls an op, a layer or a model, or a function that takes or returns a tensor."""
-    callees = [node.callee for node in inside(function) if isinstance(node, CallExpr)]
-    return any(
-        callee.fullname.startswith("tapegrad.")
-        or (isinstance(callee.node, TypeInfo) and callee.node.has_base(MODULE))
-        or (isinstance(callee.node, FuncDef) and _takes_tensors(callee.node))
-        for callee in callees
-        if isinstance(callee, RefExpr)
-    )
-
-
-def _takes_tensors(function: FuncDef) -> bool:
-    """Return whether a function is declared to take or return a tensor, or to take a model."""
-    declared = function.type
-    types = [*declared.arg_types, declared.ret_type] if isinstance(declared, CallableType) else []
-    return any(holds_tensors(one) or _is_layer(get_proper_type(one)) for one in types)
-
-
-makes_tensors = ScopeCache(_calls_tensors)
 
 
 def arrays_given(function: FuncDef, call: CallExpr, types: list[Type], api: Checker) -> dict[Var, Type]:
@@ -228,7 +203,7 @@ def given_types(
             or is_array(t)
             or _holds_tensor(t)
             or is_distribution(t)
-            or _is_layer(t)
+            or is_layer(t)
             or is_function(t)
             or (isinstance(t, Instance) and is_iterator(t) and holds_tensors(t))
             or is_size(argument.variable.type or t)
@@ -388,11 +363,6 @@ def _takes_object(function: FuncDef) -> bool:
 def _holds_tensor(t: ProperType) -> bool:
     """Return whether a type is a tuple with a tensor in it."""
     return isinstance(t, TupleType) and any(tensor_parts(item) is not None for item in t.items)
-
-
-def _is_layer(t: ProperType) -> bool:
-    """Return whether a type is a layer, of which a parameter such as `model: Student | Teacher` says less."""
-    return isinstance(t, Instance) and t.type.has_base(MODULE)
 
 
 def is_of_known_rank(t: Type) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mypy.errorcodes import MISC
 from mypy.nodes import (
@@ -85,6 +85,9 @@ MOST_TURNS_READ: Final = 16  # of a loop whose variables have other values at ea
 class ExpressionReader:
     """Reads the expressions of a body, and binds its variables.
 
+    Attributes:
+        at_turns: The types of the parts of comprehensions that are read turn by turn, at the turn that says the least.
+
     Args:
         api: mypy's checker.
         frame: The values of the parameters.
@@ -120,6 +123,7 @@ class ExpressionReader:
         self._filled: frozenset[Var] = frozenset()  # variables whose dictionaries have entries that are followed
         self._passed_on: frozenset[Var] = frozenset()  # the same with those that calls may change
         self._created_at_turns: dict[Statement, Var] = {}  # statements of loops that create objects, with the variables
+        self.at_turns: dict[Expression, Type] = {}
         self._stored: frozenset[str] = frozenset()  # attributes of `self` that the body assigns, and does not read then
         self._followed: frozenset[str] = frozenset()  # those that have what it assigns from there on
 
@@ -209,6 +213,8 @@ class ExpressionReader:
             comprehension.generator.left_expr if isinstance(comprehension, ListComprehension) else comprehension.value
         )
         items: list[tuple[str | None, Type]] = []
+        types = types_in_body(self._api)
+        at_turns: list[dict[Any, Type]] = []
         before = dict(self._frame.variables)
         try:
             for values, t in several:
@@ -216,6 +222,7 @@ class ExpressionReader:
                 self._bind_loop(target, t)
                 key = None if written is None else object_of(written, self._api)
                 items.append((key if isinstance(key, str) else None, with_sizes(self._type_of(item), item, self._api)))
+                at_turns.append({one: types[one] for one in inside(item) if one in types})
         except UnreadError:  # the comprehension is then read as a whole
             self._ignore_errors()
             return
@@ -224,6 +231,8 @@ class ExpressionReader:
             self._frame.variables.update(before)
         if is_list or all(key is not None for key, _ in items):
             note_turns(comprehension, items)
+            for one in at_turns[0] if at_turns else ():
+                self.at_turns[one] = max((turn[one] for turn in at_turns if one in turn), key=_unknown_parts)
 
     def _turns_that_differ(self, target: Expression, sequence: Expression) -> list[Turn] | None:
         """Return the turns of a comprehension, if they are known and have other values or tensors at each."""
@@ -448,6 +457,16 @@ _STYLE: Final = {
     "redundant-expr",
     "unreachable",
 }  # no mistakes
+
+
+def _unknown_parts(t: Type) -> int:
+    """Return how many parts of the type of a tensor are unknown."""
+    parts = tensor_parts(get_proper_type(t))
+    if parts is None:
+        return 0
+    shape = get_proper_type(parts.shape)
+    sizes = shape.items if isinstance(shape, TupleType) else [shape] * 8  # more than a tensor of unknown sizes has
+    return sum(isinstance(get_proper_type(one), AnyType) for one in (*sizes, parts.tape, parts.dtype))
 
 
 def _is_tensor_or_none(t: Type) -> bool:

@@ -220,7 +220,8 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
                 return Outcome(unread="its result depends on a parameter that a call leaves out")
             if not is_recorded(api):
                 return Outcome(result)
-            return Outcome(result, reading=BodyReading(function, named, types_in_body(api), result, calls))
+            all_types = {**types_in_body(api), **reader.at_turns}
+            return Outcome(result, reading=BodyReading(function, named, all_types, result, calls))
     except UnreadError as unread:
         if frame.receiver is not None:
             Replacements.note_unread(function, frame.receiver)

@@ -31,7 +31,6 @@ from tapegrad.mypy.features.body_arguments import (
     arrays_given,
     dictionaries_given,
     is_of_known_rank,
-    makes_tensors,
     says_more,
 )
 from tapegrad.mypy.features.body_outcomes import fail, outcome_of, pass_on_notes, seen_from, with_entries_read
@@ -46,6 +45,7 @@ from tapegrad.mypy.features.readable_bodies import (
     require_readable,
     written_in_file,
 )
+from tapegrad.mypy.features.tensor_functions import makes_tensors
 from tapegrad.mypy.mypy_api import (
     can_read_bodies,
     checked_file,

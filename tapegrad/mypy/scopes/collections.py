@@ -271,7 +271,7 @@ def _same_after(node: AssignmentStmt) -> Iterator[tuple[Expression, Expression]]
 
 def display_of(name: NameExpr, api: Checker) -> ListExpr | None:
     """Return the list display that a variable is bound to, if nothing else fills the list."""
-    value = _made_once(name, api)
+    value = made_once(name, api)
     return value if isinstance(value, ListExpr) else None
 
 
@@ -280,11 +280,12 @@ def comprehension_of(name: NameExpr, api: Checker) -> ListComprehension | None:
 
     None in a body that is read, where its numbers may be other ones by now.
     """
-    value = _made_once(name, api) if Reading.frame is None else None
+    value = made_once(name, api) if Reading.frame is None else None
     return value if isinstance(value, ListComprehension) else None
 
 
-def _made_once(name: NameExpr, api: Checker) -> Expression | None:
+def made_once(name: NameExpr, api: Checker) -> Expression | None:
+    """Return the list that a variable is bound to, if nothing else changes the list."""
     if not isinstance(name.node, Var) or use_of(name, api) is not Use.READ:
         return None
     return bound_once(name.node, api)[0]

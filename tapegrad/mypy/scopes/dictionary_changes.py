@@ -211,10 +211,12 @@ class AttributeChanges(NamedTuple):
 
     Attributes:
         is_replaced: Whether it replaces entries by others of the same shape and dtype.
+        are_items_assigned: Whether it assigns to items of entries, which leaves the shape and dtype of an array.
         calls: The calls of functions of the program with the dictionary, with the argument.
     """
 
     is_replaced: bool
+    are_items_assigned: bool
     calls: list[tuple[CallExpr, Expression]]
 
 
@@ -222,23 +224,28 @@ def changes_of_attribute(file: MypyFile | None, info: TypeInfo, name: str) -> At
     """Return what a file does with the dictionary in an attribute; None if it may change it otherwise."""
     if file is None:
         return None
-    is_replaced = False
+    is_replaced = are_items_assigned = False
     calls: list[tuple[CallExpr, Expression]] = []
     aliases = _aliases.of(file)
     for node in nodes_in.of(file):
         parts = [one for one in children_of(node, MemberExpr) if one.name == name]
         targets = [one for one in targets_bound(node) if isinstance(collection_of(one), MemberExpr)]
         changed = [one for one in targets if isinstance(one, IndexExpr) and _is_named(collection_of(one), name)]
-        if any(_may_be_attribute(collection_of(one), name, info, file) for one in changed):
-            if not (isinstance(node, AssignmentStmt) and _keeps_type(node)):
+        for target in changed:
+            if not _may_be_attribute(collection_of(target), name, info, file):
+                continue
+            if isinstance(target.base, IndexExpr):
+                are_items_assigned = True
+            elif isinstance(node, AssignmentStmt) and _keeps_type(node):
+                is_replaced = True
+            else:
                 return None
-            is_replaced = True
         for one in parts:
             if may_be_attribute(one, name, info, file) and not _leaves_attribute(node, one, aliases):
                 if not isinstance(node, CallExpr) or one not in node.args:
                     return None
                 calls.append((node, one))
-    return AttributeChanges(is_replaced, calls)
+    return AttributeChanges(is_replaced, are_items_assigned, calls)
 
 
 def _is_named(expression: Expression, name: str) -> bool:

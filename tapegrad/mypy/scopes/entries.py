@@ -500,14 +500,17 @@ def _followed_in(attribute: MemberExpr, made: Made, api: Checker) -> Entries | N
     entries = dict(field.entries) if isinstance(field, GivenEntries) else _made_by_constructor(attribute, made, api)
     if entries is None or not all(_only_reads(*call, entries, api) for one in changes for call in one.calls):
         return None
-    return (
-        {key: _with_any_tape(t) for key, t in entries.items()} if any(one.is_replaced for one in changes) else entries
-    )
+    if any(one.are_items_assigned for one in changes):
+        entries = {key: t if tensor_parts(t) is None and _is_known_item(t) else unknown() for key, t in entries.items()}
+    if any(one.is_replaced for one in changes):
+        entries = {key: _with_any_tape(t) for key, t in entries.items()}
+    return entries
 
 
 def _with_any_tape(t: Type) -> Type:
     p = get_proper_type(t)
-    return p.copy_modified(args=[p.args[0], unknown(), p.args[2]]) if isinstance(p, Instance) else t
+    is_tensor = isinstance(p, Instance) and tensor_parts(p) is not None
+    return p.copy_modified(args=[p.args[0], unknown(), p.args[2]]) if isinstance(p, Instance) and is_tensor else t
 
 
 def _made_by_constructor(attribute: MemberExpr, made: Made, api: Checker) -> Entries | None:
@@ -532,9 +535,10 @@ def _displayed(value: Expression, made: Made, api: Checker) -> Entries | None:
             if not isinstance(key, StrExpr):
                 return None
             t = checked_type(api, one, may_be_none=True)
-            is_tensor = tensor_parts(t) is not None
-            kept = frozenset(path for path in opaque_paths(t) if is_tensor and is_passed_on(path, made))
-            entries[key.value] = without_opaque(t, kept) if is_tensor else unknown()
+            array = given_array(one, get_proper_type(t), api)
+            t = _known_tensor(t) if array is None else array.t
+            kept = frozenset(path for path in opaque_paths(t) if is_passed_on(path, made))
+            entries[key.value] = without_opaque(t, kept)
         return None if errors() else entries
 
 

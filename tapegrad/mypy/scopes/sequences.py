@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import (
@@ -32,7 +33,7 @@ from mypy.types import Instance, TupleType, get_proper_type
 from tapegrad.errors.numpy_functions import below_numpy
 from tapegrad.mypy.conversion import ARRAY, BATCHES, Many, shape_items, size_of, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import BodiesRead, depend_on_bodies, stored_type, type_in_body
-from tapegrad.mypy.scopes.collections import appended_to, comprehension_of, display_of
+from tapegrad.mypy.scopes.collections import appended_to, comprehension_of, display_of, made_once
 from tapegrad.mypy.scopes.decorators import is_changed
 from tapegrad.mypy.scopes.frames import (
     Arrays,
@@ -221,10 +222,11 @@ def length_of(sequence: Expression, api: Checker) -> int | None:
             lengths = [length_of(one.expr, api) if isinstance(one, StarExpr) else 1 for one in items]
             return None if None in lengths else sum(n for n in lengths if n is not None)
         case (
-            ListComprehension(generator=GeneratorExpr(sequences=[of], condlists=[[]]))
-            | GeneratorExpr(sequences=[of], condlists=[[]])
-        ):
-            return length_of(of, api)
+            ListComprehension(generator=GeneratorExpr(sequences=several, condlists=conditions))
+            | GeneratorExpr(sequences=several, condlists=conditions)
+        ) if not any(conditions):
+            lengths = [length_of(one, api) for one in several]
+            return None if None in lengths else prod(n for n in lengths if n is not None)
         case CallExpr(callee=RefExpr(fullname="builtins.range")):
             numbers = _range(sequence, api)
             return None if numbers is None else len(numbers)
@@ -264,8 +266,16 @@ def length_of(sequence: Expression, api: Checker) -> int | None:
 
 
 def _written_list(name: NameExpr, api: Checker) -> Expression | None:
-    """Return the display or the comprehension that a variable is bound to, if nothing else changes the list."""
-    return display_of(name, api) or comprehension_of(name, api)
+    """Return the display or the comprehension that a variable is bound to, if nothing else changes the list.
+
+    In a body that is read, the variables that a comprehension runs over must be the same then as now.
+    """
+    found = display_of(name, api) or comprehension_of(name, api)
+    made = made_once(name, api) if found is None else None
+    sequences = made.generator.sequences if isinstance(made, ListComprehension) else []
+    names = [one for sequence in sequences for one in inside(sequence) if isinstance(one, NameExpr)]
+    are_steady = all(bound_once(one.node, api)[1] for one in names if isinstance(one.node, Var))
+    return made if found is None and sequences and are_steady else found
 
 
 def _range(call: CallExpr, api: Checker) -> range | None:
