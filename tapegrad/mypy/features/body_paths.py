@@ -11,8 +11,10 @@ from mypy.types import Instance, PartialType
 
 from tapegrad.mypy.conversion import unknown
 from tapegrad.mypy.features.body_collections import CollectionReader
+from tapegrad.mypy.features.body_lists import listed_items
 from tapegrad.mypy.features.body_state import End, FailedError, UnreadError, uncertain
 from tapegrad.mypy.features.partial_types import are_same
+from tapegrad.mypy.features.replaced_tensors import Replacements
 from tapegrad.mypy.features.shape_independence import are_alike, depends_on_no_shape
 from tapegrad.mypy.mypy_api import (
     caught_type,
@@ -26,6 +28,7 @@ from tapegrad.mypy.mypy_api import (
     narrow_by_condition,
     narrowed,
 )
+from tapegrad.mypy.scopes.collections import targets_bound
 from tapegrad.mypy.scopes.file_contents import made_in_loop
 from tapegrad.mypy.scopes.names import inside
 from tapegrad.mypy.scopes.objects import decided, object_of
@@ -245,8 +248,10 @@ class PathReader(CollectionReader, ABC):
         """Read all turns of a loop whose variables have other values or types at each."""
         created = {one: variable for one in body if (variable := _created_by(one, self._api)) is not None}
         self._created_at_turns |= created
+        is_repeated = not created and _repeats_itself(target, body)
         try:
-            for values, t in several:
+            for at, (values, t) in enumerate(several):
+                before, changes = self._types.now(), Replacements.changes
                 self._frame.variables.update(values)
                 self._bind_loop(target, t)
                 goes_on = self._turn(body)
@@ -254,10 +259,31 @@ class PathReader(CollectionReader, ABC):
                     self._frame.variables.pop(variable, None)
                 if not goes_on:
                     return False
+                if is_repeated and changes == Replacements.changes and self._only_lists_grow(before):
+                    self._repeat_turns(before, len(several) - at - 1)
+                    break
         finally:
             for statement in created:
                 del self._created_at_turns[statement]
         return True
+
+    def _only_lists_grow(self, before: dict[Var, Type]) -> bool:
+        """Return whether a turn of a loop has left all variables their types, or has added items to their lists."""
+        now = self._types.now()
+        return now.keys() == before.keys() and all(self._is_same_or_grown(before[one], now[one]) for one in now)
+
+    def _is_same_or_grown(self, before: Type, now: Type) -> bool:
+        first, items = listed_items(before), listed_items(now)
+        if first is None or items is None:
+            return are_same(before, now)
+        return len(first) <= len(items) and all(map(are_same, first, items))
+
+    def _repeat_turns(self, before: dict[Var, Type], count: int) -> None:
+        """Add to lists what some more turns add, each of which adds the same as the last."""
+        for variable, t in before.items():
+            first, items = listed_items(t), listed_items(self._types.now()[variable])
+            if first is not None and items is not None:
+                self._set_items(variable, [*items, *items[len(first) :] * count])
 
     def _note_created(self, statement: AssignmentStmt) -> None:
         """Note which object a statement of a loop has bound a variable to, until the end of the turn."""
@@ -275,6 +301,18 @@ class PathReader(CollectionReader, ABC):
             end = self._way(partial(self._run, body))
         del self._exits[loops:]
         return self._meet([end, *exits])
+
+
+def _repeats_itself(target: Expression, body: list[Statement]) -> bool:
+    """Return whether all turns of a loop do the same to variables that have the same types: they bind only variables.
+
+    The variables of the loop itself are not read.
+    """
+    nodes = [node for statement in body for node in inside(statement)]
+    bound = [one for node in nodes for one in targets_bound(node)]
+    counted = {one.node for one in inside(target) if isinstance(one, NameExpr)}
+    read = [node for node in nodes if isinstance(node, NameExpr) and not any(node is one for one in bound)]
+    return all(isinstance(one, NameExpr) for one in bound) and not any(one.node in counted for one in read)
 
 
 def _created_by(statement: Statement, api: Checker) -> Var | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from mypy.nodes import (
     ARG_NAMED,
@@ -38,7 +38,7 @@ from mypy.nodes import (
 from mypy.types import AnyType, CallableType, Instance, get_proper_type
 
 from tapegrad.mypy.conversion import ARRAY, MODULE, shape_items, tensor_parts
-from tapegrad.mypy.mypy_api import checked_file, in_scope_of, stored_type
+from tapegrad.mypy.mypy_api import BodiesRead, checked_file, in_scope_of, stored_type
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.decorators import is_changed
 from tapegrad.mypy.scopes.file_contents import is_defined_once
@@ -77,9 +77,9 @@ from tapegrad.mypy.scopes.turns import is_same_at_each_turn
 from tapegrad.mypy.sources import file_of, module_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Final
+    from collections.abc import Hashable, Mapping
 
+    from mypy.errors import ErrorWatcher
     from mypy.nodes import ArgKind, Expression, Statement
     from mypy.types import ProperType, Type
 
@@ -170,6 +170,11 @@ def _newly_returned(
     before = None if attributes is None else dict(attributes)
     variables, around = parameter_values(written, arguments), Reading.frame
     made = around.made if around is not None else None
+    given = tuple((name, key_of(value)) for name, value in arguments)
+    key = written, key_of(of), given, frozenset(_called_now)
+    unknown = _Unknown.in_body() if attributes is None and made is None else set()
+    if key in unknown:
+        return None
     frame = Frame(written.fullname, dict(arguments), receiver, variables, attributes, made=made)
     if isinstance(of, ClassOf):
         frame.variables[written.arguments[0].variable] = of
@@ -183,6 +188,8 @@ def _newly_returned(
     values = [*run.returned, *([Nothing()] if goes_on else [])]
     value = values[0] if len({key_of(one) for one in values}) == 1 else None
     is_layer = returned_class(function) is not None and not isinstance(value, Made)
+    if value is None and not is_layer:
+        unknown.add(key)
     fresh = Frame(written.fullname, dict(arguments), receiver, {}, before)
     if isinstance(of, ClassOf):
         fresh.variables[written.arguments[0].variable] = of
@@ -226,6 +233,27 @@ def _is_plain(statement: Statement) -> bool:
 
 
 _called_now: Final[set[FuncDef]] = set()  # functions whose results are being read: they may call themselves
+
+
+class _Unknown:
+    """Calls whose results are not known, in the body that is being read.
+
+    Their bodies are not run again for each expression there that depends on one.
+    """
+
+    body: ErrorWatcher | None = None
+    calls: ClassVar[set[Hashable]] = set()
+
+    @classmethod
+    def in_body(cls) -> set[Hashable]:
+        """Return those of the body that is being read; an empty set, which nothing keeps, if there is none."""
+        body = BodiesRead.watchers[-1] if BodiesRead.depth else None
+        if body is None:
+            return set()
+        if body is not cls.body:
+            cls.body = body
+            cls.calls = set()
+        return cls.calls
 
 
 def starred_arguments(expression: Expression, kind: ArgKind, api: Checker) -> list[tuple[str | None, Value]] | None:
