@@ -64,8 +64,9 @@ def test_a_note_says_where_ownership_analysis_stops(
     write_settings(tmp_path)
     (tmp_path / "deep.py").write_text("\n".join(lines) + "\n", "utf-8")
 
-    (report,) = run_mypy(["deep.py"], folder=tmp_path)
+    report, error = run_mypy(["deep.py"], folder=tmp_path)
 
+    assert (error.line, error.kind) == (len(lines), "error")  # which the body of train() alone shows
     assert (report.line, report.kind) == (lines.index("def train(x: Tensor[Any]) -> None:") + 1, "note")
     assert report.text == (
         "train: too long to follow all of its tapes; a use of a consumed tape may not be reported here"

@@ -71,10 +71,11 @@ class UnitWalk(Walk):
 
     def _found_above(self) -> dict[Any, tuple[str, End]]:
         """Return what is reported of the unit if fewer calls inside calls are followed."""
-        if self.deepest == SHALLOW:
+        shallower = [one for one in SHALLOW if one < self.deepest]
+        if not shallower:
             return {}
         walk = UnitWalk(self.api, self.unit, reported=False)
-        walk.deepest, walk._alone = SHALLOW, self._alone
+        walk.deepest, walk._alone = shallower[0], self._alone
         walk.run()
         return walk.found
 

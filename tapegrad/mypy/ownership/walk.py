@@ -32,7 +32,7 @@ _WITHOUT_EFFECT: Final = frozenset({NameExpr, IntExpr, StrExpr, FloatExpr, Lambd
 _FEW_STEPS: Final = 3_000
 _MOST_STEPS: Final = 30_000  # statements and expressions of a unit with all functions that it calls
 DEEPEST: Final = 40  # calls inside calls that are followed
-SHALLOW: Final = 6  # those of a unit that needs too many steps
+SHALLOW: Final = 6, 1  # fewer of them, which are tried one after the other for a unit that needs too many steps
 
 
 class TooLongError(Exception):
