@@ -160,7 +160,10 @@ class Reasons:
             return self.of_declared(variable.func.type.ret_type, part)
         if isinstance(variable, Var) and _is_a_parameter(variable.type):
             return Reason("it is any of the parameters of a model")
-        shown = list(dict.fromkeys(map(self._shown, self._program.bound_to(variable))))
+        values = self._program.bound_to(variable)
+        shown = list(dict.fromkeys(map(self._shown, values)))
+        if len(shown) > 1 and any(isinstance(self._program.type_of(one), TupleType) for one in values):
+            return Reason("it is unpacked from several calls", "use a name for each")
         if len(shown) > 1:
             return Reason(f"it is {' or '.join(shown[:3])}", "use a name for each")
         return None
@@ -313,16 +316,20 @@ class Reasons:
         """Yield why a whole number among the arguments is unknown."""
         for one, is_size_of in self._arguments(expression):
             for reason in self._number(one, _DEEP):
-                yield reason if is_size_of else Reason(reason.text)
+                has_fix = is_size_of and not (reason.fix == ASSERT and self._makes_layer(expression))
+                yield reason if has_fix else Reason(reason.text)
+
+    def _makes_layer(self, expression: Expression) -> bool:
+        made = self._program.type_of(expression)
+        return isinstance(expression, CallExpr) and isinstance(made, Instance) and made.type.has_base(MODULE)
 
     def _arguments(self, expression: Expression) -> Iterator[tuple[Expression, bool]]:
         """Yield the operands of an expression, and whether a number there is a size; else it may be an axis."""
         match expression:
             case CallExpr(callee=callee, args=args):
-                made = self._program.type_of(expression)
-                is_layer = isinstance(made, Instance) and made.type.has_base(MODULE)
-                yield from ((one, is_layer) for one in args if not isinstance(one, DISPLAYS))
                 yield from ((item, True) for one in args if isinstance(one, DISPLAYS) for item in operands(one))
+                is_layer = self._makes_layer(expression)
+                yield from ((one, is_layer) for one in args if not isinstance(one, DISPLAYS))
                 yield callee, False
             case IndexExpr(index=index):
                 several = operands(index) if isinstance(index, TupleExpr) else [index]
