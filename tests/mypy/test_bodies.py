@@ -6542,6 +6542,32 @@ print(drawn(**SIZES) @ tg.ones((5, 3)))
 changed()
 main([4, 6])
 """,
+    "models of two classes in one variable": """
+def run(many: bool) -> None:
+    model: nn.Module = nn.Linear(8, 3)
+    if many:
+        model = nn.Linear(5, 3)
+    assert isinstance(model, nn.Linear)
+    model(tg.ones((2, 5 if many else 8)))
+
+run(many=True)
+run(many=False)
+""",
+    "a vocabulary that grows": """
+class Vocabulary:
+    def __init__(self) -> None:
+        self.words = ["<pad>"]
+
+    def add(self, word: str) -> None:
+        self.words.append(word)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+WORDS = Vocabulary()
+WORDS.add("one")
+nn.Linear(len(WORDS), 3)(tg.ones((4, 2)))
+""",
     "an operation on a tensor and what may be no number": """
 NUMBERS = '{"classes": 2, "scale": 0.5, "rows": [[1.0], [2.0], [3.0]]}'
 
@@ -7074,6 +7100,100 @@ def main() -> None:
     run(nn.Linear(8, 2), 3, 4)
 
 main()
+""",
+    "rows of a generator without annotations": """
+import numpy as np
+
+def folds(names, k: int):  # type: ignore[no-untyped-def]
+    for held_out in np.array_split(np.unique(names), k):
+        test = np.isin(names, held_out)
+        yield np.flatnonzero(~test), np.flatnonzero(test)
+
+def run(rows, train, model: nn.Linear[Any, Any]):  # type: ignore[no-untyped-def]
+    model(tg.tensor(rows[train]))
+    return model(tg.tensor(rows[train][:, 1:]))  # here
+
+def main() -> None:
+    rows = np.zeros((20, 8), np.float32)
+    for at, (train, _) in enumerate(folds(np.arange(20), 4)):
+        run(rows, train, nn.Linear(8, 2))
+
+main()
+""",
+    "arrays beside numbers in a dictionary": """
+import numpy as np
+
+class Signals:
+    def __init__(self, channels: int, rng: np.random.Generator) -> None:
+        self.channels = channels
+        drawn = []
+        for _ in range(3):
+            profile = {"speed": rng.uniform(9.0, 11.0), "gain": rng.uniform(0.7, 1.4, (channels, 1))}
+            drawn.append(self.signal(profile))
+        self.x = np.stack(drawn).astype(np.float32)
+
+    def signal(self, profile: dict[str, Any]) -> np.ndarray[Any, Any]:
+        t = np.arange(16) / 16
+        found: np.ndarray[Any, Any] = np.sin(profile["speed"] * t) * profile["gain"]
+        for center in np.zeros(2) + t[-1]:
+            found = found + np.exp(-((t - center) ** 2))
+        center = 0.5 * t[-1]
+        found = found + np.exp(-((t - center) ** 2))
+        return found
+
+def main() -> None:
+    learn(Signals(5, np.random.default_rng(0)))
+
+def learn(signals: Signals) -> None:
+    model = nn.Linear(16, 2)
+    model(tg.tensor(signals.x))
+    model(tg.tensor(signals.x[:, :, :7]))  # here
+
+main()
+""",
+    "the best copy of a model so far": """
+import copy
+
+def fit(width: int, rows: int) -> Tensor:
+    model = MLP(Config(width))
+    best, best_model = -1.0, model
+    for turn in range(3):
+        if turn > best:
+            best, best_model = float(turn), copy.deepcopy(model)
+    outputs = best_model(tg.ones((rows, width)))
+    return outputs @ tg.ones((5, 2))  # here
+
+fit(8, 3)
+""",
+    "the length of a vocabulary": """
+class Vocabulary:
+    def __init__(self, words: list[str]) -> None:
+        self.words = ["<pad>", "<bos>", *words]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+WORDS = Vocabulary(list("0123456789"))
+
+def scores(model: nn.Embedding[Any, Any]) -> Tensor:
+    return model(tg.tensor([1, 2])) @ tg.ones((len(WORDS), 3))  # here
+
+scores(nn.Embedding(len(WORDS), 8))
+""",
+    "an array of the sizes of one that is bound again": """
+import numpy as np
+
+def augmented(x: np.ndarray[Any, Any], rng: np.random.Generator) -> np.ndarray[Any, Any]:
+    x = np.roll(x, 2, axis=1)
+    kept = rng.random((x.shape[0], x.shape[1], 1)) > 0.1
+    return (x * kept).astype(np.float32)
+
+def learn(x: np.ndarray[Any, Any], model: nn.Linear[Any, Any]) -> None:
+    rows = augmented(x, np.random.default_rng(0))
+    model(tg.tensor(rows))
+    model(tg.tensor(rows[:, :, 1:]))  # here
+
+learn(np.ones((3, 4, 8)), nn.Linear(8, 2))
 """,
     "a class that a decorator registers": """
 from collections.abc import Callable

@@ -28,7 +28,7 @@ from tapegrad.mypy.conversion import ARRAY, shape_type, unknown
 from tapegrad.mypy.mypy_api import make, stored_type
 from tapegrad.mypy.scopes.collections import Use, use_of
 from tapegrad.mypy.scopes.command_line import is_whole_option
-from tapegrad.mypy.scopes.file_contents import loop_of
+from tapegrad.mypy.scopes.file_contents import loop_of, position_of
 from tapegrad.mypy.scopes.items import bounds_of
 from tapegrad.mypy.scopes.names import bound_once, inside
 from tapegrad.mypy.scopes.values import ValueUnknownError, count_of, stays, value_of
@@ -163,10 +163,24 @@ class ArgumentReader(ABC):
         return isinstance(p, TupleType) or (isinstance(p, Instance) and p.type.fullname == "builtins.tuple")
 
     def _is_whole_number(self, expression: Expression) -> bool:
+        if self._axis_named(expression) is not None:
+            return True  # also of an array whose sizes mypy takes for Any
         numbers = numbers_in(self._type_of(expression))
         return len(numbers) > 0 and all(one.type.fullname == "builtins.int" for one in numbers)
 
+    def _axis_named(self, expression: Expression) -> tuple[Expression, int] | None:
+        """Return the array and the axis of `x.shape[0]`; None for any other expression."""
+        match expression:
+            case IndexExpr(base=MemberExpr(name="shape", expr=of), index=index) if (
+                axis := position_of(index)
+            ) is not None:
+                return of, axis
+        return None
+
     def _size_or_unknown(self, number: Expression) -> Size:
+        if (named := self._axis_named(number)) is not None:
+            sizes = self.sizes(named[0]) or []
+            return sizes[named[1]] if -len(sizes) <= named[1] < len(sizes) else UNKNOWN
         try:
             size = self.value(number)
         except (UnreadError, ValueUnknownError):

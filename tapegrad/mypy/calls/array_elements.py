@@ -39,10 +39,10 @@ from tapegrad.mypy.conversion import unknown
 from tapegrad.mypy.mypy_api import attribute_variable, checked_file, depend_on_bodies, scalar_type, stored_type
 from tapegrad.mypy.scopes.assigned import assigned_by_methods
 from tapegrad.mypy.scopes.collections import Use, use_of
-from tapegrad.mypy.scopes.entries import entry_of
+from tapegrad.mypy.scopes.entries import entry_of, is_number
 from tapegrad.mypy.scopes.file_contents import loop_of
 from tapegrad.mypy.scopes.frames import key_of
-from tapegrad.mypy.scopes.names import bound_last, bound_once, unpacked_once, values_assigned
+from tapegrad.mypy.scopes.names import EACH, bound_last, bound_once, unpacked_once, values_assigned
 from tapegrad.mypy.scopes.objects import object_of
 from tapegrad.mypy.scopes.readings import read_once, reading_again
 
@@ -147,8 +147,9 @@ class ElementReader(VariableReader):
                     return self._common_scalar(values)
                 if not is_once:
                     return self._scalar_of_any_binding(variable)
-                unpacked = unpacked_once(variable, self._api)
-                return None if unpacked is None else self._scalar_of_item(*unpacked)
+                if (unpacked := unpacked_once(variable, self._api)) is not None:
+                    return self._scalar_of_item(*unpacked)
+                return scalar_type_of(self._given_to(variable))
             case MemberExpr() if (loaded := loaded_field(expression, self._api)) is not None and not reshapes.of(
                 checked_file(self._api)
             ):
@@ -174,7 +175,8 @@ class ElementReader(VariableReader):
                 dtype = given.one("dtype", 1) if name in _COMPUTING else None
                 return scalar_type(self._api, below_numpy(getattr(dtype, "fullname", "")))
             case CallExpr(callee=RefExpr(fullname=name), args=[_, left, right]) if below_numpy(name) == "where":
-                return self._scalar_of_two(left, right)
+                are_floats = isinstance(left, FloatExpr) and isinstance(right, FloatExpr)
+                return scalar_type(self._api, "float64") if are_floats else self._scalar_of_two(left, right)
             case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in _JOINING:
                 arrays = Given(expression).only({"dtype"}).one("arrays", 0)
                 return self._scalar_of_items(arrays)
@@ -265,8 +267,17 @@ class ElementReader(VariableReader):
 
         A number of Python keeps the precision of an array of floats.
         """
-        of_each = [_if_inexact(self.scalar(one)) for one in (left, right) if not _is_number(one)]
+        of_each = [_if_inexact(self.scalar(one)) for one in (left, right) if not self._is_number_of_python(one)]
         return of_each[0] if of_each and all(one == of_each[0] for one in of_each) else None
+
+    def _is_number_of_python(self, expression: Expression) -> bool:
+        match expression:
+            case IndexExpr(base=of, index=StrExpr() | NameExpr() as key) if entry := entry_of(of, key, self._api):
+                return is_number(entry)
+            case OpExpr(left=left, right=right):
+                return self._is_number_of_python(left) and self._is_number_of_python(right)
+        t = stored_type(self._api, expression)
+        return _is_number(expression) or (t is not None and is_number(t) and self.sizes(expression) == [])
 
     def _common_scalar(self, arrays: list[Expression]) -> Type | None:
         """Return the type of the elements that several arrays have; None if they differ."""
@@ -327,6 +338,8 @@ class ElementReader(VariableReader):
         return scalars[0]
 
     def _scalar_assigned(self, value: Expression, position: int | None) -> Type | None:
+        if position == EACH:
+            return self._scalar_of_items(value)
         return self.scalar(value) if position is None else self._scalar_of_item(value, position)
 
     def _is_array(self, expression: Expression) -> bool:

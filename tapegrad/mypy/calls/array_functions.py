@@ -438,7 +438,7 @@ FUNCTIONS: Final[dict[str, Callable[[Reader, Given], Sizes | None]]] = {
     **dict.fromkeys(["concat", "concatenate"], _concatenate),
     **dict.fromkeys(["row_stack", "vstack"], _stacked(lambda one: _with_rank(one, 2), axis=0)),
     **dict.fromkeys(["argpartition", "partition"], _along_axis("a")),
-    **dict.fromkeys(["intersect1d", "setdiff1d", "union1d"], lambda _read, _given: [UNKNOWN]),
+    **dict.fromkeys(["bincount", "intersect1d", "setdiff1d", "union1d"], lambda _read, _given: [UNKNOWN]),
     "append": _append,
     "arange": _arange,
     "argwhere": _argwhere,

@@ -42,6 +42,7 @@ from tapegrad.mypy.scopes.assigned import assigned_by_methods
 from tapegrad.mypy.scopes.file_contents import loop_of, method_of_receiver
 from tapegrad.mypy.scopes.frames import GivenTensor, Made, Reading, key_of, within
 from tapegrad.mypy.scopes.names import (
+    EACH,
     ScopeCache,
     bound_last,
     bound_once,
@@ -240,7 +241,7 @@ class VariableReader(CallReader):
         """Return the sizes of a value, or of that at a position in what is unpacked."""
         if position is None:
             return self.sizes(value)
-        several = self.arrays(value)
+        several = None if position == EACH else self.arrays(value)
         if several is None:
             return self._row(value)
         return several[position] if position < len(several) else None

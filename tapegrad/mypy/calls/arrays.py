@@ -53,7 +53,7 @@ from tapegrad.mypy.calls.data_sets import loaded_pair
 from tapegrad.mypy.calls.several_arrays import INDEXED, SEVERAL, open_grids
 from tapegrad.mypy.conversion import ARRAY, shape_items, shape_type, tensor_parts, unknown
 from tapegrad.mypy.mypy_api import make, silenced, stored_type
-from tapegrad.mypy.scopes.entries import entry_of
+from tapegrad.mypy.scopes.entries import entry_of, is_number
 from tapegrad.mypy.scopes.file_contents import loop_of
 from tapegrad.mypy.scopes.frames import Arrays
 from tapegrad.mypy.scopes.items import MOST_ITEMS
@@ -320,7 +320,7 @@ class ArrayReader(ElementReader):
             case IndexExpr(base=base, index=IntExpr(value=index)) if (several := self.arrays(base)) is not None:
                 return several[index] if index < len(several) else None
             case IndexExpr(base=base, index=StrExpr() | NameExpr() as key) if entry := entry_of(base, key, self._api):
-                return sizes_of_type(entry)
+                return [] if is_number(entry) else sizes_of_type(entry)
             case IndexExpr(base=base, index=SliceExpr() as part) if (of := self.sizes(base)) and (
                 length := window_length(base, part, of[0], self._api)
             ) is not None:

@@ -44,7 +44,12 @@ from tapegrad.mypy.features.tensor_functions import is_layer, makes_tensors
 from tapegrad.mypy.mypy_api import Argument as TriedArgument
 from tapegrad.mypy.mypy_api import any_list, any_tuple, get_all_type_vars, make, stored_type
 from tapegrad.mypy.mypy_files import in_file
-from tapegrad.mypy.scopes.called_functions import arguments_of_call, object_with_method, surely_yields
+from tapegrad.mypy.scopes.called_functions import (
+    arguments_of_call,
+    object_with_method,
+    surely_yields,
+    type_as_array,
+)
 from tapegrad.mypy.scopes.collections import Use, use_of_variable
 from tapegrad.mypy.scopes.entries import (
     entries_of,
@@ -115,8 +120,21 @@ def dictionaries_given(
         p = get_proper_type(stored_type(api, argument))
         entries = entries_of(argument, api) if isinstance(p, Instance) and is_dictionary(p) else None
         if isinstance(p, Instance) and entries and only_reads_parameter(parameter, entries, function, frame, file, api):
-            given[parameter] = with_entries(p, entries, parameter)
+            given[parameter] = with_entries(_as_declared(p, parameter), entries, parameter)
     return given
+
+
+def _as_declared(given: Instance, parameter: Var) -> Instance:
+    """Return the type of a dictionary for a body: that of the parameter, if its values have nothing in common."""
+    declared, value = get_proper_type(parameter.type), get_proper_type(given.args[-1])
+    if not isinstance(value, Instance) or value.type.fullname != "builtins.object":
+        return given
+    is_declared = isinstance(declared, Instance) and is_dictionary(declared)
+    return (
+        declared
+        if is_declared and isinstance(declared, Instance)
+        else given.copy_modified(args=[*given.args[:-1], unknown()])
+    )
 
 
 def _places_of_parameters(function: FuncDef, call: CallExpr) -> dict[Var, int]:
@@ -192,6 +210,8 @@ def given_types(
         tensor = actuals[0].tensor
         declared_type = argument.variable.type
         t = get_proper_type(with_body_of_lambda(actuals[0].expression, actuals[0].type, declared_type, ctx.api))
+        if actuals[0].expression is not None:
+            t = get_proper_type(type_as_array(actuals[0].expression, t, ctx.api) or t)
         of_items = _collection_that_is_read(actuals[0], argument.variable, function, frame, file, ctx.api)
         if of_items is not None:
             given[argument.variable] = of_items
@@ -306,7 +326,7 @@ def _collection_that_is_read(
     if not holds_tensors(p):
         if entries and any(map(is_array, entries.values())):
             is_read = only_reads_parameter(parameter, entries, function, frame, file, api)
-            return with_entries(p, entries, parameter) if is_read else None
+            return with_entries(_as_declared(p, parameter), entries, parameter) if is_read else None
         if not isinstance(get_proper_type(p.args[-1]), AnyType) or not hold_tensors(entries):
             return None
         p = p.copy_modified(args=[*p.args[:-1], unknown()])

@@ -209,7 +209,7 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
             try:
                 reader, statements = Reader(api, frame, types, errors, _failures[-1]), function.body.body
                 result = (
-                    _iterator(function, reader.yielded(statements))
+                    _iterator(function, reader.yielded(statements), api)
                     if function.is_generator
                     else reader.result(statements)
                 )
@@ -235,9 +235,11 @@ def _newly_read(api: Checker, function: FuncDef, frame: Frame, given: dict[Var, 
             del Reading.functions[one]
 
 
-def _iterator(function: FuncDef, item: Type) -> Type:
+def _iterator(function: FuncDef, item: Type, api: Checker) -> Type:
     """Return the type of a generator whose items have a type."""
     declared = get_proper_type(function.type.ret_type) if isinstance(function.type, CallableType) else None
+    if declared is None or isinstance(declared, AnyType):
+        return make(api)("typing.Iterator", [item])
     if not isinstance(declared, Instance) or not is_iterator(declared):
         message = "it is a generator that is not declared as an Iterator"
         raise UnreadError(message)

@@ -56,7 +56,7 @@ from tapegrad.mypy.mypy_api import (
     stored_type,
 )
 from tapegrad.mypy.mypy_files import depend_on_names
-from tapegrad.mypy.scopes.called_functions import arguments_of_call, called_function
+from tapegrad.mypy.scopes.called_functions import arguments_of_call, called_function, type_as_array
 from tapegrad.mypy.scopes.command_line import PARSE, PARSE_KNOWN
 from tapegrad.mypy.scopes.frames import Items, Keywords, binding
 from tapegrad.mypy.scopes.names import ScopeCache, bound_once, nodes_in
@@ -148,7 +148,7 @@ def _driven(
     arguments = arguments_of_call(written, call, api) if concerns_tensors else None
     if arguments is None or not is_only_one(written, file):
         raise UnreadError(PASSES_NOTHING_KNOWN, call.line)
-    types = [with_sizes(stored_type(api, one) or unknown(), one, api) for one in call.args]
+    types = [_type_given(one, api) for one in call.args]
     given = arrays_given(written, call, types, api)
     # The name of a model, such as "mlp", chooses one.
     is_known = any(isinstance(one, str) or says_more(one) for one in (*dict(arguments).values(), of))
@@ -166,6 +166,12 @@ def _driven(
     if outcome.unread:
         raise UnreadError(outcome.unread)
     return outcome, file, given
+
+
+def _type_given(argument: Expression, api: Checker) -> Type:
+    """Return the type of an argument, also of an array that mypy takes for Any, as one of an untyped generator."""
+    t = stored_type(api, argument) or unknown()
+    return type_as_array(argument, t, api) or with_sizes(t, argument, api)
 
 
 def _is_driver(function: FuncDef, api: Checker) -> bool:

@@ -41,7 +41,7 @@ from tapegrad.mypy.conversion import ARRAY, MODULE, shape_items, tensor_parts
 from tapegrad.mypy.mypy_api import BodiesRead, checked_file, in_scope_of, stored_type
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.decorators import is_changed
-from tapegrad.mypy.scopes.file_contents import is_defined_once
+from tapegrad.mypy.scopes.file_contents import is_defined_once, loop_of
 from tapegrad.mypy.scopes.frames import (
     Arrays,
     ClassOf,
@@ -327,9 +327,20 @@ def given_array(argument: Expression, t: ProperType | None, api: Checker) -> Giv
 
 
 def type_as_array(expression: Expression, t: Type | None, api: Checker) -> Type | None:
-    """Return the type of an array that mypy takes for Any, as it does `x - x.mean()`; None for any other."""
-    is_any = isinstance(get_proper_type(t), AnyType) and isinstance(expression, CallExpr | IndexExpr | OpExpr)
-    return Arrays.type_computed(expression, api) if is_any else None
+    """Return the type of an array that mypy takes for Any, as it does `x - x.mean()`; None for any other.
+
+    Of variables, it may be one of a loop, as over an untyped generator: what others have been computed from may be
+    something else by now.
+    """
+    if not isinstance(get_proper_type(t), AnyType):
+        return None
+    is_of_loop = (
+        isinstance(expression, NameExpr)
+        and isinstance(expression.node, Var)
+        and loop_of(expression.node, api) is not None
+    )
+    is_computed = is_of_loop or isinstance(expression, CallExpr | IndexExpr | OpExpr)
+    return Arrays.type_computed(expression, api) if is_computed else None
 
 
 def steady_type(expression: Expression, api: Checker) -> Type | None:

@@ -109,6 +109,7 @@ Entries: TypeAlias = "Mapping[str, Type]"  # what each key has, if the dictionar
 _DEEPEST: Final = 8  # functions that pass a dictionary on
 _GENERATORS: Final = frozenset({"typing.Generator", "typing.Iterable", "typing.Iterator"})
 _MOST: Final = 10_000  # types with saved entries; far more than a program has calls that return dictionaries
+_NUMBERS: Final = frozenset({"builtins.bool", "builtins.float", "builtins.int"})
 _DICTIONARIES: Final = frozenset({"builtins.dict", "typing.Mapping"})
 
 
@@ -401,12 +402,21 @@ def _tensor(value: Expression, api: Checker, *, is_now: bool) -> Type:
         t = t if is_steady else None
     if t is None or tensor_parts(t) is not None:
         return _known_tensor(t)
-    array = given_array(value, get_proper_type(t), api)
+    p = get_proper_type(t)
+    if isinstance(p, Instance) and is_number(p):
+        return p.copy_modified(last_known_value=None)
+    array = given_array(value, p, api)
     return unknown() if array is None else array.t
 
 
 def _known_tensor(t: Type | None) -> Type:
     return t if t is not None and tensor_parts(t) is not None else unknown()
+
+
+def is_number(t: Type) -> bool:
+    """Return whether the type of an entry is that of a number of Python."""
+    p = get_proper_type(t)
+    return isinstance(p, Instance) and p.type.fullname in _NUMBERS
 
 
 def _known_item(t: Type) -> Type:

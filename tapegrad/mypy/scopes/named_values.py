@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from mypy.nodes import CallExpr, Decorator, ExpressionStmt, ListComprehension, NameExpr, ReturnStmt, StrExpr, Var
 
@@ -33,10 +33,12 @@ from tapegrad.mypy.scopes.frames import (
     Several,
     constructor_frame,
     item_at,
+    key_of,
     within,
 )
 from tapegrad.mypy.scopes.functions import body_of_getter, home_of_constructor
 from tapegrad.mypy.scopes.module_values import in_module, module_value
+from tapegrad.mypy.scopes.names import values_assigned
 from tapegrad.mypy.scopes.sequences import elements
 from tapegrad.mypy.scopes.written_attributes import class_constant, constructor_value, is_set_up, is_written_elsewhere
 
@@ -88,12 +90,35 @@ def value_of_variable(variable: Var, api: Checker) -> Value:
         with within(None if frame is None else frame._replace(variables={})):
             made = Expressions.object_of(written, api)
         return made if isinstance(made, Made) or isinstance(written, ListComprehension) else None
+    if value is None and (same := _same_object(variable, api)) is not None:
+        return same
     if value is None:
         return _of_other_module(variable, api)
     if scope == checked_file(api).fullname:
         with within(None):
             return Expressions.object_of(value, api)
     return Expressions.object_of(value, api) if frame is None or scope == frame.scope else None
+
+
+_compared: Final[set[Var]] = set()  # variables whose values are being compared
+
+
+def _same_object(variable: Var, api: Checker) -> Made | None:
+    """Return the object that all assignments to a variable give it, such as a model and the best copy of it so far."""
+    frame, values = Reading.frame, values_assigned(variable, api)
+    if variable in _compared or len(values) < 2 or any(position is not None for _, position in values):
+        return None
+    if frame is not None and variable.fullname != variable.name:
+        return None
+    _compared.add(variable)
+    try:
+        with within(None if frame is None else frame._replace(variables={})):
+            found = [Expressions.object_of(one, api) for one, _ in values]
+    finally:
+        _compared.discard(variable)
+    first = found[0]
+    is_same = isinstance(first, Made) and all(key_of(one) == key_of(first) for one in found[1:])
+    return first if isinstance(first, Made) and is_same else None
 
 
 def _unpacked_at_each_turn(call: CallExpr, position: int, api: Checker) -> Made | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias
 
 from mypy.nodes import (
     AssignmentExpr,
@@ -17,6 +17,7 @@ from mypy.nodes import (
     DictExpr,
     Expression,
     FloatExpr,
+    ForStmt,
     FuncItem,
     IfStmt,
     IndexExpr,
@@ -171,10 +172,14 @@ def _read_unpacked(scope: Node | None) -> dict[Node | None, tuple[Expression, in
 _unpacked = ScopeCache(_read_unpacked)
 
 
-def values_assigned(variable: Var, api: Checker, *, is_given: bool = False) -> list[tuple[Expression, int | None]]:
-    """Return all values of a name that is bound by assignments alone, in any order; an empty list for any other name.
+EACH: Final = -1  # the position of what a loop gives its variable: that of each item
 
-    A value is an expression, and the position in it if it is unpacked. A parameter is also given a value by the call.
+
+def values_assigned(variable: Var, api: Checker, *, is_given: bool = False) -> list[tuple[Expression, int | None]]:
+    """Return all values of a name that assignments and loops bind, in any order; an empty list for any other name.
+
+    A value is an expression, and the position in it if it is unpacked, or EACH if a loop runs over it. A parameter is
+    also given a value by the call.
     """
     scope = enclosing_function(api) if variable.fullname == variable.name else module_tree(api, variable)
     values = _assigned_in.of(scope).get(variable, [])
@@ -184,6 +189,8 @@ def values_assigned(variable: Var, api: Checker, *, is_given: bool = False) -> l
 def _read_assigned(scope: Node | None) -> dict[Node | None, list[tuple[Expression, int | None]]]:
     found: dict[Node | None, list[tuple[Expression, int | None]]] = {}
     for node in nodes_in.of(scope):
+        if isinstance(node, ForStmt) and isinstance(node.index, NameExpr):
+            found.setdefault(node.index.node, []).append((node.expr, EACH))
         for target in node.lvalues if isinstance(node, AssignmentStmt) else ():
             for one, value in paired(target, node.rvalue):
                 if isinstance(one, NameExpr) and value is not None:

@@ -219,7 +219,7 @@ def _steady_size(expression: Expression, api: Checker) -> Size:
 
 
 def length_by_method(operand: Expression, api: Checker) -> Size:
-    """Return the length of an object whose `__len__` returns that of a tensor in an attribute; unknown for any other.
+    """Return the length of an object whose `__len__` returns that of an attribute; unknown for any other.
 
     The object is made by a call of a class of the program, and only its constructor assigns to the attribute.
     """
@@ -240,6 +240,8 @@ def length_by_method(operand: Expression, api: Checker) -> Size:
             )
         ] if isinstance(made, Made) and owner == method.arguments[0].variable.name:
             length = from_constructor(made, name, _length_made, api)
+            if length is None or is_unknown(length):
+                length = length_of(MemberExpr(operand, name), api)
             return UNKNOWN if length is None else length
     return UNKNOWN
 
