@@ -102,6 +102,7 @@ def accept_calls() -> None:
     assert_type(Attention(8, 2)(tg.ones((2, 5, 8))), Tensor[Shape[L[2], L[5], L[8]], NoneTape])
     assert_type(flat(rows), Tensor[Shape[L[2], L[16]], NoneTape])
     assert_type(flat(rows, parts=4), Tensor[Shape[L[4], L[8]], NoneTape])
+    assert_type(with_bias(rows, {"bias": True}), Tensor[Shape[L[4], L[8]], NoneTape])
 
 
 def accept_what_is_no_tensor(count: int = 1) -> None:
@@ -110,7 +111,6 @@ def accept_what_is_no_tensor(count: int = 1) -> None:
     assert_type(twice(rows), Any)
     assert_type(parted(rows, count > 1), Any)
     assert_type(counted(rows), Any)
-    assert_type(with_bias(rows, {"bias": True}), Any)
     assert_type(flat(np.ones((4, 8))), Any)
 
 
