@@ -7195,6 +7195,41 @@ def learn(x: np.ndarray[Any, Any], model: nn.Linear[Any, Any]) -> None:
 
 learn(np.ones((3, 4, 8)), nn.Linear(8, 2))
 """,
+    "a function of a table that a call gives": """
+from collections.abc import Callable
+
+def absolute(x: Tensor, y: Tensor) -> Tensor:
+    return tg.abs(x - y).mean()
+
+def squared_error(x: Tensor, y: Tensor) -> Tensor:
+    return tg.square(x - y).mean()  # here
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+LOSSES: dict[str, Loss] = {"absolute": absolute, "squared": squared_error}
+
+def train(model: nn.Module, loss: Loss, width: int) -> Tensor:
+    return loss(model(tg.ones((4, width))), tg.ones((4, 3)))
+
+for name in ["squared"]:
+    train(nn.Linear(8, 2), LOSSES[name], 8)
+""",
+    "items of an array that an int is declared for": """
+import numpy as np
+
+def drawn(digit: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
+    return rng.normal(size=(4, 4)) + digit
+
+def made(n: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
+    digits = rng.permutation(np.arange(n) % 10)
+    return np.stack([drawn(digit, rng) for digit in digits]).astype(np.float32)
+
+def learn(n: int, model: nn.Linear[Any, Any]) -> None:
+    rows = made(n, np.random.default_rng(0))
+    model(tg.tensor(rows))
+    model(tg.tensor(rows[:, :, 1:]))  # here
+
+learn(6, nn.Linear(4, 2))
+""",
     "a class that a decorator registers": """
 from collections.abc import Callable
 

@@ -60,6 +60,7 @@ from tapegrad.mypy.scopes.entries import (
 )
 from tapegrad.mypy.scopes.frames import (
     ClassOf,
+    FunctionOf,
     GivenTensor,
     Held,
     Items,
@@ -81,7 +82,7 @@ from tapegrad.sizes import Dim, is_unknown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mypy.nodes import Argument, MypyFile, Var
+    from mypy.nodes import Argument, Expression, MypyFile, Var
     from mypy.plugin import FunctionContext
     from mypy.types import ProperType, Type
 
@@ -105,9 +106,16 @@ def arrays_given(function: FuncDef, call: CallExpr, types: list[Type], api: Chec
     given: dict[Var, Type] = {}
     for parameter, place in _places_of_parameters(function, call).items():
         t = get_proper_type(with_body_of_lambda(call.args[place], types[place], parameter.type, api))
+        t = _chosen_function(t, call.args[place], api)
         if is_array(t) or tensor_parts(t) or is_function(t):
             given[parameter] = t
     return given
+
+
+def _chosen_function(t: ProperType, argument: Expression, api: Checker) -> ProperType:
+    """Return the type of the function that a call gives by a known name, such as `LOSSES["mse"]`; else its type."""
+    chosen = object_of(argument, api) if isinstance(t, CallableType | AnyType) else None
+    return get_proper_type(chosen.t) if isinstance(chosen, FunctionOf) else t
 
 
 def dictionaries_given(
@@ -212,6 +220,7 @@ def given_types(
         t = get_proper_type(with_body_of_lambda(actuals[0].expression, actuals[0].type, declared_type, ctx.api))
         if actuals[0].expression is not None:
             t = get_proper_type(type_as_array(actuals[0].expression, t, ctx.api) or t)
+            t = _chosen_function(t, actuals[0].expression, ctx.api)
         of_items = _collection_that_is_read(actuals[0], argument.variable, function, frame, file, ctx.api)
         if of_items is not None:
             given[argument.variable] = of_items

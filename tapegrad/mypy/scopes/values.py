@@ -194,6 +194,9 @@ def index_of(t: Type, expression: Expression | None, api: Checker) -> Any:
         return value_of(p, expression, api)
     if isinstance(p, TypeVarType) or is_whole(p):
         return size_value(t, expression, api)
+    computed = Arrays.type_computed(expression, api) if isinstance(p, AnyType) and expression is not None else None
+    if computed is not None:
+        return _indices(get_proper_type(computed))
     raise ValueUnknownError
 
 
