@@ -248,7 +248,7 @@ class PathReader(CollectionReader, ABC):
         """Read all turns of a loop whose variables have other values or types at each."""
         created = {one: variable for one in body if (variable := _created_by(one, self._api)) is not None}
         self._created_at_turns |= created
-        is_repeated = not created and _repeats_itself(target, body)
+        is_repeated = _repeats_itself(target, body)
         try:
             for at, (values, t) in enumerate(several):
                 before, changes = self._types.now(), Replacements.changes

@@ -6,7 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from mypy.nodes import CallExpr, Decorator, ExpressionStmt, ListComprehension, NameExpr, ReturnStmt, StrExpr, Var
+from mypy.types import Instance, get_proper_type
 
+from tapegrad.mypy.conversion import MODULE
 from tapegrad.mypy.mypy_api import checked_file
 from tapegrad.mypy.mypy_files import in_file
 from tapegrad.mypy.scopes.collections import set_up_methods
@@ -104,8 +106,11 @@ _compared: Final[set[Var]] = set()  # variables whose values are being compared
 
 
 def _same_object(variable: Var, api: Checker) -> Made | None:
-    """Return the object that all assignments to a variable give it, such as a model and the best copy of it so far."""
-    frame, values = Reading.frame, values_assigned(variable, api)
+    """Return the layer that all assignments to a variable give it, such as a model and the best copy of it so far."""
+    frame, t = Reading.frame, get_proper_type(variable.type)
+    if not isinstance(t, Instance) or not t.type.has_base(MODULE):
+        return None
+    values = values_assigned(variable, api)
     if variable in _compared or len(values) < 2 or any(position is not None for _, position in values):
         return None
     if frame is not None and variable.fullname != variable.name:
