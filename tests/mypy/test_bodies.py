@@ -10140,6 +10140,34 @@ def test_an_attribute_that_the_file_of_the_call_assigns_is_unknown(
 
 
 @needs_bodies_of_other_files
+def test_a_function_of_another_file_reaches_tensors_by_the_objects_that_it_gets(tmp_path: Path) -> None:
+    write_settings(tmp_path)
+    (tmp_path / "agents.py").write_text(
+        "import numpy as np\nimport tapegrad as tg\nfrom tapegrad import Tensor, nn\n\n\n"
+        "class Words:\n    def __init__(self, words: list[str]) -> None:\n        self.words = words\n\n"
+        "    def __len__(self) -> int:\n        return len(self.words)\n\n\n"
+        "class Agent:\n    def __init__(self, width: int) -> None:\n        self.width = width\n"
+        "        self.net = nn.Linear(width, 3)\n\n"
+        "    def act(self, words: Words) -> None:\n        self.put(tg.ones((2, len(words))))\n\n"
+        "    def put(self, x: Tensor) -> None:\n        self.net(x)\n\n\n"
+        "def train(agent: Agent, words: Words) -> None:\n    agent.act(words)\n"
+    )
+    program = 'from agents import Agent, Words, train\n\ntrain(Agent(2), Words(["a", "b"]))\n'
+
+    def said(text: str) -> list[str]:
+        (tmp_path / "run.py").write_text(text)
+        reports = run_mypy(["--config-file", "mypy.ini", "run.py"], folder=tmp_path)
+        return [one.text.partition(": ")[2] for one in reports]
+
+    cold = said(program)
+    warm = said(f"{program}\ntrain(Agent(2), Words([]))\n")
+    edited = said(f"{program}\ntrain(Agent(3), Words([]))\n")
+
+    wrong = "Agent.net Linear({0}, 3): x is (2, 0) but (..., {0}) is expected: axis -1 is 0, not {0}"
+    assert (cold, warm, edited) == ([], [wrong.format(2)], [wrong.format(3)])
+
+
+@needs_bodies_of_other_files
 def test_a_class_of_a_package_is_read_through_its_init_file(tmp_path: Path) -> None:
     write_settings(tmp_path, f"{SETTINGS}\n[mypy-nets.*]\nwarn_unused_ignores = False\n")
     package = tmp_path / "nets"

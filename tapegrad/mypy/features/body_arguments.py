@@ -258,7 +258,7 @@ def given_types(
     is_of_tensors = not lacks_annotations(declared) or any(map(holds_tensors, types))
     # The layers of a model that is known, or a number, say something of tensors whose shapes are not.
     is_known = is_known or any(map(says_more, (*frame.values.values(), frame.receiver)))
-    if not is_known or not (is_of_tensors or makes_tensors.of(function)):
+    if not is_known or not (is_of_tensors or makes_tensors(function, ctx.api)):
         raise UnreadError(PASSES_NOTHING_KNOWN, ctx.context.line)
     if any(t is not None and get_all_type_vars(t) for t in others):
         raise UnreadError("a parameter that is no tensor is declared with a type variable")

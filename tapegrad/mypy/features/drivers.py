@@ -144,7 +144,7 @@ def _driven(
     file, written = written_in_file(function, api)
     require_readable(written, api)
     is_skipped = written.type is None and skips_untyped(api.options)
-    concerns_tensors = makes_tensors.of(written) or (says_little(written) and not is_skipped)
+    concerns_tensors = makes_tensors(written, api) or (says_little(written) and not is_skipped)
     arguments = arguments_of_call(written, call, api) if concerns_tensors else None
     if arguments is None or not is_only_one(written, file):
         raise UnreadError(PASSES_NOTHING_KNOWN, call.line)

@@ -9,6 +9,7 @@ from mypy.types import CallableType, Instance, get_proper_type
 
 from tapegrad.mypy.conversion import MODULE
 from tapegrad.mypy.features.partial_types import holds_tensors
+from tapegrad.mypy.scopes.functions import written_with_file
 from tapegrad.mypy.scopes.names import ScopeCache, inside
 from tapegrad.mypy.sources import module_of
 
@@ -16,19 +17,30 @@ if TYPE_CHECKING:
     from mypy.nodes import Expression, Node
     from mypy.types import ProperType
 
+    from tapegrad.mypy.mypy_api import Checker
 
-def _calls_tensors(function: Node | None) -> bool:
+
+def makes_tensors(function: FuncDef, api: Checker) -> bool:
     """Return whether a function calls an op, a layer or a model, also by others of its file that it calls."""
     found, remaining = {function}, [function]
     while remaining:
         one = remaining.pop()
-        calls = [node for node in inside(one) if isinstance(node, CallExpr)]
-        if any(_is_of_tensors(call.callee) for call in calls):
+        if _calls_tensors.of(one):
             return True
-        called = {_called_in_file(call.callee, one) for call in calls} - found - {None}
-        found |= called
-        remaining += called
+        called = [written_with_file(each, api)[0] for each in _called_in_file.of(one)]
+        new = [each for each in called if each is not None and each not in found]
+        found.update(new)
+        remaining += new
     return False
+
+
+def _reads_tensors(function: Node | None) -> bool:
+    return any(_is_of_tensors(node.callee) for node in inside(function) if isinstance(node, CallExpr))
+
+
+def _read_called(function: Node | None) -> list[FuncDef]:
+    called = [_function_called(node.callee, function) for node in inside(function) if isinstance(node, CallExpr)]
+    return [one for one in dict.fromkeys(called) if one is not None]
 
 
 def _is_of_tensors(callee: Expression) -> bool:
@@ -42,7 +54,7 @@ def _is_of_tensors(callee: Expression) -> bool:
     )
 
 
-def _called_in_file(callee: Expression, function: Node | None) -> FuncDef | None:
+def _function_called(callee: Expression, function: Node | None) -> FuncDef | None:
     """Return the function of the same file that a function calls: also a constructor, or a method of a parameter."""
     match callee:
         case RefExpr(node=FuncDef() as called):
@@ -82,4 +94,5 @@ def is_layer(t: ProperType) -> bool:
     return isinstance(t, Instance) and t.type.has_base(MODULE)
 
 
-makes_tensors = ScopeCache(_calls_tensors)
+_calls_tensors = ScopeCache(_reads_tensors)
+_called_in_file = ScopeCache(_read_called)

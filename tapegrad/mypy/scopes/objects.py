@@ -77,7 +77,7 @@ from tapegrad.mypy.scopes.frames import (
     size_in_frame,
     within,
 )
-from tapegrad.mypy.scopes.functions import body_of_getter, method_of
+from tapegrad.mypy.scopes.functions import body_of_getter, method_of, written_with_file
 from tapegrad.mypy.scopes.items import has_unknown_part, known_items, length_of_type
 from tapegrad.mypy.scopes.named_values import (
     from_constructor,
@@ -238,12 +238,18 @@ def length_by_method(operand: Expression, api: Checker) -> Size:
                     callee=NameExpr(fullname="builtins.len"), args=[MemberExpr(expr=NameExpr(name=owner), name=name)]
                 )
             )
-        ] if isinstance(made, Made) and owner == method.arguments[0].variable.name:
+        ] if isinstance(made, Made) and owner == _name_of_receiver(method, api):
             length = from_constructor(made, name, _length_made, api)
             if length is None or is_unknown(length):
                 length = length_of(MemberExpr(operand, name), api)
             return UNKNOWN if length is None else length
     return UNKNOWN
+
+
+def _name_of_receiver(method: FuncDef, api: Checker) -> str | None:
+    """Return the name of the first parameter of a method, which mypy's cache does not keep."""
+    written, _ = written_with_file(method, api)
+    return written.arguments[0].variable.name if written is not None and written.arguments else None
 
 
 _BUILTINS: Final = ("builtins.", "typing.")  # a list may hold its own length, and reading it would not end
