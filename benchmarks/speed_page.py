@@ -93,7 +93,7 @@ def speed_lines(numbers: Mapping[str, Any]) -> list[str]:
         *table(numbers["leanest"]),
         "",
         "tapegrad's convolution is the same program in both tables. Its time changes on this machine from one minute",
-        "to the next, between 19 and 45 ms in one process, without other load, and whatever the size of its blocks.",
+        "to the next, between 19 and 45 ms in one process, without other load, with blocks of any size.",
         "",
         '??? note "Ratios of minima"',
         "",

@@ -107,8 +107,8 @@ def train(parallelism: Parallelism | None, steps: int) -> tuple[list[float], int
     losses = []
     for number in range(steps):
         start = 64 * number
-        x = images[start : start + 64].reshape((-1, 8, 8))  # tapegrad: unknown because the last one may be shorter
-        y = labels[start : start + 64]  # tapegrad: unknown because the last one may be shorter
+        x = images[start : start + 64].reshape((-1, 8, 8))
+        y = labels[start : start + 64]
         if parallelism:
             x, y = tg.jax.place(x, mesh, parallelism.batch), tg.jax.place(y, mesh, parallelism.batch)
         losses.append(step(model, opt, x, y).item())

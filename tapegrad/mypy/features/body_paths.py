@@ -270,9 +270,9 @@ class PathReader(CollectionReader, ABC):
     def _only_lists_grow(self, before: dict[Var, Type]) -> bool:
         """Return whether a turn of a loop has left all variables their types, or has added items to their lists."""
         now = self._types.now()
-        return now.keys() == before.keys() and all(self._is_same_or_grown(before[one], now[one]) for one in now)
+        return now.keys() == before.keys() and all(self._is_same_or_longer(before[one], now[one]) for one in now)
 
-    def _is_same_or_grown(self, before: Type, now: Type) -> bool:
+    def _is_same_or_longer(self, before: Type, now: Type) -> bool:
         first, items = listed_items(before), listed_items(now)
         if first is None or items is None:
             return are_same(before, now)

@@ -79,7 +79,6 @@ from tapegrad.mypy.sources import file_of, module_of
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-    from mypy.errors import ErrorWatcher
     from mypy.nodes import ArgKind, Expression, Statement
     from mypy.types import ProperType, Type
 
@@ -241,7 +240,7 @@ class _Unknown:
     Their bodies are not run again for each expression there that depends on one.
     """
 
-    body: ErrorWatcher | None = None
+    body: object = None
     calls: ClassVar[set[Hashable]] = set()
 
     @classmethod
