@@ -7230,6 +7230,31 @@ def learn(n: int, model: nn.Linear[Any, Any]) -> None:
 
 learn(6, nn.Linear(4, 2))
 """,
+    "lists of the name of a number of another class": """
+from dataclasses import dataclass
+
+@dataclass
+class Count:
+    members: int = 3
+
+class Ensemble(nn.Module):
+    def __init__(self, count: Count, width: int) -> None:
+        self.members = [nn.Linear(width, 2) for _ in range(count.members)]
+
+    def forward(self, x: Tensor) -> Tensor:
+        return tg.stack([member(x) for member in self.members])  # here
+
+def shape(count: Count, sizes: list[int]) -> tuple[int, ...]:
+    return tuple(sorted((count.members, *sizes)))
+
+def main() -> None:
+    count = Count()
+    print(shape(count, [2]))
+    Ensemble(count, 8)(tg.ones((3, 8)))
+    Ensemble(count, 8)(tg.ones((3, 5)))
+
+main()
+""",
     "a class that a decorator registers": """
 from collections.abc import Callable
 
@@ -10161,10 +10186,10 @@ def test_a_function_of_another_file_reaches_tensors_by_the_objects_that_it_gets(
 
     cold = said(program)
     warm = said(f"{program}\ntrain(Agent(2), Words([]))\n")
-    edited = said(f"{program}\ntrain(Agent(3), Words([]))\n")
+    edited = said(f"{program}\ntrain(Agent(12), Words([]))\n")  # mypy sees an edit at once by the length
 
     wrong = "Agent.net Linear({0}, 3): x is (2, 0) but (..., {0}) is expected: axis -1 is 0, not {0}"
-    assert (cold, warm, edited) == ([], [wrong.format(2)], [wrong.format(3)])
+    assert (cold, warm, edited) == ([], [wrong.format(2)], [wrong.format(12)])
 
 
 @needs_bodies_of_other_files

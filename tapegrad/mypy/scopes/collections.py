@@ -230,7 +230,7 @@ def _may_be(owner: Owner, name: str, info: TypeInfo | None) -> bool:
 
 def may_be_attribute(expression: MemberExpr, name: str, info: TypeInfo, file: MypyFile) -> bool:
     """Return whether an expression in a file may be an attribute of an object of a class."""
-    return any(_may_be(owner, name, info) for owner in _owners(expression, _receivers.of(file)))
+    return any(_may_be(owner, name, info) for owner in _owners(expression, _classes.of(file)))
 
 
 def _read_receivers(file: Node | None) -> dict[Node | None, TypeInfo]:
@@ -242,10 +242,22 @@ def _read_receivers(file: Node | None) -> dict[Node | None, TypeInfo]:
     }
 
 
+def _read_classes(file: Node | None) -> dict[Node | None, TypeInfo]:
+    """Return the class of the first parameter of each method of a file, and of the parameters that declare one."""
+    declared: dict[Node | None, TypeInfo] = {
+        argument.variable: p.type
+        for node in nodes_in.of(file)
+        if isinstance(node, FuncDef) and isinstance(t := get_proper_type(node.type), CallableType)
+        for argument, one in zip(node.arguments, t.arg_types, strict=False)
+        if isinstance(p := get_proper_type(one), Instance) and not p.type.is_protocol
+    }
+    return {**declared, **_receivers.of(file)}
+
+
 def other_names(collection: NameExpr | MemberExpr, api: Checker) -> list[Expression]:
     """Return the variables and attributes that an assignment gives the same collection, and the items that it is."""
     file = checked_file(api)
-    receivers, pairs = _receivers.of(file), _same.of(file)
+    receivers, pairs = _classes.of(file), _same.of(file)
     found: list[Expression] = [collection]
     for one in found:  # which grows meanwhile
         owners = _owners(one, receivers)
@@ -390,7 +402,7 @@ def _read_appended(file: Node | None) -> dict[Node, list[Expression]]:
     if not found:
         return found
     returned = _returned_once(nodes)
-    receivers, functions = _receivers.of(file), {node for node in nodes if isinstance(node, FuncDef)}
+    receivers, functions = _classes.of(file), {node for node in nodes if isinstance(node, FuncDef)}
     for node in nodes:
         written = [target.base for target in targets_bound(node) if isinstance(target, IndexExpr)]
         for child in (*written, *children_of(node, Node)):
@@ -485,7 +497,7 @@ def _read_file(file: Node | None) -> Uses:
 def _read(nodes: Iterable[Node], file: Node | None) -> Uses:
     uses: Uses = {}
     nodes = list(nodes)
-    receivers = _receivers.of(file)
+    receivers = _classes.of(file)
     functions = {node for node in nodes if isinstance(node, FuncDef)}
     readers = _READING_METHODS - _names_of_functions.of(file)
     indices: set[Expression] = set()  # the tuples of `x[:, rows]`
@@ -706,6 +718,7 @@ _READ_ONLY: Final = frozenset(
     ]
 )
 _receivers = ScopeCache(_read_receivers)
+_classes = ScopeCache(_read_classes)
 _names_of_functions = ScopeCache(_read_names_of_functions)
 _uses = ScopeCache(_read_file)
 _same = ScopeCache(_read_same)
