@@ -76,11 +76,10 @@ def parted(x, is_long):
 
 
 def with_bias(x, options):
-    bias = None
-    if options["bias"]:
-        bias = tg.ones((8,))
     y = x * 2.0
-    return y + bias
+    if options["bias"]:
+        y = y + tg.ones((8,))
+    return y
 
 
 def counted(x):
