@@ -264,8 +264,8 @@ def starred_arguments(expression: Expression, kind: ArgKind, api: Checker) -> li
         case None if kind is ARG_STAR and (count := length_of(expression, api)) is not None and count <= MOST_ITEMS:
             tensors = _tensors_in(expression, count, api)
             return [(None, one) for one in tensors] if any(tensors) else None
-        case Keywords(values=pairs) if kind is ARG_STAR2:
-            return [*pairs]
+        case Keywords() as options if kind is ARG_STAR2 and (named := options.as_arguments()) is not None:
+            return [*named]
     return None
 
 

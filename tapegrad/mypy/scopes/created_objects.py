@@ -350,7 +350,9 @@ def _namespace(info: TypeInfo, call: CallExpr, api: Checker) -> Made | None:
     if not isinstance(given, Keywords):
         return None
     files = {checked_file(api), program_file(api)}
-    return Made(info, info.fullname, tuple(one for one in given.values if is_unwritten(info, one[0], files)))
+    return Made(
+        info, info.fullname, tuple(one for one in given.as_arguments() or () if is_unwritten(info, one[0], files))
+    )
 
 
 def parsed_options(call: CallExpr, api: Checker) -> Made | None:

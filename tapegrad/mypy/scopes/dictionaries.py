@@ -1,10 +1,10 @@
-"""Dictionaries whose keys are strings: their entries, as the program writes, copies and changes them."""
+"""Dictionaries whose keys are words or whole numbers: their entries, as the program writes, copies and changes them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mypy.nodes import AssignmentStmt, CallExpr, DelStmt, IndexExpr, MemberExpr, NameExpr, RefExpr, StrExpr
+from mypy.nodes import AssignmentStmt, CallExpr, DelStmt, IndexExpr, IntExpr, MemberExpr, NameExpr, RefExpr, StrExpr
 
 from tapegrad.mypy.scopes.frames import Expressions, Items, Keywords, Several, binding
 from tapegrad.mypy.scopes.options import changes_before
@@ -35,17 +35,19 @@ def _after_change(before: Keywords, change: Change, api: Checker) -> Keywords | 
     """Return what a dictionary has after a statement or a call that changes it; None if that is not known."""
     pairs = dict(before.values)
     match change:
-        case DelStmt(expr=IndexExpr(index=StrExpr(value=name))) if name in pairs:
+        case DelStmt(expr=IndexExpr(index=StrExpr(value=name) | IntExpr(value=name))) if name in pairs:
             del pairs[name]
-        case AssignmentStmt(lvalues=[IndexExpr(index=StrExpr(value=name))], rvalue=value):
+        case AssignmentStmt(lvalues=[IndexExpr(index=StrExpr(value=name) | IntExpr(value=name))], rvalue=value):
             pairs[name] = Expressions.value_of(value, api)
-        case CallExpr(callee=MemberExpr(name="pop"), args=[StrExpr(value=name), *default]) if name in pairs or default:
+        case CallExpr(callee=MemberExpr(name="pop"), args=[StrExpr(value=name) | IntExpr(value=name), *default]) if (
+            name in pairs or default
+        ):
             pairs.pop(name, None)
-        case CallExpr(callee=MemberExpr(name="setdefault"), args=[StrExpr(value=name), default]):
+        case CallExpr(callee=MemberExpr(name="setdefault"), args=[StrExpr(value=name) | IntExpr(value=name), default]):
             if name not in pairs:
                 pairs[name] = Expressions.value_of(default, api)
         case CallExpr(callee=MemberExpr(name="update")) if (others := given_entries(change, api)) is not None:
-            pairs |= others.values
+            pairs |= dict(others.values)
         case _:
             return None
     return Keywords((*pairs.items(),))
@@ -53,21 +55,21 @@ def _after_change(before: Keywords, change: Change, api: Checker) -> Keywords | 
 
 def given_entries(call: CallExpr, api: Checker) -> Keywords | None:
     """Return the entries that a call such as `options.update(others, width=8)` gives; None if some are not known."""
-    pairs: dict[str, Value] = {}
+    pairs: dict[str | int, Value] = {}
     for expression, name in zip(call.args, call.arg_names, strict=True):
         value = Expressions.value_of(expression, api)
         if name is None and not isinstance(value, Keywords):
             return None
-        pairs |= value.values if name is None and isinstance(value, Keywords) else {name or "": value}
+        pairs |= dict(value.values) if name is None and isinstance(value, Keywords) else {name or "": value}
     return Keywords((*pairs.items(),))
 
 
 def written_entries(pairs: list[tuple[Expression | None, Expression]], api: Checker) -> Keywords | None:
     """Return the entries of a written dictionary, such as `{**options, "width": 8}`; None if none is known."""
-    entries: dict[str, Value] = {}
+    entries: dict[str | int, Value] = {}
     for key, expression in pairs:
         value = Expressions.value_of(expression, api)
-        if isinstance(key, StrExpr):
+        if isinstance(key, StrExpr | IntExpr):
             entries[key.value] = value
         elif isinstance(value, Keywords):
             entries |= value.values
@@ -85,14 +87,14 @@ def entries_of_comprehension(
     api: Checker,
 ) -> Keywords | None:
     """Return the entries of a comprehension such as `{name: 2 * n for name, n in sizes.items()}`."""
-    entries: dict[str, Value] = {}
+    entries: dict[str | int, Value] = {}
     for turn in several or ():
         with binding(turn):
             are_met = [Expressions.decided(one, api) for one in tests]
             if None in are_met:
                 return None
-            name = Expressions.object_of(key, api) if all(are_met) and key is not None else None
-            if isinstance(name, str):
+            name = Expressions.value_of(key, api) if all(are_met) and key is not None else None
+            if isinstance(name, str | int):
                 entries[name] = Expressions.value_of(value, api)
             elif all(are_met):
                 return None
@@ -121,9 +123,9 @@ def copied_entries(call: CallExpr, api: Checker) -> Keywords | None:
 def value_at_key(keywords: Keywords, call: CallExpr, api: Checker) -> Value:
     """Return what `options.get("width", 8)`, or `pop`, returns."""
     match call.args:
-        case [StrExpr(value=name)] if name in dict(keywords.values):
+        case [StrExpr(value=name) | IntExpr(value=name)] if name in dict(keywords.values):
             return dict(keywords.values)[name]
-        case [StrExpr(value=name), default]:
+        case [StrExpr(value=name) | IntExpr(value=name), default]:
             values = dict(keywords.values)
             return values[name] if name in values else Expressions.value_of(default, api)
     return None

@@ -64,9 +64,14 @@ class Items(NamedTuple):
 
 
 class Keywords(NamedTuple):
-    """The keyword arguments that a function has as `**options`."""
+    """The entries of a dictionary whose keys are words or whole numbers, such as those of `**options`."""
 
-    values: tuple[tuple[str, Value], ...]
+    values: tuple[tuple[str | int, Value], ...]
+
+    def as_arguments(self) -> list[tuple[str, Value]] | None:
+        """Return the arguments that a call is given by `**options`; None if a key is no name."""
+        named = [(name, value) for name, value in self.values if isinstance(name, str)]
+        return named if len(named) == len(self.values) else None
 
 
 class Layers(NamedTuple):

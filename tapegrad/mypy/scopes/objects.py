@@ -197,7 +197,7 @@ def _steady_size(expression: Expression, api: Checker) -> Size:
             return value
         case CallExpr(
             callee=NameExpr(fullname="builtins.len"),
-            args=[NameExpr() | MemberExpr() | CallExpr(callee=RefExpr(fullname="builtins.set")) as operand],
+            args=[NameExpr() | MemberExpr() | CallExpr() as operand],
         ) if not is_unknown(length := _length(operand, api)):
             return length
         case NameExpr(node=Var() as variable) if _is_of_entry(steady_value(variable, api)[0]) and isinstance(
@@ -454,7 +454,7 @@ def _newly_found(expression: Expression, api: Checker) -> Value:
             return value
         case ListExpr(items=items) | TupleExpr(items=items):
             return written_items(items, api)
-        case DictExpr(items=pairs) if all(key is None or isinstance(key, StrExpr) for key, _ in pairs):
+        case DictExpr(items=pairs) if all(key is None or isinstance(key, StrExpr | IntExpr) for key, _ in pairs):
             return written_entries(pairs, api)
         case DictExpr(items=[_, *_] as pairs) if all(key is not None for key, _ in pairs):
             return several_alike([value for _, value in pairs], api)

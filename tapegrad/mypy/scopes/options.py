@@ -19,6 +19,7 @@ from mypy.nodes import (
     FuncItem,
     GeneratorExpr,
     IndexExpr,
+    IntExpr,
     MemberExpr,
     MypyFile,
     NameExpr,
@@ -120,13 +121,15 @@ def _history(variable: Var, body: list[Any], start: int) -> _History:
 def _changed_by(node: Any) -> list[NameExpr]:
     """Return the variables whose dictionaries a node changes by keys that are written."""
     match node:
-        case CallExpr(callee=MemberExpr(expr=NameExpr() as base, name="pop" | "setdefault"), args=[StrExpr(), *_]):
+        case CallExpr(
+            callee=MemberExpr(expr=NameExpr() as base, name="pop" | "setdefault"), args=[StrExpr() | IntExpr(), *_]
+        ):
             return [base] if {*node.arg_kinds} == {ARG_POS} else []
         case CallExpr(callee=MemberExpr(expr=NameExpr() as base, name="update"), arg_kinds=kinds):
             return [base] if {*kinds} <= {ARG_POS, ARG_NAMED, ARG_STAR2} else []
-        case AssignmentStmt(lvalues=[IndexExpr(base=NameExpr() as base, index=StrExpr())]):
+        case AssignmentStmt(lvalues=[IndexExpr(base=NameExpr() as base, index=StrExpr() | IntExpr())]):
             return [base]
-        case DelStmt(expr=IndexExpr(base=NameExpr() as base, index=StrExpr())):
+        case DelStmt(expr=IndexExpr(base=NameExpr() as base, index=StrExpr() | IntExpr())):
             return [base]
     return []
 

@@ -168,8 +168,8 @@ def value_at_index(base: Expression, index: Expression, api: Checker) -> Value:
     """Return the item, the entry or the part of a collection that `base[index]` reads; None if it is not known."""
     match Expressions.object_of(base, api):
         case Keywords(values=pairs):
-            key = Expressions.object_of(index, api)
-            values = [value for name, value in pairs if name == key or not isinstance(key, str)]
+            key = Expressions.value_of(index, api)
+            values = [value for name, value in pairs if not isinstance(key, str | int) or name == key]
             return values[0] if values and len({*map(key_of, values)}) == 1 else None
         case Several(item=item):
             return Several(item, is_filled=False) if isinstance(index, SliceExpr) else item

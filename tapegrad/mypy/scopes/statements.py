@@ -26,6 +26,7 @@ from mypy.nodes import (
     Import,
     ImportFrom,
     IndexExpr,
+    IntExpr,
     LambdaExpr,
     ListExpr,
     MemberExpr,
@@ -184,7 +185,7 @@ class Run:
                     if bound is not None:
                         self._assign(bound, None)
                 return self._all(body.body)
-            case DelStmt(expr=IndexExpr(base=base, index=StrExpr(value=name))) if (
+            case DelStmt(expr=IndexExpr(base=base, index=StrExpr(value=name) | IntExpr(value=name))) if (
                 before := self._keywords(base)
             ) is not None:
                 self._replace(before, Keywords(tuple(pair for pair in before.values if pair[0] != name)))
@@ -228,7 +229,7 @@ class Run:
         keywords = self._keywords(holder) if holder is not None else None
         pairs = dict(keywords.values) if keywords is not None else {}
         value = Expressions.value_of(pop.args[1], self._api) if len(pop.args) > 1 else None
-        name = key.value if isinstance(key, StrExpr) else ""
+        name = key.value if isinstance(key, StrExpr | IntExpr) else ""
         if self._frame.results is not None and keywords is not None:
             self._frame.results[pop,] = pairs.pop(name, value)
         self._replace(keywords, Keywords((*pairs.items(),)))
@@ -305,7 +306,7 @@ class Run:
                 for position, one in enumerate(targets):
                     self._assign(one, values[position] if len(values) == len(targets) else None)
             case IndexExpr(base=base, index=index) if (before := self._keywords(base)) is not None and isinstance(
-                key := Expressions.value_of(index, self._api), str
+                key := Expressions.value_of(index, self._api), str | int
             ):
                 self._replace(before, Keywords((*(dict(before.values) | {key: value}).items(),)))
             case IndexExpr(base=base):
@@ -337,7 +338,9 @@ class Run:
             case MemberExpr(expr=RefExpr(fullname="builtins.object"), name="__setattr__"):
                 self._set_by_name(call)
             case MemberExpr(expr=holder, name="setdefault") if (
-                (keywords := self._keywords(holder)) is not None and call.args and isinstance(call.args[0], StrExpr)
+                (keywords := self._keywords(holder)) is not None
+                and call.args
+                and isinstance(call.args[0], StrExpr | IntExpr)
             ):
                 value = self._value(call.args[1]) if len(call.args) > 1 else Nothing()
                 self._replace(keywords, Keywords((*({call.args[0].value: value} | dict(keywords.values)).items(),)))
@@ -483,7 +486,7 @@ def _is_pop(call: CallExpr) -> bool:
 
 def _is_key_pop(call: CallExpr) -> bool:
     match call:
-        case CallExpr(callee=MemberExpr(expr=NameExpr() | MemberExpr(), name="pop"), args=[StrExpr(), *_]):
+        case CallExpr(callee=MemberExpr(expr=NameExpr() | MemberExpr(), name="pop"), args=[StrExpr() | IntExpr(), *_]):
             return True
     return False
 

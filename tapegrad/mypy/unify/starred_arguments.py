@@ -32,8 +32,10 @@ def options_given(options: Expression, names: list[str], api: Checker) -> Mappin
     None if its keys are not known, or if one is not the name of a parameter: `**others` may take it.
     """
     match object_of(options, api):
-        case Keywords(values=pairs) if all(name in names for name, _ in pairs):
-            return {name: _type_given(value, api) for name, value in pairs}
+        case Keywords() as given if (named := given.as_arguments()) is not None and all(
+            name in names for name, _ in named
+        ):
+            return {name: _type_given(value, api) for name, value in named}
     return None
 
 
