@@ -248,3 +248,25 @@ def reject_tensors_in_all_values() -> None:
         features[name] = row
     for one in features.values():
         one @ tg.ones((5, 2))  # E: matmul: inner sizes differ: x (5, 4) has 4 columns but y (5, 2) has 5 rows [tapegrad-shape]
+
+
+ANIMALS = {0: "cat", 1: "dog", 2: "owl"}
+WIDTHS = {1: 8, 2: 16}
+
+
+def accept_keys_that_are_whole_numbers() -> None:
+    widths = dict(WIDTHS)
+    widths[3] = 4
+    names = [*ANIMALS.values(), "none"]
+    assert_type(tg.ones((len(ANIMALS), WIDTHS[2])), Tensor[Shape[L[3], L[16]], NoneTape])
+    by_name = {one: key for key, one in ANIMALS.items()}
+    assert_type(tg.ones((len(names), widths[1])), Tensor[Shape[L[4], L[8]], NoneTape])
+    assert_type(tg.ones((len(by_name), widths[3])), Tensor[Shape[L[3], L[4]], NoneTape])
+
+
+def reject_one_class_more() -> None:
+    nn.Linear(4, len(ANIMALS))(row) @ tg.ones((len(list(ANIMALS.keys())) + 1, 2))  # E(mypy): matmul: inner sizes differ: x (5, 3) has 3 columns but y (4, 2) has 4 rows [tapegrad-shape]
+
+
+def reject_a_width_by_a_whole_number() -> None:
+    tg.ones((3, WIDTHS[1])) @ tg.ones((WIDTHS[2], 2))  # E: matmul: inner sizes differ: x (3, 8) has 8 columns but y (16, 2) has 16 rows [tapegrad-shape]

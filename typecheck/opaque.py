@@ -820,3 +820,61 @@ def accept_the_only_element_of_some_sizes(width: int = 1) -> None:
 
 def reject_an_even_number_of_elements(width: int = 3) -> None:
     tg.ones((width, 2)).item()  # E(mypy): item: a tensor of shape (width, 2) has 2*width elements, not one [tapegrad-shape]
+
+
+def padded(rows: list[list[int]], width: int | None = None) -> np.ndarray:
+    table = np.full((len(rows), width or max(map(len, rows))), 0)
+    for row, values in zip(table, rows, strict=True):
+        row[: len(values)] = values
+    return table
+
+
+def encoded(words: list[str]) -> Tensor[Any, Any, Any]:
+    return tg.tensor(padded([list(map(ord, word)) for word in words], 6))
+
+
+def with_a_row_for_each(words: list[str]) -> Tensor[Any, Any, Any]:
+    return tg.zeros((len(words), 6))
+
+
+class Encoder:
+    def encode(self, words: list[str]) -> Tensor[Any, Any, Any]:
+        return encoded(words)
+
+
+def accept_a_list_that_a_function_passes_on(words: list[str] = ["a", "bc"]) -> None:  # noqa: B006 - only read
+    rows = encoded(words)
+    assert_type(rows.T @ tg.ones((len(words), 3), np.int64), Tensor[Shape[L[6], L[3]], NoneTape, np.int64])
+    assert_type(with_a_row_for_each(words).T @ tg.ones((len(words), 2)), Tensor[Shape[L[6], L[2]], NoneTape])
+
+
+def reject_one_word_less(words: list[str] = ["a", "bc"]) -> None:  # noqa: B006 - only read
+    with_a_row_for_each(words).T @ tg.ones((len(words) - 1, 3))  # E(mypy): matmul: inner sizes differ: x (6, len(words)) has len(words) columns but y (len(words) - 1, 3) has len(words) - 1 rows [tapegrad-shape]
+
+
+def reject_one_of_many_words_less() -> None:
+    words = [str(n) for n in range(150)]
+    Encoder().encode(words).T @ tg.ones((149, 3), np.int64)  # E(mypy): matmul: inner sizes differ: x (6, 150) has 150 columns but y (149, 3) has 149 rows [tapegrad-shape]
+
+
+def reject_one_row_more_of_an_array() -> None:
+    rows, columns = counted(3).shape
+    tg.ones((2, rows)) @ tg.ones((rows + 1, columns))  # E(mypy): matmul: inner sizes differ: x (2, rows) has rows columns but y (rows + 1, columns) has rows + 1 rows [tapegrad-shape]
+
+
+def reject_another_width_of_an_array(table: np.ndarray = counted(3)) -> None:
+    rows, columns = table.shape
+    tg.tensor(table) @ tg.ones((columns + 1, rows))  # E(mypy): matmul: inner sizes differ: x (rows, columns) has columns columns but y (columns + 1, rows) has columns + 1 rows [tapegrad-shape]
+
+
+def reject_a_layer_for_other_columns(m: np.ndarray = counted(3)) -> None:
+    nn.Linear(3, m.shape[1])(tg.ones((2, 3))) @ tg.ones((m.shape[1] + 1, 2))  # E(mypy): matmul: inner sizes differ: x (2, m.shape[1]) has m.shape[1] columns but y (m.shape[1] + 1, 2) has m.shape[1] + 1 rows [tapegrad-shape]
+
+
+def accept_an_array_of_either_rank(table: np.ndarray = counted(3)) -> None:
+    if table.ndim == 1:
+        assert_type(tg.tensor(table), Tensor[Any, NoneTape, Any])
+    else:
+        rows, _ = table.shape
+        assert_type(tg.tensor(table), Tensor[Any, NoneTape, Any])
+        tg.ones((2, rows)) @ tg.ones((len(table), 3))

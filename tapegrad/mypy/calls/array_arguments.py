@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mypy.nodes import (
     CallExpr,
+    DictionaryComprehension,
+    GeneratorExpr,
     IndexExpr,
     MemberExpr,
     NameExpr,
@@ -150,12 +152,17 @@ class ArgumentReader(ABC):
 
     def _is_steady(self, expression: Expression, *, in_loop: bool = False) -> bool:
         """Return whether an expression means the same here as where it was written, or in a loop around both."""
-        names = [node for node in inside(expression) if isinstance(node, NameExpr)]
+        nodes = inside(expression)
+        comprehensions = [one for one in nodes if isinstance(one, GeneratorExpr | DictionaryComprehension)]
+        targets = [one for of in comprehensions for target in of.indices for one in inside(target)]
+        own = {one.node for one in targets if isinstance(one, NameExpr)}  # variables of comprehensions in it
         return all(
             name.fullname.startswith("builtins.")
+            or name.node in own
             or stays(name, self._api)
             or (in_loop and isinstance(name.node, Var) and loop_of(name.node, self._api) is not None)
-            for name in names
+            for name in nodes
+            if isinstance(name, NameExpr)
         )
 
     def _is_tuple(self, expression: Expression) -> bool:

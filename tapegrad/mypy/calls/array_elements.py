@@ -43,7 +43,7 @@ from tapegrad.mypy.scopes.entries import entry_of, is_number
 from tapegrad.mypy.scopes.file_contents import loop_of
 from tapegrad.mypy.scopes.frames import key_of
 from tapegrad.mypy.scopes.names import EACH, bound_last, bound_once, unpacked_once, values_assigned
-from tapegrad.mypy.scopes.objects import object_of
+from tapegrad.mypy.scopes.objects import object_of, value_of_expression
 from tapegrad.mypy.scopes.readings import read_once, reading_again
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ _DRAWN_DTYPES: Final = {
     "integers": "int64",
     **dict.fromkeys(("normal", "random", "standard_normal", "uniform"), "float64"),
 }
+_OF_PYTHON: Final = {"builtins.bool": "bool", "builtins.float": "float64", "builtins.int": "int64"}
 _DTYPE_PLACES: Final = {"integers": 3, "random": 1, "standard_normal": 1}  # of methods that take a dtype
 
 
@@ -184,7 +185,12 @@ class ElementReader(VariableReader):
                 given = Given(expression)
                 if not given.has("dtype", 1):
                     return scalar_type(self._api, "float64")
-                return scalar_type(self._api, below_numpy(getattr(given.one("dtype", 1), "fullname", "")))
+                return self._scalar_named(given.one("dtype", 1))
+            case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) == "full":
+                given = Given(expression)
+                if not given.has("dtype", 2):
+                    return self._scalar_of_value(given.one("fill_value", 1))
+                return self._scalar_named(given.one("dtype", 2))
             case CallExpr(callee=RefExpr(fullname=name)) if below_numpy(name) in COPIED - {"copy"}:
                 data = Given(expression).only({"dtype"}).one("object" if below_numpy(name) == "array" else "a", 0)
                 return None if Given(expression).has("dtype", 1) else self._scalar_of_data(data)
@@ -213,6 +219,24 @@ class ElementReader(VariableReader):
             case IndexExpr(base=of):
                 return self.scalar(of)
         return None
+
+    def _scalar_named(self, dtype: Expression) -> Type | None:
+        """Return the type of elements by a name such as `np.float32` or `bool`."""
+        name = getattr(dtype, "fullname", "")
+        return scalar_type(self._api, _OF_PYTHON.get(name) or below_numpy(name))
+
+    def _scalar_of_value(self, value: Expression) -> Type | None:
+        """Return the type of the elements of an array that NumPy fills with a number.
+
+        A parameter that is declared as a float may be given a whole number.
+        """
+        p = get_proper_type(self._stored_type(value))
+        name = p.type.fullname if isinstance(p, Instance) else ""
+        is_written = below_numpy(getattr(value, "fullname", "")) in ("inf", "nan")
+        is_float = name == "builtins.float" and (is_written or type(value_of_expression(value, self._api)) is float)
+        if name in ("builtins.int", "builtins.bool") or is_float:
+            return scalar_type(self._api, _OF_PYTHON[name])
+        return self.scalar(value)
 
     def _scalar_of_any_binding(self, variable: Var) -> Type | None:
         """Return the type of the elements that all values of a variable have, as in a loop; None if they differ.

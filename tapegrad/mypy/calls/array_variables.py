@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from mypy.nodes import (
     ARG_STAR,
+    AssignmentStmt,
     CallExpr,
     FuncDef,
     MemberExpr,
@@ -53,6 +54,7 @@ from tapegrad.mypy.scopes.names import (
     values_assigned,
 )
 from tapegrad.mypy.scopes.objects import object_of
+from tapegrad.mypy.scopes.opaque import unpacked_shape
 from tapegrad.mypy.scopes.readings import reading_again
 from tapegrad.mypy.scopes.written_attributes import class_constant
 from tapegrad.sizes import UNKNOWN, is_unknown, names_in, surely_same
@@ -78,10 +80,32 @@ class VariableReader(CallReader):
         loop = loop_of(name.node, self._api)
         if loop is not None:
             return self._of_loop(name.node, loop.target, loop.sequence)
-        value, is_once = bound_once(name.node, self._api)
-        if not is_once and (made := changed_in_place(name.node, self._api)) is not None and (sizes := self.sizes(made)):
+        sizes = self._of_bound(name, name.node)
+        return self._with_names(name, sizes) if sizes is None or any(map(is_unknown, sizes)) else sizes
+
+    def _with_names(self, name: NameExpr, sizes: Sizes | None) -> Sizes | None:
+        """Return the sizes of a variable, the unknown ones by the names that `n, m = x.shape` has given them before."""
+        function = enclosing_function(self._api)
+        if Reading.frame is not None or not isinstance(function, FuncDef):
+            return sizes
+        for statement in function.body.body:
+            match statement:
+                case AssignmentStmt(
+                    lvalues=[TupleExpr()],
+                    rvalue=MemberExpr(expr=NameExpr(node=Var() as variable), name="shape") as shape,
+                ) if variable is name.node and statement.line < name.line and bound_once(variable, self._api)[1]:
+                    names = unpacked_shape(shape, self._api) or []
+                    if names and (sizes is None or len(sizes) == len(names)):
+                        known = sizes or names
+                        return [named if is_unknown(n) else n for n, named in zip(known, names, strict=True)]
+        return sizes
+
+    def _of_bound(self, name: NameExpr, variable: Var) -> Sizes | None:
+        """Return the sizes that the values have which a variable is bound to."""
+        value, is_once = bound_once(variable, self._api)
+        if not is_once and (made := changed_in_place(variable, self._api)) is not None and (sizes := self.sizes(made)):
             return sizes  # an array, which keeps its shape, and no number
-        if is_once and value is None and (unpacked := unpacked_once(name.node, self._api)) is not None:
+        if is_once and value is None and (unpacked := unpacked_once(variable, self._api)) is not None:
             whole, position = unpacked
             return self._assigned(whole, position)
         if is_once and value is None and isinstance(given := object_of(name, self._api), GivenTensor):
@@ -92,7 +116,7 @@ class VariableReader(CallReader):
         changed = self._run_in_body(bound_last(name, self._api, by_operators=False))
         if sizes := common([self.sizes(one) for one in changed]):
             return sizes  # of arrays, which `x += y` changes in place
-        return self._of_any_binding(name.node)
+        return self._of_any_binding(variable)
 
     def _run_in_body(self, values: list[Expression]) -> list[Expression]:
         """Return the values that the call computes whose body is read; all of them if that is not known.

@@ -95,7 +95,9 @@ if TYPE_CHECKING:
 
 def says_more(value: Value) -> bool:
     """Return whether a value that a call gives says more than the name of the parameter, or its class."""
-    return value is not None and not isinstance(value, bool | str | float | Dim | Held | Nothing | ClassOf)
+    if isinstance(value, Held):
+        return not is_unknown(value.length)
+    return value is not None and not isinstance(value, bool | str | float | Dim | Nothing | ClassOf)
 
 
 def arrays_given(function: FuncDef, call: CallExpr, types: list[Type], api: Checker) -> dict[Var, Type]:

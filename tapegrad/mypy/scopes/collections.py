@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from enum import IntEnum
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -583,13 +584,16 @@ def _alike(
     owners = _owners(collection_of(child), receivers)
     match parent:
         case CallExpr(args=arguments) if arguments.count(child) == 1:
-            called, skipped = _called(parent.callee)
             position = arguments.index(child)
-            if called in functions and parent.arg_kinds[position] not in (ARG_STAR, ARG_STAR2):
+            several = [one for one in _called(parent.callee, functions) if one[0] in functions]
+            if several and parent.arg_kinds[position] not in (ARG_STAR, ARG_STAR2):
                 stars = parent.arg_kinds[:position].count(ARG_STAR)
-                parameters = _parameters(
-                    called, position - stars + skipped, parent.arg_names[position], or_later=stars > 0
-                )
+                name = parent.arg_names[position]
+                parameters = [
+                    variable
+                    for called, skipped in several
+                    for variable in _parameters(called, position - stars + skipped, name, or_later=stars > 0)
+                ]
                 return [(owner, other) for owner in owners for other in parameters]
     return []
 
@@ -599,25 +603,37 @@ def _given_by_stars(
 ) -> list[tuple[Owner, Owner]]:
     """Return the owner of a starred argument with each parameter of a function that may get a collection in it."""
     starred = [one for one, kind in zip(call.args, call.arg_kinds, strict=True) if kind in (ARG_STAR, ARG_STAR2)]
-    called, skipped = _called(call.callee) if starred else (None, 0)
-    if called not in functions:
-        return []
+    several = _called(call.callee, functions) if starred else []
     owners = [owner for one in starred for owner in _owners(collection_of(one), receivers)]
-    variables = [one.variable for one in called.arguments[skipped:] if one.kind not in (ARG_STAR, ARG_STAR2)]
+    variables = [
+        one.variable
+        for called, skipped in several
+        if called in functions
+        for one in called.arguments[skipped:]
+        if one.kind not in (ARG_STAR, ARG_STAR2)
+    ]
     taking = [one for one in variables if isinstance(get_proper_type(one.type), AnyType | None) or may_change(one.type)]
     return list(product(owners, taking))
 
 
-def _called(callee: Expression) -> tuple[Any, int]:
-    """Return the function that is called, and how many parameters have no arguments in the call."""
+def _called(callee: Expression, functions: set[FuncDef]) -> list[tuple[Any, int]]:
+    """Return the functions that may be called, and how many parameters of each have no arguments in the call.
+
+    Of an object, that is each method of the file with the name, unless collections of Python have such a method.
+    """
     match callee:
         case SuperExpr(name=name, info=TypeInfo() as info):
-            return next((base.names[name].node for base in info.mro[1:] if name in base.names), None), 1
+            return [(next((base.names[name].node for base in info.mro[1:] if name in base.names), None), 1)]
         case RefExpr(node=TypeInfo() as info):
-            return info.get_method("__init__"), 1
+            return [(info.get_method("__init__"), 1)]
+        case MemberExpr(node=None, name=name) if name not in _METHODS_OF_PYTHON:
+            return [(one, 0 if one.is_static else 1) for one in functions if one.info and one.name == name]
         case RefExpr(node=called):
-            return called, 0
-    return None, 0
+            return [(called, 0)]
+    return []
+
+
+_METHODS_OF_PYTHON: Final = frozenset(name for kind in (dict, list, set, deque) for name in dir(kind))
 
 
 def _parameters(function: FuncDef, position: int, name: str | None, *, or_later: bool) -> list[Owner]:

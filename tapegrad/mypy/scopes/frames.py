@@ -51,10 +51,11 @@ class Made(NamedTuple):
 
 
 class Several(NamedTuple):
-    """A list of objects that are all alike."""
+    """A list of objects that are all alike, or of which only the length is known."""
 
     item: Value
     is_filled: bool  # whether it has surely an item
+    length: Size = UNKNOWN
 
 
 class Items(NamedTuple):
@@ -150,10 +151,17 @@ class GivenEntries(NamedTuple):
 
 
 class Held(NamedTuple):
-    """An object of which only the name is known, such as a parameter; its attributes are opaque sizes."""
+    """An object of which only the name is known, such as a parameter; its attributes are opaque sizes.
+
+    Attributes:
+        label: Its name.
+        scope: The function that has the name.
+        length: That of a collection which nothing changes.
+    """
 
     label: str
     scope: str
+    length: Size = UNKNOWN
 
 
 Value: TypeAlias = (
@@ -171,8 +179,8 @@ def key_of(value: Value) -> Hashable:
             return Dim, terms
         case Made(info=info, constructor=constructor, arguments=arguments):
             return info, constructor, tuple((name, key_of(one)) for name, one in arguments)
-        case Several(item=item, is_filled=is_filled):
-            return Several, key_of(item), is_filled
+        case Several(item=item, is_filled=is_filled, length=length):
+            return Several, key_of(item), is_filled, key_of(length)
         case Items(values=values):
             return Items, *map(key_of, values)
         case Keywords(values=pairs):
@@ -181,6 +189,8 @@ def key_of(value: Value) -> Hashable:
             return info, *map(key_of, items)
         case Returned(function=function, frame=frame, value=inner):
             return function, key_of_frame(frame), key_of(inner)
+        case Held(label=label, scope=scope, length=length):
+            return Held, label, scope, key_of(length)
     return value
 
 
@@ -404,8 +414,6 @@ def _value_in(values: dict[str, Value], label: str) -> Size | None:
     root, *rest = re.split(r"\.|(?=\[)", label[len("len(") : -1] if is_length else label)
     if root not in values:
         return None
-    if is_length:
-        return UNKNOWN
     value = values[root]
     for name in rest:
         if isinstance(value, Dim) and (held := _variable_of(value)) is not None:
@@ -418,6 +426,8 @@ def _value_in(values: dict[str, Value], label: str) -> Size | None:
             value = dict(value.values).get(name[2:-2])
         else:
             value = _attribute_of(value, name) if isinstance(value, Made | ClassOf) else None
+    if is_length:
+        return value.length if isinstance(value, Held | Several) else UNKNOWN
     if isinstance(value, Held):
         return size_of_name(opaque_name(value.label, value.scope)) if rest else UNKNOWN
     return value if isinstance(value, int | Dim) else UNKNOWN
@@ -486,7 +496,7 @@ def is_passed_on(path: str, value: Value) -> bool:
     if isinstance(value, Made):
         return any(is_passed_on(path, one) for _, one in value.arguments)
     if isinstance(value, Several):
-        return is_passed_on(path, value.item)
+        return is_passed_on(path, value.item) or is_passed_on(path, value.length)
     if isinstance(value, Items):
         return any(is_passed_on(path, one) for one in value.values)
     if isinstance(value, Keywords):
@@ -502,5 +512,6 @@ def is_passed_on(path: str, value: Value) -> bool:
     if isinstance(value, Returned):
         return any(is_passed_on(path, one) for one in (*value.frame.values.values(), value.frame.receiver))
     if isinstance(value, Held):
-        return scope == value.scope and label.startswith((f"{value.label}.", f"{value.label}["))
+        is_attribute = scope == value.scope and label.startswith((f"{value.label}.", f"{value.label}["))
+        return is_attribute or is_passed_on(path, value.length)
     return isinstance(value, Dim) and any((name.label, name.scope) == (label, scope) for name in names_in(value))

@@ -87,7 +87,7 @@ from tapegrad.mypy.scopes.named_values import (
 )
 from tapegrad.mypy.scopes.numbers import FUNCTIONS, combined, is_of_class, is_plain, result_of, truth_of
 from tapegrad.mypy.scopes.object_paths import is_fixed, path_of
-from tapegrad.mypy.scopes.opaque import ARITHMETIC, opaque_size
+from tapegrad.mypy.scopes.opaque import ARITHMETIC, length_of_unchanged, opaque_size
 from tapegrad.mypy.scopes.plain_calls import plain_call
 from tapegrad.mypy.scopes.readings import read_once
 from tapegrad.mypy.scopes.registries import registered
@@ -97,6 +97,7 @@ from tapegrad.mypy.scopes.sequences import (
     drawn_record,
     items_of_comprehension,
     length_of,
+    length_of_alike,
     records_appended,
     repeated_items,
     several_alike,
@@ -165,7 +166,7 @@ def value_of_expression(expression: Expression, api: Checker) -> Value:
         case ComparisonExpr() | UnaryExpr(op="not"):
             return decided(expression, api)
     path = path_of(expression, api) if Reading.frame is None else None
-    return None if path is None else Held(path.label, path.scope)
+    return None if path is None else Held(path.label, path.scope, length_of_unchanged(expression, api))
 
 
 def _is_changed(expression: Expression, api: Checker) -> bool:
@@ -208,6 +209,10 @@ def _steady_size(expression: Expression, api: Checker) -> Size:
             return number
         case OpExpr(op=sign, left=left, right=right) if sign in ARITHMETIC:
             return ARITHMETIC[sign](steady_size(left, api), steady_size(right, api))
+        case OpExpr(op="and" | "or" as sign, left=left, right=right) if (
+            is_true := truth_of(value_of_expression(left, api))
+        ) is not None:
+            return steady_size(left if is_true == (sign == "or") else right, api)
         case IndexExpr(base=NameExpr(node=Var() as variable) as base, index=IntExpr() | StrExpr() as key):
             display, scope = steady_value(variable, api)
             item = _item(display, key.value) if isinstance(display, DictExpr) else None
@@ -295,6 +300,8 @@ def _length(operand: Expression, api: Checker) -> Size:
     count = length_of(operand, api)
     if count is not None:
         return count
+    if not is_unknown(length := length_of_alike(operand, api)):
+        return length
     sizes = Arrays.sizes(operand, api)
     return sizes[0] if sizes else length_by_method(operand, api)
 

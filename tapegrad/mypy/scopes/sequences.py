@@ -39,6 +39,7 @@ from tapegrad.mypy.scopes.frames import (
     Arrays,
     Expressions,
     GivenTensor,
+    Held,
     Items,
     Keywords,
     Layers,
@@ -66,7 +67,7 @@ from tapegrad.mypy.scopes.items import (
 )
 from tapegrad.mypy.scopes.names import bound_once, inside
 from tapegrad.mypy.scopes.numbers import range_of
-from tapegrad.mypy.scopes.opaque import ARITHMETIC, Finder, size_of_item
+from tapegrad.mypy.scopes.opaque import ARITHMETIC, Finder, length_of_unchanged, size_of_item
 from tapegrad.sizes import UNKNOWN, Dim, is_unknown
 
 if TYPE_CHECKING:
@@ -86,9 +87,18 @@ def records_appended(name: NameExpr, api: Checker) -> Several | None:
     None in a body that is read, where a loop may append others than those of the turn that was read last.
     """
     is_list = isinstance(p := get_proper_type(stored_type(api, name)), Instance) and not _is_dict(p)
-    items = appended_to(name, api) if Reading.frame is None and is_list else None
-    record = None if items is None else common_record([Expressions.object_of(one, api) for one in items])
+    items = appended_to(name, api) if Reading.frame is None and is_list and name.node not in _appended_now else None
+    if items is None:
+        return None
+    _appended_now.add(name.node)
+    try:
+        record = common_record([Expressions.object_of(one, api) for one in items])
+    finally:
+        _appended_now.discard(name.node)
     return None if record is None else Several(record, is_filled=False)
+
+
+_appended_now: Final[set[Node | None]] = set()  # lists whose items are being read: `rows.append([len(rows), 1])`
 
 
 def repeated_items(items: Items, times: Expression, api: Checker) -> Items | None:
@@ -152,7 +162,8 @@ def items_of_comprehension(generator: GeneratorExpr, api: Checker) -> Value:
                 one = Expressions.object_of(item, api)
                 if made is not None:
                     del made[count:]  # there may be no item
-                return None if one is None else Several(one, has_items(sequence, api))
+                length = _length_where_it_stands(sequence, api)
+                return None if one is None and is_unknown(length) else Several(one, has_items(sequence, api), length)
             is_same = not any(
                 isinstance(one, NameExpr) and one.node in turn for turn in several for one in inside(item)
             )
@@ -257,12 +268,36 @@ def length_of(sequence: Expression, api: Checker) -> int | None:
                     return len(layers)
                 case GivenTensor(t=given) if isinstance(length := length_of_type(given), int):
                     return length
+                case Several(length=int() as length):
+                    return length
             written = _written_list(sequence, api) if isinstance(sequence, NameExpr) else None
             if written is not None:
                 return length_of(written, api)
     t = get_proper_type(stored_type(api, sequence))
     count = length_of_type(t) if isinstance(t, TupleType) else UNKNOWN
     return count if isinstance(count, int) else None
+
+
+def length_of_alike(sequence: Expression, api: Checker) -> Size:
+    """Return how many items a list has of which no more may be known; unknown for others."""
+    found = Expressions.object_of(sequence, api)
+    return found.length if isinstance(found, Several | Held) else UNKNOWN
+
+
+def _length_where_it_stands(sequence: Expression, api: Checker) -> Size:
+    """Return how many items a sequence has, as a number or by the name of another sequence."""
+    count = length_of(sequence, api)
+    if count is not None:
+        return count
+    match sequence:
+        case CallExpr(callee=RefExpr(fullname="builtins.range"), args=[stop]):
+            return Expressions.size_of(stop, api)
+        case CallExpr(callee=RefExpr(fullname=name), args=[of, *_]) if name in _KEEPING_ITEMS:
+            return _length_where_it_stands(of, api)
+        case NameExpr() | MemberExpr():
+            length = length_of_alike(sequence, api)
+            return length_of_unchanged(sequence, api) if is_unknown(length) else length
+    return UNKNOWN
 
 
 def _written_list(name: NameExpr, api: Checker) -> Expression | None:

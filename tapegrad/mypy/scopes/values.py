@@ -310,9 +310,9 @@ def _unpacked(expression: Expression, api: Checker) -> Size:
         case IndexExpr(base=MemberExpr(name="shape", expr=receiver), index=index):
             items = _items_of(newest(_type_of(receiver, api), receiver, api)) or _sizes_of_array(receiver, api)
             position = literal(_type_of(index, api))
-            if items is None or not isinstance(position, LiteralType) or not isinstance(position.value, int):
-                return UNKNOWN
-            return items[position.value] if -len(items) <= position.value < len(items) else UNKNOWN
+            axis = position.value if isinstance(position, LiteralType) and isinstance(position.value, int) else None
+            if items is not None and axis is not None and -len(items) <= axis < len(items):
+                return steady_size(expression, api) if is_unknown(items[axis]) else items[axis]
         case OpExpr(op=sign, left=left, right=right) if sign in ARITHMETIC:
             return ARITHMETIC[sign](*(count_of(_type_of(one, api), one, api) for one in (left, right)))
         case NameExpr(node=Var() as variable) if not is_unknown(size := _size_in_shape(variable, api)):
