@@ -878,3 +878,15 @@ def accept_an_array_of_either_rank(table: np.ndarray = counted(3)) -> None:
         rows, _ = table.shape
         assert_type(tg.tensor(table), Tensor[Any, NoneTape, Any])
         tg.ones((2, rows)) @ tg.ones((len(table), 3))
+
+
+def drawn(generator: np.random.Generator, count: int = 4) -> Tensor[Any, Any, Any]:
+    return with_a_row_for_each([str(generator.integers(10)) for _ in range(count)])
+
+
+def reject_one_row_less_than_is_drawn() -> None:
+    drawn(np.random.default_rng(0)).T @ tg.ones((3, 2))  # E(mypy): matmul: inner sizes differ: x (6, 4) has 4 columns but y (3, 2) has 3 rows [tapegrad-shape]
+
+
+def reject_two_rows_for_a_word(word: str = "a") -> None:
+    with_a_row_for_each([word]).T @ tg.ones((2, 2))  # E(mypy): matmul: inner sizes differ: x (6, 1) has 1 columns but y (2, 2) has 2 rows [tapegrad-shape]

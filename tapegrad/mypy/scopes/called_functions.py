@@ -56,6 +56,7 @@ from tapegrad.mypy.scopes.frames import (
     Reading,
     Records,
     Returned,
+    Several,
     key_of,
     within,
 )
@@ -261,7 +262,9 @@ def starred_arguments(expression: Expression, kind: ArgKind, api: Checker) -> li
         case Items(values=values) if kind is ARG_STAR:
             tensors = _tensors_in(expression, len(values), api)
             return [(None, tensor or value) for tensor, value in zip(tensors, values, strict=True)]
-        case None if kind is ARG_STAR and (count := length_of(expression, api)) is not None and count <= MOST_ITEMS:
+        case None | Several(item=None) if (
+            kind is ARG_STAR and (count := length_of(expression, api)) is not None and count <= MOST_ITEMS
+        ):
             tensors = _tensors_in(expression, count, api)
             return [(None, one) for one in tensors] if any(tensors) else None
         case Keywords() as options if kind is ARG_STAR2 and (named := options.as_arguments()) is not None:

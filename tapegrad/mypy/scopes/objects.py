@@ -165,6 +165,8 @@ def value_of_expression(expression: Expression, api: Checker) -> Value:
             return -value
         case ComparisonExpr() | UnaryExpr(op="not"):
             return decided(expression, api)
+        case ListExpr() if (count := length_of(expression, api)) is not None:
+            return Several(None, is_filled=count > 0, length=count)
     path = path_of(expression, api) if Reading.frame is None else None
     return None if path is None else Held(path.label, path.scope, length_of_unchanged(expression, api))
 

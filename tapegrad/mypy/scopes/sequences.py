@@ -171,7 +171,8 @@ def items_of_comprehension(generator: GeneratorExpr, api: Checker) -> Value:
             for turn in several:
                 with binding(turn):
                     values.append(values[0] if is_same and values else Expressions.value_of(item, api))
-            return known_items(values)
+            known = known_items(values)
+            return Several(None, is_filled=bool(values), length=len(values)) if known is None else known
     return None
 
 
